@@ -1,0 +1,167 @@
+package rest
+
+import (
+	"context"
+
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Storage is the least a resource must do to be installed.
+type Storage interface {
+	// New is an empty object of the type that requests' bodies decode to.
+	New() runtime.Object
+	// Destroy gives back what the storage holds: connections, goroutines. It may be called more than once.
+	Destroy()
+}
+
+// StorageWithReadiness can say that it does not serve yet.
+type StorageWithReadiness interface {
+	Storage
+	ReadinessCheck() error
+}
+
+// Scoper says whether a resource lives in namespaces. Every Storage that is not a subresource must be one.
+type Scoper interface {
+	NamespaceScoped() bool
+}
+
+// ShortNamesProvider (optional) gives the names kubectl users type.
+type ShortNamesProvider interface {
+	ShortNames() []string
+}
+
+// CategoriesProvider (optional) gives the groups of resources that the resource belongs to, such as "all".
+type CategoriesProvider interface {
+	Categories() []string
+}
+
+// SingularNameProvider gives the name discovery shows for one object.
+type SingularNameProvider interface {
+	GetSingularName() string
+}
+
+// GroupVersionKindProvider (optional) is for a subresource whose kind is not its parent's, such as scale.
+type GroupVersionKindProvider interface {
+	GroupVersionKind(containingGV schema.GroupVersion) schema.GroupVersionKind
+}
+
+// Getter answers GET of one object.
+type Getter interface {
+	Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error)
+}
+
+// Lister answers GET of a collection.
+type Lister interface {
+	// NewList is an empty list of the resource.
+	NewList() runtime.Object
+	List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error)
+	TableConvertor
+}
+
+// TableConvertor makes rows of objects, for kubectl get. A nil options is allowed.
+type TableConvertor interface {
+	ConvertToTable(ctx context.Context, object runtime.Object, tableOptions runtime.Object) (*metav1.Table, error)
+}
+
+// Creater answers POST to a collection.
+type Creater interface {
+	New() runtime.Object
+	// Create stores obj. createValidation (admission) runs on the object as it will be stored, before it is.
+	Create(ctx context.Context, obj runtime.Object, createValidation ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error)
+}
+
+// NamedCreater answers POST to a named object, as subresources such as deployments/rollback have it.
+type NamedCreater interface {
+	New() runtime.Object
+	Create(ctx context.Context, name string, obj runtime.Object, createValidation ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error)
+}
+
+// UpdatedObjectInfo makes the next state of an object from its present one. Storage calls it, once or more.
+type UpdatedObjectInfo interface {
+	// Preconditions (may be nil) must hold on the present state.
+	Preconditions() *metav1.Preconditions
+	// UpdatedObject returns the next state; oldObj is not to be modified.
+	UpdatedObject(ctx context.Context, oldObj runtime.Object) (newObj runtime.Object, err error)
+}
+
+// ValidateObjectFunc is admission's last word on an object that is to be created or deleted.
+type ValidateObjectFunc func(ctx context.Context, obj runtime.Object) error
+
+// ValidateAllObjectFunc admits everything.
+func ValidateAllObjectFunc(context.Context, runtime.Object) error { return nil }
+
+// ValidateObjectUpdateFunc is admission's last word on an update.
+type ValidateObjectUpdateFunc func(ctx context.Context, obj, old runtime.Object) error
+
+// ValidateAllObjectUpdateFunc admits everything.
+func ValidateAllObjectUpdateFunc(context.Context, runtime.Object, runtime.Object) error { return nil }
+
+// Updater answers PUT.
+type Updater interface {
+	New() runtime.Object
+	// Update stores what objInfo makes of the present state, and says whether it had to create the object.
+	// forceAllowCreate creates even if the strategy does not (server-side apply does).
+	Update(ctx context.Context, name string, objInfo UpdatedObjectInfo, createValidation ValidateObjectFunc,
+		updateValidation ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error)
+}
+
+// CreaterUpdater answers POST and PUT.
+type CreaterUpdater interface {
+	Creater
+	Updater
+}
+
+// Patcher answers PATCH, which is a read and an update.
+type Patcher interface {
+	Getter
+	Updater
+}
+
+// GracefulDeleter answers DELETE of one object.
+type GracefulDeleter interface {
+	// Delete returns the object (or a Status) and whether it is gone already; false means that finalizers or a grace
+	// period keep it for now.
+	Delete(ctx context.Context, name string, deleteValidation ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error)
+}
+
+// MayReturnFullObjectDeleter (optional) says that Delete returns the object rather than a Status.
+type MayReturnFullObjectDeleter interface {
+	DeleteReturnsDeletedObject() bool
+}
+
+// CollectionDeleter answers DELETE of a collection.
+type CollectionDeleter interface {
+	DeleteCollection(ctx context.Context, deleteValidation ValidateObjectFunc, options *metav1.DeleteOptions,
+		listOptions *metainternalversion.ListOptions) (runtime.Object, error)
+}
+
+// Watcher answers GET with watch=true.
+type Watcher interface {
+	Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error)
+}
+
+// StandardStorage has every verb.
+type StandardStorage interface {
+	Getter
+	Lister
+	CreaterUpdater
+	GracefulDeleter
+	CollectionDeleter
+	Watcher
+	Destroy()
+}
+
+// CorruptObjectDeleterProvider (optional) deletes objects that can't be decrypted or decoded, for DELETE with
+// ignoreStoreReadErrorWithClusterBreakingPotential.
+type CorruptObjectDeleterProvider interface {
+	GetCorruptObjDeleter() GracefulDeleter
+}
+
+// StorageVersionProvider names the version in which a resource is stored, for discovery.
+type StorageVersionProvider interface {
+	StorageVersion() runtime.GroupVersioner
+}

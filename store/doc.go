@@ -1,0 +1,19 @@
+// Package store is the contract between a resource's REST storage and whatever keeps its objects.
+//
+// It owns one interface, [Interface], its options, its errors, the predicate that selects objects, and the form of
+// continue tokens and keys. It has no storage of its own: store/etcd3 implements the contract on etcd, store/cacher in
+// front of another implementation, and store/registry calls it.
+//
+// What comes in: a key below the resource's prefix, a runtime.Object and options. What goes out: objects written into
+// the caller's out-parameters, with their resourceVersion set, or one of the errors of this package.
+//
+// Names and semantics are those of the Kubernetes API server's storage.Interface, to the letter, so that a program or a
+// test written against that one reaches this one through an adapter that only translates types.
+//
+// Invariants that every implementation keeps:
+//
+//  1. A resourceVersion is an etcd revision in decimal; revisions of one store grow by one order for all its keys.
+//  2. An object that goes out carries the revision of its last change, never the one it had when it came in.
+//  3. What is stored carries no resourceVersion and no selfLink.
+//  4. Nothing that came in is modified, and nothing that went out is modified later.
+package store

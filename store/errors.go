@@ -1,0 +1,150 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var (
+	// ErrResourceVersionSetOnCreate refuses to create an object that says it exists.
+	ErrResourceVersionSetOnCreate = errors.New("resourceVersion should not be set on objects to be created")
+	// ErrStorageNotReady says that a store has not been filled yet.
+	ErrStorageNotReady = errors.New("storage not ready")
+)
+
+// The kinds of StorageError.
+const (
+	ErrCodeKeyNotFound int = iota + 1
+	ErrCodeKeyExists
+	ErrCodeResourceVersionConflicts
+	ErrCodeInvalidObj
+	ErrCodeUnreachable
+	ErrCodeTimeout
+	ErrCodeCorruptObj
+)
+
+var errCodeToMessage = map[int]string{
+	ErrCodeKeyNotFound:              "key not found",
+	ErrCodeKeyExists:                "key exists",
+	ErrCodeResourceVersionConflicts: "resource version conflicts",
+	ErrCodeInvalidObj:               "invalid object",
+	ErrCodeUnreachable:              "server unreachable",
+	ErrCodeTimeout:                  "request timeout",
+	ErrCodeCorruptObj:               "corrupt object",
+}
+
+// StorageError is what a store answers about one key.
+type StorageError struct {
+	Code            int
+	Key             string
+	ResourceVersion int64
+
+	err error
+}
+
+func (e *StorageError) Unwrap() error { return e.err }
+
+func (e *StorageError) Error() string {
+	return fmt.Sprintf("StorageError: %s, Code: %d, Key: %s, ResourceVersion: %d, AdditionalErrorMsg: %v",
+		errCodeToMessage[e.Code], e.Code, e.Key, e.ResourceVersion, e.err)
+}
+
+// NewKeyNotFoundError says that nothing is stored at key as of revision rv.
+func NewKeyNotFoundError(key string, rv int64) *StorageError {
+	return &StorageError{Code: ErrCodeKeyNotFound, Key: key, ResourceVersion: rv}
+}
+
+// NewKeyExistsError says that something is stored at key as of revision rv.
+func NewKeyExistsError(key string, rv int64) *StorageError {
+	return &StorageError{Code: ErrCodeKeyExists, Key: key, ResourceVersion: rv}
+}
+
+// NewResourceVersionConflictsError says that the object at key changed, last at revision rv.
+func NewResourceVersionConflictsError(key string, rv int64) *StorageError {
+	return &StorageError{Code: ErrCodeResourceVersionConflicts, Key: key, ResourceVersion: rv}
+}
+
+// NewUnreachableError says that the backend did not answer for key.
+func NewUnreachableError(key string, rv int64) *StorageError {
+	return &StorageError{Code: ErrCodeUnreachable, Key: key, ResourceVersion: rv}
+}
+
+// NewTimeoutError says that the backend did not answer for key in time.
+func NewTimeoutError(key, msg string) *StorageError {
+	return &StorageError{Code: ErrCodeTimeout, Key: key, err: errors.New(msg)}
+}
+
+// NewInvalidObjError says that the object at key does not meet a precondition.
+func NewInvalidObjError(key, msg string) *StorageError {
+	return &StorageError{Code: ErrCodeInvalidObj, Key: key, err: errors.New(msg)}
+}
+
+// NewCorruptObjError says that the bytes at key can't be decrypted or decoded.
+func NewCorruptObjError(key string, err error) *StorageError {
+	return &StorageError{Code: ErrCodeCorruptObj, Key: key, err: err}
+}
+
+// IsNotFound says whether nothing was stored at the key.
+func IsNotFound(err error) bool { return hasCode(err, ErrCodeKeyNotFound) }
+
+// IsExist says whether the key was taken.
+func IsExist(err error) bool { return hasCode(err, ErrCodeKeyExists) }
+
+// IsUnreachable says whether the backend did not answer.
+func IsUnreachable(err error) bool { return hasCode(err, ErrCodeUnreachable) }
+
+// IsConflict says whether the object changed meanwhile.
+func IsConflict(err error) bool { return hasCode(err, ErrCodeResourceVersionConflicts) }
+
+// IsRequestTimeout says whether the backend did not answer in time.
+func IsRequestTimeout(err error) bool { return hasCode(err, ErrCodeTimeout) }
+
+// IsInvalidObj says whether a precondition was not met.
+func IsInvalidObj(err error) bool { return hasCode(err, ErrCodeInvalidObj) }
+
+// IsCorruptObject says whether the stored bytes could not be read.
+func IsCorruptObject(err error) bool { return hasCode(err, ErrCodeCorruptObj) }
+
+func hasCode(err error, code int) bool {
+	var e *StorageError
+	return errors.As(err, &e) && e.Code == code
+}
+
+// InternalError is a fault of the store or of what is stored in it, not of the request.
+type InternalError struct {
+	Reason string
+
+	err error
+}
+
+func (e InternalError) Error() string { return e.Reason }
+
+func (e InternalError) Unwrap() error { return e.err }
+
+// NewInternalError makes err an InternalError.
+func NewInternalError(err error) InternalError { return InternalError{Reason: err.Error(), err: err} }
+
+// IsInternalError says whether err is a fault of the store.
+func IsInternalError(err error) bool {
+	var e InternalError
+	return errors.As(err, &e)
+}
+
+// NewTooLargeResourceVersionError says that a revision was asked for that does not exist yet, and when to ask again.
+func NewTooLargeResourceVersionError(minimumResourceVersion, currentRevision uint64, retrySeconds int) error {
+	err := apierrors.NewTimeoutError(
+		fmt.Sprintf("Too large resource version: %d, current: %d", minimumResourceVersion, currentRevision), retrySeconds)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
+		Type:    metav1.CauseTypeResourceVersionTooLarge,
+		Message: "Too large resource version",
+	}}
+	return err
+}
+
+// IsTooLargeResourceVersion says whether a revision was asked for that does not exist yet.
+func IsTooLargeResourceVersion(err error) bool {
+	return apierrors.IsTimeout(err) && apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
+}
