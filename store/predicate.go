@@ -82,3 +82,9 @@ func DefaultNamespaceScopedAttr(obj runtime.Object) (labels.Set, fields.Set, err
 	}
 	return m.GetLabels(), fields.Set{"metadata.name": m.GetName(), "metadata.namespace": m.GetNamespace()}, nil
 }
+
+// IndexerFunc returns the value that an index keeps an object under.
+type IndexerFunc func(obj runtime.Object) string
+
+// IndexerFuncs are the indices of a resource, by the selector they answer.
+type IndexerFuncs map[string]IndexerFunc
