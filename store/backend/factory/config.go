@@ -1,0 +1,97 @@
+package factory
+
+import (
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/store/transform"
+)
+
+// The storage types that Config.Type can name.
+const (
+	StorageTypeUnset = ""
+	StorageTypeETCD2 = "etcd2"
+	StorageTypeETCD3 = "etcd3"
+)
+
+// What a new Config starts with.
+const (
+	DefaultCompactInterval      = 5 * time.Minute
+	DefaultDBMetricPollInterval = 30 * time.Second
+	DefaultHealthcheckTimeout   = 2 * time.Second
+	DefaultReadinessTimeout     = 2 * time.Second
+)
+
+// ClientSource hands out clients of an etcd in this process. Each call makes a client that the caller closes.
+type ClientSource interface {
+	Client() *clientv3.Client
+}
+
+// TransportConfig says how to reach an etcd. Equal values reach the same one.
+type TransportConfig struct {
+	// ServerList are the URLs of etcd's members.
+	ServerList []string
+	// KeyFile, CertFile and TrustedCAFile are PEM files. Without any of them TLS is decided by the URLs' scheme.
+	KeyFile       string
+	CertFile      string
+	TrustedCAFile string
+	// InProcess is an etcd in this process. It takes the place of all the above.
+	InProcess ClientSource
+}
+
+// Config says where and how objects are stored, whatever their resource.
+type Config struct {
+	// Type is the storage backend; unset is etcd3.
+	Type string
+	// Prefix begins all keys, normally "/registry".
+	Prefix string
+	// Transport says how to reach etcd.
+	Transport TransportConfig
+
+	// Codec encodes objects into their storage version and decodes them.
+	Codec runtime.Codec
+	// EncodeVersioner is the storage version that Codec encodes to.
+	EncodeVersioner runtime.GroupVersioner
+	// Transformer changes the encoded bytes on their way to and from etcd; nil stores them as they are.
+	Transformer transform.Transformer
+
+	// CompactionInterval is how often etcd's history is compacted; 0 leaves that to others.
+	CompactionInterval time.Duration
+	// CountMetricPollPeriod is how often the objects of a resource are counted; 0 is never.
+	CountMetricPollPeriod time.Duration
+	// DBMetricPollInterval is how often etcd is asked its size; 0 is never.
+	DBMetricPollInterval time.Duration
+	// HealthcheckTimeout and ReadycheckTimeout bound a check; 0 is their default.
+	HealthcheckTimeout time.Duration
+	ReadycheckTimeout  time.Duration
+}
+
+// ConfigForResource says where and how the objects of one resource are stored.
+type ConfigForResource struct {
+	Config
+
+	GroupResource schema.GroupResource
+}
+
+// ForResource is a copy of config for one resource.
+func (config *Config) ForResource(resource schema.GroupResource) *ConfigForResource {
+	return &ConfigForResource{Config: *config, GroupResource: resource}
+}
+
+// NewDefaultConfig is a Config with all defaults and no transport.
+func NewDefaultConfig(prefix string, codec runtime.Codec) *Config {
+	return &Config{
+		Prefix:               prefix,
+		Codec:                codec,
+		CompactionInterval:   DefaultCompactInterval,
+		DBMetricPollInterval: DefaultDBMetricPollInterval,
+		HealthcheckTimeout:   DefaultHealthcheckTimeout,
+		ReadycheckTimeout:    DefaultReadinessTimeout,
+	}
+}
+
+// DestroyFunc ends a storage and what was started for it. Only its first call counts.
+type DestroyFunc func()

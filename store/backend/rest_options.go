@@ -1,0 +1,56 @@
+package backend
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/backend/factory"
+)
+
+// The configuration of a storage, under the names that its callers use.
+type (
+	Config            = factory.Config
+	ConfigForResource = factory.ConfigForResource
+	TransportConfig   = factory.TransportConfig
+	DestroyFunc       = factory.DestroyFunc
+)
+
+// RESTOptions say how the objects of one resource are kept.
+type RESTOptions struct {
+	StorageConfig *ConfigForResource
+	// Decorator makes the storage from StorageConfig.
+	Decorator StorageDecorator
+
+	EnableGarbageCollection bool
+	// DeleteCollectionWorkers is how many objects are deleted at a time.
+	DeleteCollectionWorkers int
+	// ResourcePrefix is the resource's part of the key, without slashes at its ends: "configmaps".
+	ResourcePrefix string
+	// CountMetricPollPeriod is how often the objects are counted; 0 is never.
+	CountMetricPollPeriod time.Duration
+}
+
+// GetRESTOptions makes options their own getter, the same for every resource.
+func (opts RESTOptions) GetRESTOptions(schema.GroupResource, runtime.Object) (RESTOptions, error) {
+	return opts, nil
+}
+
+// RESTOptionsGetter knows how each resource is kept. example is an object of the resource, or nil.
+type RESTOptionsGetter interface {
+	GetRESTOptions(resource schema.GroupResource, example runtime.Object) (RESTOptions, error)
+}
+
+// StorageDecorator makes the storage of a resource: etcd3's, or that with something in front of it.
+type StorageDecorator func(
+	config *ConfigForResource,
+	resourcePrefix string,
+	keyFunc func(obj runtime.Object) (string, error),
+	newFunc func() runtime.Object,
+	newListFunc func() runtime.Object,
+	getAttrsFunc store.AttrFunc,
+	trigger store.IndexerFuncs,
+	indexers *cache.Indexers) (store.Interface, DestroyFunc, error)
