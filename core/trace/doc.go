@@ -1,0 +1,26 @@
+// Package trace records what a request went through: a [Journey] is one request's trip, a [Step] is one call in one
+// [Layer], a mark is a step made on a goroutine that requests share.
+//
+// What comes in: calls to [Start] and [Step.End] from every layer, with the request's context. What goes out: copies of
+// journeys ([Record]) and a live feed of them, to whoever is entitled; this package does not ask who that is.
+//
+// # Use
+//
+//	ctx, step := trace.Start(ctx, trace.Etcd3Get, key)
+//	defer step.End(&err)
+//	step.Why("resourceVersion unset: a linearizable read")
+//	step.Int("revision", rev)
+//
+// A nil *Step is valid and does nothing: that is what Start returns for a request that nobody records, so the layers
+// never ask. Arguments that cost something to make are made behind [Step.Recording] or [Step.Objects].
+//
+// # Invariants
+//
+//  1. A step has one place in the code. Its function, file and line are therefore a property of its ID: the program
+//     counter is stored when the step is first taken and resolved when somebody looks.
+//  2. Steps of one goroutine nest: they end in the reverse order of their start. Work that a request does on several
+//     goroutines at once goes through [Fork].
+//  3. No step lies between a Lock and its Unlock.
+//  4. A reader gets copies. What a journey holds is bounded, and what was cut is counted.
+//  5. Objects are recorded as bytes, with secrets masked, at the moment they are shown to the step.
+package trace

@@ -1,0 +1,230 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+)
+
+// Level is how much of a journey is recorded.
+type Level uint8
+
+const (
+	// Steps records what happened, in which order, how long it took and why.
+	Steps Level = iota
+	// Objects also records objects, before and after the steps that change them.
+	Objects
+)
+
+// Journey is one request's trip. Its methods may be called from any goroutine.
+type Journey struct {
+	id      string
+	seq     uint64
+	started time.Time
+	level   atomic.Uint32
+	rec     *Recorder
+
+	mu       sync.Mutex
+	request  Request
+	response Response
+	steps    []*Step
+	bytes    int
+	cut      int // steps and objects left out because the journey was full
+	finished bool
+}
+
+// Attr is one thing that went into a step or came out of it.
+type Attr struct {
+	Name  string
+	Text  string // what it was, unless it was a number
+	Int   int64
+	IsInt bool
+}
+
+// Step is one call in one layer. A nil Step does nothing.
+type Step struct {
+	j      *Journey
+	branch *branch
+	id     ID
+	index  int32
+	parent int32 // index of the step that called this one; -1 for none
+	start  time.Duration
+	took   time.Duration // -1 while running
+
+	subject       string
+	why           string
+	err           string
+	attrs         []Attr
+	before, after []byte
+}
+
+// branch is a line of steps that nest: one a goroutine.
+type branch struct {
+	j       *Journey
+	current int32
+}
+
+type branchKey struct{}
+
+// ContextWith returns a context in which steps are recorded in j.
+func ContextWith(ctx context.Context, j *Journey) context.Context {
+	return context.WithValue(ctx, branchKey{}, &branch{j: j, current: -1})
+}
+
+// FromContext is the journey that ctx records in, or nil.
+func FromContext(ctx context.Context) *Journey {
+	if b, ok := ctx.Value(branchKey{}).(*branch); ok {
+		return b.j
+	}
+	return nil
+}
+
+// Fork returns a context for work on another goroutine. Its steps become children of the step that is current now.
+func Fork(ctx context.Context) context.Context {
+	b, ok := ctx.Value(branchKey{}).(*branch)
+	if !ok {
+		return ctx
+	}
+	return context.WithValue(ctx, branchKey{}, &branch{j: b.j, current: b.current})
+}
+
+// sites holds where each step is taken: a program counter, stored the first time.
+var sites [numSteps]atomic.Uintptr
+
+// Start begins a step of the request that ctx belongs to. subject is what the step is about: a key, a resource, a path.
+// The context that it returns is the one to go on with.
+func Start(ctx context.Context, id ID, subject string) (context.Context, *Step) {
+	b, ok := ctx.Value(branchKey{}).(*branch)
+	if !ok {
+		return ctx, nil
+	}
+	if sites[id].Load() == 0 {
+		var pc [1]uintptr
+		runtime.Callers(2, pc[:])
+		sites[id].Store(pc[0])
+	}
+	step := &Step{j: b.j, branch: b, id: id, parent: b.current, subject: subject, took: -1}
+	if !b.j.add(step) {
+		return ctx, nil
+	}
+	b.current = step.index
+	return ctx, step
+}
+
+// add appends step, or counts it as cut if the journey is full.
+func (j *Journey) add(step *Step) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.finished || j.bytes+stepBytes > j.rec.limits.JourneyBytes {
+		j.cut++
+		return false
+	}
+	step.start = time.Since(j.started)
+	step.index = int32(len(j.steps))
+	j.steps = append(j.steps, step)
+	j.bytes += stepBytes + len(step.subject)
+	return true
+}
+
+// End ends the step with *err (err may be nil).
+func (s *Step) End(err *error) {
+	if s == nil {
+		return
+	}
+	j := s.j
+	j.mu.Lock()
+	s.took = time.Since(j.started) - s.start
+	if err != nil && *err != nil {
+		s.err = (*err).Error()
+		j.bytes += len(s.err)
+	}
+	j.mu.Unlock()
+	s.branch.current = s.parent
+}
+
+// Recording says whether anybody sees what the step is told.
+func (s *Step) Recording() bool { return s != nil }
+
+// Objects says whether objects are recorded.
+func (s *Step) Objects() bool { return s != nil && Level(s.j.level.Load()) >= Objects }
+
+// Why says in one sentence why the step went the way it did. A later call replaces an earlier one.
+func (s *Step) Why(sentence string) {
+	if s == nil {
+		return
+	}
+	s.j.mu.Lock()
+	s.why = sentence
+	s.j.bytes += len(sentence)
+	s.j.mu.Unlock()
+}
+
+// Whyf is Why with a format, applied only if somebody records.
+func (s *Step) Whyf(format string, args ...any) {
+	if s != nil {
+		s.Why(fmt.Sprintf(format, args...))
+	}
+}
+
+// Int notes a number that went in or came out.
+func (s *Step) Int(name string, v int64) {
+	if s != nil {
+		s.attr(Attr{Name: name, Int: v, IsInt: true})
+	}
+}
+
+// Text notes what went in or came out.
+func (s *Step) Text(name, v string) {
+	if s != nil {
+		s.attr(Attr{Name: name, Text: v})
+	}
+}
+
+func (s *Step) attr(a Attr) {
+	s.j.mu.Lock()
+	defer s.j.mu.Unlock()
+	n := attrBytes + len(a.Text)
+	if s.j.bytes+n > s.j.rec.limits.JourneyBytes {
+		s.j.cut++
+		return
+	}
+	s.attrs = append(s.attrs, a)
+	s.j.bytes += n
+}
+
+// Before records obj as it was before the step changed it, if objects are recorded.
+func (s *Step) Before(obj apiruntime.Object) {
+	if s.Objects() {
+		s.object(&s.before, obj)
+	}
+}
+
+// After records obj as it was after the step changed it, if objects are recorded.
+func (s *Step) After(obj apiruntime.Object) {
+	if s.Objects() {
+		s.object(&s.after, obj)
+	}
+}
+
+func (s *Step) object(at *[]byte, obj apiruntime.Object) {
+	data := encodeMasked(obj)
+	s.j.mu.Lock()
+	defer s.j.mu.Unlock()
+	if s.j.bytes+len(data) > s.j.rec.limits.JourneyBytes {
+		s.j.cut++
+		return
+	}
+	*at = data
+	s.j.bytes += len(data)
+}
+
+// What a step and an attribute are counted as, beside their text.
+const (
+	stepBytes = 200
+	attrBytes = 48
+)
