@@ -1,0 +1,83 @@
+package podspec
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	secondsPerHour = 60 * 60
+	secondsPerDay  = 24 * secondsPerHour
+)
+
+func setDefaultsVolume(v *corev1.Volume) {
+	if v.VolumeSource == (corev1.VolumeSource{}) {
+		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
+	}
+	if v.Image != nil && v.Image.PullPolicy == "" {
+		v.Image.PullPolicy = pullPolicyFor(v.Image.Reference)
+	}
+	if v.HostPath != nil {
+		setDefault(&v.HostPath.Type, corev1.HostPathUnset)
+	}
+	if v.Secret != nil {
+		setDefault(&v.Secret.DefaultMode, corev1.SecretVolumeSourceDefaultMode)
+	}
+	if v.ConfigMap != nil {
+		setDefault(&v.ConfigMap.DefaultMode, corev1.ConfigMapVolumeSourceDefaultMode)
+	}
+	if v.DownwardAPI != nil {
+		setDefault(&v.DownwardAPI.DefaultMode, corev1.DownwardAPIVolumeSourceDefaultMode)
+		setDefaultsDownwardFiles(v.DownwardAPI.Items)
+	}
+	if v.Projected != nil {
+		setDefault(&v.Projected.DefaultMode, corev1.ProjectedVolumeSourceDefaultMode)
+		for i := range v.Projected.Sources {
+			setDefaultsProjection(&v.Projected.Sources[i])
+		}
+	}
+	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
+		claim := &v.Ephemeral.VolumeClaimTemplate.Spec
+		setDefault(&claim.VolumeMode, corev1.PersistentVolumeFilesystem)
+		roundUp(claim.Resources.Limits, claim.Resources.Requests)
+	}
+	setDefaultsLegacyVolume(&v.VolumeSource)
+}
+
+func setDefaultsProjection(p *corev1.VolumeProjection) {
+	if p.DownwardAPI != nil {
+		setDefaultsDownwardFiles(p.DownwardAPI.Items)
+	}
+	if p.ServiceAccountToken != nil {
+		setDefault(&p.ServiceAccountToken.ExpirationSeconds, secondsPerHour)
+	}
+	if p.PodCertificate != nil {
+		setDefault(&p.PodCertificate.MaxExpirationSeconds, secondsPerDay)
+	}
+}
+
+func setDefaultsDownwardFiles(files []corev1.DownwardAPIVolumeFile) {
+	for i := range files {
+		setDefaultsFieldRef(files[i].FieldRef)
+	}
+}
+
+func setDefaultsLegacyVolume(v *corev1.VolumeSource) {
+	if v.ISCSI != nil {
+		setIfZero(&v.ISCSI.ISCSIInterface, "default")
+	}
+	if v.RBD != nil {
+		setIfZero(&v.RBD.RBDPool, "rbd")
+		setIfZero(&v.RBD.RadosUser, "admin")
+		setIfZero(&v.RBD.Keyring, "/etc/ceph/keyring")
+	}
+	if v.AzureDisk != nil {
+		setDefault(&v.AzureDisk.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+		setDefault(&v.AzureDisk.Kind, corev1.AzureSharedBlobDisk)
+		setDefault(&v.AzureDisk.FSType, "ext4")
+		setDefault(&v.AzureDisk.ReadOnly, false)
+	}
+	if v.ScaleIO != nil {
+		setIfZero(&v.ScaleIO.StorageMode, "ThinProvisioned")
+		setIfZero(&v.ScaleIO.FSType, "xfs")
+	}
+}

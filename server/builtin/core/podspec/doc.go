@@ -1,0 +1,14 @@
+// Package podspec knows what a pod's spec is when it is complete and when it is right.
+//
+// It owns the defaults and the validation of corev1.PodSpec and corev1.PodTemplateSpec, which pods and everything that
+// makes pods share. What comes in is a spec of the v1 types; what goes out is that spec filled in, or a list of field
+// errors with the paths and messages of the Kubernetes API server.
+//
+// Invariants:
+//
+//  1. Defaulting a spec a second time changes nothing.
+//  2. Validation reads only: no spec is modified, and none is validated before it was defaulted.
+//  3. A mistake that the stored object has already does not keep its owner from updating it, if it is one of [Mistakes].
+//
+// Paths that look wrong here, such as `volumeMounts.subPath` without an index, are what clients have always been sent.
+package podspec

@@ -1,0 +1,42 @@
+package podspec
+
+import (
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// The grammar of an image reference: [domain/]path[:tag][@digest].
+const (
+	domainPart = `(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])`
+	domainName = `(?:` + domainPart + `(?:\.` + domainPart + `)*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?`
+	pathPart   = `[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*`
+	imageName  = `(?:` + domainName + `/)?` + pathPart + `(?:/` + pathPart + `)*`
+	imageTag   = `[\w][\w.-]{0,127}`
+	digest     = `[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}`
+)
+
+var (
+	imageReference = regexp.MustCompile(`^(` + imageName + `)(?::(` + imageTag + `))?(?:@(` + digest + `))?$`)
+	imageID        = regexp.MustCompile(`^[a-f0-9]{64}$`)
+)
+
+const maxImageNameLength = 255
+
+// pullPolicyFor is Always for an image whose tag is, or would be taken as, latest. A reference that can't be read, or
+// that names a digest and no tag, always means the same image or none.
+func pullPolicyFor(image string) corev1.PullPolicy {
+	if imageID.MatchString(image) {
+		return corev1.PullIfNotPresent
+	}
+	m := imageReference.FindStringSubmatch(image)
+	if m == nil || len(m[1]) > maxImageNameLength || strings.HasPrefix(m[1], "/") {
+		return corev1.PullIfNotPresent
+	}
+	tag, digest := m[2], m[3]
+	if tag == "latest" || tag == "" && digest == "" {
+		return corev1.PullAlways
+	}
+	return corev1.PullIfNotPresent
+}

@@ -1,0 +1,35 @@
+package scheme
+
+import (
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+)
+
+// resources are what the resource packages register: defaults, conversions and field labels.
+var resources = runtime.SchemeBuilder{}
+
+var (
+	// Scheme knows the built-in types.
+	Scheme = newScheme()
+	// Codecs encodes and decodes them in all media types.
+	Codecs = serializer.NewCodecFactory(Scheme)
+	// ParameterCodec turns query parameters into options and back.
+	ParameterCodec = runtime.NewParameterCodec(Scheme)
+)
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(builtin.AddTypes(s))
+	// Status, APIVersions and the like have no version of their own: they are sent as v1.
+	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
+	// The handlers' ListOptions, with parsed selectors.
+	utilruntime.Must(metainternalversion.AddToScheme(s))
+	utilruntime.Must(resources.AddToScheme(s))
+	return s
+}

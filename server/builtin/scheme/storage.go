@@ -1,0 +1,131 @@
+package scheme
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// protobufMagic begins every protobuf object on disk and on the wire.
+var protobufMagic = []byte("k8s\x00")
+
+// StorageCodec encodes objects of a resource's group into the group's storage version, in mediaType, and decodes
+// whatever a Kubernetes API server may have stored: protobuf, JSON or YAML, in any version that is known.
+func StorageCodec(resource schema.GroupResource, mediaType string) (runtime.Codec, error) {
+	versions := Scheme.PrioritizedVersionsForGroup(resource.Group)
+	if len(versions) == 0 {
+		return nil, fmt.Errorf("storage codec of %s: no version of group %q is known", resource, resource.Group)
+	}
+	info, ok := runtime.SerializerInfoForMediaType(Codecs.SupportedMediaTypes(), mediaType)
+	if !ok {
+		return nil, fmt.Errorf("storage codec of %s: no serializer for media type %q: use %s, %s or %s", resource, mediaType,
+			runtime.ContentTypeProtobuf, runtime.ContentTypeJSON, runtime.ContentTypeYAML)
+	}
+	protobuf, ok := runtime.SerializerInfoForMediaType(Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
+	if !ok {
+		return nil, fmt.Errorf("storage codec of %s: no protobuf serializer", resource)
+	}
+	return &storageCodec{
+		version:    versions[0],
+		apiVersion: versions[0].String(),
+		text:       info.EncodesAsText,
+		encoder:    info.Serializer,
+		protobuf:   protobuf.Serializer,
+		identifier: runtime.Identifier("storage:" + versions[0].String() + ":" + info.MediaType),
+	}, nil
+}
+
+type storageCodec struct {
+	version    schema.GroupVersion
+	apiVersion string
+	text       bool
+	encoder    runtime.Encoder
+	protobuf   runtime.Decoder
+	identifier runtime.Identifier
+}
+
+func (c *storageCodec) Identifier() runtime.Identifier { return c.identifier }
+
+// Encode writes obj as it is stored.
+func (c *storageCodec) Encode(obj runtime.Object, w io.Writer) error {
+	obj, kind, err := c.stored(obj)
+	if err != nil {
+		return fmt.Errorf("encode %T for storage: %w", obj, err)
+	}
+	if m, ok := obj.(runtime.ProtobufMarshaller); ok && !c.text {
+		return encodeProtobuf(m, runtime.TypeMeta{APIVersion: c.apiVersion, Kind: kind}, w)
+	}
+	// The text serializers write the kind that the object itself has, so a copy must have it.
+	obj = obj.DeepCopyObject()
+	obj.GetObjectKind().SetGroupVersionKind(c.version.WithKind(kind))
+	return c.encoder.Encode(obj, w)
+}
+
+// stored is obj in the storage version, and its kind.
+func (c *storageCodec) stored(obj runtime.Object) (runtime.Object, string, error) {
+	kinds, _, err := Scheme.ObjectKinds(obj)
+	if err != nil {
+		return obj, "", err
+	}
+	for _, k := range kinds {
+		if k.GroupVersion() == c.version {
+			return obj, k.Kind, nil
+		}
+	}
+	converted, err := Scheme.ConvertToVersion(obj, c.version)
+	return converted, kinds[0].Kind, err
+}
+
+// encodeProtobuf writes m in the envelope that says what it is. The serializer of apimachinery takes the kind from the
+// object, which would have to be modified or copied for that.
+func encodeProtobuf(m runtime.ProtobufMarshaller, typeMeta runtime.TypeMeta, w io.Writer) error {
+	unknown := runtime.Unknown{TypeMeta: typeMeta}
+	size := m.Size()
+	// A field's tag is a byte, and its length takes at most ten.
+	limit := len(protobufMagic) + unknown.Size() + 1 + 10 + size
+
+	var data []byte
+	buf, ok := w.(*bytes.Buffer)
+	if ok {
+		buf.Grow(limit)
+		data = buf.AvailableBuffer()[:limit]
+	} else {
+		data = make([]byte, limit)
+	}
+	copy(data, protobufMagic)
+	n, err := unknown.NestedMarshalTo(data[len(protobufMagic):], m, uint64(size))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data[:len(protobufMagic)+n])
+	return err
+}
+
+// Decode reads what is stored, into into if that is of the storage version's type.
+func (c *storageCodec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	decoder := Codecs.UniversalDeserializer()
+	if bytes.HasPrefix(data, protobufMagic) {
+		decoder = c.protobuf
+	}
+	obj, kind, err := decoder.Decode(data, defaults, into)
+	if err != nil {
+		return nil, kind, err
+	}
+	Scheme.Default(obj)
+	switch {
+	case into != nil && obj != into:
+		if err := Scheme.Convert(obj, into, c.version); err != nil {
+			return nil, kind, err
+		}
+		obj = into
+	case into == nil && kind.GroupVersion() != c.version:
+		if obj, err = Scheme.ConvertToVersion(obj, c.version); err != nil {
+			return nil, kind, err
+		}
+	}
+	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	return obj, kind, nil
+}

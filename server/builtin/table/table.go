@@ -1,0 +1,73 @@
+package table
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Column describes one column.
+type Column = metav1.TableColumnDefinition
+
+// Generator makes tables of objects of type T and of lists of them. It is a rest.TableConvertor.
+type Generator[T runtime.Object] struct {
+	columns []Column
+	row     func(T) metav1.TableRow
+}
+
+// New makes a Generator. row gives an object's cells, in the order of columns, and its conditions if it has any.
+func New[T runtime.Object](columns []Column, row func(obj T) metav1.TableRow) *Generator[T] {
+	return &Generator[T]{columns: columns, row: row}
+}
+
+// Row is a row without conditions. Cells are strings, int64s, float64s and bools.
+func Row(cells ...any) metav1.TableRow { return metav1.TableRow{Cells: cells} }
+
+// ConvertToTable makes a table of one object or of a list.
+func (g *Generator[T]) ConvertToTable(_ context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
+	table := &metav1.Table{}
+	switch options := tableOptions.(type) {
+	case nil:
+		table.ColumnDefinitions = g.columns
+	case *metav1.TableOptions:
+		if options == nil || !options.NoHeaders {
+			table.ColumnDefinitions = g.columns
+		}
+	default:
+		return nil, fmt.Errorf("unrecognized type %T for table options, can't display tabular output", tableOptions)
+	}
+	if !meta.IsListType(object) {
+		table.Rows = make([]metav1.TableRow, 0, 1)
+		if err := g.add(table, object); err != nil {
+			return nil, err
+		}
+		if m, err := meta.Accessor(object); err == nil {
+			table.ResourceVersion = m.GetResourceVersion()
+		}
+		return table, nil
+	}
+	table.Rows = make([]metav1.TableRow, 0, meta.LenList(object))
+	if err := meta.EachListItem(object, func(item runtime.Object) error { return g.add(table, item) }); err != nil {
+		return nil, err
+	}
+	if m, err := meta.ListAccessor(object); err == nil {
+		table.ResourceVersion = m.GetResourceVersion()
+		table.Continue = m.GetContinue()
+		table.RemainingItemCount = m.GetRemainingItemCount()
+	}
+	return table, nil
+}
+
+func (g *Generator[T]) add(table *metav1.Table, object runtime.Object) error {
+	obj, ok := object.(T)
+	if !ok {
+		return fmt.Errorf("no table of %T: the columns are those of %T", object, *new(T))
+	}
+	row := g.row(obj)
+	row.Object = runtime.RawExtension{Object: object}
+	table.Rows = append(table.Rows, row)
+	return nil
+}
