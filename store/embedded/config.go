@@ -1,0 +1,163 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// SocketName is the usual name of the unix socket in a data directory.
+const SocketName = "etcd.sock"
+
+// MaxRequestBytes bounds one write. A request body of 3 MiB can be stored as more than twice of that: an object of many
+// small fields gets an equally long list of who owns them. etcd's log holds no entries above 10 MiB.
+const MaxRequestBytes = 8 << 20
+
+const (
+	// One member needs no time to hear from others, so its ticks may be short: it leads 100 ms after its start. Shorter
+	// ones would wake the process more often while it is idle.
+	tickMs     = 20
+	electionMs = 100
+
+	// quotaBytes is the most that etcd recommends.
+	quotaBytes = 8 << 30
+
+	// etcd keeps this many entries of its log in memory, values included: the snapshot's interval, and below it those
+	// kept for slow followers, of which one member has none.
+	snapshotEntries = 2000
+	catchUpEntries  = 100
+
+	// progressInterval is how often an idle watch that asked for it is told etcd's revision.
+	progressInterval = 5 * time.Second
+
+	// One member's name and peer URL are only words: nobody connects to it.
+	memberName = "kx"
+	peerURL    = "http://localhost:2380"
+)
+
+// Config says where an etcd keeps its data and who may speak to it.
+type Config struct {
+	// Dir is etcd's directory. It is made, readable by its owner alone, if it does not exist.
+	Dir string
+	// Ephemeral leaves out fsync: a crash of the machine may lose what was written, one of the process does not.
+	Ephemeral bool
+	// Socket is the path of a unix socket, 0600, that other programs of this user may connect to. Empty makes none.
+	Socket string
+	// Listen are further URLs: https, or http on a loopback address.
+	Listen []string
+	// TLS is the identity of the https listeners. All three are required for one: a client must show a certificate of
+	// TrustedCAFile, since whoever reaches an etcd may read and write everything.
+	TLS TLSFiles
+	// Logger receives etcd's log, from warnings on. Nil drops it.
+	Logger *slog.Logger
+}
+
+// TLSFiles are PEM files.
+type TLSFiles struct {
+	CertFile, KeyFile, TrustedCAFile string
+}
+
+func (c *Config) etcdConfig(faults *faults) (*embed.Config, error) {
+	if c.Dir == "" {
+		return nil, errors.New("embedded etcd: no data directory given")
+	}
+	clientURLs, err := c.clientURLs()
+	if err != nil {
+		return nil, err
+	}
+	peer, err := url.Parse(peerURL)
+	if err != nil {
+		return nil, err
+	}
+	e := embed.NewConfig()
+	e.Name = memberName
+	e.Dir = c.Dir
+	e.ListenPeerUrls, e.AdvertisePeerUrls = nil, []url.URL{*peer}
+	e.ListenClientUrls, e.AdvertiseClientUrls = clientURLs, clientURLs
+	e.InitialCluster = e.InitialClusterFromName(memberName)
+	e.ClientTLSInfo = transport.TLSInfo{
+		CertFile:       c.TLS.CertFile,
+		KeyFile:        c.TLS.KeyFile,
+		TrustedCAFile:  c.TLS.TrustedCAFile,
+		ClientCertAuth: c.TLS.TrustedCAFile != "",
+	}
+	e.TickMs, e.ElectionMs = tickMs, electionMs
+	e.UnsafeNoFsync = c.Ephemeral
+	e.MaxRequestBytes = MaxRequestBytes
+	e.QuotaBackendBytes = quotaBytes
+	e.SnapshotCount, e.SnapshotCatchUpEntries = snapshotEntries, catchUpEntries
+	e.WatchProgressNotifyInterval = progressInterval
+	e.EnableGRPCGateway = false
+	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(newLogger(c.Logger, faults))
+	return e, nil
+}
+
+func (c *Config) clientURLs() ([]url.URL, error) {
+	var urls []url.URL
+	if c.Socket != "" {
+		path, err := filepath.Abs(c.Socket)
+		if err != nil {
+			return nil, fmt.Errorf("embedded etcd: socket %q: %w", c.Socket, err)
+		}
+		if limit := socketPathLimit(runtime.GOOS); len(path) > limit {
+			return nil, fmt.Errorf("embedded etcd: the path of the unix socket %s has %d bytes and the system allows %d: use a shorter data directory",
+				path, len(path), limit)
+		}
+		urls = append(urls, url.URL{Scheme: "unix", Path: path})
+	}
+	for _, listen := range c.Listen {
+		u, err := c.listenURL(listen)
+		if err != nil {
+			return nil, fmt.Errorf("embedded etcd: cannot listen on %q: %w", listen, err)
+		}
+		urls = append(urls, *u)
+	}
+	return urls, nil
+}
+
+// socketPathLimit is the room in the system's sockaddr_un less the byte that ends the path.
+func socketPathLimit(goos string) int {
+	if goos == "linux" || goos == "windows" {
+		return 107
+	}
+	return 103
+}
+
+func (c *Config) listenURL(listen string) (*url.URL, error) {
+	u, err := url.Parse(listen)
+	if err != nil {
+		return nil, err
+	}
+	if u.Path != "" || u.RawQuery != "" || u.User != nil {
+		return nil, errors.New("want a scheme, an address and a port, and nothing after it")
+	}
+	host, _, err := net.SplitHostPort(u.Host)
+	if err != nil {
+		return nil, fmt.Errorf("want an address and a port: %w", err)
+	}
+	ip := net.ParseIP(host)
+	if ip == nil && host != "localhost" {
+		return nil, errors.New("want an IP address to bind to, not a name")
+	}
+	switch u.Scheme {
+	case "http":
+		if host != "localhost" && !ip.IsLoopback() {
+			return nil, errors.New("http is allowed on a loopback address only, since anyone who connects may read and write everything: use https")
+		}
+	case "https":
+		if c.TLS.CertFile == "" || c.TLS.KeyFile == "" || c.TLS.TrustedCAFile == "" {
+			return nil, errors.New("https needs a certificate, its key, and the CA of the clients that may connect")
+		}
+	default:
+		return nil, fmt.Errorf("scheme %q is not https or http", u.Scheme)
+	}
+	return u, nil
+}

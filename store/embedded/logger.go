@@ -1,0 +1,109 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// faults collects what etcd considers fatal. etcd's answer to such a state is to end the process, or to panic on a
+// goroutine that nobody can guard. Here the goroutine ends instead, which keeps the rule that nothing after the fault
+// runs, and the fault becomes an error.
+type faults struct {
+	once sync.Once
+	// seen is closed after the first fault, which err then is. Later ones are its consequences and are only logged.
+	seen chan struct{}
+	err  error
+}
+
+func newFaults() *faults { return &faults{seen: make(chan struct{})} }
+
+// OnWrite runs after etcd logged an entry at level panic or fatal, on the goroutine that did.
+func (f *faults) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
+	f.once.Do(func() {
+		f.err = faultError(entry.Message, fields)
+		close(f.seen)
+	})
+	runtime.Goexit()
+}
+
+func faultError(message string, fields []zapcore.Field) error {
+	for _, field := range fields {
+		if err, ok := field.Interface.(error); ok && field.Type == zapcore.ErrorType {
+			return fmt.Errorf("%s: %w", message, err)
+		}
+	}
+	return errors.New(message)
+}
+
+// newLogger is etcd's logger: warnings and above go to to, the fatal ones also to faults.
+func newLogger(to *slog.Logger, faults *faults) *zap.Logger {
+	handler := slog.DiscardHandler
+	if to != nil {
+		handler = to.Handler()
+	}
+	return zap.New(&slogCore{handler: handler}, zap.WithFatalHook(faults), zap.WithPanicHook(faults))
+}
+
+// expectedWarnings are those about what is meant to be so.
+var expectedWarnings = map[string]bool{
+	// One port for both is right for a socket that admin commands use.
+	"Running http and grpc server on single port. This is not recommended for production.": true,
+	// The certificates of the https listeners don't concern the others.
+	"scheme is http or unix while key and cert files are present; ignoring key and cert files":           true,
+	"scheme is http or unix while --client-cert-auth is enabled; ignoring client cert auth for this URL": true,
+	// The unix socket and loopback addresses are meant to be without TLS.
+	"serving client traffic insecurely; this is strongly discouraged!": true,
+}
+
+// slogCore is a zap core that writes to an slog handler.
+type slogCore struct {
+	handler slog.Handler
+}
+
+func (c *slogCore) Enabled(level zapcore.Level) bool { return level >= zapcore.WarnLevel }
+
+func (c *slogCore) With(fields []zapcore.Field) zapcore.Core {
+	return &slogCore{handler: c.handler.WithAttrs(attrs(fields))}
+}
+
+func (c *slogCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if !c.Enabled(entry.Level) || expectedWarnings[entry.Message] {
+		return checked
+	}
+	return checked.AddCore(entry, c)
+}
+
+func (c *slogCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	level := slog.LevelError
+	if entry.Level == zapcore.WarnLevel {
+		level = slog.LevelWarn
+	}
+	ctx := context.Background()
+	if !c.handler.Enabled(ctx, level) {
+		return nil
+	}
+	record := slog.NewRecord(entry.Time, level, "etcd: "+entry.Message, entry.Caller.PC)
+	record.AddAttrs(attrs(fields)...)
+	return c.handler.Handle(ctx, record)
+}
+
+func (c *slogCore) Sync() error { return nil }
+
+func attrs(fields []zapcore.Field) []slog.Attr {
+	encoded := zapcore.NewMapObjectEncoder()
+	out := make([]slog.Attr, 0, len(fields))
+	for _, field := range fields {
+		field.AddTo(encoded)
+		if value, ok := encoded.Fields[field.Key]; ok {
+			out = append(out, slog.Any(field.Key, value))
+		}
+	}
+	return out
+}
