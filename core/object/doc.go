@@ -1,0 +1,11 @@
+// Package object knows where an object keeps what the storage tells it: its revision, and a list's revision, continue
+// token and remaining count.
+//
+// What comes in: objects of any type with standard metadata, typed or unstructured, and etcd's revisions. What goes out:
+// the same objects with their metadata set, or the revision read from them.
+//
+// Invariants:
+//
+//  1. A revision in an object is a decimal string; none is the empty string, never "0".
+//  2. Nothing but metadata is touched.
+package object
