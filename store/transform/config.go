@@ -1,0 +1,160 @@
+package transform
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	apiserverv1 "k8s.io/apiserver/pkg/apis/apiserver/v1"
+)
+
+// anyResource is the rule "*.*".
+var anyResource = schema.GroupResource{Group: "*", Resource: "*"}
+
+// Resources are the transformers of all resources. A nil Resources stores everything as it is.
+type Resources struct {
+	rules map[schema.GroupResource]Transformer
+}
+
+// ForResource is the transformer of a resource: that of the rule for the resource, else of the one for its group, else
+// of the one for everything, else the identity.
+func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
+	if r != nil {
+		for _, rule := range []schema.GroupResource{resource, {Group: resource.Group, Resource: "*"}, anyResource} {
+			if t, ok := r.rules[rule]; ok {
+				return t
+			}
+		}
+	}
+	return NewIdentity()
+}
+
+// LoadConfig reads an EncryptionConfiguration file.
+func LoadConfig(file string) (*Resources, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("encryption configuration: %w", err)
+	}
+	resources, err := ParseConfig(data)
+	if err != nil {
+		return nil, fmt.Errorf("encryption configuration %s: %w", file, err)
+	}
+	return resources, nil
+}
+
+// ParseConfig reads an EncryptionConfiguration in YAML or JSON.
+func ParseConfig(data []byte) (*Resources, error) {
+	if len(data) == 0 {
+		return nil, errors.New("the file is empty")
+	}
+	config, err := decodeConfig(data)
+	if err != nil {
+		return nil, err
+	}
+	if errs := validateConfig(config); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	return buildResources(config)
+}
+
+func decodeConfig(data []byte) (*apiserverv1.EncryptionConfiguration, error) {
+	scheme := runtime.NewScheme()
+	if err := apiserverv1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	// Strict, since a misspelled field could mean that secrets are not encrypted.
+	obj, kind, err := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer().Decode(data, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	config, ok := obj.(*apiserverv1.EncryptionConfiguration)
+	if !ok {
+		return nil, fmt.Errorf("it holds a %s, not an EncryptionConfiguration of %s", kind, apiserverv1.SchemeGroupVersion)
+	}
+	return config, nil
+}
+
+// buildResources follows the rules in their order. A resource that several of them name has the providers of all.
+func buildResources(config *apiserverv1.EncryptionConfiguration) (*Resources, error) {
+	providers := map[schema.GroupResource][]Prefixed{}
+	for i, rule := range config.Resources {
+		own, err := ruleProviders(rule)
+		if err != nil {
+			return nil, fmt.Errorf("resources[%d]: %w", i, err)
+		}
+		for _, name := range rule.Resources {
+			resource := schema.ParseGroupResource(name)
+			for _, earlier := range []schema.GroupResource{{Group: resource.Group, Resource: "*"}, anyResource} {
+				if _, masked := providers[earlier]; masked {
+					return nil, fmt.Errorf("resources[%d]: resource %q is masked by earlier rule %q: put the narrower rule first",
+						i, ruleName(resource), ruleName(earlier))
+				}
+			}
+			providers[resource] = append(providers[resource], own...)
+		}
+	}
+	out := &Resources{rules: map[schema.GroupResource]Transformer{}}
+	for resource, p := range providers {
+		out.rules[resource] = NewPrefixed(errors.New("no matching prefix found"), p[0], p[1:]...)
+	}
+	return out, nil
+}
+
+func ruleName(rule schema.GroupResource) string {
+	if rule.Group == "" && rule.Resource == "*" {
+		return "*."
+	}
+	return rule.String()
+}
+
+func ruleProviders(rule apiserverv1.ResourceConfiguration) ([]Prefixed, error) {
+	providers := make([]Prefixed, 0, len(rule.Providers))
+	for i, p := range rule.Providers {
+		provider, err := newProvider(p)
+		if err != nil {
+			return nil, fmt.Errorf("providers[%d]: %w", i, err)
+		}
+		providers = append(providers, provider)
+	}
+	return providers, nil
+}
+
+func newProvider(p apiserverv1.ProviderConfiguration) (Prefixed, error) {
+	switch {
+	case p.AESGCM != nil:
+		return keyed("k8s:enc:aesgcm:v1:", p.AESGCM.Keys, NewAESGCM)
+	case p.AESCBC != nil:
+		return keyed("k8s:enc:aescbc:v1:", p.AESCBC.Keys, NewAESCBC)
+	case p.Secretbox != nil:
+		return keyed("k8s:enc:secretbox:v1:", p.Secretbox.Keys, func(key []byte) (Transformer, error) {
+			return NewSecretbox([secretboxKeySize]byte(key)), nil
+		})
+	default:
+		return Prefixed{Transformer: NewIdentity()}, nil
+	}
+}
+
+// keyed is a provider with its keys: the first writes, all read.
+func keyed(prefix string, keys []apiserverv1.Key, newTransformer func(key []byte) (Transformer, error)) (Prefixed, error) {
+	transformers := make([]Prefixed, 0, len(keys))
+	for _, key := range keys {
+		secret, err := base64.StdEncoding.DecodeString(key.Secret)
+		if err != nil {
+			return Prefixed{}, fmt.Errorf("key %q: %w", key.Name, err)
+		}
+		t, err := newTransformer(secret)
+		if err != nil {
+			return Prefixed{}, fmt.Errorf("key %q: %w", key.Name, err)
+		}
+		transformers = append(transformers, Prefixed{Prefix: []byte(key.Name + ":"), Transformer: t})
+	}
+	noMatch := fmt.Errorf("no key of the configuration matches a value that begins %q", prefix)
+	return Prefixed{
+		Prefix:      []byte(prefix),
+		Transformer: NewPrefixed(noMatch, transformers[0], transformers[1:]...),
+	}, nil
+}

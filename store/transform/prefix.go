@@ -1,0 +1,58 @@
+package transform
+
+import (
+	"bytes"
+	"context"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+)
+
+// Prefixed is a transformer and what the values that it writes begin with. An empty prefix is that of the identity.
+type Prefixed struct {
+	Prefix      []byte
+	Transformer Transformer
+}
+
+// NewPrefixed writes with the first of its transformers and reads with whichever has the value's prefix. Several may
+// have the same one, such as two providers of a kind with different keys: they are tried in order, and the first that
+// succeeds counts. A value that has nobody's prefix is noMatch.
+func NewPrefixed(noMatch error, first Prefixed, others ...Prefixed) Transformer {
+	return &prefixed{noMatch: noMatch, transformers: append([]Prefixed{first}, others...)}
+}
+
+type prefixed struct {
+	transformers []Prefixed
+	noMatch      error
+}
+
+func (t *prefixed) TransformFromStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, bool, error) {
+	var errs []error
+	for i, candidate := range t.transformers {
+		body, ok := bytes.CutPrefix(data, candidate.Prefix)
+		if !ok {
+			continue
+		}
+		out, stale, err := candidate.Transformer.TransformFromStorage(ctx, body, dataCtx)
+		if err == nil {
+			return out, stale || i > 0, nil
+		}
+		// The identity has every value's prefix. That it refuses an encrypted one says nothing about why the others
+		// could not read it.
+		if len(candidate.Prefix) > 0 {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, false, utilerrors.Reduce(utilerrors.NewAggregate(errs))
+	}
+	return nil, false, t.noMatch
+}
+
+func (t *prefixed) TransformToStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, error) {
+	first := t.transformers[0]
+	body, err := first.Transformer.TransformToStorage(ctx, data, dataCtx)
+	if err != nil || len(first.Prefix) == 0 {
+		return body, err
+	}
+	return bytes.Join([][]byte{first.Prefix, body}, nil), nil
+}
