@@ -6,6 +6,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/core/object"
 )
 
 var (
@@ -112,6 +115,15 @@ func hasCode(err error, code int) bool {
 	var e *StorageError
 	return errors.As(err, &e) && e.Code == code
 }
+
+// InvalidError names the fields of a request that a store can't make sense of.
+type InvalidError = object.InvalidError
+
+// NewInvalidError makes errs an InvalidError.
+func NewInvalidError(errs field.ErrorList) InvalidError { return InvalidError{Errs: errs} }
+
+// IsInvalidError says whether err names fields that a store can't make sense of.
+func IsInvalidError(err error) bool { return object.IsInvalidError(err) }
 
 // InternalError is a fault of the store or of what is stored in it, not of the request.
 type InternalError struct {
