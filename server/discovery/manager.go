@@ -1,0 +1,79 @@
+package discovery
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Manager holds what the server can tell about itself.
+type Manager struct {
+	serverAddress string
+
+	// mu keeps changes from each other; the snapshot that readers see is replaced, never changed.
+	mu      sync.Mutex
+	current atomic.Pointer[snapshot]
+}
+
+// NewManager has no groups yet. serverAddress is the host and port that clients reach the server by.
+func NewManager(serverAddress string) *Manager {
+	m := &Manager{serverAddress: serverAddress}
+	m.current.Store(newSnapshot(serverAddress, nil))
+	return m
+}
+
+// SetGroupVersion adds a group version, or replaces its resources. An empty group or version in a resource means gv's.
+func (m *Manager) SetGroupVersion(gv schema.GroupVersion, resources []metav1.APIResource) {
+	resources = slices.Clone(resources)
+	m.change(func(installed map[schema.GroupVersion][]metav1.APIResource) { installed[gv] = resources })
+}
+
+// RemoveGroupVersion forgets a group version, and its group with the last of them.
+func (m *Manager) RemoveGroupVersion(gv schema.GroupVersion) {
+	m.change(func(installed map[schema.GroupVersion][]metav1.APIResource) { delete(installed, gv) })
+}
+
+func (m *Manager) change(apply func(map[schema.GroupVersion][]metav1.APIResource)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	installed := maps.Clone(m.current.Load().installed)
+	if installed == nil {
+		installed = map[schema.GroupVersion][]metav1.APIResource{}
+	}
+	apply(installed)
+	m.current.Store(newSnapshot(m.serverAddress, installed))
+}
+
+// WithDelegate answers discovery's paths, and leaves all others to delegate.
+func (m *Manager) WithDelegate(delegate http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, ok := m.Handler(r.URL.Path)
+		if !ok {
+			h = delegate
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// Handler is what answers a path now, if it is one of discovery's. A slash at the end makes no difference.
+func (m *Manager) Handler(path string) (http.Handler, bool) {
+	if !strings.HasPrefix(path, "/api") {
+		return nil, false
+	}
+	page, ok := m.current.Load().pages()[strings.TrimSuffix(path, "/")]
+	return page, ok
+}
+
+// StorageVersionHash is what an APIResource says of the version that its objects are stored in.
+func StorageVersionHash(group, version, kind string) string {
+	sum := sha256.Sum256([]byte(group + "/" + version + "/" + kind))
+	return base64.StdEncoding.EncodeToString(sum[:8])
+}

@@ -1,0 +1,203 @@
+package discovery
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// snapshot is all that is installed at some moment.
+type snapshot struct {
+	installed map[schema.GroupVersion][]metav1.APIResource
+	// pages are what the paths answer.
+	pages func() map[string]*page
+}
+
+func newSnapshot(serverAddress string, installed map[schema.GroupVersion][]metav1.APIResource) *snapshot {
+	s := &snapshot{installed: installed}
+	s.pages = sync.OnceValue(func() map[string]*page { return s.makePages(serverAddress) })
+	return s
+}
+
+// groupPriorities are where upstream puts its groups; the others come after them, as custom resources do.
+var groupPriorities = map[string]int{
+	"":                          18000,
+	"apps":                      17800,
+	"events.k8s.io":             17750,
+	"authentication.k8s.io":     17700,
+	"authorization.k8s.io":      17600,
+	"autoscaling":               17500,
+	"batch":                     17400,
+	"certificates.k8s.io":       17300,
+	"networking.k8s.io":         17200,
+	"policy":                    17100,
+	"rbac.authorization.k8s.io": 17000,
+	"storage.k8s.io":            16800,
+	"apiextensions.k8s.io":      16700,
+}
+
+const otherPriority = 1000
+
+// groups are the group versions by group, in the order in which clients are told of them.
+func (s *snapshot) groups() [][]schema.GroupVersion {
+	sorted := slices.SortedFunc(maps.Keys(s.installed), func(a, b schema.GroupVersion) int {
+		return cmp.Or(
+			cmp.Compare(priority(b.Group), priority(a.Group)),
+			cmp.Compare(a.Group, b.Group),
+			version.CompareKubeAwareVersionStrings(b.Version, a.Version))
+	})
+	var groups [][]schema.GroupVersion
+	for _, gv := range sorted {
+		if last := len(groups) - 1; last >= 0 && groups[last][0].Group == gv.Group {
+			groups[last] = append(groups[last], gv)
+			continue
+		}
+		groups = append(groups, []schema.GroupVersion{gv})
+	}
+	return groups
+}
+
+func priority(group string) int {
+	if p, ok := groupPriorities[group]; ok {
+		return p
+	}
+	return otherPriority
+}
+
+// makePages works out what each path answers. The core group's answers carry no apiVersion: clients of Kubernetes 1.1
+// expected none, and so it stayed.
+func (s *snapshot) makePages(serverAddress string) map[string]*page {
+	versions := &metav1.APIVersions{
+		TypeMeta: metav1.TypeMeta{Kind: "APIVersions"},
+		Versions: []string{},
+		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{
+			{ClientCIDR: "0.0.0.0/0", ServerAddress: serverAddress}},
+	}
+	list := &metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
+	core, others := newAggregated(), newAggregated()
+	pages := map[string]*page{}
+	for _, gvs := range s.groups() {
+		aggregated, root := others, "/apis/"+gvs[0].Group
+		if gvs[0].Group == "" {
+			aggregated, root = core, "/api"
+		}
+		aggregated.Items = append(aggregated.Items, s.aggregate(gvs))
+		for _, gv := range gvs {
+			pages[root+"/"+gv.Version] = newPage(s.resourceList(gv), nil)
+			if gv.Group == "" {
+				versions.Versions = append(versions.Versions, gv.Version)
+			}
+		}
+		if gvs[0].Group != "" {
+			group := describeGroup(gvs)
+			list.Groups = append(list.Groups, group)
+			group.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
+			pages[root] = newPage(&group, nil)
+		}
+	}
+	pages["/api"] = newPage(versions, core)
+	pages["/apis"] = newPage(list, others)
+	return pages
+}
+
+func (s *snapshot) resourceList(gv schema.GroupVersion) runtime.Object {
+	list := &metav1.APIResourceList{
+		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
+		GroupVersion: gv.String(),
+		APIResources: s.installed[gv],
+	}
+	if gv.Group == "" {
+		list.APIVersion = ""
+	}
+	if list.APIResources == nil {
+		list.APIResources = []metav1.APIResource{}
+	}
+	return list
+}
+
+func describeGroup(gvs []schema.GroupVersion) metav1.APIGroup {
+	group := metav1.APIGroup{Name: gvs[0].Group}
+	for _, gv := range gvs {
+		group.Versions = append(group.Versions, metav1.GroupVersionForDiscovery{GroupVersion: gv.String(), Version: gv.Version})
+	}
+	group.PreferredVersion = group.Versions[0]
+	return group
+}
+
+func newAggregated() *apidiscoveryv2.APIGroupDiscoveryList {
+	list := &apidiscoveryv2.APIGroupDiscoveryList{Items: []apidiscoveryv2.APIGroupDiscovery{}}
+	list.SetGroupVersionKind(apidiscoveryv2.SchemeGroupVersion.WithKind("APIGroupDiscoveryList"))
+	return list
+}
+
+func (s *snapshot) aggregate(gvs []schema.GroupVersion) apidiscoveryv2.APIGroupDiscovery {
+	group := apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: gvs[0].Group}}
+	for _, gv := range gvs {
+		group.Versions = append(group.Versions, apidiscoveryv2.APIVersionDiscovery{
+			Version:   gv.Version,
+			Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent,
+			Resources: aggregateResources(gv, s.installed[gv]),
+		})
+	}
+	return group
+}
+
+// aggregateResources puts subresources beneath their resources. One whose resource is not there gets it, with nothing
+// that could be done to it.
+func aggregateResources(gv schema.GroupVersion, resources []metav1.APIResource) []apidiscoveryv2.APIResourceDiscovery {
+	var out []apidiscoveryv2.APIResourceDiscovery
+	index := map[string]int{}
+	add := func(plural string, r apidiscoveryv2.APIResourceDiscovery) {
+		index[plural] = len(out)
+		out = append(out, r)
+	}
+	for _, r := range resources {
+		if !strings.Contains(r.Name, "/") {
+			add(r.Name, apidiscoveryv2.APIResourceDiscovery{
+				Resource: r.Name, Scope: scopeOf(r), ResponseKind: responseKind(gv, r), Verbs: r.Verbs,
+				ShortNames: r.ShortNames, Categories: r.Categories, SingularResource: r.SingularName,
+			})
+		}
+	}
+	for _, r := range resources {
+		plural, subresource, ok := strings.Cut(r.Name, "/")
+		if !ok {
+			continue
+		}
+		if _, ok := index[plural]; !ok {
+			// Some clients take it that there is a kind.
+			add(plural, apidiscoveryv2.APIResourceDiscovery{Resource: plural, Scope: scopeOf(r), ResponseKind: &metav1.GroupVersionKind{}})
+		}
+		parent := &out[index[plural]]
+		parent.Subresources = append(parent.Subresources, apidiscoveryv2.APISubresourceDiscovery{
+			Subresource: subresource, ResponseKind: responseKind(gv, r), Verbs: r.Verbs})
+	}
+	return out
+}
+
+func scopeOf(r metav1.APIResource) apidiscoveryv2.ResourceScope {
+	if r.Namespaced {
+		return apidiscoveryv2.ScopeNamespace
+	}
+	return apidiscoveryv2.ScopeCluster
+}
+
+// responseKind is the kind of a resource, all of it: an aggregated document has no group version to fall back to.
+func responseKind(gv schema.GroupVersion, r metav1.APIResource) *metav1.GroupVersionKind {
+	switch {
+	case r.Kind == "":
+		return &metav1.GroupVersionKind{}
+	case r.Version == "":
+		return &metav1.GroupVersionKind{Group: gv.Group, Version: gv.Version, Kind: r.Kind}
+	default:
+		return &metav1.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	_ "embed"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"text/template"
+)
+
+// kinds are packages whose types have kinds: their AddToScheme says which.
+var kinds = []string{
+	"k8s.io/api/apps/v1",
+	"k8s.io/api/apps/v1beta1",
+	"k8s.io/api/apps/v1beta2",
+	"k8s.io/api/autoscaling/v1",
+	"k8s.io/api/core/v1",
+	"k8s.io/api/policy/v1",
+}
+
+// parts are packages whose types occur in those.
+var parts = []string{
+	"k8s.io/apimachinery/pkg/api/resource",
+	"k8s.io/apimachinery/pkg/apis/meta/v1",
+	"k8s.io/apimachinery/pkg/runtime",
+	"k8s.io/apimachinery/pkg/util/intstr",
+	"k8s.io/apimachinery/pkg/version",
+}
+
+//go:embed dump.go.tmpl
+var dumpSource string
+
+func main() {
+	out := flag.String("out", "", "the file to write")
+	flag.Parse()
+	if *out == "" {
+		fmt.Fprintln(os.Stderr, "gen: -out is needed: the file to write")
+		os.Exit(2)
+	}
+	if err := run(*out); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out string) error {
+	dir, err := os.MkdirTemp("", "kx-openapi-gen-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+
+	header := filepath.Join(dir, "header.txt")
+	if err := os.WriteFile(header, nil, 0o600); err != nil {
+		return err
+	}
+	// With a report file openapi-gen notes what it dislikes in upstream's types instead of failing on it.
+	args := []string{"tool", "openapi-gen", "--output-dir", dir, "--output-pkg", "kx/main", "--output-file", "definitions.go",
+		"--go-header-file", header, "--report-filename", filepath.Join(dir, "violations.txt")}
+	if err := goCommand(append(append(args, kinds...), parts...)...); err != nil {
+		return err
+	}
+
+	dump := filepath.Join(dir, "dump.go")
+	if err := writeDump(dump); err != nil {
+		return err
+	}
+	// Named files are compiled as part of this module, wherever they lie, so the versions are those of go.mod.
+	return goCommand("run", dump, filepath.Join(dir, "definitions.go"), out)
+}
+
+func writeDump(path string) error {
+	tmpl, err := template.New("dump").Parse(dumpSource)
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := tmpl.Execute(f, kinds); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return f.Close()
+}
+
+func goCommand(args ...string) error {
+	cmd := exec.Command("go", args...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("go %v: %w", args, err)
+	}
+	return nil
+}
