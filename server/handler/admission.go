@@ -1,0 +1,88 @@
+package handler
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// mutate asks mutating admission to change the object of attributes.
+func mutate(ctx context.Context, scope *RequestScope, attributes admission.Attributes) (err error) {
+	admit, ok := admission.WithAudit(scope.Admit).(admission.MutationInterface)
+	if !ok || !admit.Handles(attributes.GetOperation()) {
+		return nil
+	}
+	ctx, step := trace.Start(ctx, trace.HandlerMutate, string(attributes.GetOperation()))
+	defer step.End(&err)
+	step.Before(attributes.GetObject())
+	if err = admit.Admit(ctx, attributes, scope); err != nil {
+		return err
+	}
+	step.After(attributes.GetObject())
+	return nil
+}
+
+// validate asks validating admission for its word.
+func validate(ctx context.Context, scope *RequestScope, attributes admission.Attributes) (err error) {
+	admit, ok := admission.WithAudit(scope.Admit).(admission.ValidationInterface)
+	if !ok || !admit.Handles(attributes.GetOperation()) {
+		return nil
+	}
+	ctx, step := trace.Start(ctx, trace.HandlerValidate, string(attributes.GetOperation()))
+	defer step.End(&err)
+	return admit.Validate(ctx, attributes, scope)
+}
+
+// admissionToValidateObjectFunc lets storage ask validating admission about the object that it is going to create.
+func admissionToValidateObjectFunc(scope *RequestScope, static admission.Attributes) rest.ValidateObjectFunc {
+	if scope.Admit == nil {
+		return rest.ValidateAllObjectFunc
+	}
+	return func(ctx context.Context, obj runtime.Object) error {
+		// A generated name is known only now.
+		name := static.GetName()
+		if name == "" {
+			if m, err := meta.Accessor(obj); err == nil {
+				name = m.GetName()
+			}
+		}
+		return validate(ctx, scope, withObjects(static, name, obj, static.GetOldObject()))
+	}
+}
+
+// admissionToValidateObjectUpdateFunc lets storage ask validating admission about an update.
+func admissionToValidateObjectUpdateFunc(scope *RequestScope, static admission.Attributes) rest.ValidateObjectUpdateFunc {
+	if scope.Admit == nil {
+		return rest.ValidateAllObjectUpdateFunc
+	}
+	return func(ctx context.Context, obj, old runtime.Object) error {
+		return validate(ctx, scope, withObjects(static, static.GetName(), obj, old))
+	}
+}
+
+// admissionToValidateObjectDeleteFunc lets storage ask admission, of both kinds, about the object that it is going to
+// delete.
+func admissionToValidateObjectDeleteFunc(scope *RequestScope, static admission.Attributes) rest.ValidateObjectFunc {
+	if scope.Admit == nil {
+		return rest.ValidateAllObjectFunc
+	}
+	return func(ctx context.Context, old runtime.Object) error {
+		// The object may be shared, and plugins are free to modify what they get.
+		attributes := withObjects(static, static.GetName(), nil, old.DeepCopyObject())
+		if err := mutate(ctx, scope, attributes); err != nil {
+			return err
+		}
+		return validate(ctx, scope, attributes)
+	}
+}
+
+// withObjects are the attributes of a request, now that its objects are known.
+func withObjects(a admission.Attributes, name string, obj, old runtime.Object) admission.Attributes {
+	return admission.NewAttributesRecord(obj, old, a.GetKind(), a.GetNamespace(), name, a.GetResource(), a.GetSubresource(),
+		a.GetOperation(), a.GetOperationOptions(), a.IsDryRun(), a.GetUserInfo())
+}

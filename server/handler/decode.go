@@ -1,0 +1,162 @@
+package handler
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// limitedReadBody reads a request's body, unless it is larger than limit.
+func limitedReadBody(req *http.Request, limit int64) ([]byte, error) {
+	if limit <= 0 {
+		return readBody(req, req.Body)
+	}
+	tooLarge := apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", limit))
+	if req.ContentLength > limit {
+		return nil, tooLarge
+	}
+	data, err := readBody(req, io.LimitReader(req.Body, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		return nil, tooLarge
+	}
+	return data, err
+}
+
+func readBody(req *http.Request, r io.Reader) ([]byte, error) {
+	var data bytes.Buffer
+	if req.ContentLength > 0 {
+		data.Grow(int(min(req.ContentLength, maxBodyGuess)) + bytes.MinRead)
+	}
+	if _, err := data.ReadFrom(r); err != nil {
+		var carrier apierrors.APIStatus
+		if errors.As(err, &carrier) {
+			return nil, err
+		}
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("unable to read the request body: %v", err))
+	}
+	return data.Bytes(), nil
+}
+
+// maxBodyGuess bounds the memory that a client gets for announcing a body, before it sends any.
+const maxBodyGuess = 1 << 20
+
+// asSent is the version of whatever is decoded.
+type asSent struct{}
+
+func (asSent) Identifier() string { return "as sent" }
+func (asSent) KindForGroupVersionKinds(kinds []schema.GroupVersionKind) (schema.GroupVersionKind, bool) {
+	if len(kinds) == 0 {
+		return schema.GroupVersionKind{}, false
+	}
+	return kinds[0], true
+}
+
+// decodeBody makes a hub object of a body, with the defaults of the version in which it was sent, which it returns.
+// Unknown and duplicate fields are ignored, warned of or refused, as fieldValidation says.
+func decodeBody(ctx context.Context, scope *RequestScope, body []byte, s runtime.SerializerInfo, fieldValidation string) (obj runtime.Object, gv schema.GroupVersion, err error) {
+	ctx, step := trace.Start(ctx, trace.HandlerDecode, scope.Kind.Kind)
+	defer step.End(&err)
+	if step.Recording() {
+		step.Int("bytes", int64(len(body)))
+		step.Text("mediaType", s.MediaType)
+	}
+	serializer := s.StrictSerializer
+	if fieldValidation == metav1.FieldValidationIgnore {
+		serializer = s.Serializer
+	}
+	expected := scope.Kind
+	obj, gvk, err := scope.Serializer.DecoderToVersion(serializer, asSent{}).Decode(body, &expected, nil)
+	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil && fieldValidation != metav1.FieldValidationStrict {
+		addStrictDecodingWarnings(ctx, strict.Errors())
+		err = nil
+	}
+	if err == nil && gvk.Kind != scope.Kind.Kind {
+		err = fmt.Errorf("converting (%T) to (%s): unknown conversion", obj, scope.Kind.Kind)
+	}
+	if err != nil {
+		return nil, gv, transformDecodeError(err, scope.Kind.Kind, gvk, body)
+	}
+	gv = gvk.GroupVersion()
+	if !scope.AcceptsGroupVersion(gv) {
+		return nil, gv, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
+			gv, scope.Kind.GroupVersion()))
+	}
+	step.After(obj)
+	if obj, err = toHub(ctx, scope, obj, gv); err != nil {
+		return nil, gv, transformDecodeError(err, scope.Kind.Kind, gvk, body)
+	}
+	return obj, gv, nil
+}
+
+// fieldValidation is what a client wants done about unknown and duplicate fields: if it does not say, a warning.
+func fieldValidation(directive string) string {
+	if directive == "" {
+		return metav1.FieldValidationWarn
+	}
+	return directive
+}
+
+// transformDecodeError is the 400 for a body that is not a kind.
+func transformDecodeError(err error, kind string, sent *schema.GroupVersionKind, body []byte) error {
+	if sent != nil && sent.Kind != "" {
+		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", sent.Kind, sent.Version, kind, err))
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)",
+		kind, err, summarizeData(body, 30)))
+}
+
+// summarizeData is the beginning of a body: as text if it looks like JSON, else in hexadecimal.
+func summarizeData(data []byte, maxBytes int) string {
+	if len(data) == 0 {
+		return "<empty>"
+	}
+	text, more := func(b []byte) string { return hex.EncodeToString(b) }, ""
+	if data[0] == '{' {
+		text = func(b []byte) string { return string(b) }
+	}
+	if len(data) > maxBytes {
+		data, more = data[:maxBytes], " ..."
+	}
+	return text(data) + more
+}
+
+// The YAML parser puts one of these in front of all that it has to complain about.
+var yamlErrorPrefixes = []string{"yaml: unmarshal errors:\n", "error converting YAML to JSON: yaml: unmarshal errors:\n"}
+
+// addStrictDecodingWarnings sends the client a Warning for each field.
+func addStrictDecodingWarnings(ctx context.Context, errs []error) {
+	for _, err := range errs {
+		for _, text := range parseYAMLWarnings(err.Error()) {
+			warning.AddWarning(ctx, "", text)
+		}
+	}
+}
+
+// parseYAMLWarnings takes the complaints of the YAML parser apart; any other text stays as it is.
+func parseYAMLWarnings(text string) []string {
+	for _, prefix := range yamlErrorPrefixes {
+		list, ok := strings.CutPrefix(text, prefix)
+		if !ok {
+			continue
+		}
+		lines := strings.Split(list, "\n")
+		for i := range lines {
+			lines[i] = strings.TrimSpace(lines[i])
+		}
+		return lines
+	}
+	return []string{text}
+}

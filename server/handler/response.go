@@ -1,0 +1,111 @@
+package handler
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1beta1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/handler/negotiation"
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
+)
+
+// metaCodecs encodes tables and partial objects, and decodes options.
+var metaCodecs = serializer.NewCodecFactory(metainternalversionscheme.Scheme,
+	serializer.WithStreamingCollectionEncodingToJSON(), serializer.WithStreamingCollectionEncodingToProtobuf())
+
+// transformResponseObject answers with what came from rest, in the version and form that the client asked for. If it
+// returns an error, nothing has been written yet.
+func transformResponseObject(ctx context.Context, scope *RequestScope, req *http.Request, w http.ResponseWriter, statusCode int,
+	mediaType negotiation.MediaTypeOptions, result runtime.Object) (err error) {
+	ctx, step := trace.Start(ctx, trace.HandlerEncode, scope.Kind.Kind)
+	defer step.End(&err)
+	if step.Recording() {
+		step.Int("code", int64(statusCode))
+		step.Text("mediaType", mediaType.Accepted.MediaType)
+	}
+	options, err := optionsForTransform(mediaType, req)
+	if err != nil {
+		return err
+	}
+	// Clients expect an empty list to have items: [], not null. Lists are made for one request, so this is ours to change.
+	if meta.IsListType(result) && meta.LenList(result) == 0 {
+		if err := meta.SetList(result, []runtime.Object{}); err != nil {
+			return err
+		}
+	}
+	var obj runtime.Object
+	request.TrackTransformResponseObjectLatency(ctx, func() {
+		obj, err = doTransformObject(ctx, result, options, mediaType.Convert, scope)
+	})
+	if err != nil {
+		return err
+	}
+	kind, codecs := targetEncodingForTransform(scope, mediaType)
+	responsewriters.WriteObjectNegotiated(codecs, scope, kind.GroupVersion(), w, req, statusCode, obj, false)
+	return nil
+}
+
+// doTransformObject makes of an object from rest what the client asked for: target, or the object in the request's
+// version. Watches use it too.
+func doTransformObject(ctx context.Context, obj runtime.Object, options *metav1.TableOptions, target *schema.GroupVersionKind, scope *RequestScope) (runtime.Object, error) {
+	if _, ok := obj.(*metav1.Status); ok {
+		return obj, nil
+	}
+	if target == nil {
+		return fromHub(ctx, scope, obj)
+	}
+	switch target.Kind {
+	case "PartialObjectMetadata":
+		return asPartialObjectMetadata(obj, target.GroupVersion())
+	case "PartialObjectMetadataList":
+		return asPartialObjectMetadataList(obj, target.GroupVersion())
+	case "Table":
+		return asTable(ctx, obj, options, scope, target.GroupVersion())
+	}
+	accepted, _ := negotiation.MediaTypesForSerializer(metaCodecs)
+	return nil, negotiation.NewNotAcceptableError(accepted)
+}
+
+// optionsForTransform are the query parameters of a table; nil if none was asked for.
+func optionsForTransform(mediaType negotiation.MediaTypeOptions, req *http.Request) (*metav1.TableOptions, error) {
+	target := mediaType.Convert
+	if target == nil || target.Kind != "Table" || !isMetaVersion(target.GroupVersion()) {
+		return nil, nil
+	}
+	options := &metav1.TableOptions{}
+	if err := decodeParameters(req, metav1.SchemeGroupVersion, options); err != nil {
+		return nil, err
+	}
+	switch errs := validation.ValidateTableOptions(options); len(errs) {
+	case 0:
+		return options, nil
+	case 1:
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("Unable to convert to Table as requested: %v", errs[0].Error()))
+	default:
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("Unable to convert to Table as requested: %v", errs))
+	}
+}
+
+// targetEncodingForTransform is the kind to encode and what encodes it.
+func targetEncodingForTransform(scope *RequestScope, mediaType negotiation.MediaTypeOptions) (schema.GroupVersionKind, runtime.NegotiatedSerializer) {
+	target := mediaType.Convert
+	if target == nil || !isMetaVersion(target.GroupVersion()) {
+		return scope.Kind, scope.Serializer
+	}
+	switch target.Kind {
+	case "Table", "PartialObjectMetadata", "PartialObjectMetadataList":
+		return *target, metaCodecs
+	}
+	return scope.Kind, scope.Serializer
+}

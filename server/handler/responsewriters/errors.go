@@ -1,0 +1,85 @@
+package responsewriters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/kx-apiserver/kx/server/handler/negotiation"
+)
+
+// sanitizer keeps what a client sent from becoming markup in a browser.
+var sanitizer = strings.NewReplacer(`&`, "&amp;", `<`, "&lt;", `>`, "&gt;")
+
+// ErrorNegotiated answers req with err's Status, in the media type that the client asked for, or as JSON if that can't be.
+// It returns the status code.
+func ErrorNegotiated(err error, s runtime.NegotiatedSerializer, gv schema.GroupVersion, w http.ResponseWriter, req *http.Request) int {
+	status := ErrorToAPIStatus(err)
+	code := int(status.Code)
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	if code == http.StatusNoContent {
+		w.WriteHeader(code)
+		return code
+	}
+	WriteObjectNegotiated(s, negotiation.DefaultEndpointRestrictions, gv, w, req, code, status, false)
+	return code
+}
+
+// Forbidden answers that the user may not do what attributes say.
+func Forbidden(attributes authorizer.Attributes, w http.ResponseWriter, req *http.Request, reason string, s runtime.NegotiatedSerializer) {
+	RespondWithError(w, req, ForbiddenStatusError(attributes, reason), s)
+}
+
+// RespondWithError answers a request that belongs to no API group.
+func RespondWithError(w http.ResponseWriter, req *http.Request, err error, s runtime.NegotiatedSerializer) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	ErrorNegotiated(err, s, metav1.Unversioned, w, req)
+}
+
+// InternalError answers in plain text that the server failed before it knew how to answer.
+func InternalError(w http.ResponseWriter, req *http.Request, err error) {
+	http.Error(w, sanitizer.Replace(fmt.Sprintf("Internal Server Error: %q: %v", req.RequestURI, err)), http.StatusInternalServerError)
+	utilruntime.HandleErrorWithContext(context.Background(), err, "Internal server error", "uri", req.URL.Path)
+}
+
+// ForbiddenStatusError is the 403 for attributes, with the authorizer's reason if it gave one.
+func ForbiddenStatusError(attributes authorizer.Attributes, reason string) *apierrors.StatusError {
+	message := sanitizer.Replace(forbiddenMessage(attributes))
+	if reason != "" {
+		message += ": " + reason
+	}
+	resource := schema.GroupResource{Group: attributes.GetAPIGroup(), Resource: attributes.GetResource()}
+	return apierrors.NewForbidden(resource, attributes.GetName(), errors.New(message))
+}
+
+func forbiddenMessage(attributes authorizer.Attributes) string {
+	username := ""
+	if user := attributes.GetUser(); user != nil {
+		username = user.GetName()
+	}
+	if !attributes.IsResourceRequest() {
+		return fmt.Sprintf("User %q cannot %s path %q", username, attributes.GetVerb(), attributes.GetPath())
+	}
+	resource := attributes.GetResource()
+	if subresource := attributes.GetSubresource(); subresource != "" {
+		resource += "/" + subresource
+	}
+	where := "at the cluster scope"
+	if namespace := attributes.GetNamespace(); namespace != "" {
+		where = fmt.Sprintf("in the namespace %q", namespace)
+	}
+	return fmt.Sprintf("User %q cannot %s resource %q in API group %q %s",
+		username, attributes.GetVerb(), resource, attributes.GetAPIGroup(), where)
+}

@@ -1,0 +1,102 @@
+package responsewriters
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/server/handler/negotiation"
+)
+
+// WriteObjectNegotiated answers req with object in version gv and in the media type that the client asked for.
+// listGVKInContentType adds the kind that was asked for to the Content-Type, as aggregated discovery does.
+func WriteObjectNegotiated(s runtime.NegotiatedSerializer, restrictions negotiation.EndpointRestrictions, gv schema.GroupVersion,
+	w http.ResponseWriter, req *http.Request, statusCode int, object runtime.Object, listGVKInContentType bool) {
+	options, serializer, err := negotiation.NegotiateOutputMediaType(req, s, restrictions)
+	if err != nil {
+		// An error that is being reported matters more than the form in which it can't be.
+		if statusCode < http.StatusOK || statusCode >= http.StatusBadRequest {
+			WriteRawJSON(statusCode, object, w)
+			return
+		}
+		status := ErrorToAPIStatus(err)
+		WriteRawJSON(int(status.Code), status, w)
+		return
+	}
+
+	audit.LogResponseObject(req.Context(), object, gv, s)
+
+	mediaType := serializer.MediaType
+	if listGVKInContentType {
+		mediaType = mediaTypeWithGVK(mediaType, options.Convert)
+	}
+	encoder := s.EncoderForVersion(serializer.Serializer, gv)
+	request.TrackSerializeResponseObjectLatency(req.Context(), func() {
+		SerializeObject(mediaType, encoder, w, req, statusCode, object)
+	})
+}
+
+func mediaTypeWithGVK(mediaType string, gvk *schema.GroupVersionKind) string {
+	if gvk == nil {
+		return mediaType
+	}
+	for _, p := range []struct{ name, value string }{{"g", gvk.Group}, {"v", gvk.Version}, {"as", gvk.Kind}} {
+		if p.value != "" {
+			mediaType += ";" + p.name + "=" + p.value
+		}
+	}
+	return mediaType
+}
+
+// SerializeObject writes object by encoder. If that fails before anything was sent, the client gets the error instead.
+func SerializeObject(mediaType string, encoder runtime.Encoder, hw http.ResponseWriter, req *http.Request, statusCode int, object runtime.Object) {
+	w := &deferredResponseWriter{mediaType: mediaType, statusCode: statusCode, gzip: acceptsGzip(req), hw: hw}
+	if reuser, ok := encoder.(runtime.EncoderWithAllocator); ok {
+		allocator := runtime.AllocatorPool.Get().(*runtime.Allocator)
+		defer runtime.AllocatorPool.Put(allocator)
+		encoder = runtime.NewEncoderWithAllocator(reuser, allocator)
+	}
+
+	err := encoder.Encode(object, w)
+	if err == nil {
+		err = w.Close()
+		if err != nil {
+			utilruntime.HandleErrorWithContext(context.Background(), err, "Failed to end a response", "path", req.URL.Path)
+		}
+		return
+	}
+
+	utilruntime.HandleErrorWithContext(context.Background(), err, "Failed to write a response", "mediaType", mediaType, "path", req.URL.Path)
+	w.discard()
+	status := ErrorToAPIStatus(err)
+	if statusCode >= http.StatusOK && statusCode < http.StatusBadRequest {
+		w.statusCode = int(status.Code)
+	}
+	output, err := runtime.Encode(encoder, status)
+	if err != nil {
+		w.mediaType = "text/plain"
+		output = []byte(string(status.Reason) + ": " + status.Message)
+	}
+	// The client may be gone, and that is what made the first attempt fail: nothing is left to tell, or to whom.
+	_, _ = w.Write(output)
+	_ = w.Close()
+}
+
+// WriteRawJSON answers with any value as JSON, for when nothing could be negotiated.
+func WriteRawJSON(statusCode int, object any, w http.ResponseWriter) {
+	output, err := json.MarshalIndent(object, "", "  ")
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(statusCode)
+	// An error here is the client's leaving.
+	_, _ = w.Write(output)
+}

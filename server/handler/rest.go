@@ -1,0 +1,123 @@
+package handler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// The functions of this file are the door from the handlers to rest: one a verb, each a step.
+
+func restGet(ctx context.Context, r rest.Getter, name string, options *metav1.GetOptions) (obj runtime.Object, err error) {
+	ctx, step := trace.Start(ctx, trace.RESTGet, name)
+	defer step.End(&err)
+	step.Text("resourceVersion", options.ResourceVersion)
+	obj, err = r.Get(ctx, name, options)
+	return finishRead(ctx, obj, err)
+}
+
+func restList(ctx context.Context, r rest.Lister, subject string, options *metainternalversion.ListOptions) (obj runtime.Object, err error) {
+	ctx, step := trace.Start(ctx, trace.RESTList, subject)
+	defer step.End(&err)
+	if step.Recording() {
+		step.Text("resourceVersion", options.ResourceVersion)
+		step.Int("limit", options.Limit)
+		if options.LabelSelector != nil {
+			step.Text("labelSelector", options.LabelSelector.String())
+		}
+		if options.FieldSelector != nil {
+			step.Text("fieldSelector", options.FieldSelector.String())
+		}
+	}
+	obj, err = r.List(ctx, options)
+	return finishRead(ctx, obj, err)
+}
+
+func restCreate(ctx context.Context, r rest.NamedCreater, name string, in runtime.Object, validate rest.ValidateObjectFunc,
+	options *metav1.CreateOptions) (obj runtime.Object, err error) {
+	ctx, step := trace.Start(ctx, trace.RESTCreate, name)
+	defer step.End(&err)
+	step.Before(in)
+	obj, err = FinishRequest(ctx, func() (runtime.Object, error) {
+		return r.Create(ctx, name, in, validate, options)
+	})
+	if err == nil {
+		step.After(obj)
+	}
+	return obj, err
+}
+
+func restUpdate(ctx context.Context, r rest.Updater, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
+	update rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (obj runtime.Object, created bool, err error) {
+	ctx, step := trace.Start(ctx, trace.RESTUpdate, name)
+	defer step.End(&err)
+	obj, err = FinishRequest(ctx, func() (out runtime.Object, err error) {
+		out, created, err = r.Update(ctx, name, info, create, update, forceAllowCreate, options)
+		return out, err
+	})
+	if err == nil {
+		step.After(obj)
+	}
+	return obj, created, err
+}
+
+func restDelete(ctx context.Context, r rest.GracefulDeleter, name string, validate rest.ValidateObjectFunc,
+	options *metav1.DeleteOptions) (obj runtime.Object, deleted bool, err error) {
+	ctx, step := trace.Start(ctx, trace.RESTDelete, name)
+	defer step.End(&err)
+	obj, err = FinishRequest(ctx, func() (out runtime.Object, err error) {
+		out, deleted, err = r.Delete(ctx, name, validate, options)
+		return out, err
+	})
+	if err == nil && !deleted {
+		step.Why("finalizers or a grace period keep the object for now")
+	}
+	return obj, deleted, err
+}
+
+func restDeleteCollection(ctx context.Context, r rest.CollectionDeleter, subject string, validate rest.ValidateObjectFunc,
+	options *metav1.DeleteOptions, listOptions *metainternalversion.ListOptions) (obj runtime.Object, err error) {
+	ctx, step := trace.Start(ctx, trace.RESTDeleteCollection, subject)
+	defer step.End(&err)
+	return FinishRequest(ctx, func() (runtime.Object, error) {
+		return r.DeleteCollection(ctx, validate, options, listOptions)
+	})
+}
+
+// FinishRequest runs a write on the request's own goroutine. Its deadline having passed becomes a 504, and a Status that
+// is not a success an error.
+func FinishRequest(ctx context.Context, fn func() (runtime.Object, error)) (runtime.Object, error) {
+	obj, err := fn()
+	if timedOut(ctx, err) {
+		return nil, apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", ctx.Err()), 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if status, ok := obj.(*metav1.Status); ok && status.Status != metav1.StatusSuccess {
+		return nil, apierrors.FromObject(status)
+	}
+	return obj, nil
+}
+
+// finishRead gives a read that ran out of time its 504.
+func finishRead(ctx context.Context, obj runtime.Object, err error) (runtime.Object, error) {
+	if timedOut(ctx, err) {
+		return nil, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
+	}
+	return obj, err
+}
+
+// timedOut says whether err is there because ctx has ended. An error that has a Status knows better what happened.
+func timedOut(ctx context.Context, err error) bool {
+	var carrier apierrors.APIStatus
+	return err != nil && ctx.Err() != nil && !errors.As(err, &carrier)
+}

@@ -1,0 +1,110 @@
+package handler
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/handler/negotiation"
+)
+
+// asTable makes a table of an object or list in the hub version. Its rows hold the objects themselves, in the request's
+// version, or their metadata, or nothing, as options say.
+func asTable(ctx context.Context, result runtime.Object, options *metav1.TableOptions, scope *RequestScope, gv schema.GroupVersion) (table *metav1.Table, err error) {
+	if !isMetaVersion(gv) {
+		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no Table exists in group version %s", gv))
+	}
+	ctx, step := trace.Start(ctx, trace.HandlerTable, scope.Kind.Kind)
+	defer step.End(&err)
+	table, err = scope.TableConvertor.ConvertToTable(ctx, result, options)
+	if err != nil {
+		return nil, err
+	}
+	step.Int("rows", int64(len(table.Rows)))
+	for i := range table.Rows {
+		row := &table.Rows[i].Object
+		if row.Object, err = rowObject(row.Object, options.IncludeObject, scope, gv); err != nil {
+			return nil, err
+		}
+	}
+	return table, nil
+}
+
+func rowObject(obj runtime.Object, include metav1.IncludeObjectPolicy, scope *RequestScope, gv schema.GroupVersion) (runtime.Object, error) {
+	switch {
+	case include == metav1.IncludeObject:
+		// The safe convertor: it also writes the kind into the object, which may be shared.
+		return scope.Convertor.ConvertToVersion(obj, scope.Kind.GroupVersion())
+	case include == metav1.IncludeMetadata, include == "", endsInitialEvents(obj):
+		partial, err := asPartialObjectMetadata(obj, gv)
+		if err != nil {
+			return nil, err
+		}
+		partial.GetObjectKind().SetGroupVersionKind(gv.WithKind("PartialObjectMetadata"))
+		return partial, nil
+	case include == metav1.IncludeNone:
+		return nil, nil
+	}
+	return nil, apierrors.NewBadRequest(fmt.Sprintf("unrecognized includeObject value: %q", include))
+}
+
+// endsInitialEvents says whether obj is the bookmark after the initial events of a watch. Its annotation says so, and must
+// reach the client whatever it wants to see of objects.
+func endsInitialEvents(obj runtime.Object) bool {
+	m, err := meta.Accessor(obj)
+	return err == nil && m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+}
+
+func asPartialObjectMetadata(result runtime.Object, gv schema.GroupVersion) (runtime.Object, error) {
+	if meta.IsListType(result) {
+		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%T)", result))
+	}
+	if !isMetaVersion(gv) {
+		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no PartialObjectMetadataList exists in group version %s", gv))
+	}
+	m, err := meta.Accessor(result)
+	if err != nil {
+		return nil, err
+	}
+	partial := meta.AsPartialObjectMetadata(m)
+	partial.GetObjectKind().SetGroupVersionKind(gv.WithKind("PartialObjectMetadata"))
+	return partial, nil
+}
+
+func asPartialObjectMetadataList(result runtime.Object, gv schema.GroupVersion) (runtime.Object, error) {
+	li, ok := result.(metav1.ListInterface)
+	if !ok {
+		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (%T)", result))
+	}
+	if !isMetaVersion(gv) {
+		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no PartialObjectMetadataList exists in group version %s", gv))
+	}
+	items := make([]metav1.PartialObjectMetadata, 0, meta.LenList(result))
+	err := meta.EachListItem(result, func(obj runtime.Object) error {
+		m, err := meta.Accessor(obj)
+		if err != nil {
+			return err
+		}
+		partial := meta.AsPartialObjectMetadata(m)
+		partial.SetGroupVersionKind(gv.WithKind("PartialObjectMetadata"))
+		items = append(items, *partial)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	listMeta := metav1.ListMeta{
+		ResourceVersion: li.GetResourceVersion(), Continue: li.GetContinue(), RemainingItemCount: li.GetRemainingItemCount(),
+	}
+	if gv == metav1beta1.SchemeGroupVersion {
+		return &metav1beta1.PartialObjectMetadataList{ListMeta: listMeta, Items: items}, nil
+	}
+	return &metav1.PartialObjectMetadataList{ListMeta: listMeta, Items: items}, nil
+}
