@@ -1,0 +1,157 @@
+package arrows
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/kx-apiserver/kx"
+
+// floors are who may import whom, among our own rooms. A room that is missing may import nothing of ours.
+var floors = map[string][]string{
+	"cmd":    {"cmd", "tui", "server", "store", "core", "docs"},
+	"tui":    {"tui", "core", "docs"},
+	"server": {"server", "store", "core"},
+	"store":  {"store", "core"},
+	"core":   {"core"},
+	"docs":   {"docs"},
+}
+
+// The reasons for the floors, for whoever runs into one.
+var reasons = map[string]string{
+	"tui":    "the screen shows what any client could ask for over HTTP",
+	"server": "the server knows nothing of commands and screens",
+	"store":  "the store works without a server above it",
+	"core":   "core is the words that all of them use",
+	"docs":   "documents travel in the binary and know nothing of it",
+}
+
+// forbidden are imports that no file of ours makes, with what stands in their place.
+var forbidden = []struct {
+	path  string
+	exact bool // only this package, not what lies below it
+	why   string
+}{
+	{path: "k8s.io/apiserver/pkg/endpoints/handlers", why: "server/handler is ours to write"},
+	{path: "k8s.io/apiserver/pkg/registry", why: "core/rest and store/registry are ours to write"},
+	{path: "k8s.io/apiserver/pkg/storage", why: "store is ours to write"},
+	{path: "k8s.io/apiserver/pkg/server", why: "server is ours to write"},
+	{path: "k8s.io/apiextensions-apiserver/pkg/apiserver", exact: true, why: "server/crd is ours to write"},
+	{path: "k8s.io/apiextensions-apiserver/pkg/registry", why: "server/crd is ours to write"},
+	{path: "k8s.io/apiextensions-apiserver/pkg/controller", why: "server/crd is ours to write"},
+	{path: "k8s.io/kubernetes", why: "it is not a library"},
+}
+
+// coreOpens are packages that reach for files, sockets and processes, which core does not.
+var coreOpens = map[string]bool{"os": true, "os/exec": true, "net": true, "net/http": true}
+
+type listed struct {
+	ImportPath                          string
+	Imports, TestImports, XTestImports []string
+}
+
+func TestArrows(t *testing.T) {
+	packages := list(t)
+	if len(packages) < 10 {
+		t.Fatalf("go list found %d packages: too few to be the project", len(packages))
+	}
+	for _, p := range packages {
+		for _, imported := range p.Imports {
+			if why := wrong(p.ImportPath, imported, false); why != "" {
+				t.Errorf("%s imports %s: %s", p.ImportPath, imported, why)
+			}
+		}
+		for _, imported := range append(p.TestImports, p.XTestImports...) {
+			if why := wrong(p.ImportPath, imported, true); why != "" {
+				t.Errorf("a test of %s imports %s: %s", p.ImportPath, imported, why)
+			}
+		}
+	}
+}
+
+// TestWrong shows that the rules refuse what they are there to refuse.
+func TestWrong(t *testing.T) {
+	tests := []struct {
+		from, to string
+		test     bool
+		refused  bool
+	}{
+		{from: module + "/store/etcd3", to: module + "/core/trace"},
+		{from: module + "/store/etcd3", to: module + "/server/handler", refused: true},
+		{from: module + "/store/etcd3", to: module + "/server/handler", test: true, refused: true},
+		{from: module + "/tui", to: module + "/server", refused: true},
+		{from: module + "/tui", to: module + "/core/filter"},
+		{from: module + "/core/trace", to: "os", refused: true},
+		{from: module + "/core/trace", to: "os", test: true},
+		{from: module + "/core/trace", to: module + "/store", refused: true},
+		{from: module + "/server/handler", to: "k8s.io/apiserver/pkg/endpoints/request"},
+		{from: module + "/server/handler", to: "k8s.io/apiserver/pkg/endpoints/handlers", refused: true},
+		{from: module + "/server/handler", to: "k8s.io/apiserver/pkg/endpoints/handlers/negotiation", refused: true},
+		{from: module + "/server/crd", to: "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"},
+		{from: module + "/server/crd", to: "k8s.io/apiextensions-apiserver/pkg/apiserver", refused: true},
+		{from: module + "/server", to: "k8s.io/kubernetes/pkg/apis/core", refused: true},
+	}
+	for _, test := range tests {
+		if why := wrong(test.from, test.to, test.test); (why != "") != test.refused {
+			t.Errorf("%s → %s (test: %v): %q, want refused: %v", test.from, test.to, test.test, why, test.refused)
+		}
+	}
+}
+
+// wrong says what is wrong with an import, or nothing.
+func wrong(from, to string, inTest bool) string {
+	for _, f := range forbidden {
+		if to == f.path || !f.exact && strings.HasPrefix(to, f.path+"/") {
+			return f.why
+		}
+	}
+	room := roomOf(from)
+	if room == "core" && !inTest && coreOpens[to] {
+		return "core opens no file, socket or process"
+	}
+	other := roomOf(to)
+	if other == "" {
+		return ""
+	}
+	for _, allowed := range floors[room] {
+		if other == allowed {
+			return ""
+		}
+	}
+	return reasons[room]
+}
+
+// roomOf is the top-level directory of one of our packages, or empty.
+func roomOf(path string) string {
+	rest, ok := strings.CutPrefix(path, module+"/")
+	if !ok {
+		return ""
+	}
+	room, _, _ := strings.Cut(rest, "/")
+	return room
+}
+
+func list(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", module+"/...")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	var packages []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}

@@ -1,0 +1,70 @@
+package authn
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net/http"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
+	"k8s.io/apiserver/pkg/authentication/request/union"
+	"k8s.io/apiserver/pkg/authentication/request/websocket"
+	x509request "k8s.io/apiserver/pkg/authentication/request/x509"
+	"k8s.io/apiserver/pkg/authentication/token/tokenfile"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// Config says whom to believe.
+type Config struct {
+	// ClientCAs are the authorities whose client certificates are believed.
+	ClientCAs *x509.CertPool
+	// TokenFile is a CSV file of bearer tokens; empty for none.
+	TokenFile string
+	// Anonymous lets requests without credentials through to AnonymousPaths.
+	Anonymous bool
+}
+
+// AnonymousPaths are what anybody may ask.
+var AnonymousPaths = []string{"/healthz", "/livez", "/readyz", "/version"}
+
+// New makes the authenticator.
+func New(c Config) (authenticator.Request, error) {
+	verify := x509request.DefaultVerifyOptions()
+	verify.Roots = c.ClientCAs
+	ways := []authenticator.Request{x509request.New(verify, x509request.CommonNameUserConversion)}
+	if c.TokenFile != "" {
+		tokens, err := tokenfile.NewCSV(c.TokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("read --token-auth-file: %w", err)
+		}
+		ways = append(ways, bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens))
+	}
+	known := group.NewAuthenticatedGroupAdder(union.New(ways...))
+	if !c.Anonymous {
+		return known, nil
+	}
+	return union.NewFailOnError(known, authenticator.RequestFunc(anonymous)), nil
+}
+
+// anonymous authenticates requests without credentials as nobody in particular, on the paths that anybody may ask. A
+// token that no file knows is a credential.
+func anonymous(r *http.Request) (*authenticator.Response, bool, error) {
+	if r.Header.Get("Authorization") != "" || !AnonymousPath(r.URL.Path) {
+		return nil, false, nil
+	}
+	return &authenticator.Response{User: &user.DefaultInfo{
+		Name:   user.Anonymous,
+		Groups: []string{user.AllUnauthenticated},
+	}}, true, nil
+}
+
+// AnonymousPath says whether anybody may ask for path.
+func AnonymousPath(path string) bool {
+	for _, p := range AnonymousPaths {
+		if path == p || len(path) > len(p) && path[:len(p)] == p && path[len(p)] == '/' {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,32 @@
+package filter
+
+import (
+	"errors"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// WithAuthentication finds out who asks, or answers 401.
+func WithAuthentication(next http.Handler, c *Config) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(r.Context(), trace.FilterAuthentication, "")
+		answer, ok, err := c.Authenticator.AuthenticateRequest(r)
+		if err != nil || !ok {
+			if err == nil {
+				err = errors.New("no credentials that this server knows")
+			}
+			step.End(&err)
+			c.Logger.Info("a request was turned away: nobody knows who asks", "method", r.Method, "path", r.URL.Path, "error", err)
+			c.fail(w, r, apierrors.NewUnauthorized("Unauthorized"))
+			return
+		}
+		step.Text("user", answer.User.GetName())
+		step.End(nil)
+		r.Header.Del("Authorization") // nothing below should see it, nor log it
+		next.ServeHTTP(w, r.WithContext(request.WithUser(ctx, answer.User)))
+	})
+}

@@ -1,0 +1,92 @@
+package filter
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
+)
+
+// WithAuthorization finds out whether whoever asks may have it, or answers 403.
+func WithAuthorization(next http.Handler, c *Config) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(r.Context(), trace.FilterAuthorization, "")
+		attributes, err := authorizerAttributes(ctx)
+		if err != nil {
+			step.End(&err)
+			c.fail(w, r, apierrors.NewInternalError(err))
+			return
+		}
+		decision, reason, err := c.Authorizer.Authorize(ctx, attributes)
+		if decision == authorizer.DecisionAllow {
+			step.Why(reason)
+			step.End(nil)
+			next.ServeHTTP(w, r)
+			return
+		}
+		var refusal error = responsewriters.ForbiddenStatusError(attributes, reason)
+		step.End(&refusal)
+		if err != nil {
+			c.Logger.Error("a request could not be authorized", "path", r.URL.Path, "error", err)
+			refusal = apierrors.NewInternalError(err)
+		}
+		c.fail(w, r, refusal)
+	})
+}
+
+// authorizerAttributes is what the authorizer and the audit policy look at.
+func authorizerAttributes(ctx context.Context) (authorizer.Attributes, error) {
+	info, ok := request.RequestInfoFrom(ctx)
+	if !ok {
+		return nil, errors.New("no RequestInfo found in the context")
+	}
+	attributes := authorizer.AttributesRecord{
+		ResourceRequest: info.IsResourceRequest,
+		Verb:            info.Verb,
+		Path:            info.Path,
+		APIGroup:        info.APIGroup,
+		APIVersion:      info.APIVersion,
+		Resource:        info.Resource,
+		Subresource:     info.Subresource,
+		Namespace:       info.Namespace,
+		Name:            info.Name,
+	}
+	attributes.User, _ = request.UserFrom(ctx)
+	return attributes, nil
+}
+
+// WithImpersonation is where a request would begin to act as somebody else. Until it may be allowed by role, it is
+// refused: a header that is ignored would do as the administrator what was meant to be done as somebody else.
+func WithImpersonation(next http.Handler, c *Config) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(r.Context(), trace.FilterImpersonation, "")
+		if !asksForImpersonation(r.Header) {
+			step.Why("nobody asked for it")
+			step.End(nil)
+			next.ServeHTTP(w, r)
+			return
+		}
+		attributes, err := authorizerAttributes(ctx)
+		if err == nil {
+			err = responsewriters.ForbiddenStatusError(attributes, "impersonation is not available on this server: leave out --as, --as-group and --as-uid")
+		}
+		step.End(&err)
+		c.fail(w, r, err)
+	})
+}
+
+func asksForImpersonation(h http.Header) bool {
+	for name := range h {
+		if strings.HasPrefix(name, "Impersonate-") {
+			return true
+		}
+	}
+	return false
+}

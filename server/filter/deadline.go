@@ -1,0 +1,121 @@
+package filter
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// WithRequestDeadline gives the request until a certain time: the server's --request-timeout, or less if the client
+// says so in ?timeout=. Long-running requests have none.
+func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(r.Context(), trace.FilterDeadline, "")
+		info, _ := request.RequestInfoFrom(ctx)
+		if c.LongRunning(r, info) {
+			step.Why("long-running: no deadline")
+			step.End(nil)
+			next.ServeHTTP(w, r)
+			return
+		}
+		timeout, err := timeoutOf(r, c.RequestTimeout)
+		if err != nil {
+			step.End(&err)
+			c.fail(w, r, err)
+			return
+		}
+		step.Text("timeout", timeout.String())
+		step.End(nil)
+		deadline := newDeadline(ctx, timeout)
+		defer deadline.stop()
+		next.ServeHTTP(w, r.WithContext(deadline))
+	})
+}
+
+// timeoutOf is how long the request may take. A client's 0 asks for nothing.
+func timeoutOf(r *http.Request, most time.Duration) (time.Duration, error) {
+	text := r.URL.Query().Get("timeout")
+	if text == "" {
+		return most, nil
+	}
+	asked, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, apierrors.NewBadRequest(fmt.Sprintf("invalid timeout specified in the request URL - %v", err))
+	}
+	if asked > 0 && asked < most {
+		return asked, nil
+	}
+	return most, nil
+}
+
+// Deadline is a context that ends after some time, not counting the time for which it is paused: a request that is held
+// at a step should not die of it. Contexts derived from it end with it, with context.DeadlineExceeded as their cause.
+type Deadline struct {
+	context.Context
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
+	timer  *time.Timer
+	until  time.Time
+	paused time.Duration // what was left when it was paused; 0 while it runs
+}
+
+func newDeadline(parent context.Context, timeout time.Duration) *Deadline {
+	ctx, cancel := context.WithCancelCause(parent)
+	d := &Deadline{Context: ctx, cancel: cancel, until: time.Now().Add(timeout)}
+	d.timer = time.AfterFunc(timeout, d.expire)
+	return d
+}
+
+func (d *Deadline) expire() { d.cancel(context.DeadlineExceeded) }
+
+// Deadline is when the context ends, unless it is paused.
+func (d *Deadline) Deadline() (time.Time, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.paused > 0 {
+		return d.Context.Deadline()
+	}
+	return d.until, true
+}
+
+// Err is context.DeadlineExceeded once the time is up.
+func (d *Deadline) Err() error {
+	err := d.Context.Err()
+	if err != nil && context.Cause(d.Context) == context.DeadlineExceeded {
+		return context.DeadlineExceeded
+	}
+	return err
+}
+
+// Pause stops the clock.
+func (d *Deadline) Pause() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.paused == 0 && d.timer.Stop() {
+		d.paused = max(time.Until(d.until), 1)
+	}
+}
+
+// Resume lets the clock go on from where Pause stopped it.
+func (d *Deadline) Resume() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.paused > 0 {
+		d.until = time.Now().Add(d.paused)
+		d.timer.Reset(d.paused)
+		d.paused = 0
+	}
+}
+
+func (d *Deadline) stop() {
+	d.timer.Stop()
+	d.cancel(context.Canceled)
+}

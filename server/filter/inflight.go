@@ -1,0 +1,71 @@
+package filter
+
+import (
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/metrics"
+)
+
+// seats are the requests of one kind that may be served at once. A nil seats has no end.
+type seats chan struct{}
+
+func newSeats(n int) seats {
+	if n == 0 {
+		return nil
+	}
+	return make(seats, n)
+}
+
+// WithMaxInFlightLimit answers 429 where more is asked at once than the server is to do. Watches take no seat, and
+// administrators go in when there is none, since they may have to mend what fills the house.
+func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
+	reads, writes := newSeats(c.MaxRequestsInFlight), newSeats(c.MaxMutatingRequestsInFlight)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(r.Context(), trace.FilterInFlight, "")
+		info, _ := request.RequestInfoFrom(ctx)
+		if c.LongRunning(r, info) {
+			step.Why("long-running: takes no seat")
+			step.End(nil)
+			next.ServeHTTP(w, r)
+			return
+		}
+		kind, free := metrics.ReadOnly, reads
+		if isWrite(info.Verb) {
+			kind, free = metrics.Mutating, writes
+		}
+		if free != nil {
+			select {
+			case free <- struct{}{}:
+				defer func() { <-free }()
+				step.Int("taken", int64(len(free)))
+				step.Int("seats", int64(cap(free)))
+			default:
+				if u, _ := request.UserFrom(ctx); !isAdmin(u) {
+					step.Why("no seat is free")
+					step.End(nil)
+					metrics.Dropped(kind)
+					w.Header().Set("Retry-After", "1")
+					c.fail(w, r, apierrors.NewTooManyRequests("too many requests, please try again later", 1))
+					return
+				}
+				step.Why("no seat is free, but administrators stand")
+			}
+		}
+		defer metrics.InFlight(kind)()
+		step.End(nil)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isWrite says whether a verb takes a seat among the writes.
+func isWrite(verb string) bool {
+	switch verb {
+	case "get", "list", "watch":
+		return false
+	}
+	return true
+}

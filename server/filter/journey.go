@@ -1,0 +1,109 @@
+package filter
+
+import (
+	"net"
+	"net/http"
+	"strings"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+const (
+	// JourneyHeader carries, on a recorded response, the journey's ID.
+	JourneyHeader = "Kx-Journey"
+	// LevelHeader asks, on a request, for a journey with objects or for none.
+	LevelHeader = "Kx-Trace"
+)
+
+// withJourney begins and ends the request's journey, and puts the chain's response writer around the server's.
+func withJourney(next http.Handler, c *Config) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		res := &response{ResponseWriter: w}
+		if c.Journeys == nil || unrecordedPath(r.URL.Path) {
+			next.ServeHTTP(res, r)
+			return
+		}
+		ctx, journey := c.Journeys.Begin(r.Context(), trace.Request{
+			Method:      r.Method,
+			URI:         r.URL.RequestURI(),
+			ContentType: r.Header.Get("Content-Type"),
+			UserAgent:   r.UserAgent(),
+			SourceIP:    sourceIP(r),
+		})
+		if journey == nil {
+			next.ServeHTTP(res, r)
+			return
+		}
+		w.Header().Set(JourneyHeader, journey.ID())
+		defer func() { journey.Finish(trace.Response{Code: res.code, Bytes: res.bytes}) }()
+		next.ServeHTTP(res, r.WithContext(ctx))
+	})
+}
+
+// unrecordedPath says which requests tell nobody anything: kx's own group, through which journeys are read, and what
+// monitors ask every few seconds.
+func unrecordedPath(path string) bool {
+	for _, p := range []string{"/healthz", "/livez", "/readyz", "/metrics", "/apis/kx.dev"} {
+		if rest, ok := strings.CutPrefix(path, p); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+func sourceIP(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// WithTracing decides, now that it is known who asks for what, how much of the journey is recorded. Objects are
+// recorded for an administrator who asks for them: a journey shows what RBAC might not.
+func WithTracing(next http.Handler, _ *Config) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if journey := trace.FromContext(r.Context()); journey != nil {
+			decideLevel(journey, w, r)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request) {
+	ctx := r.Context()
+	_, step := trace.Start(ctx, trace.FilterTracing, r.Header.Get(LevelHeader))
+	defer step.End(nil)
+	u, _ := request.UserFrom(ctx)
+	if u != nil {
+		journey.UpdateRequest(func(q *trace.Request) { q.User = u.GetName() })
+	}
+	switch asked := r.Header.Get(LevelHeader); {
+	case asked == "off":
+		journey.Discard()
+		w.Header().Del(JourneyHeader)
+	case asked == "objects" && isAdmin(u):
+		journey.SetLevel(trace.Objects)
+		step.Why("an administrator asked for objects")
+	case asked == "objects":
+		step.Why("objects are for administrators: steps alone are recorded")
+	default:
+		step.Why("steps are recorded, as for every request")
+	}
+}
+
+// isAdmin says whether the user may see all there is.
+func isAdmin(u user.Info) bool {
+	if u == nil {
+		return false
+	}
+	for _, group := range u.GetGroups() {
+		if group == user.SystemPrivilegedGroup {
+			return true
+		}
+	}
+	return false
+}

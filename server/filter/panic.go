@@ -1,0 +1,36 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// WithPanicRecovery answers 500 where a handler panics, and logs the stack: a fault in the service of one request is
+// that request's alone. http.ErrAbortHandler goes through: it is how a handler cuts a connection.
+func WithPanicRecovery(next http.Handler, c *Config) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, step := trace.Start(r.Context(), trace.FilterPanicRecovery, "")
+		step.End(nil)
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(p)
+			}
+			c.Logger.Error("a request panicked", "method", r.Method, "uri", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			if res := responseOf(w); res != nil && res.code != 0 {
+				panic(http.ErrAbortHandler) // half an answer is out: let the client see that it ends here
+			}
+			c.fail(w, r, apierrors.NewInternalError(errors.New("this request caused apiserver to panic. Look in the logs for details")))
+		}()
+		next.ServeHTTP(w, r)
+	})
+}

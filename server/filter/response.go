@@ -1,0 +1,68 @@
+package filter
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+)
+
+// response remembers what was answered, for the journey, the audit log and the metrics. There is one a request, around
+// the server's own, and the filters and handlers inside share it.
+type response struct {
+	http.ResponseWriter
+	code     int // 0 until something was answered
+	bytes    int64
+	hijacked bool
+	// onHeader runs once, just before the header is sent.
+	onHeader func(code int)
+}
+
+// responseOf is the chain's response writer, if w is it.
+func responseOf(w http.ResponseWriter) *response {
+	r, _ := w.(*response)
+	return r
+}
+
+func (r *response) WriteHeader(code int) {
+	if r.code == 0 && code >= http.StatusOK {
+		r.code = code
+		if r.onHeader != nil {
+			r.onHeader(code)
+		}
+	}
+	r.ResponseWriter.WriteHeader(code)
+}
+
+func (r *response) Write(p []byte) (int, error) {
+	if r.code == 0 {
+		r.WriteHeader(http.StatusOK)
+	}
+	n, err := r.ResponseWriter.Write(p)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Flush sends what has been written so far: watches live by it.
+func (r *response) Flush() {
+	if r.code == 0 {
+		r.WriteHeader(http.StatusOK)
+	}
+	// A writer that can't flush sends when it likes; there is nobody to tell.
+	_ = http.NewResponseController(r.ResponseWriter).Flush()
+}
+
+// Hijack hands the connection over, to a WebSocket.
+func (r *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(r.ResponseWriter).Hijack()
+	if err == nil {
+		r.hijacked = true
+		r.code = http.StatusSwitchingProtocols
+		if r.onHeader != nil {
+			r.onHeader(r.code)
+		}
+	}
+	return conn, rw, err
+}
+
+// Unwrap lets http.ResponseController reach the server's own writer.
+func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }

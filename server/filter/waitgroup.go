@@ -1,0 +1,91 @@
+package filter
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// Drain counts the requests under way, so that a server can stop when they are done, and tells the long-running ones
+// that it wants to.
+type Drain struct {
+	mu      sync.Mutex
+	closed  bool
+	pending int
+	empty   chan struct{} // closed once closed and nothing is pending
+	signal  shutdownSignal
+}
+
+// NewDrain returns a Drain that lets requests in.
+func NewDrain() *Drain {
+	return &Drain{empty: make(chan struct{}), signal: make(shutdownSignal)}
+}
+
+// shutdownSignal tells watches, through their context, that the server stops.
+type shutdownSignal chan struct{}
+
+func (s shutdownSignal) ShuttingDown() <-chan struct{} { return s }
+
+// Close lets no more requests in and ends watches. It may be called once.
+func (d *Drain) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	close(d.signal)
+	if d.pending == 0 {
+		close(d.empty)
+	}
+}
+
+// Wait waits, after Close, until the last request is done.
+func (d *Drain) Wait(ctx context.Context) error {
+	select {
+	case <-d.empty:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (d *Drain) enter() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false
+	}
+	d.pending++
+	return true
+}
+
+func (d *Drain) leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pending--
+	if d.closed && d.pending == 0 {
+		close(d.empty)
+	}
+}
+
+// WithWaitGroup counts the request in and out, and turns it away if the server is stopping.
+func WithWaitGroup(next http.Handler, c *Config) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(r.Context(), trace.FilterWaitGroup, "")
+		if !c.Drain.enter() {
+			err := apierrors.NewServiceUnavailable("apiserver is shutting down")
+			step.Why("the server is stopping")
+			step.End(nil)
+			w.Header().Set("Retry-After", "1")
+			w.Header().Set("Connection", "close")
+			c.fail(w, r, err)
+			return
+		}
+		defer c.Drain.leave()
+		step.End(nil)
+		next.ServeHTTP(w, r.WithContext(request.WithServerShutdownSignal(ctx, c.Drain.signal)))
+	})
+}

@@ -1,0 +1,63 @@
+package filter
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// WithWarningRecorder makes Warning headers of what the layers below have to say to the client beside their answer.
+func WithWarningRecorder(next http.Handler, _ *Config) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(r.Context(), trace.FilterWarnings, "")
+		ctx = warning.WithWarningRecorder(ctx, &warnings{w: w})
+		step.End(nil)
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// What the headers of one response may hold. Above the first, long texts are cut; above the second, the rest is left out.
+const (
+	warningsCutBytes = 4 << 10
+	warningsMaxBytes = 16 << 10
+	warningCutRunes  = 256
+)
+
+// warnings adds Warning headers to a response that has not been sent, each once.
+type warnings struct {
+	w http.ResponseWriter
+
+	mu    sync.Mutex
+	seen  map[string]bool
+	bytes int
+}
+
+// AddWarning implements warning.Recorder.
+func (ws *warnings) AddWarning(agent, text string) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if res := responseOf(ws.w); text == "" || ws.seen[text] || res != nil && res.code != 0 {
+		return
+	}
+	if ws.seen == nil {
+		ws.seen = map[string]bool{}
+	}
+	ws.seen[text] = true
+	if runes := []rune(text); ws.bytes > warningsCutBytes && len(runes) > warningCutRunes {
+		text = fmt.Sprintf("%s...", string(runes[:warningCutRunes]))
+	}
+	if agent == "" {
+		agent = "-"
+	}
+	header, err := net.NewWarningHeader(299, agent, text)
+	if err != nil || ws.bytes+len(header) > warningsMaxBytes {
+		return
+	}
+	ws.bytes += len(header)
+	ws.w.Header().Add("Warning", header)
+}

@@ -1,0 +1,104 @@
+// Package health answers /healthz, /livez and /readyz: whether the server works, should be let live, and can be sent
+// requests.
+//
+// What comes in are named checks; what goes out is "ok", or a line a check with ?verbose or where one fails. Each check
+// is also at its own path. Why a check failed goes to the log and not to the client, who may be anybody.
+package health
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Check finds out one thing. Its error says why not.
+type Check struct {
+	Name string
+	Run  func(ctx context.Context) error
+}
+
+// Endpoint is one of the paths, with its checks in order.
+type Endpoint struct {
+	path   string
+	checks []Check
+	log    *slog.Logger
+}
+
+// NewEndpoint answers path and what lies below it.
+func NewEndpoint(path string, log *slog.Logger, checks ...Check) *Endpoint {
+	return &Endpoint{path: path, checks: checks, log: log}
+}
+
+// Ping passes: the server answers.
+var Ping = Check{Name: "ping", Run: func(context.Context) error { return nil }}
+
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-cache, private")
+	name := strings.Trim(strings.TrimPrefix(r.URL.Path, e.path), "/")
+	if name != "" {
+		e.serveOne(w, r, name)
+		return
+	}
+	e.serveAll(w, r)
+}
+
+func (e *Endpoint) serveOne(w http.ResponseWriter, r *http.Request, name string) {
+	i := slices.IndexFunc(e.checks, func(c Check) bool { return c.Name == name })
+	if i < 0 {
+		http.Error(w, "404 page not found", http.StatusNotFound)
+		return
+	}
+	if err := e.run(r.Context(), e.checks[i]); err != nil {
+		http.Error(w, "internal server error: reason withheld", http.StatusInternalServerError)
+		return
+	}
+	fmt.Fprint(w, "ok")
+}
+
+func (e *Endpoint) serveAll(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	excluded := query["exclude"]
+	var lines bytes.Buffer
+	var failed []string
+	for _, c := range e.checks {
+		if slices.Contains(excluded, c.Name) {
+			fmt.Fprintf(&lines, "[+]%s excluded: ok\n", c.Name)
+			continue
+		}
+		if err := e.run(r.Context(), c); err != nil {
+			fmt.Fprintf(&lines, "[-]%s failed: reason withheld\n", c.Name)
+			failed = append(failed, c.Name)
+			continue
+		}
+		fmt.Fprintf(&lines, "[+]%s ok\n", c.Name)
+	}
+	for _, name := range excluded {
+		if !slices.ContainsFunc(e.checks, func(c Check) bool { return c.Name == name }) {
+			fmt.Fprintf(&lines, "warn: some health checks cannot be excluded: no matches for %q\n", name)
+		}
+	}
+	title := strings.TrimPrefix(e.path, "/")
+	if len(failed) > 0 {
+		http.Error(w, fmt.Sprintf("%s%s check failed", lines.String(), title), http.StatusInternalServerError)
+		return
+	}
+	if _, verbose := query["verbose"]; verbose {
+		fmt.Fprintf(w, "%s%s check passed\n", lines.String(), title)
+		return
+	}
+	fmt.Fprint(w, "ok")
+}
+
+func (e *Endpoint) run(ctx context.Context, c Check) error {
+	err := c.Run(ctx)
+	if err != nil {
+		e.log.Warn("a health check failed", "path", e.path, "check", c.Name, "error", err)
+	}
+	return err
+}

@@ -1,0 +1,99 @@
+package identity
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+)
+
+// DataDir is a directory that this process owns.
+type DataDir struct {
+	Path      string
+	ephemeral bool
+	lock      *fileutil.LockedFile
+}
+
+const lockName = "kx.lock"
+
+// OpenDataDir makes path if need be and locks it. It fails with one sentence if another process has it.
+func OpenDataDir(path string) (*DataDir, error) {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w; choose another with --data-dir", err)
+	}
+	file := filepath.Join(path, lockName)
+	lock, err := fileutil.TryLockFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, fileutil.ErrLocked) {
+		return nil, fmt.Errorf("%s is in use by another kx%s: stop it, or choose another --data-dir", path, owner(file))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock the data directory: %w; choose another with --data-dir", err)
+	}
+	d := &DataDir{Path: path, lock: lock}
+	return d, d.SetOwner("")
+}
+
+// OpenEphemeral makes a directory that Close removes again.
+func OpenEphemeral() (*DataDir, error) {
+	path, err := os.MkdirTemp("", "kx-")
+	if err != nil {
+		return nil, fmt.Errorf("make a temporary data directory: %w", err)
+	}
+	d, err := OpenDataDir(path)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(path))
+	}
+	d.ephemeral = true
+	return d, nil
+}
+
+// SetOwner writes into the lock who has it, for those who are turned away.
+func (d *DataDir) SetOwner(address string) error {
+	text := fmt.Sprintf("pid %d %s\n", os.Getpid(), address)
+	if err := d.lock.Truncate(0); err != nil {
+		return fmt.Errorf("write the lock of %s: %w", d.Path, err)
+	}
+	if _, err := d.lock.WriteAt([]byte(text), 0); err != nil {
+		return fmt.Errorf("write the lock of %s: %w", d.Path, err)
+	}
+	return nil
+}
+
+// owner is what the lock file says of its owner, in brackets.
+func owner(file string) string {
+	data, err := os.ReadFile(file)
+	if text := strings.TrimSpace(string(data)); err == nil && text != "" {
+		return " (" + text + ")"
+	}
+	return ""
+}
+
+// File is the path of a file in the directory.
+func (d *DataDir) File(name string) string { return filepath.Join(d.Path, name) }
+
+// Close unlocks the directory, and removes it if it is ephemeral.
+func (d *DataDir) Close() error {
+	err := d.lock.Close()
+	if d.ephemeral {
+		err = errors.Join(err, os.RemoveAll(d.Path))
+	}
+	return err
+}
+
+// writeFile writes data so that a reader sees the old content or the new, never half.
+func writeFile(path string, data []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails once it is renamed
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,41 @@
+package identity
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// AdminUser and AdminGroup are who the kubeconfig's certificate names.
+const (
+	AdminUser  = "kx-admin"
+	AdminGroup = "system:masters"
+)
+
+// WriteKubeconfig makes an administrator's client certificate and writes it to file with the server's address and the
+// authority that signed the server's certificate.
+func (a *Authority) WriteKubeconfig(file, server string, serverCA []byte) error {
+	certPEM, keyPEM, err := a.ClientCert(AdminUser, AdminGroup)
+	if err != nil {
+		return fmt.Errorf("make the administrator's certificate: %w", err)
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters["kx"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: serverCA}
+	config.AuthInfos[AdminUser] = &clientcmdapi.AuthInfo{ClientCertificateData: certPEM, ClientKeyData: keyPEM}
+	config.Contexts["kx"] = &clientcmdapi.Context{Cluster: "kx", AuthInfo: AdminUser}
+	config.CurrentContext = "kx"
+	data, err := clientcmd.Write(*config)
+	if err != nil {
+		return fmt.Errorf("make the kubeconfig: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("write the kubeconfig: %w; choose another place with --kubeconfig-out", err)
+	}
+	if err := writeFile(file, data, 0o600); err != nil {
+		return fmt.Errorf("write the kubeconfig: %w; choose another place with --kubeconfig-out", err)
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package options
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Options are what kx serve can be told.
+type Options struct {
+	DataDir       string
+	Ephemeral     bool
+	Listen        string
+	KubeconfigOut string
+
+	Etcd       Etcd
+	Serving    Serving
+	Access     Access
+	Limits     Limits
+	Audit      Audit
+	WatchCache WatchCache
+
+	RuntimeConfig map[string]string
+	EventTTL      time.Duration
+}
+
+// Etcd is where objects are kept, and how.
+type Etcd struct {
+	Servers                   []string
+	CAFile, CertFile, KeyFile string
+	Prefix                    string
+	StorageBackend            string
+	StorageMediaType          string
+	EncryptionProviderConfig  string
+	CompactionInterval        time.Duration
+	EmbeddedListen            []string
+	DeleteCollectionWorkers   int
+}
+
+// Serving is how the server shows who it is.
+type Serving struct {
+	TLSCertFile, TLSPrivateKeyFile string
+}
+
+// Access is who may come in.
+type Access struct {
+	ClientCAFile  string
+	TokenAuthFile string
+	AnonymousAuth bool
+}
+
+// Limits are how much is done at once, and for how long.
+type Limits struct {
+	MaxRequestsInFlight         int
+	MaxMutatingRequestsInFlight int
+	RequestTimeout              time.Duration
+	MinRequestTimeout           int // seconds
+}
+
+// Audit is what is written down of requests.
+type Audit struct {
+	PolicyFile, LogPath string
+}
+
+// WatchCache is how much of etcd is kept in memory.
+type WatchCache struct {
+	Enabled     bool
+	DefaultSize int
+	Sizes       []string
+}
+
+// DefaultListen is where kx serve listens if nobody says.
+const DefaultListen = "127.0.0.1:7443"
+
+// New are the options that hold if nobody says anything.
+func New() *Options {
+	return &Options{
+		DataDir: defaultDataDir(),
+		Listen:  DefaultListen,
+		Etcd: Etcd{
+			Prefix:             "/registry",
+			StorageBackend:     "etcd3",
+			StorageMediaType:   runtime.ContentTypeProtobuf,
+			CompactionInterval: 5 * time.Minute,
+		},
+		Access: Access{AnonymousAuth: true},
+		Limits: Limits{
+			MaxRequestsInFlight:         400,
+			MaxMutatingRequestsInFlight: 200,
+			RequestTimeout:              time.Minute,
+			MinRequestTimeout:           1800,
+		},
+		WatchCache: WatchCache{Enabled: true, DefaultSize: 100},
+		EventTTL:   time.Hour,
+	}
+}
+
+func defaultDataDir() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ".kx"
+	}
+	return filepath.Join(home, ".kx")
+}
+
+// AddFlags makes flags of the options.
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory for keys, kubeconfig and the embedded etcd's data")
+	fs.BoolVar(&o.Ephemeral, "ephemeral", o.Ephemeral, "keep everything in a temporary directory and leave nothing")
+	fs.StringVar(&o.Listen, "listen", o.Listen, "address to serve on; port 0 picks a free one")
+	fs.StringVar(&o.KubeconfigOut, "kubeconfig-out", o.KubeconfigOut, "where to write the administrator's kubeconfig (default <data-dir>/kubeconfig)")
+	fs.StringToStringVar(&o.RuntimeConfig, "runtime-config", o.RuntimeConfig, "API versions to turn on or off, such as apps/v1beta1=true or api/all=false")
+	fs.DurationVar(&o.EventTTL, "event-ttl", o.EventTTL, "how long to keep events")
+	o.Etcd.addFlags(fs)
+	o.addAccessFlags(fs)
+	fs.IntVar(&o.Limits.MaxRequestsInFlight, "max-requests-inflight", o.Limits.MaxRequestsInFlight, "how many reads are served at once before others are answered 429; 0 for no limit")
+	fs.IntVar(&o.Limits.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.Limits.MaxMutatingRequestsInFlight, "how many writes are served at once before others are answered 429; 0 for no limit")
+	fs.DurationVar(&o.Limits.RequestTimeout, "request-timeout", o.Limits.RequestTimeout, "how long a request may take, watches excepted")
+	fs.IntVar(&o.Limits.MinRequestTimeout, "min-request-timeout", o.Limits.MinRequestTimeout, "seconds that a watch lives at least, if its client does not say")
+	fs.StringVar(&o.Audit.PolicyFile, "audit-policy-file", o.Audit.PolicyFile, "which requests the audit log records, and how much of them (default: the metadata of every write)")
+	fs.StringVar(&o.Audit.LogPath, "audit-log-path", o.Audit.LogPath, "file to write the audit log to; - for standard output")
+	fs.BoolVar(&o.WatchCache.Enabled, "watch-cache", o.WatchCache.Enabled, "keep what is in etcd in memory for reads and watches")
+	fs.IntVar(&o.WatchCache.DefaultSize, "default-watch-cache-size", o.WatchCache.DefaultSize, "how many events the cache of a resource keeps; 0 turns it off")
+	fs.StringSliceVar(&o.WatchCache.Sizes, "watch-cache-sizes", o.WatchCache.Sizes, "the same for single resources, as resource[.group]#size")
+}
+
+func (e *Etcd) addFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&e.Servers, "etcd-servers", e.Servers, "URLs of an etcd cluster (default: an etcd in this process)")
+	fs.StringVar(&e.CAFile, "etcd-cafile", e.CAFile, "authority that signed the etcd servers' certificates")
+	fs.StringVar(&e.CertFile, "etcd-certfile", e.CertFile, "client certificate for etcd")
+	fs.StringVar(&e.KeyFile, "etcd-keyfile", e.KeyFile, "client key for etcd")
+	fs.StringVar(&e.Prefix, "etcd-prefix", e.Prefix, "what keys in etcd begin with")
+	fs.StringVar(&e.StorageBackend, "storage-backend", e.StorageBackend, "how objects are kept: etcd3")
+	fs.StringVar(&e.StorageMediaType, "storage-media-type", e.StorageMediaType, "in which form built-in resources are kept: application/vnd.kubernetes.protobuf, application/json or application/yaml")
+	fs.StringVar(&e.EncryptionProviderConfig, "encryption-provider-config", e.EncryptionProviderConfig, "file that says which resources are encrypted in etcd, and how")
+	fs.DurationVar(&e.CompactionInterval, "etcd-compaction-interval", e.CompactionInterval, "how often etcd's history is compacted; 0 for never")
+	fs.StringSliceVar(&e.EmbeddedListen, "embedded-etcd-listen", e.EmbeddedListen, "URLs at which the etcd in this process listens beside its socket: https://…, or http://… on a loopback address")
+}
+
+func (o *Options) addAccessFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Serving.TLSCertFile, "tls-cert-file", o.Serving.TLSCertFile, "serving certificate (default: one made from the authority in the data directory)")
+	fs.StringVar(&o.Serving.TLSPrivateKeyFile, "tls-private-key-file", o.Serving.TLSPrivateKeyFile, "key of the serving certificate")
+	fs.StringVar(&o.Access.ClientCAFile, "client-ca-file", o.Access.ClientCAFile, "another authority whose client certificates are believed")
+	fs.StringVar(&o.Access.TokenAuthFile, "token-auth-file", o.Access.TokenAuthFile, "CSV file of bearer tokens: token,user,uid,\"group1,group2\"")
+	fs.BoolVar(&o.Access.AnonymousAuth, "anonymous-auth", o.Access.AnonymousAuth, "let anybody read /healthz, /livez, /readyz and /version, and nothing else")
+}
+
+// Validate says what is wrong with the options, all of it.
+func (o *Options) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
+		bad("--listen: %q is not host:port: %v", o.Listen, err)
+	}
+	if (o.Serving.TLSCertFile == "") != (o.Serving.TLSPrivateKeyFile == "") {
+		bad("--tls-cert-file and --tls-private-key-file go together: give both or neither")
+	}
+	if o.Limits.RequestTimeout <= 0 {
+		bad("--request-timeout: %v is not a time to wait: give more than 0", o.Limits.RequestTimeout)
+	}
+	if o.Limits.MinRequestTimeout < 0 || o.Limits.MaxRequestsInFlight < 0 || o.Limits.MaxMutatingRequestsInFlight < 0 {
+		bad("--min-request-timeout, --max-requests-inflight and --max-mutating-requests-inflight can't be negative")
+	}
+	if o.Audit.PolicyFile != "" && o.Audit.LogPath == "" {
+		bad("--audit-policy-file says what to log, but --audit-log-path does not say where")
+	}
+	if o.EventTTL < time.Second {
+		bad("--event-ttl: %v is too short: give a second or more", o.EventTTL)
+	}
+	if o.WatchCache.DefaultSize < 0 {
+		bad("--default-watch-cache-size: %d can't be negative", o.WatchCache.DefaultSize)
+	}
+	errs = append(errs, o.Etcd.validate())
+	return errors.Join(errs...)
+}
+
+var storageMediaTypes = map[string]bool{
+	runtime.ContentTypeProtobuf: true,
+	runtime.ContentTypeJSON:     true,
+	runtime.ContentTypeYAML:     true,
+}
+
+func (e *Etcd) validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for _, server := range e.Servers {
+		if u, err := url.Parse(server); err != nil || u.Host == "" && u.Scheme != "unix" && u.Scheme != "unixs" {
+			bad("--etcd-servers: %q is not a URL such as https://127.0.0.1:2379", server)
+		}
+	}
+	if len(e.Servers) > 0 && len(e.EmbeddedListen) > 0 {
+		bad("--embedded-etcd-listen is for the etcd in this process, and with --etcd-servers there is none")
+	}
+	if (e.CertFile == "") != (e.KeyFile == "") {
+		bad("--etcd-certfile and --etcd-keyfile go together: give both or neither")
+	}
+	if e.Prefix == "" || e.Prefix[0] != '/' {
+		bad("--etcd-prefix: %q does not begin with a slash", e.Prefix)
+	}
+	if !storageMediaTypes[e.StorageMediaType] {
+		bad("--storage-media-type: %q is none of application/vnd.kubernetes.protobuf, application/json and application/yaml", e.StorageMediaType)
+	}
+	if e.CompactionInterval < 0 {
+		bad("--etcd-compaction-interval: %v can't be negative: give 0 for never", e.CompactionInterval)
+	}
+	return errors.Join(errs...)
+}
