@@ -1,0 +1,153 @@
+package registry
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+var metadataPath = field.NewPath("metadata")
+
+// BeforeCreate makes obj what is stored of it, or says why it can't be. Its name and system fields are set already.
+func BeforeCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj runtime.Object) (err error) {
+	m, kind, err := objectMetaAndKind(strategy, obj)
+	if err != nil {
+		return err
+	}
+	ctx, step := trace.Start(ctx, trace.StoreBeforeCreate, kind.Kind+" "+m.GetName())
+	defer step.End(&err)
+	step.Before(obj)
+
+	if !metav1.HasObjectMetaSystemFieldValues(m) {
+		return apierrors.NewInternalError(errors.New("system metadata was not initialized"))
+	}
+	if m.GetGenerateName() != "" && m.GetName() == "" {
+		return apierrors.NewInternalError(errors.New("metadata.name was not generated"))
+	}
+	if err := ensureNamespace(ctx, strategy.NamespaceScoped(), m); err != nil {
+		return err
+	}
+	strategy.PrepareForCreate(ctx, obj)
+	if errs := validateCreate(ctx, strategy, obj, m); len(errs) > 0 {
+		step.Whyf("refused: %d fields are not valid", len(errs))
+		return apierrors.NewInvalid(kind.GroupKind(), m.GetName(), errs)
+	}
+	warn(ctx, strategy.WarningsOnCreate(ctx, obj))
+	strategy.Canonicalize(obj)
+
+	step.Why("valid, in the form that is stored")
+	step.After(obj)
+	return nil
+}
+
+// validateCreate looks at the metadata only if the strategy has no complaint: its own are more specific.
+func validateCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj runtime.Object, m metav1.Object) field.ErrorList {
+	if errs := strategy.Validate(ctx, obj); len(errs) > 0 {
+		return errs
+	}
+	return validation.ValidateObjectMetaAccessor(m, strategy.NamespaceScoped(), validatePathSegment, metadataPath)
+}
+
+// BeforeUpdate makes obj what is stored of it in old's place, or says why it can't be.
+func BeforeUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old runtime.Object) (err error) {
+	m, kind, err := objectMetaAndKind(strategy, obj)
+	if err != nil {
+		return err
+	}
+	oldMeta, err := meta.Accessor(old)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	ctx, step := trace.Start(ctx, trace.StoreBeforeUpdate, kind.Kind+" "+m.GetName())
+	defer step.End(&err)
+	step.Before(obj)
+
+	if err := ensureNamespace(ctx, strategy.NamespaceScoped(), m); err != nil {
+		return err
+	}
+	// The generation is the server's alone: back to where it was, for the strategy to move it if the spec changed.
+	m.SetGeneration(oldMeta.GetGeneration())
+	strategy.PrepareForUpdate(ctx, obj, old)
+	keepSystemFields(m, oldMeta)
+	if errs := validateUpdate(ctx, strategy, obj, old, m, oldMeta); len(errs) > 0 {
+		step.Whyf("refused: %d fields are not valid", len(errs))
+		return apierrors.NewInvalid(kind.GroupKind(), m.GetName(), errs)
+	}
+	warn(ctx, strategy.WarningsOnUpdate(ctx, obj, old))
+	strategy.Canonicalize(obj)
+
+	step.Why("valid, in the form that is stored")
+	step.After(obj)
+	return nil
+}
+
+// keepSystemFields brings back what an update can't change. A UID and a grace period that differ are left for
+// validation to refuse; everything else is put right silently, since clients send back what they once read.
+func keepSystemFields(m, old metav1.Object) {
+	if m.GetUID() == "" {
+		m.SetUID(old.GetUID())
+	}
+	if created := old.GetCreationTimestamp(); !created.IsZero() {
+		m.SetCreationTimestamp(created)
+	}
+	if deleted := old.GetDeletionTimestamp(); !deleted.IsZero() {
+		m.SetDeletionTimestamp(deleted)
+	}
+	if m.GetDeletionGracePeriodSeconds() == nil {
+		m.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
+	}
+}
+
+func validateUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old runtime.Object, m, oldMeta metav1.Object) field.ErrorList {
+	errs := validation.ValidateObjectMetaAccessor(m, strategy.NamespaceScoped(), validatePathSegment, metadataPath)
+	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(m, oldMeta, metadataPath)...)
+	return append(errs, strategy.ValidateUpdate(ctx, obj, old)...)
+}
+
+// validatePathSegment is the least that all names must be: one segment of a path.
+func validatePathSegment(name string, prefix bool) []string {
+	if prefix {
+		return content.IsPathSegmentPrefix(name)
+	}
+	return content.IsPathSegmentName(name)
+}
+
+// ensureNamespace gives the object the namespace of the request, or none, by its resource's scope.
+func ensureNamespace(ctx context.Context, namespaceScoped bool, m metav1.Object) error {
+	ns, ok := request.NamespaceFrom(ctx)
+	if !ok {
+		return apierrors.NewInternalError(errors.New("no namespace information found in request context"))
+	}
+	return rest.EnsureObjectNamespaceMatchesRequestNamespace(rest.ExpectedNamespaceForScope(ns, namespaceScoped), m)
+}
+
+func warn(ctx context.Context, warnings []string) {
+	for _, w := range warnings {
+		warning.AddWarning(ctx, "", w)
+	}
+}
+
+func objectMetaAndKind(typer runtime.ObjectTyper, obj runtime.Object) (metav1.Object, schema.GroupVersionKind, error) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, schema.GroupVersionKind{}, apierrors.NewInternalError(err)
+	}
+	kinds, _, err := typer.ObjectKinds(obj)
+	if err != nil {
+		return nil, schema.GroupVersionKind{}, apierrors.NewInternalError(err)
+	}
+	return m, kinds[0], nil
+}

@@ -1,0 +1,132 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// BeforeDelete decides how an object goes. graceful: it was marked, in obj, as deleting from now on, for the time that
+// options say; pending: it was marked already, and what is asked for now changes nothing; neither: there is nothing to
+// wait for but finalizers. options may get the grace period that holds.
+func BeforeDelete(ctx context.Context, strategy rest.RESTDeleteStrategy, obj runtime.Object, options *metav1.DeleteOptions) (graceful, pending bool, err error) {
+	m, kind, err := objectMetaAndKind(strategy, obj)
+	if err != nil {
+		return false, false, err
+	}
+	ctx, step := trace.Start(ctx, trace.StoreBeforeDelete, kind.Kind+" "+m.GetName())
+	defer step.End(&err)
+	step.Before(obj)
+
+	if errs := validation.ValidateDeleteOptions(options); len(errs) > 0 {
+		return false, false, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
+	}
+	if err := checkPreconditions(options.Preconditions, m, kind); err != nil {
+		return false, false, err
+	}
+	atLeastZero(options.GracePeriodSeconds, func(s *int64) { options.GracePeriodSeconds = s })
+	atLeastZero(m.GetDeletionGracePeriodSeconds(), m.SetDeletionGracePeriodSeconds)
+
+	gracefulStrategy, ok := strategy.(rest.RESTGracefulDeleteStrategy)
+	if !ok {
+		step.Why("the resource knows no grace period")
+		return false, false, nil
+	}
+	if m.GetDeletionTimestamp() != nil {
+		graceful, pending = shortenGrace(m, options, step)
+		step.After(obj)
+		return graceful, pending, nil
+	}
+	if !gracefulStrategy.CheckGracefulDelete(ctx, obj, options) {
+		step.Why("the strategy wants no grace period for this object")
+		return false, false, nil
+	}
+	if options.GracePeriodSeconds == nil {
+		return false, false, apierrors.NewInternalError(errors.New("options.GracePeriodSeconds should not be nil"))
+	}
+	step.Whyf("a grace period of %d s begins", *options.GracePeriodSeconds)
+	beginGrace(m, *options.GracePeriodSeconds)
+	step.After(obj)
+	return true, false, nil
+}
+
+// atLeastZero turns a negative time into the shortest one.
+func atLeastZero(seconds *int64, set func(*int64)) {
+	if seconds != nil && *seconds < 0 {
+		shortest := int64(1)
+		set(&shortest)
+	}
+}
+
+// checkPreconditions fails early, before anything is prepared. The storage checks again when it writes.
+func checkPreconditions(p *metav1.Preconditions, m metav1.Object, kind schema.GroupVersionKind) error {
+	if p == nil {
+		return nil
+	}
+	// In these two messages upstream names the kind where others name the resource.
+	resource := schema.GroupResource{Group: kind.Group, Resource: kind.Kind}
+	if p.UID != nil && *p.UID != m.GetUID() {
+		return apierrors.NewConflict(resource, m.GetName(), fmt.Errorf(
+			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated",
+			*p.UID, m.GetUID()))
+	}
+	if p.ResourceVersion != nil && *p.ResourceVersion != m.GetResourceVersion() {
+		return apierrors.NewConflict(resource, m.GetName(), fmt.Errorf(
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified",
+			*p.ResourceVersion, m.GetResourceVersion()))
+	}
+	return nil
+}
+
+// beginGrace marks an object as deleting, for the first time. Its controllers must notice, so the generation moves.
+func beginGrace(m metav1.Object, seconds int64) {
+	end := metav1.NewTime(time.Now().Add(time.Duration(seconds) * time.Second))
+	m.SetDeletionTimestamp(&end)
+	m.SetDeletionGracePeriodSeconds(&seconds)
+	if m.GetGeneration() > 0 {
+		m.SetGeneration(m.GetGeneration() + 1)
+	}
+}
+
+// shortenGrace is for an object that is being deleted: its grace period can become shorter, never longer. One that has
+// none left is neither graceful nor pending, so that a deletion that got stuck between its mark and its end can be
+// finished by asking again.
+func shortenGrace(m metav1.Object, options *metav1.DeleteOptions, step *trace.Step) (graceful, pending bool) {
+	had := m.GetDeletionGracePeriodSeconds()
+	switch {
+	case had == nil || *had == 0:
+		step.Why("its grace period is over")
+		return false, false
+	case options.GracePeriodSeconds == nil:
+		step.Why("it is being deleted, and no other grace period is asked for")
+		options.GracePeriodSeconds = had
+		return false, true
+	case *options.GracePeriodSeconds >= *had:
+		step.Why("it is being deleted, and a grace period only ever gets shorter")
+		return false, true
+	}
+	seconds := *options.GracePeriodSeconds
+	asked := m.GetDeletionTimestamp().Add(-time.Duration(*had) * time.Second)
+	end := metav1.NewTime(asked.Add(time.Duration(seconds) * time.Second))
+	if now := metav1.Now(); end.Before(&now) {
+		end = now
+		if seconds != 0 {
+			// Somebody is still to see the mark and end this with a grace period of 0: leave them the least there is.
+			seconds = 1
+		}
+	}
+	step.Whyf("its grace period is shortened from %d s to %d s", *had, seconds)
+	m.SetDeletionTimestamp(&end)
+	m.SetDeletionGracePeriodSeconds(&seconds)
+	return true, false
+}

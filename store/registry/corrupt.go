@@ -1,0 +1,52 @@
+package registry
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// NewCorruptObjectDeleter deletes objects that can't be decrypted or decoded, and no others. Nobody can look into them,
+// so there are no preconditions, no finalizers, no validation and no hooks: what depends on such an object may break.
+func NewCorruptObjectDeleter(e *Store) rest.GracefulDeleter { return &corruptObjectDeleter{store: e} }
+
+type corruptObjectDeleter struct{ store *Store }
+
+// errUnsafeDeleteDryRun stops a dry run at the last moment. That it was reached says that the object is corrupt: the
+// storage validates a deletion after it has made sure of that, and before it removes anything.
+var errUnsafeDeleteDryRun = errors.New("aborting unsafe delete, dry run requested")
+
+// Delete implements rest.GracefulDeleter. The object it returns is nil: there is none that could be shown. It goes past
+// DryRunnableStorage, whose dry run would read the object.
+func (d *corruptObjectDeleter) Delete(ctx context.Context, name string, _ rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	if options == nil || options.IgnoreStoreReadErrorWithClusterBreakingPotential == nil ||
+		!*options.IgnoreStoreReadErrorWithClusterBreakingPotential {
+		return nil, false, apierrors.NewInternalError(errors.New("initialization error, expected normal deletion flow to be used"))
+	}
+	key, err := d.store.KeyFunc(ctx, name)
+	if err != nil {
+		return nil, false, err
+	}
+	dryRun := isDryRun(options.DryRun)
+	validate := store.ValidateObjectFunc(store.ValidateAllObjectFunc)
+	if dryRun {
+		validate = func(context.Context, runtime.Object) error { return errUnsafeDeleteDryRun }
+	}
+	err = d.store.Storage.Storage.Delete(ctx, key, d.store.NewFunc(), nil, validate, nil,
+		store.DeleteOptions{ExpectTransformOrDecodeError: true})
+	switch {
+	case dryRun && errors.Is(err, errUnsafeDeleteDryRun):
+		return nil, true, nil
+	case dryRun && err == nil:
+		return nil, false, apierrors.NewInternalError(errors.New("storage deleted the object despite the dry run request"))
+	case err != nil:
+		return nil, false, InterpretDeleteError(err, d.store.qualifiedResourceFromContext(ctx), name)
+	}
+	return nil, true, nil
+}

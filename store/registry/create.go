@@ -1,0 +1,162 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// maxNameGenerationCreateAttempts is how many generated names are tried. With 27^5 endings, eight of them make a failure
+// unlikely (0.1 %) for a prefix that a million objects have already.
+const maxNameGenerationCreateAttempts = 8
+
+// Create implements rest.Creater. It may change obj.
+func (e *Store) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, err
+	}
+	if m.GetGenerateName() == "" || m.GetName() != "" {
+		return e.create(ctx, obj, m, "the client chose the name", createValidation, options)
+	}
+	for attempt := 1; ; attempt++ {
+		named := obj.DeepCopyObject()
+		namedMeta, err := meta.Accessor(named)
+		if err != nil {
+			return nil, err
+		}
+		namedMeta.SetName(e.CreateStrategy.GenerateName(m.GetGenerateName()))
+		why := "the name was generated"
+		if attempt > 1 {
+			why = fmt.Sprintf("attempt %d: the name generated before was taken", attempt)
+		}
+		out, err := e.create(ctx, named, namedMeta, why, createValidation, options)
+		if err == nil || !apierrors.IsAlreadyExists(err) || attempt == maxNameGenerationCreateAttempts {
+			return out, err
+		}
+	}
+}
+
+// create stores obj, whose metadata is m, under the name that it has.
+func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object, why string,
+	createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions) (_ runtime.Object, err error) {
+	// The key is known for certain only after validation, which has better words for a missing name than KeyFunc.
+	ctx, step := trace.Start(ctx, trace.StoreCreate, e.KeyRootFunc(ctx)+"/"+m.GetName())
+	defer step.End(&err)
+	step.Why(why)
+
+	rest.WipeObjectMetaSystemFields(m)
+	rest.FillObjectMetaSystemFields(m)
+	finish, err := e.beginCreate(ctx, obj, options)
+	if err != nil {
+		return nil, err
+	}
+	defer finish(ctx, false)
+
+	if err := BeforeCreate(ctx, e.CreateStrategy, obj); err != nil {
+		return nil, err
+	}
+	if createValidation != nil {
+		if err := createValidation(ctx, obj.DeepCopyObject()); err != nil {
+			return nil, err
+		}
+	}
+	name, err := e.ObjectNameFunc(obj)
+	if err != nil {
+		return nil, err
+	}
+	key, err := e.KeyFunc(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	ttl, err := e.calculateTTL(obj, 0, false)
+	if err != nil {
+		return nil, err
+	}
+	out := e.NewFunc()
+	if err := e.Storage.Create(ctx, key, obj, out, ttl, isDryRun(options.DryRun)); err != nil {
+		return nil, e.interpretCreate(ctx, err, key, name, obj)
+	}
+	finish(ctx, true)
+	if e.AfterCreate != nil {
+		e.AfterCreate(out, options)
+	}
+	e.decorate(out)
+	return out, nil
+}
+
+// beginCreate calls the hook. The function that it returns may be called more than once: the first call counts.
+func (e *Store) beginCreate(ctx context.Context, obj runtime.Object, options *metav1.CreateOptions) (FinishFunc, error) {
+	if e.BeginCreate == nil {
+		return finishNothing, nil
+	}
+	finish, err := e.BeginCreate(ctx, obj, options)
+	if err != nil {
+		return nil, err
+	}
+	return onlyOnce(finish), nil
+}
+
+func finishNothing(context.Context, bool) {}
+
+// onlyOnce lets a function say at its start that it failed, whatever happens, and at its end that it did not.
+func onlyOnce(finish FinishFunc) FinishFunc {
+	if finish == nil {
+		return finishNothing
+	}
+	called := false
+	return func(ctx context.Context, success bool) {
+		if !called {
+			called = true
+			finish(ctx, success)
+		}
+	}
+}
+
+// interpretCreate makes an API error of the storage's. An object that is there only until its finalizers are done is
+// told apart from one that is there to stay: the client may just wait.
+func (e *Store) interpretCreate(ctx context.Context, err error, key, name string, obj runtime.Object) error {
+	err = checkGeneratedNameError(ctx, e.CreateStrategy, InterpretCreateError(err, e.qualifiedResourceFromContext(ctx), name), obj)
+	var status *apierrors.StatusError
+	if !apierrors.IsAlreadyExists(err) || !errors.As(err, &status) {
+		return err
+	}
+	existing := e.NewFunc()
+	if e.Storage.Get(ctx, key, store.GetOptions{}, existing) != nil {
+		return err
+	}
+	if m, accessErr := meta.Accessor(existing); accessErr == nil && m.GetDeletionTimestamp() != nil {
+		status.ErrStatus.Message = "object is being deleted: " + status.ErrStatus.Message
+	}
+	return err
+}
+
+// checkGeneratedNameError tells a client whose name was generated, and taken, to try again: it did nothing wrong.
+func checkGeneratedNameError(ctx context.Context, strategy rest.RESTCreateStrategy, err error, obj runtime.Object) error {
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	m, kind, metaErr := objectMetaAndKind(strategy, obj)
+	if metaErr != nil {
+		return metaErr
+	}
+	if m.GetGenerateName() == "" {
+		return err
+	}
+	var resource schema.GroupResource
+	if info, ok := request.RequestInfoFrom(ctx); ok {
+		resource = schema.GroupResource{Group: kind.Group, Resource: info.Resource}
+	}
+	return apierrors.NewGenerateNameConflict(resource, m.GetName(), 1)
+}

@@ -1,0 +1,239 @@
+package registry
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// Delete implements rest.GracefulDeleter. nil options delete at once. The strategy may set the grace period in options.
+func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (_ runtime.Object, _ bool, err error) {
+	key, err := e.KeyFunc(ctx, name)
+	if err != nil {
+		return nil, false, err
+	}
+	ctx, step := trace.Start(ctx, trace.StoreDelete, key)
+	defer step.End(&err)
+	if options == nil {
+		options = metav1.NewDeleteOptions(0)
+	}
+	noteDeleteOptions(step, options)
+	d := &deletion{
+		Store: e, name: name, key: key, options: options, validate: deleteValidation,
+		resource:      e.qualifiedResourceFromContext(ctx),
+		preconditions: *storagePreconditions(options.Preconditions),
+	}
+
+	// A first look says whether somebody must act before the object goes. If not, it goes without being marked.
+	existing := e.NewFunc()
+	if err := e.Storage.Get(ctx, key, store.GetOptions{}, existing); err != nil {
+		return nil, false, InterpretDeleteError(err, d.resource, name)
+	}
+	graceful, pending, err := BeforeDelete(ctx, e.DeleteStrategy, existing, options)
+	if err != nil {
+		return nil, false, err
+	}
+	if pending {
+		step.Why("it is being deleted already, and not more slowly than asked")
+		out, err := e.finalizeDelete(ctx, existing, false, options)
+		return out, false, err
+	}
+	m, err := meta.Accessor(existing)
+	if err != nil {
+		return nil, false, apierrors.NewInternalError(err)
+	}
+	_, refinalize := e.finalizersForDeletion(ctx, m, options)
+	if !graceful && len(m.GetFinalizers()) == 0 && !refinalize {
+		step.Why("no grace period and no finalizers: it is removed")
+		return d.remove(ctx, nil)
+	}
+
+	marked, err := d.mark(ctx, existing)
+	if err != nil {
+		return nil, false, err
+	}
+	if !marked.remove {
+		step.Why("it is marked as deleting: a finalizer or the end of its grace period removes it")
+		return marked.out, false, nil
+	}
+	if isDryRun(options.DryRun) && marked.out != nil {
+		// The mark was not stored, so reading the object again would show it without.
+		step.Why("dry run: the state that would have been removed")
+		return marked.out, true, nil
+	}
+	step.Why("nothing to wait for: it is removed")
+	return d.remove(ctx, marked)
+}
+
+// deletion is one deletion under way: what was asked for.
+type deletion struct {
+	*Store
+	name, key     string
+	resource      schema.GroupResource
+	preconditions store.Preconditions
+	validate      rest.ValidateObjectFunc
+	options       *metav1.DeleteOptions
+}
+
+// remove takes the object out of the storage. marked is how it was marked before, if it was.
+func (d *deletion) remove(ctx context.Context, marked *mark) (runtime.Object, bool, error) {
+	if marked != nil && marked.out != nil && d.preconditions.ResourceVersion != nil {
+		// The client saw the state before the mark. It held then, and what must hold now is the mark itself.
+		m, err := meta.Accessor(marked.out)
+		if err != nil {
+			return marked.out, false, apierrors.NewInternalError(err)
+		}
+		revision := m.GetResourceVersion()
+		d.preconditions.ResourceVersion = &revision
+	}
+	out := d.NewFunc()
+	err := d.Storage.Delete(ctx, d.key, out, &d.preconditions, store.ValidateObjectFunc(d.validate),
+		isDryRun(d.options.DryRun), nil, store.DeleteOptions{})
+	if store.IsNotFound(err) && marked != nil && marked.out != nil {
+		// Whoever saw the mark was faster. The state that was marked is the best we know of the last one.
+		out, err = marked.existing, nil
+	}
+	if err != nil {
+		return nil, false, InterpretDeleteError(err, d.resource, d.name)
+	}
+	result, err := d.finalizeDelete(ctx, out, true, d.options)
+	return result, true, err
+}
+
+// mark is what became of an object that is to be marked as deleting.
+type mark struct {
+	// remove says that nobody need act first.
+	remove bool
+	// out is the answer, or the state with the mark; nil if the object needed none.
+	out runtime.Object
+	// existing is the state that was marked.
+	existing runtime.Object
+}
+
+// These end an attempt to mark an object that needs no mark.
+var (
+	errAlreadyDeleting = errors.New("abort delete")
+	errDeleteNow       = errors.New("delete now")
+)
+
+// mark stores that the object is being deleted, and by which finalizers. seen is the state at the first look.
+func (d *deletion) mark(ctx context.Context, seen runtime.Object) (*mark, error) {
+	result := &mark{}
+	out := d.NewFunc()
+	try := func(existing runtime.Object, _ store.ResponseMeta) (runtime.Object, *uint64, error) {
+		next, err := d.tryMark(ctx, existing, result)
+		return next, nil, err
+	}
+	err := d.Storage.GuaranteedUpdate(ctx, d.key, out, false, &d.preconditions, try, isDryRun(d.options.DryRun), nil)
+	switch {
+	case err == nil:
+		result.out = out
+		return result, nil
+	case errors.Is(err, errDeleteNow):
+		return &mark{remove: true}, nil
+	case errors.Is(err, errAlreadyDeleting):
+		out, err := d.finalizeDelete(ctx, seen, true, d.options)
+		return &mark{out: out}, err
+	}
+	return nil, InterpretUpdateError(err, d.resource, d.name)
+}
+
+// tryMark is one attempt, on the state that is there now.
+func (d *deletion) tryMark(ctx context.Context, existing runtime.Object, result *mark) (runtime.Object, error) {
+	if err := d.validate(ctx, existing); err != nil {
+		return nil, err
+	}
+	next := existing.DeepCopyObject()
+	graceful, pending, err := BeforeDelete(ctx, d.DeleteStrategy, next, d.options)
+	if err != nil {
+		return nil, err
+	}
+	if pending {
+		// From here on delete options change no finalizers: somebody may have begun to act on them.
+		return nil, errAlreadyDeleting
+	}
+	m, err := meta.Accessor(next)
+	if err != nil {
+		return nil, err
+	}
+	if finalizers, changed := d.finalizersForDeletion(ctx, m, d.options); changed {
+		m.SetFinalizers(finalizers)
+	}
+	pendingFinalizers := len(m.GetFinalizers()) > 0
+	if !graceful {
+		if !pendingFinalizers {
+			return nil, errDeleteNow
+		}
+		markAsDeleting(m, metav1.Now())
+	}
+	*result = mark{
+		existing: next,
+		remove:   !pendingFinalizers && *d.options.GracePeriodSeconds <= 0,
+	}
+	return next, nil
+}
+
+// markAsDeleting is for objects without a grace period: those with one were marked by BeforeDelete.
+func markAsDeleting(m metav1.Object, now metav1.Time) {
+	deleted := m.GetDeletionTimestamp()
+	if deleted == nil && m.GetGeneration() > 0 {
+		m.SetGeneration(m.GetGeneration() + 1)
+	}
+	if deleted == nil || deleted.After(now.Time) {
+		m.SetDeletionTimestamp(&now)
+	}
+	var zero int64
+	m.SetDeletionGracePeriodSeconds(&zero)
+}
+
+// finalizeDelete calls the hook, if the object is truly gone, and makes the answer.
+func (e *Store) finalizeDelete(ctx context.Context, obj runtime.Object, runHooks bool, options *metav1.DeleteOptions) (runtime.Object, error) {
+	if runHooks && e.AfterDelete != nil {
+		e.AfterDelete(obj, options)
+	}
+	if e.ReturnDeletedObject {
+		e.decorate(obj)
+		return obj, nil
+	}
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, err
+	}
+	resource := e.qualifiedResourceFromContext(ctx)
+	return &metav1.Status{
+		Status: metav1.StatusSuccess,
+		Details: &metav1.StatusDetails{
+			// The UID lets a client tell the object that it meant from one that came after it. In these Details, Kind
+			// is the resource: clients know it so.
+			Name: m.GetName(), UID: m.GetUID(), Group: resource.Group, Kind: resource.Resource,
+		},
+	}, nil
+}
+
+// noteDeleteOptions records what was asked for.
+func noteDeleteOptions(step *trace.Step, options *metav1.DeleteOptions) {
+	if !step.Recording() {
+		return
+	}
+	if options.GracePeriodSeconds != nil {
+		step.Int("gracePeriodSeconds", *options.GracePeriodSeconds)
+	}
+	if options.PropagationPolicy != nil {
+		step.Text("propagationPolicy", string(*options.PropagationPolicy))
+	}
+	if p := options.Preconditions; p != nil && p.UID != nil {
+		step.Text("precondition.uid", string(*p.UID))
+	}
+	if p := options.Preconditions; p != nil && p.ResourceVersion != nil {
+		step.Text("precondition.resourceVersion", *p.ResourceVersion)
+	}
+}

@@ -1,0 +1,74 @@
+package registry
+
+import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/store"
+)
+
+// OptimisticLockErrorMsg tells a writer that somebody else was first.
+const OptimisticLockErrorMsg = "the object has been modified; please apply your changes to the latest version and try again"
+
+// retrySeconds is when a client is told to try again after the storage did not answer.
+const retrySeconds = 2
+
+// InterpretGetError makes an API error of what the storage answered to a read.
+func InterpretGetError(err error, resource schema.GroupResource, name string) error {
+	if store.IsNotFound(err) {
+		return apierrors.NewNotFound(resource, name)
+	}
+	return interpret(err, resource, "get")
+}
+
+// InterpretListError makes an API error of what the storage answered to a list.
+func InterpretListError(err error, resource schema.GroupResource) error {
+	switch {
+	case store.IsNotFound(err):
+		return apierrors.NewNotFound(resource, "")
+	case store.IsRequestTimeout(err):
+		return apierrors.NewServerTimeout(resource, "list", retrySeconds)
+	}
+	return interpret(err, resource, "list")
+}
+
+// InterpretCreateError makes an API error of what the storage answered to a create.
+func InterpretCreateError(err error, resource schema.GroupResource, name string) error {
+	if store.IsExist(err) {
+		return apierrors.NewAlreadyExists(resource, name)
+	}
+	return interpret(err, resource, "create")
+}
+
+// InterpretUpdateError makes an API error of what the storage answered to an update.
+func InterpretUpdateError(err error, resource schema.GroupResource, name string) error {
+	return interpretWrite(err, resource, name, "update")
+}
+
+// InterpretDeleteError makes an API error of what the storage answered to a deletion.
+func InterpretDeleteError(err error, resource schema.GroupResource, name string) error {
+	return interpretWrite(err, resource, name, "delete")
+}
+
+// interpretWrite is for operations on an object that is supposed to be there.
+func interpretWrite(err error, resource schema.GroupResource, name, operation string) error {
+	switch {
+	case store.IsNotFound(err):
+		return apierrors.NewNotFound(resource, name)
+	case store.IsConflict(err), store.IsExist(err), store.IsInvalidObj(err):
+		return apierrors.NewConflict(resource, name, err)
+	}
+	return interpret(err, resource, operation)
+}
+
+// interpret is what all operations have in common. An error that says nothing about the storage is somebody's answer
+// already: a strategy's, admission's, a context's.
+func interpret(err error, resource schema.GroupResource, operation string) error {
+	switch {
+	case store.IsUnreachable(err):
+		return apierrors.NewServerTimeout(resource, operation, retrySeconds)
+	case store.IsInternalError(err), store.IsCorruptObject(err):
+		return apierrors.NewInternalError(err)
+	}
+	return err
+}

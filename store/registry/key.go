@@ -1,0 +1,56 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/endpoints/request"
+)
+
+// NamespaceKeyRootFunc is the key of all objects of a request's namespace, or of all namespaces if it has none.
+func NamespaceKeyRootFunc(ctx context.Context, prefix string) string {
+	if ns := request.NamespaceValue(ctx); ns != "" {
+		return prefix + "/" + ns
+	}
+	return prefix
+}
+
+// NamespaceKeyFunc is the key of one object in a request's namespace.
+func NamespaceKeyFunc(ctx context.Context, prefix, name string) (string, error) {
+	ns := request.NamespaceValue(ctx)
+	if ns == "" {
+		return "", apierrors.NewBadRequest("Namespace parameter required.")
+	}
+	return NoNamespaceKeyFunc(ctx, prefix+"/"+ns, name)
+}
+
+// NoNamespaceKeyFunc is the key of one object of a resource that has no namespaces.
+func NoNamespaceKeyFunc(_ context.Context, prefix, name string) (string, error) {
+	if name == "" {
+		return "", apierrors.NewBadRequest("Name parameter required.")
+	}
+	if msgs := content.IsPathSegmentName(name); len(msgs) != 0 {
+		return "", apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name, strings.Join(msgs, ";")))
+	}
+	return prefix + "/" + name, nil
+}
+
+// objectKeyFunc is keyFunc for layers that have an object and no request.
+func objectKeyFunc(namespaced bool, keyFunc func(context.Context, string) (string, error)) func(runtime.Object) (string, error) {
+	return func(obj runtime.Object) (string, error) {
+		m, err := meta.Accessor(obj)
+		if err != nil {
+			return "", err
+		}
+		ctx := request.NewContext()
+		if namespaced {
+			ctx = request.WithNamespace(ctx, m.GetNamespace())
+		}
+		return keyFunc(ctx, m.GetName())
+	}
+}

@@ -1,0 +1,105 @@
+package registry
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/validation"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// List implements rest.Lister.
+func (e *Store) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
+	out, err := e.ListPredicate(ctx, e.predicate(options), options)
+	if err != nil {
+		return nil, err
+	}
+	e.decorate(out)
+	return out, nil
+}
+
+// ListPredicate lists what p selects. options may be nil; their selectors are not looked at.
+func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate, options *metainternalversion.ListOptions) (list runtime.Object, err error) {
+	if options == nil {
+		options = &metainternalversion.ListOptions{}
+	}
+	p.Limit, p.Continue = options.Limit, options.Continue
+	opts := store.ListOptions{
+		ResourceVersion:      options.ResourceVersion,
+		ResourceVersionMatch: options.ResourceVersionMatch,
+		Predicate:            p,
+	}
+	key, recursive, why := e.scope(ctx, &p)
+	opts.Recursive = recursive
+
+	ctx, step := trace.Start(ctx, trace.StoreList, key)
+	defer step.End(&err)
+	step.Why(why)
+	if step.Recording() {
+		noteSelection(step, &opts)
+	}
+
+	out := e.NewListFunc()
+	if err := e.Storage.GetList(ctx, key, opts, out); err != nil {
+		return nil, InterpretListError(err, e.qualifiedResourceFromContext(ctx))
+	}
+	return out, nil
+}
+
+// predicate makes a predicate of the options' selectors.
+func (e *Store) predicate(options *metainternalversion.ListOptions) store.SelectionPredicate {
+	label, field := labels.Everything(), fields.Everything()
+	if options != nil && options.LabelSelector != nil {
+		label = options.LabelSelector
+	}
+	if options != nil && options.FieldSelector != nil {
+		field = options.FieldSelector
+	}
+	return e.PredicateFunc(label, field)
+}
+
+// scope is the least of the key space that holds all that p selects: one object, one namespace, or the resource. A
+// selector that names what no key can be made of narrows nothing, and then simply selects nothing.
+func (e *Store) scope(ctx context.Context, p *store.SelectionPredicate) (key string, recursive bool, why string) {
+	why = "no namespace: all objects of the resource"
+	if request.NamespaceValue(ctx) != "" {
+		why = "one namespace of the resource"
+	} else if ns, ok := p.MatchesSingleNamespace(); ok && len(validation.ValidateNamespaceName(ns, false)) == 0 {
+		ctx = request.WithNamespace(ctx, ns)
+		why = "the field selector names a namespace: only that is read"
+	}
+	if name, ok := p.MatchesSingle(); ok {
+		if key, err := e.KeyFunc(ctx, name); err == nil {
+			return key, false, "the field selector names one object: only its key is read"
+		}
+	}
+	return e.KeyRootFunc(ctx), true, why
+}
+
+// noteSelection records what was asked for.
+func noteSelection(step *trace.Step, opts *store.ListOptions) {
+	note := func(name, value string) {
+		if value != "" {
+			step.Text(name, value)
+		}
+	}
+	p := &opts.Predicate
+	if p.Label != nil {
+		note("labelSelector", p.Label.String())
+	}
+	if p.Field != nil {
+		note("fieldSelector", p.Field.String())
+	}
+	note("resourceVersion", opts.ResourceVersion)
+	note("resourceVersionMatch", string(opts.ResourceVersionMatch))
+	note("continue", p.Continue)
+	if p.Limit > 0 {
+		step.Int("limit", p.Limit)
+	}
+}

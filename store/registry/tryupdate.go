@@ -1,0 +1,183 @@
+package registry
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// tryUpdate is the climb back up: the storage shows the present state and asks for the next one. It asks again when
+// somebody else wrote in between, so every attempt starts over from what the client sent.
+func (u *update) tryUpdate(ctx context.Context, existing runtime.Object, res store.ResponseMeta) (next runtime.Object, ttl *uint64, err error) {
+	u.attempts++
+	ctx, step := trace.Start(ctx, trace.StoreTryUpdate, u.key)
+	defer step.End(&err)
+	step.Int("attempt", int64(u.attempts))
+	step.Before(existing)
+
+	revision, err := u.Storage.Versioner().ObjectResourceVersion(existing)
+	if err != nil {
+		return nil, nil, err
+	}
+	step.Int("revision", int64(revision))
+	u.why(step, revision)
+	u.created, u.emptied = nil, nil
+	if revision == 0 && !u.mayCreate {
+		return nil, nil, apierrors.NewNotFound(u.resource, u.name)
+	}
+	obj, err := u.objInfo.UpdatedObject(ctx, existing)
+	if err != nil {
+		return nil, nil, err
+	}
+	if revision == 0 {
+		next, ttl, err = u.tryCreate(ctx, obj)
+	} else {
+		next, ttl, err = u.tryChange(ctx, obj, existing, revision, res)
+	}
+	if next != nil {
+		step.After(next)
+	}
+	return next, ttl, err
+}
+
+func (u *update) why(step *trace.Step, revision uint64) {
+	switch {
+	case u.attempts > 1:
+		step.Whyf("attempt %d: conflict: somebody else wrote in between, so it is tried again on revision %d", u.attempts, revision)
+	case revision == 0:
+		step.Why("nothing is there yet")
+	default:
+		step.Whyf("attempt 1: on revision %d", revision)
+	}
+}
+
+// tryCreate is for an object that is not there. What the client knows of an earlier one of that name is wiped.
+func (u *update) tryCreate(ctx context.Context, obj runtime.Object) (_ runtime.Object, _ *uint64, err error) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, nil, err
+	}
+	rest.WipeObjectMetaSystemFields(m)
+	rest.FillObjectMetaSystemFields(m)
+	finish, err := u.beginCreate(ctx, obj, u.createOptions())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer finish(ctx, false)
+
+	u.created = obj
+	if err := BeforeCreate(ctx, u.CreateStrategy, obj); err != nil {
+		return nil, nil, err
+	}
+	if u.createValidation != nil {
+		if err := u.createValidation(ctx, obj.DeepCopyObject()); err != nil {
+			return nil, nil, err
+		}
+	}
+	ttl, err := u.calculateTTL(obj, 0, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	finish(ctx, true)
+	return obj, &ttl, nil
+}
+
+// tryChange is for an object that is there, at revision.
+func (u *update) tryChange(ctx context.Context, obj, existing runtime.Object, revision uint64, res store.ResponseMeta) (_ runtime.Object, _ *uint64, err error) {
+	if err := u.checkResourceVersion(obj, revision, res); err != nil {
+		return nil, nil, err
+	}
+	finish, err := u.beginUpdate(ctx, obj, existing)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer finish(ctx, false)
+
+	if err := BeforeUpdate(ctx, u.UpdateStrategy, obj, existing); err != nil {
+		return nil, nil, err
+	}
+	if err := ignoreManagedFieldsTimestamps(obj, existing); err != nil {
+		return nil, nil, err
+	}
+	if u.updateValidation != nil {
+		if err := u.updateValidation(ctx, obj.DeepCopyObject(), existing.DeepCopyObject()); err != nil {
+			return nil, nil, err
+		}
+	}
+	if u.emptiesFinalizers(ctx, obj, existing) {
+		u.emptied = obj
+		return nil, nil, errEmptiedFinalizers
+	}
+	ttl, err := u.calculateTTL(obj, res.TTL, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	finish(ctx, true)
+	if int64(ttl) == res.TTL {
+		return obj, nil, nil
+	}
+	return obj, &ttl, nil
+}
+
+// checkResourceVersion is the optimistic lock: the client must have seen the present state. One that does not say what
+// it saw means "whatever it is now", if the resource allows that.
+func (u *update) checkResourceVersion(obj runtime.Object, revision uint64, res store.ResponseMeta) error {
+	versioner := u.Storage.Versioner()
+	seen, err := versioner.ObjectResourceVersion(obj)
+	switch {
+	case err != nil:
+		return err
+	case seen == 0 && u.UpdateStrategy.AllowUnconditionalUpdate():
+		return versioner.UpdateObject(obj, res.ResourceVersion)
+	case seen == 0:
+		return apierrors.NewInvalid(schema.GroupKind{Group: u.resource.Group, Kind: u.resource.Resource}, u.name, field.ErrorList{
+			field.Invalid(metadataPath.Child("resourceVersion"), seen, "must be specified for an update"),
+		})
+	case seen != revision:
+		return apierrors.NewConflict(u.resource, u.name, errors.New(OptimisticLockErrorMsg))
+	}
+	return nil
+}
+
+func (u *update) beginUpdate(ctx context.Context, obj, old runtime.Object) (FinishFunc, error) {
+	if u.BeginUpdate == nil {
+		return finishNothing, nil
+	}
+	finish, err := u.BeginUpdate(ctx, obj, old, u.options)
+	if err != nil {
+		return nil, err
+	}
+	return onlyOnce(finish), nil
+}
+
+func (u *update) emptiesFinalizers(ctx context.Context, obj, existing runtime.Object) bool {
+	return ShouldDeleteDuringUpdate(ctx, u.key, obj, existing) &&
+		(u.ShouldDeleteDuringUpdate == nil || u.ShouldDeleteDuringUpdate(ctx, u.key, obj, existing))
+}
+
+// ShouldDeleteDuringUpdate says whether an update from existing to obj is the end of a deletion: it was asked for, its
+// grace period is over, and nobody is left who must act first.
+func ShouldDeleteDuringUpdate(_ context.Context, _ string, obj, existing runtime.Object) bool {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		utilruntime.HandleError(err)
+		return false
+	}
+	old, err := meta.Accessor(existing)
+	if err != nil {
+		utilruntime.HandleError(err)
+		return false
+	}
+	grace := old.GetDeletionGracePeriodSeconds()
+	return len(m.GetFinalizers()) == 0 && old.GetDeletionTimestamp() != nil && (grace == nil || *grace == 0)
+}

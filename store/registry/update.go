@@ -1,0 +1,136 @@
+package registry
+
+import (
+	"context"
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// Update implements rest.Updater. The storage calls back, once or more, to learn the next state: see tryUpdate.
+func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
+	key, err := e.KeyFunc(ctx, name)
+	if err != nil {
+		return nil, false, err
+	}
+	ctx, step := trace.Start(ctx, trace.StoreUpdate, key)
+	defer step.End(&err)
+
+	u := &update{
+		Store: e, name: name, key: key, options: options,
+		resource:         e.qualifiedResourceFromContext(ctx),
+		objInfo:          objInfo,
+		preconditions:    storagePreconditions(objInfo.Preconditions()),
+		createValidation: createValidation,
+		updateValidation: updateValidation,
+		// Server-side apply creates where the strategy would not.
+		mayCreate: forceAllowCreate || e.UpdateStrategy.AllowCreateOnUpdate(),
+	}
+	if u.mayCreate {
+		step.Why("a missing object is created")
+	} else {
+		step.Why("a missing object is an error: the resource is not created by PUT")
+	}
+
+	out := e.NewFunc()
+	try := func(existing runtime.Object, res store.ResponseMeta) (runtime.Object, *uint64, error) {
+		return u.tryUpdate(ctx, existing, res)
+	}
+	err = e.Storage.GuaranteedUpdate(ctx, key, out, u.mayCreate, u.preconditions, try, isDryRun(options.DryRun), nil)
+	if errors.Is(err, errEmptiedFinalizers) {
+		step.Why("the update took the last finalizer away from an object that is being deleted: it is removed")
+		obj, err := u.deleteWithoutFinalizers(ctx)
+		return obj, false, err
+	}
+	if err != nil {
+		return nil, false, u.interpret(ctx, err)
+	}
+	u.after(out)
+	return out, u.created != nil, nil
+}
+
+// update is one update under way: what was asked for, and how its latest attempt ended.
+type update struct {
+	*Store
+	name, key        string
+	resource         schema.GroupResource
+	objInfo          rest.UpdatedObjectInfo
+	preconditions    *store.Preconditions
+	createValidation rest.ValidateObjectFunc
+	updateValidation rest.ValidateObjectUpdateFunc
+	mayCreate        bool
+	options          *metav1.UpdateOptions
+
+	attempts int
+	// created is what the latest attempt creates, nil if it changes something.
+	created runtime.Object
+	// emptied is the object whose last finalizer the latest attempt took away.
+	emptied runtime.Object
+}
+
+// errEmptiedFinalizers ends an update that turned out to be a deletion.
+var errEmptiedFinalizers = errors.New("emptied finalizers")
+
+// after calls the hooks that follow a write.
+func (u *update) after(out runtime.Object) {
+	switch {
+	case u.created != nil && u.AfterCreate != nil:
+		u.AfterCreate(out, u.createOptions())
+	case u.created == nil && u.AfterUpdate != nil:
+		u.AfterUpdate(out, u.options)
+	}
+	u.decorate(out)
+}
+
+func (u *update) interpret(ctx context.Context, err error) error {
+	if u.created == nil {
+		return InterpretUpdateError(err, u.resource, u.name)
+	}
+	return checkGeneratedNameError(ctx, u.CreateStrategy, InterpretCreateError(err, u.resource, u.name), u.created)
+}
+
+// deleteWithoutFinalizers removes the object and returns the state that the client asked for: a PUT answers with an
+// object, never with a Status.
+func (u *update) deleteWithoutFinalizers(ctx context.Context) (runtime.Object, error) {
+	options := &metav1.DeleteOptions{DryRun: u.options.DryRun}
+	options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("DeleteOptions"))
+
+	// Admission has said yes to the update.
+	removed := u.NewFunc()
+	err := u.Storage.Delete(ctx, u.key, removed, u.preconditions, store.ValidateAllObjectFunc, isDryRun(options.DryRun), nil, store.DeleteOptions{})
+	switch {
+	case store.IsNotFound(err):
+		// Another update took the last finalizer away at the same time, and was faster.
+		removed = u.emptied
+	case err != nil:
+		return nil, InterpretDeleteError(err, u.resource, u.name)
+	}
+	if _, err := u.finalizeDelete(ctx, removed, true, options); err != nil {
+		return nil, err
+	}
+	return u.emptied, nil
+}
+
+// createOptions are the update's for hooks of a create.
+func (u *update) createOptions() *metav1.CreateOptions {
+	options := &metav1.CreateOptions{
+		DryRun: u.options.DryRun, FieldManager: u.options.FieldManager, FieldValidation: u.options.FieldValidation,
+	}
+	options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("CreateOptions"))
+	return options
+}
+
+// storagePreconditions are p for the storage, never nil.
+func storagePreconditions(p *metav1.Preconditions) *store.Preconditions {
+	if p == nil {
+		return &store.Preconditions{}
+	}
+	return &store.Preconditions{UID: p.UID, ResourceVersion: p.ResourceVersion}
+}
