@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/core/rest"
@@ -14,6 +13,7 @@ import (
 // rest.RESTDeleteStrategy; resources embed it and override what they must.
 type Strategy struct {
 	runtime.ObjectTyper
+	rest.NameGenerator
 
 	namespaced bool
 }
@@ -22,24 +22,10 @@ var _ rest.RESTCreateUpdateStrategy = Strategy{}
 
 // NewStrategy is the strategy of a resource that lives in namespaces, or of one that does not.
 func NewStrategy(namespaced bool) Strategy {
-	return Strategy{ObjectTyper: Typer, namespaced: namespaced}
+	return Strategy{ObjectTyper: Typer, NameGenerator: rest.SimpleNameGenerator, namespaced: namespaced}
 }
-
-// A generated name fits a DNS label: the base is cut so that its random end still has room.
-const (
-	maxNameLength     = 63
-	randomNameLength  = 5
-	maxNameBaseLength = maxNameLength - randomNameLength
-)
 
 func (s Strategy) NamespaceScoped() bool { return s.namespaced }
-
-func (Strategy) GenerateName(base string) string {
-	if len(base) > maxNameBaseLength {
-		base = base[:maxNameBaseLength]
-	}
-	return base + utilrand.String(randomNameLength)
-}
 
 func (Strategy) PrepareForCreate(context.Context, runtime.Object)                 {}
 func (Strategy) Validate(context.Context, runtime.Object) field.ErrorList         { return nil }

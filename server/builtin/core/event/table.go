@@ -1,0 +1,66 @@
+package event
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+var docs = corev1.Event{}.SwaggerDoc()
+
+var columns = []table.Column{
+	{Name: "Last Seen", Type: "string", Description: docs["lastTimestamp"]},
+	{Name: "Type", Type: "string", Description: docs["type"]},
+	{Name: "Reason", Type: "string", Description: docs["reason"]},
+	{Name: "Object", Type: "string", Description: docs["involvedObject"]},
+	{Name: "Subobject", Type: "string", Priority: 1, Description: corev1.ObjectReference{}.SwaggerDoc()["fieldPath"]},
+	{Name: "Source", Type: "string", Priority: 1, Description: docs["source"]},
+	{Name: "Message", Type: "string", Description: docs["message"]},
+	{Name: "First Seen", Type: "string", Priority: 1, Description: docs["firstTimestamp"]},
+	{Name: "Count", Type: "string", Priority: 1, Description: docs["count"]},
+	{Name: "Name", Type: "string", Priority: 1, Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]},
+}
+
+// Table has kubectl's columns.
+var Table = table.New(columns, row)
+
+func row(e *corev1.Event) metav1.TableRow {
+	first := table.Age(e.FirstTimestamp)
+	if e.FirstTimestamp.IsZero() {
+		first = table.MicroAge(e.EventTime)
+	}
+	last := table.Age(e.LastTimestamp)
+	if e.LastTimestamp.IsZero() {
+		last = first
+	}
+	count := e.Count
+	if e.Series != nil {
+		last, count = table.MicroAge(e.Series.LastObservedTime), e.Series.Count
+	} else if count == 0 {
+		// Events of the newer kind that happened once do not say so.
+		count = 1
+	}
+	object := strings.ToLower(e.InvolvedObject.Kind)
+	if e.InvolvedObject.Name != "" {
+		object += "/" + e.InvolvedObject.Name
+	}
+	return table.Row(last, e.Type, e.Reason, object, e.InvolvedObject.FieldPath, source(e), strings.TrimSpace(e.Message),
+		first, int64(count), e.Name)
+}
+
+func source(e *corev1.Event) string {
+	component, instance := e.Source.Component, e.Source.Host
+	if component == "" {
+		component = e.ReportingController
+	}
+	if instance == "" {
+		instance = e.ReportingInstance
+	}
+	if instance == "" {
+		return component
+	}
+	return component + ", " + instance
+}

@@ -1,0 +1,75 @@
+package event
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	reportingInstanceLimit = 128
+	actionLimit            = 128
+	reasonLimit            = 128
+	messageLimit           = 1024
+)
+
+func validate(e *corev1.Event) field.ErrorList {
+	var errs field.ErrorList
+	if e.EventTime.IsZero() {
+		errs = validateOldNamespace(e)
+	} else {
+		errs = validateNew(e)
+	}
+	for _, msg := range validation.IsDNS1123Subdomain(e.Namespace) {
+		errs = append(errs, field.Invalid(field.NewPath("namespace"), e.Namespace, msg))
+	}
+	return errs
+}
+
+// validateOldNamespace is for events without an event time. One about an object without a namespace lives in "default".
+func validateOldNamespace(e *corev1.Event) field.ErrorList {
+	of := e.InvolvedObject.Namespace
+	if of == e.Namespace || of == "" && e.Namespace == metav1.NamespaceDefault {
+		return nil
+	}
+	return field.ErrorList{wrongNamespace(e)}
+}
+
+func wrongNamespace(e *corev1.Event) *field.Error {
+	return field.Invalid(field.NewPath("involvedObject", "namespace"), e.InvolvedObject.Namespace, "does not match event.namespace")
+}
+
+// validateNew is for events with an event time, which must say who reports what.
+func validateNew(e *corev1.Event) field.ErrorList {
+	var errs field.ErrorList
+	if e.InvolvedObject.Namespace == "" && e.Namespace != metav1.NamespaceDefault && e.Namespace != metav1.NamespaceSystem {
+		errs = append(errs, wrongNamespace(e))
+	}
+	if e.ReportingController == "" {
+		errs = append(errs, field.Required(field.NewPath("reportingController"), ""))
+	}
+	for _, msg := range validation.IsQualifiedName(e.ReportingController) {
+		errs = append(errs, field.Invalid(field.NewPath("reportingController"), e.ReportingController, msg))
+	}
+	for _, f := range []struct {
+		name, value string
+		limit       int
+		required    bool
+	}{
+		{"reportingInstance", e.ReportingInstance, reportingInstanceLimit, true},
+		{"action", e.Action, actionLimit, true},
+		{"reason", e.Reason, reasonLimit, true},
+		{"message", e.Message, messageLimit, false},
+	} {
+		if f.required && f.value == "" {
+			errs = append(errs, field.Required(field.NewPath(f.name), ""))
+		}
+		if len(f.value) > f.limit {
+			errs = append(errs, field.Invalid(field.NewPath(f.name), "", fmt.Sprintf("can have at most %v characters", f.limit)))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,2 @@
+// Package serviceaccount is the resource serviceaccounts: the identities of programs in the cluster.
+package serviceaccount

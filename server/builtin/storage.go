@@ -1,0 +1,99 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/backend"
+	"github.com/kx-apiserver/kx/store/registry"
+)
+
+// Resource describes a resource: all that its storage needs to know.
+type Resource struct {
+	// Group, Plural and Singular are its names in discovery and in messages.
+	Group, Plural, Singular string
+	ShortNames, Categories  []string
+
+	New     func() runtime.Object
+	NewList func() runtime.Object
+
+	// Strategy says what is special about create, update and, as far as it implements them, the delete strategies.
+	Strategy rest.RESTCreateUpdateStrategy
+	// Attrs (optional) is what selectors see: labels, name and namespace if nil.
+	Attrs store.AttrFunc
+	// Table makes kubectl's columns.
+	Table rest.TableConvertor
+	// Tune (optional) sets what few resources need of a Store, before it is completed.
+	Tune func(*registry.Store)
+}
+
+// REST is the storage of a resource, with all verbs.
+type REST struct {
+	*registry.Store
+
+	shortNames, categories []string
+}
+
+// ShortNames are what kubectl users type.
+func (r *REST) ShortNames() []string { return r.shortNames }
+
+// Categories are the groups of resources it belongs to, such as "all".
+func (r *REST) Categories() []string { return r.categories }
+
+// NewREST makes the resource's storage.
+func (r Resource) NewREST(optsGetter backend.RESTOptionsGetter) (*REST, error) {
+	s := &registry.Store{
+		NewFunc:                   r.New,
+		NewListFunc:               r.NewList,
+		DefaultQualifiedResource:  schema.GroupResource{Group: r.Group, Resource: r.Plural},
+		SingularQualifiedResource: schema.GroupResource{Group: r.Group, Resource: r.Singular},
+		CreateStrategy:            r.Strategy,
+		UpdateStrategy:            r.Strategy,
+		DeleteStrategy:            r.Strategy,
+		TableConvertor:            r.Table,
+	}
+	if r.Tune != nil {
+		r.Tune(s)
+	}
+	if err := s.CompleteWithOptions(&registry.StoreOptions{RESTOptions: optsGetter, AttrFunc: r.Attrs}); err != nil {
+		return nil, fmt.Errorf("storage of %s: %w", s.DefaultQualifiedResource, err)
+	}
+	return &REST{Store: s, shortNames: r.ShortNames, categories: r.Categories}, nil
+}
+
+// SubresourceREST is a subresource such as status, which reads the whole object and updates a part of it.
+type SubresourceREST struct {
+	store *registry.Store
+}
+
+// Subresource is a view on the resource's storage that updates by strategy.
+func (r *REST) Subresource(strategy rest.RESTUpdateStrategy) *SubresourceREST {
+	s := *r.Store
+	s.UpdateStrategy = strategy
+	return &SubresourceREST{store: &s}
+}
+
+func (r *SubresourceREST) New() runtime.Object { return r.store.New() }
+
+// Destroy does nothing: the storage is its resource's.
+func (r *SubresourceREST) Destroy() {}
+
+func (r *SubresourceREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+	return r.store.Get(ctx, name, options)
+}
+
+// Update never creates: who may change a part of an object may not make one.
+func (r *SubresourceREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	return r.store.Update(ctx, name, objInfo, createValidation, updateValidation, false, options)
+}
+
+func (r *SubresourceREST) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
+	return r.store.ConvertToTable(ctx, object, tableOptions)
+}
