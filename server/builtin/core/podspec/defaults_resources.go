@@ -52,15 +52,15 @@ func requestForPod(spec *corev1.PodSpec) {
 	}
 }
 
-// limitPod bounds cpu and memory of a pod whose requests are known by the sum of its containers' limits, where every
-// container has one.
+// limitPod bounds a pod that has requests and no limits by the sum of its containers' limits, where every container has
+// one.
 func limitPod(spec *corev1.PodSpec) {
-	if len(spec.Resources.Requests) == 0 {
+	if !hasPodLevel(spec.Resources.Requests) || hasPodLevel(spec.Resources.Limits) {
 		return
 	}
 	sum := sumLimits(spec)
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		if _, set := spec.Resources.Limits[name]; set || !allLimited(spec, name) {
+		if !allLimited(spec, name) {
 			continue
 		}
 		if limit, ok := sum[name]; ok {
@@ -70,6 +70,15 @@ func limitPod(spec *corev1.PodSpec) {
 			spec.Resources.Limits[name] = limit
 		}
 	}
+}
+
+func hasPodLevel(list corev1.ResourceList) bool {
+	for name := range list {
+		if isPodLevel(name) {
+			return true
+		}
+	}
+	return false
 }
 
 func allLimited(spec *corev1.PodSpec, name corev1.ResourceName) bool {

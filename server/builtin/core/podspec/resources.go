@@ -1,0 +1,197 @@
+package podspec
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const mustBeInteger = "must be an integer"
+
+// standardResources are the names without a prefix that mean something anywhere, in quotas too.
+var standardResources = sets.New[corev1.ResourceName](
+	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
+	corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceRequestsEphemeralStorage,
+	corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory, corev1.ResourceLimitsEphemeralStorage,
+	corev1.ResourcePods, corev1.ResourceQuotas, corev1.ResourceServices, corev1.ResourceReplicationControllers,
+	corev1.ResourceSecrets, corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims, corev1.ResourceStorage,
+	corev1.ResourceRequestsStorage, corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers)
+
+// integerResources are those of which nobody can have a part.
+var integerResources = sets.New[corev1.ResourceName](
+	corev1.ResourcePods, corev1.ResourceQuotas, corev1.ResourceServices, corev1.ResourceReplicationControllers,
+	corev1.ResourceSecrets, corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims,
+	corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers)
+
+func isExtended(name corev1.ResourceName) bool {
+	if isNative(name) || strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix) {
+		return false
+	}
+	return len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+string(name))) == 0
+}
+
+// containerResourceName requires the name of something that a container can use.
+func containerResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
+	errs := invalid(path, name, validation.IsQualifiedName(string(name)))
+	prefixed := strings.Contains(string(name), "/")
+	if len(errs) == 0 && !prefixed && !standardResources.Has(name) && !isHugePage(name) &&
+		!strings.HasPrefix(string(name), corev1.ResourceRequestsHugePagesPrefix) {
+		errs = append(errs, field.Invalid(path, name, "must be a standard resource type or fully qualified"))
+	}
+	switch {
+	case !prefixed && name != corev1.ResourceCPU && name != corev1.ResourceMemory && name != corev1.ResourceEphemeralStorage && !isHugePage(name):
+		errs = append(errs, field.Invalid(path, name, "must be a standard resource for containers"))
+	case prefixed && !isNative(name) && !isExtended(name):
+		errs = append(errs, field.Invalid(path, name, "doesn't follow extended resource name standard"))
+	}
+	return errs
+}
+
+// podResourceName requires the name of something that can be given to a pod as a whole.
+func podResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
+	if errs := invalid(path, name, validation.IsQualifiedName(string(name))); len(errs) > 0 {
+		return errs
+	}
+	if !isPodLevel(name) {
+		return field.ErrorList{field.NotSupported(path, name, []string{"cpu", "hugepages-", "memory"})}
+	}
+	return nil
+}
+
+func validateQuantity(name corev1.ResourceName, quantity resource.Quantity, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if quantity.Sign() < 0 {
+		errs = append(errs, field.Invalid(path, quantity.String(), apivalidation.IsNegativeErrorMsg))
+	}
+	if (integerResources.Has(name) || isExtended(name)) && quantity.MilliValue()%1000 != 0 {
+		errs = append(errs, field.Invalid(path, quantity, mustBeInteger))
+	}
+	return errs
+}
+
+// validateResources validates what a container, or the pod, asks for and may use.
+func (v *validator) validateResources(r *corev1.ResourceRequirements, validateName func(corev1.ResourceName, *field.Path) field.ErrorList, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	compute, hugePages := false, false
+	each := func(list corev1.ResourceList, path *field.Path, also func(corev1.ResourceName, resource.Quantity)) {
+		for _, name := range sets.List(sets.KeySet(list)) {
+			quantity, at := list[name], path.Key(string(name))
+			errs = append(errs, validateName(name, at)...)
+			errs = append(errs, validateQuantity(name, quantity, at)...)
+			also(name, quantity)
+			compute = compute || name == corev1.ResourceCPU || name == corev1.ResourceMemory
+			if isHugePage(name) {
+				hugePages = true
+				if !v.Tolerated.HugePages && !isWholePages(name, quantity) {
+					errs = append(errs, field.Invalid(at, quantity.String(),
+						fmt.Sprintf("%s is not positive integer multiple of %s", quantity.String(), name)))
+				}
+			}
+		}
+	}
+	each(r.Limits, path.Child("limits"), func(corev1.ResourceName, resource.Quantity) {})
+	requests := path.Child("requests")
+	each(r.Requests, requests, func(name corev1.ResourceName, quantity resource.Quantity) {
+		limit, limited := r.Limits[name]
+		switch {
+		case !limited && !isOvercommitAllowed(name):
+			errs = append(errs, field.Required(path.Child("limits"), "Limit must be set for non overcommitable resources"))
+		case limited && !isOvercommitAllowed(name) && quantity.Cmp(limit) != 0:
+			errs = append(errs, field.Invalid(requests, quantity.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
+		case limited && quantity.Cmp(limit) > 0:
+			errs = append(errs, field.Invalid(requests, quantity.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
+		}
+	})
+	if hugePages && !compute {
+		errs = append(errs, field.Forbidden(path, "HugePages require cpu or memory"))
+	}
+	return append(errs, v.validateUsedClaims(r.Claims, path.Child("claims"))...)
+}
+
+// isWholePages says whether a quantity is a number of pages of the size that is in the resource's name.
+func isWholePages(name corev1.ResourceName, quantity resource.Quantity) bool {
+	size, err := resource.ParseQuantity(strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix))
+	if err != nil || size.Sign() <= 0 || size.MilliValue()%1000 != 0 {
+		return false
+	}
+	return quantity.Value()%size.Value() == 0
+}
+
+func (v *validator) validateUsedClaims(used []corev1.ResourceClaim, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	whole, parts := sets.New[string](), map[string]sets.Set[string]{}
+	for i, claim := range used {
+		at := path.Index(i)
+		if claim.Name == "" {
+			errs = append(errs, field.Required(at, ""))
+			continue
+		}
+		switch {
+		case whole.Has(claim.Name):
+			errs = append(errs, field.Duplicate(at, claim.Name))
+		case claim.Request == "":
+			for range parts[claim.Name] {
+				errs = append(errs, field.Duplicate(at, claim.Name))
+			}
+			whole.Insert(claim.Name)
+		default:
+			errs = append(errs, invalid(at.Child("request"), claim.Request, validation.IsDNS1123Label(claim.Request))...)
+			if parts[claim.Name].Has(claim.Request) {
+				errs = append(errs, field.Duplicate(at, claim.Name+"/"+claim.Request))
+			}
+			if parts[claim.Name] == nil {
+				parts[claim.Name] = sets.New[string]()
+			}
+			parts[claim.Name].Insert(claim.Request)
+		}
+		if !v.claims.Has(claim.Name) {
+			missing := field.NotFound(at, claim.Name)
+			missing.Detail = "must be one of the names in pod.spec.resourceClaims"
+			if len(v.claims) == 0 {
+				missing.Detail += " which is empty"
+			} else {
+				missing.Detail += ": " + strings.Join(sets.List(v.claims), ", ")
+			}
+			errs = append(errs, missing)
+		}
+	}
+	return errs
+}
+
+// validatePodResources validates what is given to the pod as a whole, and against what its containers have.
+func (v *validator) validatePodResources(path *field.Path) field.ErrorList {
+	r := v.spec.Resources
+	if r == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if r.Claims != nil {
+		errs = append(errs, field.Forbidden(path.Child("claims"), "claims cannot be set for Resources at pod-level"))
+	}
+	errs = append(errs, v.validateResources(r, podResourceName, path)...)
+	sum := sumRequests(v.spec)
+	for _, name := range sets.List(sets.KeySet(sum)) {
+		of := sum[name]
+		have, given := r.Requests[name]
+		if (given || isPodLevel(name)) && of.Cmp(have) > 0 {
+			errs = append(errs, field.Invalid(path.Child("requests").Key(string(name)), have.String(),
+				fmt.Sprintf("must be greater than or equal to aggregate container requests of %s", of.String())))
+		}
+	}
+	for i, c := range v.spec.Containers {
+		for _, name := range sets.List(sets.KeySet(c.Resources.Limits)) {
+			limit := c.Resources.Limits[name]
+			if most, ok := r.Limits[name]; ok && limit.Cmp(most) > 0 {
+				errs = append(errs, field.Invalid(path.Child("containers").Index(i).Key(string(name)).Child("limits"), limit.String(),
+					fmt.Sprintf("must be less than or equal to pod limits of %s", most.String())))
+			}
+		}
+	}
+	return errs
+}

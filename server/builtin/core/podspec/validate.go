@@ -1,0 +1,222 @@
+package podspec
+
+import (
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Options say what a spec belongs to.
+type Options struct {
+	// Pod is set for the spec of a pod, and not for a template's.
+	Pod bool
+	// Tolerated are mistakes that the stored object has already.
+	Tolerated Mistakes
+}
+
+// validator is one validation of one spec. Its maps are filled as the spec is read, volumes before containers.
+type validator struct {
+	Options
+	spec      *corev1.PodSpec
+	meta      *metav1.ObjectMeta
+	volumes   map[string]corev1.VolumeSource
+	claims    sets.Set[string]
+	hostUsers bool
+}
+
+// ValidatePodTemplateSpec validates a template.
+func ValidatePodTemplateSpec(template *corev1.PodTemplateSpec, path *field.Path, opts Options) field.ErrorList {
+	errs := metav1validation.ValidateLabels(template.Labels, path.Child("labels"))
+	annotations := path.Child("annotations")
+	errs = append(errs, apivalidation.ValidateAnnotations(template.Annotations, annotations)...)
+	errs = append(errs, ValidateAnnotations(template.Annotations, &template.Spec, annotations, opts)...)
+	spec := path.Child("spec")
+	errs = append(errs, ValidatePodSpec(&template.Spec, nil, spec, opts)...)
+	errs = append(errs, ValidateProfilesMatch(&template.ObjectMeta, &template.Spec, spec)...)
+	if len(template.Spec.EphemeralContainers) > 0 {
+		errs = append(errs, field.Forbidden(spec.Child("ephemeralContainers"), "ephemeral containers not allowed in pod template"))
+	}
+	return errs
+}
+
+// ValidatePodSpec validates the spec of a pod with metadata meta, or of a template, which has none.
+func ValidatePodSpec(spec *corev1.PodSpec, meta *metav1.ObjectMeta, path *field.Path, opts Options) field.ErrorList {
+	v := &validator{Options: opts, spec: spec, meta: meta, volumes: map[string]corev1.VolumeSource{},
+		claims: sets.New[string](), hostUsers: spec.HostUsers == nil || *spec.HostUsers}
+	var errs field.ErrorList
+	if spec.TerminationGracePeriodSeconds == nil {
+		errs = append(errs, field.Required(path.Child("terminationGracePeriodSeconds"), ""))
+	}
+	for _, claim := range spec.ResourceClaims {
+		if claim.Name != "" {
+			v.claims.Insert(claim.Name)
+		}
+	}
+	for _, part := range []struct {
+		name     string
+		validate func(*field.Path) field.ErrorList
+	}{
+		{"volumes", v.validateVolumes},
+		{"resourceClaims", v.validateResourceClaims},
+		{"containers", v.validateContainers},
+		{"initContainers", v.validateInitContainers},
+		{"ephemeralContainers", v.validateEphemeralContainers},
+		{"resources", v.validatePodResources},
+		{"containers", v.validateHostNetworkPorts},
+		{"restartPolicy", v.validateRestartPolicy},
+		{"dnsPolicy", v.validateDNSPolicy},
+		{"nodeSelector", func(p *field.Path) field.ErrorList { return metav1validation.ValidateLabels(spec.NodeSelector, p) }},
+		{"securityContext", v.validatePodSecurityContext},
+		{"affinity", v.validateAffinity},
+		{"dnsConfig", v.validateDNSConfig},
+		{"readinessGates", v.validateReadinessGates},
+		{"schedulingGates", v.validateSchedulingGates},
+		{"topologySpreadConstraints", v.validateTopologySpread},
+	} {
+		errs = append(errs, part.validate(path.Child(part.name))...)
+	}
+	errs = append(errs, v.validateHostProcess(path)...)
+	errs = append(errs, v.validateHostUsers(path)...)
+	errs = append(errs, v.validateNames(path)...)
+	if d := spec.ActiveDeadlineSeconds; d != nil && (*d < 1 || *d > math.MaxInt32) {
+		errs = append(errs, field.Invalid(path.Child("activeDeadlineSeconds"), *d, validation.InclusiveRangeError(1, math.MaxInt32)))
+	}
+	errs = append(errs, ValidateTolerations(spec.Tolerations, path.Child("tolerations"))...)
+	errs = append(errs, validateHostAliases(spec.HostAliases, path.Child("hostAliases"))...)
+	if p := spec.PreemptionPolicy; p != nil {
+		errs = append(errs, supported(path.Child("preemptionPolicy"), *p, corev1.PreemptLowerPriority, corev1.PreemptNever)...)
+	}
+	if spec.Overhead != nil {
+		errs = append(errs, v.validateResources(&corev1.ResourceRequirements{Limits: spec.Overhead}, containerResourceName, path.Child("overhead"))...)
+	}
+	return append(errs, v.validateOS(path)...)
+}
+
+// validateNames validates the fields that name something.
+func (v *validator) validateNames(path *field.Path) field.ErrorList {
+	s := v.spec
+	subdomain := func(name string) []string { return apivalidation.NameIsDNSSubdomain(name, false) }
+	runtimeClass := ""
+	if s.RuntimeClassName != nil {
+		runtimeClass = *s.RuntimeClassName
+	}
+	var errs field.ErrorList
+	for _, n := range []struct {
+		field, value string
+		set          bool
+		check        func(string) []string
+	}{
+		{"serviceAccountName", s.ServiceAccountName, s.ServiceAccountName != "", subdomain},
+		{"nodeName", s.NodeName, s.NodeName != "", subdomain},
+		{"hostname", s.Hostname, s.Hostname != "", validation.IsDNS1123Label},
+		{"subdomain", s.Subdomain, s.Subdomain != "", validation.IsDNS1123Label},
+		{"priorityClassName", s.PriorityClassName, s.PriorityClassName != "", subdomain},
+		{"runtimeClassName", runtimeClass, s.RuntimeClassName != nil, subdomain},
+	} {
+		if n.set {
+			errs = append(errs, invalid(path.Child(n.field), n.value, n.check(n.value))...)
+		}
+	}
+	return append(errs, v.validateHostnameOverride(path.Child("hostnameOverride"))...)
+}
+
+// maxHostname is what a Linux kernel takes.
+const maxHostname = 64
+
+func (v *validator) validateHostnameOverride(path *field.Path) field.ErrorList {
+	name := v.spec.HostnameOverride
+	if name == nil {
+		return nil
+	}
+	errs := invalid(path, *name, validation.IsDNS1123Subdomain(*name))
+	if v.spec.HostNetwork {
+		errs = append(errs, field.Forbidden(path, "can not be set when hostNetwork is true"))
+	}
+	if fqdn := v.spec.SetHostnameAsFQDN; fqdn != nil && *fqdn {
+		errs = append(errs, field.Forbidden(path, "can not be set when setHostnameAsFQDN is true"))
+	}
+	if len(*name) > maxHostname {
+		errs = append(errs, field.TooLong(path, *name, maxHostname))
+	}
+	return errs
+}
+
+func (v *validator) validateRestartPolicy(path *field.Path) field.ErrorList {
+	return supported(path, v.spec.RestartPolicy,
+		corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
+}
+
+func (v *validator) validateResourceClaims(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := sets.New[string]()
+	for i, claim := range v.spec.ResourceClaims {
+		p := path.Index(i)
+		switch {
+		case claim.Name == "":
+			errs = append(errs, field.Required(p.Child("name"), ""))
+		case seen.Has(claim.Name):
+			errs = append(errs, field.Duplicate(p.Child("name"), claim.Name))
+		default:
+			errs = append(errs, invalid(p.Child("name"), claim.Name, validation.IsDNS1123Label(claim.Name))...)
+			seen.Insert(claim.Name)
+		}
+		direct, template := claim.ResourceClaimName, claim.ResourceClaimTemplateName
+		if direct != nil && template != nil {
+			errs = append(errs, field.Invalid(p, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"))
+		}
+		if direct == nil && template == nil {
+			errs = append(errs, field.Invalid(p, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
+		}
+		if direct != nil {
+			errs = append(errs, invalid(p.Child("resourceClaimName"), *direct, apivalidation.NameIsDNSSubdomain(*direct, false))...)
+		}
+		if template != nil {
+			errs = append(errs, invalid(p.Child("resourceClaimTemplateName"), *template, apivalidation.NameIsDNSSubdomain(*template, false))...)
+		}
+	}
+	return errs
+}
+
+// invalid makes an error of each thing that is wrong with value.
+func invalid(path *field.Path, value any, messages []string) field.ErrorList {
+	var errs field.ErrorList
+	for _, m := range messages {
+		errs = append(errs, field.Invalid(path, value, m))
+	}
+	return errs
+}
+
+// supported requires one of a few values.
+func supported[T ~string](path *field.Path, value T, values ...T) field.ErrorList {
+	if value == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	return supportedOrEmpty(path, value, values...)
+}
+
+// supportedOrEmpty requires one of a few values; "" is like any other that is not among them.
+func supportedOrEmpty[T ~string](path *field.Path, value T, values ...T) field.ErrorList {
+	for _, v := range values {
+		if v == value {
+			return nil
+		}
+	}
+	return field.ErrorList{field.NotSupported(path, value, values)}
+}
+
+// required requires that each named string is there.
+func required(path *field.Path, namesAndValues ...string) field.ErrorList {
+	var errs field.ErrorList
+	for i := 0; i < len(namesAndValues); i += 2 {
+		if namesAndValues[i+1] == "" {
+			errs = append(errs, field.Required(path.Child(namesAndValues[i]), ""))
+		}
+	}
+	return errs
+}

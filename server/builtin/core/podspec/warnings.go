@@ -1,0 +1,190 @@
+package podspec
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// PodWarnings are what the author of a valid pod should know.
+func PodWarnings(pod *corev1.Pod) []string { return warnings(nil, &pod.Spec, &pod.ObjectMeta) }
+
+// TemplateWarnings are what the author of a valid template at path should know.
+func TemplateWarnings(template *corev1.PodTemplateSpec, path *field.Path) []string {
+	return warnings(path, &template.Spec, &template.ObjectMeta)
+}
+
+// deadAnnotations did something once.
+var deadAnnotations = []struct{ key, message string }{
+	{"scheduler.alpha.kubernetes.io/critical-pod", `non-functional in v1.16+; use the "priorityClassName" field instead`},
+	{"security.alpha.kubernetes.io/sysctls", `non-functional in v1.11+; use the "sysctls" field instead`},
+	{"security.alpha.kubernetes.io/unsafe-sysctls", `non-functional in v1.11+; use the "sysctls" field instead`},
+}
+
+// deadVolumes are kinds that no kubelet mounts any more, or soon will not.
+var deadVolumes = []struct {
+	name, message string
+	is            func(*corev1.VolumeSource) bool
+}{
+	{"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+", func(v *corev1.VolumeSource) bool { return v.PhotonPersistentDisk != nil }},
+	{"gitRepo", "deprecated in v1.11, and disabled by default in v1.33+", func(v *corev1.VolumeSource) bool { return v.GitRepo != nil }},
+	{"scaleIO", "deprecated in v1.16, non-functional in v1.22+", func(v *corev1.VolumeSource) bool { return v.ScaleIO != nil }},
+	{"flocker", "deprecated in v1.22, non-functional in v1.25+", func(v *corev1.VolumeSource) bool { return v.Flocker != nil }},
+	{"storageOS", "deprecated in v1.22, non-functional in v1.25+", func(v *corev1.VolumeSource) bool { return v.StorageOS != nil }},
+	{"quobyte", "deprecated in v1.22, non-functional in v1.25+", func(v *corev1.VolumeSource) bool { return v.Quobyte != nil }},
+	{"glusterfs", "deprecated in v1.25, non-functional in v1.26+", func(v *corev1.VolumeSource) bool { return v.Glusterfs != nil }},
+	{"cephfs", "deprecated in v1.28, non-functional in v1.31+", func(v *corev1.VolumeSource) bool { return v.CephFS != nil }},
+	{"rbd", "deprecated in v1.28, non-functional in v1.31+", func(v *corev1.VolumeSource) bool { return v.RBD != nil }},
+}
+
+func warnings(path *field.Path, spec *corev1.PodSpec, meta *metav1.ObjectMeta) []string {
+	w := &warner{path: path, spec: spec, meta: meta}
+	for i, c := range spec.TopologySpreadConstraints {
+		if c.LabelSelector == nil {
+			w.add(w.at("topologySpreadConstraints").Index(i).Child("labelSelector"), "a null labelSelector results in matching no pod")
+		}
+	}
+	for _, a := range deadAnnotations {
+		if _, ok := meta.Annotations[a.key]; ok {
+			w.add(w.annotation(a.key), a.message)
+		}
+	}
+	for i := range spec.Volumes {
+		for _, dead := range deadVolumes {
+			if dead.is(&spec.Volumes[i].VolumeSource) {
+				w.add(w.at("volumes").Index(i).Child(dead.name), dead.message)
+			}
+		}
+	}
+	w.duplicates()
+	for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+		w.fraction(spec.Overhead, name, w.at("overhead"))
+	}
+	w.profiles()
+	VisitContainers(spec, path.Child("spec"), func(c *corev1.Container, at *field.Path) {
+		for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+			w.fraction(c.Resources.Limits, name, at.Child("resources", "limits"))
+			w.fraction(c.Resources.Requests, name, at.Child("resources", "requests"))
+		}
+		w.hiddenEnv(c.Env, at.Child("env"))
+	})
+	w.ports()
+	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
+		w.add(w.at("terminationGracePeriodSeconds"), "must be >= 0; negative values are invalid and will be treated as 1")
+	}
+	return w.found
+}
+
+// warner collects the warnings about one spec.
+type warner struct {
+	path  *field.Path
+	spec  *corev1.PodSpec
+	meta  *metav1.ObjectMeta
+	found []string
+}
+
+func (w *warner) add(at *field.Path, message string) {
+	w.found = append(w.found, fmt.Sprintf("%s: %s", at, message))
+}
+
+func (w *warner) at(name string) *field.Path { return w.path.Child("spec", name) }
+
+func (w *warner) annotation(key string) *field.Path {
+	return w.path.Child("metadata", "annotations").Key(key)
+}
+
+func (w *warner) duplicates() {
+	ips := sets.New[string]()
+	for i, alias := range w.spec.HostAliases {
+		if ips.Has(alias.IP) {
+			w.add(w.at("hostAliases").Index(i).Child("ip"), fmt.Sprintf("duplicate ip %q", alias.IP))
+		}
+		ips.Insert(alias.IP)
+	}
+	names := sets.New[string]()
+	for i, secret := range w.spec.ImagePullSecrets {
+		if names.Has(secret.Name) {
+			w.add(w.at("imagePullSecrets").Index(i).Child("name"), fmt.Sprintf("duplicate name %q", secret.Name))
+		}
+		names.Insert(secret.Name)
+	}
+	for i, secret := range w.spec.ImagePullSecrets {
+		if secret.Name == "" {
+			w.add(w.at("imagePullSecrets").Index(i).Child("name"), fmt.Sprintf("invalid empty name %q", secret.Name))
+		}
+	}
+}
+
+func (w *warner) fraction(list corev1.ResourceList, name corev1.ResourceName, at *field.Path) {
+	if quantity, ok := list[name]; ok && quantity.MilliValue()%1000 != 0 {
+		w.add(at.Key(string(name)), fmt.Sprintf("fractional byte value %q is invalid, must be an integer", quantity.String()))
+	}
+}
+
+// profiles warns of annotations where there should be fields.
+func (w *warner) profiles() {
+	const useSeccomp = `non-functional in v1.27+; use the "seccompProfile" field instead`
+	pod := w.spec.SecurityContext
+	if _, ok := w.meta.Annotations[corev1.SeccompPodAnnotationKey]; ok && (pod == nil || pod.SeccompProfile == nil) {
+		w.add(w.annotation(corev1.SeccompPodAnnotationKey), useSeccomp)
+	}
+	VisitContainers(w.spec, nil, func(c *corev1.Container, _ *field.Path) {
+		own := c.SecurityContext
+		key := corev1.SeccompContainerAnnotationKeyPrefix + c.Name
+		if _, ok := w.meta.Annotations[key]; ok && (own == nil || own.SeccompProfile == nil) {
+			w.add(w.annotation(key), useSeccomp)
+		}
+		// A pod's fields are filled from its annotations before anybody could look; its strategy warns of those.
+		if w.path == nil || pod != nil && pod.AppArmorProfile != nil || own != nil && own.AppArmorProfile != nil {
+			return
+		}
+		if _, ok := w.meta.Annotations[appArmorPrefix+c.Name]; ok {
+			w.add(w.annotation(appArmorPrefix+c.Name), `deprecated since v1.30; use the "appArmorProfile" field instead`)
+		}
+	})
+}
+
+// hiddenEnv warns of a variable that is defined again without use of its first value.
+func (w *warner) hiddenEnv(vars []corev1.EnvVar, at *field.Path) {
+	seen := sets.New[string]()
+	for i, ev := range vars {
+		reference := fmt.Sprintf("$(%s)", ev.Name)
+		if seen.Has(ev.Name) && (ev.ValueFrom != nil || ev.Value == reference || !strings.Contains(ev.Value, reference)) {
+			w.add(at.Index(i), fmt.Sprintf("hides previous definition of %q, which may be dropped when using apply", ev.Name))
+		}
+		seen.Insert(ev.Name)
+	}
+}
+
+// ports warns of ports of one pod that are, or may be, the same.
+func (w *warner) ports() {
+	type known struct {
+		at   *field.Path
+		port corev1.ContainerPort
+	}
+	all := map[string][]known{}
+	VisitContainers(w.spec, w.path.Child("spec"), func(c *corev1.Container, at *field.Path) {
+		for i, port := range c.Ports {
+			here := at.Child("ports").Index(i)
+			if port.HostIP != "" && port.HostPort == 0 {
+				w.add(here, fmt.Sprintf("hostIP set without hostPort: %+v", port))
+			}
+			key := fmt.Sprintf("%d/%s", port.ContainerPort, port.Protocol)
+			for _, other := range all[key] {
+				switch {
+				case port.HostIP == other.port.HostIP && port.HostPort == other.port.HostPort:
+					w.add(here, fmt.Sprintf("duplicate port definition with %s", other.at))
+				case port.HostPort == 0 || other.port.HostPort == 0:
+					w.add(here, fmt.Sprintf("overlapping port definition with %s", other.at))
+				case port.HostPort == other.port.HostPort && (port.HostIP == "") != (other.port.HostIP == ""):
+					w.add(here, fmt.Sprintf("dangerously ambiguous port definition with %s", other.at))
+				}
+			}
+			all[key] = append(all[key], known{here, port})
+		}
+	})
+}
