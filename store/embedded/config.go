@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
@@ -65,7 +66,7 @@ type TLSFiles struct {
 	CertFile, KeyFile, TrustedCAFile string
 }
 
-func (c *Config) etcdConfig(faults *faults) (*embed.Config, error) {
+func (c *Config) etcdConfig(faults *faults, closing *atomic.Bool) (*embed.Config, error) {
 	if c.Dir == "" {
 		return nil, errors.New("embedded etcd: no data directory given")
 	}
@@ -96,7 +97,7 @@ func (c *Config) etcdConfig(faults *faults) (*embed.Config, error) {
 	e.SnapshotCount, e.SnapshotCatchUpEntries = snapshotEntries, catchUpEntries
 	e.WatchProgressNotifyInterval = progressInterval
 	e.EnableGRPCGateway = false
-	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(newLogger(c.Logger, faults))
+	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(newLogger(c.Logger, faults, closing))
 	return e, nil
 }
 

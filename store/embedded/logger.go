@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -42,39 +43,55 @@ func faultError(message string, fields []zapcore.Field) error {
 	return errors.New(message)
 }
 
-// newLogger is etcd's logger: warnings and above go to to, the fatal ones also to faults.
-func newLogger(to *slog.Logger, faults *faults) *zap.Logger {
+// newLogger is etcd's logger: warnings and above go to to, the fatal ones also to faults. Once closing is set, what
+// etcd says about its own end is dropped.
+func newLogger(to *slog.Logger, faults *faults, closing *atomic.Bool) *zap.Logger {
 	handler := slog.DiscardHandler
 	if to != nil {
 		handler = to.Handler()
 	}
-	return zap.New(&slogCore{handler: handler}, zap.WithFatalHook(faults), zap.WithPanicHook(faults))
+	core := &slogCore{handler: handler, closing: closing}
+	return zap.New(core, zap.WithFatalHook(faults), zap.WithPanicHook(faults))
 }
 
-// expectedWarnings are those about what is meant to be so.
-var expectedWarnings = map[string]bool{
+// expected are messages about what is meant to be so.
+var expected = map[string]bool{
 	// One port for both is right for a socket that admin commands use.
 	"Running http and grpc server on single port. This is not recommended for production.": true,
-	// The certificates of the https listeners don't concern the others.
+	// The certificates of the https listeners don't concern the others, which are a unix socket and loopback addresses.
 	"scheme is http or unix while key and cert files are present; ignoring key and cert files":           true,
 	"scheme is http or unix while --client-cert-auth is enabled; ignoring client cert auth for this URL": true,
-	// The unix socket and loopback addresses are meant to be without TLS.
-	"serving client traffic insecurely; this is strongly discouraged!": true,
+	"serving client traffic insecurely; this is strongly discouraged!":                                   true,
+	// etcd's own users and their tokens are not used.
+	"simple token is not cryptographically signed": true,
+	// A new database has no term yet. etcd tries again until it has.
+	"Failed to detect schema version":  true,
+	"failed to update storage version": true,
+}
+
+// expectedClosing are messages with which the listeners answer that they were closed.
+var expectedClosing = map[string]bool{
+	"setting up serving from embedded etcd failed.": true,
+	"stopping insecure grpc server due to error":    true,
+	"stopped insecure grpc server due to error":     true,
+	"stopping secure grpc server due to error":      true,
+	"stopped secure grpc server due to error":       true,
 }
 
 // slogCore is a zap core that writes to an slog handler.
 type slogCore struct {
 	handler slog.Handler
+	closing *atomic.Bool
 }
 
 func (c *slogCore) Enabled(level zapcore.Level) bool { return level >= zapcore.WarnLevel }
 
 func (c *slogCore) With(fields []zapcore.Field) zapcore.Core {
-	return &slogCore{handler: c.handler.WithAttrs(attrs(fields))}
+	return &slogCore{handler: c.handler.WithAttrs(attrs(fields)), closing: c.closing}
 }
 
 func (c *slogCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if !c.Enabled(entry.Level) || expectedWarnings[entry.Message] {
+	if !c.Enabled(entry.Level) || expected[entry.Message] || c.closing.Load() && expectedClosing[entry.Message] {
 		return checked
 	}
 	return checked.AddCore(entry, c)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -22,18 +23,22 @@ type Server struct {
 	etcd   *embed.Etcd
 	faults *faults
 
-	errors    chan error
+	errors chan error
+	// quiet is set, and closing closed, when Close begins.
+	quiet     *atomic.Bool
 	closing   chan struct{}
 	closeOnce sync.Once
 	watching  sync.WaitGroup
 }
 
-// Start runs an etcd and returns when it takes writes. If ctx ends before that, the start is given up.
-//
-// After an error the directory may stay locked until this process ends.
+// Start runs an etcd and returns when it takes writes. If ctx ends before that, the start is undone, and nothing of it is
+// left when Start returns. After an error about damaged data the directory stays locked until this process ends.
 func Start(ctx context.Context, config Config) (*Server, error) {
-	faults := newFaults()
-	etcdConfig, err := config.etcdConfig(faults)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("embedded etcd: not started: %w", context.Cause(ctx))
+	}
+	faults, quiet := newFaults(), &atomic.Bool{}
+	etcdConfig, err := config.etcdConfig(faults, quiet)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +59,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 		etcd:    etcd,
 		faults:  faults,
 		errors:  make(chan error, 1),
+		quiet:   quiet,
 		closing: make(chan struct{}),
 	}
 	s.watching.Go(s.watch)
@@ -68,17 +74,15 @@ func startEtcd(ctx context.Context, config *embed.Config, faults *faults) (*embe
 	}
 	started := make(chan result, 1)
 	go func() {
+		// Some damage of the directory makes etcd trip over itself.
+		defer func() {
+			if r := recover(); r != nil {
+				started <- result{nil, fmt.Errorf("the data directory is damaged, restore it from a backup or use another one: etcd failed: %v", r)}
+			}
+		}()
 		etcd, err := embed.StartEtcd(config)
 		started <- result{etcd, err}
 	}()
-	// If nobody waits any more, what starts late is closed.
-	abandon := func() {
-		go func() {
-			if r := <-started; r.err == nil {
-				r.etcd.Close()
-			}
-		}()
-	}
 	var etcd *embed.Etcd
 	select {
 	case r := <-started:
@@ -88,9 +92,6 @@ func startEtcd(ctx context.Context, config *embed.Config, faults *faults) (*embe
 		etcd = r.etcd
 	case <-faults.seen:
 		return nil, faults.err
-	case <-ctx.Done():
-		abandon()
-		return nil, context.Cause(ctx)
 	}
 	select {
 	case <-etcd.Server.ReadyNotify():
@@ -140,6 +141,7 @@ func (s *Server) Addrs() []net.Addr {
 // not told: end them before. Further calls wait for the first.
 func (s *Server) Close() {
 	s.closeOnce.Do(func() {
+		s.quiet.Store(true)
 		close(s.closing)
 		s.watching.Wait()
 		done := make(chan struct{})
