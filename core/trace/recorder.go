@@ -2,29 +2,29 @@ package trace
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
 )
 
-// Limits bound what a Recorder keeps.
+// Limits bound what a Recorder keeps. Whichever is reached first makes room by forgetting the oldest journey that has
+// ended and is not pinned.
 type Limits struct {
 	Journeys     int // how many journeys
 	Bytes        int // how much in all
 	JourneyBytes int // how much of one
+	Changes      int // how many changes a follower may lag behind
 }
 
 // DefaultLimits are the limits of a server.
-var DefaultLimits = Limits{Journeys: 512, Bytes: 64 << 20, JourneyBytes: 1 << 20}
+var DefaultLimits = Limits{Journeys: 512, Bytes: 64 << 20, JourneyBytes: 1 << 20, Changes: 4096}
 
 // Request is what a journey knows of its request. It is filled in as the filters find out.
 type Request struct {
-	Method, URI                                                               string
-	Verb, Group, Version, Resource, Subresource, Namespace, Name, ContentType string
-	User, UserAgent, SourceIP, AuditID                                        string
+	Method, URI                                                  string
+	Verb, Group, Version, Resource, Subresource, Namespace, Name string
+	ContentType, User, UserAgent, SourceIP, AuditID              string
 }
 
 // Response is how a journey ended.
@@ -33,59 +33,226 @@ type Response struct {
 	Bytes int64
 }
 
+// ChangeType is what happened to a journey.
+type ChangeType uint8
+
+// The changes that followers hear of.
+const (
+	Began ChangeType = iota
+	Ended
+	Forgotten
+)
+
+// Change is one thing that happened to a journey.
+type Change struct {
+	Seq     uint64
+	Type    ChangeType
+	Journey *Journey
+}
+
 // Recorder keeps the latest journeys of one process.
+//
+// Purpose: requests write, followers read, and no request ever waits for a follower.
+//
+//  1. changes is a ring: change number s is at s % len. A follower that lags behind it has lost changes, and is told.
+//  2. Lock order: a Recorder's mu before a Journey's; neither is held while the other's owner waits for anything.
+//  3. wake is closed and replaced when something changed and somebody waits.
 type Recorder struct {
 	limits  Limits
 	process string
+	off     atomic.Bool
 
-	mu   sync.Mutex
-	seq  uint64
-	kept []*Journey
+	mu        sync.Mutex
+	seq       uint64
+	journeys  uint64
+	kept      []*Journey // oldest first; nil where one was forgotten
+	head      int        // all of kept before it is nil
+	byID      map[string]*Journey
+	bytes     int
+	forgotten uint64
+	changes   []Change
+	wake      chan struct{}
+	waiting   int
+
+	writes writes
 }
 
 // NewRecorder returns a Recorder whose journeys' IDs begin with process.
 func NewRecorder(process string, limits Limits) *Recorder {
-	return &Recorder{limits: limits, process: process}
+	return &Recorder{
+		limits:  limits,
+		process: process,
+		byID:    make(map[string]*Journey, limits.Journeys),
+		changes: make([]Change, limits.Changes),
+		wake:    make(chan struct{}),
+		writes:  newWrites(limits.Journeys),
+	}
 }
 
-// Begin starts a journey and returns the context in which its steps are recorded.
+// SetOff stops the recording of journeys that begin from now on, or lets it go on.
+func (r *Recorder) SetOff(off bool) { r.off.Store(off) }
+
+// Begin starts a journey and returns the context in which its steps are recorded. The journey is nil if nothing is
+// recorded.
 func (r *Recorder) Begin(ctx context.Context, request Request) (context.Context, *Journey) {
-	j := &Journey{started: time.Now(), rec: r, request: request}
+	if r.off.Load() {
+		return ctx, nil
+	}
+	j := &Journey{started: time.Now(), rec: r, request: request, steps: make([]*Step, 0, usualSteps)}
 	r.mu.Lock()
-	r.seq++
-	j.seq = r.seq
-	j.id = fmt.Sprintf("%s-%d", r.process, r.seq)
+	r.journeys++
+	j.id = r.process + "-" + strconv.FormatUint(r.journeys, 10)
+	r.byID[j.id] = j
 	r.kept = append(r.kept, j)
+	r.changed(Began, j)
 	r.mu.Unlock()
 	return ContextWith(ctx, j), j
 }
 
-// ID names the journey among those of all processes.
-func (j *Journey) ID() string { return j.id }
+// usualSteps is how many steps most journeys have room for without growing.
+const usualSteps = 32
 
-// SetLevel says how much is recorded from now on.
-func (j *Journey) SetLevel(l Level) { j.level.Store(uint32(l)) }
-
-// UpdateRequest fills in what is found out about the request.
-func (j *Journey) UpdateRequest(f func(*Request)) {
-	j.mu.Lock()
-	f(&j.request)
-	j.mu.Unlock()
+// changed notes a change. The caller holds mu.
+func (r *Recorder) changed(t ChangeType, j *Journey) {
+	r.seq++
+	r.changes[r.seq%uint64(len(r.changes))] = Change{Seq: r.seq, Type: t, Journey: j}
+	if r.waiting > 0 {
+		close(r.wake)
+		r.wake = make(chan struct{})
+		r.waiting = 0
+	}
 }
 
-// Discard forgets the journey: it is not to be recorded.
-func (j *Journey) Discard() {
+// finished counts what j takes and makes room for it.
+func (r *Recorder) finished(j *Journey, bytes int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.byID[j.id]; !ok {
+		return // discarded
+	}
+	r.bytes += bytes
+	j.counted = bytes
+	r.changed(Ended, j)
+	for r.head < len(r.kept) && r.kept[r.head] == nil {
+		r.head++
+	}
+	for i := r.head; i < len(r.kept) && (len(r.byID) > r.limits.Journeys || r.bytes > r.limits.Bytes); i++ {
+		if old := r.kept[i]; old != nil && old != j && old.forgettable() {
+			r.forget(i)
+		}
+	}
+	r.compact()
 }
 
-// Finish ends the journey.
-func (j *Journey) Finish(response Response) {
-	j.mu.Lock()
-	j.response = response
-	j.finished = true
-	j.mu.Unlock()
+// forget lets go of the i-th journey. The caller holds mu.
+func (r *Recorder) forget(i int) {
+	j := r.kept[i]
+	r.kept[i] = nil
+	delete(r.byID, j.id)
+	r.bytes -= j.counted
+	r.forgotten++
+	r.changed(Forgotten, j)
 }
 
-func encodeMasked(obj apiruntime.Object) []byte {
-	data, _ := json.Marshal(obj)
-	return data
+// compact drops the holes in kept once they are as many as the journeys. The caller holds mu.
+func (r *Recorder) compact() {
+	if len(r.kept) < 2*len(r.byID)+16 {
+		return
+	}
+	full := r.kept[:0]
+	for _, j := range r.kept {
+		if j != nil {
+			full = append(full, j)
+		}
+	}
+	clear(r.kept[len(full):])
+	r.kept = full
+	r.head = 0
+}
+
+// discard forgets a journey that is not to be recorded after all.
+func (r *Recorder) discard(j *Journey) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.byID[j.id]; !ok {
+		return
+	}
+	for i := len(r.kept) - 1; i >= 0; i-- {
+		if r.kept[i] == j {
+			r.kept[i] = nil
+			break
+		}
+	}
+	delete(r.byID, j.id)
+	r.changed(Forgotten, j)
+}
+
+// Get finds a journey by ID, or returns nil.
+func (r *Recorder) Get(id string) *Journey {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byID[id]
+}
+
+// List returns the journeys that are kept, oldest first, and the number of the last change.
+func (r *Recorder) List() ([]*Journey, uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]*Journey, 0, len(r.byID))
+	for _, j := range r.kept {
+		if j != nil {
+			list = append(list, j)
+		}
+	}
+	return list, r.seq
+}
+
+// Stats says what is kept and what was not.
+type Stats struct {
+	Journeys  int
+	Bytes     int
+	Forgotten uint64
+}
+
+// Stats says what is kept and what was not.
+func (r *Recorder) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return Stats{Journeys: len(r.byID), Bytes: r.bytes, Forgotten: r.forgotten}
+}
+
+// Since returns the changes after number seq, and how many of them are lost because the follower was too slow.
+func (r *Recorder) Since(seq uint64) (changes []Change, lost uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if seq > r.seq {
+		return nil, 0
+	}
+	if n := uint64(len(r.changes)); r.seq-seq > n {
+		lost = r.seq - seq - n
+		seq = r.seq - n
+	}
+	for s := seq + 1; s <= r.seq; s++ {
+		changes = append(changes, r.changes[s%uint64(len(r.changes))])
+	}
+	return changes, lost
+}
+
+// Wait waits until there is a change after number seq, or ctx ends.
+func (r *Recorder) Wait(ctx context.Context, seq uint64) error {
+	for {
+		r.mu.Lock()
+		if r.seq > seq {
+			r.mu.Unlock()
+			return nil
+		}
+		wake := r.wake
+		r.waiting++
+		r.mu.Unlock()
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }

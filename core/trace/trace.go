@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,23 +19,6 @@ const (
 	// Objects also records objects, before and after the steps that change them.
 	Objects
 )
-
-// Journey is one request's trip. Its methods may be called from any goroutine.
-type Journey struct {
-	id      string
-	seq     uint64
-	started time.Time
-	level   atomic.Uint32
-	rec     *Recorder
-
-	mu       sync.Mutex
-	request  Request
-	response Response
-	steps    []*Step
-	bytes    int
-	cut      int // steps and objects left out because the journey was full
-	finished bool
-}
 
 // Attr is one thing that went into a step or came out of it.
 type Attr struct {
@@ -60,6 +42,7 @@ type Step struct {
 	why           string
 	err           string
 	attrs         []Attr
+	few           [3]Attr // where attrs begins, so that most steps need no more
 	before, after []byte
 }
 
@@ -108,27 +91,36 @@ func Start(ctx context.Context, id ID, subject string) (context.Context, *Step) 
 		runtime.Callers(2, pc[:])
 		sites[id].Store(pc[0])
 	}
-	step := &Step{j: b.j, branch: b, id: id, parent: b.current, subject: subject, took: -1}
-	if !b.j.add(step) {
-		return ctx, nil
+	step := b.j.add(b, id, subject)
+	if step != nil {
+		b.current = step.index
 	}
-	b.current = step.index
 	return ctx, step
 }
 
-// add appends step, or counts it as cut if the journey is full.
-func (j *Journey) add(step *Step) bool {
+// stepBlock is how many steps are allocated at once.
+const stepBlock = 16
+
+// add appends a step, or counts it as cut and returns nil if the journey is full.
+func (j *Journey) add(b *branch, id ID, subject string) *Step {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.finished || j.bytes+stepBytes > j.rec.limits.JourneyBytes {
 		j.cut++
-		return false
+		return nil
 	}
-	step.start = time.Since(j.started)
-	step.index = int32(len(j.steps))
+	if len(j.free) == 0 {
+		j.free = make([]Step, stepBlock)
+	}
+	step := &j.free[0]
+	j.free = j.free[1:]
+	step.j, step.branch, step.id, step.subject = j, b, id, subject
+	step.index, step.parent = int32(len(j.steps)), b.current
+	step.start, step.took = time.Since(j.started), -1
+	step.attrs = step.few[:0]
 	j.steps = append(j.steps, step)
-	j.bytes += stepBytes + len(step.subject)
-	return true
+	j.bytes += stepBytes + len(subject)
+	return step
 }
 
 // End ends the step with *err (err may be nil).
@@ -225,6 +217,6 @@ func (s *Step) object(at *[]byte, obj apiruntime.Object) {
 
 // What a step and an attribute are counted as, beside their text.
 const (
-	stepBytes = 200
+	stepBytes = 320
 	attrBytes = 48
 )

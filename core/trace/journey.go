@@ -1,0 +1,172 @@
+package trace
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Journey is one request's trip. Its methods may be called from any goroutine.
+type Journey struct {
+	id      string
+	started time.Time
+	level   atomic.Uint32
+	rec     *Recorder
+	counted int           // what the recorder counts it as; guarded by the recorder's mu
+	done    chan struct{} // made when somebody waits; closed at the end
+
+	mu         sync.Mutex
+	request    Request
+	response   Response
+	took       time.Duration // 0 while it runs
+	steps      []*Step
+	free       []Step // what is left of the last block
+	deliveries []Delivery
+	bytes      int
+	cut        int // steps, attributes and objects left out because the journey was full
+	pinned     bool
+	finished   bool
+}
+
+// ID names the journey among those of all processes.
+func (j *Journey) ID() string { return j.id }
+
+// SetLevel says how much is recorded from now on.
+func (j *Journey) SetLevel(l Level) { j.level.Store(uint32(l)) }
+
+// UpdateRequest fills in what is found out about the request.
+func (j *Journey) UpdateRequest(f func(*Request)) {
+	j.mu.Lock()
+	f(&j.request)
+	j.mu.Unlock()
+}
+
+// Discard forgets the journey: it is not to be recorded. Its steps go on costing what they cost.
+func (j *Journey) Discard() { j.rec.discard(j) }
+
+// Pin keeps the journey until it is unpinned, whatever the limits.
+func (j *Journey) Pin(pinned bool) {
+	j.mu.Lock()
+	j.pinned = pinned
+	j.mu.Unlock()
+}
+
+// Finish ends the journey.
+func (j *Journey) Finish(response Response) {
+	j.mu.Lock()
+	if j.finished {
+		j.mu.Unlock()
+		return
+	}
+	j.response = response
+	j.took = max(time.Since(j.started), 1)
+	j.finished = true
+	bytes := j.bytes
+	if j.done != nil {
+		close(j.done)
+	}
+	j.mu.Unlock()
+	j.rec.finished(j, bytes)
+}
+
+// Wait waits until the journey ends or ctx does. It says whether the journey has ended.
+func (j *Journey) Wait(ctx context.Context) bool {
+	j.mu.Lock()
+	if j.finished {
+		j.mu.Unlock()
+		return true
+	}
+	if j.done == nil {
+		j.done = make(chan struct{})
+	}
+	done := j.done
+	j.mu.Unlock()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (j *Journey) forgettable() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.finished && !j.pinned
+}
+
+// Record is a copy of a journey.
+type Record struct {
+	ID         string
+	Started    time.Time
+	Took       time.Duration // 0 while it runs
+	Running    bool
+	Pinned     bool
+	Level      Level
+	Request    Request
+	Response   Response
+	Steps      []StepRecord
+	Deliveries []Delivery
+	Cut        int
+}
+
+// StepRecord is a copy of a step.
+type StepRecord struct {
+	ID     ID
+	Parent int // index of the step that called this one; -1 for none
+	Start  time.Duration
+	Took   time.Duration // -1 while it runs
+
+	Subject, Why, Error string
+	Attrs               []Attr
+	Before, After       []byte
+}
+
+// Summary is a copy of the journey without its steps.
+func (j *Journey) Summary() Record {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.summary()
+}
+
+func (j *Journey) summary() Record {
+	return Record{
+		ID: j.id, Started: j.started, Took: j.took, Running: !j.finished, Pinned: j.pinned,
+		Level: Level(j.level.Load()), Request: j.request, Response: j.response, Cut: j.cut,
+	}
+}
+
+// Record is a copy of the journey.
+func (j *Journey) Record() Record {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r := j.summary()
+	r.Deliveries = append([]Delivery(nil), j.deliveries...)
+	r.Steps = make([]StepRecord, len(j.steps))
+	for i, s := range j.steps {
+		r.Steps[i] = StepRecord{
+			ID: s.id, Parent: int(s.parent), Start: s.start, Took: s.took,
+			Subject: s.subject, Why: s.why, Error: s.err,
+			Attrs: append([]Attr(nil), s.attrs...), Before: s.before, After: s.after,
+		}
+	}
+	return r
+}
+
+// Site is a place in the code.
+type Site struct {
+	Function, File string
+	Line           int
+}
+
+// Site is where the step is taken, as compiled into this binary. It is empty for a step that has not happened yet.
+func (id ID) Site() Site {
+	pc := sites[id].Load()
+	if pc == 0 {
+		return Site{}
+	}
+	frame, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+	return Site{Function: frame.Function, File: frame.File, Line: frame.Line}
+}

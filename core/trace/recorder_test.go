@@ -1,0 +1,276 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+)
+
+func begin(t *testing.T, r *Recorder) (context.Context, *Journey) {
+	t.Helper()
+	ctx, j := r.Begin(context.Background(), Request{Method: "GET", URI: "/x"})
+	if j == nil {
+		t.Fatal("nothing is recorded")
+	}
+	return ctx, j
+}
+
+func TestStepsNest(t *testing.T) {
+	r := NewRecorder("p", DefaultLimits)
+	ctx, j := begin(t, r)
+	ctx, outer := Start(ctx, StoreGet, "a")
+	func() {
+		err := errors.New("it broke")
+		ctx, inner := Start(ctx, DryRunGet, "b")
+		defer inner.End(&err)
+		inner.Why("because")
+		inner.Int("revision", 7)
+		forked := Fork(ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, s := Start(forked, Etcd3Get, "c")
+			s.End(nil)
+		})
+		wg.Wait()
+	}()
+	outer.End(nil)
+	_, after := Start(ctx, HandlerEncode, "d")
+	after.End(nil)
+	j.Finish(Response{Code: 200})
+
+	rec := j.Record()
+	var lines []string
+	for _, s := range rec.Steps {
+		parent := "-"
+		if s.Parent >= 0 {
+			parent = rec.Steps[s.Parent].ID.String()
+		}
+		lines = append(lines, strings.TrimSpace(s.ID.String()+" < "+parent+" "+s.Why+" "+s.Error))
+		if s.Took < 0 {
+			t.Errorf("%s still runs", s.ID)
+		}
+	}
+	got := strings.Join(lines, "\n")
+	want := "store.get < -\ndryrun.get < store.get because it broke\netcd3.get < dryrun.get\nhandler.encode < -"
+	if got != want {
+		t.Errorf("steps:\n%s\nwant:\n%s", got, want)
+	}
+	if site := DryRunGet.Site(); !strings.HasSuffix(site.File, "recorder_test.go") || !strings.Contains(site.Function, "TestStepsNest") || site.Line == 0 {
+		t.Errorf("site of %s = %+v", DryRunGet, site)
+	}
+}
+
+func TestNobodyRecords(t *testing.T) {
+	ctx, step := Start(context.Background(), StoreGet, "k")
+	step.Why("w")
+	step.Whyf("%d", 1)
+	step.Int("n", 1)
+	step.Text("n", "v")
+	step.Before(&corev1.Pod{})
+	step.After(&corev1.Pod{})
+	step.End(nil)
+	Wrote(ctx, 1)
+	Delivered(ctx, "ADDED", 1)
+	if step.Recording() || step.Objects() || FromContext(ctx) != nil {
+		t.Error("a request that nobody records is recorded")
+	}
+	allocs := testing.AllocsPerRun(100, func() {
+		_, s := Start(ctx, StoreGet, "k")
+		s.End(nil)
+	})
+	if allocs != 0 {
+		t.Errorf("a step that nobody records allocates %v times", allocs)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	limits := Limits{Journeys: 3, Bytes: 1 << 20, JourneyBytes: 1000, Changes: 8}
+	r := NewRecorder("p", limits)
+	_, running := begin(t, r)
+	_, pinned := begin(t, r)
+	pinned.Pin(true)
+	pinned.Finish(Response{})
+	var last *Journey
+	for range 5 {
+		_, last = begin(t, r)
+		last.Finish(Response{})
+	}
+	list, _ := r.List()
+	if len(list) != 3 || list[0] != running || list[1] != pinned || list[2] != last {
+		t.Errorf("kept %d journeys, want the running one, the pinned one and the last", len(list))
+	}
+	if s := r.Stats(); s.Forgotten != 4 || s.Journeys != 3 {
+		t.Errorf("Stats = %+v", s)
+	}
+
+	ctx, full := begin(t, r)
+	for range 20 {
+		_, s := Start(ctx, StoreGet, "key")
+		s.End(nil)
+	}
+	full.Finish(Response{})
+	if rec := full.Record(); len(rec.Steps) == 0 || len(rec.Steps)+rec.Cut != 20 {
+		t.Errorf("%d steps kept and %d cut, of 20", len(rec.Steps), rec.Cut)
+	}
+}
+
+func TestBytesAreGivenBack(t *testing.T) {
+	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: 1 << 10, Changes: 8})
+	for range 10 {
+		ctx, j := begin(t, r)
+		_, s := Start(ctx, StoreGet, "key")
+		s.End(nil)
+		j.Finish(Response{})
+		s.Why("told after the end")
+	}
+	if s := r.Stats(); s.Bytes != stepBytes+len("key") {
+		t.Errorf("%d bytes are counted for one journey of one step", s.Bytes)
+	}
+}
+
+func TestFollow(t *testing.T) {
+	r := NewRecorder("p", Limits{Journeys: 10, Bytes: 1 << 20, JourneyBytes: 1 << 10, Changes: 4})
+	waited := make(chan error)
+	go func() { waited <- r.Wait(context.Background(), 0) }()
+	_, a := begin(t, r)
+	if err := <-waited; err != nil {
+		t.Fatal(err)
+	}
+	a.Finish(Response{Code: 201})
+	changes, lost := r.Since(0)
+	if lost != 0 || len(changes) != 2 || changes[0].Type != Began || changes[1].Type != Ended || changes[1].Journey != a {
+		t.Fatalf("changes %+v, lost %d", changes, lost)
+	}
+	for range 3 {
+		_, j := begin(t, r)
+		j.Discard()
+	}
+	if changes, lost = r.Since(0); lost != 4 || len(changes) != 4 || changes[3].Type != Forgotten {
+		t.Errorf("%d changes, %d lost, want the last 4 of 8", len(changes), lost)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := r.Wait(ctx, 8); !errors.Is(err, context.Canceled) {
+		t.Errorf("Wait for a change that does not come: %v", err)
+	}
+}
+
+func TestDeliveries(t *testing.T) {
+	r := NewRecorder("p", DefaultLimits)
+	write, writer := begin(t, r)
+	watch, watcher := begin(t, r)
+	watcher.UpdateRequest(func(q *Request) { q.User = "alice" })
+	Wrote(write, 42)
+	writer.Finish(Response{Code: 201})
+	Delivered(watch, "ADDED", 42)
+	Delivered(watch, "ADDED", 43) // somebody else's
+	got := writer.Record().Deliveries
+	if len(got) != 1 || got[0].Watcher != watcher.ID() || got[0].User != "alice" || got[0].Revision != 42 || got[0].Type != "ADDED" {
+		t.Errorf("deliveries %+v", got)
+	}
+}
+
+func TestWaitForTheEnd(t *testing.T) {
+	r := NewRecorder("p", DefaultLimits)
+	_, j := begin(t, r)
+	ended := make(chan bool)
+	go func() { ended <- j.Wait(context.Background()) }()
+	j.Finish(Response{})
+	if !<-ended || !j.Wait(context.Background()) {
+		t.Error("the end was missed")
+	}
+}
+
+func TestOff(t *testing.T) {
+	r := NewRecorder("p", DefaultLimits)
+	r.SetOff(true)
+	if _, j := r.Begin(context.Background(), Request{}); j != nil {
+		t.Error("recorded while off")
+	}
+}
+
+func TestSecretsAreMasked(t *testing.T) {
+	const secret = "c2VjcmV0LXZhbHVl" // base64 of secret-value
+	applied := map[string]string{lastApplied: `{"data":{"k":"` + secret + `"}}`, "other": "kept"}
+	typed := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "s", Annotations: applied},
+		Data:       map[string][]byte{"k": []byte("secret-value")},
+		StringData: map[string]string{"k": "secret-value"},
+	}
+	loose := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret",
+		"metadata":   map[string]any{"name": "s", "annotations": map[string]any{lastApplied: secret, "other": "kept"}},
+		"data":       map[string]any{"k": secret},
+		"stringData": map[string]any{"k": "secret-value"},
+	}}
+	odd := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "data": secret}}
+	for name, obj := range map[string]apiruntime.Object{
+		"typed": typed, "list": &corev1.SecretList{Items: []corev1.Secret{*typed}}, "unstructured": loose, "malformed": odd,
+	} {
+		before := obj.DeepCopyObject()
+		got := string(encodeMasked(obj))
+		if strings.Contains(got, secret) || strings.Contains(got, "secret-value") {
+			t.Errorf("%s: the secret is shown: %s", name, got)
+		}
+		if name != "malformed" && !strings.Contains(got, "kept") {
+			t.Errorf("%s: more than secrets is masked: %s", name, got)
+		}
+		if string(encodeMasked(before)) != got {
+			t.Errorf("%s: masking changed the object", name)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	var layer Layer
+	for _, id := range All() {
+		info := id.Info()
+		if info.Name == "" || info.Title == "" || info.Upstream == "" || info.File == "" {
+			t.Errorf("step %d is not described: %+v", id, info)
+		}
+		if seen[info.Name] {
+			t.Errorf("two steps are named %s", info.Name)
+		}
+		seen[info.Name] = true
+		if !strings.HasPrefix(info.Name, info.Layer.String()+".") {
+			t.Errorf("%s is on layer %s", info.Name, info.Layer)
+		}
+		if info.Layer < layer {
+			t.Errorf("%s is out of order", info.Name)
+		}
+		layer = info.Layer
+		if found, ok := Lookup(info.Name); !ok || found != id {
+			t.Errorf("Lookup(%s) = %v, %v", info.Name, found, ok)
+		}
+	}
+}
+
+func BenchmarkStep(b *testing.B) {
+	r := NewRecorder("p", DefaultLimits)
+	for _, on := range []bool{false, true} {
+		b.Run(map[bool]string{false: "off", true: "on"}[on], func(b *testing.B) {
+			r.SetOff(!on)
+			b.ReportAllocs()
+			for b.Loop() {
+				ctx, j := r.Begin(context.Background(), Request{})
+				for range 16 {
+					_, s := Start(ctx, StoreGet, "key")
+					s.Int("revision", 1)
+					s.Why("so")
+					s.End(nil)
+				}
+				if j != nil {
+					j.Finish(Response{})
+				}
+			}
+		})
+	}
+}
