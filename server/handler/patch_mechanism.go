@@ -1,0 +1,233 @@
+package handler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/mergepatch"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
+)
+
+const (
+	// maxJSONPatchOperations is how many operations a JSON patch may have.
+	maxJSONPatchOperations = 10000
+	// maxJSONPatchCopyBytes is how much the copy operations of a JSON patch may add to an object: without a limit, a
+	// small patch that copies an object into itself grows it exponentially.
+	maxJSONPatchCopyBytes = 3 << 20
+)
+
+func init() { jsonpatch.AccumulatedCopySizeLimit = maxJSONPatchCopyBytes }
+
+// patchMechanism is a kind of patch.
+type patchMechanism struct {
+	patchType types.PatchType
+	// needsGoType says that the patch can't be applied without the tags of a Go type.
+	needsGoType bool
+	// apply makes the next state of current, which is in the version of the request and stays as it is. It returns the
+	// version of the result, which a patch may change.
+	apply func(ctx context.Context, p *patcher, current runtime.Object) (runtime.Object, schema.GroupVersion, error)
+}
+
+// patchMechanisms are the kinds of patches there are, in the order in which clients are told of them.
+var patchMechanisms = []patchMechanism{
+	{patchType: types.JSONPatchType, apply: jsonMechanism(applyJSONPatch)},
+	{patchType: types.MergePatchType, apply: jsonMechanism(applyMergePatch)},
+	{patchType: types.StrategicMergePatchType, needsGoType: true, apply: applyStrategicMergePatch},
+}
+
+// PatchTypes are the media types of patches that a resource accepts.
+func PatchTypes(hasGoType bool) []string {
+	var patchTypes []string
+	for _, m := range patchMechanisms {
+		if hasGoType || !m.needsGoType {
+			patchTypes = append(patchTypes, string(m.patchType))
+		}
+	}
+	return patchTypes
+}
+
+// checksFields says whether the client wants to know of unknown and duplicate fields.
+func (p *patcher) checksFields() bool { return p.fieldValidation != metav1.FieldValidationIgnore }
+
+// jsonMechanism applies a patch to an object's JSON. apply also returns what is wrong with the fields of the patch itself.
+func jsonMechanism(apply func(p *patcher, document []byte) (patched []byte, strictErrs []error, err error)) func(context.Context, *patcher, runtime.Object) (runtime.Object, schema.GroupVersion, error) {
+	return func(ctx context.Context, p *patcher, current runtime.Object) (runtime.Object, schema.GroupVersion, error) {
+		none := schema.GroupVersion{}
+		info, ok := runtime.SerializerInfoForMediaType(p.scope.Serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
+		if !ok {
+			return nil, none, fmt.Errorf("no serializer defined for %v", runtime.ContentTypeJSON)
+		}
+		document, err := runtime.Encode(p.scope.Serializer.EncoderForVersion(info.Serializer, p.scope.Kind.GroupVersion()), current)
+		if err != nil {
+			return nil, none, err
+		}
+		patched, strictErrs, err := apply(p, document)
+		if err != nil {
+			return nil, none, err
+		}
+		serializer := info.Serializer
+		if p.checksFields() {
+			serializer = info.StrictSerializer
+		}
+		obj, gvk, err := p.scope.Serializer.DecoderToVersion(serializer, asSent{}).Decode(patched, &p.scope.Kind, nil)
+		if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
+			strictErrs, err = append(strictErrs, strict.Errors()...), nil
+		}
+		if err == nil && gvk.Kind != p.scope.Kind.Kind {
+			err = fmt.Errorf("converting (%T) to (%s): unknown conversion", obj, p.scope.Kind.Kind)
+		}
+		if err != nil {
+			return nil, none, invalidPatch(string(patched), err)
+		}
+		if err := p.reportFields(ctx, string(patched), strictErrs); err != nil {
+			return nil, none, err
+		}
+		return obj, gvk.GroupVersion(), nil
+	}
+}
+
+// reportFields warns of unknown and duplicate fields, or refuses them. value is what the patch made.
+func (p *patcher) reportFields(ctx context.Context, value string, strictErrs []error) error {
+	if len(strictErrs) == 0 {
+		return nil
+	}
+	if p.fieldValidation == metav1.FieldValidationWarn {
+		addStrictDecodingWarnings(ctx, strictErrs)
+		return nil
+	}
+	return invalidPatch(value, runtime.NewStrictDecodingError(strictErrs))
+}
+
+// jsonPatchOp has the fields of an operation, for the check that there are no others.
+type jsonPatchOp struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	From  string `json:"from"`
+	Value any    `json:"value"`
+}
+
+func applyJSONPatch(p *patcher, document []byte) ([]byte, []error, error) {
+	var strictErrs []error
+	if p.checksFields() {
+		var operations []jsonPatchOp
+		var err error
+		if strictErrs, err = kjson.UnmarshalStrict(p.patch, &operations); err != nil {
+			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+		}
+		for i, e := range strictErrs {
+			strictErrs[i] = fmt.Errorf("json patch %w", e)
+		}
+	}
+	patch, err := jsonpatch.DecodePatch(p.patch)
+	if err != nil {
+		return nil, nil, apierrors.NewBadRequest(err.Error())
+	}
+	if len(patch) > maxJSONPatchOperations {
+		return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
+			"The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, len(patch)))
+	}
+	patched, err := patch.Apply(document)
+	if err != nil {
+		return nil, nil, unprocessable(err)
+	}
+	return patched, strictErrs, nil
+}
+
+func applyMergePatch(p *patcher, document []byte) ([]byte, []error, error) {
+	var strictErrs []error
+	if p.checksFields() {
+		var err error
+		if strictErrs, err = kjson.UnmarshalStrict(p.patch, &map[string]any{}); err != nil {
+			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+		}
+	}
+	patched, err := jsonpatch.MergePatch(document, p.patch)
+	if errors.Is(err, jsonpatch.ErrBadJSONPatch) {
+		return nil, nil, apierrors.NewBadRequest(err.Error())
+	}
+	return patched, strictErrs, err
+}
+
+func applyStrategicMergePatch(ctx context.Context, p *patcher, current runtime.Object) (runtime.Object, schema.GroupVersion, error) {
+	gv := p.scope.Kind.GroupVersion()
+	document, err := runtime.DefaultUnstructuredConverter.ToUnstructured(current)
+	if err != nil {
+		return nil, gv, err
+	}
+	patch := map[string]any{}
+	var strictErrs []error
+	if p.checksFields() {
+		strictErrs, err = kjson.UnmarshalStrict(p.patch, &patch)
+	} else {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(p.patch, &patch)
+	}
+	if err != nil {
+		return nil, gv, apierrors.NewBadRequest(err.Error())
+	}
+	obj, err := p.scope.Creater.New(p.scope.Kind)
+	if err != nil {
+		return nil, gv, err
+	}
+	patched, err := strategicpatch.StrategicMergeMapPatch(document, patch, obj)
+	if err != nil {
+		return nil, gv, interpretStrategicMergePatchError(err)
+	}
+	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(patched, obj, p.checksFields())
+	if strict, ok := runtime.AsStrictDecodingError(err); ok {
+		strictErrs, err = append(strictErrs, strict.Errors()...), nil
+	}
+	value := fmt.Sprintf("%+v", patch)
+	if err != nil {
+		return nil, gv, invalidPatch(value, err)
+	}
+	if err := p.reportFields(ctx, value, strictErrs); err != nil {
+		return nil, gv, err
+	}
+	p.scope.Defaulter.Default(obj)
+	return obj, gv, nil
+}
+
+// interpretStrategicMergePatchError tells what is wrong with the form of a patch from what is wrong with its effect.
+// Whatever else the library complains of is in the patch too, for the object was valid.
+func interpretStrategicMergePatchError(err error) error {
+	switch {
+	case errors.Is(err, mergepatch.ErrNoListOfLists), errors.Is(err, mergepatch.ErrPatchContentNotMatchRetainKeys):
+		return unprocessable(err)
+	}
+	return apierrors.NewBadRequest(err.Error())
+}
+
+// unprocessable is the 422 for a patch that is well-formed and can't be applied.
+func unprocessable(err error) error {
+	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+}
+
+// invalidPatchError is a 422 whose Status shows the client what its patch made. Its text, which traces and logs hold,
+// does not: it may be a secret.
+type invalidPatchError struct {
+	*apierrors.StatusError
+	why string
+}
+
+func (e *invalidPatchError) Error() string { return "the patched object is invalid: " + e.why }
+
+func (e *invalidPatchError) Unwrap() error { return e.StatusError }
+
+func invalidPatch(value string, err error) error {
+	return &invalidPatchError{
+		StatusError: apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
+			field.Invalid(field.NewPath("patch"), value, err.Error()),
+		}),
+		why: err.Error(),
+	}
+}

@@ -1,0 +1,242 @@
+package handler
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/handler/negotiation"
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
+)
+
+// handleWatch answers req with the events that rw sends, until the client goes, the time is up, the server shuts down or
+// the storage ends the watch. An error that it returns has not been answered.
+func handleWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, req *http.Request, w http.ResponseWriter,
+	opts *metainternalversion.ListOptions, mediaType negotiation.MediaTypeOptions, minRequestTimeout time.Duration) (err error) {
+	ctx, step := trace.Start(ctx, trace.HandlerWatch, req.URL.Path)
+	defer step.End(&err)
+	if rw == nil {
+		return apierrors.NewMethodNotSupported(scope.Resource.GroupResource(), "watch")
+	}
+	timeout := watchTimeout(opts, minRequestTimeout)
+	step.Text("resourceVersion", opts.ResourceVersion)
+	step.Text("timeout", timeout.String())
+
+	// The storage's watch ends when this returns, whatever became of it.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watcher, err := startWatch(ctx, rw, scope, opts)
+	if err != nil {
+		return err
+	}
+	defer watcher.Stop()
+	server, err := serveWatchHandler(watcher, scope, mediaType, req, timeout, isWatchList(opts))
+	if err != nil {
+		return err
+	}
+	if req = req.WithContext(ctx); isWebSocketRequest(req) {
+		err = server.HandleWebSocket(w, req)
+	} else {
+		server.HandleHTTP(w, req)
+	}
+	step.Why(server.ended)
+	step.Int("events", server.sent)
+	return err
+}
+
+// watchTimeout is how long a watch may last. Those that don't say are spread over a range, or all clients of a restarted
+// server would come back at the same moment for ever. 0 is without end.
+func watchTimeout(opts *metainternalversion.ListOptions, minRequestTimeout time.Duration) time.Duration {
+	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
+		return time.Duration(*opts.TimeoutSeconds) * time.Second
+	}
+	return time.Duration(float64(minRequestTimeout) * (1 + rand.Float64()))
+}
+
+// isWatchList says whether the client gets the present state first and a bookmark behind it.
+func isWatchList(opts *metainternalversion.ListOptions) bool {
+	return opts.SendInitialEvents != nil && *opts.SendInitialEvents && opts.AllowWatchBookmarks
+}
+
+func startWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, opts *metainternalversion.ListOptions) (_ watch.Interface, err error) {
+	ctx, step := trace.Start(ctx, trace.RESTWatch, scope.Resource.Resource)
+	defer step.End(&err)
+	return rw.Watch(ctx, opts)
+}
+
+// WatchServer sends the events of one watch to one client.
+//
+// It runs on the request's goroutine. Events are encoded as they come, into a buffer that is sent when no further event
+// is waiting or the buffer is large: a busy watch costs one write for many events, an idle one holds no buffer.
+type WatchServer struct {
+	Watching watch.Interface
+	Scope    *RequestScope
+	// Timeout is how long it may last; 0 is without end.
+	Timeout time.Duration
+	// ServerShuttingDownCh is closed when the server goes. It may be nil.
+	ServerShuttingDownCh <-chan struct{}
+
+	format  *watchFormat
+	encoder *watchEncoder
+	gzip    bool
+
+	sent  int64
+	ended string // why
+}
+
+// serveWatchHandler prepares what sends the events of watcher in the form that the client asked for.
+func serveWatchHandler(watcher watch.Interface, scope *RequestScope, mediaType negotiation.MediaTypeOptions, req *http.Request,
+	timeout time.Duration, initialEvents bool) (*WatchServer, error) {
+	format := watchFormatFor(mediaType.Accepted.MediaType)
+	if format == nil {
+		_, supported := negotiation.MediaTypesForSerializer(scope.Serializer)
+		return nil, negotiation.NewNotAcceptableError(supported)
+	}
+	encoder, err := newWatchEncoder(scope, mediaType, format, req)
+	if err != nil {
+		return nil, err
+	}
+	server := &WatchServer{
+		Watching: watcher,
+		Scope:    scope,
+		Timeout:  timeout,
+		format:   format,
+		encoder:  encoder,
+		gzip:     initialEvents && responsewriters.AcceptsGzip(req),
+	}
+	if signal := request.ServerShutdownSignalFrom(req.Context()); signal != nil {
+		server.ServerShuttingDownCh = signal.ShuttingDown()
+	}
+	return server, nil
+}
+
+// HandleHTTP sends the events as one response without end.
+func (s *WatchServer) HandleHTTP(w http.ResponseWriter, req *http.Request) {
+	stream := newHTTPStream(w, s.format, s.gzip)
+	defer stream.close()
+	if err := stream.begin(); err != nil {
+		s.ended = "the client can't be reached: " + err.Error()
+		return
+	}
+	s.serve(req.Context(), stream)
+}
+
+// eventStream is the way to a client.
+type eventStream interface {
+	// framed says whether events follow each other in one stream of bytes and need their frames.
+	framed() bool
+	// event is called when one event more lies in b. It may send and empty b.
+	event(b *watchBuffers) error
+	// flush sends what lies in b.
+	flush(b *watchBuffers) error
+	// done is closed when the stream's client is known to be gone. It may be nil.
+	done() <-chan struct{}
+}
+
+var errWatchEncoding = errors.New("an event could not be encoded")
+
+// serve sends events until there is a reason to end, which it leaves in s.ended.
+func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
+	var timeout <-chan time.Time
+	if s.Timeout > 0 {
+		timer := time.NewTimer(s.Timeout)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	events := s.Watching.ResultChan()
+	var pending *watchBuffers // nil while idle
+	defer func() {
+		if pending != nil {
+			// What was encoded before the end is still the client's. If it is gone, nobody is left to tell.
+			_ = stream.flush(pending)
+			pending.release()
+		}
+	}()
+	for {
+		select {
+		case <-s.ServerShuttingDownCh:
+			s.ended = "the server is shutting down"
+			return
+		case <-ctx.Done():
+			s.ended = "the client is gone"
+			return
+		case <-stream.done():
+			s.ended = "the client closed the connection"
+			return
+		case <-timeout:
+			s.ended = "the time of the watch is up"
+			return
+		case event, ok := <-events:
+			if !ok {
+				s.ended = "the storage ended the watch"
+				return
+			}
+			if pending == nil {
+				pending = newWatchBuffers()
+			}
+			err := s.send(ctx, stream, pending, event)
+			if err == nil && len(events) == 0 {
+				err = stream.flush(pending)
+				pending.release()
+				pending = nil
+			}
+			if err != nil {
+				s.ended = err.Error()
+				return
+			}
+		}
+	}
+}
+
+// send encodes event into b. One that can't be encoded ends the watch, with an ERROR event that says so: a client that
+// misses an event silently would be wrong about the world from then on.
+func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuffers, event watch.Event) (err error) {
+	ctx, step := trace.Start(ctx, trace.HandlerWatchEvent, string(event.Type))
+	defer step.End(&err)
+	describeEvent(step, event)
+
+	before := b.out.Len()
+	if encodeErr := s.encoder.encode(ctx, b, event, stream.framed()); encodeErr != nil {
+		b.out.Truncate(before)
+		status := apierrors.NewInternalError(encodeErr).Status()
+		if s.encoder.encode(ctx, b, watch.Event{Type: watch.Error, Object: &status}, stream.framed()) == nil {
+			_ = stream.event(b)
+		}
+		return errors.Join(errWatchEncoding, encodeErr)
+	}
+	step.Int("bytes", int64(b.out.Len()-before))
+	s.sent++
+	return stream.event(b)
+}
+
+// describeEvent tells step what event is about, if anybody listens.
+func describeEvent(step *trace.Step, event watch.Event) {
+	if !step.Recording() {
+		return
+	}
+	if status, ok := event.Object.(*metav1.Status); ok {
+		step.Text("error", status.Message)
+		return
+	}
+	m, err := meta.Accessor(event.Object)
+	if err != nil {
+		return // an object without metadata has no key
+	}
+	key := m.GetName()
+	if namespace := m.GetNamespace(); namespace != "" {
+		key = namespace + "/" + key
+	}
+	step.Text("key", key)
+	step.Text("resourceVersion", m.GetResourceVersion())
+}

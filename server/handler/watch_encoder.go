@@ -1,0 +1,64 @@
+package handler
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kx-apiserver/kx/server/handler/negotiation"
+)
+
+// watchEncoder makes bytes of the events of one watch. It is not for several goroutines.
+type watchEncoder struct {
+	scope  *RequestScope
+	format *watchFormat
+	target *schema.GroupVersionKind
+	// table is nil unless tables were asked for. It is this watch's own, for it changes after the first event.
+	table  *metav1.TableOptions
+	object runtime.Encoder
+}
+
+func newWatchEncoder(scope *RequestScope, mediaType negotiation.MediaTypeOptions, format *watchFormat, req *http.Request) (*watchEncoder, error) {
+	table, err := optionsForTransform(mediaType, req)
+	if err != nil {
+		return nil, err
+	}
+	kind, codecs := targetEncodingForTransform(scope, mediaType)
+	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), format.objectType)
+	if !ok {
+		return nil, fmt.Errorf("no encoder for %q exists for %s", format.objectType, kind)
+	}
+	return &watchEncoder{
+		scope:  scope,
+		format: format,
+		target: mediaType.Convert,
+		table:  table,
+		object: codecs.EncoderForVersion(info.Serializer, kind.GroupVersion()),
+	}, nil
+}
+
+// encode appends event to b.out, in the version and form that the client asked for.
+func (e *watchEncoder) encode(ctx context.Context, b *watchBuffers, event watch.Event, framed bool) error {
+	obj, err := doTransformObject(ctx, event.Object, e.table, e.target, e.scope)
+	if err != nil {
+		return err
+	}
+	if e.table != nil {
+		e.table.NoHeaders = true // columns are described once
+	}
+	b.object.Reset()
+	if with, ok := e.object.(runtime.EncoderWithAllocator); ok {
+		err = with.EncodeWithAllocator(obj, &b.object, &b.allocator)
+	} else {
+		err = e.object.Encode(obj, &b.object)
+	}
+	if err != nil {
+		return fmt.Errorf("unable to encode watch object %T: %w", event.Object, err)
+	}
+	return e.format.write(&b.out, framed, string(event.Type), b.object.Bytes())
+}

@@ -1,0 +1,87 @@
+package handler
+
+import (
+	"compress/gzip"
+	"net/http"
+	"time"
+
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
+)
+
+// watchWriteTimeout is how long a client may take nothing of what is written to it. Then its watch ends: what it does
+// not read would pile up in the storage.
+const watchWriteTimeout = 30 * time.Second
+
+// httpStream sends events in the body of a response.
+type httpStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	format  *watchFormat
+	gzip    bool
+	// stuck fires when a write takes too long. A write deadline alone would not do: it also ends an HTTP/2 stream on
+	// which nothing is written.
+	stuck *time.Timer
+}
+
+func newHTTPStream(w http.ResponseWriter, format *watchFormat, gzip bool) *httpStream {
+	s := &httpStream{w: w, control: http.NewResponseController(w), format: format, gzip: gzip}
+	s.stuck = time.AfterFunc(watchWriteTimeout, func() {
+		// A writer without deadlines has no socket to block on.
+		_ = s.control.SetWriteDeadline(time.Now())
+	})
+	s.stuck.Stop()
+	return s
+}
+
+// begin sends the headers.
+func (s *httpStream) begin() error {
+	header := s.w.Header()
+	header.Set("Content-Type", s.format.contentType)
+	if s.gzip {
+		header.Set("Content-Encoding", "gzip")
+		header.Add("Vary", "Accept-Encoding")
+	}
+	s.w.WriteHeader(http.StatusOK)
+	return s.control.Flush()
+}
+
+func (s *httpStream) close() { s.stuck.Stop() }
+
+func (s *httpStream) framed() bool { return true }
+
+func (s *httpStream) done() <-chan struct{} { return nil }
+
+func (s *httpStream) event(b *watchBuffers) error {
+	if b.out.Len() < watchFlushBytes {
+		return nil
+	}
+	return s.flush(b)
+}
+
+func (s *httpStream) flush(b *watchBuffers) error {
+	if b.out.Len() == 0 {
+		return nil
+	}
+	s.stuck.Reset(watchWriteTimeout)
+	defer s.stuck.Stop()
+	defer b.out.Reset()
+	if err := s.write(b.out.Bytes()); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// write compresses p by itself: a compressor takes more than a megabyte, which an idle watch should not hold.
+func (s *httpStream) write(p []byte) error {
+	if !s.gzip {
+		_, err := s.w.Write(p)
+		return err
+	}
+	z := responsewriters.GzipWriters.Get().(*gzip.Writer)
+	defer responsewriters.GzipWriters.Put(z)
+	z.Reset(s.w)
+	if _, err := z.Write(p); err != nil {
+		return err
+	}
+	return z.Close()
+}
