@@ -72,10 +72,12 @@ type SubresourceREST struct {
 	store *registry.Store
 }
 
-// Subresource is a view on the resource's storage that updates by strategy.
+// Subresource is a view on the resource's storage that updates by strategy. The resource's own update hooks don't run:
+// they see the object before the strategy has taken back what the subresource may not change.
 func (r *REST) Subresource(strategy rest.RESTUpdateStrategy) *SubresourceREST {
 	s := *r.Store
 	s.UpdateStrategy = strategy
+	s.BeginUpdate, s.AfterUpdate = nil, nil
 	return &SubresourceREST{store: &s}
 }
 

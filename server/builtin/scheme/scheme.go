@@ -9,10 +9,21 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
+	"github.com/kx-apiserver/kx/server/builtin/core/event"
+	"github.com/kx-apiserver/kx/server/builtin/core/namespace"
+	"github.com/kx-apiserver/kx/server/builtin/core/secret"
+	"github.com/kx-apiserver/kx/server/builtin/core/service"
 )
 
 // resources are what the resource packages register: defaults, conversions and field labels.
-var resources = runtime.SchemeBuilder{}
+var resources = runtime.SchemeBuilder{
+	namespace.AddToScheme,
+	configmap.AddToScheme,
+	secret.AddToScheme,
+	event.AddToScheme,
+	service.AddToScheme,
+}
 
 var (
 	// Scheme knows the built-in types.

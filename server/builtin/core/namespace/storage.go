@@ -1,0 +1,82 @@
+package namespace
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/store/backend"
+	"github.com/kx-apiserver/kx/store/registry"
+)
+
+// verbs are those of a Store that namespaces have unchanged. DeleteCollection is not among them: nobody should be able
+// to delete all namespaces with one request.
+type verbs interface {
+	rest.StorageWithReadiness
+	rest.Scoper
+	rest.SingularNameProvider
+	rest.ShortNamesProvider
+	rest.CategoriesProvider
+	rest.StorageVersionProvider
+	rest.MayReturnFullObjectDeleter
+	rest.Getter
+	rest.Lister
+	rest.CreaterUpdater
+	rest.Watcher
+}
+
+// REST is the storage of namespaces.
+type REST struct {
+	verbs
+
+	store *registry.Store
+}
+
+// FinalizeREST is the subresource finalize.
+type FinalizeREST struct {
+	subresource *builtin.SubresourceREST
+}
+
+// NewREST makes the storage of namespaces, namespaces/status and namespaces/finalize.
+func NewREST(optsGetter backend.RESTOptionsGetter) (*REST, *builtin.SubresourceREST, *FinalizeREST, error) {
+	r, err := builtin.Resource{
+		Plural:     "namespaces",
+		Singular:   "namespace",
+		ShortNames: []string{"ns"},
+		New:        func() runtime.Object { return &corev1.Namespace{} },
+		NewList:    func() runtime.Object { return &corev1.NamespaceList{} },
+		Strategy:   Strategy,
+		Attrs:      Attrs,
+		Table:      Table,
+		Tune: func(s *registry.Store) {
+			s.ReturnDeletedObject = true
+			s.ShouldDeleteDuringUpdate = shouldDeleteDuringUpdate
+		},
+	}.NewREST(optsGetter)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return &REST{verbs: r, store: r.Store}, r.Subresource(StatusStrategy), &FinalizeREST{r.Subresource(FinalizeStrategy)}, nil
+}
+
+// shouldDeleteDuringUpdate keeps a namespace until spec.finalizers is empty too.
+func shouldDeleteDuringUpdate(ctx context.Context, key string, obj, existing runtime.Object) bool {
+	ns, ok := obj.(*corev1.Namespace)
+	return ok && len(ns.Spec.Finalizers) == 0 && registry.ShouldDeleteDuringUpdate(ctx, key, obj, existing)
+}
+
+// New implements rest.Storage.
+func (r *FinalizeREST) New() runtime.Object { return r.subresource.New() }
+
+// Destroy does nothing: the storage is namespaces'.
+func (r *FinalizeREST) Destroy() {}
+
+// Update changes spec.finalizers, and removes the namespace if that was the last thing that kept it.
+func (r *FinalizeREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	return r.subresource.Update(ctx, name, objInfo, createValidation, updateValidation, forceAllowCreate, options)
+}

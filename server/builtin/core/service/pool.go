@@ -1,0 +1,221 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/store"
+)
+
+// span is a range of numbers: addresses, or ports.
+type span struct {
+	// spec is how the range is written in etcd.
+	spec  string
+	first uint32
+	size  int
+	// static numbers at the beginning are given on their own only when all others are taken, so that services which
+	// ask for a certain number find it free there.
+	static int
+	// outside says that a number is not in the range.
+	outside func(n uint32) string
+}
+
+// parseIPs reads a range such as "10.96.0.0/12". The network's own address and the broadcast address are not in it.
+func parseIPs(spec string) (span, error) {
+	p, err := netip.ParsePrefix(spec)
+	if err != nil {
+		return span{}, err
+	}
+	if !p.Addr().Is4() || p.Bits() > 30 {
+		return span{}, fmt.Errorf("%s is not an IPv4 range of at least four addresses", spec)
+	}
+	size := 1<<(32-p.Bits()) - 2
+	return span{
+		spec: spec, first: ipNumber(p.Masked().Addr()) + 1, size: size, static: clamp(size/16, 16, 256, size),
+		outside: func(n uint32) string {
+			return fmt.Sprintf("the provided IP (%v) is not in the valid range. The range of valid IPs is %s", numberIP(n), spec)
+		},
+	}, nil
+}
+
+// parsePorts reads a range such as "30000-32767".
+func parsePorts(spec string) (span, error) {
+	from, to, _ := strings.Cut(spec, "-")
+	first, err := strconv.ParseUint(from, 10, 16)
+	if err != nil {
+		return span{}, err
+	}
+	last, err := strconv.ParseUint(to, 10, 16)
+	if err != nil {
+		return span{}, err
+	}
+	if first == 0 || last < first {
+		return span{}, fmt.Errorf("%s is not a range of ports such as 30000-32767", spec)
+	}
+	size := int(last-first) + 1
+	return span{
+		spec: spec, first: uint32(first), size: size, static: clamp(size/32, 16, 128, size),
+		outside: func(uint32) string {
+			return "provided port is not in the valid range. The range of valid ports is " + spec
+		},
+	}, nil
+}
+
+// clamp keeps n between least and most. A range too small to be split has no static part.
+func clamp(n, least, most, size int) int {
+	if size < least {
+		return 0
+	}
+	return min(max(n, least), most)
+}
+
+func ipNumber(ip netip.Addr) uint32 {
+	b := ip.As4()
+	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
+}
+
+func numberIP(n uint32) netip.Addr {
+	return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+}
+
+// pool gives out the numbers of a span, each once. Which are taken is a bitmap in etcd, so that all servers of one etcd
+// agree; bit i of it, as a big-endian number, is the number first+i.
+type pool struct {
+	name    string
+	key     string
+	initial string
+	parse   func(spec string) (span, error)
+	taken   error
+	storage store.Interface
+	// inUse lists what the existing objects use.
+	inUse func(context.Context) ([]uint32, error)
+
+	mu      sync.Mutex
+	counted bool
+}
+
+var errFull = errors.New("range is full")
+
+// take takes n. A dry run only looks whether it could.
+func (p *pool) take(ctx context.Context, n uint32, dryRun bool) error {
+	return p.change(ctx, dryRun, func(s span, bits *big.Int) error {
+		i, ok := s.index(n)
+		if !ok {
+			return errors.New(s.outside(n))
+		}
+		if bits.Bit(i) == 1 {
+			return p.taken
+		}
+		bits.SetBit(bits, i, 1)
+		return nil
+	})
+}
+
+// next takes the first free number that is not among except, which a dry run chose before and did not take.
+func (p *pool) next(ctx context.Context, dryRun bool, except []uint32) (n uint32, err error) {
+	err = p.change(ctx, dryRun, func(s span, bits *big.Int) error {
+		for i := range s.size {
+			i = (i + s.static) % s.size
+			n = s.first + uint32(i)
+			if bits.Bit(i) == 0 && !slices.Contains(except, n) {
+				bits.SetBit(bits, i, 1)
+				return nil
+			}
+		}
+		return errFull
+	})
+	return n, err
+}
+
+// release gives numbers back. Those outside the span were never taken from it.
+func (p *pool) release(ctx context.Context, numbers []uint32) error {
+	if len(numbers) == 0 {
+		return nil
+	}
+	return p.change(ctx, false, func(s span, bits *big.Int) error {
+		for _, n := range numbers {
+			if i, ok := s.index(n); ok {
+				bits.SetBit(bits, i, 0)
+			}
+		}
+		return nil
+	})
+}
+
+func (s span) index(n uint32) (int, bool) {
+	i := int(n) - int(s.first)
+	return i, i >= 0 && i < s.size
+}
+
+// change applies f to the bitmap in etcd, once or more.
+func (p *pool) change(ctx context.Context, dryRun bool, f func(span, *big.Int) error) error {
+	if err := p.count(ctx); err != nil {
+		return err
+	}
+	return p.update(ctx, dryRun, f)
+}
+
+// count marks, before the first change that this process makes, all that the existing objects use.
+func (p *pool) count(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.counted {
+		return nil
+	}
+	used, err := p.inUse(ctx)
+	if err != nil {
+		return fmt.Errorf("find the %s in use: %w", p.name, err)
+	}
+	err = p.update(ctx, false, func(s span, bits *big.Int) error {
+		for _, n := range used {
+			if i, ok := s.index(n); ok {
+				bits.SetBit(bits, i, 1)
+			}
+		}
+		return nil
+	})
+	p.counted = err == nil
+	return err
+}
+
+// errDryRun ends an update that was only tried.
+var errDryRun = errors.New("dry run")
+
+func (p *pool) update(ctx context.Context, dryRun bool, f func(span, *big.Int) error) error {
+	err := p.storage.GuaranteedUpdate(ctx, p.key, &corev1.RangeAllocation{}, true, nil,
+		func(input runtime.Object, _ store.ResponseMeta) (runtime.Object, *uint64, error) {
+			in := input.(*corev1.RangeAllocation)
+			spec := in.Range
+			if spec == "" {
+				spec = p.initial
+			}
+			s, err := p.parse(spec)
+			if err != nil {
+				return nil, nil, fmt.Errorf("the range of %s, stored at %s: %w", p.name, p.key, err)
+			}
+			bits := new(big.Int).SetBytes(in.Data)
+			if err := f(s, bits); err != nil {
+				return nil, nil, err
+			}
+			if dryRun {
+				return nil, nil, errDryRun
+			}
+			out := in.DeepCopy()
+			out.Range, out.Data = spec, bits.Bytes()
+			return out, nil, nil
+		}, nil)
+	if errors.Is(err, errDryRun) {
+		return nil
+	}
+	return err
+}

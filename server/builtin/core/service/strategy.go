@@ -1,0 +1,134 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+)
+
+type strategy struct{ builtin.Strategy }
+
+// Strategy is how services are created and updated.
+var Strategy = strategy{builtin.NewStrategy(true)}
+
+// StatusStrategy is how their status is.
+var StatusStrategy = builtin.StatusStrategy[*corev1.Service]{
+	RESTUpdateStrategy: Strategy,
+	Keep:               func(svc, old *corev1.Service) { svc.Spec = old.Spec },
+	Check:              validateStatusUpdate,
+}
+
+func (strategy) AllowCreateOnUpdate() bool { return true }
+
+func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	obj.(*corev1.Service).Status = corev1.ServiceStatus{}
+}
+
+func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	svc, was := obj.(*corev1.Service), old.(*corev1.Service)
+	svc.Status = was.Status
+	dropTypeDependentFields(svc, was)
+}
+
+func (strategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+	return validate(obj.(*corev1.Service), nil)
+}
+
+func (strategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return validateUpdate(obj.(*corev1.Service), old.(*corev1.Service))
+}
+
+func (strategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	return warnings(obj.(*corev1.Service))
+}
+
+func (strategy) WarningsOnUpdate(_ context.Context, obj, _ runtime.Object) []string {
+	return warnings(obj.(*corev1.Service))
+}
+
+func warnings(svc *corev1.Service) []string {
+	var w []string
+	if _, ok := svc.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints]; ok {
+		w = append(w, fmt.Sprintf("annotation %s is deprecated, please use %s instead",
+			corev1.DeprecatedAnnotationTopologyAwareHints, corev1.AnnotationTopologyMode))
+	}
+	spec := field.NewPath("spec")
+	if isHeadless(svc) {
+		if svc.Spec.LoadBalancerIP != "" {
+			w = append(w, "spec.loadBalancerIP is ignored for headless services")
+		}
+		if len(svc.Spec.ExternalIPs) > 0 {
+			w = append(w, "spec.externalIPs is ignored for headless services")
+		}
+		if svc.Spec.SessionAffinity != corev1.ServiceAffinityNone {
+			w = append(w, "spec.SessionAffinity is ignored for headless services")
+		}
+	} else {
+		for i, ip := range svc.Spec.ClusterIPs {
+			w = append(w, validation.GetWarningsForIP(spec.Child("clusterIPs").Index(i), ip)...)
+		}
+	}
+	for i, ip := range svc.Spec.ExternalIPs {
+		w = append(w, validation.GetWarningsForIP(spec.Child("externalIPs").Index(i), ip)...)
+	}
+	return w
+}
+
+// dropTypeDependentFields clears what no longer makes sense when a service changes its type. A field that the client
+// changed too is left, so that validation can object.
+func dropTypeDependentFields(svc, old *corev1.Service) {
+	if needsClusterIP(old) && !needsClusterIP(svc) {
+		if sameClusterIPs(svc, old) {
+			svc.Spec.ClusterIP, svc.Spec.ClusterIPs = "", nil
+		}
+		if slices.Equal(svc.Spec.IPFamilies, old.Spec.IPFamilies) {
+			svc.Spec.IPFamilies = nil
+		}
+		if sameValue(svc.Spec.IPFamilyPolicy, old.Spec.IPFamilyPolicy) {
+			svc.Spec.IPFamilyPolicy = nil
+		}
+	}
+	if needsNodePort(old) && !needsNodePort(svc) && !hasNewNodePort(svc, old) {
+		for i := range svc.Spec.Ports {
+			svc.Spec.Ports[i].NodePort = 0
+		}
+	}
+	if needsHealthCheck(old) && !needsHealthCheck(svc) && svc.Spec.HealthCheckNodePort == old.Spec.HealthCheckNodePort {
+		svc.Spec.HealthCheckNodePort = 0
+	}
+	if isLoadBalancer(old) && !isLoadBalancer(svc) {
+		if sameValue(svc.Spec.AllocateLoadBalancerNodePorts, old.Spec.AllocateLoadBalancerNodePorts) {
+			svc.Spec.AllocateLoadBalancerNodePorts = nil
+		}
+		if sameValue(svc.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass) {
+			svc.Spec.LoadBalancerClass = nil
+		}
+	}
+	if externallyAccessible(old) && !externallyAccessible(svc) && svc.Spec.ExternalTrafficPolicy == old.Spec.ExternalTrafficPolicy {
+		svc.Spec.ExternalTrafficPolicy = ""
+	}
+	if !isLoadBalancer(svc) {
+		svc.Status.LoadBalancer = corev1.LoadBalancerStatus{}
+	}
+}
+
+// Attrs is what selectors see of a service.
+func Attrs(obj runtime.Object) (labels.Set, fields.Set, error) {
+	svc, err := builtin.As[*corev1.Service](obj)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := builtin.MetaFields(&svc.ObjectMeta, 2)
+	f["spec.clusterIP"] = svc.Spec.ClusterIP
+	f["spec.type"] = string(svc.Spec.Type)
+	return svc.Labels, f, nil
+}

@@ -1,0 +1,251 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+)
+
+var specPath = field.NewPath("spec")
+
+// The values that fields may have, in the order in which messages list them.
+var (
+	affinities          = []corev1.ServiceAffinity{corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone}
+	types               = []corev1.ServiceType{corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort}
+	protocols           = []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}
+	externalPolicies    = []corev1.ServiceExternalTrafficPolicy{corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal}
+	internalPolicies    = []corev1.ServiceInternalTrafficPolicy{corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal}
+	trafficDistribution = []string{corev1.ServiceTrafficDistributionPreferClose, corev1.ServiceTrafficDistributionPreferSameNode, corev1.ServiceTrafficDistributionPreferSameZone}
+	ipModes             = []corev1.LoadBalancerIPMode{corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP}
+)
+
+const maxAffinitySeconds = 86400
+
+// validate checks svc; old is what it was, or nil.
+func validate(svc, old *corev1.Service) field.ErrorList {
+	errs := builtin.ValidateObjectMeta(&svc.ObjectMeta, true, apivalidation.NameIsDNS1035Label)
+	errs = append(errs, validateTopologyAnnotations(svc)...)
+	errs = append(errs, validateType(svc)...)
+	errs = append(errs, validatePorts(svc)...)
+	if svc.Spec.Selector != nil {
+		errs = append(errs, metavalidation.ValidateLabels(svc.Spec.Selector, specPath.Child("selector"))...)
+	}
+	errs = append(errs, validateAffinity(svc)...)
+	errs = append(errs, validateClusterIPs(svc)...)
+	errs = append(errs, validateExternalIPs(svc, old)...)
+	switch {
+	case svc.Spec.Type == "":
+		errs = append(errs, field.Required(specPath.Child("type"), ""))
+	default:
+		errs = append(errs, oneOf(svc.Spec.Type, types, specPath.Child("type"))...)
+	}
+	errs = append(errs, validateNodePorts(svc)...)
+	errs = append(errs, validateLoadBalancer(svc)...)
+	errs = append(errs, validateExternalTraffic(svc)...)
+	errs = append(errs, validateInternalTraffic(svc)...)
+	if d := svc.Spec.TrafficDistribution; d != nil {
+		errs = append(errs, oneOf(*d, trafficDistribution, specPath.Child("trafficDistribution"))...)
+	}
+	return errs
+}
+
+func oneOf[T ~string](value T, valid []T, path *field.Path) field.ErrorList {
+	for _, v := range valid {
+		if value == v {
+			return nil
+		}
+	}
+	return field.ErrorList{field.NotSupported(path, value, valid)}
+}
+
+func validateTopologyAnnotations(svc *corev1.Service) field.ErrorList {
+	hints, hasHints := svc.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints]
+	mode, hasMode := svc.Annotations[corev1.AnnotationTopologyMode]
+	if !hasHints || !hasMode || hints == mode {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(corev1.AnnotationTopologyMode), mode,
+		fmt.Sprintf("must match annotations[%s] when both are specified", corev1.DeprecatedAnnotationTopologyAwareHints))}
+}
+
+// validateType checks what a service of its type must have or must not have.
+func validateType(svc *corev1.Service) (errs field.ErrorList) {
+	if len(svc.Spec.Ports) == 0 && !isHeadless(svc) && needsClusterIP(svc) {
+		errs = append(errs, field.Required(specPath.Child("ports"), ""))
+	}
+	switch {
+	case needsNodePort(svc) && isHeadless(svc):
+		errs = append(errs, field.Invalid(specPath.Child("clusterIPs").Index(0), svc.Spec.ClusterIPs[0],
+			fmt.Sprintf("may not be set to 'None' for %s services", svc.Spec.Type)))
+	case !needsClusterIP(svc):
+		const msg = "may not be set for ExternalName services"
+		if len(svc.Spec.ClusterIPs) > 0 {
+			errs = append(errs, field.Forbidden(specPath.Child("clusterIPs"), msg))
+		}
+		if len(svc.Spec.IPFamilies) > 0 {
+			errs = append(errs, field.Forbidden(specPath.Child("ipFamilies"), msg))
+		}
+		if svc.Spec.IPFamilyPolicy != nil {
+			errs = append(errs, field.Forbidden(specPath.Child("ipFamilyPolicy"), msg))
+		}
+		path := specPath.Child("externalName")
+		name := strings.TrimSuffix(svc.Spec.ExternalName, ".")
+		if name == "" {
+			return append(errs, field.Required(path, ""))
+		}
+		errs = append(errs, invalid(path, name, validation.IsDNS1123Subdomain(name))...)
+	}
+	return errs
+}
+
+// invalid is an error for each message about value.
+func invalid(path *field.Path, value any, msgs []string) (errs field.ErrorList) {
+	for _, msg := range msgs {
+		errs = append(errs, field.Invalid(path, value, msg))
+	}
+	return errs
+}
+
+func validatePorts(svc *corev1.Service) (errs field.ErrorList) {
+	names := map[string]bool{}
+	for i := range svc.Spec.Ports {
+		p, path := &svc.Spec.Ports[i], specPath.Child("ports").Index(i)
+		switch {
+		case p.Name != "":
+			errs = append(errs, invalid(path.Child("name"), p.Name, validation.IsDNS1123Label(p.Name))...)
+			if names[p.Name] {
+				errs = append(errs, field.Duplicate(path.Child("name"), p.Name))
+			}
+			names[p.Name] = true
+		case len(svc.Spec.Ports) > 1:
+			errs = append(errs, field.Required(path.Child("name"), ""))
+		}
+		errs = append(errs, invalid(path.Child("port"), p.Port, validation.IsValidPortNum(int(p.Port)))...)
+		if p.Protocol == "" {
+			errs = append(errs, field.Required(path.Child("protocol"), ""))
+		} else {
+			errs = append(errs, oneOf(p.Protocol, protocols, path.Child("protocol"))...)
+		}
+		errs = append(errs, validateTargetPort(p.TargetPort, path.Child("targetPort"))...)
+		if p.AppProtocol != nil {
+			errs = append(errs, invalid(path.Child("appProtocol"), *p.AppProtocol, validation.IsQualifiedName(*p.AppProtocol))...)
+		}
+	}
+	return errs
+}
+
+func validateTargetPort(port intstr.IntOrString, path *field.Path) field.ErrorList {
+	switch port.Type {
+	case intstr.Int:
+		return invalid(path, port.IntValue(), validation.IsValidPortNum(port.IntValue()))
+	case intstr.String:
+		return invalid(path, port.StrVal, validation.IsValidPortName(port.StrVal))
+	}
+	return field.ErrorList{field.InternalError(path, fmt.Errorf("unknown type: %v", port.Type))}
+}
+
+func validateAffinity(svc *corev1.Service) field.ErrorList {
+	path, configPath := specPath.Child("sessionAffinity"), specPath.Child("sessionAffinityConfig")
+	affinity, config := svc.Spec.SessionAffinity, svc.Spec.SessionAffinityConfig
+	if affinity == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	errs := oneOf(affinity, affinities, path)
+	if affinity == corev1.ServiceAffinityNone && config != nil {
+		errs = append(errs, field.Forbidden(configPath, "must not be set when session affinity is None"))
+	}
+	if affinity != corev1.ServiceAffinityClientIP {
+		return errs
+	}
+	const msg = "when session affinity type is ClientIP"
+	timeoutPath := configPath.Child("clientIP").Child("timeoutSeconds")
+	switch {
+	case config == nil:
+		return append(errs, field.Required(configPath, msg))
+	case config.ClientIP == nil:
+		return append(errs, field.Required(configPath.Child("clientIP"), msg))
+	case config.ClientIP.TimeoutSeconds == nil:
+		return append(errs, field.Required(timeoutPath, msg))
+	}
+	if t := *config.ClientIP.TimeoutSeconds; t <= 0 || t > maxAffinitySeconds {
+		errs = append(errs, field.Invalid(timeoutPath, t,
+			fmt.Sprintf("must be greater than 0 and less than %d", maxAffinitySeconds)))
+	}
+	return errs
+}
+
+func validateExternalIPs(svc, old *corev1.Service) (errs field.ErrorList) {
+	var had []string
+	if old != nil {
+		had = old.Spec.ExternalIPs
+	}
+	for i, ip := range svc.Spec.ExternalIPs {
+		path := specPath.Child("externalIPs").Index(i)
+		if bad := validation.IsValidIPForLegacyField(path, ip, false, had); len(bad) > 0 {
+			errs = append(errs, bad...)
+			continue
+		}
+		errs = append(errs, invalid(path, ip, specialIP(ip))...)
+	}
+	return errs
+}
+
+// specialIP says why an address cannot be one that traffic comes in by.
+func specialIP(value string) (msgs []string) {
+	ip := netutils.ParseIPSloppy(value)
+	if ip.IsUnspecified() {
+		msgs = append(msgs, fmt.Sprintf("may not be unspecified (%v)", value))
+	}
+	if ip.IsLoopback() {
+		msgs = append(msgs, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+	}
+	if ip.IsLinkLocalUnicast() {
+		msgs = append(msgs, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+	}
+	if ip.IsLinkLocalMulticast() {
+		msgs = append(msgs, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+	}
+	return msgs
+}
+
+// validateNodePorts checks that node ports and ports are there once for a protocol, and node ports not at all where they
+// have no meaning.
+func validateNodePorts(svc *corev1.Service) (errs field.ErrorList) {
+	type key struct {
+		protocol corev1.Protocol
+		port     int32
+	}
+	used, nodeUsed := map[key]bool{}, map[key]bool{}
+	for i, p := range svc.Spec.Ports {
+		if svc.Spec.Type == corev1.ServiceTypeClusterIP && p.NodePort != 0 {
+			errs = append(errs, field.Forbidden(specPath.Child("ports").Index(i).Child("nodePort"),
+				"may not be used when `type` is 'ClusterIP'"))
+		}
+	}
+	for i, p := range svc.Spec.Ports {
+		if k := (key{p.Protocol, p.NodePort}); p.NodePort != 0 {
+			if nodeUsed[k] {
+				errs = append(errs, field.Duplicate(specPath.Child("ports").Index(i).Child("nodePort"), p.NodePort))
+			}
+			nodeUsed[k] = true
+		}
+	}
+	for i, p := range svc.Spec.Ports {
+		k := key{p.Protocol, p.Port}
+		if used[k] {
+			errs = append(errs, field.Duplicate(specPath.Child("ports").Index(i),
+				corev1.ServicePort{Protocol: p.Protocol, Port: p.Port}))
+		}
+		used[k] = true
+	}
+	return errs
+}
