@@ -16,8 +16,8 @@ const (
 	streamingWriteBytes = 4
 )
 
-// gzipWriters are reused: each is more than a megabyte. The fastest level is nearly as small as the others here.
-var gzipWriters = sync.Pool{New: func() any {
+// GzipWriters are reused: each is more than a megabyte. The fastest level is nearly as small as the others here.
+var GzipWriters = sync.Pool{New: func() any {
 	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
 		panic(err)
@@ -25,7 +25,8 @@ var gzipWriters = sync.Pool{New: func() any {
 	return w
 }}
 
-func acceptsGzip(req *http.Request) bool {
+// AcceptsGzip says whether the client can read gzip.
+func AcceptsGzip(req *http.Request) bool {
 	for encoding := range strings.SplitSeq(req.Header.Get("Accept-Encoding"), ",") {
 		if strings.TrimSpace(encoding) == "gzip" {
 			return true
@@ -73,7 +74,7 @@ func (d *deferredResponseWriter) send(p []byte) (int, error) {
 	if d.gzip && len(p) > gzipThresholdBytes {
 		header.Set("Content-Encoding", "gzip")
 		header.Add("Vary", "Accept-Encoding")
-		d.zipping = gzipWriters.Get().(*gzip.Writer)
+		d.zipping = GzipWriters.Get().(*gzip.Writer)
 		d.zipping.Reset(d.hw)
 		d.w = d.zipping
 	}
@@ -95,7 +96,7 @@ func (d *deferredResponseWriter) Close() error {
 	}
 	err := d.zipping.Close()
 	d.zipping.Reset(nil)
-	gzipWriters.Put(d.zipping)
+	GzipWriters.Put(d.zipping)
 	d.zipping = nil
 	return err
 }

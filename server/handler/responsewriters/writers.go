@@ -56,7 +56,7 @@ func mediaTypeWithGVK(mediaType string, gvk *schema.GroupVersionKind) string {
 
 // SerializeObject writes object by encoder. If that fails before anything was sent, the client gets the error instead.
 func SerializeObject(mediaType string, encoder runtime.Encoder, hw http.ResponseWriter, req *http.Request, statusCode int, object runtime.Object) {
-	w := &deferredResponseWriter{mediaType: mediaType, statusCode: statusCode, gzip: acceptsGzip(req), hw: hw}
+	w := &deferredResponseWriter{mediaType: mediaType, statusCode: statusCode, gzip: AcceptsGzip(req), hw: hw}
 	if reuser, ok := encoder.(runtime.EncoderWithAllocator); ok {
 		allocator := runtime.AllocatorPool.Get().(*runtime.Allocator)
 		defer runtime.AllocatorPool.Put(allocator)
