@@ -17,25 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 )
 
-// encodings are the media types of discovery, the preferred one first. JSON comes once more, for human eyes.
-var encodings = func() []encoding {
-	var all []encoding
-	for _, info := range serializer.NewCodecFactory(runtime.NewScheme()).SupportedMediaTypes() {
-		e := encoding{info.MediaType, info.MediaTypeType, info.MediaTypeSubType, info.Serializer, len(all)}
-		all = append(all, e)
-		if info.PrettySerializer != nil {
-			e.encoder, e.index = info.PrettySerializer, len(all)
-			all = append(all, e)
-		}
-	}
-	return all
-}()
+// encodings are the media types of discovery, the preferred one first.
+var encodings = serializer.NewCodecFactory(runtime.NewScheme()).SupportedMediaTypes()
 
-type encoding struct {
-	mediaType, major, minor string
-	encoder                 runtime.Encoder
-	// index is where it stands among encodings. The one for human eyes follows its media type's first.
-	index int
+// choice is what a client is given: which of the encodings, indented for human eyes, and the aggregated form.
+type choice struct {
+	encoding          int
+	pretty, aggregate bool
 }
 
 // page is what a path answers.
@@ -55,26 +43,31 @@ func newPage(plain, aggregated runtime.Object) *page {
 
 // document is an object, encoded when first asked for and kept.
 type document struct {
-	object  runtime.Object
-	encoded []atomic.Pointer[[]byte]
+	object runtime.Object
+	// encoded has two places for each of the encodings, the second for human eyes.
+	encoded [][2]atomic.Pointer[[]byte]
 	etag    atomic.Pointer[string]
 }
 
 func newDocument(object runtime.Object) *document {
-	return &document{object: object, encoded: make([]atomic.Pointer[[]byte], len(encodings))}
+	return &document{object: object, encoded: make([][2]atomic.Pointer[[]byte], len(encodings))}
 }
 
 // bytes are the object in an encoding. Two that ask first at the same time may both do the work.
-func (d *document) bytes(e encoding) ([]byte, error) {
-	if b := d.encoded[e.index].Load(); b != nil {
+func (d *document) bytes(encoding int, pretty bool) ([]byte, error) {
+	place, encoder := &d.encoded[encoding][0], encodings[encoding].Serializer
+	if pretty {
+		place, encoder = &d.encoded[encoding][1], encodings[encoding].PrettySerializer
+	}
+	if b := place.Load(); b != nil {
 		return *b, nil
 	}
 	var buf bytes.Buffer
-	if err := e.encoder.Encode(d.object, &buf); err != nil {
-		return nil, fmt.Errorf("encode %T as %s: %w", d.object, e.mediaType, err)
+	if err := encoder.Encode(d.object, &buf); err != nil {
+		return nil, fmt.Errorf("encode %T as %s: %w", d.object, encodings[encoding].MediaType, err)
 	}
 	b := buf.Bytes()
-	d.encoded[e.index].Store(&b)
+	place.Store(&b)
 	return b, nil
 }
 
@@ -83,7 +76,7 @@ func (d *document) tag() (string, error) {
 	if t := d.etag.Load(); t != nil {
 		return *t, nil
 	}
-	b, err := d.bytes(encodings[0])
+	b, err := d.bytes(0, false)
 	if err != nil {
 		return "", err
 	}
@@ -99,23 +92,23 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "405: Method Not Allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	accepted, aggregate, ok := p.negotiate(r)
+	c, ok := p.negotiate(r)
 	if !ok {
 		writeNotAcceptable(w)
 		return
 	}
-	if err := p.write(w, r, accepted, aggregate); err != nil {
+	if err := p.write(w, r, c); err != nil {
 		writeStatus(w, &metav1.Status{Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: err.Error()})
 	}
 }
 
-func (p *page) write(w http.ResponseWriter, r *http.Request, e encoding, aggregate bool) error {
-	d, contentType := p.plain, e.mediaType
-	if aggregate {
+func (p *page) write(w http.ResponseWriter, r *http.Request, c choice) error {
+	d, contentType := p.plain, encodings[c.encoding].MediaType
+	if c.aggregate {
 		d = p.aggregated
 		contentType += ";g=" + apidiscoveryv2.GroupName + ";v=" + apidiscoveryv2.SchemeGroupVersion.Version + ";as=APIGroupDiscoveryList"
 	}
-	body, err := d.bytes(e)
+	body, err := d.bytes(c.encoding, c.pretty)
 	if err != nil {
 		return err
 	}
@@ -124,7 +117,7 @@ func (p *page) write(w http.ResponseWriter, r *http.Request, e encoding, aggrega
 		// Also where the plain form is the answer: a cache must not give it to who asks for the other.
 		h.Set("Vary", "Accept")
 	}
-	if aggregate {
+	if c.aggregate {
 		tag, err := d.tag()
 		if err != nil {
 			return err
@@ -143,32 +136,28 @@ func (p *page) write(w http.ResponseWriter, r *http.Request, e encoding, aggrega
 }
 
 // negotiate picks the encoding and the form that the client likes best.
-func (p *page) negotiate(r *http.Request) (e encoding, aggregate, ok bool) {
+func (p *page) negotiate(r *http.Request) (choice, bool) {
 	header := r.Header.Get("Accept")
 	if header == "" {
 		header = "*/*"
 	}
 	for _, clause := range goautoneg.ParseAccept(header) {
+		aggregate, ok := p.form(clause.Params)
+		if !ok {
+			continue
+		}
 		for i, e := range encodings {
-			if i > 0 && encodings[i-1].mediaType == e.mediaType || !matches(clause, e) {
-				continue
+			if matches(clause, e) {
+				return choice{i, e.PrettySerializer != nil && wantsPretty(r, clause.Params), aggregate}, true
 			}
-			aggregate, ok := p.form(clause.Params)
-			if !ok {
-				continue
-			}
-			if i+1 < len(encodings) && encodings[i+1].mediaType == e.mediaType && wantsPretty(r, clause.Params) {
-				e = encodings[i+1]
-			}
-			return e, aggregate, true
 		}
 	}
-	return encoding{}, false, false
+	return choice{}, false
 }
 
-func matches(clause goautoneg.Accept, e encoding) bool {
-	return (clause.Type == e.major || clause.Type == "*" && clause.SubType == "*") &&
-		(clause.SubType == e.minor || clause.SubType == "*")
+func matches(clause goautoneg.Accept, e runtime.SerializerInfo) bool {
+	return (clause.Type == e.MediaTypeType || clause.Type == "*" && clause.SubType == "*") &&
+		(clause.SubType == e.MediaTypeSubType || clause.SubType == "*")
 }
 
 // form is plain if no kind is asked for, and otherwise aggregated or nothing that there is.
@@ -203,11 +192,9 @@ func wantsPretty(r *http.Request, params map[string]string) bool {
 }
 
 func writeNotAcceptable(w http.ResponseWriter) {
-	var names []string
+	names := make([]string, len(encodings))
 	for i, e := range encodings {
-		if i == 0 || encodings[i-1].mediaType != e.mediaType {
-			names = append(names, e.mediaType)
-		}
+		names[i] = e.MediaType
 	}
 	writeStatus(w, &metav1.Status{Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable,
 		Message: "only the following media types are accepted: " + strings.Join(names, ", ")})

@@ -44,10 +44,12 @@ var actions = []action{
 	{"create", http.MethodPost, "post", "create", false, []optionSet{{of: &metav1.CreateOptions{}}}, []int{200, 201, 202}},
 	{"deletecollection", http.MethodDelete, "deletecollection", "deletecollection", false, []optionSet{
 		{of: &metav1.DeleteOptions{}}, {of: &metav1.ListOptions{}, without: []string{"watch", "allowWatchBookmarks"}}}, []int{200}},
+	{"watch", http.MethodGet, "watchlist", "watch", false, []optionSet{{of: &metav1.ListOptions{}}}, []int{200}},
 	{"get", http.MethodGet, "get", "read", true, nil, []int{200}},
 	{"update", http.MethodPut, "put", "replace", true, []optionSet{{of: &metav1.UpdateOptions{}}}, []int{200, 201}},
 	{"patch", http.MethodPatch, "patch", "patch", true, []optionSet{{of: &metav1.PatchOptions{}}}, []int{200, 201}},
 	{"delete", http.MethodDelete, "delete", "delete", true, []optionSet{{of: &metav1.DeleteOptions{}}}, []int{200, 202}},
+	{"watch", http.MethodGet, "watch", "watch", true, []optionSet{{of: &metav1.ListOptions{}}}, []int{200}},
 }
 
 var (
@@ -85,7 +87,7 @@ func resourceRoutes(gv schema.GroupVersion, resources []Resource) []*route {
 				continue
 			}
 			routes = append(routes, d.route(a, false))
-			if a.verb == "list" && r.Namespaced && subresource == "" {
+			if (a.name == "list" || a.name == "watchlist") && r.Namespaced && subresource == "" {
 				routes = append(routes, d.route(a, true))
 			}
 		}
@@ -96,17 +98,24 @@ func resourceRoutes(gv schema.GroupVersion, resources []Resource) []*route {
 // route describes an action on the resource, or on all namespaces of it.
 func (d *described) route(a action, allNamespaces bool) *route {
 	plural, _, _ := strings.Cut(d.Name, "/")
-	segments := []string{rootPath(d.gv), plural}
+	segments := []string{rootPath(d.gv)}
 	scope, suffix := "", ""
 	parameters := []*parameter{pretty}
+	if a.verb == "watch" {
+		segments = append(segments, "watch")
+	}
+	if a.name == "watchlist" {
+		suffix = "List"
+	}
 	switch {
 	case allNamespaces:
-		suffix = "ForAllNamespaces"
+		suffix += "ForAllNamespaces"
 	case d.Namespaced:
 		scope = "Namespaced"
-		segments = []string{rootPath(d.gv), "namespaces", "{namespace}", plural}
+		segments = append(segments, "namespaces", "{namespace}")
 		parameters = append(parameters, namespace)
 	}
+	segments = append(segments, plural)
 	if a.onItem || d.subresource != "" {
 		segments = append(segments, "{name}", d.subresource)
 		parameters = append(parameters, nameOf(d.kind.Kind))
@@ -118,7 +127,7 @@ func (d *described) route(a action, allNamespaces bool) *route {
 		method:      a.method,
 		path:        path.Join(segments...),
 		operation:   operationID(a.operation, d.gv, scope+d.noun+upperFirst(d.subresource)+suffix),
-		description: d.describe(a.verb),
+		description: d.describe(a.name),
 		tags:        []string{tag(d.gv)},
 		consumes:    []string{"*/*"},
 		produces:    objectMediaTypes,
@@ -129,57 +138,67 @@ func (d *described) route(a action, allNamespaces bool) *route {
 		},
 		codes: a.codes,
 	}
-	d.bodies(r, a.verb)
+	d.bodies(r, a.name)
 	return r
 }
 
 // bodies says what the action takes and gives.
-func (d *described) bodies(r *route, verb string) {
+func (d *described) bodies(r *route, action string) {
 	object := kindModel(d.kind)
 	r.response = object
-	switch verb {
+	switch action {
 	case "list":
 		r.response = kindModel(d.kind.GroupVersion().WithKind(d.kind.Kind + "List"))
 		r.produces = listMediaTypes
-	case "create":
+	case "watch", "watchlist":
+		r.response = definitionWatchEvent
+		r.produces = listMediaTypes
+	case "post":
 		r.takes(object, true)
 		if d.CreateReturnsStatus {
 			r.response = definitionStatus
 		}
-	case "update":
+	case "put":
 		r.takes(object, true)
 	case "patch":
 		r.takes(definitionPatch, true)
 		r.consumes = patchMediaTypes
 	case "delete", "deletecollection":
 		r.takes(definitionDeleteOptions, false)
-		if verb == "deletecollection" || !d.DeleteReturnsObject {
+		if action == "deletecollection" || !d.DeleteReturnsObject {
 			r.response = definitionStatus
 		}
 	}
 }
 
-// describe says in words what a verb does.
-func (d *described) describe(verb string) string {
+// describe says in words what an action does.
+func (d *described) describe(action string) string {
 	of := func(article string) string {
 		if d.subresource != "" {
 			return d.subresource + " of " + article + d.noun
 		}
 		return article + d.noun
 	}
-	switch verb {
+	switch action {
 	case "list":
 		if slices.Contains(d.Verbs, "watch") {
 			return "list or watch objects of kind " + d.noun
 		}
 		return "list objects of kind " + d.noun
-	case "create", "delete":
-		return verb + " " + of(article(d.noun))
+	case "watchlist":
+		return "watch individual changes to a list of " + d.noun + ". deprecated: use the 'watch' parameter with a list operation instead."
+	case "watch":
+		return "watch changes to an object of kind " + d.noun + ". deprecated: use the 'watch' parameter with a list operation instead, " +
+			"filtered to a single item with the 'fieldSelector' parameter."
+	case "post":
+		return "create " + of(article(d.noun))
+	case "delete":
+		return "delete " + of(article(d.noun))
 	case "deletecollection":
 		return "delete collection of " + d.noun
 	case "get":
 		return "read " + of("the specified ")
-	case "update":
+	case "put":
 		return "replace " + of("the specified ")
 	default:
 		return "partially update " + of("the specified ")

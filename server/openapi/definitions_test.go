@@ -1,0 +1,156 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	appsv1beta1 "k8s.io/api/apps/v1beta1"
+	appsv1beta2 "k8s.io/api/apps/v1beta2"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/kx-apiserver/kx/server/openapi"
+)
+
+func newScheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, appsv1beta1.AddToScheme, appsv1beta2.AddToScheme,
+		autoscalingv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return scheme
+}
+
+// The embedded file is that of the libraries in go.mod: each type has its definition, with its fields and its kinds.
+// When this fails, run go generate.
+func TestDefinitionsAreOfTheseTypes(t *testing.T) {
+	scheme, definitions, seen := newScheme(t), openapi.Definitions(), map[reflect.Type]bool{}
+	for gvk, goType := range scheme.AllKnownTypes() {
+		if gvk.Version == runtime.APIVersionInternal {
+			continue
+		}
+		name, err := scheme.ToOpenAPIDefinitionName(gvk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := definitions[name]
+		if d == nil {
+			t.Errorf("%v has no definition: want %s", gvk, name)
+			continue
+		}
+		kind := map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind}
+		kinds, _ := d.Extensions["x-kubernetes-group-version-kind"].([]any)
+		if !slices.ContainsFunc(kinds, func(k any) bool { return reflect.DeepEqual(k, kind) }) {
+			t.Errorf("%s is not said to be %v", name, gvk)
+		}
+		checkFields(t, definitions, goType, seen)
+	}
+	if len(seen) < 300 {
+		t.Errorf("looked at %d types", len(seen))
+	}
+}
+
+// checkFields compares a type and all it is made of with their definitions.
+func checkFields(t *testing.T, definitions map[string]*spec.Schema, goType reflect.Type, seen map[reflect.Type]bool) {
+	t.Helper()
+	switch goType.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		checkFields(t, definitions, goType.Elem(), seen)
+		return
+	case reflect.Struct:
+	default:
+		return
+	}
+	namer, ok := reflect.New(goType).Interface().(interface{ OpenAPIModelName() string })
+	if !ok || seen[goType] {
+		return
+	}
+	seen[goType] = true
+	d := definitions[namer.OpenAPIModelName()]
+	if d == nil {
+		t.Errorf("%v has no definition: want %s", goType, namer.OpenAPIModelName())
+		return
+	}
+	if slices.Contains(d.Type, "object") && len(d.Properties) > 0 {
+		want := fieldsOf(goType)
+		if diff := cmp.Diff(want, keys(d.Properties)); diff != "" {
+			t.Errorf("%s:\n%s", namer.OpenAPIModelName(), diff)
+		}
+	}
+	for i := range goType.NumField() {
+		if goType.Field(i).IsExported() {
+			checkFields(t, definitions, goType.Field(i).Type, seen)
+		}
+	}
+}
+
+func fieldsOf(goType reflect.Type) (fields []string) {
+	for i := range goType.NumField() {
+		field := goType.Field(i)
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !field.IsExported():
+		case name == "" && (strings.Contains(options, "inline") || field.Anonymous):
+			fields = append(fields, fieldsOf(field.Type)...)
+		default:
+			fields = append(fields, name)
+		}
+	}
+	slices.Sort(fields)
+	return fields
+}
+
+// What clients merge, validate and explain by.
+func TestDefinitionsSayHowToMerge(t *testing.T) {
+	containers := openapi.Definitions()["io.k8s.api.core.v1.PodSpec"].Properties["containers"]
+	want := spec.Extensions{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": []any{"name"},
+		"x-kubernetes-patch-merge-key": "name", "x-kubernetes-patch-strategy": "merge"}
+	if diff := cmp.Diff(want, containers.Extensions); diff != "" {
+		t.Errorf("extensions of containers:\n%s", diff)
+	}
+	if !strings.HasPrefix(containers.Description, "List of containers belonging to the pod.") {
+		t.Errorf("description of containers: %q", containers.Description)
+	}
+	quantity, err := json.Marshal(openapi.Definitions()["io.k8s.apimachinery.pkg.api.resource.Quantity"].OneOf)
+	if err != nil || string(quantity) != `[{"type":"string"},{"type":"number"}]` {
+		t.Errorf("a quantity is one of %s (%v)", quantity, err)
+	}
+}
+
+// Managed fields: each kind that kx serves can be taken apart by its definition.
+func TestTypeConverter(t *testing.T) {
+	converter, err := managedfields.NewTypeConverter(openapi.Definitions(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := newScheme(t)
+	for gv, resources := range builtins() {
+		for _, r := range resources {
+			gvk := gv.WithKind(r.Kind)
+			if r.Version != "" {
+				gvk = schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
+			}
+			object, err := scheme.New(gvk)
+			if err != nil {
+				t.Fatal(err)
+			}
+			object.GetObjectKind().SetGroupVersionKind(gvk)
+			if _, err := converter.ObjectToTyped(object); err != nil {
+				t.Errorf("%v: %v", gvk, err)
+			}
+		}
+	}
+}
