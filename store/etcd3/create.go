@@ -1,0 +1,64 @@
+package etcd3
+
+import (
+	"context"
+	"fmt"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	storage "github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/etcd3/metrics"
+)
+
+// Create implements storage.Interface.
+func (s *store) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) (err error) {
+	key, err = s.prepareKey(key, false)
+	if err != nil {
+		return err
+	}
+	ctx, step := trace.Start(ctx, trace.Etcd3Create, key)
+	defer step.End(&err)
+	if revision, err := s.versioner.ObjectResourceVersion(obj); err == nil && revision != 0 {
+		step.Why("an object that is to be created cannot have a resourceVersion")
+		return storage.ErrResourceVersionSetOnCreate
+	}
+	if err := s.versioner.PrepareObjectForStorage(obj); err != nil {
+		return fmt.Errorf("PrepareObjectForStorage failed: %w", err)
+	}
+	data, err := s.encode(ctx, key, obj)
+	if err != nil {
+		return err
+	}
+	lease, err := s.lease(ctx, ttl)
+	if err != nil {
+		return err
+	}
+	value, err := s.transformToStorage(ctx, key, data)
+	if err != nil {
+		return storage.NewInternalError(err)
+	}
+	result, err := s.kv.commit(ctx, txn{operation: metrics.OperationCreate, key: key, value: value, lease: lease})
+	if err != nil {
+		return err
+	}
+	if !result.succeeded {
+		step.Why("something is stored at the key already")
+		return storage.NewKeyExistsError(key, 0)
+	}
+	step.Int("resourceVersion", result.revision)
+	step.Why("nothing was stored at the key")
+	if out == nil {
+		return nil
+	}
+	return s.decode(ctx, key, data, out, result.revision)
+}
+
+// lease returns the lease of an object that lives for ttl seconds; one that lives forever has none.
+func (s *store) lease(ctx context.Context, ttl uint64) (clientv3.LeaseID, error) {
+	if ttl == 0 {
+		return clientv3.NoLease, nil
+	}
+	return s.leases.GetLease(ctx, int64(ttl))
+}

@@ -1,0 +1,95 @@
+package etcd3
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	grpccodes "google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	storage "github.com/kx-apiserver/kx/store"
+)
+
+// What a client is told whose revision has been compacted.
+const (
+	watchExpired    = "The resourceVersion for the provided watch is too old."
+	listExpired     = "The resourceVersion for the provided list is too old."
+	continueExpired = "The provided continue parameter is too old " +
+		"to display a consistent list result. You can start a new list without the continue parameter."
+	inconsistentContinue = "The provided continue parameter is too old " +
+		"to display a consistent list result. You can start a new list without the continue parameter, " +
+		"or use the continue token in this response to retrieve the remainder of the results. " +
+		"Continuing with the provided token results in an inconsistent list - objects that were created, " +
+		"modified, or deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+// latestRevision in a continue token stands for whatever is the latest. 0 would be a token without a revision.
+const latestRevision = -1
+
+// listError is what a list, or the reading of a watch's initial state, fails with when etcd fails with err. continued
+// says that the client sent a continue token; continueKey is where it went on.
+func (s *store) listError(ctx context.Context, err error, revision int64, continued bool, continueKey, prefix string) error {
+	switch {
+	case errors.Is(err, rpctypes.ErrFutureRev):
+		// Without the revision that there is, the answer is the same but for that number.
+		current, _ := s.GetCurrentResourceVersion(ctx)
+		return storage.NewTooLargeResourceVersionError(uint64(revision), current, 0)
+	case errors.Is(err, rpctypes.ErrCompacted) && continued:
+		return continueExpiredError(continueKey, prefix)
+	case errors.Is(err, rpctypes.ErrCompacted):
+		return apierrors.NewResourceExpired(listExpired)
+	}
+	return err
+}
+
+// continueExpiredError offers a token that goes on where the client's did, at the latest revision.
+func continueExpiredError(continueKey, prefix string) error {
+	token, err := storage.EncodeContinue(continueKey, prefix, latestRevision)
+	if err != nil {
+		return apierrors.NewResourceExpired(continueExpired)
+	}
+	expired := apierrors.NewResourceExpired(inconsistentContinue)
+	expired.ErrStatus.ListMeta.Continue = token
+	return expired
+}
+
+// interpretWatchError is what a watch ends with when it fails with err.
+func interpretWatchError(err error) error {
+	if errors.Is(err, rpctypes.ErrCompacted) {
+		return apierrors.NewResourceExpired(watchExpired)
+	}
+	var corrupt *corruptObjectDeletedError
+	if errors.As(err, &corrupt) {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status:  metav1.StatusFailure,
+			Code:    http.StatusInternalServerError,
+			Reason:  metav1.StatusReasonStoreReadError,
+			Message: corrupt.Error(),
+		}}
+	}
+	return err
+}
+
+// interpretWriteError turns etcd's refusal of a large request, or that of the client to send it, into a 413.
+func interpretWriteError(err error) error {
+	tooLarge := errors.Is(err, rpctypes.ErrRequestTooLarge) ||
+		(grpcstatus.Code(err) == grpccodes.ResourceExhausted && strings.Contains(err.Error(), "message larger than max"))
+	if tooLarge {
+		return apierrors.NewRequestEntityTooLargeError(err.Error())
+	}
+	return err
+}
+
+// isCancelError says whether err only tells that somebody gave up.
+func isCancelError(err error) bool {
+	if errors.Is(err, context.Canceled) || grpcstatus.Code(err) == grpccodes.Canceled {
+		return true
+	}
+	var etcdErr rpctypes.EtcdError
+	return errors.As(err, &etcdErr) && etcdErr.Code() == grpccodes.Canceled
+}

@@ -1,0 +1,181 @@
+package etcd3
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store/etcd3/metrics"
+)
+
+// kv is etcd as this package calls it. Every request is traced and counted here and nowhere else.
+type kv struct {
+	client        *kubernetes.Client
+	groupResource schema.GroupResource
+}
+
+// get reads one key, at a revision or (0) linearizably.
+func (k *kv) get(ctx context.Context, operation, key string, revision int64) (resp kubernetes.GetResponse, err error) {
+	ctx, step := trace.Start(ctx, trace.EtcdGet, key)
+	defer step.End(&err)
+	start := time.Now()
+	resp, err = k.client.Kubernetes.Get(ctx, key, kubernetes.GetOptions{Revision: revision})
+	metrics.RecordEtcdRequest(operation, k.groupResource, err, start)
+	if !step.Recording() || err != nil {
+		return resp, err
+	}
+	if revision != 0 {
+		step.Int("atRevision", revision)
+	}
+	step.Int("revision", resp.Revision)
+	if resp.KV != nil {
+		step.Int("modRevision", resp.KV.ModRevision)
+		step.Int("bytes", int64(len(resp.KV.Value)))
+	}
+	return resp, nil
+}
+
+// list reads a page of what is below prefix.
+func (k *kv) list(ctx context.Context, prefix string, opts kubernetes.ListOptions) (resp kubernetes.ListResponse, err error) {
+	ctx, step := trace.Start(ctx, trace.EtcdRange, prefix)
+	defer step.End(&err)
+	start := time.Now()
+	resp, err = k.client.Kubernetes.List(ctx, prefix, opts)
+	metrics.RecordEtcdRequest(metrics.OperationList, k.groupResource, err, start)
+	if !step.Recording() || err != nil {
+		return resp, err
+	}
+	if opts.Continue != "" {
+		step.Text("from", opts.Continue)
+	}
+	if opts.Limit != 0 {
+		step.Int("limit", opts.Limit)
+	}
+	if opts.Revision != 0 {
+		step.Int("atRevision", opts.Revision)
+	}
+	bytes := 0
+	for _, kv := range resp.Kvs {
+		bytes += len(kv.Value)
+	}
+	step.Int("revision", resp.Revision)
+	step.Int("keys", int64(len(resp.Kvs)))
+	step.Int("count", resp.Count)
+	step.Int("bytes", int64(bytes))
+	return resp, nil
+}
+
+// count counts the keys below prefix. No request of a client leads here, so there is no step.
+func (k *kv) count(ctx context.Context, prefix string) (int64, error) {
+	start := time.Now()
+	count, err := k.client.Kubernetes.Count(ctx, prefix, kubernetes.CountOptions{})
+	metrics.RecordEtcdRequest(metrics.OperationCount, k.groupResource, err, start)
+	return count, err
+}
+
+// txn is a write of one key that happens only if its modRevision is still revision; 0 says that the key is free.
+type txn struct {
+	operation string
+	key       string
+	revision  int64
+	// delete removes the key; otherwise value is put.
+	delete bool
+	value  []byte
+	lease  clientv3.LeaseID
+	// getOnFailure reads the key, in the same transaction, if its modRevision is another.
+	getOnFailure bool
+}
+
+// txnResult says whether a txn wrote, etcd's revision after it, and what it read instead.
+type txnResult struct {
+	succeeded bool
+	revision  int64
+	kv        *mvccpb.KeyValue
+}
+
+// commit executes t.
+func (k *kv) commit(ctx context.Context, t txn) (result txnResult, err error) {
+	ctx, step := trace.Start(ctx, trace.EtcdTxn, t.key)
+	defer step.End(&err)
+	if step.Recording() {
+		t.describe(step)
+	}
+	start := time.Now()
+	if t.delete {
+		resp, deleteErr := k.client.Kubernetes.OptimisticDelete(ctx, t.key, t.revision,
+			kubernetes.DeleteOptions{GetOnFailure: t.getOnFailure})
+		result, err = txnResult{resp.Succeeded, resp.Revision, resp.KV}, deleteErr
+	} else {
+		resp, putErr := k.client.Kubernetes.OptimisticPut(ctx, t.key, t.value, t.revision,
+			kubernetes.PutOptions{LeaseID: t.lease, GetOnFailure: t.getOnFailure})
+		result, err = txnResult{resp.Succeeded, resp.Revision, resp.KV}, putErr
+	}
+	metrics.RecordEtcdRequest(t.operation, k.groupResource, err, start)
+	if err != nil {
+		return result, interpretWriteError(err)
+	}
+	if step.Recording() {
+		result.describe(step, t.revision)
+	}
+	return result, nil
+}
+
+// describe notes the exact transaction, with sizes in the place of values.
+func (t *txn) describe(step *trace.Step) {
+	step.Text("compare", fmt.Sprintf("mod(%s) = %d", t.key, t.revision))
+	switch {
+	case t.delete:
+		step.Text("success", "delete "+t.key)
+	case t.lease != 0:
+		step.Text("success", fmt.Sprintf("put %s, %d bytes, lease %x", t.key, len(t.value), int64(t.lease)))
+	default:
+		step.Text("success", fmt.Sprintf("put %s, %d bytes", t.key, len(t.value)))
+	}
+	if t.getOnFailure {
+		step.Text("failure", "get "+t.key)
+	}
+}
+
+func (r *txnResult) describe(step *trace.Step, expected int64) {
+	step.Int("revision", r.revision)
+	switch {
+	case r.succeeded && expected == 0:
+		step.Why("the key was free")
+	case r.succeeded:
+		step.Whyf("the key was still at revision %d", expected)
+	case r.kv != nil:
+		step.Int("modRevision", r.kv.ModRevision)
+		step.Int("bytes", int64(len(r.kv.Value)))
+		step.Whyf("the key is at revision %d, not %d: nothing was written", r.kv.ModRevision, expected)
+	case expected == 0:
+		step.Why("the key is taken: nothing was written")
+	default:
+		step.Whyf("the key is gone, it is not at revision %d any more: nothing was written", expected)
+	}
+}
+
+// watch opens a watch from a revision on, inclusive.
+func (k *kv) watch(ctx context.Context, key string, revision int64, recursive, progressNotify bool) clientv3.WatchChan {
+	ctx, step := trace.Start(ctx, trace.EtcdWatch, key)
+	defer step.End(nil)
+	step.Int("fromRevision", revision)
+	opts := []clientv3.OpOption{clientv3.WithRev(revision), clientv3.WithPrevKV()}
+	if recursive {
+		opts = append(opts, clientv3.WithPrefix())
+	}
+	if progressNotify {
+		opts = append(opts, clientv3.WithProgressNotify())
+	}
+	return k.client.Watch(clientv3.WithRequireLeader(ctx), key, opts...)
+}
+
+// requestProgress asks for progress on the stream that watch uses: the one with the same outgoing metadata.
+func (k *kv) requestProgress(ctx context.Context) error {
+	return k.client.RequestProgress(clientv3.WithRequireLeader(ctx))
+}

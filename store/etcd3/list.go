@@ -1,0 +1,308 @@
+package etcd3
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	storage "github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/etcd3/metrics"
+	"github.com/kx-apiserver/kx/store/transform"
+)
+
+// maxLimit bounds the pages that a list asks etcd for on its own account. A client may ask for larger ones.
+const maxLimit = 10000
+
+// GetList implements storage.Interface.
+func (s *store) GetList(ctx context.Context, key string, opts storage.ListOptions, listObj runtime.Object) (err error) {
+	prefix, err := s.prepareKey(key, opts.Recursive)
+	if err != nil {
+		return err
+	}
+	ctx, step := trace.Start(ctx, trace.Etcd3List, prefix)
+	defer step.End(&err)
+	noteListOptions(step, opts)
+	items, err := s.newListItems(listObj)
+	if err != nil {
+		return err
+	}
+	items.pred = opts.Predicate
+	revision, continueKey, err := storage.ValidateListOptions(prefix, s.versioner, opts)
+	if err != nil {
+		return err
+	}
+	l := listing{
+		store: s, prefix: prefix, opts: opts, items: items,
+		revision: revision, continueKey: continueKey, limit: opts.Predicate.Limit,
+	}
+	start := time.Now()
+	err = l.run(ctx)
+	cost := metrics.ListCost{Fetched: l.fetched, Evaluated: items.evaluated, Returned: items.values.Len()}
+	metrics.RecordList(s.groupResource, cost, start)
+	l.describe(step, cost)
+	if err != nil {
+		return err
+	}
+	token, remaining, err := storage.PrepareContinueToken(string(l.lastKey), prefix, l.revision, l.count, l.hasMore, opts)
+	if err != nil {
+		return err
+	}
+	if err := items.errors.aggregate(); err != nil {
+		return err
+	}
+	items.neverNil()
+	return s.versioner.UpdateList(listObj, uint64(l.revision), token, remaining)
+}
+
+func noteListOptions(step *trace.Step, opts storage.ListOptions) {
+	if !step.Recording() {
+		return
+	}
+	step.Text("resourceVersion", opts.ResourceVersion)
+	step.Text("resourceVersionMatch", string(opts.ResourceVersionMatch))
+	step.Int("limit", opts.Predicate.Limit)
+	step.Text("continue", opts.Predicate.Continue)
+}
+
+// listing is one call of GetList: page after page of etcd's, until it has what was asked for.
+type listing struct {
+	store  *store
+	prefix string
+	opts   storage.ListOptions
+	items  *listItems
+
+	// revision is what all pages are read at; 0 before the first one if that is the latest.
+	revision    int64
+	continueKey string
+	// limit is the size of the next page, 0 for all there is.
+	limit int64
+
+	fetched int
+	pages   int64
+	lastKey []byte
+	// count is how many keys there were from the start of the last page on.
+	count   int64
+	hasMore bool
+}
+
+func (l *listing) run(ctx context.Context) error {
+	for {
+		page, err := l.read(ctx)
+		if err != nil {
+			return err
+		}
+		pageHasMore := int64(len(page.Kvs)) < page.Count
+		full, err := l.take(ctx, page.Kvs)
+		if err != nil {
+			return err
+		}
+		l.hasMore = pageHasMore || full
+		if full || !pageHasMore || l.items.full() {
+			return nil
+		}
+		l.continueKey = string(l.lastKey) + "\x00"
+		// The selector lets few objects through. Larger pages ask etcd less often.
+		l.limit = max(l.limit, min(2*l.limit, maxLimit))
+	}
+}
+
+// read asks etcd for the next page.
+func (l *listing) read(ctx context.Context) (page kubernetes.ListResponse, err error) {
+	if l.opts.Recursive {
+		page, err = l.store.kv.list(ctx, l.prefix,
+			kubernetes.ListOptions{Revision: l.revision, Limit: l.limit, Continue: l.continueKey})
+	} else {
+		page, err = l.store.getAsList(ctx, l.prefix, l.revision)
+	}
+	if err != nil {
+		continued := l.opts.Predicate.Continue != ""
+		return page, l.store.listError(ctx, err, l.revision, continued, l.continueKey, l.prefix)
+	}
+	l.pages++
+	l.fetched += len(page.Kvs)
+	l.count = page.Count
+	if l.revision == 0 {
+		if err := l.store.validateMinimumResourceVersion(l.opts.ResourceVersion, uint64(page.Revision)); err != nil {
+			return page, err
+		}
+		l.revision = page.Revision
+	}
+	if len(page.Kvs) == 0 && page.Count > 0 {
+		return page, fmt.Errorf("no results were found, but etcd indicated there were more values remaining")
+	}
+	if estimator := l.store.estimator.Load(); estimator != nil {
+		estimator.update(page.Kvs...)
+	}
+	return page, nil
+}
+
+// getAsList reads one key in the form of a page.
+func (s *store) getAsList(ctx context.Context, key string, revision int64) (page kubernetes.ListResponse, err error) {
+	resp, err := s.kv.get(ctx, metrics.OperationGet, key, revision)
+	if err != nil {
+		return page, err
+	}
+	page.Revision = resp.Revision
+	if resp.KV != nil {
+		page.Kvs, page.Count = []*mvccpb.KeyValue{resp.KV}, 1
+	}
+	return page, nil
+}
+
+// take adds the objects of a page until the list is full.
+func (l *listing) take(ctx context.Context, kvs []*mvccpb.KeyValue) (full bool, err error) {
+	l.items.expect(len(kvs))
+	for i, kv := range kvs {
+		if l.items.full() {
+			return true, nil
+		}
+		l.lastKey = kv.Key
+		if err := l.items.add(ctx, kv); err != nil {
+			return false, err
+		}
+		// A long list takes seconds to decode: what is done need not stay in memory.
+		kvs[i] = nil
+	}
+	return false, nil
+}
+
+func (l *listing) describe(step *trace.Step, cost metrics.ListCost) {
+	if !step.Recording() {
+		return
+	}
+	step.Int("revision", l.revision)
+	step.Int("pages", l.pages)
+	step.Int("fetched", int64(cost.Fetched))
+	step.Int("returned", int64(cost.Returned))
+	switch {
+	case l.pages > 1:
+		step.Whyf("%d pages: the selector let %d of %d objects through", l.pages, cost.Returned, cost.Fetched)
+	case l.items.evaluated > 1:
+		step.Whyf("%d objects were read like the first one", l.items.evaluated)
+	}
+}
+
+// listItems is the items of a list as it fills.
+type listItems struct {
+	store *store
+	pred  storage.SelectionPredicate
+	// values is the list's slice of objects. An object is decoded in its place.
+	values reflect.Value
+	// apiVersion is what an unstructured object gets before it is decoded, if the list has one.
+	apiVersion string
+	evaluated  int
+	errors     corruptObjErrAggregator
+}
+
+// newListItems returns the items of listObj.
+func (s *store) newListItems(listObj runtime.Object) (*listItems, error) {
+	ptr, err := meta.GetItemsPtr(listObj)
+	if err != nil {
+		return nil, err
+	}
+	values, err := conversion.EnforcePtr(ptr)
+	if err != nil || values.Kind() != reflect.Slice {
+		return nil, fmt.Errorf("need ptr to slice: the items of %T are %T", listObj, ptr)
+	}
+	if !reflect.PointerTo(values.Type().Elem()).Implements(reflect.TypeFor[runtime.Object]()) {
+		return nil, fmt.Errorf("the items of %T are no objects", listObj)
+	}
+	items := &listItems{store: s, values: values}
+	if list, ok := listObj.(*unstructured.UnstructuredList); ok {
+		items.apiVersion = list.GetAPIVersion()
+	}
+	return items, nil
+}
+
+// full says whether the list holds what was asked for.
+func (l *listItems) full() bool { return l.pred.Limit > 0 && int64(l.values.Len()) >= l.pred.Limit }
+
+// expect makes room for n objects more, if all of them will be in the list.
+func (l *listItems) expect(n int) {
+	if !l.pred.Empty() {
+		return
+	}
+	if l.pred.Limit > 0 {
+		n = min(n, int(l.pred.Limit)-l.values.Len())
+	}
+	l.values.Grow(n)
+}
+
+// add decodes an object and keeps it if it is selected. An object that can't be read is kept as an error, until there
+// are too many of them.
+func (l *listItems) add(ctx context.Context, kv *mvccpb.KeyValue) error {
+	if ctx.Err() != nil {
+		return storage.NewTimeoutError(string(kv.Key), "request did not complete within requested timeout")
+	}
+	n := l.values.Len()
+	l.values.Grow(1)
+	l.values.SetLen(n + 1)
+	slot := l.values.Index(n)
+	obj := slot.Addr().Interface().(runtime.Object)
+	if u, ok := obj.(*unstructured.Unstructured); ok && l.apiVersion != "" {
+		u.Object = map[string]any{"apiVersion": l.apiVersion}
+	}
+	err := l.store.read(ctx, kv, obj, l.evaluated > 0)
+	if err == nil {
+		l.evaluated++
+		// What a predicate can't look into is not selected.
+		if matched, err := l.pred.Matches(obj); err == nil && matched {
+			return nil
+		}
+	}
+	slot.SetZero()
+	l.values.SetLen(n)
+	if err != nil && l.errors.add(string(kv.Key), err) {
+		return l.errors.aggregate()
+	}
+	return nil
+}
+
+// neverNil makes an empty list's items a slice, which encodes as [].
+func (l *listItems) neverNil() {
+	if l.values.IsNil() {
+		l.values.Set(reflect.MakeSlice(l.values.Type(), 0, 0))
+	}
+}
+
+// read fills obj with a stored object. Of many that are read alike one is traced: quiet leaves out the steps. Errors name
+// the key.
+func (s *store) read(ctx context.Context, kv *mvccpb.KeyValue, obj runtime.Object, quiet bool) error {
+	if quiet {
+		data, _, err := s.transformer.TransformFromStorage(ctx, kv.Value, transform.DefaultContext(kv.Key))
+		if err != nil {
+			return transformError(kv.Key, err)
+		}
+		if err := s.decoder.Decode(data, obj, kv.ModRevision); err != nil {
+			metrics.RecordDecodeError(s.groupResource)
+			return decodeError(kv.Key, err)
+		}
+		return nil
+	}
+	key := string(kv.Key)
+	data, _, err := s.transformFromStorage(ctx, key, kv.Value, transform.DefaultContext(kv.Key))
+	if err != nil {
+		return transformError(kv.Key, err)
+	}
+	if err := s.decode(ctx, key, data, obj, kv.ModRevision); err != nil {
+		return decodeError(kv.Key, err)
+	}
+	return nil
+}
+
+func transformError(key []byte, err error) error {
+	return storage.NewInternalError(fmt.Errorf("unable to transform key %q: %w", key, err))
+}
+
+func decodeError(key []byte, err error) error {
+	return fmt.Errorf("unable to decode key %q: %w", key, err)
+}

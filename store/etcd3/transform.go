@@ -1,0 +1,64 @@
+package etcd3
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store/etcd3/metrics"
+	"github.com/kx-apiserver/kx/store/transform"
+)
+
+// authenticatedDataString is an etcd key as a transformer sees it. It is a copy only for a transformer that looks.
+type authenticatedDataString string
+
+// AuthenticatedData implements transform.Context.
+func (d authenticatedDataString) AuthenticatedData() []byte { return []byte(d) }
+
+// transformFromStorage makes of a stored value what was encoded.
+func (s *store) transformFromStorage(ctx context.Context, key string, value []byte, dataCtx transform.Context) (data []byte, stale bool, err error) {
+	ctx, step := trace.Start(ctx, trace.TransformFromStorage, key)
+	defer step.End(&err)
+	data, stale, err = s.transformer.TransformFromStorage(ctx, value, dataCtx)
+	step.Int("bytesIn", int64(len(value)))
+	step.Int("bytesOut", int64(len(data)))
+	if stale {
+		step.Why("stored with what is no longer used to write: the next update writes it again")
+	}
+	return data, stale, err
+}
+
+// transformToStorage makes of what was encoded the value to store.
+func (s *store) transformToStorage(ctx context.Context, key string, data []byte) (value []byte, err error) {
+	ctx, step := trace.Start(ctx, trace.TransformToStorage, key)
+	defer step.End(&err)
+	value, err = s.transformer.TransformToStorage(ctx, data, authenticatedDataString(key))
+	step.Int("bytesIn", int64(len(data)))
+	step.Int("bytesOut", int64(len(value)))
+	return value, err
+}
+
+// encode makes the bytes to store of obj, which has been prepared for it.
+func (s *store) encode(ctx context.Context, key string, obj runtime.Object) (data []byte, err error) {
+	_, step := trace.Start(ctx, trace.Etcd3Encode, key)
+	defer step.End(&err)
+	step.Before(obj)
+	data, err = runtime.Encode(s.codec, obj)
+	step.Int("bytes", int64(len(data)))
+	return data, err
+}
+
+// decode fills out with the object that data is, at the revision of its last change.
+func (s *store) decode(ctx context.Context, key string, data []byte, out runtime.Object, revision int64) (err error) {
+	_, step := trace.Start(ctx, trace.Etcd3Decode, key)
+	defer step.End(&err)
+	step.Int("bytes", int64(len(data)))
+	step.Int("resourceVersion", revision)
+	if err := s.decoder.Decode(data, out, revision); err != nil {
+		metrics.RecordDecodeError(s.groupResource)
+		return err
+	}
+	step.After(out)
+	return nil
+}

@@ -1,0 +1,133 @@
+package etcd3
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	storage "github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/etcd3/metrics"
+)
+
+// GuaranteedUpdate implements storage.Interface. It tries one state after another until one of them leads to a write,
+// to nothing to write, or to an error that is true of what etcd has.
+func (s *store) GuaranteedUpdate(
+	ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
+	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object) (err error) {
+	key, err = s.prepareKey(key, false)
+	if err != nil {
+		return err
+	}
+	ctx, step := trace.Start(ctx, trace.Etcd3Update, key)
+	defer step.End(&err)
+	reader, err := s.newStateReader(key, destination)
+	if err != nil {
+		return err
+	}
+	reader.ignoreNotFound = ignoreNotFound
+	state, err := reader.first(ctx, cachedExistingObject)
+	if err != nil {
+		return err
+	}
+	u := update{
+		store: s, key: key, reader: reader, step: step,
+		destination: destination, preconditions: preconditions, tryUpdate: tryUpdate,
+	}
+	for tries := int64(1); ; tries++ {
+		state, err = u.try(ctx, state)
+		if err != nil || state == nil {
+			step.Int("tries", tries)
+			return err
+		}
+	}
+}
+
+// update is one call of GuaranteedUpdate.
+type update struct {
+	store         *store
+	key           string
+	reader        *stateReader
+	step          *trace.Step
+	destination   runtime.Object
+	preconditions *storage.Preconditions
+	tryUpdate     storage.UpdateFunc
+}
+
+// try makes the next state of one state and writes it. It returns the state to try next, or nil when it is done.
+func (u *update) try(ctx context.Context, state *objState) (*objState, error) {
+	next, ttl, err := u.next(state)
+	if err != nil {
+		again, err := u.reader.retry(ctx, state, err)
+		if err == nil {
+			u.step.Why("refused on a suggested state that is not the one in etcd: try again with the stored object")
+		}
+		return again, err
+	}
+	data, err := u.store.encode(ctx, u.key, next)
+	if err != nil {
+		return nil, err
+	}
+	if !state.stale && bytes.Equal(data, state.data) {
+		if !state.current {
+			// What a guess is equal to may not be what is stored.
+			if state, err = u.reader.read(ctx); err != nil {
+				return nil, err
+			}
+			if !bytes.Equal(data, state.data) {
+				u.step.Why("the same as the suggested state, which is not the one in etcd: try again with the stored object")
+				return state, nil
+			}
+		}
+		if !state.stale {
+			u.step.Why("the bytes are the same: nothing was written")
+			return nil, u.store.decode(ctx, u.key, state.data, u.destination, state.rev)
+		}
+	}
+	return u.write(ctx, state, data, ttl)
+}
+
+// next asks the caller for the next state, if state meets the preconditions.
+func (u *update) next(state *objState) (runtime.Object, uint64, error) {
+	if err := u.preconditions.Check(u.key, state.obj); err != nil {
+		return nil, 0, err
+	}
+	next, ttl, err := u.tryUpdate(state.obj, state.meta)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := u.store.versioner.PrepareObjectForStorage(next); err != nil {
+		return nil, 0, fmt.Errorf("PrepareObjectForStorage failed: %w", err)
+	}
+	if ttl == nil {
+		return next, 0, nil
+	}
+	return next, *ttl, nil
+}
+
+// write stores data if the key is still at state's revision. Otherwise it returns the state that is there instead.
+func (u *update) write(ctx context.Context, state *objState, data []byte, ttl uint64) (*objState, error) {
+	value, err := u.store.transformToStorage(ctx, u.key, data)
+	if err != nil {
+		return nil, storage.NewInternalError(err)
+	}
+	lease, err := u.store.lease(ctx, ttl)
+	if err != nil {
+		return nil, err
+	}
+	result, err := u.store.kv.commit(ctx, txn{
+		operation: metrics.OperationUpdate, key: u.key, revision: state.rev,
+		value: value, lease: lease, getOnFailure: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !result.succeeded {
+		u.step.Whyf("conflict: the key is not at revision %d any more: try again with the stored object", state.rev)
+		return u.reader.decode(ctx, result.kv)
+	}
+	u.step.Int("resourceVersion", result.revision)
+	return nil, u.store.decode(ctx, u.key, data, u.destination, result.revision)
+}
