@@ -53,8 +53,10 @@ type definition struct {
 }
 
 // Definitions are the built-in types in OpenAPI v3 by the name of their definition, as a type converter for managed
-// fields takes them. They are shared: nobody may change them.
-var Definitions = sync.OnceValue(func() map[string]*spec.Schema {
+// fields takes them. They are parsed when first asked for, and shared: nobody may change them.
+func Definitions() map[string]*spec.Schema { return builtinSchemas() }
+
+var builtinSchemas = sync.OnceValue(func() map[string]*spec.Schema {
 	schemas := make(map[string]*spec.Schema, len(v3Definitions()))
 	for name, d := range v3Definitions() {
 		schemas[name] = &d.Schema

@@ -10,7 +10,8 @@ import (
 	"text/template"
 )
 
-// kinds are packages whose types have kinds: their AddToScheme says which.
+// kinds are packages whose types have kinds: their AddToScheme says which. openapi-gen passes over a package whose doc.go
+// does not say +k8s:openapi-gen=true, without a word.
 var kinds = []string{
 	"k8s.io/api/apps/v1",
 	"k8s.io/api/apps/v1beta1",
