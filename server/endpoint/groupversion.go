@@ -1,0 +1,46 @@
+package endpoint
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/openapi"
+)
+
+// APIGroupVersion is one version of a group, and all that its handlers need.
+type APIGroupVersion struct {
+	GroupVersion schema.GroupVersion
+	// Storage has a storage for every "resource" and "resource/subresource".
+	Storage map[string]rest.Storage
+
+	Serializer      runtime.NegotiatedSerializer
+	Typer           runtime.ObjectTyper
+	Creater         runtime.ObjectCreater
+	Convertor       runtime.ObjectConvertor
+	UnsafeConvertor runtime.ObjectConvertor
+	Defaulter       runtime.ObjectDefaulter
+
+	EquivalentResourceRegistry runtime.EquivalentResourceRegistry
+
+	Authorizer authorizer.UnconditionalAuthorizer
+	Admit      admission.Interface
+
+	MinRequestTimeout   time.Duration
+	MaxRequestBodyBytes int64
+}
+
+// InstallREST gives the storages their routes in router, and returns what clients may know of them.
+func (g *APIGroupVersion) InstallREST(router *Router) ([]openapi.Resource, error) {
+	installer := &APIInstaller{group: g, paths: map[resourceKey]*paths{}}
+	resources, err := installer.Install()
+	if err != nil {
+		return nil, err
+	}
+	router.install(g.GroupVersion, installer.paths)
+	return resources, nil
+}

@@ -1,0 +1,240 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/deprecation"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/discovery"
+	"github.com/kx-apiserver/kx/server/handler"
+	"github.com/kx-apiserver/kx/server/openapi"
+)
+
+// APIInstaller makes routes of the storages of a group version.
+type APIInstaller struct {
+	group *APIGroupVersion
+	paths map[resourceKey]*paths
+}
+
+// Install registers every storage, in the order of their names.
+func (a *APIInstaller) Install() ([]openapi.Resource, error) {
+	var resources []openapi.Resource
+	var failures []error
+	for _, path := range slices.Sorted(maps.Keys(a.group.Storage)) {
+		resource, err := a.registerResourceHandlers(path, a.group.Storage[path])
+		if err != nil {
+			failures = append(failures, fmt.Errorf("error in registering resource: %s, %w", path, err))
+			continue
+		}
+		resources = append(resources, *resource)
+	}
+	return resources, errors.Join(failures...)
+}
+
+// registerResourceHandlers gives a storage the routes that it can serve, and says what clients may know of it. path is
+// "resource" or "resource/subresource".
+func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storage) (*openapi.Resource, error) {
+	resource, subresource, _ := strings.Cut(path, "/")
+	if resource == "" || strings.Contains(subresource, "/") {
+		return nil, fmt.Errorf("%q is not a resource or a resource/subresource", path)
+	}
+	namespaced, err := a.namespaced(resource)
+	if err != nil {
+		return nil, err
+	}
+	scope, err := a.scopeOf(resource, subresource, storage)
+	if err != nil {
+		return nil, err
+	}
+	deprecated, err := a.deprecation(scope.Kind)
+	if err != nil {
+		return nil, err
+	}
+	p := &paths{namespaced: namespaced}
+	verbs := map[string]bool{}
+	for _, action := range actions {
+		h := action.offer(storage, scope, a.group)
+		if h == nil {
+			continue
+		}
+		verbs[action.verb] = true
+		h = withWarning(h, deprecated)
+		for _, at := range action.at {
+			if subresource != "" {
+				at = placeOfSubresource[at]
+			}
+			p.add(at, action.method, h)
+		}
+	}
+	a.paths[resourceKey{a.group.GroupVersion, resource, subresource}] = p
+	a.group.EquivalentResourceRegistry.RegisterKindFor(scope.Resource, subresource, scope.Kind)
+	return a.describe(path, storage, scope, namespaced, slices.Sorted(maps.Keys(verbs)))
+}
+
+// placeOfSubresource is where a subresource has what a resource has in these places.
+var placeOfSubresource = [numPlaces]place{
+	atCollection: atItem, atItem: atItem, atAllNamespaces: atItem,
+	atWatchCollection: atWatchItem, atWatchItem: atWatchItem, atWatchAllNamespaces: atWatchItem,
+}
+
+// namespaced asks the resource itself, also for a subresource.
+func (a *APIInstaller) namespaced(resource string) (bool, error) {
+	storage, ok := a.group.Storage[resource]
+	if !ok {
+		return false, fmt.Errorf("missing parent storage: %q", resource)
+	}
+	scoper, ok := storage.(rest.Scoper)
+	if !ok {
+		return false, fmt.Errorf("%q must implement Scoper", resource)
+	}
+	return scoper.NamespaceScoped(), nil
+}
+
+// scopeOf is what the handlers will know of the resource.
+func (a *APIInstaller) scopeOf(resource, subresource string, storage rest.Storage) (*handler.RequestScope, error) {
+	kind, err := GetResourceKind(a.group.GroupVersion, storage, a.group.Typer)
+	if err != nil {
+		return nil, err
+	}
+	hub, err := hubKind(storage, a.group.Typer)
+	if err != nil {
+		return nil, err
+	}
+	table, isTable := storage.(rest.TableConvertor)
+	if _, isLister := storage.(rest.Lister); isLister && !isTable {
+		return nil, fmt.Errorf("%q must implement TableConvertor", resource)
+	}
+	acceptor, _ := storage.(handler.GroupVersionAcceptor)
+	return &handler.RequestScope{
+		Namer:           handler.ContextBasedNaming{},
+		Serializer:      a.group.Serializer,
+		Creater:         a.group.Creater,
+		Convertor:       a.group.Convertor,
+		Defaulter:       a.group.Defaulter,
+		Typer:           a.group.Typer,
+		UnsafeConvertor: a.group.UnsafeConvertor,
+
+		Authorizer:               a.group.Authorizer,
+		Admit:                    a.group.Admit,
+		EquivalentResourceMapper: a.group.EquivalentResourceRegistry,
+		TableConvertor:           table,
+
+		Resource:         a.group.GroupVersion.WithResource(resource),
+		Subresource:      subresource,
+		Kind:             kind,
+		HubGroupVersion:  hub.GroupVersion(),
+		MetaGroupVersion: metav1.SchemeGroupVersion,
+
+		AcceptsGroupVersionDelegate: acceptor,
+		MaxRequestBodyBytes:         a.group.MaxRequestBodyBytes,
+	}, nil
+}
+
+// GetResourceKind is the kind in which clients see a storage's objects: the one that the storage says, or that of its Go
+// type in the group.
+func GetResourceKind(gv schema.GroupVersion, storage rest.Storage, typer runtime.ObjectTyper) (schema.GroupVersionKind, error) {
+	if provider, ok := storage.(rest.GroupVersionKindProvider); ok {
+		return provider.GroupVersionKind(gv), nil
+	}
+	kinds, _, err := typer.ObjectKinds(storage.New())
+	if err != nil {
+		return schema.GroupVersionKind{}, err
+	}
+	for _, kind := range kinds {
+		if kind.Group == gv.Group {
+			return gv.WithKind(kind.Kind), nil
+		}
+	}
+	return schema.GroupVersionKind{}, fmt.Errorf("unable to locate fully qualified kind for %T: found %v when registering for %v", storage.New(), kinds, gv)
+}
+
+// hubKind is the kind of the Go type that a storage works with.
+func hubKind(storage rest.Storage, typer runtime.ObjectTyper) (schema.GroupVersionKind, error) {
+	kinds, _, err := typer.ObjectKinds(storage.New())
+	if err != nil {
+		return schema.GroupVersionKind{}, err
+	}
+	return kinds[0], nil
+}
+
+// describe says of a resource what discovery and OpenAPI show.
+func (a *APIInstaller) describe(path string, storage rest.Storage, scope *handler.RequestScope, namespaced bool, verbs []string) (*openapi.Resource, error) {
+	resource := &openapi.Resource{APIResource: metav1.APIResource{
+		Name: path, Namespaced: namespaced, Kind: scope.Kind.Kind, Verbs: verbs,
+	}}
+	if p, ok := storage.(rest.ShortNamesProvider); ok {
+		resource.ShortNames = p.ShortNames()
+	}
+	if p, ok := storage.(rest.CategoriesProvider); ok {
+		resource.Categories = p.Categories()
+	}
+	if scope.Subresource == "" {
+		p, ok := storage.(rest.SingularNameProvider)
+		if !ok {
+			return nil, fmt.Errorf("resource %s must implement SingularNameProvider", path)
+		}
+		resource.SingularName = p.GetSingularName()
+	}
+	if _, ok := storage.(rest.GroupVersionKindProvider); ok {
+		resource.Group, resource.Version = scope.Kind.Group, scope.Kind.Version
+	}
+	if p, ok := storage.(rest.MayReturnFullObjectDeleter); ok {
+		resource.DeleteReturnsObject = p.DeleteReturnsDeletedObject()
+	}
+	hash, err := a.storageVersionHash(storage)
+	resource.StorageVersionHash = hash
+	return resource, err
+}
+
+// storageVersionHash changes when the version in which objects are stored does; "" if the storage does not say.
+func (a *APIInstaller) storageVersionHash(storage rest.Storage) (string, error) {
+	provider, ok := storage.(rest.StorageVersionProvider)
+	if !ok || provider.StorageVersion() == nil {
+		return "", nil
+	}
+	kinds, _, err := a.group.Typer.ObjectKinds(storage.New())
+	if err != nil {
+		return "", err
+	}
+	kind, ok := provider.StorageVersion().KindForGroupVersionKinds(kinds)
+	if !ok {
+		return "", fmt.Errorf("cannot find the storage version kind for %T", storage.New())
+	}
+	return discovery.StorageVersionHash(kind.Group, kind.Version, kind.Kind), nil
+}
+
+// deprecation is what clients are warned of when they use kind; "" if it is a good one.
+func (a *APIInstaller) deprecation(kind schema.GroupVersionKind) (string, error) {
+	obj, err := a.group.Creater.New(kind)
+	if err != nil {
+		return "", err
+	}
+	obj.GetObjectKind().SetGroupVersionKind(kind)
+	if !deprecation.IsDeprecated(obj, currentMajor, currentMinor) {
+		return "", nil
+	}
+	return deprecation.WarningMessage(obj), nil
+}
+
+// The Kubernetes version whose deprecations count: that of the libraries.
+const currentMajor, currentMinor = 1, 37
+
+func withWarning(next http.HandlerFunc, text string) http.HandlerFunc {
+	if text == "" {
+		return next
+	}
+	return func(w http.ResponseWriter, req *http.Request) {
+		warning.AddWarning(req.Context(), "", text)
+		next(w, req)
+	}
+}

@@ -1,0 +1,185 @@
+package endpoint
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
+)
+
+// Router sends requests for resources to their handlers.
+type Router struct {
+	serializer runtime.NegotiatedSerializer
+	delegate   http.Handler
+
+	// mu keeps writers from each other; what readers see is replaced.
+	mu     sync.Mutex
+	routes atomic.Pointer[routes]
+}
+
+// routes are all that there are at one moment.
+type routes struct {
+	versions  map[schema.GroupVersion]bool
+	resources map[resourceKey]*paths
+}
+
+type resourceKey struct {
+	gv                    schema.GroupVersion
+	resource, subresource string
+}
+
+// NewRouter has no routes yet. serializer writes its 404s and 405s; delegate answers for what is not here.
+func NewRouter(serializer runtime.NegotiatedSerializer, delegate http.Handler) *Router {
+	r := &Router{serializer: serializer, delegate: delegate}
+	r.routes.Store(&routes{})
+	return r
+}
+
+// paths are the places of one resource or subresource, and which methods each has.
+type paths struct {
+	namespaced bool
+	places     [numPlaces]map[string]http.HandlerFunc
+}
+
+func (p *paths) add(at place, method string, h http.HandlerFunc) {
+	if p.places[at] == nil {
+		p.places[at] = map[string]http.HandlerFunc{}
+	}
+	p.places[at][method] = h
+}
+
+// place is the shape of a path below its group version.
+type place uint8
+
+const (
+	// atCollection is resource, or namespaces/NS/resource if the resource is namespaced.
+	atCollection place = iota
+	// atItem is the same with a name behind it, and a subresource's name behind that.
+	atItem
+	// atAllNamespaces is resource, if the resource is namespaced.
+	atAllNamespaces
+	// The old way to ask for a watch: the same three, with "watch/" in front.
+	atWatchCollection
+	atWatchItem
+	atWatchAllNamespaces
+
+	numPlaces
+)
+
+// placeOf is where info's path points among the paths of a resource, if anywhere.
+func placeOf(info *request.RequestInfo, namespaced bool) (place, bool) {
+	prefix := 2 // api/v1
+	if info.APIPrefix != "api" {
+		prefix = 3 // apis/group/version
+	}
+	segments := strings.Count(strings.Trim(info.Path, "/"), "/") + 1 - prefix
+	watch := strings.HasPrefix(segmentsFrom(info.Path, prefix), "watch/")
+	if watch {
+		segments--
+	}
+	inNamespace := false
+	switch segments - len(info.Parts) {
+	case 0:
+	case 2:
+		inNamespace = true
+	default:
+		return 0, false
+	}
+	if inNamespace && (info.Namespace == "" || !namespaced) {
+		return 0, false
+	}
+	at := atCollection
+	switch {
+	case len(info.Parts) > 3:
+		return 0, false
+	case len(info.Parts) == 1 && namespaced && !inNamespace:
+		at = atAllNamespaces
+	case len(info.Parts) == 1:
+	case info.Parts[1] == "" || namespaced && !inNamespace:
+		return 0, false
+	default:
+		at = atItem
+	}
+	if watch {
+		at += atWatchCollection
+	}
+	return at, true
+}
+
+// segmentsFrom is the path without its first n segments.
+func segmentsFrom(path string, n int) string {
+	path = strings.Trim(path, "/")
+	for range n {
+		_, path, _ = strings.Cut(path, "/")
+	}
+	return path
+}
+
+// ServeHTTP needs a RequestInfo in the request's context.
+func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	// What an API answers depends on who asks and when.
+	w.Header().Set("Cache-Control", "no-cache, private")
+	info, ok := request.RequestInfoFrom(req.Context())
+	known := r.routes.Load()
+	if !ok || !info.IsResourceRequest || !known.versions[schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}] {
+		r.delegate.ServeHTTP(w, req)
+		return
+	}
+	p := known.lookup(info)
+	if p == nil {
+		r.fail(http.StatusNotFound, w, req)
+		return
+	}
+	at, ok := placeOf(info, p.namespaced)
+	if !ok || p.places[at] == nil {
+		r.fail(http.StatusNotFound, w, req)
+		return
+	}
+	handler, ok := p.places[at][req.Method]
+	if !ok {
+		w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(p.places[at])), ", "))
+		r.fail(http.StatusMethodNotAllowed, w, req)
+		return
+	}
+	handler(w, req)
+}
+
+// Serves says whether a request is for a resource that is installed here.
+func (r *Router) Serves(info *request.RequestInfo) bool {
+	return info.IsResourceRequest && r.routes.Load().lookup(info) != nil
+}
+
+func (known *routes) lookup(info *request.RequestInfo) *paths {
+	gv := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
+	return known.resources[resourceKey{gv, info.Resource, info.Subresource}]
+}
+
+func (r *Router) fail(code int, w http.ResponseWriter, req *http.Request) {
+	err := apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", http.StatusText(code), 0, false)
+	responsewriters.ErrorNegotiated(err, r.serializer, schema.GroupVersion{}, w, req)
+}
+
+// install adds the routes of a group version.
+func (r *Router) install(gv schema.GroupVersion, resources map[resourceKey]*paths) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old := r.routes.Load()
+	next := &routes{versions: map[schema.GroupVersion]bool{gv: true}, resources: resources}
+	maps.Copy(next.versions, old.versions)
+	maps.Copy(next.resources, old.resources)
+	r.routes.Store(next)
+}
+
+// NotFoundHandler ends a chain of delegates: it has nothing.
+var NotFoundHandler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "404 page not found", http.StatusNotFound)
+})

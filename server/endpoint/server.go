@@ -1,0 +1,216 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/discovery"
+	"github.com/kx-apiserver/kx/server/openapi"
+	"github.com/kx-apiserver/kx/store/backend"
+)
+
+const (
+	// DefaultLegacyAPIPrefix is where the group without a name has its paths.
+	DefaultLegacyAPIPrefix = "/api"
+	// APIGroupPrefix is where the others have theirs.
+	APIGroupPrefix = "/apis"
+)
+
+// APIGroupInfo is an API group to be installed.
+type APIGroupInfo struct {
+	// PrioritizedVersions are the group's versions, the preferred one first.
+	PrioritizedVersions []schema.GroupVersion
+	// VersionedResourcesStorageMap has, by version, a storage for every "resource" and "resource/subresource". A version
+	// that has none is not served.
+	VersionedResourcesStorageMap map[string]map[string]rest.Storage
+
+	Scheme               *runtime.Scheme
+	NegotiatedSerializer runtime.NegotiatedSerializer
+}
+
+// NewDefaultAPIGroupInfo is a group of scheme, with no storages yet. Its lists are encoded item by item.
+func NewDefaultAPIGroupInfo(group string, scheme *runtime.Scheme) APIGroupInfo {
+	return APIGroupInfo{
+		PrioritizedVersions:          scheme.PrioritizedVersionsForGroup(group),
+		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{},
+		Scheme:                       scheme,
+		NegotiatedSerializer: serializer.NewCodecFactory(scheme,
+			serializer.WithStreamingCollectionEncodingToJSON(), serializer.WithStreamingCollectionEncodingToProtobuf()),
+	}
+}
+
+// APIResourceConfigSource says what is served.
+type APIResourceConfigSource interface {
+	ResourceEnabled(resource schema.GroupVersionResource) bool
+	AnyResourceForGroupEnabled(group string) bool
+}
+
+// RESTStorageProvider makes the storages of an API group.
+type RESTStorageProvider interface {
+	GroupName() string
+	// NewRESTStorage makes those that source enables. It is not asked if source enables none.
+	NewRESTStorage(source APIResourceConfigSource, getter backend.RESTOptionsGetter) (APIGroupInfo, error)
+}
+
+// GenericAPIServer serves API groups.
+type GenericAPIServer struct {
+	Router    *Router
+	Discovery *discovery.Manager
+	OpenAPI   *openapi.Service
+
+	Authorizer authorizer.UnconditionalAuthorizer
+	// Admit may be nil.
+	Admit                      admission.Interface
+	EquivalentResourceRegistry runtime.EquivalentResourceRegistry
+
+	MinRequestTimeout   time.Duration
+	MaxRequestBodyBytes int64
+
+	mu       sync.Mutex
+	storages map[schema.GroupVersionResource]rest.Storage
+}
+
+// InstallAPIs installs the groups of the providers, as far as source enables them.
+func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter backend.RESTOptionsGetter, providers ...RESTStorageProvider) error {
+	var groups []*APIGroupInfo
+	for _, provider := range providers {
+		name := provider.GroupName()
+		if !source.AnyResourceForGroupEnabled(name) {
+			continue
+		}
+		group, err := provider.NewRESTStorage(source, getter)
+		if err != nil {
+			return fmt.Errorf("problem initializing API group %q: %w", name, err)
+		}
+		if len(group.VersionedResourcesStorageMap) == 0 {
+			continue
+		}
+		if name != "" {
+			groups = append(groups, &group)
+			continue
+		}
+		if err := s.InstallLegacyAPIGroup(DefaultLegacyAPIPrefix, &group); err != nil {
+			return fmt.Errorf("error in registering legacy API: %w", err)
+		}
+	}
+	return s.InstallAPIGroups(groups...)
+}
+
+// InstallLegacyAPIGroup installs the group without a name. The storages are the server's from now on.
+func (s *GenericAPIServer) InstallLegacyAPIGroup(apiPrefix string, group *APIGroupInfo) error {
+	if apiPrefix != DefaultLegacyAPIPrefix {
+		return fmt.Errorf("%q is not in the allowed legacy API prefixes: [%s]", apiPrefix, DefaultLegacyAPIPrefix)
+	}
+	return s.installAPIResources(group)
+}
+
+// InstallAPIGroup installs one group that has a name.
+func (s *GenericAPIServer) InstallAPIGroup(group *APIGroupInfo) error {
+	return s.InstallAPIGroups(group)
+}
+
+// InstallAPIGroups installs groups that have names. The storages are the server's from now on.
+func (s *GenericAPIServer) InstallAPIGroups(groups ...*APIGroupInfo) error {
+	for _, group := range groups {
+		if len(group.PrioritizedVersions) == 0 {
+			return fmt.Errorf("no version priority set for the group with %v", group.VersionedResourcesStorageMap)
+		}
+		for _, gv := range group.PrioritizedVersions {
+			if gv.Group == "" || gv.Version == "" {
+				return fmt.Errorf("cannot register %q below %s: it needs a group and a version", gv, APIGroupPrefix)
+			}
+		}
+	}
+	for _, group := range groups {
+		if err := s.installAPIResources(group); err != nil {
+			return fmt.Errorf("unable to install api resources: %w", err)
+		}
+	}
+	return nil
+}
+
+// installAPIResources installs every version of a group that has storages.
+func (s *GenericAPIServer) installAPIResources(group *APIGroupInfo) error {
+	for _, gv := range group.PrioritizedVersions {
+		storages := group.VersionedResourcesStorageMap[gv.Version]
+		if len(storages) == 0 {
+			continue
+		}
+		resources, err := s.getAPIGroupVersion(group, gv).InstallREST(s.Router)
+		if err != nil {
+			return fmt.Errorf("unable to setup API %s: %w", gv, err)
+		}
+		s.own(gv, storages)
+		listed := make([]metav1.APIResource, 0, len(resources))
+		for _, r := range resources {
+			listed = append(listed, r.APIResource)
+		}
+		s.Discovery.SetGroupVersion(gv, listed)
+		s.OpenAPI.InstallGroupVersion(gv, resources)
+	}
+	return nil
+}
+
+func (s *GenericAPIServer) getAPIGroupVersion(group *APIGroupInfo, gv schema.GroupVersion) *APIGroupVersion {
+	return &APIGroupVersion{
+		GroupVersion:               gv,
+		Storage:                    group.VersionedResourcesStorageMap[gv.Version],
+		Serializer:                 group.NegotiatedSerializer,
+		Typer:                      group.Scheme,
+		Creater:                    group.Scheme,
+		Convertor:                  group.Scheme,
+		UnsafeConvertor:            runtime.UnsafeObjectConvertor(group.Scheme),
+		Defaulter:                  group.Scheme,
+		EquivalentResourceRegistry: s.EquivalentResourceRegistry,
+		Authorizer:                 s.Authorizer,
+		Admit:                      s.Admit,
+		MinRequestTimeout:          s.MinRequestTimeout,
+		MaxRequestBodyBytes:        s.MaxRequestBodyBytes,
+	}
+}
+
+func (s *GenericAPIServer) own(gv schema.GroupVersion, storages map[string]rest.Storage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.storages == nil {
+		s.storages = map[schema.GroupVersionResource]rest.Storage{}
+	}
+	for name, storage := range storages {
+		s.storages[gv.WithResource(name)] = storage
+	}
+}
+
+// ReadinessCheck says which storages do not serve yet, and why.
+func (s *GenericAPIServer) ReadinessCheck() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var failures []error
+	for gvr, storage := range s.storages {
+		if checker, ok := storage.(rest.StorageWithReadiness); ok {
+			if err := checker.ReadinessCheck(); err != nil {
+				failures = append(failures, fmt.Errorf("storage of %s is not ready: %w", gvr.GroupResource(), err))
+			}
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// Destroy gives back what the storages hold.
+func (s *GenericAPIServer) Destroy() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, storage := range s.storages {
+		storage.Destroy()
+	}
+	s.storages = nil
+}
