@@ -1,0 +1,121 @@
+package handler
+
+import (
+	"context"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/handler/negotiation"
+)
+
+var namespaceGVR = schema.GroupVersionResource{Group: "", Version: "v1", Resource: "namespaces"}
+
+// CreateResource answers POST to a collection.
+func CreateResource(r rest.Creater, scope *RequestScope) http.HandlerFunc {
+	return createHandler(namedCreaterAdapter{r}, scope, false)
+}
+
+// CreateNamedResource answers POST to an object, as some subresources have it.
+func CreateNamedResource(r rest.NamedCreater, scope *RequestScope) http.HandlerFunc {
+	return createHandler(r, scope, true)
+}
+
+// namedCreaterAdapter makes a NamedCreater of a Creater, which finds the name in the object.
+type namedCreaterAdapter struct{ rest.Creater }
+
+func (c namedCreaterAdapter) Create(ctx context.Context, _ string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
+	options *metav1.CreateOptions) (runtime.Object, error) {
+	return c.Creater.Create(ctx, obj, createValidation, options)
+}
+
+// createHandler creates what the body says. includeName means that the path must have a name.
+func createHandler(r rest.NamedCreater, scope *RequestScope, includeName bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		var err error
+		ctx, step := trace.Start(req.Context(), trace.HandlerCreate, req.URL.Path)
+		defer step.End(&err)
+		if err = serveCreate(ctx, r, scope, includeName, w, req); err != nil {
+			scope.err(err, w, req)
+		}
+	}
+}
+
+func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, includeName bool, w http.ResponseWriter, req *http.Request) error {
+	namespace, name, err := scope.Namer.Name(req)
+	if err != nil {
+		if includeName {
+			return err
+		}
+		if namespace, err = scope.Namer.Namespace(req); err != nil {
+			return err
+		}
+	}
+	mediaType, _, err := negotiation.NegotiateOutputMediaType(req, scope.Serializer, scope)
+	if err != nil {
+		return err
+	}
+	input, err := negotiation.NegotiateInputSerializer(req, scope.Serializer)
+	if err != nil {
+		return err
+	}
+	body, err := limitedReadBody(req, scope.MaxRequestBodyBytes)
+	if err != nil {
+		return err
+	}
+	options, err := createOptions(req, scope)
+	if err != nil {
+		return err
+	}
+	obj, gv, err := decodeBody(ctx, scope, body, input, fieldValidation(options.FieldValidation))
+	if err != nil {
+		return err
+	}
+
+	if name == "" {
+		// A body without a name may have a generateName: rest finds out.
+		_, name, _ = scope.Namer.ObjectName(obj)
+	}
+	if namespace == "" && scope.Resource == namespaceGVR {
+		namespace = name
+	}
+	ctx = request.WithNamespace(ctx, namespace)
+	audit.LogRequestObject(ctx, obj, gv, scope.Resource, scope.Subresource, scope.Serializer)
+	if m, err := meta.Accessor(obj); err == nil {
+		rest.WipeObjectMetaSystemFields(m)
+		expected := rest.ExpectedNamespaceForResource(namespace, scope.Resource)
+		if err := rest.EnsureObjectNamespaceMatchesRequestNamespace(expected, m); err != nil {
+			return err
+		}
+	}
+	result, err := createObject(ctx, r, scope, namespace, name, obj, options)
+	if err != nil {
+		return err
+	}
+	if status, ok := result.(*metav1.Status); ok && status.Code == 0 {
+		status.Code = http.StatusCreated
+	}
+	return transformResponseObject(ctx, scope, req, w, http.StatusCreated, mediaType, result)
+}
+
+// createObject lets admission change obj and gives it to rest.
+func createObject(ctx context.Context, r rest.NamedCreater, scope *RequestScope, namespace, name string, obj runtime.Object,
+	options *metav1.CreateOptions) (runtime.Object, error) {
+	dedupOwnerReferencesAndAddWarning(ctx, obj, false)
+	user, _ := request.UserFrom(ctx)
+	attributes := admission.NewAttributesRecord(obj, nil, scope.Kind, namespace, name, scope.Resource, scope.Subresource,
+		admission.Create, options, len(options.DryRun) > 0, user)
+	if err := mutate(ctx, scope, attributes); err != nil {
+		return nil, err
+	}
+	dedupOwnerReferencesAndAddWarning(ctx, obj, true)
+	return restCreate(ctx, r, name, obj, admissionToValidateObjectFunc(scope, attributes), options)
+}

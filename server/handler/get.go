@@ -1,0 +1,55 @@
+package handler
+
+import (
+	"context"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/handler/negotiation"
+)
+
+// getterFunc gets the object that req names, with the options that its query gives.
+type getterFunc func(ctx context.Context, name string, req *http.Request) (runtime.Object, error)
+
+// GetResource answers GET of an object.
+func GetResource(r rest.Getter, scope *RequestScope) http.HandlerFunc {
+	return getResourceHandler(scope, func(ctx context.Context, name string, req *http.Request) (runtime.Object, error) {
+		options, err := getOptions(req, scope)
+		if err != nil {
+			return nil, err
+		}
+		return restGet(ctx, r, name, options)
+	})
+}
+
+func getResourceHandler(scope *RequestScope, getter getterFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		var err error
+		ctx, step := trace.Start(req.Context(), trace.HandlerGet, req.URL.Path)
+		defer step.End(&err)
+		if err = serveGet(ctx, scope, getter, w, req); err != nil {
+			scope.err(err, w, req)
+		}
+	}
+}
+
+func serveGet(ctx context.Context, scope *RequestScope, getter getterFunc, w http.ResponseWriter, req *http.Request) error {
+	namespace, name, err := scope.Namer.Name(req)
+	if err != nil {
+		return err
+	}
+	mediaType, _, err := negotiation.NegotiateOutputMediaType(req, scope.Serializer, scope)
+	if err != nil {
+		return err
+	}
+	ctx = request.WithNamespace(ctx, namespace)
+	result, err := getter(ctx, name, req)
+	if err != nil {
+		return err
+	}
+	return transformResponseObject(ctx, scope, req, w, http.StatusOK, mediaType, result)
+}

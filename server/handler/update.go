@@ -1,0 +1,187 @@
+package handler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/handler/negotiation"
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
+)
+
+// UpdateResource answers PUT of an object.
+func UpdateResource(r rest.Updater, scope *RequestScope) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		var err error
+		ctx, step := trace.Start(req.Context(), trace.HandlerUpdate, req.URL.Path)
+		defer step.End(&err)
+		if err = serveUpdate(ctx, r, scope, w, req); err != nil {
+			scope.err(err, w, req)
+		}
+	}
+}
+
+func serveUpdate(ctx context.Context, r rest.Updater, scope *RequestScope, w http.ResponseWriter, req *http.Request) error {
+	namespace, name, err := scope.Namer.Name(req)
+	if err != nil {
+		return err
+	}
+	ctx = request.WithNamespace(ctx, namespace)
+	mediaType, _, err := negotiation.NegotiateOutputMediaType(req, scope.Serializer, scope)
+	if err != nil {
+		return err
+	}
+	body, err := limitedReadBody(req, scope.MaxRequestBodyBytes)
+	if err != nil {
+		return err
+	}
+	options, err := updateOptions(req, scope)
+	if err != nil {
+		return err
+	}
+	input, err := negotiation.NegotiateInputSerializer(req, scope.Serializer)
+	if err != nil {
+		return err
+	}
+	obj, gv, err := decodeBody(ctx, scope, body, input, fieldValidation(options.FieldValidation))
+	if err != nil {
+		return err
+	}
+	audit.LogRequestObject(ctx, obj, gv, scope.Resource, scope.Subresource, scope.Serializer)
+	if m, err := meta.Accessor(obj); err == nil {
+		expected := rest.ExpectedNamespaceForResource(namespace, scope.Resource)
+		if err := rest.EnsureObjectNamespaceMatchesRequestNamespace(expected, m); err != nil {
+			return err
+		}
+	}
+	if err := checkName(obj, name, namespace, scope.Namer); err != nil {
+		return err
+	}
+	dedupOwnerReferencesAndAddWarning(ctx, obj, false)
+
+	u := newUpdate(ctx, scope, namespace, name, req.URL.Path, options)
+	result, created, err := restUpdate(ctx, r, name, rest.DefaultUpdatedObjectInfo(obj, u.admit),
+		u.validateCreate(), u.validateUpdate(), false, options)
+	if err != nil {
+		return err
+	}
+	code := http.StatusOK
+	if created {
+		code = http.StatusCreated
+	}
+	return transformResponseObject(ctx, scope, req, w, code, mediaType, result)
+}
+
+// update is what admission and authorization are asked while an object is updated, or created instead.
+type update struct {
+	scope          *RequestScope
+	create, update admission.Attributes
+	// mayCreate are the attributes of the create that the authorization filter did not see.
+	mayCreate authorizer.AttributesRecord
+}
+
+func newUpdate(ctx context.Context, scope *RequestScope, namespace, name, path string, options *metav1.UpdateOptions) *update {
+	user, _ := request.UserFrom(ctx)
+	dryRun := len(options.DryRun) > 0
+	attributes := func(operation admission.Operation, options runtime.Object) admission.Attributes {
+		return admission.NewAttributesRecord(nil, nil, scope.Kind, namespace, name, scope.Resource, scope.Subresource,
+			operation, options, dryRun, user)
+	}
+	return &update{
+		scope:  scope,
+		create: attributes(admission.Create, updateToCreateOptions(options)),
+		update: attributes(admission.Update, options),
+		mayCreate: authorizer.AttributesRecord{
+			User: user, Verb: "create", ResourceRequest: true, Path: path,
+			APIGroup: scope.Resource.Group, APIVersion: scope.Resource.Version,
+			Resource: scope.Resource.Resource, Subresource: scope.Subresource, Namespace: namespace, Name: name,
+		},
+	}
+}
+
+// admit is mutating admission's turn, each time that storage asks for the next state. It is a rest.TransformFunc.
+func (u *update) admit(ctx context.Context, newObj, oldObj runtime.Object) (runtime.Object, error) {
+	exists, err := hasUID(oldObj)
+	if err != nil {
+		return nil, fmt.Errorf("unexpected error when extracting UID from oldObj: %w", err)
+	}
+	attributes := withObjects(u.update, u.update.GetName(), newObj, oldObj)
+	if !exists {
+		attributes = withObjects(u.create, u.create.GetName(), newObj, nil)
+	}
+	if err := mutate(ctx, u.scope, attributes); err != nil {
+		return nil, err
+	}
+	dedupOwnerReferencesAndAddWarning(ctx, newObj, true)
+	return newObj, nil
+}
+
+func (u *update) validateCreate() rest.ValidateObjectFunc {
+	return withAuthorization(admissionToValidateObjectFunc(u.scope, u.create), u.scope.Authorizer, u.mayCreate)
+}
+
+func (u *update) validateUpdate() rest.ValidateObjectUpdateFunc {
+	return admissionToValidateObjectUpdateFunc(u.scope, u.update)
+}
+
+// withAuthorization asks a, once and only if validate's turn comes, whether the user may do what attributes say.
+func withAuthorization(validate rest.ValidateObjectFunc, a authorizer.UnconditionalAuthorizer, attributes authorizer.Attributes) rest.ValidateObjectFunc {
+	var (
+		once     sync.Once
+		decision authorizer.Decision
+		reason   string
+		failure  error
+	)
+	return func(ctx context.Context, obj runtime.Object) error {
+		if a == nil {
+			return apierrors.NewInternalError(errors.New("no authorizer provided, unable to authorize a create on update"))
+		}
+		once.Do(func() { decision, reason, failure = a.Authorize(ctx, attributes) })
+		switch {
+		case decision == authorizer.DecisionAllow: // even if a part of the authorizer failed
+			return validate(ctx, obj)
+		case failure != nil:
+			return apierrors.NewInternalError(failure)
+		}
+		return responsewriters.ForbiddenStatusError(attributes, reason)
+	}
+}
+
+// hasUID says whether obj exists; storage asks for the next state of an empty object otherwise.
+func hasUID(obj runtime.Object) (bool, error) {
+	if obj == nil {
+		return false, nil
+	}
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return false, apierrors.NewInternalError(err)
+	}
+	return m.GetUID() != "", nil
+}
+
+// checkName makes sure that an object is the one that the path names.
+func checkName(obj runtime.Object, name, namespace string, namer ScopeNamer) error {
+	objNamespace, objName, err := namer.ObjectName(obj)
+	switch {
+	case err != nil:
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: %v", name, err))
+	case objName != name:
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", objName, name))
+	case namespace != "" && objNamespace != "" && objNamespace != namespace:
+		return apierrors.NewBadRequest(fmt.Sprintf("the namespace of the object (%s) does not match the namespace on the request (%s)", objNamespace, namespace))
+	}
+	return nil
+}
