@@ -1,0 +1,175 @@
+package deployment
+
+import (
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	appsv1beta1 "k8s.io/api/apps/v1beta1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/apps/replicaset"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
+)
+
+var (
+	specPath     = field.NewPath("spec")
+	templatePath = specPath.Child("template")
+	statusPath   = field.NewPath("status")
+)
+
+func validate(d *appsv1.Deployment) field.ErrorList {
+	errs := builtin.ValidateObjectMeta(&d.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	return append(errs, validateSpec(d, podspec.Options{})...)
+}
+
+func validateUpdate(d, old *appsv1.Deployment) field.ErrorList {
+	errs := builtin.ValidateObjectMetaUpdate(&d.ObjectMeta, &old.ObjectMeta)
+	return append(errs, validateSpec(d, podspec.Options{
+		Tolerated: podspec.MistakesIn(&old.Spec.Template.Spec, old.Spec.Template.Annotations),
+	})...)
+}
+
+func validateSpec(d *appsv1.Deployment, opts podspec.Options) field.ErrorList {
+	spec := &d.Spec
+	var errs field.ErrorList
+	nonnegative := func(value *int32, name string) {
+		if value != nil {
+			errs = append(errs, apivalidation.ValidateNonnegativeField(int64(*value), specPath.Child(name))...)
+		}
+	}
+	nonnegative(spec.Replicas, "replicas")
+	errs = append(errs, replicaset.ValidateSelectorAndTemplate(spec.Selector, &spec.Template, specPath, opts)...)
+	errs = append(errs, validateStrategy(&spec.Strategy, specPath.Child("strategy"))...)
+	nonnegative(&spec.MinReadySeconds, "minReadySeconds")
+	nonnegative(spec.RevisionHistoryLimit, "revisionHistoryLimit")
+	errs = append(errs, validateRollbackAnnotation(d.Annotations)...)
+	nonnegative(spec.ProgressDeadlineSeconds, "progressDeadlineSeconds")
+	if p := spec.ProgressDeadlineSeconds; p != nil && *p <= spec.MinReadySeconds {
+		errs = append(errs, field.Invalid(specPath.Child("progressDeadlineSeconds"), *p, "must be greater than minReadySeconds"))
+	}
+	return errs
+}
+
+func validateStrategy(s *appsv1.DeploymentStrategy, path *field.Path) field.ErrorList {
+	at := path.Child("rollingUpdate")
+	switch s.Type {
+	case appsv1.RecreateDeploymentStrategyType:
+		if s.RollingUpdate != nil {
+			return field.ErrorList{field.Forbidden(at, "may not be specified when strategy `type` is 'Recreate'")}
+		}
+		return nil
+	case appsv1.RollingUpdateDeploymentStrategyType:
+		if s.RollingUpdate == nil {
+			return field.ErrorList{field.Required(at, "this should be defaulted and never be nil")}
+		}
+		return validateRollingUpdate(s.RollingUpdate, at)
+	}
+	return field.ErrorList{field.NotSupported(path, s, []appsv1.DeploymentStrategyType{
+		appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType})}
+}
+
+func validateRollingUpdate(u *appsv1.RollingUpdateDeployment, path *field.Path) field.ErrorList {
+	var zero intstr.IntOrString
+	unavailable, surge := &zero, &zero
+	if u.MaxUnavailable != nil {
+		unavailable = u.MaxUnavailable
+	}
+	if u.MaxSurge != nil {
+		surge = u.MaxSurge
+	}
+	at := path.Child("maxUnavailable")
+	errs := validateCountOrPercent(unavailable, at)
+	errs = append(errs, validateCountOrPercent(surge, path.Child("maxSurge"))...)
+	n, percent := countOrPercent(unavailable)
+	if m, _ := countOrPercent(surge); n == 0 && m == 0 {
+		errs = append(errs, field.Invalid(at, unavailable, "may not be 0 when `maxSurge` is 0"))
+	}
+	if percent && n > 100 {
+		errs = append(errs, field.Invalid(at, unavailable, "must not be greater than 100%"))
+	}
+	return errs
+}
+
+func validateCountOrPercent(v *intstr.IntOrString, path *field.Path) field.ErrorList {
+	if v.Type == intstr.Int {
+		return apivalidation.ValidateNonnegativeField(int64(v.IntVal), path)
+	}
+	var errs field.ErrorList
+	for _, message := range validation.IsValidPercent(v.StrVal) {
+		errs = append(errs, field.Invalid(path, v, message))
+	}
+	return errs
+}
+
+// countOrPercent is the number in v, and whether it is one of a hundred.
+func countOrPercent(v *intstr.IntOrString) (int, bool) {
+	if v.Type == intstr.String && len(validation.IsValidPercent(v.StrVal)) == 0 {
+		n, _ := strconv.Atoi(strings.TrimSuffix(v.StrVal, "%"))
+		return n, true
+	}
+	return v.IntValue(), false
+}
+
+// validateRollbackAnnotation keeps out what apps/v1beta1 could not show as the field that it stands for.
+func validateRollbackAnnotation(annotations map[string]string) field.ErrorList {
+	value, ok := annotations[appsv1.DeprecatedRollbackTo]
+	if !ok || value == "" {
+		return nil
+	}
+	revision, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(appsv1.DeprecatedRollbackTo), value, "must be a 64bit integer")}
+	}
+	return apivalidation.ValidateNonnegativeField(revision, specPath.Child("rollback", "version"))
+}
+
+func validateRollback(r *appsv1beta1.DeploymentRollback) field.ErrorList {
+	errs := apivalidation.ValidateAnnotations(r.UpdatedAnnotations, field.NewPath("updatedAnnotations"))
+	if r.Name == "" {
+		errs = append(errs, field.Required(field.NewPath("name"), "name is required"))
+	}
+	return append(errs, apivalidation.ValidateNonnegativeField(r.RollbackTo.Revision, field.NewPath("rollback", "version"))...)
+}
+
+func validateStatusUpdate(d, old *appsv1.Deployment) field.ErrorList {
+	s := &d.Status
+	errs := builtin.ValidateObjectMetaUpdate(&d.ObjectMeta, &old.ObjectMeta)
+	counts := []replicaset.Count{
+		{Name: "observedGeneration", Value: s.ObservedGeneration},
+		{Name: "replicas", Value: int64(s.Replicas)},
+		{Name: "updatedReplicas", Value: int64(s.UpdatedReplicas)},
+		{Name: "readyReplicas", Value: int64(s.ReadyReplicas)},
+		{Name: "availableReplicas", Value: int64(s.AvailableReplicas)},
+		{Name: "unavailableReplicas", Value: int64(s.UnavailableReplicas)},
+	}
+	parts := counts[2:5]
+	collisions, oldCollisions := s.CollisionCount, old.Status.CollisionCount
+	if s.TerminatingReplicas != nil {
+		counts = append(counts, replicaset.Count{Name: "terminatingReplicas", Value: int64(*s.TerminatingReplicas)})
+	}
+	if collisions != nil {
+		counts = append(counts, replicaset.Count{Name: "collisionCount", Value: int64(*collisions)})
+	}
+	errs = append(errs, replicaset.ValidateCounts(counts)...)
+	for _, c := range parts {
+		if c.Value > int64(s.Replicas) {
+			errs = append(errs, field.Invalid(statusPath.Child(c.Name), int32(c.Value), "cannot be greater than status.replicas"))
+		}
+	}
+	if s.AvailableReplicas > s.ReadyReplicas {
+		errs = append(errs, field.Invalid(statusPath.Child("availableReplicas"), s.AvailableReplicas, "cannot be greater than readyReplicas"))
+	}
+	if oldCollisions != nil && (collisions == nil || *collisions < *oldCollisions) {
+		now := int32(0)
+		if collisions != nil {
+			now = *collisions
+		}
+		errs = append(errs, field.Invalid(statusPath.Child("collisionCount"), now, "cannot be decremented"))
+	}
+	return errs
+}

@@ -1,0 +1,237 @@
+// Package scale is the subresource scale of everything that keeps a number of pods.
+//
+// It owns the one way from a Scale to its object and back. In comes an autoscaling/v1 Scale, the form in which Scales of
+// all versions reach rest; out goes an update of the object's replicas and of nothing else, under the preconditions
+// (uid, resourceVersion) that the Scale carries.
+package scale
+
+import (
+	"context"
+	"fmt"
+
+	appsv1beta1 "k8s.io/api/apps/v1beta1"
+	appsv1beta2 "k8s.io/api/apps/v1beta2"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/store/registry"
+)
+
+// Object is what can be scaled.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// View is what a Scale shows of an object: its number of pods, wanted and counted, and which pods are meant.
+type View struct {
+	Replicas *int32
+	Current  int32
+	Selector *metav1.LabelSelector
+}
+
+// REST serves scale of objects of type T.
+type REST[T Object] struct {
+	store    *registry.Store
+	resource schema.GroupResource
+	view     func(T) View
+}
+
+// New is the scale of the objects in store, which are stored in the group's version v1. view is a pointer into the
+// object as far as replicas go, for that is what updates change.
+func New[T Object](store *registry.Store, view func(T) View) *REST[T] {
+	resource := store.DefaultQualifiedResource
+	resource.Resource += "/scale"
+	return &REST[T]{store: store, resource: resource, view: view}
+}
+
+// GroupVersionKind is autoscaling's Scale, but for those old versions of apps that have their own.
+func (*REST[T]) GroupVersionKind(containingGV schema.GroupVersion) schema.GroupVersionKind {
+	switch containingGV {
+	case appsv1beta1.SchemeGroupVersion, appsv1beta2.SchemeGroupVersion:
+		return containingGV.WithKind("Scale")
+	}
+	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+}
+
+func (*REST[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
+
+// Destroy does nothing: the storage is its resource's.
+func (*REST[T]) Destroy() {}
+
+func (r *REST[T]) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+	obj, err := r.store.Get(ctx, name, options)
+	if err != nil {
+		return nil, err
+	}
+	return r.answer(obj)
+}
+
+// Update changes the number of pods wanted. It never creates.
+func (r *REST[T]) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	obj, _, err := r.store.Update(ctx, name, &updatedObjectInfo[T]{UpdatedObjectInfo: objInfo, rest: r, name: name},
+		r.validateObject(createValidation), r.validateUpdate(updateValidation), false, options)
+	if err != nil {
+		return nil, false, err
+	}
+	scale, err := r.answer(obj)
+	return scale, false, err
+}
+
+func (r *REST[T]) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
+	return rest.NewDefaultTableConvertor(r.resource).ConvertToTable(ctx, object, tableOptions)
+}
+
+// answer is the Scale of a stored object.
+func (r *REST[T]) answer(obj runtime.Object) (runtime.Object, error) {
+	scale, err := r.scaleOf(obj)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return scale, nil
+}
+
+func (r *REST[T]) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
+	object, err := builtin.As[T](obj)
+	if err != nil {
+		return nil, err
+	}
+	view := r.view(object)
+	selector, err := metav1.LabelSelectorAsSelector(view.Selector)
+	if err != nil {
+		return nil, err
+	}
+	scale := &autoscalingv1.Scale{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:              object.GetName(),
+			Namespace:         object.GetNamespace(),
+			UID:               object.GetUID(),
+			ResourceVersion:   object.GetResourceVersion(),
+			CreationTimestamp: object.GetCreationTimestamp(),
+		},
+		Status: autoscalingv1.ScaleStatus{Replicas: view.Current, Selector: selector.String()},
+	}
+	if view.Replicas != nil {
+		scale.Spec.Replicas = *view.Replicas
+	}
+	return scale, nil
+}
+
+// validateObject shows admission the Scale, not the object.
+func (r *REST[T]) validateObject(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+	return func(ctx context.Context, obj runtime.Object) error {
+		scale, err := r.scaleOf(obj)
+		if err != nil {
+			return err
+		}
+		return validate(ctx, scale)
+	}
+}
+
+func (r *REST[T]) validateUpdate(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+	return func(ctx context.Context, obj, old runtime.Object) error {
+		scale, err := r.scaleOf(obj)
+		if err != nil {
+			return err
+		}
+		oldScale, err := r.scaleOf(old)
+		if err != nil {
+			return err
+		}
+		return validate(ctx, scale, oldScale)
+	}
+}
+
+// updatedObjectInfo makes the next object: object → its Scale → the client's Scale → object.
+type updatedObjectInfo[T Object] struct {
+	rest.UpdatedObjectInfo
+
+	rest *REST[T]
+	name string
+}
+
+func (i *updatedObjectInfo[T]) UpdatedObject(ctx context.Context, oldObj runtime.Object) (runtime.Object, error) {
+	object, err := builtin.As[T](oldObj.DeepCopyObject())
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if object.GetResourceVersion() == "" {
+		return nil, apierrors.NewNotFound(i.rest.resource, i.name)
+	}
+	managers := managedfields.NewScaleHandler(object.GetManagedFields(), requestVersion(ctx), replicasPaths)
+	oldScale, err := i.rest.scaleOf(object)
+	if err != nil {
+		return nil, err
+	}
+	if oldScale.ManagedFields, err = managers.ToSubresource(); err != nil {
+		return nil, err
+	}
+	scale, err := i.newScale(ctx, oldScale)
+	if err != nil {
+		return nil, err
+	}
+	if scale.UID != "" && scale.UID != object.GetUID() {
+		return nil, apierrors.NewConflict(i.rest.resource, object.GetName(),
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, object.GetUID()))
+	}
+	*i.rest.view(object).Replicas = scale.Spec.Replicas
+	object.SetResourceVersion(scale.ResourceVersion)
+	entries, err := managers.ToParent(scale.ManagedFields)
+	if err != nil {
+		return nil, err
+	}
+	object.SetManagedFields(entries)
+	return object, nil
+}
+
+// newScale is what the client makes of the present Scale.
+func (i *updatedObjectInfo[T]) newScale(ctx context.Context, old *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+	obj, err := i.UpdatedObjectInfo.UpdatedObject(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	if obj == nil {
+		return nil, apierrors.NewBadRequest("nil update passed to Scale")
+	}
+	scale, ok := obj.(*autoscalingv1.Scale)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("wrong object passed to Scale update: %v", obj))
+	}
+	errs := builtin.ValidateObjectMeta(&scale.ObjectMeta, true, validation.NameIsDNSSubdomain)
+	if scale.Spec.Replicas < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("spec", "replicas"), scale.Spec.Replicas, "must be greater than or equal to 0"))
+	}
+	if len(errs) > 0 {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: autoscalingv1.GroupName, Kind: "Scale"}, i.name, errs)
+	}
+	return scale, nil
+}
+
+// replicasPaths say where the field that a Scale stands for is in each version of its object.
+var replicasPaths = managedfields.ResourcePathMappings{
+	"apps/v1beta1": fieldpath.MakePathOrDie("spec", "replicas"),
+	"apps/v1beta2": fieldpath.MakePathOrDie("spec", "replicas"),
+	"apps/v1":      fieldpath.MakePathOrDie("spec", "replicas"),
+}
+
+// requestVersion is in whose name the fields are managed.
+func requestVersion(ctx context.Context) schema.GroupVersion {
+	if info, ok := request.RequestInfoFrom(ctx); ok {
+		version := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
+		if _, known := replicasPaths[version.String()]; known {
+			return version
+		}
+	}
+	return schema.GroupVersion{Group: "apps", Version: "v1"}
+}

@@ -1,0 +1,42 @@
+package v1beta1
+
+import (
+	"maps"
+
+	"k8s.io/api/apps/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
+)
+
+func setDefaults(d *v1beta1.Deployment) {
+	spec := &d.Spec
+	// Who names no selector means the template's labels, and so for the deployment's own.
+	if template := spec.Template.Labels; template != nil {
+		if spec.Selector == nil {
+			spec.Selector = &metav1.LabelSelector{MatchLabels: maps.Clone(template)}
+		}
+		if len(d.Labels) == 0 {
+			d.Labels = maps.Clone(template)
+		}
+	}
+	setDefault(&spec.Replicas, 1)
+	if spec.Strategy.Type == "" {
+		spec.Strategy.Type = v1beta1.RollingUpdateDeploymentStrategyType
+	}
+	if spec.Strategy.Type == v1beta1.RollingUpdateDeploymentStrategyType {
+		setDefault(&spec.Strategy.RollingUpdate, v1beta1.RollingUpdateDeployment{})
+		setDefault(&spec.Strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
+		setDefault(&spec.Strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
+	}
+	setDefault(&spec.RevisionHistoryLimit, 2)
+	setDefault(&spec.ProgressDeadlineSeconds, 600)
+	podspec.SetDefaultsPodTemplate(&spec.Template)
+}
+
+func setDefault[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
+}

@@ -1,0 +1,136 @@
+package pod
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
+)
+
+// mergeLabelKeys puts the pod's own values of matchLabelKeys into the selectors beside them, so that a scheduler need
+// look at selectors alone.
+func mergeLabelKeys(pod *corev1.Pod) {
+	if a := pod.Spec.Affinity; a != nil {
+		if p := a.PodAffinity; p != nil {
+			mergeTerms(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution, pod.Labels)
+		}
+		if p := a.PodAntiAffinity; p != nil {
+			mergeTerms(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution, pod.Labels)
+		}
+	}
+	for i := range pod.Spec.TopologySpreadConstraints {
+		c := &pod.Spec.TopologySpreadConstraints[i]
+		mergeKeys(c.LabelSelector, c.MatchLabelKeys, metav1.LabelSelectorOpIn, pod.Labels)
+	}
+}
+
+func mergeTerms(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, labels map[string]string) {
+	merge := func(term *corev1.PodAffinityTerm) {
+		mergeKeys(term.LabelSelector, term.MatchLabelKeys, metav1.LabelSelectorOpIn, labels)
+		mergeKeys(term.LabelSelector, term.MismatchLabelKeys, metav1.LabelSelectorOpNotIn, labels)
+	}
+	for i := range preferred {
+		merge(&preferred[i].PodAffinityTerm)
+	}
+	for i := range required {
+		merge(&required[i])
+	}
+}
+
+// mergeKeys leaves a nil selector alone: that matches nothing, and must go on doing so.
+func mergeKeys(selector *metav1.LabelSelector, keys []string, operator metav1.LabelSelectorOperator, labels map[string]string) {
+	if selector == nil {
+		return
+	}
+	for _, key := range keys {
+		if value, ok := labels[key]; ok {
+			selector.MatchExpressions = append(selector.MatchExpressions,
+				metav1.LabelSelectorRequirement{Key: key, Operator: operator, Values: []string{value}})
+		}
+	}
+}
+
+const appArmorPrefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
+
+// syncAppArmor says AppArmor profiles in annotations and in fields, for kubelets that know only one of them.
+func syncAppArmor(ctx context.Context, pod *corev1.Pod) {
+	if pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows {
+		return
+	}
+	var podProfile *corev1.AppArmorProfile
+	if pod.Spec.SecurityContext != nil {
+		podProfile = pod.Spec.SecurityContext.AppArmorProfile
+	}
+	podspec.VisitContainers(&pod.Spec, nil, func(c *corev1.Container, _ *field.Path) {
+		key := appArmorPrefix + c.Name
+		annotation, annotated := pod.Annotations[key]
+		var profile *corev1.AppArmorProfile
+		if c.SecurityContext != nil {
+			profile = c.SecurityContext.AppArmorProfile
+		}
+		if !annotated {
+			if profile == nil {
+				profile = podProfile
+			}
+			if value := annotationOf(profile); value != "" {
+				metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, value)
+			}
+			return
+		}
+		if profile != nil {
+			return
+		}
+		profile = profileOf(annotation)
+		if profile != nil && reflect.DeepEqual(profile, podProfile) {
+			return
+		}
+		if profile != nil {
+			if c.SecurityContext == nil {
+				c.SecurityContext = &corev1.SecurityContext{}
+			}
+			c.SecurityContext.AppArmorProfile = profile
+		}
+		warning.AddWarning(ctx, "", fmt.Sprintf(`%s: deprecated since v1.30; use the "appArmorProfile" field instead`,
+			field.NewPath("metadata", "annotations").Key(key)))
+	})
+}
+
+// annotationOf is the annotation that says the same as the field, "" if there is none.
+func annotationOf(p *corev1.AppArmorProfile) string {
+	if p == nil {
+		return ""
+	}
+	switch p.Type {
+	case corev1.AppArmorProfileTypeUnconfined:
+		return corev1.DeprecatedAppArmorBetaProfileNameUnconfined
+	case corev1.AppArmorProfileTypeRuntimeDefault:
+		return corev1.DeprecatedAppArmorBetaProfileRuntimeDefault
+	case corev1.AppArmorProfileTypeLocalhost:
+		if p.LocalhostProfile != nil {
+			return corev1.DeprecatedAppArmorBetaProfileNamePrefix + *p.LocalhostProfile
+		}
+	}
+	return ""
+}
+
+// profileOf is the field that says the same as the annotation, nil if there is none that is valid.
+func profileOf(annotation string) *corev1.AppArmorProfile {
+	switch annotation {
+	case corev1.DeprecatedAppArmorBetaProfileNameUnconfined:
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+	case corev1.DeprecatedAppArmorBetaProfileRuntimeDefault:
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
+	}
+	name, ok := strings.CutPrefix(annotation, corev1.DeprecatedAppArmorBetaProfileNamePrefix)
+	if !ok || name == "" || strings.TrimSpace(name) != name {
+		return nil
+	}
+	return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &name}
+}
