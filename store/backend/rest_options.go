@@ -5,9 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/cache"
 
-	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend/factory"
 )
 
@@ -43,14 +41,3 @@ func (opts RESTOptions) GetRESTOptions(schema.GroupResource, runtime.Object) (RE
 type RESTOptionsGetter interface {
 	GetRESTOptions(resource schema.GroupResource, example runtime.Object) (RESTOptions, error)
 }
-
-// StorageDecorator makes the storage of a resource: etcd3's, or that with something in front of it.
-type StorageDecorator func(
-	config *ConfigForResource,
-	resourcePrefix string,
-	keyFunc func(obj runtime.Object) (string, error),
-	newFunc func() runtime.Object,
-	newListFunc func() runtime.Object,
-	getAttrsFunc store.AttrFunc,
-	trigger store.IndexerFuncs,
-	indexers *cache.Indexers) (store.Interface, DestroyFunc, error)

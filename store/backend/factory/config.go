@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/store/etcd3"
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
@@ -67,6 +68,9 @@ type Config struct {
 	// HealthcheckTimeout and ReadycheckTimeout bound a check; 0 is their default.
 	HealthcheckTimeout time.Duration
 	ReadycheckTimeout  time.Duration
+
+	// LeaseManagerConfig says how objects with a TTL share leases.
+	LeaseManagerConfig etcd3.LeaseManagerConfig
 }
 
 // ConfigForResource says where and how the objects of one resource are stored.
@@ -90,6 +94,7 @@ func NewDefaultConfig(prefix string, codec runtime.Codec) *Config {
 		DBMetricPollInterval: DefaultDBMetricPollInterval,
 		HealthcheckTimeout:   DefaultHealthcheckTimeout,
 		ReadycheckTimeout:    DefaultReadinessTimeout,
+		LeaseManagerConfig:   etcd3.NewDefaultLeaseManagerConfig(),
 	}
 }
 

@@ -1,0 +1,144 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/store/backend/factory"
+	"github.com/kx-apiserver/kx/store/transform"
+)
+
+// EtcdOptions are the server's flags about storage.
+type EtcdOptions struct {
+	// StorageConfig holds what is the same for all resources; codec and transformer are each resource's own.
+	StorageConfig Config
+	// EncryptionProviderConfigFilepath is an EncryptionConfiguration; none encrypts nothing.
+	EncryptionProviderConfigFilepath string
+
+	DeleteCollectionWorkers int
+	EnableGarbageCollection bool
+
+	// EnableWatchCache puts a cacher in front of every resource's storage.
+	EnableWatchCache bool
+	// WatchCacheSizes are "resource#size" and "resource.group#size". A size of 0 leaves that resource without a cacher;
+	// others say nothing, since a cacher sizes itself.
+	WatchCacheSizes []string
+}
+
+// NewEtcdOptions are the defaults around a storage configuration.
+func NewEtcdOptions(config *Config) *EtcdOptions {
+	options := &EtcdOptions{
+		StorageConfig:           *config,
+		DeleteCollectionWorkers: 1,
+		EnableGarbageCollection: true,
+		EnableWatchCache:        true,
+	}
+	options.StorageConfig.CountMetricPollPeriod = time.Minute
+	return options
+}
+
+// Validate says what is wrong with the flags, by their names.
+func (o *EtcdOptions) Validate() []error {
+	var errs []error
+	transport := o.StorageConfig.Transport
+	if transport.InProcess == nil && len(transport.ServerList) == 0 {
+		errs = append(errs, errors.New("--etcd-servers must be specified"))
+	}
+	if t := o.StorageConfig.Type; t != factory.StorageTypeUnset && t != factory.StorageTypeETCD3 {
+		errs = append(errs, fmt.Errorf("--storage-backend invalid, allowed values: %s. If not specified, it will default to 'etcd3'",
+			factory.StorageTypeETCD3))
+	}
+	if (transport.CertFile == "") != (transport.KeyFile == "") {
+		errs = append(errs, errors.New("--etcd-certfile and --etcd-keyfile must be specified together"))
+	}
+	if _, err := ParseWatchCacheSizes(o.WatchCacheSizes); err != nil {
+		errs = append(errs, fmt.Errorf("--watch-cache-sizes: %w", err))
+	}
+	return errs
+}
+
+// ParseWatchCacheSizes reads "resource#size" and "resource.group#size".
+func ParseWatchCacheSizes(cacheSizes []string) (map[schema.GroupResource]int, error) {
+	sizes := make(map[schema.GroupResource]int, len(cacheSizes))
+	for _, c := range cacheSizes {
+		name, number, ok := strings.Cut(c, "#")
+		if !ok || strings.Contains(number, "#") {
+			return nil, fmt.Errorf("invalid value of watch cache size: %s", c)
+		}
+		size, err := strconv.Atoi(number)
+		if err != nil {
+			return nil, fmt.Errorf("invalid size of watch cache size: %s", c)
+		}
+		if size < 0 {
+			return nil, fmt.Errorf("watch cache size cannot be negative: %s", c)
+		}
+		sizes[schema.ParseGroupResource(name)] = size
+	}
+	return sizes, nil
+}
+
+// SimpleRestOptionsFactory is the RESTOptionsGetter of a server whose resources share one etcd.
+type SimpleRestOptionsFactory struct {
+	Options EtcdOptions
+	// Codec is each resource's codec, for its storage version.
+	Codec func(schema.GroupResource) (runtime.Codec, error)
+	// EncodeVersioner is that storage version; nil leaves it unsaid.
+	EncodeVersioner func(schema.GroupResource) runtime.GroupVersioner
+	// StorageWithCacher is the decorator for resources with a watch cache; nil leaves all without.
+	StorageWithCacher StorageDecorator
+
+	transformers *transform.Resources
+	cacheSizes   map[schema.GroupResource]int
+}
+
+// NewSimpleRestOptionsFactory reads what the options name, so that a mistake in it is an error now.
+func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupResource) (runtime.Codec, error)) (*SimpleRestOptionsFactory, error) {
+	f := &SimpleRestOptionsFactory{Options: options, Codec: codec}
+	var err error
+	if f.cacheSizes, err = ParseWatchCacheSizes(options.WatchCacheSizes); err != nil {
+		return nil, err
+	}
+	if file := options.EncryptionProviderConfigFilepath; file != "" {
+		if f.transformers, err = transform.LoadConfig(file); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// GetRESTOptions implements RESTOptionsGetter.
+func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (RESTOptions, error) {
+	stored := storedAs(resource)
+	config := f.Options.StorageConfig.ForResource(stored)
+	var err error
+	if config.Codec, err = f.Codec(stored); err != nil {
+		return RESTOptions{}, fmt.Errorf("unable to find storage destination for %v, due to %w", resource, err)
+	}
+	if f.EncodeVersioner != nil {
+		config.EncodeVersioner = f.EncodeVersioner(stored)
+	}
+	config.Transformer = f.transformers.ForResource(stored)
+	return RESTOptions{
+		StorageConfig:           config,
+		Decorator:               f.decorator(resource),
+		EnableGarbageCollection: f.Options.EnableGarbageCollection,
+		DeleteCollectionWorkers: f.Options.DeleteCollectionWorkers,
+		ResourcePrefix:          ResourcePrefix(resource),
+		CountMetricPollPeriod:   f.Options.StorageConfig.CountMetricPollPeriod,
+	}, nil
+}
+
+// decorator is the one place that decides whether a resource has a cacher.
+func (f *SimpleRestOptionsFactory) decorator(resource schema.GroupResource) StorageDecorator {
+	size, sized := f.cacheSizes[resource]
+	if !f.Options.EnableWatchCache || f.StorageWithCacher == nil || sized && size == 0 {
+		return UndecoratedStorage
+	}
+	return f.StorageWithCacher
+}

@@ -1,0 +1,94 @@
+package factory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/etcd3"
+	"github.com/kx-apiserver/kx/store/transform"
+)
+
+// Create makes the storage of one resource. newFunc and newListFunc make empty objects and lists of it; resourcePrefix
+// begins its keys below the prefix of the configuration, and starts with a slash.
+//
+// It returns when etcd was reached, or with an error that says why not.
+func Create(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (store.Interface, DestroyFunc, error) {
+	if err := checkType(c.Type); err != nil {
+		return nil, nil, err
+	}
+	return newETCD3Storage(c, newFunc, newListFunc, resourcePrefix)
+}
+
+// CreateHealthCheck makes a function that says why etcd can't be used, or nil. Until ctx ends it keeps a connection.
+func CreateHealthCheck(ctx context.Context, c Config) (func() error, error) {
+	if err := checkType(c.Type); err != nil {
+		return nil, err
+	}
+	return newETCD3Check(ctx, c, orDefault(c.HealthcheckTimeout, DefaultHealthcheckTimeout)), nil
+}
+
+// CreateReadyCheck is CreateHealthCheck with the time that readiness allows.
+func CreateReadyCheck(ctx context.Context, c Config) (func() error, error) {
+	if err := checkType(c.Type); err != nil {
+		return nil, err
+	}
+	return newETCD3Check(ctx, c, orDefault(c.ReadycheckTimeout, DefaultReadinessTimeout)), nil
+}
+
+func checkType(storageType string) error {
+	switch storageType {
+	case StorageTypeUnset, StorageTypeETCD3:
+		return nil
+	case StorageTypeETCD2:
+		return fmt.Errorf("%s is no longer a supported storage backend", storageType)
+	default:
+		return fmt.Errorf("unknown storage type: %s", storageType)
+	}
+}
+
+func newETCD3Storage(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (store.Interface, DestroyFunc, error) {
+	t, err := acquire(c.Transport)
+	if err != nil {
+		return nil, nil, fmt.Errorf("storage of %s: %w", c.GroupResource, err)
+	}
+	transformer := c.Transformer
+	if transformer == nil {
+		transformer = transform.NewIdentity()
+	}
+	client := t.newClient()
+	s, err := etcd3.New(etcd3.Options{
+		Client:         etcd3.NewClient(client),
+		Compactor:      t.compactor(c.CompactionInterval),
+		Codec:          c.Codec,
+		NewFunc:        newFunc,
+		Prefix:         c.Prefix,
+		ResourcePrefix: resourcePrefix,
+		GroupResource:  c.GroupResource,
+		Leases:         c.LeaseManagerConfig,
+		Versioner:      object.APIObjectVersioner{},
+		// Objects that can't be read are told apart from all other failures, so that they can be named and deleted.
+		Transformer: etcd3.WithCorruptObjErrorHandlingTransformer(transformer),
+		Decoder: etcd3.WithCorruptObjErrorHandlingDecoder(
+			etcd3.NewDefaultDecoder(c.Codec, object.APIObjectVersioner{})),
+	})
+	if err != nil {
+		_ = client.Close()
+		t.release()
+		return nil, nil, fmt.Errorf("storage of %s: %w", c.GroupResource, err)
+	}
+	t.monitor(c.DBMetricPollInterval)
+	var once sync.Once
+	return etcd3.NewStoreWithUnsafeCorruptObjectDeletion(s, c.GroupResource), func() {
+		once.Do(func() {
+			s.Close()
+			// A client without a connection of its own answers that it is closed.
+			_ = client.Close()
+			t.release()
+		})
+	}, nil
+}

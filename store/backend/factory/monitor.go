@@ -1,0 +1,50 @@
+package factory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/kx-apiserver/kx/store/etcd3/metrics"
+)
+
+// sizeMonitor measures the size of an etcd's database from time to time.
+type sizeMonitor struct {
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// startSizeMonitor asks each of the endpoints, or the etcd in this process if there are none.
+func startSizeMonitor(client *clientv3.Client, endpoints []string, interval time.Duration) *sizeMonitor {
+	if len(endpoints) == 0 {
+		endpoints = []string{""}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &sizeMonitor{cancel: cancel}
+	m.done.Go(func() {
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			for i, endpoint := range endpoints {
+				// A member that is away keeps its last size: the health check tells of it.
+				if status, err := client.Status(ctx, endpoint); err == nil {
+					metrics.UpdateStorageSize(fmt.Sprintf("etcd-%d", i), status.DbSize)
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	})
+	return m
+}
+
+func (m *sizeMonitor) stop() {
+	m.cancel()
+	m.done.Wait()
+}

@@ -1,0 +1,154 @@
+package factory
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/kx-apiserver/kx/store/etcd3"
+)
+
+// transport is what storages with the same TransportConfig share: one connection, one compactor, one monitor.
+//
+// Invariants:
+//
+//  1. A transport is in the pool exactly as long as it has references, or could not be dialled.
+//  2. client, and dialErr, are set once, under dial, before anybody uses them.
+//  3. mu guards what runs on the connection; the pool's mutex guards the pool and refs. Neither is held while dialling.
+type transport struct {
+	config TransportConfig
+	key    transportKey
+	refs   int
+
+	dial    sync.Once
+	client  *clientv3.Client
+	dialErr error
+
+	mu         sync.Mutex
+	compactors map[time.Duration]*etcd3.PeriodicCompactor
+	monitoring *sizeMonitor
+}
+
+// transportKey is a TransportConfig that can be compared.
+type transportKey struct {
+	servers                          string
+	keyFile, certFile, trustedCAFile string
+	inProcess                        ClientSource
+}
+
+// pool holds the transports of this process. It is global because storages are made one by one, by callers that know
+// nothing of each other.
+var pool = struct {
+	mu         sync.Mutex
+	transports map[transportKey]*transport
+}{transports: map[transportKey]*transport{}}
+
+// acquire returns the transport of a configuration, connected. The caller releases it.
+func acquire(c TransportConfig) (*transport, error) {
+	if c.InProcess == nil && len(c.ServerList) == 0 {
+		return nil, errors.New("no etcd is given: neither servers (--etcd-servers) nor one in this process")
+	}
+	key := transportKey{strings.Join(c.ServerList, ","), c.KeyFile, c.CertFile, c.TrustedCAFile, c.InProcess}
+	pool.mu.Lock()
+	t := pool.transports[key]
+	if t == nil {
+		t = &transport{config: c, key: key, compactors: map[time.Duration]*etcd3.PeriodicCompactor{}}
+		t.config.ServerList = slices.Clone(c.ServerList)
+		pool.transports[key] = t
+	}
+	t.refs++
+	pool.mu.Unlock()
+
+	t.dial.Do(func() {
+		if c.InProcess != nil {
+			t.client = c.InProcess.Client()
+			return
+		}
+		t.client, t.dialErr = dial(t.config)
+	})
+	if t.dialErr != nil {
+		t.release()
+		return nil, t.dialErr
+	}
+	return t, nil
+}
+
+// release gives a reference back. The last one ends everything.
+func (t *transport) release() {
+	pool.mu.Lock()
+	t.refs--
+	last := t.refs == 0
+	// A transport that could not be dialled leaves at once, so that the next attempt dials anew. By then another may
+	// have its place.
+	if (last || t.dialErr != nil) && pool.transports[t.key] == t {
+		delete(pool.transports, t.key)
+	}
+	pool.mu.Unlock()
+	if !last || t.client == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.compactors {
+		c.Stop()
+	}
+	if t.monitoring != nil {
+		t.monitoring.stop()
+	}
+	_ = t.client.Close()
+}
+
+// newClient makes a client with watch streams and leases of its own. It uses the connection and does not close it.
+func (t *transport) newClient() *clientv3.Client {
+	if t.config.InProcess != nil {
+		return t.config.InProcess.Client()
+	}
+	c := clientv3.NewCtxClient(t.client.Ctx())
+	c.KV = clientv3.NewKV(t.client)
+	c.Lease = clientv3.NewLease(t.client)
+	c.Watcher = clientv3.NewWatcher(t.client)
+	c.Maintenance, c.Cluster = t.client.Maintenance, t.client.Cluster
+	return c
+}
+
+// compactor is the one with this interval, which normally is the only one. With an interval of 0 it compacts nothing
+// itself and knows of what others compact.
+func (t *transport) compactor(interval time.Duration) *etcd3.PeriodicCompactor {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c, ok := t.compactors[interval]
+	if !ok {
+		c = etcd3.StartCompactor(t.client, interval, slog.Default())
+		t.compactors[interval] = c
+	}
+	return c
+}
+
+// monitor begins to measure etcd's size, unless that was begun.
+func (t *transport) monitor(interval time.Duration) {
+	if interval == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.monitoring == nil {
+		t.monitoring = startSizeMonitor(t.client, t.config.ServerList, interval)
+	}
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return d
+}
+
+func describe(c TransportConfig) string {
+	return fmt.Sprintf("etcd at %s", strings.Join(c.ServerList, ", "))
+}
