@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -217,7 +218,25 @@ func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuff
 	}
 	step.Int("bytes", int64(b.out.Len()-before))
 	s.sent++
-	return stream.event(b)
+	if err := stream.event(b); err != nil {
+		return err
+	}
+	tellWriter(ctx, event)
+	return nil
+}
+
+// tellWriter joins event to the request whose write caused it.
+func tellWriter(ctx context.Context, event watch.Event) {
+	if trace.FromContext(ctx) == nil || event.Type == watch.Bookmark || event.Type == watch.Error {
+		return
+	}
+	m, err := meta.Accessor(event.Object)
+	if err != nil {
+		return
+	}
+	if revision, err := strconv.ParseInt(m.GetResourceVersion(), 10, 64); err == nil {
+		trace.Delivered(ctx, string(event.Type), revision)
+	}
 }
 
 // describeEvent tells step what event is about, if anybody listens.

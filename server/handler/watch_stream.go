@@ -18,14 +18,15 @@ type httpStream struct {
 	control *http.ResponseController
 	format  *watchFormat
 	gzip    bool
+	timeout time.Duration
 	// stuck fires when a write takes too long. A write deadline alone would not do: it also ends an HTTP/2 stream on
 	// which nothing is written.
 	stuck *time.Timer
 }
 
 func newHTTPStream(w http.ResponseWriter, format *watchFormat, gzip bool) *httpStream {
-	s := &httpStream{w: w, control: http.NewResponseController(w), format: format, gzip: gzip}
-	s.stuck = time.AfterFunc(watchWriteTimeout, func() {
+	s := &httpStream{w: w, control: http.NewResponseController(w), format: format, gzip: gzip, timeout: watchWriteTimeout}
+	s.stuck = time.AfterFunc(s.timeout, func() {
 		// A writer without deadlines has no socket to block on.
 		_ = s.control.SetWriteDeadline(time.Now())
 	})
@@ -62,7 +63,7 @@ func (s *httpStream) flush(b *watchBuffers) error {
 	if b.out.Len() == 0 {
 		return nil
 	}
-	s.stuck.Reset(watchWriteTimeout)
+	s.stuck.Reset(s.timeout)
 	defer s.stuck.Stop()
 	defer b.out.Reset()
 	if err := s.write(b.out.Bytes()); err != nil {
@@ -81,6 +82,11 @@ func (s *httpStream) write(p []byte) error {
 	defer responsewriters.GzipWriters.Put(z)
 	z.Reset(s.w)
 	if _, err := z.Write(p); err != nil {
+		return err
+	}
+	// Without this the data would lie in the last block, and a reader that finds the end of a compressed part together
+	// with data waits for the next part before it hands the data out.
+	if err := z.Flush(); err != nil {
 		return err
 	}
 	return z.Close()
