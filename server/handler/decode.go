@@ -83,8 +83,8 @@ func decodeBody(ctx context.Context, scope *RequestScope, body []byte, s runtime
 		addStrictDecodingWarnings(ctx, strict.Errors())
 		err = nil
 	}
-	if err == nil && gvk.Kind != scope.Kind.Kind {
-		err = fmt.Errorf("converting (%T) to (%s): unknown conversion", obj, scope.Kind.Kind)
+	if err == nil {
+		err = checkKind(scope, obj, gvk)
 	}
 	if err != nil {
 		return nil, gv, transformDecodeError(err, scope.Kind.Kind, gvk, body)
@@ -100,6 +100,21 @@ func decodeBody(ctx context.Context, scope *RequestScope, body []byte, s runtime
 	}
 	return obj, gv, nil
 }
+
+// checkKind refuses an object whose Go type can't become the expected one. An object without a Go type is left to its
+// resource's validation.
+func checkKind(scope *RequestScope, obj runtime.Object, sent *schema.GroupVersionKind) error {
+	if _, ok := obj.(runtime.Unstructured); ok || sent.Kind == scope.Kind.Kind {
+		return nil
+	}
+	expected, err := scope.Creater.New(scope.Kind)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("converting (%s) to (%s): unknown conversion", goType(obj), goType(expected))
+}
+
+func goType(obj runtime.Object) string { return strings.TrimPrefix(fmt.Sprintf("%T", obj), "*") }
 
 // fieldValidation is what a client wants done about unknown and duplicate fields: if it does not say, a warning.
 func fieldValidation(directive string) string {
