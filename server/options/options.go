@@ -54,6 +54,8 @@ type Access struct {
 	ClientCAFile  string
 	TokenAuthFile string
 	AnonymousAuth bool
+	// CORSAllowedOrigins are regular expressions.
+	CORSAllowedOrigins []string
 }
 
 // Limits are how much is done at once, and for how long.
@@ -149,6 +151,7 @@ func (o *Options) addAccessFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Serving.TLSPrivateKeyFile, "tls-private-key-file", o.Serving.TLSPrivateKeyFile, "key of the serving certificate")
 	fs.StringVar(&o.Access.ClientCAFile, "client-ca-file", o.Access.ClientCAFile, "another authority whose client certificates are believed")
 	fs.StringVar(&o.Access.TokenAuthFile, "token-auth-file", o.Access.TokenAuthFile, "CSV file of bearer tokens: token,user,uid,\"group1,group2\"")
+	fs.StringSliceVar(&o.Access.CORSAllowedOrigins, "cors-allowed-origins", o.Access.CORSAllowedOrigins, "regular expressions of the origins whose pages may call the server from a browser, such as ^https://example\\.com$")
 	fs.BoolVar(&o.Access.AnonymousAuth, "anonymous-auth", o.Access.AnonymousAuth, "let anybody read /healthz, /livez, /readyz and /version, and nothing else")
 }
 

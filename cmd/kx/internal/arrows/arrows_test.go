@@ -50,7 +50,7 @@ var forbidden = []struct {
 var coreOpens = map[string]bool{"os": true, "os/exec": true, "net": true, "net/http": true}
 
 type listed struct {
-	ImportPath                          string
+	ImportPath                         string
 	Imports, TestImports, XTestImports []string
 }
 

@@ -1,0 +1,81 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/server/builtin/rest"
+	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/endpoint"
+)
+
+// Chain is the servers in the order in which they are asked. Each has the next as its delegate.
+type Chain struct {
+	Kube          *endpoint.GenericAPIServer
+	APIExtensions *endpoint.GenericAPIServer
+}
+
+// CreateServerChain makes the servers from the last to the first, since each needs its delegate.
+func CreateServerChain(c *Config) (*Chain, error) {
+	apiExtensions := createAPIExtensionsServer(c, endpoint.NotFoundHandler)
+	kube, err := CreateKubeAPIServer(c, apiExtensions.Router)
+	if err != nil {
+		return nil, fmt.Errorf("create the kube server: %w", err)
+	}
+	return &Chain{Kube: kube, APIExtensions: apiExtensions}, nil
+}
+
+// createAPIExtensionsServer makes the server of custom resources. What it does not serve it leaves to delegate.
+func createAPIExtensionsServer(c *Config, delegate http.Handler) *endpoint.GenericAPIServer {
+	return c.newGenericAPIServer(delegate)
+}
+
+// CreateKubeAPIServer makes the server of the built-in resources, with kx's own group beside them.
+func CreateKubeAPIServer(c *Config, delegate http.Handler) (*endpoint.GenericAPIServer, error) {
+	s := c.newGenericAPIServer(delegate)
+	restStorageProviders := []endpoint.RESTStorageProvider{
+		rest.LegacyRESTStorageProvider{EventTTL: c.EventTTL},
+		rest.AppsRESTStorageProvider{},
+	}
+	err := s.InstallAPIs(c.APIResources, c.RESTOptions, restStorageProviders...)
+	if err != nil {
+		s.Destroy()
+		return nil, err
+	}
+	return s, nil
+}
+
+// newGenericAPIServer makes a server that serves nothing yet. All servers tell of themselves in one place.
+func (c *Config) newGenericAPIServer(delegate http.Handler) *endpoint.GenericAPIServer {
+	return &endpoint.GenericAPIServer{
+		Router:                     endpoint.NewRouter(scheme.Codecs, delegate),
+		Discovery:                  c.Discovery,
+		OpenAPI:                    c.OpenAPI,
+		Authorizer:                 c.Authorizer,
+		Admit:                      c.Admission,
+		EquivalentResourceRegistry: c.equivalents,
+		MinRequestTimeout:          c.MinRequestTimeout,
+		MaxRequestBodyBytes:        maxRequestBodyBytes,
+	}
+}
+
+// Serves says whether any server of the chain has the resource.
+func (c *Chain) Serves(info *request.RequestInfo) bool {
+	return c.Kube.Router.Serves(info) || c.APIExtensions.Router.Serves(info)
+}
+
+// Destroy gives back what the storages hold.
+func (c *Chain) Destroy() {
+	c.Kube.Destroy()
+	c.APIExtensions.Destroy()
+}
+
+// ReadinessCheck says which storages do not serve yet.
+func (c *Chain) ReadinessCheck() error {
+	if err := c.Kube.ReadinessCheck(); err != nil {
+		return err
+	}
+	return c.APIExtensions.ReadinessCheck()
+}

@@ -1,0 +1,185 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/audit"
+	"github.com/kx-apiserver/kx/server/authn"
+	"github.com/kx-apiserver/kx/server/authz"
+	"github.com/kx-apiserver/kx/server/builtin/rest"
+	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/discovery"
+	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/filter"
+	"github.com/kx-apiserver/kx/server/identity"
+	"github.com/kx-apiserver/kx/server/openapi"
+	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/server/version"
+	"github.com/kx-apiserver/kx/store/backend"
+	"github.com/kx-apiserver/kx/store/backend/factory"
+)
+
+// maxRequestBodyBytes is the largest body that a client may send; etcd's own limit is set to match.
+const maxRequestBodyBytes = 3 << 20
+
+// Config is what the chain of servers is made of.
+type Config struct {
+	Options *options.Options
+	Logger  *slog.Logger
+
+	RESTOptions  backend.RESTOptionsGetter
+	APIResources endpoint.APIResourceConfigSource
+
+	Authenticator authenticator.Request
+	Authorizer    authorizer.Authorizer
+	Admission     admission.Interface
+	AuditLog      *audit.Log
+
+	Journeys  *trace.Recorder
+	Drain     *filter.Drain
+	Discovery *discovery.Manager
+	OpenAPI   *openapi.Service
+
+	EventTTL          time.Duration
+	MinRequestTimeout time.Duration
+
+	// EtcdHealth and EtcdReady say why etcd can't be used.
+	EtcdHealth, EtcdReady func() error
+
+	equivalents runtime.EquivalentResourceRegistry
+}
+
+// newConfig makes the configuration of a server that is reached at address and keeps its objects as transport says.
+// What it starts ends with ctx.
+func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, address string, tls *identity.TLS, transport backend.TransportConfig) (*Config, error) {
+	c := &Config{
+		Options:           o,
+		Logger:            log,
+		Journeys:          trace.NewRecorder(processID(), trace.DefaultLimits),
+		Drain:             filter.NewDrain(),
+		Discovery:         discovery.NewManager(address),
+		OpenAPI:           openapi.NewService(version.Info().GitVersion),
+		EventTTL:          o.EventTTL,
+		MinRequestTimeout: time.Duration(o.Limits.MinRequestTimeout) * time.Second,
+		equivalents:       runtime.NewEquivalentResourceRegistry(),
+	}
+	steps := []func() error{
+		func() error { return c.storage(ctx, o, transport) },
+		func() (err error) { c.APIResources, err = rest.ParseRuntimeConfig(o.RuntimeConfig); return },
+		func() (err error) {
+			c.Authenticator, err = authn.New(authn.Config{
+				ClientCAs: tls.ClientCAs, TokenFile: o.Access.TokenAuthFile, Anonymous: o.Access.AnonymousAuth,
+			})
+			return
+		},
+		func() (err error) { c.Authorizer, err = authz.New(); return },
+		func() (err error) {
+			if o.Audit.LogPath != "" {
+				c.AuditLog, err = audit.Open(o.Audit.LogPath, o.Audit.PolicyFile)
+			}
+			return
+		},
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return nil, errors.Join(err, c.AuditLog.Close())
+		}
+	}
+	return c, nil
+}
+
+// storage decides how objects are kept.
+func (c *Config) storage(ctx context.Context, o *options.Options, transport backend.TransportConfig) error {
+	config := factory.NewDefaultConfig(o.Etcd.Prefix, nil)
+	config.Type = o.Etcd.StorageBackend
+	config.Transport = transport
+	config.CompactionInterval = o.Etcd.CompactionInterval
+	etcd := backend.NewEtcdOptions(config)
+	etcd.EncryptionProviderConfigFilepath = o.Etcd.EncryptionProviderConfig
+	etcd.DeleteCollectionWorkers = deleteCollectionWorkers
+	etcd.EnableWatchCache = o.WatchCache.Enabled && o.WatchCache.DefaultSize > 0
+	etcd.WatchCacheSizes = o.WatchCache.Sizes
+	if err := errors.Join(etcd.Validate()...); err != nil {
+		return err
+	}
+	getter, err := backend.NewSimpleRestOptionsFactory(*etcd, func(resource schema.GroupResource) (runtime.Codec, error) {
+		return scheme.StorageCodec(resource, o.Etcd.StorageMediaType)
+	})
+	if err != nil {
+		return err
+	}
+	getter.EncodeVersioner = func(resource schema.GroupResource) runtime.GroupVersioner {
+		return schema.GroupVersions(scheme.Scheme.PrioritizedVersionsForGroup(resource.Group))
+	}
+	c.RESTOptions = getter
+	if c.EtcdHealth, err = factory.CreateHealthCheck(ctx, *config); err != nil {
+		return err
+	}
+	c.EtcdReady, err = factory.CreateReadyCheck(ctx, *config)
+	return err
+}
+
+// deleteCollectionWorkers is how many objects of a collection are deleted at once: etcd makes one fsync of writes that
+// come together.
+const deleteCollectionWorkers = 8
+
+// filters are what the filter chain works with.
+func (c *Config) filters(chain *Chain) (*filter.Config, error) {
+	f := &filter.Config{
+		RequestInfo: &request.RequestInfoFactory{
+			APIPrefixes:          sets.NewString("api", "apis"),
+			GrouplessAPIPrefixes: sets.NewString("api"),
+		},
+		LongRunning:                 longRunning,
+		Counted:                     chain.Serves,
+		Authenticator:               c.Authenticator,
+		Authorizer:                  c.Authorizer,
+		Serializer:                  scheme.Codecs,
+		Journeys:                    c.Journeys,
+		Drain:                       c.Drain,
+		Logger:                      c.Logger,
+		RequestTimeout:              c.Options.Limits.RequestTimeout,
+		MaxRequestsInFlight:         c.Options.Limits.MaxRequestsInFlight,
+		MaxMutatingRequestsInFlight: c.Options.Limits.MaxMutatingRequestsInFlight,
+	}
+	if c.AuditLog != nil {
+		f.AuditSink, f.AuditPolicy = c.AuditLog.Sink, c.AuditLog.Policy
+	}
+	for _, pattern := range c.Options.Access.CORSAllowedOrigins {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return nil, fmt.Errorf("--cors-allowed-origins: %w", err)
+		}
+		f.CORSAllowedOrigins = append(f.CORSAllowedOrigins, re)
+	}
+	return f, nil
+}
+
+// longRunning says which requests last as long as their client likes.
+func longRunning(_ *http.Request, info *request.RequestInfo) bool {
+	return info.IsResourceRequest && info.Verb == "watch"
+}
+
+// processID tells this process's journeys from those of others that serve the same etcd.
+func processID() string {
+	var b [3]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/kx-apiserver/kx/server/health"
+	"github.com/kx-apiserver/kx/server/metrics"
+	"github.com/kx-apiserver/kx/server/version"
+)
+
+// path is something that is served beside the APIs. One that ends in a slash stands for all that begin with it.
+type path struct {
+	pattern string
+	handler http.Handler
+}
+
+// withPaths serves what is beside the APIs, and leaves the rest to apis.
+func withPaths(c *Config, chain *Chain, stopping *atomic.Bool, apis http.Handler) http.Handler {
+	paths := nonAPIPaths(c, chain, stopping)
+	apis = c.Discovery.WithDelegate(apis)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, p := range paths {
+			if r.URL.Path == p.pattern || strings.HasSuffix(p.pattern, "/") && len(p.pattern) > 1 && strings.HasPrefix(r.URL.Path, p.pattern) {
+				p.handler.ServeHTTP(w, r)
+				return
+			}
+		}
+		apis.ServeHTTP(w, r)
+	})
+}
+
+func nonAPIPaths(c *Config, chain *Chain, stopping *atomic.Bool) []path {
+	etcd := health.Check{Name: "etcd", Run: func(context.Context) error { return c.EtcdHealth() }}
+	etcdReady := health.Check{Name: "etcd-readiness", Run: func(context.Context) error { return c.EtcdReady() }}
+	storages := health.Check{Name: "storage-readiness", Run: func(context.Context) error { return chain.ReadinessCheck() }}
+	shutdown := health.Check{Name: "shutdown", Run: func(context.Context) error {
+		if stopping.Load() {
+			return errors.New("process is shutting down")
+		}
+		return nil
+	}}
+	healthz := health.NewEndpoint("/healthz", c.Logger, health.Ping, etcd)
+	livez := health.NewEndpoint("/livez", c.Logger, health.Ping, etcd)
+	readyz := health.NewEndpoint("/readyz", c.Logger, health.Ping, etcd, etcdReady, storages, shutdown)
+	paths := []path{
+		{"/healthz", healthz}, {"/healthz/", healthz},
+		{"/livez", livez}, {"/livez/", livez},
+		{"/readyz", readyz}, {"/readyz/", readyz},
+		{"/version", http.HandlerFunc(serveVersion)}, {"/version/", http.HandlerFunc(serveVersion)},
+		{"/metrics", metrics.Handler()},
+		{"/openapi/v2", c.OpenAPI}, {"/openapi/v3", c.OpenAPI}, {"/openapi/v3/", c.OpenAPI},
+	}
+	return append(paths, path{"/", serveIndex(paths)})
+}
+
+func serveVersion(w http.ResponseWriter, _ *http.Request) { writeJSON(w, version.Info()) }
+
+// serveIndex tells what there is.
+func serveIndex(paths []path) http.Handler {
+	index := struct {
+		Paths []string `json:"paths"`
+	}{Paths: []string{"/api", "/apis"}}
+	for _, p := range paths {
+		if !strings.HasSuffix(p.pattern, "/") {
+			index.Paths = append(index.Paths, p.pattern)
+		}
+	}
+	slices.Sort(index.Paths)
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, index) })
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-cache, private")
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	_ = e.Encode(v) // the client went away
+}

@@ -1,0 +1,229 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/filter"
+	"github.com/kx-apiserver/kx/server/identity"
+	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/store/backend"
+	"github.com/kx-apiserver/kx/store/embedded"
+)
+
+// Server is a server that listens.
+type Server struct {
+	URL        string
+	Kubeconfig string
+	Journeys   *trace.Recorder
+
+	log      *slog.Logger
+	http     *http.Server
+	drain    *filter.Drain
+	stopping atomic.Bool
+	failed   chan error
+	// undo are what must be closed at the end, in the order in which it was opened.
+	undo []func() error
+	stop sync.Once
+}
+
+const (
+	// headersMost bounds the headers of a request.
+	headersMost = 1 << 20
+	// headersWait is how long a client may take to send them.
+	headersWait = 32 * time.Second
+	// closeWait is how long connections may take to end once no request is under way.
+	closeWait = 2 * time.Second
+)
+
+// Start opens the data directory, starts or reaches etcd, listens, and returns when requests are answered. The options
+// must have been validated. ctx bounds the start alone: Stop ends what was started.
+func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server, err error) {
+	s = &Server{log: log, failed: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+			s = nil
+		}
+	}()
+	dir, err := s.openDataDir(o)
+	if err != nil {
+		return s, err
+	}
+	listener, err := net.Listen("tcp", o.Listen)
+	if err != nil {
+		return s, fmt.Errorf("listen on %s: %w; choose another address with --listen", o.Listen, err)
+	}
+	s.onClose(func() error { return ignoreClosed(listener.Close()) })
+	authority, err := identity.LoadAuthority(dir)
+	if err != nil {
+		return s, err
+	}
+	host, _, _ := net.SplitHostPort(o.Listen)
+	tls, err := identity.NewTLS(authority, identity.Files{
+		TLSCert: o.Serving.TLSCertFile, TLSKey: o.Serving.TLSPrivateKeyFile, ClientCA: o.Access.ClientCAFile,
+	}, []string{host})
+	if err != nil {
+		return s, err
+	}
+	transport, err := s.etcd(ctx, o, dir)
+	if err != nil {
+		return s, err
+	}
+	handler, err := s.handler(o, tls, listener.Addr().String(), transport)
+	if err != nil {
+		return s, err
+	}
+	s.serve(listener, tls, handler)
+	s.URL = "https://" + reachable(listener.Addr().(*net.TCPAddr))
+	s.Kubeconfig = o.KubeconfigOut
+	if s.Kubeconfig == "" {
+		s.Kubeconfig = dir.File("kubeconfig")
+	}
+	if err := authority.WriteKubeconfig(s.Kubeconfig, s.URL, tls.ServerCA); err != nil {
+		return s, err
+	}
+	return s, dir.SetOwner(s.URL)
+}
+
+func (s *Server) onClose(f func() error) { s.undo = append(s.undo, f) }
+
+func (s *Server) openDataDir(o *options.Options) (dir *identity.DataDir, err error) {
+	if o.Ephemeral {
+		dir, err = identity.OpenEphemeral()
+	} else {
+		dir, err = identity.OpenDataDir(o.DataDir)
+	}
+	if err == nil {
+		s.onClose(dir.Close)
+	}
+	return dir, err
+}
+
+// etcd starts an etcd in this process, unless one elsewhere is given.
+func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.DataDir) (backend.TransportConfig, error) {
+	if len(o.Etcd.Servers) > 0 {
+		return backend.TransportConfig{
+			ServerList: o.Etcd.Servers, CertFile: o.Etcd.CertFile, KeyFile: o.Etcd.KeyFile, TrustedCAFile: o.Etcd.CAFile,
+		}, nil
+	}
+	etcd, err := embedded.Start(ctx, embedded.Config{
+		Dir:       dir.File("etcd"),
+		Ephemeral: o.Ephemeral,
+		Socket:    dir.File(embedded.SocketName),
+		Listen:    o.Etcd.EmbeddedListen,
+		TLS:       embedded.TLSFiles{CertFile: o.Etcd.CertFile, KeyFile: o.Etcd.KeyFile, TrustedCAFile: o.Etcd.CAFile},
+		Logger:    s.log,
+	})
+	if err != nil {
+		return backend.TransportConfig{}, err
+	}
+	s.onClose(func() error { etcd.Close(); return nil })
+	go func() {
+		if err, ok := <-etcd.Errors(); ok {
+			s.fail(fmt.Errorf("the etcd in this process failed: %w", err))
+		}
+	}()
+	return backend.TransportConfig{InProcess: etcd}, nil
+}
+
+// handler makes the chain of servers, and before it the chain of filters.
+func (s *Server) handler(o *options.Options, tls *identity.TLS, address string, transport backend.TransportConfig) (http.Handler, error) {
+	life, end := context.WithCancel(context.Background())
+	s.onClose(func() error { end(); return nil })
+	c, err := newConfig(life, o, s.log, address, tls, transport)
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(c.AuditLog.Close)
+	s.Journeys, s.drain = c.Journeys, c.Drain
+	chain, err := CreateServerChain(c)
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(func() error { chain.Destroy(); return nil })
+	filters, err := c.filters(chain)
+	if err != nil {
+		return nil, err
+	}
+	return filter.BuildHandlerChain(withPaths(c, chain, &s.stopping, chain.Kube.Router), filters), nil
+}
+
+func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Handler) {
+	s.http = &http.Server{
+		Handler:           handler,
+		TLSConfig:         tls.Config,
+		ReadHeaderTimeout: headersWait,
+		MaxHeaderBytes:    headersMost,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	go func() {
+		if err := s.http.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
+			s.fail(fmt.Errorf("serve on %s: %w", listener.Addr(), err))
+		}
+	}()
+	s.onClose(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+		defer cancel()
+		if err := s.http.Shutdown(ctx); err != nil {
+			return s.http.Close() // some client keeps its connection: it has had its answers
+		}
+		return nil
+	})
+}
+
+// Failed tells, once, that the server can't go on.
+func (s *Server) Failed() <-chan error { return s.failed }
+
+func (s *Server) fail(err error) {
+	select {
+	case s.failed <- err:
+	default:
+	}
+}
+
+// Stop stops in good order. Requests in flight may finish until ctx ends. It may be called more than once.
+func (s *Server) Stop(ctx context.Context) (err error) {
+	s.stop.Do(func() {
+		s.stopping.Store(true)
+		s.drain.Close()
+		if waitErr := s.drain.Wait(ctx); waitErr != nil {
+			s.log.Warn("stopped before all requests were done", "reason", waitErr)
+		}
+		err = s.close()
+	})
+	return err
+}
+
+// close closes what was opened, the last first.
+func (s *Server) close() error {
+	var errs []error
+	for i := len(s.undo) - 1; i >= 0; i-- {
+		errs = append(errs, s.undo[i]())
+	}
+	s.undo = nil
+	return errors.Join(errs...)
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// reachable is an address that a client on this machine can use: a server that listens everywhere is also on loopback.
+func reachable(a *net.TCPAddr) string {
+	if a.IP.IsUnspecified() {
+		a = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: a.Port}
+	}
+	return a.String()
+}
