@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -273,6 +274,11 @@ type front struct {
 	minTimeout time.Duration
 }
 
+// warnings sends warnings as the chain does, with nothing but their text.
+type warnings struct{ http.ResponseWriter }
+
+func (w warnings) AddWarning(_, text string) { w.Header().Add("Warning", text) }
+
 func (f *front) ShuttingDown() <-chan struct{} { return f.shutdown }
 
 type store interface {
@@ -311,6 +317,7 @@ func newFront(t testing.TB, storage store, resource, kind string) *front {
 			return
 		}
 		ctx = request.WithServerShutdownSignal(request.WithRequestInfo(ctx, info), f)
+		ctx = warning.WithWarningRecorder(ctx, warnings{w})
 		req = req.WithContext(ctx)
 		switch info.Verb {
 		case "patch":

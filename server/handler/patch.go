@@ -58,7 +58,9 @@ func servePatch(ctx context.Context, r rest.Patcher, scope *RequestScope, patchT
 	if !json.Valid(body) {
 		return apierrors.NewBadRequest("invalid JSON patch")
 	}
-	audit.LogRequestPatch(ctx, body)
+	if audit.AuditContextFrom(ctx).Enabled() {
+		audit.LogRequestPatch(ctx, body)
+	}
 
 	p := newPatcher(ctx, scope, mechanism, namespace, name, body, options)
 	result, _, err := restUpdate(ctx, r, name, p, rest.ValidateAllObjectFunc, // a patch creates nothing

@@ -204,30 +204,35 @@ func interpretStrategicMergePatchError(err error) error {
 	case errors.Is(err, mergepatch.ErrNoListOfLists), errors.Is(err, mergepatch.ErrPatchContentNotMatchRetainKeys):
 		return unprocessable(err)
 	}
-	return apierrors.NewBadRequest(err.Error())
+	return &patchError{apierrors.NewBadRequest(err.Error()), "it is not a strategic merge patch"}
 }
 
-// unprocessable is the 422 for a patch that is well-formed and can't be applied.
-func unprocessable(err error) error {
-	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
-}
-
-// invalidPatchError is a 422 whose Status shows the client what its patch made. Its text, which traces and logs hold,
-// does not: it may be a secret.
-type invalidPatchError struct {
+// patchError is the error of a patch whose Status says more to the client than traces and logs may know, which get its
+// text, or less.
+type patchError struct {
 	*apierrors.StatusError
 	why string
 }
 
-func (e *invalidPatchError) Error() string { return "the patched object is invalid: " + e.why }
+func (e *patchError) Error() string { return "the patch can't be applied: " + e.why }
 
-func (e *invalidPatchError) Unwrap() error { return e.StatusError }
+func (e *patchError) Unwrap() error { return e.StatusError }
 
+// unprocessable is the 422 for a patch that is well-formed and can't be applied. Clients are not told why.
+func unprocessable(err error) error {
+	return &patchError{
+		apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false),
+		err.Error(),
+	}
+}
+
+// invalidPatch is the 422 for a patch that makes no valid object. The client is shown what it made: value, which may
+// hold a secret.
 func invalidPatch(value string, err error) error {
-	return &invalidPatchError{
-		StatusError: apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
+	return &patchError{
+		apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
 			field.Invalid(field.NewPath("patch"), value, err.Error()),
 		}),
-		why: err.Error(),
+		err.Error(),
 	}
 }

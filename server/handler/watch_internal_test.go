@@ -1,0 +1,73 @@
+package handler
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+)
+
+func TestWatchTimeout(t *testing.T) {
+	seconds := func(n int64) *metainternalversion.ListOptions {
+		return &metainternalversion.ListOptions{TimeoutSeconds: &n}
+	}
+	if got := watchTimeout(seconds(7), time.Hour); got != 7*time.Second {
+		t.Errorf("the client's timeout of 7s became %s", got)
+	}
+	if got := watchTimeout(&metainternalversion.ListOptions{}, 0); got != 0 {
+		t.Errorf("no timeout became %s", got)
+	}
+	different := map[time.Duration]bool{}
+	for range 100 {
+		for _, options := range []*metainternalversion.ListOptions{{}, seconds(0)} {
+			got := watchTimeout(options, time.Hour)
+			if got < time.Hour || got >= 2*time.Hour {
+				t.Fatalf("a default of an hour became %s", got)
+			}
+			different[got] = true
+		}
+	}
+	if len(different) < 2 {
+		t.Error("all watches have the same timeout")
+	}
+}
+
+// TestStuckClient: a client that never reads loses its watch, though its connection stays open.
+func TestStuckClient(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		ended := make(chan error, 1)
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			stream := newHTTPStream(w, watchFormatFor("application/json"), false)
+			defer stream.close()
+			stream.timeout = 50 * time.Millisecond
+			err := stream.begin()
+			for err == nil {
+				b := newWatchBuffers()
+				b.out.Write(make([]byte, 1<<20))
+				err = stream.flush(b)
+				b.release()
+			}
+			ended <- err
+		}))
+		server.EnableHTTP2 = http2
+		server.StartTLS()
+		res, err := server.Client().Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := map[bool]int{false: 1, true: 2}[http2]; res.ProtoMajor != want {
+			t.Errorf("HTTP/%d", res.ProtoMajor)
+		}
+		if err := <-ended; err == nil {
+			t.Error("the stream ended without an error")
+		}
+		if _, err := io.Copy(io.Discard, res.Body); err == nil {
+			t.Error("the client was not told that the stream is incomplete")
+		}
+		res.Body.Close()
+		server.Close()
+	}
+}
