@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -62,7 +63,7 @@ func startCluster(dir string) (*Cluster, error) {
 		config.ListenClientUrls = []url.URL{{Scheme: "http", Host: ports[clusterSize+i]}}
 		config.AdvertisePeerUrls, config.AdvertiseClientUrls = config.ListenPeerUrls, config.ListenClientUrls
 		config.InitialCluster = strings.Join(names, ",")
-		config.TickMs, config.ElectionMs = 50, 500
+		config.TickMs, config.ElectionMs = 20, 200
 		config.MaxRequestBytes = embedded.MaxRequestBytes
 		config.UnsafeNoFsync = true
 		config.EnableGRPCGateway = false
@@ -91,9 +92,19 @@ func (c *Cluster) startAll() error {
 	return nil
 }
 
+// stopAll stops the leader last, when there is nobody left to hand over to, which it would wait for. The others stop at
+// once, since each waits a second for its peers.
 func (c *Cluster) stopAll() {
+	leader := c.Leader()
+	var stopping sync.WaitGroup
 	for i := range c.members {
-		c.Stop(i)
+		if i != leader {
+			stopping.Go(func() { c.Stop(i) })
+		}
+	}
+	stopping.Wait()
+	if leader >= 0 {
+		c.Stop(leader)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 func TestMain(m *testing.M) { embedtest.Main(m) }
 
 func TestSharedIsOne(t *testing.T) {
-	if embedtest.Shared(t) != embedtest.Shared(t) {
+	first, second := embedtest.Shared(t), embedtest.Shared(t)
+	if first != second {
 		t.Error("Shared made two etcds")
 	}
 	a, b := embedtest.Prefix(), embedtest.Prefix()
