@@ -9,9 +9,12 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/apps/deployment"
+	"github.com/kx-apiserver/kx/server/builtin/apps/replicaset"
 	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
 	"github.com/kx-apiserver/kx/server/builtin/core/event"
 	"github.com/kx-apiserver/kx/server/builtin/core/namespace"
+	"github.com/kx-apiserver/kx/server/builtin/core/pod"
 	"github.com/kx-apiserver/kx/server/builtin/core/secret"
 	"github.com/kx-apiserver/kx/server/builtin/core/service"
 )
@@ -23,6 +26,9 @@ var resources = runtime.SchemeBuilder{
 	secret.AddToScheme,
 	event.AddToScheme,
 	service.AddToScheme,
+	pod.AddToScheme,
+	replicaset.AddToScheme,
+	deployment.AddToScheme,
 }
 
 var (

@@ -49,7 +49,7 @@ func patchAllocatedValues(svc, old *corev1.Service) {
 		if s.ClusterIP == "" {
 			s.ClusterIP = was.ClusterIP
 		}
-		if len(s.ClusterIPs) == 0 && s.ClusterIP == was.ClusterIP {
+		if len(s.ClusterIPs) == 0 {
 			s.ClusterIPs = slices.Clone(was.ClusterIPs)
 		}
 	}

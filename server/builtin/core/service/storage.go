@@ -68,7 +68,7 @@ func (a *allocator) open(optsGetter backend.RESTOptionsGetter, services *registr
 		if err != nil {
 			return fmt.Errorf("storage of %s: %w", p.resource, err)
 		}
-		storage, destroy, err := opts.Decorator(opts.StorageConfig, "/ranges", nil, newRange, newRange, nil, nil, nil)
+		storage, destroy, err := backend.NewRawStorage(opts.StorageConfig, newRange, newRange, "/ranges")
 		if err != nil {
 			return fmt.Errorf("storage of %s: %w", p.resource, err)
 		}

@@ -242,10 +242,19 @@ func validateNodePorts(svc *corev1.Service) (errs field.ErrorList) {
 	for i, p := range svc.Spec.Ports {
 		k := key{p.Protocol, p.Port}
 		if used[k] {
-			errs = append(errs, field.Duplicate(specPath.Child("ports").Index(i),
-				corev1.ServicePort{Protocol: p.Protocol, Port: p.Port}))
+			errs = append(errs, field.Duplicate(specPath.Child("ports").Index(i), duplicatePort{Protocol: p.Protocol, Port: p.Port}))
 		}
 		used[k] = true
 	}
 	return errs
+}
+
+// duplicatePort is a port as the message about a duplicate shows it: with the fields' Go names, as it always was.
+type duplicatePort struct {
+	Name        string
+	Protocol    corev1.Protocol
+	AppProtocol *string
+	Port        int32
+	TargetPort  intstr.IntOrString
+	NodePort    int32
 }

@@ -1,0 +1,407 @@
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/builtintest"
+	"github.com/kx-apiserver/kx/server/builtin/core/service"
+	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/store/embedded/embedtest"
+)
+
+func TestMain(m *testing.M) { embedtest.Main(m) }
+
+type server struct {
+	*builtin.REST
+
+	status *builtin.SubresourceREST
+	etcd   *builtintest.Etcd
+}
+
+func newServer(t *testing.T, etcd *builtintest.Etcd) server {
+	t.Helper()
+	main, status, err := service.NewREST(etcd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(main.Destroy)
+	return server{main, status, etcd}
+}
+
+func web(name string, change ...func(*corev1.Service)) *corev1.Service {
+	svc := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}}, Selector: map[string]string{"a": "b"}},
+	}
+	for _, f := range change {
+		f(svc)
+	}
+	return builtintest.Defaulted(svc)
+}
+
+func ofType(kind corev1.ServiceType) func(*corev1.Service) {
+	return func(svc *corev1.Service) { svc.Spec.Type = kind }
+}
+
+func withIP(ip string) func(*corev1.Service) {
+	return func(svc *corev1.Service) { svc.Spec.ClusterIP = ip }
+}
+
+func withNodePort(port int32) func(*corev1.Service) {
+	return func(svc *corev1.Service) {
+		svc.Spec.Type, svc.Spec.Ports[0].NodePort = corev1.ServiceTypeNodePort, port
+	}
+}
+
+func (s server) try(ctx context.Context, svc *corev1.Service, dryRun ...string) (*corev1.Service, error) {
+	obj, err := s.Create(ctx, svc, rest.ValidateAllObjectFunc, &metav1.CreateOptions{DryRun: dryRun})
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*corev1.Service), nil
+}
+
+func (s server) create(t *testing.T, svc *corev1.Service, dryRun ...string) *corev1.Service {
+	t.Helper()
+	created, err := s.try(builtintest.Context(t, "default"), svc, dryRun...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return created
+}
+
+func (s server) update(t *testing.T, svc *corev1.Service, dryRun ...string) (*corev1.Service, error) {
+	t.Helper()
+	obj, _, err := s.Update(builtintest.Context(t, "default"), svc.Name, rest.DefaultUpdatedObjectInfo(builtintest.Defaulted(svc)),
+		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{DryRun: dryRun})
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*corev1.Service), nil
+}
+
+func (s server) remove(t *testing.T, name string, dryRun ...string) {
+	t.Helper()
+	_, _, err := s.Delete(builtintest.Context(t, "default"), name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{DryRun: dryRun})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// taken are the numbers that are taken in a range, counted from its first.
+func (s server) taken(t *testing.T, name string) []int {
+	t.Helper()
+	answer, err := s.etcd.Client.Get(t.Context(), s.etcd.Prefix+"/ranges/"+name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Count == 0 {
+		return nil
+	}
+	if !bytes.HasPrefix(answer.Kvs[0].Value, []byte("k8s\x00")) {
+		t.Fatalf("%s is stored as %q", name, answer.Kvs[0].Value)
+	}
+	obj, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), answer.Kvs[0].Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bits := new(big.Int).SetBytes(obj.(*corev1.RangeAllocation).Data)
+	var all []int
+	for i := range bits.BitLen() {
+		if bits.Bit(i) == 1 {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+func (s server) wantTaken(t *testing.T, ips, ports []int) {
+	t.Helper()
+	if got := s.taken(t, "serviceips"); !slices.Equal(got, ips) {
+		t.Errorf("cluster IPs taken: %v, want %v", got, ips)
+	}
+	if got := s.taken(t, "servicenodeports"); !slices.Equal(got, ports) {
+		t.Errorf("node ports taken: %v, want %v", got, ports)
+	}
+}
+
+func TestCreateAllocates(t *testing.T) {
+	s := newServer(t, builtintest.NewEtcd(t))
+	for _, tc := range []struct {
+		svc      *corev1.Service
+		ip       string
+		families []corev1.IPFamily
+		policy   string
+		nodePort int32
+	}{
+		{web("first"), "10.96.1.1", []corev1.IPFamily{"IPv4"}, "SingleStack", 0},
+		{web("second"), "10.96.1.2", []corev1.IPFamily{"IPv4"}, "SingleStack", 0},
+		{web("asked", withIP("10.96.0.10")), "10.96.0.10", []corev1.IPFamily{"IPv4"}, "SingleStack", 0},
+		{web("headless", withIP("None")), "None", []corev1.IPFamily{"IPv4"}, "SingleStack", 0},
+		{web("bare", withIP("None"), func(svc *corev1.Service) { svc.Spec.Selector = nil }), "None",
+			[]corev1.IPFamily{"IPv4", "IPv6"}, "RequireDualStack", 0},
+		{web("node", ofType("NodePort")), "10.96.1.3", []corev1.IPFamily{"IPv4"}, "SingleStack", 30086},
+		{web("asked-port", withNodePort(30010)), "10.96.1.4", []corev1.IPFamily{"IPv4"}, "SingleStack", 30010},
+		{web("balanced", ofType("LoadBalancer")), "10.96.1.5", []corev1.IPFamily{"IPv4"}, "SingleStack", 30087},
+		{web("prefer", func(svc *corev1.Service) { svc.Spec.IPFamilyPolicy = new(corev1.IPFamilyPolicyPreferDualStack) }), "10.96.1.6",
+			[]corev1.IPFamily{"IPv4"}, "PreferDualStack", 0},
+	} {
+		got := s.create(t, tc.svc)
+		if got.Spec.ClusterIP != tc.ip || !slices.Equal(got.Spec.ClusterIPs, []string{tc.ip}) ||
+			!slices.Equal(got.Spec.IPFamilies, tc.families) || string(*got.Spec.IPFamilyPolicy) != tc.policy ||
+			got.Spec.Ports[0].NodePort != tc.nodePort {
+			t.Errorf("%s: %+v", got.Name, got.Spec)
+		}
+	}
+	s.wantTaken(t, []int{9, 256, 257, 258, 259, 260, 261}, []int{10, 86, 87})
+
+	name := s.create(t, web("name", ofType("ExternalName"), func(svc *corev1.Service) { svc.Spec.ExternalName = "example.com" }))
+	if name.Spec.ClusterIP != "" || name.Spec.IPFamilies != nil || name.Spec.IPFamilyPolicy != nil {
+		t.Errorf("external name: %+v", name.Spec)
+	}
+}
+
+func TestHealthCheckAndSharedNodePort(t *testing.T) {
+	s := newServer(t, builtintest.NewEtcd(t))
+	local := s.create(t, web("local", ofType("LoadBalancer"), func(svc *corev1.Service) { svc.Spec.ExternalTrafficPolicy = "Local" }))
+	if local.Spec.HealthCheckNodePort != 30087 || local.Spec.Ports[0].NodePort != 30086 {
+		t.Errorf("local: %+v", local.Spec)
+	}
+	dns := s.create(t, web("dns", ofType("NodePort"), func(svc *corev1.Service) {
+		svc.Spec.Ports = []corev1.ServicePort{{Name: "tcp", Port: 53}, {Name: "udp", Port: 53, Protocol: "UDP"}}
+	}))
+	if p := dns.Spec.Ports; p[0].NodePort != 30088 || p[1].NodePort != 30088 {
+		t.Errorf("dns: %+v", p)
+	}
+	without := s.create(t, web("without", ofType("LoadBalancer"), func(svc *corev1.Service) { svc.Spec.AllocateLoadBalancerNodePorts = new(false) }))
+	if without.Spec.Ports[0].NodePort != 0 {
+		t.Errorf("without: %+v", without.Spec)
+	}
+	s.remove(t, "local")
+	s.remove(t, "dns")
+	s.wantTaken(t, []int{258}, nil)
+}
+
+func TestCreateRefusesAndGivesBack(t *testing.T) {
+	s := newServer(t, builtintest.NewEtcd(t))
+	s.create(t, web("taken", withNodePort(30005), withIP("10.96.0.10")))
+	ipTaken := `Service "x" is invalid: spec.clusterIPs: Invalid value: ["%[1]s"]: failed to allocate IP %[1]s: `
+	for name, tc := range map[string]struct {
+		svc  *corev1.Service
+		want string
+	}{
+		"IP taken":   {web("x", withIP("10.96.0.10")), fmt.Sprintf(ipTaken, "10.96.0.10") + "provided IP is already allocated"},
+		"IP outside": {web("x", withIP("192.0.2.1")), fmt.Sprintf(ipTaken, "192.0.2.1") + "the provided IP (192.0.2.1) is not in the valid range. The range of valid IPs is 10.96.0.0/12"},
+		"port taken": {web("x", withNodePort(30005)), `Service "x" is invalid: spec.ports[0].nodePort: Invalid value: 30005: provided port is already allocated`},
+		"port outside": {web("x", withNodePort(80)),
+			`Service "x" is invalid: spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767`},
+		"another family": {web("x", func(svc *corev1.Service) { svc.Spec.IPFamilies = []corev1.IPFamily{"IPv6"} }),
+			`Service "x" is invalid: spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster`},
+		"IPv6": {web("x", withIP("fd00::1")), `Service "x" is invalid: spec.clusterIPs[0]: Invalid value: ["fd00::1"]: IPv6 is not configured on this cluster`},
+		"two families": {web("x", func(svc *corev1.Service) { svc.Spec.IPFamilyPolicy = new(corev1.IPFamilyPolicyRequireDualStack) }),
+			`Service "x" is invalid: spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services`},
+		"invalid": {web("x", ofType("NodePort"), func(svc *corev1.Service) { svc.Spec.Ports[0].Port = 0 }),
+			`Service "x" is invalid: [spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive, spec.ports[0].targetPort: Invalid value: 0: must be between 1 and 65535, inclusive]`},
+	} {
+		_, err := s.try(builtintest.Context(t, "default"), tc.svc)
+		if !apierrors.IsInvalid(err) || err.Error() != tc.want {
+			t.Errorf("%s:\n got %v\nwant %s", name, err, tc.want)
+		}
+	}
+	if _, err := s.try(builtintest.Context(t, "default"), web("taken")); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("the same name: %v", err)
+	}
+	s.wantTaken(t, []int{9}, []int{5})
+}
+
+func TestDryRunTakesNothing(t *testing.T) {
+	s := newServer(t, builtintest.NewEtcd(t))
+	got := s.create(t, web("x", ofType("NodePort"), func(svc *corev1.Service) {
+		svc.Spec.Ports = append(svc.Spec.Ports, corev1.ServicePort{Name: "other", Port: 81})
+	}), metav1.DryRunAll)
+	if p := got.Spec.Ports; got.Spec.ClusterIP != "10.96.1.1" || p[0].NodePort != 30086 || p[1].NodePort != 30087 {
+		t.Errorf("dry run: %+v", got.Spec)
+	}
+	s.wantTaken(t, nil, nil)
+
+	svc := s.create(t, web("x"))
+	s.remove(t, "x", metav1.DryRunAll)
+	svc.Spec.Type = corev1.ServiceTypeNodePort
+	if _, err := s.update(t, svc.DeepCopy(), metav1.DryRunAll); err != nil {
+		t.Error(err)
+	}
+	s.wantTaken(t, []int{256}, nil)
+}
+
+func TestUpdate(t *testing.T) {
+	s := newServer(t, builtintest.NewEtcd(t))
+	svc := s.create(t, web("x"))
+
+	// The manifest that it was made of may be put again, and changes nothing that was allocated.
+	again, err := s.update(t, web("x", ofType("NodePort")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Spec.ClusterIP != svc.Spec.ClusterIP || again.Spec.Ports[0].NodePort != 30086 {
+		t.Errorf("%+v", again.Spec)
+	}
+	kept, err := s.update(t, web("x", ofType("NodePort")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept.ResourceVersion != again.ResourceVersion {
+		t.Error("an update that changes nothing was written")
+	}
+	s.wantTaken(t, []int{256}, []int{86})
+
+	// Another node port, then none, then no address either.
+	if again, err = s.update(t, web("x", withNodePort(30001))); err != nil {
+		t.Fatal(err)
+	}
+	s.wantTaken(t, []int{256}, []int{1})
+	again.Spec.Type = corev1.ServiceTypeClusterIP
+	if again, err = s.update(t, again); err != nil {
+		t.Fatal(err)
+	}
+	if again.Spec.Ports[0].NodePort != 0 || again.Spec.ExternalTrafficPolicy != "" {
+		t.Errorf("%+v", again.Spec)
+	}
+	s.wantTaken(t, []int{256}, nil)
+	again.Spec.Type, again.Spec.ExternalName = corev1.ServiceTypeExternalName, "example.com"
+	if again, err = s.update(t, again); err != nil {
+		t.Fatal(err)
+	}
+	if again.Spec.ClusterIP != "" || again.Spec.IPFamilies != nil {
+		t.Errorf("%+v", again.Spec)
+	}
+	s.wantTaken(t, nil, nil)
+	again.Spec.Type, again.Spec.ExternalName = corev1.ServiceTypeClusterIP, ""
+	if again, err = s.update(t, again); err != nil {
+		t.Fatal(err)
+	}
+	if again.Spec.ClusterIP != "10.96.1.1" {
+		t.Errorf("%+v", again.Spec)
+	}
+
+	// A refused update gives back what it took.
+	bad := web("x", ofType("NodePort"), func(svc *corev1.Service) { svc.Spec.ClusterIP = "10.96.1.9" })
+	_, err = s.update(t, bad)
+	want := `Service "x" is invalid: spec.clusterIPs[0]: Invalid value: ["10.96.1.9"]: may not change once set`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	s.wantTaken(t, []int{256}, nil)
+}
+
+func TestStatusUpdateAllocatesNothing(t *testing.T) {
+	s := newServer(t, builtintest.NewEtcd(t))
+	svc := s.create(t, web("x", ofType("LoadBalancer")))
+	svc.Spec.Ports[0].NodePort = 30001
+	svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
+	obj, _, err := s.status.Update(builtintest.Context(t, "default"), "x", rest.DefaultUpdatedObjectInfo(builtintest.Defaulted(svc)),
+		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := obj.(*corev1.Service)
+	if got.Spec.Ports[0].NodePort != 30086 || len(got.Status.LoadBalancer.Ingress) != 1 {
+		t.Errorf("%+v", got)
+	}
+	s.wantTaken(t, []int{256}, []int{86})
+}
+
+// TestRestoredWithoutRanges starts on an etcd that has services and no RangeAllocations, as a restored one may.
+func TestRestoredWithoutRanges(t *testing.T) {
+	etcd := builtintest.NewEtcd(t)
+	s := newServer(t, etcd)
+	s.create(t, web("x", ofType("NodePort")))
+	if _, err := etcd.Client.Delete(t.Context(), etcd.Prefix+"/ranges/", clientv3.WithPrefix()); err != nil {
+		t.Fatal(err)
+	}
+	restarted := newServer(t, etcd)
+	got := restarted.create(t, web("y", ofType("NodePort")))
+	if got.Spec.ClusterIP != "10.96.1.2" || got.Spec.Ports[0].NodePort != 30087 {
+		t.Errorf("%+v", got.Spec)
+	}
+	restarted.wantTaken(t, []int{256, 257}, []int{86, 87})
+}
+
+// TestStoredRangeDecides starts on an etcd whose ranges are another's.
+func TestStoredRangeDecides(t *testing.T) {
+	etcd := builtintest.NewEtcd(t)
+	codec, err := scheme.StorageCodec(corev1.Resource("serviceipallocations"), runtime.ContentTypeProtobuf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 10.0.0.0/29 has six addresses, of which the first, 10.0.0.1, is taken.
+	data, err := runtime.Encode(codec, &corev1.RangeAllocation{Range: "10.0.0.0/29", Data: []byte{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := etcd.Client.Put(t.Context(), etcd.Prefix+"/ranges/serviceips", string(data)); err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, etcd)
+	for i := 2; i <= 6; i++ {
+		if got, want := s.create(t, web(fmt.Sprintf("x%d", i))).Spec.ClusterIP, fmt.Sprintf("10.0.0.%d", i); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	_, err = s.try(builtintest.Context(t, "default"), web("one-too-many"))
+	if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "failed to allocate a serviceIP: range is full") {
+		t.Errorf("a full range: %v", err)
+	}
+	s.remove(t, "x3")
+	if got := s.create(t, web("again")).Spec.ClusterIP; got != "10.0.0.3" {
+		t.Errorf("after one was given back: %s", got)
+	}
+}
+
+// TestTwoServers creates services through two servers of one etcd at once: no address may be given twice.
+func TestTwoServers(t *testing.T) {
+	etcd := builtintest.NewEtcd(t)
+	servers := []server{newServer(t, etcd), newServer(t, etcd)}
+	const each = 10
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		seen = map[string]string{}
+	)
+	ctx := builtintest.Context(t, "default")
+	for n, s := range servers {
+		for i := range each {
+			wg.Go(func() {
+				svc, err := s.try(ctx, web(fmt.Sprintf("x-%d-%d", n, i)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if other, ok := seen[svc.Spec.ClusterIP]; ok {
+					t.Errorf("%s and %s both have %s", svc.Name, other, svc.Spec.ClusterIP)
+				}
+				seen[svc.Spec.ClusterIP] = svc.Name
+			})
+		}
+	}
+	wg.Wait()
+	if len(seen) != each*len(servers) {
+		t.Errorf("%d addresses", len(seen))
+	}
+}

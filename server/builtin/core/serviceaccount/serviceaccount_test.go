@@ -1,0 +1,59 @@
+package serviceaccount
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestStrategy(t *testing.T) {
+	ctx := context.Background()
+	sa := &corev1.ServiceAccount{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "robot", Namespace: "default", ResourceVersion: "1",
+			Annotations: map[string]string{"kubernetes.io/enforce-mountable-secrets": "true"},
+		},
+		Secrets: []corev1.ObjectReference{{Kind: "Secret", Namespace: "elsewhere", Name: "token"}},
+	}
+	Strategy.PrepareForCreate(ctx, sa)
+	if diff := cmp.Diff([]corev1.ObjectReference{{Name: "token"}}, sa.Secrets); diff != "" {
+		t.Error(diff)
+	}
+	if errs := Strategy.Validate(ctx, sa); len(errs) > 0 {
+		t.Error(errs)
+	}
+	const warning = "metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+	if diff := cmp.Diff([]string{warning}, Strategy.WarningsOnCreate(ctx, sa)); diff != "" {
+		t.Error(diff)
+	}
+	if w := Strategy.WarningsOnUpdate(ctx, sa, sa); w != nil {
+		t.Errorf("warned again: %v", w)
+	}
+	if w := Strategy.WarningsOnUpdate(ctx, sa, &corev1.ServiceAccount{}); len(w) != 1 {
+		t.Errorf("not warned: %v", w)
+	}
+	renamed := sa.DeepCopy()
+	renamed.Name = "-"
+	errs := Strategy.ValidateUpdate(ctx, renamed, sa)
+	if len(errs) != 2 || errs[0].Error() != `metadata.name: Invalid value: "-": field is immutable` {
+		t.Error(errs)
+	}
+}
+
+func TestTable(t *testing.T) {
+	sa := &corev1.ServiceAccount{
+		ObjectMeta: metav1.ObjectMeta{Name: "robot", CreationTimestamp: metav1.NewTime(time.Now().Add(-61 * time.Second))},
+		Secrets:    make([]corev1.ObjectReference, 2),
+	}
+	got, err := Table.ConvertToTable(context.Background(), sa, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]any{"robot", int64(2), "61s"}, got.Rows[0].Cells); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,151 @@
+package rest
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	appsv1beta1 "k8s.io/api/apps/v1beta1"
+	appsv1beta2 "k8s.io/api/apps/v1beta2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// servable are the versions that can be served, and whether they are unless somebody says otherwise.
+var servable = map[schema.GroupVersion]bool{
+	corev1.SchemeGroupVersion:      true,
+	appsv1.SchemeGroupVersion:      true,
+	appsv1beta1.SchemeGroupVersion: false,
+	appsv1beta2.SchemeGroupVersion: false,
+}
+
+// APIResourceConfig says which versions and resources are served.
+type APIResourceConfig struct {
+	versions map[schema.GroupVersion]bool
+	// resources are the exceptions from versions.
+	resources map[schema.GroupVersionResource]bool
+}
+
+// DefaultAPIResourceConfig is what is served unless --runtime-config says otherwise.
+func DefaultAPIResourceConfig() *APIResourceConfig {
+	return &APIResourceConfig{versions: maps.Clone(servable), resources: map[schema.GroupVersionResource]bool{}}
+}
+
+// ResourceEnabled says whether a resource is served.
+func (c *APIResourceConfig) ResourceEnabled(resource schema.GroupVersionResource) bool {
+	if enabled, ok := c.resources[resource]; ok {
+		return enabled
+	}
+	return c.versions[resource.GroupVersion()]
+}
+
+// AnyResourceForGroupEnabled says whether anything of a group is served.
+func (c *APIResourceConfig) AnyResourceForGroupEnabled(group string) bool {
+	for version, enabled := range c.versions {
+		if enabled && version.Group == group {
+			return true
+		}
+	}
+	for resource, enabled := range c.resources {
+		if enabled && resource.Group == group {
+			return true
+		}
+	}
+	return false
+}
+
+// Stages of --runtime-config, the least particular first: a later one overrides.
+var stages = []struct {
+	key     string
+	matches *regexp.Regexp
+}{
+	{"api/all", regexp.MustCompile(`^v\d+((alpha|beta)\d+)?$`)},
+	{"api/ga", regexp.MustCompile(`^v\d+$`)},
+	{"api/beta", regexp.MustCompile(`^v\d+beta\d+$`)},
+	{"api/alpha", regexp.MustCompile(`^v\d+alpha\d+$`)},
+}
+
+// ParseRuntimeConfig reads the pairs of --runtime-config: api/all, api/ga, api/beta, api/alpha, a group/version ("v1" or
+// "api/v1" for the core group), or a group/version/resource, each true, false, or nothing for true.
+func ParseRuntimeConfig(pairs map[string]string) (*APIResourceConfig, error) {
+	c := DefaultAPIResourceConfig()
+	rest := maps.Clone(pairs)
+	for _, stage := range stages {
+		value, ok := rest[stage.key]
+		if !ok {
+			continue
+		}
+		delete(rest, stage.key)
+		enabled, err := parseEnabled(stage.key, value)
+		if err != nil {
+			return nil, err
+		}
+		for version := range c.versions {
+			if stage.matches.MatchString(version.Version) {
+				c.versions[version] = enabled
+			}
+		}
+	}
+	if len(pairs) == 1 && pairs["api/all"] == "false" {
+		return nil, fmt.Errorf("--runtime-config: invalid key with only api/all=false: nothing would be served; enable something beside it")
+	}
+	for _, key := range slices.Sorted(maps.Keys(rest)) {
+		enabled, err := parseEnabled(key, rest[key])
+		if err != nil {
+			return nil, err
+		}
+		if err := c.set(key, enabled); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func parseEnabled(key, value string) (bool, error) {
+	if value == "" {
+		return true, nil
+	}
+	enabled, err := strconv.ParseBool(value)
+	if err != nil {
+		return false, fmt.Errorf("--runtime-config: invalid value of %s: %s: use true or false", key, value)
+	}
+	return enabled, nil
+}
+
+// set applies one group/version or group/version/resource.
+func (c *APIResourceConfig) set(key string, enabled bool) error {
+	name, resource := key, ""
+	if parts := strings.Split(key, "/"); parts[0] == "v1" || len(parts) > 1 && parts[0] == "api" && parts[1] == "v1" {
+		// The core group has no name: both ways to write it are known.
+		name, resource, _ = strings.Cut(strings.TrimPrefix(key, "api/"), "/")
+	} else if len(parts) > 2 {
+		name, resource = parts[0]+"/"+parts[1], strings.Join(parts[2:], "/")
+	}
+	version, err := schema.ParseGroupVersion(name)
+	if _, known := servable[version]; err != nil || !known {
+		return fmt.Errorf("--runtime-config: %s: no such version: known are %s", key, knownVersions())
+	}
+	if resource == "" {
+		c.versions[version] = enabled
+		return nil
+	}
+	if !slices.Contains(resourcesOf(version), resource) {
+		return fmt.Errorf("--runtime-config: %s: %s has no resource %q: known are %s", key, version, resource,
+			strings.Join(resourcesOf(version), ", "))
+	}
+	c.resources[version.WithResource(resource)] = enabled
+	return nil
+}
+
+func knownVersions() string {
+	var names []string
+	for version := range servable {
+		names = append(names, version.String())
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
