@@ -25,7 +25,9 @@ type DryRunnableStorage struct {
 func (s *DryRunnableStorage) Versioner() store.Versioner { return s.Storage.Versioner() }
 
 // Stats is the storage's.
-func (s *DryRunnableStorage) Stats(ctx context.Context) (store.Stats, error) { return s.Storage.Stats(ctx) }
+func (s *DryRunnableStorage) Stats(ctx context.Context) (store.Stats, error) {
+	return s.Storage.Stats(ctx)
+}
 
 // Get reads one object.
 func (s *DryRunnableStorage) Get(ctx context.Context, key string, opts store.GetOptions, objPtr runtime.Object) (err error) {

@@ -1,0 +1,371 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kx-apiserver/kx/core/rest"
+)
+
+func TestDeleteAnswersWithAStatus(t *testing.T) {
+	s := newStrategy()
+	e, ctx := newStore(t, s, func(e *Store) {
+		e.AfterDelete = func(obj runtime.Object, _ *metav1.DeleteOptions) {
+			s.happened.add("AfterDelete " + obj.(*corev1.Pod).Name)
+		}
+	}), inNamespace(t, "ns")
+	created := mustCreate(t, ctx, e, pod("a"))
+	s.happened.take()
+	out, now, err := del(ctx, e, "a", nil)
+	if err != nil || !now {
+		t.Fatal(now, err)
+	}
+	want := &metav1.Status{Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{Name: "a", Kind: "pods", UID: created.UID}}
+	if diff := cmp.Diff(want, out); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"AfterDelete a"}, s.happened.take()); diff != "" {
+		t.Error(diff)
+	}
+	_, _, err = del(ctx, e, "a", nil)
+	wantStatus(t, err, 404, metav1.StatusReasonNotFound, `pods "a" not found`)
+}
+
+func TestDeleteAnswersWithTheObject(t *testing.T) {
+	e, ctx := newStore(t, newStrategy(), func(e *Store) {
+		e.ReturnDeletedObject = true
+		e.Decorator = func(obj runtime.Object) { obj.(*corev1.Pod).Status.Message = "decorated" }
+	}), inNamespace(t, "ns")
+	created := mustCreate(t, ctx, e, pod("a"))
+	out, now, err := del(ctx, e, "a", &metav1.DeleteOptions{})
+	if err != nil || !now {
+		t.Fatal(now, err)
+	}
+	got := out.(*corev1.Pod)
+	if got.UID != created.UID || got.ResourceVersion == created.ResourceVersion || got.Status.Message != "decorated" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestDeleteErrors(t *testing.T) {
+	e, ctx := newStore(t, newStrategy()), inNamespace(t, "ns")
+	created := mustCreate(t, ctx, e, pod("a"))
+	pre := func(uid *types.UID, rv *string) *metav1.DeleteOptions {
+		return &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: uid, ResourceVersion: rv}}
+	}
+	refuse := func(context.Context, runtime.Object) error {
+		return apierrors.NewForbidden(pods, "a", errors.New("no"))
+	}
+	tests := []struct {
+		name     string
+		object   string
+		validate rest.ValidateObjectFunc
+		options  *metav1.DeleteOptions
+		code     int32
+		reason   metav1.StatusReason
+		message  string
+	}{
+		{"missing", "none", rest.ValidateAllObjectFunc, &metav1.DeleteOptions{}, 404, metav1.StatusReasonNotFound, `pods "none" not found`},
+		{"another UID", "a", rest.ValidateAllObjectFunc, pre(p(types.UID("x")), nil), 409, metav1.StatusReasonConflict,
+			fmt.Sprintf(`Operation cannot be fulfilled on Pod "a": the UID in the precondition (x) does not match the UID in record (%s). The object might have been deleted and then recreated`, created.UID)},
+		{"another resourceVersion", "a", rest.ValidateAllObjectFunc, pre(nil, p("1")), 409, metav1.StatusReasonConflict,
+			fmt.Sprintf(`Operation cannot be fulfilled on Pod "a": the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (%s). The object might have been modified`, created.ResourceVersion)},
+		{"bad propagation", "a", rest.ValidateAllObjectFunc, &metav1.DeleteOptions{PropagationPolicy: p(metav1.DeletionPropagation("Up"))}, 422, metav1.StatusReasonInvalid,
+			`DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "Up": supported values: "Foreground", "Background", "Orphan", "nil"`},
+		{"refused by admission", "a", refuse, &metav1.DeleteOptions{}, 403, metav1.StatusReasonForbidden, `pods "a" is forbidden: no`},
+		{"refused by admission, to be marked", "a", refuse, &metav1.DeleteOptions{PropagationPolicy: p(metav1.DeletePropagationOrphan)}, 403, metav1.StatusReasonForbidden, `pods "a" is forbidden: no`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, dryRun := range [][]string{nil, {metav1.DryRunAll}} {
+				options := tt.options.DeepCopy()
+				options.DryRun = dryRun
+				_, now, err := e.Delete(ctx, tt.object, tt.validate, options)
+				wantStatus(t, err, tt.code, tt.reason, tt.message)
+				if now {
+					t.Error("said to be gone")
+				}
+			}
+		})
+	}
+	if diff := cmp.Diff(created, mustGet(t, ctx, e, "a")); diff != "" {
+		t.Error(diff)
+	}
+	if _, now, err := del(ctx, e, "a", pre(&created.UID, &created.ResourceVersion)); err != nil || !now {
+		t.Error("preconditions that hold:", now, err)
+	}
+}
+
+func TestFinalizersKeepAnObject(t *testing.T) {
+	s := newStrategy()
+	e, ctx := newStore(t, s, func(e *Store) {
+		e.AfterDelete = func(runtime.Object, *metav1.DeleteOptions) { t.Error("AfterDelete: it is not gone") }
+	}), inNamespace(t, "ns")
+	created := mustCreate(t, ctx, e, pod("a", finalizers("kx.dev/wait")))
+	options := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &created.ResourceVersion}}
+	out, now, err := del(ctx, e, "a", options)
+	if err != nil || now {
+		t.Fatal(now, err)
+	}
+	got := out.(*corev1.Pod)
+	if got.DeletionTimestamp == nil || *got.DeletionGracePeriodSeconds != 0 || got.Generation != created.Generation+1 {
+		t.Errorf("got %+v", got.ObjectMeta)
+	}
+	if diff := cmp.Diff(got, mustGet(t, ctx, e, "a")); diff != "" {
+		t.Error(diff)
+	}
+	// Once more: nothing is moved again, and nothing is written.
+	out, now, err = del(ctx, e, "a", &metav1.DeleteOptions{})
+	if err != nil || now {
+		t.Fatal(now, err)
+	}
+	if diff := cmp.Diff(got, out); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPropagation(t *testing.T) {
+	const orphan, foreground, other = metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents, "kx.dev/wait"
+	policy := func(p metav1.DeletionPropagation) *metav1.DeleteOptions {
+		return &metav1.DeleteOptions{PropagationPolicy: &p}
+	}
+	orphanDependents := func(orphan bool) *metav1.DeleteOptions { return &metav1.DeleteOptions{OrphanDependents: &orphan} }
+	tests := []struct {
+		name    string
+		gc      rest.GarbageCollectionPolicy
+		off     bool
+		had     []string
+		options *metav1.DeleteOptions
+		want    []string // nil: it is gone
+	}{
+		{"nothing said", "", false, nil, &metav1.DeleteOptions{}, nil},
+		{"orphan", "", false, nil, policy(metav1.DeletePropagationOrphan), []string{orphan}},
+		{"foreground", "", false, nil, policy(metav1.DeletePropagationForeground), []string{foreground}},
+		{"background", "", false, nil, policy(metav1.DeletePropagationBackground), nil},
+		{"background takes orphan away", "", false, []string{orphan}, policy(metav1.DeletePropagationBackground), nil},
+		{"background takes foreground away", "", false, []string{foreground, other}, policy(metav1.DeletePropagationBackground), []string{other}},
+		{"foreground in place of orphan", "", false, []string{orphan, other}, policy(metav1.DeletePropagationForeground), []string{other, foreground}},
+		{"finalizer stays", "", false, []string{orphan}, &metav1.DeleteOptions{}, []string{orphan}},
+		{"old: orphan", "", false, nil, orphanDependents(true), []string{orphan}},
+		{"old: do not orphan", "", false, []string{orphan}, orphanDependents(false), nil},
+		{"the resource orphans", rest.OrphanDependents, false, nil, &metav1.DeleteOptions{}, []string{orphan}},
+		{"the client overrides it", rest.OrphanDependents, false, nil, policy(metav1.DeletePropagationBackground), nil},
+		{"a finalizer overrides it", rest.OrphanDependents, false, []string{foreground}, &metav1.DeleteOptions{}, []string{foreground}},
+		{"not collected", rest.Unsupported, false, nil, policy(metav1.DeletePropagationOrphan), nil},
+		{"no collector", rest.OrphanDependents, true, nil, policy(metav1.DeletePropagationForeground), nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStrategy()
+			s.gc = tt.gc
+			e, ctx := newStore(t, s), inNamespace(t, "ns")
+			e.EnableGarbageCollection = !tt.off
+			mustCreate(t, ctx, e, pod("a", finalizers(tt.had...)))
+			dry := tt.options.DeepCopy()
+			dry.DryRun = []string{metav1.DryRunAll}
+			if _, now, err := del(ctx, e, "a", dry); err != nil || now != (tt.want == nil) {
+				t.Error("dry run:", now, err)
+			}
+			if got := mustGet(t, ctx, e, "a"); got.DeletionTimestamp != nil {
+				t.Error("the dry run marked it")
+			}
+			_, now, err := del(ctx, e, "a", tt.options)
+			if err != nil || now != (tt.want == nil) {
+				t.Fatal(now, err)
+			}
+			if tt.want == nil {
+				wantGone(t, ctx, e, "a")
+			} else if diff := cmp.Diff(tt.want, mustGet(t, ctx, e, "a").Finalizers); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A finalizer that the client's own options take away leaves nothing to mark, and its preconditions hold as they are.
+func TestDeleteWithPreconditionAndNothingToMark(t *testing.T) {
+	e, ctx := newStore(t, newStrategy()), inNamespace(t, "ns")
+	created := mustCreate(t, ctx, e, pod("a", finalizers(metav1.FinalizerOrphanDependents)))
+	options := &metav1.DeleteOptions{PropagationPolicy: p(metav1.DeletePropagationBackground), DryRun: []string{metav1.DryRunAll},
+		Preconditions: &metav1.Preconditions{ResourceVersion: &created.ResourceVersion}}
+	out, now, err := del(ctx, e, "a", options.DeepCopy())
+	if status, ok := out.(*metav1.Status); err != nil || !now || !ok || status.Details.UID != created.UID {
+		t.Fatal(out, now, err)
+	}
+	options.DryRun = nil
+	if _, now, err := del(ctx, e, "a", options); err != nil || !now {
+		t.Fatal(now, err)
+	}
+	wantGone(t, ctx, e, "a")
+}
+
+func TestGracefulLife(t *testing.T) {
+	s := newStrategy()
+	e, ctx := newStore(t, s, graceful, func(e *Store) {
+		e.AfterDelete = func(runtime.Object, *metav1.DeleteOptions) { s.happened.add("AfterDelete") }
+	}), inNamespace(t, "ns")
+	created := mustCreate(t, ctx, e, pod("a", onNode("n")))
+	grace := func(seconds int64) *metav1.DeleteOptions { return &metav1.DeleteOptions{GracePeriodSeconds: &seconds} }
+	s.happened.take()
+
+	steps := []struct {
+		name    string
+		options *metav1.DeleteOptions
+		grace   int64
+		gen     int64
+	}{
+		{"asked for", &metav1.DeleteOptions{}, 30, 2},
+		{"asked for again", &metav1.DeleteOptions{}, 30, 2},
+		{"longer", grace(60), 30, 2},
+		{"shorter", grace(10), 10, 2},
+		{"shorter than has passed", grace(-5), 1, 2},
+	}
+	for _, tt := range steps {
+		before := mustGet(t, ctx, e, "a")
+		dry := tt.options.DeepCopy()
+		dry.DryRun = []string{metav1.DryRunAll}
+		if _, now, err := del(ctx, e, "a", dry); err != nil || now {
+			t.Fatal(tt.name, now, err)
+		}
+		if diff := cmp.Diff(before, mustGet(t, ctx, e, "a")); diff != "" {
+			t.Errorf("%s: the dry run changed it: %s", tt.name, diff)
+		}
+		if _, now, err := del(ctx, e, "a", tt.options); err != nil || now {
+			t.Fatal(tt.name, now, err)
+		}
+		got := mustGet(t, ctx, e, "a")
+		if got.DeletionTimestamp == nil || *got.DeletionGracePeriodSeconds != tt.grace || got.Generation != tt.gen {
+			t.Errorf("%s: got %+v", tt.name, got.ObjectMeta)
+		}
+		end := created.CreationTimestamp.Add(time.Duration(tt.grace) * time.Second)
+		if got.DeletionTimestamp.Time.Before(end) {
+			t.Errorf("%s: ends at %v, before %v", tt.name, got.DeletionTimestamp, end)
+		}
+	}
+	if s.happened.take() != nil {
+		t.Error("AfterDelete: it is not gone")
+	}
+	current := mustGet(t, ctx, e, "a")
+	last := grace(0)
+	last.Preconditions = &metav1.Preconditions{UID: &current.UID, ResourceVersion: &current.ResourceVersion}
+	if _, now, err := del(ctx, e, "a", last); err != nil || !now {
+		t.Fatal(now, err)
+	}
+	if diff := cmp.Diff([]string{"AfterDelete"}, s.happened.take()); diff != "" {
+		t.Error(diff)
+	}
+	wantGone(t, ctx, e, "a")
+}
+
+func TestGracefulWithNothingToWaitFor(t *testing.T) {
+	e, ctx := newStore(t, newStrategy(), graceful, func(e *Store) { e.ReturnDeletedObject = true }), inNamespace(t, "ns")
+	created := mustCreate(t, ctx, e, pod("a"))
+	options := &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}, Preconditions: &metav1.Preconditions{ResourceVersion: &created.ResourceVersion}}
+	out, now, err := del(ctx, e, "a", options.DeepCopy())
+	if err != nil || !now || out.(*corev1.Pod).DeletionTimestamp == nil {
+		t.Fatal(out, now, err)
+	}
+	if mustGet(t, ctx, e, "a").DeletionTimestamp != nil {
+		t.Error("the dry run marked it")
+	}
+	options.DryRun = nil
+	if out, now, err = del(ctx, e, "a", options); err != nil || !now || out.(*corev1.Pod).Name != "a" {
+		t.Fatal(out, now, err)
+	}
+	wantGone(t, ctx, e, "a")
+}
+
+func TestGracefulWithFinalizers(t *testing.T) {
+	e, ctx := newStore(t, newStrategy(), graceful), inNamespace(t, "ns")
+	mustCreate(t, ctx, e, pod("a", onNode("n"), finalizers("kx.dev/wait")))
+	if _, now, err := del(ctx, e, "a", &metav1.DeleteOptions{}); err != nil || now {
+		t.Fatal(now, err)
+	}
+	got := mustGet(t, ctx, e, "a")
+	got.Finalizers = nil
+	got = mustPut(t, ctx, e, got)
+	if *got.DeletionGracePeriodSeconds != 30 {
+		t.Errorf("got %+v", got.ObjectMeta)
+	}
+	if mustGet(t, ctx, e, "a").Finalizers != nil {
+		t.Error("its grace period is not over: it stays, without finalizers")
+	}
+	var zero int64
+	if _, now, err := del(ctx, e, "a", &metav1.DeleteOptions{GracePeriodSeconds: &zero}); err != nil || !now {
+		t.Fatal(now, err)
+	}
+	wantGone(t, ctx, e, "a")
+}
+
+// Somebody changes the object between the first look and the mark: the mark is made on what is there then.
+func TestDeleteMarksTheLatestState(t *testing.T) {
+	e, ctx := newStore(t, newStrategy()), inNamespace(t, "ns")
+	mustCreate(t, ctx, e, pod("a", finalizers("kx.dev/wait")))
+	first := true
+	validate := func(_ context.Context, obj runtime.Object) error {
+		if first {
+			first = false
+			next := obj.DeepCopyObject().(*corev1.Pod)
+			next.Labels = map[string]string{"changed": "meanwhile"}
+			mustPut(t, ctx, e, next)
+		}
+		return nil
+	}
+	if _, now, err := e.Delete(ctx, "a", validate, &metav1.DeleteOptions{}); err != nil || now {
+		t.Fatal(now, err)
+	}
+	if got := mustGet(t, ctx, e, "a"); got.Labels["changed"] != "meanwhile" || got.DeletionTimestamp == nil || got.Generation != 2 {
+		t.Errorf("got %+v", got.ObjectMeta)
+	}
+}
+
+func TestDeleteCorruptObject(t *testing.T) {
+	options := restOptions(t)
+	e := newStoreWith(t, newStrategy(), options)
+	ctx := inNamespace(t, "ns")
+	mustCreate(t, ctx, e, pod("sound"))
+	client := options.StorageConfig.Transport.InProcess.Client()
+	defer func() { _ = client.Close() }()
+	if _, err := client.Put(ctx, options.StorageConfig.Prefix+"/pods/ns/broken", "not an object"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := del(ctx, e, "broken", &metav1.DeleteOptions{}); !apierrors.IsInternalError(err) {
+		t.Errorf("a plain delete: got %v", err)
+	}
+	if _, err := e.Create(ctx, pod("broken"), nil, &metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("a dry run in its place: got %v", err)
+	}
+
+	deleter := e.GetCorruptObjDeleter()
+	ignore := &metav1.DeleteOptions{IgnoreStoreReadErrorWithClusterBreakingPotential: p(true)}
+	dry := ignore.DeepCopy()
+	dry.DryRun = []string{metav1.DryRunAll}
+	for range 2 {
+		out, now, err := deleter.Delete(ctx, "broken", nil, dry)
+		if out != nil || !now || err != nil {
+			t.Errorf("dry run: %v %t %v", out, now, err)
+		}
+	}
+	if _, _, err := deleter.Delete(ctx, "broken", nil, &metav1.DeleteOptions{}); !apierrors.IsInternalError(err) {
+		t.Errorf("without the option: got %v", err)
+	}
+	if _, _, err := deleter.Delete(ctx, "sound", nil, ignore); !apierrors.IsConflict(err) {
+		t.Errorf("a sound object: got %v", err)
+	}
+	if out, now, err := deleter.Delete(ctx, "broken", nil, ignore); out != nil || !now || err != nil {
+		t.Errorf("%v %t %v", out, now, err)
+	}
+	_, _, err := deleter.Delete(ctx, "broken", nil, ignore)
+	wantStatus(t, err, 404, metav1.StatusReasonNotFound, `pods "broken" not found`)
+	mustGet(t, ctx, e, "sound")
+}

@@ -1,0 +1,157 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/rest"
+)
+
+func tenPods(t *testing.T, change ...func(*Store)) (*Store, context.Context) {
+	e, ctx := newStore(t, newStrategy(), change...), inNamespace(t, "ns")
+	for i := range 10 {
+		mustCreate(t, ctx, e, pod(fmt.Sprintf("p%d", i), func(p *corev1.Pod) { p.Labels = map[string]string{"odd": fmt.Sprint(i%2 == 1)} }))
+	}
+	mustCreate(t, inNamespace(t, "other"), e, pod("p0"))
+	return e, ctx
+}
+
+func names(list runtime.Object) (out []string) {
+	for _, p := range list.(*corev1.PodList).Items {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+func remaining(t *testing.T, ctx context.Context, e *Store) []string {
+	t.Helper()
+	list, err := e.List(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names(list)
+}
+
+func TestDeleteCollection(t *testing.T) {
+	all := []string{"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9"}
+	odd := []string{"p1", "p3", "p5", "p7", "p9"}
+	even := []string{"p0", "p2", "p4", "p6", "p8"}
+	selectOdd := &metainternalversion.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{"odd": "true"})}
+	tests := []struct {
+		name    string
+		page    int64
+		options *metav1.DeleteOptions
+		list    *metainternalversion.ListOptions
+		deleted []string
+		left    []string
+	}{
+		{"all", 0, &metav1.DeleteOptions{}, nil, all, nil},
+		{"page by page", 3, &metav1.DeleteOptions{}, &metainternalversion.ListOptions{}, all, nil},
+		{"by label", 2, nil, selectOdd, odd, even},
+		{"one page of the client's", 2, nil, &metainternalversion.ListOptions{Limit: 4}, all[:4], all[4:]},
+		{"dry run", 3, &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}, nil, all, all},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			e, ctx := tenPods(t)
+			e.deleteCollectionPageSize = tt.page
+			out, err := e.DeleteCollection(ctx, rest.ValidateAllObjectFunc, tt.options, tt.list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(names(out), tt.deleted) {
+				t.Errorf("deleted %v", names(out))
+			}
+			if list := out.(*corev1.PodList); (list.Continue != "") != (tt.list != nil && tt.list.Limit > 0) {
+				t.Errorf("continue is %q", list.Continue)
+			}
+			if left := remaining(t, ctx, e); !slices.Equal(left, tt.left) {
+				t.Errorf("left %v", left)
+			}
+			if left := remaining(t, inNamespace(t, "other"), e); len(left) != 1 {
+				t.Error("the other namespace's pod is gone")
+			}
+		})
+	}
+}
+
+func TestDeleteCollectionKeepsOptionsApart(t *testing.T) {
+	e, ctx := newStore(t, newStrategy(), graceful), inNamespace(t, "ns")
+	mustCreate(t, ctx, e, pod("a"))
+	mustCreate(t, ctx, e, pod("b", onNode("n")))
+	mustCreate(t, ctx, e, pod("c"))
+	options := &metav1.DeleteOptions{}
+	if _, err := e.DeleteCollection(ctx, rest.ValidateAllObjectFunc, options, nil); err != nil {
+		t.Fatal(err)
+	}
+	if left := remaining(t, ctx, e); !slices.Equal(left, []string{"b"}) || options.GracePeriodSeconds != nil {
+		t.Errorf("left %v, options %+v", left, options)
+	}
+}
+
+func TestDeleteCollectionWhatIsGoneAlready(t *testing.T) {
+	e, ctx := tenPods(t)
+	validate := func(_ context.Context, obj runtime.Object) error {
+		_, _, err := del(ctx, e, obj.(*corev1.Pod).Name, nil) // somebody else, first
+		return err
+	}
+	if _, err := e.DeleteCollection(ctx, validate, nil, nil); err != nil {
+		t.Error(err)
+	}
+	if left := remaining(t, ctx, e); left != nil {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestDeleteCollectionFails(t *testing.T) {
+	e, ctx := tenPods(t)
+	e.DeleteCollectionWorkers = 1
+	e.deleteCollectionPageSize = 4
+	refuse := func(_ context.Context, obj runtime.Object) error {
+		switch obj.(*corev1.Pod).Name {
+		case "p2":
+			return apierrors.NewForbidden(pods, "p2", errors.New("no"))
+		case "p5":
+			panic("on purpose")
+		}
+		return nil
+	}
+	_, err := e.DeleteCollection(ctx, refuse, nil, nil)
+	wantStatus(t, err, 403, metav1.StatusReasonForbidden, `pods "p2" is forbidden: no`)
+	if left := remaining(t, ctx, e); len(left) != 8 {
+		t.Errorf("nothing is begun after the first error, but left is %v", left)
+	}
+	if _, _, err := del(ctx, e, "p2", nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.DeleteCollection(ctx, refuse, nil, nil)
+	if err == nil || err.Error() != "DeleteCollection goroutine panicked: on purpose" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDeleteCollectionIsCancelled(t *testing.T) {
+	e, ctx := tenPods(t)
+	e.DeleteCollectionWorkers = 1
+	ctx, cancel := context.WithCancel(ctx)
+	_, err := e.DeleteCollection(ctx, func(context.Context, runtime.Object) error { cancel(); return nil }, nil, nil)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if left := remaining(t, inNamespace(t, "ns"), e); len(left) < 8 {
+		t.Errorf("left %v", left)
+	}
+	if _, err := e.DeleteCollection(ctx, rest.ValidateAllObjectFunc, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
