@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// asKX makes the test binary run as kx: the tests are of processes, and building another binary would take longer than
+// they do.
+const asKX = "KX_TEST_RUN_AS_KX"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asKX) != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// patience is how long a test waits for what must happen.
+const patience = time.Minute
+
+func kx(t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asKX+"=yes", "HOME="+t.TempDir())
+	return cmd
+}
+
+// process is a kx serve that has said it is ready.
+type process struct {
+	*exec.Cmd
+	kubeconfig string
+	url        string
+	stderr     *buffer
+
+	wait func() error
+}
+
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+var readyLine = regexp.MustCompile(`^kx: serving (https://\S+)  kubeconfig: (.+)$`)
+
+// serve starts kx serve on a free port and waits until it is ready.
+func serve(t testing.TB, args ...string) *process {
+	t.Helper()
+	p := &process{Cmd: kx(t, append([]string{"serve", "--listen=127.0.0.1:0"}, args...)...), stderr: &buffer{}}
+	p.Stderr = p.stderr
+	stdout, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait = sync.OnceValue(p.Cmd.Wait)
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_ = p.wait()
+	})
+	lines := bufio.NewScanner(stdout)
+	if !lines.Scan() {
+		_ = p.wait()
+		t.Fatalf("kx serve ended without being ready: %s", p.stderr)
+	}
+	match := readyLine.FindStringSubmatch(lines.Text())
+	if match == nil {
+		t.Fatalf("kx serve said %q", lines.Text())
+	}
+	p.url, p.kubeconfig = match[1], match[2]
+	return p
+}
+
+func (p *process) client(t testing.TB) *kubernetes.Clientset {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	c, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestVersion(t *testing.T) {
+	out, err := kx(t, "version").Output()
+	if err != nil || !regexp.MustCompile(`^kx \S+, Kubernetes v1\.37\.\d+\+kx, go\S+ \S+/\S+\n$`).Match(out) {
+		t.Errorf("%q, %v", out, err)
+	}
+	out, err = kx(t, "version", "-o", "json").Output()
+	if err != nil || !strings.Contains(string(out), `"minor": "37"`) {
+		t.Errorf("%q, %v", out, err)
+	}
+	if out, err := kx(t, "version", "-o", "xml").CombinedOutput(); err == nil || strings.Count(string(out), "\n") != 1 {
+		t.Errorf("%q, %v", out, err)
+	}
+}

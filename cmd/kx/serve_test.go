@@ -1,0 +1,293 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kx-apiserver/kx/store/embedded/embedtest"
+)
+
+func configMap(name string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"key": "value"}}
+}
+
+func TestOneServerADirectory(t *testing.T) {
+	dir := t.TempDir()
+	first := serve(t, "--data-dir", dir)
+	out, err := kx(t, "serve", "--listen=127.0.0.1:0", "--data-dir", dir).CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("the second ended with %v", err)
+	}
+	if text := string(out); strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "kx: ") || !strings.Contains(text, first.url) || !strings.Contains(text, "--data-dir") {
+		t.Errorf("the second said %q", text)
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	for _, test := range []struct{ flag, want string }{
+		{"--runtime-config=apps/v9=true", "apps/v9"},
+		{"--storage-backend=etcd2", "allowed values: etcd3"},
+		{"--watch-cache-sizes=pods#-1", "pods#-1"},
+		{"--token-auth-file=/does/not/exist", "--token-auth-file"},
+		{"--audit-policy-file=/does/not/exist --audit-log-path=-", "--audit-policy-file"},
+		{"--encryption-provider-config=/does/not/exist", "/does/not/exist"},
+		{"--embedded-etcd-listen=http://192.0.2.1:1", "192.0.2.1"},
+	} {
+		args := append([]string{"serve", "--listen=127.0.0.1:0", "--ephemeral"}, strings.Fields(test.flag)...)
+		out, err := kx(t, args...).CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), "kx: ") || !strings.Contains(string(out), test.want) {
+			t.Errorf("%s: %v %q", test.flag, err, out)
+		}
+		if strings.Contains(string(out), "goroutine ") {
+			t.Errorf("%s: a stack is shown to the user: %s", test.flag, out)
+		}
+	}
+}
+
+// slowCreate begins to create a config map and returns when the server has the request: its body is for the caller to
+// end.
+func (p *process) slowCreate(t *testing.T) (body io.WriteCloser, answered <-chan int) {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, writer := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		res, err := client.Post(p.url+"/api/v1/namespaces/default/configmaps", "application/json", reader)
+		if err != nil {
+			code <- 0
+			return
+		}
+		res.Body.Close()
+		code <- res.StatusCode
+	}()
+	if _, err := io.WriteString(writer, `{"apiVersion":"v1","kind":"ConfigMap",`); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the server has the request", func() bool {
+		res, err := client.Get(p.url + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(string(text), `apiserver_current_inflight_requests{request_kind="mutating"} 1`)
+	})
+	return writer, code
+}
+
+// until asks again and again until the answer is yes.
+func until(t *testing.T, what string, yes func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !yes(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("in %v it did not come to pass that %s", patience, what)
+		}
+	}
+}
+
+// TestOrderlyStop has a watch and a slow request under way when the signal comes.
+func TestOrderlyStop(t *testing.T) {
+	dir := t.TempDir()
+	p := serve(t, "--data-dir", dir)
+	c := p.client(t)
+	ctx := context.Background()
+	w, err := c.CoreV1().ConfigMaps("default").Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send, answered := p.slowCreate(t)
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for event := range w.ResultChan() {
+		if event.Type == watch.Error {
+			t.Errorf("the watch ended with an error: %v", event.Object)
+		}
+	}
+	if _, err := io.WriteString(send, `"metadata":{"name":"late"}}`); err != nil {
+		t.Fatal(err)
+	}
+	send.Close()
+	if got := <-answered; got != http.StatusCreated {
+		t.Errorf("the request under way was answered %d", got)
+	}
+	if err := p.wait(); err != nil {
+		t.Errorf("kx ended with %v: %s", err, p.stderr)
+	}
+	again := serve(t, "--data-dir", dir)
+	if _, err := again.client(t).CoreV1().ConfigMaps("default").Get(ctx, "late", metav1.GetOptions{}); err != nil {
+		t.Errorf("what the request under way wrote: %v", err)
+	}
+}
+
+func TestSecondSignal(t *testing.T) {
+	p := serve(t, "--ephemeral")
+	send, _ := p.slowCreate(t)
+	defer send.Close()
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	// Two signals at once would be one.
+	until(t, "it says that it stops", func() bool { return strings.Contains(p.stderr.String(), "stopping") })
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := p.wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("kx ended with %v: %s", err, p.stderr)
+	}
+}
+
+func TestEphemeralLeavesNothing(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	p := serve(t, "--ephemeral")
+	if !strings.HasPrefix(p.kubeconfig, tmp) {
+		t.Fatalf("the kubeconfig is at %s", p.kubeconfig)
+	}
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.wait(); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(tmp + "/*"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestKill kills the server in the middle of a thousand concurrent creates: what it acknowledged is there afterwards.
+func TestKill(t *testing.T) {
+	const objects, writers, enough = 1000, 50, 300
+	dir := t.TempDir()
+	p := serve(t, "--data-dir", dir)
+	c := p.client(t)
+	var acknowledged sync.Map
+	var count, next atomic.Int64
+	var kill sync.Once
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for i := next.Add(1); i <= objects; i = next.Add(1) {
+				name := fmt.Sprintf("cm-%d", i)
+				created, err := c.CoreV1().ConfigMaps("default").Create(context.Background(), configMap(name), metav1.CreateOptions{})
+				if err != nil {
+					return // killed
+				}
+				acknowledged.Store(name, created.ResourceVersion)
+				if count.Add(1) == enough {
+					kill.Do(func() { _ = p.Process.Kill() })
+				}
+			}
+		})
+	}
+	wg.Wait()
+	_ = p.wait()
+	if n := count.Load(); n < enough || n == objects {
+		t.Fatalf("%d of %d creates were acknowledged before the kill: it was not in the middle", n, objects)
+	}
+	list, err := serve(t, "--data-dir", dir).client(t).CoreV1().ConfigMaps("default").List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, cm := range list.Items {
+		found[cm.Name] = cm.ResourceVersion
+	}
+	acknowledged.Range(func(name, rv any) bool {
+		if found[name.(string)] != rv {
+			t.Errorf("%s was acknowledged at %s and is at %q", name, rv, found[name.(string)])
+		}
+		return true
+	})
+}
+
+// TestCluster has two servers in front of three etcds, one of which stops.
+func TestCluster(t *testing.T) {
+	cluster := embedtest.StartCluster(t)
+	servers := "--etcd-servers=" + strings.Join(cluster.Endpoints(), ",")
+	a := serve(t, "--data-dir", t.TempDir(), servers).client(t).CoreV1().ConfigMaps("default")
+	b := serve(t, "--data-dir", t.TempDir(), servers).client(t).CoreV1().ConfigMaps("default")
+	ctx := context.Background()
+	w, err := b.Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	through := func(name string) {
+		t.Helper()
+		created, err := a.Create(ctx, configMap(name), metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := b.Get(ctx, name, metav1.GetOptions{})
+		if err != nil || read.UID != created.UID || read.ResourceVersion != created.ResourceVersion {
+			t.Fatalf("written %v, read %v, %v", created, read, err)
+		}
+		event := <-w.ResultChan()
+		if seen, ok := event.Object.(*corev1.ConfigMap); !ok || seen.Name != name {
+			t.Fatalf("the other server's watch saw %v", event)
+		}
+	}
+	through("before")
+	cluster.Stop(cluster.Leader())
+	through("after")
+}
+
+func TestReadiness(t *testing.T) {
+	p := serve(t, "--ephemeral")
+	c := p.client(t)
+	out, err := c.CoreV1().RESTClient().Get().AbsPath("/readyz").Param("verbose", "").DoRaw(context.Background())
+	if err != nil || !strings.Contains(string(out), "[+]etcd ok") || !strings.HasSuffix(string(out), "readyz check passed\n") {
+		t.Errorf("%s, %v", out, err)
+	}
+	res, err := http.Get(strings.Replace(p.url, "https", "http", 1) + "/readyz")
+	if err == nil {
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusBadRequest {
+			t.Errorf("plain HTTP is answered %d", res.StatusCode)
+		}
+	}
+}
+
+// BenchmarkStart is from the start of the process to the answer that the first object was created.
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		p := serve(b, "--data-dir", b.TempDir())
+		if _, err := p.client(b).CoreV1().ConfigMaps("default").Create(context.Background(), configMap("first"), metav1.CreateOptions{}); err != nil {
+			b.Fatal(err)
+		}
+		_ = p.Process.Kill()
+		_ = p.wait()
+	}
+}
