@@ -1,0 +1,379 @@
+package endpoint_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/apis/audit"
+	kubeaudit "k8s.io/apiserver/pkg/audit"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/store/embedded/embedtest"
+)
+
+const configMaps = "/api/v1/namespaces/default/configmaps"
+
+// do sends a request and returns the response with its body. Headers are "Name: value".
+func (s *testServer) do(t testing.TB, method, path string, body io.Reader, headers ...string) (*http.Response, []byte) {
+	t.Helper()
+	req, err := http.NewRequest(method, s.URL+path, body)
+	must(t, err)
+	// A transport that was not asked for gzip would ask for it itself, and hide it.
+	req.Header.Set("Accept-Encoding", "identity")
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	must(t, err)
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	must(t, err)
+	return res, data
+}
+
+func (s *testServer) mustDo(t testing.TB, code int, method, path, body string, headers ...string) []byte {
+	t.Helper()
+	res, data := s.do(t, method, path, strings.NewReader(body), headers...)
+	if res.StatusCode != code {
+		t.Fatalf("%s %s: want %d, got %s: %s", method, path, code, res.Status, data)
+	}
+	return data
+}
+
+func wantStatus(t testing.TB, res *http.Response, body []byte, code int, reason metav1.StatusReason, message string) metav1.Status {
+	t.Helper()
+	var status metav1.Status
+	must(t, json.Unmarshal(body, &status))
+	if res.StatusCode != code || int(status.Code) != code || status.Reason != reason || status.Message != message {
+		t.Fatalf("want %d %s %q, got %s: %s", code, reason, message, res.Status, body)
+	}
+	return status
+}
+
+func createConfigMap(t testing.TB, s *testServer, name string, bytes int) {
+	t.Helper()
+	s.mustDo(t, http.StatusCreated, "POST", configMaps,
+		fmt.Sprintf(`{"metadata":{"name":%q},"data":{"d":%q}}`, name, strings.Repeat("x", bytes)))
+}
+
+func TestProtobuf(t *testing.T) {
+	s := newServer(t)
+	info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
+	codec := scheme.Codecs.CodecForVersions(info.Serializer, info.Serializer, corev1.SchemeGroupVersion, corev1.SchemeGroupVersion)
+	headers := []string{"Content-Type: " + runtime.ContentTypeProtobuf, "Accept: " + runtime.ContentTypeProtobuf}
+
+	sent := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "app"}, Data: map[string]string{"color": "blue"}}
+	body, err := runtime.Encode(codec, sent)
+	must(t, err)
+	res, data := s.do(t, "POST", configMaps, bytes.NewReader(body), headers...)
+	if res.StatusCode != http.StatusCreated || res.Header.Get("Content-Type") != runtime.ContentTypeProtobuf {
+		t.Fatalf("got %s as %s: %q", res.Status, res.Header.Get("Content-Type"), data)
+	}
+	got, err := runtime.Decode(codec, data)
+	must(t, err)
+	cm := got.(*corev1.ConfigMap)
+	if cm.Namespace != "default" || cm.UID == "" || cm.ResourceVersion == "" || cm.Data["color"] != "blue" {
+		t.Errorf("got %v", cm)
+	}
+	_, data = s.do(t, "GET", configMaps, nil, headers...)
+	got, err = runtime.Decode(codec, data)
+	must(t, err)
+	if list := got.(*corev1.ConfigMapList); len(list.Items) != 1 || list.Items[0].Name != "app" || list.ResourceVersion == "" {
+		t.Errorf("got %v", list)
+	}
+	// Errors are protobuf as well.
+	res, data = s.do(t, "GET", configMaps+"/none", nil, headers...)
+	got, err = runtime.Decode(codec, data)
+	must(t, err)
+	if status := got.(*metav1.Status); res.StatusCode != 404 || status.Reason != metav1.StatusReasonNotFound {
+		t.Errorf("got %s: %v", res.Status, status)
+	}
+}
+
+func TestBodiesHaveALimit(t *testing.T) {
+	s := newServer(t)
+	body := func() io.Reader {
+		return io.MultiReader(strings.NewReader(`{"metadata":{"name":"`), strings.NewReader(strings.Repeat("x", maxBodyBytes)), strings.NewReader(`"}}`))
+	}
+	const message = "Request entity too large: limit is 3145728"
+	for _, method := range []string{"POST", "PUT", "DELETE"} {
+		path := configMaps
+		if method == "PUT" {
+			path += "/app"
+		}
+		// A reader of unknown length is sent in chunks; the other announces its length.
+		res, data := s.do(t, method, path, body())
+		wantStatus(t, res, data, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, message)
+		whole, err := io.ReadAll(body())
+		must(t, err)
+		res, data = s.do(t, method, path, bytes.NewReader(whole))
+		wantStatus(t, res, data, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, message)
+	}
+}
+
+func TestLargeAnswersAreCompressed(t *testing.T) {
+	s := newServer(t)
+	createConfigMap(t, s, "large", 200<<10)
+	createConfigMap(t, s, "small", 1)
+	for _, tc := range []struct {
+		path, accept string
+		compressed   bool
+	}{
+		{configMaps + "/large", "gzip", true},
+		{configMaps + "/large", "deflate, gzip;q=0.5, gzip", true},
+		{configMaps + "/large", "identity", false},
+		{configMaps + "/small", "gzip", false},
+		{configMaps, "gzip", true},
+		{configMaps + "?fieldSelector=metadata.name%3Dsmall", "gzip", false},
+	} {
+		for _, mediaType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML, runtime.ContentTypeProtobuf} {
+			_, plain := s.do(t, "GET", tc.path, nil, "Accept: "+mediaType)
+			res, data := s.do(t, "GET", tc.path, nil, "Accept: "+mediaType, "Accept-Encoding: "+tc.accept)
+			if got := res.Header.Get("Content-Encoding") == "gzip"; got != tc.compressed {
+				t.Errorf("%s as %s to who accepts %q: compressed %v", tc.path, mediaType, tc.accept, got)
+				continue
+			}
+			if !tc.compressed {
+				continue
+			}
+			if res.Header.Get("Vary") != "Accept-Encoding" || len(data) > len(plain)/2 {
+				t.Errorf("%s: Vary %q, %d bytes of %d", tc.path, res.Header.Get("Vary"), len(data), len(plain))
+			}
+			r, err := gzip.NewReader(bytes.NewReader(data))
+			must(t, err)
+			unzipped, err := io.ReadAll(r)
+			must(t, err)
+			if !bytes.Equal(unzipped, plain) {
+				t.Errorf("%s as %s: the compressed answer is another one", tc.path, mediaType)
+			}
+		}
+	}
+}
+
+func TestPeopleGetLines(t *testing.T) {
+	s := newServer(t)
+	createConfigMap(t, s, "app", 1)
+	for _, tc := range []struct {
+		query, agent, accept string
+		pretty               bool
+	}{
+		{"", "kubectl/v1.37", "", false},
+		{"", "curl/8", "", true},
+		{"", "Wget/1", "", true},
+		{"", "Mozilla/5.0 (X11)", "", true},
+		{"?pretty=false", "curl/8", "", false},
+		{"?pretty=1", "kubectl/v1.37", "", true},
+		{"", "kubectl/v1.37", "application/json;pretty=1", true},
+	} {
+		_, data := s.do(t, "GET", configMaps+"/app"+tc.query, nil, "User-Agent: "+tc.agent, "Accept: "+tc.accept)
+		if pretty := bytes.Contains(data, []byte("\n  \"kind\"")); pretty != tc.pretty {
+			t.Errorf("%+v: got %s", tc, data)
+		}
+	}
+	res, _ := s.do(t, "GET", configMaps+"/app", nil)
+	if got := res.Header.Get("Cache-Control"); got != "no-cache, private" {
+		t.Errorf("Cache-Control: %q", got)
+	}
+}
+
+func TestTimeIsUp(t *testing.T) {
+	s := newServer(t)
+	s.within = func(ctx context.Context) context.Context {
+		ctx, cancel := context.WithTimeout(ctx, 0)
+		defer cancel()
+		return ctx
+	}
+	const read = "Timeout: request did not complete within the allotted timeout"
+	const write = "Timeout: request did not complete within requested timeout - context deadline exceeded"
+	for _, tc := range []struct{ method, path, body, message string }{
+		{"GET", configMaps, "", read},
+		{"GET", configMaps + "/app", "", read},
+		{"POST", configMaps, `{"metadata":{"name":"app"}}`, write},
+		{"PUT", configMaps + "/app", `{"metadata":{"name":"app"}}`, write},
+		{"DELETE", configMaps + "/app", "", write},
+		{"DELETE", configMaps, "", write},
+	} {
+		res, data := s.do(t, tc.method, tc.path, strings.NewReader(tc.body))
+		wantStatus(t, res, data, http.StatusGatewayTimeout, metav1.StatusReasonTimeout, tc.message)
+	}
+}
+
+func TestPagesAndCompaction(t *testing.T) {
+	s := newServer(t)
+	for _, name := range []string{"a", "b", "c"} {
+		createConfigMap(t, s, name, 1)
+	}
+	page := func(query string) *metav1.PartialObjectMetadataList {
+		list := &metav1.PartialObjectMetadataList{}
+		must(t, json.Unmarshal(s.mustDo(t, 200, "GET", configMaps+query, "", "Accept: application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"), list))
+		return list
+	}
+	first := page("?limit=1")
+	if *first.RemainingItemCount != 2 || first.Items[0].Name != "a" {
+		t.Fatalf("got %v", first)
+	}
+	second := page("?limit=1&continue=" + url.QueryEscape(first.Continue))
+	if second.Items[0].Name != "b" || second.ResourceVersion != first.ResourceVersion {
+		t.Fatalf("got %v", second)
+	}
+
+	createConfigMap(t, s, "later", 1)
+	now := page("").ResourceVersion
+	client := embedtest.Shared(t).Client()
+	defer client.Close()
+	var revision int64
+	_, err := fmt.Sscan(now, &revision)
+	must(t, err)
+	_, err = client.Compact(t.Context(), revision)
+	must(t, err)
+
+	res, data := s.do(t, "GET", configMaps+"?limit=1&continue="+url.QueryEscape(first.Continue), nil)
+	status := wantStatus(t, res, data, http.StatusGone, metav1.StatusReasonExpired,
+		"The provided continue parameter is too old to display a consistent list result. You can start a new list without "+
+			"the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "+
+			"Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "+
+			"deleted between the time the first chunk was returned and now may show up in the list.")
+	rest := page("?continue=" + url.QueryEscape(status.Continue))
+	if names := namesOf(rest); !slices.Equal(names, []string{"b", "c", "later"}) {
+		t.Errorf("the inconsistent rest is %v", names)
+	}
+}
+
+func namesOf(list *metav1.PartialObjectMetadataList) (names []string) {
+	for _, item := range list.Items {
+		names = append(names, item.Name)
+	}
+	return names
+}
+
+// TestJourneys shows which steps the verbs take, and that conversion is one of them exactly when the versions differ.
+func TestJourneys(t *testing.T) {
+	s := newServer(t, withAdmission(&plugin{}))
+	const template = `{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}`
+	body := func(version string) string {
+		return fmt.Sprintf(`{"apiVersion":"apps/%s","kind":"Deployment","metadata":{"name":"web"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":%s}}`, version, template)
+	}
+	const v1, v1beta1 = "/apis/apps/v1/namespaces/default/deployments", "/apis/apps/v1beta1/namespaces/default/deployments"
+	for _, tc := range []struct {
+		method, path, body, accept string
+		steps                      string
+	}{
+		{"POST", v1, body("v1"), "", "handler.create handler.decode handler.mutate rest.create handler.validate handler.encode"},
+		{"GET", v1 + "/web", "", "", "handler.get rest.get handler.encode"},
+		{"GET", v1beta1 + "/web", "", "", "handler.get rest.get handler.encode handler.convert"},
+		{"GET", v1, "", "", "handler.list rest.list handler.encode"},
+		{"GET", v1beta1, "", "", "handler.list rest.list handler.encode handler.convert"},
+		{"GET", v1beta1, "", "application/json;as=Table;v=v1;g=meta.k8s.io", "handler.list rest.list handler.encode handler.table"},
+		{"PUT", v1beta1 + "/web", body("v1beta1"), "",
+			"handler.update handler.decode handler.convert rest.update handler.mutate handler.validate handler.encode handler.convert"},
+		{"DELETE", v1 + "/web", "", "", "handler.delete rest.delete handler.mutate handler.validate handler.encode"},
+		{"DELETE", v1, "", "", "handler.deletecollection rest.deletecollection handler.encode"},
+	} {
+		res, data := s.do(t, tc.method, tc.path, strings.NewReader(tc.body), "Accept: "+tc.accept)
+		if res.StatusCode >= 300 {
+			t.Fatalf("%s %s: %s", tc.method, tc.path, data)
+		}
+		if got := s.lastSteps(t); got != tc.steps {
+			t.Errorf("%s %s\nwant %s\ngot  %s", tc.method, tc.path, tc.steps, got)
+		}
+	}
+}
+
+// lastSteps are the steps of the latest request in the layers of this package.
+func (s *testServer) lastSteps(t testing.TB) string {
+	t.Helper()
+	journeys, _ := s.journeys.List()
+	last := journeys[len(journeys)-1]
+	if !last.Wait(t.Context()) {
+		t.Fatal("the request does not end")
+	}
+	var names []string
+	for _, step := range last.Record().Steps {
+		if layer := step.ID.Info().Layer; layer == trace.LayerHandler || layer == trace.LayerREST {
+			names = append(names, step.ID.String())
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// TestAudit shows that the audit log gets what was sent and what was answered.
+func TestAudit(t *testing.T) {
+	s := newServer(t)
+	log := &auditLog{}
+	s.within = func(ctx context.Context) context.Context {
+		ctx = kubeaudit.WithAuditContext(ctx)
+		must(t, kubeaudit.AuditContextFrom(ctx).Init(kubeaudit.RequestAuditConfig{Level: audit.LevelRequestResponse}, log))
+		return ctx
+	}
+	s.after = func(ctx context.Context) {
+		kubeaudit.AuditContextFrom(ctx).ProcessEventStage(ctx, audit.StageResponseComplete)
+	}
+	for _, tc := range []struct {
+		method, path, body string
+		request, response  string
+	}{
+		{"POST", configMaps, `{"metadata":{"name":"app"}}`, `"name":"app"`, `"uid":`},
+		{"PUT", configMaps + "/app", `{"metadata":{"name":"app"},"data":{"a":"b"}}`, `"a":"b"`, `"uid":`},
+		{"GET", configMaps + "/app", "", "", `"a":"b"`},
+		{"GET", configMaps + "/none", "", "", `"reason":"NotFound"`},
+		{"DELETE", configMaps + "/app", `{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}`, `"gracePeriodSeconds":0`, `"Success"`},
+	} {
+		s.do(t, tc.method, tc.path, strings.NewReader(tc.body))
+		event := log.take(t)
+		if got := string(raw(event.RequestObject)); !strings.Contains(got, tc.request) {
+			t.Errorf("%s %s: the audit log has the request %s", tc.method, tc.path, got)
+		}
+		if got := string(raw(event.ResponseObject)); !strings.Contains(got, tc.response) {
+			t.Errorf("%s %s: the audit log has the response %s", tc.method, tc.path, got)
+		}
+	}
+}
+
+func raw(u *runtime.Unknown) []byte {
+	if u == nil {
+		return nil
+	}
+	return u.Raw
+}
+
+// auditLog keeps the latest event.
+type auditLog struct {
+	mu     sync.Mutex
+	events []*audit.Event
+}
+
+func (l *auditLog) ProcessEvents(events ...*audit.Event) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range events {
+		l.events = append(l.events, e.DeepCopy())
+	}
+	return true
+}
+
+func (l *auditLog) take(t testing.TB) *audit.Event {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.events) != 1 {
+		t.Fatalf("the audit log has %d events", len(l.events))
+	}
+	e := l.events[0]
+	l.events = nil
+	return e
+}
