@@ -23,12 +23,13 @@ import (
 func TestCreateFillsInWhatIsTheServers(t *testing.T) {
 	e, ctx := newStore(t, newStrategy()), inNamespace(t, "ns")
 	sent := pod("a")
-	sent.UID, sent.SelfLink = "mine", "/mine"
+	sent.UID = "mine"
+	sent.SetSelfLink("/mine")
 	sent.CreationTimestamp = metav1.Unix(1, 0)
 	sent.DeletionTimestamp, sent.DeletionGracePeriodSeconds = p(metav1.Unix(2, 0)), p(int64(3))
 	sent.Generation = 7
 	got := mustCreate(t, ctx, e, sent)
-	if got.Namespace != "ns" || got.UID == "" || got.UID == "mine" || got.CreationTimestamp.Unix() <= 1 || got.SelfLink != "" ||
+	if got.Namespace != "ns" || got.UID == "" || got.UID == "mine" || got.CreationTimestamp.Unix() <= 1 || got.GetSelfLink() != "" ||
 		got.DeletionTimestamp != nil || got.DeletionGracePeriodSeconds != nil || got.Generation != 1 || got.ResourceVersion == "" {
 		t.Errorf("got %+v", got.ObjectMeta)
 	}

@@ -139,7 +139,10 @@ func TestPropagation(t *testing.T) {
 	policy := func(p metav1.DeletionPropagation) *metav1.DeleteOptions {
 		return &metav1.DeleteOptions{PropagationPolicy: &p}
 	}
-	orphanDependents := func(orphan bool) *metav1.DeleteOptions { return &metav1.DeleteOptions{OrphanDependents: &orphan} }
+	orphanDependents := func(orphan bool) *metav1.DeleteOptions {
+		//lint:ignore SA1019 Old clients say it this way.
+		return &metav1.DeleteOptions{OrphanDependents: &orphan}
+	}
 	tests := []struct {
 		name    string
 		gc      rest.GarbageCollectionPolicy

@@ -40,21 +40,38 @@ func recorded(ctx context.Context, f func(ctx context.Context)) (lines []string,
 	return lines, record
 }
 
+// stepTest is a request and the steps it takes.
+type stepTest struct {
+	name string
+	do   func(ctx context.Context)
+	want []string
+}
+
+func checkSteps(t *testing.T, ctx context.Context, tests []stepTest) {
+	t.Helper()
+	for _, tt := range tests {
+		lines, _ := recorded(ctx, tt.do)
+		for i, line := range lines {
+			if at := strings.Index(line, "on revision "); at >= 0 {
+				lines[i] = line[:at] + "on revision R"
+			}
+		}
+		if diff := cmp.Diff(tt.want, lines); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
 func TestSteps(t *testing.T) {
 	e, ctx := newStore(t, newStrategy(), graceful), inNamespace(t, "ns")
-	all := rest.ValidateAllObjectFunc
-	tests := []struct {
-		name string
-		do   func(ctx context.Context)
-		want []string
-	}{
+	checkSteps(t, ctx, []stepTest{
 		{"create", func(ctx context.Context) { mustCreate(t, ctx, e, pod("a", onNode("n"))) }, []string{
 			"store.create /pods/ns/a: the client chose the name",
 			"  store.before-create Pod a: valid, in the form that is stored",
 			"  dryrun.create /pods/ns/a: not a dry run: passed on",
 		}},
 		{"dry run", func(ctx context.Context) {
-			if _, err := e.Create(ctx, pod("b"), all, &metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+			if _, err := e.Create(ctx, pod("b"), nil, &metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 				t.Error(err)
 			}
 		}, []string{
@@ -80,6 +97,13 @@ func TestSteps(t *testing.T) {
 			"store.watch /pods/ns: one namespace of the resource",
 			"  dryrun.watch /pods/ns",
 		}},
+	})
+}
+
+func TestStepsOfUpdates(t *testing.T) {
+	e, ctx := newStore(t, newStrategy()), inNamespace(t, "ns")
+	mustCreate(t, ctx, e, pod("a"))
+	checkSteps(t, ctx, []stepTest{
 		{"update", func(ctx context.Context) {
 			if _, _, err := e.Update(ctx, "a", increment(nil), nil, nil, false, &metav1.UpdateOptions{}); err != nil {
 				t.Error(err)
@@ -109,6 +133,13 @@ func TestSteps(t *testing.T) {
 			"    store.try-update /pods/ns/a: attempt 2: conflict: somebody else wrote in between, so it is tried again on revision R",
 			"      store.before-update Pod a: valid, in the form that is stored",
 		}},
+	})
+}
+
+func TestStepsOfDeletions(t *testing.T) {
+	e, ctx := newStore(t, newStrategy(), graceful), inNamespace(t, "ns")
+	mustCreate(t, ctx, e, pod("a", onNode("n")))
+	checkSteps(t, ctx, []stepTest{
 		{"graceful delete", func(ctx context.Context) {
 			if _, _, err := del(ctx, e, "a", &metav1.DeleteOptions{}); err != nil {
 				t.Error(err)
@@ -121,7 +152,7 @@ func TestSteps(t *testing.T) {
 			"    store.before-delete Pod a: a grace period of 30 s begins",
 		}},
 		{"deletecollection", func(ctx context.Context) {
-			if _, err := e.DeleteCollection(ctx, all, metav1.NewDeleteOptions(0), nil); err != nil {
+			if _, err := e.DeleteCollection(ctx, rest.ValidateAllObjectFunc, metav1.NewDeleteOptions(0), nil); err != nil {
 				t.Error(err)
 			}
 		}, []string{
@@ -135,18 +166,7 @@ func TestSteps(t *testing.T) {
 			"      store.before-delete Pod a: its grace period is shortened from 30 s to 0 s",
 			"    dryrun.delete /pods/ns/a: not a dry run: passed on",
 		}},
-	}
-	for _, tt := range tests {
-		lines, _ := recorded(ctx, tt.do)
-		for i, line := range lines {
-			if at := strings.Index(line, "on revision "); at >= 0 {
-				lines[i] = line[:at] + "on revision R"
-			}
-		}
-		if diff := cmp.Diff(tt.want, lines); diff != "" {
-			t.Errorf("%s: %s", tt.name, diff)
-		}
-	}
+	})
 }
 
 // Whoever looks at a step sees what it changed.

@@ -251,7 +251,7 @@ func TestUpdateThatChangesNothingWritesNothing(t *testing.T) {
 	e, ctx := newStore(t, newStrategy()), inNamespace(t, "ns")
 	managed := func(at int64) []metav1.ManagedFieldsEntry {
 		return []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Apply", APIVersion: "v1", Time: p(metav1.Unix(at, 0)),
-			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{}}`)}}}
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{}}`)}}
 	}
 	created := mustCreate(t, ctx, e, pod("a", func(p *corev1.Pod) { p.ManagedFields = managed(100) }))
 	if got := mustPut(t, ctx, e, created); got.ResourceVersion != created.ResourceVersion {
