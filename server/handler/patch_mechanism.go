@@ -136,11 +136,21 @@ func applyJSONPatch(p *patcher, document []byte) ([]byte, []error, error) {
 		return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
 			"The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, len(patch)))
 	}
-	patched, err := patch.Apply(document)
+	patched, err := applyOperations(patch, document)
 	if err != nil {
 		return nil, nil, unprocessable(err)
 	}
 	return patched, strictErrs, nil
+}
+
+// applyOperations makes an error of the library's panics: it dereferences values that an operation does not have.
+func applyOperations(patch jsonpatch.Patch, document []byte) (_ []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("an operation lacks something: %v", r)
+		}
+	}()
+	return patch.Apply(document)
 }
 
 func applyMergePatch(p *patcher, document []byte) ([]byte, []error, error) {

@@ -96,6 +96,7 @@ func TestPatchConfigMap(t *testing.T) {
 		{name: "no list", patchType: jsonPatch, body: `{}`, code: 400, want: failure(400, "BadRequest", `"error decoding patch: json: cannot unmarshal object into Go value of type []handler_test.jsonPatchOp"`, "")},
 		{name: "failed test", patchType: jsonPatch, body: `[{"op":"test","path":"/data/k","value":"w"}]`, code: 422, want: failure(422, "Invalid", rejected, `"details":{},`)},
 		{name: "missing path", patchType: jsonPatch, body: `[{"op":"remove","path":"/data/n"}]`, code: 422, want: failure(422, "Invalid", rejected, `"details":{},`)},
+		{name: "no value", patchType: jsonPatch, body: `[{"op":"replace","path":""}]`, code: 422, want: failure(422, "Invalid", rejected, `"details":{},`)},
 		{name: "unknown operation", patchType: jsonPatch, body: `[{"op":"ruin","path":"/data"}]`, code: 422, want: failure(422, "Invalid", rejected, `"details":{},`)},
 		{
 			name: "wrong type", patchType: mergePatch, body: `{"data":{"n":1}}`, code: 422,
