@@ -11,6 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/deployment"
 	"github.com/kx-apiserver/kx/server/builtin/apps/replicaset"
+	"github.com/kx-apiserver/kx/server/builtin/apps/v1beta1"
+	"github.com/kx-apiserver/kx/server/builtin/apps/v1beta2"
 	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
 	"github.com/kx-apiserver/kx/server/builtin/core/event"
 	"github.com/kx-apiserver/kx/server/builtin/core/namespace"
@@ -29,6 +31,8 @@ var resources = runtime.SchemeBuilder{
 	pod.AddToScheme,
 	replicaset.AddToScheme,
 	deployment.AddToScheme,
+	v1beta1.AddToScheme,
+	v1beta2.AddToScheme,
 }
 
 var (

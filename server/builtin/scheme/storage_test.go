@@ -299,3 +299,48 @@ func BenchmarkStorageCodec(b *testing.B) {
 		}
 	})
 }
+
+// TestStorageCodecConvertsOldVersions reads what an old API server stored.
+func TestStorageCodecConvertsOldVersions(t *testing.T) {
+	const spec = `"spec":{"replicas":2,"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}`
+	c := codec(t, "deployments.apps", runtime.ContentTypeProtobuf)
+	for _, version := range []string{"apps/v1", "apps/v1beta2", "apps/v1beta1"} {
+		data := []byte(`{"apiVersion":"` + version + `","kind":"Deployment","metadata":{"name":"d"},` + spec + `}`)
+		for _, into := range []runtime.Object{nil, &appsv1.Deployment{}} {
+			obj, kind, err := c.Decode(data, nil, into)
+			if err != nil {
+				t.Errorf("%s: %v", version, err)
+				continue
+			}
+			d, ok := obj.(*appsv1.Deployment)
+			if !ok {
+				t.Errorf("%s: decoded to %T", version, obj)
+				continue
+			}
+			if d.Name != "d" || *d.Spec.Replicas != 2 || d.Kind != "" || d.Spec.Template.Spec.RestartPolicy != corev1.RestartPolicyAlways {
+				t.Errorf("%s: %+v", version, d)
+			}
+			if kind.GroupVersion().String() != version {
+				t.Errorf("%s: kind %v", version, kind)
+			}
+			again, err := runtime.Encode(c, d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Contains(again, []byte("apps/v1\x12\nDeployment")) {
+				t.Errorf("%s: stored as %q", version, again)
+			}
+		}
+	}
+	old, err := Scheme.New(schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := runtime.Encode(c, old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(data, []byte("apps/v1\x12\nDeployment")) {
+		t.Errorf("an object of an older version is stored as %q", data)
+	}
+}

@@ -29,4 +29,4 @@ func Age(t metav1.Time) string {
 }
 
 // MicroAge is Age for a time with microseconds.
-func MicroAge(t metav1.MicroTime) string { return Age(metav1.Time{Time: t.Time}) }
+func MicroAge(t metav1.MicroTime) string { return Age(metav1.Time(t)) }

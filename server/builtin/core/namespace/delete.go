@@ -56,14 +56,17 @@ func pin(ns *corev1.Namespace, options *metav1.DeleteOptions) (*metav1.DeleteOpt
 	if p.UID == nil {
 		p.UID = &ns.UID
 	} else if *p.UID != ns.UID {
-		return nil, apierrors.NewConflict(resource, ns.Name,
-			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, ns.UID)) //nolint:staticcheck // as clients know it
+		return nil, conflict(ns, "UID", *p.UID, ns.UID)
 	}
 	if p.ResourceVersion != nil && *p.ResourceVersion != ns.ResourceVersion {
-		return nil, apierrors.NewConflict(resource, ns.Name,
-			fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, ns.ResourceVersion)) //nolint:staticcheck // as clients know it
+		return nil, conflict(ns, "ResourceVersion", *p.ResourceVersion, ns.ResourceVersion)
 	}
 	return options, nil
+}
+
+func conflict(ns *corev1.Namespace, what string, want, has any) error {
+	msg := fmt.Sprintf("Precondition failed: %s in precondition: %v, %s in object meta: %v", what, want, what, has)
+	return apierrors.NewConflict(resource, ns.Name, errors.New(msg))
 }
 
 // terminate gives the namespace its deletionTimestamp and the phase Terminating.
@@ -100,11 +103,12 @@ func (r *REST) terminate(ctx context.Context, name string, deleteValidation rest
 
 // setPropagationFinalizers makes the finalizers by which dependents are orphaned or deleted first what the options say.
 func setPropagationFinalizers(ns *corev1.Namespace, options *metav1.DeleteOptions) {
+	//lint:ignore SA1019 deprecated, and clients still send it
+	dependents := options.OrphanDependents
 	var orphan, foreground bool
 	switch {
-	case options.OrphanDependents != nil: //nolint:staticcheck // deprecated, and still sent
-		orphan = *options.OrphanDependents //nolint:staticcheck // deprecated, and still sent
-		foreground = !orphan
+	case dependents != nil:
+		orphan, foreground = *dependents, !*dependents
 	case options.PropagationPolicy != nil:
 		orphan = *options.PropagationPolicy == metav1.DeletePropagationOrphan
 		foreground = *options.PropagationPolicy == metav1.DeletePropagationForeground

@@ -143,12 +143,14 @@ func TestPropagationFinalizers(t *testing.T) {
 		options *metav1.DeleteOptions
 		want    []string
 	}{
-		"unsaid":      {[]string{"orphan", "a.b/c"}, &metav1.DeleteOptions{}, []string{"orphan", "a.b/c"}},
-		"orphan":      {[]string{"foregroundDeletion", "a.b/c"}, policy(metav1.DeletePropagationOrphan), []string{"a.b/c", "orphan"}},
-		"foreground":  {nil, policy(metav1.DeletePropagationForeground), []string{"foregroundDeletion"}},
-		"background":  {[]string{"orphan"}, policy(metav1.DeletePropagationBackground), []string{}},
+		"unsaid":     {[]string{"orphan", "a.b/c"}, &metav1.DeleteOptions{}, []string{"orphan", "a.b/c"}},
+		"orphan":     {[]string{"foregroundDeletion", "a.b/c"}, policy(metav1.DeletePropagationOrphan), []string{"a.b/c", "orphan"}},
+		"foreground": {nil, policy(metav1.DeletePropagationForeground), []string{"foregroundDeletion"}},
+		"background": {[]string{"orphan"}, policy(metav1.DeletePropagationBackground), []string{}},
+		//lint:ignore SA1019 deprecated, and clients still send it
 		"old, orphan": {nil, &metav1.DeleteOptions{OrphanDependents: new(true)}, []string{"orphan"}},
-		"old, not":    {[]string{"orphan"}, &metav1.DeleteOptions{OrphanDependents: new(false)}, []string{"foregroundDeletion"}},
+		//lint:ignore SA1019 deprecated, and clients still send it
+		"old, not": {[]string{"orphan"}, &metav1.DeleteOptions{OrphanDependents: new(false)}, []string{"foregroundDeletion"}},
 	} {
 		ns := named("a")
 		ns.Finalizers = tc.has

@@ -405,3 +405,32 @@ func TestTwoServers(t *testing.T) {
 		t.Errorf("%d addresses", len(seen))
 	}
 }
+
+func TestPutCreates(t *testing.T) {
+	s := newServer(t, builtintest.NewEtcd(t))
+	got, err := s.update(t, web("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Spec.ClusterIP != "10.96.1.1" {
+		t.Errorf("%+v", got.Spec)
+	}
+	s.wantTaken(t, []int{256}, nil)
+}
+
+func TestFinalizersKeepWhatIsAllocated(t *testing.T) {
+	s := newServer(t, builtintest.NewEtcd(t))
+	s.create(t, web("x", func(svc *corev1.Service) { svc.Finalizers = []string{"example.com/wait"} }))
+	s.remove(t, "x")
+	s.wantTaken(t, []int{256}, nil)
+	obj, err := s.Get(builtintest.Context(t, "default"), "x", &metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc := obj.(*corev1.Service)
+	svc.Finalizers = nil
+	if _, err := s.update(t, svc); err != nil {
+		t.Fatal(err)
+	}
+	s.wantTaken(t, nil, nil)
+}
