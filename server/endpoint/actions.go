@@ -3,16 +3,11 @@ package endpoint
 import (
 	"net/http"
 
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/handler"
 )
-
-// patchTypes are the bodies that PATCH takes.
-var patchTypes = []string{
-	string(types.JSONPatchType), string(types.MergePatchType), string(types.StrategicMergePatchType),
-}
 
 // action is something that a storage may be able to do.
 type action struct {
@@ -103,7 +98,8 @@ func offerPatch(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion)
 	if !ok {
 		return nil
 	}
-	return handler.PatchResource(patcher, scope, patchTypes)
+	_, untyped := patcher.New().(runtime.Unstructured)
+	return handler.PatchResource(patcher, scope, handler.PatchTypes(!untyped))
 }
 
 func offerDelete(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {

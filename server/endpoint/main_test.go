@@ -94,7 +94,9 @@ func (s *testServer) filters(next http.Handler) http.Handler {
 			return
 		}
 		ctx, journey := s.journeys.Begin(req.Context(), trace.Request{Method: req.Method, URI: req.RequestURI})
-		defer journey.Finish(trace.Response{})
+		if journey != nil {
+			defer journey.Finish(trace.Response{})
+		}
 		ctx = request.WithRequestInfo(ctx, info)
 		ctx = request.WithUser(ctx, &user.DefaultInfo{Name: "ann"})
 		ctx = warning.WithWarningRecorder(ctx, warnings{w.Header()})

@@ -52,7 +52,11 @@ func transformResponseObject(ctx context.Context, scope *RequestScope, req *http
 		return err
 	}
 	kind, codecs := targetEncodingForTransform(scope, mediaType)
-	responsewriters.WriteObjectNegotiated(codecs, scope, kind.GroupVersion(), w, req, statusCode, obj, false)
+	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), mediaType.Accepted.MediaType)
+	if !ok {
+		info = mediaType.Accepted
+	}
+	responsewriters.WriteObject(codecs, mediaType.ForPeople(req, info), kind.GroupVersion(), w, req, statusCode, obj)
 	return nil
 }
 
@@ -99,13 +103,8 @@ func optionsForTransform(mediaType negotiation.MediaTypeOptions, req *http.Reque
 
 // targetEncodingForTransform is the kind to encode and what encodes it.
 func targetEncodingForTransform(scope *RequestScope, mediaType negotiation.MediaTypeOptions) (schema.GroupVersionKind, runtime.NegotiatedSerializer) {
-	target := mediaType.Convert
-	if target == nil || !isMetaVersion(target.GroupVersion()) {
+	if mediaType.Convert == nil {
 		return scope.Kind, scope.Serializer
 	}
-	switch target.Kind {
-	case "Table", "PartialObjectMetadata", "PartialObjectMetadataList":
-		return *target, metaCodecs
-	}
-	return scope.Kind, scope.Serializer
+	return *mediaType.Convert, metaCodecs
 }

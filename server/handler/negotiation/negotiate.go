@@ -67,11 +67,15 @@ func NegotiateOutputMediaType(req *http.Request, ns runtime.NegotiatedSerializer
 		supported, _ := MediaTypesForSerializer(ns)
 		return options, runtime.SerializerInfo{}, NewNotAcceptableError(supported)
 	}
-	info := options.Accepted
+	return options, options.ForPeople(req, options.Accepted), nil
+}
+
+// ForPeople is info with the pretty serializer as its serializer, if there is one and req wants it.
+func (options MediaTypeOptions) ForPeople(req *http.Request, info runtime.SerializerInfo) runtime.SerializerInfo {
 	if info.PrettySerializer != nil && (options.Pretty || isPrettyPrint(req)) {
 		info.Serializer = info.PrettySerializer
 	}
-	return options, info, nil
+	return info
 }
 
 // NegotiateOutputMediaTypeStream finds how to stream to req.

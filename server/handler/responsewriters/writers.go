@@ -30,15 +30,19 @@ func WriteObjectNegotiated(s runtime.NegotiatedSerializer, restrictions negotiat
 		return
 	}
 
-	audit.LogResponseObject(req.Context(), object, gv, s)
-
-	mediaType := serializer.MediaType
 	if listGVKInContentType {
-		mediaType = mediaTypeWithGVK(mediaType, options.Convert)
+		serializer.MediaType = mediaTypeWithGVK(serializer.MediaType, options.Convert)
 	}
-	encoder := s.EncoderForVersion(serializer.Serializer, gv)
+	WriteObject(s, serializer, gv, w, req, statusCode, object)
+}
+
+// WriteObject answers req with object in version gv, by the serializer of s that was negotiated before.
+func WriteObject(s runtime.NegotiatedSerializer, negotiated runtime.SerializerInfo, gv schema.GroupVersion,
+	w http.ResponseWriter, req *http.Request, statusCode int, object runtime.Object) {
+	audit.LogResponseObject(req.Context(), object, gv, s)
+	encoder := s.EncoderForVersion(negotiated.Serializer, gv)
 	request.TrackSerializeResponseObjectLatency(req.Context(), func() {
-		SerializeObject(mediaType, encoder, w, req, statusCode, object)
+		SerializeObject(negotiated.MediaType, encoder, w, req, statusCode, object)
 	})
 }
 
