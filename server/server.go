@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/authn"
 	"github.com/kx-apiserver/kx/server/filter"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
@@ -161,6 +162,7 @@ func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Ha
 	s.http = &http.Server{
 		Handler:           handler,
 		TLSConfig:         tls.Config,
+		ConnContext:       authn.ConnContext,
 		ReadHeaderTimeout: headersWait,
 		MaxHeaderBytes:    headersMost,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),

@@ -32,15 +32,17 @@ var AnonymousPaths = []string{"/healthz", "/livez", "/readyz", "/version"}
 func New(c Config) (authenticator.Request, error) {
 	verify := x509request.DefaultVerifyOptions()
 	verify.Roots = c.ClientCAs
-	ways := []authenticator.Request{x509request.New(verify, x509request.CommonNameUserConversion)}
+	certificates := x509request.New(verify, x509request.CommonNameUserConversion)
+	ways := []authenticator.Request{onceAConnection(group.NewAuthenticatedGroupAdder(certificates))}
 	if c.TokenFile != "" {
 		tokens, err := tokenfile.NewCSV(c.TokenFile)
 		if err != nil {
 			return nil, fmt.Errorf("read --token-auth-file: %w", err)
 		}
-		ways = append(ways, bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens))
+		ways = append(ways, group.NewAuthenticatedGroupAdder(
+			union.New(bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens))))
 	}
-	known := group.NewAuthenticatedGroupAdder(union.New(ways...))
+	known := union.New(ways...)
 	if !c.Anonymous {
 		return known, nil
 	}

@@ -1,0 +1,48 @@
+package authn
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+)
+
+// verifiedFor is how long a connection's certificate is believed without being verified again: long enough that
+// verifying costs nothing, short enough that one that expires is noticed.
+const verifiedFor = time.Minute
+
+type connectionKey struct{}
+
+// verified is who a connection's certificate named when it was last verified.
+type verified struct {
+	response *authenticator.Response
+	until    time.Time
+}
+
+// ConnContext is an http.Server's ConnContext: it gives each connection a place to remember whose it is. A connection
+// shows its certificate once, and verifying it costs as much as half a GET.
+func ConnContext(ctx context.Context, _ net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, &atomic.Pointer[verified]{})
+}
+
+// onceAConnection asks next about a connection's certificate, and then remembers the answer.
+func onceAConnection(next authenticator.Request) authenticator.Request {
+	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
+		place, ok := r.Context().Value(connectionKey{}).(*atomic.Pointer[verified])
+		if !ok || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+			return next.AuthenticateRequest(r)
+		}
+		now := time.Now()
+		if v := place.Load(); v != nil && now.Before(v.until) {
+			return v.response, true, nil
+		}
+		response, ok, err := next.AuthenticateRequest(r)
+		if ok && err == nil {
+			place.Store(&verified{response: response, until: now.Add(verifiedFor)})
+		}
+		return response, ok, err
+	})
+}
