@@ -147,25 +147,23 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOnDisk creates an object of every resource and looks at it in etcd, where a Kubernetes API server must find it.
-func TestOnDisk(t *testing.T) {
-	etcd := builtintest.NewEtcd(t)
-	core := storages(t, rest.LegacyRESTStorageProvider{EventTTL: time.Hour}, etcd, nil).VersionedResourcesStorageMap["v1"]
-	apps := storages(t, rest.AppsRESTStorageProvider{}, etcd, nil).VersionedResourcesStorageMap["v1"]
-	ctx := builtintest.Context(t, "default")
+type onDiskCase struct {
+	storages map[string]corerest.Storage
+	resource string
+	obj      runtime.Object
+	key      string
+	kind     string
+}
+
+// onDiskCases are an object of every resource, and where and as what it lies in etcd.
+func onDiskCases(core, apps map[string]corerest.Storage) []onDiskCase {
 	named := metav1.ObjectMeta{Name: "x"}
 	template := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 	}
 	selector := &metav1.LabelSelector{MatchLabels: template.Labels}
-	for _, tc := range []struct {
-		storages map[string]corerest.Storage
-		resource string
-		obj      runtime.Object
-		key      string
-		kind     string
-	}{
+	return []onDiskCase{
 		{core, "configmaps", &corev1.ConfigMap{ObjectMeta: named}, "/configmaps/default/x", "v1 ConfigMap"},
 		{core, "events", &corev1.Event{ObjectMeta: named, InvolvedObject: corev1.ObjectReference{Namespace: "default"}}, "/events/default/x", "v1 Event"},
 		{core, "namespaces", &corev1.Namespace{ObjectMeta: named}, "/namespaces/x", "v1 Namespace"},
@@ -178,7 +176,16 @@ func TestOnDisk(t *testing.T) {
 			"/deployments/default/x", "apps/v1 Deployment"},
 		{apps, "replicasets", &appsv1.ReplicaSet{ObjectMeta: named, Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template}},
 			"/replicasets/default/x", "apps/v1 ReplicaSet"},
-	} {
+	}
+}
+
+// TestOnDisk creates an object of every resource and looks at it in etcd, where a Kubernetes API server must find it.
+func TestOnDisk(t *testing.T) {
+	etcd := builtintest.NewEtcd(t)
+	core := storages(t, rest.LegacyRESTStorageProvider{EventTTL: time.Hour}, etcd, nil).VersionedResourcesStorageMap["v1"]
+	apps := storages(t, rest.AppsRESTStorageProvider{}, etcd, nil).VersionedResourcesStorageMap["v1"]
+	ctx := builtintest.Context(t, "default")
+	for _, tc := range onDiskCases(core, apps) {
 		t.Run(tc.resource, func(t *testing.T) {
 			in := ctx
 			if tc.resource == "namespaces" {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -100,8 +100,8 @@ type pool struct {
 	// inUse lists what the existing objects use.
 	inUse func(context.Context) ([]uint32, error)
 
-	mu      sync.Mutex
-	counted bool
+	// counted says that what is in use is marked in etcd.
+	counted atomic.Bool
 }
 
 var errFull = errors.New("range is full")
@@ -157,34 +157,27 @@ func (s span) index(n uint32) (int, bool) {
 	return i, i >= 0 && i < s.size
 }
 
-// change applies f to the bitmap in etcd, once or more.
+// change applies f to the bitmap in etcd, once or more. Until this process has changed it for the first time, it first marks
+// all that the existing objects use.
 func (p *pool) change(ctx context.Context, dryRun bool, f func(span, *big.Int) error) error {
-	if err := p.count(ctx); err != nil {
-		return err
-	}
-	return p.update(ctx, dryRun, f)
-}
-
-// count marks, before the first change that this process makes, all that the existing objects use.
-func (p *pool) count(ctx context.Context) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.counted {
-		return nil
+	if p.counted.Load() {
+		return p.update(ctx, dryRun, f)
 	}
 	used, err := p.inUse(ctx)
 	if err != nil {
 		return fmt.Errorf("find the %s in use: %w", p.name, err)
 	}
-	err = p.update(ctx, false, func(s span, bits *big.Int) error {
+	err = p.update(ctx, dryRun, func(s span, bits *big.Int) error {
 		for _, n := range used {
 			if i, ok := s.index(n); ok {
 				bits.SetBit(bits, i, 1)
 			}
 		}
-		return nil
+		return f(s, bits)
 	})
-	p.counted = err == nil
+	if err == nil && !dryRun {
+		p.counted.Store(true)
+	}
 	return err
 }
 

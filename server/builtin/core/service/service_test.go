@@ -82,98 +82,100 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+var validateCases = map[string]struct {
+	change func(*corev1.Service)
+	want   []string
+}{
+	"valid": {func(*corev1.Service) {}, nil},
+	"name": {func(svc *corev1.Service) { svc.Name = "1web" }, []string{
+		`metadata.name: Invalid value: "1web": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+	}},
+	"no ports": {func(svc *corev1.Service) { svc.Spec.Ports = nil }, []string{`spec.ports: Required value`}},
+	"headless, no port": {func(svc *corev1.Service) {
+		svc.Spec.ClusterIP, svc.Spec.ClusterIPs, svc.Spec.Ports = "None", []string{"None"}, nil
+	}, nil},
+	"port": {func(svc *corev1.Service) { svc.Spec.Ports[0].Port = 0 }, []string{
+		`spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive`,
+	}},
+	"protocol": {func(svc *corev1.Service) { svc.Spec.Ports[0].Protocol = "ICMP" }, []string{
+		`spec.ports[0].protocol: Unsupported value: "ICMP": supported values: "SCTP", "TCP", "UDP"`,
+	}},
+	"target port": {func(svc *corev1.Service) { svc.Spec.Ports[0].TargetPort = intstr.FromInt32(70000) }, []string{
+		`spec.ports[0].targetPort: Invalid value: 70000: must be between 1 and 65535, inclusive`,
+	}},
+	"unnamed of two": {func(svc *corev1.Service) {
+		svc.Spec.Ports = append(svc.Spec.Ports, corev1.ServicePort{Port: 81, Protocol: "TCP", TargetPort: intstr.FromInt32(81)})
+	}, []string{`spec.ports[1].name: Required value`}},
+	"twice the same": {func(svc *corev1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, svc.Spec.Ports[0]) }, []string{
+		`spec.ports[1].name: Duplicate value: "http"`,
+		`spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}`,
+	}},
+	"node port of a cluster IP": {func(svc *corev1.Service) { svc.Spec.Ports[0].NodePort = 30000 }, []string{
+		"spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
+	}},
+	"type": {func(svc *corev1.Service) { svc.Spec.Type, svc.Spec.InternalTrafficPolicy = "Magic", nil }, []string{
+		`spec.type: Unsupported value: "Magic": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"`,
+	}},
+	"headless node port": {func(svc *corev1.Service) {
+		svc.Spec.Type, svc.Spec.ClusterIP, svc.Spec.ClusterIPs = "NodePort", "None", []string{"None"}
+		setDefaults(svc)
+	}, []string{`spec.clusterIPs[0]: Invalid value: "None": may not be set to 'None' for NodePort services`}},
+	"external name": {func(svc *corev1.Service) { svc.Spec.Type = "ExternalName" }, []string{
+		`spec.clusterIPs: Forbidden: may not be set for ExternalName services`,
+		`spec.ipFamilies: Forbidden: may not be set for ExternalName services`,
+		`spec.ipFamilyPolicy: Forbidden: may not be set for ExternalName services`,
+		`spec.externalName: Required value`,
+	}},
+	"affinity": {func(svc *corev1.Service) { svc.Spec.SessionAffinity = "Sticky" }, []string{
+		`spec.sessionAffinity: Unsupported value: "Sticky": supported values: "ClientIP", "None"`,
+	}},
+	"affinity's timeout": {func(svc *corev1.Service) {
+		svc.Spec.SessionAffinity = "ClientIP"
+		setDefaults(svc)
+		*svc.Spec.SessionAffinityConfig.ClientIP.TimeoutSeconds = 86401
+	}, []string{`spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 86401: must be greater than 0 and less than 86400`}},
+	"cluster IPs differ": {func(svc *corev1.Service) { svc.Spec.ClusterIP = "10.96.1.2" }, []string{
+		`spec.clusterIPs: Invalid value: ["10.96.1.1"]: first value must match ` + "`clusterIP`",
+	}},
+	"no address": {func(svc *corev1.Service) { svc.Spec.ClusterIP, svc.Spec.ClusterIPs = "x", []string{"x"} }, []string{
+		`spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`,
+	}},
+	"wrong family": {func(svc *corev1.Service) { svc.Spec.IPFamilies[0] = "IPv6" }, []string{
+		`spec.clusterIPs[0]: Invalid value: "10.96.1.1": expected an IPv6 value as indicated by ` + "`ipFamilies[0]`",
+	}},
+	"family": {func(svc *corev1.Service) { svc.Spec.IPFamilies[0] = "IPv5" }, []string{
+		`spec.ipFamilies[0]: Unsupported value: "IPv5": supported values: "IPv4", "IPv6"`,
+	}},
+	"external IP": {func(svc *corev1.Service) { svc.Spec.ExternalIPs = []string{"127.0.0.1"}; setDefaults(svc) }, []string{
+		`spec.externalIPs[0]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`,
+	}},
+	"external policy": {func(svc *corev1.Service) { svc.Spec.ExternalTrafficPolicy = "Local" }, []string{
+		`spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services`,
+	}},
+	"no internal policy": {func(svc *corev1.Service) { svc.Spec.InternalTrafficPolicy = nil }, []string{`spec.internalTrafficPolicy: Required value`}},
+	"health check port": {func(svc *corev1.Service) {
+		balanced(svc)
+		svc.Spec.ExternalTrafficPolicy = "Local"
+	}, []string{`spec.healthCheckNodePort: Required value`}},
+	"health check port without need": {func(svc *corev1.Service) { svc.Spec.HealthCheckNodePort = 30000 }, []string{
+		`spec.healthCheckNodePort: Invalid value: 30000: may only be set when ` + "`type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
+	}},
+	"class": {func(svc *corev1.Service) { svc.Spec.LoadBalancerClass = new("example.com/lb") }, []string{
+		"spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'",
+	}},
+	"source ranges": {func(svc *corev1.Service) {
+		balanced(svc)
+		svc.Spec.LoadBalancerSourceRanges = []string{" 10.0.0.0/8 ", "x"}
+	}, []string{
+		`spec.LoadBalancerSourceRanges[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`,
+	}},
+	"traffic distribution": {func(svc *corev1.Service) { svc.Spec.TrafficDistribution = new("Far") }, []string{
+		`spec.trafficDistribution: Unsupported value: "Far": supported values: "PreferClose", "PreferSameNode", "PreferSameZone"`,
+	}},
+}
+
 func TestValidate(t *testing.T) {
-	for name, tc := range map[string]struct {
-		change func(*corev1.Service)
-		want   []string
-	}{
-		"valid": {func(*corev1.Service) {}, nil},
-		"name": {func(svc *corev1.Service) { svc.Name = "1web" }, []string{
-			`metadata.name: Invalid value: "1web": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
-		}},
-		"no ports": {func(svc *corev1.Service) { svc.Spec.Ports = nil }, []string{`spec.ports: Required value`}},
-		"headless, no port": {func(svc *corev1.Service) {
-			svc.Spec.ClusterIP, svc.Spec.ClusterIPs, svc.Spec.Ports = "None", []string{"None"}, nil
-		}, nil},
-		"port": {func(svc *corev1.Service) { svc.Spec.Ports[0].Port = 0 }, []string{
-			`spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive`,
-		}},
-		"protocol": {func(svc *corev1.Service) { svc.Spec.Ports[0].Protocol = "ICMP" }, []string{
-			`spec.ports[0].protocol: Unsupported value: "ICMP": supported values: "SCTP", "TCP", "UDP"`,
-		}},
-		"target port": {func(svc *corev1.Service) { svc.Spec.Ports[0].TargetPort = intstr.FromInt32(70000) }, []string{
-			`spec.ports[0].targetPort: Invalid value: 70000: must be between 1 and 65535, inclusive`,
-		}},
-		"unnamed of two": {func(svc *corev1.Service) {
-			svc.Spec.Ports = append(svc.Spec.Ports, corev1.ServicePort{Port: 81, Protocol: "TCP", TargetPort: intstr.FromInt32(81)})
-		}, []string{`spec.ports[1].name: Required value`}},
-		"twice the same": {func(svc *corev1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, svc.Spec.Ports[0]) }, []string{
-			`spec.ports[1].name: Duplicate value: "http"`,
-			`spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}`,
-		}},
-		"node port of a cluster IP": {func(svc *corev1.Service) { svc.Spec.Ports[0].NodePort = 30000 }, []string{
-			"spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
-		}},
-		"type": {func(svc *corev1.Service) { svc.Spec.Type, svc.Spec.InternalTrafficPolicy = "Magic", nil }, []string{
-			`spec.type: Unsupported value: "Magic": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"`,
-		}},
-		"headless node port": {func(svc *corev1.Service) {
-			svc.Spec.Type, svc.Spec.ClusterIP, svc.Spec.ClusterIPs = "NodePort", "None", []string{"None"}
-			setDefaults(svc)
-		}, []string{`spec.clusterIPs[0]: Invalid value: "None": may not be set to 'None' for NodePort services`}},
-		"external name": {func(svc *corev1.Service) { svc.Spec.Type = "ExternalName" }, []string{
-			`spec.clusterIPs: Forbidden: may not be set for ExternalName services`,
-			`spec.ipFamilies: Forbidden: may not be set for ExternalName services`,
-			`spec.ipFamilyPolicy: Forbidden: may not be set for ExternalName services`,
-			`spec.externalName: Required value`,
-		}},
-		"affinity": {func(svc *corev1.Service) { svc.Spec.SessionAffinity = "Sticky" }, []string{
-			`spec.sessionAffinity: Unsupported value: "Sticky": supported values: "ClientIP", "None"`,
-		}},
-		"affinity's timeout": {func(svc *corev1.Service) {
-			svc.Spec.SessionAffinity = "ClientIP"
-			setDefaults(svc)
-			*svc.Spec.SessionAffinityConfig.ClientIP.TimeoutSeconds = 86401
-		}, []string{`spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 86401: must be greater than 0 and less than 86400`}},
-		"cluster IPs differ": {func(svc *corev1.Service) { svc.Spec.ClusterIP = "10.96.1.2" }, []string{
-			`spec.clusterIPs: Invalid value: ["10.96.1.1"]: first value must match ` + "`clusterIP`",
-		}},
-		"no address": {func(svc *corev1.Service) { svc.Spec.ClusterIP, svc.Spec.ClusterIPs = "x", []string{"x"} }, []string{
-			`spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`,
-		}},
-		"wrong family": {func(svc *corev1.Service) { svc.Spec.IPFamilies[0] = "IPv6" }, []string{
-			`spec.clusterIPs[0]: Invalid value: "10.96.1.1": expected an IPv6 value as indicated by ` + "`ipFamilies[0]`",
-		}},
-		"family": {func(svc *corev1.Service) { svc.Spec.IPFamilies[0] = "IPv5" }, []string{
-			`spec.ipFamilies[0]: Unsupported value: "IPv5": supported values: "IPv4", "IPv6"`,
-		}},
-		"external IP": {func(svc *corev1.Service) { svc.Spec.ExternalIPs = []string{"127.0.0.1"}; setDefaults(svc) }, []string{
-			`spec.externalIPs[0]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`,
-		}},
-		"external policy": {func(svc *corev1.Service) { svc.Spec.ExternalTrafficPolicy = "Local" }, []string{
-			`spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services`,
-		}},
-		"no internal policy": {func(svc *corev1.Service) { svc.Spec.InternalTrafficPolicy = nil }, []string{`spec.internalTrafficPolicy: Required value`}},
-		"health check port": {func(svc *corev1.Service) {
-			balanced(svc)
-			svc.Spec.ExternalTrafficPolicy = "Local"
-		}, []string{`spec.healthCheckNodePort: Required value`}},
-		"health check port without need": {func(svc *corev1.Service) { svc.Spec.HealthCheckNodePort = 30000 }, []string{
-			`spec.healthCheckNodePort: Invalid value: 30000: may only be set when ` + "`type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
-		}},
-		"class": {func(svc *corev1.Service) { svc.Spec.LoadBalancerClass = new("example.com/lb") }, []string{
-			"spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'",
-		}},
-		"source ranges": {func(svc *corev1.Service) {
-			balanced(svc)
-			svc.Spec.LoadBalancerSourceRanges = []string{" 10.0.0.0/8 ", "x"}
-		}, []string{
-			`spec.LoadBalancerSourceRanges[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`,
-		}},
-		"traffic distribution": {func(svc *corev1.Service) { svc.Spec.TrafficDistribution = new("Far") }, []string{
-			`spec.trafficDistribution: Unsupported value: "Far": supported values: "PreferClose", "PreferSameNode", "PreferSameZone"`,
-		}},
-	} {
+	for name, tc := range validateCases {
 		t.Run(name, func(t *testing.T) {
 			svc := valid()
 			tc.change(svc)
