@@ -135,6 +135,7 @@ func (o optionsGetter) GetRESTOptions(resource schema.GroupResource, _ runtime.O
 	config := factory.NewDefaultConfig(o.prefix, codec)
 	config.Transport.InProcess = embedtest.Shared(o.t)
 	config.CompactionInterval = 0
+	config.EncodeVersioner = scheme.Scheme.PrioritizedVersionsForGroup(resource.Group)[0]
 	return backend.RESTOptions{
 		StorageConfig:           config.ForResource(resource),
 		Decorator:               backend.UndecoratedStorage,
