@@ -55,10 +55,10 @@ var fields = []Field{
 // shorthands are fields that stand for another and a comparison.
 var shorthands = map[string]struct {
 	field string
-	op    Op
+	op    comparison
 }{
-	"min": {"dur", GreaterEqual},
-	"max": {"dur", LessEqual},
+	"min": {"dur", greaterEqual},
+	"max": {"dur", lessEqual},
 }
 
 // Fields are the fields that a filter can ask about, in the order in which to list them.

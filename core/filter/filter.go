@@ -72,20 +72,20 @@ func (f Filter) String() string {
 	return b.String()
 }
 
-// Op is how a field is compared with a value.
-type Op uint8
+// comparison is how a field is compared with a value.
+type comparison uint8
 
 const (
-	Has Op = iota // ":"
-	Equal
-	Matches
-	Greater
-	GreaterEqual
-	Less
-	LessEqual
+	has comparison = iota // ":"
+	equal
+	matches
+	greater
+	greaterEqual
+	less
+	lessEqual
 )
 
-func (o Op) String() string { return [...]string{":", "=", "~", ">", ">=", "<", "<="}[o] }
+func (o comparison) String() string { return [...]string{":", "=", "~", ">", ">=", "<", "<="}[o] }
 
 // node is a part of a filter.
 type node interface {
@@ -171,7 +171,7 @@ func (n anywhereNode) write(b *strings.Builder, _ int) { b.WriteString(n.pattern
 // textNode asks a Word or Text field for one of several patterns.
 type textNode struct {
 	field    string
-	op       Op // Has or Equal
+	op       comparison // has or equal
 	part     bool
 	patterns []pattern
 }
@@ -217,7 +217,7 @@ func (n regexpNode) write(b *strings.Builder, _ int) {
 // numberNode compares a Number or Duration field.
 type numberNode struct {
 	field  Field
-	op     Op
+	op     comparison
 	values []int64
 }
 
@@ -227,13 +227,13 @@ func (n numberNode) match(s Subject) bool {
 		return false
 	}
 	switch want := n.values[0]; n.op {
-	case Greater:
+	case greater:
 		return v.number > want
-	case GreaterEqual:
+	case greaterEqual:
 		return v.number >= want
-	case Less:
+	case less:
 		return v.number < want
-	case LessEqual:
+	case lessEqual:
 		return v.number <= want
 	}
 	for _, want := range n.values {

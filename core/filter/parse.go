@@ -171,11 +171,11 @@ func negate(n node) node {
 // operators are in the order in which they are looked for: the longer first.
 var operators = []struct {
 	text string
-	op   Op
+	op   comparison
 	not  bool
 }{
-	{"!=", Equal, true}, {"!~", Matches, true}, {">=", GreaterEqual, false}, {"<=", LessEqual, false},
-	{":", Has, false}, {"=", Equal, false}, {"~", Matches, false}, {">", Greater, false}, {"<", Less, false},
+	{"!=", equal, true}, {"!~", matches, true}, {">=", greaterEqual, false}, {"<=", lessEqual, false},
+	{":", has, false}, {"=", equal, false}, {"~", matches, false}, {">", greater, false}, {"<", less, false},
 }
 
 func (p *parser) term() (node, error) {
@@ -221,10 +221,10 @@ func (p *parser) text() (node, error) {
 }
 
 // fieldTerm reads the values of a term whose field begins at start and whose operator was just read.
-func (p *parser) fieldTerm(start int, name, opText string, op Op) (node, error) {
+func (p *parser) fieldTerm(start int, name, opText string, op comparison) (node, error) {
 	afterOp := p.at
 	if short, ok := shorthands[name]; ok {
-		if op != Has {
+		if op != has {
 			return nil, p.errorf(afterOp-len(opText), `":"`, "%s has no %q", name, opText)
 		}
 		name, op = short.field, short.op
@@ -236,18 +236,18 @@ func (p *parser) fieldTerm(start int, name, opText string, op Op) (node, error) 
 	field := fields[i]
 	numeric := field.Kind == Number || field.Kind == Duration
 	switch {
-	case numeric && op == Matches:
+	case numeric && op == matches:
 		return nil, p.errorf(afterOp-len(opText), ": = != > >= < or <=", "%s is a %s: it has no %q", field.Name, field.Kind, opText)
-	case !numeric && op >= Greater:
+	case !numeric && op >= greater:
 		return nil, p.errorf(afterOp-len(opText), ": = != ~ or !~", "%s is a %s: it has no %q", field.Name, field.Kind, opText)
 	case numeric:
 		return p.numbers(field, op)
-	case op == Matches:
+	case op == matches:
 		return p.regexp(field)
 	}
-	n := textNode{field: field.Name, op: op, part: field.Kind == Text && op == Has}
+	n := textNode{field: field.Name, op: op, part: field.Kind == Text && op == has}
 	if field.Kind == Word {
-		n.op = Has // the same as "=", and shorter to read
+		n.op = has // the same as "=", and shorter to read
 	}
 	for {
 		at := p.at
@@ -284,9 +284,9 @@ func (p *parser) regexp(field Field) (node, error) {
 	return regexpNode{field: field.Name, source: source, re: re}, nil
 }
 
-func (p *parser) numbers(field Field, op Op) (node, error) {
-	if op == Equal {
-		op = Has
+func (p *parser) numbers(field Field, op comparison) (node, error) {
+	if op == equal {
+		op = has
 	}
 	n := numberNode{field: field, op: op}
 	for {
@@ -307,7 +307,7 @@ func (p *parser) numbers(field Field, op Op) (node, error) {
 		if p.at >= len(p.s) || p.s[p.at] != ',' {
 			break
 		}
-		if op != Has {
+		if op != has {
 			return nil, p.errorf(p.at, "one value", "%q compares with one value", op)
 		}
 		p.at++

@@ -19,6 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
+	"github.com/kx-apiserver/kx/server/metrics"
 )
 
 // handleWatch answers req with the events that rw sends, until the client goes, the time is up, the server shuts down or
@@ -91,6 +92,7 @@ type WatchServer struct {
 	format  *watchFormat
 	encoder *watchEncoder
 	gzip    bool
+	count   func(sizeBytes int) // for /metrics
 
 	sent  int64
 	ended string // why
@@ -115,6 +117,7 @@ func serveWatchHandler(watcher watch.Interface, scope *RequestScope, mediaType n
 		format:   format,
 		encoder:  encoder,
 		gzip:     initialEvents && responsewriters.AcceptsGzip(req),
+		count:    metrics.WatchEvents(scope.Resource),
 	}
 	if signal := request.ServerShutdownSignalFrom(req.Context()); signal != nil {
 		server.ServerShuttingDownCh = signal.ShuttingDown()
@@ -217,6 +220,7 @@ func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuff
 		return errors.Join(errWatchEncoding, encodeErr)
 	}
 	step.Int("bytes", int64(b.out.Len()-before))
+	s.count(b.out.Len() - before)
 	s.sent++
 	if err := stream.event(b); err != nil {
 		return err

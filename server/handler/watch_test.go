@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -358,6 +361,15 @@ func TestWatchJourney(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("\ngot\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	families, err := prometheus.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(families, func(f *dto.MetricFamily) bool {
+		return f.GetName() == "apiserver_watch_events_total" && f.Metric[0].Counter.GetValue() >= 2
+	}) {
+		t.Error("the events are not counted")
 	}
 	if bytes != len(body) {
 		t.Errorf("the events are said to have %d bytes; they have %d", bytes, len(body))
