@@ -15,6 +15,8 @@
 //     etcd at the same time.
 //   - The cluster has one IP family, IPv4.
 //   - Deleting a service does not delete its Endpoints: those are not served.
+//   - A service that was stored without clusterIPs and IP families, as before Kubernetes 1.20, is read as it is stored. The
+//     next update gives it both.
 //
 // Order of a create: BeginCreate fills in IP families and allocates; then the strategy validates the whole; if anything
 // fails, the finish function gives back what was taken. An update takes what is new before, and gives back what is no

@@ -20,7 +20,8 @@ func newInvalid(svc *corev1.Service, errs field.ErrorList) error {
 // that way is left to validation.
 func normalizeClusterIPs(svc, old *corev1.Service) {
 	s := &svc.Spec
-	if old == nil {
+	if old == nil || len(old.Spec.ClusterIPs) == 0 {
+		// A new service, or one that was stored before there were clusterIPs.
 		if s.ClusterIP != "" && len(s.ClusterIPs) == 0 {
 			s.ClusterIPs = []string{s.ClusterIP}
 		}

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/server/builtin/builtintest"
@@ -93,5 +95,32 @@ func TestTwoServers(t *testing.T) {
 	wg.Wait()
 	if len(seen) != each*len(servers) {
 		t.Errorf("%d addresses", len(seen))
+	}
+}
+
+// TestServiceOfOldTimes updates a service that was stored before there were clusterIPs and IP families.
+func TestServiceOfOldTimes(t *testing.T) {
+	etcd := builtintest.NewEtcd(t)
+	const old = `{"apiVersion":"v1","kind":"Service","metadata":{"name":"x","namespace":"default","uid":"u"},` +
+		`"spec":{"clusterIP":"10.96.1.1","ports":[{"port":80}],"selector":{"a":"b"}}}`
+	if _, err := etcd.Client.Put(t.Context(), etcd.Prefix+"/services/specs/default/x", old); err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, etcd)
+	obj, err := s.Get(builtintest.Context(t, "default"), "x", &metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc := obj.(*corev1.Service)
+	svc.Labels = map[string]string{"a": "b"}
+	if svc, err = s.update(t, svc); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(svc.Spec.ClusterIPs, []string{"10.96.1.1"}) || !slices.Equal(svc.Spec.IPFamilies, []corev1.IPFamily{"IPv4"}) ||
+		*svc.Spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack {
+		t.Errorf("%+v", svc.Spec)
+	}
+	if got := s.create(t, web("y")).Spec.ClusterIP; got != "10.96.1.2" {
+		t.Errorf("the next service has %s", got)
 	}
 }
