@@ -182,8 +182,9 @@ func (i *updatedObjectInfo[T]) UpdatedObject(ctx context.Context, oldObj runtime
 		return nil, err
 	}
 	if scale.UID != "" && scale.UID != object.GetUID() {
-		return nil, apierrors.NewConflict(i.rest.resource, object.GetName(),
-			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, object.GetUID()))
+		//lint:ignore ST1005 Clients are sent these words by every Kubernetes API server.
+		failed := fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, object.GetUID())
+		return nil, apierrors.NewConflict(i.rest.resource, object.GetName(), failed)
 	}
 	*i.rest.view(object).Replicas = scale.Spec.Replicas
 	object.SetResourceVersion(scale.ResourceVersion)

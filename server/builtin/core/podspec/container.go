@@ -244,7 +244,7 @@ func validateContainerRestart(c *corev1.Container, path *field.Path) field.Error
 	}
 	rules := path.Child("restartPolicyRules")
 	if len(c.RestartPolicyRules) > maxRestartRules {
-		errs = append(errs, field.TooLong(rules, c.RestartPolicyRules, maxRestartRules))
+		errs = append(errs, field.TooMany(rules, len(c.RestartPolicyRules), maxRestartRules))
 	}
 	for i, rule := range c.RestartPolicyRules {
 		at := rules.Index(i)
@@ -258,7 +258,7 @@ func validateContainerRestart(c *corev1.Container, path *field.Path) field.Error
 		errs = append(errs, supportedOrEmpty(codes.Child("operator"), rule.ExitCodes.Operator,
 			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)...)
 		if len(rule.ExitCodes.Values) > maxRestartExitCodes {
-			errs = append(errs, field.TooLong(codes.Child("values"), rule.ExitCodes.Values, maxRestartExitCodes))
+			errs = append(errs, field.TooMany(codes.Child("values"), len(rule.ExitCodes.Values), maxRestartExitCodes))
 		}
 	}
 	return errs

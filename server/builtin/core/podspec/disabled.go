@@ -5,10 +5,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// DropDisabledFields clears the fields of alpha features, as a server does on which nobody enabled them, unless the
-// stored spec old (nil for a new one) uses them already. What is cleared is as if it had not been sent.
+// DropDisabledFields clears the fields of features that are off by default, unless the stored spec old (nil for a new
+// one) uses them already. What is cleared is as if it had not been sent.
 func DropDisabledFields(spec, old *corev1.PodSpec) {
-	for _, feature := range alphaFeatures {
+	for _, feature := range disabledFeatures {
 		inUse := false
 		if old != nil {
 			feature(old, func() { inUse = true }, false)
@@ -19,8 +19,8 @@ func DropDisabledFields(spec, old *corev1.PodSpec) {
 	}
 }
 
-// alphaFeatures visit the fields of one feature each: used is called if any of them is set, and clear clears them.
-var alphaFeatures = []func(spec *corev1.PodSpec, used func(), clear bool){
+// disabledFeatures visit the fields of one feature each: used is called if any of them is set, and clear clears them.
+var disabledFeatures = []func(spec *corev1.PodSpec, used func(), clear bool){
 	// EmptyDirVolumeMode
 	func(spec *corev1.PodSpec, used func(), clear bool) {
 		for i := range spec.Volumes {
@@ -64,6 +64,8 @@ var alphaFeatures = []func(spec *corev1.PodSpec, used func(), clear bool){
 			}
 		})
 	},
+	// GenericWorkload
+	func(spec *corev1.PodSpec, used func(), clear bool) { take(&spec.SchedulingGroup, used, clear) },
 	// EvictionRequestAPI
 	func(spec *corev1.PodSpec, used func(), clear bool) {
 		if len(spec.EvictionResponders) > 0 {

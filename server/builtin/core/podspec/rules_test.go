@@ -192,7 +192,8 @@ func TestMistakes(t *testing.T) {
 func TestDropDisabledFields(t *testing.T) {
 	const alpha = `containers: [{name: c, image: i, volumeMounts: [{name: v, mountPath: /a, bindMountOptions: [noexec]}], livenessProbe: {httpGet: {port: 1, protocol: H2C}}, readinessProbe: {grpc: {port: 1, mode: TLS}}}]
 volumes: [{name: v, emptyDir: {mode: 511}}, {name: s, secret: {secretName: s, defaultUser: 1, items: [{key: k, path: p, user: 2}]}}]
-evictionResponders: [{name: a.b/c, priority: 1}]`
+evictionResponders: [{name: a.b/c, priority: 1}]
+schedulingGroup: {podGroupName: g}`
 	const plain = `containers: [{name: c, image: i, volumeMounts: [{name: v, mountPath: /a}], livenessProbe: {httpGet: {port: 1}}, readinessProbe: {grpc: {port: 1}}}]
 volumes: [{name: v, emptyDir: {}}, {name: s, secret: {secretName: s, items: [{key: k, path: p}]}}]`
 	for name, tc := range map[string]struct {
@@ -218,7 +219,9 @@ func TestWarnings(t *testing.T) {
 terminationGracePeriodSeconds: -1
 hostAliases: [{ip: 1.1.1.1}, {ip: 1.1.1.1}]
 imagePullSecrets: [{name: ''}, {name: a}, {name: a}]
-topologySpreadConstraints: [{topologyKey: t}]
+topologySpreadConstraints: [{topologyKey: failure-domain.beta.kubernetes.io/zone}]
+nodeSelector: {beta.kubernetes.io/os: linux}
+affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: beta.kubernetes.io/arch, operator: Exists}]}}]}, podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: t}}]}}
 volumes: [{name: g, gitRepo: {repository: r}}]`)
 	pod.Annotations = map[string]string{
 		"scheduler.alpha.kubernetes.io/critical-pod":       "",
@@ -227,6 +230,9 @@ volumes: [{name: g, gitRepo: {repository: r}}]`)
 	}
 	SetDefaultsPodSpec(&pod.Spec)
 	want := []string{
+		`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`,
+		`spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].key: beta.kubernetes.io/arch is deprecated since v1.14; use "kubernetes.io/arch" instead`,
+		`spec.topologySpreadConstraints[0].topologyKey: failure-domain.beta.kubernetes.io/zone is deprecated since v1.17; use "topology.kubernetes.io/zone" instead`,
 		`spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod`,
 		`metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in v1.16+; use the "priorityClassName" field instead`,
 		`spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+`,
@@ -238,13 +244,14 @@ volumes: [{name: g, gitRepo: {repository: r}}]`)
 		`spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply`,
 		`spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]`,
 		`spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
+		`spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector: a null labelSelector results in matching no pod`,
 	}
 	if diff := cmp.Diff(want, PodWarnings(pod)); diff != "" {
 		t.Error(diff)
 	}
 	template := TemplateWarnings(&corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}, field.NewPath("spec", "template"))
 	apparmor := `spec.template.metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: deprecated since v1.30; use the "appArmorProfile" field instead`
-	if len(template) != len(want)+1 || template[7] != apparmor {
+	if len(template) != len(want)+1 || template[10] != apparmor {
 		t.Errorf("template's warnings: %q", template)
 	}
 }

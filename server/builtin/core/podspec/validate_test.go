@@ -222,7 +222,7 @@ func TestValidateEnv(t *testing.T) {
 			path + `name: Required value`,
 			`spec.containers[0].env[1].name: Invalid value: "a=b": a valid environment variable name must consist only of printable ASCII characters other than '='`}},
 		{"nothing", c("env: [{name: A, valueFrom: {}}]"), []string{
-			path + "valueFrom: Invalid value: \"\": must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"}},
+			path + "valueFrom: Invalid value: \"\": must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"}},
 		{"value and source", c("env: [{name: A, value: b, valueFrom: {secretKeyRef: {name: s, key: k}}}]"), []string{
 			path + "valueFrom: Invalid value: \"\": may not be specified when `value` is not empty"}},
 		{"two sources", c("env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}, configMapKeyRef: {name: S, key: ''}}}]"), []string{

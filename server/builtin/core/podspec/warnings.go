@@ -41,11 +41,27 @@ var deadVolumes = []struct {
 	{"rbd", "deprecated in v1.28, non-functional in v1.31+", func(v *corev1.VolumeSource) bool { return v.RBD != nil }},
 }
 
+// oldNodeLabels are labels of nodes that have other names now.
+var oldNodeLabels = map[string]string{
+	"beta.kubernetes.io/arch":                  `deprecated since v1.14; use "kubernetes.io/arch" instead`,
+	"beta.kubernetes.io/os":                    `deprecated since v1.14; use "kubernetes.io/os" instead`,
+	"beta.kubernetes.io/instance-type":         `deprecated since v1.17; use "node.kubernetes.io/instance-type" instead`,
+	"failure-domain.beta.kubernetes.io/region": `deprecated since v1.17; use "topology.kubernetes.io/region" instead`,
+	"failure-domain.beta.kubernetes.io/zone":   `deprecated since v1.17; use "topology.kubernetes.io/zone" instead`,
+}
+
+const matchesNothing = "a null labelSelector results in matching no pod"
+
 func warnings(path *field.Path, spec *corev1.PodSpec, meta *metav1.ObjectMeta) []string {
 	w := &warner{path: path, spec: spec, meta: meta}
+	w.oldNodeLabels()
 	for i, c := range spec.TopologySpreadConstraints {
+		at := w.at("topologySpreadConstraints").Index(i)
+		if message, old := oldNodeLabels[c.TopologyKey]; old {
+			w.add(at.Child("topologyKey"), c.TopologyKey+" is "+message)
+		}
 		if c.LabelSelector == nil {
-			w.add(w.at("topologySpreadConstraints").Index(i).Child("labelSelector"), "a null labelSelector results in matching no pod")
+			w.add(at.Child("labelSelector"), matchesNothing)
 		}
 	}
 	for _, a := range deadAnnotations {
@@ -76,6 +92,7 @@ func warnings(path *field.Path, spec *corev1.PodSpec, meta *metav1.ObjectMeta) [
 	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
 		w.add(w.at("terminationGracePeriodSeconds"), "must be >= 0; negative values are invalid and will be treated as 1")
 	}
+	w.podAffinity()
 	return w.found
 }
 
@@ -95,6 +112,59 @@ func (w *warner) at(name string) *field.Path { return w.path.Child("spec", name)
 
 func (w *warner) annotation(key string) *field.Path {
 	return w.path.Child("metadata", "annotations").Key(key)
+}
+
+func (w *warner) oldNodeLabels() {
+	for _, key := range sets.List(sets.KeySet(w.spec.NodeSelector)) {
+		if message, old := oldNodeLabels[key]; old {
+			w.add(w.at("nodeSelector").Key(key), message)
+		}
+	}
+	if w.spec.Affinity == nil || w.spec.Affinity.NodeAffinity == nil {
+		return
+	}
+	term := func(term corev1.NodeSelectorTerm, at *field.Path) {
+		for i, e := range term.MatchExpressions {
+			if message, old := oldNodeLabels[e.Key]; old {
+				w.add(at.Child("matchExpressions").Index(i).Child("key"), e.Key+" is "+message)
+			}
+		}
+	}
+	at := w.at("affinity").Child("nodeAffinity")
+	if s := w.spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; s != nil {
+		for i := range s.NodeSelectorTerms {
+			term(s.NodeSelectorTerms[i], at.Child(requiredTerms, "nodeSelectorTerms").Index(i))
+		}
+	}
+	for i, t := range w.spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+		term(t.Preference, at.Child(preferredTerms).Index(i).Child("preference"))
+	}
+}
+
+// podAffinity warns of terms that match no pod, and so do nothing.
+func (w *warner) podAffinity() {
+	if w.spec.Affinity == nil {
+		return
+	}
+	terms := func(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, at *field.Path) {
+		for i, t := range required {
+			if t.LabelSelector == nil {
+				w.add(at.Child(requiredTerms).Index(i).Child("labelSelector"), matchesNothing)
+			}
+		}
+		for i, t := range preferred {
+			if t.PodAffinityTerm.LabelSelector == nil {
+				w.add(at.Child(preferredTerms).Index(i).Child("podAffinityTerm", "labelSelector"), matchesNothing)
+			}
+		}
+	}
+	at := w.at("affinity")
+	if a := w.spec.Affinity.PodAffinity; a != nil {
+		terms(a.RequiredDuringSchedulingIgnoredDuringExecution, a.PreferredDuringSchedulingIgnoredDuringExecution, at.Child("podAffinity"))
+	}
+	if a := w.spec.Affinity.PodAntiAffinity; a != nil {
+		terms(a.RequiredDuringSchedulingIgnoredDuringExecution, a.PreferredDuringSchedulingIgnoredDuringExecution, at.Child("podAntiAffinity"))
+	}
 }
 
 func (w *warner) duplicates() {
