@@ -1,0 +1,65 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// root is where the paths in the documents begin.
+const root = ".."
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := fs.ReadFile(Files, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestGet holds the way that get.md describes against the code: the files exist, and have the functions.
+func TestGet(t *testing.T) {
+	rows := regexp.MustCompile("(?m)^\\| (\\d+) \\| (\\S+\\.go) \\| `(\\w+)` \\|").FindAllStringSubmatch(read(t, "get.md"), -1)
+	if len(rows) == 0 || len(rows) > 10 {
+		t.Fatalf("a GET is followed through %d files, want 1 to 10", len(rows))
+	}
+	for _, row := range rows {
+		source, err := os.ReadFile(filepath.Join(root, row[2]))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if !regexp.MustCompile(`(?m)^func (\([^)]+\) )?` + row[3] + `\(`).Match(source) {
+			t.Errorf("%s has no function %s", row[2], row[3])
+		}
+	}
+}
+
+// TestPaths finds the files and directories that the documents name.
+func TestPaths(t *testing.T) {
+	names, err := fs.Glob(Files, "*.md")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, name := range append(names, "../README.md") {
+		var text string
+		if strings.HasPrefix(name, "..") {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(data)
+		} else {
+			text = read(t, name)
+		}
+		for _, path := range regexp.MustCompile(`\b(?:cmd/kx|core|server|store|tui|docs)/[\w/.-]*\w`).FindAllString(text, -1) {
+			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
+				t.Errorf("%s names %s, which is not there", name, path)
+			}
+		}
+	}
+}
