@@ -11,14 +11,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/apis/audit"
-	kubeaudit "k8s.io/apiserver/pkg/audit"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
@@ -311,69 +308,55 @@ func (s *testServer) lastSteps(t testing.TB) string {
 	return strings.Join(names, " ")
 }
 
-// TestAudit shows that the audit log gets what was sent and what was answered.
-func TestAudit(t *testing.T) {
+// TestWatchPaths shows that the old paths of a watch lead to the same as watch=true.
+func TestWatchPaths(t *testing.T) {
 	s := newServer(t)
-	log := &auditLog{}
-	s.within = func(ctx context.Context) context.Context {
-		ctx = kubeaudit.WithAuditContext(ctx)
-		must(t, kubeaudit.AuditContextFrom(ctx).Init(kubeaudit.RequestAuditConfig{Level: audit.LevelRequestResponse}, log))
-		return ctx
-	}
-	s.after = func(ctx context.Context) {
-		kubeaudit.AuditContextFrom(ctx).ProcessEventStage(ctx, audit.StageResponseComplete)
-	}
+	createConfigMap(t, s, "app", 1)
+	createConfigMap(t, s, "other", 1)
 	for _, tc := range []struct {
-		method, path, body string
-		request, response  string
+		path  string
+		names []string
 	}{
-		{"POST", configMaps, `{"metadata":{"name":"app"}}`, `"name":"app"`, `"uid":`},
-		{"PUT", configMaps + "/app", `{"metadata":{"name":"app"},"data":{"a":"b"}}`, `"a":"b"`, `"uid":`},
-		{"GET", configMaps + "/app", "", "", `"a":"b"`},
-		{"GET", configMaps + "/none", "", "", `"reason":"NotFound"`},
-		{"DELETE", configMaps + "/app", `{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}`, `"gracePeriodSeconds":0`, `"Success"`},
+		{configMaps + "?watch=true", []string{"app", "other"}},
+		{configMaps + "?watch=1&fieldSelector=metadata.name%3Dother", []string{"other"}},
+		{"/api/v1/configmaps?watch", []string{"app", "other"}},
+		{"/api/v1/watch/configmaps", []string{"app", "other"}},
+		{"/api/v1/watch/namespaces/default/configmaps", []string{"app", "other"}},
+		{"/api/v1/watch/namespaces/default/configmaps/other", []string{"other"}},
 	} {
-		s.do(t, tc.method, tc.path, strings.NewReader(tc.body))
-		event := log.take(t)
-		if got := string(raw(event.RequestObject)); !strings.Contains(got, tc.request) {
-			t.Errorf("%s %s: the audit log has the request %s", tc.method, tc.path, got)
+		ctx, cancel := context.WithCancel(t.Context())
+		req, err := http.NewRequestWithContext(ctx, "GET", s.URL+tc.path, nil)
+		must(t, err)
+		res, err := http.DefaultClient.Do(req)
+		must(t, err)
+		if res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s", tc.path, res.Status)
 		}
-		if got := string(raw(event.ResponseObject)); !strings.Contains(got, tc.response) {
-			t.Errorf("%s %s: the audit log has the response %s", tc.method, tc.path, got)
+		events := json.NewDecoder(res.Body)
+		for _, name := range tc.names {
+			var event struct {
+				Type   string
+				Object corev1.ConfigMap
+			}
+			must(t, events.Decode(&event))
+			if event.Type != "ADDED" || event.Object.Name != name {
+				t.Errorf("%s: got %s %s, want %s", tc.path, event.Type, event.Object.Name, name)
+			}
+		}
+		cancel()
+		res.Body.Close()
+	}
+	// What can't be watched in the old way is not there.
+	for path, code := range map[string]int{
+		"/api/v1/watch/configmaps/app":                           http.StatusNotFound,
+		"/api/v1/watch/namespaces/default/things":                http.StatusNotFound,
+		"/apis/apps/v1/watch/namespaces/default/deployments/a/b": http.StatusNotFound,
+	} {
+		if res, data := s.do(t, "GET", path, nil); res.StatusCode != code {
+			t.Errorf("%s: got %s: %s", path, res.Status, data)
 		}
 	}
-}
-
-func raw(u *runtime.Unknown) []byte {
-	if u == nil {
-		return nil
+	if res, _ := s.do(t, "POST", "/api/v1/watch/configmaps", strings.NewReader("{}")); res.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("got %s", res.Status)
 	}
-	return u.Raw
-}
-
-// auditLog keeps the latest event.
-type auditLog struct {
-	mu     sync.Mutex
-	events []*audit.Event
-}
-
-func (l *auditLog) ProcessEvents(events ...*audit.Event) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, e := range events {
-		l.events = append(l.events, e.DeepCopy())
-	}
-	return true
-}
-
-func (l *auditLog) take(t testing.TB) *audit.Event {
-	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.events) != 1 {
-		t.Fatalf("the audit log has %d events", len(l.events))
-	}
-	e := l.events[0]
-	l.events = nil
-	return e
 }

@@ -79,7 +79,7 @@ func decodeBody(ctx context.Context, scope *RequestScope, body []byte, s runtime
 	}
 	expected := scope.Kind
 	obj, gvk, err := scope.Serializer.DecoderToVersion(serializer, asSent{}).Decode(body, &expected, nil)
-	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil && fieldValidation != metav1.FieldValidationStrict {
+	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil && fieldValidation == metav1.FieldValidationWarn {
 		addStrictDecodingWarnings(ctx, strict.Errors())
 		err = nil
 	}

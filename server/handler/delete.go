@@ -50,16 +50,21 @@ func serveDelete(ctx context.Context, r rest.GracefulDeleter, allowsOptions bool
 		return err
 	}
 	code := http.StatusOK
-	// Clients that ask for orphanDependents=false wait for a 202 if the object is still there. Others always got a 200,
-	// also when finalizers or a grace period keep the object.
-	//nolint:staticcheck // it is the field that decides
-	if !deleted && options.OrphanDependents != nil && !*options.OrphanDependents {
+	if !deleted && wantsDependentsDeleted(options) {
 		code = http.StatusAccepted
 	}
 	if result == nil {
 		result = deletedStatus(scope, name, code)
 	}
 	return transformResponseObject(ctx, scope, req, w, code, mediaType, result)
+}
+
+// wantsDependentsDeleted says whether the client sent orphanDependents=false. Such clients wait for a 202 if the object is
+// still there; all others always got a 200, also when finalizers or a grace period keep the object.
+func wantsDependentsDeleted(options *metav1.DeleteOptions) bool {
+	//lint:ignore SA1019 it is the old field that decides, not propagationPolicy
+	orphan := options.OrphanDependents
+	return orphan != nil && !*orphan
 }
 
 // DeleteCollection answers DELETE of a collection. checkBody says whether body and query are looked at for options.

@@ -13,5 +13,6 @@
 //  1. A request stays on the goroutine that it came in on. Its deadline is in its context, set by a filter.
 //  2. Objects reach core/rest in the hub version, with defaults, and without apiVersion and kind if they have Go types.
 //  3. A response is converted once, a list as a whole, and not at all if the request's version is the hub.
-//  4. Nothing here knows the types of objects: all is asked of the scope.
+//  4. What rest returns is this request's own as far as its apiVersion and kind go: encoding writes them into it.
+//  5. Nothing here knows the types of objects: all is asked of the scope.
 package handler

@@ -19,7 +19,7 @@ import (
 func restGet(ctx context.Context, r rest.Getter, name string, options *metav1.GetOptions) (obj runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTGet, name)
 	defer step.End(&err)
-	step.Text("resourceVersion", options.ResourceVersion)
+	noteVersion(step, options.ResourceVersion)
 	obj, err = r.Get(ctx, name, options)
 	return finishRead(ctx, obj, err)
 }
@@ -28,17 +28,30 @@ func restList(ctx context.Context, r rest.Lister, subject string, options *metai
 	ctx, step := trace.Start(ctx, trace.RESTList, subject)
 	defer step.End(&err)
 	if step.Recording() {
-		step.Text("resourceVersion", options.ResourceVersion)
-		step.Int("limit", options.Limit)
-		if options.LabelSelector != nil {
-			step.Text("labelSelector", options.LabelSelector.String())
-		}
-		if options.FieldSelector != nil {
-			step.Text("fieldSelector", options.FieldSelector.String())
-		}
+		noteSelection(step, options)
 	}
 	obj, err = r.List(ctx, options)
 	return finishRead(ctx, obj, err)
+}
+
+func noteVersion(step *trace.Step, resourceVersion string) {
+	if resourceVersion != "" {
+		step.Text("resourceVersion", resourceVersion)
+	}
+}
+
+// noteSelection tells step what is to be listed, as far as the client said.
+func noteSelection(step *trace.Step, options *metainternalversion.ListOptions) {
+	noteVersion(step, options.ResourceVersion)
+	if options.Limit > 0 {
+		step.Int("limit", options.Limit)
+	}
+	if options.LabelSelector != nil && !options.LabelSelector.Empty() {
+		step.Text("labelSelector", options.LabelSelector.String())
+	}
+	if options.FieldSelector != nil && !options.FieldSelector.Empty() {
+		step.Text("fieldSelector", options.FieldSelector.String())
+	}
 }
 
 func restCreate(ctx context.Context, r rest.NamedCreater, name string, in runtime.Object, validate rest.ValidateObjectFunc,

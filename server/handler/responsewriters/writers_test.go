@@ -32,7 +32,7 @@ func TestEveryErrorHasAStatus(t *testing.T) {
 		message string
 	}{
 		{apierrors.NewNotFound(things, "a"), 404, metav1.StatusReasonNotFound, `things.g "a" not found`},
-		{fmt.Errorf("while walking: %w", apierrors.NewGone("gone")), 410, metav1.StatusReasonGone, "gone"},
+		{fmt.Errorf("while walking: %w", apierrors.NewResourceExpired("too old")), 410, metav1.StatusReasonExpired, "too old"},
 		{&apierrors.StatusError{}, 500, "", ""},
 		{&apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusSuccess}}, 200, "", ""},
 		{errors.New("what?"), 500, "", "what?"},
