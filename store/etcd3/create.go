@@ -31,7 +31,7 @@ func (s *store) Create(ctx context.Context, key string, obj, out runtime.Object,
 	if err != nil {
 		return err
 	}
-	lease, err := s.lease(ctx, ttl)
+	lease, err := s.lease(ctx, key, ttl)
 	if err != nil {
 		return err
 	}
@@ -55,10 +55,10 @@ func (s *store) Create(ctx context.Context, key string, obj, out runtime.Object,
 	return s.decode(ctx, key, data, out, result.revision)
 }
 
-// lease returns the lease of an object that lives for ttl seconds; one that lives forever has none.
-func (s *store) lease(ctx context.Context, ttl uint64) (clientv3.LeaseID, error) {
+// lease returns the lease of the object at key, that lives for ttl seconds; one that lives forever has none.
+func (s *store) lease(ctx context.Context, key string, ttl uint64) (clientv3.LeaseID, error) {
 	if ttl == 0 {
 		return clientv3.NoLease, nil
 	}
-	return s.leases.GetLease(ctx, int64(ttl))
+	return s.leases.GetLease(ctx, key, int64(ttl))
 }

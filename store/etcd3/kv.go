@@ -3,6 +3,7 @@ package etcd3
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -52,7 +53,7 @@ func (k *kv) list(ctx context.Context, prefix string, opts kubernetes.ListOption
 		return resp, err
 	}
 	if opts.Continue != "" {
-		step.Text("from", opts.Continue)
+		step.Text("after", strings.TrimSuffix(opts.Continue, "\x00"))
 	}
 	if opts.Limit != 0 {
 		step.Int("limit", opts.Limit)
@@ -119,6 +120,9 @@ func (k *kv) commit(ctx context.Context, t txn) (result txnResult, err error) {
 	metrics.RecordEtcdRequest(t.operation, k.groupResource, err, start)
 	if err != nil {
 		return result, interpretWriteError(err)
+	}
+	if result.succeeded {
+		trace.Wrote(ctx, result.revision)
 	}
 	if step.Recording() {
 		result.describe(step, t.revision)

@@ -187,7 +187,7 @@ func (l *listing) describe(step *trace.Step, cost metrics.ListCost) {
 	case l.pages > 1:
 		step.Whyf("%d pages: the selector let %d of %d objects through", l.pages, cost.Returned, cost.Fetched)
 	case l.items.evaluated > 1:
-		step.Whyf("%d objects were read like the first one", l.items.evaluated)
+		step.Whyf("all %d objects were read like the first one, whose steps are here", l.items.evaluated)
 	}
 }
 
@@ -291,18 +291,15 @@ func (s *store) read(ctx context.Context, kv *mvccpb.KeyValue, obj runtime.Objec
 	key := string(kv.Key)
 	data, _, err := s.transformFromStorage(ctx, key, kv.Value, transform.DefaultContext(kv.Key))
 	if err != nil {
-		return transformError(kv.Key, err)
+		return err
 	}
-	if err := s.decode(ctx, key, data, obj, kv.ModRevision); err != nil {
-		return decodeError(kv.Key, err)
-	}
-	return nil
+	return s.decode(ctx, key, data, obj, kv.ModRevision)
 }
 
-func transformError(key []byte, err error) error {
+func transformError[K string | []byte](key K, err error) error {
 	return storage.NewInternalError(fmt.Errorf("unable to transform key %q: %w", key, err))
 }
 
-func decodeError(key []byte, err error) error {
+func decodeError[K string | []byte](key K, err error) error {
 	return fmt.Errorf("unable to decode key %q: %w", key, err)
 }

@@ -97,7 +97,7 @@ func (r *stateReader) decode(ctx context.Context, kv *mvccpb.KeyValue) (*objStat
 		return state, nil
 	}
 	if err != nil {
-		return nil, storage.NewInternalError(err)
+		return nil, err
 	}
 	state.data, state.stale = data, stale
 	err = r.store.decode(ctx, r.key, data, state.obj, state.rev)

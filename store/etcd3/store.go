@@ -160,7 +160,7 @@ func (s *store) Get(ctx context.Context, key string, opts storage.GetOptions, ou
 	step.Why("read from etcd by a linearizable read: the latest there is")
 	data, _, err := s.transformFromStorage(ctx, key, resp.KV.Value, authenticatedDataString(key))
 	if err != nil {
-		return storage.NewInternalError(err)
+		return err
 	}
 	return s.decode(ctx, key, data, out, resp.KV.ModRevision)
 }

@@ -23,10 +23,13 @@ func (s *store) transformFromStorage(ctx context.Context, key string, value []by
 	data, stale, err = s.transformer.TransformFromStorage(ctx, value, dataCtx)
 	step.Int("bytesIn", int64(len(value)))
 	step.Int("bytesOut", int64(len(data)))
+	if err != nil {
+		return nil, false, transformError(key, err)
+	}
 	if stale {
 		step.Why("stored with what is no longer used to write: the next update writes it again")
 	}
-	return data, stale, err
+	return data, stale, nil
 }
 
 // transformToStorage makes of what was encoded the value to store.
@@ -57,7 +60,7 @@ func (s *store) decode(ctx context.Context, key string, data []byte, out runtime
 	step.Int("resourceVersion", revision)
 	if err := s.decoder.Decode(data, out, revision); err != nil {
 		metrics.RecordDecodeError(s.groupResource)
-		return err
+		return decodeError(key, err)
 	}
 	step.After(out)
 	return nil

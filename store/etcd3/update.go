@@ -36,6 +36,7 @@ func (s *store) GuaranteedUpdate(
 		store: s, key: key, reader: reader, step: step,
 		destination: destination, preconditions: preconditions, tryUpdate: tryUpdate,
 	}
+	step.Why("nobody else wrote meanwhile")
 	for tries := int64(1); ; tries++ {
 		state, err = u.try(ctx, state)
 		if err != nil || state == nil {
@@ -113,7 +114,7 @@ func (u *update) write(ctx context.Context, state *objState, data []byte, ttl ui
 	if err != nil {
 		return nil, storage.NewInternalError(err)
 	}
-	lease, err := u.store.lease(ctx, ttl)
+	lease, err := u.store.lease(ctx, u.key, ttl)
 	if err != nil {
 		return nil, err
 	}

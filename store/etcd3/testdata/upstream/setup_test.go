@@ -119,7 +119,10 @@ func overGRPC(t *testing.T) *kubernetes.Client {
 	config := testserver.NewTestConfig(t)
 	config.WatchProgressNotifyInterval = time.Second
 	config.TickMs, config.ElectionMs = 20, 100
-	return testserver.RunEtcd(t, config)
+	client := testserver.RunEtcd(t, config)
+	// An etcd that ends before its clients waits for them.
+	t.Cleanup(func() { _ = client.Close() })
+	return client
 }
 
 // UpdatePrefixTransformer implements storagetesting.InterfaceWithPrefixTransformer.
