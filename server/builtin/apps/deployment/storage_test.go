@@ -109,6 +109,14 @@ func TestScale(t *testing.T) {
 		t.Fatal(diff)
 	}
 
+	table, err := s.Scale.ConvertToTable(ctx, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: scale.Spec}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]any{"d", int64(3), int64(0), "<unknown>"}, table.Rows[0].Cells); diff != "" {
+		t.Error(diff)
+	}
+
 	scale.Spec.Replicas = 5
 	var seen []int32
 	out, _, err := s.Scale.Update(ctx, "d", rest.DefaultUpdatedObjectInfo(scale), rest.ValidateAllObjectFunc,

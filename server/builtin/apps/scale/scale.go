@@ -24,6 +24,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/table"
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
@@ -89,9 +90,21 @@ func (r *REST[T]) Update(ctx context.Context, name string, objInfo rest.UpdatedO
 	return scale, false, err
 }
 
-func (r *REST[T]) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
-	return rest.NewDefaultTableConvertor(r.resource).ConvertToTable(ctx, object, tableOptions)
+func (*REST[T]) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
+	return Table.ConvertToTable(ctx, object, tableOptions)
 }
+
+var columns = []table.Column{
+	table.NameColumn,
+	{Name: "Desired", Type: "integer", Description: autoscalingv1.ScaleSpec{}.SwaggerDoc()["replicas"]},
+	{Name: "Available", Type: "integer", Description: autoscalingv1.ScaleStatus{}.SwaggerDoc()["replicas"]},
+	table.AgeColumn,
+}
+
+// Table has kubectl's columns.
+var Table = table.New(columns, func(s *autoscalingv1.Scale) metav1.TableRow {
+	return table.Row(s.Name, int64(s.Spec.Replicas), int64(s.Status.Replicas), table.Age(s.CreationTimestamp))
+})
 
 // answer is the Scale of a stored object.
 func (r *REST[T]) answer(obj runtime.Object) (runtime.Object, error) {
