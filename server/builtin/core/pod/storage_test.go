@@ -105,7 +105,7 @@ func TestLife(t *testing.T) {
 		t.Fatalf("status updated to generation %d, %s", running.Generation, diff)
 	}
 
-	// What may not change is refused with upstream's words.
+	// What may not change is refused.
 	running.Spec.HostNetwork = true
 	_, err = s.update(t, s.Pod, running)
 	if !apierrors.IsInvalid(err) {
