@@ -55,14 +55,14 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 }
 
 func TestPrefixOfKeys(t *testing.T) {
+	client := embedtest.New(t).Client()
+	defer func() { _ = client.Close() }()
 	for prefix, want := range map[string]string{
 		"":                  "/configmaps/ns/a",
 		"registry-p":        "/registry-p/configmaps/ns/a",
 		"/custom/prefix":    "/custom/prefix/configmaps/ns/a",
 		"/custom//other///": "/custom/other/configmaps/ns/a",
 	} {
-		client := embedtest.Shared(t).Client()
-		defer func() { _ = client.Close() }()
 		create(t, open(t, client, prefix, nil), "a", "x")
 		resp, err := client.Get(t.Context(), want)
 		if err != nil || len(resp.Kvs) != 1 {
