@@ -2,7 +2,7 @@
 //
 // It owns the way from storages, by group, version and resource, to HTTP handlers: what a storage can do, which is the
 // set of the core/rest interfaces it implements, decides which verbs its paths have. registerResourceHandlers is the
-// only place in kx that looks, and the table of actions says what it looks for.
+// only place in kx that looks for them, and the table of actions says which makes what.
 //
 // What comes in: [APIGroupInfo]s, one a group. What goes out: a [Router] that serves them, and what discovery and OpenAPI
 // tell of them.

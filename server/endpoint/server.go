@@ -3,6 +3,7 @@ package endpoint
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -188,6 +189,13 @@ func (s *GenericAPIServer) own(gv schema.GroupVersion, storages map[string]rest.
 	for name, storage := range storages {
 		s.storages[gv.WithResource(name)] = storage
 	}
+}
+
+// Storages are those that are installed now.
+func (s *GenericAPIServer) Storages() map[schema.GroupVersionResource]rest.Storage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.storages)
 }
 
 // ReadinessCheck says which storages do not serve yet, and why.
