@@ -323,20 +323,25 @@ func TestBothWatchesSeeTheSame(t *testing.T) {
 	red := storage.SelectionPredicate{
 		Label: labels.SelectorFromSet(labels.Set{"color": "red"}), Field: fields.Everything(), GetAttrs: storage.DefaultNamespaceScopedAttr,
 	}
-	watches := map[string]storage.ListOptions{
-		"unset":              {Predicate: all, Recursive: true},
-		"zero":               {Predicate: all, Recursive: true, ResourceVersion: "0"},
-		"selected":           {Predicate: red, Recursive: true},
-		"from a revision":    {Predicate: all, Recursive: true, ResourceVersion: "1"},
-		"initial events":     {Predicate: bookmarks, Recursive: true, SendInitialEvents: &yes},
-		"initial, selected":  {Predicate: red, Recursive: true, SendInitialEvents: &yes},
-		"no initial events":  {Predicate: all, Recursive: true, SendInitialEvents: &no},
-		"initial, from zero": {Predicate: bookmarks, Recursive: true, ResourceVersion: "0", SendInitialEvents: &yes},
-		"too new":            {Predicate: all, Recursive: true, ResourceVersion: "99999999", SendInitialEvents: &yes},
+	// initial is how many events come before any change. They are awaited, since a watch reads the present state when it
+	// gets round to it.
+	watches := map[string]struct {
+		opts    storage.ListOptions
+		initial int
+	}{
+		"unset":              {storage.ListOptions{Predicate: all, Recursive: true}, 2},
+		"zero":               {storage.ListOptions{Predicate: all, Recursive: true, ResourceVersion: "0"}, 2},
+		"selected":           {storage.ListOptions{Predicate: red, Recursive: true}, 1},
+		"from a revision":    {storage.ListOptions{Predicate: all, Recursive: true, ResourceVersion: "1"}, 2},
+		"initial events":     {storage.ListOptions{Predicate: bookmarks, Recursive: true, SendInitialEvents: &yes}, 3},
+		"initial, selected":  {storage.ListOptions{Predicate: red, Recursive: true, SendInitialEvents: &yes}, 1},
+		"no initial events":  {storage.ListOptions{Predicate: all, Recursive: true, SendInitialEvents: &no}, 0},
+		"initial, from zero": {storage.ListOptions{Predicate: bookmarks, Recursive: true, ResourceVersion: "0", SendInitialEvents: &yes}, 3},
+		"too new":            {storage.ListOptions{Predicate: all, Recursive: true, ResourceVersion: "99999999", SendInitialEvents: &yes}, 1},
 	}
 	client := sharedClient(t)
 	for _, r := range resources() {
-		for name, opts := range watches {
+		for name, test := range watches {
 			t.Run(r.group.Resource+"/"+name, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
@@ -344,13 +349,15 @@ func TestBothWatchesSeeTheSame(t *testing.T) {
 				create(ctx, t, r, kx, "before", nil)
 				create(ctx, t, r, kx, "before-red", map[string]string{"color": "red"})
 				var open []watch.Interface
-				for _, s := range []storage.Interface{upstream, kx} {
-					w, err := s.Watch(ctx, r.prefix, opts)
+				var seen [2][]watch.Event
+				for i, s := range []storage.Interface{upstream, kx} {
+					w, err := s.Watch(ctx, r.prefix, test.opts)
 					if err != nil {
 						t.Fatal(err)
 					}
 					defer w.Stop()
 					open = append(open, w)
+					seen[i] = events(ctx, t, w, test.initial, "")
 				}
 				create(ctx, t, r, upstream, "after", nil)
 				for _, color := range []string{"red", "red-ish", "red"} {
@@ -362,7 +369,8 @@ func TestBothWatchesSeeTheSame(t *testing.T) {
 					t.Fatal(err)
 				}
 				create(ctx, t, r, upstream, "last", map[string]string{"color": "red"})
-				want, got := events(ctx, t, open[0], "last"), events(ctx, t, open[1], "last")
+				want := append(seen[0], events(ctx, t, open[0], -1, "last")...)
+				got := append(seen[1], events(ctx, t, open[1], -1, "last")...)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("(-upstream +kx):\n%s", diff)
 				}
@@ -381,10 +389,10 @@ func create(ctx context.Context, t *testing.T, r resource, s storage.Interface, 
 	}
 }
 
-// events reads events until the one of the object called last, or an error.
-func events(ctx context.Context, t *testing.T, w watch.Interface, last string) (events []watch.Event) {
+// events reads n events, or (-1) until the one of the object called last or the end of the watch.
+func events(ctx context.Context, t *testing.T, w watch.Interface, n int, last string) (events []watch.Event) {
 	t.Helper()
-	for {
+	for len(events) != n {
 		select {
 		case e, ok := <-w.ResultChan():
 			if !ok {
@@ -399,9 +407,10 @@ func events(ctx context.Context, t *testing.T, w watch.Interface, last string) (
 				return events
 			}
 		case <-ctx.Done():
-			t.Fatalf("no event of %s came after %v", last, events)
+			t.Fatalf("no event came after %v", events)
 		}
 	}
+	return events
 }
 
 // TestCompactorsAgree lets kx and upstream share the clock that compactions run by.
