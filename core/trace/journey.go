@@ -149,7 +149,10 @@ func (j *Journey) Record() Record {
 		r.Steps[i] = StepRecord{
 			ID: s.id, Parent: int(s.parent), Start: s.start, Took: s.took,
 			Subject: s.subject, Why: s.why, Error: s.err,
-			Attrs: append([]Attr(nil), s.attrs...), Before: s.before, After: s.after,
+			Attrs: append([]Attr(nil), s.attrs...),
+		}
+		if s.objects != nil {
+			r.Steps[i].Before, r.Steps[i].After = s.objects.before, s.objects.after
 		}
 	}
 	return r

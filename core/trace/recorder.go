@@ -98,7 +98,10 @@ func (r *Recorder) Begin(ctx context.Context, request Request) (context.Context,
 	if r.off.Load() {
 		return ctx, nil
 	}
-	j := &Journey{started: time.Now(), rec: r, request: request, steps: make([]*Step, 0, usualSteps)}
+	j := &Journey{
+		started: time.Now(), rec: r, request: request,
+		steps: make([]*Step, 0, firstSteps), free: make([]Step, firstSteps),
+	}
 	r.mu.Lock()
 	r.journeys++
 	j.id = r.process + "-" + strconv.FormatUint(r.journeys, 10)
@@ -108,9 +111,6 @@ func (r *Recorder) Begin(ctx context.Context, request Request) (context.Context,
 	r.mu.Unlock()
 	return ContextWith(ctx, j), j
 }
-
-// usualSteps is how many steps most journeys have room for without growing.
-const usualSteps = 32
 
 // changed notes a change. The caller holds mu.
 func (r *Recorder) changed(t ChangeType, j *Journey) {

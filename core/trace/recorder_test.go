@@ -261,7 +261,7 @@ func BenchmarkStep(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				ctx, j := r.Begin(context.Background(), Request{})
-				for range 16 {
+				for range 24 {
 					_, s := Start(ctx, StoreGet, "key")
 					s.Int("revision", 1)
 					s.Why("so")

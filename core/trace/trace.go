@@ -38,13 +38,16 @@ type Step struct {
 	start  time.Duration
 	took   time.Duration // -1 while running
 
-	subject       string
-	why           string
-	err           string
-	attrs         []Attr
-	few           [3]Attr // where attrs begins, so that most steps need no more
-	before, after []byte
+	subject string
+	why     string
+	err     string
+	attrs   []Attr
+	few     [2]Attr // where attrs begins, so that most steps need no more
+	objects *objects
 }
+
+// objects are what a step saw, if objects are recorded.
+type objects struct{ before, after []byte }
 
 // branch is a line of steps that nest: one a goroutine.
 type branch struct {
@@ -98,8 +101,11 @@ func Start(ctx context.Context, id ID, subject string) (context.Context, *Step) 
 	return ctx, step
 }
 
-// stepBlock is how many steps are allocated at once.
-const stepBlock = 16
+// Steps are allocated in blocks: the first has room for what most journeys take.
+const (
+	firstSteps = 24
+	moreSteps  = 8
+)
 
 // add appends a step, or counts it as cut and returns nil if the journey is full.
 func (j *Journey) add(b *branch, id ID, subject string) *Step {
@@ -110,7 +116,7 @@ func (j *Journey) add(b *branch, id ID, subject string) *Step {
 		return nil
 	}
 	if len(j.free) == 0 {
-		j.free = make([]Step, stepBlock)
+		j.free = make([]Step, moreSteps)
 	}
 	step := &j.free[0]
 	j.free = j.free[1:]
@@ -192,18 +198,18 @@ func (s *Step) attr(a Attr) {
 // Before records obj as it was before the step changed it, if objects are recorded.
 func (s *Step) Before(obj apiruntime.Object) {
 	if s.Objects() {
-		s.object(&s.before, obj)
+		s.object(obj, func(o *objects, data []byte) { o.before = data })
 	}
 }
 
 // After records obj as it was after the step changed it, if objects are recorded.
 func (s *Step) After(obj apiruntime.Object) {
 	if s.Objects() {
-		s.object(&s.after, obj)
+		s.object(obj, func(o *objects, data []byte) { o.after = data })
 	}
 }
 
-func (s *Step) object(at *[]byte, obj apiruntime.Object) {
+func (s *Step) object(obj apiruntime.Object, put func(*objects, []byte)) {
 	data := encodeMasked(obj)
 	s.j.mu.Lock()
 	defer s.j.mu.Unlock()
@@ -211,12 +217,15 @@ func (s *Step) object(at *[]byte, obj apiruntime.Object) {
 		s.j.cut++
 		return
 	}
-	*at = data
+	if s.objects == nil {
+		s.objects = &objects{}
+	}
+	put(s.objects, data)
 	s.j.bytes += len(data)
 }
 
 // What a step and an attribute are counted as, beside their text.
 const (
-	stepBytes = 320
+	stepBytes = 240
 	attrBytes = 48
 )
