@@ -1,0 +1,44 @@
+package v1alpha1
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// DeepCopyObject implements runtime.Object.
+func (in *Journey) DeepCopyObject() runtime.Object { return in.DeepCopy() }
+
+// DeepCopy is a copy that shares nothing with in.
+func (in *Journey) DeepCopy() *Journey {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	out.Status.Deliveries = slices.Clone(in.Status.Deliveries)
+	out.Status.Steps = slices.Clone(in.Status.Steps)
+	for i := range out.Status.Steps {
+		s := &out.Status.Steps[i]
+		s.Attributes = slices.Clone(s.Attributes)
+		s.Before, s.After = s.Before.DeepCopy(), s.After.DeepCopy()
+	}
+	return &out
+}
+
+// DeepCopyObject implements runtime.Object.
+func (in *JourneyList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
+
+// DeepCopy is a copy that shares nothing with in.
+func (in *JourneyList) DeepCopy() *JourneyList {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	in.ListMeta.DeepCopyInto(&out.ListMeta)
+	out.Items = nil
+	for i := range in.Items {
+		out.Items = append(out.Items, *in.Items[i].DeepCopy())
+	}
+	return &out
+}

@@ -1,0 +1,29 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupName is the name of kx's own group.
+const GroupName = "kx.dev"
+
+// SchemeGroupVersion is the group and version of the types here.
+var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
+
+// AddToScheme registers the types.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(SchemeGroupVersion, &Journey{}, &JourneyList{})
+	metav1.AddToGroupVersion(s, SchemeGroupVersion)
+	return nil
+}
+
+// OpenAPIModelName is the name of the type's definition.
+func (Journey) OpenAPIModelName() string       { return "dev.kx.v1alpha1.Journey" }
+func (JourneyList) OpenAPIModelName() string   { return "dev.kx.v1alpha1.JourneyList" }
+func (JourneySpec) OpenAPIModelName() string   { return "dev.kx.v1alpha1.JourneySpec" }
+func (JourneyStatus) OpenAPIModelName() string { return "dev.kx.v1alpha1.JourneyStatus" }
+func (Step) OpenAPIModelName() string          { return "dev.kx.v1alpha1.Step" }
+func (Attribute) OpenAPIModelName() string     { return "dev.kx.v1alpha1.Attribute" }
+func (Delivery) OpenAPIModelName() string      { return "dev.kx.v1alpha1.Delivery" }

@@ -1,0 +1,164 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Journey is one request's trip through a server. Its name is the ID that the response carried in the header Kx-Journey.
+// Lists and watches have journeys without their steps.
+type Journey struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata. The resourceVersion counts the changes of all journeys of one process.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What was asked.
+	Spec JourneySpec `json:"spec"`
+	// What came of it.
+	Status JourneyStatus `json:"status"`
+}
+
+// JourneySpec is the request.
+type JourneySpec struct {
+	// HTTP's method.
+	Method string `json:"method"`
+	// Path and query.
+	URI string `json:"uri"`
+	// The verb that authorization was asked about.
+	// +optional
+	Verb string `json:"verb,omitempty"`
+	// +optional
+	Group string `json:"group,omitempty"`
+	// +optional
+	Version string `json:"version,omitempty"`
+	// +optional
+	Resource string `json:"resource,omitempty"`
+	// +optional
+	Subresource string `json:"subresource,omitempty"`
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// +optional
+	Name string `json:"name,omitempty"`
+	// +optional
+	ContentType string `json:"contentType,omitempty"`
+	// Who asked, as authentication found out.
+	// +optional
+	User string `json:"user,omitempty"`
+	// +optional
+	UserAgent string `json:"userAgent,omitempty"`
+	// +optional
+	SourceIP string `json:"sourceIP,omitempty"`
+	// The ID of the request in the audit log.
+	// +optional
+	AuditID string `json:"auditID,omitempty"`
+}
+
+// JourneyPhase says whether a journey has ended.
+type JourneyPhase string
+
+const (
+	JourneyRunning  JourneyPhase = "Running"
+	JourneyComplete JourneyPhase = "Complete"
+)
+
+// JourneyStatus is what came of a request.
+type JourneyStatus struct {
+	// Running or Complete.
+	Phase JourneyPhase `json:"phase"`
+	// When the request came in, in microseconds.
+	Started metav1.MicroTime `json:"started"`
+	// How long it took, in microseconds; 0 while it runs.
+	TookMicros int64 `json:"tookMicros"`
+	// HTTP's status code; 0 while there is none.
+	Code int32 `json:"code"`
+	// How many bytes the answer had.
+	Bytes int64 `json:"bytes"`
+	// What is recorded: Steps, or Objects too.
+	Level string `json:"level"`
+	// Whether it is kept whatever the limits.
+	// +optional
+	Pinned bool `json:"pinned,omitempty"`
+	// How many steps, attributes and objects were left out because the journey was full.
+	// +optional
+	Cut int32 `json:"cut,omitempty"`
+	// The steps in the order in which they began. Lists and watches leave them out.
+	// +optional
+	// +listType=atomic
+	Steps []Step `json:"steps,omitempty"`
+	// The watch events that the request's write caused, on their way to the watchers of this process.
+	// +optional
+	// +listType=atomic
+	Deliveries []Delivery `json:"deliveries,omitempty"`
+}
+
+// Step is one call in one layer.
+type Step struct {
+	// The step's ID, such as etcd3.get.
+	ID string `json:"id"`
+	// The layer: filter, handler, rest, store, dryrun, cacher, etcd3, transform or etcd.
+	Layer string `json:"layer"`
+	// What the step does, in words.
+	Title string `json:"title"`
+	// The function that took the step, as compiled into this server, and where.
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int32  `json:"line"`
+	// The function of the Kubernetes API server that does the same, and its file.
+	Upstream     string `json:"upstream"`
+	UpstreamFile string `json:"upstreamFile"`
+	// The index of the step that called this one; -1 for none.
+	Parent int32 `json:"parent"`
+	// When it began, in microseconds from the beginning of the journey.
+	StartMicros int64 `json:"startMicros"`
+	// How long it took, in nanoseconds; -1 while it runs.
+	TookNanos int64 `json:"tookNanos"`
+	// What the step was about: a key, a path, a resource.
+	// +optional
+	Subject string `json:"subject,omitempty"`
+	// Why it went the way it did.
+	// +optional
+	Why string `json:"why,omitempty"`
+	// +optional
+	Error string `json:"error,omitempty"`
+	// What went in and came out.
+	// +optional
+	// +listType=atomic
+	Attributes []Attribute `json:"attributes,omitempty"`
+	// The object before and after the step changed it, if objects are recorded. Secrets are masked.
+	// +optional
+	Before *runtime.RawExtension `json:"before,omitempty"`
+	// +optional
+	After *runtime.RawExtension `json:"after,omitempty"`
+}
+
+// Attribute is one thing that went into a step or came out of it.
+type Attribute struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Delivery is a watch event that a write caused, sent to one watcher.
+type Delivery struct {
+	// The journey of the watch.
+	Watcher string `json:"watcher"`
+	// +optional
+	User string `json:"user,omitempty"`
+	// +optional
+	UserAgent string `json:"userAgent,omitempty"`
+	// ADDED, MODIFIED or DELETED.
+	Type string `json:"type"`
+	// etcd's revision of the write.
+	Revision int64 `json:"revision"`
+	// How long after the beginning of the write's journey the event was sent, in microseconds.
+	AfterMicros int64 `json:"afterMicros"`
+}
+
+// JourneyList is a list of journeys, oldest first.
+type JourneyList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	// +listType=atomic
+	Items []Journey `json:"items"`
+}
