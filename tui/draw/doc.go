@@ -1,0 +1,11 @@
+// Package draw makes text that fits: lines of an exact width, blocks of an exact size, boxes, and one block over another.
+//
+// What comes in is text that anybody may have written (names, errors, URIs). What goes out can't reach the terminal in
+// any way but as characters: [Clean] takes control characters and invisible marks out.
+//
+// # Invariants
+//
+//  1. Fit, Block, Box and Over return what they promise at any size, 0 and negative ones included.
+//  2. Widths are cells of the terminal, never bytes or runes.
+//  3. Everything is a []string of lines without their ends; only the root of the screen joins them.
+package draw

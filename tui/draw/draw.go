@@ -1,0 +1,193 @@
+package draw
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Ellipsis stands where text was cut.
+const Ellipsis = "…"
+
+// Clean makes s one line of visible characters.
+func Clean(s string) string {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	if !strings.ContainsFunc(s, hostile) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case hostile(r):
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// hostile are characters that do something to the terminal or to the line instead of being seen in it.
+func hostile(r rune) bool {
+	return r < ' ' || r >= 0x7f && (unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r))
+}
+
+// Width is how many cells s takes. Escape codes take none.
+func Width(s string) int { return ansi.StringWidth(s) }
+
+// Fit makes s exactly w cells wide: cut with an ellipsis, or filled with spaces. It keeps escape codes.
+func Fit(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	n := ansi.StringWidth(s)
+	if n > w {
+		s = ansi.Truncate(s, w, Ellipsis)
+		n = ansi.StringWidth(s) // a wide character at the edge leaves a cell free
+	}
+	return s + spaces(w-n)
+}
+
+// FitRight is Fit with the text at the right edge.
+func FitRight(s string, w int) string {
+	if n := ansi.StringWidth(s); n < w {
+		return spaces(w-n) + s
+	}
+	return Fit(s, w)
+}
+
+// Ends puts left at the left edge and right at the right one; right goes first when there is no room for both.
+func Ends(left, right string, w int) string {
+	n := ansi.StringWidth(right)
+	if n == 0 || n+1 >= w {
+		return Fit(left, w)
+	}
+	return Fit(left, w-n-1) + " " + right
+}
+
+func spaces(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strings.Repeat(" ", n)
+}
+
+// Block makes lines exactly w wide and h high.
+func Block(lines []string, w, h int) []string {
+	out := make([]string, max(h, 0))
+	for i := range out {
+		if i < len(lines) {
+			out[i] = Fit(lines[i], w)
+		} else {
+			out[i] = spaces(w)
+		}
+	}
+	return out
+}
+
+// Wrap breaks s into lines of at most w cells, at spaces where there are any.
+func Wrap(s string, w int) []string {
+	if w <= 0 {
+		return nil
+	}
+	return strings.Split(ansi.Wrap(s, w, ""), "\n")
+}
+
+// border are the pieces of a frame.
+type border struct{ h, v, tl, tr, bl, br string }
+
+var (
+	light = border{"─", "│", "┌", "┐", "└", "┘"}
+	heavy = border{"━", "┃", "┏", "┓", "┗", "┛"}
+)
+
+// Paint colours a piece of a frame. It must not change the width.
+type Paint func(string) string
+
+// Box frames lines: w by h with the frame, title in the upper edge at the left, note at the right. A focused box has
+// heavy lines, so that it can be told without colours.
+func Box(lines []string, title, note string, w, h int, focused bool, paint Paint) []string {
+	if w < 2 || h < 2 {
+		return Block(nil, w, h)
+	}
+	b := light
+	if focused {
+		b = heavy
+	}
+	out := make([]string, 0, h)
+	out = append(out, paint(b.tl)+edge(b, title, note, w-2, paint)+paint(b.tr))
+	side := paint(b.v)
+	for _, line := range Block(lines, w-2, h-2) {
+		out = append(out, side+line+side)
+	}
+	return append(out, paint(b.bl+strings.Repeat(b.h, w-2)+b.br))
+}
+
+func edge(b border, title, note string, w int, paint Paint) string {
+	if title != "" {
+		title = " " + title + " "
+	}
+	if note != "" {
+		note = " " + note + " "
+	}
+	if Width(title)+Width(note)+2 > w {
+		note = ""
+	}
+	if Width(title)+2 > w {
+		title = Fit(title, max(w-2, 0))
+	}
+	rest := w - 1 - Width(title) - Width(note) - 1
+	if rest < 0 {
+		return paint(strings.Repeat(b.h, max(w, 0)))
+	}
+	return paint(b.h) + title + paint(strings.Repeat(b.h, rest)) + note + paint(b.h)
+}
+
+// Over lays top over bottom, its upper left corner at x, y. What sticks out is cut. Lines of bottom keep their width.
+func Over(bottom, top []string, x, y int) []string {
+	out := append([]string(nil), bottom...)
+	for i, line := range top {
+		if y+i < 0 || y+i >= len(out) {
+			continue
+		}
+		under := out[y+i]
+		w := Width(under)
+		left := min(max(x, 0), w)
+		line = ansi.Truncate(line, w-left, "")
+		n := Width(line)
+		out[y+i] = Fit(ansi.Truncate(under, left, ""), left) + line + tail(under, w-left-n)
+	}
+	return out
+}
+
+// tail is the last w cells of s. Half of a wide character is a space.
+func tail(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	all := ansi.StringWidth(s)
+	for skip := all - w; ; skip++ {
+		if rest := ansi.TruncateLeft(s, skip, ""); ansi.StringWidth(rest) <= w {
+			return spaces(w-ansi.StringWidth(rest)) + rest
+		}
+	}
+}
+
+// Beside joins blocks of the same height from left to right.
+func Beside(blocks ...[]string) []string {
+	if len(blocks) == 0 {
+		return nil
+	}
+	out := append([]string(nil), blocks[0]...)
+	for _, b := range blocks[1:] {
+		for i := range out {
+			if i < len(b) {
+				out[i] += b[i]
+			}
+		}
+	}
+	return out
+}
