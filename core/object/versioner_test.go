@@ -15,11 +15,13 @@ var versioner object.APIObjectVersioner
 
 // objects are of the kinds that there are: typed, unstructured, and metadata alone.
 func objects() []runtime.Object {
-	return []runtime.Object{
-		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7", SelfLink: "/a"}},
-		&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"resourceVersion": "7", "selfLink": "/a"}}},
-		&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7", SelfLink: "/a"}},
+	objects := []runtime.Object{&corev1.Pod{}, &unstructured.Unstructured{Object: map[string]any{}}, &metav1.PartialObjectMetadata{}}
+	for _, obj := range objects {
+		m := obj.(metav1.Object)
+		m.SetResourceVersion("7")
+		m.SetSelfLink("/a")
 	}
+	return objects
 }
 
 func TestRevisionsInAndOut(t *testing.T) {

@@ -64,13 +64,23 @@ func (s *store) GetList(ctx context.Context, key string, opts storage.ListOption
 }
 
 func noteListOptions(step *trace.Step, opts storage.ListOptions) {
-	if !step.Recording() {
-		return
+	noteText(step, "resourceVersion", opts.ResourceVersion)
+	noteText(step, "resourceVersionMatch", string(opts.ResourceVersionMatch))
+	noteText(step, "continue", opts.Predicate.Continue)
+	if opts.Predicate.Limit > 0 {
+		step.Int("limit", opts.Predicate.Limit)
 	}
-	step.Text("resourceVersion", opts.ResourceVersion)
-	step.Text("resourceVersionMatch", string(opts.ResourceVersionMatch))
-	step.Int("limit", opts.Predicate.Limit)
-	step.Text("continue", opts.Predicate.Continue)
+	if step.Recording() && !opts.Predicate.Empty() {
+		noteText(step, "labels", selectorText(opts.Predicate.Label))
+		noteText(step, "fields", selectorText(opts.Predicate.Field))
+	}
+}
+
+func selectorText(selector fmt.Stringer) string {
+	if selector == nil {
+		return ""
+	}
+	return selector.String()
 }
 
 // listing is one call of GetList: page after page of etcd's, until it has what was asked for.

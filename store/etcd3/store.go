@@ -138,7 +138,7 @@ func (s *store) Get(ctx context.Context, key string, opts storage.GetOptions, ou
 	}
 	ctx, step := trace.Start(ctx, trace.Etcd3Get, key)
 	defer step.End(&err)
-	step.Text("resourceVersion", opts.ResourceVersion)
+	noteText(step, "resourceVersion", opts.ResourceVersion)
 
 	resp, err := s.kv.get(ctx, metrics.OperationGet, key, 0)
 	if err != nil {
@@ -163,6 +163,13 @@ func (s *store) Get(ctx context.Context, key string, opts storage.GetOptions, ou
 		return err
 	}
 	return s.decode(ctx, key, data, out, resp.KV.ModRevision)
+}
+
+// noteText notes an option unless it is unset.
+func noteText(step *trace.Step, name, value string) {
+	if value != "" {
+		step.Text(name, value)
+	}
 }
 
 // validateMinimumResourceVersion refuses an answer at revision actual if minimum asks for a newer one.

@@ -30,7 +30,7 @@ func (s *store) Watch(ctx context.Context, key string, opts storage.ListOptions)
 	}
 	ctx, step := trace.Start(ctx, trace.Etcd3Watch, key)
 	defer step.End(&err)
-	step.Text("resourceVersion", opts.ResourceVersion)
+	noteText(step, "resourceVersion", opts.ResourceVersion)
 	parsed, err := s.versioner.ParseResourceVersion(opts.ResourceVersion)
 	if err != nil {
 		return nil, err
@@ -216,8 +216,8 @@ func (wc *watchChan) added(kv *mvccpb.KeyValue, quiet bool) error {
 	if err := wc.store.read(wc.ctx, kv, obj, quiet); err != nil {
 		return err
 	}
-	if wc.selects(obj) {
-		wc.emit(watch.Event{Type: watch.Added, Object: obj})
+	if wc.selects(obj) && !wc.emit(watch.Event{Type: watch.Added, Object: obj}) {
+		return wc.ctx.Err()
 	}
 	return nil
 }
@@ -286,7 +286,7 @@ func (wc *watchChan) transform(e *clientv3.Event) (event watch.Event, err error)
 	if event.Type == "" && err == nil {
 		step.Why("not selected, neither before nor now")
 	}
-	step.Text("type", string(event.Type))
+	noteText(step, "type", string(event.Type))
 	return event, err
 }
 

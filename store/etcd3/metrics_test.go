@@ -1,0 +1,113 @@
+package etcd3_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/embedded/embedtest"
+	"github.com/kx-apiserver/kx/store/etcd3"
+	"github.com/kx-apiserver/kx/store/etcd3/metrics"
+)
+
+// gathered is the metrics whose labels contain label: the value of a counter or gauge, how often a histogram was fed.
+func gathered(t *testing.T, label string) map[string]float64 {
+	t.Helper()
+	families, err := prometheus.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.Metric {
+			var labels []string
+			for _, l := range m.Label {
+				labels = append(labels, l.GetName()+"="+l.GetValue())
+			}
+			name := family.GetName() + "{" + strings.Join(labels, ",") + "}"
+			if strings.Contains(name, label) {
+				values[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	return values
+}
+
+func TestMetrics(t *testing.T) {
+	group := schema.GroupResource{Group: "measured", Resource: "things" + strings.ReplaceAll(embedtest.Prefix(), "/", "-")}
+	s, client, prefix := shared(t, func(o *etcd3.Options) { o.GroupResource = group })
+	// Without initial events, what comes is an event of etcd's.
+	no := false
+	changes := everything
+	changes.SendInitialEvents = &no
+	w, err := s.Watch(t.Context(), "/configmaps/", changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, s, "a", "x")
+	next(t, w)
+	w.Stop()
+	for range w.ResultChan() {
+	}
+	if err := s.Create(t.Context(), key("a"), configMap("a", "x"), nil, 0); !store.IsExist(err) {
+		t.Fatal(err)
+	}
+	if err := s.Get(t.Context(), key("a"), store.GetOptions{}, &corev1.ConfigMap{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.GetList(t.Context(), "/configmaps/", everything, &corev1.ConfigMapList{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Put(t.Context(), prefix+key("b"), "garbage"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Get(t.Context(), key("b"), store.GetOptions{}, &corev1.ConfigMap{}); err == nil {
+		t.Fatal("garbage was decoded")
+	}
+	stats, err := s.Stats(t.Context())
+	metrics.UpdateStoreStats(group, stats, err)
+	got := gathered(t, group.Resource)
+	labels := "{group=measured,resource=" + group.Resource
+	for name, want := range map[string]float64{
+		"etcd_requests_total{group=measured,operation=create,resource=" + group.Resource + "}":                             2,
+		"etcd_requests_total{group=measured,operation=get,resource=" + group.Resource + "}":                                2,
+		"etcd_requests_total{group=measured,operation=listWithCount,resource=" + group.Resource + "}":                      1,
+		"etcd_request_duration_seconds{group=measured,operation=create,resource=" + group.Resource + "}":                   2,
+		"apiserver_storage_list_total{group=measured,index=,resource=" + group.Resource + ",storage=etcd}":                 1,
+		"apiserver_storage_list_fetched_objects_total{group=measured,index=,resource=" + group.Resource + ",storage=etcd}": 1,
+		"apiserver_storage_list_evaluated_objects_total" + labels + ",storage=etcd}":                                       1,
+		"apiserver_storage_list_returned_objects_total" + labels + ",storage=etcd}":                                        1,
+		"apiserver_storage_list_duration_seconds{group=measured,resource=" + group.Resource + ",streamed=false}":           1,
+		"apiserver_storage_decode_errors_total" + labels + "}":                                                             1,
+		"apiserver_resource_objects" + labels + "}":                                                                        2,
+		"apiserver_storage_objects{resource=" + group.String() + "}":                                                       2,
+		"apiserver_resource_size_estimate_bytes" + labels + "}":                                                            -1,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+	if got["apiserver_storage_events_received_total"+labels+"}"] < 1 {
+		t.Error("no event was counted")
+	}
+	for name := range got {
+		if strings.HasPrefix(name, "etcd_request_errors_total") {
+			t.Errorf("%s: nothing failed in etcd", name)
+		}
+	}
+	metrics.UpdateStoreStats(group, store.Stats{}, errors.New("etcd is away"))
+	if count := gathered(t, group.Resource)["apiserver_storage_objects{resource="+group.String()+"}"]; count != -1 {
+		t.Errorf("after a failure there are %v objects, want -1", count)
+	}
+	metrics.DeleteStoreStats(group)
+	for name := range gathered(t, group.Resource) {
+		if strings.Contains(name, "_objects{") && !strings.Contains(name, "total") {
+			t.Errorf("%s is still there", name)
+		}
+	}
+}
