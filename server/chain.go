@@ -2,10 +2,13 @@ package server
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	corerest "github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/endpoint"
@@ -24,7 +27,9 @@ func CreateServerChain(c *Config) (*Chain, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the kube server: %w", err)
 	}
-	return &Chain{Kube: kube, APIExtensions: apiExtensions}, nil
+	chain := &Chain{Kube: kube, APIExtensions: apiExtensions}
+	c.Admission.Initialize(chain.Storages())
+	return chain, nil
 }
 
 // createAPIExtensionsServer makes the server of custom resources. What it does not serve it leaves to delegate.
@@ -64,6 +69,14 @@ func (c *Config) newGenericAPIServer(delegate http.Handler) *endpoint.GenericAPI
 // Serves says whether any server of the chain has the resource.
 func (c *Chain) Serves(info *request.RequestInfo) bool {
 	return c.Kube.Router.Serves(info) || c.APIExtensions.Router.Serves(info)
+}
+
+// Storages are those that are installed now.
+func (c *Chain) Storages() map[schema.GroupVersionResource]corerest.Storage {
+	storages := map[schema.GroupVersionResource]corerest.Storage{}
+	maps.Copy(storages, c.Kube.Storages())
+	maps.Copy(storages, c.APIExtensions.Storages())
+	return storages
 }
 
 // Destroy gives back what the storages hold.

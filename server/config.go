@@ -14,12 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission"
 	"github.com/kx-apiserver/kx/server/audit"
 	"github.com/kx-apiserver/kx/server/authn"
 	"github.com/kx-apiserver/kx/server/authz"
@@ -49,7 +49,7 @@ type Config struct {
 
 	Authenticator authenticator.Request
 	Authorizer    authorizer.Authorizer
-	Admission     admission.Interface
+	Admission     *admission.Plugins
 	AuditLog      *audit.Log
 
 	Journeys  *trace.Recorder
@@ -72,6 +72,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 	c := &Config{
 		Options:           o,
 		Logger:            log,
+		Admission:         admission.New(),
 		Journeys:          trace.NewRecorder(processID(), trace.DefaultLimits),
 		Drain:             filter.NewDrain(),
 		Discovery:         discovery.NewManager(address),

@@ -13,7 +13,7 @@
 //  1. /readyz fails, so that nobody sends more.
 //  2. New requests are turned away, watches are told to end.
 //  3. Requests in flight finish, or their time is up.
-//  4. The listener closes, then the storages, then etcd, then the data directory's lock.
+//  4. The listener closes, then the controllers end, then the storages, etcd, and the data directory's lock.
 //
 // Less formally: nothing is closed that somebody above it still uses.
 package server

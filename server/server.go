@@ -13,6 +13,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authn"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/filter"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
@@ -79,7 +80,7 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server
 	if err != nil {
 		return s, err
 	}
-	handler, err := s.handler(o, tls, listener.Addr().String(), transport)
+	handler, err := s.handler(ctx, o, tls, listener.Addr().String(), transport)
 	if err != nil {
 		return s, err
 	}
@@ -136,8 +137,8 @@ func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.Dat
 	return backend.TransportConfig{InProcess: etcd}, nil
 }
 
-// handler makes the chain of servers, and before it the chain of filters.
-func (s *Server) handler(o *options.Options, tls *identity.TLS, address string, transport backend.TransportConfig) (http.Handler, error) {
+// handler makes the chain of servers with its controllers, and before it the chain of filters.
+func (s *Server) handler(ctx context.Context, o *options.Options, tls *identity.TLS, address string, transport backend.TransportConfig) (http.Handler, error) {
 	life, end := context.WithCancel(context.Background())
 	s.onClose(func() error { end(); return nil })
 	c, err := newConfig(life, o, s.log, address, tls, transport)
@@ -151,6 +152,8 @@ func (s *Server) handler(o *options.Options, tls *identity.TLS, address string, 
 		return nil, err
 	}
 	s.onClose(func() error { chain.Destroy(); return nil })
+	stopControllers := controller.Start(ctx, chain.Storages, s.log)
+	s.onClose(func() error { stopControllers(); return nil })
 	filters, err := c.filters(chain)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,32 @@
+package admission
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/kx-apiserver/kx/core/rest"
+)
+
+// Plugins is the server's admission.
+type Plugins struct {
+	chain
+	lifecycle *NamespaceLifecycle
+}
+
+// chain asks plugins in their order.
+type chain interface {
+	admission.MutationInterface
+	admission.ValidationInterface
+}
+
+// New makes the plugins. Until they are initialized they let everything pass.
+func New() *Plugins {
+	lifecycle := &NamespaceLifecycle{}
+	return &Plugins{chain: admission.NewChainHandler(lifecycle), lifecycle: lifecycle}
+}
+
+// Initialize gives the plugins the storages that they read.
+func (p *Plugins) Initialize(storages map[schema.GroupVersionResource]rest.Storage) {
+	p.lifecycle.namespaces, _ = storages[corev1.SchemeGroupVersion.WithResource("namespaces")].(rest.Getter)
+}

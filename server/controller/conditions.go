@@ -1,0 +1,60 @@
+package controller
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// conditions are those that tell of a namespace's end, in the order in which they appear: what each says when there is
+// nothing to complain of, and the reason it gives when there is.
+var conditions = []struct {
+	kind            corev1.NamespaceConditionType
+	reason, message string
+	badReason       string
+}{
+	{corev1.NamespaceDeletionDiscoveryFailure, "ResourcesDiscovered", "All resources successfully discovered", "DiscoveryFailed"},
+	{corev1.NamespaceDeletionGVParsingFailure, "ParsedGroupVersions", "All legacy kube types successfully parsed", "GroupVersionParsingFailed"},
+	{corev1.NamespaceDeletionContentFailure, "ContentDeleted", "All content successfully deleted, may be waiting on finalization", "ContentDeletionFailed"},
+	{corev1.NamespaceContentRemaining, "ContentRemoved", "All content successfully removed", "SomeResourcesRemain"},
+	{corev1.NamespaceFinalizersRemaining, "ContentRemoved", "All content successfully removed", "SomeFinalizersRemain"},
+}
+
+// setConditions brings status to what is true now, and says whether it said something else before. bad has a message for
+// each condition that is true.
+func setConditions(status *corev1.NamespaceStatus, bad map[corev1.NamespaceConditionType]string, now metav1.Time) (changed bool) {
+	for _, c := range conditions {
+		next := corev1.NamespaceCondition{
+			Type: c.kind, Status: corev1.ConditionFalse, LastTransitionTime: now, Reason: c.reason, Message: c.message,
+		}
+		if message, ok := bad[c.kind]; ok {
+			next.Status, next.Reason, next.Message = corev1.ConditionTrue, c.badReason, message
+		}
+		i := slices.IndexFunc(status.Conditions, func(old corev1.NamespaceCondition) bool { return old.Type == c.kind })
+		if i < 0 {
+			status.Conditions = append(status.Conditions, next)
+			changed = true
+			continue
+		}
+		old := &status.Conditions[i]
+		if old.Status == next.Status {
+			next.LastTransitionTime = old.LastTransitionTime
+		}
+		if *old != next {
+			*old = next
+			changed = true
+		}
+	}
+	return changed
+}
+
+// inOrder are the messages of bad, in the order of the conditions.
+func inOrder(bad map[corev1.NamespaceConditionType]string) (messages []string) {
+	for _, c := range conditions {
+		if message, ok := bad[c.kind]; ok {
+			messages = append(messages, message)
+		}
+	}
+	return messages
+}

@@ -1,0 +1,184 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+)
+
+// collection is a resource whose objects live in namespaces and can be deleted all at once.
+type collection struct {
+	resource schema.GroupVersionResource
+	storage  collectionStorage
+}
+
+type collectionStorage interface {
+	rest.Scoper
+	rest.Lister
+	rest.CollectionDeleter
+}
+
+var pods = corev1.SchemeGroupVersion.WithResource("pods")
+
+// collections are the collections among storages, one for each resource, in its best version. Pods are the first.
+func collections(storages map[schema.GroupVersionResource]rest.Storage) []collection {
+	best := map[schema.GroupResource]collection{}
+	for resource, storage := range storages {
+		s, ok := storage.(collectionStorage)
+		if !ok || !s.NamespaceScoped() || strings.Contains(resource.Resource, "/") {
+			continue
+		}
+		known, ok := best[resource.GroupResource()]
+		if !ok || version.CompareKubeAwareVersionStrings(resource.Version, known.resource.Version) > 0 {
+			best[resource.GroupResource()] = collection{resource, s}
+		}
+	}
+	return slices.SortedFunc(maps.Values(best), func(a, b collection) int {
+		return cmp.Or(podsFirst(a, b), cmp.Compare(a.resource.Group, b.resource.Group), cmp.Compare(a.resource.Resource, b.resource.Resource))
+	})
+}
+
+func podsFirst(a, b collection) int {
+	switch {
+	case a.resource == pods:
+		return -1
+	case b.resource == pods:
+		return 1
+	}
+	return 0
+}
+
+// content is what remains of a namespace, and why.
+type content struct {
+	// objects is how many of each resource remain, and finalizers on how many objects each finalizer is.
+	objects    map[schema.GroupResource]int
+	finalizers map[string]int
+	failures   []error
+}
+
+// isGone says whether nothing remains, for certain.
+func (c *content) isGone() bool { return len(c.objects) == 0 && len(c.failures) == 0 }
+
+// bad are the conditions that are true, with their messages.
+func (c *content) bad() map[corev1.NamespaceConditionType]string {
+	bad := map[corev1.NamespaceConditionType]string{}
+	say := func(kind corev1.NamespaceConditionType, parts []string, format string, args ...any) {
+		if len(parts) > 0 {
+			// In order, so that the same state has the same message.
+			slices.Sort(parts)
+			bad[kind] = fmt.Sprintf(format, args...) + strings.Join(parts, ", ")
+		}
+	}
+	var failures, objects, finalizers []string
+	for _, err := range c.failures {
+		failures = append(failures, err.Error())
+	}
+	for resource, n := range c.objects {
+		objects = append(objects, fmt.Sprintf("%s.%s has %d resource instances", resource.Resource, resource.Group, n))
+	}
+	for finalizer, n := range c.finalizers {
+		finalizers = append(finalizers, fmt.Sprintf("%s in %d resource instances", finalizer, n))
+	}
+	say(corev1.NamespaceDeletionContentFailure, failures, "Failed to delete all resource types, %d remaining: ", len(failures))
+	say(corev1.NamespaceContentRemaining, objects, "Some resources are remaining: ")
+	say(corev1.NamespaceFinalizersRemaining, finalizers, "Some content in the namespace has finalizers remaining: ")
+	return bad
+}
+
+// deleteContent deletes what is in a namespace, and finds out what remains. If one collection fails the others are
+// deleted nevertheless.
+func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schema.GroupVersionResource]rest.Storage, guard rest.ValidateObjectFunc) *content {
+	remains := &content{objects: map[schema.GroupResource]int{}, finalizers: map[string]int{}}
+	for _, c := range collections(storages) {
+		if err := c.delete(ctx, ns, guard, remains); err != nil {
+			remains.failures = append(remains.failures, err)
+		}
+		if c.resource == pods && !remains.isGone() {
+			break
+		}
+	}
+	return remains
+}
+
+// delete deletes the collection, and adds to remains what is left of it.
+func (c collection) delete(ctx context.Context, ns *corev1.Namespace, guard rest.ValidateObjectFunc, remains *content) error {
+	found, err := c.storage.DeleteCollection(c.request(ctx, "deletecollection", ns.Name), guard,
+		&metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}, &metainternalversion.ListOptions{})
+	if err != nil {
+		return err
+	}
+	if meta.LenList(found) == 0 {
+		return nil
+	}
+	left, err := c.storage.List(c.request(ctx, "list", ns.Name), &metainternalversion.ListOptions{})
+	if err != nil {
+		return err
+	}
+	objects := 0
+	held := false
+	err = meta.EachListItem(left, func(obj runtime.Object) error {
+		m, err := meta.Accessor(obj)
+		if err != nil {
+			return err
+		}
+		objects++
+		for _, finalizer := range m.GetFinalizers() {
+			remains.finalizers[finalizer]++
+			held = true
+		}
+		return nil
+	})
+	if objects > 0 {
+		remains.objects[c.resource.GroupResource()] = objects
+		if !held && err == nil && !mayStillStop(found, ns.DeletionTimestamp.Time) {
+			err = fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %v", ns.Name, c.resource)
+		}
+	}
+	return err
+}
+
+func (c collection) request(ctx context.Context, verb, namespace string) context.Context {
+	return as(ctx, namespaceController, &request.RequestInfo{
+		IsResourceRequest: true, Verb: verb, Namespace: namespace,
+		APIGroup: c.resource.Group, APIVersion: c.resource.Version, Resource: c.resource.Resource,
+	})
+}
+
+// mayStillStop says whether there are pods in the list that have not had all the time to stop that they ask for, counted
+// from when their namespace was deleted. Nothing else has such a time.
+func mayStillStop(list runtime.Object, since time.Time) bool {
+	found, ok := list.(*corev1.PodList)
+	if !ok {
+		return false
+	}
+	var longest int64
+	for i := range found.Items {
+		pod := &found.Items[i]
+		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		if seconds := pod.Spec.TerminationGracePeriodSeconds; seconds != nil {
+			longest = max(longest, *seconds)
+		}
+	}
+	return time.Since(since) < time.Duration(longest)*time.Second
+}
+
+// errNotEnding ends a deletion of a namespace's content, since the namespace is gone.
+var errNotEnding = errors.New("the namespace that was being deleted is gone")

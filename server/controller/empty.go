@@ -1,0 +1,97 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+)
+
+// empty deletes what is in a namespace that is ending, says in its status what remains, and lets it go if nothing does.
+// It says whether there is nothing more to do for us.
+func (c *Namespaces) empty(ctx context.Context, name string, uid types.UID) (done bool, err error) {
+	ns, err := c.stillEnding(ctx, name, uid)
+	if err != nil {
+		return gone(err), unlessGone(err)
+	}
+	guard := func(ctx context.Context, _ runtime.Object) error {
+		_, err := c.stillEnding(ctx, name, uid)
+		return err
+	}
+	remains := deleteContent(ctx, ns, c.storages(), guard)
+	if err := c.tell(ctx, ns, remains); err != nil {
+		return gone(err), unlessGone(err)
+	}
+	if !remains.isGone() {
+		return false, nil
+	}
+	err = c.update(ctx, c.finalize, "finalize", ns, func(ns *corev1.Namespace) {
+		ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
+	})
+	if err == nil {
+		c.log.Debug("a namespace that is being deleted is empty", "namespace", name)
+	}
+	return err == nil || gone(err), unlessGone(err)
+}
+
+// stillEnding reads the namespace. That it is gone, or another one has its name, or all who had to act have acted, is
+// errNotEnding.
+func (c *Namespaces) stillEnding(ctx context.Context, name string, uid types.UID) (*corev1.Namespace, error) {
+	ns, err := c.get(ctx, name)
+	if err == nil && (ns.UID != uid || len(ns.Spec.Finalizers) == 0) {
+		err = errNotEnding
+	}
+	return ns, err
+}
+
+func gone(err error) bool { return errors.Is(err, errNotEnding) || apierrors.IsNotFound(err) }
+
+func unlessGone(err error) error {
+	if gone(err) {
+		return nil
+	}
+	return err
+}
+
+// tell writes into the namespace's status what remains, if it does not say so already.
+func (c *Namespaces) tell(ctx context.Context, ns *corev1.Namespace, remains *content) error {
+	bad, now := remains.bad(), metav1.Now()
+	if ns.Status.Phase == corev1.NamespaceTerminating && !setConditions(ns.Status.DeepCopy(), bad, now) {
+		return nil
+	}
+	if len(bad) > 0 {
+		c.log.Info("a namespace that is being deleted is not empty yet", "namespace", ns.Name, "why", inOrder(bad))
+	}
+	return c.update(ctx, c.status, "status", ns, func(ns *corev1.Namespace) {
+		ns.Status.Phase = corev1.NamespaceTerminating
+		setConditions(&ns.Status, bad, now)
+	})
+}
+
+// update changes the namespace as it is now, as long as it is the one that was seen. Storage tries again by itself if
+// somebody else writes.
+func (c *Namespaces) update(ctx context.Context, to rest.Updater, subresource string, seen *corev1.Namespace, change func(*corev1.Namespace)) error {
+	next := func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
+		ns, err := builtin.As[*corev1.Namespace](old)
+		if err != nil {
+			return nil, err
+		}
+		if ns.UID != seen.UID {
+			return nil, errNotEnding
+		}
+		ns = ns.DeepCopy()
+		change(ns)
+		return ns, nil
+	}
+	_, _, err := to.Update(c.request(ctx, namespaceController, "update", subresource), seen.Name, rest.DefaultUpdatedObjectInfo(nil, next),
+		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	return err
+}

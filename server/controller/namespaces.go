@@ -1,0 +1,220 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+)
+
+const (
+	// settle is how long a namespace has been ending before its content is deleted. Admission lets nothing into it any
+	// more, but a create may have been let in just before: this is far longer than it takes from there to etcd, which
+	// writes in the order in which it is asked to. Upstream, whose admission reads a cache, waits 5 s.
+	settle = shortestPause
+	// mostAtOnce is how many namespaces are worked on at a time. Those that wait cost a goroutine each.
+	mostAtOnce = 4
+	// firstLookMost is how long the start of a server waits for etcd to answer.
+	firstLookMost = 10 * time.Second
+)
+
+// Namespaces makes the namespaces that every cluster has, and empties those that are deleted.
+//
+// One goroutine follows the namespaces. For each that is ending there is another one, until the namespace is gone or has
+// no finalizer of ours any more: by UID, since a namespace can come back under its name before that one has noticed.
+type Namespaces struct {
+	namespaces namespaceStorage
+	status     rest.Updater
+	finalize   rest.Updater
+	storages   Storages
+	log        *slog.Logger
+
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	slots   chan struct{}
+
+	mu     sync.Mutex
+	ending map[types.UID]bool
+}
+
+type namespaceStorage interface {
+	rest.Getter
+	rest.Lister
+	rest.Creater
+	rest.Watcher
+}
+
+// newNamespaces returns nil if namespaces are not served.
+func newNamespaces(storages Storages, log *slog.Logger) *Namespaces {
+	c := &Namespaces{storages: storages, log: log, slots: make(chan struct{}, mostAtOnce), ending: map[types.UID]bool{}}
+	installed := storages()
+	resource := func(name string) rest.Storage { return installed[corev1.SchemeGroupVersion.WithResource(name)] }
+	var ok [3]bool
+	c.namespaces, ok[0] = resource("namespaces").(namespaceStorage)
+	c.status, ok[1] = resource("namespaces/status").(rest.Updater)
+	c.finalize, ok[2] = resource("namespaces/finalize").(rest.Updater)
+	if ok != [3]bool{true, true, true} {
+		return nil
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+func (c *Namespaces) start(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, firstLookMost)
+	defer cancel()
+	revision, err := c.look(ctx)
+	if err != nil {
+		c.log.Warn("cannot look at the namespaces: trying again, and until then none is made and none is emptied", "error", err)
+	}
+	c.running.Go(func() { c.follow(revision) })
+}
+
+func (c *Namespaces) stop() {
+	c.cancel()
+	c.running.Wait()
+}
+
+// follow watches from revision on, and when a watch ends looks again. An empty revision means that the look failed.
+func (c *Namespaces) follow(revision string) {
+	var pause backoff
+	for {
+		if revision != "" && c.watch(revision) {
+			pause = backoff{}
+		}
+		if !pause.wait(c.ctx) {
+			return
+		}
+		var err error
+		if revision, err = c.look(c.ctx); err != nil && c.ctx.Err() == nil {
+			c.log.Warn("cannot look at the namespaces: trying again", "error", err)
+		}
+	}
+}
+
+// look takes note of the namespaces that are ending and makes those that are missing. It returns the revision that it
+// saw, or "".
+func (c *Namespaces) look(ctx context.Context) (revision string, err error) {
+	obj, err := c.namespaces.List(c.request(ctx, namespaceController, "list", ""), &metainternalversion.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	list, err := builtin.As[*corev1.NamespaceList](obj)
+	if err != nil {
+		return "", err
+	}
+	there := map[string]bool{}
+	for i := range list.Items {
+		there[list.Items[i].Name] = true
+		c.see(&list.Items[i])
+	}
+	if err := c.makeMissing(ctx, there); err != nil {
+		return "", err
+	}
+	return list.ResourceVersion, nil
+}
+
+// watch sees all changes after revision until something ends it, and says whether it saw any.
+func (c *Namespaces) watch(revision string) (saw bool) {
+	w, err := c.namespaces.Watch(c.request(c.ctx, namespaceController, "watch", ""), &metainternalversion.ListOptions{ResourceVersion: revision})
+	if err != nil {
+		c.log.Warn("cannot watch namespaces: trying again", "error", err)
+		return false
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		ns, ok := event.Object.(*corev1.Namespace)
+		if !ok {
+			c.log.Info("a watch of namespaces ended: looking again", "error", apierrors.FromObject(event.Object))
+			return saw
+		}
+		saw = true
+		if event.Type != watch.Deleted {
+			c.see(ns)
+		} else if err := c.makeAgain(c.ctx, ns.Name); err != nil {
+			c.log.Warn("cannot make a namespace that every cluster has", "namespace", ns.Name, "error", err)
+			return saw
+		}
+	}
+	return saw
+}
+
+// see makes sure that somebody works on the namespace, if it is ending and not only waiting for others.
+func (c *Namespaces) see(ns *corev1.Namespace) {
+	if ns.DeletionTimestamp == nil || len(ns.Spec.Finalizers) == 0 {
+		return
+	}
+	name, uid := ns.Name, ns.UID
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ending[uid] {
+		return
+	}
+	c.ending[uid] = true
+	c.running.Go(func() {
+		c.end(name, uid)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.ending, uid)
+	})
+}
+
+// end empties a namespace, in as many attempts as it takes.
+func (c *Namespaces) end(name string, uid types.UID) {
+	pause := backoff{next: settle}
+	for pause.wait(c.ctx) {
+		done, err := c.attempt(name, uid)
+		if done || c.ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			c.log.Warn("cannot empty a namespace that is being deleted: trying again", "namespace", name, "error", err)
+		}
+	}
+}
+
+// attempt is one attempt, when it is its turn. A panic would end the process.
+func (c *Namespaces) attempt(name string, uid types.UID) (done bool, err error) {
+	select {
+	case c.slots <- struct{}{}:
+	case <-c.ctx.Done():
+		return false, c.ctx.Err()
+	}
+	defer func() { <-c.slots }()
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
+		}
+	}()
+	return c.empty(c.ctx, name, uid)
+}
+
+// request is the context of a request for namespaces.
+func (c *Namespaces) request(ctx context.Context, who user.Info, verb, subresource string) context.Context {
+	return as(ctx, who, &request.RequestInfo{
+		IsResourceRequest: true, Verb: verb, APIVersion: "v1", Resource: "namespaces", Subresource: subresource,
+	})
+}
+
+func (c *Namespaces) get(ctx context.Context, name string) (*corev1.Namespace, error) {
+	obj, err := c.namespaces.Get(c.request(ctx, namespaceController, "get", ""), name, &metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return builtin.As[*corev1.Namespace](obj)
+}

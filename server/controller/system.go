@@ -1,0 +1,46 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/core/rest"
+)
+
+// systemNamespaces are those that every cluster has.
+var systemNamespaces = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
+
+// makeMissing makes those that are not there, all at once: etcd then syncs its disk once.
+func (c *Namespaces) makeMissing(ctx context.Context, there map[string]bool) error {
+	var group errgroup.Group
+	for _, name := range systemNamespaces {
+		if !there[name] {
+			group.Go(func() error { return c.make(ctx, name) })
+		}
+	}
+	return group.Wait()
+}
+
+// makeAgain makes a namespace that was deleted, if it is one that every cluster has.
+func (c *Namespaces) makeAgain(ctx context.Context, name string) error {
+	if !slices.Contains(systemNamespaces, name) {
+		return nil
+	}
+	return c.make(ctx, name)
+}
+
+// make makes a namespace. Another process may be faster.
+func (c *Namespaces) make(ctx context.Context, name string) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	_, err := c.namespaces.Create(c.request(ctx, apiServer, "create", ""), ns, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("make the namespace %s: %w", name, err)
+	}
+	return nil
+}
