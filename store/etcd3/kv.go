@@ -2,7 +2,7 @@ package etcd3
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -132,15 +132,15 @@ func (k *kv) commit(ctx context.Context, t txn) (result txnResult, err error) {
 
 // describe notes the exact transaction, with sizes in the place of values.
 func (t *txn) describe(step *trace.Step) {
-	step.Text("compare", fmt.Sprintf("mod(%s) = %d", t.key, t.revision))
-	switch {
-	case t.delete:
-		step.Text("success", "delete "+t.key)
-	case t.lease != 0:
-		step.Text("success", fmt.Sprintf("put %s, %d bytes, lease %x", t.key, len(t.value), int64(t.lease)))
-	default:
-		step.Text("success", fmt.Sprintf("put %s, %d bytes", t.key, len(t.value)))
+	step.Text("compare", "mod("+t.key+") = "+strconv.FormatInt(t.revision, 10))
+	success := "delete " + t.key
+	if !t.delete {
+		success = "put " + t.key + ", " + strconv.Itoa(len(t.value)) + " bytes"
 	}
+	if t.lease != clientv3.NoLease {
+		success += ", lease " + strconv.FormatInt(int64(t.lease), 16)
+	}
+	step.Text("success", success)
 	if t.getOnFailure {
 		step.Text("failure", "get "+t.key)
 	}
@@ -148,19 +148,20 @@ func (t *txn) describe(step *trace.Step) {
 
 func (r *txnResult) describe(step *trace.Step, expected int64) {
 	step.Int("revision", r.revision)
+	was := strconv.FormatInt(expected, 10)
 	switch {
 	case r.succeeded && expected == 0:
 		step.Why("the key was free")
 	case r.succeeded:
-		step.Whyf("the key was still at revision %d", expected)
+		step.Why("the key was still at revision " + was)
 	case r.kv != nil:
 		step.Int("modRevision", r.kv.ModRevision)
 		step.Int("bytes", int64(len(r.kv.Value)))
-		step.Whyf("the key is at revision %d, not %d: nothing was written", r.kv.ModRevision, expected)
+		step.Whyf("the key is at revision %d, not %s: nothing was written", r.kv.ModRevision, was)
 	case expected == 0:
 		step.Why("the key is taken: nothing was written")
 	default:
-		step.Whyf("the key is gone, it is not at revision %d any more: nothing was written", expected)
+		step.Why("the key is gone, it is not at revision " + was + " any more: nothing was written")
 	}
 }
 
