@@ -17,20 +17,37 @@ type Delivery struct {
 
 // writes remembers which journeys made the latest revisions. It is guarded by the Recorder's mu.
 type writes struct {
-	byRevision map[int64]*Journey
+	byRevision map[int64]*write
 	ring       []int64 // the revisions remembered
 	next       int
 }
 
-func newWrites(n int) writes {
-	return writes{byRevision: make(map[int64]*Journey, n), ring: make([]int64, n)}
+// write is a revision that somebody wrote or delivered.
+type write struct {
+	journey *Journey // nil as long as nobody of this process said that they wrote it
+	// early are the deliveries until then: an event may overtake the answer to the write that caused it.
+	early []earlyDelivery
 }
 
-func (w *writes) add(revision int64, j *Journey) {
+type earlyDelivery struct {
+	Delivery
+	at time.Time
+}
+
+func newWrites(n int) writes {
+	return writes{byRevision: make(map[int64]*write, n), ring: make([]int64, n)}
+}
+
+func (w *writes) of(revision int64) *write {
+	if known := w.byRevision[revision]; known != nil {
+		return known
+	}
 	delete(w.byRevision, w.ring[w.next])
 	w.ring[w.next] = revision
 	w.next = (w.next + 1) % len(w.ring)
-	w.byRevision[revision] = j
+	made := &write{}
+	w.byRevision[revision] = made
+	return made
 }
 
 // Wrote says that the request which ctx belongs to made a revision, so that the watch events that it causes can be
@@ -41,43 +58,57 @@ func Wrote(ctx context.Context, revision int64) {
 		return
 	}
 	j.rec.mu.Lock()
-	j.rec.writes.add(revision, j)
+	w := j.rec.writes.of(revision)
+	w.journey = j
+	early := w.early
+	w.early = nil
 	j.rec.mu.Unlock()
+	for _, d := range early {
+		j.deliver(d.Delivery, d.at)
+	}
 }
 
 // Delivered says that the watch which ctx belongs to sent the event of a revision to its client. The journey that wrote
-// the revision, if it is known, is told.
+// the revision is told, as soon as it is known.
 func Delivered(ctx context.Context, eventType string, revision int64) {
 	watcher := FromContext(ctx)
 	if watcher == nil {
 		return
 	}
-	r := watcher.rec
-	r.mu.Lock()
-	writer := r.writes.byRevision[revision]
-	r.mu.Unlock()
-	if writer == nil || writer == watcher {
-		return
-	}
+	at := time.Now()
 	watcher.mu.Lock()
 	d := Delivery{
 		Watcher: watcher.id, User: watcher.request.User, UserAgent: watcher.request.UserAgent,
 		Type: eventType, Revision: revision,
 	}
 	watcher.mu.Unlock()
-	writer.deliver(d)
+	r := watcher.rec
+	r.mu.Lock()
+	w := r.writes.of(revision)
+	writer := w.journey
+	if writer == nil && len(w.early) < maxEarly {
+		w.early = append(w.early, earlyDelivery{d, at})
+	}
+	r.mu.Unlock()
+	if writer != nil {
+		writer.deliver(d, at)
+	}
 }
 
-func (j *Journey) deliver(d Delivery) {
+func (j *Journey) deliver(d Delivery, at time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.deliveries) == maxDeliveries {
 		j.cut++
 		return
 	}
-	d.After = time.Since(j.started)
+	d.After = at.Sub(j.started)
 	j.deliveries = append(j.deliveries, d)
 }
+
+// maxEarly bounds how many deliveries are kept of a revision that may well be somebody else's: another server's, or a
+// controller's.
+const maxEarly = 16
 
 // maxDeliveries bounds how many watchers a write is said to have reached.
 const maxDeliveries = 256
