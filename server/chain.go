@@ -12,6 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/kxapi"
 )
 
 // Chain is the servers in the order in which they are asked. Each has the next as its delegate.
@@ -45,6 +46,10 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler) (*endpoint.GenericAPI
 		rest.AppsRESTStorageProvider{},
 	}
 	err := s.InstallAPIs(c.APIResources, c.RESTOptions, restStorageProviders...)
+	if err == nil {
+		group := kxapi.NewAPIGroupInfo(c.Journeys)
+		err = s.InstallAPIGroup(&group)
+	}
 	if err != nil {
 		s.Destroy()
 		return nil, err

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"net/url"
 
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,6 +61,12 @@ type Lister interface {
 	NewList() runtime.Object
 	List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error)
 	TableConvertor
+}
+
+// QueryReader (optional) is for a lister that has query parameters of its own, beside those of all lists.
+type QueryReader interface {
+	// ReadQuery returns the context in which List and Watch find what they need of the query, or a bad-request error.
+	ReadQuery(ctx context.Context, query url.Values) (context.Context, error)
 }
 
 // TableConvertor makes rows of objects, for kubectl get. A nil options is allowed.

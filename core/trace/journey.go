@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ type Journey struct {
 	started time.Time
 	level   atomic.Uint32
 	rec     *Recorder
+	changed Change        // the last one; guarded by the recorder's mu
 	counted int           // what the recorder counts it as; guarded by the recorder's mu
 	done    chan struct{} // made when somebody waits; closed at the end
 
@@ -158,7 +160,8 @@ func (j *Journey) Record() Record {
 	return r
 }
 
-// Site is a place in the code.
+// Site is a place in the code. Functions and files are named from the module's root, so that what is shown does not
+// depend on where the binary was built.
 type Site struct {
 	Function, File string
 	Line           int
@@ -171,5 +174,19 @@ func (id ID) Site() Site {
 		return Site{}
 	}
 	frame, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-	return Site{Function: frame.Function, File: frame.File, Line: frame.Line}
+	return Site{
+		Function: strings.TrimPrefix(frame.Function, module),
+		File:     strings.TrimPrefix(frame.File, sourceRoot()),
+		Line:     frame.Line,
+	}
 }
+
+// module begins the functions' names.
+const module = "github.com/kx-apiserver/kx/"
+
+// sourceRoot is what the files' names begin with in this binary: the checkout it was built in or, with -trimpath, the
+// module's path.
+var sourceRoot = sync.OnceValue(func() string {
+	_, file, _, _ := runtime.Caller(0)
+	return strings.TrimSuffix(file, "core/trace/journey.go")
+})

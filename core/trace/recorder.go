@@ -115,7 +115,8 @@ func (r *Recorder) Begin(ctx context.Context, request Request) (context.Context,
 // changed notes a change. The caller holds mu.
 func (r *Recorder) changed(t ChangeType, j *Journey) {
 	r.seq++
-	r.changes[r.seq%uint64(len(r.changes))] = Change{Seq: r.seq, Type: t, Journey: j}
+	j.changed = Change{Seq: r.seq, Type: t, Journey: j}
+	r.changes[r.seq%uint64(len(r.changes))] = j.changed
 	if r.waiting > 0 {
 		close(r.wake)
 		r.wake = make(chan struct{})
@@ -194,14 +195,22 @@ func (r *Recorder) Get(id string) *Journey {
 	return r.byID[id]
 }
 
-// List returns the journeys that are kept, oldest first, and the number of the last change.
-func (r *Recorder) List() ([]*Journey, uint64) {
+// LastChange is what happened last to the journey.
+func (r *Recorder) LastChange(j *Journey) Change {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := make([]*Journey, 0, len(r.byID))
+	return j.changed
+}
+
+// List returns the last change of each journey that is kept, in the order in which they began, and the number of the
+// last change of all.
+func (r *Recorder) List() ([]Change, uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]Change, 0, len(r.byID))
 	for _, j := range r.kept {
 		if j != nil {
-			list = append(list, j)
+			list = append(list, j.changed)
 		}
 	}
 	return list, r.seq
@@ -226,7 +235,7 @@ func (r *Recorder) Since(seq uint64) (changes []Change, lost uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if seq > r.seq {
-		return nil, 0
+		return nil, 0 // of another process, or of one before
 	}
 	if n := uint64(len(r.changes)); r.seq-seq > n {
 		lost = r.seq - seq - n

@@ -62,7 +62,7 @@ func TestStepsNest(t *testing.T) {
 	if got != want {
 		t.Errorf("steps:\n%s\nwant:\n%s", got, want)
 	}
-	if site := DryRunGet.Site(); !strings.HasSuffix(site.File, "recorder_test.go") || !strings.Contains(site.Function, "TestStepsNest") || site.Line == 0 {
+	if site := DryRunGet.Site(); site.File != "core/trace/recorder_test.go" || !strings.HasPrefix(site.Function, "core/trace.TestStepsNest") || site.Line == 0 {
 		t.Errorf("site of %s = %+v", DryRunGet, site)
 	}
 }
@@ -103,7 +103,7 @@ func TestLimits(t *testing.T) {
 		last.Finish(Response{})
 	}
 	list, _ := r.List()
-	if len(list) != 3 || list[0] != running || list[1] != pinned || list[2] != last {
+	if len(list) != 3 || list[0].Journey != running || list[1].Journey != pinned || list[2].Journey != last {
 		t.Errorf("kept %d journeys, want the running one, the pinned one and the last", len(list))
 	}
 	if s := r.Stats(); s.Forgotten != 4 || s.Journeys != 3 {

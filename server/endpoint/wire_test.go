@@ -295,7 +295,7 @@ func TestJourneys(t *testing.T) {
 func (s *testServer) lastSteps(t testing.TB) string {
 	t.Helper()
 	journeys, _ := s.journeys.List()
-	last := journeys[len(journeys)-1]
+	last := journeys[len(journeys)-1].Journey
 	if !last.Wait(t.Context()) {
 		t.Fatal("the request does not end")
 	}

@@ -38,6 +38,8 @@ func (c namedCreaterAdapter) Create(ctx context.Context, _ string, obj runtime.O
 }
 
 // createHandler creates what the body says. includeName means that the path must have a name.
+//
+//go:noinline
 func createHandler(r rest.NamedCreater, scope *RequestScope, includeName bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error

@@ -14,6 +14,8 @@ import (
 )
 
 // DeleteResource answers DELETE of an object. allowsOptions says whether body and query are looked at.
+//
+//go:noinline
 func DeleteResource(r rest.GracefulDeleter, allowsOptions bool, scope *RequestScope) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error
@@ -68,6 +70,8 @@ func wantsDependentsDeleted(options *metav1.DeleteOptions) bool {
 }
 
 // DeleteCollection answers DELETE of a collection. checkBody says whether body and query are looked at for options.
+//
+//go:noinline
 func DeleteCollection(r rest.CollectionDeleter, checkBody bool, scope *RequestScope) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error

@@ -15,4 +15,6 @@
 //  3. A response is converted once, a list as a whole, and not at all if the request's version is the hub.
 //  4. What rest returns is this request's own as far as its apiVersion and kind go: encoding writes them into it.
 //  5. Nothing here knows the types of objects: all is asked of the scope.
+//  6. A function that returns a handler is not inlined: its closure would carry the name of whoever it was inlined into, and
+//     a journey shows these names to people who look for the ones that they have read about.
 package handler

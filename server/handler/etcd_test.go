@@ -332,7 +332,7 @@ func TestEtcdDelivered(t *testing.T) {
 	next()
 	journeys, _ := r.journeys.List()
 	for _, j := range journeys {
-		record := j.Record()
+		record := j.Journey.Record()
 		for _, s := range record.Steps {
 			if s.ID != trace.RESTCreate || s.Subject != "a" {
 				continue

@@ -26,6 +26,7 @@ func GetResource(r rest.Getter, scope *RequestScope) http.HandlerFunc {
 	})
 }
 
+//go:noinline
 func getResourceHandler(scope *RequestScope, getter getterFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error

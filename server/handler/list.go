@@ -16,8 +16,12 @@ import (
 // ListResource answers GET of a collection: a list, or a watch if the query or forceWatch says so. rw may be nil. A watch
 // whose client sets no limit lasts between minRequestTimeout and twice as long.
 func ListResource(r rest.Lister, rw rest.Watcher, scope *RequestScope, forceWatch bool, minRequestTimeout time.Duration) http.HandlerFunc {
+	queryReader, readsQuery := r.(rest.QueryReader)
 	return func(w http.ResponseWriter, req *http.Request) {
 		ctx, options, mediaType, err := listRequest(req, scope)
+		if err == nil && readsQuery {
+			ctx, err = queryReader.ReadQuery(ctx, req.URL.Query())
+		}
 		if err == nil && (options.Watch || forceWatch) {
 			err = handleWatch(ctx, rw, scope, req, w, options, mediaType, minRequestTimeout)
 		} else if err == nil {

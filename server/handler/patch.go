@@ -22,6 +22,8 @@ import (
 )
 
 // PatchResource changes an object by a patch of one of patchTypes.
+//
+//go:noinline
 func PatchResource(r rest.Patcher, scope *RequestScope, patchTypes []string) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error

@@ -221,7 +221,7 @@ func TestPatchSecret(t *testing.T) {
 	f.Close()
 	journeys, _ := f.recorder.List()
 	for _, j := range journeys {
-		record := j.Record()
+		record := j.Journey.Record()
 		for _, s := range record.Steps {
 			if text := fmt.Sprintf("%+v %s %s", s, s.Before, s.After); strings.Contains(text, "hush") || strings.Contains(text, "aHVzaA==") {
 				t.Errorf("%s knows the secret: %s", s.ID, text)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -64,8 +65,25 @@ func restCreate(ctx context.Context, r rest.NamedCreater, name string, in runtim
 	})
 	if err == nil {
 		step.After(obj)
+		nameJourney(ctx, obj)
+	} else {
+		nameJourney(ctx, in)
 	}
 	return obj, err
+}
+
+// nameJourney tells a create's journey which object it was about: its path does not say.
+func nameJourney(ctx context.Context, obj runtime.Object) {
+	journey := trace.FromContext(ctx)
+	m, err := meta.Accessor(obj)
+	if journey == nil || err != nil {
+		return
+	}
+	journey.UpdateRequest(func(q *trace.Request) {
+		if q.Name == "" {
+			q.Name = m.GetName()
+		}
+	})
 }
 
 func restUpdate(ctx context.Context, r rest.Updater, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,

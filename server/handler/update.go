@@ -23,6 +23,8 @@ import (
 )
 
 // UpdateResource answers PUT of an object.
+//
+//go:noinline
 func UpdateResource(r rest.Updater, scope *RequestScope) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error

@@ -184,6 +184,9 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 		case event, ok := <-events:
 			if !ok {
 				s.ended = "the storage ended the watch"
+				if ctx.Err() != nil {
+					s.ended = "the client is gone" // and the storage's watch with it
+				}
 				return
 			}
 			if pending == nil {

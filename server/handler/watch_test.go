@@ -315,7 +315,7 @@ func recorded(f *front, id trace.ID) []trace.StepRecord {
 	var steps []trace.StepRecord
 	journeys, _ := f.recorder.List()
 	for _, j := range journeys {
-		for _, s := range j.Record().Steps {
+		for _, s := range j.Journey.Record().Steps {
 			if s.ID == id {
 				steps = append(steps, s)
 			}
@@ -339,7 +339,7 @@ func TestWatchJourney(t *testing.T) {
 	var got []string
 	journeys, _ := f.recorder.List()
 	bytes := 0
-	for _, s := range journeys[0].Record().Steps {
+	for _, s := range journeys[0].Journey.Record().Steps {
 		line := s.ID.String() + " " + s.Subject
 		for _, a := range s.Attrs {
 			switch {

@@ -13,6 +13,7 @@ import (
 // kinds are packages whose types have kinds: their AddToScheme says which. openapi-gen passes over a package whose doc.go
 // does not say +k8s:openapi-gen=true, without a word.
 var kinds = []string{
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1",
 	"k8s.io/api/apps/v1",
 	"k8s.io/api/apps/v1beta1",
 	"k8s.io/api/apps/v1beta2",

@@ -1,0 +1,58 @@
+package kxapi
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/endpoint"
+)
+
+var scheme = newScheme()
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(v1alpha1.AddToScheme(s))
+	utilruntime.Must(s.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind("Journey"),
+		func(label, value string) (string, string, error) {
+			if _, ok := selectable[label]; !ok {
+				return "", "", fmt.Errorf("field label not supported: %s", label)
+			}
+			return label, value, nil
+		}))
+	return s
+}
+
+// NewAPIGroupInfo is the group, over the journeys of recorder.
+func NewAPIGroupInfo(recorder *trace.Recorder) endpoint.APIGroupInfo {
+	// The types have no protobuf form.
+	codecs := serializer.NewCodecFactory(scheme)
+	var textual []runtime.SerializerInfo
+	for _, info := range codecs.SupportedMediaTypes() {
+		if info.MediaType == runtime.ContentTypeJSON || info.MediaType == runtime.ContentTypeYAML {
+			textual = append(textual, info)
+		}
+	}
+	return endpoint.APIGroupInfo{
+		PrioritizedVersions: []schema.GroupVersion{v1alpha1.SchemeGroupVersion},
+		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{
+			v1alpha1.SchemeGroupVersion.Version: {"journeys": NewJourneyREST(recorder)},
+		},
+		Scheme:               scheme,
+		NegotiatedSerializer: textualSerializer{codecs, textual},
+	}
+}
+
+// textualSerializer offers only some of the media types of a codec factory.
+type textualSerializer struct {
+	runtime.NegotiatedSerializer
+	types []runtime.SerializerInfo
+}
+
+func (s textualSerializer) SupportedMediaTypes() []runtime.SerializerInfo { return s.types }

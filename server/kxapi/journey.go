@@ -1,0 +1,99 @@
+package kxapi
+
+import (
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+var levels = map[trace.Level]string{trace.Steps: "Steps", trace.Objects: "Objects"}
+
+// selectable are the fields that field selectors can ask about.
+var selectable = map[string]func(*v1alpha1.Journey) string{
+	"metadata.name":  func(j *v1alpha1.Journey) string { return j.Name },
+	"spec.verb":      func(j *v1alpha1.Journey) string { return j.Spec.Verb },
+	"spec.group":     func(j *v1alpha1.Journey) string { return j.Spec.Group },
+	"spec.resource":  func(j *v1alpha1.Journey) string { return j.Spec.Resource },
+	"spec.namespace": func(j *v1alpha1.Journey) string { return j.Spec.Namespace },
+	"spec.name":      func(j *v1alpha1.Journey) string { return j.Spec.Name },
+	"spec.user":      func(j *v1alpha1.Journey) string { return j.Spec.User },
+	"status.phase":   func(j *v1alpha1.Journey) string { return string(j.Status.Phase) },
+	"status.code":    func(j *v1alpha1.Journey) string { return strconv.Itoa(int(j.Status.Code)) },
+}
+
+func fieldsOf(j *v1alpha1.Journey) fields.Set {
+	set := make(fields.Set, len(selectable))
+	for name, get := range selectable {
+		set[name] = get(j)
+	}
+	return set
+}
+
+// journeyOf is a record as clients see it, as of the seq-th change.
+func journeyOf(r *trace.Record, seq uint64) *v1alpha1.Journey {
+	j := &v1alpha1.Journey{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:              r.ID,
+			UID:               types.UID(r.ID),
+			ResourceVersion:   strconv.FormatUint(seq, 10),
+			CreationTimestamp: metav1.NewTime(r.Started),
+		},
+		Spec: v1alpha1.JourneySpec{
+			Method: r.Request.Method, URI: r.Request.URI, Verb: r.Request.Verb,
+			Group: r.Request.Group, Version: r.Request.Version, Resource: r.Request.Resource, Subresource: r.Request.Subresource,
+			Namespace: r.Request.Namespace, Name: r.Request.Name, ContentType: r.Request.ContentType,
+			User: r.Request.User, UserAgent: r.Request.UserAgent, SourceIP: r.Request.SourceIP, AuditID: r.Request.AuditID,
+		},
+		Status: v1alpha1.JourneyStatus{
+			Phase: v1alpha1.JourneyComplete, Started: metav1.NewMicroTime(r.Started), TookMicros: r.Took.Microseconds(),
+			Code: int32(r.Response.Code), Bytes: r.Response.Bytes,
+			Level: levels[r.Level], Pinned: r.Pinned, Cut: int32(r.Cut),
+		},
+	}
+	if r.Running {
+		j.Status.Phase = v1alpha1.JourneyRunning
+	}
+	for i := range r.Steps {
+		j.Status.Steps = append(j.Status.Steps, stepOf(&r.Steps[i]))
+	}
+	for _, d := range r.Deliveries {
+		j.Status.Deliveries = append(j.Status.Deliveries, v1alpha1.Delivery{
+			Watcher: d.Watcher, User: d.User, UserAgent: d.UserAgent,
+			Type: d.Type, Revision: d.Revision, AfterMicros: d.After.Microseconds(),
+		})
+	}
+	return j
+}
+
+func stepOf(s *trace.StepRecord) v1alpha1.Step {
+	info, site := s.ID.Info(), s.ID.Site()
+	step := v1alpha1.Step{
+		ID: info.Name, Layer: info.Layer.String(), Title: info.Title,
+		Function: site.Function, File: site.File, Line: int32(site.Line),
+		Upstream: info.Upstream, UpstreamFile: info.File,
+		Parent: int32(s.Parent), StartMicros: s.Start.Microseconds(), TookNanos: s.Took.Nanoseconds(),
+		Subject: s.Subject, Why: s.Why, Error: s.Error,
+		Before: raw(s.Before), After: raw(s.After),
+	}
+	for _, a := range s.Attrs {
+		value := a.Text
+		if a.IsInt {
+			value = strconv.FormatInt(a.Int, 10)
+		}
+		step.Attributes = append(step.Attributes, v1alpha1.Attribute{Name: a.Name, Value: value})
+	}
+	return step
+}
+
+func raw(data []byte) *runtime.RawExtension {
+	if data == nil {
+		return nil
+	}
+	return &runtime.RawExtension{Raw: data}
+}

@@ -1,0 +1,323 @@
+package kxapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/discovery"
+	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/openapi"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("k8s.io/klog/v2.(*flushDaemon).run.func1"))
+}
+
+const root = "/apis/kx.dev/v1alpha1/journeys"
+
+// newServer serves the group over real HTTP.
+func newServer(t *testing.T, recorder *trace.Recorder) *httptest.Server {
+	t.Helper()
+	s := &endpoint.GenericAPIServer{
+		Discovery:                  discovery.NewManager("test"),
+		OpenAPI:                    openapi.NewService("test"),
+		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),
+		MinRequestTimeout:          time.Hour,
+	}
+	group := NewAPIGroupInfo(recorder)
+	s.Router = endpoint.NewRouter(group.NegotiatedSerializer, endpoint.NotFoundHandler)
+	if err := s.InstallAPIGroup(&group); err != nil {
+		t.Fatal(err)
+	}
+	resolver := &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info, err := resolver.NewRequestInfo(r)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		s.Router.ServeHTTP(w, r.WithContext(request.WithRequestInfo(r.Context(), info)))
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func get(t *testing.T, url string, headers ...string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+func names(t *testing.T, body string) string {
+	t.Helper()
+	var list v1alpha1.JourneyList
+	if err := json.Unmarshal([]byte(body), &list); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	var out []string
+	for _, j := range list.Items {
+		if len(j.Status.Steps) > 0 {
+			t.Errorf("%s is listed with its steps", j.Name)
+		}
+		out = append(out, j.Name)
+	}
+	return strings.Join(out, " ")
+}
+
+// travel makes a journey that takes one step.
+func travel(r *trace.Recorder, verb, name string, code int) *trace.Journey {
+	ctx, j := r.Begin(context.Background(), trace.Request{Method: "X", URI: "/x", Verb: verb, Resource: "configmaps", Namespace: "n", Name: name, User: "u"})
+	_, s := trace.Start(ctx, trace.StoreGet, "/configmaps/n/"+name)
+	s.Int("revision", 7)
+	s.Text("resourceVersion", "5")
+	s.Why("because of " + name)
+	s.End(nil)
+	if code != 0 {
+		j.Finish(trace.Response{Code: code, Bytes: 3})
+	}
+	return j
+}
+
+func TestListAndGet(t *testing.T) {
+	r := trace.NewRecorder("p", trace.DefaultLimits)
+	server := newServer(t, r)
+	travel(r, "get", "a", 200)
+	travel(r, "update", "b", 409)
+	running := travel(r, "get", "c", 0)
+
+	for query, want := range map[string]string{
+		"":                               "p-1 p-2 p-3",
+		"filter=code:409":                "p-2",
+		`filter=why:"because of a"`:      "p-1",
+		"filter=step:store.get !name:b":  "p-1 p-3",
+		"filter=phase:running":           "p-3",
+		"fieldSelector=spec.verb=update": "p-2",
+		"fieldSelector=status.phase=Running,spec.name=c": "p-3",
+		"fieldSelector=spec.verb=get&filter=code:200":    "p-1",
+		"labelSelector=x":   "",
+		"limit=1":           "p-1 p-2 p-3",
+		"resourceVersion=0": "p-1 p-2 p-3",
+	} {
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code, body := get(t, server.URL+root+"?"+values.Encode()); code != 200 || names(t, body) != want {
+			t.Errorf("%s: %d %s, want %s", query, code, body, want)
+		}
+	}
+	for path, want := range map[string]int{
+		root + "?filter=verb:(":             400,
+		root + "?fieldSelector=spec.code=5": 400,
+		root + "/p-9":                       404,
+	} {
+		if code, body := get(t, server.URL+path); code != want || !strings.Contains(body, `"kind":"Status"`) {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	if code, _ := get(t, server.URL+root, "Accept", "application/vnd.kubernetes.protobuf"); code != 406 {
+		t.Errorf("protobuf is answered %d", code)
+	}
+
+	_, body := get(t, server.URL+root+"/p-2")
+	var j v1alpha1.Journey
+	if err := json.Unmarshal([]byte(body), &j); err != nil {
+		t.Fatal(err)
+	}
+	if j.Status.Phase != v1alpha1.JourneyComplete || j.Status.Code != 409 || len(j.Status.Steps) != 1 {
+		t.Fatalf("%+v", j)
+	}
+	s := j.Status.Steps[0]
+	if s.ID != "store.get" || s.Layer != "store" || s.File != "server/kxapi/kxapi_test.go" || s.Why != "because of b" || s.Parent != -1 ||
+		fmt.Sprint(s.Attributes) != "[{revision 7} {resourceVersion 5}]" {
+		t.Errorf("%+v", s)
+	}
+	// One that runs is waited for, and then shown as it is.
+	if _, body := get(t, server.URL+root+"/"+running.ID()); !strings.Contains(body, `"phase":"Running"`) {
+		t.Error(body)
+	}
+}
+
+func TestTable(t *testing.T) {
+	r := trace.NewRecorder("p", trace.DefaultLimits)
+	server := newServer(t, r)
+	travel(r, "get", "a", 200)
+	_, body := get(t, server.URL+root, "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	var table metav1.Table
+	if err := json.Unmarshal([]byte(body), &table); err != nil || len(table.Rows) != 1 {
+		t.Fatalf("%v: %s", err, body)
+	}
+	cells := table.Rows[0].Cells
+	if fmt.Sprint(cells[:6]) != "[p-1 get configmaps n/a u 200]" {
+		t.Errorf("%v", cells)
+	}
+}
+
+// follow watches until stopped, and hands out the events.
+func follow(t *testing.T, url string) <-chan watch.Event {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := make(chan watch.Event)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer close(events)
+		defer res.Body.Close()
+		for d := json.NewDecoder(res.Body); ; {
+			var e struct {
+				Type   watch.EventType
+				Object json.RawMessage
+			}
+			if d.Decode(&e) != nil {
+				return
+			}
+			var object runtime.Object = &v1alpha1.Journey{}
+			if e.Type == watch.Error {
+				object = &metav1.Status{}
+			}
+			if json.Unmarshal(e.Object, object) != nil {
+				return
+			}
+			select {
+			case events <- watch.Event{Type: e.Type, Object: object}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-ended; http.DefaultClient.CloseIdleConnections() })
+	return events
+}
+
+func expect(t *testing.T, events <-chan watch.Event, eventType watch.EventType, name string) *v1alpha1.Journey {
+	t.Helper()
+	e := <-events
+	j, ok := e.Object.(*v1alpha1.Journey)
+	if !ok || e.Type != eventType || j.Name != name {
+		t.Fatalf("%s %+v, want %s of %s", e.Type, e.Object, eventType, name)
+	}
+	return j
+}
+
+func TestWatch(t *testing.T) {
+	limits := trace.DefaultLimits
+	limits.Journeys = 2
+	r := trace.NewRecorder("p", limits)
+	server := newServer(t, r)
+	old := travel(r, "get", "a", 200)
+	events := follow(t, server.URL+root+"?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true")
+	expect(t, events, watch.Added, old.ID())
+	if b := expect(t, events, watch.Bookmark, ""); b.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
+		t.Errorf("the bookmark's annotations are %v", b.Annotations)
+	}
+	j := travel(r, "update", "b", 0)
+	expect(t, events, watch.Added, j.ID())
+	j.Finish(trace.Response{Code: 200})
+	if seen := expect(t, events, watch.Modified, j.ID()); seen.Status.Code != 200 || seen.Status.Phase != v1alpha1.JourneyComplete {
+		t.Errorf("%+v", seen.Status)
+	}
+	last := travel(r, "get", "c", 200)
+	if seen := expect(t, events, watch.Added, last.ID()); seen.Status.Phase != v1alpha1.JourneyComplete {
+		t.Error("what began and ended at once is two events")
+	}
+	expect(t, events, watch.Deleted, old.ID())
+}
+
+func TestWatchFromThere(t *testing.T) {
+	limits := trace.DefaultLimits
+	limits.Changes = 4
+	r := trace.NewRecorder("p", limits)
+	server := newServer(t, r)
+	first := travel(r, "get", "a", 200)
+	_, body := get(t, server.URL+root)
+	var list v1alpha1.JourneyList
+	if err := json.Unmarshal([]byte(body), &list); err != nil {
+		t.Fatal(err)
+	}
+	events := follow(t, server.URL+root+"?watch=true&filter=code:409&resourceVersion="+list.ResourceVersion)
+	travel(r, "update", "b", 200)
+	j := travel(r, "update", "c", 0)
+	j.Finish(trace.Response{Code: 409})
+	expect(t, events, watch.Added, j.ID())
+
+	if code, body := get(t, server.URL+root+"?watch=true&resourceVersion=1"); code != 410 && !strings.Contains(body, "Expired") {
+		t.Errorf("a watch from what is forgotten (%s): %d %s", first.ID(), code, body)
+	}
+	if code, body := get(t, server.URL+root+"?watch=true&resourceVersion=x"); code != 400 {
+		t.Errorf("a watch from nowhere: %d %s", code, body)
+	}
+}
+
+// TestFlood has more happen at once than a follower is sent: it is told how much it misses.
+func TestFlood(t *testing.T) {
+	r := trace.NewRecorder("p", trace.DefaultLimits)
+	f := &follower{recorder: r, selection: selectionOf(context.Background(), nil), events: make(chan watch.Event, 500), sent: map[*trace.Journey]bool{}}
+	f.selection.options.AllowWatchBookmarks = true
+	const flood = journeysABatch + 50
+	for i := range flood {
+		travel(r, "get", fmt.Sprint(i), 200)
+	}
+	if !f.sendNew(context.Background()) || len(f.events) != journeysABatch+1 {
+		t.Fatalf("%d events", len(f.events))
+	}
+	for range journeysABatch {
+		if e := <-f.events; e.Type != watch.Added {
+			t.Fatal(e)
+		}
+	}
+	if e := <-f.events; e.Type != watch.Bookmark || e.Object.(*v1alpha1.Journey).Annotations[SampledAnnotation] != "50" {
+		t.Errorf("%v", e)
+	}
+
+	slow := trace.NewRecorder("p", trace.Limits{Journeys: 10, Bytes: 1 << 20, JourneyBytes: 1 << 10, Changes: 4})
+	f = &follower{recorder: slow, selection: selectionOf(context.Background(), nil), events: make(chan watch.Event, 10), sent: map[*trace.Journey]bool{}}
+	for range 5 {
+		travel(slow, "get", "x", 200)
+	}
+	if f.sendNew(context.Background()) {
+		t.Error("a follower that lost changes goes on")
+	}
+	if e := <-f.events; e.Type != watch.Error || e.Object.(*metav1.Status).Code != 410 {
+		t.Errorf("%v", e)
+	}
+}
