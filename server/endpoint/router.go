@@ -28,8 +28,33 @@ type Router struct {
 
 // routes are all that there are at one moment.
 type routes struct {
-	versions  map[schema.GroupVersion]bool
+	// roots are the paths of the groups, below which no delegate is asked.
+	roots     map[string]bool
 	resources map[resourceKey]*paths
+}
+
+// claims says whether path is that of a group that is installed here, or below it. The other versions of such a group
+// are nobody else's.
+func (known *routes) claims(path string) bool {
+	if known.roots[legacyRoot] && (path == legacyRoot || strings.HasPrefix(path, legacyRoot+"/")) {
+		return true
+	}
+	rest, ok := strings.CutPrefix(path, groupsRoot)
+	if !ok {
+		return false
+	}
+	group, _, _ := strings.Cut(rest, "/")
+	return known.roots[groupsRoot+group]
+}
+
+const legacyRoot, groupsRoot = "/api", "/apis/"
+
+// rootOf is the path of a group.
+func rootOf(group string) string {
+	if group == "" {
+		return legacyRoot
+	}
+	return groupsRoot + group
 }
 
 type resourceKey struct {
@@ -130,7 +155,7 @@ func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Cache-Control", "no-cache, private")
 	info, ok := request.RequestInfoFrom(req.Context())
 	known := r.routes.Load()
-	if !ok || !info.IsResourceRequest || !known.versions[schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}] {
+	if !ok || !known.claims(req.URL.Path) {
 		r.delegate.ServeHTTP(w, req)
 		return
 	}
@@ -173,8 +198,8 @@ func (r *Router) install(gv schema.GroupVersion, resources map[resourceKey]*path
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old := r.routes.Load()
-	next := &routes{versions: map[schema.GroupVersion]bool{gv: true}, resources: resources}
-	maps.Copy(next.versions, old.versions)
+	next := &routes{roots: map[string]bool{rootOf(gv.Group): true}, resources: resources}
+	maps.Copy(next.roots, old.roots)
 	maps.Copy(next.resources, old.resources)
 	r.routes.Store(next)
 }

@@ -22,6 +22,8 @@ const (
 func withJourney(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := &response{ResponseWriter: w}
+		// Whoever answers may say that an answer is for everybody, and for how long.
+		w.Header().Set("Cache-Control", "no-cache, private")
 		if c.Journeys == nil || unrecordedPath(r.URL.Path) {
 			next.ServeHTTP(res, r)
 			return
