@@ -22,11 +22,7 @@ func (c *Namespaces) empty(ctx context.Context, name string, uid types.UID) (don
 	if err != nil {
 		return gone(err), unlessGone(err)
 	}
-	guard := func(ctx context.Context, _ runtime.Object) error {
-		_, err := c.stillEnding(ctx, name, uid)
-		return err
-	}
-	remains := deleteContent(ctx, ns, c.storages(), guard)
+	remains := deleteContent(ctx, ns, c.storages(), c.guard(name, uid))
 	if err := c.tell(ctx, ns, remains); err != nil {
 		return gone(err), unlessGone(err)
 	}
@@ -50,6 +46,15 @@ func (c *Namespaces) stillEnding(ctx context.Context, name string, uid types.UID
 		err = errNotEnding
 	}
 	return ns, err
+}
+
+// guard lets an object be deleted if it is certain that it is one of the namespace's. It is called with the object as it
+// was read before: if the namespace is there now, it was there then.
+func (c *Namespaces) guard(name string, uid types.UID) rest.ValidateObjectFunc {
+	return func(ctx context.Context, _ runtime.Object) error {
+		_, err := c.stillEnding(ctx, name, uid)
+		return err
+	}
 }
 
 func gone(err error) bool { return errors.Is(err, errNotEnding) || apierrors.IsNotFound(err) }

@@ -19,7 +19,10 @@ import (
 
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
+
+func TestMain(m *testing.M) { embedtest.Main(m) }
 
 // patience is how long a test waits for what must happen.
 const patience = time.Minute
