@@ -17,6 +17,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
@@ -133,6 +134,12 @@ func TestOrderlyStop(t *testing.T) {
 		if event.Type == watch.Error {
 			t.Errorf("the watch ended with an error: %v", event.Object)
 		}
+	}
+	if _, err := c.CoreV1().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx); err == nil || !strings.Contains(err.Error(), "[-]shutdown failed") {
+		t.Errorf("/readyz while it stops: %v", err)
+	}
+	if _, err := c.CoreV1().RESTClient().Get().AbsPath("/api/v1/pods").MaxRetries(0).DoRaw(ctx); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("a new request while it stops: %v", err)
 	}
 	if _, err := io.WriteString(send, `"metadata":{"name":"late"}}`); err != nil {
 		t.Fatal(err)

@@ -71,11 +71,18 @@ func (d *Drain) leave() {
 	}
 }
 
-// WithWaitGroup counts the request in and out, and turns it away if the server is stopping.
+// WithWaitGroup counts the request in and out, and turns it away if the server is stopping. How the server is can be asked
+// to the end: that is how others learn that it stops.
 func WithWaitGroup(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterWaitGroup, "")
 		if !c.Drain.enter() {
+			if info, ok := request.RequestInfoFrom(ctx); ok && !info.IsResourceRequest {
+				step.Why("the server is stopping, but this is not of a resource")
+				step.End(nil)
+				next.ServeHTTP(w, r)
+				return
+			}
 			err := apierrors.NewServiceUnavailable("apiserver is shutting down")
 			step.Why("the server is stopping")
 			step.End(nil)
