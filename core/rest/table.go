@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -78,7 +77,7 @@ func (e errNotAcceptable) Error() string {
 func (e errNotAcceptable) Status() metav1.Status {
 	return metav1.Status{
 		Status:  metav1.StatusFailure,
-		Code:    http.StatusNotAcceptable,
+		Code:    406,
 		Reason:  metav1.StatusReasonNotAcceptable,
 		Message: e.Error(),
 	}
