@@ -1,0 +1,94 @@
+package tui
+
+import (
+	"fmt"
+
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
+)
+
+// boxWidth is how wide the palette and help are.
+func (m *model) boxWidth() int { return min(m.w-4, 90) }
+
+// boxHeight leaves the lines below the panes as they are.
+func (m *model) boxHeight() int { return m.screen.SameAs.Y - m.screen.Filter.Y - 1 }
+
+const (
+	keyColumn   = 14
+	titleColumn = 34
+)
+
+// paletteRows is how many commands are seen at once: the frame and the typed line take the rest.
+func (m *model) paletteRows() int { return max(m.boxHeight()-3, 1) }
+
+// palette lists all commands that what is typed finds.
+func (m *model) palette() []string {
+	w := m.boxWidth()
+	lines := []string{": " + m.typing.View(w-4)}
+	found := m.listed()
+	m.chosen.Clamp(len(found), m.paletteRows())
+	for i := m.chosen.Top; i < min(m.chosen.Top+m.paletteRows(), len(found)); i++ {
+		c := found[i]
+		mark, help := "  ", m.theme.Dim(string(c.ID))
+		if i == m.chosen.Cursor {
+			mark = "> "
+		}
+		if reason := c.Disabled(); reason != "" {
+			help = m.theme.Notice("not now: " + reason)
+		}
+		line := mark + m.theme.Key(draw.Fit(c.Key(), keyColumn)) + draw.Fit(c.Title, titleColumn+2) + help
+		lines = append(lines, line)
+	}
+	if len(found) == 0 {
+		lines = append(lines, "  no command is called so")
+	}
+	return draw.Box(lines, m.theme.Title("Commands"), fmt.Sprintf("%d", len(found)), w, m.boxHeight(), true, draw.Paint(m.theme.Focus))
+}
+
+func (m *model) helpRows() int { return max(m.boxHeight()-2, 1) }
+
+// helpLines lists the keys of the context that help was asked in.
+func (m *model) helpLines() []string {
+	var lines []string
+	for _, c := range m.table.In(m.helpOf) {
+		shown := c.Key()
+		if m.helpOf.Typing() {
+			shown = typingKeys(c)
+		}
+		text := draw.Wrap(c.Help, max(m.boxWidth()-keyColumn-4, 1))
+		if reason := c.Disabled(); reason != "" {
+			text = append(text, "not now: "+reason)
+		}
+		for i, part := range text {
+			key := ""
+			if i == 0 {
+				key = shown
+			}
+			lines = append(lines, " "+m.theme.Key(draw.Fit(key, keyColumn))+" "+part)
+		}
+	}
+	lines = append(lines, "", " Marks: > cursor  ! failed  ~ running  + folded  - unfolded")
+	return lines
+}
+
+// typingKeys are the keys of a command that are not text.
+func typingKeys(c *keys.Command) string {
+	shown := keys.Command{}
+	for _, k := range c.Keys {
+		if len([]rune(k)) > 1 {
+			shown.Keys = append(shown.Keys, k)
+		}
+	}
+	return shown.Key()
+}
+
+// help is the window on the keys of a context.
+func (m *model) help() []string {
+	lines := m.helpLines()
+	m.reading.Clamp(len(lines), m.helpRows())
+	note := "esc closes"
+	if more := len(lines) - m.reading.Top - m.helpRows(); more > 0 {
+		note = fmt.Sprintf("%d more below", more)
+	}
+	return draw.Box(lines[m.reading.Top:], m.theme.Title("Keys in "+string(m.helpOf)), note, m.boxWidth(), m.boxHeight(), true, draw.Paint(m.theme.Focus))
+}

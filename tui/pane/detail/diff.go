@@ -1,0 +1,263 @@
+package detail
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+// line is a line of a diff: ' ' for what is the same, '+' for what came, '-' for what went.
+type line struct {
+	mark  byte
+	depth int
+	text  string
+}
+
+// differ compares two JSON values field by field, and writes them as YAML is indented.
+type differ struct {
+	lines []line
+	// all says that what is the same is written too; else a line says how much of it there is.
+	all     bool
+	changed int
+}
+
+// diffMost bounds the lines of a diff.
+const diffMost = 20_000
+
+// Diff compares two objects. It says how many fields changed.
+func diff(before, after []byte, all bool) (lines []line, changed int, err error) {
+	a, err := parse(before)
+	if err != nil {
+		return nil, 0, fmt.Errorf("the object before can't be read: %w", err)
+	}
+	b, err := parse(after)
+	if err != nil {
+		return nil, 0, fmt.Errorf("the object after can't be read: %w", err)
+	}
+	d := &differ{all: all}
+	d.value(0, "", a, b)
+	return d.lines, d.changed, nil
+}
+
+func parse(data []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("something follows the object")
+	}
+	return v, nil
+}
+
+// write adds a line, as long as there is room.
+func (d *differ) write(mark byte, depth int, text string) {
+	switch {
+	case len(d.lines) < diffMost:
+		d.lines = append(d.lines, line{mark, depth, draw.Clean(text)})
+	case len(d.lines) == diffMost:
+		d.lines = append(d.lines, line{' ', 0, fmt.Sprintf("… cut after %d lines", diffMost)})
+	}
+}
+
+// value compares a and b, which label introduces.
+func (d *differ) value(depth int, label string, a, b any) {
+	if equal(a, b) {
+		d.same(depth, label, b)
+		return
+	}
+	switch a := a.(type) {
+	case map[string]any:
+		if b, ok := b.(map[string]any); ok {
+			depth = d.open(' ', depth, label)
+			d.fields(depth, a, b)
+			return
+		}
+	case []any:
+		if b, ok := b.([]any); ok {
+			depth = d.open(' ', depth, label)
+			d.items(depth, a, b)
+			return
+		}
+	}
+	d.changed++
+	d.whole('-', depth, label, a)
+	d.whole('+', depth, label, b)
+}
+
+// open writes the label of a value that has parts, and says how deep they are.
+func (d *differ) open(mark byte, depth int, label string) int {
+	if label == "" {
+		return depth
+	}
+	d.write(mark, depth, label)
+	return depth + 1
+}
+
+func (d *differ) fields(depth int, a, b map[string]any) {
+	names := sorted(a)
+	for name := range b {
+		if _, ok := a[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		x, inA := a[name]
+		y, inB := b[name]
+		switch {
+		case inA && inB:
+			d.value(depth, name+":", x, y)
+		case inA:
+			d.changed++
+			d.whole('-', depth, name+":", x)
+		default:
+			d.changed++
+			d.whole('+', depth, name+":", y)
+		}
+	}
+}
+
+// items compares what lies between the items that are the same at both ends, one by one.
+func (d *differ) items(depth int, a, b []any) {
+	for len(a) > 0 && len(b) > 0 && equal(a[0], b[0]) {
+		d.same(depth, "-", b[0])
+		a, b = a[1:], b[1:]
+	}
+	end := 0
+	for end < len(a) && end < len(b) && equal(a[len(a)-1-end], b[len(b)-1-end]) {
+		end++
+	}
+	for i := range max(len(a), len(b)) - end {
+		switch {
+		case i < len(a)-end && i < len(b)-end:
+			d.value(depth, "-", a[i], b[i])
+		case i < len(a)-end:
+			d.changed++
+			d.whole('-', depth, "-", a[i])
+		default:
+			d.changed++
+			d.whole('+', depth, "-", b[i])
+		}
+	}
+	for _, v := range b[len(b)-end:] {
+		d.same(depth, "-", v)
+	}
+}
+
+// sameMost is how many lines of what is the same are written without being asked for.
+const sameMost = 1
+
+func (d *differ) same(depth int, label string, v any) {
+	if n := count(v); !d.all && n > sameMost {
+		d.write(' ', depth, strings.TrimSpace(fmt.Sprintf("%s … %d lines the same", label, n)))
+		return
+	}
+	d.whole(' ', depth, label, v)
+}
+
+// count is how many lines the parts of a value take.
+func count(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case map[string]any:
+		for _, part := range v {
+			n += 1 + count(part)
+		}
+	case []any:
+		for _, part := range v {
+			n += 1 + count(part)
+		}
+	}
+	return n
+}
+
+// whole writes a value with one mark.
+func (d *differ) whole(mark byte, depth int, label string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) == 0 {
+			d.write(mark, depth, label+" {}")
+			return
+		}
+		depth = d.open(mark, depth, label)
+		for _, name := range sorted(v) {
+			d.whole(mark, depth, name+":", v[name])
+		}
+	case []any:
+		if len(v) == 0 {
+			d.write(mark, depth, label+" []")
+			return
+		}
+		depth = d.open(mark, depth, label)
+		for _, item := range v {
+			d.whole(mark, depth, "-", item)
+		}
+	default:
+		d.write(mark, depth, strings.TrimSpace(label+" "+scalar(v)))
+	}
+}
+
+func sorted(m map[string]any) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+func scalar(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		if v == "" || strings.ContainsAny(v, "\n\t:#\"'") || strings.TrimSpace(v) != v || looksOther(v) {
+			data, _ := json.Marshal(v)
+			return string(data)
+		}
+		return v
+	}
+	return fmt.Sprint(v)
+}
+
+// looksOther says that a string would be read as something else if it had no quotes.
+func looksOther(s string) bool {
+	var v any
+	return json.Unmarshal([]byte(s), &v) == nil
+}
+
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for name, x := range a {
+			if y, ok := b[name]; !ok || !equal(x, y) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !equal(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return a == b
+}

@@ -1,0 +1,8 @@
+// Package pane is what the panes of the screen have in common. Each pane is a plain struct in a package below this one.
+//
+// # Invariants
+//
+//  1. Render returns exactly the lines and cells that SetSize said, whatever the pane shows.
+//  2. A pane's work is proportional to what is visible of it, not to what it holds.
+//  3. A pane never reads or writes anything outside of it, and knows no other pane: the root routes.
+package pane

@@ -1,0 +1,210 @@
+package list
+
+import (
+	"fmt"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane"
+	"github.com/kx-apiserver/kx/tui/session"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// FollowID is the command that turns following on and off.
+const FollowID keys.ID = "list.follow"
+
+// Pane is the list.
+type Pane struct {
+	ring  *session.Ring
+	theme theme.Theme
+	zone  *time.Location
+	// empty is what an empty list says.
+	empty []string
+
+	w, h     int
+	scroll   pane.Scroll
+	selected string
+	follow   bool
+	idWidth  int
+
+	cached    []string
+	cachedKey cacheKey
+}
+
+type cacheKey struct {
+	w, h, cursor, top int
+	version           uint64
+	focused, follow   bool
+}
+
+// New makes a list of the rows of ring, which follows the newest.
+func New(ring *session.Ring, t theme.Theme, zone *time.Location) *Pane {
+	return &Pane{ring: ring, theme: t, zone: zone, follow: true, idWidth: len("#")}
+}
+
+// SetEmpty says what an empty list shows.
+func (p *Pane) SetEmpty(lines []string) {
+	p.empty = lines
+	p.cached = nil
+}
+
+// SetSize implements pane.Pane.
+func (p *Pane) SetSize(w, h int) { p.w, p.h = w, h }
+
+// Following says whether the cursor follows the newest row.
+func (p *Pane) Following() bool { return p.follow }
+
+// Hold stops following: the row under the cursor is looked at.
+func (p *Pane) Hold() { p.follow = false }
+
+// Selected is the row under the cursor, or nil.
+func (p *Pane) Selected() *session.Row {
+	if p.ring.Len() == 0 {
+		return nil
+	}
+	return p.ring.At(p.scroll.Cursor)
+}
+
+// rows is how many rows fit.
+func (p *Pane) rows() int { return max(p.h-3, 1) }
+
+// Sync puts the cursor back on its journey, after the ring or the size changed.
+func (p *Pane) Sync() {
+	n := p.ring.Len()
+	switch i := p.ring.Index(p.selected); {
+	case p.follow:
+		p.scroll.Cursor = n - 1
+	case i >= 0:
+		p.scroll.Top += i - p.scroll.Cursor // rows before it came or went: it stays where it is on the screen
+		p.scroll.Cursor = i
+	}
+	p.moved()
+}
+
+// moved follows up on a move of the cursor.
+func (p *Pane) moved() {
+	p.scroll.Clamp(p.ring.Len(), p.rows())
+	p.selected = ""
+	if row := p.Selected(); row != nil {
+		p.selected = row.Name
+		p.ring.Keep(row.Name)
+	}
+}
+
+// Handle implements pane.Pane.
+func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
+	if id == FollowID {
+		p.follow = !p.follow
+		p.Sync()
+		return nil, true
+	}
+	if !p.scroll.Move(id, p.ring.Len(), p.rows()) {
+		return nil, false
+	}
+	p.follow = false
+	p.moved()
+	return nil, true
+}
+
+// Commands implements pane.Pane.
+func (p *Pane) Commands() []keys.Command {
+	return []keys.Command{{
+		ID: FollowID, Title: "follow the newest request, or stop", Hint: "follow",
+		Help:     "Keep the cursor on the newest request, as it comes. Moving the cursor or opening a request stops it.",
+		Contexts: keys.Panes, Keys: []string{"F"},
+	}}
+}
+
+// Render implements pane.Pane.
+func (p *Pane) Render(focused bool) []string {
+	key := cacheKey{w: p.w, h: p.h, cursor: p.scroll.Cursor, top: p.scroll.Top, version: p.ring.Version, focused: focused, follow: p.follow}
+	if p.cached == nil || key != p.cachedKey {
+		p.cached, p.cachedKey = p.render(focused), key
+	}
+	return p.cached
+}
+
+func (p *Pane) render(focused bool) []string {
+	paint, note, n := p.theme.Border, "", p.ring.Len()
+	if focused {
+		paint = p.theme.Focus
+	}
+	lines := p.empty
+	if n > 0 {
+		note = fmt.Sprintf("%d of %d", p.scroll.Cursor+1, n)
+		lines = p.lines(focused)
+	}
+	return draw.Box(lines, p.theme.Title("Capture"), note, p.w, p.h, focused, draw.Paint(paint))
+}
+
+func (p *Pane) lines(focused bool) []string {
+	last := min(p.scroll.Top+p.rows(), p.ring.Len())
+	for i := p.scroll.Top; i < last; i++ {
+		p.idWidth = max(p.idWidth, len(p.ring.At(i).Name))
+	}
+	c := columnsFor(p.w-2, p.idWidth)
+	lines := []string{p.theme.Dim(c.line("", cells{
+		id: "#", time: "time", verb: "verb", resource: "resource", object: "ns/name", code: "code", took: "took", user: "user",
+	}))}
+	for i := p.scroll.Top; i < last; i++ {
+		lines = append(lines, p.row(c, i, focused))
+	}
+	return lines
+}
+
+func (p *Pane) row(c columns, i int, focused bool) string {
+	row := p.ring.At(i)
+	mark := "  "
+	if i == p.scroll.Cursor {
+		mark = "> "
+	}
+	sign, style := "  ", theme.Style(nil)
+	switch {
+	case Failed(row.Journey):
+		sign, style = "! ", p.theme.Bad
+	case row.Status.Phase == v1alpha1.JourneyRunning:
+		sign, style = "~ ", p.theme.Notice
+	}
+	line := draw.Fit(c.line(mark+sign, p.cells(row)), p.w-2)
+	switch {
+	case i == p.scroll.Cursor && focused:
+		return p.theme.Selected(line)
+	case style != nil:
+		return style(line)
+	case row.Gone:
+		return p.theme.Dim(line)
+	}
+	return line
+}
+
+// Failed says whether a request was answered with an error, or with nothing.
+func Failed(j *v1alpha1.Journey) bool {
+	return j.Status.Code >= 400 || j.Status.Phase == v1alpha1.JourneyComplete && j.Status.Code == 0
+}
+
+func (p *Pane) cells(row *session.Row) cells {
+	s := &row.Spec
+	c := cells{
+		id: row.Name, time: row.Status.Started.In(p.zone).Format(time.TimeOnly), verb: s.Verb, resource: Resource(s), object: Object(s),
+		code: "...", took: "open", user: s.User,
+	}
+	if c.verb == "" {
+		c.verb = s.Method
+	}
+	if row.Status.Code != 0 {
+		c.code = fmt.Sprint(row.Status.Code)
+	} else if row.Status.Phase == v1alpha1.JourneyComplete {
+		c.code = "-"
+	}
+	if row.Status.Phase == v1alpha1.JourneyComplete {
+		c.took = draw.Duration(time.Duration(row.Status.TookMicros) * time.Microsecond)
+	}
+	if row.Gone {
+		c.took = "gone"
+	}
+	return c
+}

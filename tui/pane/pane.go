@@ -1,0 +1,85 @@
+package pane
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/tui/keys"
+)
+
+// Pane is a part of the screen.
+type Pane interface {
+	SetSize(w, h int)
+	// Handle does a command, if it is one of the pane's. What takes time is returned.
+	Handle(keys.ID) (tea.Cmd, bool)
+	Render(focused bool) []string
+	// Commands are what the pane can do beyond moving.
+	Commands() []keys.Command
+}
+
+// Scroll is a cursor among rows, and a window that follows it.
+type Scroll struct{ Cursor, Top int }
+
+// Move does one of the motions among n rows of which h are seen. It says whether id is a motion.
+func (s *Scroll) Move(id keys.ID, n, h int) bool {
+	half := max(h/2, 1)
+	switch id {
+	case keys.Down:
+		s.Cursor++
+	case keys.Up:
+		s.Cursor--
+	case keys.Top:
+		s.Cursor = 0
+	case keys.Bottom:
+		s.Cursor = n - 1
+	case keys.HalfDown:
+		s.Cursor += half
+	case keys.HalfUp:
+		s.Cursor -= half
+	default:
+		return false
+	}
+	s.Clamp(n, h)
+	return true
+}
+
+// Clamp brings the cursor among n rows, and the window to the cursor.
+func (s *Scroll) Clamp(n, h int) {
+	s.Cursor = max(min(s.Cursor, n-1), 0)
+	h = max(h, 1)
+	s.Top = max(min(s.Top, n-h), 0)
+	if s.Cursor < s.Top {
+		s.Top = s.Cursor
+	}
+	if s.Cursor >= s.Top+h {
+		s.Top = s.Cursor - h + 1
+	}
+}
+
+// View is a window on lines that have no cursor.
+type View struct{ Top int }
+
+// Move does one of the motions among n lines of which h are seen. It says whether id is a motion.
+func (v *View) Move(id keys.ID, n, h int) bool {
+	half := max(h/2, 1)
+	switch id {
+	case keys.Down:
+		v.Top++
+	case keys.Up:
+		v.Top--
+	case keys.Top:
+		v.Top = 0
+	case keys.Bottom:
+		v.Top = n
+	case keys.HalfDown:
+		v.Top += half
+	case keys.HalfUp:
+		v.Top -= half
+	default:
+		return false
+	}
+	v.Clamp(n, h)
+	return true
+}
+
+// Clamp keeps the window on the lines.
+func (v *View) Clamp(n, h int) { v.Top = max(min(v.Top, n-max(h, 1)), 0) }

@@ -1,0 +1,97 @@
+package steps
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+const (
+	layerWidth = len("transform")
+	tookWidth  = 7
+	marksWidth = 4
+	// whyFrom is the width from which a row has its reason beside it.
+	whyFrom = 110
+)
+
+// row draws the i-th row.
+func (p *Pane) row(i int, focused bool) string {
+	n := p.rows[i]
+	marks, style := "  ", theme.Style(nil)
+	if i == p.scroll.Cursor {
+		marks = "> "
+	}
+	text := p.textOf(n)
+	switch {
+	case text.err:
+		marks, style = marks+"! ", p.theme.Bad
+	case text.running:
+		marks, style = marks+"~ ", p.theme.Notice
+	default:
+		marks += "  "
+	}
+	w := max(p.w-2-marksWidth-layerWidth-tookWidth-3, 0) // a space behind layer and title, one at the right edge
+	title := strings.Repeat("  ", n.depth) + foldMark(n, p.folded) + text.title
+	if w+tookWidth >= whyFrom-marksWidth-layerWidth {
+		left := w * 3 / 5
+		title = draw.Fit(title, left) + " " + draw.Fit(text.why, w-left-1)
+	}
+	layer, rest := draw.Fit(text.layer, layerWidth), draw.Fit(title, w)+" "+draw.FitRight(text.took, tookWidth)+" "
+	switch {
+	case i == p.scroll.Cursor && focused:
+		return p.theme.Selected(draw.Fit(marks+layer+" "+rest, p.w-2))
+	case style != nil:
+		return style(draw.Fit(marks+layer+" "+rest, p.w-2))
+	}
+	return marks + p.theme.Layer(layer) + " " + rest
+}
+
+func foldMark(n *node, folded func(*node) bool) string {
+	switch {
+	case len(n.children) == 0:
+		return "  "
+	case folded(n):
+		return "+ "
+	}
+	return "- "
+}
+
+type rowText struct {
+	layer, title, why, took string
+	err, running            bool
+}
+
+func (p *Pane) textOf(n *node) rowText {
+	steps := p.journey.Status.Steps
+	if n.step < 0 {
+		return rowText{
+			layer: filterLayer, title: fmt.Sprintf("%d filters", len(n.children)), took: draw.Duration(sum(n.children, steps)),
+			err: failed(n, steps),
+		}
+	}
+	s := &steps[n.step]
+	t := rowText{layer: s.Layer, title: s.Title, why: s.Why, took: draw.Duration(time.Duration(s.TookNanos)), err: s.Error != ""}
+	if s.Subject != "" {
+		t.title += "  " + s.Subject
+	}
+	if s.Error != "" {
+		t.why = s.Error
+	}
+	if s.TookNanos < 0 {
+		t.took, t.running = "...", true
+	}
+	return t
+}
+
+// sum is how long the steps of nodes took together.
+func sum(nodes []*node, steps []v1alpha1.Step) time.Duration {
+	var d time.Duration
+	for _, n := range nodes {
+		d += max(time.Duration(steps[n.step].TookNanos), 0)
+	}
+	return d
+}

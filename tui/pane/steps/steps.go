@@ -1,0 +1,294 @@
+package steps
+
+import (
+	"fmt"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// The commands of the pane.
+const (
+	FoldID     keys.ID = "steps.fold"
+	UnfoldID   keys.ID = "steps.unfold"
+	NextID     keys.ID = "steps.next"
+	PreviousID keys.ID = "steps.previous"
+)
+
+// Pane is the tree of steps.
+type Pane struct {
+	theme   theme.Theme
+	w, h    int
+	journey *v1alpha1.Journey
+	message []string // shown while there is no journey
+
+	roots   []*node
+	rows    []*node
+	folds   map[foldKey]bool // what the user folded or unfolded
+	scroll  pane.Scroll
+	version uint64
+
+	cached    []string
+	cachedKey cacheKey
+}
+
+type cacheKey struct {
+	w, h, cursor, top int
+	version           uint64
+	focused           bool
+}
+
+// New makes an empty pane.
+func New(t theme.Theme) *Pane { return &Pane{theme: t} }
+
+// Show shows a journey. If it is the one that was shown, as it is by now, cursor and folds stay.
+func (p *Pane) Show(j *v1alpha1.Journey) {
+	same := p.journey != nil && p.journey.Name == j.Name
+	at := p.Selected()
+	p.journey, p.message = j, nil
+	p.roots = tree(j.Status.Steps)
+	if !same {
+		p.folds = map[foldKey]bool{}
+		p.scroll = pane.Scroll{}
+		p.layout()
+		p.start()
+		return
+	}
+	p.layout()
+	p.moveTo(at)
+}
+
+// Message shows text instead of a journey.
+func (p *Pane) Message(lines ...string) {
+	p.journey, p.roots, p.rows, p.message = nil, nil, nil, lines
+	p.scroll = pane.Scroll{}
+	p.version++
+}
+
+// start puts the cursor where one wants to begin: on the first step that failed, or behind the filters.
+func (p *Pane) start() {
+	steps := p.journey.Status.Steps
+	for i, n := range p.rows {
+		if n.step >= 0 && steps[n.step].Error != "" {
+			p.scroll.Cursor = i
+			break
+		}
+	}
+	if p.scroll.Cursor == 0 && len(p.rows) > 1 && p.rows[0].step < 0 {
+		p.scroll.Cursor = 1
+	}
+	p.clamp()
+}
+
+// layout makes the rows anew.
+func (p *Pane) layout() {
+	p.rows = visible(p.roots, p.folded)
+	p.version++
+	p.clamp()
+}
+
+func (p *Pane) folded(n *node) bool {
+	if f, ok := p.folds[n.key()]; ok {
+		return f
+	}
+	return n.step < 0 && !failed(n, p.journey.Status.Steps)
+}
+
+// Selected is the index of the step under the cursor; -1 if there is none.
+func (p *Pane) Selected() int {
+	if n := p.current(); n != nil {
+		return n.step
+	}
+	return -1
+}
+
+func (p *Pane) current() *node {
+	if p.scroll.Cursor < len(p.rows) {
+		return p.rows[p.scroll.Cursor]
+	}
+	return nil
+}
+
+// moveTo puts the cursor on a step, if it is in a row.
+func (p *Pane) moveTo(step int) {
+	for i, n := range p.rows {
+		if n.step == step {
+			p.scroll.Cursor = i
+		}
+	}
+	p.clamp()
+}
+
+// SetSize implements pane.Pane.
+func (p *Pane) SetSize(w, h int) {
+	p.w, p.h = w, h
+	p.clamp()
+}
+
+// footLines are what the selected step's subject and reason take, where the pane is high enough.
+const footLines = 3
+
+func (p *Pane) foot() int {
+	if p.h >= 10 {
+		return footLines
+	}
+	return 0
+}
+
+func (p *Pane) clamp() { p.scroll.Clamp(len(p.rows), p.h-2-p.foot()) }
+
+// Handle implements pane.Pane.
+func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
+	switch id {
+	case FoldID:
+		p.fold()
+	case UnfoldID:
+		p.unfold()
+	case NextID:
+		p.Handle(keys.Down)
+	case PreviousID:
+		p.Handle(keys.Up)
+	default:
+		return nil, p.scroll.Move(id, len(p.rows), p.h-2-p.foot())
+	}
+	return nil, true
+}
+
+// fold folds the row under the cursor, or goes to the row that it is below.
+func (p *Pane) fold() {
+	n := p.current()
+	if n == nil {
+		return
+	}
+	if len(n.children) > 0 && !p.folded(n) {
+		p.folds[n.key()] = true
+		p.layout()
+		return
+	}
+	for i := p.scroll.Cursor - 1; i >= 0; i-- {
+		if p.rows[i].depth < n.depth {
+			p.scroll.Cursor = i
+			p.clamp()
+			return
+		}
+	}
+}
+
+// unfold unfolds the row under the cursor, or goes to the first row below it.
+func (p *Pane) unfold() {
+	n := p.current()
+	if n == nil || len(n.children) == 0 {
+		return
+	}
+	if p.folded(n) {
+		p.folds[n.key()] = false
+		p.layout()
+		return
+	}
+	p.Handle(keys.Down)
+}
+
+// Commands implements pane.Pane.
+func (p *Pane) Commands() []keys.Command {
+	open := func() string {
+		if p.journey == nil {
+			return "no request is open"
+		}
+		return ""
+	}
+	return []keys.Command{
+		{
+			ID: NextID, Title: "go to the next step", Hint: "next step", Enabled: open, Motion: true,
+			Help:     "The next step of the open request, whichever pane has the focus.",
+			Contexts: keys.Panes, Keys: []string{"n"},
+		},
+		{
+			ID: PreviousID, Title: "go to the previous step", Enabled: open, Motion: true,
+			Help:     "The previous step of the open request, whichever pane has the focus.",
+			Contexts: keys.Panes, Keys: []string{"p"},
+		},
+		{
+			ID: FoldID, Title: "fold the step", Hint: "fold", Enabled: open,
+			Help:     "Fold what the step called; if there is nothing to fold, go to the step that called it.",
+			Contexts: []keys.Context{keys.Steps}, Keys: []string{"h", "left"},
+		},
+		{
+			ID: UnfoldID, Title: "unfold the step", Hint: "unfold", Enabled: open,
+			Help:     "Show what the step called; if that is seen already, go to the first of it.",
+			Contexts: []keys.Context{keys.Steps}, Keys: []string{"l", "right"},
+		},
+	}
+}
+
+// Render implements pane.Pane.
+func (p *Pane) Render(focused bool) []string {
+	key := cacheKey{w: p.w, h: p.h, cursor: p.scroll.Cursor, top: p.scroll.Top, version: p.version, focused: focused}
+	if p.cached == nil || key != p.cachedKey {
+		p.cached, p.cachedKey = p.render(focused), key
+	}
+	return p.cached
+}
+
+func (p *Pane) render(focused bool) []string {
+	paint, title, note := p.theme.Border, "Steps", ""
+	if focused {
+		paint = p.theme.Focus
+	}
+	lines := p.message
+	if j := p.journey; j != nil {
+		title += " " + j.Name
+		if len(p.rows) > 0 {
+			note = fmt.Sprintf("%d steps", len(j.Status.Steps))
+		}
+		if j.Status.Cut > 0 {
+			note += fmt.Sprintf(", %d things cut: the journey was full", j.Status.Cut)
+		}
+		lines = append(p.tree(focused), p.reason()...)
+	}
+	return draw.Box(lines, p.theme.Title(title), note, p.w, p.h, focused, draw.Paint(paint))
+}
+
+// tree draws the rows in view.
+func (p *Pane) tree(focused bool) []string {
+	room := max(p.h-2-p.foot(), 0)
+	last := min(p.scroll.Top+room, len(p.rows))
+	lines := make([]string, 0, room)
+	for i := p.scroll.Top; i < last; i++ {
+		lines = append(lines, p.row(i, focused))
+	}
+	return draw.Block(lines, p.w-2, room)
+}
+
+// reason is what the foot of the pane says of the selected step.
+func (p *Pane) reason() []string {
+	if p.foot() == 0 {
+		return nil
+	}
+	text := ""
+	if i := p.Selected(); i >= 0 {
+		switch s := &p.journey.Status.Steps[i]; {
+		case s.Error != "":
+			text = "error: " + s.Error
+		case s.Why != "":
+			text = "why: " + s.Why
+		case s.Subject != "":
+			text = "about: " + s.Subject
+		}
+	}
+	wrapped := draw.Wrap(text, p.w-4)
+	if len(wrapped) > footLines-1 {
+		rest := strings.Join(wrapped[footLines-2:], " ")
+		wrapped = append(wrapped[:footLines-2], draw.Fit(rest, p.w-4))
+	}
+	lines := []string{p.theme.Border(strings.Repeat("╌", max(p.w-2, 0)))}
+	for _, line := range wrapped {
+		lines = append(lines, " "+line)
+	}
+	return lines
+}

@@ -1,0 +1,88 @@
+package session
+
+import (
+	"sync"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+// Phase is how the following goes.
+type Phase uint8
+
+// The phases.
+const (
+	Connecting Phase = iota
+	Live
+	Retrying
+)
+
+// State is how the following goes, and why not better.
+type State struct {
+	Phase  Phase
+	Reason string
+}
+
+// Batch is what happened since the last one.
+type Batch struct {
+	// Reset says that the rows before are of another filter.
+	Reset   bool
+	Dropped uint64
+	State   State
+
+	changes []change
+	present map[string]bool // after a list: what the server has
+}
+
+type change struct {
+	journey *v1alpha1.Journey
+	gone    bool
+}
+
+// inbox is where the follower leaves what it hears, until the screen draws.
+//
+//  1. It holds at most most changes; the oldest go, and are counted.
+//  2. What a follower of an earlier generation leaves is thrown away.
+//  3. signal holds one signal at most, and holds one whenever there is something to drain.
+type inbox struct {
+	most   int
+	signal chan struct{}
+
+	mu         sync.Mutex
+	generation uint64
+	batch      Batch
+}
+
+func newInbox(most int) *inbox { return &inbox{most: most, signal: make(chan struct{}, 1)} }
+
+// begin starts a generation and returns its number.
+func (b *inbox) begin() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.generation++
+	return b.generation
+}
+
+// leave changes the batch on behalf of a generation.
+func (b *inbox) leave(generation uint64, f func(*Batch)) {
+	b.mu.Lock()
+	if generation == b.generation {
+		f(&b.batch)
+		if over := len(b.batch.changes) - b.most; over > 0 {
+			b.batch.changes = append(b.batch.changes[:0], b.batch.changes[over:]...)
+			b.batch.Dropped += uint64(over)
+		}
+	}
+	b.mu.Unlock()
+	select {
+	case b.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (b *inbox) drain() Batch {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	batch := b.batch
+	b.batch = Batch{State: batch.State}
+	return batch
+}

@@ -1,0 +1,157 @@
+package session
+
+import (
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+// Row is one journey in the list, without its steps.
+type Row struct {
+	*v1alpha1.Journey
+	// Gone says that the server has forgotten it.
+	Gone bool
+}
+
+// Ring is the newest rows, in the order in which they came.
+//
+// A row that must stay moves to held when its turn to go comes, so that making room costs the same however many stay.
+// held is in order, and all of it came before all of rows.
+type Ring struct {
+	capacity int
+	held     []*Row
+	rows     []*Row
+	head     int    // rows before it are gone
+	first    uint64 // the number of rows[0]; each row of rows has the next one
+	at       map[string]uint64
+	inHeld   map[string]*Row
+	kept     string
+
+	// Version changes whenever something in the ring does.
+	Version uint64
+	// Dropped is how many rows went to make room, or never came because the screen was too slow.
+	Dropped uint64
+}
+
+// NewRing is an empty ring for capacity rows.
+func NewRing(capacity int) *Ring {
+	r := &Ring{capacity: capacity}
+	r.clear()
+	return r
+}
+
+func (r *Ring) clear() {
+	r.held, r.rows, r.head, r.first = nil, nil, 0, 0
+	r.at, r.inHeld = map[string]uint64{}, map[string]*Row{}
+}
+
+// Len is how many rows there are.
+func (r *Ring) Len() int { return len(r.held) + len(r.rows) - r.head }
+
+// At is the i-th row, the oldest being 0.
+func (r *Ring) At(i int) *Row {
+	if i < len(r.held) {
+		return r.held[i]
+	}
+	return r.rows[r.head+i-len(r.held)]
+}
+
+// Index is where a journey is, or -1.
+func (r *Ring) Index(id string) int {
+	if row := r.inHeld[id]; row != nil {
+		for i, other := range r.held {
+			if other == row {
+				return i
+			}
+		}
+	}
+	if n, ok := r.at[id]; ok {
+		return len(r.held) + int(n-r.first) - r.head
+	}
+	return -1
+}
+
+// Keep makes one journey stay: the one that is looked at. The one before it no longer has to.
+func (r *Ring) Keep(id string) { r.kept = id }
+
+// Apply brings the ring up to date.
+func (r *Ring) Apply(b Batch) {
+	if b.Reset {
+		r.clear()
+	}
+	for _, c := range b.changes {
+		if c.gone {
+			if i := r.Index(c.journey.Name); i >= 0 {
+				r.At(i).Gone = true
+			}
+			continue
+		}
+		r.put(c.journey)
+	}
+	if b.present != nil {
+		r.missing(b.present)
+	}
+	r.Dropped += b.Dropped
+	r.Version++
+}
+
+func (r *Ring) put(j *v1alpha1.Journey) {
+	if i := r.Index(j.Name); i >= 0 {
+		row := r.At(i)
+		row.Journey, row.Gone = j, false
+		return
+	}
+	r.at[j.Name] = r.first + uint64(len(r.rows))
+	r.rows = append(r.rows, &Row{Journey: j})
+	for r.Len() > r.capacity {
+		r.drop()
+	}
+}
+
+// missing marks the rows that the server no longer has.
+func (r *Ring) missing(present map[string]bool) {
+	for i := range r.Len() {
+		if row := r.At(i); !present[row.Name] {
+			row.Gone = true
+		}
+	}
+}
+
+func (r *Ring) stays(row *Row) bool { return row.Status.Pinned || row.Name == r.kept }
+
+// drop lets one row go: the oldest that need not stay, or else the oldest.
+func (r *Ring) drop() {
+	r.Dropped++
+	for i, row := range r.held {
+		if !r.stays(row) {
+			r.unhold(i)
+			return
+		}
+	}
+	for ; r.head < len(r.rows)-1; r.head++ {
+		row := r.rows[r.head]
+		r.rows[r.head] = nil
+		delete(r.at, row.Name)
+		if !r.stays(row) {
+			r.head++
+			r.compact()
+			return
+		}
+		r.held = append(r.held, row)
+		r.inHeld[row.Name] = row
+	}
+	r.unhold(0)
+}
+
+func (r *Ring) unhold(i int) {
+	delete(r.inHeld, r.held[i].Name)
+	r.held = append(r.held[:i], r.held[i+1:]...)
+}
+
+// compact gives back what the dropped rows took, once it is as much as the rest.
+func (r *Ring) compact() {
+	if r.head < len(r.rows)/2 || r.head < 64 {
+		return
+	}
+	r.first += uint64(r.head)
+	r.rows = append([]*Row(nil), r.rows[r.head:]...)
+	r.head = 0
+}

@@ -1,0 +1,160 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+// Session follows one server.
+type Session struct {
+	client *client
+	inbox  *inbox
+	caught func() // deferred in every goroutine
+	life   context.Context
+	end    context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu   sync.Mutex
+	stop context.CancelFunc // of the follower that runs
+}
+
+// New makes a session with the server of config. most is how many changes wait for the screen at most. caught is
+// deferred in every goroutine of the session: it may recover.
+func New(config *rest.Config, most int, caught func()) (*Session, error) {
+	c, err := newClient(config)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{client: c, inbox: newInbox(most), caught: caught, stop: func() {}}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Close ends the following and waits for it.
+func (s *Session) Close() {
+	s.end()
+	s.wg.Wait()
+	s.client.http.CloseIdleConnections()
+}
+
+// Changed has a signal whenever there is something to drain.
+func (s *Session) Changed() <-chan struct{} { return s.inbox.signal }
+
+// Drain takes what happened since the last time.
+func (s *Session) Drain() Batch { return s.inbox.drain() }
+
+// Get fetches one whole journey.
+func (s *Session) Get(ctx context.Context, id string) (*v1alpha1.Journey, error) {
+	return s.client.get(ctx, id)
+}
+
+// Follow follows the journeys that filter wants, from now on and in place of those before.
+func (s *Session) Follow(filter string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+	ctx, stop := context.WithCancel(s.life)
+	s.stop = stop
+	f := &follower{Session: s, filter: filter, generation: s.inbox.begin()}
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		defer s.caught()
+		f.run(ctx)
+	}()
+}
+
+// How long the follower waits before it tries again: at first, and at most.
+const (
+	retryFirst = 250 * time.Millisecond
+	retryMost  = 5 * time.Second
+)
+
+// follower is one goroutine's work: list, watch, and again.
+type follower struct {
+	*Session
+	filter     string
+	generation uint64
+	listed     bool
+}
+
+func (f *follower) run(ctx context.Context) {
+	f.leave(func(b *Batch) { b.State = State{Phase: Connecting} })
+	wait := retryFirst
+	rv := ""
+	for ctx.Err() == nil {
+		var err error
+		if rv == "" {
+			rv, err = f.list(ctx)
+		}
+		if err == nil {
+			wait = retryFirst
+			rv, err = f.client.watch(ctx, f.filter, rv, f.event)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		switch {
+		case err == nil: // the watch came to its end: go on from there
+		case errors.Is(err, errGone):
+			rv = ""
+		default:
+			// Where the server was started anew, its journeys and their numbers are others.
+			rv = ""
+			f.leave(func(b *Batch) { b.State = State{Phase: Retrying, Reason: err.Error()} })
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+		if err == nil {
+			continue
+		}
+		wait = min(2*wait, retryMost)
+	}
+}
+
+func (f *follower) leave(change func(*Batch)) { f.inbox.leave(f.generation, change) }
+
+func (f *follower) list(ctx context.Context) (string, error) {
+	rows, rv, err := f.client.list(ctx, f.filter)
+	if err != nil {
+		return "", err
+	}
+	present := make(map[string]bool, len(rows))
+	for _, j := range rows {
+		present[j.Name] = true
+	}
+	first := !f.listed
+	f.listed = true
+	f.leave(func(b *Batch) {
+		if first {
+			*b = Batch{Reset: true}
+		}
+		for _, j := range rows {
+			b.changes = append(b.changes, change{journey: j})
+		}
+		b.present = present
+		b.State = State{Phase: Live}
+	})
+	return rv, nil
+}
+
+func (f *follower) event(t watch.EventType, j *v1alpha1.Journey) {
+	if t == watch.Bookmark {
+		return
+	}
+	f.leave(func(b *Batch) {
+		b.changes = append(b.changes, change{journey: j, gone: t == watch.Deleted})
+		if b.present != nil && t != watch.Deleted {
+			b.present[j.Name] = true
+		}
+	})
+}
