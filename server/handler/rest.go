@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,8 +22,7 @@ func restGet(ctx context.Context, r rest.Getter, name string, options *metav1.Ge
 	ctx, step := trace.Start(ctx, trace.RESTGet, name)
 	defer step.End(&err)
 	noteVersion(step, options.ResourceVersion)
-	obj, err = r.Get(ctx, name, options)
-	return finishRead(ctx, obj, err)
+	return r.Get(ctx, name, options)
 }
 
 func restList(ctx context.Context, r rest.Lister, subject string, options *metainternalversion.ListOptions) (obj runtime.Object, err error) {
@@ -31,8 +31,7 @@ func restList(ctx context.Context, r rest.Lister, subject string, options *metai
 	if step.Recording() {
 		noteSelection(step, options)
 	}
-	obj, err = r.List(ctx, options)
-	return finishRead(ctx, obj, err)
+	return r.List(ctx, options)
 }
 
 func noteVersion(step *trace.Step, resourceVersion string) {
@@ -139,16 +138,12 @@ func FinishRequest(ctx context.Context, fn func() (runtime.Object, error)) (runt
 	return obj, nil
 }
 
-// finishRead gives a read that ran out of time its 504.
-func finishRead(ctx context.Context, obj runtime.Object, err error) (runtime.Object, error) {
-	if timedOut(ctx, err) {
-		return nil, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
-	}
-	return obj, err
-}
-
-// timedOut says whether err is there because ctx has ended. An error that has a Status knows better what happened.
+// timedOut says whether err is there because ctx has ended. An error that has a Status other than 500 knows better what
+// happened.
 func timedOut(ctx context.Context, err error) bool {
+	if err == nil || ctx.Err() == nil {
+		return false
+	}
 	var carrier apierrors.APIStatus
-	return err != nil && ctx.Err() != nil && !errors.As(err, &carrier)
+	return !errors.As(err, &carrier) || carrier.Status().Code == http.StatusInternalServerError
 }

@@ -3,6 +3,7 @@ package handler
 import (
 	"net/http"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -74,8 +75,11 @@ func (scope *RequestScope) GetEquivalentResourceMapper() runtime.EquivalentResou
 	return scope.EquivalentResourceMapper
 }
 
-// err answers with an error.
+// err answers with an error. Whatever fails because the request's time is up is a 504.
 func (scope *RequestScope) err(err error, w http.ResponseWriter, req *http.Request) {
+	if timedOut(req.Context(), err) {
+		err = apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
+	}
 	responsewriters.ErrorNegotiated(err, scope.Serializer, scope.Kind.GroupVersion(), w, req)
 }
 
