@@ -1,0 +1,145 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/options"
+)
+
+// stopLimit is how long a server may take to stop.
+const stopLimit = time.Minute
+
+// TestMain stops the server that tests share, and looks for what any server left behind.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if stopShared != nil {
+		stopShared()
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, "servers that have stopped left something behind:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// running is a server, and its administrator's way in.
+type running struct {
+	*server.Server
+	options *options.Options
+	config  *rest.Config
+}
+
+// launch starts a server. The caller must call stop.
+func launch(edit ...func(*options.Options)) (r *running, stop func() error, err error) {
+	o := options.New()
+	o.Ephemeral, o.Listen = true, "127.0.0.1:0"
+	for _, e := range edit {
+		e(o)
+	}
+	if err := o.Validate(); err != nil {
+		return nil, nil, err
+	}
+	s, err := server.Start(context.Background(), o, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, nil, err
+	}
+	r = &running{Server: s, options: o}
+	if r.config, err = clientcmd.BuildConfigFromFlags("", s.Kubeconfig); err != nil {
+		return nil, nil, err
+	}
+	r.config.QPS = -1
+	return r, func() error {
+		if client, err := rest.HTTPClientFor(r.config); err == nil {
+			client.CloseIdleConnections() // clients of one configuration share their connections
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+		defer cancel()
+		return s.Stop(ctx)
+	}, nil
+}
+
+// start starts a server that stops with the test.
+func start(t testing.TB, edit ...func(*options.Options)) *running {
+	t.Helper()
+	r, stop, err := launch(edit...)
+	must(t, err)
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+var (
+	stopShared  func()
+	startShared = sync.OnceValues(func() (*running, error) {
+		r, stop, err := launch(func(o *options.Options) {
+			o.RuntimeConfig = map[string]string{"apps/v1beta1": "true", "apps/v1beta2": "true"}
+		})
+		stopShared = func() {
+			if err := stop(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+		}
+		return r, err
+	})
+)
+
+// shared is the server of all tests that need no other. Each works in a namespace of its own.
+func shared(t testing.TB) *running {
+	t.Helper()
+	r, err := startShared()
+	must(t, err)
+	return r
+}
+
+// admin is a client of the server's administrator.
+func (r *running) admin(t testing.TB) *kubernetes.Clientset {
+	t.Helper()
+	c, err := kubernetes.NewForConfig(r.config)
+	must(t, err)
+	return c
+}
+
+// httpClient is the administrator's, and asks for no compression by itself.
+func (r *running) httpClient(t testing.TB) *http.Client {
+	t.Helper()
+	config := rest.CopyConfig(r.config)
+	config.DisableCompression = true
+	c, err := rest.HTTPClientFor(config)
+	must(t, err)
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+// anyone is a client without credentials.
+func (r *running) anyone(t testing.TB) *http.Client {
+	t.Helper()
+	config := rest.AnonymousClientConfig(r.config)
+	config.DisableCompression = true
+	c, err := rest.HTTPClientFor(config)
+	must(t, err)
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

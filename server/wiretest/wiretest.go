@@ -1,0 +1,158 @@
+package wiretest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Client sends requests to one server.
+type Client struct {
+	URL string
+	// Admin may do all. Anyone has no credentials but those in the request's headers.
+	Admin, Anyone *http.Client
+
+	// seen are the values that later requests may name: {uid} and {resourceVersion} of the last object, {continue} of
+	// the last page.
+	seen map[string]string
+}
+
+// patience is how long an answer may take, watches included.
+const patience = 20 * time.Second
+
+// repeated is a text, and how often: <<x*300>>.
+var repeated = regexp.MustCompile(`<<(.+?)\*(\d+)>>`)
+
+// Ask sends a request and shows its answer. text is a line with method and path, headers, an empty line, the body. The
+// path goes out as it stands.
+func (c *Client) Ask(t testing.TB, text string) string {
+	t.Helper()
+	for name, value := range c.seen {
+		text = strings.ReplaceAll(text, "{"+name+"}", value)
+	}
+	head, body, _ := strings.Cut(text, "\n\n")
+	body = expand(body)
+	lines := strings.Split(strings.TrimRight(head, "\n"), "\n")
+	method, target, _ := strings.Cut(expand(lines[0]), " ")
+	req, err := http.NewRequest(method, c.URL, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, query, _ := strings.Cut(target, "?")
+	req.URL.Opaque, req.URL.RawQuery = "//"+req.URL.Host+path, query
+	req.Header.Set("User-Agent", "wiretest")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, line := range lines[1:] {
+		name, value, _ := strings.Cut(line, ":")
+		req.Header.Set(name, strings.TrimSpace(value))
+	}
+	client := c.Admin
+	if req.Header.Get("Authorization") != "" {
+		client = c.Anyone
+	}
+	return c.send(t, client, req)
+}
+
+func expand(text string) string {
+	return repeated.ReplaceAllStringFunc(text, func(found string) string {
+		parts := repeated.FindStringSubmatch(found)
+		n, err := strconv.Atoi(parts[2])
+		if err != nil {
+			return found
+		}
+		return strings.Repeat(parts[1], n)
+	})
+}
+
+func (c *Client) send(t testing.TB, client *http.Client, req *http.Request) string {
+	t.Helper()
+	patient := *client
+	patient.Timeout = patience
+	patient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	res, err := patient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.remember(body)
+	return show(res, body)
+}
+
+func (c *Client) remember(body []byte) {
+	var object struct {
+		Metadata struct{ UID, ResourceVersion, Continue string }
+	}
+	if json.Unmarshal(body, &object) != nil {
+		return
+	}
+	if c.seen == nil {
+		c.seen = map[string]string{}
+	}
+	if m := object.Metadata; m.UID != "" {
+		c.seen["uid"], c.seen["resourceVersion"] = m.UID, m.ResourceVersion
+	}
+	if token := object.Metadata.Continue; token != "" {
+		c.seen["continue"] = url.QueryEscape(token)
+	}
+}
+
+// shownHeaders are those that clients act on.
+var shownHeaders = []string{
+	"Content-Type", "Content-Encoding", "Cache-Control", "Location", "Retry-After", "Vary", "Warning", "Www-Authenticate",
+}
+
+func show(res *http.Response, body []byte) string {
+	var out strings.Builder
+	fmt.Fprintln(&out, res.StatusCode, http.StatusText(res.StatusCode))
+	for _, name := range shownHeaders {
+		for _, value := range res.Header.Values(name) {
+			fmt.Fprintf(&out, "%s: %s\n", name, value)
+		}
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, body) == nil {
+		body = compact.Bytes()
+	}
+	if text := strings.TrimSpace(string(body)); text != "" {
+		fmt.Fprintf(&out, "\n%s\n", text)
+	}
+	return hide(out.String())
+}
+
+// masks give a name to what differs between any two runs.
+var masks = []struct {
+	found *regexp.Regexp
+	shown string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<uid>"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "<time>"},
+	{regexp.MustCompile(`(resourceVersion\\*"?: ?\\*")[1-9]\d*`), "$1<revision>"},
+	{regexp.MustCompile(`in record \(\d+\)`), "in record (<revision>)"},
+	{regexp.MustCompile(`, current: \d+`), ", current: <revision>"},
+	{regexp.MustCompile(`"continue":"[^"]+"`), `"continue":"<token>"`},
+	{regexp.MustCompile(`UP-[a-z0-9]{5}`), "UP-<random>"},
+	{regexp.MustCompile(`"\d+s"`), `"<age>"`},
+	{regexp.MustCompile(`- \d+s\n`), "- <age>\n"},
+	{regexp.MustCompile(`(x{40})x+`), "$1..."},
+}
+
+func hide(text string) string {
+	for _, m := range masks {
+		text = m.found.ReplaceAllString(text, m.shown)
+	}
+	return text
+}
