@@ -20,6 +20,9 @@ const (
 	// journeysABatch is how many new journeys it is sent at most each time, 3,000 a second.
 	journeysABatch = 100
 
+	// bookmarkEvery is how often a client that takes bookmarks learns how far it is while nothing matches.
+	bookmarkEvery = 10 * time.Second
+
 	// SampledAnnotation is, on a bookmark, how many new journeys the watch left out since the last bookmark.
 	SampledAnnotation = "kx.dev/left-out"
 )
@@ -28,7 +31,7 @@ const (
 //
 // Purpose: to tell one client what happens, without anybody waiting for it.
 //
-//  1. Only run touches seq, sent and leftOut.
+//  1. Only run touches what is below stop.
 //  2. sent holds the journeys that the client knows of. What it was not told of as new, because it did not match or was
 //     left out, it is told nothing of later, unless it begins to match.
 type follower struct {
@@ -40,6 +43,16 @@ type follower struct {
 	seq     uint64
 	sent    map[*trace.Journey]bool
 	leftOut int
+	told    time.Time // when the client was last told of a resourceVersion
+}
+
+func newFollower(recorder *trace.Recorder, s selection) *follower {
+	return &follower{
+		recorder: recorder, selection: s,
+		events: make(chan watch.Event, journeysABatch),
+		sent:   map[*trace.Journey]bool{},
+		told:   time.Now(),
+	}
 }
 
 func (f *follower) ResultChan() <-chan watch.Event { return f.events }
@@ -50,6 +63,9 @@ func (f *follower) run(ctx context.Context, initial bool) {
 	defer f.stop()
 	if initial && !f.sendAll(ctx) {
 		return
+	}
+	if !initial {
+		f.remember()
 	}
 	pause := time.NewTimer(batchEvery)
 	defer pause.Stop()
@@ -66,6 +82,32 @@ func (f *follower) run(ctx context.Context, initial bool) {
 		case <-pause.C:
 		case <-ctx.Done():
 			return
+		}
+	}
+}
+
+// remember finds out which journeys the client knows of: those that were wanted at the change that it begins from.
+func (f *follower) remember() {
+	then, _ := f.recorder.List()
+	later, _ := f.recorder.Since(f.seq) // if some are lost, sendNew ends the watch
+	began, ended := map[*trace.Journey]bool{}, map[*trace.Journey]bool{}
+	for _, c := range later {
+		switch c.Type {
+		case trace.Began:
+			began[c.Journey] = true
+		case trace.Ended:
+			ended[c.Journey] = true
+		case trace.Forgotten:
+			then = append(then, c)
+		}
+	}
+	for _, c := range then {
+		pick := f.selection.pick
+		if ended[c.Journey] {
+			pick = f.selection.pickRunning
+		}
+		if !began[c.Journey] && pick(c) != nil {
+			f.sent[c.Journey] = true
 		}
 	}
 }
@@ -121,12 +163,18 @@ func (f *follower) sendNew(ctx context.Context) bool {
 			return false
 		}
 	}
-	if f.leftOut == 0 || !f.selection.options.AllowWatchBookmarks {
+	if !f.selection.options.AllowWatchBookmarks {
 		return true
 	}
-	text := strconv.Itoa(f.leftOut)
-	f.leftOut = 0
-	return f.bookmark(ctx, SampledAnnotation, text)
+	if f.leftOut > 0 {
+		text := strconv.Itoa(f.leftOut)
+		f.leftOut = 0
+		return f.bookmark(ctx, SampledAnnotation, text)
+	}
+	if time.Since(f.told) > bookmarkEvery {
+		return f.bookmark(ctx, "", "")
+	}
+	return true
 }
 
 // endsAmong says whether a journey ends in one of the next few changes.
@@ -148,8 +196,7 @@ func (f *follower) eventOf(c trace.Change) (watch.EventType, *v1alpha1.Journey) 
 			return "", nil
 		}
 		delete(f.sent, c.Journey)
-		record := c.Journey.Summary()
-		return watch.Deleted, journeyOf(&record, c.Seq)
+		return watch.Deleted, f.selection.summary(c)
 	}
 	j := f.selection.pick(c)
 	switch {
@@ -160,22 +207,25 @@ func (f *follower) eventOf(c trace.Change) (watch.EventType, *v1alpha1.Journey) 
 		return watch.Added, j
 	case known:
 		delete(f.sent, c.Journey)
-		record := c.Journey.Summary()
-		return watch.Deleted, journeyOf(&record, c.Seq)
+		return watch.Deleted, f.selection.summary(c)
 	}
 	return "", nil
 }
 
+// bookmark tells the client how far it is, with an annotation unless that has no name.
 func (f *follower) bookmark(ctx context.Context, annotation, value string) bool {
 	j := &v1alpha1.Journey{}
-	j.ResourceVersion = strconv.FormatUint(f.seq, 10)
-	j.Annotations = map[string]string{annotation: value}
+	j.ResourceVersion = strconv.FormatUint(f.selection.base+f.seq, 10)
+	if annotation != "" {
+		j.Annotations = map[string]string{annotation: value}
+	}
 	return f.send(ctx, watch.Bookmark, j)
 }
 
 func (f *follower) send(ctx context.Context, eventType watch.EventType, object runtime.Object) bool {
 	select {
 	case f.events <- watch.Event{Type: eventType, Object: object}:
+		f.told = time.Now()
 		return true
 	case <-ctx.Done():
 		return false

@@ -8,11 +8,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -129,6 +132,8 @@ func TestListAndGet(t *testing.T) {
 		"labelSelector=x":   "",
 		"limit=1":           "p-1 p-2 p-3",
 		"resourceVersion=0": "p-1 p-2 p-3",
+		"filter=steps:1":    "p-1 p-2 p-3",
+		"filter=because":    "p-1 p-2 p-3",
 	} {
 		values, err := url.ParseQuery(query)
 		if err != nil {
@@ -263,35 +268,145 @@ func TestWatch(t *testing.T) {
 	expect(t, events, watch.Deleted, old.ID())
 }
 
+func versionOf(t *testing.T, body string) uint64 {
+	t.Helper()
+	var list v1alpha1.JourneyList
+	if err := json.Unmarshal([]byte(body), &list); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	version, err := strconv.ParseUint(list.ResourceVersion, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
 func TestWatchFromThere(t *testing.T) {
 	limits := trace.DefaultLimits
 	limits.Changes = 4
 	r := trace.NewRecorder("p", limits)
 	server := newServer(t, r)
-	first := travel(r, "get", "a", 200)
+	travel(r, "get", "a", 200)
 	_, body := get(t, server.URL+root)
-	var list v1alpha1.JourneyList
-	if err := json.Unmarshal([]byte(body), &list); err != nil {
-		t.Fatal(err)
-	}
-	events := follow(t, server.URL+root+"?watch=true&filter=code:409&resourceVersion="+list.ResourceVersion)
+	events := follow(t, server.URL+root+"?watch=true&filter=code:409&resourceVersion="+fmt.Sprint(versionOf(t, body)))
 	travel(r, "update", "b", 200)
 	j := travel(r, "update", "c", 0)
 	j.Finish(trace.Response{Code: 409})
 	expect(t, events, watch.Added, j.ID())
+}
 
-	if code, body := get(t, server.URL+root+"?watch=true&resourceVersion=1"); code != 410 && !strings.Contains(body, "Expired") {
-		t.Errorf("a watch from what is forgotten (%s): %d %s", first.ID(), code, body)
+// TestWatchGoesOn has a client list, something happen, and the client watch from its list on: it hears of exactly what
+// changes in what it has.
+func TestWatchGoesOn(t *testing.T) {
+	limits := trace.DefaultLimits
+	limits.Journeys = 3
+	for query, events := range map[string][]string{
+		"": {"DELETED a", "MODIFIED b", "ADDED c", "ADDED d", "ADDED e"},
+		// What does not match any more is gone; what never did is not spoken of.
+		"&filter=phase:running": {"DELETED b", "ADDED e"},
+		"&filter=name:a,e":      {"DELETED a", "ADDED e"},
+	} {
+		t.Run(query, func(t *testing.T) {
+			r := trace.NewRecorder("p", limits)
+			server := newServer(t, r)
+			travel(r, "get", "a", 200)
+			b := travel(r, "get", "b", 0)
+			_, body := get(t, server.URL+root)
+			travel(r, "get", "c", 200)
+			travel(r, "get", "d", 200) // a is forgotten
+			b.Finish(trace.Response{Code: 200})
+			travel(r, "get", "e", 0)
+			got := follow(t, server.URL+root+"?watch=true"+query+"&resourceVersion="+fmt.Sprint(versionOf(t, body)))
+			for range events {
+				event := <-got
+				line := string(event.Type) + " " + event.Object.(*v1alpha1.Journey).Spec.Name
+				if i := slices.Index(events, line); i < 0 {
+					t.Errorf("%s is not one of %v", line, events)
+				}
+			}
+		})
 	}
-	if code, body := get(t, server.URL+root+"?watch=true&resourceVersion=x"); code != 400 {
-		t.Errorf("a watch from nowhere: %d %s", code, body)
+}
+
+// TestForeignVersions: a resourceVersion of another process, or of this one before it was started again, is not taken for
+// one of ours, neither silently nor by waiting until it comes.
+func TestForeignVersions(t *testing.T) {
+	limits := trace.DefaultLimits
+	limits.Changes = 4
+	r := trace.NewRecorder("p", limits)
+	server := newServer(t, r)
+	travel(r, "get", "a", 200)
+	_, body := get(t, server.URL+root)
+	old := versionOf(t, body)
+	for i := range 4 {
+		travel(r, "get", fmt.Sprint(i), 200)
+	}
+	_, body = get(t, server.URL+root)
+	now := versionOf(t, body)
+	for query, want := range map[string]int{
+		fmt.Sprintf("watch=true&resourceVersion=%d", old):                            410,
+		fmt.Sprintf("watch=true&resourceVersion=%d", now+1):                          410,
+		"watch=true&resourceVersion=5":                                               410,
+		"watch=true&resourceVersion=x":                                               400,
+		fmt.Sprintf("resourceVersion=%d", now+1):                                     410,
+		"resourceVersion=5":                                                          410,
+		fmt.Sprintf("resourceVersion=%d&resourceVersionMatch=NotOlderThan", old):     200,
+		fmt.Sprintf("resourceVersion=%d&resourceVersionMatch=Exact", now):            200,
+		fmt.Sprintf("resourceVersion=%d&resourceVersionMatch=Exact", old):            410,
+		"continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJ4In0":           400,
+		"resourceVersionMatch=Exact&resourceVersion=0":                               422,
+		fmt.Sprintf("resourceVersion=%d&resourceVersionMatch=NotOlderThan", now+100): 410,
+	} {
+		code, body := get(t, server.URL+root+"?"+query)
+		if code != want || want == 410 && !strings.Contains(body, `"reason":"Expired"`) {
+			t.Errorf("%s: %d %s, want %d", query, code, body, want)
+		}
+	}
+}
+
+// TestFromNow: who wants no initial events and names no version hears of what comes.
+func TestFromNow(t *testing.T) {
+	r := trace.NewRecorder("p", trace.DefaultLimits)
+	travel(r, "get", "before", 200)
+	rest := NewJourneyREST(r)
+	no := false
+	w, err := rest.Watch(t.Context(), &metainternalversion.ListOptions{SendInitialEvents: &no})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	j := travel(r, "get", "after", 200)
+	expect(t, w.ResultChan(), watch.Added, j.ID())
+}
+
+// TestBookmarks: a client that takes them learns how far it is, also if nothing matches.
+func TestBookmarks(t *testing.T) {
+	r := trace.NewRecorder("p", trace.DefaultLimits)
+	rest := NewJourneyREST(r)
+	ctx, err := rest.ReadQuery(t.Context(), url.Values{"filter": {"name:nothing"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFollower(r, rest.selection(ctx, &metainternalversion.ListOptions{AllowWatchBookmarks: true}))
+	travel(r, "get", "a", 200)
+	if !f.sendNew(ctx) || len(f.events) != 0 {
+		t.Fatalf("%d events", len(f.events))
+	}
+	f.told = time.Now().Add(-2 * bookmarkEvery)
+	travel(r, "get", "b", 200)
+	if !f.sendNew(ctx) {
+		t.Fatal("the watch ended")
+	}
+	if b := expect(t, f.events, watch.Bookmark, ""); b.ResourceVersion != fmt.Sprint(rest.base+4) {
+		t.Errorf("the bookmark is at %s, want %d", b.ResourceVersion, rest.base+4)
 	}
 }
 
 // TestFlood has more happen at once than a follower is sent: it is told how much it misses.
 func TestFlood(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
-	f := &follower{recorder: r, selection: selectionOf(context.Background(), nil), events: make(chan watch.Event, 500), sent: map[*trace.Journey]bool{}}
+	f := newFollower(r, NewJourneyREST(r).selection(t.Context(), nil))
+	f.events = make(chan watch.Event, 500)
 	f.selection.options.AllowWatchBookmarks = true
 	const flood = journeysABatch + 50
 	for i := range flood {
@@ -310,7 +425,7 @@ func TestFlood(t *testing.T) {
 	}
 
 	slow := trace.NewRecorder("p", trace.Limits{Journeys: 10, Bytes: 1 << 20, JourneyBytes: 1 << 10, Changes: 4})
-	f = &follower{recorder: slow, selection: selectionOf(context.Background(), nil), events: make(chan watch.Event, 10), sent: map[*trace.Journey]bool{}}
+	f = newFollower(slow, NewJourneyREST(slow).selection(t.Context(), nil))
 	for range 5 {
 		travel(slow, "get", "x", 200)
 	}

@@ -2,6 +2,7 @@ package kxapi
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strconv"
 	"time"
@@ -27,6 +28,9 @@ const endWait = time.Second
 type JourneyREST struct {
 	rest.TableConvertor
 	recorder *trace.Recorder
+	// base is what the recorder's numbers are added to. Being a time, it is above all that an earlier process gave out:
+	// a client that comes back after a restart is told to list again instead of waiting for a number to come.
+	base uint64
 }
 
 var (
@@ -40,7 +44,7 @@ var (
 
 // NewJourneyREST serves the journeys of recorder.
 func NewJourneyREST(recorder *trace.Recorder) *JourneyREST {
-	return &JourneyREST{TableConvertor: journeyTable, recorder: recorder}
+	return &JourneyREST{TableConvertor: journeyTable, recorder: recorder, base: uint64(time.Now().UnixMicro())}
 }
 
 func (r *JourneyREST) New() runtime.Object     { return &v1alpha1.Journey{} }
@@ -59,7 +63,23 @@ func (r *JourneyREST) Get(ctx context.Context, name string, _ *metav1.GetOptions
 	defer cancel()
 	j.Wait(ctx)
 	record := j.Record()
-	return journeyOf(&record, r.recorder.LastChange(j).Seq), nil
+	return journeyOf(&record, r.base+r.recorder.LastChange(j).Seq), nil
+}
+
+// since is the number of the change that a resourceVersion names.
+func (r *JourneyREST) since(resourceVersion string) (uint64, error) {
+	version, err := strconv.ParseUint(resourceVersion, 10, 64)
+	if err != nil {
+		return 0, apierrors.NewBadRequest("invalid resourceVersion: " + err.Error())
+	}
+	if _, last := r.recorder.List(); version < r.base || version > r.base+last {
+		return 0, expired("the resource version %d is not of this process, whose last is %d: list again", version, r.base+last)
+	}
+	return version - r.base, nil
+}
+
+func expired(format string, args ...any) *apierrors.StatusError {
+	return apierrors.NewResourceExpired(fmt.Sprintf(format, args...))
 }
 
 type filterKey struct{}
@@ -77,41 +97,84 @@ func (r *JourneyREST) ReadQuery(ctx context.Context, query url.Values) (context.
 type selection struct {
 	filter  filter.Filter
 	options *metainternalversion.ListOptions
+	base    uint64
 }
 
-func selectionOf(ctx context.Context, options *metainternalversion.ListOptions) selection {
+func (r *JourneyREST) selection(ctx context.Context, options *metainternalversion.ListOptions) selection {
 	if options == nil {
 		options = &metainternalversion.ListOptions{}
 	}
 	f, _ := ctx.Value(filterKey{}).(filter.Filter)
-	return selection{filter: f, options: options}
+	return selection{filter: f, options: options, base: r.base}
 }
 
 // pick returns the journey without its steps, if it is wanted. The filter may look at the steps.
 func (s selection) pick(c trace.Change) *v1alpha1.Journey {
-	record := c.Journey.Summary()
-	j := journeyOf(&record, c.Seq)
-	if selector := s.options.FieldSelector; selector != nil && !selector.Empty() && !selector.Matches(fieldsOf(j)) {
-		return nil
+	j := s.summary(c)
+	if s.wants(j, c.Journey) {
+		return j
 	}
-	if selector := s.options.LabelSelector; selector != nil && !selector.Empty() && !selector.Matches(labels.Set{}) {
-		return nil
-	}
-	if !s.filter.Empty() {
-		whole := c.Journey.Record()
-		if !s.filter.Match(v1alpha1.Subject(journeyOf(&whole, c.Seq))) {
-			return nil
-		}
-	}
-	return j
+	return nil
 }
 
-// List returns the journeys that are kept, in the order in which they began.
+// pickRunning is pick as it was before the journey ended.
+func (s selection) pickRunning(c trace.Change) *v1alpha1.Journey {
+	j := s.summary(c)
+	j.Status.Phase, j.Status.Code, j.Status.Bytes, j.Status.TookMicros = v1alpha1.JourneyRunning, 0, 0, 0
+	if s.wants(j, c.Journey) {
+		return j
+	}
+	return nil
+}
+
+func (s selection) summary(c trace.Change) *v1alpha1.Journey {
+	record := c.Journey.Summary()
+	return journeyOf(&record, s.base+c.Seq)
+}
+
+// wants says whether the client wants the journey that summary is of. The steps are looked at only if the filter asks.
+func (s selection) wants(summary *v1alpha1.Journey, journey *trace.Journey) bool {
+	if selector := s.options.FieldSelector; selector != nil && !selector.Empty() && !selector.Matches(fieldsOf(summary)) {
+		return false
+	}
+	if selector := s.options.LabelSelector; selector != nil && !selector.Empty() && !selector.Matches(labels.Set{}) {
+		return false
+	}
+	if s.filter.Empty() {
+		return true
+	}
+	ofSummary, ofSteps := v1alpha1.Subject(summary), filter.Subject(nil)
+	return s.filter.Match(filter.SubjectFunc(func(field string) (filter.Value, bool) {
+		if !v1alpha1.InSteps(field) {
+			return ofSummary.Field(field)
+		}
+		if ofSteps == nil {
+			record := journey.Record()
+			ofSteps = v1alpha1.Subject(journeyOf(&record, 0))
+		}
+		return ofSteps.Field(field)
+	}))
+}
+
+// List returns the journeys that are kept, in the order in which they began. There are few enough of them to be sent
+// whole whatever the limit, which servers may do, so there is nothing to continue.
 func (r *JourneyREST) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
-	s := selectionOf(ctx, options)
+	s := r.selection(ctx, options)
+	if s.options.Continue != "" {
+		return nil, apierrors.NewBadRequest("invalid continue token: journeys are listed whole")
+	}
 	changes, seq := r.recorder.List()
+	if version := s.options.ResourceVersion; version != "" && version != "0" {
+		asked, err := r.since(version)
+		if err != nil {
+			return nil, err
+		}
+		if s.options.ResourceVersionMatch == metav1.ResourceVersionMatchExact && asked != seq {
+			return nil, expired("too old resource version: %s (%d)", version, r.base+seq)
+		}
+	}
 	list := &v1alpha1.JourneyList{Items: []v1alpha1.Journey{}}
-	list.ResourceVersion = strconv.FormatUint(seq, 10)
+	list.ResourceVersion = strconv.FormatUint(r.base+seq, 10)
 	for _, c := range changes {
 		if j := s.pick(c); j != nil {
 			list.Items = append(list.Items, *j)
@@ -123,23 +186,21 @@ func (r *JourneyREST) List(ctx context.Context, options *metainternalversion.Lis
 // Watch follows the journeys: ADDED when one begins (or begins to match), MODIFIED when it ends, DELETED when it is
 // forgotten.
 func (r *JourneyREST) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
-	f := &follower{
-		recorder:  r.recorder,
-		selection: selectionOf(ctx, options),
-		events:    make(chan watch.Event, journeysABatch),
-		sent:      map[*trace.Journey]bool{},
+	f := newFollower(r.recorder, r.selection(ctx, options))
+	version := f.selection.options.ResourceVersion
+	fromNow := version == "" || version == "0"
+	initial := fromNow
+	if send := f.selection.options.SendInitialEvents; send != nil {
+		initial = *send
 	}
-	initial := options == nil || options.ResourceVersion == "" || options.ResourceVersion == "0"
-	if options != nil && options.SendInitialEvents != nil {
-		initial = *options.SendInitialEvents
-	}
-	if !initial {
-		seq, err := strconv.ParseUint(options.ResourceVersion, 10, 64)
-		if err != nil && options.ResourceVersion != "" {
-			return nil, apierrors.NewBadRequest("invalid resourceVersion: " + err.Error())
+	_, f.seq = r.recorder.List()
+	if !fromNow {
+		seq, err := r.since(version)
+		if err != nil {
+			return nil, err
 		}
-		if _, lost := r.recorder.Since(seq); lost > 0 {
-			return nil, apierrors.NewResourceExpired("too old resource version: " + options.ResourceVersion)
+		if _, lost := r.recorder.Since(seq); lost > 0 && !initial {
+			return nil, expired("too old resource version: %s (%d)", version, r.base+f.seq)
 		}
 		f.seq = seq
 	}

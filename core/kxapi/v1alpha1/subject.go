@@ -51,6 +51,9 @@ var fieldsOfSteps = map[string]func(*Step) string{
 	"error": func(s *Step) string { return s.Error },
 }
 
+// InSteps says whether a field of a filter is about steps, which lists leave out.
+func InSteps(field string) bool { return fieldsOfSteps[field] != nil || field == "steps" }
+
 func fieldOfStatus(j *Journey, name string) (filter.Value, bool) {
 	complete := j.Status.Phase == JourneyComplete
 	switch name {
