@@ -40,6 +40,7 @@ var (
 	_ rest.QueryReader          = &JourneyREST{}
 	_ rest.Scoper               = &JourneyREST{}
 	_ rest.SingularNameProvider = &JourneyREST{}
+	_ rest.ShortNamesProvider   = &JourneyREST{}
 )
 
 // NewJourneyREST serves the journeys of recorder.
@@ -52,6 +53,7 @@ func (r *JourneyREST) NewList() runtime.Object { return &v1alpha1.JourneyList{} 
 func (r *JourneyREST) Destroy()                {}
 func (r *JourneyREST) NamespaceScoped() bool   { return false }
 func (r *JourneyREST) GetSingularName() string { return "journey" }
+func (r *JourneyREST) ShortNames() []string    { return []string{"jn"} }
 
 // Get returns one journey whole. One that still runs is given a moment to end.
 func (r *JourneyREST) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
