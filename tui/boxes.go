@@ -67,7 +67,7 @@ func (m *model) helpLines() []string {
 			lines = append(lines, " "+m.theme.Key(draw.Fit(key, keyColumn))+" "+part)
 		}
 	}
-	lines = append(lines, "", " Marks: > cursor  ! failed  ~ running  + folded  - unfolded")
+	lines = append(lines, "", " Marks: > cursor  ! failed  ~ running  ~3 changed 3 fields of the object  + folded  - unfolded")
 	return lines
 }
 

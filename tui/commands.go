@@ -32,11 +32,11 @@ const (
 
 // commands is the table of everything that the user can do.
 func (m *model) commands() []keys.Command {
-	all := keys.Motions()
-	all = append(all, m.rootCommands()...)
+	all := append(keys.Motions(), m.goCommands()...)
 	for _, id := range order {
 		all = append(all, m.panes()[id].Commands()...)
 	}
+	all = append(all, m.otherCommands()...)
 	return append(all, editCommands()...)
 }
 
@@ -46,30 +46,37 @@ var order = []layout.Pane{layout.List, layout.Steps, layout.Detail}
 // contexts are the panes' contexts.
 var contexts = map[layout.Pane]keys.Context{layout.List: keys.List, layout.Steps: keys.Steps, layout.Detail: keys.Detail}
 
-func (m *model) rootCommands() []keys.Command {
-	selected := func() string {
-		if m.list.Selected() == nil {
-			return "there is no request"
-		}
-		return ""
+// selected is why a command that needs a request can't be done.
+func (m *model) selected() string {
+	if m.list.Selected() == nil {
+		return "there is no request"
 	}
+	return ""
+}
+
+// goCommands lead from one place to another.
+func (m *model) goCommands() []keys.Command {
 	return []keys.Command{
 		{ID: openID, Title: "open", Help: "From a request to its steps, from a step to its detail.", Hint: "open",
-			Contexts: []keys.Context{keys.List, keys.Steps}, Keys: []string{"enter"}, Enabled: selected},
+			Contexts: []keys.Context{keys.List, keys.Steps}, Keys: []string{"enter"}, Enabled: m.selected},
 		{ID: backID, Title: "go back", Help: "Close what is open, give up the zoom, go back a pane, take off the filter. It never quits.",
 			Contexts: keys.All, Keys: []string{"esc"}},
+		{ID: filterID, Title: "filter the requests", Help: "Type which requests to see, such as: verb:create,update code>=400", Hint: "filter",
+			Contexts: keys.Panes, Keys: []string{"/"}},
 		{ID: nextPaneID, Title: "go to the next pane", Help: "List, Steps, Detail, and again.", Hint: "pane",
 			Contexts: keys.Panes, Keys: []string{"tab"}},
 		{ID: prevPaneID, Title: "go to the previous pane", Help: "Detail, Steps, List, and again.",
 			Contexts: keys.Panes, Keys: []string{"shift+tab"}},
+	}
+}
+
+// otherCommands are those that one needs less often.
+func (m *model) otherCommands() []keys.Command {
+	return []keys.Command{
 		{ID: zoomID, Title: "zoom the pane, or no longer", Help: "Give the pane the place of all, or take it back.", Hint: "zoom",
 			Contexts: keys.Panes, Keys: []string{"z"}},
-		{ID: filterID, Title: "filter the requests", Help: "Type which requests to see, such as: verb:create,update code>=400", Hint: "filter",
-			Contexts: keys.Panes, Keys: []string{"/"}},
-		{ID: refreshID, Title: "fetch the request again", Help: "Ask the server again: a request that runs has more steps by now, a write more deliveries.",
-			Contexts: keys.Panes, Keys: []string{"r"}, Enabled: selected},
 		{ID: copyID, Title: "copy the journey's ID", Help: "Put the ID of the request's journey on the clipboard (OSC 52, works over SSH).", Hint: "copy ID",
-			Contexts: keys.Panes, Keys: []string{"y"}, Enabled: selected},
+			Contexts: keys.Panes, Keys: []string{"y"}, Enabled: m.selected},
 		{ID: copySameID, Title: "copy the kubectl command", Help: "Put a kubectl command that sends the same request on the clipboard.",
 			Contexts: keys.Panes, Keys: []string{"Y"}, Enabled: func() string {
 				if row := m.list.Selected(); row == nil || sameAs(&row.Spec) == "" {
@@ -77,10 +84,12 @@ func (m *model) rootCommands() []keys.Command {
 				}
 				return ""
 			}},
+		{ID: refreshID, Title: "fetch the request again", Help: "Ask the server again: a request that runs has more steps by now, a write more deliveries.",
+			Contexts: keys.Panes, Keys: []string{"r"}, Enabled: m.selected},
 		{ID: paletteID, Title: "list all commands", Help: "Everything that can be done, with its key; type to find it, enter to do it.",
 			Contexts: keys.Panes, Keys: []string{":", "ctrl+p"}},
 		{ID: helpID, Title: "show the keys of this pane", Help: "The keys of the pane that has the focus.",
-			Contexts: append([]keys.Context{keys.Filter, keys.Palette}, keys.Panes...), Keys: []string{"f1", "?"}},
+			Contexts: append([]keys.Context{keys.Filter, keys.Palette}, keys.Panes...), Keys: []string{"?", "f1"}},
 		{ID: quitID, Title: "quit", Help: "Leave kx.", Contexts: append([]keys.Context{keys.Help}, keys.Panes...), Keys: []string{"q"}},
 		{ID: quitAlwaysID, Title: "quit, whatever is open", Help: "Leave kx, wherever one is.", Contexts: keys.All, Keys: []string{"ctrl+c"}},
 	}

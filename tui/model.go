@@ -85,6 +85,7 @@ type (
 	fetchedMsg struct {
 		request uint64
 		journey *v1alpha1.Journey
+		changed []int
 		err     error
 	}
 	copiedMsg struct {
@@ -224,7 +225,10 @@ func (m *model) fetch(id string) tea.Cmd {
 	m.busy++
 	return m.guarded(func() tea.Msg {
 		j, err := m.session.Get(ctx, id)
-		return fetchedMsg{request: request, journey: j, err: err}
+		if err != nil {
+			return fetchedMsg{request: request, err: err}
+		}
+		return fetchedMsg{request: request, journey: j, changed: steps.Changed(j)}
 	})
 }
 
@@ -239,7 +243,7 @@ func (m *model) fetched(msg fetchedMsg) {
 		return
 	}
 	m.open.journey = msg.journey
-	m.steps.Show(msg.journey)
+	m.steps.Show(msg.journey, msg.changed)
 	m.showStep()
 }
 
@@ -273,6 +277,8 @@ func (m *model) resize(w, h int) {
 
 func (m *model) relayout() {
 	m.screen = layout.Compute(m.w, m.h, m.mode)
+	m.steps.Share(m.screen.Shared)
+	m.detail.Share(m.screen.Shared)
 	for id, p := range m.panes() {
 		r := m.screen.Panes[id]
 		p.SetSize(r.W, r.H)

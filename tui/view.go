@@ -85,6 +85,9 @@ func (m *model) header() string {
 	if m.ring.Dropped > 0 {
 		right += fmt.Sprintf("  %d dropped", m.ring.Dropped)
 	}
+	if m.ring.LeftOut > 0 {
+		right += fmt.Sprintf("  %d left out", m.ring.LeftOut)
+	}
 	switch m.state.Phase {
 	case session.Live:
 		right += "  " + m.theme.Good("live")
@@ -187,21 +190,23 @@ func (m *model) filterState() string {
 	return m.theme.Dim(" fields: " + fieldNames())
 }
 
-// hints are the keys that one wants next, and always those that lead to all others.
+// hints are the keys that one wants next, as many as there is room for, and always those that lead to all others.
 func (m *model) hints() string {
-	if m.overlay != "" {
-		return m.hintsOf(m.overlay) + m.theme.Key("  esc") + " back"
-	}
 	always := m.theme.Key(":") + " palette  " + m.theme.Key("?") + " help  " + m.theme.Key("q") + " quit "
-	return draw.Ends(m.hintsOf(m.context()), always, m.w)
-}
-
-func (m *model) hintsOf(ctx keys.Context) string {
-	var parts []string
-	for _, c := range m.table.In(ctx) {
-		if c.Hint != "" && c.Disabled() == "" {
-			parts = append(parts, m.theme.Key(keys.Shown(c.Keys[0]))+" "+c.Hint)
-		}
+	if m.overlay != "" {
+		always = m.theme.Key("esc") + " back "
 	}
-	return " " + strings.Join(parts, "  ")
+	room := m.w - draw.Width(always) - 1
+	hints := ""
+	for _, c := range m.table.In(m.context()) {
+		if c.Hint == "" || c.Disabled() != "" {
+			continue
+		}
+		hint := " " + m.theme.Key(keys.Shown(c.Keys[0])) + " " + c.Hint + " "
+		if draw.Width(hints+hint) > room {
+			break
+		}
+		hints += hint
+	}
+	return draw.Ends(hints, always, m.w)
 }

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// Limits bound what a Recorder keeps. Whichever is reached first makes room by forgetting the oldest journey that has
-// ended and is not pinned.
+// Limits bound what a Recorder keeps. Whichever is reached first makes room by forgetting, of the journeys that have ended
+// and are not pinned, the one that ended first. Those that run are as many as there are requests: what would take more
+// than half of Bytes together is cut.
 type Limits struct {
-	Journeys     int // how many journeys
+	Journeys     int // how many journeys that have ended
 	Bytes        int // how much in all
 	JourneyBytes int // how much of one
 	Changes      int // how many changes a follower may lag behind
@@ -61,14 +62,16 @@ type Recorder struct {
 	limits  Limits
 	process string
 	off     atomic.Bool
+	level   atomic.Uint32
+	running atomic.Int64 // bytes that the journeys that run have reserved
 
 	mu        sync.Mutex
 	seq       uint64
 	journeys  uint64
 	kept      []*Journey // oldest first; nil where one was forgotten
-	head      int        // all of kept before it is nil
+	ended     []*Journey // those of kept that have ended, in that order
 	byID      map[string]*Journey
-	bytes     int
+	bytes     int // of those that have ended
 	forgotten uint64
 	changes   []Change
 	wake      chan struct{}
@@ -92,6 +95,9 @@ func NewRecorder(process string, limits Limits) *Recorder {
 // SetOff stops the recording of journeys that begin from now on, or lets it go on.
 func (r *Recorder) SetOff(off bool) { r.off.Store(off) }
 
+// SetLevel says how much is recorded of journeys that begin from now on, unless they are told otherwise.
+func (r *Recorder) SetLevel(l Level) { r.level.Store(uint32(l)) }
+
 // Begin starts a journey and returns the context in which its steps are recorded. The journey is nil if nothing is
 // recorded.
 func (r *Recorder) Begin(ctx context.Context, request Request) (context.Context, *Journey) {
@@ -102,10 +108,15 @@ func (r *Recorder) Begin(ctx context.Context, request Request) (context.Context,
 		started: time.Now(), rec: r, request: request,
 		steps: make([]*Step, 0, firstSteps), free: make([]Step, firstSteps),
 	}
+	j.level.Store(r.level.Load())
+	j.request.clip()
+	j.bytes = journeyBytes + len(j.request.URI) + len(j.request.UserAgent)
+	j.reserve(j.bytes)
 	r.mu.Lock()
 	r.journeys++
 	j.id = r.process + "-" + strconv.FormatUint(r.journeys, 10)
 	r.byID[j.id] = j
+	j.at = len(r.kept)
 	r.kept = append(r.kept, j)
 	r.changed(Began, j)
 	r.mu.Unlock()
@@ -133,59 +144,53 @@ func (r *Recorder) finished(j *Journey, bytes int) {
 	}
 	r.bytes += bytes
 	j.counted = bytes
+	r.ended = append(r.ended, j)
 	r.changed(Ended, j)
-	for r.head < len(r.kept) && r.kept[r.head] == nil {
-		r.head++
-	}
-	for i := r.head; i < len(r.kept) && (len(r.byID) > r.limits.Journeys || r.bytes > r.limits.Bytes); i++ {
-		if old := r.kept[i]; old != nil && old != j && old.forgettable() {
-			r.forget(i)
+	for n := len(r.ended); n > 0 && r.full(); n-- {
+		old := r.ended[0]
+		r.ended[0] = nil
+		r.ended = r.ended[1:]
+		if old == j || old.isPinned() {
+			r.ended = append(r.ended, old)
+			continue
 		}
+		r.bytes -= old.counted
+		r.forgotten++
+		r.forget(old)
 	}
-	r.compact()
 }
 
-// forget lets go of the i-th journey. The caller holds mu.
-func (r *Recorder) forget(i int) {
-	j := r.kept[i]
-	r.kept[i] = nil
+// full says whether something has to be forgotten. The caller holds mu.
+func (r *Recorder) full() bool {
+	return len(r.ended) > r.limits.Journeys || r.bytes+int(r.running.Load()) > r.limits.Bytes
+}
+
+// forget lets go of a journey. The caller holds mu.
+func (r *Recorder) forget(j *Journey) {
+	r.kept[j.at] = nil
 	delete(r.byID, j.id)
-	r.bytes -= j.counted
-	r.forgotten++
 	r.changed(Forgotten, j)
-}
-
-// compact drops the holes in kept once they are as many as the journeys. The caller holds mu.
-func (r *Recorder) compact() {
 	if len(r.kept) < 2*len(r.byID)+16 {
 		return
 	}
 	full := r.kept[:0]
 	for _, j := range r.kept {
 		if j != nil {
+			j.at = len(full)
 			full = append(full, j)
 		}
 	}
 	clear(r.kept[len(full):])
 	r.kept = full
-	r.head = 0
 }
 
 // discard forgets a journey that is not to be recorded after all.
 func (r *Recorder) discard(j *Journey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.byID[j.id]; !ok {
-		return
+	if r.byID[j.id] == j && j.changed.Type == Began {
+		r.forget(j)
 	}
-	for i := len(r.kept) - 1; i >= 0; i-- {
-		if r.kept[i] == j {
-			r.kept[i] = nil
-			break
-		}
-	}
-	delete(r.byID, j.id)
-	r.changed(Forgotten, j)
 }
 
 // Get finds a journey by ID, or returns nil.

@@ -3,9 +3,11 @@ package trace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,7 +93,7 @@ func TestNobodyRecords(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	limits := Limits{Journeys: 3, Bytes: 1 << 20, JourneyBytes: 1000, Changes: 8}
+	limits := Limits{Journeys: 3, Bytes: 1 << 20, JourneyBytes: 2000, Changes: 8}
 	r := NewRecorder("p", limits)
 	_, running := begin(t, r)
 	_, pinned := begin(t, r)
@@ -103,10 +105,10 @@ func TestLimits(t *testing.T) {
 		last.Finish(Response{})
 	}
 	list, _ := r.List()
-	if len(list) != 3 || list[0].Journey != running || list[1].Journey != pinned || list[2].Journey != last {
-		t.Errorf("kept %d journeys, want the running one, the pinned one and the last", len(list))
+	if len(list) != 4 || list[0].Journey != running || list[1].Journey != pinned || list[3].Journey != last {
+		t.Errorf("kept %d journeys, want the running one, the pinned one and the last two", len(list))
 	}
-	if s := r.Stats(); s.Forgotten != 4 || s.Journeys != 3 {
+	if s := r.Stats(); s.Forgotten != 3 || s.Journeys != 4 {
 		t.Errorf("Stats = %+v", s)
 	}
 
@@ -121,8 +123,97 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestRunningJourneysAreBounded: watches run for hours, and are many. All of them together take what the recorder may take,
+// and not at the cost of a history.
+func TestRunningJourneysAreBounded(t *testing.T) {
+	r := NewRecorder("p", Limits{Journeys: 3, Bytes: 10 * reserveBytes, JourneyBytes: 1 << 20, Changes: 8})
+	watches := map[*Journey]context.Context{}
+	for range 20 {
+		ctx, j := begin(t, r)
+		watches[j] = ctx
+		for range 1000 {
+			_, s := Start(ctx, HandlerWatchEvent, "ADDED")
+			s.Text("key", "a/b")
+			s.End(nil)
+		}
+	}
+	taken, cut := 0, 0
+	for j := range watches {
+		cut += j.Record().Cut
+		taken += j.reserved
+	}
+	if taken > 5*reserveBytes || int64(taken) != r.running.Load() || cut == 0 {
+		t.Errorf("they take %d bytes, counted as %d, and %d steps were cut", taken, r.running.Load(), cut)
+	}
+	var last *Journey
+	for range 5 {
+		_, last = begin(t, r)
+		last.Finish(Response{})
+	}
+	if r.Get(last.ID()) == nil {
+		t.Error("there is no room for those that end")
+	}
+	for j, ctx := range watches {
+		j.Finish(Response{})
+		if _, s := Start(ctx, HandlerWatchEvent, "late"); s.Recording() {
+			t.Error("a journey goes on after its end")
+		}
+	}
+	if r.running.Load() != 0 || r.Stats().Journeys > 3 {
+		t.Errorf("%d bytes are reserved when nothing runs, %+v is kept", r.running.Load(), r.Stats())
+	}
+}
+
+// TestManyRunningJourneys: those that run do not push those that ended out.
+func TestManyRunningJourneys(t *testing.T) {
+	r := NewRecorder("p", Limits{Journeys: 3, Bytes: 1 << 20, JourneyBytes: 2 << 10, Changes: 8})
+	for range 100 {
+		begin(t, r)
+	}
+	for range 10 {
+		_, j := begin(t, r)
+		j.Finish(Response{})
+	}
+	if s := r.Stats(); s.Journeys != 103 || s.Forgotten != 7 {
+		t.Errorf("Stats = %+v", s)
+	}
+	list, _ := r.List()
+	for i, c := range list[100:] {
+		if want := fmt.Sprintf("p-%d", 108+i); c.Journey.ID() != want {
+			t.Errorf("%s is kept, want %s", c.Journey.ID(), want)
+		}
+	}
+}
+
+// TestTextsAreClipped: clients choose some of them.
+func TestTextsAreClipped(t *testing.T) {
+	r := NewRecorder("p", DefaultLimits)
+	long := strings.Repeat("ü", maxText)
+	ctx, j := r.Begin(context.Background(), Request{URI: long, UserAgent: long})
+	j.UpdateRequest(func(q *Request) { q.Name = long })
+	err := errors.New(long)
+	_, s := Start(ctx, StoreGet, long)
+	s.Why(long)
+	s.Text("k", long)
+	s.End(&err)
+	j.Finish(Response{})
+	rec := j.Record()
+	step := rec.Steps[0]
+	for name, text := range map[string]string{
+		"URI": rec.Request.URI, "UserAgent": rec.Request.UserAgent, "Name": rec.Request.Name,
+		"Subject": step.Subject, "Why": step.Why, "Error": step.Error, "Text": step.Attrs[0].Text,
+	} {
+		if len(text) > maxText+len("…") || !strings.HasSuffix(text, "ü…") || !utf8.ValidString(text) {
+			t.Errorf("%s has %d bytes", name, len(text))
+		}
+	}
+	if rec.Cut != 0 {
+		t.Errorf("%d are cut", rec.Cut)
+	}
+}
+
 func TestBytesAreGivenBack(t *testing.T) {
-	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: 1 << 10, Changes: 8})
+	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: 2 << 10, Changes: 8})
 	for range 10 {
 		ctx, j := begin(t, r)
 		_, s := Start(ctx, StoreGet, "key")
@@ -130,7 +221,7 @@ func TestBytesAreGivenBack(t *testing.T) {
 		j.Finish(Response{})
 		s.Why("told after the end")
 	}
-	if s := r.Stats(); s.Bytes != stepBytes+len("key") {
+	if s := r.Stats(); s.Bytes != journeyBytes+len("/x")+stepBytes+len("key") {
 		t.Errorf("%d bytes are counted for one journey of one step", s.Bytes)
 	}
 }
@@ -272,5 +363,16 @@ func BenchmarkStep(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestLevelOfNewJourneys(t *testing.T) {
+	r := NewRecorder("p", DefaultLimits)
+	_, before := begin(t, r)
+	r.SetLevel(Objects)
+	ctx, after := begin(t, r)
+	_, step := Start(ctx, StoreGet, "a")
+	if before.Record().Level != Steps || after.Record().Level != Objects || !step.Objects() {
+		t.Errorf("the one before has level %v, the one after %v", before.Record().Level, after.Record().Level)
 	}
 }

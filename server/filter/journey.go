@@ -92,6 +92,8 @@ func decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request)
 		step.Why("an administrator asked for objects")
 	case asked == "objects":
 		step.Why("objects are for administrators: steps alone are recorded")
+	case step.Objects():
+		step.Why("steps and objects are recorded, as for every request to this server")
 	default:
 		step.Why("steps are recorded, as for every request")
 	}

@@ -160,7 +160,6 @@ func (c *client) watch(ctx context.Context, filter, rv string, event func(watch.
 			return rv, fmt.Errorf("read the watch of journeys: %w", err)
 		}
 		rv = j.ResourceVersion
-		clean(j)
 		event(watch.EventType(e.Type), j)
 	}
 }

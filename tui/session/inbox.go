@@ -25,12 +25,16 @@ type State struct {
 // Batch is what happened since the last one.
 type Batch struct {
 	// Reset says that the rows before are of another filter.
-	Reset   bool
+	Reset bool
+	// Dropped is how many changes the screen was too slow for.
 	Dropped uint64
+	// LeftOut is how many new journeys the server did not send because there were too many.
+	LeftOut uint64
 	State   State
 
-	changes []change
-	present map[string]bool // after a list: what the server has
+	changes  []change
+	present  map[string]bool // after a list: what the server has
+	filtered bool            // with Reset: there is a filter
 }
 
 type change struct {

@@ -24,11 +24,14 @@ type Ring struct {
 	at       map[string]uint64
 	inHeld   map[string]*Row
 	kept     string
+	filtered bool
 
 	// Version changes whenever something in the ring does.
 	Version uint64
 	// Dropped is how many rows went to make room, or never came because the screen was too slow.
 	Dropped uint64
+	// LeftOut is how many the server did not send because there were too many.
+	LeftOut uint64
 }
 
 // NewRing is an empty ring for capacity rows.
@@ -76,12 +79,11 @@ func (r *Ring) Keep(id string) { r.kept = id }
 func (r *Ring) Apply(b Batch) {
 	if b.Reset {
 		r.clear()
+		r.filtered = b.filtered
 	}
 	for _, c := range b.changes {
 		if c.gone {
-			if i := r.Index(c.journey.Name); i >= 0 {
-				r.At(i).Gone = true
-			}
+			r.gone(c.journey.Name)
 			continue
 		}
 		r.put(c.journey)
@@ -90,6 +92,7 @@ func (r *Ring) Apply(b Batch) {
 		r.missing(b.present)
 	}
 	r.Dropped += b.Dropped
+	r.LeftOut += b.LeftOut
 	r.Version++
 }
 
@@ -106,11 +109,35 @@ func (r *Ring) put(j *v1alpha1.Journey) {
 	}
 }
 
-// missing marks the rows that the server no longer has.
+// gone takes note that the server no longer lists a journey. Without a filter that means that it forgot it: the row is
+// marked. With one it may as well be that the journey is no longer what was asked for: the row goes.
+func (r *Ring) gone(id string) {
+	i := r.Index(id)
+	switch {
+	case i < 0:
+	case !r.filtered:
+		r.At(i).Gone = true
+	case i < len(r.held):
+		r.unhold(i)
+	default:
+		r.remove(r.head + i - len(r.held))
+	}
+}
+
+// remove takes a row out of rows. A filtered list is as short as the server's, so that this costs little.
+func (r *Ring) remove(i int) {
+	delete(r.at, r.rows[i].Name)
+	r.rows = append(r.rows[:i], r.rows[i+1:]...)
+	for ; i < len(r.rows); i++ {
+		r.at[r.rows[i].Name] = r.first + uint64(i)
+	}
+}
+
+// missing takes note of the rows that the server no longer has.
 func (r *Ring) missing(present map[string]bool) {
-	for i := range r.Len() {
+	for i := r.Len() - 1; i >= 0; i-- {
 		if row := r.At(i); !present[row.Name] {
-			row.Gone = true
+			r.gone(row.Name)
 		}
 	}
 }

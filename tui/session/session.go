@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"time"
 
@@ -136,7 +137,7 @@ func (f *follower) list(ctx context.Context) (string, error) {
 	f.listed = true
 	f.leave(func(b *Batch) {
 		if first {
-			*b = Batch{Reset: true}
+			*b = Batch{Reset: true, filtered: f.filter != ""}
 		}
 		for _, j := range rows {
 			b.changes = append(b.changes, change{journey: j})
@@ -147,10 +148,17 @@ func (f *follower) list(ctx context.Context) (string, error) {
 	return rv, nil
 }
 
+// leftOutAnnotation is, on a bookmark, how many new journeys the server did not send because there were too many.
+const leftOutAnnotation = "kx.dev/left-out"
+
 func (f *follower) event(t watch.EventType, j *v1alpha1.Journey) {
 	if t == watch.Bookmark {
+		if n, err := strconv.ParseUint(j.Annotations[leftOutAnnotation], 10, 64); err == nil {
+			f.leave(func(b *Batch) { b.LeftOut += n })
+		}
 		return
 	}
+	clean(j)
 	f.leave(func(b *Batch) {
 		b.changes = append(b.changes, change{journey: j, gone: t == watch.Deleted})
 		if b.present != nil && t != watch.Deleted {

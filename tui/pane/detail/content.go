@@ -2,12 +2,12 @@ package detail
 
 import (
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
@@ -74,9 +74,9 @@ func (b *builder) step(s *v1alpha1.Step) {
 	}
 	b.blank()
 	b.add(label, "in this binary")
-	b.fact("function", plain, shortFunction(s.Function))
+	b.fact("function", plain, s.Function)
 	if s.File != "" {
-		b.fact("file", plain, place(s.Function, s.File)+":"+strconv.Itoa(int(s.Line)))
+		b.fact("file", plain, s.File+":"+strconv.Itoa(int(s.Line)))
 	}
 	b.blank()
 	b.add(label, "in the Kubernetes API server")
@@ -84,22 +84,6 @@ func (b *builder) step(s *v1alpha1.Step) {
 	if s.UpstreamFile != "" {
 		b.fact("file", plain, s.UpstreamFile)
 	}
-}
-
-// module is left out of names of our own.
-const module = "github.com/kx-apiserver/kx/"
-
-func shortFunction(f string) string { return strings.TrimPrefix(f, module) }
-
-// place is where a file is below the module, whatever the directory it was compiled in: the function has the package.
-func place(function, file string) string {
-	base := path.Base(file)
-	slash := strings.LastIndexByte(function, '/')
-	dot := strings.IndexByte(function[slash+1:], '.')
-	if dot < 0 {
-		return base
-	}
-	return shortFunction(function[:slash+1+dot]) + "/" + base
 }
 
 // howToRecord says what to do where there are no objects.
@@ -140,12 +124,12 @@ func (b *builder) changers(j *v1alpha1.Journey) {
 			b.add(label, title)
 			title = ""
 		}
-		b.add(plain, fmt.Sprintf("  %s  %s", s.ID, s.Title))
+		b.pair("  "+s.ID, attributesWidth, plain, s.Title)
 	}
 }
 
 func (b *builder) objects(before, after []byte, all bool) {
-	lines, changed, err := diff(before, after, all)
+	lines, changed, err := diff.Objects(before, after, all)
 	if err != nil {
 		b.add(bad, err.Error())
 		return
@@ -154,8 +138,8 @@ func (b *builder) objects(before, after []byte, all bool) {
 		b.add(label, fields(changed))
 	}
 	for _, l := range lines {
-		k := map[byte]kind{'+': good, '-': bad}[l.mark]
-		b.lines = append(b.lines, text{kind: k, text: string(l.mark) + " " + strings.Repeat("  ", l.depth) + l.text})
+		k := map[byte]kind{'+': good, '-': bad}[l.Mark]
+		b.lines = append(b.lines, text{kind: k, text: string(l.Mark) + " " + strings.Repeat("  ", l.Depth) + l.Text})
 	}
 }
 

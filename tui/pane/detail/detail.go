@@ -57,6 +57,7 @@ type Pane struct {
 	journey *v1alpha1.Journey
 	step    int
 	sameAs  string
+	shared  bool
 	message []string
 
 	tab     tab
@@ -103,6 +104,12 @@ func (p *Pane) Show(j *v1alpha1.Journey, step int, sameAs string) {
 func (p *Pane) Message(lines ...string) {
 	p.journey, p.message = nil, lines
 	p.view.Top = 0
+	p.version++
+}
+
+// Share says whether Steps and Detail share one place, so that the title has both.
+func (p *Pane) Share(shared bool) {
+	p.shared = shared
 	p.version++
 }
 
@@ -209,9 +216,12 @@ func (p *Pane) Render(focused bool) []string {
 }
 
 func (p *Pane) render(content []text, focused bool) []string {
-	paint, note := p.theme.Border, ""
+	paint, title, note := p.theme.Border, "Detail", ""
 	if focused {
 		paint = p.theme.Focus
+	}
+	if p.shared {
+		title = "Steps [Detail]"
 	}
 	if p.journey != nil && p.tab != requestTab && p.step >= 0 && p.step < len(p.journey.Status.Steps) {
 		note = p.journey.Status.Steps[p.step].ID
@@ -223,7 +233,7 @@ func (p *Pane) render(content []text, focused bool) []string {
 	if more := len(content) - p.view.Top - p.rows(); more > 0 && note != "" {
 		note += "  more below"
 	}
-	return draw.Box(lines, p.theme.Title("Detail"), note, p.w, p.h, focused, draw.Paint(paint))
+	return draw.Box(lines, p.theme.Title(title), note, p.w, p.h, focused, draw.Paint(paint))
 }
 
 // tabs are the names of the tabs; the open one is in brackets.

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	layerWidth = len("transform")
-	tookWidth  = 7
-	marksWidth = 4
+	layerWidth   = len("transform")
+	changedWidth = 4
+	tookWidth    = 7
+	marksWidth   = 4
 	// whyFrom is the width from which a row has its reason beside it.
 	whyFrom = 110
 )
@@ -34,13 +35,14 @@ func (p *Pane) row(i int, focused bool) string {
 	default:
 		marks += "  "
 	}
-	w := max(p.w-2-marksWidth-layerWidth-tookWidth-3, 0) // a space behind layer and title, one at the right edge
+	// A space behind layer, title and changes, one at the right edge.
+	w := max(p.w-2-marksWidth-layerWidth-changedWidth-tookWidth-4, 0)
 	title := strings.Repeat("  ", n.depth) + foldMark(n, p.folded) + text.title
-	if w+tookWidth >= whyFrom-marksWidth-layerWidth {
+	if p.w >= whyFrom {
 		left := w * 3 / 5
 		title = draw.Fit(title, left) + " " + draw.Fit(text.why, w-left-1)
 	}
-	layer, rest := draw.Fit(text.layer, layerWidth), draw.Fit(title, w)+" "+draw.FitRight(text.took, tookWidth)+" "
+	layer, rest := draw.Fit(text.layer, layerWidth), draw.Fit(title, w)+" "+draw.FitRight(text.changed, changedWidth)+" "+draw.FitRight(text.took, tookWidth)+" "
 	switch {
 	case i == p.scroll.Cursor && focused:
 		return p.theme.Selected(draw.Fit(marks+layer+" "+rest, p.w-2))
@@ -61,8 +63,8 @@ func foldMark(n *node, folded func(*node) bool) string {
 }
 
 type rowText struct {
-	layer, title, why, took string
-	err, running            bool
+	layer, title, why, changed, took string
+	err, running                     bool
 }
 
 func (p *Pane) textOf(n *node) rowText {
@@ -80,6 +82,9 @@ func (p *Pane) textOf(n *node) rowText {
 	}
 	if s.Error != "" {
 		t.why = s.Error
+	}
+	if n := p.changed[n.step]; n > 0 {
+		t.changed = fmt.Sprintf("~%d", min(n, 999))
 	}
 	if s.TookNanos < 0 {
 		t.took, t.running = "...", true

@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
@@ -26,6 +27,8 @@ type Pane struct {
 	theme   theme.Theme
 	w, h    int
 	journey *v1alpha1.Journey
+	changed []int // by step: how many fields of the object it changed
+	shared  bool
 	message []string // shown while there is no journey
 
 	roots   []*node
@@ -47,11 +50,32 @@ type cacheKey struct {
 // New makes an empty pane.
 func New(t theme.Theme) *Pane { return &Pane{theme: t} }
 
-// Show shows a journey. If it is the one that was shown, as it is by now, cursor and folds stay.
-func (p *Pane) Show(j *v1alpha1.Journey) {
+// Share says whether Steps and Detail share one place, so that the title has both.
+func (p *Pane) Share(shared bool) {
+	p.shared = shared
+	p.version++
+}
+
+// Changed counts, for each step, the fields of the object that it changed. It takes time with large objects.
+func Changed(j *v1alpha1.Journey) []int {
+	changed := make([]int, len(j.Status.Steps))
+	for i := range j.Status.Steps {
+		s := &j.Status.Steps[i]
+		if s.Before == nil || s.After == nil {
+			continue
+		}
+		// What can't be compared is shown as such where it is opened.
+		_, changed[i], _ = diff.Objects(s.Before.Raw, s.After.Raw, false)
+	}
+	return changed
+}
+
+// Show shows a journey and what its steps [Changed]. If it is the one that was shown, as it is by now, cursor and folds
+// stay.
+func (p *Pane) Show(j *v1alpha1.Journey, changed []int) {
 	same := p.journey != nil && p.journey.Name == j.Name
 	at := p.Selected()
-	p.journey, p.message = j, nil
+	p.journey, p.changed, p.message = j, changed, nil
 	p.roots = tree(j.Status.Steps)
 	if !same {
 		p.folds = map[foldKey]bool{}
@@ -71,11 +95,11 @@ func (p *Pane) Message(lines ...string) {
 	p.version++
 }
 
-// start puts the cursor where one wants to begin: on the first step that failed, or behind the filters.
+// start puts the cursor where one wants to begin: on the step where the first error arose, or behind the filters.
 func (p *Pane) start() {
 	steps := p.journey.Status.Steps
 	for i, n := range p.rows {
-		if n.step >= 0 && steps[n.step].Error != "" {
+		if failed(n, steps) && !anyFailed(n.children, steps) {
 			p.scroll.Cursor = i
 			break
 		}
@@ -97,7 +121,7 @@ func (p *Pane) folded(n *node) bool {
 	if f, ok := p.folds[n.key()]; ok {
 		return f
 	}
-	return n.step < 0 && !failed(n, p.journey.Status.Steps)
+	return n.step < 0 && len(p.roots) > 1 && !failed(n, p.journey.Status.Steps)
 }
 
 // Selected is the index of the step under the cursor; -1 if there is none.
@@ -241,6 +265,9 @@ func (p *Pane) render(focused bool) []string {
 		paint = p.theme.Focus
 	}
 	lines := p.message
+	if p.shared {
+		title = "[Steps] Detail "
+	}
 	if j := p.journey; j != nil {
 		title += " " + j.Name
 		if len(p.rows) > 0 {

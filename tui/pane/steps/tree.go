@@ -74,8 +74,12 @@ func failed(n *node, steps []v1alpha1.Step) bool {
 	if n.step >= 0 && steps[n.step].Error != "" {
 		return true
 	}
-	for _, c := range n.children {
-		if failed(c, steps) {
+	return anyFailed(n.children, steps)
+}
+
+func anyFailed(nodes []*node, steps []v1alpha1.Step) bool {
+	for _, n := range nodes {
+		if failed(n, steps) {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package detail
+package diff
 
 import (
 	"bytes"
@@ -11,17 +11,16 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// line is a line of a diff: ' ' for what is the same, '+' for what came, '-' for what went.
-type line struct {
-	mark  byte
-	depth int
-	text  string
+// Line is a line of a diff.
+type Line struct {
+	Mark  byte // ' ' for what is the same, '+' for what came, '-' for what went
+	Depth int
+	Text  string
 }
 
 // differ compares two JSON values field by field, and writes them as YAML is indented.
 type differ struct {
-	lines []line
-	// all says that what is the same is written too; else a line says how much of it there is.
+	lines []Line
 	all     bool
 	changed int
 }
@@ -29,8 +28,9 @@ type differ struct {
 // diffMost bounds the lines of a diff.
 const diffMost = 20_000
 
-// Diff compares two objects. It says how many fields changed.
-func diff(before, after []byte, all bool) (lines []line, changed int, err error) {
+// Objects compares two objects given as JSON, and says how many fields changed. With all, what is the same is written
+// too; else a line says how much of it there is.
+func Objects(before, after []byte, all bool) (lines []Line, changed int, err error) {
 	a, err := parse(before)
 	if err != nil {
 		return nil, 0, fmt.Errorf("the object before can't be read: %w", err)
@@ -61,9 +61,9 @@ func parse(data []byte) (any, error) {
 func (d *differ) write(mark byte, depth int, text string) {
 	switch {
 	case len(d.lines) < diffMost:
-		d.lines = append(d.lines, line{mark, depth, draw.Clean(text)})
+		d.lines = append(d.lines, Line{mark, depth, draw.Clean(text)})
 	case len(d.lines) == diffMost:
-		d.lines = append(d.lines, line{' ', 0, fmt.Sprintf("… cut after %d lines", diffMost)})
+		d.lines = append(d.lines, Line{' ', 0, fmt.Sprintf("… cut after %d lines", diffMost)})
 	}
 }
 
