@@ -16,7 +16,8 @@ type Journey struct {
 	level   atomic.Uint32
 	rec     *Recorder
 	changed Change        // the last one; guarded by the recorder's mu
-	counted int           // what the recorder counts it as; guarded by the recorder's mu
+	at      int           // where it is in the recorder's kept; guarded by the recorder's mu
+	counted int           // what the recorder counts it as since it ended; guarded by the recorder's mu
 	done    chan struct{} // made when somebody waits; closed at the end
 
 	mu         sync.Mutex
@@ -27,6 +28,7 @@ type Journey struct {
 	free       []Step // what is left of the last block
 	deliveries []Delivery
 	bytes      int
+	reserved   int // of what all that run may take
 	cut        int // steps, attributes and objects left out because the journey was full
 	pinned     bool
 	finished   bool
@@ -42,6 +44,7 @@ func (j *Journey) SetLevel(l Level) { j.level.Store(uint32(l)) }
 func (j *Journey) UpdateRequest(f func(*Request)) {
 	j.mu.Lock()
 	f(&j.request)
+	j.request.clip()
 	j.mu.Unlock()
 }
 
@@ -66,6 +69,7 @@ func (j *Journey) Finish(response Response) {
 	j.took = max(time.Since(j.started), 1)
 	j.finished = true
 	bytes := j.bytes
+	j.rec.running.Add(-int64(j.reserved))
 	if j.done != nil {
 		close(j.done)
 	}
@@ -93,10 +97,10 @@ func (j *Journey) Wait(ctx context.Context) bool {
 	}
 }
 
-func (j *Journey) forgettable() bool {
+func (j *Journey) isPinned() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.finished && !j.pinned
+	return j.pinned
 }
 
 // Record is a copy of a journey.

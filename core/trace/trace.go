@@ -111,8 +111,8 @@ const (
 func (j *Journey) add(b *branch, id ID, subject string) *Step {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.finished || j.bytes+stepBytes > j.rec.limits.JourneyBytes {
-		j.cut++
+	subject = clip(subject)
+	if !j.room(stepBytes + len(subject)) {
 		return nil
 	}
 	if len(j.free) == 0 {
@@ -125,7 +125,6 @@ func (j *Journey) add(b *branch, id ID, subject string) *Step {
 	step.start, step.took = time.Since(j.started), -1
 	step.attrs = step.few[:0]
 	j.steps = append(j.steps, step)
-	j.bytes += stepBytes + len(subject)
 	return step
 }
 
@@ -138,8 +137,9 @@ func (s *Step) End(err *error) {
 	j.mu.Lock()
 	s.took = time.Since(j.started) - s.start
 	if err != nil && *err != nil {
-		s.err = (*err).Error()
-		j.bytes += len(s.err)
+		if s.err = clip((*err).Error()); !j.room(len(s.err)) {
+			s.err = cutText
+		}
 	}
 	j.mu.Unlock()
 	s.branch.current = s.parent
@@ -156,10 +156,12 @@ func (s *Step) Why(sentence string) {
 	if s == nil {
 		return
 	}
-	s.j.mu.Lock()
-	s.why = sentence
-	s.j.bytes += len(sentence)
-	s.j.mu.Unlock()
+	j := s.j
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if sentence = clip(sentence); j.room(len(sentence)) {
+		s.why = sentence
+	}
 }
 
 // Whyf is Why with a format, applied only if somebody records.
@@ -184,15 +186,12 @@ func (s *Step) Text(name, v string) {
 }
 
 func (s *Step) attr(a Attr) {
-	s.j.mu.Lock()
-	defer s.j.mu.Unlock()
-	n := attrBytes + len(a.Text)
-	if s.j.bytes+n > s.j.rec.limits.JourneyBytes {
-		s.j.cut++
-		return
+	j := s.j
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if a.Text = clip(a.Text); j.room(attrBytes + len(a.Text)) {
+		s.attrs = append(s.attrs, a)
 	}
-	s.attrs = append(s.attrs, a)
-	s.j.bytes += n
 }
 
 // Before records obj as it was before the step changed it, if objects are recorded.
@@ -211,21 +210,14 @@ func (s *Step) After(obj apiruntime.Object) {
 
 func (s *Step) object(obj apiruntime.Object, put func(*objects, []byte)) {
 	data := encodeMasked(obj)
-	s.j.mu.Lock()
-	defer s.j.mu.Unlock()
-	if s.j.bytes+len(data) > s.j.rec.limits.JourneyBytes {
-		s.j.cut++
+	j := s.j
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.room(len(data)) {
 		return
 	}
 	if s.objects == nil {
 		s.objects = &objects{}
 	}
 	put(s.objects, data)
-	s.j.bytes += len(data)
 }
-
-// What a step and an attribute are counted as, beside their text.
-const (
-	stepBytes = 240
-	attrBytes = 48
-)
