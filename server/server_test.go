@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -63,7 +64,7 @@ func launch(edit ...func(*options.Options)) (r *running, stop func() error, err 
 	r.config.QPS = -1
 	return r, func() error {
 		if client, err := rest.HTTPClientFor(r.config); err == nil {
-			client.CloseIdleConnections() // clients of one configuration share their connections
+			utilnet.CloseIdleConnectionsFor(client.Transport) // clients of one configuration share their connections
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
 		defer cancel()
@@ -122,7 +123,7 @@ func (r *running) httpClient(t testing.TB) *http.Client {
 	config.DisableCompression = true
 	c, err := rest.HTTPClientFor(config)
 	must(t, err)
-	t.Cleanup(c.CloseIdleConnections)
+	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(c.Transport) })
 	return c
 }
 
@@ -133,7 +134,7 @@ func (r *running) anyone(t testing.TB) *http.Client {
 	config.DisableCompression = true
 	c, err := rest.HTTPClientFor(config)
 	must(t, err)
-	t.Cleanup(c.CloseIdleConnections)
+	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(c.Transport) })
 	return c
 }
 

@@ -1,0 +1,209 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+const transcripts = "testdata/transcripts"
+
+// TestTranscripts sends the requests of testdata/transcripts to whole servers, one a file, and compares what every layer
+// did. -rewrite accepts what they do.
+//
+//	server [encrypted] [rival] [runtime-config=<version>=true]
+//	    starts another server than the usual one: with encrypted, secrets are encrypted in etcd; with rival, etcd is
+//	    another one, in which races can be lost
+//	setup
+//	    sends the request that is the input. What it does is no matter.
+//	request [as=alice] [filters] [objects]
+//	    sends the request and shows its journey: with filters, what each of them did; with objects, what each step
+//	    changed. alice is not an administrator.
+//	race [objects]
+//	    sends two requests, which a line "meanwhile" separates: the second when the first has read and is about to write
+//	watch events=<n> [after=<n>]
+//	    sends the watch, and the requests behind it, which lines "meanwhile" separate, when so many events have come. It
+//	    goes on until all events have come.
+//
+// A request is written as HTTP writes it: a line with method and path, headers, an empty line, the body. In it, {r+1}
+// is the resourceVersion that the first write to the server made, and {continue} where the last list went on.
+//
+// A journey is a tree: each step is below the one that called it, with the function that takes it, as compiled into this
+// binary, and what it is about. Behind bars stand what went in and came out, the fields that it changed, why it went so,
+// and its error. What differs from run to run is named instead: r+1, <uid>, <time>, <id>.
+func TestTranscripts(t *testing.T) {
+	datadriven.Walk(t, transcripts, func(t *testing.T, path string) {
+		var p *performer
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd == "server" {
+				p = newPerformer(t, d)
+				return ""
+			}
+			if p == nil {
+				p = newPerformer(t, &datadriven.TestData{})
+			}
+			out, err := p.perform(d)
+			if err != nil {
+				d.Fatalf(t, "%v", err)
+			}
+			return out
+		})
+	})
+}
+
+// TestEveryStepIsInATranscript: what no transcript shows, nobody has looked at.
+func TestEveryStepIsInATranscript(t *testing.T) {
+	files, err := filepath.Glob(transcripts + "/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+			shown[name] = true
+		}
+	}
+	for _, id := range trace.All() {
+		if !shown[id.String()] {
+			t.Errorf("no transcript shows %s", id)
+		}
+	}
+}
+
+func (p *performer) perform(d *datadriven.TestData) (string, error) {
+	p.drawing = drawing{filters: d.HasArg("filters"), start: p.start}
+	switch d.Cmd {
+	case "setup":
+		a, err := p.send(d.Input, d)
+		if err != nil {
+			return "", err
+		}
+		return strconv.Itoa(a.code), nil
+	case "request":
+		a, err := p.send(d.Input, d)
+		if err != nil {
+			return "", err
+		}
+		return p.show(a), nil
+	case "race":
+		return p.race(d)
+	case "watch":
+		return p.watch(d)
+	}
+	return "", fmt.Errorf("unknown command %s", d.Cmd)
+}
+
+// and are the requests of an input that holds several.
+func and(input string) []string { return strings.Split(input, "\nmeanwhile\n") }
+
+func (p *performer) race(d *datadriven.TestData) (string, error) {
+	requests := and(d.Input)
+	if p.rival == nil || len(requests) != 2 {
+		return "", fmt.Errorf("a race needs a server with a rival, and two requests: there are %d", len(requests))
+	}
+	var second *answer
+	var secondErr error
+	p.rival.beforeNextWrite(func() { second, secondErr = p.send(requests[1], &datadriven.TestData{}) })
+	first, err := p.send(requests[0], d)
+	if err != nil {
+		return "", err
+	}
+	if second == nil {
+		return "", fmt.Errorf("the first request has lost no race: %v", secondErr)
+	}
+	return p.show(first) + "meanwhile " + p.show(second), nil
+}
+
+func (p *performer) watch(d *datadriven.TestData) (string, error) {
+	var want, after int
+	d.ScanArgs(p.t, "events", &want)
+	if d.HasArg("after") {
+		d.ScanArgs(p.t, "after", &after)
+	}
+	requests := and(d.Input)
+	w, err := p.open(requests[0], d)
+	if err != nil {
+		return "", err
+	}
+	defer w.body.Close()
+	var out strings.Builder
+	var writes []*answer
+	events := json.NewDecoder(w.body)
+	for i := range want {
+		if i == after {
+			for _, text := range requests[1:] {
+				a, err := p.send(text, &datadriven.TestData{})
+				if err != nil {
+					return "", err
+				}
+				writes = append(writes, a)
+			}
+		}
+		var e watched
+		if err := events.Decode(&e); err != nil {
+			return "", fmt.Errorf("%d events came, then %w", i, err)
+		}
+		if e.Type == "" {
+			return "", fmt.Errorf("the answer, %d, is no watch", w.code)
+		}
+		fmt.Fprintf(&out, "%s %s\n", e.Type, p.describe(&e))
+	}
+	if err := w.end(); err != nil {
+		return "", err
+	}
+	for _, a := range writes { // all their events have come
+		out.WriteString(p.caused(a, w))
+	}
+	return out.String() + p.show(w), nil
+}
+
+// watched is an event as a client sees it.
+type watched struct {
+	Type   string
+	Object struct {
+		Kind, Message string
+		Metadata      struct {
+			Name, ResourceVersion string
+			Annotations           map[string]string
+		}
+	}
+}
+
+func (p *performer) describe(e *watched) string {
+	o := e.Object
+	text := o.Kind + " " + o.Metadata.Name + " at " + p.revisionText(o.Metadata.ResourceVersion)
+	if o.Message != "" {
+		text = o.Kind + " " + p.mask(o.Message)
+	}
+	for name, value := range o.Metadata.Annotations {
+		text += ", " + name + "=" + value
+	}
+	return text
+}
+
+// caused is what the journey of a write knows of the events that it caused.
+func (p *performer) caused(write, watch *answer) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: %d\n", write.method, write.path, write.code)
+	for _, d := range write.journey.Record().Deliveries {
+		to := "another watch"
+		if d.Watcher == watch.journey.ID() {
+			to = "this watch"
+		}
+		fmt.Fprintf(&b, "  caused %s at %s, delivered to %s, of %s with %s\n", d.Type, p.revision(d.Revision), to, d.User, d.UserAgent)
+	}
+	return b.String()
+}
