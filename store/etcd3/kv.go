@@ -9,7 +9,6 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
@@ -17,17 +16,17 @@ import (
 
 // kv is etcd as this package calls it. Every request is traced and counted here and nowhere else.
 type kv struct {
-	client        *kubernetes.Client
-	groupResource schema.GroupResource
+	client   *kubernetes.Client
+	requests *metrics.EtcdRequests
 }
 
 // get reads one key, at a revision or (0) linearizably.
-func (k *kv) get(ctx context.Context, operation, key string, revision int64) (resp kubernetes.GetResponse, err error) {
+func (k *kv) get(ctx context.Context, operation metrics.Operation, key string, revision int64) (resp kubernetes.GetResponse, err error) {
 	ctx, step := trace.Start(ctx, trace.EtcdGet, key)
 	defer step.End(&err)
 	start := time.Now()
 	resp, err = k.client.Kubernetes.Get(ctx, key, kubernetes.GetOptions{Revision: revision})
-	metrics.RecordEtcdRequest(operation, k.groupResource, err, start)
+	k.requests.Record(operation, err, start)
 	if !step.Recording() || err != nil {
 		return resp, err
 	}
@@ -48,7 +47,7 @@ func (k *kv) list(ctx context.Context, prefix string, opts kubernetes.ListOption
 	defer step.End(&err)
 	start := time.Now()
 	resp, err = k.client.Kubernetes.List(ctx, prefix, opts)
-	metrics.RecordEtcdRequest(metrics.OperationList, k.groupResource, err, start)
+	k.requests.Record(metrics.OperationList, err, start)
 	if !step.Recording() || err != nil {
 		return resp, err
 	}
@@ -76,13 +75,13 @@ func (k *kv) list(ctx context.Context, prefix string, opts kubernetes.ListOption
 func (k *kv) count(ctx context.Context, prefix string) (int64, error) {
 	start := time.Now()
 	count, err := k.client.Kubernetes.Count(ctx, prefix, kubernetes.CountOptions{})
-	metrics.RecordEtcdRequest(metrics.OperationCount, k.groupResource, err, start)
+	k.requests.Record(metrics.OperationCount, err, start)
 	return count, err
 }
 
 // txn is a write of one key that happens only if its modRevision is still revision; 0 says that the key is free.
 type txn struct {
-	operation string
+	operation metrics.Operation
 	key       string
 	revision  int64
 	// delete removes the key; otherwise value is put.
@@ -117,7 +116,7 @@ func (k *kv) commit(ctx context.Context, t txn) (result txnResult, err error) {
 			kubernetes.PutOptions{LeaseID: t.lease, GetOnFailure: t.getOnFailure})
 		result, err = txnResult{resp.Succeeded, resp.Revision, resp.KV}, putErr
 	}
-	metrics.RecordEtcdRequest(t.operation, k.groupResource, err, start)
+	k.requests.Record(t.operation, err, start)
 	if err != nil {
 		return result, interpretWriteError(err)
 	}

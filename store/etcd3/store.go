@@ -106,7 +106,7 @@ func New(o Options) (*store, error) {
 		pathPrefix += "/"
 	}
 	return &store{
-		kv:             &kv{client: o.Client, groupResource: o.GroupResource},
+		kv:             &kv{client: o.Client, requests: metrics.NewEtcdRequests(o.GroupResource)},
 		codec:          o.Codec,
 		decoder:        o.Decoder,
 		versioner:      o.Versioner,

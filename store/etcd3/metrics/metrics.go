@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -9,16 +10,25 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// The operations on etcd, as the label says them.
+// Operation is a kind of request to etcd.
+type Operation uint8
+
+// The operations on etcd.
 const (
-	OperationGet         = "get"
-	OperationList        = "list"
-	OperationCreate      = "create"
-	OperationUpdate      = "update"
-	OperationDelete      = "delete"
-	OperationCount       = "listWithCount"
-	OperationGetRevision = "getCurrentResourceVersion"
+	OperationGet Operation = iota
+	OperationList
+	OperationCreate
+	OperationUpdate
+	OperationDelete
+	OperationCount
+	OperationGetRevision
+	numOperations
 )
+
+// String is the operation as the label says it.
+func (o Operation) String() string {
+	return [numOperations]string{"get", "list", "create", "update", "delete", "listWithCount", "getCurrentResourceVersion"}[o]
+}
 
 // storageEtcd is this storage's value of the label that tells storages apart; a watch cache has another.
 const storageEtcd = "etcd"
@@ -87,12 +97,34 @@ func histogram(name, help string, labels ...string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: latencyBuckets}, labels)
 }
 
-// RecordEtcdRequest counts a request to etcd that began at start and ended now, with err.
-func RecordEtcdRequest(operation string, resource schema.GroupResource, err error, start time.Time) {
-	requestDuration.WithLabelValues(operation, resource.Group, resource.Resource).Observe(time.Since(start).Seconds())
-	requests.WithLabelValues(operation, resource.Group, resource.Resource).Inc()
+// EtcdRequests counts the requests to etcd for one resource. To find a metric by its labels costs several times what it
+// costs to add to it, so each is found once, when its operation first happens: what never happens is not in the metrics.
+type EtcdRequests struct {
+	resource   schema.GroupResource
+	operations [numOperations]struct {
+		once     sync.Once
+		duration prometheus.Observer
+		total    prometheus.Counter
+	}
+}
+
+// NewEtcdRequests counts for a resource.
+func NewEtcdRequests(resource schema.GroupResource) *EtcdRequests {
+	return &EtcdRequests{resource: resource}
+}
+
+// Record counts a request that began at start and ended now, with err.
+func (r *EtcdRequests) Record(operation Operation, err error, start time.Time) {
+	took := time.Since(start)
+	o := &r.operations[operation]
+	o.once.Do(func() {
+		o.duration = requestDuration.WithLabelValues(operation.String(), r.resource.Group, r.resource.Resource)
+		o.total = requests.WithLabelValues(operation.String(), r.resource.Group, r.resource.Resource)
+	})
+	o.duration.Observe(took.Seconds())
+	o.total.Inc()
 	if err != nil {
-		requestErrors.WithLabelValues(operation, resource.Group, resource.Resource).Inc()
+		requestErrors.WithLabelValues(operation.String(), r.resource.Group, r.resource.Resource).Inc()
 	}
 }
 
