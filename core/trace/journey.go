@@ -97,6 +97,14 @@ func (j *Journey) Wait(ctx context.Context) bool {
 	}
 }
 
+// drop lets go of what a forgotten journey holds. Changes and writes that are remembered still point to the journey: they
+// would keep far more in memory than is counted.
+func (j *Journey) drop() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.steps, j.free, j.deliveries = nil, nil, nil
+}
+
 func (j *Journey) isPinned() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -144,7 +152,7 @@ func (j *Journey) summary() Record {
 	}
 }
 
-// Record is a copy of the journey.
+// Record is a copy of the journey. One that was forgotten has no steps any more.
 func (j *Journey) Record() Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -140,7 +140,8 @@ func (r *Recorder) finished(j *Journey, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.byID[j.id]; !ok {
-		return // discarded
+		j.drop() // discarded
+		return
 	}
 	r.bytes += bytes
 	j.counted = bytes
@@ -157,6 +158,7 @@ func (r *Recorder) finished(j *Journey, bytes int) {
 		r.bytes -= old.counted
 		r.forgotten++
 		r.forget(old)
+		old.drop()
 	}
 }
 

@@ -226,6 +226,33 @@ func TestBytesAreGivenBack(t *testing.T) {
 	}
 }
 
+// TestForgottenHoldsNothing: who still has a journey that was forgotten, as the changes do, does not keep its steps.
+func TestForgottenHoldsNothing(t *testing.T) {
+	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: 1 << 12, Changes: 100})
+	ctx, old := begin(t, r)
+	_, step := Start(ctx, StoreGet, "key")
+	Wrote(ctx, 42)
+	old.Finish(Response{})
+	watch, _ := begin(t, r)
+	Delivered(watch, "ADDED", 42)
+	if rec := old.Record(); len(rec.Steps) != 1 || len(rec.Deliveries) != 1 {
+		t.Fatalf("before it is forgotten: %+v", rec)
+	}
+	_, latest := begin(t, r)
+	latest.Finish(Response{})
+	step.End(nil)
+	if rec := old.Record(); r.Get(old.ID()) != nil || len(rec.Steps) != 0 || len(rec.Deliveries) != 0 || rec.Request.URI != "/x" {
+		t.Errorf("after it was forgotten: %+v", rec)
+	}
+	ctx, unwanted := begin(t, r)
+	Start(ctx, StoreGet, "key")
+	unwanted.Discard()
+	unwanted.Finish(Response{})
+	if rec := unwanted.Record(); len(rec.Steps) != 0 {
+		t.Errorf("a discarded one has %d steps", len(rec.Steps))
+	}
+}
+
 func TestFollow(t *testing.T) {
 	r := NewRecorder("p", Limits{Journeys: 10, Bytes: 1 << 20, JourneyBytes: 1 << 10, Changes: 4})
 	waited := make(chan error)
