@@ -114,7 +114,11 @@ var isRevision = map[string]bool{
 	"resourceVersion": true, "precondition.resourceVersion": true,
 }
 
-// changes are the fields that differ, with what they were and are.
+// few is how many fields of an object are shown if the step says nothing of a change.
+const few = 12
+
+// changes are the fields that differ, with what they were and are; all fields, if they are few and the step shows but
+// one object.
 func (d drawing) changes(before, after []byte) (lines []string) {
 	was, is := leaves(before), leaves(after)
 	fields := slices.Collect(maps.Keys(was))
@@ -124,6 +128,9 @@ func (d drawing) changes(before, after []byte) (lines []string) {
 		}
 	}
 	slices.Sort(fields)
+	if (before == nil || after == nil) && len(fields) > few {
+		return []string{fmt.Sprintf("  an object with %d fields", len(fields))}
+	}
 	show := func(field, v string) string {
 		if strings.HasSuffix(field, ".resourceVersion") {
 			return d.revisionText(v)
@@ -134,14 +141,14 @@ func (d drawing) changes(before, after []byte) (lines []string) {
 		a, had := was[field]
 		b, has := is[field]
 		switch {
-		case had && has && a != b:
-			lines = append(lines, fmt.Sprintf("~ %s: %s -> %s", field, show(field, a), show(field, b)))
-		case had && !has && after != nil:
-			lines = append(lines, fmt.Sprintf("- %s: %s", field, show(field, a)))
-		case had && !has:
-			lines = append(lines, fmt.Sprintf("  %s: %s", field, show(field, a)))
-		case has && !had:
+		case before == nil || after == nil: // the step says nothing of a change
+			lines = append(lines, fmt.Sprintf("  %s: %s", field, show(field, a+b)))
+		case !had:
 			lines = append(lines, fmt.Sprintf("+ %s: %s", field, show(field, b)))
+		case !has:
+			lines = append(lines, fmt.Sprintf("- %s: %s", field, show(field, a)))
+		case a != b:
+			lines = append(lines, fmt.Sprintf("~ %s: %s -> %s", field, show(field, a), show(field, b)))
 		}
 	}
 	return lines
