@@ -69,10 +69,11 @@ var Chain = []Filter{
 	{trace.FilterAuthorization, WithAuthorization},
 }
 
-// BuildHandlerChain puts the filters before handler, and the beginning of the journey before the filters.
+// BuildHandlerChain puts the filters before handler, and before the filters the beginning of the journey and the limits of
+// the socket.
 func BuildHandlerChain(handler http.Handler, c *Config) http.Handler {
 	for i := len(Chain) - 1; i >= 0; i-- {
 		handler = Chain[i].With(handler, c)
 	}
-	return withJourney(handler, c)
+	return withSocketLimits(withJourney(handler, c), patience)
 }

@@ -289,7 +289,7 @@ func TestDeadlines(t *testing.T) {
 }
 
 func TestDeadlinePauses(t *testing.T) {
-	d := newDeadline(context.Background(), time.Minute)
+	d := newDeadline(context.Background(), time.Minute, func() {})
 	defer d.stop()
 	d.Pause()
 	d.Pause()
@@ -301,7 +301,7 @@ func TestDeadlinePauses(t *testing.T) {
 	if until, ok := d.Deadline(); !ok || time.Until(until) > time.Minute {
 		t.Errorf("after the pause it ends at %v, %v", until, ok)
 	}
-	short := newDeadline(context.Background(), time.Nanosecond)
+	short := newDeadline(context.Background(), time.Nanosecond, func() {})
 	<-short.Done()
 	short.Pause() // too late
 	if !errors.Is(short.Err(), context.DeadlineExceeded) {

@@ -33,7 +33,7 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 		}
 		step.Text("timeout", timeout.String())
 		step.End(nil)
-		deadline := newDeadline(ctx, timeout)
+		deadline := newDeadline(ctx, timeout, func() { giveUpOnClient(w, patience) })
 		defer deadline.stop()
 		next.ServeHTTP(w, r.WithContext(deadline))
 	})
@@ -60,21 +60,34 @@ func timeoutOf(r *http.Request, most time.Duration) (time.Duration, error) {
 type Deadline struct {
 	context.Context
 	cancel context.CancelCauseFunc
+	// onExpire runs when the time is up, and never once stop has returned. It must not call back.
+	onExpire func()
 
-	mu     sync.Mutex
-	timer  *time.Timer
-	until  time.Time
-	paused time.Duration // what was left when it was paused; 0 while it runs
+	mu      sync.Mutex
+	timer   *time.Timer
+	until   time.Time
+	paused  time.Duration // what was left when it was paused; 0 while it runs
+	stopped bool
 }
 
-func newDeadline(parent context.Context, timeout time.Duration) *Deadline {
+func newDeadline(parent context.Context, timeout time.Duration, onExpire func()) *Deadline {
 	ctx, cancel := context.WithCancelCause(parent)
-	d := &Deadline{Context: ctx, cancel: cancel, until: time.Now().Add(timeout)}
+	d := &Deadline{Context: ctx, cancel: cancel, onExpire: onExpire, until: time.Now().Add(timeout)}
+	d.mu.Lock() // the timer may fire before it is assigned
+	defer d.mu.Unlock()
 	d.timer = time.AfterFunc(timeout, d.expire)
 	return d
 }
 
-func (d *Deadline) expire() { d.cancel(context.DeadlineExceeded) }
+func (d *Deadline) expire() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stopped || d.paused > 0 {
+		return
+	}
+	d.cancel(context.DeadlineExceeded)
+	d.onExpire()
+}
 
 // Deadline is when the context ends, unless it is paused.
 func (d *Deadline) Deadline() (time.Time, bool) {
@@ -95,27 +108,33 @@ func (d *Deadline) Err() error {
 	return err
 }
 
-// Pause stops the clock.
+// Pause stops the clock, unless the time is up.
 func (d *Deadline) Pause() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.paused == 0 && d.timer.Stop() {
-		d.paused = max(time.Until(d.until), 1)
+	if d.stopped || d.paused > 0 || d.Context.Err() != nil {
+		return
 	}
+	d.timer.Stop()
+	d.paused = max(time.Until(d.until), 1)
 }
 
 // Resume lets the clock go on from where Pause stopped it.
 func (d *Deadline) Resume() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.paused > 0 {
-		d.until = time.Now().Add(d.paused)
-		d.timer.Reset(d.paused)
-		d.paused = 0
+	if d.stopped || d.paused == 0 {
+		return
 	}
+	d.until = time.Now().Add(d.paused)
+	d.timer.Reset(d.paused)
+	d.paused = 0
 }
 
 func (d *Deadline) stop() {
+	d.mu.Lock()
+	d.stopped = true
 	d.timer.Stop()
+	d.mu.Unlock()
 	d.cancel(context.Canceled)
 }

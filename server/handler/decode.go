@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,8 +43,8 @@ func readBody(req *http.Request, r io.Reader) ([]byte, error) {
 	}
 	if _, err := data.ReadFrom(r); err != nil {
 		var carrier apierrors.APIStatus
-		if errors.As(err, &carrier) {
-			return nil, err
+		if errors.As(err, &carrier) || errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil, err // too slow a client is not a bad request: its time is up, and scope.err says so
 		}
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("unable to read the request body: %v", err))
 	}
