@@ -102,11 +102,7 @@ func (f *follower) remember() {
 		}
 	}
 	for _, c := range then {
-		pick := f.selection.pick
-		if ended[c.Journey] {
-			pick = f.selection.pickRunning
-		}
-		if !began[c.Journey] && pick(c) != nil {
+		if !began[c.Journey] && f.selection.wanted(c, ended[c.Journey]) {
 			f.sent[c.Journey] = true
 		}
 	}

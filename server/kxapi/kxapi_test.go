@@ -305,6 +305,9 @@ func TestWatchGoesOn(t *testing.T) {
 		// What does not match any more is gone; what never did is not spoken of.
 		"&filter=phase:running": {"DELETED b", "ADDED e"},
 		"&filter=name:a,e":      {"DELETED a", "ADDED e"},
+		// The steps of what is forgotten are, too: whether they matched is not known.
+		"&filter=why:%22of+a%22|name:e":                 {"DELETED a", "ADDED e"},
+		"&filter=layer:store&fieldSelector=spec.name=b": {"MODIFIED b"},
 	} {
 		t.Run(query, func(t *testing.T) {
 			r := trace.NewRecorder("p", limits)

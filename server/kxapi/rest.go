@@ -119,14 +119,24 @@ func (s selection) pick(c trace.Change) *v1alpha1.Journey {
 	return nil
 }
 
-// pickRunning is pick as it was before the journey ended.
-func (s selection) pickRunning(c trace.Change) *v1alpha1.Journey {
+// wanted says whether a client that has its list from before change c was given the journey. ran says that it ended
+// since. Of one that was forgotten the steps are not known any more: if the filter asks about them, it may have been. To
+// hear of the end of something that it does not have costs a client nothing.
+func (s selection) wanted(c trace.Change, ran bool) bool {
 	j := s.summary(c)
-	j.Status.Phase, j.Status.Code, j.Status.Bytes, j.Status.TookMicros = v1alpha1.JourneyRunning, 0, 0, 0
-	if s.wants(j, c.Journey) {
-		return j
+	if ran {
+		j.Status.Phase, j.Status.Code, j.Status.Bytes, j.Status.TookMicros = v1alpha1.JourneyRunning, 0, 0, 0
 	}
-	return nil
+	if c.Type != trace.Forgotten || !s.selects(j) {
+		return s.wants(j, c.Journey)
+	}
+	unknown := false
+	known := v1alpha1.Subject(j)
+	matches := s.filter.Match(filter.SubjectFunc(func(field string) (filter.Value, bool) {
+		unknown = unknown || v1alpha1.InSteps(field)
+		return known.Field(field)
+	}))
+	return matches || unknown
 }
 
 func (s selection) summary(c trace.Change) *v1alpha1.Journey {
@@ -134,12 +144,18 @@ func (s selection) summary(c trace.Change) *v1alpha1.Journey {
 	return journeyOf(&record, s.base+c.Seq)
 }
 
-// wants says whether the client wants the journey that summary is of. The steps are looked at only if the filter asks.
-func (s selection) wants(summary *v1alpha1.Journey, journey *trace.Journey) bool {
-	if selector := s.options.FieldSelector; selector != nil && !selector.Empty() && !selector.Matches(fieldsOf(summary)) {
+// selects says whether the selectors want a journey.
+func (s selection) selects(j *v1alpha1.Journey) bool {
+	if selector := s.options.FieldSelector; selector != nil && !selector.Empty() && !selector.Matches(fieldsOf(j)) {
 		return false
 	}
-	if selector := s.options.LabelSelector; selector != nil && !selector.Empty() && !selector.Matches(labels.Set{}) {
+	selector := s.options.LabelSelector
+	return selector == nil || selector.Empty() || selector.Matches(labels.Set{})
+}
+
+// wants says whether the client wants the journey that summary is of. The steps are looked at only if the filter asks.
+func (s selection) wants(summary *v1alpha1.Journey, journey *trace.Journey) bool {
+	if !s.selects(summary) {
 		return false
 	}
 	if s.filter.Empty() {
