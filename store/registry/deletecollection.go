@@ -48,7 +48,6 @@ func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.Vali
 		})
 	}
 	list, items, listErr := e.listPages(ctx, groupCtx.Done(), listOptions, found)
-	close(found)
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
@@ -79,9 +78,11 @@ func (e *Store) deleteOne(ctx context.Context, obj runtime.Object, deleteValidat
 }
 
 // listPages sends all objects to found and returns them as one list. A client's limit means one page. It stops when
-// stop is closed, without an error: whoever closes it has one.
+// stop is closed, without an error: whoever closes it has one. It closes found at its end, also if the list panics: nobody
+// waits for more then.
 func (e *Store) listPages(ctx context.Context, stop <-chan struct{}, listOptions *metainternalversion.ListOptions,
 	found chan<- runtime.Object) (whole runtime.Object, count int, err error) {
+	defer close(found)
 	page := &metainternalversion.ListOptions{}
 	if listOptions != nil {
 		page = listOptions.DeepCopy()

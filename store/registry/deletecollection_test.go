@@ -1,11 +1,14 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -153,5 +156,33 @@ func TestDeleteCollectionIsCancelled(t *testing.T) {
 	}
 	if _, err := e.DeleteCollection(ctx, rest.ValidateAllObjectFunc, nil, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestDeleteCollectionPanics: a panic of the list is the request's own, and leaves no worker waiting.
+func TestDeleteCollectionPanics(t *testing.T) {
+	e, ctx := tenPods(t, func(e *Store) {
+		e.Decorator = func(obj runtime.Object) {
+			if _, ok := obj.(*corev1.PodList); ok {
+				panic("on purpose")
+			}
+		}
+	})
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic got lost")
+			}
+		}()
+		_, _ = e.DeleteCollection(ctx, nil, nil, nil)
+	}()
+	stacks := make([]byte, 1<<20)
+	for deadline := time.Now().Add(time.Minute); ; goruntime.Gosched() {
+		if !bytes.Contains(stacks[:goruntime.Stack(stacks, true)], []byte("registry.(*Store).DeleteCollection.func")) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("a worker still waits")
+		}
 	}
 }
