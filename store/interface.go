@@ -60,8 +60,8 @@ type Interface interface {
 	// ReadinessCheck says why the store cannot serve yet, or nil.
 	ReadinessCheck() error
 
-	// RequestWatchProgress asks for a bookmark, at the current revision, on every watch whose context carries the
-	// same outgoing metadata as ctx and that asked for progress.
+	// RequestWatchProgress asks for a bookmark, at the current revision, on every watch of this store whose context
+	// carries the same outgoing metadata as ctx. It is lost while one of those watches catches up.
 	RequestWatchProgress(ctx context.Context) error
 
 	// GetCurrentResourceVersion is etcd's revision now, by a linearizable read.
@@ -90,14 +90,15 @@ type Versioner interface {
 
 // ResponseMeta is what a store knows of an object beside its content.
 type ResponseMeta struct {
-	// TTL is how many seconds the object had left to live when it was read; 0 is forever.
+	// TTL is how many seconds the object has left to live, if the store knows. etcd3 says 0 of every object: to know would
+	// be another request to etcd.
 	TTL int64
 	// ResourceVersion is the revision of the object's last change, 0 if it does not exist.
 	ResourceVersion uint64
 }
 
-// UpdateFunc turns the current state of an object into the next one. It may return a new TTL in seconds; nil keeps the
-// old one.
+// UpdateFunc turns the current state of an object into the next one. It may return for how many seconds the next one
+// lives, from now on. Without that, etcd3 stores an object that stays, whatever the TTL of the one before.
 type UpdateFunc func(input runtime.Object, res ResponseMeta) (output runtime.Object, ttl *uint64, err error)
 
 // ValidateObjectFunc refuses an object by an error.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -238,12 +239,13 @@ func TestCreateDryRunWritesNothing(t *testing.T) {
 	wantGone(t, ctx, e, "a")
 }
 
+// TestTTL also shows that an update gives an object its whole TTL once more, since etcd3 does not know what it had left.
 func TestTTL(t *testing.T) {
 	var asked []string
 	options := restOptions(t)
 	e, ctx := newStoreWith(t, newStrategy(), options, func(e *Store) {
-		e.TTLFunc = func(obj runtime.Object, _ uint64, update bool) (uint64, error) {
-			asked = append(asked, fmt.Sprint(obj.(*corev1.Pod).Name, " update ", update))
+		e.TTLFunc = func(obj runtime.Object, existing uint64, update bool) (uint64, error) {
+			asked = append(asked, fmt.Sprint(obj.(*corev1.Pod).Name, " had ", existing, " update ", update))
 			if obj.(*corev1.Pod).Spec.NodeName == "fails" {
 				return 0, errors.New("no ttl for this")
 			}
@@ -256,13 +258,16 @@ func TestTTL(t *testing.T) {
 	if _, err := e.Create(ctx, pod("b", onNode("fails")), nil, &metav1.CreateOptions{}); err == nil || err.Error() != "no ttl for this" {
 		t.Errorf("got %v", err)
 	}
-	if diff := cmp.Diff([]string{"a update false", "a update true", "b update false"}, asked); diff != "" {
+	if diff := cmp.Diff([]string{"a had 0 update false", "a had 0 update true", "b had 0 update false"}, asked); diff != "" {
 		t.Error(diff)
 	}
 	client := embedtest.Shared(t).Client()
 	defer func() { _ = client.Close() }()
 	got, err := client.Get(ctx, options.StorageConfig.Prefix+"/pods/ns/a")
 	if err != nil || len(got.Kvs) != 1 || got.Kvs[0].Lease == 0 {
-		t.Errorf("stored without a lease: %v, %v", got, err)
+		t.Fatalf("stored without a lease: %v, %v", got, err)
+	}
+	if lease, err := client.TimeToLive(ctx, clientv3.LeaseID(got.Kvs[0].Lease)); err != nil || lease.GrantedTTL < 3600 {
+		t.Errorf("after the update: %+v, %v, want the whole TTL", lease, err)
 	}
 }

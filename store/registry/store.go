@@ -42,7 +42,8 @@ type Store struct {
 	KeyFunc     func(ctx context.Context, name string) (string, error)
 	// ObjectNameFunc is the name an object is stored under; unset is its metadata.name.
 	ObjectNameFunc func(obj runtime.Object) (string, error)
-	// TTLFunc (optional) says for how many seconds obj lives. existing is what it had left, or 0.
+	// TTLFunc (optional) says for how many seconds obj lives, from each write of it on. existing is what it had left, if
+	// the storage knows; etcd3 does not, and says 0.
 	TTLFunc func(obj runtime.Object, existing uint64, update bool) (uint64, error)
 	// PredicateFunc makes a predicate of selectors.
 	PredicateFunc func(label labels.Selector, field fields.Selector) store.SelectionPredicate
@@ -183,8 +184,8 @@ func (e *Store) decorate(obj runtime.Object) {
 	}
 }
 
-// calculateTTL is for how many seconds obj lives, 0 for ever. Etcd reports a negative rest for a lease that it has not
-// got around to ending: that is one second, since 0 would be for ever.
+// calculateTTL is for how many seconds obj lives, 0 for ever. A storage may say of an object whose time is over, and that
+// is still there, that it has less than nothing left: that is one second, since 0 would be for ever.
 func (e *Store) calculateTTL(obj runtime.Object, existing int64, update bool) (uint64, error) {
 	if existing < 0 {
 		existing = 1
