@@ -1,0 +1,182 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// ways are the ways in which requests are recorded, compared by the benchmarks below.
+var ways = []struct {
+	name         string
+	off, objects bool
+	tapped       bool
+}{
+	{name: "off", off: true},
+	{name: "steps"},
+	{name: "objects", objects: true},
+	{name: "tapped", tapped: true},
+}
+
+// turn is how many requests are sent one way before it is another's turn: what else the machine does befalls all alike.
+const turn = 20
+
+// BenchmarkTracedGet and BenchmarkTracedCreate report the median of whole requests, for each way.
+func BenchmarkTracedGet(b *testing.B) {
+	compareWays(b, func(s *bench, objects bool, n int) {
+		s.traced(b, objects, "GET", fmt.Sprint(configMaps, "/o-", n%100), nil, 200)
+	})
+}
+
+func BenchmarkTracedCreate(b *testing.B) {
+	compareWays(b, func(s *bench, objects bool, n int) {
+		s.traced(b, objects, "POST", configMaps, object(fmt.Sprint("c-", n)), 201)
+	})
+}
+
+func compareWays(b *testing.B, send func(s *bench, objects bool, n int)) {
+	s := newBench(b)
+	s.fill(b, 100)
+	took := make([][]time.Duration, len(ways))
+	n := 0
+	for b.Loop() {
+		for i, way := range ways {
+			s.Journeys.SetOff(way.off)
+			untap := func() {}
+			if way.tapped {
+				untap = tap(s.Journeys)
+			}
+			for range turn {
+				n++
+				begin := time.Now()
+				send(s, way.objects, n)
+				took[i] = append(took[i], time.Since(begin))
+			}
+			untap()
+		}
+	}
+	for i, way := range ways {
+		b.ReportMetric(median(took[i])/1000, way.name+"-µs")
+	}
+	b.ReportMetric(0, "ns/op") // of all ways together: it says nothing
+}
+
+// median is in ns. What keeps a few requests from the processor does not touch it.
+func median(took []time.Duration) float64 {
+	slices.Sort(took)
+	return float64(took[len(took)/2])
+}
+
+func (s *bench) traced(b *testing.B, objects bool, method, path string, body []byte, code int) {
+	req, err := http.NewRequest(method, s.URL+path, bytes.NewReader(body))
+	if err != nil {
+		b.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if objects {
+		req.Header.Set("Kx-Trace", "objects")
+	}
+	res, err := s.http.Do(req)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != code {
+		b.Fatalf("%s %s: %d, %v", method, path, res.StatusCode, err)
+	}
+}
+
+// tap follows the journeys, and looks at each that has ended, until it is undone.
+func tap(r *trace.Recorder) (untap func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	_, seq := r.List()
+	go func() {
+		defer close(done)
+		for r.Wait(ctx, seq) == nil {
+			changes, _ := r.Since(seq)
+			for _, c := range changes {
+				seq = c.Seq
+				if c.Type == trace.Ended {
+					c.Journey.Record()
+				}
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// BenchmarkRecording is the recording alone: the steps of a real request are taken again, in a recorder and in none.
+func BenchmarkRecording(b *testing.B) {
+	s := newBench(b)
+	s.fill(b, 1)
+	for _, request := range []struct {
+		name, method, path string
+		body               []byte
+		code               int
+	}{
+		{"get", "GET", configMaps + "/o-0", nil, 200},
+		{"create", "POST", configMaps, object("created"), 201},
+	} {
+		s.traced(b, false, request.method, request.path, request.body, request.code)
+		list, _ := s.Journeys.List()
+		journey := list[len(list)-1].Journey
+		journey.Wait(context.Background())
+		steps := journey.Record().Steps
+		children := map[int][]int{}
+		for i, step := range steps {
+			children[step.Parent] = append(children[step.Parent], i)
+		}
+		recorder := trace.NewRecorder("b", trace.DefaultLimits)
+		for _, way := range ways[:2] {
+			b.Run(request.name+"/"+way.name, func(b *testing.B) {
+				recorder.SetOff(way.off)
+				b.ReportAllocs()
+				took := make([]time.Duration, 0, 1<<20)
+				for b.Loop() {
+					begin := time.Now()
+					ctx, j := recorder.Begin(context.Background(), trace.Request{})
+					again(ctx, steps, children, -1)
+					if j != nil {
+						j.Finish(trace.Response{})
+					}
+					if len(took) < cap(took) {
+						took = append(took, time.Since(begin))
+					}
+				}
+				b.ReportMetric(median(took), "median-ns")
+				b.ReportMetric(float64(len(steps)), "steps")
+			})
+		}
+	}
+}
+
+// again takes the steps below parent again.
+func again(ctx context.Context, steps []trace.StepRecord, children map[int][]int, parent int) {
+	for _, i := range children[parent] {
+		s := &steps[i]
+		ctx, step := trace.Start(ctx, s.ID, s.Subject)
+		for _, a := range s.Attrs {
+			if a.IsInt {
+				step.Int(a.Name, a.Int)
+			} else {
+				step.Text(a.Name, a.Text)
+			}
+		}
+		again(ctx, steps, children, i)
+		if s.Why != "" {
+			step.Why(s.Why)
+		}
+		step.End(nil)
+	}
+}
