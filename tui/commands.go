@@ -32,12 +32,12 @@ const (
 
 // commands is the table of everything that the user can do.
 func (m *model) commands() []keys.Command {
-	all := append(keys.Motions(), m.goCommands()...)
+	all := m.goCommands()
 	for _, id := range order {
 		all = append(all, m.panes()[id].Commands()...)
 	}
 	all = append(all, m.otherCommands()...)
-	return append(all, editCommands()...)
+	return append(append(all, keys.Motions()...), editCommands()...)
 }
 
 // order is in which order the panes come.

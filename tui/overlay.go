@@ -92,7 +92,7 @@ func (m *model) parsed() (filter.Filter, *filter.Error) {
 // apply follows what the filter wants, if it can be read. Until then the old result stays.
 func (m *model) apply() {
 	if _, err := m.parsed(); err != nil {
-		m.complain("the filter can't be applied: " + err.Error())
+		m.complain(err.Error())
 		return
 	}
 	m.overlay = ""

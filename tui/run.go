@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -31,41 +30,39 @@ type Options struct {
 	Zone *time.Location
 	// CrashDir is where the stack of a panic is written.
 	CrashDir string
-
-	// Input and Output are the terminal; nil for the process's own.
-	Input  io.Reader
-	Output *os.File
 }
 
 // framesPerSecond bounds how often the terminal is written to.
 const framesPerSecond = 30
 
-// Run shows the screen until the user quits or ctx ends.
-func Run(ctx context.Context, o Options) error {
-	if o.Output == nil {
-		o.Output = os.Stdout
+// CheckTerminal says why this process has no terminal that the screen can be shown on.
+func CheckTerminal() error {
+	for _, f := range []*os.File{os.Stdin, os.Stdout} {
+		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+			return fmt.Errorf("the screen needs a terminal, and %s is none: kx serve serves without one, and kubectl get journeys -w follows", f.Name())
+		}
 	}
-	terminal := &terminal{File: o.Output}
-	look := theme.New(o.Theme, o.Output)
+	return nil
+}
+
+// Run shows the screen on the terminal of this process until the user quits or ctx ends.
+func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p, err := newProgram(ctx, o, look, terminal)
+	terminal := &terminal{File: os.Stdout}
+	s, err := New(ctx, o, terminal)
 	if err != nil {
 		return err
 	}
-	options := []tea.ProgramOption{tea.WithAltScreen(), tea.WithContext(ctx), tea.WithFPS(framesPerSecond), tea.WithOutput(terminal)}
-	if o.Input != nil {
-		options = append(options, tea.WithInput(o.Input))
-	}
-	program := tea.NewProgram(p.model, options...)
-	p.crash.onPanic = func() { go program.Quit() }
+	program := tea.NewProgram(s.model, tea.WithAltScreen(), tea.WithContext(ctx), tea.WithFPS(framesPerSecond), tea.WithOutput(terminal))
+	s.crash.onPanic = func() { go program.Quit() }
 	_, err = program.Run()
 	cause := context.Cause(ctx)
 	cancel()
-	p.close()
+	failure := s.Close()
 	switch {
-	case p.crash.failure() != nil:
-		return p.crash.failure()
+	case failure != nil:
+		return failure
 	case cause != nil && !errors.Is(cause, context.Canceled):
 		return cause
 	case errors.Is(err, tea.ErrInterrupted) || cause != nil:
@@ -74,13 +71,15 @@ func Run(ctx context.Context, o Options) error {
 	return err
 }
 
-// program is a model and what must be closed after it.
-type program struct {
+// Screen is the screen before anything runs it.
+type Screen struct {
 	model *model
 	crash *crash
 }
 
-func newProgram(ctx context.Context, o Options, look theme.Theme, out io.Writer) (*program, error) {
+// New makes a screen for the terminal at out: its colours are asked of it, and what is copied is written to it. The
+// screen's commands end with ctx.
+func New(ctx context.Context, o Options, out io.Writer) (*Screen, error) {
 	if o.Zone == nil {
 		o.Zone = time.Local
 	}
@@ -88,10 +87,10 @@ func newProgram(ctx context.Context, o Options, look theme.Theme, out io.Writer)
 		o.CrashDir = os.TempDir()
 	}
 	c := &crash{dir: o.CrashDir}
-	if file := os.Getenv("KX_DEBUG"); file != "" {
-		f, err := os.OpenFile(filepath.Clean(file), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if file := os.Getenv(debugVariable); file != "" {
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
-			return nil, fmt.Errorf("open the file of KX_DEBUG: %w", err)
+			return nil, fmt.Errorf("open the file of %s: %w", debugVariable, err)
 		}
 		c.debug = f
 	}
@@ -99,19 +98,27 @@ func newProgram(ctx context.Context, o Options, look theme.Theme, out io.Writer)
 	if err != nil {
 		return nil, err
 	}
-	m, err := newModel(ctx, o, look, out, s, c)
+	m, err := newModel(ctx, o, theme.New(o.Theme, out), out, s, c)
 	if err != nil {
 		return nil, err
 	}
-	return &program{model: m, crash: c}, nil
+	return &Screen{model: m, crash: c}, nil
 }
 
-func (p *program) close() {
-	p.model.open.cancel()
-	p.model.session.Close()
-	if p.crash.debug != nil {
-		p.crash.debug.Close()
+// debugVariable names a file to which every message is written.
+const debugVariable = "KX_DEBUG"
+
+// Model is what Bubble Tea runs.
+func (s *Screen) Model() tea.Model { return s.model }
+
+// Close ends what the screen started. Its error is that of a panic, if there was one.
+func (s *Screen) Close() error {
+	s.model.open.cancel()
+	s.model.session.Close()
+	if s.crash.debug != nil {
+		s.crash.debug.Close()
 	}
+	return s.crash.failure()
 }
 
 // terminal is the file of a terminal that is written to from more than one goroutine: frames, and text for the

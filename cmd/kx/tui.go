@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"log/slog"
 	"os"
@@ -30,13 +29,12 @@ type tuiOptions struct {
 	kubeconfig string
 	theme      string
 
-	// input and output are the terminal; nil for the process's own.
-	input  io.Reader
-	output *os.File
+	// show shows the screen until it is left.
+	show func(context.Context, tui.Options) error
 }
 
 func newTUICommand() *cobra.Command {
-	o := &tuiOptions{server: options.New(), theme: os.Getenv(themeVariable)}
+	o := &tuiOptions{server: options.New(), theme: os.Getenv(themeVariable), show: tui.Run}
 	cmd := &cobra.Command{
 		Use:   "tui",
 		Short: "Serve the API and follow its requests on a screen, step by step",
@@ -49,6 +47,9 @@ On the screen, ? lists the keys and q quits. The server ends with the screen; wh
   kx tui --kubeconfig ~/.kx/kubeconfig # follow a kx serve that runs`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := tui.CheckTerminal(); err != nil {
+				return err
+			}
 			return runTUI(cmd.Context(), o)
 		},
 	}
@@ -74,20 +75,20 @@ func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 		return err
 	}
 	defer func() { logs.close(err == nil) }()
-	screen := tui.Options{Theme: look, CrashDir: logs.crashDir, Input: o.input, Output: o.output}
+	screen := tui.Options{Theme: look, CrashDir: logs.crashDir}
 	if o.kubeconfig != "" {
-		return show(ctx, screen, o.kubeconfig)
+		return o.follow(ctx, screen, o.kubeconfig)
 	}
 	return serveAndShow(ctx, o, screen, logs.log)
 }
 
-// show shows the screen of the server of a kubeconfig.
-func show(ctx context.Context, screen tui.Options, kubeconfig string) (err error) {
+// follow shows the screen of the server of a kubeconfig.
+func (o *tuiOptions) follow(ctx context.Context, screen tui.Options, kubeconfig string) (err error) {
 	screen.Kubeconfig = kubeconfig
 	if screen.Config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	return tui.Run(ctx, screen)
+	return o.show(ctx, screen)
 }
 
 // serveAndShow starts a server and shows its screen.
@@ -111,7 +112,7 @@ func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, log *s
 		}
 	}()
 	screen.InProcess = true
-	err = show(ctx, screen, s.Kubeconfig)
+	err = o.follow(ctx, screen, s.Kubeconfig)
 	stopCtx, stop := context.WithTimeout(context.Background(), o.server.Limits.RequestTimeout)
 	defer stop()
 	return errors.Join(err, s.Stop(stopCtx))

@@ -20,7 +20,7 @@ type Line struct {
 
 // differ compares two JSON values field by field, and writes them as YAML is indented.
 type differ struct {
-	lines []Line
+	lines   []Line
 	all     bool
 	changed int
 }

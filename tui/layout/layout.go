@@ -78,7 +78,7 @@ func Compute(w, h int, mode Mode) Screen {
 		s.Panes[mode.Body] = body
 		return s
 	}
-	left := w / 2
+	left := w * 4 / 7 // the tree is indented: it needs more
 	s.Panes[Steps] = Rect{0, body.Y, left, body.H}
 	s.Panes[Detail] = Rect{left, body.Y, w - left, body.H}
 	return s

@@ -13,8 +13,8 @@ func TestCompute(t *testing.T) {
 		{name: "usual, detail", w: 80, h: 24, mode: Mode{Body: Detail}, list: Rect{0, 2, 80, 6}, detail: Rect{0, 8, 80, 13}},
 		{name: "low", w: 80, h: 20, list: Rect{0, 2, 80, 4}, steps: Rect{0, 6, 80, 11}},
 		{name: "smallest", w: 60, h: 15, list: Rect{0, 2, 60, 4}, steps: Rect{0, 6, 60, 6}},
-		{name: "wide", w: 120, h: 40, list: Rect{0, 2, 120, 11}, steps: Rect{0, 13, 60, 24}, detail: Rect{60, 13, 60, 24}},
-		{name: "odd", w: 121, h: 40, list: Rect{0, 2, 121, 11}, steps: Rect{0, 13, 60, 24}, detail: Rect{60, 13, 61, 24}},
+		{name: "wide", w: 120, h: 40, list: Rect{0, 2, 120, 11}, steps: Rect{0, 13, 68, 24}, detail: Rect{68, 13, 52, 24}},
+		{name: "odd", w: 121, h: 40, list: Rect{0, 2, 121, 11}, steps: Rect{0, 13, 69, 24}, detail: Rect{69, 13, 52, 24}},
 		{name: "zoomed", w: 120, h: 40, mode: Mode{Zoom: Steps}, steps: Rect{0, 2, 120, 35}},
 		{name: "zoomed list", w: 80, h: 24, mode: Mode{Zoom: List, Body: Detail}, list: Rect{0, 2, 80, 19}},
 	}

@@ -197,7 +197,7 @@ func (b *builder) deliveries(j *v1alpha1.Journey) {
 	}
 	b.add(label, "who got the event that it caused")
 	for _, d := range j.Status.Deliveries {
-		b.add(plain, fmt.Sprintf("+%s  %s at %d  to %s  %s  %s", draw.Duration(time.Duration(d.AfterMicros)*time.Microsecond),
-			d.Type, d.Revision, d.Watcher, d.User, d.UserAgent))
+		b.pair("+"+draw.Duration(time.Duration(d.AfterMicros)*time.Microsecond), nameWidth, plain,
+			fmt.Sprintf("%s at %d  to %s  %s  %s", d.Type, d.Revision, d.Watcher, d.User, d.UserAgent))
 	}
 }

@@ -15,6 +15,8 @@ const (
 	changedWidth = 4
 	tookWidth    = 7
 	marksWidth   = 4
+	// subjectLeast is how much of a subject is worth being shown.
+	subjectLeast = 16
 	// whyFrom is the width from which a row has its reason beside it.
 	whyFrom = 110
 )
@@ -38,6 +40,9 @@ func (p *Pane) row(i int, focused bool) string {
 	// A space behind layer, title and changes, one at the right edge.
 	w := max(p.w-2-marksWidth-layerWidth-changedWidth-tookWidth-4, 0)
 	title := strings.Repeat("  ", n.depth) + foldMark(n, p.folded) + text.title
+	if room := w - draw.Width(title) - 2; room >= min(subjectLeast, draw.Width(text.subject)) {
+		title += "  " + draw.Fit(text.subject, room) // where it has no room, the foot of the pane has it
+	}
 	if p.w >= whyFrom {
 		left := w * 3 / 5
 		title = draw.Fit(title, left) + " " + draw.Fit(text.why, w-left-1)
@@ -63,8 +68,8 @@ func foldMark(n *node, folded func(*node) bool) string {
 }
 
 type rowText struct {
-	layer, title, why, changed, took string
-	err, running                     bool
+	layer, title, subject, why, changed, took string
+	err, running                              bool
 }
 
 func (p *Pane) textOf(n *node) rowText {
@@ -76,10 +81,7 @@ func (p *Pane) textOf(n *node) rowText {
 		}
 	}
 	s := &steps[n.step]
-	t := rowText{layer: s.Layer, title: s.Title, why: s.Why, took: draw.Duration(time.Duration(s.TookNanos)), err: s.Error != ""}
-	if s.Subject != "" {
-		t.title += "  " + s.Subject
-	}
+	t := rowText{layer: s.Layer, title: s.Title, subject: s.Subject, why: s.Why, took: draw.Duration(time.Duration(s.TookNanos)), err: s.Error != ""}
 	if s.Error != "" {
 		t.why = s.Error
 	}

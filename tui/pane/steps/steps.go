@@ -155,7 +155,7 @@ func (p *Pane) SetSize(w, h int) {
 	p.clamp()
 }
 
-// footLines are what the selected step's subject and reason take, where the pane is high enough.
+// footLines are what is said of the selected step, where the pane is high enough: a rule and two lines.
 const footLines = 3
 
 func (p *Pane) foot() int {
@@ -266,10 +266,10 @@ func (p *Pane) render(focused bool) []string {
 	}
 	lines := p.message
 	if p.shared {
-		title = "[Steps] Detail "
+		title = "[Steps] Detail"
 	}
 	if j := p.journey; j != nil {
-		title += " " + j.Name
+		title += "  " + j.Name
 		if len(p.rows) > 0 {
 			note = fmt.Sprintf("%d steps", len(j.Status.Steps))
 		}
@@ -292,30 +292,32 @@ func (p *Pane) tree(focused bool) []string {
 	return draw.Block(lines, p.w-2, room)
 }
 
-// reason is what the foot of the pane says of the selected step.
+// reason is the foot of the pane: what the selected step is about and why it went as it did, or how it failed.
 func (p *Pane) reason() []string {
 	if p.foot() == 0 {
 		return nil
 	}
-	text := ""
-	if i := p.Selected(); i >= 0 {
-		switch s := &p.journey.Status.Steps[i]; {
-		case s.Error != "":
-			text = "error: " + s.Error
-		case s.Why != "":
-			text = "why: " + s.Why
-		case s.Subject != "":
-			text = "about: " + s.Subject
-		}
-	}
-	wrapped := draw.Wrap(text, p.w-4)
-	if len(wrapped) > footLines-1 {
-		rest := strings.Join(wrapped[footLines-2:], " ")
-		wrapped = append(wrapped[:footLines-2], draw.Fit(rest, p.w-4))
-	}
 	lines := []string{p.theme.Border(strings.Repeat("╌", max(p.w-2, 0)))}
-	for _, line := range wrapped {
-		lines = append(lines, " "+line)
+	i := p.Selected()
+	if i < 0 {
+		return lines
+	}
+	s := &p.journey.Status.Steps[i]
+	if s.Error != "" {
+		wrapped := draw.Wrap("error: "+s.Error, p.w-4)
+		if len(wrapped) > 2 {
+			wrapped[1] = draw.Fit(strings.Join(wrapped[1:], " "), p.w-4)
+			wrapped = wrapped[:2]
+		}
+		for _, line := range wrapped {
+			lines = append(lines, " "+line)
+		}
+		return lines
+	}
+	for _, fact := range []struct{ name, text string }{{"about", s.Subject}, {"why", s.Why}} {
+		if fact.text != "" {
+			lines = append(lines, " "+draw.Fit(fact.name+": "+fact.text, p.w-4))
+		}
 	}
 	return lines
 }

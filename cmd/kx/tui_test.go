@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/exp/teatest"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/tui"
+)
+
+func newTUIOptions(show func(context.Context, tui.Options) error) *tuiOptions {
+	o := &tuiOptions{server: options.New(), theme: "dark", show: show}
+	o.server.Listen = "127.0.0.1:0"
+	return o
+}
+
+// TestTUI has a server and its screen, sends a request, and looks at its steps.
+func TestTUI(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	shown := false
+	o := newTUIOptions(func(ctx context.Context, screen tui.Options) error {
+		shown = true
+		return lookAtCreate(ctx, t, screen)
+	})
+	o.server.Ephemeral = true
+	if err := runTUI(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	if !shown {
+		t.Error("no screen was shown")
+	}
+	if left, _ := filepath.Glob(tmp + "/*"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func lookAtCreate(ctx context.Context, t *testing.T, screen tui.Options) error {
+	s, err := tui.New(ctx, screen, io.Discard)
+	if err != nil {
+		return err
+	}
+	tm := teatest.NewTestModel(t, s.Model(), teatest.WithInitialTermSize(120, 40))
+	see := func(text string) {
+		t.Helper()
+		teatest.WaitFor(t, tm.Output(), func(out []byte) bool { return bytes.Contains(out, []byte(text)) }, teatest.WithDuration(patience))
+	}
+	see("kubectl create configmap demo")
+	client, err := kubernetes.NewForConfig(screen.Config)
+	if err != nil {
+		return err
+	}
+	if _, err := client.CoreV1().ConfigMaps("default").Create(ctx, configMap("seen"), metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	see("default/seen")
+	tm.Type("/verb:create name:seen")
+	tm.Send(tea.KeyMsg{Type: tea.KeyEnter})
+	see("/ verb:create name:seen")
+	tm.Send(tea.KeyMsg{Type: tea.KeyEnter})
+	see("KV.Txn")
+	tm.Type("d")
+	see("[Diff]")
+	tm.Type("q")
+	tm.WaitFinished(t, teatest.WithFinalTimeout(patience))
+	frame := tm.FinalModel(t).View()
+	for _, want := range []string{"1 of 1", "createHandler", "etcd3 store.Create", "KV.Txn", "Those that do"} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("%q is not on the screen:\n%s", want, frame)
+		}
+	}
+	return s.Close()
+}
+
+// TestTUIFollows follows a server that runs in another process, whose journeys have no objects.
+func TestTUIFollows(t *testing.T) {
+	dir := t.TempDir()
+	p := serve(t, "--data-dir", dir)
+	notShown := func(context.Context, tui.Options) error { return errors.New("shown") }
+	second := newTUIOptions(notShown)
+	second.server.DataDir = dir
+	if err := runTUI(context.Background(), second); err == nil || !strings.Contains(err.Error(), "--kubeconfig "+p.kubeconfig) {
+		t.Errorf("a second server on the directory: %v", err)
+	}
+	o := newTUIOptions(func(_ context.Context, screen tui.Options) error {
+		if screen.InProcess || screen.Config.Host != p.url {
+			t.Errorf("the screen is of %s, in this process: %v", screen.Config.Host, screen.InProcess)
+		}
+		return nil
+	})
+	o.kubeconfig = p.kubeconfig
+	if err := runTUI(context.Background(), o); err != nil {
+		t.Error(err)
+	}
+	o.kubeconfig = "/does/not/exist"
+	if err := runTUI(context.Background(), o); err == nil || !strings.Contains(err.Error(), "/does/not/exist") {
+		t.Errorf("a kubeconfig that is not there: %v", err)
+	}
+}
+
+func TestTUIRefuses(t *testing.T) {
+	for _, test := range []struct{ args, want string }{
+		{"tui", "needs a terminal"},
+		{"tui --kubeconfig x --ephemeral", "kubeconfig"},
+		{"tui now", "now"},
+	} {
+		out, err := kx(t, strings.Fields(test.args)...).CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 1 || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), test.want) {
+			t.Errorf("kx %s: %v %q", test.args, err, out)
+		}
+	}
+	if err := runTUI(context.Background(), &tuiOptions{theme: "pink"}); err == nil || !strings.Contains(err.Error(), "light") {
+		t.Errorf("a theme that is not there: %v", err)
+	}
+}

@@ -1,0 +1,298 @@
+package tui
+
+import (
+	"fmt"
+	"math/rand"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/pane/detail"
+	"github.com/kx-apiserver/kx/tui/pane/list"
+	"github.com/kx-apiserver/kx/tui/pane/steps"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// filled is a screen that follows a server with all that was recorded.
+func filled(t testing.TB) *driver {
+	d := newDriver(t)
+	d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+	for _, j := range d.recorded {
+		d.put(j.Name[strings.LastIndexByte(j.Name, '-')+1:])
+	}
+	d.settle()
+	return d
+}
+
+// resized is the frame at a size. What the screen asks for meanwhile is not done: nothing depends on it.
+func (d *driver) resized(w, h int) []string {
+	d.m.Update(tea.WindowSizeMsg{Width: w, Height: h})
+	d.m.dirty = true
+	return strings.Split(d.m.View(), "\n")
+}
+
+// TestEverySize draws the screen in many states at many sizes: every frame has the size of the terminal.
+func TestEverySize(t *testing.T) {
+	d := filled(t)
+	states := [][]string{{}, {"enter"}, {"enter"}, {"d"}, {"]"}, {"z"}, {"z", "?"}, {"esc", "/"}, {"a", "(", "esc"}, {":"}}
+	for i, state := range states {
+		d.resized(120, 40)
+		d.press(state...)
+		for w := 1; w <= 300; w += 17 {
+			for h := 1; h <= 100; h += 7 {
+				exact(t, d.resized(w, h), w, h)
+			}
+		}
+		for _, size := range [][2]int{{1, 1}, {59, 15}, {60, 14}, {60, 15}, {99, 23}, {100, 24}, {300, 100}} {
+			exact(t, d.resized(size[0], size[1]), size[0], size[1])
+		}
+		if t.Failed() {
+			t.Fatalf("after %v", states[:i+1])
+		}
+	}
+}
+
+// FuzzSize presses keys and resizes: whatever happens, the frame has the size of the terminal.
+func FuzzSize(f *testing.F) {
+	f.Add(80, 24, "jjkG")
+	f.Add(1, 1, "z?:/q")
+	f.Add(300, 100, "/verb:\x1b[31m日本")
+	d := filled(f)
+	f.Fuzz(func(t *testing.T, w, h int, text string) {
+		d.t = t
+		w, h = w&0xff+1, h&0x7f+1
+		exact(t, d.resized(w, h), w, h)
+		for _, r := range text {
+			d.m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}})
+			exact(t, d.resized(w, h), w, h)
+		}
+		d.m.Update(tea.KeyMsg{Type: tea.KeyEsc})
+		if err := d.m.crash.failure(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestColoursChangeNoText draws the same screen in every theme and with every number of colours: the text is the same.
+func TestColoursChangeNoText(t *testing.T) {
+	d := filled(t)
+	d.resized(120, 40)
+	d.press("enter", "d", "n", "n", "n")
+	plain := d.resized(120, 40)
+	for _, name := range []theme.Name{theme.Light, theme.Dark} {
+		for _, profile := range []termenv.Profile{termenv.ANSI, termenv.ANSI256, termenv.TrueColor} {
+			m := *d.m
+			m.theme = theme.Fixed(name, profile)
+			m.list, m.steps, m.detail = list.New(m.ring, m.theme, m.options.Zone), steps.New(m.theme), detail.New(m.theme)
+			m.list.Hold()
+			m.relayout()
+			m.steps.Show(m.open.journey, steps.Changed(m.open.journey))
+			for range 3 {
+				m.steps.Handle(steps.NextID)
+			}
+			m.detail.Handle(detail.DiffID)
+			m.showStep()
+			for range m.ring.Len() {
+				m.list.Handle(keys.Down)
+			}
+			coloured := m.render()
+			for i, line := range coloured {
+				if ansi.Strip(line) != plain[i] {
+					t.Errorf("%s, %v, line %d:\n%s\n%s", name, profile, i, ansi.Strip(line), plain[i])
+				}
+			}
+			if !strings.Contains(strings.Join(coloured, ""), "\x1b[") {
+				t.Errorf("%s, %v: there are no colours", name, profile)
+			}
+		}
+	}
+}
+
+// TestRegistry holds the table of commands to what is said of it.
+func TestRegistry(t *testing.T) {
+	d := filled(t)
+	sentence := regexp.MustCompile(`^[A-Z].*[^ ]$`)
+	for _, c := range d.m.table.Commands() {
+		if c.Title == "" || !sentence.MatchString(c.Help) || len(c.Contexts) == 0 || len(c.Keys) == 0 {
+			t.Errorf("%s lacks something: %+v", c.ID, c)
+		}
+		for _, ctx := range c.Contexts {
+			d.m.helpOf = ctx
+			if help := ansi.Strip(strings.Join(d.m.helpLines(), "\n")); !strings.Contains(help, strings.Fields(c.Help)[0]) {
+				t.Errorf("help of %s does not have %s", ctx, c.ID)
+			}
+		}
+		if !inPanes(c) {
+			continue
+		}
+		d.m.typing.Set(string(c.ID))
+		found := false
+		for _, listed := range d.m.listed() {
+			found = found || listed == c
+		}
+		if !found {
+			t.Errorf("the palette does not find %s", c.ID)
+		}
+	}
+}
+
+// TestEveryCommandDoesSomething runs each command from the palette, in a state in which it can be done.
+func TestEveryCommandDoesSomething(t *testing.T) {
+	d := filled(t)
+	d.resized(120, 40)
+	for _, c := range d.m.table.Commands() {
+		if !inPanes(c) || c.ID == quitID || c.ID == quitAlwaysID {
+			continue
+		}
+		d.press("esc", "esc", "esc", "esc", "g", "j", "j")
+		if c.ID == detail.UnchangedID {
+			d.press("d")
+		}
+		before := d.whole()
+		d.press(":")
+		d.m.typing.Set(string(c.ID))
+		d.m.chosen.Cursor = 0
+		for i, listed := range d.m.listed() {
+			if listed == c {
+				d.m.chosen.Cursor = i
+			}
+		}
+		d.press("enter")
+		if d.m.note.bad {
+			t.Errorf("%s: %s", c.ID, d.m.note.text)
+		}
+		if d.whole() == before && d.clipboard.Len() == 0 && c.ID != refreshID && c.ID != keys.Up && c.ID != steps.PreviousID {
+			t.Errorf("%s does nothing that is seen:\n%s", c.ID, before)
+		}
+		d.clipboard.Reset()
+	}
+	for _, key := range []string{"q", "ctrl+c"} {
+		d.quit = false
+		d.press(key)
+		if !d.quit {
+			// The message comes from a command.
+			d.until("it quits", func() bool { return d.quit })
+		}
+	}
+}
+
+func (d *driver) whole() string { return strings.Join(d.resized(120, 40), "\n") }
+
+func TestRandomKeys(t *testing.T) {
+	d := filled(t)
+	rnd := rand.New(rand.NewSource(7))
+	all := []string{"esc"}
+	for _, c := range d.m.table.Commands() {
+		for _, k := range c.Keys {
+			if _, ok := named[k]; ok || len([]rune(k)) == 1 {
+				all = append(all, k)
+			}
+		}
+	}
+	for range 300 {
+		d.press(all[rnd.Intn(len(all))])
+		d.frame()
+		if err := d.m.crash.failure(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestLateAnswer(t *testing.T) {
+	d := filled(t)
+	d.press("g")
+	id, shown := d.m.open.id, d.m.open.journey
+	late := fetchedMsg{request: d.m.open.request - 1, journey: d.recorded[3]}
+	d.m.busy++
+	d.send(late)
+	if d.m.open.id != id || d.m.open.journey != shown {
+		t.Error("an answer for a request that is no longer selected is shown")
+	}
+}
+
+func TestForgotten(t *testing.T) {
+	d := filled(t)
+	d.press("g")
+	name := d.recorded[0].Name
+	d.server.Forget(name)
+	d.until("the row is marked", func() bool { return d.m.ring.At(0).Gone })
+	d.press("r")
+	if !strings.Contains(d.part("all"), "the server no longer has this journey") {
+		t.Errorf("what is on the screen:\n%s", d.part("all"))
+	}
+	if !strings.Contains(d.part("list"), "gone") {
+		t.Errorf("the row is not marked:\n%s", d.part("list"))
+	}
+}
+
+func TestObjectsNotRecorded(t *testing.T) {
+	d := newDriver(t)
+	d.send(tea.WindowSizeMsg{Width: 120, Height: 40})
+	j := d.recorded[0].DeepCopy()
+	j.Status.Level = "Steps"
+	for i := range j.Status.Steps {
+		j.Status.Steps[i].Before, j.Status.Steps[i].After = nil, nil
+	}
+	d.server.Put(j)
+	d.until("it is there", func() bool { return d.m.ring.Len() == 1 })
+	d.press("d")
+	if text := d.part("detail"); !strings.Contains(text, "objects were not recorded") || !strings.Contains(text, "Kx-Trace: objects") {
+		t.Errorf("the screen says\n%s", text)
+	}
+}
+
+func TestRunningEnds(t *testing.T) {
+	d := newDriver(t)
+	d.send(tea.WindowSizeMsg{Width: 120, Height: 40})
+	j := d.recorded[0].DeepCopy()
+	j.Status.Phase, j.Status.Code = v1alpha1.JourneyRunning, 0
+	j.Status.Steps = j.Status.Steps[:16]
+	d.server.Put(j)
+	d.until("it runs", func() bool { return d.m.open.journey != nil })
+	d.server.Put(d.recorded[0])
+	d.until("all its steps are there", func() bool { return len(d.m.open.journey.Status.Steps) == len(d.recorded[0].Status.Steps) })
+}
+
+func TestPanicIsReported(t *testing.T) {
+	for name, provoke := range map[string]func(*driver){
+		"in Update":    func(d *driver) { d.m.ring, d.m.list = nil, nil; d.m.Update(tea.KeyMsg{Type: tea.KeyEnter}) },
+		"in View":      func(d *driver) { d.m.list = nil; d.m.dirty = true; d.m.View() },
+		"in a command": func(d *driver) { d.m.guarded(func() tea.Msg { panic("it broke") })() },
+	} {
+		d := filled(t)
+		ended := false
+		d.m.crash.onPanic = func() { ended = true }
+		d.press("j")
+		provoke(d)
+		err := d.m.crash.failure()
+		if err == nil || !ended {
+			t.Fatalf("%s: %v, ended: %v", name, err, ended)
+		}
+		file := regexp.MustCompile(`is in (\S+)$`).FindStringSubmatch(err.Error())
+		if file == nil {
+			t.Fatalf("%s: no file is named: %v", name, err)
+		}
+		text, err := os.ReadFile(file[1])
+		if err != nil || !strings.Contains(string(text), "goroutine") || !strings.Contains(string(text), "tea.KeyMsg j") || !strings.Contains(string(text), "tui.") {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+	}
+}
+
+func TestTooSmall(t *testing.T) {
+	d := filled(t)
+	frame := strings.Join(d.resized(40, 10), "\n")
+	if !strings.Contains(frame, fmt.Sprintf("needs %dx%d", layout.MinWidth, layout.MinHeight)) {
+		t.Errorf("%s", frame)
+	}
+	d.press("q")
+	d.until("it quits", func() bool { return d.quit })
+}

@@ -1,0 +1,96 @@
+package session
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+func puts(journeys ...*v1alpha1.Journey) Batch {
+	var b Batch
+	for _, j := range journeys {
+		b.changes = append(b.changes, change{journey: j})
+	}
+	return b
+}
+
+func TestRingDropsTheOldest(t *testing.T) {
+	r := NewRing(3)
+	pinned := journey("p")
+	pinned.Status.Pinned = true
+	r.Apply(puts(journey("a"), pinned, journey("b")))
+	r.Keep("a")
+	r.Apply(puts(journey("c")))
+	if rows(r) != "a p c" || r.Dropped != 1 {
+		t.Errorf("%s, %d dropped", rows(r), r.Dropped)
+	}
+	r.Keep("")
+	r.Apply(puts(journey("d"), journey("e")))
+	if rows(r) != "p d e" || r.Dropped != 3 {
+		t.Errorf("%s, %d dropped", rows(r), r.Dropped)
+	}
+	for _, name := range []string{"x", "y", "z"} {
+		j := journey(name)
+		j.Status.Pinned = true
+		r.Apply(puts(j))
+	}
+	if rows(r) != "x y z" {
+		t.Errorf("where all stay, the oldest goes: %s", rows(r))
+	}
+	version := r.Version
+	r.Apply(Batch{})
+	if r.Version == version {
+		t.Error("the version is the same")
+	}
+}
+
+// TestRing compares a ring with a plain list, through many changes.
+func TestRing(t *testing.T) {
+	const capacity = 50
+	rnd := rand.New(rand.NewSource(1))
+	for _, filtered := range []bool{false, true} {
+		r := NewRing(capacity)
+		r.Apply(Batch{Reset: true, filtered: filtered})
+		var plain []string
+		for i := range 5_000 {
+			name := fmt.Sprint(i)
+			j := journey(name)
+			j.Status.Pinned = rnd.Intn(40) == 0
+			r.Apply(puts(j))
+			if plain = append(plain, name); len(plain) > capacity {
+				plain = forgetOne(r, plain)
+			}
+			if victim := plain[rnd.Intn(len(plain))]; filtered && rnd.Intn(3) == 0 {
+				r.Apply(Batch{changes: []change{{journey: journey(victim), gone: true}}})
+				plain = strings.Fields(strings.Replace(" "+strings.Join(plain, " ")+" ", " "+victim+" ", " ", 1))
+			}
+			if r.Len() != len(plain) {
+				t.Fatalf("after %d: %d rows, want %d", i, r.Len(), len(plain))
+			}
+			for at, want := range plain {
+				if r.At(at).Name != want || r.Index(want) != at {
+					t.Fatalf("after %d: %s at %d, want %s, which is at %d", i, r.At(at).Name, at, want, r.Index(want))
+				}
+			}
+		}
+		if len(r.rows) > 4*capacity+128 {
+			t.Errorf("the ring keeps %d places for %d rows", len(r.rows), capacity)
+		}
+	}
+}
+
+// forgetOne finds which row the ring dropped: it is the oldest that is not pinned, so that all before it are.
+func forgetOne(r *Ring, plain []string) []string {
+	for i, name := range plain {
+		if r.Index(name) < 0 {
+			return append(plain[:i:i], plain[i+1:]...)
+		}
+		if !r.At(r.Index(name)).Status.Pinned {
+			break
+		}
+	}
+	return plain
+}

@@ -1,0 +1,187 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/tuitest"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+func journey(name string) *v1alpha1.Journey {
+	return &v1alpha1.Journey{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       v1alpha1.JourneySpec{Verb: "get", Resource: "configmaps", Name: name},
+		Status:     v1alpha1.JourneyStatus{Phase: v1alpha1.JourneyComplete, Code: 200},
+	}
+}
+
+func start(t *testing.T, s *tuitest.Server) (*Session, *Ring) {
+	t.Helper()
+	session, err := New(s.Config, 100, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(session.Close)
+	return session, NewRing(100)
+}
+
+// until drains the session until the ring is as it should be.
+func until(t *testing.T, s *Session, r *Ring, what string, yes func(State) bool) {
+	t.Helper()
+	deadline := time.After(patience)
+	var state State
+	for {
+		select {
+		case <-s.Changed():
+			b := s.Drain()
+			r.Apply(b)
+			state = b.State
+			if yes(state) {
+				return
+			}
+		case <-deadline:
+			t.Fatalf("it did not come to pass that %s: %s, %+v", what, rows(r), state)
+		}
+	}
+}
+
+func rows(r *Ring) string {
+	var names []string
+	for i := range r.Len() {
+		name := r.At(i).Name
+		if r.At(i).Gone {
+			name += "(gone)"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " ")
+}
+
+func has(r *Ring, want string) func(State) bool {
+	return func(s State) bool { return rows(r) == want && s.Phase == Live }
+}
+
+func TestFollow(t *testing.T) {
+	server := tuitest.New(t)
+	server.Put(journey("a"), journey("b"))
+	s, ring := start(t, server)
+	s.Follow("")
+	until(t, s, ring, "the list is there", has(ring, "a b"))
+	server.Put(journey("c"))
+	until(t, s, ring, "a new one came", has(ring, "a b c"))
+	server.Forget("a")
+	until(t, s, ring, "one is forgotten", has(ring, "a(gone) b c"))
+	server.LeaveOut(7)
+	until(t, s, ring, "some are left out", func(State) bool { return ring.LeftOut == 7 })
+	server.EndWatches()
+	server.Put(journey("d"))
+	until(t, s, ring, "the watch goes on after its end", has(ring, "a(gone) b c d"))
+	server.Forget("b")
+	server.Expire()
+	server.Put(journey("e"))
+	until(t, s, ring, "the list is read again", has(ring, "a(gone) b(gone) c d e"))
+}
+
+func TestFilter(t *testing.T) {
+	server := tuitest.New(t)
+	failed := journey("b")
+	failed.Status.Code = 404
+	server.Put(journey("a"), failed)
+	s, ring := start(t, server)
+	s.Follow("code:404")
+	until(t, s, ring, "the filtered list is there", has(ring, "b"))
+	server.Put(journey("c"))
+	failed.Name = "d"
+	server.Put(failed)
+	until(t, s, ring, "what is wanted came", has(ring, "b d"))
+	server.Forget("b")
+	until(t, s, ring, "what is no longer listed goes", has(ring, "d"))
+	s.Follow("")
+	until(t, s, ring, "all are there", has(ring, "a c d"))
+	s.Follow("code:")
+	until(t, s, ring, "the server's word on the filter is heard", func(st State) bool {
+		return st.Phase == Retrying && strings.Contains(st.Reason, "column 6")
+	})
+}
+
+func TestTroubles(t *testing.T) {
+	server := tuitest.New(t)
+	server.Put(journey("a"))
+	server.Refuse(http.StatusServiceUnavailable)
+	s, ring := start(t, server)
+	s.Follow("")
+	until(t, s, ring, "it says that there is no answer", func(st State) bool {
+		return st.Phase == Retrying && strings.Contains(st.Reason, "503")
+	})
+	server.Refuse(0)
+	until(t, s, ring, "it goes on by itself", has(ring, "a"))
+	server.Refuse(http.StatusNotFound)
+	until(t, s, ring, "it says that this is no kx", func(st State) bool {
+		return st.Phase == Retrying && strings.Contains(st.Reason, "is it a kx?") && ring.Len() == 1
+	})
+}
+
+func TestGet(t *testing.T) {
+	server := tuitest.New(t)
+	hostile := journey("a")
+	hostile.Spec.UserAgent = "\x1b]0;owned\x07"
+	hostile.Status.Steps = []v1alpha1.Step{{ID: "x", Parent: 3, Why: "a\nb"}, {ID: "y", Parent: 0}}
+	server.Put(hostile)
+	s, _ := start(t, server)
+	ctx := context.Background()
+	j, err := s.Get(ctx, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if steps := j.Status.Steps; j.Spec.UserAgent != "\uFFFD]0;owned\uFFFD" || steps[0].Why != "a b" || steps[0].Parent != -1 || steps[1].Parent != 0 {
+		t.Errorf("%+v", j)
+	}
+	if _, err := s.Get(ctx, "gone"); !errors.Is(err, ErrForgotten) {
+		t.Errorf("one that is not there: %v", err)
+	}
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := s.Get(canceled, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+}
+
+func TestBadAddress(t *testing.T) {
+	if _, err := New(&rest.Config{Host: "https://[::1"}, 1, func() {}); err == nil {
+		t.Error("an address that is none is taken")
+	}
+}
+
+func TestInboxIsBounded(t *testing.T) {
+	b := newInbox(3)
+	g := b.begin()
+	for i := range 5 {
+		b.leave(g, func(batch *Batch) {
+			batch.changes = append(batch.changes, change{journey: journey(fmt.Sprint(i))})
+		})
+	}
+	old := g
+	g = b.begin()
+	b.leave(old, func(batch *Batch) { batch.State.Reason = "of an earlier filter" })
+	ring := NewRing(10)
+	ring.Apply(b.drain())
+	if rows(ring) != "2 3 4" || ring.Dropped != 2 {
+		t.Errorf("%s, %d dropped", rows(ring), ring.Dropped)
+	}
+	b.leave(g, func(batch *Batch) { batch.State.Phase = Live })
+	if got := b.drain(); got.State.Reason != "" || got.State.Phase != Live || len(got.changes) != 0 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,259 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/cockroachdb/datadriven"
+	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/session"
+	"github.com/kx-apiserver/kx/tui/theme"
+	"github.com/kx-apiserver/kx/tui/tuitest"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+// driver is who sits before the screen: it presses keys, runs what the screen asks for, and waits until that is done.
+type driver struct {
+	t         testing.TB
+	m         *model
+	server    *tuitest.Server
+	recorded  []*v1alpha1.Journey
+	messages  chan tea.Msg
+	clipboard bytes.Buffer
+	quit      bool
+}
+
+func newDriver(t testing.TB) *driver {
+	t.Helper()
+	d := &driver{t: t, server: tuitest.New(t), messages: make(chan tea.Msg, 64), recorded: tuitest.Recorded(t, "testdata/journeys.json")}
+	c := &crash{dir: t.TempDir()}
+	s, err := session.New(d.server.Config, ringCapacity, c.caught)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(func() {
+		cancel()
+		s.Close()
+	})
+	o := Options{Config: &rest.Config{Host: "https://127.0.0.1:7443"}, Kubeconfig: "/home/you/.kx/kubeconfig", InProcess: true, Zone: time.UTC}
+	if d.m, err = newModel(ctx, o, theme.Plain(), &d.clipboard, s, c); err != nil {
+		t.Fatal(err)
+	}
+	d.run(d.m.Init())
+	return d
+}
+
+// run does what the screen asked for, on a goroutine of its own as Bubble Tea does.
+func (d *driver) run(cmd tea.Cmd) {
+	if cmd != nil {
+		go func() { d.messages <- cmd() }()
+	}
+}
+
+// send gives the screen a message.
+func (d *driver) send(msg tea.Msg) {
+	switch msg := msg.(type) {
+	case nil:
+	case tea.BatchMsg:
+		for _, cmd := range msg {
+			d.run(cmd)
+		}
+	case tea.QuitMsg:
+		d.quit = true
+	default:
+		_, cmd := d.m.Update(msg)
+		d.run(cmd)
+	}
+}
+
+// until gives the screen what its commands bring, until something holds and the screen waits for nothing but news.
+func (d *driver) until(what string, yes func() bool) {
+	d.t.Helper()
+	deadline := time.After(patience)
+	for !yes() || d.m.busy > 0 {
+		select {
+		case msg := <-d.messages:
+			d.send(msg)
+		case <-deadline:
+			d.t.Fatalf("it did not come to pass that %s:\n%s", what, d.m.View())
+		}
+	}
+}
+
+// named are keys by the names that the screen has for them.
+var named = map[string]tea.KeyType{
+	"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "shift+tab": tea.KeyShiftTab, "down": tea.KeyDown, "up": tea.KeyUp,
+	"left": tea.KeyLeft, "right": tea.KeyRight, "home": tea.KeyHome, "end": tea.KeyEnd, "backspace": tea.KeyBackspace,
+	"delete": tea.KeyDelete, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "f1": tea.KeyF1, "ctrl+a": tea.KeyCtrlA,
+	"ctrl+c": tea.KeyCtrlC, "ctrl+d": tea.KeyCtrlD, "ctrl+p": tea.KeyCtrlP, "ctrl+u": tea.KeyCtrlU, "ctrl+w": tea.KeyCtrlW,
+}
+
+// press presses keys. What has no name is typed, in one message, as it comes over a slow line.
+func (d *driver) press(pressed ...string) {
+	for _, k := range pressed {
+		msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(k)}
+		if t, ok := named[k]; ok {
+			msg = tea.KeyMsg{Type: t}
+		}
+		d.send(msg)
+		d.settle()
+	}
+}
+
+// settle waits until every command but the wait for news has answered.
+func (d *driver) settle() { d.until("all is answered", func() bool { return true }) }
+
+// put lets the server have journeys, by the number in their names, and waits for them.
+func (d *driver) put(numbers ...string) {
+	d.t.Helper()
+	for _, n := range numbers {
+		found := false
+		for _, j := range d.recorded {
+			if strings.HasSuffix(j.Name, "-"+n) {
+				found = true
+				d.server.Put(j)
+				d.until(j.Name+" is there", func() bool { return d.m.ring.Index(j.Name) >= 0 })
+			}
+		}
+		if !found {
+			d.t.Fatalf("no journey %s was recorded", n)
+		}
+	}
+}
+
+// frame is what is on the screen, which must be of its size.
+func (d *driver) frame() []string {
+	d.t.Helper()
+	lines := strings.Split(d.m.View(), "\n")
+	exact(d.t, lines, d.m.w, d.m.h)
+	return lines
+}
+
+func exact(t testing.TB, lines []string, w, h int) {
+	t.Helper()
+	if len(lines) != h {
+		t.Fatalf("%dx%d: the frame has %d lines", w, h, len(lines))
+	}
+	for i, l := range lines {
+		if draw.Width(l) != w {
+			t.Fatalf("%dx%d: line %d has %d cells: %q", w, h, i, draw.Width(l), l)
+		}
+	}
+}
+
+// part is a part of the frame, by its name.
+func (d *driver) part(name string) string {
+	lines := d.frame()
+	s := d.m.screen
+	rect, ok := map[string]layout.Rect{
+		"all": {W: d.m.w, H: d.m.h}, "header": s.Header, "filter": s.Filter, "same": s.SameAs, "state": s.State, "hints": s.Hints,
+		"list": s.Panes[layout.List], "steps": s.Panes[layout.Steps], "detail": s.Panes[layout.Detail],
+	}[name]
+	if !ok {
+		d.t.Fatalf("the screen has no part %q", name)
+	}
+	var out []string
+	for _, l := range lines[rect.Y : rect.Y+rect.H] {
+		runes := []rune(l)
+		out = append(out, strings.TrimRight(string(runes[rect.X:rect.X+rect.W]), " "))
+	}
+	return strings.Join(out, "\n") + "\n"
+}
+
+// TestStories runs the scripts: what is done, and what is then on the screen. With -rewrite it writes what is there.
+//
+//	size 120x40          the terminal's size
+//	put 2 4              the server has these journeys
+//	press j enter        keys; a name that is not a key's is typed
+//	type "verb:get a"    text
+//	paste "jj"           text from the clipboard
+//	wait 3               until the list has that many rows
+//	trouble 503          the server answers so; 0 ends it
+//	frame steps          a part of the screen: all header filter list steps detail same state hints
+//	clipboard            what was copied
+func TestStories(t *testing.T) {
+	datadriven.Walk(t, "testdata/stories", func(t *testing.T, file string) {
+		d := newDriver(t)
+		datadriven.RunTest(t, file, func(t *testing.T, td *datadriven.TestData) string {
+			d.t = t
+			return d.do(td)
+		})
+	})
+}
+
+// do does one command of a script.
+func (d *driver) do(td *datadriven.TestData) string {
+	var args []string
+	for _, a := range td.CmdArgs {
+		args = append(args, a.Key)
+	}
+	switch td.Cmd {
+	case "size":
+		var w, h int
+		if _, err := fmt.Sscanf(args[0], "%dx%d", &w, &h); err != nil {
+			d.t.Fatal(err)
+		}
+		d.send(tea.WindowSizeMsg{Width: w, Height: h})
+		d.until("the server is there", func() bool { return d.m.state.Phase != session.Connecting })
+	case "put":
+		d.put(args...)
+	case "press":
+		d.press(args...)
+	case "type":
+		d.press(strings.TrimSpace(td.Input))
+	case "paste":
+		d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(strings.TrimSpace(td.Input)), Paste: true})
+		d.settle()
+	case "wait":
+		n, _ := strconv.Atoi(args[0])
+		d.until("there are "+args[0]+" rows", func() bool { return d.m.ring.Len() == n && d.m.state.Phase == session.Live })
+	case "trouble":
+		code, _ := strconv.Atoi(args[0])
+		d.server.Refuse(code)
+		d.until("the screen knows", func() bool { return (d.m.state.Phase == session.Retrying) == (code != 0) })
+	case "frame":
+		return d.part(args[0])
+	case "clipboard":
+		defer d.clipboard.Reset()
+		return fmt.Sprintf("%q\n", d.clipboard.String())
+	default:
+		d.t.Fatalf("no command %q", td.Cmd)
+	}
+	if d.quit {
+		return "quit\n"
+	}
+	return ""
+}
+
+func BenchmarkFrame(b *testing.B) {
+	for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 120, Height: 40}, {Width: 200, Height: 60}} {
+		b.Run(fmt.Sprintf("%dx%d", size.Width, size.Height), func(b *testing.B) {
+			d := newDriver(b)
+			d.send(size)
+			d.put("2", "4", "12")
+			d.press("k")
+			var move bool
+			for b.Loop() {
+				move = !move
+				id := map[bool]keys.ID{true: keys.Down, false: keys.Up}[move]
+				d.m.do(d.m.table.Lookup(id))
+				d.m.dirty = true
+				d.m.View()
+			}
+		})
+	}
+}

@@ -1,0 +1,240 @@
+package tuitest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"strconv"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+const collection = "/apis/kx.dev/v1alpha1/journeys"
+
+// Server has journeys, and tells of them.
+type Server struct {
+	Config *rest.Config
+
+	mu       sync.Mutex
+	journeys []*v1alpha1.Journey
+	seq      int
+	log      []logged      // what happened, for watches
+	changed  chan struct{} // closed and replaced when something did
+	ended    chan struct{} // closed and replaced to end the watches
+	refused  int           // the status code of every answer; 0 for none
+	expired  bool          // the next watch is answered 410
+}
+
+type logged struct {
+	seq   int
+	event watch.EventType
+	j     *v1alpha1.Journey
+}
+
+// Recorded reads journeys that were recorded from a server.
+func Recorded(t testing.TB, file string) []*v1alpha1.Journey {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list v1alpha1.JourneyList
+	if err := json.Unmarshal(data, &list); err != nil || len(list.Items) == 0 {
+		t.Fatalf("%s: %d journeys, %v", file, len(list.Items), err)
+	}
+	var all []*v1alpha1.Journey
+	for i := range list.Items {
+		all = append(all, &list.Items[i])
+	}
+	return all
+}
+
+// New starts a server without journeys.
+func New(t testing.TB) *Server {
+	s := &Server{changed: make(chan struct{}), ended: make(chan struct{})}
+	hs := httptest.NewServer(s)
+	t.Cleanup(func() {
+		s.EndWatches()
+		hs.CloseClientConnections()
+		hs.Close()
+	})
+	s.Config = &rest.Config{Host: hs.URL}
+	return s
+}
+
+// Put adds a journey, or replaces the one of its name.
+func (s *Server) Put(all ...*v1alpha1.Journey) {
+	for _, j := range all {
+		s.happened(watch.Added, j)
+	}
+}
+
+// Forget forgets a journey.
+func (s *Server) Forget(name string) {
+	s.happened(watch.Deleted, &v1alpha1.Journey{ObjectMeta: metav1.ObjectMeta{Name: name}})
+}
+
+// LeaveOut says that n journeys were not sent.
+func (s *Server) LeaveOut(n int) {
+	s.happened(watch.Bookmark, &v1alpha1.Journey{ObjectMeta: metav1.ObjectMeta{
+		Annotations: map[string]string{"kx.dev/left-out": strconv.Itoa(n)},
+	}})
+}
+
+func (s *Server) happened(event watch.EventType, j *v1alpha1.Journey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seq++
+	j = j.DeepCopy()
+	j.ResourceVersion = strconv.Itoa(s.seq)
+	at := -1
+	for i, other := range s.journeys {
+		if other.Name == j.Name {
+			at = i
+		}
+	}
+	switch {
+	case event == watch.Deleted && at >= 0:
+		s.journeys = append(s.journeys[:at:at], s.journeys[at+1:]...)
+	case event == watch.Added && at >= 0:
+		s.journeys[at], event = j, watch.Modified
+	case event == watch.Added:
+		s.journeys = append(s.journeys, j)
+	}
+	s.log = append(s.log, logged{s.seq, event, j})
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// EndWatches ends the watches that are under way, in good order.
+func (s *Server) EndWatches() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.ended)
+	s.ended = make(chan struct{})
+}
+
+// Refuse answers every request with a status code from now on; 0 ends that. It ends the watches.
+func (s *Server) Refuse(code int) {
+	s.mu.Lock()
+	s.refused = code
+	s.mu.Unlock()
+	s.EndWatches()
+}
+
+// Expire forgets what watches were told: they end, and the next is answered 410.
+func (s *Server) Expire() {
+	s.mu.Lock()
+	s.expired = true
+	s.mu.Unlock()
+	s.EndWatches()
+}
+
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	code := s.refused
+	s.mu.Unlock()
+	if code != 0 {
+		refuse(w, code, http.StatusText(code))
+		return
+	}
+	f, err := filter.Parse(r.URL.Query().Get("filter"))
+	switch {
+	case err != nil:
+		refuse(w, http.StatusBadRequest, err.Error())
+	case path.Dir(r.URL.Path) == collection:
+		s.get(w, path.Base(r.URL.Path))
+	case r.URL.Path != collection:
+		refuse(w, http.StatusNotFound, "the server could not find the requested resource")
+	case r.URL.Query().Get("watch") == "true":
+		s.watch(w, r, f)
+	default:
+		s.list(w, f)
+	}
+}
+
+func refuse(w http.ResponseWriter, code int, message string) {
+	w.WriteHeader(code)
+	answer(w, metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Message: message})
+}
+
+func answer(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
+
+func (s *Server) get(w http.ResponseWriter, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.journeys {
+		if j.Name == name {
+			answer(w, j)
+			return
+		}
+	}
+	refuse(w, http.StatusNotFound, "journeys.kx.dev \""+name+"\" not found")
+}
+
+func summary(j *v1alpha1.Journey) v1alpha1.Journey {
+	j = j.DeepCopy()
+	j.Status.Steps, j.Status.Deliveries = nil, nil
+	return *j
+}
+
+func (s *Server) list(w http.ResponseWriter, f filter.Filter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := v1alpha1.JourneyList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(s.seq)}}
+	for _, j := range s.journeys {
+		if f.Match(v1alpha1.Subject(j)) {
+			list.Items = append(list.Items, summary(j))
+		}
+	}
+	answer(w, list)
+}
+
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, f filter.Filter) {
+	seq, err := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	s.mu.Lock()
+	ended, expired := s.ended, s.expired
+	s.expired = false
+	s.mu.Unlock()
+	if expired {
+		refuse(w, http.StatusGone, "too old resource version")
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+	for {
+		s.mu.Lock()
+		log, changed := s.log, s.changed
+		s.mu.Unlock()
+		for _, e := range log {
+			if e.seq <= seq || e.event != watch.Bookmark && e.event != watch.Deleted && !f.Match(v1alpha1.Subject(e.j)) {
+				continue
+			}
+			seq = e.seq
+			j := summary(e.j)
+			raw, _ := json.Marshal(&j)
+			answer(w, metav1.WatchEvent{Type: string(e.event), Object: runtime.RawExtension{Raw: raw}})
+		}
+		w.(http.Flusher).Flush()
+		select {
+		case <-changed:
+		case <-ended:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
