@@ -42,6 +42,13 @@ const (
 	headersMost = 1 << 20
 	// headersWait is how long a client may take to send them.
 	headersWait = 32 * time.Second
+	// idleWait is how long a connection is kept on which nothing is asked: as long as Go's clients keep theirs.
+	idleWait = 90 * time.Second
+	// streamsMost is how many requests may be under way on one connection of HTTP/2: what clients begin with. Whoever
+	// opens and resets streams to keep the server busy is cut off at a small multiple of it.
+	streamsMost = 100
+	// streamBuffer is how much of a body may arrive before its handler reads it: nearly all objects whole.
+	streamBuffer = 256 << 10
 	// closeWait is how long connections may take to end once no request is under way.
 	closeWait = 2 * time.Second
 )
@@ -80,12 +87,13 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server
 	if err != nil {
 		return s, err
 	}
-	handler, err := s.handler(ctx, o, tls, listener.Addr().String(), transport)
+	address := reachable(listener.Addr().(*net.TCPAddr))
+	handler, err := s.handler(ctx, o, tls, address, transport)
 	if err != nil {
 		return s, err
 	}
 	s.serve(listener, tls, handler)
-	s.URL = "https://" + reachable(listener.Addr().(*net.TCPAddr))
+	s.URL = "https://" + address
 	s.Kubeconfig = o.KubeconfigOut
 	if s.Kubeconfig == "" {
 		s.Kubeconfig = dir.File("kubeconfig")
@@ -167,8 +175,15 @@ func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Ha
 		TLSConfig:         tls.Config,
 		ConnContext:       authn.ConnContext,
 		ReadHeaderTimeout: headersWait,
+		IdleTimeout:       idleWait,
 		MaxHeaderBytes:    headersMost,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          streamsMost,
+			MaxReadFrameSize:              streamBuffer,
+			MaxReceiveBufferPerStream:     streamBuffer,
+			MaxReceiveBufferPerConnection: streamsMost * streamBuffer,
+		},
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	go func() {
 		if err := s.http.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -21,12 +22,24 @@ func WithAuthentication(next http.Handler, c *Config) http.Handler {
 			}
 			step.End(&err)
 			c.Logger.Info("a request was turned away: nobody knows who asks", "method", r.Method, "path", r.URL.Path, "error", err)
+			closeConnectionOfStranger(w, r)
 			c.fail(w, r, apierrors.NewUnauthorized("Unauthorized"))
 			return
+		}
+		if answer.User.GetName() == user.Anonymous {
+			closeConnectionOfStranger(w, r)
 		}
 		step.Text("user", answer.User.GetName())
 		step.End(nil)
 		r.Header.Del("Authorization") // nothing below should see it, nor log it
 		next.ServeHTTP(w, r.WithContext(request.WithUser(ctx, answer.User)))
 	})
+}
+
+// closeConnectionOfStranger ends a connection of HTTP/2 with this answer: one connection can ask for much at once, which is
+// for those who are known.
+func closeConnectionOfStranger(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 2 {
+		w.Header().Set("Connection", "close")
+	}
 }

@@ -89,3 +89,30 @@ func TestStoppedDeadlineDoesNothing(t *testing.T) {
 		t.Errorf("after its end: %v", d.Err())
 	}
 }
+
+func TestStrangersKeepNoConnectionOfHTTP2(t *testing.T) {
+	d := newDoor(t, hello, nil)
+	chain := BuildHandlerChain(http.HandlerFunc(hello), d.config)
+	for _, tc := range []struct {
+		path, token string
+		major       int
+		code        int
+		connection  string
+	}{
+		{"/healthz", "", 2, http.StatusOK, "close"},
+		{"/api", "", 2, http.StatusUnauthorized, "close"},
+		{"/healthz", "", 1, http.StatusOK, ""},
+		{"/healthz", userToken, 2, http.StatusOK, ""},
+	} {
+		r := httptest.NewRequest(http.MethodGet, tc.path, nil)
+		r.ProtoMajor = tc.major
+		if tc.token != "" {
+			r.Header.Set("Authorization", "Bearer "+tc.token)
+		}
+		w := httptest.NewRecorder()
+		chain.ServeHTTP(w, r)
+		if got := w.Header().Get("Connection"); w.Code != tc.code || got != tc.connection {
+			t.Errorf("%+v: %d, Connection: %q", tc, w.Code, got)
+		}
+	}
+}
