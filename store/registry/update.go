@@ -36,7 +36,7 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 	if u.mayCreate {
 		step.Why("a missing object is created")
 	} else {
-		step.Why("a missing object is an error: the resource is not created by PUT")
+		step.Why("a missing object is an error: updates do not create the resource")
 	}
 
 	out := e.NewFunc()
