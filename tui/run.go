@@ -50,7 +50,7 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	terminal := &terminal{File: os.Stdout}
-	s, err := New(ctx, o, terminal)
+	s, err := newScreen(ctx, o, theme.New(o.Theme, os.Stdout), terminal)
 	if err != nil {
 		return err
 	}
@@ -77,9 +77,13 @@ type Screen struct {
 	crash *crash
 }
 
-// New makes a screen for the terminal at out: its colours are asked of it, and what is copied is written to it. The
-// screen's commands end with ctx.
+// New makes a screen for another program to run. What the user copies is written to out. The screen's commands end with
+// ctx.
 func New(ctx context.Context, o Options, out io.Writer) (*Screen, error) {
+	return newScreen(ctx, o, theme.New(o.Theme, out), out)
+}
+
+func newScreen(ctx context.Context, o Options, look theme.Theme, out io.Writer) (*Screen, error) {
 	if o.Zone == nil {
 		o.Zone = time.Local
 	}
@@ -98,7 +102,7 @@ func New(ctx context.Context, o Options, out io.Writer) (*Screen, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newModel(ctx, o, theme.New(o.Theme, out), out, s, c)
+	m, err := newModel(ctx, o, look, out, s, c)
 	if err != nil {
 		return nil, err
 	}

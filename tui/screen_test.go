@@ -1,16 +1,20 @@
 package tui
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"math/rand"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
+	"go.uber.org/goleak"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -19,6 +23,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/pane/list"
 	"github.com/kx-apiserver/kx/tui/pane/steps"
 	"github.com/kx-apiserver/kx/tui/theme"
+	"github.com/kx-apiserver/kx/tui/tuitest"
 )
 
 // filled is a screen that follows a server with all that was recorded.
@@ -295,4 +300,45 @@ func TestTooSmall(t *testing.T) {
 	}
 	d.press("q")
 	d.until("it quits", func() bool { return d.quit })
+}
+
+// TestProgram runs the screen as a program, as far as that needs no terminal: it ends when it is told to, when its
+// context ends, and when something in it panics.
+func TestProgram(t *testing.T) {
+	for name, end := range map[string]struct {
+		do    func(*tea.Program, context.CancelFunc)
+		fails bool
+	}{
+		"a key":       {do: func(p *tea.Program, _ context.CancelFunc) { p.Send(tea.KeyMsg{Type: tea.KeyCtrlC}) }},
+		"the context": {do: func(_ *tea.Program, cancel context.CancelFunc) { cancel() }},
+		"a panic":     {do: func(p *tea.Program, _ context.CancelFunc) { p.Send(fetchedMsg{}) }, fails: true},
+	} {
+		server := tuitest.New(t)
+		leaks := goleak.IgnoreCurrent()
+		ctx, cancel := context.WithCancel(context.Background())
+		s, err := New(ctx, Options{Config: server.Config, CrashDir: t.TempDir()}, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := tea.NewProgram(s.Model(), tea.WithContext(ctx), tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithoutSignals())
+		s.crash.onPanic = func() { go p.Quit() }
+		ended := make(chan error, 1)
+		go func() {
+			_, err := p.Run()
+			ended <- err
+		}()
+		p.Send(tea.WindowSizeMsg{Width: 80, Height: 24})
+		end.do(p, cancel)
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			t.Fatalf("%s does not end it", name)
+		}
+		cancel()
+		if err := s.Close(); (err != nil) != end.fails {
+			t.Errorf("%s: %v", name, err)
+		}
+		server.EndWatches()
+		goleak.VerifyNone(t, leaks)
+	}
 }

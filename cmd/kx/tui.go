@@ -1,13 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
@@ -70,16 +72,16 @@ func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 	if err != nil {
 		return fmt.Errorf("--theme: %w", err)
 	}
-	logs, err := openLog(o)
-	if err != nil {
-		return err
-	}
-	defer func() { logs.close(err == nil) }()
-	screen := tui.Options{Theme: look, CrashDir: logs.crashDir}
+	logs := redirectLogs()
+	defer func() { logs.restore(err == nil) }()
+	screen := tui.Options{Theme: look}
 	if o.kubeconfig != "" {
+		if screen.CrashDir, err = logs.keepNothing(); err != nil {
+			return err
+		}
 		return o.follow(ctx, screen, o.kubeconfig)
 	}
-	return serveAndShow(ctx, o, screen, logs.log)
+	return serveAndShow(ctx, o, screen, logs)
 }
 
 // follow shows the screen of the server of a kubeconfig.
@@ -92,13 +94,22 @@ func (o *tuiOptions) follow(ctx context.Context, screen tui.Options, kubeconfig 
 }
 
 // serveAndShow starts a server and shows its screen.
-func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, log *slog.Logger) error {
+func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, logs *logs) error {
 	if err := o.server.Validate(); err != nil {
 		return err
 	}
-	s, err := server.Start(ctx, o.server, log)
+	s, err := server.Start(ctx, o.server, slog.Default())
 	if err != nil {
 		return fmt.Errorf("%w (to follow a kx that runs: kx tui --kubeconfig %s)", err, filepath.Join(o.server.DataDir, "kubeconfig"))
+	}
+	// The directory is ours now: before, the log in it may have been another's.
+	if o.server.Ephemeral {
+		screen.CrashDir, err = logs.keepNothing()
+	} else {
+		screen.CrashDir, err = o.server.DataDir, logs.keep(filepath.Join(o.server.DataDir, "tui.log"))
+	}
+	if err != nil {
+		return errors.Join(err, stop(s, o))
 	}
 	// Whoever starts the server for the screen sees all there is anyway: he needn't ask with each request.
 	s.Journeys.SetLevel(trace.Objects)
@@ -113,48 +124,87 @@ func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, log *s
 	}()
 	screen.InProcess = true
 	err = o.follow(ctx, screen, s.Kubeconfig)
-	stopCtx, stop := context.WithTimeout(context.Background(), o.server.Limits.RequestTimeout)
-	defer stop()
-	return errors.Join(err, s.Stop(stopCtx))
+	return errors.Join(err, stop(s, o))
 }
 
-// logs is where everything is written that would be on the terminal if the screen were not.
+func stop(s *server.Server, o *tuiOptions) error {
+	ctx, cancel := context.WithTimeout(context.Background(), o.server.Limits.RequestTimeout)
+	defer cancel()
+	return s.Stop(ctx)
+}
+
+// logs takes what would be on the terminal if the screen were not. Until it is known where to, it holds it.
 type logs struct {
-	log      *slog.Logger
-	file     *os.File
-	crashDir string
-	keep     bool
+	mu        sync.Mutex
+	held      bytes.Buffer
+	file      *os.File // nil as long as it holds
+	temporary bool
 }
 
-// openLog sends the logs to a file: in the data directory, or, if nothing is to be kept, in a temporary one.
-func openLog(o *tuiOptions) (*logs, error) {
-	l := &logs{crashDir: os.TempDir()}
-	var err error
-	if o.kubeconfig != "" || o.server.Ephemeral {
-		l.file, err = os.CreateTemp("", "kx-tui-*.log")
-	} else {
-		l.keep, l.crashDir = true, o.server.DataDir
-		if err = os.MkdirAll(o.server.DataDir, 0o700); err == nil {
-			l.file, err = os.OpenFile(filepath.Join(o.server.DataDir, "tui.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-		}
+// redirectLogs makes a logs and sends all logs of the process to it.
+func redirectLogs() *logs {
+	l := &logs{}
+	logTo(l)
+	return l
+}
+
+// logTo sends the logs of slog, log and klog to w.
+func logTo(w io.Writer) {
+	log := slog.New(slog.NewTextHandler(w, nil))
+	slog.SetDefault(log)
+	klog.SetSlogLogger(log)
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return l.held.Write(p)
 	}
+	return l.file.Write(p)
+}
+
+// keep writes to a file of that name from now on.
+func (l *logs) keep(name string) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	return l.to(f, err)
+}
+
+// keepNothing writes to a temporary file from now on, and returns its directory.
+func (l *logs) keepNothing() (dir string, err error) {
+	l.temporary = true
+	f, err := os.CreateTemp("", "kx-tui-*.log")
+	return os.TempDir(), l.to(f, err)
+}
+
+func (l *logs) to(f *os.File, err error) error {
 	if err != nil {
-		return nil, fmt.Errorf("open the log: %w; choose another directory with --data-dir", err)
+		return fmt.Errorf("open the log: %w", err)
 	}
-	l.log = slog.New(slog.NewTextHandler(l.file, nil))
-	slog.SetDefault(l.log) // log's default goes there too
-	klog.SetSlogLogger(l.log)
-	return l, nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.file = f
+	_, err = l.held.WriteTo(f)
+	return err
 }
 
-// close gives the terminal back. A temporary log stays only after a failure.
-func (l *logs) close(ok bool) {
-	back := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	slog.SetDefault(back)
-	klog.SetSlogLogger(back)
-	log.SetOutput(os.Stderr)
+// restore sends logs to stderr again. What was held goes there too. A temporary file stays only after a failure, if it
+// has something to say.
+func (l *logs) restore(ok bool) {
+	logTo(os.Stderr)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		_, _ = l.held.WriteTo(os.Stderr)
+		return
+	}
+	info, err := l.file.Stat()
 	l.file.Close()
-	if ok && !l.keep {
+	switch {
+	case !l.temporary:
+	case ok || err == nil && info.Size() == 0:
 		os.Remove(l.file.Name())
+	default:
+		fmt.Fprintf(os.Stderr, "kx: the log is in %s\n", l.file.Name())
 	}
 }

@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -107,7 +106,7 @@ func (l *Line) View(w int) string {
 		_, n := utf8.DecodeRuneInString(before)
 		before = before[n:]
 	}
-	return draw.Fit(before+cursor+strings.TrimSuffix(after, "\n"), w)
+	return draw.Fit(before+cursor+after, w)
 }
 
 // cursor is shown between characters.

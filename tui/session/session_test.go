@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -184,4 +185,22 @@ func TestInboxIsBounded(t *testing.T) {
 	if got := b.drain(); got.State.Reason != "" || got.State.Phase != Live || len(got.changes) != 0 {
 		t.Errorf("%+v", got)
 	}
+}
+
+func TestCloseEndsAll(t *testing.T) {
+	server := tuitest.New(t)
+	leaks := goleak.IgnoreCurrent()
+	s, err := New(server.Config, 100, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring := NewRing(100)
+	s.Follow("")
+	server.Put(journey("a"))
+	until(t, s, ring, "it follows", has(ring, "a"))
+	s.Follow("code:200")
+	until(t, s, ring, "it follows another", has(ring, "a"))
+	s.Close()
+	server.EndWatches()
+	goleak.VerifyNone(t, leaks)
 }

@@ -35,10 +35,9 @@ type Style func(string) string
 
 // Theme are the styles, by what they mean.
 type Theme struct {
-	Title, Dim, Border, Focus   Style
-	Selected, Key, Good, Bad    Style
-	Added, Removed, Notice, Tab Style
-	Layer                       Style
+	Title, Dim, Border, Focus Style
+	Selected, Key, Good, Bad  Style
+	Notice, Tab, Layer        Style
 }
 
 // palette are the colours of a theme. Those of text have a contrast of 4.5:1 or more with a usual background.
@@ -96,8 +95,6 @@ func of(r *lipgloss.Renderer, p palette) Theme {
 		Key:      paint(colour(p.key).Bold(true)),
 		Good:     paint(colour(p.good)),
 		Bad:      paint(colour(p.bad)),
-		Added:    paint(colour(p.good)),
-		Removed:  paint(colour(p.bad)),
 		Notice:   paint(colour(p.notice)),
 		Tab:      paint(colour(p.focus).Bold(true)),
 		Layer:    paint(colour(p.layer)),

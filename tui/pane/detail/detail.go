@@ -250,7 +250,7 @@ func (p *Pane) tabs() string {
 }
 
 func (p *Pane) paint(t text) string {
-	style := map[kind]theme.Style{label: p.theme.Dim, good: p.theme.Added, bad: p.theme.Bad, notice: p.theme.Notice}[t.kind]
+	style := map[kind]theme.Style{label: p.theme.Dim, good: p.theme.Good, bad: p.theme.Bad, notice: p.theme.Notice}[t.kind]
 	out := t.text
 	if style != nil {
 		out = style(out)
