@@ -109,7 +109,7 @@ func TestStepsOfUpdates(t *testing.T) {
 				t.Error(err)
 			}
 		}, []string{
-			"store.update /pods/ns/a: a missing object is an error: the resource is not created by PUT",
+			"store.update /pods/ns/a: a missing object is an error: updates do not create the resource",
 			"  dryrun.update /pods/ns/a: not a dry run: passed on",
 			"    store.try-update /pods/ns/a: attempt 1: on revision R",
 			"      store.before-update Pod a: valid, in the form that is stored",
@@ -126,7 +126,7 @@ func TestStepsOfUpdates(t *testing.T) {
 				t.Error(err)
 			}
 		}, []string{
-			"store.update /pods/ns/a: a missing object is an error: the resource is not created by PUT",
+			"store.update /pods/ns/a: a missing object is an error: updates do not create the resource",
 			"  dryrun.update /pods/ns/a: not a dry run: passed on",
 			"    store.try-update /pods/ns/a: attempt 1: on revision R",
 			"      store.before-update Pod a: valid, in the form that is stored",
