@@ -43,8 +43,11 @@ func readBody(req *http.Request, r io.Reader) ([]byte, error) {
 	}
 	if _, err := data.ReadFrom(r); err != nil {
 		var carrier apierrors.APIStatus
-		if errors.As(err, &carrier) || errors.Is(err, os.ErrDeadlineExceeded) {
-			return nil, err // too slow a client is not a bad request: its time is up, and scope.err says so
+		switch {
+		case errors.As(err, &carrier):
+			return nil, err
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, requestTimedOut(context.DeadlineExceeded)
 		}
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("unable to read the request body: %v", err))
 	}

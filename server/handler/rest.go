@@ -127,7 +127,7 @@ func restDeleteCollection(ctx context.Context, r rest.CollectionDeleter, subject
 func FinishRequest(ctx context.Context, fn func() (runtime.Object, error)) (runtime.Object, error) {
 	obj, err := fn()
 	if timedOut(ctx, err) {
-		return nil, apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", ctx.Err()), 0)
+		return nil, requestTimedOut(ctx.Err())
 	}
 	if err != nil {
 		return nil, err
@@ -146,4 +146,9 @@ func timedOut(ctx context.Context, err error) bool {
 	}
 	var carrier apierrors.APIStatus
 	return !errors.As(err, &carrier) || carrier.Status().Code == http.StatusInternalServerError
+}
+
+// requestTimedOut is the 504 for a request whose context ended with err.
+func requestTimedOut(err error) error {
+	return apierrors.NewTimeoutError(fmt.Sprintf("request did not complete within requested timeout - %s", err), 0)
 }
