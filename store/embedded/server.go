@@ -123,7 +123,11 @@ func (s *Server) watch() {
 
 // Client returns a new client that calls this etcd without a socket. It costs a few microseconds. The caller closes it;
 // that it then says "context canceled" means nothing.
-func (s *Server) Client() *clientv3.Client { return v3client.New(s.etcd.Server) }
+func (s *Server) Client() *clientv3.Client {
+	c := v3client.New(s.etcd.Server)
+	c.Watcher = newWatcher(s.etcd.Server, c)
+	return c
+}
 
 // Errors receives at most one error, when etcd can't go on, and is closed when etcd was closed.
 func (s *Server) Errors() <-chan error { return s.errors }
