@@ -8,6 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane"
@@ -238,7 +239,7 @@ func (m *model) fetched(msg fetchedMsg) {
 	}
 	m.open.cancel()
 	if msg.err != nil {
-		m.steps.Message("", " "+m.open.id+": "+msg.err.Error())
+		m.steps.Message("", " "+m.open.id+": "+draw.Clean(msg.err.Error()))
 		m.detail.Message()
 		return
 	}
@@ -254,18 +255,21 @@ func (m *model) showStep() {
 	}
 }
 
+// host is the address of the server.
+func (m *model) host() string { return draw.Clean(m.options.Config.Host) }
+
 func (m *model) emptyList() []string {
 	switch {
 	case m.state.Phase == session.Connecting:
-		return []string{"", "  Connecting to " + m.options.Config.Host + " ..."}
+		return []string{"", "  Connecting to " + m.host() + " ..."}
 	case m.state.Phase == session.Retrying:
-		return []string{"", "  No answer from " + m.options.Config.Host + " yet; trying again."}
+		return []string{"", "  No answer from " + m.host() + " yet; trying again."}
 	case m.applied != "":
 		return []string{"", "  No request that the server remembers matches the filter. esc shows all."}
 	}
 	kubectl := "kubectl create configmap demo"
 	if m.options.Kubeconfig != "" {
-		kubectl = line([]string{"KUBECONFIG=" + m.options.Kubeconfig}) + " " + kubectl
+		kubectl = draw.Clean(line([]string{"KUBECONFIG=" + m.options.Kubeconfig})) + " " + kubectl
 	}
 	return []string{"", "  No requests yet. Send one from another terminal:", "    " + kubectl}
 }

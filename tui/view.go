@@ -73,7 +73,7 @@ func (m *model) over(frame, box []string) []string {
 
 // header is the one line that changes while nothing is done.
 func (m *model) header() string {
-	where := m.options.Config.Host
+	where := m.host()
 	if m.options.InProcess {
 		where += " in this process"
 	}

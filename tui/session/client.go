@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
 )
 
 // What a server's answer may be at most.
@@ -84,7 +85,7 @@ func answered(code int, message, path string) error {
 	case code == http.StatusNotFound:
 		return ErrForgotten
 	}
-	return fmt.Errorf("the server answered %d: %s", code, message)
+	return fmt.Errorf("the server answered %d: %s", code, draw.Clean(message))
 }
 
 // ErrForgotten says that the server no longer has a journey.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +157,22 @@ func TestGet(t *testing.T) {
 	cancel()
 	if _, err := s.Get(canceled, "a"); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
+	}
+}
+
+// TestHostileError has a server that answers with an escape code.
+func TestHostileError(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "\x1b]0;owned\x07", http.StatusInternalServerError)
+	}))
+	defer server.Close()
+	s, err := New(&rest.Config{Host: server.URL}, 1, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Get(context.Background(), "a"); err == nil || strings.ContainsAny(err.Error(), "\x1b\x07") || !strings.Contains(err.Error(), "500") {
+		t.Errorf("%q", err)
 	}
 }
 
