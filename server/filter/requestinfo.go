@@ -3,10 +3,13 @@ package filter
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -53,17 +56,46 @@ func WithLatencyTrackers(next http.Handler, c *Config) http.Handler {
 		r = r.WithContext(ctx)
 		step.End(nil)
 		if info, _ := request.RequestInfoFrom(ctx); c.Counted(info) {
-			end := metrics.Begin(metrics.Request{
-				Info:        info,
-				DryRun:      info.IsResourceRequest && strings.Contains(r.URL.RawQuery, "dryRun="),
-				LongRunning: c.LongRunning(r, info),
-			})
-			defer func() {
-				if res := responseOf(w); res != nil {
-					end(res.code, res.bytes)
-				}
-			}()
+			c.count(next, w, r, info)
+			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// count serves a request that has metrics of its own.
+func (c *Config) count(next http.Handler, w http.ResponseWriter, r *http.Request, info *request.RequestInfo) {
+	end := metrics.Begin(metrics.Request{Info: info, DryRun: dryRunOf(r.URL), LongRunning: c.LongRunning(r, info)})
+	returned := false
+	defer func() {
+		if res := responseOf(w); res != nil {
+			end(finalCode(res, returned), res.bytes)
+		}
+	}()
+	next.ServeHTTP(w, r)
+	returned = true
+}
+
+// finalCode is what the client gets: a handler that wrote nothing is a 200, and one that panicked a 500 a little later.
+func finalCode(res *response, returned bool) int {
+	switch {
+	case res.code != 0:
+		return res.code
+	case returned:
+		return http.StatusOK
+	}
+	return http.StatusInternalServerError
+}
+
+// dryRunOf is the value of the dry_run label. What a client writes there has no end, so all that is wrong is one value.
+func dryRunOf(u *url.URL) string {
+	if !strings.Contains(u.RawQuery, "dryRun") {
+		return ""
+	}
+	values := u.Query()["dryRun"]
+	if len(validation.ValidateDryRun(nil, values)) > 0 {
+		return "invalid"
+	}
+	slices.Sort(values)
+	return strings.Join(slices.Compact(values), ",")
 }

@@ -58,7 +58,7 @@ func init() {
 // Request is one request to be counted.
 type Request struct {
 	Info        *request.RequestInfo
-	DryRun      bool
+	DryRun      string // what the client asked for in dryRun
 	LongRunning bool
 }
 
@@ -104,10 +104,7 @@ func (q Request) labels(first ...string) []string {
 
 // Begin counts a request in, and returns what counts it out.
 func Begin(q Request) func(code int, bytes int64) {
-	verb, dryRun, started := q.verb(), "", time.Now()
-	if q.DryRun {
-		dryRun = "All"
-	}
+	verb, dryRun, started := q.verb(), q.DryRun, time.Now()
 	if q.LongRunning {
 		gauge := longRunning.WithLabelValues(q.labels(verb)...)
 		gauge.Inc()
