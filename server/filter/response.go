@@ -42,14 +42,16 @@ func (r *response) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Flush sends what has been written so far: watches live by it.
-func (r *response) Flush() {
+// FlushError sends what has been written so far, or says why not: watches live by it.
+func (r *response) FlushError() error {
 	if r.code == 0 {
 		r.WriteHeader(http.StatusOK)
 	}
-	// A writer that can't flush sends when it likes; there is nobody to tell.
-	_ = http.NewResponseController(r.ResponseWriter).Flush()
+	return http.NewResponseController(r.ResponseWriter).Flush()
 }
+
+// Flush is for those who know only http.Flusher.
+func (r *response) Flush() { _ = r.FlushError() }
 
 // Hijack hands the connection over, to a WebSocket.
 func (r *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
