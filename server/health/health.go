@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -78,10 +79,8 @@ func (e *Endpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 		}
 		fmt.Fprintf(&lines, "[+]%s ok\n", c.Name)
 	}
-	for _, name := range excluded {
-		if !slices.ContainsFunc(e.checks, func(c Check) bool { return c.Name == name }) {
-			fmt.Fprintf(&lines, "warn: some health checks cannot be excluded: no matches for %q\n", name)
-		}
+	if unknown := e.unknown(excluded); len(unknown) > 0 {
+		fmt.Fprintf(&lines, "warn: some health checks cannot be excluded: no matches for %s\n", strings.Join(unknown, ","))
 	}
 	title := strings.TrimPrefix(e.path, "/")
 	if len(failed) > 0 {
@@ -93,6 +92,17 @@ func (e *Endpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fmt.Fprint(w, "ok")
+}
+
+// unknown are the names, quoted and each once, that no check has.
+func (e *Endpoint) unknown(names []string) []string {
+	var unknown []string
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		if !slices.ContainsFunc(e.checks, func(c Check) bool { return c.Name == name }) {
+			unknown = append(unknown, strconv.Quote(name))
+		}
+	}
+	return unknown
 }
 
 func (e *Endpoint) run(ctx context.Context, c Check) error {

@@ -33,7 +33,7 @@ func TestEndpoint(t *testing.T) {
 		{"/readyz/ping", true, 200, "ok"},
 		{"/readyz?exclude=etcd", true, 200, "ok"},
 		{"/readyz?exclude=etcd&verbose", true, 200, "[+]ping ok\n[+]etcd excluded: ok\nreadyz check passed\n"},
-		{"/readyz?exclude=none&verbose", false, 200, "[+]ping ok\n[+]etcd ok\nwarn: some health checks cannot be excluded: no matches for \"none\"\nreadyz check passed\n"},
+		{"/readyz?exclude=z&exclude=none&exclude=z&verbose", false, 200, "[+]ping ok\n[+]etcd ok\nwarn: some health checks cannot be excluded: no matches for \"none\",\"z\"\nreadyz check passed\n"},
 	}
 	broken := ready
 	for _, test := range tests {
