@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -180,8 +182,27 @@ func (o *Options) Validate() error {
 	if o.WatchCache.DefaultSize < 0 {
 		bad("--default-watch-cache-size: %d can't be negative", o.WatchCache.DefaultSize)
 	}
+	for _, pattern := range o.Access.CORSAllowedOrigins {
+		if err := checkOriginPattern(pattern); err != nil {
+			bad("--cors-allowed-origins: %v", err)
+		}
+	}
 	errs = append(errs, o.Etcd.validate())
 	return errors.Join(errs...)
+}
+
+// checkOriginPattern refuses a pattern that more origins match than was meant: example.com is also in
+// https://example.com.elsewhere.net, whose pages would get to use the credentials that a browser has.
+func checkOriginPattern(pattern string) error {
+	if _, err := regexp.Compile(pattern); err != nil {
+		return fmt.Errorf("%q is not a regular expression: %w", pattern, err)
+	}
+	begins := strings.Contains(pattern, "^") || strings.Contains(pattern, "//")
+	ends := strings.Contains(pattern, "$") || strings.Contains(strings.ReplaceAll(pattern, "://", ""), ":")
+	if !begins || !ends {
+		return fmt.Errorf("%q does not say where the host begins and ends: write ^https://example\\.com$", pattern)
+	}
+	return nil
 }
 
 var storageMediaTypes = map[string]bool{

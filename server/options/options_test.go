@@ -28,6 +28,10 @@ func TestFlags(t *testing.T) {
 		{"--event-ttl=1ms", "--event-ttl"},
 		{"--default-watch-cache-size=-1", "--default-watch-cache-size"},
 		{"--max-requests-inflight=-1", "can't be negative"},
+		{`--cors-allowed-origins=^https://example\.com$,//localhost(:|$)`, ""},
+		{`--cors-allowed-origins=https://example\.com`, "where the host begins and ends"},
+		{`--cors-allowed-origins=example\.com$`, "where the host begins and ends"},
+		{`--cors-allowed-origins=^(`, "is not a regular expression"},
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {
