@@ -66,12 +66,13 @@ func within(t testing.TB) context.Context {
 	return ctx
 }
 
-// namespace makes a namespace for the test.
-func (r *running) namespace(t testing.TB, name string) string {
+// namespace makes a namespace for the test, whose name begins as given.
+func (r *running) namespace(t testing.TB, prefix string) string {
 	t.Helper()
-	_, err := r.admin(t).CoreV1().Namespaces().Create(within(t), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix + "-"}}
+	ns, err := r.admin(t).CoreV1().Namespaces().Create(within(t), ns, metav1.CreateOptions{})
 	must(t, err)
-	return name
+	return ns.Name
 }
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
