@@ -100,10 +100,14 @@ func (m *model) do(c *keys.Command) tea.Cmd {
 	return nil
 }
 
-// reveal shows the pane that a command of another pane changed, where two share one place.
+// reveal shows Detail where a command changed what it shows from another pane, and it is not seen.
 func (m *model) reveal(p layout.Pane) {
-	if p != layout.List && m.screen.Shared && m.focus == layout.List {
+	switch {
+	case p != layout.Detail || m.screen.Panes[p].W > 0:
+	case m.focus == layout.List && m.mode.Zoom == layout.None:
 		m.mode.Body = p
 		m.relayout()
+	default:
+		m.goTo(p)
 	}
 }

@@ -39,15 +39,16 @@ func (p *Pane) row(i int, focused bool) string {
 	}
 	// A space behind layer, title and changes, one at the right edge.
 	w := max(p.w-2-marksWidth-layerWidth-changedWidth-tookWidth-4, 0)
-	title := strings.Repeat("  ", n.depth) + foldMark(n, p.folded) + text.title
-	if room := w - draw.Width(title) - 2; room >= min(subjectLeast, draw.Width(text.subject)) {
-		title += "  " + draw.Fit(text.subject, room) // where it has no room, the foot of the pane has it
-	}
+	title, why := w, 0
 	if p.w >= whyFrom {
-		left := w * 3 / 5
-		title = draw.Fit(title, left) + " " + draw.Fit(text.why, w-left-1)
+		title = w * 3 / 5
+		why = w - title - 1
 	}
-	layer, rest := draw.Fit(text.layer, layerWidth), draw.Fit(title, w)+" "+draw.FitRight(text.changed, changedWidth)+" "+draw.FitRight(text.took, tookWidth)+" "
+	line := draw.Fit(titleOf(n, text, p.folded, title), title)
+	if why > 0 {
+		line += " " + draw.Fit(text.why, why)
+	}
+	layer, rest := draw.Fit(text.layer, layerWidth), line+" "+draw.FitRight(text.changed, changedWidth)+" "+draw.FitRight(text.took, tookWidth)+" "
 	switch {
 	case i == p.scroll.Cursor && focused:
 		return p.theme.Selected(draw.Fit(marks+layer+" "+rest, p.w-2))
@@ -55,6 +56,16 @@ func (p *Pane) row(i int, focused bool) string {
 		return style(draw.Fit(marks+layer+" "+rest, p.w-2))
 	}
 	return marks + p.theme.Layer(layer) + " " + rest
+}
+
+// titleOf is a step's title at its depth in the tree, and what it is about if there is room for that: if not, the foot of
+// the pane has it.
+func titleOf(n *node, text rowText, folded func(*node) bool, w int) string {
+	title := strings.Repeat("  ", n.depth) + foldMark(n, folded) + text.title
+	if room := w - draw.Width(title) - 2; text.subject != "" && room >= min(subjectLeast, draw.Width(text.subject)) {
+		title += "  " + draw.Fit(text.subject, room)
+	}
+	return title
 }
 
 func foldMark(n *node, folded func(*node) bool) string {
