@@ -1,8 +1,11 @@
 package filter
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/google/uuid"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,8 +45,7 @@ func WithAudit(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		level, err := beginAudit(r, c)
 		if err != nil {
-			c.Logger.Error("a request could not be audited, so it was refused", "path", r.URL.Path, "error", err)
-			c.fail(w, r, apierrors.NewInternalError(fmt.Errorf("failed to store audit event")))
+			c.failUnaudited(w, r, err)
 			return
 		}
 		if level == auditinternal.LevelNone {
@@ -80,12 +82,34 @@ func WithAudit(next http.Handler, c *Config) http.Handler {
 	})
 }
 
+// failUnaudited refuses a request of which the audit log would know nothing.
+func (c *Config) failUnaudited(w http.ResponseWriter, r *http.Request, err error) {
+	c.Logger.Error("a request could not be audited, so it was refused", "path", r.URL.Path, "error", err)
+	c.fail(w, r, apierrors.NewInternalError(errors.New("failed to store audit event")))
+}
+
 // beginAudit asks the policy and writes down that the request was received. It returns the policy's level.
 func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err error) {
 	ctx, step := trace.Start(r.Context(), trace.FilterAudit, "")
 	defer step.End(&err)
-	if c.AuditSink == nil || c.AuditPolicy == nil {
+	level, err = openAuditEvent(ctx, r, c)
+	switch {
+	case err != nil:
+		return "", err
+	case c.AuditSink == nil:
 		step.Why("no audit log is kept")
+		return level, nil
+	}
+	step.Text("level", string(level))
+	if level != auditinternal.LevelNone && !audit.AuditContextFrom(ctx).ProcessEventStage(ctx, auditinternal.StageRequestReceived) {
+		return "", errors.New("the audit log did not take the event")
+	}
+	return level, nil
+}
+
+// openAuditEvent begins the request's event with what is known of it, if the policy wants one.
+func openAuditEvent(ctx context.Context, r *http.Request, c *Config) (auditinternal.Level, error) {
+	if c.AuditSink == nil || c.AuditPolicy == nil {
 		return auditinternal.LevelNone, nil
 	}
 	attributes, err := authorizerAttributes(ctx)
@@ -93,18 +117,53 @@ func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err erro
 		return "", err
 	}
 	rule := c.AuditPolicy.EvaluatePolicyRule(attributes)
-	step.Text("level", string(rule.Level))
-	ac := audit.AuditContextFrom(ctx)
-	if err := ac.Init(rule, c.AuditSink); err != nil {
+	if err := audit.AuditContextFrom(ctx).Init(rule, c.AuditSink); err != nil {
 		return "", err
 	}
-	if rule.Level == auditinternal.LevelNone {
-		return rule.Level, nil
-	}
-	received, _ := request.ReceivedTimestampFrom(ctx)
-	audit.LogRequestMetadata(ctx, r, received, attributes)
-	if !ac.ProcessEventStage(ctx, auditinternal.StageRequestReceived) {
-		return "", fmt.Errorf("the audit log did not take the event")
+	if rule.Level != auditinternal.LevelNone {
+		received, _ := request.ReceivedTimestampFrom(ctx)
+		audit.LogRequestMetadata(ctx, r, received, attributes)
 	}
 	return rule.Level, nil
+}
+
+// auditStranger has it written down, when it is answered, that nobody knows who asks: such a request gets no further than
+// authentication, and never to WithAudit.
+func auditStranger(w http.ResponseWriter, r *http.Request, c *Config) error {
+	ctx := r.Context()
+	level, err := openAuditEvent(ctx, r, c)
+	if err != nil || level == auditinternal.LevelNone {
+		return err
+	}
+	ac := audit.AuditContextFrom(ctx)
+	status := &metav1.Status{
+		Status: metav1.StatusFailure, Reason: metav1.StatusReasonUnauthorized,
+		Message: "Authentication failed, " + credentialsOf(r), // the client is told less
+	}
+	if res := responseOf(w); res != nil {
+		res.onHeader = func(code int) {
+			status.Code = int32(code)
+			ac.SetEventResponseStatus(status)
+			ac.ProcessEventStage(ctx, auditinternal.StageResponseStarted)
+		}
+	}
+	return nil
+}
+
+// credentialsOf names the kinds of credentials that a request came with, never what they are.
+func credentialsOf(r *http.Request) string {
+	var kinds []string
+	if _, _, ok := r.BasicAuth(); ok {
+		kinds = append(kinds, "basic")
+	}
+	if scheme, _, ok := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " "); ok && strings.EqualFold(scheme, "bearer") {
+		kinds = append(kinds, "bearer")
+	}
+	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+		kinds = append(kinds, "x509")
+	}
+	if len(kinds) == 0 {
+		return "no credentials provided"
+	}
+	return "attempted: " + strings.Join(kinds, ", ")
 }

@@ -23,6 +23,10 @@ func WithAuthentication(next http.Handler, c *Config) http.Handler {
 			step.End(&err)
 			c.Logger.Info("a request was turned away: nobody knows who asks", "method", r.Method, "path", r.URL.Path, "error", err)
 			closeConnectionOfStranger(w, r)
+			if err := auditStranger(w, r, c); err != nil {
+				c.failUnaudited(w, r, err)
+				return
+			}
 			c.fail(w, r, apierrors.NewUnauthorized("Unauthorized"))
 			return
 		}

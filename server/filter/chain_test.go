@@ -456,6 +456,8 @@ func TestAuditLog(t *testing.T) {
 	d.ask(t, d.admin, "GET", "/api/v1/namespaces/x/pods/read")
 	d.ask(t, d.admin, "POST", "/api/v1/namespaces/x/pods", "Audit-ID", "mine")
 	d.ask(t, d.admin, "DELETE", "/api/v1/namespaces/x/pods/y")
+	d.ask(t, d.stranger, "PUT", "/api/v1/namespaces/x/pods/y", "Authorization", "Bearer not-a-token")
+	d.ask(t, d.stranger, "PUT", "/api/v1/namespaces/x/pods/y")
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -463,7 +465,10 @@ func TestAuditLog(t *testing.T) {
 	type event struct {
 		AuditID, Stage, Verb, Level string
 		User                        struct{ Username string }
-		ResponseStatus              struct{ Code int }
+		ResponseStatus              struct {
+			Code    int
+			Message string
+		}
 	}
 	var events []event
 	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
@@ -473,14 +478,20 @@ func TestAuditLog(t *testing.T) {
 		}
 		events = append(events, e)
 	}
-	if len(events) != 2 {
-		t.Fatalf("%d events, want the two writes:\n%s", len(events), data)
+	if len(events) != 4 || bytes.Contains(data, []byte("not-a-token")) {
+		t.Fatalf("%d events, want the four writes, without their tokens:\n%s", len(events), data)
 	}
 	if e := events[0]; e.AuditID != "mine" || e.Verb != "create" || e.Stage != "ResponseComplete" || e.ResponseStatus.Code != 201 || e.User.Username != identity.AdminUser {
 		t.Errorf("the create: %+v", e)
 	}
 	if e := events[1]; e.Stage != "Panic" || e.ResponseStatus.Code != 500 {
 		t.Errorf("the panic: %+v", e)
+	}
+	for i, how := range []string{"attempted: bearer", "no credentials provided"} {
+		e := events[2+i]
+		if e.Stage != "ResponseStarted" || e.Verb != "update" || e.ResponseStatus.Code != 401 || e.ResponseStatus.Message != "Authentication failed, "+how {
+			t.Errorf("a write by nobody known: %+v", e)
+		}
 	}
 	if info, _ := os.Stat(file); info.Mode().Perm() != 0o600 {
 		t.Errorf("the audit log's mode is %v", info.Mode())
