@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -255,6 +256,45 @@ type staleReader struct {
 func (r *staleReader) TransformFromStorage(ctx context.Context, data []byte, dataCtx transform.Context) ([]byte, bool, error) {
 	out, _, err := r.Transformer.TransformFromStorage(ctx, data, dataCtx)
 	return out, r.stale, err
+}
+
+// TestValueOfAnotherKeyIsRefused copies an encrypted value to another key in etcd, as somebody might who may read that one
+// and not the first: the key is authenticated with the value, on every way in.
+func TestValueOfAnotherKeyIsRefused(t *testing.T) {
+	aesGCM, err := transform.NewAESGCM([]byte(strings.Repeat("k", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, client, prefix := shared(t, func(o *etcd3.Options) { o.Transformer = aesGCM })
+	created := create(t, s, "secret", "x")
+	stored, err := client.Get(t.Context(), prefix+key("secret"))
+	if err != nil || len(stored.Kvs) != 1 || strings.Contains(string(stored.Kvs[0].Value), "secret") {
+		t.Fatalf("stored as %q, %v", stored.Kvs, err)
+	}
+	since := everything
+	since.ResourceVersion = created.ResourceVersion
+	w, err := s.Watch(t.Context(), "/configmaps/", since)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	if _, err := client.Put(t.Context(), prefix+key("open"), string(stored.Kvs[0].Value)); err != nil {
+		t.Fatal(err)
+	}
+	get := s.Get(t.Context(), key("open"), store.GetOptions{}, &corev1.ConfigMap{})
+	list := s.GetList(t.Context(), "/configmaps/", everything, &corev1.ConfigMapList{})
+	update := s.GuaranteedUpdate(t.Context(), key("open"), &corev1.ConfigMap{}, false, nil, setData("y"), nil)
+	for name, err := range map[string]error{"Get": get, "GetList": list, "GuaranteedUpdate": update} {
+		if !store.IsInternalError(err) || !strings.Contains(err.Error(), prefix+key("open")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if e := next(t, w); e.Type != watch.Error {
+		t.Errorf("a watcher got %s of %v", e.Type, e.Object)
+	}
+	if err := s.Get(t.Context(), key("secret"), store.GetOptions{}, &corev1.ConfigMap{}); err != nil {
+		t.Errorf("in its own place: %v", err)
+	}
 }
 
 func TestListEndsWithItsContext(t *testing.T) {
