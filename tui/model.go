@@ -239,8 +239,9 @@ func (m *model) fetched(msg fetchedMsg) {
 	}
 	m.open.cancel()
 	if msg.err != nil {
-		m.steps.Message("", " "+m.open.id+": "+draw.Clean(msg.err.Error()))
-		m.detail.Message()
+		why := draw.Clean(m.open.id + ": " + msg.err.Error())
+		m.steps.Message("", " "+why)
+		m.detail.Message("", why)
 		return
 	}
 	m.open.journey = msg.journey

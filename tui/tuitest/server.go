@@ -32,7 +32,7 @@ type Server struct {
 	changed  chan struct{} // closed and replaced when something did
 	ended    chan struct{} // closed and replaced to end the watches
 	refused  int           // the status code of every answer; 0 for none
-	expired  bool          // the next watch is answered 410
+	expired  bool          // the next watch is told 410
 }
 
 type logged struct {
@@ -132,7 +132,7 @@ func (s *Server) Refuse(code int) {
 	s.EndWatches()
 }
 
-// Expire forgets what watches were told: they end, and the next is answered 410.
+// Expire forgets what watches were told: they end, and the next is told that it is too late, 410.
 func (s *Server) Expire() {
 	s.mu.Lock()
 	s.expired = true
@@ -210,11 +210,12 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, f filter.Filter) 
 	ended, expired := s.ended, s.expired
 	s.expired = false
 	s.mu.Unlock()
+	w.WriteHeader(http.StatusOK)
 	if expired {
-		refuse(w, http.StatusGone, "too old resource version")
+		raw, _ := json.Marshal(metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Message: "too old resource version"})
+		answer(w, metav1.WatchEvent{Type: string(watch.Error), Object: runtime.RawExtension{Raw: raw}})
 		return
 	}
-	w.WriteHeader(http.StatusOK)
 	for {
 		s.mu.Lock()
 		log, changed := s.log, s.changed

@@ -178,27 +178,20 @@ func (p *Pane) content() []text {
 		return p.lines
 	}
 	p.linesOf = key
-	if p.journey == nil {
-		p.lines = make([]text, 0, len(p.message))
-		for _, m := range p.message {
-			p.lines = append(p.lines, text{text: m})
-		}
-		return p.lines
-	}
 	b := &builder{w: p.w - 3}
-	switch p.tab {
-	case requestTab:
+	switch {
+	case p.journey == nil:
+		for _, m := range p.message {
+			b.add(plain, m)
+		}
+	case p.tab == requestTab:
 		b.request(p.journey, p.sameAs)
-	case stepTab, diffTab:
-		if p.step < 0 || p.step >= len(p.journey.Status.Steps) {
-			b.add(label, "Several steps are folded here: unfold them to see one.")
-			break
-		}
-		if p.tab == stepTab {
-			b.step(&p.journey.Status.Steps[p.step])
-		} else {
-			b.diff(p.journey, p.step, p.all)
-		}
+	case p.step < 0 || p.step >= len(p.journey.Status.Steps):
+		b.add(label, "Several steps are folded here: unfold them to see one.")
+	case p.tab == stepTab:
+		b.step(&p.journey.Status.Steps[p.step])
+	default:
+		b.diff(p.journey, p.step, p.all)
 	}
 	p.lines = b.lines
 	return p.lines
