@@ -140,6 +140,12 @@ type MayReturnFullObjectDeleter interface {
 	DeleteReturnsDeletedObject() bool
 }
 
+// StorageMetadata (optional) says what answers look like that are not of the kind that New makes.
+type StorageMetadata interface {
+	// ProducesObject returns an object of the kind with which verb, an HTTP method, is answered; nil for New's.
+	ProducesObject(verb string) runtime.Object
+}
+
 // CollectionDeleter answers DELETE of a collection.
 type CollectionDeleter interface {
 	DeleteCollection(ctx context.Context, deleteValidation ValidateObjectFunc, options *metav1.DeleteOptions,

@@ -191,6 +191,9 @@ func (a *APIInstaller) describe(path string, storage rest.Storage, scope *handle
 	if p, ok := storage.(rest.MayReturnFullObjectDeleter); ok {
 		resource.DeleteReturnsObject = p.DeleteReturnsDeletedObject()
 	}
+	if p, ok := storage.(rest.StorageMetadata); ok {
+		_, resource.CreateReturnsStatus = p.ProducesObject(http.MethodPost).(*metav1.Status)
+	}
 	hash, err := a.storageVersionHash(storage)
 	resource.StorageVersionHash = hash
 	return resource, err

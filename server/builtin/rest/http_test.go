@@ -45,6 +45,10 @@ func serve(t *testing.T, config map[string]string) *httptest.Server {
 	}
 	resolver := &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if strings.HasPrefix(req.URL.Path, "/openapi/") {
+			api.OpenAPI.ServeHTTP(w, req)
+			return
+		}
 		info, err := resolver.NewRequestInfo(req)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -143,6 +147,11 @@ func TestOverHTTP(t *testing.T) {
 		{"POST", "/apis/apps/v1beta1/namespaces/default/deployments", asJSON, deployment, 201, map[string]string{"apiVersion": "apps/v1beta1"}},
 		{"GET", "/apis/apps/v1/namespaces/default/deployments/d", asJSON, "", 200, map[string]string{"apiVersion": "apps/v1", "spec.replicas": "1"}},
 		{"GET", "/apis/apps/v1beta1/namespaces/default/deployments/d/scale", asJSON, "", 200, map[string]string{"kind": "Scale", "apiVersion": "apps/v1beta1"}},
+		// The code of the answer is that of every create, whatever its Status says.
+		{"POST", "/apis/apps/v1beta1/namespaces/default/deployments/d/rollback", asJSON, `{"kind":"DeploymentRollback","apiVersion":"apps/v1beta1","name":"d","rollbackTo":{"revision":1}}`,
+			201, map[string]string{"kind": "Status", "code": "200"}},
+		{"GET", "/openapi/v3/apis/apps/v1beta1", asJSON, "", 200, map[string]string{
+			"paths./apis/apps/v1beta1/namespaces/{namespace}/deployments/{name}/rollback.post.responses.201.content.application/json.schema.$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.Status"}},
 		{"GET", "/apis/apps/v1beta2/namespaces/default/deployments/d", asJSON, "", 404, nil},
 		{"GET", "/apis/apps/v1beta1/namespaces/default/replicasets", asJSON, "", 404, nil},
 	} {

@@ -24,12 +24,17 @@ type RollbackREST struct {
 	store *registry.Store
 }
 
-var _ rest.NamedCreater = &RollbackREST{}
+var (
+	_ rest.NamedCreater    = &RollbackREST{}
+	_ rest.StorageMetadata = &RollbackREST{}
+)
 
 func (*RollbackREST) New() runtime.Object { return &appsv1beta1.DeploymentRollback{} }
 
 // Destroy does nothing: the storage is its resource's.
 func (*RollbackREST) Destroy() {}
+
+func (*RollbackREST) ProducesObject(string) runtime.Object { return &metav1.Status{} }
 
 // Create answers with a Status: no object of the kind that was sent is kept.
 func (r *RollbackREST) Create(ctx context.Context, name string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
