@@ -46,45 +46,48 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 	slog.SetDefault(log)
 	klog.SetSlogLogger(log)
 
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-
-	s, err := startInterruptibly(ctx, o, log, signals)
+	ctx, stopListening := interruptible(ctx, log)
+	defer stopListening()
+	s, err := server.Start(ctx, o, log)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "kx: serving %s  kubeconfig: %s\n", s.URL, s.Kubeconfig)
 	var failure error
 	select {
-	case sig := <-signals:
-		log.Info("stopping: requests in flight may finish", "signal", sig.String())
 	case <-ctx.Done():
+		log.Info("stopping: requests in flight may finish", "reason", context.Cause(ctx))
 	case failure = <-s.Failed():
 		log.Error("stopping", "error", failure)
 	}
-	go func() {
-		<-signals
-		log.Warn("stopping at once")
-		os.Exit(1)
-	}()
 	stopCtx, cancel := context.WithTimeout(context.Background(), o.Limits.RequestTimeout)
 	defer cancel()
 	return errors.Join(failure, s.Stop(stopCtx))
 }
 
-// startInterruptibly starts the server and gives up when a signal comes first.
-func startInterruptibly(ctx context.Context, o *options.Options, log *slog.Logger, signals <-chan os.Signal) (*server.Server, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+// interruptible ends ctx at the first signal, and the process at the second, whatever it is doing.
+func interruptible(ctx context.Context, log *slog.Logger) (_ context.Context, stop func()) {
+	ctx, interrupt := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
-	defer close(done)
 	go func() {
-		select {
-		case sig := <-signals:
-			cancel(fmt.Errorf("interrupted by %s while starting", sig))
-		case <-done:
+		for {
+			select {
+			case sig := <-signals:
+				if ctx.Err() != nil {
+					log.Warn("stopping at once", "signal", sig)
+					os.Exit(1)
+				}
+				interrupt(fmt.Errorf("interrupted by %s", sig))
+			case <-done:
+				return
+			}
 		}
 	}()
-	return server.Start(ctx, o, log)
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		interrupt(nil)
+	}
 }
