@@ -3,6 +3,8 @@ package tui
 import (
 	"context"
 	"io"
+	"os"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -262,17 +264,27 @@ func (m *model) host() string { return draw.Clean(m.options.Config.Host) }
 func (m *model) emptyList() []string {
 	switch {
 	case m.state.Phase == session.Connecting:
-		return []string{"", "  Connecting to " + m.host() + " ..."}
+		return []string{"  Connecting to " + m.host() + " ..."}
 	case m.state.Phase == session.Retrying:
-		return []string{"", "  No answer from " + m.host() + " yet; trying again."}
+		return []string{"  No answer from " + m.host() + " yet; trying again."}
 	case m.applied != "":
-		return []string{"", "  No request that the server remembers matches the filter. esc shows all."}
+		return []string{"  No request that the server remembers matches the filter. esc shows all."}
 	}
 	kubectl := "kubectl create configmap demo"
 	if m.options.Kubeconfig != "" {
-		kubectl = draw.Clean(line([]string{"KUBECONFIG=" + m.options.Kubeconfig})) + " " + kubectl
+		kubectl = "KUBECONFIG=" + draw.Clean(shellPath(m.options.Kubeconfig)) + " " + kubectl
 	}
-	return []string{"", "  No requests yet. Send one from another terminal:", "    " + kubectl}
+	return []string{"  No requests yet. Send one from another terminal:", "    " + kubectl}
+}
+
+// shellPath writes a path for a shell, shorter where it is in the user's home.
+func shellPath(path string) string {
+	if home, err := os.UserHomeDir(); err == nil {
+		if rest, ok := strings.CutPrefix(path, home+"/"); ok && !strings.ContainsFunc(rest, special) {
+			return "~/" + rest
+		}
+	}
+	return line([]string{path})
 }
 
 func (m *model) resize(w, h int) {

@@ -52,3 +52,15 @@ func TestSameAs(t *testing.T) {
 		}
 	}
 }
+
+func TestShellPath(t *testing.T) {
+	t.Setenv("HOME", "/home/you")
+	for path, want := range map[string]string{
+		"/home/you/.kx/kubeconfig": "~/.kx/kubeconfig", "/home/your/.kx/kubeconfig": "/home/your/.kx/kubeconfig",
+		"/home/you/my files/k": "'/home/you/my files/k'",
+	} {
+		if got := shellPath(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}

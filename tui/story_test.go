@@ -38,6 +38,7 @@ type driver struct {
 
 func newDriver(t testing.TB) *driver {
 	t.Helper()
+	t.Setenv("HOME", t.TempDir()) // what the screen calls ~
 	d := &driver{t: t, server: tuitest.New(t), messages: make(chan tea.Msg, 64), recorded: tuitest.Recorded(t, "testdata/journeys.json")}
 	c := &crash{dir: t.TempDir()}
 	s, err := session.New(d.server.Config, ringCapacity, c.caught)
