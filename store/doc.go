@@ -15,5 +15,6 @@
 //  1. A resourceVersion is an etcd revision in decimal; revisions of one store grow by one order for all its keys.
 //  2. An object that goes out carries the revision of its last change, never the one it had when it came in.
 //  3. What is stored carries no resourceVersion and no selfLink.
-//  4. Nothing that came in is modified, and nothing that went out is modified later.
+//  4. What came in is not modified, and what went out is not modified later. The one exception is an object that is
+//     suggested as the present state: it has no resourceVersion while the call lasts, so nobody else may look at it then.
 package store

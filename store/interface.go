@@ -50,7 +50,8 @@ type Interface interface {
 	// good. destination receives what was stored. If tryUpdate returns what is stored already, nothing is written.
 	//
 	// A missing key is a KeyNotFound error, or an update of a zero object if ignoreNotFound. A cachedExistingObject is
-	// the first guess at the current state; if anything fails on a guess, the current state is read and tried instead.
+	// the first guess at the current state, and is modified; if anything fails on a guess, the current state is read and
+	// tried instead.
 	GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 		preconditions *Preconditions, tryUpdate UpdateFunc, cachedExistingObject runtime.Object) error
 

@@ -55,8 +55,8 @@ func newLeaseManager(client *clientv3.Client, config LeaseManagerConfig) *leaseM
 	return &leaseManager{client: client, config: config}
 }
 
-// GetLease returns a lease that lasts for ttl seconds, and not much longer, for the object at key. etcd makes a lease last for a few of its
-// ticks at least, so a very short ttl is exceeded.
+// GetLease returns a lease that lasts for ttl seconds, and not much longer, for the object at key. etcd makes a lease last
+// for a few of its ticks at least, so a very short ttl is exceeded.
 func (l *leaseManager) GetLease(ctx context.Context, key string, ttl int64) (lease clientv3.LeaseID, err error) {
 	// The step holds no lock while it is held itself: it begins before and ends after.
 	ctx, step := trace.Start(ctx, trace.EtcdLease, key)
