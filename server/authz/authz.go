@@ -2,6 +2,7 @@ package authz
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -20,12 +21,8 @@ func New() (authorizer.Authorizer, error) {
 
 // masters lets system:masters do all.
 func masters(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if u := a.GetUser(); u != nil {
-		for _, group := range u.GetGroups() {
-			if group == user.SystemPrivilegedGroup {
-				return authorizer.DecisionAllow, "system:masters may do all", nil
-			}
-		}
+	if u := a.GetUser(); u != nil && slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup) {
+		return authorizer.DecisionAllow, "system:masters may do all", nil
 	}
 	return authorizer.DecisionNoOpinion, "", nil
 }

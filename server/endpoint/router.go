@@ -151,8 +151,6 @@ func segmentsFrom(path string, n int) string {
 
 // ServeHTTP needs a RequestInfo in the request's context.
 func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	// What an API answers depends on who asks and when.
-	w.Header().Set("Cache-Control", "no-cache, private")
 	info, ok := request.RequestInfoFrom(req.Context())
 	known := r.routes.Load()
 	if !ok || !known.claims(req.URL.Path) {

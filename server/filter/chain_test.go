@@ -543,3 +543,21 @@ func TestJourneys(t *testing.T) {
 		}
 	}
 }
+
+func TestNoCacheKeepsAnswersUnlessTheyAreForAll(t *testing.T) {
+	d := newDoor(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/openapi/v2" {
+			w.Header().Set("Cache-Control", "public")
+		}
+	}, nil)
+	for path, want := range map[string]string{
+		"/api/v1/pods": "no-cache, private", "/healthz": "no-cache, private", "/nothing": "no-cache, private", "/openapi/v2": "public",
+	} {
+		if res, _ := d.ask(t, d.admin, "GET", path); res.Header.Get("Cache-Control") != want {
+			t.Errorf("%s: Cache-Control: %q, want %q", path, res.Header.Get("Cache-Control"), want)
+		}
+	}
+	if res, _ := d.ask(t, d.stranger, "GET", "/api/v1/pods"); res.Header.Get("Cache-Control") != "no-cache, private" {
+		t.Errorf("a 401: Cache-Control: %q", res.Header.Get("Cache-Control"))
+	}
+}

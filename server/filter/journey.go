@@ -3,6 +3,7 @@ package filter
 import (
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -22,7 +23,7 @@ const (
 func withJourney(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := &response{ResponseWriter: w}
-		// Whoever answers may say that an answer is for everybody, and for how long.
+		// What an API answers depends on who asks and when. Whoever answers with something for everybody says so instead.
 		w.Header().Set("Cache-Control", "no-cache, private")
 		if c.Journeys == nil || unrecordedPath(r.URL.Path) {
 			next.ServeHTTP(res, r)
@@ -101,13 +102,5 @@ func decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request)
 
 // isAdmin says whether the user may see all there is.
 func isAdmin(u user.Info) bool {
-	if u == nil {
-		return false
-	}
-	for _, group := range u.GetGroups() {
-		if group == user.SystemPrivilegedGroup {
-			return true
-		}
-	}
-	return false
+	return u != nil && slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup)
 }

@@ -40,7 +40,6 @@ var Ping = Check{Name: "ping", Run: func(context.Context) error { return nil }}
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Cache-Control", "no-cache, private")
 	name := strings.Trim(strings.TrimPrefix(r.URL.Path, e.path), "/")
 	if name != "" {
 		e.serveOne(w, r, name)
