@@ -133,8 +133,8 @@ func transformDecodeError(err error, kind string, sent *schema.GroupVersionKind,
 	if sent != nil && sent.Kind != "" {
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", sent.Kind, sent.Version, kind, err))
 	}
-	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)",
-		kind, err, summarizeData(body, 30)))
+	text := fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v", kind, err)
+	return &maskedError{apierrors.NewBadRequest(fmt.Sprintf("%s (%s)", text, summarizeData(body, 30))), text}
 }
 
 // summarizeData is the beginning of a body: as text if it looks like JSON, else in hexadecimal.

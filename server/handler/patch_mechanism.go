@@ -214,35 +214,27 @@ func interpretStrategicMergePatchError(err error) error {
 	case errors.Is(err, mergepatch.ErrNoListOfLists), errors.Is(err, mergepatch.ErrPatchContentNotMatchRetainKeys):
 		return unprocessable(err)
 	}
-	return &patchError{apierrors.NewBadRequest(err.Error()), "it is not a strategic merge patch"}
+	return patchError(apierrors.NewBadRequest(err.Error()), "it is not a strategic merge patch")
 }
 
-// patchError is the error of a patch whose Status says more to the client than traces and logs may know, which get its
-// text, or less.
-type patchError struct {
-	*apierrors.StatusError
-	why string
+// patchError is a Status for the client, and for traces and logs that the patch can't be applied, and why.
+func patchError(status *apierrors.StatusError, why string) error {
+	return &maskedError{status, "the patch can't be applied: " + why}
 }
-
-func (e *patchError) Error() string { return "the patch can't be applied: " + e.why }
-
-func (e *patchError) Unwrap() error { return e.StatusError }
 
 // unprocessable is the 422 for a patch that is well-formed and can't be applied. Clients are not told why.
 func unprocessable(err error) error {
-	return &patchError{
+	return patchError(
 		apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false),
-		err.Error(),
-	}
+		err.Error())
 }
 
 // invalidPatch is the 422 for a patch that makes no valid object. The client is shown what it made: value, which may
 // hold a secret.
 func invalidPatch(value string, err error) error {
-	return &patchError{
+	return patchError(
 		apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
 			field.Invalid(field.NewPath("patch"), value, err.Error()),
 		}),
-		err.Error(),
-	}
+		err.Error())
 }
