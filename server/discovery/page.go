@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
 // encodings are the media types of discovery, the preferred one first.
@@ -148,7 +150,7 @@ func (p *page) negotiate(r *http.Request) (choice, bool) {
 		}
 		for i, e := range encodings {
 			if matches(clause, e) {
-				return choice{i, e.PrettySerializer != nil && wantsPretty(r, clause.Params), aggregate}, true
+				return choice{i, e.PrettySerializer != nil && (clause.Params["pretty"] == "1" || negotiation.IsPrettyPrint(r)), aggregate}, true
 			}
 		}
 	}
@@ -172,23 +174,6 @@ func (p *page) form(params map[string]string) (aggregate, ok bool) {
 	aggregate = p.aggregated != nil && group == apidiscoveryv2.GroupName &&
 		version == apidiscoveryv2.SchemeGroupVersion.Version && kind == "APIGroupDiscoveryList"
 	return aggregate, aggregate
-}
-
-// wantsPretty says whether a person is going to read the answer.
-func wantsPretty(r *http.Request, params map[string]string) bool {
-	if params["pretty"] == "1" {
-		return true
-	}
-	if asked := r.URL.Query().Get("pretty"); asked != "" {
-		pretty, _ := strconv.ParseBool(asked)
-		return pretty
-	}
-	for _, agent := range []string{"curl", "Wget", "Mozilla/5.0"} {
-		if strings.HasPrefix(r.UserAgent(), agent) {
-			return true
-		}
-	}
-	return false
 }
 
 func writeNotAcceptable(w http.ResponseWriter) {

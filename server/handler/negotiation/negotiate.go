@@ -72,7 +72,7 @@ func NegotiateOutputMediaType(req *http.Request, ns runtime.NegotiatedSerializer
 
 // ForPeople is info with the pretty serializer as its serializer, if there is one and req wants it.
 func (options MediaTypeOptions) ForPeople(req *http.Request, info runtime.SerializerInfo) runtime.SerializerInfo {
-	if info.PrettySerializer != nil && (options.Pretty || isPrettyPrint(req)) {
+	if info.PrettySerializer != nil && (options.Pretty || IsPrettyPrint(req)) {
 		info.Serializer = info.PrettySerializer
 	}
 	return info
@@ -167,8 +167,8 @@ func acceptMediaTypeOptions(params map[string]string, info *runtime.SerializerIn
 // humanAgents begin the User-Agent of clients that people look at.
 var humanAgents = []string{"curl", "Wget", "Mozilla/5.0"}
 
-// isPrettyPrint says whether req asks for readable text. Without a "pretty" in its query, its client decides.
-func isPrettyPrint(req *http.Request) bool {
+// IsPrettyPrint says whether req asks for readable text. Without a "pretty" in its query, its client decides.
+func IsPrettyPrint(req *http.Request) bool {
 	// Most queries have no such parameter: look before parsing.
 	if strings.Contains(req.URL.RawQuery, "pretty") {
 		if value := req.URL.Query().Get("pretty"); value != "" {

@@ -1,7 +1,6 @@
 package responsewriters
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
@@ -37,21 +35,10 @@ func ErrorNegotiated(err error, s runtime.NegotiatedSerializer, gv schema.GroupV
 	return code
 }
 
-// Forbidden answers that the user may not do what attributes say.
-func Forbidden(attributes authorizer.Attributes, w http.ResponseWriter, req *http.Request, reason string, s runtime.NegotiatedSerializer) {
-	RespondWithError(w, req, ForbiddenStatusError(attributes, reason), s)
-}
-
 // RespondWithError answers a request that belongs to no API group.
 func RespondWithError(w http.ResponseWriter, req *http.Request, err error, s runtime.NegotiatedSerializer) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	ErrorNegotiated(err, s, metav1.Unversioned, w, req)
-}
-
-// InternalError answers in plain text that the server failed before it knew how to answer.
-func InternalError(w http.ResponseWriter, req *http.Request, err error) {
-	http.Error(w, sanitizer.Replace(fmt.Sprintf("Internal Server Error: %q: %v", req.RequestURI, err)), http.StatusInternalServerError)
-	utilruntime.HandleErrorWithContext(context.Background(), err, "Internal server error", "uri", req.URL.Path)
 }
 
 // ForbiddenStatusError is the 403 for attributes, with the authorizer's reason if it gave one.
