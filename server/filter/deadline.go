@@ -33,7 +33,8 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 		}
 		step.Text("timeout", timeout.String())
 		step.End(nil)
-		deadline := newDeadline(ctx, timeout, func() { giveUpOnClient(w, patience) })
+		received, _ := request.ReceivedTimestampFrom(ctx)
+		deadline := newDeadline(ctx, received.Add(timeout), func() { giveUpOnClient(w, patience) })
 		defer deadline.stop()
 		next.ServeHTTP(w, r.WithContext(deadline))
 	})
@@ -70,19 +71,28 @@ type Deadline struct {
 	stopped bool
 }
 
-func newDeadline(parent context.Context, timeout time.Duration, onExpire func()) *Deadline {
+func newDeadline(parent context.Context, until time.Time, onExpire func()) *Deadline {
 	ctx, cancel := context.WithCancelCause(parent)
-	d := &Deadline{Context: ctx, cancel: cancel, onExpire: onExpire, until: time.Now().Add(timeout)}
+	d := &Deadline{Context: ctx, cancel: cancel, onExpire: onExpire, until: until}
 	d.mu.Lock() // the timer may fire before it is assigned
 	defer d.mu.Unlock()
-	d.timer = time.AfterFunc(timeout, d.expire)
+	left := time.Until(until)
+	d.timer = time.AfterFunc(left, d.expire)
+	if left <= 0 {
+		d.end() // now, and not when a timer gets its turn
+	}
 	return d
 }
 
 func (d *Deadline) expire() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.stopped || d.paused > 0 {
+	d.end()
+}
+
+// end ends the context. The caller holds mu.
+func (d *Deadline) end() {
+	if d.stopped || d.paused > 0 || d.Context.Err() != nil {
 		return
 	}
 	d.cancel(context.DeadlineExceeded)

@@ -43,7 +43,7 @@ func answer(t *testing.T, conn net.Conn) *http.Response {
 
 func TestDeadlineEndsTheReadOfABody(t *testing.T) {
 	conn := dial(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d := newDeadline(r.Context(), time.Millisecond, func() { giveUpOnClient(w, patience) })
+		d := newDeadline(r.Context(), time.Now().Add(time.Millisecond), func() { giveUpOnClient(w, patience) })
 		defer d.stop()
 		if _, err := io.ReadAll(r.Body); !errors.Is(err, os.ErrDeadlineExceeded) || !errors.Is(d.Err(), context.DeadlineExceeded) {
 			t.Errorf("a body that never comes: %v, %v", err, d.Err())
@@ -80,7 +80,7 @@ func TestDeadlineEndsWrites(t *testing.T) {
 }
 
 func TestStoppedDeadlineDoesNothing(t *testing.T) {
-	d := newDeadline(t.Context(), time.Hour, func() { t.Error("expired after its end") })
+	d := newDeadline(t.Context(), time.Now().Add(time.Hour), func() { t.Error("expired after its end") })
 	d.Pause()
 	d.stop()
 	d.Resume()
