@@ -18,6 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store/backend"
+	"github.com/kx-apiserver/kx/store/backend/factory"
 	"github.com/kx-apiserver/kx/store/embedded"
 )
 
@@ -122,9 +123,10 @@ func (s *Server) openDataDir(o *options.Options) (dir *identity.DataDir, err err
 // etcd starts an etcd in this process, unless one elsewhere is given.
 func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.DataDir) (backend.TransportConfig, error) {
 	if len(o.Etcd.Servers) > 0 {
-		return backend.TransportConfig{
+		transport := backend.TransportConfig{
 			ServerList: o.Etcd.Servers, CertFile: o.Etcd.CertFile, KeyFile: o.Etcd.KeyFile, TrustedCAFile: o.Etcd.CAFile,
-		}, nil
+		}
+		return transport, s.connect(transport)
 	}
 	etcd, err := embedded.Start(ctx, embedded.Config{
 		Dir:       dir.File("etcd"),
@@ -144,6 +146,17 @@ func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.Dat
 		}
 	}()
 	return backend.TransportConfig{InProcess: etcd}, nil
+}
+
+// connect reaches the etcd cluster, and says so if that takes longer than somebody waits in silence.
+func (s *Server) connect(transport backend.TransportConfig) error {
+	slow := time.AfterFunc(time.Second, func() { s.log.Info("waiting for etcd", "servers", transport.ServerList) })
+	defer slow.Stop()
+	disconnect, err := factory.Connect(transport)
+	if err == nil {
+		s.onClose(func() error { disconnect(); return nil })
+	}
+	return err
 }
 
 // handler makes the chain of servers with its controllers, and before it the chain of filters.

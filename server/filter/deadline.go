@@ -36,6 +36,10 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 		received, _ := request.ReceivedTimestampFrom(ctx)
 		deadline := newDeadline(ctx, received.Add(timeout), func() { giveUpOnClient(w, patience) })
 		defer deadline.stop()
+		if deadline.Err() != nil {
+			c.fail(w, r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
+			return
+		}
 		next.ServeHTTP(w, r.WithContext(deadline))
 	})
 }

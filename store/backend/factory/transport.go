@@ -79,6 +79,16 @@ func acquire(c TransportConfig) (*transport, error) {
 	return t, nil
 }
 
+// Connect reaches etcd, so that a configuration that can't work is known before anything is built on it. Storages made
+// later share the connection, which is held until the function that it returns is called.
+func Connect(c TransportConfig) (DestroyFunc, error) {
+	t, err := acquire(c)
+	if err != nil {
+		return nil, err
+	}
+	return sync.OnceFunc(t.release), nil
+}
+
 // release gives a reference back. The last one ends everything.
 func (t *transport) release() {
 	pool.mu.Lock()
