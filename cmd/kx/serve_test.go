@@ -21,7 +21,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
+	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
@@ -246,7 +248,14 @@ func TestCluster(t *testing.T) {
 	a := serve(t, "--data-dir", t.TempDir(), servers).client(t).CoreV1().ConfigMaps("default")
 	b := serve(t, "--data-dir", t.TempDir(), servers).client(t).CoreV1().ConfigMaps("default")
 	ctx := context.Background()
-	w, err := b.Watch(ctx, metav1.ListOptions{})
+	list, err := b.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As any client's, the watch goes on from where it was when the etcd that it hung on has lost its leader.
+	w, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return b.Watch(ctx, o) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
