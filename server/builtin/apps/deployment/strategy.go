@@ -112,22 +112,16 @@ func AddToScheme(s *runtime.Scheme) error {
 
 func setDefaults(d *appsv1.Deployment) {
 	spec := &d.Spec
-	setDefault(&spec.Replicas, 1)
+	podspec.SetDefault(&spec.Replicas, 1)
 	if spec.Strategy.Type == "" {
 		spec.Strategy.Type = appsv1.RollingUpdateDeploymentStrategyType
 	}
 	if spec.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType {
-		setDefault(&spec.Strategy.RollingUpdate, appsv1.RollingUpdateDeployment{})
-		setDefault(&spec.Strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
-		setDefault(&spec.Strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
+		podspec.SetDefault(&spec.Strategy.RollingUpdate, appsv1.RollingUpdateDeployment{})
+		podspec.SetDefault(&spec.Strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
+		podspec.SetDefault(&spec.Strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
 	}
-	setDefault(&spec.RevisionHistoryLimit, 10)
-	setDefault(&spec.ProgressDeadlineSeconds, 600)
+	podspec.SetDefault(&spec.RevisionHistoryLimit, 10)
+	podspec.SetDefault(&spec.ProgressDeadlineSeconds, 600)
 	podspec.SetDefaultsPodTemplate(&spec.Template)
-}
-
-func setDefault[T any](field **T, value T) {
-	if *field == nil {
-		*field = &value
-	}
 }

@@ -9,22 +9,16 @@ import (
 
 func setDefaults(d *v1beta2.Deployment) {
 	spec := &d.Spec
-	setDefault(&spec.Replicas, 1)
+	podspec.SetDefault(&spec.Replicas, 1)
 	if spec.Strategy.Type == "" {
 		spec.Strategy.Type = v1beta2.RollingUpdateDeploymentStrategyType
 	}
 	if spec.Strategy.Type == v1beta2.RollingUpdateDeploymentStrategyType {
-		setDefault(&spec.Strategy.RollingUpdate, v1beta2.RollingUpdateDeployment{})
-		setDefault(&spec.Strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
-		setDefault(&spec.Strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
+		podspec.SetDefault(&spec.Strategy.RollingUpdate, v1beta2.RollingUpdateDeployment{})
+		podspec.SetDefault(&spec.Strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
+		podspec.SetDefault(&spec.Strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
 	}
-	setDefault(&spec.RevisionHistoryLimit, 10)
-	setDefault(&spec.ProgressDeadlineSeconds, 600)
+	podspec.SetDefault(&spec.RevisionHistoryLimit, 10)
+	podspec.SetDefault(&spec.ProgressDeadlineSeconds, 600)
 	podspec.SetDefaultsPodTemplate(&spec.Template)
-}
-
-func setDefault[T any](field **T, value T) {
-	if *field == nil {
-		*field = &value
-	}
 }

@@ -17,7 +17,7 @@ func SetDefaultsPod(pod *corev1.Pod) {
 		}
 	}
 	setDefaultsPodResources(spec)
-	setDefault(&spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
+	SetDefault(&spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	SetDefaultsPodSpec(spec)
 	syncPodIPs(&pod.Status)
 	for _, statuses := range [][]corev1.ContainerStatus{
@@ -39,7 +39,7 @@ func SetDefaultsPodSpec(spec *corev1.PodSpec) {
 	setIfZero(&spec.DNSPolicy, corev1.DNSClusterFirst)
 	setIfZero(&spec.RestartPolicy, corev1.RestartPolicyAlways)
 	setIfZero(&spec.SchedulerName, corev1.DefaultSchedulerName)
-	setDefault(&spec.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
+	SetDefault(&spec.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
 	if spec.SecurityContext == nil {
 		spec.SecurityContext = &corev1.PodSecurityContext{}
 	}
@@ -79,7 +79,7 @@ func setDefaultsContainer(c *corev1.Container) {
 		if from := c.Env[i].ValueFrom; from != nil {
 			setDefaultsFieldRef(from.FieldRef)
 			if from.FileKeyRef != nil {
-				setDefault(&from.FileKeyRef.Optional, false)
+				SetDefault(&from.FileKeyRef.Optional, false)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func setDefaultsProbe(p *corev1.Probe) {
 	setIfZero(&p.FailureThreshold, 3)
 	setDefaultsHTTPGet(p.HTTPGet)
 	if p.GRPC != nil {
-		setDefault(&p.GRPC.Service, "")
+		SetDefault(&p.GRPC.Service, "")
 	}
 }
 
@@ -171,7 +171,8 @@ func setIfZero[T comparable](field *T, value T) {
 	}
 }
 
-func setDefault[T any](field **T, value T) {
+// SetDefault gives a field that says nothing a value.
+func SetDefault[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value
 	}

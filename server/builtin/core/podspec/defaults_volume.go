@@ -17,27 +17,27 @@ func setDefaultsVolume(v *corev1.Volume) {
 		v.Image.PullPolicy = pullPolicyFor(v.Image.Reference)
 	}
 	if v.HostPath != nil {
-		setDefault(&v.HostPath.Type, corev1.HostPathUnset)
+		SetDefault(&v.HostPath.Type, corev1.HostPathUnset)
 	}
 	if v.Secret != nil {
-		setDefault(&v.Secret.DefaultMode, corev1.SecretVolumeSourceDefaultMode)
+		SetDefault(&v.Secret.DefaultMode, corev1.SecretVolumeSourceDefaultMode)
 	}
 	if v.ConfigMap != nil {
-		setDefault(&v.ConfigMap.DefaultMode, corev1.ConfigMapVolumeSourceDefaultMode)
+		SetDefault(&v.ConfigMap.DefaultMode, corev1.ConfigMapVolumeSourceDefaultMode)
 	}
 	if v.DownwardAPI != nil {
-		setDefault(&v.DownwardAPI.DefaultMode, corev1.DownwardAPIVolumeSourceDefaultMode)
+		SetDefault(&v.DownwardAPI.DefaultMode, corev1.DownwardAPIVolumeSourceDefaultMode)
 		setDefaultsDownwardFiles(v.DownwardAPI.Items)
 	}
 	if v.Projected != nil {
-		setDefault(&v.Projected.DefaultMode, corev1.ProjectedVolumeSourceDefaultMode)
+		SetDefault(&v.Projected.DefaultMode, corev1.ProjectedVolumeSourceDefaultMode)
 		for i := range v.Projected.Sources {
 			setDefaultsProjection(&v.Projected.Sources[i])
 		}
 	}
 	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
 		claim := &v.Ephemeral.VolumeClaimTemplate.Spec
-		setDefault(&claim.VolumeMode, corev1.PersistentVolumeFilesystem)
+		SetDefault(&claim.VolumeMode, corev1.PersistentVolumeFilesystem)
 		roundUp(claim.Resources.Limits, claim.Resources.Requests)
 	}
 	setDefaultsLegacyVolume(&v.VolumeSource)
@@ -48,10 +48,10 @@ func setDefaultsProjection(p *corev1.VolumeProjection) {
 		setDefaultsDownwardFiles(p.DownwardAPI.Items)
 	}
 	if p.ServiceAccountToken != nil {
-		setDefault(&p.ServiceAccountToken.ExpirationSeconds, secondsPerHour)
+		SetDefault(&p.ServiceAccountToken.ExpirationSeconds, secondsPerHour)
 	}
 	if p.PodCertificate != nil {
-		setDefault(&p.PodCertificate.MaxExpirationSeconds, secondsPerDay)
+		SetDefault(&p.PodCertificate.MaxExpirationSeconds, secondsPerDay)
 	}
 }
 
@@ -71,10 +71,10 @@ func setDefaultsLegacyVolume(v *corev1.VolumeSource) {
 		setIfZero(&v.RBD.Keyring, "/etc/ceph/keyring")
 	}
 	if v.AzureDisk != nil {
-		setDefault(&v.AzureDisk.CachingMode, corev1.AzureDataDiskCachingReadWrite)
-		setDefault(&v.AzureDisk.Kind, corev1.AzureSharedBlobDisk)
-		setDefault(&v.AzureDisk.FSType, "ext4")
-		setDefault(&v.AzureDisk.ReadOnly, false)
+		SetDefault(&v.AzureDisk.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+		SetDefault(&v.AzureDisk.Kind, corev1.AzureSharedBlobDisk)
+		SetDefault(&v.AzureDisk.FSType, "ext4")
+		SetDefault(&v.AzureDisk.ReadOnly, false)
 	}
 	if v.ScaleIO != nil {
 		setIfZero(&v.ScaleIO.StorageMode, "ThinProvisioned")
