@@ -78,16 +78,6 @@ func (options MediaTypeOptions) ForPeople(req *http.Request, info runtime.Serial
 	return info
 }
 
-// NegotiateOutputMediaTypeStream finds how to stream to req.
-func NegotiateOutputMediaTypeStream(req *http.Request, ns runtime.NegotiatedSerializer, restrictions EndpointRestrictions) (runtime.SerializerInfo, error) {
-	options, ok := NegotiateMediaTypeOptions(req.Header.Get("Accept"), ns.SupportedMediaTypes(), restrictions)
-	if !ok || options.Accepted.StreamSerializer == nil {
-		_, supported := MediaTypesForSerializer(ns)
-		return runtime.SerializerInfo{}, NewNotAcceptableError(supported)
-	}
-	return options.Accepted, nil
-}
-
 // NegotiateInputSerializer finds how to read req's body. No Content-Type means the first that ns supports.
 func NegotiateInputSerializer(req *http.Request, ns runtime.NegotiatedSerializer) (runtime.SerializerInfo, error) {
 	supported := ns.SupportedMediaTypes()

@@ -61,20 +61,6 @@ func TestNegotiateOutputMediaType(t *testing.T) {
 	}
 }
 
-func TestNegotiateOutputMediaTypeStream(t *testing.T) {
-	for accept, want := range map[string]string{
-		"application/json": "application/json", "application/vnd.kubernetes.protobuf;stream=watch": "application/vnd.kubernetes.protobuf",
-		"text/plain": "",
-	} {
-		req := httptest.NewRequest(http.MethodGet, "/", nil)
-		req.Header.Set("Accept", accept)
-		info, err := NegotiateOutputMediaTypeStream(req, codecs, endpoint{})
-		if info.MediaType != want || (want == "") != apierrors.IsNotAcceptable(err) {
-			t.Errorf("%q: got %q, %v", accept, info.MediaType, err)
-		}
-	}
-}
-
 func TestNegotiateInputSerializer(t *testing.T) {
 	for contentType, want := range map[string]string{
 		"": "application/json", "application/json": "application/json", "application/json; charset=utf-8": "application/json",
