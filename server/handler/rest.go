@@ -22,6 +22,9 @@ func restGet(ctx context.Context, r rest.Getter, name string, options *metav1.Ge
 	ctx, step := trace.Start(ctx, trace.RESTGet, name)
 	defer step.End(&err)
 	noteVersion(step, options.ResourceVersion)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return r.Get(ctx, name, options)
 }
 
@@ -30,6 +33,9 @@ func restList(ctx context.Context, r rest.Lister, subject string, options *metai
 	defer step.End(&err)
 	if step.Recording() {
 		noteSelection(step, options)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	return r.List(ctx, options)
 }
@@ -123,8 +129,11 @@ func restDeleteCollection(ctx context.Context, r rest.CollectionDeleter, subject
 }
 
 // FinishRequest runs a write on the request's own goroutine. Its deadline having passed becomes a 504, and a Status that
-// is not a success an error.
+// is not a success an error. A write whose time is up does not begin: etcd might still do what it is asked.
 func FinishRequest(ctx context.Context, fn func() (runtime.Object, error)) (runtime.Object, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, requestTimedOut(err)
+	}
 	obj, err := fn()
 	if timedOut(ctx, err) {
 		return nil, requestTimedOut(ctx.Err())
