@@ -8,6 +8,7 @@ import (
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
@@ -38,6 +39,9 @@ type RequestScope struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	// Admit may be nil.
 	Admit admission.Interface
+	// FieldManager knows which client owns which field. Without one (nil) nobody owns fields, and there is no
+	// server-side apply.
+	FieldManager *managedfields.FieldManager
 	// EquivalentResourceMapper may be nil.
 	EquivalentResourceMapper runtime.EquivalentResourceMapper
 
