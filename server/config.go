@@ -121,6 +121,9 @@ func (c *Config) storage(ctx context.Context, o *options.Options, transport back
 		return err
 	}
 	getter, err := backend.NewSimpleRestOptionsFactory(*etcd, func(resource schema.GroupResource) (runtime.Codec, error) {
+		if !scheme.Scheme.IsGroupRegistered(resource.Group) {
+			return nil, nil // whoever serves a group that is not built in brings its own
+		}
 		return scheme.StorageCodec(resource, o.Etcd.StorageMediaType)
 	})
 	if err != nil {

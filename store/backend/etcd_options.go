@@ -86,7 +86,7 @@ func ParseWatchCacheSizes(cacheSizes []string) (map[schema.GroupResource]int, er
 // SimpleRestOptionsFactory is the RESTOptionsGetter of a server whose resources share one etcd.
 type SimpleRestOptionsFactory struct {
 	Options EtcdOptions
-	// Codec is each resource's codec, for its storage version.
+	// Codec is each resource's codec, for its storage version; none for a resource that brings its own.
 	Codec func(schema.GroupResource) (runtime.Codec, error)
 	// EncodeVersioner is that storage version; nil leaves it unsaid.
 	EncodeVersioner func(schema.GroupResource) runtime.GroupVersioner

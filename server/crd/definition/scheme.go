@@ -1,0 +1,50 @@
+package definition
+
+import (
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"github.com/kx-apiserver/kx/store/backend"
+)
+
+var (
+	// Scheme knows the types of the group in all versions, v1beta1 too, which is stored and not served.
+	Scheme = newScheme()
+	// Codecs encodes and decodes them in all media types.
+	Codecs = serializer.NewCodecFactory(Scheme)
+
+	// StorageCodec is for etcd. v1beta1 is what kube-apiservers write, since v1 may be larger: it repeats in each version
+	// what v1beta1 says once for all.
+	StorageCodec = Codecs.LegacyCodec(apiextensionsv1beta1.SchemeGroupVersion, apiextensionsv1.SchemeGroupVersion)
+	// StorageVersion is that of StorageCodec.
+	StorageVersion runtime.GroupVersioner = runtime.NewMultiGroupVersioner(apiextensionsv1beta1.SchemeGroupVersion,
+		schema.GroupKind{Group: apiextensions.GroupName})
+)
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	install.Install(s)
+	// Status and the like have no version of their own: they are sent as v1.
+	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
+	return s
+}
+
+// ownCodec gets storage options from others and a codec from here.
+type ownCodec struct{ backend.RESTOptionsGetter }
+
+func (g ownCodec) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (backend.RESTOptions, error) {
+	opts, err := g.RESTOptionsGetter.GetRESTOptions(resource, example)
+	if err != nil {
+		return backend.RESTOptions{}, err
+	}
+	config := *opts.StorageConfig
+	config.Codec, config.EncodeVersioner = StorageCodec, StorageVersion
+	opts.StorageConfig = &config
+	return opts, nil
+}

@@ -1,0 +1,99 @@
+package definition
+
+import (
+	"context"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/store/backend"
+	"github.com/kx-apiserver/kx/store/registry"
+)
+
+var (
+	resource = apiextensions.Resource("customresourcedefinitions")
+	singular = apiextensions.Resource("customresourcedefinition")
+)
+
+// REST is the storage of definitions.
+type REST struct {
+	*builtin.REST
+}
+
+// StatusREST is their subresource status.
+type StatusREST struct {
+	store *registry.Store
+}
+
+var (
+	_ rest.StandardStorage     = &REST{}
+	_ rest.ShortNamesProvider  = &REST{}
+	_ rest.CategoriesProvider  = &REST{}
+	_ rest.ResetFieldsStrategy = &REST{}
+	_ rest.Patcher             = &StatusREST{}
+	_ rest.ResetFieldsStrategy = &StatusREST{}
+)
+
+// NewREST makes the storages of customresourcedefinitions and customresourcedefinitions/status.
+func NewREST(optsGetter backend.RESTOptionsGetter) (*REST, *StatusREST, error) {
+	r, err := builtin.Resource{
+		Group:      resource.Group,
+		Plural:     resource.Resource,
+		Singular:   singular.Resource,
+		ShortNames: []string{"crd", "crds"},
+		Categories: []string{"api-extensions"},
+		New:        func() runtime.Object { return &apiextensions.CustomResourceDefinition{} },
+		NewList:    func() runtime.Object { return &apiextensions.CustomResourceDefinitionList{} },
+		Strategy:   Strategy,
+		Table:      Table,
+	}.NewREST(ownCodec{optsGetter})
+	if err != nil {
+		return nil, nil, err
+	}
+	store := *r.Store
+	store.UpdateStrategy = StatusStrategy
+	return &REST{r}, &StatusREST{store: &store}, nil
+}
+
+// NewAPIGroupInfo is the group, with these storages in v1.
+func NewAPIGroupInfo(crds *REST, status *StatusREST) endpoint.APIGroupInfo {
+	group := endpoint.NewDefaultAPIGroupInfo(apiextensions.GroupName, Scheme)
+	group.VersionedResourcesStorageMap[apiextensionsv1.SchemeGroupVersion.Version] = map[string]rest.Storage{
+		resource.Resource:             crds,
+		resource.Resource + "/status": status,
+	}
+	return group
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (r *REST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return Strategy.GetResetFields()
+}
+
+// New implements rest.Storage.
+func (r *StatusREST) New() runtime.Object { return r.store.New() }
+
+// Destroy does nothing: the storage is the definitions'.
+func (r *StatusREST) Destroy() {}
+
+// Get reads the whole definition.
+func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+	return r.store.Get(ctx, name, options)
+}
+
+// Update changes all but the spec, and never creates.
+func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	return r.store.Update(ctx, name, objInfo, createValidation, updateValidation, false, options)
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (r *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return StatusStrategy.GetResetFields()
+}

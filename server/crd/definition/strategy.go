@@ -1,0 +1,105 @@
+package definition
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+)
+
+type crd = apiextensions.CustomResourceDefinition
+
+type strategy struct{ builtin.Strategy }
+
+// Strategy is how definitions are created and updated.
+var Strategy = strategy{builtin.Strategy{ObjectTyper: Scheme, NameGenerator: rest.SimpleNameGenerator}}
+
+// AllowUnconditionalUpdate is false: who replaces a schema without having seen the present one loses what others added.
+func (strategy) AllowUnconditionalUpdate() bool { return false }
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set { return resetFields("status") }
+
+// PrepareForCreate begins with an empty status: its conditions are the controllers'.
+func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	d := obj.(*crd)
+	d.Status = apiextensions.CustomResourceDefinitionStatus{}
+	d.Generation = 1
+	trackStoredVersion(d)
+}
+
+func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	d, was := obj.(*crd), old.(*crd)
+	d.Status = was.Status
+	if !apiequality.Semantic.DeepEqual(d.Spec, was.Spec) {
+		d.Generation = was.Generation + 1
+	}
+	trackStoredVersion(d)
+}
+
+// trackStoredVersion notes the version in which objects are written from now on. Only a client that has rewritten all
+// objects may take one off the list, by the status.
+func trackStoredVersion(d *crd) {
+	i := slices.IndexFunc(d.Spec.Versions, func(v apiextensions.CustomResourceDefinitionVersion) bool { return v.Storage })
+	if i < 0 || apiextensions.IsStoredVersion(d, d.Spec.Versions[i].Name) {
+		return
+	}
+	// The list may be the old object's.
+	d.Status.StoredVersions = append(slices.Clip(d.Status.StoredVersions), d.Spec.Versions[i].Name)
+}
+
+func (strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	return validation.ValidateCustomResourceDefinition(ctx, obj.(*crd))
+}
+
+func (strategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	return validation.ValidateCustomResourceDefinitionUpdate(ctx, obj.(*crd), old.(*crd))
+}
+
+func (strategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	return warnings(&obj.(*crd).Spec, nil)
+}
+
+func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
+	return warnings(&obj.(*crd).Spec, &old.(*crd).Spec)
+}
+
+type statusStrategy struct{ strategy }
+
+// StatusStrategy is how their status is. Metadata may change with it: that is how the controller that has emptied a
+// definition takes its finalizer off.
+var StatusStrategy = statusStrategy{Strategy}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return resetFields("spec")
+}
+
+func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	obj.(*crd).Spec = old.(*crd).Spec
+}
+
+func (statusStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	return validation.ValidateUpdateCustomResourceDefinitionStatus(ctx, obj.(*crd), old.(*crd))
+}
+
+func (statusStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+// resetFields is one field in every version of the group.
+func resetFields(name string) map[fieldpath.APIVersion]*fieldpath.Set {
+	fields := map[fieldpath.APIVersion]*fieldpath.Set{}
+	for _, gv := range Scheme.PrioritizedVersionsForGroup(apiextensions.GroupName) {
+		fields[fieldpath.APIVersion(gv.String())] = fieldpath.NewSet(fieldpath.MakePathOrDie(name))
+	}
+	return fields
+}

@@ -1,0 +1,71 @@
+package definition
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// warnings are about what is allowed and surprises: a format that nobody checks, and a set of things that can't be told
+// apart. What old (may be nil) has already is not said again.
+func warnings(definition, old *apiextensions.CustomResourceDefinitionSpec) []string {
+	var texts []string
+	for _, find := range []func(*apiextensions.CustomResourceDefinitionSpec) []string{unrecognizedFormats, setsOfObjects} {
+		var known []string
+		if old != nil {
+			known = find(old)
+		}
+		for _, text := range find(definition) {
+			if !slices.Contains(known, text) {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts
+}
+
+// unrecognizedFormats has one text for each occurrence, in order.
+func unrecognizedFormats(definition *apiextensions.CustomResourceDefinitionSpec) (texts []string) {
+	version := environment.DefaultCompatibilityVersion()
+	eachSchema(definition, func(s *apiextensions.JSONSchemaProps) {
+		if s.Format == "" {
+			return
+		}
+		format := &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{s.Type}, Format: s.Format}}
+		for _, f := range schemavalidation.GetUnrecognizedFormats(format, version) {
+			texts = append(texts, fmt.Sprintf("unrecognized format %q", f))
+		}
+	})
+	slices.Sort(texts)
+	return texts
+}
+
+// setsOfObjects has each text once, in order.
+func setsOfObjects(definition *apiextensions.CustomResourceDefinitionSpec) (texts []string) {
+	eachSchema(definition, func(s *apiextensions.JSONSchemaProps) {
+		if s.XListType == nil || *s.XListType != "set" || s.Items == nil || s.Items.Schema == nil {
+			return
+		}
+		if items := s.Items.Schema.Type; items == "object" || items == "array" {
+			texts = append(texts, fmt.Sprintf("x-kubernetes-list-type: set for items of type %q is not supported by server-side apply or CEL validation rules", items))
+		}
+	})
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// eachSchema visits all schemas within schemas, of all versions.
+func eachSchema(definition *apiextensions.CustomResourceDefinitionSpec, visit func(*apiextensions.JSONSchemaProps)) {
+	// HasSchemaWith ends at the first that is found: none ever is.
+	validation.HasSchemaWith(definition, func(top *apiextensions.JSONSchemaProps) bool {
+		return validation.SchemaHas(top, func(s *apiextensions.JSONSchemaProps) bool {
+			visit(s)
+			return false
+		})
+	})
+}
