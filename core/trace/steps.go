@@ -114,6 +114,8 @@ const (
 	StoreBeforeUpdate
 	StoreBeforeDelete
 	StoreTryUpdate
+	CRDConvert
+	CRDWebhook
 
 	DryRunGet
 	DryRunList
@@ -196,6 +198,8 @@ var table = [numSteps]Info{
 	StoreBeforeUpdate:     {Name: "store.before-update", Layer: LayerStore, Title: "BeforeUpdate: the strategy, validation", Upstream: "BeforeUpdate", File: "apiserver/pkg/registry/rest/update.go"},
 	StoreBeforeDelete:     {Name: "store.before-delete", Layer: LayerStore, Title: "BeforeDelete: preconditions, grace, propagation", Upstream: "BeforeDelete", File: "apiserver/pkg/registry/rest/delete.go"},
 	StoreTryUpdate:        {Name: "store.try-update", Layer: LayerStore, Title: "the storage calls back up: what is the next state?", Upstream: "tryUpdate", File: "apiserver/pkg/registry/generic/registry/store.go"},
+	CRDConvert:            {Name: "crd.convert", Layer: LayerStore, Title: "convert custom resources to another version", Upstream: "crConverter.ConvertToVersion", File: "apiextensions-apiserver/pkg/apiserver/conversion/converter.go"},
+	CRDWebhook:            {Name: "crd.webhook", Layer: LayerStore, Title: "ask the conversion webhook", Upstream: "webhookConverter.Convert", File: "apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go"},
 
 	DryRunGet:    {Name: "dryrun.get", Layer: LayerDryRun, Title: "DryRunnableStorage.Get", Upstream: "DryRunnableStorage.Get", File: "apiserver/pkg/registry/generic/registry/dryrun.go"},
 	DryRunList:   {Name: "dryrun.list", Layer: LayerDryRun, Title: "DryRunnableStorage.GetList", Upstream: "DryRunnableStorage.GetList", File: "apiserver/pkg/registry/generic/registry/dryrun.go"},

@@ -1,0 +1,181 @@
+package conversion
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/util/webhook"
+	"k8s.io/client-go/rest"
+)
+
+// badAnswer is why a webhook's object is refused, and what of it is wrong.
+type badAnswer struct {
+	part string
+	err  error
+}
+
+// The parts of an object that can be wrong.
+const (
+	badType     = "type"
+	badIdentity = "identity"
+	badMetadata = "metadata"
+)
+
+// where names the object, as the error of a list or of a single object does.
+func (b *badAnswer) where(isList bool, index int) string {
+	switch {
+	case isList && b.part == badMetadata:
+		return fmt.Sprintf("metadata in object at index %d", index)
+	case isList:
+		return fmt.Sprintf("converted object at index %d", index)
+	case b.part == badMetadata:
+		return "metadata"
+	case b.part == badType:
+		return "object at index 0"
+	}
+	return "object"
+}
+
+// accept reads what a webhook made of original. Of its metadata, labels and annotations are taken, the rest is original's.
+func accept(original *unstructured.Unstructured, raw runtime.RawExtension, to schema.GroupVersion) (*unstructured.Unstructured, *badAnswer) {
+	converted := &unstructured.Unstructured{}
+	if err := converted.UnmarshalJSON(raw.Raw); err != nil {
+		return nil, &badAnswer{badType, err}
+	}
+	if got := converted.GroupVersionKind().GroupVersion(); got != to {
+		return nil, &badAnswer{badType, fmt.Errorf("invalid groupVersion (expected %v, received %v)", to, got)}
+	}
+	if want, got := original.GetKind(), converted.GetKind(); got != want {
+		return nil, &badAnswer{badType, fmt.Errorf("invalid kind (expected %v, received %v)", want, got)}
+	}
+	if err := sameIdentity(original, converted); err != nil {
+		return nil, &badAnswer{badIdentity, err}
+	}
+	if err := restoreObjectMeta(original, converted); err != nil {
+		return nil, &badAnswer{badMetadata, err}
+	}
+	return converted, nil
+}
+
+// sameIdentity refuses an object that is another one.
+func sameIdentity(original, converted *unstructured.Unstructured) error {
+	for _, must := range []struct{ what, want, got string }{
+		{"name", original.GetName(), converted.GetName()},
+		{"namespace", original.GetNamespace(), converted.GetNamespace()},
+		{"UID", string(original.GetUID()), string(converted.GetUID())},
+	} {
+		if must.got != must.want {
+			return fmt.Errorf("must have the same %s: %v != %v", must.what, must.want, must.got)
+		}
+	}
+	return nil
+}
+
+// restoreObjectMeta gives converted a copy of original's metadata, but for the labels and annotations that it has itself.
+func restoreObjectMeta(original, converted *unstructured.Unstructured) error {
+	answer, found := converted.Object["metadata"]
+	if !found {
+		return fmt.Errorf("missing metadata in converted object")
+	}
+	theirs, ok := answer.(map[string]any)
+	if !ok {
+		return fmt.Errorf("invalid metadata of type %T in converted object", answer)
+	}
+	ours := map[string]any{}
+	if m, found := original.Object["metadata"]; found {
+		if ours, ok = runtime.DeepCopyJSONValue(m).(map[string]any); !ok {
+			return fmt.Errorf("invalid metadata of type %T in input object", m)
+		}
+	}
+	for _, name := range []string{"labels", "annotations"} {
+		if err := takeStrings(name, ours, theirs); err != nil {
+			return err
+		}
+	}
+	converted.Object["metadata"] = ours
+	return nil
+}
+
+// takeStrings gives ours the labels or annotations of theirs. What a webhook did not change is not validated again, for
+// it may be older than the rule.
+func takeStrings(name string, ours, theirs map[string]any) error {
+	value := theirs[name]
+	if value == nil {
+		delete(ours, name)
+		return nil
+	}
+	next, ok := value.(map[string]any)
+	if !ok {
+		return fmt.Errorf("invalid metadata.%s of type %T in converted object", name, value)
+	}
+	before, ok := ours[name].(map[string]any)
+	if !ok && ours[name] != nil {
+		return fmt.Errorf("invalid metadata.%s of type %T in original object", name, ours[name])
+	}
+	changed := len(before) != len(next)
+	texts := make(map[string]string, len(next))
+	for k, v := range next {
+		text, ok := v.(string)
+		if !ok {
+			return fmt.Errorf("metadata.%s[%s] must be a string, but is %T in converted object", name, k, v)
+		}
+		texts[k] = text
+		changed = changed || before[k] != v
+	}
+	if changed {
+		var errs field.ErrorList
+		if name == "labels" {
+			errs = metav1validation.ValidateLabels(texts, field.NewPath("metadata", "labels"))
+		} else {
+			errs = apivalidation.ValidateAnnotations(texts, field.NewPath("metadata", "annotation"))
+		}
+		if len(errs) > 0 {
+			return errs.ToAggregate()
+		}
+	}
+	ours[name] = next
+	return nil
+}
+
+// maxAnswerBytes is the longest answer that is read: more than any list that a client would ask for at once.
+const maxAnswerBytes = 512 << 20
+
+// limitAnswers bounds what is read from webhooks.
+func limitAnswers(delegate webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
+	limited := func(config *rest.Config, err error) (*rest.Config, error) {
+		if err != nil {
+			return nil, err
+		}
+		config = rest.CopyConfig(config)
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return limitedAnswers{next} })
+		return config, nil
+	}
+	return &webhook.AuthenticationInfoResolverDelegator{
+		ClientConfigForFunc: func(hostPort string) (*rest.Config, error) {
+			return limited(delegate.ClientConfigFor(hostPort))
+		},
+		ClientConfigForServiceFunc: func(name, namespace string, port int) (*rest.Config, error) {
+			return limited(delegate.ClientConfigForService(name, namespace, port))
+		},
+	}
+}
+
+type limitedAnswers struct{ next http.RoundTripper }
+
+func (l limitedAnswers) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := l.next.RoundTrip(req)
+	if err == nil {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, maxAnswerBytes), resp.Body}
+	}
+	return resp, err
+}

@@ -1,0 +1,227 @@
+package conversion
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/util/webhook"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// Factory makes converters. It keeps one HTTP client for each webhook.
+type Factory struct{ clients webhook.ClientManager }
+
+// NewFactory makes a Factory whose webhooks are found by services (nil: <name>.<namespace>.svc) and spoken to with what
+// auth knows of them (nil: nothing but their CA bundle).
+func NewFactory(services webhook.ServiceResolver, auth webhook.AuthenticationInfoResolverWrapper) (*Factory, error) {
+	clients, err := newClientManager(services, auth)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for conversion webhooks: %w", err)
+	}
+	return &Factory{clients: clients}, nil
+}
+
+// Converter converts the objects of one CRD. It is shared by requests.
+type Converter struct {
+	name string
+	// versions are those of the CRD, served or not, with the fields that can be selected by.
+	versions map[schema.GroupVersion]sets.Set[string]
+	// namespaced says that metadata.namespace can be selected by too.
+	namespaced bool
+	// webhook is nil for the strategy None.
+	webhook *webhookClient
+}
+
+// NewConverter makes the Converter of a CRD.
+func (f *Factory) NewConverter(crd *apiextensionsv1.CustomResourceDefinition) (*Converter, error) {
+	c := &Converter{
+		name:       crd.Name,
+		versions:   make(map[schema.GroupVersion]sets.Set[string], len(crd.Spec.Versions)),
+		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+	}
+	for i := range crd.Spec.Versions {
+		version := &crd.Spec.Versions[i]
+		selectable := sets.New[string]()
+		for _, field := range version.SelectableFields {
+			selectable.Insert(strings.TrimPrefix(field.JSONPath, "."))
+		}
+		c.versions[schema.GroupVersion{Group: crd.Spec.Group, Version: version.Name}] = selectable
+	}
+	strategy := apiextensionsv1.NoneConverter
+	if crd.Spec.Conversion != nil {
+		strategy = crd.Spec.Conversion.Strategy
+	}
+	switch strategy {
+	case apiextensionsv1.NoneConverter:
+	case apiextensionsv1.WebhookConverter:
+		var err error
+		if c.webhook, err = f.newWebhookClient(crd); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("unknown conversion strategy %q for CRD %s", strategy, crd.Name)
+	}
+	return c, nil
+}
+
+// ChangesContent says whether an object can differ between versions in more than its apiVersion.
+func (c *Converter) ChangesContent() bool { return c.webhook != nil }
+
+// Convert returns in, which is an object or a list of objects, in the version to.
+func (c *Converter) Convert(ctx context.Context, in runtime.Object, to schema.GroupVersion) (out runtime.Object, err error) {
+	if !needsConversion(in, to.String()) {
+		return in, nil
+	}
+	ctx, step := trace.Start(ctx, trace.CRDConvert, c.name)
+	defer step.End(&err)
+	if step.Recording() {
+		step.Text("from", in.GetObjectKind().GroupVersionKind().GroupVersion().String())
+		step.Text("to", to.String())
+	}
+	step.Before(in)
+	if err := c.validate(in, to); err != nil {
+		return nil, err
+	}
+	if c.webhook == nil || isEmptyObject(in) {
+		step.Why("strategy None: only apiVersion differs")
+		out = rename(in, to.String())
+	} else {
+		step.Why("strategy Webhook")
+		if out, err = c.webhook.convert(ctx, in, to); err != nil {
+			return nil, err
+		}
+	}
+	step.After(out)
+	return out, nil
+}
+
+// needsConversion says whether in, or one of its items, is in another version.
+func needsConversion(in runtime.Object, apiVersion string) bool {
+	switch in := in.(type) {
+	case *unstructured.Unstructured:
+		return in.GetAPIVersion() != apiVersion
+	case *unstructured.UnstructuredList:
+		if in.GetAPIVersion() != apiVersion {
+			return true
+		}
+		for i := range in.Items {
+			if in.Items[i].GetAPIVersion() != apiVersion {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// validate refuses what is no object of the CRD.
+func (c *Converter) validate(in runtime.Object, to schema.GroupVersion) error {
+	if c.versions[to] == nil {
+		return fmt.Errorf("request to convert CR to an invalid group/version: %s", to)
+	}
+	switch in := in.(type) {
+	case *unstructured.Unstructured:
+	case *unstructured.UnstructuredList:
+		for i := range in.Items {
+			if gv := in.Items[i].GroupVersionKind().GroupVersion(); c.versions[gv] == nil {
+				return fmt.Errorf("request to convert CR list failed, list index %d has invalid group/version: %s", i, gv)
+			}
+		}
+	default:
+		return fmt.Errorf("input type %T in not valid for unstructured conversion", in)
+	}
+	if from := in.GetObjectKind().GroupVersionKind().GroupVersion(); c.versions[from] == nil {
+		return fmt.Errorf("request to convert CR from an invalid group/version: %s", from)
+	}
+	return nil
+}
+
+// rename is the strategy None. The result is a copy.
+func rename(in runtime.Object, apiVersion string) runtime.Object {
+	list, ok := in.(*unstructured.UnstructuredList)
+	if !ok {
+		out := in.DeepCopyObject().(*unstructured.Unstructured)
+		out.SetAPIVersion(apiVersion)
+		return out
+	}
+	out := list.DeepCopy()
+	out.SetAPIVersion(apiVersion)
+	for i := range out.Items {
+		out.Items[i].SetAPIVersion(apiVersion)
+	}
+	return out
+}
+
+// isEmptyObject says whether in has nothing but its apiVersion and kind, as bookmarks have before they get a revision.
+// A webhook would have to make the same of it that None does.
+func isEmptyObject(in runtime.Object) bool {
+	u, ok := in.(*unstructured.Unstructured)
+	return ok && len(u.Object) == 2 && u.Object["kind"] != nil && u.Object["apiVersion"] != nil
+}
+
+// ConvertFieldLabel says by which fields the objects of a version can be selected.
+func (c *Converter) ConvertFieldLabel(gvk schema.GroupVersionKind, label, value string) (string, string, error) {
+	if label == "metadata.name" || c.namespaced && label == "metadata.namespace" || c.versions[gvk.GroupVersion()].Has(label) {
+		return label, value, nil
+	}
+	return "", "", fmt.Errorf("field label not supported: %s", label)
+}
+
+// Within is the Converter for a library that knows no context: the conversions that it asks for are part of ctx.
+func (c *Converter) Within(ctx context.Context) runtime.ObjectConvertor { return within{c, ctx} }
+
+type within struct {
+	*Converter
+	ctx context.Context
+}
+
+var _ runtime.ObjectConvertor = within{}
+
+// Convert fills out with in. What is no custom resource is a Scale, whose only version is its own.
+func (w within) Convert(in, out, _ any) error {
+	if from, ok := in.(*autoscalingv1.Scale); ok {
+		to, ok := out.(*autoscalingv1.Scale)
+		if !ok {
+			return fmt.Errorf("converting (%T) to (%T): unknown conversion", in, out)
+		}
+		from.DeepCopyInto(to)
+		return nil
+	}
+	from, ok := in.(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("input type %T in not valid for unstructured conversion to %T", in, out)
+	}
+	to, ok := out.(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("output type %T in not valid for unstructured conversion from %T", out, in)
+	}
+	converted, err := w.Converter.Convert(w.ctx, from.DeepCopy(), to.GroupVersionKind().GroupVersion())
+	if err != nil {
+		return err
+	}
+	to.Object = converted.(*unstructured.Unstructured).Object
+	return nil
+}
+
+// ConvertToVersion returns a copy of in, in the version of target.
+func (w within) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	from := in.GetObjectKind().GroupVersionKind()
+	to, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{from})
+	if !ok {
+		return nil, fmt.Errorf("%v is unstructured and is not suitable for converting to %q", from.String(), target)
+	}
+	if _, ok := in.(runtime.Unstructured); !ok {
+		out := in.DeepCopyObject()
+		out.GetObjectKind().SetGroupVersionKind(to)
+		return out, nil
+	}
+	return w.Converter.Convert(w.ctx, in.DeepCopyObject(), to.GroupVersion())
+}
