@@ -14,9 +14,12 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	libraryopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	builderutil "k8s.io/kube-openapi/pkg/builder3/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/kx-apiserver/kx/server/openapi"
@@ -26,7 +29,7 @@ func newScheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, appsv1beta1.AddToScheme, appsv1beta2.AddToScheme,
-		autoscalingv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme} {
+		autoscalingv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -128,6 +131,44 @@ func TestDefinitionsSayHowToMerge(t *testing.T) {
 	if err != nil || string(quantity) != `[{"type":"string"},{"type":"number"}]` {
 		t.Errorf("a quantity is one of %s (%v)", quantity, err)
 	}
+}
+
+// The library has definitions of its own group ready: ours are the same, recursion of schemas included.
+func TestDefinitionsOfDefinitions(t *testing.T) {
+	compared := 0
+	for name, want := range libraryopenapi.GetOpenAPIDefinitions(func(name string) spec.Ref {
+		return spec.MustCreateRef("#/components/schemas/" + name)
+	}) {
+		if !strings.Contains(name, "apiextensions.v1.") {
+			continue
+		}
+		compared++
+		got := openapi.Definitions()[name]
+		if got == nil {
+			t.Errorf("%s is missing", name)
+			continue
+		}
+		ours, theirs := asJSON(t, got), asJSON(t, builderutil.WrapRefs(&want.Schema))
+		delete(ours, "x-kubernetes-group-version-kind")
+		if diff := cmp.Diff(theirs, ours); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+	if compared < 25 {
+		t.Errorf("compared %d definitions", compared)
+	}
+}
+
+func asJSON(t *testing.T, s *spec.Schema) (fields map[string]any) {
+	t.Helper()
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		t.Fatal(err)
+	}
+	return fields
 }
 
 // Managed fields: each kind that kx serves can be taken apart by its definition.

@@ -34,6 +34,8 @@ var (
 	appsV1      = schema.GroupVersion{Group: "apps", Version: "v1"}
 	appsV1beta1 = schema.GroupVersion{Group: "apps", Version: "v1beta1"}
 	appsV1beta2 = schema.GroupVersion{Group: "apps", Version: "v1beta2"}
+
+	apiextensionsV1 = schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1"}
 )
 
 func resource(name, kind string, namespaced bool, verbs metav1.Verbs) openapi.Resource {
@@ -67,6 +69,10 @@ func builtins() map[schema.GroupVersion][]openapi.Resource {
 		},
 		appsV1beta1: {resource("deployments", "Deployment", true, all), scale("apps", "v1beta1"), rollback},
 		appsV1beta2: {resource("deployments", "Deployment", true, all), scale("apps", "v1beta2")},
+		apiextensionsV1: {
+			resource("customresourcedefinitions", "CustomResourceDefinition", false, all),
+			resource("customresourcedefinitions/status", "CustomResourceDefinition", false, partial),
+		},
 	}
 }
 
@@ -139,7 +145,8 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	slices.Sort(paths)
-	want := []string{"api", "api/v1", "apis", "apis/apps", "apis/apps/v1", "apis/apps/v1beta1", "apis/apps/v1beta2", "version"}
+	want := []string{"api", "api/v1", "apis", "apis/apiextensions.k8s.io", "apis/apiextensions.k8s.io/v1",
+		"apis/apps", "apis/apps/v1", "apis/apps/v1beta1", "apis/apps/v1beta2", "version"}
 	if diff := cmp.Diff(want, paths); diff != "" {
 		t.Error(diff)
 	}

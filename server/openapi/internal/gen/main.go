@@ -20,6 +20,7 @@ var kinds = []string{
 	"k8s.io/api/autoscaling/v1",
 	"k8s.io/api/core/v1",
 	"k8s.io/api/policy/v1",
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1",
 }
 
 // parts are packages whose types occur in those.
