@@ -95,6 +95,11 @@ const (
 	HandlerEncode
 	HandlerWatchEvent
 
+	CRDPrune
+	CRDDefault
+	CRDValidate
+	CRDCEL
+
 	RESTGet
 	RESTList
 	RESTWatch
@@ -138,6 +143,7 @@ const (
 	TransformToStorage
 
 	EtcdGet
+	EtcdKeyRevision
 	EtcdRange
 	EtcdTxn
 	EtcdWatch
@@ -178,6 +184,11 @@ var table = [numSteps]Info{
 	HandlerTable:            {Name: "handler.table", Layer: LayerHandler, Title: "make rows of it", Upstream: "asTable", File: "apiserver/pkg/endpoints/handlers/response.go"},
 	HandlerEncode:           {Name: "handler.encode", Layer: LayerHandler, Title: "write the response", Upstream: "transformResponseObject", File: "apiserver/pkg/endpoints/handlers/response.go"},
 	HandlerWatchEvent:       {Name: "handler.watch-event", Layer: LayerHandler, Title: "send one event to the watcher", Upstream: "WatchServer.HandleHTTP", File: "apiserver/pkg/endpoints/handlers/watch.go"},
+
+	CRDPrune:    {Name: "crd.prune", Layer: LayerHandler, Title: "drop the fields that the schema does not know", Upstream: "schemaCoercingDecoder.Decode", File: "apiextensions-apiserver/pkg/apiserver/customresource_handler.go"},
+	CRDDefault:  {Name: "crd.default", Layer: LayerHandler, Title: "set the schema's defaults", Upstream: "unstructuredDefaulter.Default", File: "apiextensions-apiserver/pkg/apiserver/customresource_handler.go"},
+	CRDValidate: {Name: "crd.validate", Layer: LayerHandler, Title: "check the object by its schema", Upstream: "customResourceStrategy.Validate", File: "apiextensions-apiserver/pkg/registry/customresource/strategy.go"},
+	CRDCEL:      {Name: "crd.cel", Layer: LayerHandler, Title: "evaluate a rule of the schema", Upstream: "Validator.Validate", File: "apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go"},
 
 	RESTGet:              {Name: "rest.get", Layer: LayerREST, Title: "REST.Get", Upstream: "rest.Getter.Get", File: "apiserver/pkg/registry/rest/rest.go"},
 	RESTList:             {Name: "rest.list", Layer: LayerREST, Title: "REST.List", Upstream: "rest.Lister.List", File: "apiserver/pkg/registry/rest/rest.go"},
@@ -221,9 +232,10 @@ var table = [numSteps]Info{
 	TransformFromStorage: {Name: "transform.from-storage", Layer: LayerTransform, Title: "TransformFromStorage", Upstream: "Transformer.TransformFromStorage", File: "apiserver/pkg/storage/value/transformer.go"},
 	TransformToStorage:   {Name: "transform.to-storage", Layer: LayerTransform, Title: "TransformToStorage", Upstream: "Transformer.TransformToStorage", File: "apiserver/pkg/storage/value/transformer.go"},
 
-	EtcdGet:   {Name: "etcd.get", Layer: LayerEtcd, Title: "KV.Get of one key", Upstream: "KV.Get", File: "go.etcd.io/etcd/client/v3/kv.go"},
-	EtcdRange: {Name: "etcd.range", Layer: LayerEtcd, Title: "KV.Get of a range of keys", Upstream: "KV.Get", File: "go.etcd.io/etcd/client/v3/kv.go"},
-	EtcdTxn:   {Name: "etcd.txn", Layer: LayerEtcd, Title: "KV.Txn", Upstream: "KV.Txn", File: "go.etcd.io/etcd/client/v3/kv.go"},
-	EtcdWatch: {Name: "etcd.watch", Layer: LayerEtcd, Title: "Watcher.Watch", Upstream: "Watcher.Watch", File: "go.etcd.io/etcd/client/v3/watch.go"},
-	EtcdLease: {Name: "etcd.lease", Layer: LayerEtcd, Title: "Lease.Grant", Upstream: "Lease.Grant", File: "go.etcd.io/etcd/client/v3/lease.go"},
+	EtcdGet:         {Name: "etcd.get", Layer: LayerEtcd, Title: "KV.Get of one key", Upstream: "KV.Get", File: "go.etcd.io/etcd/client/v3/kv.go"},
+	EtcdKeyRevision: {Name: "etcd.key-revision", Layer: LayerEtcd, Title: "KV.Get of one key's revision", Upstream: "KV.Get", File: "go.etcd.io/etcd/client/v3/kv.go"},
+	EtcdRange:       {Name: "etcd.range", Layer: LayerEtcd, Title: "KV.Get of a range of keys", Upstream: "KV.Get", File: "go.etcd.io/etcd/client/v3/kv.go"},
+	EtcdTxn:         {Name: "etcd.txn", Layer: LayerEtcd, Title: "KV.Txn", Upstream: "KV.Txn", File: "go.etcd.io/etcd/client/v3/kv.go"},
+	EtcdWatch:       {Name: "etcd.watch", Layer: LayerEtcd, Title: "Watcher.Watch", Upstream: "Watcher.Watch", File: "go.etcd.io/etcd/client/v3/watch.go"},
+	EtcdLease:       {Name: "etcd.lease", Layer: LayerEtcd, Title: "Lease.Grant", Upstream: "Lease.Grant", File: "go.etcd.io/etcd/client/v3/lease.go"},
 }

@@ -1,0 +1,138 @@
+package schema
+
+import (
+	"context"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	structuralpruning "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// PruneOptions say where the object comes from.
+type PruneOptions struct {
+	// UnknownFieldPaths asks for the paths of the fields that were dropped: a client's strict decoding needs them.
+	UnknownFieldPaths bool
+	// Stored says that the object was read from etcd: metadata that was never validated loses its malformed fields
+	// instead of failing, and a missing generation becomes 1.
+	Stored bool
+}
+
+// Prune makes of a decoded object what decoding into a Go type would have made of it: fields that the schema does not
+// know are dropped, as are nulls where there can be none and no default replaces them; metadata, here and in embedded
+// resources, becomes ObjectMeta. An object of another kind only has its metadata coerced.
+func (s *Schema) Prune(ctx context.Context, obj map[string]any, opts PruneOptions) (unknownFieldPaths []string, err error) {
+	_, step := trace.Start(ctx, trace.CRDPrune, s.kind.Kind)
+	defer step.End(&err)
+	step.Before(&unstructured.Unstructured{Object: obj})
+	p := pruning{schema: s, opts: opts, report: step.Recording()}
+	if err := p.run(obj); err != nil {
+		return nil, err
+	}
+	if step.Recording() {
+		step.Why(p.why())
+		step.After(&unstructured.Unstructured{Object: obj})
+	}
+	if !opts.UnknownFieldPaths {
+		return nil, nil
+	}
+	return p.unknown, nil
+}
+
+// pruning is one run of Prune.
+type pruning struct {
+	schema *Schema
+	opts   PruneOptions
+	// report says that somebody wants to know what was dropped.
+	report  bool
+	unknown []string
+	nulls   []string
+}
+
+func (p *pruning) run(obj map[string]any) error {
+	kind, hasKind, err := unstructured.NestedString(obj, "kind")
+	if err != nil {
+		return err
+	}
+	apiVersion, hasAPIVersion, err := unstructured.NestedString(obj, "apiVersion")
+	if err != nil {
+		return err
+	}
+	meta, hasMeta, unknown, err := objectmeta.GetObjectMetaWithOptions(obj, objectmeta.ObjectMetaOptions{
+		DropMalformedFields:     p.opts.Stored,
+		ReturnUnknownFieldPaths: p.opts.UnknownFieldPaths || p.report,
+	})
+	if err != nil {
+		return err
+	}
+	p.unknown = append(p.unknown, unknown...)
+	gv, err := apischema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return err
+	}
+	if gv.Group == p.schema.kind.Group && kind == p.schema.kind.Kind {
+		if err := p.body(obj, meta); err != nil {
+			return err
+		}
+	}
+	// What every object has is kept, whatever the schema says of it.
+	if hasKind {
+		obj["kind"] = kind
+	}
+	if hasAPIVersion {
+		obj["apiVersion"] = apiVersion
+	}
+	if hasMeta {
+		return objectmeta.SetObjectMeta(obj, meta)
+	}
+	return nil
+}
+
+// body prunes what the schema decides. meta is nil if the object has none.
+func (p *pruning) body(obj map[string]any, meta *metav1.ObjectMeta) error {
+	track := p.opts.UnknownFieldPaths || p.report
+	structural := p.schema.structural
+	if !p.schema.preserveUnknown {
+		paths := structuralpruning.PruneWithOptions(obj, structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: track})
+		p.unknown = append(p.unknown, paths...)
+		var nulls []string
+		if p.report {
+			nulls = nullPaths(obj)
+		}
+		structuraldefaulting.PruneNonNullableNullsWithoutDefaults(obj, structural)
+		if len(nulls) > 0 {
+			p.nulls = without(nulls, nullPaths(obj))
+		}
+	}
+	err, paths := objectmeta.CoerceWithOptions(nil, obj, structural, false, objectmeta.CoerceOptions{
+		DropInvalidFields:       p.opts.Stored,
+		ReturnUnknownFieldPaths: track,
+	})
+	if err != nil {
+		return err
+	}
+	p.unknown = append(p.unknown, paths...)
+	if p.opts.Stored && meta != nil && meta.Generation == 0 {
+		meta.Generation = 1
+	}
+	return nil
+}
+
+func (p *pruning) why() string {
+	switch {
+	case len(p.unknown) == 0 && len(p.nulls) == 0 && p.schema.preserveUnknown:
+		return "nothing dropped: spec.preserveUnknownFields is true"
+	case len(p.unknown) == 0 && len(p.nulls) == 0:
+		return "nothing dropped: the schema knows every field"
+	case len(p.nulls) == 0:
+		return listed(p.unknown, "unknown field", "dropped")
+	case len(p.unknown) == 0:
+		return listed(p.nulls, "null", "dropped where there can be none")
+	}
+	return listed(p.unknown, "unknown field", "dropped") + "; " + listed(p.nulls, "null", "dropped where there can be none")
+}

@@ -1,0 +1,123 @@
+package schema
+
+import (
+	"fmt"
+	"sync"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// Schema is what the schema of one version of a CustomResourceDefinition does to objects. It is immutable and shared by
+// requests.
+type Schema struct {
+	kind apischema.GroupVersionKind
+	// preserveUnknown is the CRD's legacy spec.preserveUnknownFields: nothing is pruned, and the schema need not be
+	// structural.
+	preserveUnknown bool
+	structural      *structuralschema.Structural
+	validators      func() (*validators, error)
+	rules           func() *rules
+}
+
+// validators check values against the OpenAPI schema. One is nil if there is nothing to check.
+type validators struct {
+	object, status validation.SchemaValidator
+}
+
+// Compile makes the Schema of one version. It fails if the schema is not structural though it must be: a CRD that was
+// validated does not come to that. What only writes need, the validators and the CEL rules, is compiled when the first
+// write asks for it.
+func Compile(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Schema, error) {
+	v := find(crd, version)
+	if v == nil {
+		return nil, fmt.Errorf("compile the schema of CustomResourceDefinition %s: it has no version %q", crd.Name, version)
+	}
+	kind := crd.Status.AcceptedNames.Kind
+	if kind == "" {
+		kind = crd.Spec.Names.Kind
+	}
+	s := &Schema{
+		kind:            apischema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: kind},
+		preserveUnknown: crd.Spec.PreserveUnknownFields,
+	}
+	props, err := internalSchema(v)
+	if err == nil && props != nil {
+		s.structural, err = structural(props, s.preserveUnknown)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compile the schema of version %s of CustomResourceDefinition %s: %w", version, crd.Name, err)
+	}
+	s.validators = sync.OnceValues(func() (*validators, error) { return newValidators(v) })
+	s.rules = sync.OnceValue(func() *rules { return newRules(s.structural) })
+	return s, nil
+}
+
+func find(crd *apiextensionsv1.CustomResourceDefinition, version string) *apiextensionsv1.CustomResourceDefinitionVersion {
+	for i := range crd.Spec.Versions {
+		if v := &crd.Spec.Versions[i]; v.Name == version {
+			return v
+		}
+	}
+	return nil
+}
+
+// internalSchema is a version's schema in the internal form that the libraries take, or nil. It is made again for the
+// validators, since keeping it from Compile on would cost every CRD the memory, written to or not.
+func internalSchema(v *apiextensionsv1.CustomResourceDefinitionVersion) (*apiextensions.JSONSchemaProps, error) {
+	if v.Schema == nil {
+		return nil, nil
+	}
+	out := &apiextensions.CustomResourceValidation{}
+	if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(v.Schema, out, nil); err != nil {
+		return nil, fmt.Errorf("to the internal version: %w", err)
+	}
+	return out.OpenAPIV3Schema, nil
+}
+
+// structural is the structural form of a schema. A schema that need not be structural, and is not, has none.
+func structural(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*structuralschema.Structural, error) {
+	s, err := structuralschema.NewStructural(props)
+	if preserveUnknown {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	// The defaults in it are still props' own: PruneDefaults changes them.
+	s = s.DeepCopy()
+	if err := structuraldefaulting.PruneDefaults(s); err != nil {
+		return nil, fmt.Errorf("prune the defaults: %w", err)
+	}
+	return s, nil
+}
+
+func newValidators(v *apiextensionsv1.CustomResourceDefinitionVersion) (*validators, error) {
+	props, err := internalSchema(v)
+	if err != nil {
+		return nil, err
+	}
+	var openapi *spec.Schema
+	var out validators
+	if out.object, openapi, err = validation.NewSchemaValidator(props); err != nil {
+		return nil, err
+	}
+	if v.Subresources != nil && v.Subresources.Status != nil {
+		if status, ok := openapi.Properties["status"]; ok {
+			out.status = validation.NewSchemaValidatorFromOpenAPI(&status)
+		}
+	}
+	return &out, nil
+}
+
+// GroupVersionKind is what objects of this schema say they are.
+func (s *Schema) GroupVersionKind() apischema.GroupVersionKind { return s.kind }
+
+// Structural is the structural schema, shared: it must not be changed. It is nil if the version has no schema, or one
+// that is not structural because the CRD preserves unknown fields.
+func (s *Schema) Structural() *structuralschema.Structural { return s.structural }

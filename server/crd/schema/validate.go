@@ -1,0 +1,152 @@
+package schema
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	structurallisttype "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/cel/common"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// Others are the errors that were found in what no schema decides. They are among those of the schema in a fixed order,
+// and some of them keep the CEL rules from being run.
+type Others struct {
+	Metadata field.ErrorList
+	Scale    field.ErrorList
+}
+
+// Validate checks a new object.
+func (s *Schema) Validate(ctx context.Context, obj map[string]any, others Others) field.ErrorList {
+	return s.check(ctx, &checking{obj: obj, others: others}, createChecks)
+}
+
+// ValidateUpdate checks a change of an object. Errors in what the change left as it was are no errors of the change.
+func (s *Schema) ValidateUpdate(ctx context.Context, obj, old map[string]any, others Others) field.ErrorList {
+	return s.check(ctx, &checking{obj: obj, old: old, others: others, update: true, related: s.correlate(obj, old)}, updateChecks)
+}
+
+// ValidateStatusUpdate checks a change through the status subresource: by the schema of status alone, and by all rules.
+func (s *Schema) ValidateStatusUpdate(ctx context.Context, obj, old map[string]any, others Others) field.ErrorList {
+	return s.check(ctx, &checking{obj: obj, old: old, others: others, update: true, related: s.correlate(obj, old)}, statusChecks)
+}
+
+// correlate relates each value of the object to its old one. Without a structural schema nothing can be related.
+func (s *Schema) correlate(obj, old map[string]any) *common.CorrelatedObject {
+	if s.structural == nil {
+		return nil
+	}
+	return common.NewCorrelatedObject(obj, old, &model.Structural{Structural: s.structural})
+}
+
+// checking is one validation.
+type checking struct {
+	obj, old map[string]any
+	others   Others
+	update   bool
+	related  *common.CorrelatedObject
+}
+
+type check func(s *Schema, v *validators, c *checking) field.ErrorList
+
+// The checks in the order in which their errors are told. CEL rules come after them.
+var (
+	createChecks = []check{(*Schema).checkObject, (*Schema).checkEmbedded, (*Schema).checkLists}
+	updateChecks = []check{(*Schema).checkObject, (*Schema).checkEmbedded, (*Schema).checkLists}
+	statusChecks = []check{(*Schema).checkStatus, (*Schema).checkLists}
+)
+
+func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs field.ErrorList) {
+	ctx, step := trace.Start(ctx, trace.CRDValidate, s.kind.Kind)
+	defer func() {
+		err := errs.ToAggregate()
+		var failed error
+		if err != nil {
+			failed = err
+		}
+		step.End(&failed)
+	}()
+	if step.Objects() {
+		if c.old != nil {
+			step.Before(&unstructured.Unstructured{Object: c.old})
+		}
+		step.After(&unstructured.Unstructured{Object: c.obj})
+	}
+	v, err := s.validators()
+	if err != nil {
+		return field.ErrorList{field.InternalError(nil, fmt.Errorf("compile the validators of %s: %w", s.kind, err))}
+	}
+	for _, check := range checks {
+		errs = append(errs, check(s, v, c)...)
+	}
+	return errs
+}
+
+// checkObject checks the object by its schema, among what is checked without one.
+func (s *Schema) checkObject(v *validators, c *checking) field.ErrorList {
+	if errs := s.checkKind(c.obj); len(errs) > 0 {
+		return errs
+	}
+	errs := append(field.ErrorList{}, c.others.Metadata...)
+	if c.update {
+		errs = append(errs, validation.ValidateCustomResourceUpdate(nil, c.obj, c.old, v.object, ratcheting(c.related)...)...)
+	} else {
+		errs = append(errs, validation.ValidateCustomResource(nil, c.obj, v.object)...)
+	}
+	return append(errs, c.others.Scale...)
+}
+
+// checkStatus checks the status by its schema.
+func (s *Schema) checkStatus(v *validators, c *checking) field.ErrorList {
+	if errs := s.checkKind(c.obj); len(errs) > 0 {
+		return errs
+	}
+	errs := append(field.ErrorList{}, c.others.Metadata...)
+	if status, ok := c.obj["status"]; ok {
+		var options []validation.ValidationOption
+		if c.related != nil {
+			options = append(options, validation.WithRatcheting(c.related.Key("status")))
+		}
+		errs = append(errs, validation.ValidateCustomResourceUpdate(field.NewPath("status"), status, c.old["status"], v.status, options...)...)
+	}
+	return append(errs, c.others.Scale...)
+}
+
+func ratcheting(related *common.CorrelatedObject) []validation.ValidationOption {
+	if related == nil {
+		return nil
+	}
+	return []validation.ValidationOption{validation.WithRatcheting(related)}
+}
+
+// checkKind checks that the object is of this kind and version.
+func (s *Schema) checkKind(obj map[string]any) (errs field.ErrorList) {
+	u := unstructured.Unstructured{Object: obj}
+	if kind := u.GetKind(); kind != s.kind.Kind {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), kind, "must be "+s.kind.Kind))
+	}
+	if gv := s.kind.Group + "/" + s.kind.Version; u.GetAPIVersion() != gv {
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), u.GetAPIVersion(), "must be "+gv))
+	}
+	return errs
+}
+
+// checkEmbedded checks the kinds and the metadata of embedded resources.
+func (s *Schema) checkEmbedded(_ *validators, c *checking) field.ErrorList {
+	return objectmeta.Validate(context.Background(), nil, c.obj, s.structural, false)
+}
+
+// checkLists checks that the items of sets and maps differ, unless those of the old object already did not.
+func (s *Schema) checkLists(_ *validators, c *checking) field.ErrorList {
+	errs := structurallisttype.ValidateListSetsAndMaps(nil, s.structural, c.obj)
+	if len(errs) > 0 && c.update && len(structurallisttype.ValidateListSetsAndMaps(nil, s.structural, c.old)) > 0 {
+		return nil
+	}
+	return errs
+}
