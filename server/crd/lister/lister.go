@@ -1,0 +1,195 @@
+package lister
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/kx-apiserver/kx/core/rest"
+)
+
+// Storage is what holds the definitions. Its objects are *apiextensions.CustomResourceDefinition.
+type Storage interface {
+	rest.Getter
+	rest.Lister
+	rest.Watcher
+}
+
+// Definition is a CustomResourceDefinition, shared and read only.
+type Definition = apiextensionsv1.CustomResourceDefinition
+
+// Lister knows the definitions.
+type Lister struct {
+	// Log, if set before Run, is told when etcd can't be read.
+	Log *slog.Logger
+
+	crds Storage
+
+	known sync.Map // of *Definition, by name
+	// changes counts them, so that a sorted list can say of which state it is.
+	changes  atomic.Uint64
+	sorted   atomic.Pointer[sortedList]
+	revision atomic.Uint64
+
+	// mu keeps writers from each other.
+	mu     sync.Mutex
+	listed bool
+	// toTell are the names whose subscribers are to be told, in order and once each.
+	toTell   []string
+	isToTell map[string]bool
+	wake     chan struct{}
+
+	handlers []func(old, new *Definition)
+	synced   chan struct{}
+
+	reads reads
+}
+
+type sortedList struct {
+	changes     uint64
+	definitions []*Definition
+}
+
+// New makes a Lister that knows nothing until it runs.
+func New(crds Storage) *Lister {
+	return &Lister{
+		crds:     crds,
+		isToTell: map[string]bool{},
+		wake:     make(chan struct{}, 1),
+		synced:   make(chan struct{}),
+		reads:    newReads(),
+	}
+}
+
+// Subscribe lets h be told of each change; old is nil for what was not there, and new for what is deleted. A definition
+// that was deleted and made again may be told of as one change, with another UID. All subscribers must be there before
+// Run.
+func (l *Lister) Subscribe(h func(old, new *Definition)) { l.handlers = append(l.handlers, h) }
+
+// WaitSynced waits until what was there at the start is known, and the subscribers have been told of it.
+func (l *Lister) WaitSynced(ctx context.Context) error {
+	select {
+	case <-l.synced:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Revision is the newest revision whose changes are known.
+func (l *Lister) Revision() uint64 { return l.revision.Load() }
+
+// Get returns nil for what is not known.
+func (l *Lister) Get(name string) *Definition {
+	d, _ := l.known.Load(name)
+	known, _ := d.(*Definition)
+	return known
+}
+
+// List returns all that are known, by name. The slice is shared too.
+func (l *Lister) List() []*Definition {
+	changes := l.changes.Load()
+	if s := l.sorted.Load(); s != nil && s.changes == changes {
+		return s.definitions
+	}
+	s := &sortedList{changes: changes}
+	l.known.Range(func(_, d any) bool {
+		s.definitions = append(s.definitions, d.(*Definition))
+		return true
+	})
+	slices.SortFunc(s.definitions, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
+	s.definitions = slices.Clip(s.definitions)
+	l.sorted.Store(s)
+	return s.definitions
+}
+
+// replace makes what a list of a revision says known. What was learned since then, by GetFresh, stays.
+func (l *Lister) replace(list []*Definition, revision uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	there := make(map[string]bool, len(list))
+	for _, d := range list {
+		there[d.Name] = true
+		l.set(d)
+	}
+	l.known.Range(func(name, d any) bool {
+		if !there[name.(string)] && revisionOf(d.(*Definition)) <= revision {
+			l.unset(name.(string))
+		}
+		return true
+	})
+	l.revision.Store(max(l.revision.Load(), revision))
+	l.listed = true
+	l.wakeUp()
+}
+
+// changed makes an event of the watch known.
+func (l *Lister) changed(d *Definition, deleted bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	revision := revisionOf(d)
+	if deleted {
+		if known := l.Get(d.Name); known != nil && revisionOf(known) <= revision {
+			l.unset(d.Name)
+		}
+	} else {
+		l.set(d)
+	}
+	l.revision.Store(max(l.revision.Load(), revision))
+	l.wakeUp()
+}
+
+// learned makes what was read known, unless the watch has come that far: then what it has told is newer.
+func (l *Lister) learned(d *Definition) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if revisionOf(d) > l.revision.Load() {
+		l.set(d)
+		l.wakeUp()
+	}
+}
+
+// set and unset are for who holds l.mu.
+func (l *Lister) set(d *Definition) {
+	if known := l.Get(d.Name); known != nil && revisionOf(known) >= revisionOf(d) {
+		return
+	}
+	l.known.Store(d.Name, d)
+	l.noteChange(d.Name)
+}
+
+func (l *Lister) unset(name string) {
+	l.known.Delete(name)
+	l.noteChange(name)
+}
+
+func (l *Lister) noteChange(name string) {
+	l.changes.Add(1)
+	if !l.isToTell[name] {
+		l.isToTell[name] = true
+		l.toTell = append(l.toTell, name)
+	}
+}
+
+func (l *Lister) wakeUp() {
+	select {
+	case l.wake <- struct{}{}:
+	default: // it has been called already
+	}
+}
+
+// toV1 converts what the storage gave. The result may share memory with it.
+func toV1(in *apiextensions.CustomResourceDefinition) (*Definition, error) {
+	out := &Definition{}
+	if err := apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(in, out, nil); err != nil {
+		return nil, err
+	}
+	out.APIVersion, out.Kind = apiextensionsv1.SchemeGroupVersion.String(), "CustomResourceDefinition"
+	return out, nil
+}
