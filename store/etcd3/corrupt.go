@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/object"
 	storage "github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/transform"
 )
@@ -69,9 +70,13 @@ func (d corruptDecoder) Decode(value []byte, objPtr runtime.Object, rev int64) e
 
 // NewStoreWithUnsafeCorruptObjectDeletion returns delegate, whose errors about unreadable objects are such that the
 // layers above can tell them and clients can read them: a Get fails with a CorruptObj error, a GetList with a Status
-// that names each key.
+// that names each key. Objects that are handed out encoded say it themselves.
 func NewStoreWithUnsafeCorruptObjectDeletion(delegate storage.Interface, resource schema.GroupResource) storage.Interface {
-	return &corruptObjectDeleter{Interface: delegate, groupResource: resource}
+	deleter := corruptObjectDeleter{Interface: delegate, groupResource: resource}
+	if source, ok := delegate.(storage.EncodedSource); ok {
+		return &encodedCorruptObjectDeleter{corruptObjectDeleter: deleter, EncodedSource: source}
+	}
+	return &deleter
 }
 
 type corruptObjectDeleter struct {
@@ -79,8 +84,27 @@ type corruptObjectDeleter struct {
 	groupResource schema.GroupResource
 }
 
+// encodedCorruptObjectDeleter is a corruptObjectDeleter in front of a storage that reads objects without decoding them.
+type encodedCorruptObjectDeleter struct {
+	corruptObjectDeleter
+	storage.EncodedSource
+}
+
+func (s *encodedCorruptObjectDeleter) GetEncoded(ctx context.Context, key string, opts storage.GetOptions) (*object.Encoded, error) {
+	obj, err := s.EncodedSource.GetEncoded(ctx, key, opts)
+	return obj, s.getError(key, err)
+}
+
+func (s *encodedCorruptObjectDeleter) ListEncoded(ctx context.Context, key string, opts storage.ListOptions) (*storage.EncodedList, error) {
+	list, err := s.EncodedSource.ListEncoded(ctx, key, opts)
+	return list, s.listError(err)
+}
+
 func (s *corruptObjectDeleter) Get(ctx context.Context, key string, opts storage.GetOptions, out runtime.Object) error {
-	err := s.Interface.Get(ctx, key, opts, out)
+	return s.getError(key, s.Interface.Get(ctx, key, opts, out))
+}
+
+func (s *corruptObjectDeleter) getError(key string, err error) error {
 	var corrupt *CorruptObjectError
 	if errors.As(err, &corrupt) {
 		return storage.NewCorruptObjError(key, corrupt)
@@ -89,7 +113,10 @@ func (s *corruptObjectDeleter) Get(ctx context.Context, key string, opts storage
 }
 
 func (s *corruptObjectDeleter) GetList(ctx context.Context, key string, opts storage.ListOptions, listObj runtime.Object) error {
-	err := s.Interface.GetList(ctx, key, opts, listObj)
+	return s.listError(s.Interface.GetList(ctx, key, opts, listObj))
+}
+
+func (s *corruptObjectDeleter) listError(err error) error {
 	var aggregated *aggregatedStorageError
 	if errors.As(err, &aggregated) {
 		return aggregated.status(s.groupResource)

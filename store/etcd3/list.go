@@ -23,19 +23,42 @@ import (
 const maxLimit = 10000
 
 // GetList implements storage.Interface.
-func (s *store) GetList(ctx context.Context, key string, opts storage.ListOptions, listObj runtime.Object) (err error) {
+func (s *store) GetList(ctx context.Context, key string, opts storage.ListOptions, listObj runtime.Object) error {
 	prefix, err := s.prepareKey(key, opts.Recursive)
 	if err != nil {
 		return err
 	}
-	ctx, step := trace.Start(ctx, trace.Etcd3List, prefix)
-	defer step.End(&err)
-	noteListOptions(step, opts)
 	items, err := s.newListItems(listObj)
 	if err != nil {
 		return err
 	}
 	items.pred = opts.Predicate
+	return s.list(ctx, prefix, opts, items, func(revision int64, token string, remaining *int64) error {
+		items.neverNil()
+		return s.versioner.UpdateList(listObj, uint64(revision), token, remaining)
+	})
+}
+
+// collector is what becomes of a list's objects.
+type collector interface {
+	// full says whether it holds what was asked for; expect makes room for n objects more, if all of them will be kept.
+	full() bool
+	expect(n int)
+	// add keeps the object that kv is if it is selected. One that can't be read is kept as an error, until there are too
+	// many of them.
+	add(ctx context.Context, kv *mvccpb.KeyValue) error
+	// len is how many objects are kept, seen how many were looked at, err what can't be read.
+	len() int
+	seen() int
+	err() error
+}
+
+// list gives items what opts select at prefix, and done what the list is in all.
+func (s *store) list(ctx context.Context, prefix string, opts storage.ListOptions, items collector,
+	done func(revision int64, token string, remaining *int64) error) (err error) {
+	ctx, step := trace.Start(ctx, trace.Etcd3List, prefix)
+	defer step.End(&err)
+	noteListOptions(step, opts)
 	revision, continueKey, err := storage.ValidateListOptions(prefix, s.versioner, opts)
 	if err != nil {
 		return err
@@ -46,7 +69,7 @@ func (s *store) GetList(ctx context.Context, key string, opts storage.ListOption
 	}
 	start := time.Now()
 	err = l.run(ctx)
-	cost := metrics.ListCost{Fetched: l.fetched, Evaluated: items.evaluated, Returned: items.values.Len()}
+	cost := metrics.ListCost{Fetched: l.fetched, Evaluated: items.seen(), Returned: items.len()}
 	metrics.RecordList(s.groupResource, cost, start)
 	l.describe(step, cost)
 	if err != nil {
@@ -56,11 +79,10 @@ func (s *store) GetList(ctx context.Context, key string, opts storage.ListOption
 	if err != nil {
 		return err
 	}
-	if err := items.errors.aggregate(); err != nil {
+	if err := items.err(); err != nil {
 		return err
 	}
-	items.neverNil()
-	return s.versioner.UpdateList(listObj, uint64(l.revision), token, remaining)
+	return done(l.revision, token, remaining)
 }
 
 func noteListOptions(step *trace.Step, opts storage.ListOptions) {
@@ -88,7 +110,7 @@ type listing struct {
 	store  *store
 	prefix string
 	opts   storage.ListOptions
-	items  *listItems
+	items  collector
 
 	// revision is what all pages are read at; 0 before the first one if that is the latest.
 	revision    int64
@@ -196,8 +218,8 @@ func (l *listing) describe(step *trace.Step, cost metrics.ListCost) {
 	switch {
 	case l.pages > 1:
 		step.Whyf("%d pages: the selector let %d of %d objects through", l.pages, cost.Returned, cost.Fetched)
-	case l.items.evaluated > 1:
-		step.Whyf("all %d objects were read like the first one, whose steps are here", l.items.evaluated)
+	case cost.Evaluated > 1:
+		step.Whyf("all %d objects were read like the first one, whose steps are here", cost.Evaluated)
 	}
 }
 
@@ -233,6 +255,10 @@ func (s *store) newListItems(listObj runtime.Object) (*listItems, error) {
 	return items, nil
 }
 
+func (l *listItems) len() int   { return l.values.Len() }
+func (l *listItems) seen() int  { return l.evaluated }
+func (l *listItems) err() error { return l.errors.aggregate() }
+
 // full says whether the list holds what was asked for.
 func (l *listItems) full() bool { return l.pred.Limit > 0 && int64(l.values.Len()) >= l.pred.Limit }
 
@@ -251,7 +277,7 @@ func (l *listItems) expect(n int) {
 // are too many of them.
 func (l *listItems) add(ctx context.Context, kv *mvccpb.KeyValue) error {
 	if ctx.Err() != nil {
-		return storage.NewTimeoutError(string(kv.Key), "request did not complete within requested timeout")
+		return timeoutError(kv.Key)
 	}
 	n := l.values.Len()
 	l.values.Grow(1)

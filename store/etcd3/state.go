@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/object"
 	storage "github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
@@ -49,8 +50,16 @@ func (s *store) newStateReader(key string, out runtime.Object) (*stateReader, er
 
 // first is the state that a write tries first: the suggested object, or what etcd has if there is none.
 func (r *stateReader) first(ctx context.Context, suggestion runtime.Object) (*objState, error) {
-	if suggestion != nil && !r.expectCorrupt {
-		return r.guess(ctx, suggestion)
+	switch suggestion := suggestion.(type) {
+	case nil:
+	case *object.Encoded:
+		if state := r.encodedGuess(ctx, suggestion); state != nil && !r.expectCorrupt {
+			return state, nil
+		}
+	default:
+		if !r.expectCorrupt {
+			return r.guess(ctx, suggestion)
+		}
 	}
 	return r.read(ctx)
 }
@@ -120,6 +129,24 @@ func (r *stateReader) newObject() runtime.Object {
 		return u.NewEmptyInstance()
 	}
 	return obj
+}
+
+// encodedGuess makes a state of what a cache has of the object, or nil if that can't be read.
+func (r *stateReader) encodedGuess(ctx context.Context, suggestion *object.Encoded) *objState {
+	if suggestion.Err() != nil {
+		return nil
+	}
+	state := &objState{
+		obj:   r.newObject(),
+		meta:  storage.ResponseMeta{ResourceVersion: uint64(suggestion.Revision())},
+		rev:   suggestion.Revision(),
+		data:  suggestion.Stored(),
+		stale: suggestion.Stale(),
+	}
+	if r.store.decode(ctx, r.key, state.data, state.obj, state.rev) != nil {
+		return nil
+	}
+	return state
 }
 
 // guess makes a state of an object that the caller believes to be stored. obj is changed for the time of the call.

@@ -73,6 +73,11 @@ type store struct {
 	pathPrefix     string
 	resourcePrefix string
 
+	// format is how objects are stored here.
+	format *object.Format
+	// onWrite is told of what this process writes, if somebody wants to know.
+	onWrite atomic.Pointer[func(context.Context, *object.Encoded)]
+
 	estimator atomic.Pointer[resourceSizeEstimator]
 }
 
@@ -105,7 +110,7 @@ func New(o Options) (*store, error) {
 	if !strings.HasSuffix(pathPrefix, "/") {
 		pathPrefix += "/"
 	}
-	return &store{
+	s := &store{
 		kv:             &kv{client: o.Client, requests: metrics.NewEtcdRequests(o.GroupResource)},
 		codec:          o.Codec,
 		decoder:        o.Decoder,
@@ -117,7 +122,9 @@ func New(o Options) (*store, error) {
 		compactor:      o.Compactor,
 		pathPrefix:     pathPrefix,
 		resourcePrefix: o.ResourcePrefix,
-	}, nil
+	}
+	s.format = &object.Format{New: o.NewFunc, KeyPrefix: len(pathPrefix) - 1, Decode: s.decodeEncoded}
+	return s, nil
 }
 
 // Close ends what the store does by itself.
@@ -138,31 +145,14 @@ func (s *store) Get(ctx context.Context, key string, opts storage.GetOptions, ou
 	}
 	ctx, step := trace.Start(ctx, trace.Etcd3Get, key)
 	defer step.End(&err)
-	noteText(step, "resourceVersion", opts.ResourceVersion)
-
-	resp, err := s.kv.get(ctx, metrics.OperationGet, key, 0)
-	if err != nil {
+	obj, err := s.getEncoded(ctx, step, key, opts)
+	switch {
+	case err != nil:
 		return err
+	case obj == nil:
+		return runtime.SetZeroValue(out)
 	}
-	step.Int("revision", resp.Revision)
-	if err := s.validateMinimumResourceVersion(opts.ResourceVersion, uint64(resp.Revision)); err != nil {
-		step.Whyf("etcd is at revision %d, older than what was asked for", resp.Revision)
-		return err
-	}
-	if resp.KV == nil {
-		if opts.IgnoreNotFound {
-			step.Why("nothing is stored at the key, and that is no error: an empty object")
-			return runtime.SetZeroValue(out)
-		}
-		step.Why("nothing is stored at the key")
-		return storage.NewKeyNotFoundError(key, 0)
-	}
-	step.Why("read from etcd by a linearizable read: the latest there is")
-	data, _, err := s.transformFromStorage(ctx, key, resp.KV.Value, authenticatedDataString(key))
-	if err != nil {
-		return err
-	}
-	return s.decode(ctx, key, data, out, resp.KV.ModRevision)
+	return s.decode(ctx, key, obj.Stored(), out, obj.Revision())
 }
 
 // noteText notes an option unless it is unset.

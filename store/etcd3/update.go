@@ -130,5 +130,5 @@ func (u *update) write(ctx context.Context, state *objState, data []byte, ttl ui
 		return u.reader.decode(ctx, result.kv)
 	}
 	u.step.Int("resourceVersion", result.revision)
-	return nil, u.store.decode(ctx, u.key, data, u.destination, result.revision)
+	return nil, u.store.wrote(ctx, u.key, data, u.destination, result.revision)
 }

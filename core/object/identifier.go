@@ -1,0 +1,38 @@
+package object
+
+import (
+	"encoding/json"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// identifiers is what is known of the encoders of this process, by their names. There are a few for each version that is
+// served; those that are no longer served stay.
+var identifiers sync.Map // runtime.Identifier → string, "" for an encoder that writes no plain JSON
+
+// jsonVersionOf is the version that the encoder called id writes plain JSON in. It is not ok for other encoders: a
+// serializer that writes objects in the version they have, with spaces, or not as JSON.
+func jsonVersionOf(id runtime.Identifier) (apiVersion string, ok bool) {
+	known, found := identifiers.Load(id)
+	if !found {
+		known, _ = identifiers.LoadOrStore(id, readIdentifier(id))
+	}
+	apiVersion = known.(string)
+	return apiVersion, apiVersion != ""
+}
+
+// readIdentifier reads the names that apimachinery gives its encoders: they are maps as JSON.
+func readIdentifier(id runtime.Identifier) string {
+	var versioning, serializer map[string]string
+	if json.Unmarshal([]byte(id), &versioning) != nil || versioning["name"] != "versioning" {
+		return ""
+	}
+	if json.Unmarshal([]byte(versioning["encoder"]), &serializer) != nil {
+		return ""
+	}
+	if serializer["name"] != "json" || serializer["yaml"] != "false" || serializer["pretty"] != "false" {
+		return ""
+	}
+	return versioning["encodeGV"]
+}

@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kx-apiserver/kx/core/object"
+)
+
+// EncodedReader reads objects without decoding them. What Interface reads of the same storage is what these are, decoded.
+//
+// The objects are everybody's: to look into one costs a decoding, once for all who look, and nobody may change what they
+// see. An object that can't be read is an error when somebody looks, and not earlier: that of Interface.Get.
+type EncodedReader interface {
+	// GetEncoded is Interface.Get. Nothing at the key is nil if opts.IgnoreNotFound.
+	GetEncoded(ctx context.Context, key string, opts GetOptions) (*object.Encoded, error)
+
+	// ListEncoded is Interface.GetList.
+	ListEncoded(ctx context.Context, key string, opts ListOptions) (*EncodedList, error)
+
+	// WatchEncoded is Interface.Watch. The objects of ADDED, MODIFIED and DELETED events are *object.Encoded; those of
+	// bookmarks and errors are not. A storage that has none to give answers as Watch does.
+	WatchEncoded(ctx context.Context, key string, opts ListOptions) (watch.Interface, error)
+}
+
+// EncodedList is a list: one moment of the storage.
+type EncodedList struct {
+	// Revision is the moment.
+	Revision int64
+	// Continue is where the next page begins, and Remaining how many objects there are from there on, nil if nobody
+	// counted them.
+	Continue  string
+	Remaining *int64
+	Items     []*object.Encoded
+}
+
+// EncodedSource is what a cacher fills itself from.
+type EncodedSource interface {
+	EncodedReader
+
+	// KeyRevision is the revision of the last change of the object at key, 0 if there is none, and that of the storage:
+	// by a linearizable read that does not read the object.
+	KeyRevision(ctx context.Context, key string) (object, storage int64, err error)
+
+	// Follow calls handle with all changes of what is below key after a revision, in order, until ctx ends, handle fails
+	// or the changes can't be had: that is its error. A 410 says that they can't be had any more.
+	Follow(ctx context.Context, key string, revision int64, handle func(Changes) error) error
+
+	// OnWrite has seen called with each object that this process writes, on the writer's goroutine, as soon as it is
+	// written. The same change comes by Follow: earlier or later.
+	OnWrite(seen func(ctx context.Context, obj *object.Encoded))
+}
+
+// Changes are changes that belong together: whoever has seen one of a revision has seen all of it.
+type Changes struct {
+	// Revision is up to where there are no other changes than these, since the ones before.
+	Revision int64
+	Changes  []Change
+}
+
+// Change is the change of one key. Object is nil if it was deleted.
+type Change struct {
+	Key      string
+	Revision int64
+	Object   *object.Encoded
+}

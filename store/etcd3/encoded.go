@@ -1,0 +1,276 @@
+package etcd3
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/trace"
+	storage "github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/etcd3/metrics"
+	"github.com/kx-apiserver/kx/store/transform"
+)
+
+var _ storage.EncodedSource = (*store)(nil)
+
+// FinalDecoder is a Decoder that can tell whether decoding changes more than the form of an object: whether it prunes,
+// sets defaults or converts. Of any other Decoder that is found out by encoding the object again.
+type FinalDecoder interface {
+	// DecodeFinal is Decode. final says that the object is what value says, nothing added, removed or converted.
+	DecodeFinal(value []byte, objPtr runtime.Object, rev int64) (final bool, err error)
+}
+
+// FinalCodec is a codec of which the default Decoder is a FinalDecoder.
+type FinalCodec interface {
+	// DecodeFinal fills into with the object that data is. final says that it is what data says, nothing added, removed or
+	// converted.
+	DecodeFinal(data []byte, into runtime.Object) (final bool, err error)
+}
+
+// decodeEncoded is the Decode of the store's object.Format.
+func (s *store) decodeEncoded(key string, data []byte, into runtime.Object, revision int64, wantFinal bool) (final bool, err error) {
+	if decoder, ok := s.decoder.(FinalDecoder); ok && wantFinal {
+		final, err = decoder.DecodeFinal(data, into, revision)
+	} else {
+		err = s.decoder.Decode(data, into, revision)
+		if err == nil && wantFinal {
+			final = s.writesAgain(data, into)
+		}
+	}
+	if err != nil {
+		metrics.RecordDecodeError(s.groupResource)
+		return false, decodeError(key, err)
+	}
+	return final, nil
+}
+
+// writesAgain says whether obj is encoded to the bytes that it was decoded from. obj is not used any more.
+func (s *store) writesAgain(data []byte, obj runtime.Object) bool {
+	if s.versioner.PrepareObjectForStorage(obj) != nil {
+		return false
+	}
+	again, err := runtime.Encode(s.codec, obj)
+	return err == nil && string(again) == string(data)
+}
+
+// encoded makes an object of a stored value. One that can't be decrypted says so to whoever looks at it.
+func (s *store) encoded(ctx context.Context, kv *mvccpb.KeyValue) *object.Encoded {
+	key := string(kv.Key)
+	data, stale, err := s.transformer.TransformFromStorage(ctx, kv.Value, transform.DefaultContext(kv.Key))
+	if err != nil {
+		return object.NewUnreadable(s.format, key, kv.ModRevision, transformError(key, err))
+	}
+	return object.NewEncoded(s.format, key, data, kv.ModRevision, stale)
+}
+
+// GetEncoded implements storage.EncodedReader.
+func (s *store) GetEncoded(ctx context.Context, key string, opts storage.GetOptions) (_ *object.Encoded, err error) {
+	key, err = s.prepareKey(key, false)
+	if err != nil {
+		return nil, err
+	}
+	ctx, step := trace.Start(ctx, trace.Etcd3Get, key)
+	defer step.End(&err)
+	return s.getEncoded(ctx, step, key, opts)
+}
+
+// getEncoded reads the object at one of etcd's keys; nothing there is nil, if that is no error.
+func (s *store) getEncoded(ctx context.Context, step *trace.Step, key string, opts storage.GetOptions) (*object.Encoded, error) {
+	noteText(step, "resourceVersion", opts.ResourceVersion)
+	resp, err := s.kv.get(ctx, metrics.OperationGet, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	step.Int("revision", resp.Revision)
+	if err := s.validateMinimumResourceVersion(opts.ResourceVersion, uint64(resp.Revision)); err != nil {
+		step.Whyf("etcd is at revision %d, older than what was asked for", resp.Revision)
+		return nil, err
+	}
+	if resp.KV == nil {
+		if opts.IgnoreNotFound {
+			step.Why("nothing is stored at the key, and that is no error: an empty object")
+			return nil, nil
+		}
+		step.Why("nothing is stored at the key")
+		return nil, storage.NewKeyNotFoundError(key, 0)
+	}
+	step.Why("read from etcd by a linearizable read: the latest there is")
+	data, stale, err := s.transformFromStorage(ctx, key, resp.KV.Value, authenticatedDataString(key))
+	if err != nil {
+		return nil, err
+	}
+	return object.NewEncoded(s.format, key, data, resp.KV.ModRevision, stale), nil
+}
+
+// ListEncoded implements storage.EncodedReader. With a selector it decodes what the selector looks at.
+func (s *store) ListEncoded(ctx context.Context, key string, opts storage.ListOptions) (_ *storage.EncodedList, err error) {
+	prefix, err := s.prepareKey(key, opts.Recursive)
+	if err != nil {
+		return nil, err
+	}
+	items := &encodedItems{store: s, pred: opts.Predicate}
+	list := &storage.EncodedList{}
+	err = s.list(ctx, prefix, opts, items, func(revision int64, token string, remaining *int64) error {
+		list.Revision, list.Continue, list.Remaining = revision, token, remaining
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	list.Items = items.items
+	return list, nil
+}
+
+// encodedItems is the items of an encoded list as it fills.
+type encodedItems struct {
+	store     *store
+	pred      storage.SelectionPredicate
+	items     []*object.Encoded
+	evaluated int
+	errors    corruptObjErrAggregator
+}
+
+func (l *encodedItems) len() int     { return len(l.items) }
+func (l *encodedItems) seen() int    { return l.evaluated }
+func (l *encodedItems) err() error   { return l.errors.aggregate() }
+func (l *encodedItems) full() bool   { return l.pred.Limit > 0 && int64(len(l.items)) >= l.pred.Limit }
+func (l *encodedItems) expect(n int) {}
+
+func (l *encodedItems) add(ctx context.Context, kv *mvccpb.KeyValue) error {
+	if ctx.Err() != nil {
+		return timeoutError(kv.Key)
+	}
+	obj := l.store.encoded(ctx, kv)
+	l.evaluated++
+	matched, err := selects(&l.pred, obj)
+	if err != nil {
+		if l.errors.add(string(kv.Key), err) {
+			return l.errors.aggregate()
+		}
+		return nil
+	}
+	if matched {
+		l.items = append(l.items, obj)
+	}
+	return nil
+}
+
+// selects says whether pred selects obj. What a predicate can't look into is not selected; what can't be read is an error.
+func selects(pred *storage.SelectionPredicate, obj *object.Encoded) (bool, error) {
+	if err := obj.Err(); err != nil || pred.Empty() {
+		return true, err
+	}
+	decoded, err := obj.Object()
+	if err != nil {
+		return false, err
+	}
+	matched, err := pred.Matches(decoded)
+	return err == nil && matched, nil
+}
+
+func timeoutError(key []byte) error {
+	return storage.NewTimeoutError(string(key), "request did not complete within requested timeout")
+}
+
+// WatchEncoded implements storage.EncodedReader. This storage decodes events anyway, to select them.
+func (s *store) WatchEncoded(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
+	return s.Watch(ctx, key, opts)
+}
+
+// KeyRevision implements storage.EncodedSource.
+func (s *store) KeyRevision(ctx context.Context, key string) (objRevision, revision int64, err error) {
+	if key, err = s.prepareKey(key, false); err != nil {
+		return 0, 0, err
+	}
+	return s.kv.keyRevision(ctx, key)
+}
+
+// keyRevision asks for a key's modRevision, and etcd's.
+func (k *kv) keyRevision(ctx context.Context, key string) (objRevision, revision int64, err error) {
+	ctx, step := trace.Start(ctx, trace.EtcdKeyRevision, key)
+	defer step.End(&err)
+	start := time.Now()
+	resp, err := k.client.KV.Get(ctx, key, clientv3.WithKeysOnly())
+	k.requests.Record(metrics.OperationGetRevision, err, start)
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(resp.Kvs) > 0 {
+		objRevision = resp.Kvs[0].ModRevision
+	}
+	if step.Recording() {
+		step.Int("revision", resp.Header.Revision)
+		step.Int("modRevision", objRevision)
+		step.Why("the key's revision, not its value: a linearizable read of a few bytes")
+	}
+	return objRevision, resp.Header.Revision, nil
+}
+
+// Follow implements storage.EncodedSource.
+func (s *store) Follow(ctx context.Context, key string, revision int64, handle func(storage.Changes) error) error {
+	key, err := s.prepareKey(key, true)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	opts := []clientv3.OpOption{clientv3.WithRev(revision + 1), clientv3.WithPrefix(), clientv3.WithProgressNotify()}
+	for resp := range s.kv.client.Watch(clientv3.WithRequireLeader(ctx), key, opts...) {
+		if err := resp.Err(); err != nil {
+			return interpretWatchError(err)
+		}
+		if resp.IsProgressNotify() {
+			metrics.RecordEtcdBookmark(s.groupResource)
+		}
+		changes := storage.Changes{Revision: resp.Header.Revision, Changes: make([]storage.Change, 0, len(resp.Events))}
+		if n := len(resp.Events); n > 0 {
+			// The header's revision is etcd's when it sent them: later changes may be on their way.
+			changes.Revision = resp.Events[n-1].Kv.ModRevision
+		}
+		for _, e := range resp.Events {
+			changes.Changes = append(changes.Changes, s.change(ctx, e))
+		}
+		if err := handle(changes); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("etcd ended the watch of %s", key)
+}
+
+func (s *store) change(ctx context.Context, e *clientv3.Event) storage.Change {
+	metrics.RecordEtcdEvent(s.groupResource)
+	if estimator := s.estimator.Load(); estimator != nil {
+		estimator.observe(e)
+	}
+	change := storage.Change{Revision: e.Kv.ModRevision}
+	if e.Type == clientv3.EventTypeDelete {
+		change.Key = string(e.Kv.Key)[s.format.KeyPrefix:]
+		return change
+	}
+	change.Object = s.encoded(ctx, e.Kv)
+	change.Key = change.Object.Key()
+	return change
+}
+
+// OnWrite implements storage.EncodedSource.
+func (s *store) OnWrite(seen func(ctx context.Context, obj *object.Encoded)) { s.onWrite.Store(&seen) }
+
+// wrote fills out with what has been written at revision, and tells whoever wants to know.
+func (s *store) wrote(ctx context.Context, key string, data []byte, out runtime.Object, revision int64) error {
+	if seen := s.onWrite.Load(); seen != nil {
+		(*seen)(ctx, object.NewEncoded(s.format, key, data, revision, false))
+	}
+	if out == nil {
+		return nil
+	}
+	return s.decode(ctx, key, data, out, revision)
+}
