@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -185,16 +184,8 @@ type within struct {
 
 var _ runtime.ObjectConvertor = within{}
 
-// Convert fills out with in. What is no custom resource is a Scale, whose only version is its own.
+// Convert fills out with in, in the version that out has.
 func (w within) Convert(in, out, _ any) error {
-	if from, ok := in.(*autoscalingv1.Scale); ok {
-		to, ok := out.(*autoscalingv1.Scale)
-		if !ok {
-			return fmt.Errorf("converting (%T) to (%T): unknown conversion", in, out)
-		}
-		from.DeepCopyInto(to)
-		return nil
-	}
 	from, ok := in.(*unstructured.Unstructured)
 	if !ok {
 		return fmt.Errorf("input type %T in not valid for unstructured conversion to %T", in, out)
@@ -217,11 +208,6 @@ func (w within) ConvertToVersion(in runtime.Object, target runtime.GroupVersione
 	to, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{from})
 	if !ok {
 		return nil, fmt.Errorf("%v is unstructured and is not suitable for converting to %q", from.String(), target)
-	}
-	if _, ok := in.(runtime.Unstructured); !ok {
-		out := in.DeepCopyObject()
-		out.GetObjectKind().SetGroupVersionKind(to)
-		return out, nil
 	}
 	return w.Converter.Convert(w.ctx, in.DeepCopyObject(), to.GroupVersion())
 }

@@ -1,0 +1,116 @@
+package customresource
+
+import (
+	"bytes"
+	"context"
+	stdjson "encoding/json"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kx-apiserver/kx/server/crd/conversion"
+	"github.com/kx-apiserver/kx/server/crd/schema"
+)
+
+// codec is between the storage and etcd. It writes JSON with sorted keys and a newline at its end, in the storage version
+// alone. It reads that and CBOR, which a Kubernetes API server may have written, in all versions that the CRD has; an object
+// comes out pruned and defaulted by the schema of the version that it is stored in.
+type codec struct {
+	defaulter defaulter
+	// version is the storage version.
+	version apischema.GroupVersion
+	// converter brings what is stored in another version into the storage version. It is nil if views do that, which
+	// convert a list at once.
+	converter *conversion.Converter
+}
+
+var _ runtime.Codec = &codec{}
+
+// cborPrefix begins everything that is CBOR, and nothing that is JSON.
+var cborPrefix = []byte{0xd9, 0xd9, 0xf7}
+
+var cborDecoder = cbor.NewSerializer(creater{}, typer{})
+
+// Identifier implements runtime.Encoder.
+func (c *codec) Identifier() runtime.Identifier {
+	return runtime.Identifier("custom resource in " + c.version.String())
+}
+
+// Encode writes what is stored of an object. It prunes the object: admission may have put anything into it.
+func (c *codec) Encode(obj runtime.Object, w io.Writer) error {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("encode a custom resource: %T is none", obj)
+	}
+	if got := u.GetAPIVersion(); got != c.version.String() {
+		return fmt.Errorf("encode a custom resource: it is stored as %s, and came as %s", c.version, got)
+	}
+	if _, err := c.defaulter.schemas[c.version.Version].Prune(context.Background(), u.Object, schema.PruneOptions{}); err != nil {
+		return err
+	}
+	return stdjson.NewEncoder(w).Encode(u.Object)
+}
+
+// Decode fills into, whatever apiVersion and kind it has had, or makes an object if that is nil.
+func (c *codec) Decode(data []byte, _ *apischema.GroupVersionKind, into runtime.Object) (runtime.Object, *apischema.GroupVersionKind, error) {
+	u, ok := into.(*unstructured.Unstructured)
+	if into != nil && !ok {
+		return nil, nil, fmt.Errorf("decode a custom resource: %T is none", into)
+	}
+	if u == nil {
+		u = &unstructured.Unstructured{}
+	}
+	content, err := parse(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	u.Object = content
+	kind := u.GroupVersionKind()
+	if kind.Kind == "" {
+		return nil, &kind, runtime.NewMissingKindErr("stored custom resource")
+	}
+	s := c.defaulter.schemas[kind.Version]
+	if s == nil || kind.Group != c.version.Group {
+		return nil, &kind, fmt.Errorf("request to convert CR from an invalid group/version: %s", kind.GroupVersion())
+	}
+	if _, err := s.Prune(context.Background(), content, schema.PruneOptions{Stored: true}); err != nil {
+		return nil, &kind, err
+	}
+	c.defaulter.of(context.Background(), u)
+	if c.converter != nil && kind.Version != c.version.Version {
+		if err := c.toStorageVersion(u); err != nil {
+			return nil, &kind, err
+		}
+	}
+	return u, &kind, nil
+}
+
+// toStorageVersion is for an object that the CRD's storedVersions did not tell of. It happens if somebody shortened them
+// before all objects were written again.
+func (c *codec) toStorageVersion(u *unstructured.Unstructured) error {
+	converted, err := c.converter.Convert(context.Background(), u, c.version)
+	if err != nil {
+		return err
+	}
+	u.Object = converted.(*unstructured.Unstructured).Object
+	_, err = c.defaulter.schemas[c.version.Version].Prune(context.Background(), u.Object, schema.PruneOptions{})
+	return err
+}
+
+func parse(data []byte) (map[string]any, error) {
+	if bytes.HasPrefix(data, cborPrefix) {
+		u := &unstructured.Unstructured{}
+		_, _, err := cborDecoder.Decode(data, nil, u)
+		return u.Object, err
+	}
+	var content map[string]any
+	if err := json.Unmarshal(data, &content); err != nil {
+		return nil, err
+	}
+	return content, nil
+}

@@ -1,0 +1,29 @@
+package customresource
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// deprecationWarning is what clients of a deprecated version are told: in the words of its author or, without any, what to
+// use instead.
+func deprecationWarning(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) string {
+	if v.DeprecationWarning != nil {
+		return *v.DeprecationWarning
+	}
+	group, kind := crd.Spec.Group, crd.Spec.Names.Kind
+	better := v.Name
+	for i := range crd.Spec.Versions {
+		other := &crd.Spec.Versions[i]
+		if other.Served && !other.Deprecated && version.CompareKubeAwareVersionStrings(other.Name, better) > 0 {
+			better = other.Name
+		}
+	}
+	warning := fmt.Sprintf("%s/%s %s is deprecated", group, v.Name, kind)
+	if better != v.Name {
+		warning += fmt.Sprintf("; use %s/%s %s", group, better, kind)
+	}
+	return warning
+}

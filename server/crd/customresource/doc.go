@@ -1,0 +1,30 @@
+// Package customresource serves the objects of one CRD: all that a version of a custom resource needs to be a resource like
+// any other.
+//
+// It owns [Resource], which is made once of a definition: the one storage of its objects, and for every version a [Version]
+// with its REST storages, its strategies, its serializer, its tables and the request scopes of its handlers. What comes in:
+// a definition, how to store, how to convert. What goes out: rest interfaces and handler.RequestScopes; who serves them, and
+// when, is not decided here.
+//
+// # The path of an object
+//
+// Handlers, admission, strategies and tables of a version see objects in that version and no other. A body is parsed, pruned
+// (unknown fields, nulls, metadata) and defaulted by the schema of the version that it was sent in. What is stored is JSON
+// in the CRD's storage version. What was stored may be in an older one: it is pruned and defaulted by the schema of the
+// version that it is stored in, and converted after that. All of this is what the Kubernetes API server does.
+//
+// # One storage
+//
+// There is one storage below all versions. Objects come out of it in the version that they are stored in, and have to go in
+// in the storage version. A [view] stands before it for every version that stored objects may not be in, and converts; the
+// storage version itself has no view, and no cost, unless status.storedVersions says that others were stored too.
+// A LIST is one conversion, and so is as much of a watch as is there to be sent.
+//
+// # Invariants
+//
+//  1. A [Resource] is immutable and shared by requests. A changed definition is another Resource.
+//  2. Bytes are only ever written in the storage version, pruned by its schema.
+//  3. A conversion that fails fails the read, the write, or the watch. No object is left out.
+//  4. Versions convert metadata only in labels and annotations, so names, namespaces and resourceVersions can be looked at on
+//     either side of a view.
+package customresource

@@ -1,0 +1,64 @@
+package customresource
+
+import (
+	"context"
+
+	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/server/crd/schema"
+)
+
+// metaScheme has the types of the API itself: what a custom resource's clients get beside its objects.
+var metaScheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	v1 := apischema.GroupVersion{Version: "v1"}
+	metav1.AddToGroupVersion(s, v1)
+	s.AddUnversionedTypes(v1, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroup{}, &metav1.APIGroupList{}, &metav1.APIResourceList{})
+	return s
+}()
+
+// creater makes objects that have no Go type.
+type creater struct{}
+
+func (creater) New(kind apischema.GroupVersionKind) (runtime.Object, error) {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(kind)
+	return obj, nil
+}
+
+// typer tells the kind of objects that have no Go type: it is written in them.
+type typer struct{}
+
+var unstructuredTyper = crdserverscheme.NewUnstructuredObjectTyper()
+
+func (typer) ObjectKinds(obj runtime.Object) ([]apischema.GroupVersionKind, bool, error) {
+	if _, ok := obj.(runtime.Unstructured); !ok {
+		return metaScheme.ObjectKinds(obj)
+	}
+	return unstructuredTyper.ObjectKinds(obj)
+}
+
+func (typer) Recognizes(kind apischema.GroupVersionKind) bool { return metaScheme.Recognizes(kind) }
+
+// defaulter gives an object the defaults of the version that it is in.
+type defaulter struct {
+	schemas map[string]*schema.Schema
+	kind    apischema.GroupKind
+}
+
+func (d defaulter) Default(obj runtime.Object) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		d.of(context.Background(), u)
+	}
+}
+
+func (d defaulter) of(ctx context.Context, u *unstructured.Unstructured) {
+	kind := u.GroupVersionKind()
+	if s := d.schemas[kind.Version]; s != nil && kind.GroupKind() == d.kind {
+		s.Default(ctx, u.Object)
+	}
+}

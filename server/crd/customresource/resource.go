@@ -1,0 +1,151 @@
+package customresource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/server/crd/conversion"
+	"github.com/kx-apiserver/kx/server/crd/schema"
+	"github.com/kx-apiserver/kx/store/backend"
+	"github.com/kx-apiserver/kx/store/registry"
+)
+
+// Config is what a Resource is made of.
+type Config struct {
+	// Definition has accepted names. It is read, now and later, and never changed.
+	Definition *apiextensionsv1.CustomResourceDefinition
+	// Options say where objects are stored. Their codec is not used: this package has its own.
+	Options backend.RESTOptionsGetter
+	// Conversion makes the converter between the definition's versions.
+	Conversion *conversion.Factory
+}
+
+// Resource serves the objects of one CRD. Its fields are not to be changed.
+type Resource struct {
+	// Versions are those that are served, and the one that is stored, by name.
+	Versions map[string]*Version
+	// StorageVersion is the name of the version in which objects are written.
+	StorageVersion string
+
+	definition *apiextensionsv1.CustomResourceDefinition
+	converter  *conversion.Converter
+	schemas    map[string]*schema.Schema
+	resource   apischema.GroupResource
+	store      *registry.Store
+
+	equivalents runtime.EquivalentResourceMapper
+}
+
+// Version is a custom resource in one version.
+type Version struct {
+	Kind     apischema.GroupVersionKind
+	ListKind apischema.GroupVersionKind
+	// Served says that clients may use it; otherwise it is here because it is stored.
+	Served bool
+	// DeprecationWarning is what clients are warned of; "" if the version is not deprecated.
+	DeprecationWarning string
+
+	Storage CustomResourceStorage
+	Schema  *schema.Schema
+
+	Serializer runtime.NegotiatedSerializer
+	Creater    runtime.ObjectCreater
+	Typer      runtime.ObjectTyper
+	Defaulter  runtime.ObjectDefaulter
+	// Convertor copies what it is given, UnsafeConvertor may return it.
+	Convertor       runtime.ObjectConvertor
+	UnsafeConvertor runtime.ObjectConvertor
+
+	resource *Resource
+	columns  *columns
+}
+
+// New makes the Resource of a definition. It is at its storage by then, or fails.
+func New(c Config) (*Resource, error) {
+	r, err := newResource(c)
+	if err != nil {
+		return nil, fmt.Errorf("serve CustomResourceDefinition %s: %w", c.Definition.Name, err)
+	}
+	return r, nil
+}
+
+func newResource(c Config) (*Resource, error) {
+	crd := c.Definition
+	names := &crd.Status.AcceptedNames
+	if names.Plural == "" || names.Singular == "" || names.Kind == "" || names.ListKind == "" {
+		return nil, errors.New("status.acceptedNames must have a plural, a singular, a kind and a listKind")
+	}
+	storageVersion, err := apihelpers.GetCRDStorageVersion(crd)
+	if err != nil {
+		return nil, err
+	}
+	r := &Resource{
+		Versions:       make(map[string]*Version, len(crd.Spec.Versions)),
+		StorageVersion: storageVersion,
+		definition:     crd,
+		schemas:        make(map[string]*schema.Schema, len(crd.Spec.Versions)),
+		resource:       apischema.GroupResource{Group: crd.Spec.Group, Resource: names.Plural},
+	}
+	if r.converter, err = c.Conversion.NewConverter(crd); err != nil {
+		return nil, err
+	}
+	r.equivalents = r.newEquivalents()
+	// Objects may be stored in versions that are no longer served.
+	for i := range crd.Spec.Versions {
+		name := crd.Spec.Versions[i].Name
+		if r.schemas[name], err = schema.Compile(crd, name); err != nil {
+			return nil, err
+		}
+	}
+	for i := range crd.Spec.Versions {
+		if v := &crd.Spec.Versions[i]; v.Served || v.Storage {
+			r.Versions[v.Name] = r.newVersion(v)
+		}
+	}
+	if err := r.makeStorages(c.Options); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// newVersion is a version without its storage.
+func (r *Resource) newVersion(v *apiextensionsv1.CustomResourceDefinitionVersion) *Version {
+	names := &r.definition.Status.AcceptedNames
+	gv := apischema.GroupVersion{Group: r.resource.Group, Version: v.Name}
+	convertor := r.converter.Within(context.Background())
+	version := &Version{
+		Kind:            gv.WithKind(names.Kind),
+		ListKind:        gv.WithKind(names.ListKind),
+		Served:          v.Served,
+		Schema:          r.schemas[v.Name],
+		Serializer:      &serializer{defaulter: defaulter{r.schemas, r.groupKind()}, own: r.schemas[v.Name]},
+		Creater:         creater{},
+		Typer:           typer{},
+		Defaulter:       defaulter{schemas: r.schemas, kind: r.groupKind()},
+		Convertor:       convertor,
+		UnsafeConvertor: convertor,
+		resource:        r,
+		columns:         newColumns(v.AdditionalPrinterColumns),
+	}
+	if v.Deprecated {
+		version.DeprecationWarning = deprecationWarning(r.definition, v)
+	}
+	return version
+}
+
+func (r *Resource) groupKind() apischema.GroupKind {
+	return apischema.GroupKind{Group: r.resource.Group, Kind: r.definition.Status.AcceptedNames.Kind}
+}
+
+func (r *Resource) namespaced() bool {
+	return r.definition.Spec.Scope == apiextensionsv1.NamespaceScoped
+}
+
+// Destroy ends the storage, and with it all watches. Requests that are under way fail.
+func (r *Resource) Destroy() { r.store.Destroy() }

@@ -1,0 +1,141 @@
+package customresource
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/runtime/serializer/versioning"
+
+	"github.com/kx-apiserver/kx/server/crd/schema"
+)
+
+// mediaTypes are those of all custom resources. Protobuf is there for what has Go types, such as a Status: objects can't be
+// had in it, see standardMediaTypes.
+var mediaTypes = []runtime.SerializerInfo{
+	{
+		MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
+		Serializer:       newJSON(json.SerializerOptions{StreamingCollectionsEncoding: true}),
+		PrettySerializer: newJSON(json.SerializerOptions{Pretty: true}),
+		StrictSerializer: newJSON(json.SerializerOptions{Strict: true, StreamingCollectionsEncoding: true}),
+		StreamSerializer: &runtime.StreamSerializerInfo{
+			EncodesAsText: true, Serializer: newJSON(json.SerializerOptions{}), Framer: json.Framer,
+		},
+	},
+	{
+		MediaType: runtime.ContentTypeYAML, MediaTypeType: "application", MediaTypeSubType: "yaml", EncodesAsText: true,
+		Serializer:       newJSON(json.SerializerOptions{Yaml: true}),
+		StrictSerializer: newJSON(json.SerializerOptions{Yaml: true, Strict: true}),
+	},
+	{
+		MediaType: runtime.ContentTypeProtobuf, MediaTypeType: "application", MediaTypeSubType: "vnd.kubernetes.protobuf",
+		Serializer: protobuf.NewSerializerWithOptions(creater{}, typer{}, protobuf.SerializerOptions{StreamingCollectionsEncoding: true}),
+		StreamSerializer: &runtime.StreamSerializerInfo{
+			Serializer: protobuf.NewRawSerializer(creater{}, typer{}), Framer: protobuf.LengthDelimitedFramer,
+		},
+	},
+}
+
+// standardMediaTypes are those in which objects can be had.
+var standardMediaTypes = mediaTypes[:2]
+
+func newJSON(options json.SerializerOptions) runtime.Serializer {
+	return json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer{}, options)
+}
+
+// serializer reads and writes the bodies of requests for one version.
+type serializer struct {
+	defaulter defaulter
+	// own puts right the metadata of what is no object of the CRD. Validation will refuse it later.
+	own *schema.Schema
+}
+
+func (s *serializer) SupportedMediaTypes() []runtime.SerializerInfo { return mediaTypes }
+
+// EncoderForVersion writes objects as they are: handlers and rest have them in the version of the request.
+func (s *serializer) EncoderForVersion(e runtime.Encoder, gv runtime.GroupVersioner) runtime.Encoder {
+	return &encoder{plain: e, typed: versioning.NewDefaultingCodecForScheme(metaScheme, e, nil, gv, nil)}
+}
+
+type encoder struct {
+	plain runtime.Encoder
+	// typed writes what has a Go type, with the apiVersion and kind that its type has.
+	typed runtime.Encoder
+}
+
+// Identifier tells encoders apart, whose bytes may be kept: by their version and their form.
+func (e *encoder) Identifier() runtime.Identifier { return e.typed.Identifier() }
+
+func (e *encoder) Encode(obj runtime.Object, w io.Writer) error {
+	if cached, ok := obj.(runtime.CacheableObject); ok {
+		return cached.CacheEncode(e.Identifier(), e.encode, w)
+	}
+	return e.encode(obj, w)
+}
+
+func (e *encoder) encode(obj runtime.Object, w io.Writer) error {
+	if _, ok := obj.(runtime.Unstructured); ok {
+		return e.plain.Encode(obj, w)
+	}
+	return e.typed.Encode(obj, w)
+}
+
+// DecoderToVersion reads objects in the version in which they were sent, pruned and with their defaults.
+func (s *serializer) DecoderToVersion(d runtime.Decoder, _ runtime.GroupVersioner) runtime.Decoder {
+	strict, _ := d.(interface{ IsStrict() bool })
+	return &decoder{serializer: s, delegate: d, strict: strict != nil && strict.IsStrict(), ctx: context.Background()}
+}
+
+// decoder reads one body.
+type decoder struct {
+	*serializer
+	delegate runtime.Decoder
+	// strict reports fields that are unknown or come twice.
+	strict bool
+	ctx    context.Context
+}
+
+// Within is the decoder for a request, whose journey shows what is pruned and defaulted.
+func (d *decoder) Within(ctx context.Context) runtime.Decoder {
+	within := *d
+	within.ctx = ctx
+	return &within
+}
+
+// Decode implements runtime.Decoder. With a strict decoding error there is an object nevertheless.
+func (d *decoder) Decode(data []byte, defaults *apischema.GroupVersionKind, into runtime.Object) (runtime.Object, *apischema.GroupVersionKind, error) {
+	obj, kind, err := d.delegate.Decode(data, defaults, into)
+	var strictErrs []error
+	if err != nil {
+		strict, ok := runtime.AsStrictDecodingError(err)
+		if !ok || obj == nil {
+			return nil, kind, err
+		}
+		strictErrs = strict.Errors()
+	}
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return obj, kind, err
+	}
+	s := d.defaulter.schemas[kind.Version]
+	if s == nil || kind.GroupKind() != d.defaulter.kind {
+		s = d.own
+	}
+	unknown, err := s.Prune(d.ctx, u.Object, schema.PruneOptions{UnknownFieldPaths: d.strict})
+	if err != nil {
+		return nil, kind, err
+	}
+	for _, path := range unknown {
+		strictErrs = append(strictErrs, fmt.Errorf(`unknown field "%s"`, path))
+	}
+	d.defaulter.of(d.ctx, u)
+	if len(strictErrs) > 0 {
+		return u, kind, runtime.NewStrictDecodingError(strictErrs)
+	}
+	return u, kind, nil
+}

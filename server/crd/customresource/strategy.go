@@ -1,0 +1,230 @@
+package customresource
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/crd/schema"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// strategy is how objects are created, updated and deleted in one version.
+type strategy struct {
+	typer
+	rest.NameGenerator
+
+	kind       apischema.GroupVersionKind
+	namespaced bool
+	schema     *schema.Schema
+	// hasStatus says that status is written through its subresource, and there alone.
+	hasStatus  bool
+	scale      *v1.CustomResourceSubresourceScale
+	selectable []selectableField
+}
+
+var (
+	_ rest.RESTCreateUpdateStrategy = &strategy{}
+	_ rest.RESTDeleteStrategy       = &strategy{}
+	_ rest.ResetFieldsStrategy      = &strategy{}
+)
+
+func (s *strategy) NamespaceScoped() bool        { return s.namespaced }
+func (*strategy) AllowCreateOnUpdate() bool      { return false }
+func (*strategy) AllowUnconditionalUpdate() bool { return false }
+func (*strategy) Canonicalize(runtime.Object)    {}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (s *strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	if !s.hasStatus {
+		return nil
+	}
+	return map[fieldpath.APIVersion]*fieldpath.Set{
+		fieldpath.APIVersion(s.kind.GroupVersion().String()): fieldpath.NewSet(fieldpath.MakePathOrDie("status")),
+	}
+}
+
+// PrepareForCreate drops a status that is not the client's to write.
+func (s *strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
+	u := obj.(*unstructured.Unstructured)
+	if s.hasStatus {
+		delete(u.Object, "status")
+	}
+	u.SetGeneration(1)
+}
+
+// PrepareForUpdate brings the status back, and moves the generation if anything but metadata changes.
+func (s *strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
+	if s.hasStatus {
+		if status, ok := was.Object["status"]; ok {
+			u.Object["status"] = status
+		} else {
+			delete(u.Object, "status")
+		}
+	}
+	if !equalButMetadata(u.Object, was.Object) {
+		u.SetGeneration(was.GetGeneration() + 1)
+	}
+}
+
+// equalButMetadata compares as much of two objects as a generation counts.
+func equalButMetadata(a, b map[string]any) bool {
+	compared := 0
+	for name, value := range a {
+		if name == "metadata" {
+			continue
+		}
+		other, ok := b[name]
+		if !ok || !equality.Semantic.DeepEqual(value, other) {
+			return false
+		}
+		compared++
+	}
+	if _, ok := b["metadata"]; ok {
+		compared++
+	}
+	return compared == len(b)
+}
+
+// Validate checks a new object.
+func (s *strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return notUnstructured(obj)
+	}
+	return s.schema.Validate(ctx, u.Object, schema.Others{
+		Metadata: validateObjectMeta(ctx, u, s.namespaced),
+		Scale:    append(validateScaleSpec(u, s.scale), validateScaleStatus(u, s.scale)...),
+	})
+}
+
+// ValidateUpdate checks a change.
+func (s *strategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return notUnstructured(obj)
+	}
+	was, ok := old.(*unstructured.Unstructured)
+	if !ok {
+		return notUnstructured(old)
+	}
+	return s.schema.ValidateUpdate(ctx, u.Object, was.Object, schema.Others{
+		Metadata: validateObjectMetaUpdate(ctx, u, was, s.namespaced),
+		Scale:    append(validateScaleSpec(u, s.scale), validateScaleStatus(u, s.scale)...),
+	})
+}
+
+func notUnstructured(obj runtime.Object) field.ErrorList {
+	return field.ErrorList{field.Invalid(field.NewPath(""), obj, fmt.Sprintf("has type %T. Must be a pointer to an Unstructured type", obj))}
+}
+
+// WarningsOnCreate says what is unusual about finalizers.
+func (s *strategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	return finalizerWarnings(obj.(*unstructured.Unstructured).GetFinalizers(), nil)
+}
+
+// WarningsOnUpdate says it of new ones.
+func (s *strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
+	return finalizerWarnings(obj.(*unstructured.Unstructured).GetFinalizers(), old.(*unstructured.Unstructured).GetFinalizers())
+}
+
+// GetAttrs is what selectors see of an object.
+func (s *strategy) GetAttrs(obj runtime.Object) (labels.Set, fields.Set, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, nil, fmt.Errorf("unexpected error casting a custom resource to unstructured: it is a %T", obj)
+	}
+	set := make(fields.Set, 2+len(s.selectable))
+	set["metadata.name"] = u.GetName()
+	if s.namespaced {
+		set["metadata.namespace"] = u.GetNamespace()
+	}
+	for i := range s.selectable {
+		value, err := s.selectable[i].value(u.Object)
+		if err != nil {
+			return nil, nil, err
+		}
+		set[s.selectable[i].name] = value
+	}
+	return u.GetLabels(), set, nil
+}
+
+// predicate makes a predicate of selectors, for registry.Store.
+func (s *strategy) predicate(label labels.Selector, field fields.Selector) store.SelectionPredicate {
+	return store.SelectionPredicate{Label: label, Field: field, GetAttrs: s.GetAttrs}
+}
+
+// statusStrategy is how the status subresource is updated.
+type statusStrategy struct{ *strategy }
+
+var _ rest.RESTUpdateStrategy = statusStrategy{}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (s statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return map[fieldpath.APIVersion]*fieldpath.Set{
+		fieldpath.APIVersion(s.kind.GroupVersion().String()): fieldpath.NewSet(
+			fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("spec"),
+		),
+	}
+}
+
+// PrepareForUpdate brings back all but the status, and who manages it.
+func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	u := obj.(*unstructured.Unstructured)
+	status, hasStatus := u.Object["status"]
+	managers := u.GetManagedFields()
+	// Among the rest is the resourceVersion, which is the same in both by now.
+	u.Object = old.(*unstructured.Unstructured).DeepCopy().Object
+	u.SetManagedFields(managers)
+	if hasStatus {
+		u.Object["status"] = status
+	} else {
+		delete(u.Object, "status")
+	}
+}
+
+// ValidateUpdate checks a change of the status.
+func (s statusStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return notUnstructured(obj)
+	}
+	was, ok := old.(*unstructured.Unstructured)
+	if !ok {
+		return notUnstructured(old)
+	}
+	return s.schema.ValidateStatusUpdate(ctx, u.Object, was.Object, schema.Others{
+		Metadata: validateObjectMetaUpdate(ctx, u, was, s.namespaced),
+		Scale:    validateScaleStatus(u, s.scale),
+	})
+}
+
+// WarningsOnUpdate has none.
+func (statusStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
+// finalizerWarnings are about finalizers that were not there before, in the order of their names.
+func finalizerWarnings(finalizers, before []string) []string {
+	var warnings []string
+	added := slices.Clone(finalizers)
+	slices.Sort(added)
+	for _, name := range slices.Compact(added) {
+		if !slices.Contains(before, name) {
+			warnings = append(warnings, finalizerWarning(name)...)
+		}
+	}
+	return warnings
+}

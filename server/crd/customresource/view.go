@@ -1,0 +1,268 @@
+package customresource
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/server/crd/conversion"
+	"github.com/kx-apiserver/kx/server/crd/schema"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// view is the one storage as a version sees it: objects come up in that version, and go down in the storage version. It
+// passes on what is not about objects.
+//
+// Selectors are evaluated below if an object has the same labels and fields on both sides of the view, and above otherwise.
+// What is read to be selected above is read without a selector.
+type view struct {
+	store.Interface
+
+	converter *conversion.Converter
+	schemas   map[string]*schema.Schema
+	// up is the version that is seen, down the one that is stored.
+	up, down apischema.GroupVersion
+	listKind apischema.GroupVersionKind
+	// prefix begins the keys of all objects.
+	prefix string
+	// fieldsBelow are those that the storage can select by.
+	fieldsBelow []string
+}
+
+var _ store.Interface = &view{}
+
+func (r *Resource) newView(version *Version, below *strategy) *view {
+	v := &view{
+		Interface:   r.store.Storage.Storage,
+		converter:   r.converter,
+		schemas:     r.schemas,
+		up:          version.Kind.GroupVersion(),
+		down:        below.kind.GroupVersion(),
+		listKind:    version.ListKind,
+		prefix:      r.store.KeyRootFunc(context.Background()),
+		fieldsBelow: []string{"metadata.name", "metadata.namespace"},
+	}
+	for i := range below.selectable {
+		v.fieldsBelow = append(v.fieldsBelow, below.selectable[i].name)
+	}
+	return v
+}
+
+// Get implements store.Interface.
+func (v *view) Get(ctx context.Context, key string, opts store.GetOptions, objPtr runtime.Object) error {
+	if err := v.Interface.Get(ctx, key, opts, objPtr); err != nil {
+		return err
+	}
+	return v.raise(ctx, objPtr)
+}
+
+// Create implements store.Interface.
+func (v *view) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
+	stored, err := v.convert(ctx, obj, v.down)
+	if err != nil {
+		return err
+	}
+	if err := v.Interface.Create(ctx, key, stored, out, ttl); err != nil || out == nil {
+		return err
+	}
+	return v.raise(ctx, out)
+}
+
+// Delete implements store.Interface. An object that can't be converted stays: nobody could be told what was deleted.
+func (v *view) Delete(ctx context.Context, key string, out runtime.Object, preconditions *store.Preconditions,
+	validateDeletion store.ValidateObjectFunc, _ runtime.Object, opts store.DeleteOptions) error {
+	if opts.ExpectTransformOrDecodeError {
+		// It can't be read, so there is nothing to convert.
+		return v.Interface.Delete(ctx, key, out, preconditions, validateDeletion, nil, opts)
+	}
+	var last *unstructured.Unstructured
+	err := v.Interface.Delete(ctx, key, out, preconditions, func(ctx context.Context, obj runtime.Object) error {
+		seen, err := v.convert(ctx, obj, v.up)
+		if err != nil {
+			return err
+		}
+		last = seen.(*unstructured.Unstructured)
+		return validateDeletion(ctx, seen)
+	}, nil, opts)
+	if err != nil {
+		return err
+	}
+	u, err := asUnstructured(out)
+	if err != nil {
+		return err
+	}
+	// What was validated last is what was deleted. Only the revision is another one.
+	revision := u.GetResourceVersion()
+	u.Object = last.DeepCopy().Object
+	u.SetResourceVersion(revision)
+	return nil
+}
+
+// GuaranteedUpdate implements store.Interface. There is no suggested object: it would have to be converted to be one.
+func (v *view) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
+	preconditions *store.Preconditions, tryUpdate store.UpdateFunc, _ runtime.Object) error {
+	err := v.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions,
+		func(input runtime.Object, res store.ResponseMeta) (runtime.Object, *uint64, error) {
+			seen, err := v.convert(ctx, input, v.up)
+			if err != nil {
+				return nil, nil, err
+			}
+			next, ttl, err := tryUpdate(seen, res)
+			if err != nil {
+				return nil, nil, err
+			}
+			stored, err := v.convert(ctx, next, v.down)
+			return stored, ttl, err
+		}, nil)
+	if err != nil {
+		return err
+	}
+	return v.raise(ctx, destination)
+}
+
+// raise brings an object that the storage filled into the version of the view, in its place.
+func (v *view) raise(ctx context.Context, obj runtime.Object) error {
+	u, err := asUnstructured(obj)
+	if err != nil {
+		return err
+	}
+	seen, err := v.convert(ctx, u, v.up)
+	if err != nil {
+		return err
+	}
+	u.Object = seen.(*unstructured.Unstructured).Object
+	return nil
+}
+
+// convert returns obj, which is not changed, in the version to. One that has it already is returned itself.
+func (v *view) convert(ctx context.Context, obj runtime.Object, to apischema.GroupVersion) (runtime.Object, error) {
+	u, err := asUnstructured(obj)
+	if err != nil {
+		return nil, err
+	}
+	if len(u.Object) == 0 || u.GetAPIVersion() == to.String() {
+		return u, nil // nothing, or nothing to do
+	}
+	converted, err := v.converter.Convert(ctx, u, to)
+	if err != nil {
+		return nil, err
+	}
+	return converted, v.shape(ctx, converted.(*unstructured.Unstructured), to)
+}
+
+// convertList converts the items of a list that are in another version, in one go, and says that all are in the version up.
+func (v *view) convertList(ctx context.Context, list *unstructured.UnstructuredList) error {
+	var others []int
+	for i := range list.Items {
+		if list.Items[i].GetAPIVersion() != v.up.String() {
+			others = append(others, i)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	// The list says that it has what it is about to have: errors name its kind.
+	converted, err := v.converter.Convert(ctx, list, v.up)
+	if err != nil {
+		return err
+	}
+	items := converted.(*unstructured.UnstructuredList).Items
+	for _, i := range others {
+		if err := v.shape(ctx, &items[i], v.up); err != nil {
+			return err
+		}
+	}
+	list.Items = items
+	return nil
+}
+
+// shape prunes what a conversion made: what one version knows another need not.
+func (v *view) shape(ctx context.Context, u *unstructured.Unstructured, version apischema.GroupVersion) error {
+	_, err := v.schemas[version.Version].Prune(ctx, u.Object, schema.PruneOptions{})
+	return err
+}
+
+// selectsAbove says whether p has to be evaluated on converted objects. A webhook may change labels and fields, and without
+// one the storage may not know the fields of this version.
+func (v *view) selectsAbove(p *store.SelectionPredicate) bool {
+	if p.Empty() {
+		return false
+	}
+	if p.Field != nil {
+		for _, requirement := range p.Field.Requirements() {
+			if !slices.Contains(v.fieldsBelow, requirement.Field) {
+				return true
+			}
+		}
+	}
+	return v.converter.ChangesContent() && !onlyMetadata(p)
+}
+
+// onlyMetadata says whether p looks at nothing that a webhook could change.
+func onlyMetadata(p *store.SelectionPredicate) bool {
+	if p.Label != nil && !p.Label.Empty() {
+		return false
+	}
+	for _, requirement := range p.Field.Requirements() {
+		if requirement.Field != "metadata.name" && requirement.Field != "metadata.namespace" {
+			return false
+		}
+	}
+	return true
+}
+
+// unselected is p without its selectors.
+func unselected(p store.SelectionPredicate) store.SelectionPredicate {
+	p.Label, p.Field = labels.Everything(), fields.Everything()
+	return p
+}
+
+func asUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, store.NewInternalError(fmt.Errorf("convert a custom resource: %T is none", obj))
+	}
+	return u, nil
+}
+
+// viewCodec is what a dry run takes in place of the storage: it goes down and comes back up as a write does.
+type viewCodec struct {
+	*codec
+	converter *conversion.Converter
+	version   apischema.GroupVersion
+}
+
+// Encode writes what would be stored of an object of the view's version.
+func (c *viewCodec) Encode(obj runtime.Object, w io.Writer) error {
+	stored, err := c.converter.Within(context.Background()).ConvertToVersion(obj, c.codec.version)
+	if err != nil {
+		return err
+	}
+	return c.codec.Encode(stored, w)
+}
+
+// Decode fills into, in the view's version.
+func (c *viewCodec) Decode(data []byte, defaults *apischema.GroupVersionKind, into runtime.Object) (runtime.Object, *apischema.GroupVersionKind, error) {
+	stored, kind, err := c.codec.Decode(data, defaults, nil)
+	if err != nil {
+		return nil, kind, err
+	}
+	u, err := asUnstructured(into)
+	if err != nil {
+		return nil, kind, err
+	}
+	seen, err := c.converter.Convert(context.Background(), stored, c.version)
+	if err != nil {
+		return nil, kind, err
+	}
+	u.Object = seen.(*unstructured.Unstructured).Object
+	_, err = c.defaulter.schemas[c.version.Version].Prune(context.Background(), u.Object, schema.PruneOptions{})
+	return u, kind, err
+}
