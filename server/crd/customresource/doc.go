@@ -2,9 +2,9 @@
 // any other.
 //
 // It owns [Resource], which is made once of a definition: the one storage of its objects, and for every version a [Version]
-// with its REST storages, its strategies, its serializer, its tables and the request scopes of its handlers. What comes in:
-// a definition, how to store, how to convert. What goes out: rest interfaces and handler.RequestScopes; who serves them, and
-// when, is not decided here.
+// with its REST storages, its strategies, its serializer and its tables. What comes in: a definition, how to store, how to
+// convert. What goes out: rest interfaces, and what a request scope is made of; who serves them, and when, is not decided
+// here.
 //
 // # The path of an object
 //

@@ -38,8 +38,6 @@ type Resource struct {
 	schemas    map[string]*schema.Schema
 	resource   apischema.GroupResource
 	store      *registry.Store
-
-	equivalents runtime.EquivalentResourceMapper
 }
 
 // Version is a custom resource in one version.
@@ -95,7 +93,6 @@ func newResource(c Config) (*Resource, error) {
 	if r.converter, err = c.Conversion.NewConverter(crd); err != nil {
 		return nil, err
 	}
-	r.equivalents = r.newEquivalents()
 	// Objects may be stored in versions that are no longer served.
 	for i := range crd.Spec.Versions {
 		name := crd.Spec.Versions[i].Name

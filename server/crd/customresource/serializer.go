@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,7 +17,7 @@ import (
 )
 
 // mediaTypes are those of all custom resources. Protobuf is there for what has Go types, such as a Status: objects can't be
-// had in it, see standardMediaTypes.
+// had in it, see StandardSerializers.
 var mediaTypes = []runtime.SerializerInfo{
 	{
 		MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
@@ -41,8 +42,12 @@ var mediaTypes = []runtime.SerializerInfo{
 	},
 }
 
-// standardMediaTypes are those in which objects can be had.
-var standardMediaTypes = mediaTypes[:2]
+// StandardSerializers are those of s in which objects can be had: they have no Go types, and so no protobuf.
+func StandardSerializers(s runtime.NegotiatedSerializer) []runtime.SerializerInfo {
+	return slices.DeleteFunc(slices.Clone(s.SupportedMediaTypes()), func(info runtime.SerializerInfo) bool {
+		return info.MediaType == runtime.ContentTypeProtobuf
+	})
+}
 
 func newJSON(options json.SerializerOptions) runtime.Serializer {
 	return json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer{}, options)
