@@ -78,6 +78,12 @@ const (
 	FilterInFlight
 	FilterAuthorization
 
+	CRDServe
+	CRDInfo
+	CRDServeResource
+	CRDServeStatus
+	CRDServeScale
+
 	HandlerGet
 	HandlerList
 	HandlerWatch
@@ -174,6 +180,12 @@ var table = [numSteps]Info{
 	FilterImpersonation:  {Name: "filter.impersonation", Layer: LayerFilter, Title: "act as somebody else, if asked and allowed", Upstream: "WithImpersonation", File: "apiserver/pkg/endpoints/filters/impersonation.go"},
 	FilterInFlight:       {Name: "filter.in-flight", Layer: LayerFilter, Title: "take a seat, or answer 429", Upstream: "WithMaxInFlightLimit", File: "apiserver/pkg/server/filters/maxinflight.go"},
 	FilterAuthorization:  {Name: "filter.authorization", Layer: LayerFilter, Title: "find out whether they may", Upstream: "WithAuthorization", File: "apiserver/pkg/endpoints/filters/authorization.go"},
+
+	CRDServe:         {Name: "crd.serve", Layer: LayerHandler, Title: "find the CustomResourceDefinition that the request is about", Upstream: "crdHandler.ServeHTTP", File: "apiextensions-apiserver/pkg/apiserver/customresource_handler.go"},
+	CRDInfo:          {Name: "crd.info", Layer: LayerHandler, Title: "find or make what serves the definition", Upstream: "crdHandler.getOrCreateServingInfoFor", File: "apiextensions-apiserver/pkg/apiserver/customresource_handler.go"},
+	CRDServeResource: {Name: "crd.serve-resource", Layer: LayerHandler, Title: "serveResource", Upstream: "crdHandler.serveResource", File: "apiextensions-apiserver/pkg/apiserver/customresource_handler.go"},
+	CRDServeStatus:   {Name: "crd.serve-status", Layer: LayerHandler, Title: "serveStatus", Upstream: "crdHandler.serveStatus", File: "apiextensions-apiserver/pkg/apiserver/customresource_handler.go"},
+	CRDServeScale:    {Name: "crd.serve-scale", Layer: LayerHandler, Title: "serveScale", Upstream: "crdHandler.serveScale", File: "apiextensions-apiserver/pkg/apiserver/customresource_handler.go"},
 
 	HandlerGet:              {Name: "handler.get", Layer: LayerHandler, Title: "getResourceHandler", Upstream: "getResourceHandler", File: "apiserver/pkg/endpoints/handlers/get.go"},
 	HandlerList:             {Name: "handler.list", Layer: LayerHandler, Title: "ListResource", Upstream: "ListResource", File: "apiserver/pkg/endpoints/handlers/get.go"},
