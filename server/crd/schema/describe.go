@@ -28,30 +28,28 @@ func listed(paths []string, noun, verb string) string {
 // nullPaths are the fields that are null, sorted.
 func nullPaths(obj map[string]any) []string {
 	var paths []string
-	var walk func(path string, x any)
-	walk = func(path string, x any) {
-		switch x := x.(type) {
-		case map[string]any:
-			for k, v := range x {
-				if v == nil {
-					paths = append(paths, child(path, k))
-					continue
-				}
-				if nested(v) {
-					walk(child(path, k), v)
-				}
+	addNulls(&paths, "", obj)
+	slices.Sort(paths)
+	return paths
+}
+
+func addNulls(paths *[]string, path string, x any) {
+	switch x := x.(type) {
+	case map[string]any:
+		for k, v := range x {
+			if v == nil {
+				*paths = append(*paths, child(path, k))
+			} else if nested(v) {
+				addNulls(paths, child(path, k), v)
 			}
-		case []any:
-			for i, v := range x {
-				if nested(v) {
-					walk(path+"["+strconv.Itoa(i)+"]", v)
-				}
+		}
+	case []any:
+		for i, v := range x {
+			if nested(v) {
+				addNulls(paths, item(path, i), v)
 			}
 		}
 	}
-	walk("", obj)
-	slices.Sort(paths)
-	return paths
 }
 
 // nested spares a path's making where nothing lies beneath.
@@ -74,46 +72,51 @@ func without(all, left []string) []string {
 	return out
 }
 
-// missingDefaults are the fields of x to which defaulting by s will give a value, sorted.
-func missingDefaults(x any, s *structuralschema.Structural) []string {
+// missingDefaults are the fields of an object to which its schema will give their defaults, sorted.
+func missingDefaults(obj map[string]any, s *structuralschema.Structural) []string {
 	var paths []string
-	var walk func(path string, x any, s *structuralschema.Structural)
-	// put notes a field that gets a default, or goes on below one that has a value.
-	put := func(path string, v any, s *structuralschema.Structural) {
-		if v == nil && s != nil && !s.Nullable {
-			paths = append(paths, path)
-		} else if s != nil && nested(v) {
-			walk(path, v, s)
-		}
-	}
-	walk = func(path string, x any, s *structuralschema.Structural) {
-		switch x := x.(type) {
-		case map[string]any:
-			for k, prop := range s.Properties {
-				if _, found := x[k]; !found && prop.Default.Object != nil {
-					paths = append(paths, child(path, k))
-				}
-			}
-			for k, v := range x {
-				if prop, found := s.Properties[k]; found {
-					if v != nil || prop.Default.Object != nil {
-						put(child(path, k), v, &prop)
-					}
-				} else if s.AdditionalProperties != nil {
-					put(child(path, k), v, s.AdditionalProperties.Structural)
-				}
-			}
-		case []any:
-			for i, v := range x {
-				put(path+"["+strconv.Itoa(i)+"]", v, s.Items)
-			}
-		}
-	}
-	if s != nil {
-		walk("", x, s)
-	}
+	addMissing(&paths, "", obj, s)
 	slices.Sort(paths)
 	return paths
+}
+
+func addMissing(paths *[]string, path string, x any, s *structuralschema.Structural) {
+	if s == nil {
+		return
+	}
+	switch x := x.(type) {
+	case map[string]any:
+		for k := range s.Properties {
+			if _, found := x[k]; !found && s.Properties[k].Default.Object != nil {
+				*paths = append(*paths, child(path, k))
+			}
+		}
+		for k, v := range x {
+			if v != nil && !nested(v) {
+				continue
+			}
+			if prop, found := s.Properties[k]; found {
+				addMissingOf(paths, child(path, k), v, &prop)
+			} else if s.AdditionalProperties != nil {
+				addMissingOf(paths, child(path, k), v, s.AdditionalProperties.Structural)
+			}
+		}
+	case []any:
+		for i, v := range x {
+			if v == nil || nested(v) {
+				addMissingOf(paths, item(path, i), v, s.Items)
+			}
+		}
+	}
+}
+
+// addMissingOf is for a value that is there: a null counts as missing where there can be none.
+func addMissingOf(paths *[]string, path string, v any, s *structuralschema.Structural) {
+	if v != nil {
+		addMissing(paths, path, v, s)
+	} else if s != nil && !s.Nullable && s.Default.Object != nil {
+		*paths = append(*paths, path)
+	}
 }
 
 func child(path, name string) string {
@@ -122,3 +125,5 @@ func child(path, name string) string {
 	}
 	return path + "." + name
 }
+
+func item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }

@@ -1,7 +1,186 @@
 package schema
 
-import structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+import (
+	"sort"
+	"sync"
 
-type rules struct{}
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	schemacel "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+)
 
-func newRules(*structuralschema.Structural) *rules { return nil }
+// rules are the x-kubernetes-validations of a schema, as the tree of the places where values are to be checked. Places
+// without a rule at or beneath them are not in it.
+type rules struct {
+	root *place
+	// places are those that have rules of their own, in the order in which values are checked.
+	places []*place
+	count  int
+}
+
+// place is a place in the schema.
+type place struct {
+	path   string
+	schema *structuralschema.Structural
+	// isResource says that values here have apiVersion, kind and metadata, whether or not the schema says so.
+	isResource bool
+	rules      []apiextensionsv1.ValidationRule
+	// first is the number of the first of them, counted over the whole schema.
+	first   int
+	compile func() *programs
+
+	allOf      []*place
+	additional *place
+	properties []property // by name
+	items      *place
+}
+
+type property struct {
+	name string
+	*place
+}
+
+// programs are a place's rules, compiled.
+type programs struct {
+	results []schemacel.CompilationResult
+	err     error
+	// schema is how values are presented to the rules.
+	schema  *structuralschema.Structural
+	usesOld bool
+}
+
+// newRules finds the rules of a schema. It is nil if there are none: rules within allOf alone do not count, as upstream.
+func newRules(s *structuralschema.Structural) *rules {
+	if !hasRules(s) {
+		return nil
+	}
+	var r rules
+	r.root = r.add(place{schema: s, isResource: true}, s, model.SchemaDeclType(s, true))
+	return &r
+}
+
+func hasRules(s *structuralschema.Structural) bool {
+	if s == nil {
+		return false
+	}
+	if len(s.XValidations) > 0 || hasRules(s.Items) || s.AdditionalProperties != nil && hasRules(s.AdditionalProperties.Structural) {
+		return true
+	}
+	for _, prop := range s.Properties {
+		if hasRules(&prop) {
+			return true
+		}
+	}
+	return false
+}
+
+// add makes a place of p and of what is beneath it, or nil if there is no rule. p.schema is what values are; says is the
+// schema whose rules apply to them: the same, or a part of an allOf. decl is the type of the values in rules, nil for
+// what rules can't see.
+func (r *rules) add(p place, says *structuralschema.Structural, decl *cel.DeclType) *place {
+	n := &p
+	if n.rules = says.XValidations; len(n.rules) > 0 {
+		n.first = r.count
+		r.count += len(n.rules)
+		r.places = append(r.places, n)
+		n.compile = sync.OnceValue(func() *programs { return n.newPrograms(decl) })
+	}
+	if v := says.ValueValidation; v != nil {
+		for i := range v.AllOf {
+			if part := r.add(place{path: n.path, schema: n.schema, isResource: n.isResource}, fromNested(&v.AllOf[i]), decl); part != nil {
+				n.allOf = append(n.allOf, part)
+			}
+		}
+	}
+	var elem *cel.DeclType
+	if decl != nil {
+		elem = decl.ElemType
+	}
+	if says, s := additional(says), additional(n.schema); says != nil && s != nil {
+		n.additional = r.add(place{path: n.path + "[*]", schema: s, isResource: s.XEmbeddedResource}, says, elem)
+	}
+	r.addProperties(n, says, decl)
+	if says.Items != nil && n.schema.Items != nil {
+		s := n.schema.Items
+		n.items = r.add(place{path: n.path + "[*]", schema: s, isResource: s.XEmbeddedResource}, says.Items, elem)
+	}
+	if len(n.rules) == 0 && len(n.allOf) == 0 && n.additional == nil && len(n.properties) == 0 && n.items == nil {
+		return nil
+	}
+	return n
+}
+
+func additional(s *structuralschema.Structural) *structuralschema.Structural {
+	if s.AdditionalProperties == nil {
+		return nil
+	}
+	return s.AdditionalProperties.Structural
+}
+
+func (r *rules) addProperties(n *place, says *structuralschema.Structural, decl *cel.DeclType) {
+	names := make([]string, 0, len(says.Properties))
+	for name := range says.Properties {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		s, known := n.schema.Properties[name]
+		if !known {
+			continue // a part of an allOf can only add to fields that there are
+		}
+		var fieldDecl *cel.DeclType
+		if escaped, ok := cel.Escape(name); !ok {
+			// Rules can't name such a field, and so its type is not in decl, but rules on it can see its value.
+			fieldDecl = model.SchemaDeclType(&s, s.XEmbeddedResource)
+		} else if decl != nil && decl.Fields[escaped] != nil {
+			fieldDecl = decl.Fields[escaped].Type
+		}
+		if fieldDecl == nil {
+			continue // rules can't see values of this type
+		}
+		sub := says.Properties[name]
+		if p := r.add(place{path: child(n.path, name), schema: &s, isResource: s.XEmbeddedResource}, &sub, fieldDecl); p != nil {
+			n.properties = append(n.properties, property{name, p})
+		}
+	}
+}
+
+// fromNested is the schema that says what a part of an allOf says, as far as rules go.
+func fromNested(nested *structuralschema.NestedValueValidation) *structuralschema.Structural {
+	s := &structuralschema.Structural{
+		ValueValidation:      &nested.ValueValidation,
+		ValidationExtensions: nested.ValidationExtensions,
+	}
+	if nested.Items != nil {
+		s.Items = fromNested(nested.Items)
+	}
+	if nested.AdditionalProperties != nil {
+		s.AdditionalProperties = &structuralschema.StructuralOrBool{Structural: fromNested(nested.AdditionalProperties)}
+	}
+	if len(nested.Properties) > 0 {
+		s.Properties = make(map[string]structuralschema.Structural, len(nested.Properties))
+		for name, prop := range nested.Properties {
+			s.Properties[name] = *fromNested(&prop)
+		}
+	}
+	return s
+}
+
+func (n *place) newPrograms(decl *cel.DeclType) *programs {
+	s := *n.schema
+	s.XValidations = n.rules
+	env := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+	p := &programs{schema: n.schema}
+	p.results, p.err = schemacel.Compile(&s, decl, celconfig.PerCallLimit, env, schemacel.StoredExpressionsEnvLoader())
+	if n.isResource {
+		p.schema = model.WithTypeAndObjectMeta(n.schema)
+	}
+	for _, result := range p.results {
+		p.usesOld = p.usesOld || result.UsesOldSelf
+	}
+	return p
+}

@@ -3,6 +3,7 @@ package schema
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	structurallisttype "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -24,12 +26,12 @@ type Others struct {
 
 // Validate checks a new object.
 func (s *Schema) Validate(ctx context.Context, obj map[string]any, others Others) field.ErrorList {
-	return s.check(ctx, &checking{obj: obj, others: others}, createChecks)
+	return s.check(ctx, &checking{obj: obj, others: others}, objectChecks)
 }
 
 // ValidateUpdate checks a change of an object. Errors in what the change left as it was are no errors of the change.
 func (s *Schema) ValidateUpdate(ctx context.Context, obj, old map[string]any, others Others) field.ErrorList {
-	return s.check(ctx, &checking{obj: obj, old: old, others: others, update: true, related: s.correlate(obj, old)}, updateChecks)
+	return s.check(ctx, &checking{obj: obj, old: old, others: others, update: true, related: s.correlate(obj, old)}, objectChecks)
 }
 
 // ValidateStatusUpdate checks a change through the status subresource: by the schema of status alone, and by all rules.
@@ -53,25 +55,17 @@ type checking struct {
 	related  *common.CorrelatedObject
 }
 
-type check func(s *Schema, v *validators, c *checking) field.ErrorList
+type check func(s *Schema, ctx context.Context, v *validators, c *checking) field.ErrorList
 
-// The checks in the order in which their errors are told. CEL rules come after them.
+// The checks in the order in which their errors are told. The rules come after them.
 var (
-	createChecks = []check{(*Schema).checkObject, (*Schema).checkEmbedded, (*Schema).checkLists}
-	updateChecks = []check{(*Schema).checkObject, (*Schema).checkEmbedded, (*Schema).checkLists}
+	objectChecks = []check{(*Schema).checkObject, (*Schema).checkEmbedded, (*Schema).checkLists}
 	statusChecks = []check{(*Schema).checkStatus, (*Schema).checkLists}
 )
 
 func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs field.ErrorList) {
 	ctx, step := trace.Start(ctx, trace.CRDValidate, s.kind.Kind)
-	defer func() {
-		err := errs.ToAggregate()
-		var failed error
-		if err != nil {
-			failed = err
-		}
-		step.End(&failed)
-	}()
+	defer func() { endWith(step, errs) }()
 	if step.Objects() {
 		if c.old != nil {
 			step.Before(&unstructured.Unstructured{Object: c.old})
@@ -83,13 +77,50 @@ func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs f
 		return field.ErrorList{field.InternalError(nil, fmt.Errorf("compile the validators of %s: %w", s.kind, err))}
 	}
 	for _, check := range checks {
-		errs = append(errs, check(s, v, c)...)
+		errs = append(errs, check(s, ctx, v, c)...)
 	}
-	return errs
+	r := s.rules()
+	switch {
+	case r == nil:
+		step.Whyf("%s; the schema has no rules", found(errs))
+		return errs
+	case slices.ContainsFunc(errs, blocksRules):
+		step.Whyf("%s, which keeps the schema's %d rules from being evaluated", found(errs), r.count)
+		return append(errs, field.Invalid(nil, nil, "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"))
+	}
+	e := evaluation{ctx: ctx, budget: celconfig.RuntimeCELCostBudget}
+	if step.Recording() {
+		e.report = newRuleReport(ctx, r)
+	}
+	e.evaluate(r.root, nil, c.obj, oldValue(c.old), relation{current: c.related})
+	if step.Recording() {
+		e.report.finish(e.budget < 0)
+		step.Int("cost", celconfig.RuntimeCELCostBudget-max(e.budget, 0))
+		step.Whyf("%s; %s", found(errs), e.report)
+	}
+	return append(errs, e.errs...)
+}
+
+// oldValue is nil if there is no old object: a nil map is not nil.
+func oldValue(old map[string]any) any {
+	if old == nil {
+		return nil
+	}
+	return old
+}
+
+// blocksRules says that rules can't be trusted with the object: a value may be of a type that its rule can't know, or so
+// large that its cost can't be told beforehand.
+func blocksRules(err *field.Error) bool {
+	switch err.Type {
+	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+		return true
+	}
+	return false
 }
 
 // checkObject checks the object by its schema, among what is checked without one.
-func (s *Schema) checkObject(v *validators, c *checking) field.ErrorList {
+func (s *Schema) checkObject(_ context.Context, v *validators, c *checking) field.ErrorList {
 	if errs := s.checkKind(c.obj); len(errs) > 0 {
 		return errs
 	}
@@ -103,7 +134,7 @@ func (s *Schema) checkObject(v *validators, c *checking) field.ErrorList {
 }
 
 // checkStatus checks the status by its schema.
-func (s *Schema) checkStatus(v *validators, c *checking) field.ErrorList {
+func (s *Schema) checkStatus(_ context.Context, v *validators, c *checking) field.ErrorList {
 	if errs := s.checkKind(c.obj); len(errs) > 0 {
 		return errs
 	}
@@ -138,12 +169,12 @@ func (s *Schema) checkKind(obj map[string]any) (errs field.ErrorList) {
 }
 
 // checkEmbedded checks the kinds and the metadata of embedded resources.
-func (s *Schema) checkEmbedded(_ *validators, c *checking) field.ErrorList {
-	return objectmeta.Validate(context.Background(), nil, c.obj, s.structural, false)
+func (s *Schema) checkEmbedded(ctx context.Context, _ *validators, c *checking) field.ErrorList {
+	return objectmeta.Validate(ctx, nil, c.obj, s.structural, false)
 }
 
 // checkLists checks that the items of sets and maps differ, unless those of the old object already did not.
-func (s *Schema) checkLists(_ *validators, c *checking) field.ErrorList {
+func (s *Schema) checkLists(_ context.Context, _ *validators, c *checking) field.ErrorList {
 	errs := structurallisttype.ValidateListSetsAndMaps(nil, s.structural, c.obj)
 	if len(errs) > 0 && c.update && len(structurallisttype.ValidateListSetsAndMaps(nil, s.structural, c.old)) > 0 {
 		return nil

@@ -1,0 +1,314 @@
+package schema
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	schemacel "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/warning"
+)
+
+// evaluation is one run of the rules over one object.
+type evaluation struct {
+	ctx  context.Context
+	errs field.ErrorList
+	// budget is the cost that is left for the rules. Below zero, none is evaluated any more.
+	budget int64
+	// report shows how each rule came out; nil if nobody looks.
+	report *ruleReport
+}
+
+// relation is how a value is related to the old object.
+type relation struct {
+	// current is the value and its old one, nil if it has none.
+	current *common.CorrelatedObject
+	// parent is the nearest value around it that has an old one.
+	parent *common.CorrelatedObject
+}
+
+// unchanged says that the value, or what it is in, is as it was: then it is not blamed on this change.
+func (r relation) unchanged() bool {
+	if r.current != nil {
+		return r.current.CachedDeepEqual()
+	}
+	return r.parent.CachedDeepEqual()
+}
+
+func (r relation) key(name string) relation {
+	switch {
+	case r.current == nil:
+		return r
+	case r.parent == nil && (name == "apiVersion" || name == "kind"):
+		return relation{} // old and new were both converted to this version: whether it changed can't be seen
+	}
+	return relation{r.current.Key(name), r.current}
+}
+
+func (r relation) index(i int) relation {
+	if r.current == nil {
+		return r
+	}
+	return relation{r.current.Index(i), r.current}
+}
+
+// evaluate checks a value by the rules at its place and beneath it. old is nil if it has no old value.
+func (e *evaluation) evaluate(n *place, path *field.Path, value, old any, rel relation) {
+	if n == nil || value == nil || e.budget < 0 {
+		return
+	}
+	e.evaluateHere(n, path, value, old, rel)
+	for _, part := range n.allOf {
+		// An allOf of the OpenAPI schema does not look at old values either.
+		e.evaluate(part, path, value, old, relation{parent: rel.parent})
+	}
+	switch value := value.(type) {
+	case []any:
+		if n.items != nil {
+			old, _ := old.([]any)
+			// Only the items of a list of type map have old values.
+			oldItems := common.MakeMapList(&model.Structural{Structural: n.schema}, old)
+			for i, item := range value {
+				e.evaluate(n.items, path.Index(i), item, oldItems.Get(item), rel.index(i))
+			}
+		}
+	case map[string]any:
+		old, _ := old.(map[string]any)
+		e.evaluateFields(n, path, value, old, rel)
+	}
+}
+
+func (e *evaluation) evaluateFields(n *place, path *field.Path, value, old map[string]any, rel relation) {
+	if !schemacel.MapIsCorrelatable(n.schema.XMapType) {
+		old = nil
+	}
+	if n.additional != nil {
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			e.evaluate(n.additional, path.Key(key), value[key], old[key], rel.key(key))
+		}
+	}
+	for _, prop := range n.properties {
+		if v, ok := value[prop.name]; ok {
+			e.evaluate(prop.place, path.Child(prop.name), v, old[prop.name], rel.key(prop.name))
+		}
+	}
+}
+
+// evaluateHere evaluates the rules of one place, each with what is left of the budget.
+func (e *evaluation) evaluateHere(n *place, path *field.Path, value, old any, rel relation) {
+	if len(n.rules) == 0 || e.budget < 0 {
+		return
+	}
+	p := n.compile()
+	if p.err != nil {
+		e.errs = append(e.errs, field.Invalid(path, n.schema.Type, fmt.Sprintf("rule compiler initialization error: %v", p.err)))
+		return
+	}
+	if e.budget <= 0 {
+		e.errs = append(e.errs, field.Invalid(path, n.schema.Type, outOfBudget))
+		e.budget = -1
+		return
+	}
+	r := &ruleRun{evaluation: e, path: path, value: value, old: notNil(old), rel: rel, programs: p}
+	r.bind()
+	for i := range n.rules {
+		step, budget := e.report.start(n, i, path), e.budget
+		out := r.evaluate(&n.rules[i], &p.results[i])
+		e.report.end(step, out, budget-max(e.budget, 0))
+		if e.budget < 0 {
+			return
+		}
+	}
+}
+
+// notNil makes nil of an old value that is a nil map or list.
+func notNil(old any) any {
+	switch v := old.(type) {
+	case map[string]any:
+		if v == nil {
+			return nil
+		}
+	case []any:
+		if v == nil {
+			return nil
+		}
+	}
+	return old
+}
+
+// ruleRun is the evaluation of the rules of one place for one value.
+type ruleRun struct {
+	*evaluation
+	path       *field.Path
+	value, old any
+	rel        relation
+	programs   *programs
+	// vars are what rules see; optionalVars what those see that set optionalOldSelf.
+	vars, optionalVars *variables
+}
+
+// variables are the values of self and oldSelf.
+type variables struct {
+	self, oldSelf ref.Val
+}
+
+func (v *variables) ResolveName(name string) (any, bool) {
+	switch name {
+	case schemacel.ScopedVarName:
+		return v.self, true
+	case schemacel.OldScopedVarName:
+		return v.oldSelf, v.oldSelf != nil
+	}
+	return nil, false
+}
+
+func (*variables) Parent() interpreter.Activation { return nil }
+
+func (r *ruleRun) bind() {
+	r.vars = &variables{self: schemacel.UnstructuredToVal(r.value, r.programs.schema)}
+	r.optionalVars = r.vars
+	if !r.programs.usesOld {
+		return
+	}
+	r.optionalVars = &variables{self: r.vars.self, oldSelf: types.OptionalNone}
+	if r.old != nil {
+		r.vars.oldSelf = schemacel.UnstructuredToVal(r.old, r.programs.schema)
+		r.optionalVars.oldSelf = types.OptionalOf(r.vars.oldSelf)
+	}
+}
+
+const (
+	outOfBudget    = "validation failed due to running out of cost budget, no further validation rules will be run"
+	costNotCounted = "runtime cost could not be calculated for validation rule: %v, no further validation rules will be run"
+	// costLimit begins the error of a program that reached the limit of one call.
+	costLimit = "operation cancelled: actual cost limit exceeded"
+	// noOverload begins the error of a call whose arguments have the wrong types. The compiler finds nearly all of them;
+	// int-or-string values have no type at that time.
+	noOverload = "no such overload"
+)
+
+// evaluate evaluates one rule.
+func (r *ruleRun) evaluate(rule *apiextensionsv1.ValidationRule, compiled *schemacel.CompilationResult) outcome {
+	switch {
+	case compiled.Error != nil:
+		return r.invalid(fmt.Sprintf("rule compile error: %v", compiled.Error))
+	case compiled.Program == nil:
+		return outcome{skipped: "the rule is empty"}
+	}
+	optional := rule.OptionalOldSelf != nil && *rule.OptionalOldSelf
+	if compiled.UsesOldSelf && r.old == nil && !optional {
+		return outcome{skipped: "a rule about a change, and there is no old value"}
+	}
+	vars := r.vars
+	if optional {
+		vars = r.optionalVars
+	}
+	result, details, err := compiled.Program.ContextEval(r.ctx, vars)
+	if details == nil {
+		r.budget = -1
+		return r.fail(field.InternalError(r.path, fmt.Errorf(costNotCounted, ruleName(rule))))
+	}
+	cost := details.ActualCost()
+	if cost == nil {
+		return r.last(fmt.Sprintf(costNotCounted, ruleName(rule)))
+	}
+	if *cost > math.MaxInt64 || int64(*cost) > r.budget {
+		return r.last(outOfBudget)
+	}
+	r.budget -= int64(*cost)
+	switch {
+	case err == nil && result == types.True:
+		return outcome{}
+	case err == nil:
+		return r.broken(rule, compiled)
+	case strings.HasPrefix(err.Error(), noOverload):
+		return r.invalid(fmt.Sprintf("'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", err, ruleName(rule)))
+	case strings.HasPrefix(err.Error(), costLimit):
+		return r.last(fmt.Sprintf("'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", err, ruleName(rule)))
+	}
+	return r.invalid(fmt.Sprintf("%v evaluating rule: %v", err, ruleName(rule)))
+}
+
+// broken says that the value breaks a rule, in the words of the rule.
+func (r *ruleRun) broken(rule *apiextensionsv1.ValidationRule, compiled *schemacel.CompilationResult) outcome {
+	path, kind := r.path, r.programs.schema.Type
+	if compiled.NormalizedRuleFieldPath != "" {
+		path = path.Child(compiled.NormalizedRuleFieldPath)
+	}
+	blame := func(err *field.Error) outcome {
+		if !compiled.UsesOldSelf && r.rel.unchanged() {
+			warning.AddWarning(r.ctx, "", err.Error())
+			return outcome{forgiven: err}
+		}
+		return r.fail(err)
+	}
+	message := strings.TrimSpace(rule.Message)
+	if rule.Message == "" {
+		message = "failed rule: " + ruleName(rule)
+	}
+	if compiled.MessageExpression != nil {
+		text, err := r.message(rule, compiled)
+		switch {
+		case err == nil && text != "":
+			message = text
+		case err != nil && err.internal:
+			return blame(field.InternalError(path, err))
+		case err != nil:
+			return blame(field.Invalid(path, kind, err.Error()))
+		}
+	}
+	value := r.value
+	if kind == "object" || kind == "array" {
+		value = field.OmitValueType{}
+	}
+	return blame(errorFor(rule.Reason, path, value, message))
+}
+
+// errorFor is the error of the type that the rule asks for.
+func errorFor(reason *apiextensionsv1.FieldValueErrorReason, path *field.Path, value any, message string) *field.Error {
+	if reason != nil {
+		switch *reason {
+		case apiextensionsv1.FieldValueForbidden:
+			return field.Forbidden(path, message)
+		case apiextensionsv1.FieldValueRequired:
+			return field.Required(path, message)
+		case apiextensionsv1.FieldValueDuplicate:
+			return field.Duplicate(path, value)
+		}
+	}
+	return field.Invalid(path, value, message)
+}
+
+// ruleName is what a rule is called in errors: its message, or else the rule itself.
+func ruleName(rule *apiextensionsv1.ValidationRule) string {
+	if rule.Message != "" {
+		return strings.TrimSpace(rule.Message)
+	}
+	return strings.TrimSpace(rule.Rule)
+}
+
+func (r *ruleRun) fail(err *field.Error) outcome {
+	r.errs = append(r.errs, err)
+	return outcome{failed: err}
+}
+
+func (r *ruleRun) invalid(detail string) outcome {
+	return r.fail(field.Invalid(r.path, r.programs.schema.Type, detail))
+}
+
+// last fails with what lets no further rule run.
+func (r *ruleRun) last(detail string) outcome {
+	r.budget = -1
+	return r.invalid(detail)
+}

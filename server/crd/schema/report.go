@@ -1,0 +1,161 @@
+package schema
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// What a journey shows of the rules of one validation: a rule at the items of a list is evaluated once an item, and a
+// large schema has hundreds of rules. What is not shown is counted.
+const (
+	maxRuleSteps = 64 // all together
+	maxSameRule  = 4  // of one rule
+)
+
+// outcome is how the evaluation of a rule came out. The rule held if it is empty.
+type outcome struct {
+	failed *field.Error
+	// forgiven is an error that became a warning, since the value is as it was before the change.
+	forgiven *field.Error
+	// skipped is why the rule was not evaluated.
+	skipped string
+}
+
+// ruleReport shows the outcomes of rules as steps, and counts them.
+type ruleReport struct {
+	ctx   context.Context
+	rules *rules
+	// taken counts the evaluations of each rule.
+	taken []int
+	steps int
+
+	held, failed, forgiven, skipped, notReached, notShown int
+}
+
+func newRuleReport(ctx context.Context, r *rules) *ruleReport {
+	return &ruleReport{ctx: ctx, rules: r, taken: make([]int, r.count)}
+}
+
+// start begins the step of one rule's evaluation at path, unless enough are shown.
+func (r *ruleReport) start(n *place, i int, path *field.Path) *trace.Step {
+	if r == nil {
+		return nil
+	}
+	r.taken[n.first+i]++
+	if r.steps == maxRuleSteps || r.taken[n.first+i] > maxSameRule {
+		r.notShown++
+		return nil
+	}
+	at := "."
+	if path != nil {
+		at = path.String()
+	}
+	return r.step(n, i, at)
+}
+
+func (r *ruleReport) step(n *place, i int, at string) *trace.Step {
+	r.steps++
+	_, step := trace.Start(r.ctx, trace.CRDCEL, at)
+	step.Text("rule", n.rules[i].Rule)
+	return step
+}
+
+// end ends the step of an evaluation, which may be nil.
+func (r *ruleReport) end(step *trace.Step, out outcome, cost int64) {
+	if r == nil {
+		return
+	}
+	var err error
+	switch {
+	case out.failed != nil:
+		r.failed++
+		err = out.failed
+		step.Why("failed")
+	case out.forgiven != nil:
+		r.forgiven++
+		if step.Recording() {
+			step.Whyf("failed, but the value is as it was before: only a warning: %v", out.forgiven)
+		}
+	case out.skipped != "":
+		r.skipped++
+		step.Why("not evaluated: " + out.skipped)
+	default:
+		r.held++
+		step.Why("held")
+	}
+	step.Int("cost", cost)
+	step.End(&err)
+}
+
+// finish shows the rules that no value came to. stopped says that a rule's failure kept those after it from being
+// evaluated.
+func (r *ruleReport) finish(stopped bool) {
+	for _, n := range r.rules.places {
+		for i := range n.rules {
+			if r.taken[n.first+i] > 0 {
+				continue
+			}
+			r.notReached++
+			if r.steps == maxRuleSteps {
+				r.notShown++
+				continue
+			}
+			step := r.step(n, i, n.path)
+			step.Why(whyNotReached(n, stopped))
+			step.End(nil)
+		}
+	}
+}
+
+func whyNotReached(n *place, stopped bool) string {
+	if stopped {
+		return "not reached: a rule before it let no further rule be evaluated"
+	}
+	return "not reached: the object has nothing at " + n.path
+}
+
+// String says how many rules came out how: "rules: 3 held, 1 failed, 2 not reached".
+func (r *ruleReport) String() string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{
+		{r.held, "held"},
+		{r.failed, "failed"},
+		{r.forgiven, "failed for values that are as they were"},
+		{r.skipped, "skipped"},
+		{r.notReached, "not reached"},
+		{r.notShown, "of these not shown"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	return "rules: " + strings.Join(parts, ", ")
+}
+
+// found says how many errors the checks before the rules found.
+func found(errs field.ErrorList) string {
+	switch len(errs) {
+	case 0:
+		return "the schema allows the object"
+	case 1:
+		return "1 error by the schema"
+	}
+	return fmt.Sprintf("%d errors by the schema", len(errs))
+}
+
+// endWith ends a step with errors.
+func endWith(step *trace.Step, errs field.ErrorList) {
+	var err error
+	if step.Recording() && len(errs) > 0 {
+		err = errs.ToAggregate()
+	}
+	step.End(&err)
+}
