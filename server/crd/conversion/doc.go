@@ -14,5 +14,6 @@
 //     wanted version already are not sent, and come back as they are.
 //  3. A webhook can change labels and annotations. All other metadata is what it was, whatever the webhook answers; an
 //     answer with another name, namespace, UID or kind is refused.
-//  4. A call ends with its context, and after 30 seconds at the latest. It is not repeated: the client of the request is.
+//  4. A call ends with its context, and after the 30 seconds of the library's client at the latest. A webhook that fails is
+//     not asked again for the same request, unless its answer is a 429 or a 5xx that says when to come back.
 package conversion

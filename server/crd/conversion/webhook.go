@@ -23,13 +23,10 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// callTimeout is the longest that one call may take: requests have deadlines of their own, watches have not.
-const callTimeout = 30 * time.Second
-
 // webhookClient calls the conversion webhook of one CRD.
 type webhookClient struct {
-	crd    string
 	client *rest.RESTClient
+	url    string
 	// reviewVersion is the version in which the webhook is spoken to.
 	reviewVersion string
 }
@@ -68,7 +65,9 @@ func (f *Factory) newWebhookClient(crd *apiextensionsv1.CustomResourceDefinition
 	if err != nil {
 		return nil, err
 	}
-	return &webhookClient{crd: crd.Name, client: client, reviewVersion: version}, nil
+	url := *client.Post().URL()
+	url.RawQuery = "" // it says how long an answer is waited for
+	return &webhookClient{client: client, url: url.String(), reviewVersion: version}, nil
 }
 
 func clientConfig(crd string, config *apiextensionsv1.WebhookClientConfig) webhook.ClientConfig {
@@ -137,14 +136,12 @@ func (w *webhookClient) convert(ctx context.Context, in runtime.Object, to schem
 // ask is one call of the webhook. from is the kind of what is converted, for errors: that of the objects or of their list.
 func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstructured, from schema.GroupVersionKind, to schema.GroupVersion) (out []*unstructured.Unstructured, err error) {
 	uid := uuid.NewUUID()
-	ctx, step := trace.Start(ctx, trace.CRDWebhook, w.client.Post().URL().String())
+	ctx, step := trace.Start(ctx, trace.CRDWebhook, w.url)
 	defer step.End(&err)
 	step.Int("objects", int64(len(objects)))
 	step.Text("uid", string(uid))
 	start := time.Now()
 	attempts := int64(0)
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: func(string) { attempts++ }})
 
 	failed := func(kind conversion.ConversionWebhookErrorType, err error) ([]*unstructured.Unstructured, error) {
@@ -175,7 +172,6 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 		}
 	}
 	conversion.Metrics.ObserveConversionWebhookSuccess(ctx, time.Since(start))
-	step.Whyf("%d objects in one call", len(objects))
 	return out, nil
 }
 

@@ -1,0 +1,465 @@
+package conversion_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/crd/conversion"
+	"github.com/kx-apiserver/kx/server/crd/conversion/webhooktest"
+)
+
+var (
+	v1 = schema.GroupVersion{Group: "example.com", Version: "v1"}
+	v2 = schema.GroupVersion{Group: "example.com", Version: "v2"}
+)
+
+// definition has two versions. A nil config is the strategy None.
+func definition(config *apiextensionsv1.WebhookClientConfig, reviews ...string) *apiextensionsv1.CustomResourceDefinition {
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "widgets.example.com"}}
+	crd.Spec.Group, crd.Spec.Scope = "example.com", apiextensionsv1.NamespaceScoped
+	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{
+		{Name: "v1", Served: true},
+		{Name: "v2", Served: true, Storage: true, SelectableFields: []apiextensionsv1.SelectableField{{JSONPath: ".spec.color"}}},
+	}
+	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	if config != nil {
+		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
+			Strategy: apiextensionsv1.WebhookConverter,
+			Webhook:  &apiextensionsv1.WebhookConversion{ClientConfig: config, ConversionReviewVersions: reviews},
+		}
+	}
+	return crd
+}
+
+func converterFor(t testing.TB, crd *apiextensionsv1.CustomResourceDefinition) *conversion.Converter {
+	t.Helper()
+	factory, err := conversion.NewFactory(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := factory.NewConverter(crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// widget is an object as it is stored and read: with metadata that no webhook may change.
+func widget(gv schema.GroupVersion, name string, spec map[string]any) unstructured.Unstructured {
+	return unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": gv.String(), "kind": "Widget",
+		"metadata": map[string]any{
+			"name": name, "namespace": "default", "uid": "u-" + name, "resourceVersion": "7", "generation": int64(1),
+			"labels": map[string]any{"a": "b"},
+		},
+		"spec": spec,
+	}}
+}
+
+// rename is the webhook: size in v1 is length in v2, and a label says who converted.
+func rename(obj *unstructured.Unstructured, to string) error {
+	from, name := "length", "size"
+	if to == v2.String() {
+		from, name = name, from
+	}
+	spec := obj.Object["spec"].(map[string]any)
+	if spec["refuse"] == true {
+		return errors.New("this one can't be converted")
+	}
+	spec[name] = spec[from]
+	delete(spec, from)
+	obj.SetLabels(map[string]string{"converted": "yes"})
+	obj.SetGeneration(99)
+	return nil
+}
+
+func TestNoneChangesTheVersionAlone(t *testing.T) {
+	c := converterFor(t, definition(nil))
+	in := widget(v1, "a", map[string]any{"size": int64(1)})
+	before := in.DeepCopy()
+	out, err := c.Convert(t.Context(), &in, v2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := widget(v2, "a", map[string]any{"size": int64(1)})
+	if diff := cmp.Diff(&want, out); diff != "" {
+		t.Error(diff)
+	}
+	out.(*unstructured.Unstructured).Object["spec"].(map[string]any)["size"] = int64(2)
+	if diff := cmp.Diff(before, &in); diff != "" {
+		t.Errorf("the input was changed: %s", diff)
+	}
+	if same, err := c.Convert(t.Context(), &in, v1); err != nil || same != runtime.Object(&in) {
+		t.Errorf("nothing to do: %v, %v", same, err)
+	}
+	list := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{in, want}}
+	list.SetGroupVersionKind(v2.WithKind("WidgetList"))
+	converted, err := c.Convert(t.Context(), list, v2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range converted.(*unstructured.UnstructuredList).Items {
+		if item.GetAPIVersion() != v2.String() {
+			t.Errorf("%s is in %s", item.GetName(), item.GetAPIVersion())
+		}
+	}
+	if c.ChangesContent() {
+		t.Error("None changes content")
+	}
+}
+
+func TestVersionsThatTheDefinitionDoesNotHave(t *testing.T) {
+	c := converterFor(t, definition(nil))
+	v3 := schema.GroupVersion{Group: "example.com", Version: "v3"}
+	good, bad := widget(v1, "a", nil), widget(v3, "b", nil)
+	list := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{good, bad}}
+	list.SetGroupVersionKind(v2.WithKind("WidgetList"))
+	for _, tc := range []struct {
+		in   runtime.Object
+		to   schema.GroupVersion
+		want string
+	}{
+		{&good, v3, "request to convert CR to an invalid group/version: example.com/v3"},
+		{&bad, v1, "request to convert CR from an invalid group/version: example.com/v3"},
+		{list, v2, "request to convert CR list failed, list index 1 has invalid group/version: example.com/v3"},
+		{&metav1.Status{}, v2, "input type *v1.Status in not valid for unstructured conversion"},
+	} {
+		if _, err := c.Convert(t.Context(), tc.in, tc.to); err == nil || err.Error() != tc.want {
+			t.Errorf("want %q, got %v", tc.want, err)
+		}
+	}
+}
+
+func TestWebhook(t *testing.T) {
+	for _, reviews := range [][]string{{"v1"}, {"v9", "v1beta1", "v1"}} {
+		hook := webhooktest.New(t, rename)
+		c := converterFor(t, definition(hook.ClientConfig(), reviews...))
+		in := widget(v1, "a", map[string]any{"size": int64(1)})
+		out, err := c.Convert(t.Context(), &in, v2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := widget(v2, "a", map[string]any{"length": int64(1)})
+		want.SetLabels(map[string]string{"converted": "yes"})
+		if diff := cmp.Diff(&want, out); diff != "" {
+			t.Error(diff)
+		}
+		list := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{
+			in, want, widget(v1, "b", map[string]any{"size": int64(2)}),
+		}}
+		list.SetGroupVersionKind(v2.WithKind("WidgetList"))
+		list.SetResourceVersion("8")
+		converted, err := c.Convert(t.Context(), list, v2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := converted.(*unstructured.UnstructuredList)
+		if names := fmt.Sprint(all.Items[0].GetName(), all.Items[1].GetName(), all.Items[2].GetName()); names != "aab" || all.GetResourceVersion() != "8" {
+			t.Errorf("got %s at %s", names, all.GetResourceVersion())
+		}
+		if got, _, _ := unstructured.NestedInt64(all.Items[2].Object, "spec", "length"); got != 2 {
+			t.Errorf("got %v", all.Items[2])
+		}
+		if diff := cmp.Diff([]webhooktest.Call{{Objects: 1, To: v2.String()}, {Objects: 2, To: v2.String()}}, hook.Calls()); diff != "" {
+			t.Errorf("a list is one call: %s", diff)
+		}
+		empty := &unstructured.Unstructured{Object: map[string]any{"apiVersion": v1.String(), "kind": "Widget"}}
+		if out, err := c.Convert(t.Context(), empty, v2); err != nil || out.(*unstructured.Unstructured).GetAPIVersion() != v2.String() || len(hook.Calls()) > 0 {
+			t.Errorf("an empty object is nothing for a webhook: %v, %v", out, err)
+		}
+	}
+}
+
+func TestWrongAnswers(t *testing.T) {
+	object := func(change func(*unstructured.Unstructured)) func(*apiextensionsv1.ConversionReview) {
+		return func(review *apiextensionsv1.ConversionReview) {
+			obj := review.Response.ConvertedObjects[len(review.Response.ConvertedObjects)-1].Object.(*unstructured.Unstructured)
+			change(obj)
+		}
+	}
+	response := func(change func(*apiextensionsv1.ConversionResponse)) func(*apiextensionsv1.ConversionReview) {
+		return func(review *apiextensionsv1.ConversionReview) { change(review.Response) }
+	}
+	const one, many = "conversion webhook for example.com/v1, Kind=Widget ", "conversion webhook for example.com/v2, Kind=WidgetList "
+	for _, tc := range []struct {
+		what      string
+		spoil     func(*apiextensionsv1.ConversionReview)
+		one, many string
+	}{
+		{"another name", object(func(u *unstructured.Unstructured) { u.SetName("z") }),
+			"returned invalid object: must have the same name: b != z",
+			"returned invalid converted object at index 1: must have the same name: b != z"},
+		{"another namespace", object(func(u *unstructured.Unstructured) { u.SetNamespace("z") }),
+			"returned invalid object: must have the same namespace: default != z",
+			"returned invalid converted object at index 1: must have the same namespace: default != z"},
+		{"another UID", object(func(u *unstructured.Unstructured) { u.SetUID("z") }),
+			"returned invalid object: must have the same UID: u-b != z",
+			"returned invalid converted object at index 1: must have the same UID: u-b != z"},
+		{"another version", object(func(u *unstructured.Unstructured) { u.SetAPIVersion("example.com/v1") }),
+			"returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v1)",
+			"returned invalid converted object at index 1: invalid groupVersion (expected example.com/v2, received example.com/v1)"},
+		{"another kind", object(func(u *unstructured.Unstructured) { u.SetKind("Gadget") }),
+			"returned invalid object at index 0: invalid kind (expected Widget, received Gadget)",
+			"returned invalid converted object at index 1: invalid kind (expected Widget, received Gadget)"},
+		{"labels that are none", object(func(u *unstructured.Unstructured) { u.Object["metadata"].(map[string]any)["labels"] = "x" }),
+			"returned invalid metadata: invalid metadata.labels of type string in converted object",
+			"returned invalid metadata in object at index 1: invalid metadata.labels of type string in converted object"},
+		{"a label that is none", object(func(u *unstructured.Unstructured) {
+			u.Object["metadata"].(map[string]any)["annotations"] = map[string]any{"a": int64(1)}
+		}),
+			"returned invalid metadata: metadata.annotations[a] must be a string, but is int64 in converted object",
+			"returned invalid metadata in object at index 1: metadata.annotations[a] must be a string, but is int64 in converted object"},
+		{"one object too few", response(func(r *apiextensionsv1.ConversionResponse) { r.ConvertedObjects = r.ConvertedObjects[1:] }),
+			"returned 0 objects, expected 1", "returned 1 objects, expected 2"},
+		{"another question's answer", response(func(r *apiextensionsv1.ConversionResponse) { r.UID = "z" }),
+			`failed: expected response.uid="`, `failed: expected response.uid="`},
+		{"a failure", response(func(r *apiextensionsv1.ConversionResponse) {
+			r.Result = metav1.Status{Status: metav1.StatusFailure, Message: "no way"}
+		}), "failed: no way", "failed: no way"},
+		{"a failure without words", response(func(r *apiextensionsv1.ConversionResponse) { r.Result = metav1.Status{} }),
+			"failed: response.result.status was '', not 'Success'", "failed: response.result.status was '', not 'Success'"},
+		{"no response", func(r *apiextensionsv1.ConversionReview) { r.Response = nil }, "failed: no response provided", "failed: no response provided"},
+		{"another review", func(r *apiextensionsv1.ConversionReview) { r.APIVersion = "apiextensions.k8s.io/v1beta1" },
+			"failed: ", "failed: "},
+	} {
+		hook := webhooktest.New(t, rename)
+		hook.Spoil(tc.spoil)
+		c := converterFor(t, definition(hook.ClientConfig(), "v1"))
+		a, b := widget(v1, "a", map[string]any{"size": int64(1)}), widget(v1, "b", map[string]any{"size": int64(2)})
+		list := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{a, b}}
+		list.SetGroupVersionKind(v2.WithKind("WidgetList"))
+		if _, err := c.Convert(t.Context(), &b, v2); err == nil || !strings.HasPrefix(err.Error(), one+tc.one) {
+			t.Errorf("%s: want %q, got %v", tc.what, one+tc.one, err)
+		}
+		if _, err := c.Convert(t.Context(), list, v2); err == nil || !strings.HasPrefix(err.Error(), many+tc.many) {
+			t.Errorf("%s: want %q, got %v", tc.what, many+tc.many, err)
+		}
+	}
+}
+
+func TestWebhooksThatDoNotAnswer(t *testing.T) {
+	hook := webhooktest.New(t, rename)
+	crd := definition(hook.ClientConfig(), "v1")
+	in := widget(v1, "a", map[string]any{"size": int64(1)})
+	try := func(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) string {
+		t.Helper()
+		_, err := converterFor(t, crd).Convert(ctx, &in, v2)
+		if err == nil {
+			t.Fatal("it answered")
+		}
+		return err.Error()
+	}
+	const prefix = "conversion webhook for example.com/v1, Kind=Widget failed: "
+	hook.Reply(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") })
+	if got := try(t.Context(), crd); !strings.HasPrefix(got, prefix) {
+		t.Errorf("garbage: %s", got)
+	}
+	hook.Reply(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusTeapot) })
+	if got := try(t.Context(), crd); !strings.HasPrefix(got, prefix+"the server responded with the status code 418 but did not return more information") {
+		t.Errorf("refused: %s", got)
+	}
+
+	// One that is slow is given up with the request that asks it.
+	asked := make(chan struct{})
+	hook.Reply(func(_ http.ResponseWriter, req *http.Request) {
+		close(asked)
+		<-req.Context().Done()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	if got := try(ctx, crd); !strings.HasPrefix(got, prefix) || !strings.HasSuffix(got, "context canceled") {
+		t.Errorf("slow: %s", got)
+	}
+	hook.Reply(nil)
+
+	distrusted := definition(hook.ClientConfig(), "v1")
+	distrusted.Spec.Conversion.Webhook.ClientConfig.CABundle = []byte(" \n")
+	if got := try(t.Context(), distrusted); !strings.HasPrefix(got, prefix+`Post "`+hook.Server.URL+`/convert?timeout=30s": `) || !strings.Contains(got, "certificate") {
+		t.Errorf("without its CA: %s", got)
+	}
+	hook.Server.Close()
+	if got := try(t.Context(), crd); !strings.HasPrefix(got, prefix+`Post "`+hook.Server.URL+`/convert?timeout=30s": dial tcp`) {
+		t.Errorf("gone: %s", got)
+	}
+}
+
+// serviceAt resolves all services to one address.
+type serviceAt struct {
+	host  string
+	asked []string
+}
+
+func (s *serviceAt) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
+	s.asked = append(s.asked, fmt.Sprintf("%s/%s:%d", namespace, name, port))
+	return &url.URL{Scheme: "https", Host: s.host}, nil
+}
+
+func TestWebhookOfAService(t *testing.T) {
+	hook := webhooktest.New(t, rename)
+	services := &serviceAt{host: strings.TrimPrefix(hook.Server.URL, "https://")}
+	factory, err := conversion.NewFactory(services, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, path := int32(8443), "/x"
+	config := hook.ClientConfig()
+	config.URL, config.Service = nil, &apiextensionsv1.ServiceReference{Namespace: "ns", Name: "svc", Port: &port, Path: &path}
+	c, err := factory.NewConverter(definition(config, "v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := widget(v1, "a", map[string]any{"size": int64(1)})
+	// The certificate is another name's: that the service was asked, and by which name, is what can be seen.
+	if _, err := c.Convert(t.Context(), &in, v2); err == nil || !strings.Contains(err.Error(), `Post "https://svc.ns.svc:8443/x?timeout=30s"`) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff([]string{"ns/svc:8443"}, services.asked); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDefinitionsThatCanNotBeConverted(t *testing.T) {
+	hook := webhooktest.New(t, rename)
+	factory, err := conversion.NewFactory(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange := definition(nil)
+	strange.Spec.Conversion.Strategy = "Magic"
+	lacking := definition(hook.ClientConfig(), "v1")
+	lacking.Spec.Conversion.Webhook.ClientConfig = nil
+	nowhere := definition(&apiextensionsv1.WebhookClientConfig{}, "v1")
+	for want, crd := range map[string]*apiextensionsv1.CustomResourceDefinition{
+		`unknown conversion strategy "Magic" for CRD widgets.example.com`:                                                            strange,
+		"CRD widgets.example.com has the conversion strategy Webhook and no webhook.clientConfig":                                    lacking,
+		"no supported conversion review versions":                                                                                    definition(hook.ClientConfig(), "v9"),
+		`failed calling webhook "conversion_webhook_for_widgets.example.com": webhook configuration must have either service or URL`: nowhere,
+	} {
+		if _, err := factory.NewConverter(crd); err == nil || err.Error() != want {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+	crd := definition(nil)
+	crd.Spec.Conversion = nil
+	if c, err := factory.NewConverter(crd); err != nil || c.ChangesContent() {
+		t.Errorf("without a strategy it is None: %v", err)
+	}
+}
+
+func TestFieldLabels(t *testing.T) {
+	namespaced := converterFor(t, definition(nil))
+	cluster := definition(nil)
+	cluster.Spec.Scope = apiextensionsv1.ClusterScoped
+	for _, tc := range []struct {
+		c     *conversion.Converter
+		gv    schema.GroupVersion
+		label string
+		ok    bool
+	}{
+		{namespaced, v1, "metadata.name", true}, {namespaced, v1, "metadata.namespace", true}, {namespaced, v2, "spec.color", true},
+		{namespaced, v1, "spec.color", false}, {namespaced, v2, "spec.size", false},
+		{converterFor(t, cluster), v1, "metadata.name", true}, {converterFor(t, cluster), v1, "metadata.namespace", false},
+	} {
+		label, value, err := tc.c.ConvertFieldLabel(tc.gv.WithKind("Widget"), tc.label, "x")
+		if tc.ok != (err == nil) || tc.ok && (label != tc.label || value != "x") {
+			t.Errorf("%s in %s: %q, %q, %v", tc.label, tc.gv, label, value, err)
+		}
+		if err != nil && err.Error() != "field label not supported: "+tc.label {
+			t.Error(err)
+		}
+	}
+}
+
+func TestWithinForLibraries(t *testing.T) {
+	c := converterFor(t, definition(nil)).Within(t.Context())
+	in := widget(v1, "a", nil)
+	out, err := c.ConvertToVersion(&in, v2)
+	if err != nil || out.(*unstructured.Unstructured).GetAPIVersion() != v2.String() || in.GetAPIVersion() != v1.String() {
+		t.Errorf("%v, %v", out, err)
+	}
+	same, err := c.ConvertToVersion(&in, v1)
+	if err != nil || same == runtime.Object(&in) {
+		t.Errorf("it is to be a copy: %v, %v", same, err)
+	}
+	into := &unstructured.Unstructured{}
+	into.SetGroupVersionKind(v2.WithKind("Widget"))
+	if err := c.Convert(&in, into, nil); err != nil || into.GetName() != "a" || into.GetAPIVersion() != v2.String() {
+		t.Errorf("%v, %v", into, err)
+	}
+	if err := c.Convert(&metav1.Status{}, into, nil); err == nil {
+		t.Error("a Status became a custom resource")
+	}
+	if err := c.Convert(&in, &metav1.Status{}, nil); err == nil {
+		t.Error("a custom resource became a Status")
+	}
+	if _, err := c.ConvertToVersion(&in, schema.GroupVersion{Group: "other", Version: "v1"}); err == nil {
+		t.Error("it left its group")
+	}
+}
+
+func TestJourney(t *testing.T) {
+	hook := webhooktest.New(t, rename)
+	c := converterFor(t, definition(hook.ClientConfig(), "v1"))
+	recorder := trace.NewRecorder("test", trace.DefaultLimits)
+	ctx, journey := recorder.Begin(t.Context(), trace.Request{Method: "GET"})
+	journey.SetLevel(trace.Objects)
+	in := widget(v1, "a", map[string]any{"size": int64(1)})
+	if _, err := c.Convert(ctx, &in, v2); err != nil {
+		t.Fatal(err)
+	}
+	journey.Finish(trace.Response{})
+	steps := journey.Record().Steps
+	if len(steps) != 2 || steps[0].ID != trace.CRDConvert || steps[1].ID != trace.CRDWebhook || steps[1].Parent != 0 {
+		t.Fatalf("got %+v", steps)
+	}
+	if before, after := string(steps[0].Before), string(steps[0].After); !strings.Contains(before, `"size":1`) || !strings.Contains(after, `"length":1`) {
+		t.Errorf("%s became %s", before, after)
+	}
+	if steps[1].Subject != hook.Server.URL+"/convert" {
+		t.Errorf("asked %s", steps[1].Subject)
+	}
+	attrs := map[string]int64{}
+	for _, attr := range steps[1].Attrs {
+		attrs[attr.Name] = attr.Int
+	}
+	if attrs["objects"] != 1 || attrs["attempts"] != 1 {
+		t.Errorf("got %v", steps[1].Attrs)
+	}
+}
+
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":"x","result":{"status":"Success"},"convertedObjects":[{"apiVersion":"example.com/v2","kind":"Widget","metadata":{"name":"a","labels":{"a":1}}}]}}`))
+	f.Add([]byte(`{"response":null}`))
+	var answer []byte
+	hook := webhooktest.New(f, rename)
+	hook.Reply(func(w http.ResponseWriter, _ *http.Request) { w.Write(answer) })
+	c := converterFor(f, definition(hook.ClientConfig(), "v1beta1"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		answer = data
+		in := widget(v1, "a", map[string]any{"size": int64(1)})
+		out, err := c.Convert(t.Context(), &in, v2)
+		if err != nil {
+			return
+		}
+		u := out.(*unstructured.Unstructured)
+		if u.GetName() != "a" || u.GetUID() != "u-a" || u.GetResourceVersion() != "7" || u.GetAPIVersion() != v2.String() {
+			t.Errorf("%s became %v", data, u)
+		}
+	})
+}
