@@ -158,7 +158,7 @@ var apiServer = &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{use
 
 // as is the context of a request that the server makes itself.
 func as(ctx context.Context, verb, name string) context.Context {
-	ctx = request.WithUser(ctx, apiServer)
+	ctx = request.WithNamespace(request.WithUser(ctx, apiServer), "")
 	return request.WithRequestInfo(ctx, &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, APIGroup: apiextensions.GroupName, APIVersion: "v1",
 		Resource: "customresourcedefinitions", Name: name,

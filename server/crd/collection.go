@@ -1,0 +1,87 @@
+package crd
+
+import (
+	"context"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/crd/customresource"
+	"github.com/kx-apiserver/kx/server/crd/lister"
+)
+
+// collection is the objects of a definition, in the version that is stored, for the controllers that delete them. It holds
+// nothing: each call is among the requests of what serves the definition then.
+type collection struct {
+	infos    *servingInfos
+	crd      *lister.Definition
+	resource schema.GroupVersionResource
+	kind     schema.GroupVersionKind
+}
+
+var (
+	_ rest.Scoper            = &collection{}
+	_ rest.Lister            = &collection{}
+	_ rest.CollectionDeleter = &collection{}
+)
+
+// collection returns nil for a definition that has never been served: it has no objects.
+func (s *Server) collection(crd *lister.Definition) *collection {
+	names := &crd.Status.AcceptedNames
+	version, err := apihelpers.GetCRDStorageVersion(crd)
+	if err != nil || names.Plural == "" || names.ListKind == "" {
+		return nil
+	}
+	gv := schema.GroupVersion{Group: crd.Spec.Group, Version: version}
+	return &collection{s.handler.servingInfos, crd, gv.WithResource(names.Plural), gv.WithKind(names.ListKind)}
+}
+
+func (c *collection) New() runtime.Object { return &unstructured.Unstructured{} }
+
+// Destroy does nothing: the storage is its definition's.
+func (*collection) Destroy() {}
+
+func (c *collection) NamespaceScoped() bool {
+	return c.crd.Spec.Scope == apiextensionsv1.NamespaceScoped
+}
+
+func (c *collection) NewList() runtime.Object {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(c.kind)
+	return list
+}
+
+func (c *collection) List(ctx context.Context, options *metainternalversion.ListOptions) (list runtime.Object, err error) {
+	return c.use(ctx, func(r *customresource.REST) (runtime.Object, error) { return r.List(ctx, options) })
+}
+
+func (c *collection) DeleteCollection(ctx context.Context, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
+	listOptions *metainternalversion.ListOptions) (runtime.Object, error) {
+	return c.use(ctx, func(r *customresource.REST) (runtime.Object, error) {
+		return r.DeleteCollection(ctx, deleteValidation, options, listOptions)
+	})
+}
+
+func (c *collection) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
+	return rest.NewDefaultTableConvertor(c.resource.GroupResource()).ConvertToTable(ctx, object, tableOptions)
+}
+
+// use calls f with the storage. A definition that is gone has no objects.
+func (c *collection) use(ctx context.Context, f func(*customresource.REST) (runtime.Object, error)) (runtime.Object, error) {
+	info, err := c.infos.getOrCreateServingInfoFor(ctx, c.crd)
+	if apierrors.IsNotFound(err) {
+		return c.NewList(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer info.requests.leave()
+	return f(info.resource.Versions[info.resource.StorageVersion].Storage.CustomResource)
+}

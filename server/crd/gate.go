@@ -1,0 +1,42 @@
+package crd
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+)
+
+// gate counts who is inside, until it is closed. It takes no lock.
+type gate struct {
+	// inside is below zero once the gate is closed.
+	inside atomic.Int64
+	once   sync.Once
+	empty  chan struct{}
+}
+
+const closedGate = math.MinInt64 / 2
+
+func newGate() *gate { return &gate{empty: make(chan struct{})} }
+
+// enter says whether the gate is open. Whoever got in must leave.
+func (g *gate) enter() bool {
+	if g.inside.Add(1) > 0 {
+		return true
+	}
+	g.leave()
+	return false
+}
+
+func (g *gate) leave() {
+	if g.inside.Add(-1) == closedGate {
+		g.once.Do(func() { close(g.empty) })
+	}
+}
+
+// close lets nobody in any more, and returns what is closed when all have left. It is called once.
+func (g *gate) close() <-chan struct{} {
+	if g.inside.Add(closedGate) == closedGate {
+		g.once.Do(func() { close(g.empty) })
+	}
+	return g.empty
+}

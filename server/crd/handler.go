@@ -1,0 +1,176 @@
+package crd
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/crd/definition"
+	"github.com/kx-apiserver/kx/server/crd/lister"
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
+)
+
+// crdHandler answers requests for custom resources, and leaves all others to a delegate.
+type crdHandler struct {
+	*servingInfos
+	lister   *lister.Lister
+	delegate http.Handler
+}
+
+// ServeHTTP needs a RequestInfo in the request's context.
+func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	ctx := req.Context()
+	info, ok := request.RequestInfoFrom(ctx)
+	if !ok {
+		fail(apierrors.NewInternalError(errors.New("no RequestInfo found in the context")), &request.RequestInfo{}, w, req)
+		return
+	}
+	if !info.IsResourceRequest {
+		h.delegate.ServeHTTP(w, req)
+		return
+	}
+	h.serve(ctx, info, w, req)
+}
+
+func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, w http.ResponseWriter, req *http.Request) {
+	var err error
+	name := info.Resource + "." + info.APIGroup
+	ctx, step := trace.Start(ctx, trace.CRDServe, name)
+	defer step.End(&err)
+	crd, why, err := h.find(ctx, name, info)
+	if err != nil {
+		fail(apierrors.NewInternalError(errors.New("error resolving resource")), info, w, req)
+		return
+	}
+	step.Why(why)
+	if crd == nil {
+		h.delegate.ServeHTTP(w, req)
+		return
+	}
+	serving, err := h.getOrCreateServingInfoFor(ctx, crd)
+	switch {
+	case apierrors.IsNotFound(err):
+		h.delegate.ServeHTTP(w, req)
+		return
+	case err != nil:
+		fail(apierrors.NewInternalError(errors.New("error resolving resource")), info, w, req)
+		return
+	}
+	defer serving.requests.leave()
+	version := serving.versions[info.APIVersion]
+	if version == nil {
+		h.delegate.ServeHTTP(w, req) // it is not served any more, since this moment
+		return
+	}
+	if version.warning != "" {
+		warning.AddWarning(ctx, "", version.warning)
+	}
+	switch {
+	case info.Subresource == "":
+		err = version.serveResource(ctx, info, terminating(crd), w, req)
+	case info.Subresource == "status" && version.status != nil:
+		err = version.serveStatus(ctx, info, w, req)
+	case info.Subresource == "scale" && version.scale != nil:
+		err = version.serveScale(ctx, info, w, req)
+	default:
+		err = apierrors.NewNotFound(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name)
+	}
+	if err != nil {
+		fail(err, info, w, req)
+	}
+}
+
+// find returns the definition that a request is about, and why it is served, or nil and why not. What is not known to be
+// served here is read from etcd before it is given up: another server may have said a moment ago that it is.
+func (h *crdHandler) find(ctx context.Context, name string, info *request.RequestInfo) (crd *lister.Definition, why string, err error) {
+	crd = h.lister.Get(name)
+	served, why := serves(crd, info)
+	if served {
+		return crd, why, nil
+	}
+	if _, err := h.lister.GetFresh(ctx, name); err != nil && !apierrors.IsNotFound(err) {
+		return nil, "", err
+	}
+	if crd = h.lister.Get(name); crd == nil {
+		return nil, "there is no such CustomResourceDefinition", nil
+	}
+	if served, why = serves(crd, info); !served {
+		return nil, why, nil
+	}
+	return crd, why + "; read from etcd, since it was not known here", nil
+}
+
+// serves says whether a definition serves a request, and why. A namespaced resource is listed and watched without a
+// namespace too.
+func serves(crd *lister.Definition, info *request.RequestInfo) (bool, string) {
+	switch {
+	case crd == nil:
+		return false, "there is no such CustomResourceDefinition"
+	case crd.Spec.Scope != apiextensionsv1.NamespaceScoped && info.Namespace != "":
+		return false, "the resource is not namespaced"
+	case crd.Spec.Scope == apiextensionsv1.NamespaceScoped && info.Namespace == "" && info.Verb != "list" && info.Verb != "watch":
+		return false, "the resource is namespaced, the request has no namespace"
+	case !apihelpers.HasServedCRDVersion(crd, info.APIVersion):
+		return false, "the version " + info.APIVersion + " is not served"
+	case apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established):
+		return true, "the definition is established and serves " + info.APIVersion
+	case apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted):
+		return true, "the definition is not established yet, but its names are accepted, and it serves " + info.APIVersion
+	}
+	return false, "the definition's names are not accepted"
+}
+
+func terminating(crd *lister.Definition) bool {
+	return crd.DeletionTimestamp != nil || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Terminating)
+}
+
+//go:noinline
+func (v *version) serveResource(ctx context.Context, info *request.RequestInfo, terminating bool, w http.ResponseWriter, req *http.Request) (err error) {
+	_, step := trace.Start(ctx, trace.CRDServeResource, info.Verb)
+	defer step.End(&err)
+	serve := v.resource[info.Verb]
+	if terminating && v.terminating[info.Verb] != nil {
+		step.Why("the definition is being deleted: what would make objects is refused")
+		serve = v.terminating[info.Verb]
+	}
+	return serveVerb(serve, info, w, req)
+}
+
+//go:noinline
+func (v *version) serveStatus(ctx context.Context, info *request.RequestInfo, w http.ResponseWriter, req *http.Request) (err error) {
+	_, step := trace.Start(ctx, trace.CRDServeStatus, info.Verb)
+	defer step.End(&err)
+	return serveVerb(v.status[info.Verb], info, w, req)
+}
+
+//go:noinline
+func (v *version) serveScale(ctx context.Context, info *request.RequestInfo, w http.ResponseWriter, req *http.Request) (err error) {
+	_, step := trace.Start(ctx, trace.CRDServeScale, info.Verb)
+	defer step.End(&err)
+	return serveVerb(v.scale[info.Verb], info, w, req)
+}
+
+// serveVerb lets serve answer. An error that it returns has not been answered.
+func serveVerb(serve http.HandlerFunc, info *request.RequestInfo, w http.ResponseWriter, req *http.Request) error {
+	if serve == nil {
+		return apierrors.NewMethodNotSupported(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Verb)
+	}
+	serve(w, req)
+	return nil
+}
+
+func fail(err error, info *request.RequestInfo, w http.ResponseWriter, req *http.Request) {
+	failWith(err, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
+}
+
+func failWith(err error, gv schema.GroupVersion, w http.ResponseWriter, req *http.Request) {
+	responsewriters.ErrorNegotiated(err, definition.Codecs, gv, w, req)
+}

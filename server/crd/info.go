@@ -1,0 +1,251 @@
+package crd
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/crd/customresource"
+	"github.com/kx-apiserver/kx/server/crd/lister"
+)
+
+// crdInfo is what serves one state of a definition.
+type crdInfo struct {
+	// crd is the newest state that this serves as well as the one that it was made of.
+	crd      atomic.Pointer[lister.Definition]
+	resource *customresource.Resource
+	// versions are those that are served.
+	versions map[string]*version
+
+	// requests are those that use it. Watches are told by life that they must end.
+	requests *gate
+	life     context.Context
+	end      context.CancelFunc
+}
+
+// version is what serves one version: a handler for each verb. status and scale are nil if it has none.
+type version struct {
+	resource, status, scale map[string]http.HandlerFunc
+	// terminating has what serves the resource while its definition is being deleted, where that differs.
+	terminating map[string]http.HandlerFunc
+	warning     string
+}
+
+// servingInfos has what serves the definitions, by name.
+type servingInfos struct {
+	config Config
+	lister *lister.Lister
+
+	current atomic.Pointer[map[string]*crdInfo]
+
+	// mu keeps writers from each other; what readers see is replaced.
+	mu sync.Mutex
+	// building are those that are being made.
+	building map[string]*building
+
+	retiring sync.WaitGroup
+	stopped  context.Context
+	stop     context.CancelFunc
+}
+
+type building struct {
+	done chan struct{}
+	err  error
+}
+
+func newServingInfos(c Config, l *lister.Lister) *servingInfos {
+	s := &servingInfos{config: c, lister: l, building: map[string]*building{}}
+	s.current.Store(&map[string]*crdInfo{})
+	s.stopped, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// sameToRequests says whether two states of a definition can be served by the same. generation counts the changes of
+// spec.
+func sameToRequests(a, b *lister.Definition) bool {
+	return a == b || a.UID == b.UID && a.Generation == b.Generation &&
+		slices.Equal(a.Status.StoredVersions, b.Status.StoredVersions) &&
+		apiequality.Semantic.DeepEqual(&a.Status.AcceptedNames, &b.Status.AcceptedNames)
+}
+
+// serves says whether this serves the definition.
+func (i *crdInfo) serves(crd *lister.Definition) bool {
+	known := i.crd.Load()
+	if known == crd {
+		return true
+	}
+	if !sameToRequests(known, crd) {
+		return false
+	}
+	i.crd.Store(crd)
+	return true
+}
+
+// getOrCreateServingInfoFor returns what serves a definition. The caller is among its requests then, and must leave.
+func (s *servingInfos) getOrCreateServingInfoFor(ctx context.Context, crd *lister.Definition) (info *crdInfo, err error) {
+	_, step := trace.Start(ctx, trace.CRDInfo, crd.Name)
+	defer step.End(&err)
+	if info := (*s.current.Load())[crd.Name]; info != nil && info.serves(crd) && info.requests.enter() {
+		step.Why("it was there")
+		return info, nil
+	}
+	for {
+		info, took, err := s.create(ctx, crd.Name)
+		if err != nil {
+			return nil, err
+		}
+		if info.requests.enter() {
+			if took > 0 {
+				step.Whyf("it was not there, and was made in %s", took.Round(time.Microsecond))
+			} else {
+				step.Why("another request has made it meanwhile")
+			}
+			return info, nil
+		}
+	}
+}
+
+// create returns what serves the definition of a name as it is known now. It is made once, however many ask at the same
+// time; took is 0 for all but the one that has made it.
+func (s *servingInfos) create(ctx context.Context, name string) (info *crdInfo, took time.Duration, err error) {
+	for {
+		crd := s.lister.Get(name)
+		if crd == nil {
+			return nil, 0, apierrors.NewNotFound(apiextensions.Resource("customresourcedefinitions"), name)
+		}
+		info, b, mine := s.beginBuilding(crd)
+		if info != nil {
+			return info, 0, nil
+		}
+		if mine {
+			return s.build(crd, b)
+		}
+		select {
+		case <-b.done:
+		case <-ctx.Done():
+			return nil, 0, ctx.Err()
+		}
+		if b.err != nil {
+			return nil, 0, b.err
+		}
+	}
+}
+
+// beginBuilding returns what serves crd, if it is there; or else who makes it, which may be the caller.
+func (s *servingInfos) beginBuilding(crd *lister.Definition) (info *crdInfo, b *building, mine bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if info = (*s.current.Load())[crd.Name]; info != nil && info.serves(crd) {
+		return info, nil, false
+	}
+	if b = s.building[crd.Name]; b != nil {
+		return nil, b, false
+	}
+	b = &building{done: make(chan struct{})}
+	s.building[crd.Name] = b
+	return nil, b, true
+}
+
+// build makes what serves crd, and puts it in the place of what was there before.
+func (s *servingInfos) build(crd *lister.Definition, b *building) (info *crdInfo, took time.Duration, err error) {
+	start := time.Now()
+	defer close(b.done)
+	defer func() {
+		b.err = err
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.building, crd.Name)
+		if err != nil {
+			return
+		}
+		s.put(crd.Name, info)
+		// Who tells of changes may have come before it was there.
+		if now := s.lister.Get(crd.Name); now == nil || !info.serves(now) {
+			s.put(crd.Name, nil)
+		}
+	}()
+	if info, err = newCRDInfo(s.config, crd); err != nil {
+		s.config.Log.Error("cannot serve a custom resource", "definition", crd.Name, "error", err)
+		return nil, 0, err
+	}
+	return info, max(time.Since(start), 1), nil
+}
+
+// put is for who holds s.mu. A nil info takes away what is there.
+func (s *servingInfos) put(name string, info *crdInfo) {
+	old := *s.current.Load()
+	next := make(map[string]*crdInfo, len(old)+1)
+	maps.Copy(next, old)
+	if next[name] = info; info == nil {
+		delete(next, name)
+	}
+	s.current.Store(&next)
+	if retired := old[name]; retired != nil {
+		s.retire(retired)
+	}
+}
+
+// retire ends what nobody gets any more: its watches now, its storage when its other requests are done.
+func (s *servingInfos) retire(info *crdInfo) {
+	empty := info.requests.close()
+	info.end()
+	s.retiring.Go(func() {
+		select {
+		case <-empty:
+		case <-s.stopped.Done():
+		}
+		info.resource.Destroy()
+	})
+}
+
+// changed takes away what a changed definition was served by. The next request makes another.
+func (s *servingInfos) changed(old, now *lister.Definition) {
+	if old == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	info := (*s.current.Load())[old.Name]
+	if now = s.lister.Get(old.Name); info != nil && (now == nil || !info.serves(now)) {
+		s.put(old.Name, nil)
+	}
+}
+
+// destroy ends all. No request may come any more; those that are still there fail.
+func (s *servingInfos) destroy() {
+	s.stop()
+	s.mu.Lock()
+	infos := *s.current.Swap(&map[string]*crdInfo{})
+	for _, info := range infos {
+		s.retire(info)
+	}
+	s.mu.Unlock()
+	s.retiring.Wait()
+}
+
+// newCRDInfo makes what serves a definition.
+func newCRDInfo(c Config, crd *lister.Definition) (*crdInfo, error) {
+	resource, err := customresource.New(customresource.Config{Definition: crd, Options: c.RESTOptions, Conversion: c.conversion})
+	if err != nil {
+		return nil, err
+	}
+	info := &crdInfo{resource: resource, versions: map[string]*version{}, requests: newGate()}
+	info.crd.Store(crd)
+	info.life, info.end = context.WithCancel(context.Background())
+	scopes := newScopes(c, crd, resource)
+	for name, v := range resource.Versions {
+		if v.Served {
+			info.versions[name] = newVersion(c, info, scopes, v)
+		}
+	}
+	return info, nil
+}

@@ -1,0 +1,223 @@
+package crd
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/crd/customresource"
+	"github.com/kx-apiserver/kx/server/crd/lister"
+	"github.com/kx-apiserver/kx/server/handler"
+)
+
+// scopes makes the request scopes of a definition's versions.
+type scopes struct {
+	config      Config
+	crd         *lister.Definition
+	resource    *customresource.Resource
+	equivalents runtime.EquivalentResourceRegistry
+	managers    *fieldManagers
+}
+
+func newScopes(c Config, crd *lister.Definition, resource *customresource.Resource) *scopes {
+	s := &scopes{config: c, crd: crd, resource: resource, equivalents: runtime.NewEquivalentResourceRegistry()}
+	s.managers = newFieldManagers(crd, resource)
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		gv := schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name}
+		resource, kind := gv.WithResource(crd.Status.AcceptedNames.Plural), gv.WithKind(crd.Status.AcceptedNames.Kind)
+		s.equivalents.RegisterKindFor(resource, "", kind)
+		subresources, err := apihelpers.GetSubresourcesForVersion(crd, v.Name)
+		if err != nil || subresources == nil {
+			continue
+		}
+		if subresources.Status != nil {
+			s.equivalents.RegisterKindFor(resource, "status", kind)
+		}
+		if subresources.Scale != nil {
+			s.equivalents.RegisterKindFor(resource, "scale", scaleKind)
+		}
+	}
+	return s
+}
+
+// ofResource is without a field manager.
+func (s *scopes) ofResource(v *customresource.Version) *handler.RequestScope {
+	return &handler.RequestScope{
+		Namer:               handler.ContextBasedNaming{},
+		Serializer:          v.Serializer,
+		StandardSerializers: standardSerializers(v.Serializer),
+
+		Creater:         v.Creater,
+		Convertor:       v.Convertor,
+		Defaulter:       v.Defaulter,
+		Typer:           v.Typer,
+		UnsafeConvertor: v.UnsafeConvertor,
+
+		Authorizer:               s.config.Authorizer,
+		Admit:                    s.config.Admit,
+		EquivalentResourceMapper: s.equivalents,
+		TableConvertor:           v.Storage.CustomResource,
+
+		Resource: v.Kind.GroupVersion().WithResource(s.crd.Status.AcceptedNames.Plural),
+		Kind:     v.Kind,
+		// Admission, validation and tables see the version of the request: storage converts, if it has to.
+		HubGroupVersion:  v.Kind.GroupVersion(),
+		MetaGroupVersion: metav1.SchemeGroupVersion,
+
+		MaxRequestBodyBytes: s.config.MaxRequestBodyBytes,
+	}
+}
+
+func (s *scopes) ofStatus(v *customresource.Version) *handler.RequestScope {
+	scope := s.ofResource(v)
+	scope.Subresource = "status"
+	return scope
+}
+
+var (
+	scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+	// scaleScheme has the one kind of the subresource scale, and a Status.
+	scaleScheme = newScaleScheme()
+	scaleCodecs = serializer.NewCodecFactory(scaleScheme)
+)
+
+func newScaleScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(autoscalingv1.AddToScheme(s))
+	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
+	return s
+}
+
+// standardSerializers are those that custom resources have themselves: no protobuf.
+func standardSerializers(s runtime.NegotiatedSerializer) []runtime.SerializerInfo {
+	return slices.DeleteFunc(slices.Clone(s.SupportedMediaTypes()), func(info runtime.SerializerInfo) bool {
+		return info.MediaType == runtime.ContentTypeProtobuf
+	})
+}
+
+func (s *scopes) ofScale(v *customresource.Version) *handler.RequestScope {
+	scope := s.ofResource(v)
+	scope.Subresource, scope.Kind, scope.HubGroupVersion = "scale", scaleKind, scaleKind.GroupVersion()
+	scope.Serializer, scope.StandardSerializers = scaleCodecs, nil
+	scope.Creater, scope.Convertor, scope.Defaulter, scope.Typer = scaleScheme, scaleScheme, scaleScheme, scaleScheme
+	scope.UnsafeConvertor = runtime.UnsafeObjectConvertor(scaleScheme)
+	scope.TableConvertor = v.Storage.Scale
+	return scope
+}
+
+// newVersion makes the handlers of a version.
+func newVersion(c Config, info *crdInfo, s *scopes, v *customresource.Version) *version {
+	out := &version{warning: v.DeprecationWarning}
+	storage := v.Storage.CustomResource
+	scope := s.ofResource(v)
+	watcher := endingWatcher{storage, info.life}
+	managed := s.managed(scope, v)
+	out.resource = map[string]http.HandlerFunc{
+		"get":              handler.GetResource(storage, scope),
+		"list":             handler.ListResource(storage, watcher, scope, false, c.MinRequestTimeout),
+		"watch":            handler.ListResource(storage, watcher, scope, true, c.MinRequestTimeout),
+		"create":           managed(func(scope *handler.RequestScope) http.HandlerFunc { return handler.CreateResource(storage, scope) }),
+		"update":           managed(func(scope *handler.RequestScope) http.HandlerFunc { return handler.UpdateResource(storage, scope) }),
+		"patch":            managed(func(scope *handler.RequestScope) http.HandlerFunc { return patchResource(storage, scope) }),
+		"delete":           handler.DeleteResource(storage, true, scope),
+		"deletecollection": handler.DeleteCollection(storage, true, scope),
+	}
+	ending := *scope
+	ending.Admit = forbidCreateAdmission{c.Admit}
+	managedEnding := s.managed(&ending, v)
+	out.terminating = map[string]http.HandlerFunc{
+		"create": managedEnding(func(scope *handler.RequestScope) http.HandlerFunc { return handler.CreateResource(storage, scope) }),
+		"patch":  managedEnding(func(scope *handler.RequestScope) http.HandlerFunc { return patchResource(storage, scope) }),
+	}
+	if status := v.Storage.Status; status != nil {
+		out.status = s.subresource(s.ofStatus(v), v, status)
+	}
+	if scale := v.Storage.Scale; scale != nil {
+		out.scale = s.subresource(s.ofScale(v), v, scale)
+	}
+	return out
+}
+
+// subresource is what can be done to a subresource.
+func (s *scopes) subresource(scope *handler.RequestScope, v *customresource.Version, storage rest.Patcher) map[string]http.HandlerFunc {
+	managed := s.managed(scope, v)
+	return map[string]http.HandlerFunc{
+		"get":    handler.GetResource(storage, scope),
+		"update": managed(func(scope *handler.RequestScope) http.HandlerFunc { return handler.UpdateResource(storage, scope) }),
+		"patch":  managed(func(scope *handler.RequestScope) http.HandlerFunc { return patchResource(storage, scope) }),
+	}
+}
+
+func patchResource(storage rest.Patcher, scope *handler.RequestScope) http.HandlerFunc {
+	return handler.PatchResource(storage, scope, handler.PatchTypes(false))
+}
+
+// managed gives a scope its field manager when the first request comes that needs it: with many definitions, few of them
+// are written to, and a field manager is the largest part of what serves one.
+func (s *scopes) managed(scope *handler.RequestScope, v *customresource.Version) func(func(*handler.RequestScope) http.HandlerFunc) http.HandlerFunc {
+	withManager := sync.OnceValues(func() (*handler.RequestScope, error) {
+		managed := *scope
+		var err error
+		managed.FieldManager, err = s.managers.of(&managed, v)
+		return &managed, err
+	})
+	return func(make func(*handler.RequestScope) http.HandlerFunc) http.HandlerFunc {
+		handle := sync.OnceValues(func() (http.HandlerFunc, error) {
+			scope, err := withManager()
+			if err != nil {
+				return nil, fmt.Errorf("make the field manager of %s: %w", v.Kind, err)
+			}
+			return make(scope), nil
+		})
+		return func(w http.ResponseWriter, req *http.Request) {
+			h, err := handle()
+			if err != nil {
+				failWith(err, v.Kind.GroupVersion(), w, req)
+				return
+			}
+			h(w, req)
+		}
+	}
+}
+
+// endingWatcher ends all watches when life ends.
+type endingWatcher struct {
+	rest.Watcher
+	life context.Context
+}
+
+func (e endingWatcher) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(e.life, cancel)
+	w, err := e.Watcher.Watch(ctx, options)
+	if err != nil {
+		stop()
+		cancel()
+		return nil, err
+	}
+	return &endingWatch{w, func() { stop(); cancel() }}, nil
+}
+
+type endingWatch struct {
+	watch.Interface
+	release func()
+}
+
+func (e *endingWatch) Stop() {
+	e.Interface.Stop()
+	e.release()
+}

@@ -1,0 +1,143 @@
+package crd
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/crd/conversion"
+	"github.com/kx-apiserver/kx/server/crd/definition"
+	"github.com/kx-apiserver/kx/server/crd/lister"
+	"github.com/kx-apiserver/kx/server/discovery"
+	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/openapi"
+	"github.com/kx-apiserver/kx/store/backend"
+)
+
+// Config is what a Server is made of.
+type Config struct {
+	RESTOptions backend.RESTOptionsGetter
+	Authorizer  authorizer.UnconditionalAuthorizer
+	// Admit may be nil.
+	Admit     admission.Interface
+	Discovery *discovery.Manager
+	OpenAPI   *openapi.Service
+	Log       *slog.Logger
+
+	MinRequestTimeout   time.Duration
+	MaxRequestBodyBytes int64
+
+	// Delegate answers what is no custom resource.
+	Delegate http.Handler
+
+	conversion *conversion.Factory
+}
+
+// Server serves custom resources.
+type Server struct {
+	handler    *crdHandler
+	group      endpoint.APIGroupInfo
+	lister     *lister.Lister
+	log        *slog.Logger
+	controller []runner
+}
+
+// runner is a controller.
+type runner interface{ Run(ctx context.Context) }
+
+// New makes a Server that knows no definition until it is started.
+func New(c Config) (*Server, error) {
+	crds, status, err := definition.NewREST(c.RESTOptions)
+	if err != nil {
+		return nil, fmt.Errorf("make the storage of CustomResourceDefinitions: %w", err)
+	}
+	if c.conversion, err = conversion.NewFactory(nil, nil); err != nil {
+		crds.Destroy()
+		return nil, err
+	}
+	l := lister.New(crds)
+	l.Log = c.Log
+	infos := newServingInfos(c, l)
+	l.Subscribe(infos.changed)
+	s := &Server{
+		handler: &crdHandler{servingInfos: infos, lister: l, delegate: c.Delegate},
+		group:   definition.NewAPIGroupInfo(crds, status),
+		lister:  l,
+		log:     c.Log,
+	}
+	return s, nil
+}
+
+// ServeHTTP answers requests for custom resources, and leaves all others to the delegate.
+func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) { s.handler.ServeHTTP(w, req) }
+
+// Install installs the definitions themselves in a server, whose they are from now on.
+func (s *Server) Install(server *endpoint.GenericAPIServer) error {
+	return server.InstallAPIGroup(&s.group)
+}
+
+// Start starts to follow the definitions, and returns when those that were there are known and published. ctx bounds that
+// alone: stop ends what was started, and returns when it has ended.
+func (s *Server) Start(ctx context.Context) (stop func(), err error) {
+	life, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { s.lister.Run(life) })
+	for _, c := range s.controller {
+		running.Go(func() { c.Run(life) })
+	}
+	stop = func() {
+		cancel()
+		running.Wait()
+	}
+	if err := s.lister.WaitSynced(ctx); err != nil {
+		stop()
+		return nil, fmt.Errorf("list the CustomResourceDefinitions: %w", err)
+	}
+	return stop, nil
+}
+
+// Serves says whether a request is for a custom resource that is served now.
+func (s *Server) Serves(info *request.RequestInfo) bool {
+	if !info.IsResourceRequest {
+		return false
+	}
+	crd := s.lister.Get(info.Resource + "." + info.APIGroup)
+	if served, _ := serves(crd, info); !served {
+		return false
+	}
+	subresources, err := apihelpers.GetSubresourcesForVersion(crd, info.APIVersion)
+	switch info.Subresource {
+	case "":
+		return true
+	case "status":
+		return err == nil && subresources != nil && subresources.Status != nil
+	case "scale":
+		return err == nil && subresources != nil && subresources.Scale != nil
+	}
+	return false
+}
+
+// Storages are those of the custom resources that are served now, each in the version that is stored. They may be used as
+// long as one likes: each use finds what is served by then.
+func (s *Server) Storages() map[schema.GroupVersionResource]rest.Storage {
+	storages := map[schema.GroupVersionResource]rest.Storage{}
+	for _, crd := range s.lister.List() {
+		if c := s.collection(crd); c != nil {
+			storages[c.resource] = c
+		}
+	}
+	return storages
+}
+
+// Destroy ends what serves custom resources.
+func (s *Server) Destroy() { s.handler.destroy() }
