@@ -43,6 +43,10 @@ type EncodedSource interface {
 	// by a linearizable read that does not read the object.
 	KeyRevision(ctx context.Context, key string) (object, storage int64, err error)
 
+	// ReadAll calls each with every object below key, in the order of keys, all at the revision that it returns. It reads
+	// pageSize objects at a time; 0 is for the storage to decide.
+	ReadAll(ctx context.Context, key string, pageSize int64, each func(*object.Encoded)) (revision int64, err error)
+
 	// Follow calls handle with all changes of what is below key after a revision, in order, until ctx ends, handle fails
 	// or the changes can't be had: that is its error. A 410 says that they can't be had any more.
 	Follow(ctx context.Context, key string, revision int64, handle func(Changes) error) error

@@ -126,7 +126,9 @@ func (e *Encoded) At(revision int64) *Encoded {
 	if e.err != nil {
 		return NewUnreadable(e.format, e.key, revision, e.err)
 	}
-	return NewEncoded(e.format, e.key, e.Stored(), revision, e.stale)
+	at := NewEncoded(e.format, e.key, e.Stored(), revision, e.stale)
+	at.attrs.Store(e.attrs.Load())
+	return at
 }
 
 // Stored are the bytes as they are stored. The caller must not change them.

@@ -97,6 +97,8 @@ const (
 	HandlerMutate
 	HandlerValidate
 	HandlerApplyPatch
+	HandlerApply
+	HandlerManagedFields
 	HandlerTable
 	HandlerEncode
 	HandlerWatchEvent
@@ -200,6 +202,8 @@ var table = [numSteps]Info{
 	HandlerMutate:           {Name: "handler.mutate", Layer: LayerHandler, Title: "mutating admission", Upstream: "Admit", File: "apiserver/pkg/admission/chain.go"},
 	HandlerValidate:         {Name: "handler.validate", Layer: LayerHandler, Title: "validating admission", Upstream: "Validate", File: "apiserver/pkg/admission/chain.go"},
 	HandlerApplyPatch:       {Name: "handler.apply-patch", Layer: LayerHandler, Title: "apply the patch to the present state", Upstream: "applyPatchToCurrentObject", File: "apiserver/pkg/endpoints/handlers/patch.go"},
+	HandlerApply:            {Name: "handler.apply", Layer: LayerHandler, Title: "merge what the client applies with the present state", Upstream: "applyPatcher.applyPatchToCurrentObject", File: "apiserver/pkg/endpoints/handlers/patch.go"},
+	HandlerManagedFields:    {Name: "handler.managed-fields", Layer: LayerHandler, Title: "note who owns which field", Upstream: "FieldManager.UpdateNoErrors", File: "apimachinery/pkg/util/managedfields/internal/fieldmanager.go"},
 	HandlerTable:            {Name: "handler.table", Layer: LayerHandler, Title: "make rows of it", Upstream: "asTable", File: "apiserver/pkg/endpoints/handlers/response.go"},
 	HandlerEncode:           {Name: "handler.encode", Layer: LayerHandler, Title: "write the response", Upstream: "transformResponseObject", File: "apiserver/pkg/endpoints/handlers/response.go"},
 	HandlerWatchEvent:       {Name: "handler.watch-event", Layer: LayerHandler, Title: "send one event to the watcher", Upstream: "WatchServer.HandleHTTP", File: "apiserver/pkg/endpoints/handlers/watch.go"},

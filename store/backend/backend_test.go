@@ -215,12 +215,11 @@ func TestWhoHasACacher(t *testing.T) {
 		decorator backend.StorageDecorator
 		want      bool
 	}{
-		"enabled":            {true, nil, cacher, true},
-		"with a size":        {true, []string{"configmaps#50"}, cacher, true},
-		"others without":     {true, []string{"pods#0"}, cacher, true},
-		"without":            {true, []string{"configmaps#0"}, cacher, false},
-		"disabled":           {false, nil, cacher, false},
-		"there is no cacher": {true, nil, nil, false},
+		"enabled":        {true, nil, cacher, true},
+		"with a size":    {true, []string{"configmaps#50"}, cacher, true},
+		"others without": {true, []string{"pods#0"}, cacher, true},
+		"without":        {true, []string{"configmaps#0"}, cacher, false},
+		"disabled":       {false, nil, cacher, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t)

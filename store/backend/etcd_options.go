@@ -90,7 +90,7 @@ type SimpleRestOptionsFactory struct {
 	Codec func(schema.GroupResource) (runtime.Codec, error)
 	// EncodeVersioner is that storage version; nil leaves it unsaid.
 	EncodeVersioner func(schema.GroupResource) runtime.GroupVersioner
-	// StorageWithCacher is the decorator for resources with a watch cache; nil leaves all without.
+	// StorageWithCacher is the decorator for resources with a watch cache.
 	StorageWithCacher StorageDecorator
 
 	transformers *transform.Resources
@@ -99,7 +99,7 @@ type SimpleRestOptionsFactory struct {
 
 // NewSimpleRestOptionsFactory reads what the options name, so that a mistake in it is an error now.
 func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupResource) (runtime.Codec, error)) (*SimpleRestOptionsFactory, error) {
-	f := &SimpleRestOptionsFactory{Options: options, Codec: codec}
+	f := &SimpleRestOptionsFactory{Options: options, Codec: codec, StorageWithCacher: StorageWithCacher()}
 	var err error
 	if f.cacheSizes, err = ParseWatchCacheSizes(options.WatchCacheSizes); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource,
 // decorator is the one place that decides whether a resource has a cacher.
 func (f *SimpleRestOptionsFactory) decorator(resource schema.GroupResource) StorageDecorator {
 	size, sized := f.cacheSizes[resource]
-	if !f.Options.EnableWatchCache || f.StorageWithCacher == nil || sized && size == 0 {
+	if !f.Options.EnableWatchCache || sized && size == 0 {
 		return UndecoratedStorage
 	}
 	return f.StorageWithCacher

@@ -1,11 +1,14 @@
 package backend
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend/factory"
+	"github.com/kx-apiserver/kx/store/cacher"
 )
 
 // StorageDecorator makes the storage of a resource: etcd3's, or that with something in front of it.
@@ -35,4 +38,50 @@ func UndecoratedStorage(
 // NewRawStorage makes the storage that a cacher stands in front of.
 func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (store.Interface, DestroyFunc, error) {
 	return factory.Create(*config, newFunc, newListFunc, resourcePrefix)
+}
+
+// parallelFills is how many caches are filled at a time. More would not be filled earlier, and would hold all they read
+// at once in memory.
+const parallelFills = 8
+
+// StorageWithCacher makes the StorageDecorator that puts a cacher in front of etcd3. The cachers that one of these makes
+// take turns to fill themselves.
+func StorageWithCacher() StorageDecorator {
+	fills := make(chan struct{}, parallelFills)
+	return func(
+		config *ConfigForResource,
+		resourcePrefix string,
+		_ func(obj runtime.Object) (string, error),
+		newFunc func() runtime.Object,
+		newListFunc func() runtime.Object,
+		getAttrsFunc store.AttrFunc,
+		trigger store.IndexerFuncs,
+		_ *cache.Indexers) (store.Interface, DestroyFunc, error) {
+		raw, destroyRaw, err := NewRawStorage(config, newFunc, newListFunc, resourcePrefix)
+		if err != nil {
+			return nil, nil, err
+		}
+		storage, ok := raw.(cacher.Storage)
+		if !ok {
+			destroyRaw()
+			return nil, nil, fmt.Errorf("storage of %s: %T can't be cached", config.GroupResource, raw)
+		}
+		c, err := cacher.NewCacherFromConfig(cacher.Config{
+			Storage:        storage,
+			ResourcePrefix: resourcePrefix,
+			GroupResource:  config.GroupResource,
+			NewFunc:        newFunc,
+			GetAttrsFunc:   getAttrsFunc,
+			Trigger:        trigger,
+			Fills:          fills,
+		})
+		if err != nil {
+			destroyRaw()
+			return nil, nil, err
+		}
+		return cacher.NewCacheDelegator(c), func() {
+			c.Stop()
+			destroyRaw()
+		}, nil
+	}
 }

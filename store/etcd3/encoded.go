@@ -7,6 +7,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -210,6 +211,37 @@ func (k *kv) keyRevision(ctx context.Context, key string) (objRevision, revision
 		step.Why("the key's revision, not its value: a linearizable read of a few bytes")
 	}
 	return objRevision, resp.Header.Revision, nil
+}
+
+// ReadAll implements storage.EncodedSource.
+func (s *store) ReadAll(ctx context.Context, key string, pageSize int64, each func(*object.Encoded)) (revision int64, err error) {
+	prefix, err := s.prepareKey(key, true)
+	if err != nil {
+		return 0, err
+	}
+	if pageSize == 0 {
+		pageSize = maxLimit
+	}
+	for continueKey := ""; ; {
+		page, err := s.kv.list(ctx, prefix, kubernetes.ListOptions{Revision: revision, Limit: pageSize, Continue: continueKey})
+		if err != nil {
+			return 0, s.listError(ctx, err, revision, false, "", prefix)
+		}
+		if revision == 0 {
+			revision = page.Revision
+		}
+		for i, kv := range page.Kvs {
+			each(s.encoded(ctx, kv))
+			continueKey = string(kv.Key) + "\x00"
+			page.Kvs[i] = nil
+		}
+		if int64(len(page.Kvs)) >= page.Count {
+			return revision, nil
+		}
+		if len(page.Kvs) == 0 {
+			return 0, fmt.Errorf("no results were found, but etcd indicated there were more values remaining")
+		}
+	}
 }
 
 // Follow implements storage.EncodedSource.

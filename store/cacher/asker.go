@@ -1,0 +1,100 @@
+package cacher
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// asker asks etcd for its revision. Those who ask while a question is under way get the answer to the next one, all the
+// same: an answer is good for all who asked before it was put.
+type asker struct {
+	ask func(context.Context) (uint64, error)
+
+	mu            sync.Mutex
+	running, next *question
+	// newest is the latest revision that etcd is known to have had, and when it was first known.
+	newest   int64
+	newestAt time.Time
+	// back is called when etcd is at an earlier revision than it was.
+	back func()
+}
+
+type question struct {
+	done     chan struct{}
+	revision int64
+	err      error
+}
+
+// askLimit bounds a question that several wait for.
+const askLimit = 10 * time.Second
+
+// revision is etcd's revision, at some moment after the call. shared says that others asked the same.
+func (a *asker) revision(ctx context.Context) (revision int64, shared bool, err error) {
+	a.mu.Lock()
+	if a.running != nil {
+		if a.next == nil {
+			a.next = &question{done: make(chan struct{})}
+		}
+		q := a.next
+		a.mu.Unlock()
+		select {
+		case <-q.done:
+			return q.revision, true, q.err
+		case <-ctx.Done():
+			return 0, true, ctx.Err()
+		}
+	}
+	q := &question{done: make(chan struct{})}
+	a.running = q
+	a.mu.Unlock()
+	a.put(ctx, q)
+	return q.revision, false, q.err
+}
+
+// put asks, and has what was asked meanwhile asked next.
+func (a *asker) put(ctx context.Context, q *question) {
+	a.mu.Lock()
+	before := a.newest
+	a.mu.Unlock()
+	revision, err := a.ask(ctx)
+	q.revision, q.err = int64(revision), err
+	close(q.done)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err == nil {
+		a.noteLocked(q.revision, before)
+	}
+	a.running, a.next = a.next, nil
+	if next := a.running; next != nil {
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+			defer cancel()
+			a.put(ctx, next)
+		}()
+	}
+}
+
+// noteLocked notes etcd's revision, which was at least before when it was asked.
+func (a *asker) noteLocked(revision, before int64) {
+	if revision < before && a.back != nil {
+		a.back()
+		a.newest, a.newestAt = revision, time.Now()
+	}
+	if revision > a.newest {
+		a.newest, a.newestAt = revision, time.Now()
+	}
+}
+
+// known is the latest revision that etcd is known to have had, and since when.
+func (a *asker) known() (int64, time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.newest, a.newestAt
+}
+
+func (a *asker) setBack(back func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.back = back
+}

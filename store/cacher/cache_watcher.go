@@ -1,0 +1,275 @@
+package cacher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// resultBuffer is how many events a watcher may be given that its client has not taken, before it is behind.
+const resultBuffer = 32
+
+// catchUpBatch is how many events a watcher that is behind takes out of the history at a time.
+const catchUpBatch = 64
+
+// cacheWatcher is one watch. See dispatcher for who writes what.
+type cacheWatcher struct {
+	cacher *Cacher
+	// key is the key, or what begins all keys, that it watches.
+	key  string
+	pred store.SelectionPredicate
+	all  bool // pred selects everything
+	// name and trigger are the one name and value of the trigger that it selects, if it selects one.
+	name, trigger string
+	triggered     bool
+	bookmarks     bool
+	deadline      time.Time
+	since         time.Time
+	who           string
+
+	result chan watch.Event
+	stop   chan struct{} // closed when nobody reads any more
+	// next is the seq of the first event that it was not given.
+	next int64
+
+	// Guarded by the dispatcher's mu:
+	id            int64
+	slot          int
+	live, stopped bool
+	nextBookmark  time.Time
+	bookmarked    int64 // the revision of the last one
+	release       func() bool
+}
+
+func (c *Cacher) newCacheWatcher(ctx context.Context, key string, pred store.SelectionPredicate) *cacheWatcher {
+	w := &cacheWatcher{
+		cacher:    c,
+		key:       key,
+		pred:      pred,
+		all:       pred.Empty(),
+		bookmarks: pred.AllowWatchBookmarks,
+		since:     time.Now(),
+		who:       watcherOf(ctx),
+		result:    make(chan watch.Event, resultBuffer),
+		stop:      make(chan struct{}),
+		slot:      -1,
+	}
+	w.deadline, _ = ctx.Deadline()
+	if name, ok := pred.MatchesSingle(); ok {
+		w.name = name
+	} else if c.trigger != "" && pred.Field != nil {
+		w.trigger, w.triggered = pred.Field.RequiresExactMatch(c.trigger)
+	}
+	w.scheduleBookmark(w.since)
+	return w
+}
+
+// ResultChan implements watch.Interface.
+func (w *cacheWatcher) ResultChan() <-chan watch.Event { return w.result }
+
+// Stop implements watch.Interface.
+func (w *cacheWatcher) Stop() {
+	d := &w.cacher.dispatcher
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w.stopLocked()
+}
+
+func (w *cacheWatcher) stopLocked() {
+	if w.stopped {
+		return
+	}
+	w.stopped = true
+	close(w.stop)
+	w.cacher.dispatcher.removeLocked(w)
+	if w.release != nil {
+		w.release()
+	}
+	if w.live {
+		w.live = false
+		close(w.result)
+	}
+}
+
+// run gives the watcher what lies behind, until it is live or ends. begin, if not nil, gives it the state to begin with.
+func (w *cacheWatcher) run(begin func() error) {
+	var err error
+	if begin != nil {
+		err = begin()
+	}
+	if err == nil {
+		err = w.catchUp()
+	}
+	if err != nil {
+		w.fail(err)
+	}
+}
+
+var errStopped = errors.New("stopped")
+
+// catchUp goes through the history.
+func (w *cacheWatcher) catchUp() error {
+	var batch [catchUpBatch]*event
+	for {
+		n, ok := w.cacher.watchCache.readHistory(w.next, batch[:])
+		if !ok {
+			return w.tooSlow()
+		}
+		for _, e := range batch[:n] {
+			out, selected, err := w.convert(e)
+			if err != nil {
+				return err
+			}
+			if selected && !w.send(out) {
+				return errStopped
+			}
+			w.next = e.seq + 1
+		}
+		clear(batch[:n])
+		if n == 0 && w.cacher.dispatcher.goLive(w) {
+			return nil
+		}
+		if w.isStopped() {
+			return errStopped
+		}
+	}
+}
+
+// tooSlow is what a watcher ends with whose next event is forgotten. Its client may go on where it is, if it can.
+func (w *cacheWatcher) tooSlow() error {
+	if w.cacher.state.get().State != Fresh {
+		return apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
+	}
+	w.cacher.metrics.TerminatedWatchers.Inc()
+	return apierrors.NewResourceExpired("the watch was too slow: the events that it has not read are gone from the history")
+}
+
+func (w *cacheWatcher) isStopped() bool {
+	select {
+	case <-w.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// send waits until the client takes the event. It says false if there is none any more.
+func (w *cacheWatcher) send(e watch.Event) bool {
+	if w.isStopped() {
+		return false
+	}
+	select {
+	case w.result <- e:
+		return true
+	case <-w.stop:
+		return false
+	}
+}
+
+// fail ends the watch with an ERROR event. It is called on the watcher's own goroutine.
+func (w *cacheWatcher) fail(err error) {
+	if !errors.Is(err, errStopped) {
+		w.send(errorEvent(err))
+	}
+	w.Stop()
+	close(w.result)
+}
+
+func errorEvent(err error) watch.Event {
+	var carrier apierrors.APIStatus
+	if !errors.As(err, &carrier) {
+		carrier = apierrors.NewInternalError(err)
+	}
+	status := carrier.Status()
+	return watch.Event{Type: watch.Error, Object: &status}
+}
+
+// convert makes the watcher's event of one of the cache's. To a watcher with a selector an object comes and goes as it is
+// selected.
+func (w *cacheWatcher) convert(e *event) (out watch.Event, selected bool, err error) {
+	now, before := e.object != nil, e.prev != nil
+	if !w.all {
+		if now, err = w.selects(e.object); err == nil {
+			before, err = w.selects(e.prev)
+		}
+		if err != nil {
+			return out, false, err
+		}
+	}
+	switch {
+	case now && before:
+		return watch.Event{Type: watch.Modified, Object: e.object}, true, e.object.Err()
+	case now:
+		return watch.Event{Type: watch.Added, Object: e.object}, true, e.object.Err()
+	case before:
+		if err := e.prev.Err(); err != nil {
+			return out, false, unreadableDeleted(err)
+		}
+		return watch.Event{Type: watch.Deleted, Object: e.deleted()}, true, nil
+	}
+	return out, false, nil
+}
+
+// unreadableDeleted says of a deleted object that its last state can't be read.
+func unreadableDeleted(err error) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status:  metav1.StatusFailure,
+		Code:    500,
+		Reason:  metav1.StatusReasonStoreReadError,
+		Message: fmt.Sprintf("saw a DELETED event, but object data is corrupt - %v", err),
+	}}
+}
+
+// selects says whether the watcher's selectors select obj, which may be nil.
+func (w *cacheWatcher) selects(obj *object.Encoded) (bool, error) {
+	if obj == nil {
+		return false, nil
+	}
+	return w.cacher.selects(&w.pred, obj)
+}
+
+// selects says whether pred selects obj.
+func (c *Cacher) selects(pred *store.SelectionPredicate, obj *object.Encoded) (bool, error) {
+	a, err := obj.Attributes(c.config.GetAttrsFunc)
+	if err != nil {
+		return false, err
+	}
+	return (pred.Label == nil || pred.Label.Matches(a.Labels)) && (pred.Field == nil || pred.Field.Matches(a.Fields)), nil
+}
+
+// newBookmark is an object that says how far the watcher has come.
+func (w *cacheWatcher) newBookmark(revision int64, initialEventsEnd bool) (runtime.Object, error) {
+	obj := w.cacher.config.NewFunc()
+	if err := w.cacher.config.Storage.Versioner().UpdateObject(obj, uint64(revision)); err != nil {
+		return nil, err
+	}
+	if initialEventsEnd {
+		return obj, store.AnnotateInitialEventsEndBookmark(obj)
+	}
+	return obj, nil
+}
+
+// beforeDeadline is when the last bookmark comes, before a watch's time is over.
+const beforeDeadline = 2 * time.Second
+
+func (w *cacheWatcher) scheduleBookmark(now time.Time) {
+	w.nextBookmark = now.Add(w.cacher.limits.BookmarkPeriod)
+	if w.deadline.IsZero() {
+		return
+	}
+	if last := w.deadline.Add(-beforeDeadline); last.Before(w.nextBookmark) && last.After(now) {
+		w.nextBookmark = last
+	}
+}
+
+// due says whether it is time for a bookmark.
+func (w *cacheWatcher) due(now time.Time) bool { return w.bookmarks && !now.Before(w.nextBookmark) }

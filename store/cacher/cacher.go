@@ -1,0 +1,154 @@
+package cacher
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/cacher/metrics"
+)
+
+// Cacher keeps the present state of one resource, and what happened lately, and answers reads and watches from it.
+//
+// Its own goroutines: the reflector, which fills the cache and applies changes as they come and hands them to watchers;
+// the progress requester, which asks etcd for its revision while somebody waits for it; and the keeper, which sends
+// bookmarks and forgets what is old. A watch has one only while it gets what lies behind.
+type Cacher struct {
+	config  Config
+	limits  Limits
+	prefix  string // the resource's, with a slash at its end
+	trigger string // the field that events are dispatched by, if any
+	log     *slog.Logger
+	metrics *metrics.Cache
+
+	watchCache *watchCache
+	state      stateHolder
+	progress   chan struct{}
+	wakeKeeper chan struct{}
+	dispatcher dispatcher
+	revisions  asker
+	written    written
+	counts     counts
+
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+// counts are how reads were answered.
+type counts struct{ hits, fallbacks atomic.Int64 }
+
+// NewCacherFromConfig starts a cacher. It fills itself; until then everything is read from the storage. Stop ends it.
+func NewCacherFromConfig(config Config) (*Cacher, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	limits := config.Limits.orDefault()
+	c := &Cacher{
+		config:   config,
+		limits:   limits,
+		prefix:   strings.TrimSuffix(config.ResourcePrefix, "/") + "/",
+		log:      config.Log,
+		metrics:  metrics.For(config.GroupResource),
+		progress: make(chan struct{}, 1),
+
+		wakeKeeper: make(chan struct{}, 1),
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	for field := range config.Trigger {
+		c.trigger = field
+	}
+	c.watchCache = &watchCache{
+		metrics: c.metrics,
+		tree:    newTree(),
+		history: history{limits: historyLimits{
+			window: limits.HistoryWindow, min: limits.HistoryMin, max: limits.HistoryMax, maxBytes: limits.HistoryBytes}},
+		wake:      c.requestProgress,
+		waitLimit: limits.Wait,
+	}
+	c.dispatcher.init(c)
+	c.state.init()
+	c.revisions.ask = config.Storage.GetCurrentResourceVersion
+	// The cache's watch and its requests for progress share a stream that no other watch of this storage is on: while one
+	// of those catches up, requests would be lost.
+	ctx := metadata.AppendToOutgoingContext(context.Background(), "source", "cache")
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	config.Storage.OnWrite(c.wrote)
+	c.running.Go(c.reflect)
+	c.running.Go(c.requestProgressWhileWaiting)
+	c.running.Go(c.keep)
+	return c, nil
+}
+
+// Stop ends the cacher and all its watches, and waits for that. Further calls do nothing.
+func (c *Cacher) Stop() {
+	c.cancel()
+	c.dispatcher.close()
+	c.running.Wait()
+	c.metrics.Forget()
+}
+
+// ReadinessCheck says why the cache is not filled, or nil.
+func (c *Cacher) ReadinessCheck() error {
+	switch now := c.state.get(); now.State {
+	case Uninitialized, Refilling:
+		if now.Err != nil {
+			return errors.Join(store.ErrStorageNotReady, now.Err)
+		}
+		return store.ErrStorageNotReady
+	}
+	return nil
+}
+
+// WaitUntilReady waits until the cache has been filled.
+func (c *Cacher) WaitUntilReady(ctx context.Context) error { return c.state.waitFilled(ctx) }
+
+// wrote is told of what this process writes, before or after its event comes.
+func (c *Cacher) wrote(_ context.Context, obj *object.Encoded) { c.written.add(obj) }
+
+// written are objects that this process wrote and whose events have not come yet: by revision, which one object has.
+type written struct {
+	mu   sync.Mutex
+	objs [maxWritten]*object.Encoded
+}
+
+// maxWritten is how many writes may be on their way back; others are read from their events.
+const maxWritten = 64
+
+func (w *written) add(obj *object.Encoded) {
+	w.mu.Lock()
+	w.objs[obj.Revision()%maxWritten] = obj
+	w.mu.Unlock()
+}
+
+// find is the object that was written at key and revision, if its event has not come.
+func (w *written) find(key string, revision int64) *object.Encoded {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if obj := w.objs[revision%maxWritten]; obj != nil && obj.Revision() == revision && obj.Key() == key {
+		return obj
+	}
+	return nil
+}
+
+// take is the object that was written at key and revision, if it is known.
+func (w *written) take(key string, revision int64) *object.Encoded {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	slot := &w.objs[revision%maxWritten]
+	obj := *slot
+	if obj == nil || obj.Revision() != revision || obj.Key() != key {
+		return nil
+	}
+	*slot = nil
+	return obj
+}

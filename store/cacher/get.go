@@ -1,0 +1,144 @@
+package cacher
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// Get reads one object, decoded.
+func (c *Cacher) Get(ctx context.Context, key string, opts store.GetOptions, out runtime.Object) (err error) {
+	ctx, step := trace.Start(ctx, trace.CacherGet, key)
+	defer step.End(&err)
+	obj, err := c.get(ctx, step, key, opts)
+	switch {
+	case err != nil:
+		return err
+	case obj == nil:
+		return runtime.SetZeroValue(out)
+	}
+	if obj.Into(out) != nil {
+		step.Why("the cache can't read the object: went to etcd, which says why")
+		return c.config.Storage.Get(ctx, key, opts, out)
+	}
+	return nil
+}
+
+// GetEncoded reads one object.
+func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptions) (obj *object.Encoded, err error) {
+	ctx, step := trace.Start(ctx, trace.CacherGet, key)
+	defer step.End(&err)
+	return c.get(ctx, step, key, opts)
+}
+
+// get decides by resourceVersion where the object comes from. Nothing is nil, if that is no error.
+func (c *Cacher) get(ctx context.Context, step *trace.Step, key string, opts store.GetOptions) (*object.Encoded, error) {
+	prepared, err := store.PrepareKey(c.config.ResourcePrefix, key, false)
+	if err != nil {
+		return nil, err
+	}
+	minimum, err := c.parseRevision(opts.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	if state := c.state.get().State; state == Uninitialized || state == Refilling {
+		step.Whyf("the cache is %s: went to etcd", state)
+		return c.fromStorage(ctx, key, opts)
+	}
+	if opts.ResourceVersion == "" {
+		return c.getLatest(ctx, step, prepared, opts)
+	}
+	obj, seen, err := c.watchCache.WaitUntilFreshAndGet(ctx, minimum, prepared)
+	var late notSeen
+	if errors.As(err, &late) {
+		if err := c.tooLarge(ctx, minimum); err != nil {
+			return nil, err
+		}
+		step.Whyf("resourceVersion %d: the cache is at %d and does not get on: went to etcd", minimum, late.seen)
+		return c.fromStorage(ctx, key, opts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if minimum == 0 {
+		step.Whyf("resourceVersion 0: whatever the cache has, at %d", seen)
+	} else {
+		step.Whyf("resourceVersion %d: the cache has seen it, and is at %d", minimum, seen)
+	}
+	return c.found(step, prepared, obj, seen, opts)
+}
+
+// getLatest answers with the cached object if etcd says that its revision is still the latest.
+func (c *Cacher) getLatest(ctx context.Context, step *trace.Step, key string, opts store.GetOptions) (*object.Encoded, error) {
+	revision, at, err := c.config.Storage.KeyRevision(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	cached, _ := c.watchCache.get(key)
+	switch {
+	case revision == 0:
+		step.Why("resourceVersion unset: etcd has nothing at the key")
+		return c.found(step, key, nil, at, opts)
+	case cached != nil && cached.Revision() == revision:
+		step.Whyf("resourceVersion unset: etcd has the key at %d, so has the cache: cached bytes", revision)
+		return c.found(step, key, cached, at, opts)
+	case cached != nil && cached.Revision() > revision:
+		// It was written after etcd was asked, which is as good.
+		step.Whyf("resourceVersion unset: etcd had the key at %d, the cache has it at %d by now: cached bytes", revision, cached.Revision())
+		return c.found(step, key, cached, at, opts)
+	}
+	if own := c.written.find(key, revision); own != nil {
+		step.Whyf("resourceVersion unset: etcd has the key at %d, which this process has just written: those bytes", revision)
+		return c.found(step, key, own, at, opts)
+	}
+	step.Whyf("resourceVersion unset: etcd has the key at %d, the cache not yet: went to etcd", revision)
+	return c.fromStorage(ctx, key, opts)
+}
+
+// found is the answer out of the cache.
+func (c *Cacher) found(step *trace.Step, key string, obj *object.Encoded, seen int64, opts store.GetOptions) (*object.Encoded, error) {
+	c.counts.hits.Add(1)
+	if obj == nil {
+		if opts.IgnoreNotFound {
+			return nil, nil
+		}
+		return nil, store.NewKeyNotFoundError(key, seen)
+	}
+	if step.Recording() {
+		step.Int("revision", seen)
+		step.Int("modRevision", obj.Revision())
+		step.Int("bytes", int64(obj.Size()))
+	}
+	return obj, obj.Err()
+}
+
+func (c *Cacher) fromStorage(ctx context.Context, key string, opts store.GetOptions) (*object.Encoded, error) {
+	c.counts.fallbacks.Add(1)
+	return c.config.Storage.GetEncoded(ctx, key, opts)
+}
+
+// retrySeconds is when a client should ask again for a revision that does not exist yet.
+const retrySeconds = 1
+
+// tooLarge is an error if etcd does not have revision yet. Otherwise it is the cache that is late.
+func (c *Cacher) tooLarge(ctx context.Context, revision int64) error {
+	current, _, err := c.revisions.revision(ctx)
+	if err != nil {
+		return err
+	}
+	if revision > current {
+		return store.NewTooLargeResourceVersionError(uint64(revision), uint64(current), retrySeconds)
+	}
+	return nil
+}
+
+// parseRevision reads a resourceVersion of a client.
+func (c *Cacher) parseRevision(resourceVersion string) (int64, error) {
+	revision, err := c.config.Storage.Versioner().ParseResourceVersion(resourceVersion)
+	return int64(min(revision, 1<<63-2)), err
+}

@@ -1,0 +1,206 @@
+package cacher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// ListEncoded lists what opts select.
+func (c *Cacher) ListEncoded(ctx context.Context, key string, opts store.ListOptions) (list *store.EncodedList, err error) {
+	ctx, step := trace.Start(ctx, trace.CacherList, key)
+	defer step.End(&err)
+	return c.list(ctx, step, key, opts)
+}
+
+func (c *Cacher) list(ctx context.Context, step *trace.Step, key string, opts store.ListOptions) (*store.EncodedList, error) {
+	prefix, err := store.PrepareKey(c.config.ResourcePrefix, key, opts.Recursive)
+	if err != nil {
+		return nil, err
+	}
+	l := listing{cacher: c, step: step, key: key, prefix: prefix, opts: opts}
+	if l.exact, l.from, err = store.ValidateListOptions(prefix, c.config.Storage.Versioner(), opts); err != nil {
+		return nil, err
+	}
+	why, err := l.moment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if l.tree == nil {
+		step.Why(why + ": went to etcd")
+		return l.fromStorage(ctx)
+	}
+	list, err := l.collect()
+	if err != nil {
+		step.Why("the cache can't read an object: went to etcd, which says why")
+		return l.fromStorage(ctx)
+	}
+	c.counts.hits.Add(1)
+	c.metrics.List(l.looked, len(list.Items))
+	if step.Recording() {
+		step.Int("revision", list.Revision)
+		step.Int("looked", int64(l.looked))
+		step.Int("returned", int64(len(list.Items)))
+		step.Whyf("%s: served %d items from the cache's snapshot at %d", why, len(list.Items), list.Revision)
+	}
+	return list, nil
+}
+
+// listing is one call of ListEncoded.
+type listing struct {
+	cacher *Cacher
+	step   *trace.Step
+	key    string
+	prefix string
+	opts   store.ListOptions
+
+	// exact is the revision that the list must be of, 0 if a later one will do; from is the key that it begins at, if it
+	// is not the first page.
+	exact int64
+	from  string
+
+	tree     *tree
+	revision int64
+	looked   int
+}
+
+// moment finds the state that the list is made of, and says why it is that one. Without a tree it is etcd's.
+func (l *listing) moment(ctx context.Context) (why string, err error) {
+	c := l.cacher
+	if state := c.state.get().State; state == Uninitialized || state == Refilling {
+		return fmt.Sprintf("the cache is %s", state), nil
+	}
+	latest := l.opts.ResourceVersion == "" && l.exact == 0
+	switch {
+	case latest:
+		return l.latest(ctx)
+	case l.exact > 0:
+		return l.atExactly(), nil
+	}
+	minimum, err := c.parseRevision(l.opts.ResourceVersion)
+	if err != nil {
+		return "", err
+	}
+	l.tree, l.revision, err = c.watchCache.WaitUntilFreshAndGetList(ctx, minimum)
+	var late notSeen
+	if errors.As(err, &late) {
+		return fmt.Sprintf("resourceVersion %d: the cache is at %d and does not get on", minimum, late.seen), c.tooLarge(ctx, minimum)
+	}
+	if minimum == 0 {
+		return "resourceVersion 0: whatever the cache has", err
+	}
+	return fmt.Sprintf("resourceVersion %d: at least that new", minimum), err
+}
+
+// latest is etcd's revision now, and the state as soon as the cache has seen it.
+func (l *listing) latest(ctx context.Context) (why string, err error) {
+	c := l.cacher
+	defer func() { c.metrics.ConsistentRead(l.tree == nil, err) }()
+	if state := c.state.get().State; state != Fresh {
+		return fmt.Sprintf("resourceVersion unset, and the cache is %s", state), nil
+	}
+	revision, shared, err := c.revisions.revision(ctx)
+	if err != nil {
+		return "", err
+	}
+	seen := c.watchCache.revision.Load()
+	l.tree, l.revision, err = c.watchCache.WaitUntilFreshAndGetList(ctx, revision)
+	var late notSeen
+	if errors.As(err, &late) {
+		return fmt.Sprintf("resourceVersion unset: etcd is at %d, the cache at %d and does not get on", revision, late.seen), nil
+	}
+	if err != nil || !l.step.Recording() {
+		return "", err
+	}
+	why = fmt.Sprintf("resourceVersion unset: etcd is at %d, so is the cache", revision)
+	if seen < revision {
+		why = fmt.Sprintf("resourceVersion unset: etcd is at %d, the cache was at %d and caught up", revision, seen)
+	}
+	if shared {
+		why += " (asked together with others)"
+	}
+	return why, nil
+}
+
+// atExactly finds the state at the one revision that will do.
+func (l *listing) atExactly() (why string) {
+	c := l.cacher
+	why = fmt.Sprintf("revision %d is wanted", l.exact)
+	switch seen := c.watchCache.revision.Load(); {
+	case l.exact > seen:
+		return fmt.Sprintf("%s, and the cache is at %d", why, seen)
+	case l.exact < c.config.Storage.CompactRevision():
+		return why + ", and that has been compacted"
+	}
+	if l.tree = c.watchCache.getExact(l.exact); l.tree == nil {
+		return why + ", and the cache has forgotten what happened since"
+	}
+	l.revision = l.exact
+	return why
+}
+
+// limit is how many items the list may have, 0 for any number. Whoever takes what is there takes all of it.
+func (l *listing) limit() int64 {
+	if l.opts.ResourceVersion == "0" {
+		return 0
+	}
+	return l.opts.Predicate.Limit
+}
+
+// collect makes the list of the tree.
+func (l *listing) collect() (*store.EncodedList, error) {
+	list := &store.EncodedList{Revision: l.revision}
+	pred, limit := &l.opts.Predicate, l.limit()
+	everything := pred.Empty()
+	if everything && limit == 0 && l.prefix == l.cacher.prefix && l.from == "" {
+		list.Items = make([]*object.Encoded, 0, l.tree.Len())
+	}
+	var err error
+	var lastKey string
+	hasMore, left := false, int64(0)
+	l.each(func(i item) bool {
+		if hasMore = limit > 0 && int64(len(list.Items)) >= limit; hasMore {
+			left++
+			return everything // only then does anybody want to know how many are left
+		}
+		l.looked++
+		selected := true
+		if err = i.obj.Err(); err == nil && !everything {
+			selected, err = l.cacher.selects(pred, i.obj)
+		}
+		if err != nil {
+			return false
+		}
+		if selected {
+			list.Items = append(list.Items, i.obj)
+		}
+		lastKey = i.key
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	list.Continue, list.Remaining, err = store.PrepareContinueToken(lastKey, l.prefix, l.revision, limit+left, hasMore, l.opts)
+	return list, err
+}
+
+// each visits the items of the list's range.
+func (l *listing) each(visit func(item) bool) {
+	if !strings.HasSuffix(l.prefix, "/") {
+		if found, ok := l.tree.Get(item{key: l.prefix}); ok {
+			visit(found)
+		}
+		return
+	}
+	ascend(l.tree, l.prefix, l.from, visit)
+}
+
+func (l *listing) fromStorage(ctx context.Context) (*store.EncodedList, error) {
+	l.cacher.counts.fallbacks.Add(1)
+	return l.cacher.config.Storage.ListEncoded(ctx, l.key, l.opts)
+}

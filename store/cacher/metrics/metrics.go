@@ -1,0 +1,168 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var (
+	listTotal = counter("apiserver_cache_list_total",
+		"Lists answered by watch caches.", "group", "resource", "index")
+	listFetched = counter("apiserver_cache_list_fetched_objects_total",
+		"Objects that watch caches looked at to answer lists.", "group", "resource", "index")
+	listReturned = counter("apiserver_cache_list_returned_objects_total",
+		"Objects in the lists that watch caches answered.", "group", "resource")
+	initEvents = counter("apiserver_init_events_total",
+		"Events that watchers got of the state before their watch began.", "group", "resource")
+	eventsReceived = counter("apiserver_watch_cache_events_received_total",
+		"Events that watch caches received.", "group", "resource")
+	eventsDispatched = counter("apiserver_watch_cache_events_dispatched_total",
+		"Events that watch caches handed on to those watchers that they are for.", "group", "resource")
+	terminatedWatchers = counter("apiserver_terminated_watchers_total",
+		"Watchers that were ended because they were too slow.", "group", "resource")
+	resourceVersion = gauge("apiserver_watch_cache_resource_version",
+		"The revision that a watch cache has seen.", "group", "resource")
+	capacityIncrease = counter("watch_cache_capacity_increase_total",
+		"How often the history of a watch cache got more room.", "group", "resource")
+	capacityDecrease = counter("watch_cache_capacity_decrease_total",
+		"How often the history of a watch cache gave room back.", "group", "resource")
+	capacity = gauge("watch_cache_capacity",
+		"How many events the history of a watch cache has room for.", "group", "resource")
+	initializations = counter("watch_cache_initializations_total",
+		"How often watch caches were filled.", "group", "resource")
+	initializationErrors = counter("watch_cache_initialization_errors_total",
+		"How often watch caches could not be filled or followed.", "group", "resource")
+	initializationDuration = histogram("watch_cache_initialization_duration_seconds",
+		"How long it took to fill a watch cache.", []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600}, "group", "resource")
+	readWait = histogram("watch_cache_read_wait_seconds",
+		"How long a read waited for a watch cache to see a revision.",
+		[]float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3}, "group", "resource")
+	consistentReads = counter("watch_cache_consistent_read_total",
+		"Reads of the latest state that watch caches were asked for.", "group", "resource", "success", "fallback")
+	consistencyChecks = counter("apiserver_storage_consistency_checks_total",
+		"Comparisons of watch caches with etcd.", "group", "resource", "status")
+)
+
+func init() {
+	prometheus.MustRegister(listTotal, listFetched, listReturned, initEvents, eventsReceived, eventsDispatched,
+		terminatedWatchers, resourceVersion, capacityIncrease, capacityDecrease, capacity, initializations,
+		initializationErrors, initializationDuration, readWait, consistentReads, consistencyChecks)
+}
+
+func counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+}
+
+func histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+}
+
+// Cache counts for one resource. To find a metric by its labels costs several times what it costs to add to it, so each
+// is found once.
+type Cache struct {
+	resource schema.GroupResource
+
+	EventsReceived, EventsDispatched, InitEvents, TerminatedWatchers prometheus.Counter
+	ResourceVersion                                                  prometheus.Gauge
+
+	lists, fetched, returned                         prometheus.Counter
+	capacityIncrease, capacityDecrease               prometheus.Counter
+	capacity                                         prometheus.Gauge
+	initializations, initializationErrors            prometheus.Counter
+	initializationDuration, readWait                 prometheus.Observer
+	consistent, consistentFallback, consistentFailed prometheus.Counter
+}
+
+// For counts for a resource.
+func For(resource schema.GroupResource) *Cache {
+	group, name := resource.Group, resource.Resource
+	const noIndex = ""
+	return &Cache{
+		resource:               resource,
+		EventsReceived:         eventsReceived.WithLabelValues(group, name),
+		EventsDispatched:       eventsDispatched.WithLabelValues(group, name),
+		InitEvents:             initEvents.WithLabelValues(group, name),
+		TerminatedWatchers:     terminatedWatchers.WithLabelValues(group, name),
+		ResourceVersion:        resourceVersion.WithLabelValues(group, name),
+		lists:                  listTotal.WithLabelValues(group, name, noIndex),
+		fetched:                listFetched.WithLabelValues(group, name, noIndex),
+		returned:               listReturned.WithLabelValues(group, name),
+		capacityIncrease:       capacityIncrease.WithLabelValues(group, name),
+		capacityDecrease:       capacityDecrease.WithLabelValues(group, name),
+		capacity:               capacity.WithLabelValues(group, name),
+		initializations:        initializations.WithLabelValues(group, name),
+		initializationErrors:   initializationErrors.WithLabelValues(group, name),
+		initializationDuration: initializationDuration.WithLabelValues(group, name),
+		readWait:               readWait.WithLabelValues(group, name),
+		consistent:             consistentReads.WithLabelValues(group, name, "true", "false"),
+		consistentFallback:     consistentReads.WithLabelValues(group, name, "true", "true"),
+		consistentFailed:       consistentReads.WithLabelValues(group, name, "false", "true"),
+	}
+}
+
+// Forget takes what is counted for a resource that is no longer served out of the metrics.
+func (c *Cache) Forget() {
+	labels := prometheus.Labels{"group": c.resource.Group, "resource": c.resource.Resource}
+	for _, vec := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
+		listTotal, listFetched, listReturned, initEvents, eventsReceived, eventsDispatched, terminatedWatchers,
+		resourceVersion, capacityIncrease, capacityDecrease, capacity, initializations, initializationErrors,
+		initializationDuration, readWait, consistentReads, consistencyChecks,
+	} {
+		vec.DeletePartialMatch(labels)
+	}
+}
+
+// List counts a list.
+func (c *Cache) List(looked, returned int) {
+	c.lists.Inc()
+	c.fetched.Add(float64(looked))
+	c.returned.Add(float64(returned))
+}
+
+// ConsistentRead counts a read of the latest state: answered by the cache, or by etcd instead.
+func (c *Cache) ConsistentRead(fallback bool, err error) {
+	switch {
+	case err != nil:
+		c.consistentFailed.Inc()
+	case fallback:
+		c.consistentFallback.Inc()
+	default:
+		c.consistent.Inc()
+	}
+}
+
+// Waited counts how long a read waited for the cache.
+func (c *Cache) Waited(took time.Duration) { c.readWait.Observe(took.Seconds()) }
+
+// Filled counts a fill.
+func (c *Cache) Filled(took time.Duration) {
+	c.initializations.Inc()
+	c.initializationDuration.Observe(took.Seconds())
+}
+
+// Failed counts that the cache could not be filled or followed.
+func (c *Cache) Failed() { c.initializationErrors.Inc() }
+
+// Capacity notes how much room a history has, and had before.
+func (c *Cache) Capacity(before, now int) {
+	switch {
+	case now > before:
+		c.capacityIncrease.Inc()
+	case now < before:
+		c.capacityDecrease.Inc()
+	default:
+		return
+	}
+	c.capacity.Set(float64(now))
+}
+
+// Checked counts a comparison with etcd: "success", "failure" or "error".
+func (c *Cache) Checked(status string) {
+	consistencyChecks.WithLabelValues(c.resource.Group, c.resource.Resource, status).Inc()
+}

@@ -1,0 +1,160 @@
+package cacher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// How long the reflector waits after a failure: twice as long after each that follows.
+const (
+	retryMin = 50 * time.Millisecond
+	retryMax = 2 * time.Second
+)
+
+// errWentBack says that etcd is at an earlier revision than the cache: it was restored from a backup.
+var errWentBack = errors.New("etcd is at an earlier revision than it was before")
+
+// reflect fills the cache and follows what changes, until the cacher stops.
+//
+//	fill: read all, at one revision ──→ follow: apply changes ──→ failed: follow again from where it ended
+//	  ↑                                                              │
+//	  └──────────── what happened meanwhile is compacted ←───────────┘
+func (c *Cacher) reflect() {
+	retry := retryMin
+	pause := func(err error) {
+		if c.ctx.Err() != nil {
+			return
+		}
+		c.metrics.Failed()
+		c.log.Warn("the watch cache can't follow etcd, and tries again",
+			"resource", c.config.GroupResource.String(), "state", c.state.get().State.String(), "error", err)
+		sleep(c.ctx, retry+rand.N(retry))
+		retry = min(2*retry, retryMax)
+	}
+	for c.ctx.Err() == nil {
+		if err := c.fill(); err != nil {
+			c.state.set(c.state.get().State, err)
+			pause(err)
+			continue
+		}
+		retry = retryMin
+		for c.ctx.Err() == nil {
+			err := c.follow()
+			if apierrors.IsResourceExpired(err) || errors.Is(err, errWentBack) {
+				c.state.set(Refilling, err)
+				c.log.Warn("the watch cache missed changes, and is filled again",
+					"resource", c.config.GroupResource.String(), "error", err)
+				break
+			}
+			if c.state.set(Broken, err) {
+				retry = retryMin
+			}
+			pause(err)
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// fill reads the whole resource. Watchers of the state before have missed changes: they end.
+func (c *Cacher) fill() error {
+	if c.config.Fills != nil {
+		select {
+		case c.config.Fills <- struct{}{}:
+			defer func() { <-c.config.Fills }()
+		case <-c.ctx.Done():
+			return c.ctx.Err()
+		}
+	}
+	start := time.Now()
+	var objects []*object.Encoded
+	revision, err := c.config.Storage.ReadAll(c.ctx, c.prefix, c.limits.PageSize, func(obj *object.Encoded) { objects = append(objects, obj) })
+	if err != nil {
+		return fmt.Errorf("fill the cache of %s: %w", c.config.GroupResource, err)
+	}
+	c.dispatcher.restart(func() int64 {
+		c.watchCache.replace(objects, revision)
+		return revision
+	})
+	c.state.set(Fresh, nil)
+	c.metrics.Filled(time.Since(start))
+	return nil
+}
+
+// follow applies changes until that fails.
+func (c *Cacher) follow() error {
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	defer cancel(nil)
+	c.revisions.setBack(func() { cancel(errWentBack) })
+	if c.state.get().State != Fresh {
+		// It is known to be whole again when etcd says that there are no changes that it has not sent.
+		c.requestProgress()
+	}
+	err := c.config.Storage.Follow(ctx, c.prefix, c.watchCache.revision.Load(), func(changes store.Changes) error {
+		now := time.Now()
+		for i := range changes.Changes {
+			change := &changes.Changes[i]
+			if own := c.written.take(change.Key, change.Revision); own != nil && change.Object != nil {
+				change.Object = own
+			}
+		}
+		events := c.watchCache.processEvent(changes, now)
+		c.dispatcher.dispatchEvents(events, changes.Revision)
+		c.state.set(Fresh, nil)
+		return nil
+	})
+	if cause := context.Cause(ctx); cause != nil && c.ctx.Err() == nil {
+		return cause
+	}
+	return err
+}
+
+// requestProgress has etcd asked for its revision, soon.
+func (c *Cacher) requestProgress() {
+	select {
+	case c.progress <- struct{}{}:
+	default:
+	}
+}
+
+// progressRetry is when etcd is asked again if its answer has not come: it does not answer while a watch catches up.
+const progressRetry = 100 * time.Millisecond
+
+// requestProgressWhileWaiting asks etcd for its revision when somebody begins to wait for it, and while anybody does.
+func (c *Cacher) requestProgressWhileWaiting() {
+	for {
+		select {
+		case <-c.progress:
+		case <-c.ctx.Done():
+			return
+		}
+		for first := true; first || c.watchCache.waiting.waiting() || c.state.get().State == Broken; first = false {
+			// What fails is tried again, and those who wait do not wait for ever.
+			_ = c.config.Storage.RequestWatchProgress(c.ctx)
+			timer := time.NewTimer(progressRetry)
+			select {
+			case <-c.progress:
+			case <-timer.C:
+			case <-c.ctx.Done():
+				timer.Stop()
+				return
+			}
+			timer.Stop()
+		}
+	}
+}

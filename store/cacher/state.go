@@ -1,0 +1,91 @@
+package cacher
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// State is how far a cache can be relied on.
+type State uint8
+
+// The states of a cache.
+const (
+	// Uninitialized: never filled. Everything is read from etcd.
+	Uninitialized State = iota
+	// Fresh: filled, and changes come as they happen.
+	Fresh
+	// Lagging: changes come, but the cache has not seen what etcd is known to have.
+	Lagging
+	// Broken: changes don't come. What the cache has is true of the revision it is at, and of none since.
+	Broken
+	// Refilling: changes were missed for good, and the cache is being filled again.
+	Refilling
+)
+
+func (s State) String() string {
+	return [...]string{"uninitialized", "fresh", "lagging", "broken", "refilling"}[s]
+}
+
+// Condition is a State, since when, and why if there is a reason.
+type Condition struct {
+	State State
+	Since time.Time
+	Err   error
+}
+
+// lagTolerance is how long a cache may be behind before that is a state of its own.
+const lagTolerance = time.Second
+
+// stateHolder is the state as the reflector knows it: everything but Lagging.
+type stateHolder struct {
+	mu     sync.Mutex
+	now    Condition
+	filled chan struct{} // closed while the cache is filled
+}
+
+func (s *stateHolder) init() {
+	s.now = Condition{State: Uninitialized, Since: time.Now()}
+	s.filled = make(chan struct{})
+}
+
+func (s *stateHolder) get() Condition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+// set changes the state, and says whether that is another one.
+func (s *stateHolder) set(state State, err error) (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now.State == state {
+		if err != nil {
+			s.now.Err = err
+		}
+		return false
+	}
+	isFilled := state == Fresh || state == Broken
+	wasFilled := s.now.State == Fresh || s.now.State == Broken
+	switch {
+	case isFilled && !wasFilled:
+		close(s.filled)
+	case !isFilled && wasFilled:
+		s.filled = make(chan struct{})
+	}
+	s.now = Condition{State: state, Since: time.Now(), Err: err}
+	return true
+}
+
+// waitFilled waits until the cache is filled.
+func (s *stateHolder) waitFilled(ctx context.Context) error {
+	s.mu.Lock()
+	filled := s.filled
+	s.mu.Unlock()
+	select {
+	case <-filled:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,217 @@
+package cacher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// WatchEncoded watches what opts select. What is wrong with where the watch should begin is its only event.
+func (c *Cacher) WatchEncoded(ctx context.Context, key string, opts store.ListOptions) (_ watch.Interface, err error) {
+	ctx, step := trace.Start(ctx, trace.CacherWatch, key)
+	defer step.End(&err)
+	prefix, err := store.PrepareKey(c.config.ResourcePrefix, key, opts.Recursive)
+	if err != nil {
+		return nil, err
+	}
+	given, err := c.parseRevision(opts.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	if !c.readyToWatch(ctx) {
+		step.Whyf("the cache is %s: the watch is etcd's", c.state.get().State)
+		c.counts.fallbacks.Add(1)
+		return c.config.Storage.WatchEncoded(ctx, key, opts)
+	}
+	s := starting{cacher: c, step: step, prefix: prefix, given: given, opts: opts}
+	w, err := s.start(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		step.Why(err.Error())
+		return newErrWatcher(err), nil
+	}
+	c.counts.hits.Add(1)
+	return w, nil
+}
+
+// readyToWatch waits for a cache that is about to be filled.
+func (c *Cacher) readyToWatch(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, c.limits.Wait)
+	defer cancel()
+	return c.state.waitFilled(ctx) == nil
+}
+
+// starting is a watch that is about to begin.
+type starting struct {
+	cacher *Cacher
+	step   *trace.Step
+	prefix string
+	given  int64
+	opts   store.ListOptions
+}
+
+// start decides where the watch begins.
+//
+//	sendInitialEvents  resourceVersion  begins with
+//	true               any              the state, as new as the resourceVersion wants, and a bookmark
+//	unset              unset or 0       the state
+//	false              unset or 0       the next change
+//	unset or false     N                the first change after N
+func (s *starting) start(ctx context.Context) (*cacheWatcher, error) {
+	c := s.cacher
+	initial, asked := false, s.opts.SendInitialEvents != nil
+	if asked {
+		initial = *s.opts.SendInitialEvents
+	}
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	w := c.newCacheWatcher(ctx, s.prefix, s.opts.Predicate)
+	switch {
+	case initial || !asked && s.given == 0:
+		return s.withState(ctx, w, asked && s.opts.Predicate.AllowWatchBookmarks)
+	case s.given == 0:
+		w.next = c.watchCache.nextSeq()
+		s.step.Why("no initial events wanted: the changes from now on")
+	default:
+		next, since, ok := c.watchCache.eventsAfter(s.given)
+		if !ok {
+			return nil, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", s.given, since))
+		}
+		w.next = next
+		if s.step.Recording() {
+			s.step.Whyf("the changes after %d: %d of the resource's are in the cache's history, which begins at %d",
+				s.given, c.watchCache.nextSeq()-next, since)
+		}
+	}
+	return w, s.add(ctx, w, nil)
+}
+
+// wait waits until the cache is as new as the watch wants it.
+func (s *starting) wait(ctx context.Context) error {
+	c, revision := s.cacher, s.given
+	if s.opts.ResourceVersion == "" {
+		latest, _, err := c.revisions.revision(ctx)
+		if err != nil {
+			return err
+		}
+		revision = latest
+	}
+	err := c.watchCache.waitUntilFresh(ctx, revision)
+	var late notSeen
+	if !errors.As(err, &late) {
+		return err
+	}
+	if err := c.tooLarge(ctx, revision); err != nil {
+		return err
+	}
+	// etcd has it, but its changes don't come: the client should try again, here or elsewhere.
+	return store.NewTooLargeResourceVersionError(uint64(revision), uint64(late.seen), retrySeconds)
+}
+
+// withState begins with the present state.
+func (s *starting) withState(ctx context.Context, w *cacheWatcher, bookmark bool) (*cacheWatcher, error) {
+	c := s.cacher
+	t, revision, next := c.watchCache.snapshotAndNext()
+	w.next = next
+	if s.step.Recording() {
+		s.step.Int("revision", revision)
+		s.step.Whyf("the state at %d first, then its changes", revision)
+	}
+	l := listing{tree: t, prefix: s.prefix}
+	return w, s.add(ctx, w, func() error {
+		sent := 0
+		var err error
+		l.each(func(i item) bool {
+			out, selected, convertErr := w.convert(&event{object: i.obj})
+			switch {
+			case convertErr != nil:
+				err = convertErr
+			case selected && !w.send(out):
+				err = errStopped
+			case selected:
+				sent++
+			}
+			return err == nil
+		})
+		c.metrics.InitEvents.Add(float64(sent))
+		if err != nil || !bookmark {
+			return err
+		}
+		obj, err := w.newBookmark(revision, true)
+		if err != nil {
+			return err
+		}
+		if !w.send(watch.Event{Type: watch.Bookmark, Object: obj}) {
+			return errStopped
+		}
+		return nil
+	})
+}
+
+// add makes the watcher known. It ends with ctx.
+func (s *starting) add(ctx context.Context, w *cacheWatcher, begin func() error) error {
+	if !s.cacher.dispatcher.add(w, begin) {
+		return errors.New("the server is stopping")
+	}
+	release := context.AfterFunc(ctx, w.Stop)
+	d := &s.cacher.dispatcher
+	d.mu.Lock()
+	w.release = release
+	d.mu.Unlock()
+	if w.bookmarks {
+		select {
+		case s.cacher.wakeKeeper <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// eventsAfter is where the history begins for a watcher that knows a revision. Not ok says that it would miss changes:
+// those until since are forgotten.
+func (w *watchCache) eventsAfter(revision int64) (seq, since int64, ok bool) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	seq, ok = w.history.after(revision)
+	return seq, w.history.since, ok
+}
+
+// snapshotAndNext is the present state, and the seq of the first event that is not in it.
+func (w *watchCache) snapshotAndNext() (t *tree, revision, next int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, revision = w.snapshotLocked()
+	return t, revision, w.history.next
+}
+
+// watcherOf names who watches.
+func watcherOf(ctx context.Context) string {
+	user, ok := request.UserFrom(ctx)
+	if !ok {
+		return ""
+	}
+	return user.GetName()
+}
+
+// newErrWatcher is a watch that ends with an ERROR event, as one does that meets the error later.
+func newErrWatcher(err error) watch.Interface {
+	result := make(chan watch.Event, 1)
+	result <- errorEvent(err)
+	close(result)
+	return errWatcher(result)
+}
+
+type errWatcher chan watch.Event
+
+func (w errWatcher) ResultChan() <-chan watch.Event { return w }
+func (w errWatcher) Stop()                          {}

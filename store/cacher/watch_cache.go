@@ -1,0 +1,360 @@
+package cacher
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/btree"
+
+	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/cacher/metrics"
+)
+
+// item is an object in the tree, under its key.
+type item struct {
+	key string
+	obj *object.Encoded
+}
+
+type tree = btree.BTreeG[item]
+
+// degree is that of the tree: large nodes are read fast, small ones are copied fast when a snapshot still holds them.
+const degree = 16
+
+func newTree() *tree { return btree.NewG(degree, func(a, b item) bool { return a.key < b.key }) }
+
+// watchCache is the present state of a resource, as far as it was seen, and the events that led to it.
+//
+// Invariants:
+//
+//  1. tree is the state at revision: all changes up to it are in, none after it.
+//  2. history holds all changes after history.since, in order.
+//  3. revision only grows, except that a refill may begin at an earlier one, if etcd itself went back.
+//
+// mu guards tree and history and is held for moments: nobody decodes, sends, traces or waits while holding it. Whoever
+// needs more than one object takes a snapshot: a copy of the tree that shares its nodes, which costs nothing until the
+// next change.
+type watchCache struct {
+	metrics *metrics.Cache
+
+	mu        sync.RWMutex
+	tree      *tree
+	history   history
+	snapshots snapshots
+	filled    bool
+
+	revision atomic.Int64
+	waiting  waiters
+	// wake asks etcd for its revision, because somebody waits for it.
+	wake func()
+	// waitLimit is how long anybody waits for a revision.
+	waitLimit time.Duration
+}
+
+// replace makes objects the state at revision.
+func (w *watchCache) replace(objects []*object.Encoded, revision int64) {
+	next := newTree()
+	for _, obj := range objects {
+		next.ReplaceOrInsert(item{obj.Key(), obj})
+	}
+	w.mu.Lock()
+	w.tree = next
+	w.history.reset(revision)
+	w.snapshots.clear()
+	w.filled = true
+	w.revision.Store(revision)
+	w.mu.Unlock()
+	w.metrics.ResourceVersion.Set(float64(revision))
+	w.waiting.reached(revision)
+}
+
+// processEvent makes changes part of the state, all of them at once, and returns their events. Changes that have been
+// seen before are left out.
+func (w *watchCache) processEvent(changes store.Changes, at time.Time) []*event {
+	events := make([]*event, 0, len(changes.Changes))
+	w.mu.Lock()
+	seen := w.revision.Load()
+	capacity := cap(w.history.events)
+	for _, c := range changes.Changes {
+		if c.Revision <= seen {
+			continue
+		}
+		e := &event{revision: c.Revision, key: c.Key, object: c.Object, at: at}
+		var old item
+		var existed bool
+		if c.Object == nil {
+			old, existed = w.tree.Delete(item{key: c.Key})
+		} else {
+			old, existed = w.tree.ReplaceOrInsert(item{c.Key, c.Object})
+		}
+		if existed {
+			e.prev = old.obj
+		}
+		if e.object == nil && e.prev == nil {
+			continue // the deletion of what was deleted before
+		}
+		w.history.append(e)
+		events = append(events, e)
+	}
+	if changes.Revision > seen {
+		w.revision.Store(changes.Revision)
+	}
+	now := cap(w.history.events)
+	w.mu.Unlock()
+	w.metrics.Capacity(capacity, now)
+	w.metrics.EventsReceived.Add(float64(len(changes.Changes)))
+	if changes.Revision > seen {
+		w.metrics.ResourceVersion.Set(float64(changes.Revision))
+		w.waiting.reached(changes.Revision)
+	}
+	return events
+}
+
+// get is the object at key, nil if there is none, and the revision of which that is true.
+func (w *watchCache) get(key string) (*object.Encoded, int64) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	found, _ := w.tree.Get(item{key: key})
+	return found.obj, w.revision.Load()
+}
+
+// WaitUntilFreshAndGet is get as soon as the cache has seen revision.
+func (w *watchCache) WaitUntilFreshAndGet(ctx context.Context, revision int64, key string) (*object.Encoded, int64, error) {
+	if err := w.waitUntilFresh(ctx, revision); err != nil {
+		return nil, 0, err
+	}
+	obj, seen := w.get(key)
+	return obj, seen, nil
+}
+
+// WaitUntilFreshAndGetList is the state as soon as the cache has seen revision.
+func (w *watchCache) WaitUntilFreshAndGetList(ctx context.Context, revision int64) (*tree, int64, error) {
+	if err := w.waitUntilFresh(ctx, revision); err != nil {
+		return nil, 0, err
+	}
+	t, seen := w.snapshot()
+	return t, seen, nil
+}
+
+// snapshot is the present state.
+func (w *watchCache) snapshot() (*tree, int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.snapshotLocked()
+}
+
+func (w *watchCache) snapshotLocked() (*tree, int64) {
+	revision := w.revision.Load()
+	if t := w.snapshots.find(revision); t != nil {
+		return t, revision
+	}
+	t := w.tree.Clone()
+	w.snapshots.keep(revision, t)
+	return t, revision
+}
+
+// getExact is the state at a revision. It is nil if the cache has not seen that yet, or has forgotten what happened since.
+func (w *watchCache) getExact(revision int64) *tree {
+	w.mu.Lock()
+	if t := w.snapshots.find(revision); t != nil {
+		w.mu.Unlock()
+		return t
+	}
+	seen := w.revision.Load()
+	seq, ok := w.history.after(revision)
+	if revision > seen || !ok {
+		w.mu.Unlock()
+		return nil
+	}
+	t := w.tree.Clone()
+	undo := make([]*event, w.history.next-seq)
+	w.history.read(seq, undo)
+	w.mu.Unlock()
+	for i := len(undo) - 1; i >= 0; i-- {
+		if e := undo[i]; e.prev != nil {
+			t.ReplaceOrInsert(item{e.key, e.prev})
+		} else {
+			t.Delete(item{key: e.key})
+		}
+	}
+	w.mu.Lock()
+	w.snapshots.keep(revision, t)
+	w.mu.Unlock()
+	return t
+}
+
+// trim forgets events and snapshots whose time is over.
+func (w *watchCache) trim(now time.Time) {
+	w.mu.Lock()
+	before := cap(w.history.events)
+	w.history.trim(now)
+	w.snapshots.trim(now, w.history.limits.window)
+	after := cap(w.history.events)
+	w.mu.Unlock()
+	w.metrics.Capacity(before, after)
+}
+
+// snapshots are states that were read lately: those that pages are read from, one after the other.
+type snapshots struct{ kept []keptSnapshot }
+
+type keptSnapshot struct {
+	revision int64
+	tree     *tree
+	used     time.Time
+}
+
+const maxSnapshots = 8
+
+func (s *snapshots) find(revision int64) *tree {
+	for i := range s.kept {
+		if s.kept[i].revision == revision {
+			s.kept[i].used = time.Now()
+			return s.kept[i].tree
+		}
+	}
+	return nil
+}
+
+// keep remembers a state instead of that which nobody has used for the longest time.
+func (s *snapshots) keep(revision int64, t *tree) {
+	kept := keptSnapshot{revision, t, time.Now()}
+	if len(s.kept) < maxSnapshots {
+		s.kept = append(s.kept, kept)
+		return
+	}
+	oldest := 0
+	for i := range s.kept {
+		if s.kept[i].used.Before(s.kept[oldest].used) {
+			oldest = i
+		}
+	}
+	s.kept[oldest] = kept
+}
+
+func (s *snapshots) clear() { s.kept = nil }
+
+func (s *snapshots) trim(now time.Time, window time.Duration) {
+	kept := s.kept[:0]
+	for _, snapshot := range s.kept {
+		if now.Sub(snapshot.used) <= window {
+			kept = append(kept, snapshot)
+		}
+	}
+	clear(s.kept[len(kept):])
+	s.kept = kept
+}
+
+// waiters are those who wait for revisions.
+type waiters struct {
+	mu   sync.Mutex
+	list []waiter
+}
+
+type waiter struct {
+	revision int64
+	ready    chan struct{}
+}
+
+func (w *waiters) reached(revision int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	kept := w.list[:0]
+	for _, waiting := range w.list {
+		if waiting.revision <= revision {
+			close(waiting.ready)
+		} else {
+			kept = append(kept, waiting)
+		}
+	}
+	clear(w.list[len(kept):])
+	w.list = kept
+}
+
+func (w *waiters) waiting() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.list) > 0
+}
+
+func (w *waiters) leave(ready chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range w.list {
+		if w.list[i].ready == ready {
+			last := len(w.list) - 1
+			w.list[i], w.list[last] = w.list[last], waiter{}
+			w.list = w.list[:last]
+			return
+		}
+	}
+}
+
+// notSeen says that the cache has not seen a revision in time.
+type notSeen struct{ revision, seen int64 }
+
+func (e notSeen) Error() string {
+	return fmt.Sprintf("the cache has not seen revision %d, it is at %d", e.revision, e.seen)
+}
+
+// waitUntilFresh waits until the cache has seen revision, but not for ever: then the error is notSeen.
+func (w *watchCache) waitUntilFresh(ctx context.Context, revision int64) (err error) {
+	if w.revision.Load() >= revision {
+		return nil
+	}
+	ctx, step := trace.Start(ctx, trace.CacherWait, "")
+	defer step.End(&err)
+	start := time.Now()
+	if step.Recording() {
+		step.Int("revision", revision)
+		step.Int("seen", w.revision.Load())
+	}
+	ready := make(chan struct{})
+	w.waiting.mu.Lock()
+	w.waiting.list = append(w.waiting.list, waiter{revision, ready})
+	w.waiting.mu.Unlock()
+	if seen := w.revision.Load(); seen >= revision {
+		w.waiting.reached(seen) // it came meanwhile
+	}
+	w.wake()
+	timeout := time.NewTimer(w.waitLimit)
+	defer timeout.Stop()
+	select {
+	case <-ready:
+		w.metrics.Waited(time.Since(start))
+		return nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-timeout.C:
+		err = notSeen{revision, w.revision.Load()}
+	}
+	w.waiting.leave(ready)
+	w.metrics.Waited(time.Since(start))
+	return err
+}
+
+// ascend calls visit with all items at prefix, in the order of their keys, from the key "from" on, until it says no.
+func ascend(t *tree, prefix, from string, visit func(item) bool) {
+	t.AscendGreaterOrEqual(item{key: max(prefix, from)}, func(i item) bool {
+		return strings.HasPrefix(i.key, prefix) && visit(i)
+	})
+}
+
+// readHistory copies the events from seq on into buf. Not ok says that the first of them is forgotten.
+func (w *watchCache) readHistory(seq int64, buf []*event) (n int, ok bool) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.history.read(seq, buf)
+}
+
+// nextSeq is the seq that the next event will have.
+func (w *watchCache) nextSeq() int64 {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.history.next
+}
