@@ -11,31 +11,60 @@ import (
 	corerest "github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/crd"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/kxapi"
 )
 
 // Chain is the servers in the order in which they are asked. Each has the next as its delegate.
 type Chain struct {
-	Kube          *endpoint.GenericAPIServer
-	APIExtensions *endpoint.GenericAPIServer
+	Kube *endpoint.GenericAPIServer
+	// APIExtensions serves the definitions of custom resources, and CustomResources what they define.
+	APIExtensions   *endpoint.GenericAPIServer
+	CustomResources *crd.Server
 }
 
 // CreateServerChain makes the servers from the last to the first, since each needs its delegate.
 func CreateServerChain(c *Config) (*Chain, error) {
-	apiExtensions := createAPIExtensionsServer(c, endpoint.NotFoundHandler)
+	apiExtensions, customResources, err := createAPIExtensionsServer(c, endpoint.NotFoundHandler)
+	if err != nil {
+		return nil, fmt.Errorf("create the server of custom resources: %w", err)
+	}
 	kube, err := CreateKubeAPIServer(c, apiExtensions.Router)
 	if err != nil {
+		customResources.Destroy()
+		apiExtensions.Destroy()
 		return nil, fmt.Errorf("create the kube server: %w", err)
 	}
-	chain := &Chain{Kube: kube, APIExtensions: apiExtensions}
+	chain := &Chain{Kube: kube, APIExtensions: apiExtensions, CustomResources: customResources}
 	c.Admission.Initialize(chain.Storages())
 	return chain, nil
 }
 
-// createAPIExtensionsServer makes the server of custom resources. What it does not serve it leaves to delegate.
-func createAPIExtensionsServer(c *Config, delegate http.Handler) *endpoint.GenericAPIServer {
-	return c.newGenericAPIServer(delegate)
+// createAPIExtensionsServer makes the server of custom resources: a server of their definitions, whose delegate is what
+// serves what they define. What is neither is left to delegate.
+func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.GenericAPIServer, *crd.Server, error) {
+	customResources, err := crd.New(crd.Config{
+		RESTOptions:         c.RESTOptions,
+		Authorizer:          c.Authorizer,
+		Admit:               c.Admission,
+		Discovery:           c.Discovery,
+		OpenAPI:             c.OpenAPI,
+		Log:                 c.Logger,
+		MinRequestTimeout:   c.MinRequestTimeout,
+		MaxRequestBodyBytes: maxRequestBodyBytes,
+		Delegate:            delegate,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	s := c.newGenericAPIServer(customResources)
+	if err := customResources.Install(s); err != nil {
+		customResources.Destroy()
+		s.Destroy()
+		return nil, nil, err
+	}
+	return s, customResources, nil
 }
 
 // CreateKubeAPIServer makes the server of the built-in resources, with kx's own group beside them.
@@ -73,20 +102,22 @@ func (c *Config) newGenericAPIServer(delegate http.Handler) *endpoint.GenericAPI
 
 // Serves says whether any server of the chain has the resource.
 func (c *Chain) Serves(info *request.RequestInfo) bool {
-	return c.Kube.Router.Serves(info) || c.APIExtensions.Router.Serves(info)
+	return c.Kube.Router.Serves(info) || c.APIExtensions.Router.Serves(info) || c.CustomResources.Serves(info)
 }
 
-// Storages are those that are installed now.
+// Storages are those that are installed now. Custom resources come and go.
 func (c *Chain) Storages() map[schema.GroupVersionResource]corerest.Storage {
 	storages := map[schema.GroupVersionResource]corerest.Storage{}
 	maps.Copy(storages, c.Kube.Storages())
 	maps.Copy(storages, c.APIExtensions.Storages())
+	maps.Copy(storages, c.CustomResources.Storages())
 	return storages
 }
 
 // Destroy gives back what the storages hold.
 func (c *Chain) Destroy() {
 	c.Kube.Destroy()
+	c.CustomResources.Destroy()
 	c.APIExtensions.Destroy()
 }
 

@@ -174,6 +174,11 @@ func (s *Server) handler(ctx context.Context, o *options.Options, tls *identity.
 		return nil, err
 	}
 	s.onClose(func() error { chain.Destroy(); return nil })
+	stopCustomResources, err := chain.CustomResources.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(func() error { stopCustomResources(); return nil })
 	stopControllers := controller.Start(ctx, chain.Storages, s.log)
 	s.onClose(func() error { stopControllers(); return nil })
 	filters, err := c.filters(chain)
