@@ -1,0 +1,187 @@
+package discovery
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/server/crd/controller/establishing"
+	"github.com/kx-apiserver/kx/server/crd/controller/work"
+	"github.com/kx-apiserver/kx/server/crd/lister"
+	"github.com/kx-apiserver/kx/server/discovery"
+)
+
+// longestWait is how long a request waits for definitions that are about to be established.
+const longestWait = time.Second
+
+// Controller keeps the pages up to date.
+type Controller struct {
+	lister *lister.Lister
+	pages  *discovery.Manager
+
+	// published are the definitions that the pages tell of: a list of the lister's in which none is about to be established,
+	// but those that are overdue.
+	published atomic.Pointer[[]*work.Definition]
+	overdue   atomic.Pointer[[]*work.Definition]
+
+	// mu keeps updates from each other. own are the group versions that are told of here.
+	mu  sync.Mutex
+	own map[schema.GroupVersion]bool
+
+	// changed is closed and replaced with every change of a definition.
+	changed atomic.Pointer[chan struct{}]
+}
+
+// New makes a controller. It is told of changes from the lister's Run on.
+func New(l *lister.Lister, pages *discovery.Manager) *Controller {
+	c := &Controller{lister: l, pages: pages, own: map[schema.GroupVersion]bool{}}
+	c.published.Store(new([]*work.Definition))
+	c.overdue.Store(new([]*work.Definition))
+	c.changed.Store(new(make(chan struct{})))
+	l.Subscribe(func(_, _ *work.Definition) {
+		close(*c.changed.Swap(new(make(chan struct{}))))
+	})
+	return c
+}
+
+// WithDiscovery brings the pages up to date before next, which serves them, is asked for one.
+func (c *Controller) WithDiscovery(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isPage(r.URL.Path) {
+			c.Update(r.Context())
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isPage says whether a path is /apis, /apis/<group> or /apis/<group>/<version>.
+func isPage(path string) bool {
+	path, ok := strings.CutPrefix(strings.TrimSuffix(path, "/"), "/apis")
+	return ok && (path == "" || path[0] == '/' && strings.Count(path, "/") <= 2)
+}
+
+// Update brings the pages up to date.
+func (c *Controller) Update(ctx context.Context) {
+	if slices.Equal(*c.published.Load(), c.lister.List()) {
+		return
+	}
+	c.settle(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, now := *c.published.Load(), c.lister.List()
+	stale := changes(before, now)
+	// All at once, since the pages are made anew when they are asked for after a change.
+	maps.DeleteFunc(stale, func(gv schema.GroupVersion, _ bool) bool { return !c.own[gv] && c.isForeign(gv) })
+	for gv, resources := range resourcesOf(now, stale) {
+		c.publish(gv, resources)
+	}
+	if !slices.ContainsFunc(now, c.isAwaited) {
+		c.published.Store(&now)
+	}
+}
+
+// isAwaited says whether d is about to be established.
+func (c *Controller) isAwaited(d *work.Definition) bool {
+	return establishing.IsDue(d) && !slices.Contains(*c.overdue.Load(), d)
+}
+
+// settle waits until no definition that is known now is about to be established. Those for which it has waited too long it
+// notes, so that nobody waits for them again as long as they do not change.
+func (c *Controller) settle(ctx context.Context) {
+	timer := time.NewTimer(longestWait)
+	defer timer.Stop()
+	for _, d := range c.lister.List() {
+		for d != nil && c.isAwaited(d) {
+			changed := *c.changed.Load()
+			if now := c.lister.Get(d.Name); now != d {
+				d = now
+				continue
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			case <-timer.C:
+				overdue := slices.DeleteFunc(slices.Clone(c.lister.List()), func(d *work.Definition) bool { return !establishing.IsDue(d) })
+				c.overdue.Store(&overdue)
+				return
+			}
+		}
+	}
+}
+
+// changes are the group versions of the definitions that are in one of two lists and not in the other.
+func changes(before, now []*work.Definition) map[schema.GroupVersion]bool {
+	stale := map[schema.GroupVersion]bool{}
+	add := func(d *work.Definition) {
+		for i := range d.Spec.Versions {
+			stale[schema.GroupVersion{Group: d.Spec.Group, Version: d.Spec.Versions[i].Name}] = true
+		}
+	}
+	for len(before) > 0 || len(now) > 0 {
+		switch {
+		case len(now) == 0 || len(before) > 0 && before[0].Name < now[0].Name:
+			add(before[0])
+			before = before[1:]
+		case len(before) == 0 || now[0].Name < before[0].Name:
+			add(now[0])
+			now = now[1:]
+		default:
+			if before[0] != now[0] {
+				add(before[0])
+				add(now[0])
+			}
+			before, now = before[1:], now[1:]
+		}
+	}
+	return stale
+}
+
+// publish tells of a group version, or no more.
+func (c *Controller) publish(gv schema.GroupVersion, resources []metav1.APIResource) {
+	switch {
+	case len(resources) > 0:
+		c.pages.SetGroupVersion(gv, resources)
+		c.own[gv] = true
+	case c.own[gv]:
+		c.pages.RemoveGroupVersion(gv)
+		delete(c.own, gv)
+	}
+}
+
+// isForeign says of a group version that is not told of here whether somebody else tells of it.
+func (c *Controller) isForeign(gv schema.GroupVersion) bool {
+	_, ok := c.pages.Handler("/apis/" + gv.Group + "/" + gv.Version)
+	return ok
+}
+
+// resourcesOf are what definitions serve in these group versions.
+func resourcesOf(definitions []*work.Definition, in map[schema.GroupVersion]bool) map[schema.GroupVersion][]metav1.APIResource {
+	resources := make(map[schema.GroupVersion][]metav1.APIResource, len(in))
+	for gv := range in {
+		resources[gv] = nil
+	}
+	for _, d := range definitions {
+		if !apihelpers.IsCRDConditionTrue(d, apiextensionsv1.Established) {
+			continue
+		}
+		for i := range d.Spec.Versions {
+			v := &d.Spec.Versions[i]
+			gv := schema.GroupVersion{Group: d.Spec.Group, Version: v.Name}
+			if v.Served && in[gv] {
+				resources[gv] = appendResources(resources[gv], d, v)
+			}
+		}
+	}
+	return resources
+}

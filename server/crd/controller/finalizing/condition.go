@@ -1,0 +1,77 @@
+package finalizing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/kx-apiserver/kx/server/crd/controller/work"
+)
+
+type condition = apiextensionsv1.CustomResourceDefinitionCondition
+
+func terminating(reason, message string) condition {
+	return condition{Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue, Reason: reason, Message: message}
+}
+
+func notTerminating(reason, message string) condition {
+	return condition{Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionFalse, Reason: reason, Message: message}
+}
+
+var (
+	inProgress = terminating("InstanceDeletionInProgress", "CustomResource deletion is in progress")
+	remaining  = terminating("InstanceDeletionCheck", fmt.Sprintf("could not confirm zero CustomResources remaining: %v", context.DeadlineExceeded))
+
+	completed          = notTerminating("InstanceDeletionCompleted", "removed all instances")
+	neverEstablished   = notTerminating("NeverEstablished", "resource was never established")
+	overlappingBuiltIn = notTerminating("OverlappingBuiltInResource", "instances overlap with built-in resources in storage")
+)
+
+func failed(format string, err error) condition {
+	return terminating("InstanceDeletionFailed", fmt.Sprintf(format, err))
+}
+
+type groupResource struct{ group, resource string }
+
+// overlapping are the resources whose objects a definition of the same name would find in etcd as its own.
+var overlapping = map[groupResource]bool{
+	{"apiregistration.k8s.io", "apiservices"}:             true,
+	{"apiextensions.k8s.io", "customresourcedefinitions"}: true,
+}
+
+// isBegun says whether the condition tells of more than that the deletion will begin soon.
+func isBegun(d *work.Definition) bool {
+	c := apihelpers.FindCRDCondition(d, apiextensionsv1.Terminating)
+	return c != nil && c.Status == apiextensionsv1.ConditionTrue && c.Reason != "InstanceDeletionPending"
+}
+
+// say writes the condition, if it does not say so already.
+func (c *Controller) say(ctx context.Context, d *work.Definition, now condition) (*work.Definition, error) {
+	if apihelpers.IsCRDConditionEquivalent(&now, apihelpers.FindCRDCondition(d, apiextensionsv1.Terminating)) {
+		return d, nil
+	}
+	return c.status.Update(ctx, d, func(d *work.Definition) { apihelpers.SetCRDCondition(d, now) })
+}
+
+// fail says why it does not go on, and returns why.
+func (c *Controller) fail(ctx context.Context, d *work.Definition, now condition, why error) error {
+	if ctx.Err() != nil {
+		return why
+	}
+	if _, err := c.say(ctx, d, now); err != nil && !errors.Is(err, work.ErrChanged) {
+		return errors.Join(why, err)
+	}
+	return why
+}
+
+// letGo takes the finalizer off.
+func (c *Controller) letGo(ctx context.Context, d *work.Definition, last condition) (done bool, err error) {
+	_, err = c.status.Update(ctx, d, func(d *work.Definition) {
+		apihelpers.SetCRDCondition(d, last)
+		apihelpers.CRDRemoveFinalizer(d, apiextensionsv1.CustomResourceCleanupFinalizer)
+	})
+	return err == nil, err
+}

@@ -1,0 +1,121 @@
+package naming
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/kx-apiserver/kx/server/crd/controller/work"
+)
+
+type condition = apiextensionsv1.CustomResourceDefinitionCondition
+
+var (
+	noConflicts = condition{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue,
+		Reason: "NoConflicts", Message: "no conflicts found"}
+	notAccepted = condition{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionFalse,
+		Reason: "NotAccepted", Message: "not all names are accepted"}
+	installing = condition{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionFalse,
+		Reason: "Installing", Message: "the initial names have been accepted"}
+)
+
+// verdict is what a definition's status should say.
+type verdict struct {
+	names    names
+	accepted condition
+}
+
+// judge says which names d gets. What it holds already it keeps, unless somebody with a better claim holds it too. If it
+// can't have several of its names, the condition tells of the last one.
+func judge(d *work.Definition, h *Holders) verdict {
+	wants, has := &d.Spec.Names, kept(d, h)
+	v := verdict{names: has, accepted: noConflicts}
+	v.names.Categories = wants.Categories
+	for _, n := range []struct {
+		reason     string
+		kind       bool
+		wants, has string
+		accepted   *string
+	}{
+		{"PluralConflict", false, wants.Plural, has.Plural, &v.names.Plural},
+		{"SingularConflict", false, wants.Singular, has.Singular, &v.names.Singular},
+		{reason: "ShortNamesConflict"},
+		{"KindConflict", true, wants.Kind, has.Kind, &v.names.Kind},
+		{"ListKindConflict", true, wants.ListKind, has.ListKind, &v.names.ListKind},
+	} {
+		var err error
+		if n.accepted == nil {
+			v.names.ShortNames, err = shortNames(d, has.ShortNames, h)
+		} else if n.wants != n.has && h.isUsed(key{d.Spec.Group, n.kind, n.wants}) {
+			err = inUse(n.wants)
+		} else {
+			*n.accepted = n.wants
+		}
+		if err != nil {
+			v.accepted.Status, v.accepted.Reason, v.accepted.Message = apiextensionsv1.ConditionFalse, n.reason, err.Error()
+		}
+	}
+	return v
+}
+
+// shortNames are all that d wants, or those that it has.
+func shortNames(d *work.Definition, has []string, h *Holders) ([]string, error) {
+	wants := d.Spec.Names.ShortNames
+	var errs []error
+	for _, short := range wants {
+		if !slices.Contains(has, short) && h.isUsed(key{d.Spec.Group, false, short}) {
+			errs = append(errs, inUse(short))
+		}
+	}
+	if len(errs) > 0 {
+		return has, utilerrors.NewAggregate(errs)
+	}
+	return wants, nil
+}
+
+func inUse(name string) error { return fmt.Errorf("%q is already in use", name) }
+
+// kept are the names that d holds and need not give up. The plural and the kind of an established definition are those of
+// its objects: nothing takes them away.
+func kept(d *work.Definition, h *Holders) names {
+	n := d.Status.AcceptedNames
+	lost := func(kind bool, name string) bool { return h.isLost(d, key{d.Spec.Group, kind, name}) }
+	keep := func(kind bool, name *string) {
+		if lost(kind, *name) {
+			*name = ""
+		}
+	}
+	if !isEstablished(d) {
+		keep(false, &n.Plural)
+		keep(true, &n.Kind)
+	}
+	keep(false, &n.Singular)
+	keep(true, &n.ListKind)
+	if slices.ContainsFunc(n.ShortNames, func(short string) bool { return lost(false, short) }) {
+		n.ShortNames = slices.DeleteFunc(slices.Clone(n.ShortNames), func(short string) bool { return lost(false, short) })
+	}
+	return n
+}
+
+// isSaid says whether d's status says so already.
+func (v verdict) isSaid(d *work.Definition) bool {
+	return apiequality.Semantic.DeepEqual(v.names, d.Status.AcceptedNames) &&
+		apihelpers.IsCRDConditionEquivalent(&v.accepted, apihelpers.FindCRDCondition(d, apiextensionsv1.NamesAccepted))
+}
+
+// apply makes d's status say so. Once established, a definition stays so.
+func (v verdict) apply(d *work.Definition) {
+	d.Status.AcceptedNames = *v.names.DeepCopy()
+	apihelpers.SetCRDCondition(d, v.accepted)
+	switch {
+	case isEstablished(d):
+	case isAccepted(d):
+		apihelpers.SetCRDCondition(d, installing)
+	default:
+		apihelpers.SetCRDCondition(d, notAccepted)
+	}
+}

@@ -1,0 +1,174 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Failures are what did not work, by name.
+type Failures map[string]error
+
+// ErrLater asks for another attempt soon: nothing is wrong.
+var ErrLater = errors.New("it is too early for this")
+
+const (
+	shortestPause = 5 * time.Millisecond
+	longestPause  = 10 * time.Second
+	// doublingsMost bounds the exponent; by then the pause is at its longest.
+	doublingsMost = 12
+)
+
+// Queue is the names that are to be worked on.
+type Queue struct {
+	what string
+	log  *slog.Logger
+
+	mu       sync.Mutex
+	due      map[string]time.Time
+	attempts map[string]int
+	wake     chan struct{}
+}
+
+// NewQueue is empty. what says what is done with the names, as in "cannot <what>".
+func NewQueue(what string, log *slog.Logger) *Queue {
+	return &Queue{what: what, log: log, due: map[string]time.Time{}, attempts: map[string]int{}, wake: make(chan struct{}, 1)}
+}
+
+// Add has name worked on as soon as somebody is free.
+func (q *Queue) Add(name string) { q.AddAfter(name, 0) }
+
+// AddAfter has name worked on after a while, or sooner if it is due sooner.
+func (q *Queue) AddAfter(name string, pause time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.add(name, time.Now().Add(pause))
+}
+
+// add is for who holds q.mu.
+func (q *Queue) add(name string, at time.Time) {
+	if before, ok := q.due[name]; ok && !at.Before(before) {
+		return
+	}
+	q.due[name] = at
+	select {
+	case q.wake <- struct{}{}:
+	default: // it has been called already
+	}
+}
+
+// Run hands out batches, one after the other, until ctx ends.
+func (q *Queue) Run(ctx context.Context, batch func(ctx context.Context, names []string) Failures) {
+	timer := time.NewTimer(longestPause)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		names, next := q.take(time.Now())
+		if len(names) > 0 {
+			q.done(ctx, names, call(ctx, names, batch))
+			continue
+		}
+		timer.Reset(next)
+		select {
+		case <-q.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// take returns the names that are due, in the order in which they became so, and otherwise how long to wait for the next.
+func (q *Queue) take(now time.Time) (names []string, next time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	next = longestPause
+	for name, at := range q.due {
+		if wait := at.Sub(now); wait > 0 {
+			next = min(next, wait)
+			continue
+		}
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(q.due[a].Compare(q.due[b]), strings.Compare(a, b)) })
+	for _, name := range names {
+		delete(q.due, name)
+	}
+	return names, next
+}
+
+// done notes how it went. A batch may have worked on more names than it was given.
+func (q *Queue) done(ctx context.Context, names []string, failures Failures) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, name := range names {
+		if failures[name] == nil {
+			delete(q.attempts, name)
+		}
+	}
+	for name, err := range failures {
+		if errors.Is(err, ErrChanged) {
+			delete(q.attempts, name)
+			continue
+		}
+		pause := min(shortestPause<<min(q.attempts[name], doublingsMost), longestPause)
+		q.attempts[name]++
+		q.add(name, time.Now().Add(pause))
+		if !errors.Is(err, ErrLater) && ctx.Err() == nil {
+			q.log.Warn("cannot "+q.what+": trying again", "definition", name, "pause", pause, "error", err)
+		}
+	}
+}
+
+// call calls batch. A panic would end the process: it is a failure of all the names.
+func call(ctx context.Context, names []string, batch func(context.Context, []string) Failures) (failures Failures) {
+	defer func() {
+		if err := recovered(recover()); err != nil {
+			failures = Failures{}
+			for _, name := range names {
+				failures[name] = err
+			}
+		}
+	}()
+	return batch(ctx, names)
+}
+
+func recovered(reason any) error {
+	if reason == nil {
+		return nil
+	}
+	return fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
+}
+
+// Each calls f for each name, for no more than most of them at a time.
+func Each(names []string, most int, f func(name string) error) Failures {
+	var group errgroup.Group
+	group.SetLimit(most)
+	errs := make([]error, len(names))
+	for i, name := range names {
+		group.Go(func() error {
+			defer func() {
+				if err := recovered(recover()); err != nil {
+					errs[i] = err
+				}
+			}()
+			errs[i] = f(name)
+			return nil
+		})
+	}
+	_ = group.Wait() // errs has them
+	failures := Failures{}
+	for i, err := range errs {
+		if err != nil {
+			failures[names[i]] = err
+		}
+	}
+	return failures
+}
