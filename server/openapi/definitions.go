@@ -132,21 +132,14 @@ func kindsOf(s *spec.Schema) []schema.GroupVersionKind {
 	return kinds
 }
 
-// definitionsFor copies shared definitions as far as a builder changes them, which is their extensions. DeleteOptions
-// and WatchEvent are kinds of every group version, and are said to be of those that are given here.
-func definitionsFor(shared map[string]common.OpenAPIDefinition, gvs ...schema.GroupVersion) map[string]common.OpenAPIDefinition {
-	definitions := maps.Clone(shared)
-	for name, d := range definitions {
-		d.Schema.Extensions = maps.Clone(d.Schema.Extensions)
-		switch name {
-		case definitionDeleteOptions:
-			d.Schema.AddExtension(kindExtension, kindInEach("DeleteOptions", gvs))
-		case definitionWatchEvent:
-			d.Schema.AddExtension(kindExtension, kindInEach("WatchEvent", gvs))
-		}
-		definitions[name] = d
-	}
-	return definitions
+// everywhere are the definitions of kinds that each group version has.
+var everywhere = map[string]string{definitionDeleteOptions: "DeleteOptions", definitionWatchEvent: "WatchEvent"}
+
+// ofEach says of a definition that it is a kind of each of gvs. The original is shared, and stays as it is.
+func ofEach(s spec.Schema, kind string, gvs []schema.GroupVersion) spec.Schema {
+	s.Extensions = maps.Clone(s.Extensions)
+	s.AddExtension(kindExtension, kindInEach(kind, gvs))
+	return s
 }
 
 // kindInEach lists a kind for the core group and each of gvs, in order.

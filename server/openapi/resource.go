@@ -6,12 +6,13 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kx-apiserver/kx/server/openapi/operation"
 )
 
 // Resource is what the installer says of one storage of a group version: what discovery shows (the name is "pods" or
@@ -28,28 +29,28 @@ type Resource struct {
 type action struct {
 	// verb is the one that discovery lists, method HTTP's, name the one in x-kubernetes-action.
 	verb, method, name string
-	// operation is what the operation's ID begins with.
-	operation string
+	// prefix is what the operation's ID begins with.
+	prefix string
 	// onItem says that the path ends with a name.
 	onItem bool
 	// options are the query parameters.
-	options []optionSet
+	options []operation.Options
 	// codes are the answers when all goes well.
 	codes []int
 }
 
 // actions are all that the path of a resource can offer, in the order of upstream's installer.
 var actions = []action{
-	{"list", http.MethodGet, "list", "list", false, []optionSet{{of: &metav1.ListOptions{}}}, []int{200}},
-	{"create", http.MethodPost, "post", "create", false, []optionSet{{of: &metav1.CreateOptions{}}}, []int{200, 201, 202}},
-	{"deletecollection", http.MethodDelete, "deletecollection", "deletecollection", false, []optionSet{
-		{of: &metav1.DeleteOptions{}}, {of: &metav1.ListOptions{}, without: []string{"watch", "allowWatchBookmarks"}}}, []int{200}},
-	{"watch", http.MethodGet, "watchlist", "watch", false, []optionSet{{of: &metav1.ListOptions{}}}, []int{200}},
+	{"list", http.MethodGet, "list", "list", false, []operation.Options{{Of: &metav1.ListOptions{}}}, []int{200}},
+	{"create", http.MethodPost, "post", "create", false, []operation.Options{{Of: &metav1.CreateOptions{}}}, []int{200, 201, 202}},
+	{"deletecollection", http.MethodDelete, "deletecollection", "deletecollection", false, []operation.Options{
+		{Of: &metav1.DeleteOptions{}}, {Of: &metav1.ListOptions{}, Without: []string{"watch", "allowWatchBookmarks"}}}, []int{200}},
+	{"watch", http.MethodGet, "watchlist", "watch", false, []operation.Options{{Of: &metav1.ListOptions{}}}, []int{200}},
 	{"get", http.MethodGet, "get", "read", true, nil, []int{200}},
-	{"update", http.MethodPut, "put", "replace", true, []optionSet{{of: &metav1.UpdateOptions{}}}, []int{200, 201}},
-	{"patch", http.MethodPatch, "patch", "patch", true, []optionSet{{of: &metav1.PatchOptions{}}}, []int{200, 201}},
-	{"delete", http.MethodDelete, "delete", "delete", true, []optionSet{{of: &metav1.DeleteOptions{}}}, []int{200, 202}},
-	{"watch", http.MethodGet, "watch", "watch", true, []optionSet{{of: &metav1.ListOptions{}}}, []int{200}},
+	{"update", http.MethodPut, "put", "replace", true, []operation.Options{{Of: &metav1.UpdateOptions{}}}, []int{200, 201}},
+	{"patch", http.MethodPatch, "patch", "patch", true, []operation.Options{{Of: &metav1.PatchOptions{}}}, []int{200, 201}},
+	{"delete", http.MethodDelete, "delete", "delete", true, []operation.Options{{Of: &metav1.DeleteOptions{}}}, []int{200, 202}},
+	{"watch", http.MethodGet, "watch", "watch", true, []operation.Options{{Of: &metav1.ListOptions{}}}, []int{200}},
 }
 
 var (
@@ -58,7 +59,7 @@ var (
 	patchMediaTypes  = []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.StrategicMergePatchType), string(types.ApplyYAMLPatchType)}
 )
 
-// described is a Resource and what its routes have in common.
+// described is a Resource and what its operations have in common.
 type described struct {
 	Resource
 	gv schema.GroupVersion
@@ -68,13 +69,13 @@ type described struct {
 	subresource string
 }
 
-// resourceRoutes are the routes of a group version.
-func resourceRoutes(gv schema.GroupVersion, resources []Resource) []*route {
+// resourceOperations are the operations of a group version.
+func resourceOperations(gv schema.GroupVersion, resources []Resource) []*operation.Operation {
 	nouns := map[string]string{}
 	for _, r := range resources {
 		nouns[r.Name] = r.Kind
 	}
-	routes := []*route{discoveryRoute(gv, rootPath(gv), "getAPIResources", "get available resources", definitionAPIResourceList)}
+	operations := []*operation.Operation{discoveryOperation(gv, rootPath(gv), "getAPIResources", "get available resources", definitionAPIResourceList)}
 	for _, r := range resources {
 		plural, subresource, _ := strings.Cut(r.Name, "/")
 		d := described{Resource: r, gv: gv, subresource: subresource, noun: cmp.Or(nouns[plural], r.Kind),
@@ -86,21 +87,21 @@ func resourceRoutes(gv schema.GroupVersion, resources []Resource) []*route {
 			if !slices.Contains(r.Verbs, a.verb) {
 				continue
 			}
-			routes = append(routes, d.route(a, false))
+			operations = append(operations, d.operation(a, false))
 			if (a.name == "list" || a.name == "watchlist") && r.Namespaced && subresource == "" {
-				routes = append(routes, d.route(a, true))
+				operations = append(operations, d.operation(a, true))
 			}
 		}
 	}
-	return routes
+	return operations
 }
 
-// route describes an action on the resource, or on all namespaces of it.
-func (d *described) route(a action, allNamespaces bool) *route {
+// operation describes an action on the resource, or on all namespaces of it.
+func (d *described) operation(a action, allNamespaces bool) *operation.Operation {
 	plural, _, _ := strings.Cut(d.Name, "/")
 	segments := []string{rootPath(d.gv)}
 	scope, suffix := "", ""
-	parameters := []*parameter{pretty}
+	parameters := []*operation.Parameter{operation.Pretty}
 	if a.verb == "watch" {
 		segments = append(segments, "watch")
 	}
@@ -113,60 +114,60 @@ func (d *described) route(a action, allNamespaces bool) *route {
 	case d.Namespaced:
 		scope = "Namespaced"
 		segments = append(segments, "namespaces", "{namespace}")
-		parameters = append(parameters, namespace)
+		parameters = append(parameters, operation.Namespace)
 	}
 	segments = append(segments, plural)
 	if a.onItem || d.subresource != "" {
 		segments = append(segments, "{name}", d.subresource)
-		parameters = append(parameters, nameOf(d.kind.Kind))
+		parameters = append(parameters, operation.NameOf(d.kind.Kind))
 	}
 	for _, set := range a.options {
-		parameters = append(parameters, set.parameters()...)
+		parameters = append(parameters, set.Parameters()...)
 	}
-	r := &route{
-		method:      a.method,
-		path:        path.Join(segments...),
-		operation:   operationID(a.operation, d.gv, scope+d.noun+upperFirst(d.subresource)+suffix),
-		description: d.describe(a.name),
-		tags:        []string{tag(d.gv)},
-		consumes:    []string{"*/*"},
-		produces:    objectMediaTypes,
-		parameters:  parameters,
-		metadata: map[string]any{
+	r := &operation.Operation{
+		Verb:    a.method,
+		Pattern: path.Join(segments...),
+		ID:      operation.ID(a.prefix, d.gv, scope+d.noun+upperFirst(d.subresource)+suffix),
+		Words:   d.describe(a.name),
+		Tags:    []string{operation.Tag(d.gv)},
+		Takes:   []string{"*/*"},
+		Gives:   objectMediaTypes,
+		Params:  parameters,
+		Extensions: map[string]any{
 			kindExtension:         metav1.GroupVersionKind(d.kind),
 			"x-kubernetes-action": a.name,
 		},
-		codes: a.codes,
+		Codes: a.codes,
 	}
 	d.bodies(r, a.name)
 	return r
 }
 
 // bodies says what the action takes and gives.
-func (d *described) bodies(r *route, action string) {
+func (d *described) bodies(r *operation.Operation, action string) {
 	object := kindModel(d.kind)
-	r.response = object
+	r.Answer = object
 	switch action {
 	case "list":
-		r.response = kindModel(d.kind.GroupVersion().WithKind(d.kind.Kind + "List"))
-		r.produces = listMediaTypes
+		r.Answer = kindModel(d.kind.GroupVersion().WithKind(d.kind.Kind + "List"))
+		r.Gives = listMediaTypes
 	case "watch", "watchlist":
-		r.response = definitionWatchEvent
-		r.produces = listMediaTypes
+		r.Answer = definitionWatchEvent
+		r.Gives = listMediaTypes
 	case "post":
-		r.takes(object, true)
+		r.WithBody(object, true)
 		if d.CreateReturnsStatus {
-			r.response = definitionStatus
+			r.Answer = definitionStatus
 		}
 	case "put":
-		r.takes(object, true)
+		r.WithBody(object, true)
 	case "patch":
-		r.takes(definitionPatch, true)
-		r.consumes = patchMediaTypes
+		r.WithBody(definitionPatch, true)
+		r.Takes = patchMediaTypes
 	case "delete", "deletecollection":
-		r.takes(definitionDeleteOptions, false)
+		r.WithBody(definitionDeleteOptions, false)
 		if action == "deletecollection" || !d.DeleteReturnsObject {
-			r.response = definitionStatus
+			r.Answer = definitionStatus
 		}
 	}
 }
@@ -191,9 +192,9 @@ func (d *described) describe(action string) string {
 		return "watch changes to an object of kind " + d.noun + ". deprecated: use the 'watch' parameter with a list operation instead, " +
 			"filtered to a single item with the 'fieldSelector' parameter."
 	case "post":
-		return "create " + of(article(d.noun))
+		return "create " + of(operation.Article(d.noun))
 	case "delete":
-		return "delete " + of(article(d.noun))
+		return "delete " + of(operation.Article(d.noun))
 	case "deletecollection":
 		return "delete collection of " + d.noun
 	case "get":
@@ -205,59 +206,12 @@ func (d *described) describe(action string) string {
 	}
 }
 
-// article is "a " or "an ", or nothing before a plural.
-func article(noun string) string {
-	switch {
-	case strings.HasSuffix(noun, "s") && !strings.HasSuffix(noun, "ss"):
-		return ""
-	case strings.ContainsAny(noun[:min(1, len(noun))], "AEIOUaeiou"):
-		return "an "
-	default:
-		return "a "
-	}
-}
-
 // rootPath is where a group version is served.
 func rootPath(gv schema.GroupVersion) string {
 	if gv.Group == "" {
 		return "/api/" + gv.Version
 	}
 	return "/apis/" + gv.Group + "/" + gv.Version
-}
-
-// operationID names an operation as generated clients know it: listAppsV1NamespacedDeployment.
-func operationID(verb string, gv schema.GroupVersion, rest string) string {
-	return verb + camelCase(groupName(gv), true) + camelCase(gv.Version, true) + camelCase(rest, true)
-}
-
-// tag is what clients gather operations by: apps_v1.
-func tag(gv schema.GroupVersion) string {
-	return strings.TrimSuffix(camelCase(groupName(gv), false)+"_"+camelCase(gv.Version, false), "_")
-}
-
-func groupName(gv schema.GroupVersion) string {
-	if gv.Group == "" {
-		return "core"
-	}
-	return strings.TrimSuffix(gv.Group, ".k8s.io")
-}
-
-// camelCase drops what an identifier may not hold and begins the next word with a capital.
-func camelCase(s string, upper bool) string {
-	var b strings.Builder
-	for i, r := range s {
-		switch {
-		case unicode.IsLetter(r) || r == '_' || i > 0 && unicode.IsDigit(r):
-			if upper {
-				r = unicode.ToUpper(r)
-			}
-			b.WriteRune(r)
-			upper = false
-		default:
-			upper = true
-		}
-	}
-	return b.String()
 }
 
 func upperFirst(s string) string {
@@ -269,4 +223,25 @@ func upperFirst(s string) string {
 
 func compareGroupVersions(a, b schema.GroupVersion) int {
 	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version))
+}
+
+// discoveryOperation describes a path by which the server is discovered.
+func discoveryOperation(gv schema.GroupVersion, root, id, description string, answer operation.Model) *operation.Operation {
+	verb, rest := id[:3], id[3:]
+	r := &operation.Operation{Verb: http.MethodGet, Pattern: root + "/", Words: description, Answer: answer, Codes: []int{http.StatusOK},
+		Takes: objectMediaTypes, Gives: objectMediaTypes}
+	if gv.Empty() && root != "/api" {
+		r.ID, r.Tags = id, []string{strings.Trim(root, "/")}
+	} else {
+		r.ID, r.Tags = operation.ID(verb, gv, rest), []string{operation.Tag(gv)}
+	}
+	return r
+}
+
+// kindModel is the definition of a kind. For a kind that has none the builder fails, and names what it looked for.
+func kindModel(gvk schema.GroupVersionKind) operation.Model {
+	if name, ok := namesByKind()[gvk]; ok {
+		return operation.Model(name)
+	}
+	return operation.Model(gvk.String())
 }

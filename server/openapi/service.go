@@ -1,84 +1,51 @@
 package openapi
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/kube-openapi/pkg/cached"
-	"k8s.io/kube-openapi/pkg/handler"
-	"k8s.io/kube-openapi/pkg/handler3"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/kx-apiserver/kx/server/openapi/operation"
 )
 
 // Service answers /openapi/v2, /openapi/v3 and what is below the latter.
 type Service struct {
 	info spec.Info
-	v3   *handler3.OpenAPIService
-	v2   *handler.OpenAPIService
-	mux  *http.ServeMux
+	salt string
 
-	// mu guards changes. Reading takes none of ours.
-	mu sync.Mutex
-	// parts are the sections' v2 documents by their v3 path, such as apis/apps/v1.
-	parts map[string]part
-	// paths are the keys of parts, for readers.
-	paths atomic.Pointer[map[string]struct{}]
-	// changes counts them, so that each makes a new tag.
-	changes int
-}
-
-// part is one section of the v2 document.
-type part struct {
-	// gv is empty for what is not of one group version.
-	gv schema.GroupVersion
-	v2 cached.Value[*spec.Swagger]
+	// mu guards what is there. Nothing is built while it is held, and a document does not change: another takes its place.
+	mu sync.RWMutex
+	// documents are those of v3 by their path, such as apis/apps/v1.
+	documents map[string]*document
+	// whole is the one of v2, once somebody has asked for it since the last change.
+	whole *document
 }
 
 // NewService describes a server that has nothing but discovery. version is the one that /version shows as gitVersion.
 func NewService(version string) *Service {
 	s := &Service{
-		info:  spec.Info{InfoProps: spec.InfoProps{Title: title, Version: version}},
-		v3:    handler3.NewOpenAPIService(),
-		mux:   http.NewServeMux(),
-		parts: map[string]part{},
+		info:      spec.Info{InfoProps: spec.InfoProps{Title: title, Version: version}},
+		salt:      version + " " + definitionsHash(),
+		documents: map[string]*document{},
 	}
-	s.v2 = handler.NewOpenAPIServiceLazy(s.merged())
-	s.v2.RegisterOpenAPIVersionedService("/openapi/v2", s.mux)
-	s.mux.HandleFunc("/openapi/v3", s.v3.HandleDiscovery)
-	s.mux.HandleFunc("/openapi/v3/", s.serveGroupVersion)
-
 	s.installDiscovery("/apis", schema.GroupVersion{}, "getAPIVersions", "get available API versions", definitionAPIGroupList)
 	s.installDiscovery("/version", schema.GroupVersion{}, "getCodeVersion", "get the version information for this server", definitionVersion)
 	return s
 }
 
-// ServeHTTP answers GET and HEAD.
-func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "405: Method Not Allowed", http.StatusMethodNotAllowed)
-		return
-	}
-	s.mux.ServeHTTP(w, r)
-}
-
-// serveGroupVersion refuses what is not there, which the library would answer with nothing and 200.
-func (s *Service) serveGroupVersion(w http.ResponseWriter, r *http.Request) {
-	if _, ok := (*s.paths.Load())[strings.TrimPrefix(r.URL.Path, "/openapi/v3/")]; !ok {
-		http.NotFound(w, r)
-		return
-	}
-	s.v3.HandleGroupVersion(w, r)
-}
+var definitionsHash = sync.OnceValue(func() string {
+	hash := sha256.Sum256(compressedDefinitions)
+	return hex.EncodeToString(hash[:8])
+})
 
 // InstallGroupVersion describes built-in resources. Every kind needs a definition (see internal/gen).
 func (s *Service) InstallGroupVersion(gv schema.GroupVersion, resources []Resource) {
@@ -89,85 +56,143 @@ func (s *Service) InstallGroupVersion(gv schema.GroupVersion, resources []Resour
 		s.installDiscovery("/apis/"+gv.Group, group, "getAPIGroup", "get information of a group", definitionAPIGroup)
 	}
 	resources = slices.Clone(resources)
-	one := section{info: s.info, gv: gv, root: rootPath(gv), routes: func() []*route { return resourceRoutes(gv, resources) }}
-	s.UpdateGroupVersion(gv, one.v3, one.v2)
+	s.install(rootPath(gv), gv, gv, func() []*operation.Operation { return resourceOperations(gv, resources) })
 }
 
-// UpdateGroupVersion adds or replaces the description of a group version. Either function is called once, when somebody
-// asks for the result.
+func (s *Service) installDiscovery(root string, gv schema.GroupVersion, id, description string, answer operation.Model) {
+	s.install(root, gv, schema.GroupVersion{}, func() []*operation.Operation {
+		return []*operation.Operation{discoveryOperation(gv, root, id, description, answer)}
+	})
+}
+
+// install describes what is below a root path for as long as the server runs. of is what it is the description of, if it
+// is a group version.
+func (s *Service) install(root string, gv, of schema.GroupVersion, operations func() []*operation.Operation) {
+	section := func() Section {
+		return Section{Info: s.info, GV: gv, Root: root, Operations: operations(), Secured: true}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path := strings.TrimPrefix(root, "/")
+	s.put(&document{path: path, gvs: gvsOf(of), installed: true, parts: []*part{newPart(Part{
+		V3: func() (*spec3.OpenAPI, error) { return section().V3() },
+		V2: func() (*spec.Swagger, error) { return section().V2() },
+	}, path, s.info)}})
+}
+
+// UpdateGroupVersion adds or replaces the description of a group version that is not built in. Either function is called
+// once, when somebody asks for the result.
 func (s *Service) UpdateGroupVersion(gv schema.GroupVersion, v3 func() (*spec3.OpenAPI, error), v2 func() (*spec.Swagger, error)) {
-	s.update(rootPath(gv), gv, v3, v2)
+	s.UpdatePart(gv, Part{V3: v3, V2: v2})
+}
+
+// UpdatePart adds or replaces a part of a group version. The description of built-in resources stays as it is.
+func (s *Service) UpdatePart(gv schema.GroupVersion, p Part) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path := strings.TrimPrefix(rootPath(gv), "/")
+	var parts []*part
+	if old := s.documents[path]; old != nil {
+		if old.installed {
+			return
+		}
+		parts = slices.Clone(old.parts)
+	}
+	i, there := find(parts, p.Name)
+	switch {
+	case there && p.Hash != "" && parts[i].hash == p.Hash:
+		parts[i].renew(p, path, s.info)
+		return
+	case there:
+		parts[i] = newPart(p, path, s.info)
+	default:
+		parts = slices.Insert(parts, i, newPart(p, path, s.info))
+	}
+	s.put(&document{path: path, gvs: gvsOf(gv), parts: parts})
+}
+
+// RemovePart forgets a part of a group version, and the group version with its last part.
+func (s *Service) RemovePart(gv schema.GroupVersion, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path := strings.TrimPrefix(rootPath(gv), "/")
+	old := s.documents[path]
+	if old == nil || old.installed {
+		return
+	}
+	i, there := find(old.parts, name)
+	switch {
+	case !there:
+	case len(old.parts) == 1:
+		s.drop(path)
+	default:
+		s.put(&document{path: path, gvs: old.gvs, parts: slices.Delete(slices.Clone(old.parts), i, i+1)})
+	}
 }
 
 // RemoveGroupVersion forgets a group version.
 func (s *Service) RemoveGroupVersion(gv schema.GroupVersion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	path := strings.TrimPrefix(rootPath(gv), "/")
-	delete(s.parts, path)
-	s.v3.DeleteGroupVersion(path)
-	s.changed()
+	s.drop(strings.TrimPrefix(rootPath(gv), "/"))
 }
 
-func (s *Service) installDiscovery(root string, gv schema.GroupVersion, operation, description string, response model) {
-	one := section{info: s.info, gv: gv, root: root, routes: func() []*route {
-		return []*route{discoveryRoute(gv, root, operation, description, response)}
-	}}
-	s.update(root, schema.GroupVersion{}, one.v3, one.v2)
+func find(parts []*part, name string) (int, bool) {
+	return slices.BinarySearchFunc(parts, name, func(p *part, name string) int { return strings.Compare(p.name, name) })
 }
 
-func (s *Service) update(root string, gv schema.GroupVersion, v3 func() (*spec3.OpenAPI, error), v2 func() (*spec.Swagger, error)) {
+func gvsOf(gv schema.GroupVersion) []schema.GroupVersion {
+	if gv.Empty() {
+		return nil
+	}
+	return []schema.GroupVersion{gv}
+}
+
+// put and drop are for who holds mu.
+func (s *Service) put(t *document) {
+	t.salt = s.salt
+	s.documents[t.path], s.whole = t.sealed(), nil
+}
+
+func (s *Service) drop(path string) {
+	delete(s.documents, path)
+	s.whole = nil
+}
+
+// document is nil for what is not there.
+func (s *Service) document(path string) *document {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.documents[path]
+}
+
+// all are the documents of v3, by path.
+func (s *Service) all() []*document {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.sorted()
+}
+
+// sorted is for who holds mu.
+func (s *Service) sorted() []*document {
+	return slices.SortedFunc(maps.Values(s.documents), func(a, b *document) int { return strings.Compare(a.path, b.path) })
+}
+
+// everything is the document of v2.
+func (s *Service) everything() *document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	path := strings.TrimPrefix(root, "/")
-	s.changes++
-	tag := strconv.Itoa(s.changes)
-	s.parts[path] = part{gv: gv, v2: once(tag, root, v2, &spec.Swagger{})}
-	s.v3.UpdateGroupVersionLazy(path, once(tag, root, v3, &spec3.OpenAPI{Version: "3.0.0", Info: &s.info, Paths: &spec3.Paths{}}))
-	s.changed()
-}
-
-// changed tells readers, and makes the next one of v2 merge again. mu is held.
-func (s *Service) changed() {
-	paths := make(map[string]struct{}, len(s.parts))
-	for path := range s.parts {
-		paths[path] = struct{}{}
-	}
-	s.paths.Store(&paths)
-	if s.v2 != nil {
-		s.v2.UpdateSpecLazy(s.merged())
-	}
-}
-
-// merged is the v2 document of everything that is described now. mu is held.
-func (s *Service) merged() cached.Value[*spec.Swagger] {
-	s.changes++
-	tag, parts := strconv.Itoa(s.changes), maps.Clone(s.parts)
-	return once(tag, "/openapi/v2", func() (*spec.Swagger, error) {
-		var swaggers []*spec.Swagger
-		var gvs []schema.GroupVersion
-		for _, path := range slices.Sorted(maps.Keys(parts)) {
-			swagger, _, err := parts[path].v2.Get()
-			if err != nil {
-				return nil, err
-			}
-			swaggers = append(swaggers, swagger)
-			if gv := parts[path].gv; !gv.Empty() {
-				gvs = append(gvs, gv)
-			}
-		}
-		return mergeV2(s.info, swaggers, gvs), nil
-	}, nil)
-}
-
-// once builds when first asked. A description that can't be built becomes instead, so that it does not hide the others.
-func once[T any](tag, root string, build func() (T, error), instead T) cached.Value[T] {
-	return cached.Once(cached.Func(func() (T, string, error) {
-		document, err := build()
+	if s.whole == nil {
+		info, err := json.Marshal(s.info)
 		if err != nil {
-			utilruntime.HandleError(fmt.Errorf("describe %s: %w", root, err))
-			return instead, tag, nil
+			panic(fmt.Sprintf("openapi: encode a title and a version: %v", err))
 		}
-		return document, tag, nil
-	}))
+		whole := &document{path: "/openapi/v2", info: info, salt: s.salt}
+		for _, t := range s.sorted() {
+			whole.gvs = append(whole.gvs, t.gvs...)
+			whole.parts = append(whole.parts, t.parts...)
+		}
+		s.whole = whole.sealed()
+	}
+	return s.whole
 }

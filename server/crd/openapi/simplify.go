@@ -1,0 +1,53 @@
+package openapi
+
+import (
+	"slices"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+)
+
+// simplify drops from a schema, in place, what OpenAPI v2 and those who read it don't understand.
+func simplify(s *structuralschema.Structural) {
+	visitor := structuralschema.Visitor{Structural: func(s *structuralschema.Structural) bool {
+		simplifyLevel(s)
+		return true
+	}}
+	visitor.Visit(s)
+}
+
+// simplifyLevel comes before its fields are simplified, so it still sees which of them may be null.
+func simplifyLevel(s *structuralschema.Structural) {
+	if v := s.ValueValidation; v != nil {
+		v.AllOf, v.OneOf, v.AnyOf, v.Not = nil, nil, nil, nil
+	}
+	// What may be null is said to be anything. kubectl does not take items or properties for something without type.
+	if s.Nullable {
+		s.Nullable, s.Type, s.Items, s.Properties = false, "", nil, nil
+	}
+	// What may have unknown fields, too: kubectl would refuse those that are not among the properties.
+	if s.XPreserveUnknownFields {
+		s.Items, s.Properties = nil, nil
+		if s.Type == "object" {
+			s.Type = ""
+		}
+	}
+	if s.Type == "array" && s.Items == nil {
+		s.Type = "" // nor can it read an array of nothing
+	}
+	if s.ValueValidation == nil {
+		return
+	}
+	// A field that is null counts as missing.
+	for name, field := range s.Properties {
+		if !field.Nullable {
+			continue
+		}
+		required := slices.DeleteFunc(slices.Clone(s.ValueValidation.Required), func(r string) bool { return r == name })
+		if s.ValueValidation.Required = required; len(required) == 0 {
+			s.ValueValidation.Required = nil
+		}
+	}
+	if a := s.AdditionalProperties; a != nil && a.Structural != nil && a.Structural.Nullable {
+		s.ValueValidation.Required = nil
+	}
+}

@@ -1,0 +1,185 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"unique"
+
+	openapi_v2 "github.com/google/gnostic-models/openapiv2"
+	openapi_v3 "github.com/google/gnostic-models/openapiv3"
+	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/handler"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// dialect is how a version of OpenAPI writes a document down.
+type dialect struct {
+	name, version string
+	// definitions is where definitions are: what comes before their members, and after.
+	definitions, definitionsEnd string
+	parameters                  string
+	// security is where what a fragment says of it goes, at the end.
+	security string
+	// tail is what all documents have.
+	tail string
+
+	builtin func() map[string]common.OpenAPIDefinition
+	prepare func(*spec.Schema) *spec.Schema
+	// toProto encodes a document. Without head, version and info are left out: in protobuf a message behind another of its
+	// kind is added to it, so a document is its head and one message for each fragment.
+	toProto func(document []byte, head bool) ([]byte, error)
+
+	// shared has the built-in definitions that were asked for, encoded.
+	shared sync.Map
+}
+
+var v3 = &dialect{
+	name:           "v3",
+	version:        `"openapi":"3.0.0"`,
+	definitions:    `"components":{"schemas":{`,
+	definitionsEnd: `}`,
+	security:       `,"securitySchemes":`,
+	tail:           `}}`,
+	builtin:        v3Definitions,
+	prepare:        func(s *spec.Schema) *spec.Schema { return s },
+	toProto: func(document []byte, head bool) ([]byte, error) {
+		message, err := openapi_v3.ParseDocument(document)
+		if err != nil {
+			return nil, err
+		}
+		if !head {
+			message.Openapi, message.Info = "", nil
+		}
+		return proto.Marshal(message)
+	},
+}
+
+var v2 = &dialect{
+	name:           "v2",
+	version:        `"swagger":"2.0"`,
+	definitions:    `"definitions":{`,
+	definitionsEnd: `}`,
+	parameters:     `,"parameters":{`,
+	tail: `,"securityDefinitions":{"BearerToken":{"description":"Bearer Token authentication","type":"apiKey","name":"authorization","in":"header"}},` +
+		`"security":[{"BearerToken":[]}]}`,
+	builtin: v2Definitions,
+	prepare: handler.PruneDefaultsSchema,
+	toProto: func(document []byte, head bool) ([]byte, error) {
+		message, err := openapi_v2.ParseDocument(document)
+		if err != nil {
+			return nil, err
+		}
+		if !head {
+			message.Swagger, message.Info, message.SecurityDefinitions, message.Security = "", nil, nil, nil
+		}
+		return proto.Marshal(message)
+	},
+}
+
+var emptyInfo = []byte(`{"title":"","version":""}`)
+
+// write writes a document whose members the functions write.
+func (d *dialect) write(out *joiner, info, security []byte, paths, definitions, parameters func()) {
+	out.open(`{` + d.version + `,"info":`)
+	out.raw(info)
+	out.open(`,"paths":{`)
+	paths()
+	out.open(`},` + d.definitions)
+	definitions()
+	out.open(d.definitionsEnd)
+	if d.parameters != "" {
+		out.open(d.parameters)
+		parameters()
+		out.open(`}`)
+	}
+	if d.security != "" && len(security) > 0 && string(security) != "null" {
+		out.open(d.security)
+		out.raw(security)
+	}
+	out.open(d.tail)
+}
+
+func (d *dialect) isBuiltin(name string) bool {
+	_, ok := d.builtin()[name]
+	return ok
+}
+
+// encoded is one definition: a member in JSON, and a document of it alone in protobuf.
+type encoded struct {
+	json  []byte
+	proto func() ([]byte, error)
+}
+
+// definition encodes a built-in definition, once, but for those that are of all group versions of their document.
+func (d *dialect) definition(name string, gvs []schema.GroupVersion) (*encoded, error) {
+	if e, ok := d.shared.Load(name); ok {
+		return e.(*encoded), nil
+	}
+	s := d.builtin()[name].Schema
+	kind, varies := everywhere[name]
+	if varies {
+		s = ofEach(s, kind, gvs)
+	}
+	data, err := json.Marshal(map[string]*spec.Schema{name: d.prepare(&s)})
+	if err != nil {
+		return nil, fmt.Errorf("encode definition %s: %w", name, err)
+	}
+	e := &encoded{json: data[1 : len(data)-1]}
+	e.proto = sync.OnceValues(func() ([]byte, error) {
+		return d.protoOf(members{definitions: e.json})
+	})
+	if !varies {
+		d.shared.Store(name, e)
+	}
+	return e, nil
+}
+
+// members are those of a document's objects, in JSON.
+type members struct{ paths, definitions, parameters []byte }
+
+// protoOf is the protobuf of a document that has these members only.
+func (d *dialect) protoOf(m members) ([]byte, error) {
+	var b bytes.Buffer
+	out := &joiner{w: &b}
+	d.write(out, emptyInfo, nil, func() { out.member(m.paths) }, func() { out.member(m.definitions) }, func() { out.member(m.parameters) })
+	return d.toProto(b.Bytes(), false)
+}
+
+// joiner writes members with commas between them, until something fails.
+type joiner struct {
+	w     io.Writer
+	comma bool
+	err   error
+}
+
+func (j *joiner) raw(data []byte) {
+	if j.err == nil {
+		_, j.err = j.w.Write(data)
+	}
+}
+
+// open writes punctuation, behind which the first member follows.
+func (j *joiner) open(text string) {
+	j.raw([]byte(text))
+	j.comma = false
+}
+
+// member writes one or more members.
+func (j *joiner) member(data []byte) {
+	if len(data) == 0 {
+		return
+	}
+	if j.comma {
+		j.raw([]byte{','})
+	}
+	j.raw(data)
+	j.comma = true
+}
+
+// intern keeps one copy of what many parts say.
+func intern(data []byte) string { return unique.Make(string(data)).Value() }

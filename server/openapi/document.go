@@ -1,0 +1,232 @@
+package openapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// Part is what a group version has of one origin, such as one CustomResourceDefinition.
+type Part struct {
+	// Name is its own in the group version.
+	Name string
+	// Hash, if not empty, says what the part is made of: the same hash, the same description. Then nothing needs to be
+	// built to tell whether a document has changed.
+	Hash string
+	// V3 and V2 describe it. Each is called once, when somebody asks for the result. Of it the paths and definitions are
+	// taken, and of the group version's first part also the info and the security schemes; where it names a built-in
+	// definition, the built-in one is meant.
+	V3 func() (*spec3.OpenAPI, error)
+	V2 func() (*spec.Swagger, error)
+}
+
+// part is a Part, as far as it was asked for.
+type part struct {
+	name, hash string
+	v3, v2     lazy
+}
+
+// newPart makes a part of a path, which is there for errors.
+func newPart(p Part, path string, info spec.Info) *part {
+	out := &part{name: p.Name, hash: p.Hash}
+	out.renew(p, path, info)
+	return out
+}
+
+// renew lets p, which has the same hash, stand for what the part was made of.
+func (t *part) renew(p Part, path string, info spec.Info) {
+	t.v3.renew(func() *fragment {
+		return built(path, p.V3, fragmentV3, &spec3.OpenAPI{Info: &info})
+	})
+	t.v2.renew(func() *fragment {
+		return built(path, p.V2, fragmentV2, &spec.Swagger{SwaggerProps: spec.SwaggerProps{Info: &info}})
+	})
+}
+
+// built describes a part. One that can't be described becomes instead, so that it does not hide the others.
+func built[T any](path string, describe func() (T, error), cut func(T) (*fragment, error), instead T) *fragment {
+	document, err := describe()
+	if err == nil {
+		var f *fragment
+		if f, err = cut(document); err == nil {
+			return f
+		}
+	}
+	utilruntime.HandleError(fmt.Errorf("describe %s: %w", path, err))
+	f, err := cut(instead)
+	if err != nil {
+		panic(fmt.Sprintf("openapi: encode an empty document: %v", err))
+	}
+	return f
+}
+
+// document is a state of what is described below one path of v3, or, in v2, of everything.
+type document struct {
+	path string
+	// gvs are those that kinds of every group version are said to be of.
+	gvs []schema.GroupVersion
+	// installed says that it is of built-in resources.
+	installed bool
+	parts     []*part // by name
+	// salt is what documents depend on beside their parts.
+	salt string
+	// info is the document's own in v2; in v3 it is that of the first part.
+	info []byte
+
+	etagV3, etagV2 func() string
+}
+
+// sealed makes what is derived of a document.
+func (t *document) sealed() *document {
+	t.etagV3 = sync.OnceValue(func() string { return t.etag(func(p *part) *lazy { return &p.v3 }) })
+	t.etagV2 = sync.OnceValue(func() string { return t.etag(func(p *part) *lazy { return &p.v2 }) })
+	return t
+}
+
+func (t *document) etag(of func(*part) *lazy) string {
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%s %q", t.salt, t.gvs)
+	for _, p := range t.parts {
+		if p.hash != "" {
+			fmt.Fprintf(hash, " %q %q", p.name, p.hash)
+		} else {
+			fmt.Fprintf(hash, " %q %x", p.name, of(p).get().hash)
+		}
+	}
+	return strings.ToUpper(hex.EncodeToString(hash.Sum(nil)))
+}
+
+// fragments of all parts, which are made now if they were not.
+func (t *document) fragments(d *dialect) []*fragment {
+	all := make([]*fragment, 0, len(t.parts))
+	for _, p := range t.parts {
+		if d == v2 {
+			all = append(all, p.v2.get())
+		} else {
+			all = append(all, p.v3.get())
+		}
+	}
+	return all
+}
+
+// head is the document's info and security.
+func (t *document) head(all []*fragment) (info, security []byte) {
+	if t.info != nil || len(all) == 0 {
+		return t.info, nil
+	}
+	return all[0].info, all[0].security
+}
+
+// shared are the built-in definitions that fragments need, each once.
+func (t *document) shared(d *dialect, all []*fragment) ([]*encoded, error) {
+	names := map[string]struct{}{}
+	for _, f := range all {
+		for _, name := range f.shared {
+			names[name] = struct{}{}
+		}
+	}
+	list := make([]*encoded, 0, len(names))
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		e, err := d.definition(name, t.gvs)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// parameters are those that fragments need, each once.
+func parameters(out *joiner, all []*fragment) {
+	union := map[string]string{}
+	for _, f := range all {
+		maps.Copy(union, f.parameters)
+	}
+	for _, name := range slices.Sorted(maps.Keys(union)) {
+		out.member(fmt.Appendf(nil, "%q:%s", name, union[name]))
+	}
+}
+
+// writeJSON writes the document.
+func (t *document) writeJSON(w io.Writer, d *dialect) error {
+	all := t.fragments(d)
+	shared, err := t.shared(d, all)
+	if err != nil {
+		return err
+	}
+	out := &joiner{w: w}
+	each := func(write func(paths, definitions []byte)) {
+		for _, f := range all {
+			paths, definitions, err := f.expand()
+			if err != nil && out.err == nil {
+				out.err = err
+			}
+			write(paths, definitions)
+		}
+	}
+	info, security := t.head(all)
+	d.write(out, info, security,
+		func() { each(func(paths, _ []byte) { out.member(paths) }) },
+		func() {
+			for _, e := range shared {
+				out.member(e.json)
+			}
+			each(func(_, definitions []byte) { out.member(definitions) })
+		},
+		func() { parameters(out, all) })
+	return out.err
+}
+
+// writeProto writes the document as its head and a message for each fragment, which a reader adds up.
+func (t *document) writeProto(w io.Writer, d *dialect) error {
+	all := t.fragments(d)
+	shared, err := t.shared(d, all)
+	if err != nil {
+		return err
+	}
+	var head bytes.Buffer
+	out := &joiner{w: &head}
+	info, security := t.head(all)
+	nothing := func() {}
+	d.write(out, info, security, nothing, nothing, func() { parameters(out, all) })
+	message, err := d.toProto(head.Bytes(), true)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(message); err != nil {
+		return err
+	}
+	for _, e := range shared {
+		message, err := e.proto()
+		if err == nil {
+			_, err = w.Write(message)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, f := range all {
+		message, err := f.proto()
+		if err == nil {
+			message, err = inflate(nil, message)
+		}
+		if err == nil {
+			_, err = w.Write(message)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

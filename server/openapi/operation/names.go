@@ -1,0 +1,55 @@
+package operation
+
+import (
+	"strings"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// ID names an operation as generated clients know it: listAppsV1NamespacedDeployment.
+func ID(verb string, gv schema.GroupVersion, rest string) string {
+	return verb + camelCase(groupName(gv), true) + camelCase(gv.Version, true) + camelCase(rest, true)
+}
+
+// Tag is what clients gather operations by: apps_v1.
+func Tag(gv schema.GroupVersion) string {
+	return strings.TrimSuffix(camelCase(groupName(gv), false)+"_"+camelCase(gv.Version, false), "_")
+}
+
+func groupName(gv schema.GroupVersion) string {
+	if gv.Group == "" {
+		return "core"
+	}
+	return strings.TrimSuffix(gv.Group, ".k8s.io")
+}
+
+// camelCase drops what an identifier may not hold and begins the next word with a capital.
+func camelCase(s string, upper bool) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case unicode.IsLetter(r) || r == '_' || i > 0 && unicode.IsDigit(r):
+			if upper {
+				r = unicode.ToUpper(r)
+			}
+			b.WriteRune(r)
+			upper = false
+		default:
+			upper = true
+		}
+	}
+	return b.String()
+}
+
+// Article is "a " or "an ", or nothing before a plural.
+func Article(noun string) string {
+	switch {
+	case strings.HasSuffix(noun, "s") && !strings.HasSuffix(noun, "ss"):
+		return ""
+	case strings.ContainsAny(noun[:min(1, len(noun))], "AEIOUaeiou"):
+		return "an "
+	default:
+		return "a "
+	}
+}
