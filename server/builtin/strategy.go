@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kx-apiserver/kx/core/rest"
 )
@@ -50,6 +51,8 @@ type StatusStrategy[T runtime.Object] struct {
 	rest.RESTUpdateStrategy
 	// Keep takes from old into obj all that this subresource may not change.
 	Keep func(obj, old T)
+	// Reset names what Keep takes from old, as far as clients could own it.
+	Reset map[fieldpath.APIVersion]*fieldpath.Set
 	// Check (optional) validates the update.
 	Check func(obj, old T) field.ErrorList
 }

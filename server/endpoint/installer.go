@@ -115,7 +115,7 @@ func (a *APIInstaller) scopeOf(resource, subresource string, storage rest.Storag
 		return nil, fmt.Errorf("%q must implement TableConvertor", resource)
 	}
 	acceptor, _ := storage.(handler.GroupVersionAcceptor)
-	return &handler.RequestScope{
+	scope := &handler.RequestScope{
 		Namer:           handler.ContextBasedNaming{},
 		Serializer:      a.group.Serializer,
 		Creater:         a.group.Creater,
@@ -137,7 +137,9 @@ func (a *APIInstaller) scopeOf(resource, subresource string, storage rest.Storag
 
 		AcceptsGroupVersionDelegate: acceptor,
 		MaxRequestBodyBytes:         a.group.MaxRequestBodyBytes,
-	}, nil
+	}
+	scope.FieldManager, err = a.fieldManagerOf(scope, storage)
+	return scope, err
 }
 
 // GetResourceKind is the kind in which clients see a storage's objects: the one that the storage says, or that of its Go

@@ -20,7 +20,8 @@ func mutate(ctx context.Context, scope *RequestScope, attributes admission.Attri
 	ctx, step := trace.Start(ctx, trace.HandlerMutate, string(attributes.GetOperation()))
 	defer step.End(&err)
 	step.Before(attributes.GetObject())
-	if err = admit.Admit(ctx, attributes, scope); err != nil {
+	err = keepManagedFieldsValid(ctx, attributes.GetObject(), func() error { return admit.Admit(ctx, attributes, scope) })
+	if err != nil {
 		return err
 	}
 	step.After(attributes.GetObject())

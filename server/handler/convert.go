@@ -16,9 +16,7 @@ func toHub(ctx context.Context, scope *RequestScope, obj runtime.Object, from sc
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := obj.(runtime.Unstructured); !ok {
-		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
-	}
+	forgetKind(obj)
 	return obj, nil
 }
 

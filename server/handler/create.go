@@ -98,7 +98,8 @@ func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, 
 			return err
 		}
 	}
-	result, err := createObject(ctx, r, scope, namespace, name, obj, options)
+	manager := managerOrUserAgent(options.FieldManager, req.UserAgent())
+	result, err := createObject(ctx, r, scope, namespace, name, obj, manager, options)
 	if err != nil {
 		return err
 	}
@@ -108,10 +109,15 @@ func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, 
 	return transformResponseObject(ctx, scope, req, w, http.StatusCreated, mediaType, result)
 }
 
-// createObject lets admission change obj and gives it to rest.
+// createObject makes manager the owner of what obj has, lets admission change obj and gives it to rest.
 func createObject(ctx context.Context, r rest.NamedCreater, scope *RequestScope, namespace, name string, obj runtime.Object,
-	options *metav1.CreateOptions) (runtime.Object, error) {
+	manager string, options *metav1.CreateOptions) (runtime.Object, error) {
 	dedupOwnerReferencesAndAddWarning(ctx, obj, false)
+	live, err := newLiveObject(scope)
+	if err != nil {
+		return nil, err
+	}
+	obj = updateManagedFields(ctx, scope, live, obj, manager)
 	user, _ := request.UserFrom(ctx)
 	attributes := admission.NewAttributesRecord(obj, nil, scope.Kind, namespace, name, scope.Resource, scope.Subresource,
 		admission.Create, options, len(options.DryRun) > 0, user)
@@ -119,5 +125,10 @@ func createObject(ctx context.Context, r rest.NamedCreater, scope *RequestScope,
 		return nil, err
 	}
 	dedupOwnerReferencesAndAddWarning(ctx, obj, true)
-	return restCreate(ctx, r, name, obj, admissionToValidateObjectFunc(scope, attributes), options)
+	validate := admissionToValidateObjectFunc(scope, attributes)
+	result, err := restCreate(ctx, r, name, obj, validate, options)
+	if tooLargeWithManagedFields(scope, err) && dropManagedFields(obj) {
+		result, err = restCreate(ctx, r, name, obj, validate, options)
+	}
+	return result, err
 }

@@ -2,8 +2,9 @@ package handler
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -25,6 +25,7 @@ import (
 //
 //go:noinline
 func PatchResource(r rest.Patcher, scope *RequestScope, patchTypes []string) http.HandlerFunc {
+	patchTypes = offered(patchTypes, scope)
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error
 		ctx, step := trace.Start(req.Context(), trace.HandlerPatch, req.URL.Path)
@@ -33,6 +34,13 @@ func PatchResource(r rest.Patcher, scope *RequestScope, patchTypes []string) htt
 			scope.err(err, w, req)
 		}
 	}
+}
+
+// offered leaves server-side apply out where nobody owns fields.
+func offered(patchTypes []string, scope *RequestScope) []string {
+	return slices.DeleteFunc(slices.Clone(patchTypes), func(patchType string) bool {
+		return scope.FieldManager == nil && patchType == string(types.ApplyYAMLPatchType)
+	})
 }
 
 func servePatch(ctx context.Context, r rest.Patcher, scope *RequestScope, patchTypes []string, w http.ResponseWriter, req *http.Request) error {
@@ -57,20 +65,25 @@ func servePatch(ctx context.Context, r rest.Patcher, scope *RequestScope, patchT
 	if err != nil {
 		return err
 	}
-	if !json.Valid(body) {
-		return apierrors.NewBadRequest("invalid JSON patch")
-	}
-	if audit.AuditContextFrom(ctx).Enabled() {
-		audit.LogRequestPatch(ctx, body)
-	}
-
-	p := newPatcher(ctx, scope, mechanism, namespace, name, body, options)
-	result, _, err := restUpdate(ctx, r, name, p, rest.ValidateAllObjectFunc, // a patch creates nothing
-		admissionToValidateObjectUpdateFunc(scope, p.attributes), false, p.updateOptions())
+	asJSON, err := mechanism.toJSON(body)
 	if err != nil {
 		return err
 	}
-	return transformResponseObject(ctx, scope, req, w, http.StatusOK, mediaType, result)
+	if audit.AuditContextFrom(ctx).Enabled() {
+		audit.LogRequestPatch(ctx, asJSON)
+	}
+
+	p := newPatcher(mechanism, body, options, newUpdate(ctx, scope, namespace, name, req.URL.Path, patchToUpdateOptions(options)))
+	p.manager = managerOrUserAgent(options.FieldManager, req.UserAgent())
+	result, created, err := p.patchResource(ctx, r)
+	if err != nil {
+		return err
+	}
+	code := http.StatusOK
+	if created {
+		code = http.StatusCreated
+	}
+	return transformResponseObject(ctx, scope, req, w, code, mediaType, result)
 }
 
 // patchMechanismFor finds out how req's patch works, by its Content-Type.
@@ -101,39 +114,46 @@ func patchOptions(req *http.Request, scope *RequestScope, patchType types.PatchT
 	return options, nil
 }
 
+// patchToUpdateOptions are the options of the update that a patch is.
+func patchToUpdateOptions(po *metav1.PatchOptions) *metav1.UpdateOptions {
+	options := &metav1.UpdateOptions{DryRun: po.DryRun, FieldManager: po.FieldManager, FieldValidation: po.FieldValidation}
+	options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("UpdateOptions"))
+	return options
+}
+
 // patcher is one patch on its way: the storage asks it for the next state of an object, once or more, each time from
 // the state that the object has then. That is how a patch without a resourceVersion never conflicts.
 type patcher struct {
-	scope           *RequestScope
+	*update
+
 	mechanism       *patchMechanism
-	namespace, name string
 	patch           []byte
 	options         *metav1.PatchOptions
 	fieldValidation string
-	attributes      admission.Attributes // without objects
 
 	attempts int
 }
 
 var _ rest.UpdatedObjectInfo = &patcher{}
 
-func newPatcher(ctx context.Context, scope *RequestScope, mechanism *patchMechanism, namespace, name string, body []byte, options *metav1.PatchOptions) *patcher {
-	p := &patcher{
-		scope: scope, mechanism: mechanism, namespace: namespace, name: name, patch: body, options: options,
-		fieldValidation: fieldValidation(options.FieldValidation),
+func newPatcher(mechanism *patchMechanism, body []byte, options *metav1.PatchOptions, u *update) *patcher {
+	return &patcher{
+		update: u, mechanism: mechanism, patch: body, options: options, fieldValidation: fieldValidation(options.FieldValidation),
 	}
-	user, _ := request.UserFrom(ctx)
-	p.attributes = admission.NewAttributesRecord(nil, nil, scope.Kind, namespace, name, scope.Resource, scope.Subresource,
-		admission.Update, p.updateOptions(), len(options.DryRun) > 0, user)
-	return p
 }
 
-func (p *patcher) updateOptions() *metav1.UpdateOptions {
-	options := &metav1.UpdateOptions{
-		DryRun: p.options.DryRun, FieldManager: p.options.FieldManager, FieldValidation: p.options.FieldValidation,
+// patchResource gives the patch to rest. If what it makes is too large, it is tried again without managedFields: all
+// patches but an apply, whose point they are, can do without.
+func (p *patcher) patchResource(ctx context.Context, r rest.Patcher) (result runtime.Object, created bool, err error) {
+	update := func() (runtime.Object, bool, error) {
+		return restUpdate(ctx, r, p.name, p, p.validateCreate(), p.validateUpdate(), p.mechanism.creates, patchToUpdateOptions(p.options))
 	}
-	options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("UpdateOptions"))
-	return options
+	result, created, err = update()
+	if tooLargeWithManagedFields(p.scope, err) && !p.mechanism.creates {
+		p.withoutManagedFields = true
+		result, created, err = update()
+	}
+	return result, created, err
 }
 
 // Preconditions are none: what a patch demands of an object, it says in the patch.
@@ -141,15 +161,7 @@ func (p *patcher) Preconditions() *metav1.Preconditions { return nil }
 
 // UpdatedObject applies the patch to current, and asks admission what it wants changed.
 func (p *patcher) UpdatedObject(ctx context.Context, current runtime.Object) (runtime.Object, error) {
-	exists, err := hasUID(current)
-	if err != nil {
-		return nil, err
-	}
-	if !exists {
-		return nil, apierrors.NewNotFound(p.scope.Resource.GroupResource(), p.name)
-	}
-	p.attempts++
-	patched, err := p.applyPatchToCurrentObject(ctx, current)
+	patched, err := p.applyPatch(ctx, current)
 	if err != nil {
 		return nil, err
 	}
@@ -162,11 +174,52 @@ func (p *patcher) UpdatedObject(ctx context.Context, current runtime.Object) (ru
 	if err := checkName(patched, p.name, p.namespace, p.scope.Namer); err != nil {
 		return nil, err
 	}
-	if err := mutate(ctx, p.scope, withObjects(p.attributes, p.name, patched, current)); err != nil {
+	if patched, err = p.admit(ctx, patched, current); err != nil {
 		return nil, err
 	}
-	dedupOwnerReferencesAndAddWarning(ctx, patched, true)
+	if p.withoutManagedFields {
+		dropManagedFields(patched)
+	}
 	return patched, nil
+}
+
+// applyPatch makes the next state of current, or an object where none is.
+func (p *patcher) applyPatch(ctx context.Context, current runtime.Object) (runtime.Object, error) {
+	p.attempts++
+	exists, err := hasUID(current)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case exists && p.mechanism.apply == nil:
+		return p.applyConfiguration(ctx, current)
+	case exists:
+		patched, err := p.applyPatchToCurrentObject(ctx, current)
+		if err != nil {
+			return nil, err
+		}
+		return p.manageFields(ctx, patched, current)
+	case !p.mechanism.creates:
+		return nil, apierrors.NewNotFound(p.scope.Resource.GroupResource(), p.name)
+	}
+	return p.createNewObject(ctx)
+}
+
+// createNewObject is for a configuration that is applied to nothing.
+func (p *patcher) createNewObject(ctx context.Context) (runtime.Object, error) {
+	empty, err := newLiveObject(p.scope)
+	if err != nil {
+		return nil, err
+	}
+	obj, err := p.applyConfiguration(ctx, empty)
+	if err != nil {
+		return nil, err
+	}
+	if m, err := meta.Accessor(obj); err == nil && m.GetUID() != "" {
+		mismatch := fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", m.GetUID())
+		return nil, apierrors.NewConflict(p.scope.Resource.GroupResource(), p.name, mismatch)
+	}
+	return obj, nil
 }
 
 // applyPatchToCurrentObject makes the next state of an object, both in the hub version; the patch is applied in the

@@ -2,6 +2,7 @@ package handler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -33,16 +34,28 @@ type patchMechanism struct {
 	patchType types.PatchType
 	// needsGoType says that the patch can't be applied without the tags of a Go type.
 	needsGoType bool
+	// creates says that an object is made where none is.
+	creates bool
+	// toJSON refuses what can't be a patch of this kind, and returns what the audit log says of it.
+	toJSON func(body []byte) ([]byte, error)
 	// apply makes the next state of current, which is in the version of the request and stays as it is. It returns the
-	// version of the result, which a patch may change.
+	// version of the result, which a patch may change. It is nil for server-side apply: see applyConfiguration.
 	apply func(ctx context.Context, p *patcher, current runtime.Object) (runtime.Object, schema.GroupVersion, error)
 }
 
 // patchMechanisms are the kinds of patches there are, in the order in which clients are told of them.
 var patchMechanisms = []patchMechanism{
-	{patchType: types.JSONPatchType, apply: jsonMechanism(applyJSONPatch)},
-	{patchType: types.MergePatchType, apply: jsonMechanism(applyMergePatch)},
-	{patchType: types.StrategicMergePatchType, needsGoType: true, apply: applyStrategicMergePatch},
+	{patchType: types.JSONPatchType, toJSON: onlyJSON, apply: jsonMechanism(applyJSONPatch)},
+	{patchType: types.MergePatchType, toJSON: onlyJSON, apply: jsonMechanism(applyMergePatch)},
+	{patchType: types.StrategicMergePatchType, needsGoType: true, toJSON: onlyJSON, apply: applyStrategicMergePatch},
+	{patchType: types.ApplyYAMLPatchType, creates: true, toJSON: configurationAsJSON},
+}
+
+func onlyJSON(body []byte) ([]byte, error) {
+	if !json.Valid(body) {
+		return nil, apierrors.NewBadRequest("invalid JSON patch")
+	}
+	return body, nil
 }
 
 // PatchTypes are the media types of patches that a resource accepts.

@@ -75,8 +75,16 @@ func serveUpdate(ctx context.Context, r rest.Updater, scope *RequestScope, w htt
 	dedupOwnerReferencesAndAddWarning(ctx, obj, false)
 
 	u := newUpdate(ctx, scope, namespace, name, req.URL.Path, options)
-	result, created, err := restUpdate(ctx, r, name, rest.DefaultUpdatedObjectInfo(obj, u.admit),
-		u.validateCreate(), u.validateUpdate(), false, options)
+	u.manager = managerOrUserAgent(options.FieldManager, req.UserAgent())
+	update := func() (runtime.Object, bool, error) {
+		return restUpdate(ctx, r, name, rest.DefaultUpdatedObjectInfo(obj, u.manageFields, u.admit),
+			u.validateCreate(), u.validateUpdate(), false, options)
+	}
+	result, created, err := update()
+	if tooLargeWithManagedFields(scope, err) && dropManagedFields(obj) {
+		u.withoutManagedFields = true
+		result, created, err = update()
+	}
 	if err != nil {
 		return err
 	}
@@ -87,12 +95,19 @@ func serveUpdate(ctx context.Context, r rest.Updater, scope *RequestScope, w htt
 	return transformResponseObject(ctx, scope, req, w, code, mediaType, result)
 }
 
-// update is what admission and authorization are asked while an object is updated, or created instead.
+// update is what happens to an object that is updated, or created instead, on its way to storage.
 type update struct {
-	scope          *RequestScope
-	create, update admission.Attributes
+	scope           *RequestScope
+	namespace, name string
+	creating        admission.Attributes // without objects
+	updating        admission.Attributes
 	// mayCreate are the attributes of the create that the authorization filter did not see.
 	mayCreate authorizer.AttributesRecord
+
+	// manager owns what is changed.
+	manager string
+	// withoutManagedFields is for an object that is too large with them.
+	withoutManagedFields bool
 }
 
 func newUpdate(ctx context.Context, scope *RequestScope, namespace, name, path string, options *metav1.UpdateOptions) *update {
@@ -103,9 +118,9 @@ func newUpdate(ctx context.Context, scope *RequestScope, namespace, name, path s
 			operation, options, dryRun, user)
 	}
 	return &update{
-		scope:  scope,
-		create: attributes(admission.Create, updateToCreateOptions(options)),
-		update: attributes(admission.Update, options),
+		scope: scope, namespace: namespace, name: name,
+		creating: attributes(admission.Create, updateToCreateOptions(options)),
+		updating: attributes(admission.Update, options),
 		mayCreate: authorizer.AttributesRecord{
 			User: user, Verb: "create", ResourceRequest: true, Path: path,
 			APIGroup: scope.Resource.Group, APIVersion: scope.Resource.Version,
@@ -114,15 +129,23 @@ func newUpdate(ctx context.Context, scope *RequestScope, namespace, name, path s
 	}
 }
 
+// manageFields notes who owns what, each time that storage asks for the next state. It is a rest.TransformFunc.
+func (u *update) manageFields(ctx context.Context, newObj, oldObj runtime.Object) (runtime.Object, error) {
+	if u.withoutManagedFields {
+		return newObj, nil
+	}
+	return updateManagedFields(ctx, u.scope, oldObj, newObj, u.manager), nil
+}
+
 // admit is mutating admission's turn, each time that storage asks for the next state. It is a rest.TransformFunc.
 func (u *update) admit(ctx context.Context, newObj, oldObj runtime.Object) (runtime.Object, error) {
 	exists, err := hasUID(oldObj)
 	if err != nil {
 		return nil, fmt.Errorf("unexpected error when extracting UID from oldObj: %w", err)
 	}
-	attributes := withObjects(u.update, u.update.GetName(), newObj, oldObj)
+	attributes := withObjects(u.updating, u.name, newObj, oldObj)
 	if !exists {
-		attributes = withObjects(u.create, u.create.GetName(), newObj, nil)
+		attributes = withObjects(u.creating, u.name, newObj, nil)
 	}
 	if err := mutate(ctx, u.scope, attributes); err != nil {
 		return nil, err
@@ -132,11 +155,11 @@ func (u *update) admit(ctx context.Context, newObj, oldObj runtime.Object) (runt
 }
 
 func (u *update) validateCreate() rest.ValidateObjectFunc {
-	return withAuthorization(admissionToValidateObjectFunc(u.scope, u.create), u.scope.Authorizer, u.mayCreate)
+	return withAuthorization(admissionToValidateObjectFunc(u.scope, u.creating), u.scope.Authorizer, u.mayCreate)
 }
 
 func (u *update) validateUpdate() rest.ValidateObjectUpdateFunc {
-	return admissionToValidateObjectUpdateFunc(u.scope, u.update)
+	return admissionToValidateObjectUpdateFunc(u.scope, u.updating)
 }
 
 // withAuthorization asks a, once and only if validate's turn comes, whether the user may do what attributes say.

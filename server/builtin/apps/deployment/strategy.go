@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -42,6 +43,11 @@ func requestVersion(ctx context.Context) (schema.GroupVersion, bool) {
 		return schema.GroupVersion{}, false
 	}
 	return schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, true
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return builtin.ResetFields("apps/v1", "status")
 }
 
 func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
@@ -95,6 +101,7 @@ var StatusStrategy = builtin.StatusStrategy[*appsv1.Deployment]{
 		d.Spec = old.Spec
 		d.Labels = old.Labels
 	},
+	Reset: builtin.ResetFields("apps/v1", "spec", "metadata.labels"),
 	Check: validateStatusUpdate,
 }
 

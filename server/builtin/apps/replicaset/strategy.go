@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -36,6 +37,11 @@ func (strategy) DefaultGarbageCollectionPolicy(ctx context.Context) rest.Garbage
 		}
 	}
 	return rest.DeleteDependents
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return builtin.ResetFields("apps/v1", "status")
 }
 
 func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
@@ -79,6 +85,7 @@ func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []s
 var StatusStrategy = builtin.StatusStrategy[*appsv1.ReplicaSet]{
 	RESTUpdateStrategy: Strategy,
 	Keep:               func(rs, old *appsv1.ReplicaSet) { rs.Spec = old.Spec },
+	Reset:              builtin.ResetFields("apps/v1", "spec"),
 	Check:              validateStatusUpdate,
 }
 

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -27,6 +28,7 @@ type verbs interface {
 	rest.Lister
 	rest.CreaterUpdater
 	rest.Watcher
+	rest.ResetFieldsStrategy
 }
 
 // REST is the storage of namespaces.
@@ -74,6 +76,11 @@ func (r *FinalizeREST) New() runtime.Object { return r.subresource.New() }
 
 // Destroy does nothing: the storage is namespaces'.
 func (r *FinalizeREST) Destroy() {}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (r *FinalizeREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return r.subresource.GetResetFields()
+}
 
 // Update changes spec.finalizers, and removes the namespace if that was the last thing that kept it.
 func (r *FinalizeREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,

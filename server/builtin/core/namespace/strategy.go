@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/table"
@@ -25,6 +26,7 @@ var Strategy = strategy{builtin.NewStrategy(false)}
 var StatusStrategy = builtin.StatusStrategy[*corev1.Namespace]{
 	RESTUpdateStrategy: Strategy,
 	Keep:               func(ns, old *corev1.Namespace) { ns.Spec = old.Spec },
+	Reset:              builtin.ResetFields("v1", "spec"),
 	Check:              validateStatusUpdate,
 }
 
@@ -32,7 +34,13 @@ var StatusStrategy = builtin.StatusStrategy[*corev1.Namespace]{
 var FinalizeStrategy = builtin.StatusStrategy[*corev1.Namespace]{
 	RESTUpdateStrategy: Strategy,
 	Keep:               func(ns, old *corev1.Namespace) { ns.Status = old.Status },
+	Reset:              builtin.ResetFields("v1", "status"),
 	Check:              validateFinalizeUpdate,
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return builtin.ResetFields("v1", "status")
 }
 
 // PrepareForCreate makes the namespace active, with the finalizer of the controller that will empty it one day. That is

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -25,6 +26,11 @@ type strategy struct{ builtin.Strategy }
 var Strategy = strategy{builtin.NewStrategy(true)}
 
 var _ rest.RESTGracefulDeleteStrategy = Strategy
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return builtin.ResetFields("v1", "status")
+}
 
 func (strategy) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	pod := obj.(*corev1.Pod)
@@ -93,6 +99,11 @@ type statusStrategy struct{ strategy }
 
 // StatusStrategy is how a pod's status is updated.
 var StatusStrategy = statusStrategy{Strategy}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return builtin.ResetFields("v1", "spec", "metadata.deletionTimestamp", "metadata.ownerReferences")
+}
 
 func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	pod, oldPod := obj.(*corev1.Pod), old.(*corev1.Pod)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kx-apiserver/kx/server/builtin"
 )
@@ -24,7 +25,13 @@ var Strategy = strategy{builtin.NewStrategy(true)}
 var StatusStrategy = builtin.StatusStrategy[*corev1.Service]{
 	RESTUpdateStrategy: Strategy,
 	Keep:               func(svc, old *corev1.Service) { svc.Spec = old.Spec },
+	Reset:              builtin.ResetFields("v1", "spec"),
 	Check:              validateStatusUpdate,
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return builtin.ResetFields("v1", "status")
 }
 
 func (strategy) AllowCreateOnUpdate() bool { return true }

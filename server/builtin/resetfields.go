@@ -1,0 +1,44 @@
+package builtin
+
+import (
+	"strings"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/kx-apiserver/kx/core/rest"
+)
+
+// ResetFields is a set of fields, such as "metadata.labels", in one version, for a rest.ResetFieldsStrategy. Other versions
+// have none, as with every Kubernetes API server: a client of an old version owns what it sends.
+func ResetFields(version fieldpath.APIVersion, fields ...string) map[fieldpath.APIVersion]*fieldpath.Set {
+	set := fieldpath.NewSet()
+	for _, field := range fields {
+		var path fieldpath.Path
+		for _, name := range strings.Split(field, ".") {
+			path = append(path, fieldpath.PathElement{FieldName: &name})
+		}
+		set.Insert(path)
+	}
+	return map[fieldpath.APIVersion]*fieldpath.Set{version: set}
+}
+
+// resetFieldsOf asks a strategy that may have something to say.
+func resetFieldsOf(strategy rest.RESTUpdateStrategy) map[fieldpath.APIVersion]*fieldpath.Set {
+	if s, ok := strategy.(rest.ResetFieldsStrategy); ok {
+		return s.GetResetFields()
+	}
+	return nil
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (r *REST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return resetFieldsOf(r.UpdateStrategy)
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (r *SubresourceREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return resetFieldsOf(r.store.UpdateStrategy)
+}
+
+// GetResetFields implements rest.ResetFieldsStrategy.
+func (s StatusStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set { return s.Reset }

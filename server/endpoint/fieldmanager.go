@@ -1,0 +1,103 @@
+package endpoint
+
+import (
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/handler"
+	"github.com/kx-apiserver/kx/server/openapi"
+)
+
+// builtinTypes know which lists of the built-in types are maps or sets, and which fields are one value. They take some
+// 30 ms to make, so that is done once, when first needed, and begun early: see InstallAPIs.
+var builtinTypes = sync.OnceValue(func() managedfields.TypeConverter {
+	converter, err := managedfields.NewTypeConverter(openapi.Definitions(), false)
+	if err != nil {
+		panic(fmt.Sprintf("endpoint: make a type converter of the built-in definitions: %v", err))
+	}
+	return converter
+})
+
+// typeConverter is builtinTypes for those who want it before it is needed.
+type typeConverter struct{}
+
+func (typeConverter) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
+	return builtinTypes().ObjectToTyped(obj, options...)
+}
+
+func (typeConverter) TypedToObject(value *typed.TypedValue) (runtime.Object, error) {
+	return builtinTypes().TypedToObject(value)
+}
+
+// fieldManagerOf says who owns which field of what a storage keeps; nil if it keeps nothing for clients.
+func (a *APIInstaller) fieldManagerOf(scope *handler.RequestScope, storage rest.Storage) (*managedfields.FieldManager, error) {
+	switch storage.(type) {
+	case rest.Creater, rest.NamedCreater, rest.Updater:
+	default:
+		return nil, nil
+	}
+	var resetFields map[fieldpath.APIVersion]fieldpath.Filter
+	if strategy, ok := storage.(rest.ResetFieldsStrategy); ok {
+		resetFields = fieldpath.NewExcludeFilterSetMap(strategy.GetResetFields())
+	}
+	convertor := scope.UnsafeConvertor
+	if scope.Kind.Group != scope.HubGroupVersion.Group {
+		convertor = &groupConvertor{ObjectConvertor: convertor, creater: scope.Creater, hub: scope.HubGroupVersion, kind: scope.Kind.Kind}
+	}
+	manager, err := managedfields.NewDefaultFieldManager(typeConverter{}, convertor, scope.Defaulter, scope.Creater,
+		scope.Kind, scope.HubGroupVersion, scope.Subresource, resetFields)
+	if err != nil {
+		return nil, fmt.Errorf("field manager of %s/%s: %w", scope.Resource, scope.Subresource, err)
+	}
+	return manager, nil
+}
+
+// groupConvertor converts a kind that several groups have, such as Scale, between these groups: only its name says that
+// it is the same.
+type groupConvertor struct {
+	runtime.ObjectConvertor
+	creater runtime.ObjectCreater
+	hub     schema.GroupVersion
+	kind    string
+}
+
+func (c *groupConvertor) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	to, ok := target.(schema.GroupVersion)
+	if !ok {
+		return c.ObjectConvertor.ConvertToVersion(in, target)
+	}
+	if to.Version == c.hub.Version {
+		// A field manager takes it that the hub is in the group of whatever it converts.
+		to = c.hub
+	}
+	if out, err := c.ObjectConvertor.ConvertToVersion(in, to); err == nil {
+		return out, nil
+	}
+	if u, ok := in.(*unstructured.Unstructured); ok {
+		obj, err := c.creater.New(u.GroupVersionKind())
+		if err != nil {
+			return nil, err
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj); err != nil {
+			return nil, err
+		}
+		in = obj
+	}
+	out, err := c.creater.New(to.WithKind(c.kind))
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Convert(in, out, nil); err != nil {
+		return nil, err
+	}
+	out.GetObjectKind().SetGroupVersionKind(to.WithKind(c.kind))
+	return out, nil
+}

@@ -1,0 +1,113 @@
+package handler
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// Server-side apply: a client sends all that it wants to own of an object, and nothing else. What it sent before and
+// sends no longer is taken away; what others own it changes only by force. If there is no object, it is made.
+
+// applyConfiguration makes the next state of current, both in the hub version; current is empty if there is no object.
+func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object) (applied runtime.Object, err error) {
+	force := p.options.Force != nil && *p.options.Force
+	ctx, step := trace.Start(ctx, trace.HandlerApply, p.manager)
+	defer step.End(&err)
+	step.Int("bytes", int64(len(p.patch)))
+	if force {
+		step.Text("force", "true")
+	}
+	step.Before(current)
+	configuration, strictErr, err := decodeConfiguration(p.patch, p.checksFields())
+	if err != nil {
+		return nil, err
+	}
+	applied, err = p.scope.FieldManager.Apply(current, configuration, p.manager, force)
+	forgetKind(current)
+	if err != nil {
+		if step.Recording() {
+			step.Why(conflictsNamed(err))
+		}
+		return nil, applyError(err)
+	}
+	forgetKind(applied)
+	if strictErr != nil {
+		if p.fieldValidation == metav1.FieldValidationStrict {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", strictErr))
+		}
+		addStrictDecodingWarnings(ctx, []error{strictErr})
+	}
+	step.After(applied)
+	if step.Recording() {
+		step.Why(ownersMoved(current, applied, managerKey{p.manager, metav1.ManagedFieldsOperationApply, p.scope.Subresource}))
+	}
+	return applied, nil
+}
+
+// decodeConfiguration reads the fields that a client applies. strictErr says which of them it sent twice, if strict.
+func decodeConfiguration(body []byte, strict bool) (_ *unstructured.Unstructured, strictErr, err error) {
+	fields, ok := decodePlainJSON(body)
+	if !ok {
+		if err := yaml.Unmarshal(body, &fields); err != nil {
+			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+		}
+		if strict {
+			strictErr = yaml.UnmarshalStrict(body, &map[string]any{})
+		}
+	}
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	return &unstructured.Unstructured{Object: fields}, strictErr, nil
+}
+
+// decodePlainJSON reads an object that has no field twice: what all programs send, and read much faster than YAML.
+// Anything else is left to the YAML parser and its way with words.
+func decodePlainJSON(body []byte) (map[string]any, bool) {
+	if !bytes.HasPrefix(body, []byte("{")) {
+		return nil, false
+	}
+	fields := map[string]any{}
+	strictErrs, err := kjson.UnmarshalStrict(body, &fields)
+	if err != nil || len(strictErrs) > 0 {
+		return nil, false
+	}
+	return fields, true
+}
+
+// configurationAsJSON is for the audit log, and refuses what is not YAML.
+func configurationAsJSON(body []byte) ([]byte, error) {
+	if bytes.HasPrefix(body, []byte("{")) && json.Valid(body) {
+		return body, nil
+	}
+	asJSON, err := yaml.ToJSON(body)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error encoding patch: %v", err))
+	}
+	return asJSON, nil
+}
+
+// applyError tells the client what does not fit the schema, value included, and traces and logs only that something
+// does not.
+func applyError(err error) error {
+	var carrier apierrors.APIStatus
+	if errors.As(err, &carrier) {
+		return err
+	}
+	return patchError(&apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonUnknown, Message: err.Error(),
+	}}, "it does not fit the schema")
+}

@@ -1,0 +1,145 @@
+package handler
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// maxMovesTold is how many fields a journey names of those that changed hands in one write.
+const maxMovesTold = 5
+
+// managerKey tells the managers of an object apart.
+type managerKey struct {
+	name        string
+	operation   metav1.ManagedFieldsOperationType
+	subresource string
+}
+
+func keyOf(e metav1.ManagedFieldsEntry) managerKey {
+	return managerKey{e.Manager, e.Operation, e.Subresource}
+}
+
+// ownersMoved says in words what a write by manager made of the owners of live's fields. Fields are parsed only if
+// somebody lost some, which is rare: most writers change what they own.
+func ownersMoved(live, obj runtime.Object, manager managerKey) string {
+	before, after := managedFieldsOf(live), managedFieldsOf(obj)
+	own := entryOf(after, manager)
+	var moves []string
+	more := 0
+	for _, was := range before {
+		if keyOf(was) == manager {
+			continue
+		}
+		is := entryOf(after, keyOf(was))
+		if is != nil && bytes.Equal(rawFields(was), rawFields(*is)) {
+			continue
+		}
+		fieldSet(&was).Difference(fieldSet(is)).Leaves().Iterate(func(path fieldpath.Path) {
+			if len(moves) == maxMovesTold {
+				more++
+				return
+			}
+			moves = append(moves, move(path, keyOf(was), manager, fieldSet(own).Has(path)))
+		})
+	}
+	if more > 0 {
+		moves = append(moves, fmt.Sprintf("and %d more", more))
+	}
+	if len(moves) > 0 {
+		return strings.Join(moves, "; ")
+	}
+	return ownGrowth(entryOf(before, manager), own, len(before) == 0, manager.name)
+}
+
+// move says what became of a field that was no longer its owner's after a write by manager.
+func move(path fieldpath.Path, was, manager managerKey, taken bool) string {
+	field := fieldName(path)
+	switch {
+	case !taken:
+		return fmt.Sprintf("%s no longer owns %s, which %s took away", was.name, field, manager.name)
+	case was.name == manager.name:
+		return fmt.Sprintf("owner of %s moved from %s (%s) to %s (%s)", field, was.name, was.operation, manager.name, manager.operation)
+	}
+	return fmt.Sprintf("owner of %s moved from %s to %s", field, was.name, manager.name)
+}
+
+// ownGrowth is for a write that took nothing from anybody.
+func ownGrowth(was, is *metav1.ManagedFieldsEntry, first bool, manager string) string {
+	switch {
+	case is == nil && was == nil:
+		return fmt.Sprintf("%s owns nothing here: it changed no field that can be owned", manager)
+	case is == nil:
+		return fmt.Sprintf("%s owns nothing here any longer", manager)
+	case was == nil && first:
+		return fmt.Sprintf("%s owns what it sent", manager)
+	case was == nil:
+		return fmt.Sprintf("%s owns what it changed, which nobody owned", manager)
+	case bytes.Equal(rawFields(*was), rawFields(*is)):
+		return fmt.Sprintf("%s owns what it owned before", manager)
+	}
+	return fmt.Sprintf("what %s owns has changed, and nobody else lost a field", manager)
+}
+
+// conflictsNamed says whose fields an apply would have changed; "" if err is not about that.
+func conflictsNamed(err error) string {
+	var carrier apierrors.APIStatus
+	if !errors.As(err, &carrier) || carrier.Status().Details == nil {
+		return ""
+	}
+	var conflicts []string
+	more := 0
+	for _, cause := range carrier.Status().Details.Causes {
+		switch {
+		case cause.Type != metav1.CauseTypeFieldManagerConflict:
+		case len(conflicts) == maxMovesTold:
+			more++
+		default:
+			conflicts = append(conflicts, fmt.Sprintf("%s: %s", strings.TrimPrefix(cause.Field, "."), cause.Message))
+		}
+	}
+	if len(conflicts) == 0 {
+		return ""
+	}
+	if more > 0 {
+		conflicts = append(conflicts, fmt.Sprintf("and %d more", more))
+	}
+	return "it would change what others own, and was not told to: " + strings.Join(conflicts, "; ")
+}
+
+func fieldName(path fieldpath.Path) string { return strings.TrimPrefix(path.String(), ".") }
+
+func managedFieldsOf(obj runtime.Object) []metav1.ManagedFieldsEntry {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil
+	}
+	return m.GetManagedFields()
+}
+
+func entryOf(entries []metav1.ManagedFieldsEntry, key managerKey) *metav1.ManagedFieldsEntry {
+	for i := range entries {
+		if keyOf(entries[i]) == key {
+			return &entries[i]
+		}
+	}
+	return nil
+}
+
+// fieldSet is empty for a missing entry and for one that can't be read.
+func fieldSet(e *metav1.ManagedFieldsEntry) *fieldpath.Set {
+	set := fieldpath.NewSet()
+	if e != nil {
+		if err := set.FromJSON(bytes.NewReader(rawFields(*e))); err != nil {
+			return fieldpath.NewSet()
+		}
+	}
+	return set
+}
