@@ -23,7 +23,7 @@ type path struct {
 // withPaths serves what is beside the APIs, and leaves the rest to apis.
 func withPaths(c *Config, chain *Chain, stopping *atomic.Bool, apis http.Handler) http.Handler {
 	paths := nonAPIPaths(c, chain, stopping)
-	apis = c.Discovery.WithDelegate(apis)
+	apis = chain.CustomResources.WithDiscovery(c.Discovery.WithDelegate(apis))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, p := range paths {
 			if r.URL.Path == p.pattern || strings.HasSuffix(p.pattern, "/") && len(p.pattern) > 1 && strings.HasPrefix(r.URL.Path, p.pattern) {

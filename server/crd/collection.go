@@ -2,6 +2,7 @@ package crd
 
 import (
 	"context"
+	"errors"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/crd/controller/finalizing"
 	"github.com/kx-apiserver/kx/server/crd/customresource"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
@@ -32,15 +34,25 @@ var (
 	_ rest.CollectionDeleter = &collection{}
 )
 
-// collection returns nil for a definition that has never been served: it has no objects.
-func (s *Server) collection(crd *lister.Definition) *collection {
+// collections finds them for the controller that empties definitions.
+type collections struct{ infos *servingInfos }
+
+func (c collections) GetCustomResourceListerCollectionDeleter(crd *lister.Definition) (finalizing.ListerCollectionDeleter, error) {
+	return newCollection(c.infos, crd)
+}
+
+// newCollection fails for a definition that has never been served: it has no objects.
+func newCollection(infos *servingInfos, crd *lister.Definition) (*collection, error) {
 	names := &crd.Status.AcceptedNames
+	if names.Plural == "" || names.ListKind == "" {
+		return nil, errors.New("its names have not been accepted")
+	}
 	version, err := apihelpers.GetCRDStorageVersion(crd)
-	if err != nil || names.Plural == "" || names.ListKind == "" {
-		return nil
+	if err != nil {
+		return nil, err
 	}
 	gv := schema.GroupVersion{Group: crd.Spec.Group, Version: version}
-	return &collection{s.handler.servingInfos, crd, gv.WithResource(names.Plural), gv.WithKind(names.ListKind)}
+	return &collection{infos, crd, gv.WithResource(names.Plural), gv.WithKind(names.ListKind)}, nil
 }
 
 func (c *collection) New() runtime.Object { return &unstructured.Unstructured{} }
@@ -73,7 +85,7 @@ func (c *collection) ConvertToTable(ctx context.Context, object, tableOptions ru
 	return rest.NewDefaultTableConvertor(c.resource.GroupResource()).ConvertToTable(ctx, object, tableOptions)
 }
 
-// use calls f with the storage. A definition that is gone has no objects.
+// use calls f with the storage. A definition that is gone has no objects, though a later one of its name may.
 func (c *collection) use(ctx context.Context, f func(*customresource.REST) (runtime.Object, error)) (runtime.Object, error) {
 	info, err := c.infos.getOrCreateServingInfoFor(ctx, c.crd)
 	if apierrors.IsNotFound(err) {
@@ -83,5 +95,8 @@ func (c *collection) use(ctx context.Context, f func(*customresource.REST) (runt
 		return nil, err
 	}
 	defer info.requests.leave()
+	if info.crd.Load().UID != c.crd.UID {
+		return c.NewList(), nil
+	}
 	return f(info.resource.Versions[info.resource.StorageVersion].Storage.CustomResource)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/crd/controller"
 	"github.com/kx-apiserver/kx/server/crd/conversion"
 	"github.com/kx-apiserver/kx/server/crd/definition"
 	"github.com/kx-apiserver/kx/server/crd/lister"
@@ -45,15 +46,11 @@ type Config struct {
 
 // Server serves custom resources.
 type Server struct {
-	handler    *crdHandler
-	group      endpoint.APIGroupInfo
-	lister     *lister.Lister
-	log        *slog.Logger
-	controller []runner
+	handler     *crdHandler
+	group       endpoint.APIGroupInfo
+	lister      *lister.Lister
+	controllers *controller.Controllers
 }
-
-// runner is a controller.
-type runner interface{ Run(ctx context.Context) }
 
 // New makes a Server that knows no definition until it is started.
 func New(c Config) (*Server, error) {
@@ -69,17 +66,23 @@ func New(c Config) (*Server, error) {
 	l.Log = c.Log
 	infos := newServingInfos(c, l)
 	l.Subscribe(infos.changed)
-	s := &Server{
+	return &Server{
 		handler: &crdHandler{servingInfos: infos, lister: l, delegate: c.Delegate},
 		group:   definition.NewAPIGroupInfo(crds, status),
 		lister:  l,
-		log:     c.Log,
-	}
-	return s, nil
+		controllers: controller.New(controller.Config{
+			Lister: l, Status: status, Objects: collections{infos}, Discovery: c.Discovery, Log: c.Log,
+		}),
+	}, nil
 }
 
 // ServeHTTP answers requests for custom resources, and leaves all others to the delegate.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) { s.handler.ServeHTTP(w, req) }
+
+// WithDiscovery has discovery tell of custom resources before next, which serves its pages, is asked for one.
+func (s *Server) WithDiscovery(next http.Handler) http.Handler {
+	return s.controllers.WithDiscovery(next)
+}
 
 // Install installs the definitions themselves in a server, whose they are from now on.
 func (s *Server) Install(server *endpoint.GenericAPIServer) error {
@@ -92,9 +95,7 @@ func (s *Server) Start(ctx context.Context) (stop func(), err error) {
 	life, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { s.lister.Run(life) })
-	for _, c := range s.controller {
-		running.Go(func() { c.Run(life) })
-	}
+	running.Go(func() { s.controllers.Run(life) })
 	stop = func() {
 		cancel()
 		running.Wait()
@@ -132,7 +133,7 @@ func (s *Server) Serves(info *request.RequestInfo) bool {
 func (s *Server) Storages() map[schema.GroupVersionResource]rest.Storage {
 	storages := map[schema.GroupVersionResource]rest.Storage{}
 	for _, crd := range s.lister.List() {
-		if c := s.collection(crd); c != nil {
+		if c, err := newCollection(s.handler.servingInfos, crd); err == nil {
 			storages[c.resource] = c
 		}
 	}
