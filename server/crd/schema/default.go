@@ -16,13 +16,20 @@ func (s *Schema) Default(ctx context.Context, obj map[string]any) {
 	if step.Recording() {
 		step.Before(&unstructured.Unstructured{Object: obj})
 		step.Why(s.defaultsWhy(obj))
-		defer func() { step.After(&unstructured.Unstructured{Object: obj}) }()
 	}
-	structuraldefaulting.Default(obj, s.structural)
+	if s.uses.defaults {
+		structuraldefaulting.Default(obj, s.structural)
+	}
+	if step.Recording() {
+		step.After(&unstructured.Unstructured{Object: obj})
+	}
 }
 
 // defaultsWhy says which defaults will be set.
 func (s *Schema) defaultsWhy(obj map[string]any) string {
+	if !s.uses.defaults {
+		return "no default set: the schema has none"
+	}
 	if paths := missingDefaults(obj, s.structural); len(paths) > 0 {
 		return listed(paths, "default", "set")
 	}

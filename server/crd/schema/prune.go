@@ -29,7 +29,9 @@ type PruneOptions struct {
 func (s *Schema) Prune(ctx context.Context, obj map[string]any, opts PruneOptions) (unknownFieldPaths []string, err error) {
 	_, step := trace.Start(ctx, trace.CRDPrune, s.kind.Kind)
 	defer step.End(&err)
-	step.Before(&unstructured.Unstructured{Object: obj})
+	if step.Objects() {
+		step.Before(&unstructured.Unstructured{Object: obj})
+	}
 	p := pruning{schema: s, opts: opts, report: step.Recording()}
 	if err := p.run(obj); err != nil {
 		return nil, err
@@ -63,21 +65,29 @@ func (p *pruning) run(obj map[string]any) error {
 	if err != nil {
 		return err
 	}
-	meta, hasMeta, unknown, err := objectmeta.GetObjectMetaWithOptions(obj, objectmeta.ObjectMetaOptions{
-		DropMalformedFields:     p.opts.Stored,
-		ReturnUnknownFieldPaths: p.opts.UnknownFieldPaths || p.report,
-	})
-	if err != nil {
-		return err
+	metadata, hasMeta := obj["metadata"]
+	var meta *metav1.ObjectMeta
+	if hasMeta && !ordinary(metadata) {
+		var unknown []string
+		meta, _, unknown, err = objectmeta.GetObjectMetaWithOptions(obj, objectmeta.ObjectMetaOptions{
+			DropMalformedFields:     p.opts.Stored,
+			ReturnUnknownFieldPaths: p.opts.UnknownFieldPaths || p.report,
+		})
+		if err != nil {
+			return err
+		}
+		p.unknown = append(p.unknown, unknown...)
 	}
-	p.unknown = append(p.unknown, unknown...)
 	gv, err := apischema.ParseGroupVersion(apiVersion)
 	if err != nil {
 		return err
 	}
 	if gv.Group == p.schema.kind.Group && kind == p.schema.kind.Kind {
-		if err := p.body(obj, meta); err != nil {
+		if err := p.body(obj); err != nil {
 			return err
+		}
+		if p.opts.Stored && hasMeta {
+			addGeneration(metadata, meta)
 		}
 	}
 	// What every object has is kept, whatever the schema says of it.
@@ -87,27 +97,39 @@ func (p *pruning) run(obj map[string]any) error {
 	if hasAPIVersion {
 		obj["apiVersion"] = apiVersion
 	}
-	if hasMeta {
+	if meta != nil {
 		return objectmeta.SetObjectMeta(obj, meta)
+	}
+	if hasMeta {
+		obj["metadata"] = metadata
 	}
 	return nil
 }
 
-// body prunes what the schema decides. meta is nil if the object has none.
-func (p *pruning) body(obj map[string]any, meta *metav1.ObjectMeta) error {
+// addGeneration is for objects from before there were generations. meta is nil if metadata stays as it is.
+func addGeneration(metadata any, meta *metav1.ObjectMeta) {
+	if meta != nil {
+		if meta.Generation == 0 {
+			meta.Generation = 1
+		}
+	} else if m := metadata.(map[string]any); m["generation"] == nil {
+		m["generation"] = int64(1)
+	}
+}
+
+// body prunes what the schema decides.
+func (p *pruning) body(obj map[string]any) error {
 	track := p.opts.UnknownFieldPaths || p.report
 	structural := p.schema.structural
 	if !p.schema.preserveUnknown {
 		paths := structuralpruning.PruneWithOptions(obj, structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: track})
 		p.unknown = append(p.unknown, paths...)
-		var nulls []string
-		if p.report {
-			nulls = nullPaths(obj)
+		if hasNull(obj) {
+			p.dropNulls(obj)
 		}
-		structuraldefaulting.PruneNonNullableNullsWithoutDefaults(obj, structural)
-		if len(nulls) > 0 {
-			p.nulls = without(nulls, nullPaths(obj))
-		}
+	}
+	if !p.schema.uses.embedded {
+		return nil
 	}
 	err, paths := objectmeta.CoerceWithOptions(nil, obj, structural, false, objectmeta.CoerceOptions{
 		DropInvalidFields:       p.opts.Stored,
@@ -117,10 +139,19 @@ func (p *pruning) body(obj map[string]any, meta *metav1.ObjectMeta) error {
 		return err
 	}
 	p.unknown = append(p.unknown, paths...)
-	if p.opts.Stored && meta != nil && meta.Generation == 0 {
-		meta.Generation = 1
-	}
 	return nil
+}
+
+// dropNulls drops the nulls that can't be and that no default will replace.
+func (p *pruning) dropNulls(obj map[string]any) {
+	var before []string
+	if p.report {
+		before = nullPaths(obj)
+	}
+	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(obj, p.schema.structural)
+	if p.report {
+		p.nulls = without(before, nullPaths(obj))
+	}
 }
 
 func (p *pruning) why() string {

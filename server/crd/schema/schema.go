@@ -21,6 +21,7 @@ type Schema struct {
 	// structural.
 	preserveUnknown bool
 	structural      *structuralschema.Structural
+	uses            uses
 	validators      func() (*validators, error)
 	rules           func() *rules
 }
@@ -53,6 +54,7 @@ func Compile(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Sc
 	if err != nil {
 		return nil, fmt.Errorf("compile the schema of version %s of CustomResourceDefinition %s: %w", version, crd.Name, err)
 	}
+	s.uses.add(s.structural)
 	s.validators = sync.OnceValues(func() (*validators, error) { return newValidators(v) })
 	s.rules = sync.OnceValue(func() *rules { return newRules(s.structural) })
 	return s, nil

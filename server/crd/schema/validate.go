@@ -170,11 +170,17 @@ func (s *Schema) checkKind(obj map[string]any) (errs field.ErrorList) {
 
 // checkEmbedded checks the kinds and the metadata of embedded resources.
 func (s *Schema) checkEmbedded(ctx context.Context, _ *validators, c *checking) field.ErrorList {
+	if !s.uses.embedded {
+		return nil
+	}
 	return objectmeta.Validate(ctx, nil, c.obj, s.structural, false)
 }
 
 // checkLists checks that the items of sets and maps differ, unless those of the old object already did not.
 func (s *Schema) checkLists(_ context.Context, _ *validators, c *checking) field.ErrorList {
+	if !s.uses.lists {
+		return nil
+	}
 	errs := structurallisttype.ValidateListSetsAndMaps(nil, s.structural, c.obj)
 	if len(errs) > 0 && c.update && len(structurallisttype.ValidateListSetsAndMaps(nil, s.structural, c.old)) > 0 {
 		return nil

@@ -1,0 +1,164 @@
+package schema
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	crdvalidation "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	schemacel "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
+)
+
+// allowed is how long one object may take. No schema that a definition may have comes near it: the rules' cost is limited.
+const allowed = 20 * time.Second
+
+// run puts objects through all that a schema does, as a server would: a pruned and defaulted object that became another
+// one. Only what Prune lets through comes to the rest.
+func run(t *testing.T, s *Schema, obj, old map[string]any) {
+	started := time.Now()
+	ctx := context.Background()
+	for _, o := range []map[string]any{obj, old} {
+		if _, err := s.Prune(ctx, o, PruneOptions{UnknownFieldPaths: true}); err != nil {
+			return
+		}
+		s.Default(ctx, o)
+	}
+	s.Validate(ctx, obj, Others{})
+	s.ValidateUpdate(ctx, obj, old, Others{})
+	s.ValidateStatusUpdate(ctx, obj, old, Others{})
+	if again, err := s.Prune(ctx, obj, PruneOptions{UnknownFieldPaths: true}); err != nil || len(again) > 0 {
+		t.Errorf("pruned twice: %v, %v", again, err)
+	}
+	if missing := missingDefaults(obj, s.structural); len(missing) > 0 {
+		t.Errorf("defaulted, but %v are missing", missing)
+	}
+	if took := time.Since(started); took > allowed {
+		t.Errorf("took %v", took)
+	}
+}
+
+type fuzzed struct {
+	*Schema
+	whole *schemacel.Validator
+}
+
+// fuzzSchemas are the schemas of the other tests, compiled.
+var fuzzSchemas = sync.OnceValue(func() (all []fuzzed) {
+	t := &testing.T{}
+	for _, text := range append([]string{webSchema, routeSchema}, ruleTexts()...) {
+		s := compile(t, strings.ReplaceAll(text, "\t", " "))
+		all = append(all, fuzzed{s, schemacel.NewValidator(s.structural, true, celconfig.PerCallLimit)})
+	}
+	return all
+})
+
+func ruleTexts() (texts []string) {
+	for _, text := range ruleSchemas {
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// FuzzObject sends any object through schemas with every feature, and compares their rules with the library's.
+func FuzzObject(f *testing.F) {
+	for _, tt := range pruneTests {
+		f.Add([]byte(asJSON(f, parse(f, tt.obj))), []byte(`{}`))
+	}
+	for _, tt := range defaultTests {
+		f.Add([]byte(asJSON(f, parse(f, tt.obj))), []byte(asJSON(f, parse(f, tt.want))))
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, s := range fuzzSchemas() {
+		for range 3 {
+			f.Add([]byte(asJSON(f, randomThing(r, s.structural))), []byte(asJSON(f, randomThing(r, s.structural))))
+		}
+	}
+	f.Fuzz(func(t *testing.T, newData, oldData []byte) {
+		var obj, old map[string]any
+		if utiljson.Unmarshal(newData, &obj) != nil || utiljson.Unmarshal(oldData, &old) != nil || obj == nil || old == nil {
+			return
+		}
+		for _, o := range []map[string]any{obj, old} {
+			for k, v := range map[string]any{"apiVersion": "example.com/v1", "kind": "Thing"} {
+				if _, ok := o[k]; !ok {
+					o[k] = v
+				}
+			}
+		}
+		for _, s := range fuzzSchemas() {
+			obj, old := runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(old)
+			run(t, s.Schema, obj, old)
+			sameAsLibrary(t, s.Schema, s.whole, obj, nil)
+			sameAsLibrary(t, s.Schema, s.whole, obj, old)
+		}
+	})
+}
+
+// FuzzSchema compiles any schema that a definition may have, and puts objects through it that it may or may not allow.
+func FuzzSchema(f *testing.F) {
+	for _, text := range append([]string{webSchema, routeSchema}, ruleTexts()...) {
+		data, err := yaml.YAMLToJSON([]byte(strings.ReplaceAll(text, "\t", " ")))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, uint64(1))
+	}
+	for _, tt := range createTests {
+		data, err := yaml.YAMLToJSON([]byte(withSpec(tt.v)))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, uint64(2))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
+		props := &apiextensionsv1.JSONSchemaProps{}
+		if json.Unmarshal(data, props) != nil || !valid(t, props) {
+			return
+		}
+		crd := definition(t, `{}`)
+		crd.Spec.Versions[0].Schema.OpenAPIV3Schema = props
+		s, err := Compile(crd, "v1")
+		if err != nil {
+			t.Fatalf("a definition may have a schema that does not compile: %v\n%s", err, data)
+		}
+		r := rand.New(rand.NewPCG(seed, 7))
+		for range 3 {
+			old := randomThing(r, s.structural)
+			obj, _ := changed(r, s.structural, runtime.DeepCopyJSON(old)).(map[string]any)
+			run(t, s, withMeta(obj), old)
+		}
+	})
+}
+
+// valid says whether a definition may have the schema.
+func valid(t *testing.T, props *apiextensionsv1.JSONSchemaProps) bool {
+	crd := definition(t, `{}`)
+	crd.Spec.Versions[0].Schema.OpenAPIV3Schema = props
+	crd.Spec.Scope = apiextensionsv1.ClusterScoped
+	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	crd.Status.StoredVersions = []string{"v1"}
+	hub := &apiextensions.CustomResourceDefinition{}
+	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, hub, nil); err != nil {
+		return false
+	}
+	return len(crdvalidation.ValidateCustomResourceDefinition(context.Background(), hub)) == 0
+}
+
+// TestFuzzedSchemasAreValid keeps FuzzSchema from turning away what it begins with.
+func TestFuzzedSchemasAreValid(t *testing.T) {
+	for _, text := range []string{webSchema, routeSchema} {
+		if !valid(t, definition(t, strings.ReplaceAll(text, "\t", " ")).Spec.Versions[0].Schema.OpenAPIV3Schema) {
+			t.Errorf("no definition may have this schema:\n%s", text)
+		}
+	}
+}

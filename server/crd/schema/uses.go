@@ -1,0 +1,48 @@
+package schema
+
+import structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+
+// uses are the things that a schema has somewhere. The stages that are for what it has not are left out: each of them
+// would go through the whole object, beside the whole schema, and find nothing.
+type uses struct {
+	defaults bool
+	// embedded: x-kubernetes-embedded-resource.
+	embedded bool
+	// lists: a list whose items must differ.
+	lists bool
+}
+
+func (u *uses) add(s *structuralschema.Structural) {
+	if s == nil {
+		return
+	}
+	u.defaults = u.defaults || s.Default.Object != nil
+	u.embedded = u.embedded || s.XEmbeddedResource
+	u.lists = u.lists || s.XListType != nil && *s.XListType != "atomic"
+	u.add(s.Items)
+	u.add(additional(s))
+	for _, prop := range s.Properties {
+		u.add(&prop)
+	}
+}
+
+// hasNull says whether there is a null anywhere in a value.
+func hasNull(x any) bool {
+	switch x := x.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		for _, v := range x {
+			if hasNull(v) {
+				return true
+			}
+		}
+	case []any:
+		for _, v := range x {
+			if hasNull(v) {
+				return true
+			}
+		}
+	}
+	return false
+}
