@@ -35,7 +35,9 @@ var mediaTypes = []runtime.SerializerInfo{
 	},
 	{
 		MediaType: runtime.ContentTypeProtobuf, MediaTypeType: "application", MediaTypeSubType: "vnd.kubernetes.protobuf",
-		Serializer: protobuf.NewSerializerWithOptions(creater{}, typer{}, protobuf.SerializerOptions{StreamingCollectionsEncoding: true}),
+		Serializer: protobufSerializer,
+		// It refuses objects as the other does. Upstream has none here.
+		StrictSerializer: protobufSerializer,
 		StreamSerializer: &runtime.StreamSerializerInfo{
 			Serializer: protobuf.NewRawSerializer(creater{}, typer{}), Framer: protobuf.LengthDelimitedFramer,
 		},
@@ -48,6 +50,8 @@ func StandardSerializers(s runtime.NegotiatedSerializer) []runtime.SerializerInf
 		return info.MediaType == runtime.ContentTypeProtobuf
 	})
 }
+
+var protobufSerializer = protobuf.NewSerializerWithOptions(creater{}, typer{}, protobuf.SerializerOptions{StreamingCollectionsEncoding: true})
 
 func newJSON(options json.SerializerOptions) runtime.Serializer {
 	return json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{}, typer{}, options)
