@@ -35,10 +35,14 @@ const route = `{metadata: {name: one, namespace: default, labels: {app: web, tie
 	{name: two, match: Exact, backends: [{service: one, port: 80}]},
 	{name: three, path: /three, redirect: "https://example.com/"}]}}`
 
+func routeYAML() string { return strings.ReplaceAll(routeSchema, "\t", " ") }
+
+func routeObject() string { return strings.ReplaceAll(route, "\t", " ") }
+
 func routes(b testing.TB) (*Schema, map[string]any) {
 	b.Helper()
-	s := compile(b, strings.ReplaceAll(routeSchema, "\t", " "))
-	obj := thing(b, strings.ReplaceAll(route, "\t", " "))
+	s := compile(b, routeYAML())
+	obj := thing(b, routeObject())
 	if errs := all(b, s, context.Background(), apiruntime.DeepCopyJSON(obj)); len(errs) > 0 {
 		b.Fatal(errs)
 	}
@@ -128,8 +132,8 @@ func BenchmarkRules(b *testing.B) {
 
 // BenchmarkCompile takes the schema from a definition to the first object's end. keptKB is what stays in memory.
 func BenchmarkCompile(b *testing.B) {
-	crd := definition(b, strings.ReplaceAll(routeSchema, "\t", " "))
-	obj := thing(b, strings.ReplaceAll(route, "\t", " "))
+	crd := definition(b, routeYAML())
+	obj := thing(b, routeObject())
 	routes(b) // what is compiled once a process
 	for _, bb := range []struct {
 		name string
