@@ -48,13 +48,14 @@ func nonAPIPaths(c *Config, chain *Chain, stopping *atomic.Bool) []path {
 	healthz := health.NewEndpoint("/healthz", c.Logger, health.Ping, etcd)
 	livez := health.NewEndpoint("/livez", c.Logger, health.Ping, etcd)
 	readyz := health.NewEndpoint("/readyz", c.Logger, health.Ping, etcd, etcdReady, storages, shutdown)
+	openAPI := chain.CustomResources.WithOpenAPI(c.OpenAPI)
 	paths := []path{
 		{"/healthz", healthz}, {"/healthz/", healthz},
 		{"/livez", livez}, {"/livez/", livez},
 		{"/readyz", readyz}, {"/readyz/", readyz},
 		{"/version", http.HandlerFunc(serveVersion)}, {"/version/", http.HandlerFunc(serveVersion)},
 		{"/metrics", metrics.Handler()},
-		{"/openapi/v2", c.OpenAPI}, {"/openapi/v3", c.OpenAPI}, {"/openapi/v3/", c.OpenAPI},
+		{"/openapi/v2", openAPI}, {"/openapi/v3", openAPI}, {"/openapi/v3/", openAPI},
 	}
 	return append(paths, path{"/", serveIndex(paths)})
 }

@@ -1,14 +1,13 @@
 package crd
 
 import (
-	"sync"
-
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/crd/customresource"
 	"github.com/kx-apiserver/kx/server/crd/lister"
+	"github.com/kx-apiserver/kx/server/crd/openapi"
 	"github.com/kx-apiserver/kx/server/handler"
 )
 
@@ -16,22 +15,16 @@ import (
 // own fields of an object that was written in another.
 type fieldManagers struct {
 	resource  *customresource.Resource
-	converter func() (managedfields.TypeConverter, error)
+	converter managedfields.TypeConverter
 }
 
 func newFieldManagers(crd *lister.Definition, resource *customresource.Resource) *fieldManagers {
-	return &fieldManagers{resource: resource, converter: sync.OnceValues(func() (managedfields.TypeConverter, error) {
-		return newTypeConverter(crd, resource)
-	})}
+	return &fieldManagers{resource: resource, converter: openapi.NewTypeConverter(crd)}
 }
 
 // of makes the field manager of a scope, which is of the version v or of one of its subresources.
 func (m *fieldManagers) of(scope *handler.RequestScope, v *customresource.Version) (*managedfields.FieldManager, error) {
-	converter, err := m.converter()
-	if err != nil {
-		return nil, err
-	}
-	return managedfields.NewDefaultCRDFieldManager(converter, scope.Convertor, scope.Defaulter, scope.Creater,
+	return managedfields.NewDefaultCRDFieldManager(m.converter, scope.Convertor, scope.Defaulter, scope.Creater,
 		scope.Kind, scope.HubGroupVersion, scope.Subresource, fieldpath.NewExcludeFilterSetMap(m.resetFields(scope, v)))
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,9 +17,11 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/crd/controller"
+	"github.com/kx-apiserver/kx/server/crd/controller/establishing"
 	"github.com/kx-apiserver/kx/server/crd/conversion"
 	"github.com/kx-apiserver/kx/server/crd/definition"
 	"github.com/kx-apiserver/kx/server/crd/lister"
+	crdopenapi "github.com/kx-apiserver/kx/server/crd/openapi"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/openapi"
@@ -66,6 +69,7 @@ func New(c Config) (*Server, error) {
 	l.Log = c.Log
 	infos := newServingInfos(c, l)
 	l.Subscribe(infos.changed)
+	crdopenapi.Publish(l, c.OpenAPI)
 	return &Server{
 		handler: &crdHandler{servingInfos: infos, lister: l, delegate: c.Delegate},
 		group:   definition.NewAPIGroupInfo(crds, status),
@@ -82,6 +86,35 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) { s.handler
 // WithDiscovery has discovery tell of custom resources before next, which serves its pages, is asked for one.
 func (s *Server) WithDiscovery(next http.Handler) http.Handler {
 	return s.controllers.WithDiscovery(next)
+}
+
+// longestWait is how long a document waits for definitions that are about to be established.
+const longestWait = time.Second
+
+// WithOpenAPI has next, which serves the OpenAPI documents, wait for definitions that are about to be established: their
+// objects may have been served already.
+func (s *Server) WithOpenAPI(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		ctx, cancel := context.WithTimeout(req.Context(), longestWait)
+		defer cancel()
+		s.settle(ctx)
+		next.ServeHTTP(w, req)
+	})
+}
+
+// settle waits until no definition is about to be established, and all is published that is. ctx bounds it.
+func (s *Server) settle(ctx context.Context) {
+	for {
+		told := s.lister.Told()
+		if s.lister.WaitTold(ctx) != nil || !slices.ContainsFunc(s.lister.List(), establishing.IsDue) {
+			return
+		}
+		select {
+		case <-told:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Install installs the definitions themselves in a server, whose they are from now on.

@@ -47,6 +47,9 @@ type Lister struct {
 
 	handlers []func(old, new *Definition)
 	synced   chan struct{}
+	// told is how many changes subscribers have been told of. toldMore is closed, and replaced, when it grows.
+	told     uint64
+	toldMore chan struct{}
 
 	reads reads
 }
@@ -63,6 +66,7 @@ func New(crds Storage) *Lister {
 		isToTell: map[string]bool{},
 		wake:     make(chan struct{}, 1),
 		synced:   make(chan struct{}),
+		toldMore: make(chan struct{}),
 		reads:    newReads(),
 	}
 }
@@ -74,8 +78,35 @@ func (l *Lister) Subscribe(h func(old, new *Definition)) { l.handlers = append(l
 
 // WaitSynced waits until what was there at the start is known, and the subscribers have been told of it.
 func (l *Lister) WaitSynced(ctx context.Context) error {
+	return wait(ctx, l.synced)
+}
+
+// WaitTold waits until subscribers have been told of all that is known now.
+func (l *Lister) WaitTold(ctx context.Context) error {
+	known := l.changes.Load()
+	for {
+		l.mu.Lock()
+		told, more := l.told, l.toldMore
+		l.mu.Unlock()
+		if told >= known {
+			return nil
+		}
+		if err := wait(ctx, more); err != nil {
+			return err
+		}
+	}
+}
+
+// Told is closed when subscribers have been told of something more.
+func (l *Lister) Told() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.toldMore
+}
+
+func wait(ctx context.Context, done <-chan struct{}) error {
 	select {
-	case <-l.synced:
+	case <-done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -244,7 +244,9 @@ func TestFollowsAgain(t *testing.T) {
 	if kind := <-gone; kind != "Goes" {
 		t.Errorf("gone: %s", kind)
 	}
-	eventually(t, "all is known", func() bool { return names(l) == "changess comess stayss" && l.Get(nameOf("Changes")).Labels["l"] == "x" })
+	eventually(t, "all is known", func() bool {
+		return names(l) == "changess comess stayss" && l.Get(nameOf("Changes")).Labels["l"] == "x"
+	})
 	s.label(t, "Stays", "later")
 	eventually(t, "it goes on", func() bool { return l.Get(nameOf("Stays")).Labels["l"] == "later" })
 }
@@ -346,7 +348,9 @@ type lateReader struct {
 	has runtime.Object
 }
 
-func (r lateReader) Get(context.Context, string, *metav1.GetOptions) (runtime.Object, error) { return r.has, nil }
+func (r lateReader) Get(context.Context, string, *metav1.GetOptions) (runtime.Object, error) {
+	return r.has, nil
+}
 
 // TestManyReaders: etcd is asked for one name once at a time, however many ask, and nobody gets an answer from before they
 // asked.

@@ -113,7 +113,7 @@ func (l *Lister) tell(ctx context.Context) {
 			return
 		}
 		l.mu.Lock()
-		names, listed := l.toTell, l.listed
+		names, listed, changes := l.toTell, l.listed, l.changes.Load()
 		l.toTell, l.isToTell = nil, map[string]bool{}
 		l.mu.Unlock()
 		for _, name := range names {
@@ -131,6 +131,11 @@ func (l *Lister) tell(ctx context.Context) {
 				delete(told, name)
 			}
 		}
+		l.mu.Lock()
+		l.told = changes
+		close(l.toldMore)
+		l.toldMore = make(chan struct{})
+		l.mu.Unlock()
 		if listed && !synced {
 			synced = true
 			close(l.synced)
