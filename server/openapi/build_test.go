@@ -45,7 +45,7 @@ func TestOperations(t *testing.T) {
 	want := []string{
 		"/apis/apps/v1/ get  getAppsV1APIResources  apps_v1",
 		"/apis/apps/v1/deployments get list listAppsV1DeploymentForAllNamespaces " + deployment,
-		"/apis/apps/v1/namespaces/{namespace}/deployments delete deletecollection deletecollectionAppsV1NamespacedDeployment " + deployment,
+		"/apis/apps/v1/namespaces/{namespace}/deployments delete deletecollection deleteAppsV1CollectionNamespacedDeployment " + deployment,
 		"/apis/apps/v1/namespaces/{namespace}/deployments get list listAppsV1NamespacedDeployment " + deployment,
 		"/apis/apps/v1/namespaces/{namespace}/deployments post post createAppsV1NamespacedDeployment " + deployment,
 		item + " delete delete deleteAppsV1NamespacedDeployment " + deployment,

@@ -9,6 +9,9 @@ import (
 
 // ID names an operation as generated clients know it: listAppsV1NamespacedDeployment.
 func ID(verb string, gv schema.GroupVersion, rest string) string {
+	if verb == "deletecollection" { // the one verb that is two words
+		verb, rest = "delete", "collection"+rest
+	}
 	return verb + camelCase(groupName(gv), true) + camelCase(gv.Version, true) + camelCase(rest, true)
 }
 
