@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +32,7 @@ import (
 
 	kxrest "github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
+	kxopenapi "github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/store/embedded"
 )
 
@@ -49,9 +51,8 @@ func startUpstream(t *testing.T) *httptest.Server {
 	config.ExternalAddress = "127.0.0.1:443"
 	config.LoopbackClientConfig = &restclient.Config{}
 	config.EnableMetrics = false // both would register the same names
-	// Without schemas nobody keeps track of which client set which field.
-	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(noDefinitions, openapi.NewDefinitionNamer(types))
-	config.OpenAPIV3Config.IgnorePrefixes = []string{"/api"}
+	// They say which client sets which field, and are all that upstream's server is told of the types.
+	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(definitions, openapi.NewDefinitionNamer(types))
 	config.SkipOpenAPIInstallation = true
 	config.EffectiveVersion = basecompat.NewEffectiveVersionFromString("1.37", "", "")
 	config.Authentication.Authenticator = authenticator.RequestFunc(authenticate)
@@ -105,7 +106,22 @@ func startEtcd(t *testing.T) string {
 	return "unix://" + filepath.Join(dir, embedded.SocketName)
 }
 
-func noDefinitions(common.ReferenceCallback) map[string]common.OpenAPIDefinition { return nil }
+// definitions are kx's of config maps and of what they are made of.
+func definitions(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
+	const root, meta = "io.k8s.api.core.v1.ConfigMap", "io.k8s.apimachinery.pkg.apis.meta.v1."
+	all := map[string]common.OpenAPIDefinition{}
+	var parts []string
+	for name, s := range kxopenapi.Definitions() {
+		if name == root || strings.HasPrefix(name, meta) {
+			all[name] = common.OpenAPIDefinition{Schema: *s}
+		}
+		if strings.HasPrefix(name, meta) {
+			parts = append(parts, name)
+		}
+	}
+	all[root] = common.OpenAPIDefinition{Schema: all[root].Schema, Dependencies: parts}
+	return all
+}
 
 // updateStrategy is kx's, with the methods that upstream has otherwise.
 type updateStrategy struct{ kxrest.RESTUpdateStrategy }
