@@ -17,6 +17,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kx-apiserver/kx/server/crd/schema/schematest"
 )
 
 // allowed is how long one object may take. No schema that a definition may have comes near it: the rules' cost is limited.
@@ -63,7 +65,7 @@ var fuzzSchemas = sync.OnceValue(func() (all []fuzzed) {
 })
 
 func ruleTexts() (texts []string) {
-	for _, text := range ruleSchemas {
+	for _, text := range schematest.Schemas {
 		texts = append(texts, text)
 	}
 	return texts
@@ -80,7 +82,7 @@ func FuzzObject(f *testing.F) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, s := range fuzzSchemas() {
 		for range 3 {
-			f.Add([]byte(asJSON(f, randomThing(r, s.structural))), []byte(asJSON(f, randomThing(r, s.structural))))
+			f.Add([]byte(asJSON(f, schematest.Object(r, s.structural))), []byte(asJSON(f, schematest.Object(r, s.structural))))
 		}
 	}
 	f.Fuzz(func(t *testing.T, newData, oldData []byte) {
@@ -133,9 +135,8 @@ func FuzzSchema(f *testing.F) {
 		}
 		r := rand.New(rand.NewPCG(seed, 7))
 		for range 3 {
-			old := randomThing(r, s.structural)
-			obj, _ := changed(r, s.structural, runtime.DeepCopyJSON(old)).(map[string]any)
-			run(t, s, withMeta(obj), old)
+			old := schematest.Object(r, s.structural)
+			run(t, s, schematest.Changed(r, s.structural, old), old)
 		}
 	})
 }
