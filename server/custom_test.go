@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 	toolswatch "k8s.io/client-go/tools/watch"
 )
 
@@ -105,7 +104,9 @@ func (r *running) define(t testing.TB, crd *apiextensionsv1.CustomResourceDefini
 	ctx := within(t)
 	made, err := r.definitions(t).Create(ctx, crd, metav1.CreateOptions{})
 	must(t, err)
-	return r.waitFor(t, ctx, made, func(crd *apiextensionsv1.CustomResourceDefinition) bool { return isTrue(crd, apiextensionsv1.Established) })
+	return r.waitFor(t, ctx, made, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return isTrue(crd, apiextensionsv1.Established)
+	})
 }
 
 // waitFor watches a definition from the state that made is until it is as wanted.
@@ -183,7 +184,9 @@ func TestCronTab(t *testing.T) {
 		made, err := r.definitions(t).Get(within(t), crd.Name, metav1.GetOptions{})
 		must(t, err)
 		r.waitFor(t, within(t), &apiextensionsv1.CustomResourceDefinition{ObjectMeta: named(made.Name)},
-			func(crd *apiextensionsv1.CustomResourceDefinition) bool { return isTrue(crd, apiextensionsv1.Established) })
+			func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+				return isTrue(crd, apiextensionsv1.Established)
+			})
 	})
 	t.Run("gone", func(t *testing.T) {
 		r.undefine(t, crd.Name)
@@ -302,5 +305,3 @@ func testCustomApply(t *testing.T, tabs dynamic.ResourceInterface, gv schema.Gro
 	}
 	must(t, tabs.Delete(ctx, "applied", metav1.DeleteOptions{}))
 }
-
-var _ rest.Interface

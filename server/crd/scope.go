@@ -207,6 +207,9 @@ func (e endingWatcher) Watch(ctx context.Context, options *metainternalversion.L
 	if err != nil {
 		stop()
 		cancel()
+		if e.life.Err() != nil {
+			return watch.NewEmptyWatch(), nil // it has ended before it began
+		}
 		return nil, err
 	}
 	return &endingWatch{w, func() { stop(); cancel() }}, nil
