@@ -17,7 +17,7 @@ func (d discard) WriteHeader(int)             {}
 
 // BenchmarkHandlers measures requests from the router down to etcd and back, without a socket and unrecorded.
 func BenchmarkHandlers(b *testing.B) {
-	s := newServer(b)
+	s := newServer(b, withAuthorizer(allowAll{}))
 	s.journeys.SetOff(true)
 	createConfigMap(b, s, "app", 1000)
 	for _, bm := range []struct{ name, method, path, body, accept string }{
