@@ -22,6 +22,9 @@ const transcripts = "testdata/transcripts"
 //	server [encrypted] [rival] [runtime-config=<version>=true]
 //	    starts another server than the usual one: with encrypted, secrets are encrypted in etcd; with rival, etcd is
 //	    another one, in which races can be lost
+//	define
+//	    makes the CustomResourceDefinition that is the input, and waits until it is served. In it, {webhook} is how it names
+//	    a conversion webhook, which adds the label converted.
 //	setup
 //	    sends the request that is the input. What it does is no matter.
 //	request [as=alice] [filters] [objects]
@@ -86,6 +89,8 @@ func TestEveryStepIsInATranscript(t *testing.T) {
 func (p *performer) perform(d *datadriven.TestData) (string, error) {
 	p.drawing = drawing{filters: d.HasArg("filters"), start: p.start}
 	switch d.Cmd {
+	case "define":
+		return p.define(d.Input)
 	case "setup":
 		a, err := p.send(d.Input, d)
 		if err != nil {

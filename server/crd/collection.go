@@ -22,7 +22,7 @@ import (
 // collection is the objects of a definition, in the version that is stored, for the controllers that delete them. It holds
 // nothing: each call is among the requests of what serves the definition then.
 type collection struct {
-	infos    *servingInfos
+	handler  *crdHandler
 	crd      *lister.Definition
 	resource schema.GroupVersionResource
 	kind     schema.GroupVersionKind
@@ -35,14 +35,14 @@ var (
 )
 
 // collections finds them for the controller that empties definitions.
-type collections struct{ infos *servingInfos }
+type collections struct{ handler *crdHandler }
 
 func (c collections) GetCustomResourceListerCollectionDeleter(crd *lister.Definition) (finalizing.ListerCollectionDeleter, error) {
-	return newCollection(c.infos, crd)
+	return newCollection(c.handler, crd)
 }
 
 // newCollection fails for a definition that has never been served: it has no objects.
-func newCollection(infos *servingInfos, crd *lister.Definition) (*collection, error) {
+func newCollection(handler *crdHandler, crd *lister.Definition) (*collection, error) {
 	names := &crd.Status.AcceptedNames
 	if names.Plural == "" || names.ListKind == "" {
 		return nil, errors.New("its names have not been accepted")
@@ -52,7 +52,7 @@ func newCollection(infos *servingInfos, crd *lister.Definition) (*collection, er
 		return nil, err
 	}
 	gv := schema.GroupVersion{Group: crd.Spec.Group, Version: version}
-	return &collection{infos, crd, gv.WithResource(names.Plural), gv.WithKind(names.ListKind)}, nil
+	return &collection{handler, crd, gv.WithResource(names.Plural), gv.WithKind(names.ListKind)}, nil
 }
 
 func (c *collection) New() runtime.Object { return &unstructured.Unstructured{} }
@@ -87,7 +87,7 @@ func (c *collection) ConvertToTable(ctx context.Context, object, tableOptions ru
 
 // use calls f with the storage. A definition that is gone has no objects, though a later one of its name may.
 func (c *collection) use(ctx context.Context, f func(*customresource.REST) (runtime.Object, error)) (runtime.Object, error) {
-	info, err := c.infos.getOrCreateServingInfoFor(ctx, c.crd)
+	info, err := c.handler.getOrCreateServingInfoFor(ctx, c.crd)
 	if apierrors.IsNotFound(err) {
 		return c.NewList(), nil
 	}

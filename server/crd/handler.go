@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
+	"sync/atomic"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -20,9 +22,26 @@ import (
 
 // crdHandler answers requests for custom resources, and leaves all others to a delegate.
 type crdHandler struct {
-	*servingInfos
-	lister   *lister.Lister
-	delegate http.Handler
+	config Config
+	lister *lister.Lister
+
+	// current has what serves the definitions, by name.
+	current atomic.Pointer[map[string]*crdInfo]
+	// mu keeps writers from each other; what readers see is replaced.
+	mu sync.Mutex
+	// building are those that are being made.
+	building map[string]*building
+
+	retiring sync.WaitGroup
+	stopped  context.Context
+	stop     context.CancelFunc
+}
+
+func newCRDHandler(c Config, l *lister.Lister) *crdHandler {
+	h := &crdHandler{config: c, lister: l, building: map[string]*building{}}
+	h.current.Store(&map[string]*crdInfo{})
+	h.stopped, h.stop = context.WithCancel(context.Background())
+	return h
 }
 
 // ServeHTTP needs a RequestInfo in the request's context.
@@ -34,58 +53,54 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if !info.IsResourceRequest {
-		h.delegate.ServeHTTP(w, req)
+		h.config.Delegate.ServeHTTP(w, req)
 		return
 	}
-	h.serve(ctx, info, w, req)
-}
-
-func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, w http.ResponseWriter, req *http.Request) {
 	var err error
 	name := info.Resource + "." + info.APIGroup
 	ctx, step := trace.Start(ctx, trace.CRDServe, name)
 	defer step.End(&err)
 	crd, why, err := h.find(ctx, name, info)
+	step.Why(why)
+	var serving *crdInfo
+	if crd != nil {
+		serving, err = h.getOrCreateServingInfoFor(ctx, crd)
+	}
+	if apierrors.IsNotFound(err) {
+		serving, err = nil, nil // it has gone since
+	}
 	if err != nil {
 		fail(apierrors.NewInternalError(errors.New("error resolving resource")), info, w, req)
 		return
 	}
-	step.Why(why)
-	if crd == nil {
-		h.delegate.ServeHTTP(w, req)
-		return
-	}
-	serving, err := h.getOrCreateServingInfoFor(ctx, crd)
-	switch {
-	case apierrors.IsNotFound(err):
-		h.delegate.ServeHTTP(w, req)
-		return
-	case err != nil:
-		fail(apierrors.NewInternalError(errors.New("error resolving resource")), info, w, req)
+	if serving == nil {
+		h.config.Delegate.ServeHTTP(w, req)
 		return
 	}
 	defer serving.requests.leave()
-	version := serving.versions[info.APIVersion]
-	if version == nil {
-		h.delegate.ServeHTTP(w, req) // it is not served any more, since this moment
-		return
+	if err = h.serve(ctx, info, crd, serving.versions[info.APIVersion], w, req); err != nil {
+		fail(err, info, w, req)
 	}
-	if version.warning != "" {
-		warning.AddWarning(ctx, "", version.warning)
+}
+
+// serve lets a version answer. An error that it returns has not been answered.
+func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, crd *lister.Definition, v *version, w http.ResponseWriter, req *http.Request) error {
+	if v == nil { // it is not served any more, since this moment
+		h.config.Delegate.ServeHTTP(w, req)
+		return nil
+	}
+	if v.warning != "" {
+		warning.AddWarning(ctx, "", v.warning)
 	}
 	switch {
 	case info.Subresource == "":
-		err = version.serveResource(ctx, info, terminating(crd), w, req)
-	case info.Subresource == "status" && version.status != nil:
-		err = version.serveStatus(ctx, info, w, req)
-	case info.Subresource == "scale" && version.scale != nil:
-		err = version.serveScale(ctx, info, w, req)
-	default:
-		err = apierrors.NewNotFound(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name)
+		return h.serveResource(ctx, info, v, terminating(crd), w, req)
+	case info.Subresource == "status" && v.status != nil:
+		return h.serveStatus(ctx, info, v, w, req)
+	case info.Subresource == "scale" && v.scale != nil:
+		return h.serveScale(ctx, info, v, w, req)
 	}
-	if err != nil {
-		fail(err, info, w, req)
-	}
+	return apierrors.NewNotFound(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name)
 }
 
 // find returns the definition that a request is about, and why it is served, or nil and why not. What is not known to be
@@ -133,7 +148,7 @@ func terminating(crd *lister.Definition) bool {
 }
 
 //go:noinline
-func (v *version) serveResource(ctx context.Context, info *request.RequestInfo, terminating bool, w http.ResponseWriter, req *http.Request) (err error) {
+func (h *crdHandler) serveResource(ctx context.Context, info *request.RequestInfo, v *version, terminating bool, w http.ResponseWriter, req *http.Request) (err error) {
 	_, step := trace.Start(ctx, trace.CRDServeResource, info.Verb)
 	defer step.End(&err)
 	serve := v.resource[info.Verb]
@@ -145,14 +160,14 @@ func (v *version) serveResource(ctx context.Context, info *request.RequestInfo, 
 }
 
 //go:noinline
-func (v *version) serveStatus(ctx context.Context, info *request.RequestInfo, w http.ResponseWriter, req *http.Request) (err error) {
+func (h *crdHandler) serveStatus(ctx context.Context, info *request.RequestInfo, v *version, w http.ResponseWriter, req *http.Request) (err error) {
 	_, step := trace.Start(ctx, trace.CRDServeStatus, info.Verb)
 	defer step.End(&err)
 	return serveVerb(v.status[info.Verb], info, w, req)
 }
 
 //go:noinline
-func (v *version) serveScale(ctx context.Context, info *request.RequestInfo, w http.ResponseWriter, req *http.Request) (err error) {
+func (h *crdHandler) serveScale(ctx context.Context, info *request.RequestInfo, v *version, w http.ResponseWriter, req *http.Request) (err error) {
 	_, step := trace.Start(ctx, trace.CRDServeScale, info.Verb)
 	defer step.End(&err)
 	return serveVerb(v.scale[info.Verb], info, w, req)

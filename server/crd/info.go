@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,33 +39,9 @@ type version struct {
 	warning     string
 }
 
-// servingInfos has what serves the definitions, by name.
-type servingInfos struct {
-	config Config
-	lister *lister.Lister
-
-	current atomic.Pointer[map[string]*crdInfo]
-
-	// mu keeps writers from each other; what readers see is replaced.
-	mu sync.Mutex
-	// building are those that are being made.
-	building map[string]*building
-
-	retiring sync.WaitGroup
-	stopped  context.Context
-	stop     context.CancelFunc
-}
-
 type building struct {
 	done chan struct{}
 	err  error
-}
-
-func newServingInfos(c Config, l *lister.Lister) *servingInfos {
-	s := &servingInfos{config: c, lister: l, building: map[string]*building{}}
-	s.current.Store(&map[string]*crdInfo{})
-	s.stopped, s.stop = context.WithCancel(context.Background())
-	return s
 }
 
 // sameToRequests says whether two states of a definition can be served by the same. generation counts the changes of
@@ -91,15 +66,15 @@ func (i *crdInfo) serves(crd *lister.Definition) bool {
 }
 
 // getOrCreateServingInfoFor returns what serves a definition. The caller is among its requests then, and must leave.
-func (s *servingInfos) getOrCreateServingInfoFor(ctx context.Context, crd *lister.Definition) (info *crdInfo, err error) {
+func (h *crdHandler) getOrCreateServingInfoFor(ctx context.Context, crd *lister.Definition) (info *crdInfo, err error) {
 	_, step := trace.Start(ctx, trace.CRDInfo, crd.Name)
 	defer step.End(&err)
-	if info := (*s.current.Load())[crd.Name]; info != nil && info.serves(crd) && info.requests.enter() {
+	if info := (*h.current.Load())[crd.Name]; info != nil && info.serves(crd) && info.requests.enter() {
 		step.Why("it was there")
 		return info, nil
 	}
 	for {
-		info, took, err := s.create(ctx, crd.Name)
+		info, took, err := h.create(ctx, crd.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -116,18 +91,18 @@ func (s *servingInfos) getOrCreateServingInfoFor(ctx context.Context, crd *liste
 
 // create returns what serves the definition of a name as it is known now. It is made once, however many ask at the same
 // time; took is 0 for all but the one that has made it.
-func (s *servingInfos) create(ctx context.Context, name string) (info *crdInfo, took time.Duration, err error) {
+func (h *crdHandler) create(ctx context.Context, name string) (info *crdInfo, took time.Duration, err error) {
 	for {
-		crd := s.lister.Get(name)
+		crd := h.lister.Get(name)
 		if crd == nil {
 			return nil, 0, apierrors.NewNotFound(apiextensions.Resource("customresourcedefinitions"), name)
 		}
-		info, b, mine := s.beginBuilding(crd)
+		info, b, mine := h.beginBuilding(crd)
 		if info != nil {
 			return info, 0, nil
 		}
 		if mine {
-			return s.build(crd, b)
+			return h.build(crd, b)
 		}
 		select {
 		case <-b.done:
@@ -141,95 +116,95 @@ func (s *servingInfos) create(ctx context.Context, name string) (info *crdInfo, 
 }
 
 // beginBuilding returns what serves crd, if it is there; or else who makes it, which may be the caller.
-func (s *servingInfos) beginBuilding(crd *lister.Definition) (info *crdInfo, b *building, mine bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if info = (*s.current.Load())[crd.Name]; info != nil && info.serves(crd) {
+func (h *crdHandler) beginBuilding(crd *lister.Definition) (info *crdInfo, b *building, mine bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if info = (*h.current.Load())[crd.Name]; info != nil && info.serves(crd) {
 		return info, nil, false
 	}
-	if b = s.building[crd.Name]; b != nil {
+	if b = h.building[crd.Name]; b != nil {
 		return nil, b, false
 	}
 	b = &building{done: make(chan struct{})}
-	s.building[crd.Name] = b
+	h.building[crd.Name] = b
 	return nil, b, true
 }
 
 // build makes what serves crd, and puts it in the place of what was there before.
-func (s *servingInfos) build(crd *lister.Definition, b *building) (info *crdInfo, took time.Duration, err error) {
+func (h *crdHandler) build(crd *lister.Definition, b *building) (info *crdInfo, took time.Duration, err error) {
 	start := time.Now()
 	defer close(b.done)
 	defer func() {
 		b.err = err
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.building, crd.Name)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.building, crd.Name)
 		if err != nil {
 			return
 		}
-		s.put(crd.Name, info)
+		h.put(crd.Name, info)
 		// Who tells of changes may have come before it was there.
-		if now := s.lister.Get(crd.Name); now == nil || !info.serves(now) {
-			s.put(crd.Name, nil)
+		if now := h.lister.Get(crd.Name); now == nil || !info.serves(now) {
+			h.put(crd.Name, nil)
 		}
 	}()
-	if info, err = newCRDInfo(s.config, crd); err != nil {
-		s.config.Log.Error("cannot serve a custom resource", "definition", crd.Name, "error", err)
+	if info, err = newCRDInfo(h.config, crd); err != nil {
+		h.config.Log.Error("cannot serve a custom resource", "definition", crd.Name, "error", err)
 		return nil, 0, err
 	}
 	return info, max(time.Since(start), 1), nil
 }
 
-// put is for who holds s.mu. A nil info takes away what is there.
-func (s *servingInfos) put(name string, info *crdInfo) {
-	old := *s.current.Load()
+// put is for who holds h.mu. A nil info takes away what is there.
+func (h *crdHandler) put(name string, info *crdInfo) {
+	old := *h.current.Load()
 	next := make(map[string]*crdInfo, len(old)+1)
 	maps.Copy(next, old)
 	if next[name] = info; info == nil {
 		delete(next, name)
 	}
-	s.current.Store(&next)
+	h.current.Store(&next)
 	if retired := old[name]; retired != nil {
-		s.retire(retired)
+		h.retire(retired)
 	}
 }
 
 // retire ends what nobody gets any more: its watches now, its storage when its other requests are done.
-func (s *servingInfos) retire(info *crdInfo) {
+func (h *crdHandler) retire(info *crdInfo) {
 	empty := info.requests.close()
 	info.end()
-	s.retiring.Go(func() {
+	h.retiring.Go(func() {
 		select {
 		case <-empty:
-		case <-s.stopped.Done():
+		case <-h.stopped.Done():
 		}
 		info.resource.Destroy()
 	})
 }
 
 // changed takes away what a changed definition was served by. The next request makes another.
-func (s *servingInfos) changed(old, now *lister.Definition) {
+func (h *crdHandler) changed(old, now *lister.Definition) {
 	if old == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	info := (*s.current.Load())[old.Name]
-	if now = s.lister.Get(old.Name); info != nil && (now == nil || !info.serves(now)) {
-		s.put(old.Name, nil)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	info := (*h.current.Load())[old.Name]
+	if now = h.lister.Get(old.Name); info != nil && (now == nil || !info.serves(now)) {
+		h.put(old.Name, nil)
 	}
 }
 
 // destroy ends all. No request may come any more; those that are still there fail.
-func (s *servingInfos) destroy() {
-	s.stop()
-	s.mu.Lock()
-	infos := *s.current.Swap(&map[string]*crdInfo{})
+func (h *crdHandler) destroy() {
+	h.stop()
+	h.mu.Lock()
+	infos := *h.current.Swap(&map[string]*crdInfo{})
 	for _, info := range infos {
-		s.retire(info)
+		h.retire(info)
 	}
-	s.mu.Unlock()
-	s.retiring.Wait()
+	h.mu.Unlock()
+	h.retiring.Wait()
 }
 
 // newCRDInfo makes what serves a definition.

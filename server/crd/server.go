@@ -67,15 +67,15 @@ func New(c Config) (*Server, error) {
 	}
 	l := lister.New(crds)
 	l.Log = c.Log
-	infos := newServingInfos(c, l)
-	l.Subscribe(infos.changed)
+	handler := newCRDHandler(c, l)
+	l.Subscribe(handler.changed)
 	crdopenapi.Publish(l, c.OpenAPI)
 	return &Server{
-		handler: &crdHandler{servingInfos: infos, lister: l, delegate: c.Delegate},
+		handler: handler,
 		group:   definition.NewAPIGroupInfo(crds, status),
 		lister:  l,
 		controllers: controller.New(controller.Config{
-			Lister: l, Status: status, Objects: collections{infos}, Discovery: c.Discovery, Log: c.Log,
+			Lister: l, Status: status, Objects: collections{handler}, Discovery: c.Discovery, Log: c.Log,
 		}),
 	}, nil
 }
@@ -166,7 +166,7 @@ func (s *Server) Serves(info *request.RequestInfo) bool {
 func (s *Server) Storages() map[schema.GroupVersionResource]rest.Storage {
 	storages := map[schema.GroupVersionResource]rest.Storage{}
 	for _, crd := range s.lister.List() {
-		if c, err := newCollection(s.handler.servingInfos, crd); err == nil {
+		if c, err := newCollection(s.handler, crd); err == nil {
 			storages[c.resource] = c
 		}
 	}

@@ -68,6 +68,18 @@ func (asSent) KindForGroupVersionKinds(kinds []schema.GroupVersionKind) (schema.
 	return kinds[0], true
 }
 
+// decoder keeps the version in which an object was sent. One that does more than read can be told whose request it is for,
+// so that the request's journey shows what was done.
+func (scope *RequestScope) decoder(ctx context.Context, s runtime.Decoder) runtime.Decoder {
+	decoder := scope.Serializer.DecoderToVersion(s, asSent{})
+	if d, ok := decoder.(interface {
+		Within(ctx context.Context) runtime.Decoder
+	}); ok {
+		return d.Within(ctx)
+	}
+	return decoder
+}
+
 // decodeBody makes a hub object of a body, with the defaults of the version in which it was sent, which it returns.
 // Unknown and duplicate fields are ignored, warned of or refused, as fieldValidation says.
 func decodeBody(ctx context.Context, scope *RequestScope, body []byte, s runtime.SerializerInfo, fieldValidation string) (obj runtime.Object, gv schema.GroupVersion, err error) {
@@ -82,7 +94,7 @@ func decodeBody(ctx context.Context, scope *RequestScope, body []byte, s runtime
 		serializer = s.Serializer
 	}
 	expected := scope.Kind
-	obj, gvk, err := scope.Serializer.DecoderToVersion(serializer, asSent{}).Decode(body, &expected, nil)
+	obj, gvk, err := scope.decoder(ctx, serializer).Decode(body, &expected, nil)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil && fieldValidation == metav1.FieldValidationWarn {
 		addStrictDecodingWarnings(ctx, strict.Errors())
 		err = nil

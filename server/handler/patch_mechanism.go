@@ -92,7 +92,7 @@ func jsonMechanism(apply func(p *patcher, document []byte) (patched []byte, stri
 		if p.checksFields() {
 			serializer = info.StrictSerializer
 		}
-		obj, gvk, err := p.scope.Serializer.DecoderToVersion(serializer, asSent{}).Decode(patched, &p.scope.Kind, nil)
+		obj, gvk, err := p.scope.decoder(ctx, serializer).Decode(patched, &p.scope.Kind, nil)
 		if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
 			strictErrs, err = append(strictErrs, strict.Errors()...), nil
 		}
