@@ -1,19 +1,24 @@
 package controller_test
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/kx-apiserver/kx/server/builtin/builtintest"
+	crddiscovery "github.com/kx-apiserver/kx/server/crd/controller/discovery"
+	"github.com/kx-apiserver/kx/server/crd/lister"
 	"github.com/kx-apiserver/kx/server/discovery"
 )
 
@@ -172,4 +177,39 @@ func TestDiscoveryOfBuiltIns(t *testing.T) {
 	if page[metav1.APIResourceList](p, "/apis/"+builtIn.String(), plainJSON) == nil {
 		t.Error("the built-in group is gone")
 	}
+}
+
+// TestDiscoveryDoesNotWaitForever has a definition that nobody establishes, and then somebody does.
+func TestDiscoveryDoesNotWaitForever(t *testing.T) {
+	noLeaks(t)
+	p := &process{t: t}
+	p.crds, p.status = storages(t, builtintest.NewEtcd(t))
+	p.lister = lister.New(p.crds)
+	pages := discovery.NewManager("127.0.0.1:7443")
+	p.pages = crddiscovery.New(p.lister, pages).WithDiscovery(pages.WithDelegate(http.NotFoundHandler()))
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { p.lister.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+
+	const name = "ones.g.example.com"
+	set := func(kind apiextensions.CustomResourceDefinitionConditionType) {
+		p.edit(p.status, name, func(d *apiextensions.CustomResourceDefinition) {
+			d.Status.AcceptedNames = d.Spec.Names
+			apiextensions.SetCRDCondition(d, apiextensions.CustomResourceDefinitionCondition{Type: kind, Status: apiextensions.ConditionTrue})
+		})
+	}
+	p.create(crd("g.example.com", "ones", "one", "One"))
+	set(apiextensions.NamesAccepted)
+	p.eventually("that it is known", func() bool {
+		d := p.lister.Get(name)
+		return d != nil && apihelpers.IsCRDConditionTrue(d, apiextensionsv1.NamesAccepted)
+	})
+	for range 100 { // each of them waiting would be longer than any test may take
+		if list := page[metav1.APIGroupList](p, "/apis", plainJSON); len(list.Groups) > 0 {
+			t.Fatalf("there are %+v", list.Groups)
+		}
+	}
+	set(apiextensions.Established)
+	p.eventually("its group", func() bool { return page[metav1.APIGroup](p, "/apis/g.example.com", plainJSON) != nil })
 }

@@ -22,7 +22,7 @@
 //
 // # Invariants
 //
-//  1. Of two definitions that share a name, at most one is established.
+//  1. Of two definitions that claim a name before they are established, at most one is established with it.
 //  2. A definition that is being deleted is not established: its finalizer may be gone already, and nobody would delete the
 //     objects that come then.
 //  3. Whose names somebody else holds too is looked at again with every change of any definition.

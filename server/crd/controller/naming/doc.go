@@ -22,9 +22,13 @@
 // Two definitions that claim one name are never both established. etcd puts all writes in one order, so one of the two
 // claims is the later one. Whoever establishes its definition has seen the earlier claim, or what became of it. Is it still
 // there, then nothing is established. Was it withdrawn, then before it could be used: both writes are made on the claim's
-// state, and etcd takes one of them. And had it been used, then nobody would have withdrawn it, since an established
-// definition keeps its plural and its kind. The clock and the UID decide only who yields, and if two servers see that
-// differently, both yield and both try again.
+// state, and etcd takes one of them. And had it been used, then nobody would have withdrawn it, since who is established
+// does not yield to who isn't. The clock and the UID decide only who yields, and if two servers see that differently, both
+// yield and both try again.
+//
+// An established definition may later ask for another singular, list kind or short name, and has it with the claim. Two
+// that claim the same one at the same moment share it until one of them yields. The plural and the kind are never at stake
+// then: validation lets nobody change them.
 //
 // Upstream waits 5 seconds between claim and establishment instead, long enough for all servers to have seen the claim as
 // long as none of them is slow.
