@@ -131,6 +131,11 @@ func (d *decoder) Decode(data []byte, defaults *apischema.GroupVersionKind, into
 	if !ok {
 		return obj, kind, err
 	}
+	// What a body does not say of itself is not what is expected of it.
+	kind = new(u.GroupVersionKind())
+	if kind.Kind == "" {
+		return nil, kind, runtime.NewMissingKindErr(string(data))
+	}
 	s := d.defaulter.schemas[kind.Version]
 	if s == nil || kind.GroupKind() != d.defaulter.kind {
 		s = d.own
