@@ -60,6 +60,9 @@ func newPerformer(t *testing.T, d *datadriven.TestData) *performer {
 			o.Etcd.EncryptionProviderConfig = filepath.Join(t.TempDir(), "encryption.yaml")
 			must(t, os.WriteFile(o.Etcd.EncryptionProviderConfig, []byte(encryptSecrets), 0o600))
 		}
+		if d.HasArg("uncached") {
+			o.WatchCache.Enabled = false
+		}
 		if d.HasArg("rival") {
 			p.rival = &rival{}
 			o.Etcd.Servers = []string{p.rival.startEtcd(t)}
@@ -154,7 +157,30 @@ func (p *performer) send(text string, d *datadriven.TestData) (*answer, error) {
 		p.more = o.Metadata.Continue
 	}
 	a.revision, _ = strconv.ParseInt(o.Metadata.ResourceVersion, 10, 64) // a Status has none
-	return a, a.end()
+	if err := a.end(); err != nil || a.method == http.MethodGet {
+		return a, err
+	}
+	return a, p.settle(a.path)
+}
+
+// settle waits until the cache of the resource that path is of has what etcd has, by a list that must be no older: what
+// later requests find there would depend on the moment otherwise.
+func (p *performer) settle(path string) error {
+	segments := strings.Split(strings.Trim(path, "/"), "/")
+	root := 2 // api, v1
+	if segments[0] == "apis" {
+		root = 3
+	}
+	if len(segments) > root+2 && segments[root] == "namespaces" && !strings.Contains("status finalize", segments[root+2]) {
+		segments = append(segments[:root:root], segments[root+2:]...)
+	}
+	res, err := p.admin.Get(p.server.URL + "/" + strings.Join(segments[:min(root+1, len(segments))], "/"))
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	return err
 }
 
 // end ends what is left of the answer, and waits for the journey's end.

@@ -19,9 +19,9 @@ const transcripts = "testdata/transcripts"
 // TestTranscripts sends the requests of testdata/transcripts to whole servers, one a file, and compares what every layer
 // did. -rewrite accepts what they do.
 //
-//	server [encrypted] [rival] [runtime-config=<version>=true]
-//	    starts another server than the usual one: with encrypted, secrets are encrypted in etcd; with rival, etcd is
-//	    another one, in which races can be lost
+//	server [encrypted] [uncached] [rival] [runtime-config=<version>=true]
+//	    starts another server than the usual one: with encrypted, secrets are encrypted in etcd; with uncached, there is no
+//	    watch cache; with rival, etcd is another one, in which races can be lost
 //	define
 //	    makes the CustomResourceDefinition that is the input, and waits until it is served. In it, {webhook} is how it names
 //	    a conversion webhook, which adds the label converted.
