@@ -56,7 +56,12 @@ func reencode(t testing.TB, mediaType, key string, stored []byte) []byte {
 			t.Errorf("%s has uid %q, creationTimestamp %v, resourceVersion %q", key, m.GetUID(), m.GetCreationTimestamp(), m.GetResourceVersion())
 		}
 		m.SetUID("11111111-2222-3333-4444-555555555555")
-		m.SetCreationTimestamp(metav1.Unix(1e9, 0))
+		fixed := metav1.Unix(1e9, 0)
+		m.SetCreationTimestamp(fixed)
+		owners := m.GetManagedFields()
+		for i := range owners {
+			owners[i].Time = &fixed
+		}
 	}
 	fixed, err := runtime.Encode(codec, obj)
 	must(t, err)
