@@ -193,7 +193,7 @@ func TestWrongAnswers(t *testing.T) {
 	response := func(change func(*apiextensionsv1.ConversionResponse)) func(*apiextensionsv1.ConversionReview) {
 		return func(review *apiextensionsv1.ConversionReview) { change(review.Response) }
 	}
-	const one, many = "conversion webhook for example.com/v1, Kind=Widget ", "conversion webhook for example.com/v2, Kind=WidgetList "
+	const prefix = "conversion webhook for example.com/v1, Kind=Widget "
 	for _, tc := range []struct {
 		what      string
 		spoil     func(*apiextensionsv1.ConversionReview)
@@ -241,11 +241,11 @@ func TestWrongAnswers(t *testing.T) {
 		a, b := widget(v1, "a", map[string]any{"size": int64(1)}), widget(v1, "b", map[string]any{"size": int64(2)})
 		list := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{a, b}}
 		list.SetGroupVersionKind(v2.WithKind("WidgetList"))
-		if _, err := c.Convert(t.Context(), &b, v2); err == nil || !strings.HasPrefix(err.Error(), one+tc.one) {
-			t.Errorf("%s: want %q, got %v", tc.what, one+tc.one, err)
+		if _, err := c.Convert(t.Context(), &b, v2); err == nil || !strings.HasPrefix(err.Error(), prefix+tc.one) {
+			t.Errorf("%s: want %q, got %v", tc.what, prefix+tc.one, err)
 		}
-		if _, err := c.Convert(t.Context(), list, v2); err == nil || !strings.HasPrefix(err.Error(), many+tc.many) {
-			t.Errorf("%s: want %q, got %v", tc.what, many+tc.many, err)
+		if _, err := c.Convert(t.Context(), list, v2); err == nil || !strings.HasPrefix(err.Error(), prefix+tc.many) {
+			t.Errorf("%s: want %q, got %v", tc.what, prefix+tc.many, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package conversion
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -82,7 +83,7 @@ func (c *Converter) Convert(ctx context.Context, in runtime.Object, to schema.Gr
 	ctx, step := trace.Start(ctx, trace.CRDConvert, c.name)
 	defer step.End(&err)
 	if step.Recording() {
-		step.Text("from", in.GetObjectKind().GroupVersionKind().GroupVersion().String())
+		step.Text("from", versionsOf(in, to))
 		step.Text("to", to.String())
 	}
 	step.Before(in)
@@ -119,6 +120,21 @@ func needsConversion(in runtime.Object, apiVersion string) bool {
 		return false
 	}
 	return true
+}
+
+// versionsOf says in which versions what is to be converted is: mostly one.
+func versionsOf(in runtime.Object, to schema.GroupVersion) string {
+	list, ok := in.(*unstructured.UnstructuredList)
+	if !ok {
+		return in.GetObjectKind().GroupVersionKind().GroupVersion().String()
+	}
+	var versions []string
+	for i := range list.Items {
+		if v := list.Items[i].GetAPIVersion(); v != to.String() && !slices.Contains(versions, v) {
+			versions = append(versions, v)
+		}
+	}
+	return strings.Join(versions, ", ")
 }
 
 // validate refuses what is no object of the CRD.

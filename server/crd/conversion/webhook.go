@@ -105,7 +105,7 @@ func (w *webhookClient) convert(ctx context.Context, in runtime.Object, to schem
 	list, ok := in.(*unstructured.UnstructuredList)
 	if !ok {
 		obj := in.(*unstructured.Unstructured)
-		converted, err := w.ask(ctx, []*unstructured.Unstructured{obj}, obj.GroupVersionKind(), to)
+		converted, err := w.ask(ctx, []*unstructured.Unstructured{obj}, to, false)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func (w *webhookClient) convert(ctx context.Context, in runtime.Object, to schem
 	if len(ask) == 0 {
 		return out, nil
 	}
-	converted, err := w.ask(ctx, ask, list.GroupVersionKind(), to)
+	converted, err := w.ask(ctx, ask, to, true)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +133,8 @@ func (w *webhookClient) convert(ctx context.Context, in runtime.Object, to schem
 	return out, nil
 }
 
-// ask is one call of the webhook. from is the kind of what is converted, for errors: that of the objects or of their list.
-func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstructured, from schema.GroupVersionKind, to schema.GroupVersion) (out []*unstructured.Unstructured, err error) {
+// ask is one call of the webhook. Errors name the kind of the first object, and the place of one if there is a list.
+func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion, isList bool) (out []*unstructured.Unstructured, err error) {
 	uid := uuid.NewUUID()
 	ctx, step := trace.Start(ctx, trace.CRDWebhook, w.url)
 	defer step.End(&err)
@@ -148,6 +148,7 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 		conversion.Metrics.ObserveConversionWebhookFailure(ctx, time.Since(start), kind)
 		return nil, err
 	}
+	from := objects[0].GroupVersionKind()
 	request, response := w.review(objects, to, uid)
 	err = w.client.Post().Body(request).Do(ctx).Into(response)
 	step.Int("attempts", attempts)
@@ -163,7 +164,6 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 			fmt.Errorf("conversion webhook for %v returned %d objects, expected %d", from, len(raw), len(objects)))
 	}
 	out = make([]*unstructured.Unstructured, len(raw))
-	isList := from.Kind != objects[0].GetKind()
 	for i := range raw {
 		var bad *badAnswer
 		if out[i], bad = accept(objects[i], raw[i], to); bad != nil {

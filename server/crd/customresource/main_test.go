@@ -8,6 +8,7 @@ import (
 
 	"net/http"
 	"net/http/httptest"
+	stdpath "path"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,16 @@ func serveAt(t testing.TB, crd *apiextensionsv1.CustomResourceDefinition, prefix
 	return s
 }
 
+// storages are what objects may lie in. Tests use etcd3 alone unless they run for each.
+var storages = map[string]backend.StorageDecorator{"etcd3": backend.UndecoratedStorage, "cacher": backend.StorageWithCacher()}
+
+// eachStorage runs a test on each storage.
+func eachStorage(t *testing.T, test func(t *testing.T)) {
+	for name := range storages {
+		t.Run(name, test)
+	}
+}
+
 // options keep objects where a server would, below a prefix.
 type options struct {
 	t      testing.TB
@@ -141,9 +152,13 @@ func (o options) GetRESTOptions(resource schema.GroupResource, _ runtime.Object)
 	config := factory.NewDefaultConfig(o.prefix, nil)
 	config.Transport.InProcess = embedtest.Shared(o.t)
 	config.CompactionInterval = 0
+	decorator := backend.UndecoratedStorage
+	if d, ok := storages[stdpath.Base(o.t.Name())]; ok {
+		decorator = d
+	}
 	return backend.RESTOptions{
 		StorageConfig:           config.ForResource(resource),
-		Decorator:               backend.UndecoratedStorage,
+		Decorator:               decorator,
 		EnableGarbageCollection: true,
 		DeleteCollectionWorkers: 2,
 		ResourcePrefix:          backend.ResourcePrefix(resource),
@@ -184,7 +199,7 @@ func (s *testServer) serve(w http.ResponseWriter, req *http.Request) {
 
 func (s *testServer) handler(v *customresource.Version, info *request.RequestInfo) http.HandlerFunc {
 	scope := &handler.RequestScope{
-		Namer: handler.ContextBasedNaming{}, Serializer: v.Serializer, StandardSerializers: customresource.StandardSerializers(v.Serializer),
+		Namer: handler.ContextBasedNaming{}, Serializer: v.Serializer, StandardSerializers: v.Serializer.SupportedMediaTypes()[:2], // JSON and YAML
 		Creater: v.Creater, Convertor: v.Convertor, UnsafeConvertor: v.UnsafeConvertor, Defaulter: v.Defaulter, Typer: v.Typer,
 		TableConvertor: v.Storage.CustomResource, Resource: v.Kind.GroupVersion().WithResource(info.Resource), Subresource: info.Subresource,
 		Kind: v.Kind, HubGroupVersion: v.Kind.GroupVersion(), MetaGroupVersion: metav1.SchemeGroupVersion, MaxRequestBodyBytes: 3 << 20,

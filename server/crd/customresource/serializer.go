@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,7 +16,7 @@ import (
 )
 
 // mediaTypes are those of all custom resources. Protobuf is there for what has Go types, such as a Status: objects can't be
-// had in it, see StandardSerializers.
+// had in it, which a request scope says by its StandardSerializers.
 var mediaTypes = []runtime.SerializerInfo{
 	{
 		MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
@@ -42,13 +41,6 @@ var mediaTypes = []runtime.SerializerInfo{
 			Serializer: protobuf.NewRawSerializer(creater{}, typer{}), Framer: protobuf.LengthDelimitedFramer,
 		},
 	},
-}
-
-// StandardSerializers are those of s in which objects can be had: they have no Go types, and so no protobuf.
-func StandardSerializers(s runtime.NegotiatedSerializer) []runtime.SerializerInfo {
-	return slices.DeleteFunc(slices.Clone(s.SupportedMediaTypes()), func(info runtime.SerializerInfo) bool {
-		return info.MediaType == runtime.ContentTypeProtobuf
-	})
 }
 
 var protobufSerializer = protobuf.NewSerializerWithOptions(creater{}, typer{}, protobuf.SerializerOptions{StreamingCollectionsEncoding: true})

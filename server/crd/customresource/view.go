@@ -168,7 +168,6 @@ func (v *view) convertList(ctx context.Context, list *unstructured.UnstructuredL
 	if len(others) == 0 {
 		return nil
 	}
-	// The list says that it has what it is about to have: errors name its kind.
 	converted, err := v.converter.Convert(ctx, list, v.up)
 	if err != nil {
 		return err
@@ -178,6 +177,7 @@ func (v *view) convertList(ctx context.Context, list *unstructured.UnstructuredL
 		if err := v.shape(ctx, &items[i], v.up); err != nil {
 			return err
 		}
+		ctx = context.Background() // the first is shown, and the others are like it
 	}
 	list.Items = items
 	return nil

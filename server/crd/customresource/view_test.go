@@ -125,7 +125,9 @@ func names(t testing.TB, list *answer) string {
 	return strings.Join(out, " ")
 }
 
-func TestVersionsWithAWebhook(t *testing.T) {
+func TestVersionsWithAWebhook(t *testing.T) { eachStorage(t, testVersionsWithAWebhook) }
+
+func testVersionsWithAWebhook(t *testing.T) {
 	s, hook := withWebhook(t)
 	check := func(what, want string) {
 		t.Helper()
@@ -196,7 +198,9 @@ func TestVersionsWithAWebhook(t *testing.T) {
 	}
 }
 
-func TestSelectorsOfAConvertedVersion(t *testing.T) {
+func TestSelectorsOfAConvertedVersion(t *testing.T) { eachStorage(t, testSelectorsOfAConvertedVersion) }
+
+func testSelectorsOfAConvertedVersion(t *testing.T) {
 	s, hook := withWebhook(t)
 	for i := range 10 {
 		s.send(t, "POST", path("v1", ""), crontab("v1", fmt.Sprintf("n%d", i), fmt.Sprintf(`{"size":%d}`, i%3))).want(t, 201)
@@ -296,7 +300,9 @@ func (w *watcher) want(summaries ...string) {
 	}
 }
 
-func TestWatchOfAConvertedVersion(t *testing.T) {
+func TestWatchOfAConvertedVersion(t *testing.T) { eachStorage(t, testWatchOfAConvertedVersion) }
+
+func testWatchOfAConvertedVersion(t *testing.T) {
 	s, hook := withWebhook(t)
 	for i := range 5 {
 		s.send(t, "POST", path("v1", ""), crontab("v1", fmt.Sprintf("n%d", i), fmt.Sprintf(`{"size":%d}`, i))).want(t, 201)
@@ -317,6 +323,10 @@ func TestWatchOfAConvertedVersion(t *testing.T) {
 }
 
 func TestWatchBySelectorsOfAConvertedVersion(t *testing.T) {
+	eachStorage(t, testWatchBySelectorsOfAConvertedVersion)
+}
+
+func testWatchBySelectorsOfAConvertedVersion(t *testing.T) {
 	s, _ := withWebhook(t)
 	size := func(name string, size int) string {
 		return s.send(t, "PATCH", path("v1", "/"+name), fmt.Sprintf(`{"spec":{"size":%d}}`, size), "Content-Type", "application/merge-patch+json").
@@ -357,7 +367,9 @@ func TestWatchBySelectorsOfAConvertedVersion(t *testing.T) {
 	named.want("DELETED v2 a 1")
 }
 
-func TestAWebhookThatFails(t *testing.T) {
+func TestAWebhookThatFails(t *testing.T) { eachStorage(t, testAWebhookThatFails) }
+
+func testAWebhookThatFails(t *testing.T) {
 	s, hook := withWebhook(t)
 	other, _ := withWebhook(t)
 	s.send(t, "POST", path("v1", ""), crontab("v1", "a", `{"size":1}`)).want(t, 201)
@@ -370,7 +382,7 @@ func TestAWebhookThatFails(t *testing.T) {
 	const why = "failed: this one can't be converted"
 	for _, tc := range []struct{ method, at, body, want string }{
 		{"GET", "/b", "", "conversion webhook for stable.example.com/v1, Kind=CronTab " + why},
-		{"GET", "", "", "conversion webhook for stable.example.com/v2, Kind=CronTabList " + why},
+		{"GET", "", "", "conversion webhook for stable.example.com/v1, Kind=CronTab " + why},
 		{"PATCH", "/b", `{"spec":{"length":2}}`, "conversion webhook for stable.example.com/v1, Kind=CronTab " + why},
 		{"DELETE", "/b", "", "conversion webhook for stable.example.com/v1, Kind=CronTab " + why},
 		{"POST", "", crontab("v2", "c", `{"color":"broken"}`), "conversion webhook for stable.example.com/v2, Kind=CronTab " + why},
@@ -427,7 +439,9 @@ func TestAWebhookThatIsSlow(t *testing.T) {
 }
 
 // TestStoredInSeveralVersions is a definition whose storage version has changed.
-func TestStoredInSeveralVersions(t *testing.T) {
+func TestStoredInSeveralVersions(t *testing.T) { eachStorage(t, testStoredInSeveralVersions) }
+
+func testStoredInSeveralVersions(t *testing.T) {
 	hook := webhooktest.New(t, rename)
 	prefix := embedtest.Prefix()
 	before := serveAt(t, definition(t, converted, uses(hook)), prefix)
