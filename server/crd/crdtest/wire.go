@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -17,20 +19,70 @@ import (
 // Wire does a command of the transcripts in server/crd/testdata/wire:
 //
 //	ask              a request as in server/wiretest, and its answer
-//	wait             NAME TYPE=STATUS: until the definition has that condition
+//	wait             NAME TYPE=STATUS: until the definition has that condition, or TYPE=STATUS/REASON
 //	wait             NAME gone: until the definition is
+//	wait             PATH served: until it can be read
 func Wire(t testing.TB, c *wiretest.Client, d *datadriven.TestData) string {
 	t.Helper()
 	switch d.Cmd {
 	case "ask":
-		return c.Ask(t, d.Input)
+		return sortManagers(c.Ask(t, d.Input))
 	case "wait":
 		name, what, _ := strings.Cut(strings.TrimSpace(d.Input), " ")
-		Wait(t, c, name, what)
+		if what == "served" {
+			waitServed(t, c, name)
+		} else {
+			Wait(t, c, name, what)
+		}
 		return ""
 	}
 	d.Fatalf(t, "unknown command %s", d.Cmd)
 	return ""
+}
+
+// sortManagers puts the owners of an answer's fields in order: theirs is that of the seconds in which they wrote.
+func sortManagers(answer string) string {
+	const begin = `"managedFields":[`
+	head, rest, ok := strings.Cut(answer, begin)
+	if !ok {
+		return answer
+	}
+	var entries []string
+	depth, from := 0, 0
+	for i, c := range rest {
+		switch {
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				entries = append(entries, strings.TrimPrefix(rest[from:i+1], ","))
+				from = i + 1
+			}
+		case c == ']' && depth == 0:
+			slices.Sort(entries)
+			return head + begin + strings.Join(entries, ",") + sortManagers(rest[i:])
+		}
+	}
+	return answer
+}
+
+// patience is for the day that something hangs.
+const patience = 30 * time.Second
+
+// waitServed asks until there is an answer: upstream serves a definition some time after it has said so.
+func waitServed(t testing.TB, c *wiretest.Client, path string) {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(5 * time.Millisecond) {
+		res, err := c.Admin.Get(c.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			return
+		}
+	}
+	t.Fatalf("%s is not served", path)
 }
 
 // Wait waits until a definition has a condition, such as Established=True, or is gone.
@@ -61,7 +113,7 @@ func Wait(t testing.TB, c *wiretest.Client, name, what string) {
 		case watch.Added, watch.Modified:
 			present = true
 			for _, c := range event.Object.Status.Conditions {
-				if string(c.Type) == kind && string(c.Status) == status {
+				if string(c.Type) == kind && (string(c.Status) == status || string(c.Status)+"/"+c.Reason == status) {
 					return
 				}
 			}

@@ -26,7 +26,9 @@ var Strategy = strategy{builtin.Strategy{ObjectTyper: Scheme, NameGenerator: res
 func (strategy) AllowUnconditionalUpdate() bool { return false }
 
 // GetResetFields implements rest.ResetFieldsStrategy.
-func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set { return resetFields("status") }
+func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	return resetFields("status")
+}
 
 // PrepareForCreate begins with an empty status: its conditions are the controllers'.
 func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
