@@ -145,7 +145,8 @@ func TestOnDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		newFunc := func() runtime.Object { return reflect.New(reflect.TypeOf(c.obj).Elem()).Interface().(runtime.Object) }
-		s, destroy, err := rest.Decorator(rest.StorageConfig, "/"+rest.ResourcePrefix, nil, newFunc, newFunc, nil, nil, nil)
+		s, destroy, err := rest.Decorator(rest.StorageConfig, "/"+rest.ResourcePrefix, nil, newFunc, newFunc,
+			store.DefaultNamespaceScopedAttr, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,9 +26,10 @@ const catchUpBatch = 64
 type cacheWatcher struct {
 	cacher *Cacher
 	// key is the key, or what begins all keys, that it watches.
-	key  string
-	pred store.SelectionPredicate
-	all  bool // pred selects everything
+	key       string
+	recursive bool
+	pred      store.SelectionPredicate
+	all       bool // pred selects everything
 	// name and trigger are the one name and value of the trigger that it selects, if it selects one.
 	name, trigger string
 	triggered     bool
@@ -50,10 +52,12 @@ type cacheWatcher struct {
 	release       func() bool
 }
 
-func (c *Cacher) newCacheWatcher(ctx context.Context, key string, pred store.SelectionPredicate) *cacheWatcher {
+func (c *Cacher) newCacheWatcher(ctx context.Context, key string, opts store.ListOptions) *cacheWatcher {
+	pred := opts.Predicate
 	w := &cacheWatcher{
 		cacher:    c,
 		key:       key,
+		recursive: opts.Recursive,
 		pred:      pred,
 		all:       pred.Empty(),
 		bookmarks: pred.AllowWatchBookmarks,
@@ -125,12 +129,8 @@ func (w *cacheWatcher) catchUp() error {
 			return w.tooSlow()
 		}
 		for _, e := range batch[:n] {
-			out, selected, err := w.convert(e)
-			if err != nil {
+			if err := w.give(e); err != nil {
 				return err
-			}
-			if selected && !w.send(out) {
-				return errStopped
 			}
 			w.next = e.seq + 1
 		}
@@ -142,6 +142,21 @@ func (w *cacheWatcher) catchUp() error {
 			return errStopped
 		}
 	}
+}
+
+// give sends the watcher what e is to it, if it is for it.
+func (w *cacheWatcher) give(e *event) error {
+	if e.key != w.key && !(w.recursive && strings.HasPrefix(e.key, w.key)) {
+		return nil
+	}
+	out, selected, err := w.convert(e)
+	if err != nil {
+		return err
+	}
+	if selected && !w.send(out) {
+		return errStopped
+	}
+	return nil
 }
 
 // tooSlow is what a watcher ends with whose next event is forgotten. Its client may go on where it is, if it can.

@@ -117,8 +117,9 @@ func (c *Cacher) wrote(_ context.Context, obj *object.Encoded) { c.written.add(o
 
 // written are objects that this process wrote and whose events have not come yet: by revision, which one object has.
 type written struct {
-	mu   sync.Mutex
-	objs [maxWritten]*object.Encoded
+	mu     sync.Mutex
+	objs   [maxWritten]*object.Encoded
+	newest int64
 }
 
 // maxWritten is how many writes may be on their way back; others are read from their events.
@@ -127,17 +128,31 @@ const maxWritten = 64
 func (w *written) add(obj *object.Encoded) {
 	w.mu.Lock()
 	w.objs[obj.Revision()%maxWritten] = obj
+	w.newest = max(w.newest, obj.Revision())
 	w.mu.Unlock()
 }
 
-// find is the object that was written at key and revision, if its event has not come.
-func (w *written) find(key string, revision int64) *object.Encoded {
+// clear forgets all.
+func (w *written) clear() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if obj := w.objs[revision%maxWritten]; obj != nil && obj.Revision() == revision && obj.Key() == key {
-		return obj
+	clear(w.objs[:])
+	w.newest = 0
+}
+
+// find is the object that was written last at key, if that was after a revision and its event has not come.
+func (w *written) find(key string, after int64) (found *object.Encoded) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.newest <= after {
+		return nil
 	}
-	return nil
+	for _, obj := range w.objs {
+		if obj != nil && obj.Revision() > after && obj.Key() == key {
+			found, after = obj, obj.Revision()
+		}
+	}
+	return found
 }
 
 // take is the object that was written at key and revision, if it is known.

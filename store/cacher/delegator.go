@@ -99,7 +99,7 @@ func (c *Cacher) suggestion(step *trace.Step, key string) *object.Encoded {
 		step.Whyf("the cache is %s: the storage reads the object", state)
 		return nil
 	}
-	obj, _ := c.watchCache.get(key)
+	obj := c.latest(key)
 	if obj == nil {
 		step.Why("the cache does not have the object: the storage reads it")
 		return nil

@@ -221,7 +221,7 @@ func (d *dispatcher) triggers(e *event) (now, before string, ok bool) {
 // give gives e to all live watchers of the list. One whose channel is full is behind from here on.
 func (l watcherList) give(e *event) {
 	for _, w := range l {
-		if !w.live || e.seq < w.next {
+		if !w.live || e.seq < w.next || !w.recursive && e.key != w.key {
 			continue
 		}
 		out, selected, err := w.convert(e)

@@ -3,7 +3,9 @@ package cacher
 import (
 	"context"
 	"errors"
+	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/object"
@@ -44,7 +46,7 @@ func (c *Cacher) get(ctx context.Context, step *trace.Step, key string, opts sto
 	}
 	minimum, err := c.parseRevision(opts.ResourceVersion)
 	if err != nil {
-		return nil, err
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
 	}
 	if state := c.state.get().State; state == Uninitialized || state == Refilling {
 		step.Whyf("the cache is %s: went to etcd", state)
@@ -70,7 +72,7 @@ func (c *Cacher) get(ctx context.Context, step *trace.Step, key string, opts sto
 	} else {
 		step.Whyf("resourceVersion %d: the cache has seen it, and is at %d", minimum, seen)
 	}
-	return c.found(step, prepared, obj, seen, opts)
+	return c.found(ctx, step, key, obj, seen, opts)
 }
 
 // getLatest answers with the cached object if etcd says that its revision is still the latest.
@@ -79,29 +81,38 @@ func (c *Cacher) getLatest(ctx context.Context, step *trace.Step, key string, op
 	if err != nil {
 		return nil, err
 	}
-	cached, _ := c.watchCache.get(key)
+	cached := c.latest(key)
 	switch {
 	case revision == 0:
 		step.Why("resourceVersion unset: etcd has nothing at the key")
-		return c.found(step, key, nil, at, opts)
+		return c.found(ctx, step, key, nil, at, opts)
 	case cached != nil && cached.Revision() == revision:
 		step.Whyf("resourceVersion unset: etcd has the key at %d, so has the cache: cached bytes", revision)
-		return c.found(step, key, cached, at, opts)
+		return c.found(ctx, step, key, cached, at, opts)
 	case cached != nil && cached.Revision() > revision:
 		// It was written after etcd was asked, which is as good.
 		step.Whyf("resourceVersion unset: etcd had the key at %d, the cache has it at %d by now: cached bytes", revision, cached.Revision())
-		return c.found(step, key, cached, at, opts)
-	}
-	if own := c.written.find(key, revision); own != nil {
-		step.Whyf("resourceVersion unset: etcd has the key at %d, which this process has just written: those bytes", revision)
-		return c.found(step, key, own, at, opts)
+		return c.found(ctx, step, key, cached, at, opts)
 	}
 	step.Whyf("resourceVersion unset: etcd has the key at %d, the cache not yet: went to etcd", revision)
 	return c.fromStorage(ctx, key, opts)
 }
 
+// latest is what is known of the object at key: what the cache has, or what this process has written since.
+func (c *Cacher) latest(key string) *object.Encoded {
+	cached, seen := c.watchCache.get(key)
+	if own := c.written.find(key, seen); own != nil {
+		return own
+	}
+	return cached
+}
+
 // found is the answer out of the cache.
-func (c *Cacher) found(step *trace.Step, key string, obj *object.Encoded, seen int64, opts store.GetOptions) (*object.Encoded, error) {
+func (c *Cacher) found(ctx context.Context, step *trace.Step, key string, obj *object.Encoded, seen int64, opts store.GetOptions) (*object.Encoded, error) {
+	if obj != nil && obj.Err() != nil {
+		step.Why("the cache can't read the object: went to etcd, which says why")
+		return c.fromStorage(ctx, key, opts)
+	}
 	c.counts.hits.Add(1)
 	if obj == nil {
 		if opts.IgnoreNotFound {
@@ -114,7 +125,7 @@ func (c *Cacher) found(step *trace.Step, key string, obj *object.Encoded, seen i
 		step.Int("modRevision", obj.Revision())
 		step.Int("bytes", int64(obj.Size()))
 	}
-	return obj, obj.Err()
+	return obj, nil
 }
 
 func (c *Cacher) fromStorage(ctx context.Context, key string, opts store.GetOptions) (*object.Encoded, error) {

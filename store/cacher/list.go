@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -191,7 +190,7 @@ func (l *listing) collect() (*store.EncodedList, error) {
 
 // each visits the items of the list's range.
 func (l *listing) each(visit func(item) bool) {
-	if !strings.HasSuffix(l.prefix, "/") {
+	if !l.opts.Recursive {
 		if found, ok := l.tree.Get(item{key: l.prefix}); ok {
 			visit(found)
 		}

@@ -88,6 +88,7 @@ func (c *Cacher) fill() error {
 		return fmt.Errorf("fill the cache of %s: %w", c.config.GroupResource, err)
 	}
 	c.dispatcher.restart(func() int64 {
+		c.written.clear()
 		c.watchCache.replace(objects, revision)
 		return revision
 	})

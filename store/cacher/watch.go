@@ -75,7 +75,7 @@ func (s *starting) start(ctx context.Context) (*cacheWatcher, error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, err
 	}
-	w := c.newCacheWatcher(ctx, s.prefix, s.opts.Predicate)
+	w := c.newCacheWatcher(ctx, s.prefix, s.opts)
 	switch {
 	case initial || !asked && s.given == 0:
 		return s.withState(ctx, w, asked && s.opts.Predicate.AllowWatchBookmarks)
@@ -127,7 +127,7 @@ func (s *starting) withState(ctx context.Context, w *cacheWatcher, bookmark bool
 		s.step.Int("revision", revision)
 		s.step.Whyf("the state at %d first, then its changes", revision)
 	}
-	l := listing{tree: t, prefix: s.prefix}
+	l := listing{tree: t, prefix: s.prefix, opts: s.opts}
 	return w, s.add(ctx, w, func() error {
 		sent := 0
 		var err error
