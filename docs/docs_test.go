@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -21,20 +22,25 @@ func read(t *testing.T, name string) string {
 	return string(data)
 }
 
-// TestGet holds the way that get.md describes against the code: the files exist, and have the functions.
-func TestGet(t *testing.T) {
-	rows := regexp.MustCompile("(?m)^\\| (\\d+) \\| (\\S+\\.go) \\| `(\\w+)` \\|").FindAllStringSubmatch(read(t, "get.md"), -1)
-	if len(rows) == 0 || len(rows) > 10 {
-		t.Fatalf("a GET is followed through %d files, want 1 to 10", len(rows))
-	}
-	for _, row := range rows {
-		source, err := os.ReadFile(filepath.Join(root, row[2]))
-		if err != nil {
-			t.Error(err)
-			continue
+// TestWays holds the ways that documents describe, row by row, against the code: the files exist, and have the functions.
+func TestWays(t *testing.T) {
+	for _, name := range []string{"get.md", "crd.md"} {
+		rows := regexp.MustCompile("(?m)^\\| (\\d+) \\| (\\S+\\.go) \\| `(\\w+)` \\|").FindAllStringSubmatch(read(t, name), -1)
+		if len(rows) == 0 {
+			t.Errorf("%s describes no way", name)
 		}
-		if !regexp.MustCompile(`(?m)^func (\([^)]+\) )?` + row[3] + `\(`).Match(source) {
-			t.Errorf("%s has no function %s", row[2], row[3])
+		for _, row := range rows {
+			if step, err := strconv.Atoi(row[1]); err != nil || step > 10 {
+				t.Errorf("%s goes through more than 10 files", name)
+			}
+			source, err := os.ReadFile(filepath.Join(root, row[2]))
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if !regexp.MustCompile(`(?m)^func (\([^)]+\) )?` + row[3] + `\(`).Match(source) {
+				t.Errorf("%s has no function %s", row[2], row[3])
+			}
 		}
 	}
 }
