@@ -1,6 +1,7 @@
 package endpoint_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -86,6 +87,35 @@ func FuzzBodies(f *testing.F) {
 			req := httptest.NewRequest(to.method, to.path, strings.NewReader(string(body)))
 			req.Header.Set("Content-Type", mediaTypes[int(mediaType)%len(mediaTypes)])
 			s.serve(t, req.WithContext(t.Context()))
+		}
+	})
+}
+
+// FuzzApply applies any bytes to what is there and to what is not. As with Kubernetes, what does not fit the schema is a
+// 500 that says so.
+func FuzzApply(f *testing.F) {
+	s := newServer(f, withAuthorizer(allowAll{}))
+	v1 := fmt.Sprintf(deployments, "v1")
+	for _, manager := range []string{"a", "b"} {
+		res, body := s.do(f, "PATCH", v1+"/web?fieldManager="+manager, strings.NewReader(web("v1", `"replicas":1,`)), applyPatch)
+		if res.StatusCode >= 300 {
+			f.Fatalf("%s", body)
+		}
+	}
+	f.Add([]byte(web("v1", `"replicas":2,`)))
+	f.Add([]byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, labels: {a: b}}\nspec:\n  template:\n    spec:\n      containers:\n      - name: d\n      - name: c\n        ports: [{containerPort: 1}, {containerPort: 1}]\n"))
+	f.Add([]byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"web"},"spec":{"replicas":null}}`))
+	f.Add([]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","annotations":null},"spec":{"containers":[null],"volumes":[{"name":"a"},{"name":"a"}]}}`))
+	f.Add([]byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"strategy":{"rollingUpdate":{"maxSurge":"1%"}},"template":{"spec":{"containers":{}}}}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, path := range []string{v1 + "/web", v1 + "/web/scale", v1 + "/web/status", "/api/v1/namespaces/default/pods/web"} {
+			req := httptest.NewRequest("PATCH", path+"?dryRun=All&force=true&fieldManager=a", strings.NewReader(string(body)))
+			req.Header.Set("Content-Type", "application/apply-patch+yaml")
+			w := httptest.NewRecorder()
+			s.Config.Handler.ServeHTTP(w, req.WithContext(t.Context()))
+			if w.Code == http.StatusInternalServerError && !strings.Contains(w.Body.String(), `"message":"failed to c`) {
+				t.Errorf("%s: 500: %s", path, w.Body)
+			}
 		}
 	})
 }
