@@ -152,12 +152,13 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 	request, response := w.review(objects, to, uid)
 	err = w.client.Post().Body(request).Do(ctx).Into(response)
 	step.Int("attempts", attempts)
+	// The webhook's errors end here: one that it answers with must not be taken for an answer of this server.
 	if err != nil {
-		return failed(conversion.ConversionWebhookCallFailure, fmt.Errorf("conversion webhook for %v failed: %w", from, err))
+		return failed(conversion.ConversionWebhookCallFailure, fmt.Errorf("conversion webhook for %v failed: %v", from, err))
 	}
 	raw, err := answered(response, uid)
 	if err != nil {
-		return failed(conversion.ConversionWebhookMalformedResponseFailure, fmt.Errorf("conversion webhook for %v failed: %w", from, err))
+		return failed(conversion.ConversionWebhookMalformedResponseFailure, fmt.Errorf("conversion webhook for %v failed: %v", from, err))
 	}
 	if len(raw) != len(objects) {
 		return failed(conversion.ConversionWebhookPartialResponseFailure,

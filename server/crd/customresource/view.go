@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -151,6 +152,9 @@ func (v *view) convert(ctx context.Context, obj runtime.Object, to apischema.Gro
 		return u, nil // nothing, or nothing to do
 	}
 	converted, err := v.converter.Convert(ctx, u, to)
+	if err != nil && to == v.up {
+		err = unreadable(err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +174,7 @@ func (v *view) convertList(ctx context.Context, list *unstructured.UnstructuredL
 	}
 	converted, err := v.converter.Convert(ctx, list, v.up)
 	if err != nil {
-		return err
+		return unreadable(err)
 	}
 	items := converted.(*unstructured.UnstructuredList).Items
 	for _, i := range others {
@@ -182,6 +186,10 @@ func (v *view) convertList(ctx context.Context, list *unstructured.UnstructuredL
 	list.Items = items
 	return nil
 }
+
+// unreadable is the 500 for what is stored and can't be shown in this version. Upstream calls it corrupt. Here it is not: it
+// can be read in the version that it is stored in, and whoever deletes what is corrupt may not delete it for this.
+func unreadable(err error) error { return apierrors.NewInternalError(err) }
 
 // shape prunes what a conversion made: what one version knows another need not.
 func (v *view) shape(ctx context.Context, u *unstructured.Unstructured, version apischema.GroupVersion) error {

@@ -381,10 +381,10 @@ func testAWebhookThatFails(t *testing.T) {
 	s.send(t, "POST", path("v1", ""), crontab("v1", "b", `{"size":1,"color":"broken"}`)).want(t, 201)
 	const why = "failed: this one can't be converted"
 	for _, tc := range []struct{ method, at, body, want string }{
-		{"GET", "/b", "", "conversion webhook for stable.example.com/v1, Kind=CronTab " + why},
-		{"GET", "", "", "conversion webhook for stable.example.com/v1, Kind=CronTab " + why},
-		{"PATCH", "/b", `{"spec":{"length":2}}`, "conversion webhook for stable.example.com/v1, Kind=CronTab " + why},
-		{"DELETE", "/b", "", "conversion webhook for stable.example.com/v1, Kind=CronTab " + why},
+		{"GET", "/b", "", "Internal error occurred: conversion webhook for stable.example.com/v1, Kind=CronTab " + why},
+		{"GET", "", "", "Internal error occurred: conversion webhook for stable.example.com/v1, Kind=CronTab " + why},
+		{"PATCH", "/b", `{"spec":{"length":2}}`, "Internal error occurred: conversion webhook for stable.example.com/v1, Kind=CronTab " + why},
+		{"DELETE", "/b", "", "Internal error occurred: conversion webhook for stable.example.com/v1, Kind=CronTab " + why},
 		{"POST", "", crontab("v2", "c", `{"color":"broken"}`), "conversion webhook for stable.example.com/v2, Kind=CronTab " + why},
 	} {
 		got := s.send(t, tc.method, path("v2", tc.at), tc.body, "Content-Type", map[string]string{"PATCH": "application/merge-patch+json"}[tc.method]).want(t, 500)
