@@ -1,0 +1,186 @@
+package cacher
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/object"
+)
+
+// Inspection is what can be seen of a cacher at one moment.
+type Inspection struct {
+	Condition
+	// Items are the objects of the state, and Bytes what is kept of them: stored, and as encoders wrote them.
+	Items int
+	Bytes int64
+	// Revision is what the cache has seen. EtcdRevision is the latest that etcd is known to have had; it is asked only
+	// when somebody reads.
+	Revision, EtcdRevision int64
+	History                HistoryWindow
+	Snapshots              int
+	Watchers               []WatcherInfo
+	// Hits are reads and watches that the cache answered, Fallbacks those that etcd did.
+	Hits, Fallbacks int64
+}
+
+// HistoryWindow is how far back watches can begin.
+type HistoryWindow struct {
+	Events int
+	Bytes  int64
+	// After is the revision after which all events are there; Oldest is when the first of them came.
+	After  int64
+	Oldest time.Time
+}
+
+// WatcherInfo is one watch.
+type WatcherInfo struct {
+	ID    int64
+	User  string
+	Key   string
+	Since time.Time
+	// Labels and Fields are its selectors.
+	Labels, Fields string
+	// Queued is how many events its client has not taken. Behind says that there are more, in the history.
+	Queued int
+	Behind bool
+	// Bookmark is the revision of the last bookmark, 0 if there was none.
+	Bookmark int64
+}
+
+// Inspect is what can be seen now.
+func (c *Cacher) Inspect() Inspection {
+	i := Inspection{Condition: c.state.get(), Hits: c.counts.hits.Load(), Fallbacks: c.counts.fallbacks.Load()}
+	t := c.watchCache.inspect(&i)
+	t.Ascend(func(item item) bool {
+		i.Bytes += int64(item.obj.Size())
+		return true
+	})
+	i.Items = t.Len()
+	known, since := c.revisions.known()
+	i.EtcdRevision = max(known, i.Revision)
+	if i.State == Fresh && known > i.Revision && time.Since(since) > lagTolerance {
+		i.State, i.Since = Lagging, since
+	}
+	i.Watchers = c.dispatcher.inspect()
+	return i
+}
+
+func (w *watchCache) inspect(i *Inspection) *tree {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i.Revision = w.revision.Load()
+	i.History = HistoryWindow{Events: w.history.len(), Bytes: int64(w.history.bytes), After: w.history.since}
+	if w.history.len() > 0 {
+		i.History.Oldest = w.history.events[w.history.head].at
+	}
+	i.Snapshots = len(w.snapshots.kept)
+	return w.tree.Clone()
+}
+
+func (d *dispatcher) inspect() (infos []WatcherInfo) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.each(func(w *cacheWatcher) {
+		info := WatcherInfo{
+			ID: w.id, User: w.who, Key: w.key, Since: w.since, Queued: len(w.result), Behind: !w.live, Bookmark: w.bookmarked,
+		}
+		if w.pred.Label != nil {
+			info.Labels = w.pred.Label.String()
+		}
+		if w.pred.Field != nil {
+			info.Fields = w.pred.Field.String()
+		}
+		infos = append(infos, info)
+	})
+	slices.SortFunc(infos, func(a, b WatcherInfo) int { return cmp.Compare(a.ID, b.ID) })
+	return infos
+}
+
+// Consistency is a comparison of the cache with etcd at one revision.
+type Consistency struct {
+	Revision    int64
+	Items       int
+	Differences []Difference
+	// Cut is how many differences more there are.
+	Cut int
+}
+
+// Difference is a key that is not the same in both: its revision here and there, 0 where it does not exist.
+type Difference struct {
+	Key          string
+	Cached, Etcd int64
+}
+
+func (d Difference) String() string {
+	switch {
+	case d.Cached == 0:
+		return fmt.Sprintf("%s is in etcd at revision %d, and not in the cache", d.Key, d.Etcd)
+	case d.Etcd == 0:
+		return fmt.Sprintf("%s is in the cache at revision %d, and not in etcd", d.Key, d.Cached)
+	case d.Cached == d.Etcd:
+		return fmt.Sprintf("%s has other bytes in the cache than in etcd, both at revision %d", d.Key, d.Etcd)
+	}
+	return fmt.Sprintf("%s is at revision %d in the cache, and at %d in etcd", d.Key, d.Cached, d.Etcd)
+}
+
+// maxDifferences is how many differences a comparison names.
+const maxDifferences = 100
+
+// CheckConsistency reads all of etcd's and compares it with what the cache has at the same revision.
+func (c *Cacher) CheckConsistency(ctx context.Context) (result *Consistency, err error) {
+	status := "error"
+	defer func() { c.metrics.Checked(status) }()
+	var stored []*object.Encoded
+	revision, err := c.config.Storage.ReadAll(ctx, c.prefix, c.limits.PageSize, func(obj *object.Encoded) { stored = append(stored, obj) })
+	if err != nil {
+		return nil, fmt.Errorf("check the cache of %s: %w", c.config.GroupResource, err)
+	}
+	if err := c.watchCache.waitUntilFresh(ctx, revision); err != nil {
+		return nil, fmt.Errorf("check the cache of %s: %w", c.config.GroupResource, err)
+	}
+	t := c.watchCache.getExact(revision)
+	if t == nil {
+		return nil, fmt.Errorf("check the cache of %s: more has changed since revision %d than it remembers: try again", c.config.GroupResource, revision)
+	}
+	result = &Consistency{Revision: revision, Items: len(stored)}
+	result.compare(t, stored)
+	status = "success"
+	if len(result.Differences) > 0 {
+		status = "failure"
+	}
+	return result, nil
+}
+
+// compare walks through both, which are in the order of their keys.
+func (r *Consistency) compare(t *tree, stored []*object.Encoded) {
+	differ := func(d Difference) {
+		if len(r.Differences) == maxDifferences {
+			r.Cut++
+			return
+		}
+		r.Differences = append(r.Differences, d)
+	}
+	t.Ascend(func(i item) bool {
+		for len(stored) > 0 && stored[0].Key() < i.key {
+			differ(Difference{Key: stored[0].Key(), Etcd: stored[0].Revision()})
+			stored = stored[1:]
+		}
+		if len(stored) == 0 || stored[0].Key() != i.key {
+			differ(Difference{Key: i.key, Cached: i.obj.Revision()})
+			return true
+		}
+		other := stored[0]
+		stored = stored[1:]
+		readable := i.obj.Err() == nil && other.Err() == nil
+		if i.obj.Revision() != other.Revision() || readable && !i.obj.EqualStored(other.Stored()) {
+			differ(Difference{Key: i.key, Cached: i.obj.Revision(), Etcd: other.Revision()})
+		}
+		return true
+	})
+	for _, obj := range stored {
+		differ(Difference{Key: obj.Key(), Etcd: obj.Revision()})
+	}
+}
