@@ -12,8 +12,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/crd/conversion/webhooktest"
@@ -504,5 +508,35 @@ func TestJourneyOfAConversion(t *testing.T) {
 	}
 	if info := trace.CRDConvert.Info(); info.Layer != trace.LayerStore {
 		t.Errorf("got %+v", info)
+	}
+}
+
+// TestWatchesEnd stops a converted watch in each of the ways that it can end. What it started must be gone then.
+func TestWatchesEnd(t *testing.T) {
+	for how, end := range map[string]func(s *testServer, w watch.Interface, cancel func()){
+		"stop":    func(_ *testServer, w watch.Interface, _ func()) { w.Stop() },
+		"context": func(_ *testServer, _ watch.Interface, cancel func()) { cancel() },
+		"destroy": func(s *testServer, _ watch.Interface, _ func()) { s.resource.Destroy() },
+	} {
+		s, _ := withWebhook(t)
+		s.send(t, "POST", path("v1", ""), crontab("v1", "a", `{"size":1}`)).want(t, 201)
+		s.send(t, "GET", path("v2", "/a"), "").want(t, 200) // so that all connections are there
+		running := goleak.IgnoreCurrent()
+		ctx, cancel := context.WithCancel(t.Context())
+		w, err := s.resource.Versions["v2"].Storage.CustomResource.Watch(ctx, &metainternalversion.ListOptions{LabelSelector: labels.Set{"in": "v2"}.AsSelector()})
+		must(t, err)
+		if event := <-w.ResultChan(); event.Type != watch.Added {
+			t.Errorf("%s: got %v", how, event)
+		}
+		end(s, w, cancel)
+		for event := range w.ResultChan() {
+			if event.Type != watch.Error {
+				t.Errorf("%s: and then %v", how, event)
+			}
+		}
+		cancel()
+		w.Stop()
+		s.resource.Destroy()
+		goleak.VerifyNone(t, running)
 	}
 }
