@@ -26,14 +26,17 @@ func TestAudit(t *testing.T) {
 	for _, tc := range []struct {
 		method, path, body string
 		request, response  string
+		header             []string
 	}{
-		{"POST", configMaps, `{"metadata":{"name":"app"}}`, `"name":"app"`, `"uid":`},
-		{"PUT", configMaps + "/app", `{"metadata":{"name":"app"},"data":{"a":"b"}}`, `"a":"b"`, `"uid":`},
-		{"GET", configMaps + "/app", "", "", `"a":"b"`},
-		{"GET", configMaps + "/none", "", "", `"reason":"NotFound"`},
-		{"DELETE", configMaps + "/app", `{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}`, `"gracePeriodSeconds":0`, `"Success"`},
+		{"POST", configMaps, `{"metadata":{"name":"app"}}`, `"name":"app"`, `"uid":`, nil},
+		{"PUT", configMaps + "/app", `{"metadata":{"name":"app"},"data":{"a":"b"}}`, `"a":"b"`, `"uid":`, nil},
+		{"PATCH", configMaps + "/app?fieldManager=ann", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app\ndata:\n  a: b\n",
+			`{"apiVersion":"v1","data":{"a":"b"},"kind":"ConfigMap","metadata":{"name":"app"}}`, `"manager":"ann"`, []string{applyPatch}},
+		{"GET", configMaps + "/app", "", "", `"a":"b"`, nil},
+		{"GET", configMaps + "/none", "", "", `"reason":"NotFound"`, nil},
+		{"DELETE", configMaps + "/app", `{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}`, `"gracePeriodSeconds":0`, `"Success"`, nil},
 	} {
-		s.do(t, tc.method, tc.path, strings.NewReader(tc.body))
+		s.do(t, tc.method, tc.path, strings.NewReader(tc.body), tc.header...)
 		event := log.take(t)
 		if got := string(raw(event.RequestObject)); !strings.Contains(got, tc.request) {
 			t.Errorf("%s %s: the audit log has the request %s", tc.method, tc.path, got)
