@@ -71,6 +71,10 @@ func (s *storage) Watch(ctx context.Context, options *metainternalversion.ListOp
 	w, err := s.REST.Watch(ctx, options)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err == nil && s.failing != nil {
+		w.Stop()
+		return nil, s.failing
+	}
 	s.watches = append(s.watches, w)
 	return w, err
 }
@@ -83,7 +87,7 @@ func (s *storage) Get(ctx context.Context, name string, options *metav1.GetOptio
 	return s.REST.Get(ctx, name, options)
 }
 
-// breakOff ends the watch. With an error lists fail from then on, until mend.
+// breakOff ends the watch. With an error lists and watches fail from then on, until mend.
 func (s *storage) breakOff(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,6 +95,7 @@ func (s *storage) breakOff(err error) {
 	for _, w := range s.watches {
 		w.Stop()
 	}
+	s.watches = nil
 }
 
 func (s *storage) mend() { s.breakOff(nil) }
@@ -304,11 +309,11 @@ func TestGetFresh(t *testing.T) {
 	d, err := l.GetFresh(t.Context(), nameOf("New"))
 	must(t, err)
 	if d.UID != made.UID || l.Get(d.Name) != d || names(l) != "news" {
-		t.Errorf("read %v, known %s", d, names(l))
+		t.Errorf("read %s, known %s", d.Name, names(l))
 	}
 	s.label(t, "New", "changed")
 	if d, err = l.GetFresh(t.Context(), nameOf("New")); err != nil || d.Labels["l"] != "changed" || l.Get(d.Name) != d {
-		t.Errorf("read %v, %v", d, err)
+		t.Errorf("read %v, %v", d.Labels, err)
 	}
 	s.remove(t, "New")
 	if _, err := l.GetFresh(t.Context(), nameOf("New")); !apierrors.IsNotFound(err) {
