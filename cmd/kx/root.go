@@ -10,6 +10,6 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	cmd.AddCommand(newServeCommand(), newTUICommand(), newVersionCommand())
+	cmd.AddCommand(newServeCommand(), newTUICommand(), newBenchCommand(), newVersionCommand())
 	return cmd
 }

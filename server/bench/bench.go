@@ -1,0 +1,273 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Settings are what one pass over the operations is about.
+type Settings struct {
+	Objects     int           `json:"objects"`
+	Size        int           `json:"sizeBytes"`
+	Shape       string        `json:"shape"`
+	Concurrency int           `json:"concurrency"`
+	Watchers    int           `json:"watchers"`
+	Rate        int           `json:"writesPerSecond"`
+	Duration    time.Duration `json:"durationNanoseconds"`
+}
+
+// Options are what a run can be told.
+type Options struct {
+	// Config has the server's address and credentials.
+	Config *rest.Config
+	// Passes are done one after the other, each with objects of its own.
+	Passes []Settings
+	// Only are the operations to measure; none says all. Objects are created in any case.
+	Only []string
+	// PIDs are the server's processes, if they run here.
+	PIDs []int
+	// Out gets each line of the table when it is known; Progress is told what is going on until then. Either may be nil.
+	Out      io.Writer
+	Progress func(line string)
+}
+
+// Validate says what is wrong with the options.
+func (o *Options) Validate() error {
+	for _, s := range o.Passes {
+		switch {
+		case s.Objects < 1 || s.Objects > 1_000_000:
+			return fmt.Errorf("%d objects: there must be 1 to 1,000,000", s.Objects)
+		case s.Concurrency < 1 || s.Concurrency > 1000:
+			return fmt.Errorf("%d requests at a time: there must be 1 to 1,000", s.Concurrency)
+		case s.Size < 300 || s.Size > 1<<20:
+			return fmt.Errorf("objects of %d bytes: they must have 300 to 1,048,576", s.Size)
+		case s.Shape != Flat && s.Shape != Nested:
+			return fmt.Errorf("shape %q is unknown: use %s or %s", s.Shape, Flat, Nested)
+		case s.Shape == Nested && s.Size < 1200:
+			return fmt.Errorf("nested objects of %d bytes: they must have 1,200", s.Size)
+		case s.Watchers < 1 || s.Watchers > 10_000:
+			return fmt.Errorf("%d watchers: there must be 1 to 10,000", s.Watchers)
+		case s.Rate < 1 || s.Duration <= 0:
+			return errors.New("writes a second and the duration must be more than 0")
+		}
+	}
+	for _, name := range o.Only {
+		if !slices.ContainsFunc(operations, func(op operation) bool { return op.name == name }) {
+			return fmt.Errorf("operation %q is unknown: there are %s", name, strings.Join(Operations(), ", "))
+		}
+	}
+	return nil
+}
+
+// cleanUp is how long deleting what was made may take.
+const cleanUp = 2 * time.Minute
+
+// Run does all passes. What was measured until an error is returned with it.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	c, err := newClient(o.Config)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	usage, err := newSampler("/proc", o.PIDs)
+	if err != nil {
+		return nil, err
+	}
+	version, err := serverVersion(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Time: time.Now().UTC().Truncate(time.Second), Server: version, Machine: fmt.Sprintf("%s/%s, %d CPUs", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())}
+	for _, settings := range o.Passes {
+		p := &pass{client: c, place: newPlace(), settings: settings, usage: usage, options: &o}
+		measured, err := p.run(ctx)
+		result.Passes = append(result.Passes, *measured)
+		if err != nil {
+			return result, err
+		}
+	}
+	return result, nil
+}
+
+// pass is one pass over the operations.
+type pass struct {
+	*client
+	*place
+	settings Settings
+	usage    *sampler
+	options  *Options
+
+	template *template
+	// left is how many objects there are: those with the highest numbers.
+	left int
+	// rounds makes each write another.
+	rounds atomic.Int64
+	// counted is what is done of the operation that runs.
+	counted atomic.Int64
+}
+
+// run sets up, measures and cleans up, whatever happens.
+func (p *pass) run(ctx context.Context) (measured *Pass, err error) {
+	measured = &Pass{Settings: p.settings}
+	p.template = newTemplate(p.apiVersion(), p.settings.Shape, p.settings.Size)
+	p.progress("setting up")
+	defer func() {
+		p.progress("cleaning up")
+		// Also, and above all, when it was interrupted.
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
+		defer cancel()
+		err = errors.Join(err, p.tearDown(clean, p.client))
+		p.progress("")
+	}()
+	if err := p.setUp(ctx, p.client); err != nil {
+		return measured, err
+	}
+	p.print(header(p.settings, len(p.usage.pids) > 0))
+	for _, op := range operations {
+		if !op.always && len(p.options.Only) > 0 && !slices.Contains(p.options.Only, op.name) {
+			continue
+		}
+		m, err := p.measure(ctx, op)
+		if err != nil {
+			return measured, err
+		}
+		measured.Operations = append(measured.Operations, *m)
+		p.print(m.row(len(p.usage.pids) > 0))
+	}
+	return measured, nil
+}
+
+func (p *pass) print(text string) {
+	p.progress("")
+	if p.options.Out != nil {
+		fmt.Fprint(p.options.Out, text)
+	}
+}
+
+func (p *pass) progress(line string) {
+	if p.options.Progress != nil {
+		p.options.Progress(line)
+	}
+}
+
+// measure does one operation.
+func (p *pass) measure(ctx context.Context, op operation) (*Measurement, error) {
+	p.counted.Store(0)
+	showing, stop := context.WithCancel(ctx)
+	var shown sync.WaitGroup
+	shown.Go(func() { p.show(showing, op) })
+	defer shown.Wait()
+	defer stop()
+
+	ready, err := op.prepare(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op.name, err)
+	}
+	before, err := p.usage.now()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	t := ready.load(ctx)
+	elapsed := time.Since(start)
+	after, err := p.usage.now()
+	if err != nil {
+		return nil, err
+	}
+	ready.end(t)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%s: %w", op.name, context.Cause(ctx))
+	}
+	if t.all() == 0 && op.always {
+		return nil, fmt.Errorf("%s: nothing succeeded: %w", op.name, t.first)
+	}
+	return newMeasurement(op, t, elapsed, after.cpu-before.cpu, after.resident), nil
+}
+
+// show says how far it is, a few times a second.
+func (p *pass) show(ctx context.Context, op operation) {
+	start, ticker := time.Now(), time.NewTicker(200*time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			p.progress(fmt.Sprintf("%s: %s %s in %.1f s", op.name, thousands(p.counted.Load()), op.unit, time.Since(start).Seconds()))
+		}
+	}
+}
+
+// worker is one of those that send requests at the same time.
+type worker struct {
+	nth, of int
+	tally
+	buffer []byte
+}
+
+// object is the number of one of the objects that are the worker's own: random, or if there are fewer than workers, none.
+func (w *worker) object(random int64, left, all int) int {
+	mine := (left - w.nth + w.of - 1) / w.of
+	return all - left + w.nth + int(random%int64(max(mine, 1)))*w.of
+}
+
+// doer does the ith of a worker's requests.
+type doer func(ctx context.Context, w *worker, i int) (answer, error)
+
+// hopeless is after how many failures, without a success, a worker gives up.
+const hopeless = 20
+
+// workers let n workers do something until the time is up, or, if there is a count, until that many are done.
+func (p *pass) workers(ctx context.Context, n, count int, do doer) *tally {
+	var running sync.WaitGroup
+	all := make([]*worker, n)
+	end := time.Now().Add(p.settings.Duration)
+	for nth := range all {
+		w := &worker{nth: nth, of: n}
+		all[nth] = w
+		running.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				if count > 0 && nth+i*n >= count || count == 0 && i > 0 && !time.Now().Before(end) {
+					return
+				}
+				start := time.Now()
+				a, err := do(ctx, w, i)
+				if ctx.Err() != nil {
+					return // what was cut off is no failure
+				}
+				w.count(time.Since(start), a.bytes, err)
+				p.counted.Add(1)
+				if w.failed >= hopeless && w.took.n == 0 {
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	sum := &tally{}
+	for _, w := range all {
+		sum.merge(&w.tally)
+	}
+	return sum
+}
+
+// round is the number of the next write.
+func (p *pass) round() int { return int(p.rounds.Add(1)) }
+
+func (p *pass) path(n int) string { return p.collection() + "/" + nameOf(n) }
+
+func get(path string) *request { return &request{method: http.MethodGet, path: path} }

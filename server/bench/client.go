@@ -1,0 +1,174 @@
+package bench
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+// client makes connections to one server.
+type client struct {
+	address, authority, prefix string
+	tls                        *tls.Config
+	headers                    []hpack.HeaderField
+
+	mu    sync.Mutex
+	conns []*conn // by number; those that are not usable are replaced
+}
+
+// newClient takes an address and credentials as kubeconfigs have them, but for programs that have to be run for a token.
+func newClient(config *rest.Config) (*client, error) {
+	if config.ExecProvider != nil || config.AuthProvider != nil {
+		return nil, errors.New("the kubeconfig's user gets its token from a program: use one with a client certificate or a token")
+	}
+	at, err := url.Parse(config.Host)
+	if err != nil || at.Scheme != "https" || at.Host == "" {
+		return nil, fmt.Errorf("the server's address %q is not one of https", config.Host)
+	}
+	c := &client{address: at.Host, authority: at.Host, prefix: strings.TrimSuffix(at.Path, "/")}
+	if at.Port() == "" {
+		c.address = net.JoinHostPort(at.Hostname(), "443")
+	}
+	if c.tls, err = rest.TLSConfigFor(config); err != nil {
+		return nil, fmt.Errorf("read the kubeconfig's certificates: %w", err)
+	}
+	if c.tls == nil {
+		c.tls = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	c.tls.NextProtos = []string{http2.NextProtoTLS}
+	token := config.BearerToken
+	if config.BearerTokenFile != "" {
+		data, err := os.ReadFile(config.BearerTokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the token: %w", err)
+		}
+		token = strings.TrimSpace(string(data))
+	}
+	c.headers = []hpack.HeaderField{{Name: "user-agent", Value: "kx-bench"}}
+	if token != "" {
+		c.headers = append(c.headers, hpack.HeaderField{Name: "authorization", Value: "Bearer " + token})
+	}
+	return c, nil
+}
+
+// streamsEach is how many requests share a connection: servers allow 100 and more.
+const streamsEach = 100
+
+// connFor returns the connection for the nth of requests that are sent at the same time.
+func (c *client) connFor(ctx context.Context, nth int) (*conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := nth / streamsEach
+	for len(c.conns) <= n {
+		c.conns = append(c.conns, nil)
+	}
+	if c.conns[n] != nil && c.conns[n].usable() {
+		return c.conns[n], nil
+	}
+	made, err := dial(ctx, c.address, c.authority, c.tls, c.headers)
+	if err != nil {
+		return nil, err
+	}
+	c.conns[n] = made
+	return made, nil
+}
+
+func (c *client) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, made := range c.conns {
+		if made != nil {
+			made.close(errors.New("the run has ended"))
+		}
+	}
+	c.conns = nil
+}
+
+const jsonType = "application/json"
+
+// failed is an answer other than wanted.
+type failed struct {
+	method, path string
+	code         int
+	message      string
+}
+
+func (f *failed) Error() string {
+	return fmt.Sprintf("%s %s: %d %s", f.method, f.path, f.code, f.message)
+}
+
+// send sends a request as the nth of those that are under way. An answer that is no success is an error.
+func (c *client) send(ctx context.Context, nth int, r *request) (a answer, err error) {
+	out := *r
+	out.path = c.prefix + r.path
+	if out.accept == "" {
+		out.accept = jsonType
+	}
+	if out.contentType == "" {
+		out.contentType = jsonType
+	}
+	// A server that says goodbye has not begun what it gives back.
+	for range goodbyes {
+		var made *conn
+		if made, err = c.connFor(ctx, nth); err != nil {
+			return answer{}, err
+		}
+		if a, err = made.do(ctx, &out); !errors.Is(err, errLeaving) {
+			break
+		}
+	}
+	if err == nil && (a.code < 200 || a.code > 299) {
+		err = &failed{r.method, r.path, a.code, messageOf(a.said)}
+	}
+	return a, err
+}
+
+// goodbyes are how many connections in a row may be refused.
+const goodbyes = 5
+
+// messageOf takes the message out of a Status.
+func messageOf(body []byte) string {
+	var status metav1.Status
+	if json.Unmarshal(body, &status) == nil && status.Message != "" {
+		return status.Message
+	}
+	return strings.TrimSpace(string(body))
+}
+
+// object sends a request and decodes the answer. It is for what is not measured.
+func (c *client) object(ctx context.Context, method, path string, body, into any) error {
+	r := &request{method: method, path: path}
+	if body != nil {
+		var err error
+		if r.body, err = json.Marshal(body); err != nil {
+			return fmt.Errorf("encode what is sent to %s: %w", path, err)
+		}
+	}
+	var whole []byte
+	r.sink = func(data []byte) bool {
+		whole = append(whole, data...)
+		return true
+	}
+	if _, err := c.send(ctx, 0, r); err != nil {
+		return err
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(whole, into); err != nil {
+		return fmt.Errorf("decode what came from %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// Result is what a run has measured.
+type Result struct {
+	Time    time.Time `json:"time"`
+	Server  string    `json:"server"`
+	Machine string    `json:"machine"`
+	Passes  []Pass    `json:"passes"`
+}
+
+// Pass is what one pass over the operations has measured.
+type Pass struct {
+	Settings
+	Operations []Measurement `json:"operations"`
+}
+
+// Measurement is what one operation came to.
+type Measurement struct {
+	Name string `json:"name"`
+	// Unit is what the figures are of: requests, objects or events.
+	Unit  string `json:"unit"`
+	Count int64  `json:"count"`
+	// Failed requests are in none of the other figures. Failure is the first.
+	Failed    int64   `json:"failed,omitempty"`
+	Failure   string  `json:"failure,omitempty"`
+	Seconds   float64 `json:"seconds"`
+	PerSecond float64 `json:"perSecond"`
+	// The time that a request took, or an event from being written to being delivered.
+	P50Micros float64 `json:"p50Micros"`
+	P90Micros float64 `json:"p90Micros"`
+	P99Micros float64 `json:"p99Micros"`
+	MaxMicros float64 `json:"maxMicros"`
+	// ReceivedBytes are those of one request's answer.
+	ReceivedBytes int64 `json:"receivedBytes"`
+	// What the server's processes used for one unit, and their memory afterwards, if they are known.
+	CPUMicros     float64 `json:"cpuMicros,omitempty"`
+	ResidentBytes int64   `json:"residentBytes,omitempty"`
+}
+
+func newMeasurement(op operation, t *tally, elapsed, cpu time.Duration, resident int64) *Measurement {
+	m := &Measurement{Name: op.name, Unit: op.unit, Count: t.all(), Failed: t.failed, Seconds: elapsed.Seconds(),
+		P50Micros: micros(t.took.quantile(0.5)), P90Micros: micros(t.took.quantile(0.9)), P99Micros: micros(t.took.quantile(0.99)), MaxMicros: micros(t.took.max),
+		ResidentBytes: resident}
+	if t.first != nil {
+		m.Failure = t.first.Error()
+	}
+	m.PerSecond = float64(m.Count) / elapsed.Seconds()
+	if m.Count > 0 {
+		m.CPUMicros = micros(cpu) / float64(m.Count)
+		m.ReceivedBytes = t.received / max(1, t.took.n)
+	}
+	return m
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// header is what stands above the rows of a pass.
+func header(s Settings, cpu bool) string {
+	text := fmt.Sprintf("\n%s %s objects of %s bytes, %d requests at a time, %d watchers\n\n%-16s %11s %11s %9s %9s %9s",
+		thousands(int64(s.Objects)), s.Shape, thousands(int64(s.Size)), s.Concurrency, s.Watchers, "operation", "count", "a second", "p50", "p99", "max")
+	if cpu {
+		text += fmt.Sprintf(" %10s %10s", "CPU each", "resident")
+	}
+	return text + "\n"
+}
+
+// row is a line of the table, and one for a failure.
+func (m *Measurement) row(cpu bool) string {
+	text := fmt.Sprintf("%-16s %11s %11s %9s %9s %9s", m.Name, thousands(m.Count), rate(m.PerSecond), duration(m.P50Micros), duration(m.P99Micros), duration(m.MaxMicros))
+	if cpu {
+		text += fmt.Sprintf(" %10s %10s", duration(m.CPUMicros), fmt.Sprintf("%d MB", m.ResidentBytes/1_000_000))
+	}
+	if m.Failed > 0 {
+		text += fmt.Sprintf("\n  %s failed, the first: %s", thousands(m.Failed), m.Failure)
+	}
+	return text + "\n"
+}
+
+// Write writes the result as JSON.
+func (r *Result) Write(path string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = os.WriteFile(path, append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return nil
+}
+
+// Read reads what Write wrote.
+func Read(path string) (*Result, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read a result: %w", err)
+	}
+	r := &Result{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("read a result: %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Compare writes a table of what both have measured with the same settings.
+func Compare(w io.Writer, first, second *Result) error {
+	found := false
+	for _, a := range first.Passes {
+		for _, b := range second.Passes {
+			a.Duration, b.Duration = 0, 0 // longer is only more exact
+			if a.Settings != b.Settings {
+				continue
+			}
+			found = true
+			if _, err := io.WriteString(w, comparison(&a, &b)); err != nil {
+				return err
+			}
+		}
+	}
+	if !found {
+		return fmt.Errorf("there is nothing to compare: no pass of one result has the objects, sizes and requests at a time of one of the other")
+	}
+	return nil
+}
+
+func comparison(a, b *Pass) string {
+	var out strings.Builder
+	s := a.Settings
+	fmt.Fprintf(&out, "\n%s %s objects of %s bytes, %d requests at a time, %d watchers\n\n", thousands(int64(s.Objects)), s.Shape, thousands(int64(s.Size)), s.Concurrency, s.Watchers)
+	fmt.Fprintf(&out, "%-16s %33s %33s %33s\n", "operation", "CPU each", "p50", "a second")
+	for _, x := range a.Operations {
+		for _, y := range b.Operations {
+			if x.Name != y.Name {
+				continue
+			}
+			fmt.Fprintf(&out, "%-16s %33s %33s %33s\n", x.Name, versus(x.CPUMicros, y.CPUMicros, duration), versus(x.P50Micros, y.P50Micros, duration), versus(x.PerSecond, y.PerSecond, rate))
+		}
+	}
+	return out.String()
+}
+
+// versus shows two figures, and how many times the first the second is, if there are both.
+func versus(a, b float64, show func(float64) string) string {
+	if a == 0 || b == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%s → %s (×%s)", show(a), show(b), digitsOf(b/a))
+}
+
+// duration writes microseconds with three digits and the unit that they are best read in.
+func duration(us float64) string {
+	switch {
+	case us == 0:
+		return "–"
+	case us < 1000:
+		return digitsOf(us) + " µs"
+	case us < 1_000_000:
+		return digitsOf(us/1000) + " ms"
+	default:
+		return digitsOf(us/1_000_000) + " s"
+	}
+}
+
+func rate(n float64) string {
+	if n >= 100 {
+		return thousands(int64(n + 0.5))
+	}
+	return digitsOf(n)
+}
+
+// digitsOf writes three digits, as far as there are fewer before the point.
+func digitsOf(n float64) string {
+	switch {
+	case n < 10:
+		return fmt.Sprintf("%.2f", n)
+	case n < 100:
+		return fmt.Sprintf("%.1f", n)
+	default:
+		return thousands(int64(n + 0.5))
+	}
+}
+
+// thousands writes a whole number with commas.
+func thousands(n int64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

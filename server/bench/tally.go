@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"math"
+	"time"
+)
+
+// histogram counts durations in steps of 2 %, from a microsecond to days. It has the same size however many there are.
+type histogram struct {
+	counts [1400]int64
+	n      int64
+	max    time.Duration
+}
+
+const step = 1.02
+
+var logStep = math.Log(step)
+
+func (h *histogram) add(d time.Duration) {
+	i := 0
+	if us := float64(d) / float64(time.Microsecond); us > 1 {
+		i = min(int(math.Log(us)/logStep), len(h.counts)-1)
+	}
+	h.counts[i]++
+	h.n++
+	h.max = max(h.max, d)
+}
+
+func (h *histogram) merge(other *histogram) {
+	for i, n := range other.counts {
+		h.counts[i] += n
+	}
+	h.n += other.n
+	h.max = max(h.max, other.max)
+}
+
+// quantile is in the middle of its step, and 0 if there is nothing.
+func (h *histogram) quantile(q float64) time.Duration {
+	rank := int64(math.Ceil(q * float64(h.n)))
+	seen := int64(0)
+	for i, n := range h.counts {
+		if seen += n; n > 0 && seen >= rank {
+			return min(time.Duration(math.Pow(step, float64(i)+0.5)*float64(time.Microsecond)), h.max)
+		}
+	}
+	return 0
+}
+
+// tally is what one operation came to.
+type tally struct {
+	took     histogram
+	units    int64 // what was done, if that is not requests: objects or events
+	failed   int64
+	first    error // the first failure
+	received int64 // bytes of bodies
+}
+
+func (t *tally) merge(other *tally) {
+	t.took.merge(&other.took)
+	t.units += other.units
+	t.failed += other.failed
+	t.received += other.received
+	if t.first == nil {
+		t.first = other.first
+	}
+}
+
+// count counts a request.
+func (t *tally) count(took time.Duration, received int64, err error) {
+	if err != nil {
+		t.failed++
+		if t.first == nil {
+			t.first = err
+		}
+		return
+	}
+	t.took.add(took)
+	t.received += received
+}
+
+// all is how much was done.
+func (t *tally) all() int64 {
+	if t.units > 0 {
+		return t.units
+	}
+	return t.took.n
+}
