@@ -282,11 +282,7 @@ func TestManyDefinitions(t *testing.T) {
 	var failures sync.Map
 	for i := range n {
 		made.Go(func() {
-			crd := cronTab(fmt.Sprintf("g%d.example.com", i%7))
-			plural := fmt.Sprintf("tabs%d", i)
-			crd.Name = plural + "." + crd.Spec.Group
-			crd.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Singular: fmt.Sprintf("tab%d", i), Kind: fmt.Sprintf("Tab%d", i), ShortNames: []string{fmt.Sprintf("t%d", i)}}
-			if _, err := r.definitions(t).Create(within(t), crd, metav1.CreateOptions{}); err != nil {
+			if _, err := r.definitions(t).Create(within(t), numbered(i), metav1.CreateOptions{}); err != nil {
 				failures.Store(i, err)
 			}
 		})
