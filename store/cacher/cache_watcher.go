@@ -258,7 +258,7 @@ func (c *Cacher) selects(pred *store.SelectionPredicate, obj *object.Encoded) (b
 	if err != nil {
 		return false, err
 	}
-	return (pred.Label == nil || pred.Label.Matches(a.Labels)) && (pred.Field == nil || pred.Field.Matches(a.Fields)), nil
+	return (pred.Label == nil || pred.Label.Matches(&a.Labels)) && (pred.Field == nil || pred.Field.Matches(&a.Fields)), nil
 }
 
 // newBookmark is an object that says how far the watcher has come.

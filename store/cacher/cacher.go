@@ -82,6 +82,7 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 	// of those catches up, requests would be lost.
 	ctx := metadata.AppendToOutgoingContext(context.Background(), "source", "cache")
 	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.watchCache.stopped = c.ctx.Done()
 	config.Storage.OnWrite(c.wrote)
 	c.running.Go(c.reflect)
 	c.running.Go(c.requestProgressWhileWaiting)

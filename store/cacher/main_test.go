@@ -76,19 +76,25 @@ type rig struct {
 func newRig(t testing.TB, client *clientv3.Client, change func(*cacher.Config)) *rig {
 	t.Helper()
 	r := &rig{prefix: embedtest.Prefix()}
+	r.raw = open(t, client, r.prefix)
+	r.start(t, change)
+	return r
+}
+
+// open opens a storage of pandas without a cacher: a second one on the same keys is another process.
+func open(t testing.TB, client *clientv3.Client, prefix string) cacher.Storage {
+	t.Helper()
 	compactor := etcd3.StartCompactor(client, 0, nil)
 	t.Cleanup(compactor.Stop)
 	raw, err := etcd3.New(etcd3.Options{
 		Client: etcd3.NewClient(client), Compactor: compactor, Codec: codec, NewFunc: newPanda,
-		Prefix: r.prefix, ResourcePrefix: "/pandas/", GroupResource: pandas,
+		Prefix: prefix, ResourcePrefix: "/pandas/", GroupResource: pandas,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(raw.Close)
-	r.raw = etcd3.NewStoreWithUnsafeCorruptObjectDeletion(raw, pandas).(cacher.Storage)
-	r.start(t, change)
-	return r
+	return etcd3.NewStoreWithUnsafeCorruptObjectDeletion(raw, pandas).(cacher.Storage)
 }
 
 func (r *rig) start(t testing.TB, change func(*cacher.Config)) {

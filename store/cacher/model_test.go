@@ -87,7 +87,7 @@ type model struct {
 	checks []func(m *model) error
 }
 
-// faultyStorage is a storage whose changes can cease to come.
+// faultyStorage is a storage whose changes come late, and can cease to come.
 type faultyStorage struct {
 	cacher.Storage
 	fail chan error
@@ -105,7 +105,10 @@ func (f *faultyStorage) Follow(ctx context.Context, key string, revision int64, 
 		case <-ended:
 		}
 	}()
-	err := f.Storage.Follow(ctx, key, revision, handle)
+	err := f.Storage.Follow(ctx, key, revision, func(changes store.Changes) error {
+		pause(ctx, time.Duration(changes.Revision%4)*time.Millisecond)
+		return handle(changes)
+	})
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -134,11 +137,12 @@ func (m *model) run(t *testing.T, d time.Duration, faults ...func(context.Contex
 	oracleCtx, stopOracle := context.WithCancel(t.Context())
 	defer stopOracle()
 	oracle.Go(func() { m.follow(oracleCtx) })
+	other := open(t, m.client, m.prefix) // another process, whose writes the cache is not told of by anybody but etcd
 	for i := range 12 {
 		random := rand.New(rand.NewPCG(m.seed, uint64(i)))
 		s := store.Interface(m.cached)
 		if i%4 == 3 {
-			s = m.raw
+			s = other
 		}
 		clients.Go(func() { m.client12(ctx, random, s, i) })
 	}

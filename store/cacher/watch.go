@@ -161,7 +161,7 @@ func (s *starting) withState(ctx context.Context, w *cacheWatcher, bookmark bool
 // add makes the watcher known. It ends with ctx.
 func (s *starting) add(ctx context.Context, w *cacheWatcher, begin func() error) error {
 	if !s.cacher.dispatcher.add(w, begin) {
-		return errors.New("the server is stopping")
+		return errStopping
 	}
 	release := context.AfterFunc(ctx, w.Stop)
 	d := &s.cacher.dispatcher

@@ -2,6 +2,7 @@ package cacher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -53,6 +54,8 @@ type watchCache struct {
 	waiting  waiters
 	// wake asks etcd for its revision, because somebody waits for it.
 	wake func()
+	// stopped is closed when nothing comes any more.
+	stopped <-chan struct{}
 	// waitLimit is how long anybody waits for a revision.
 	waitLimit time.Duration
 }
@@ -302,6 +305,8 @@ func (e notSeen) Error() string {
 	return fmt.Sprintf("the cache has not seen revision %d, it is at %d", e.revision, e.seen)
 }
 
+var errStopping = errors.New("the watch cache is stopping")
+
 // waitUntilFresh waits until the cache has seen revision, but not for ever: then the error is notSeen.
 func (w *watchCache) waitUntilFresh(ctx context.Context, revision int64) (err error) {
 	if w.revision.Load() >= revision {
@@ -330,6 +335,8 @@ func (w *watchCache) waitUntilFresh(ctx context.Context, revision int64) (err er
 		return nil
 	case <-ctx.Done():
 		err = ctx.Err()
+	case <-w.stopped:
+		err = errStopping
 	case <-timeout.C:
 		err = notSeen{revision, w.revision.Load()}
 	}
