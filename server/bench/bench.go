@@ -116,7 +116,7 @@ type pass struct {
 	left int
 	// rounds makes each write another.
 	rounds atomic.Int64
-	// counted is what is done of the operation that runs.
+	// counted is how many requests of the operation that runs were answered.
 	counted atomic.Int64
 }
 
@@ -207,7 +207,7 @@ func (p *pass) show(ctx context.Context, op operation) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			p.progress(fmt.Sprintf("%s: %s %s in %.1f s", op.name, thousands(p.counted.Load()), op.unit, time.Since(start).Seconds()))
+			p.progress(fmt.Sprintf("%s: %s done in %.1f s", op.name, thousands(p.counted.Load()), time.Since(start).Seconds()))
 		}
 	}
 }

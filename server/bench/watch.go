@@ -179,7 +179,6 @@ func (f *fan) await(ctx context.Context, expected int64) {
 		} else if time.Since(since) > patience {
 			return
 		}
-		f.counted.Store(seen)
 		time.Sleep(time.Millisecond)
 	}
 }

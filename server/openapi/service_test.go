@@ -240,6 +240,21 @@ func TestProtobuf(t *testing.T) {
 	}
 }
 
+func TestHead(t *testing.T) {
+	url := serve(t, service())
+	for _, path := range []string{"/openapi/v2", "/openapi/v3", "/openapi/v3/apis/apps/v1"} {
+		want, _ := get(t, url+path)
+		resp, err := http.Head(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK || resp.Header.Get("ETag") != want.Header.Get("ETag") || resp.Header.Get("Content-Type") != want.Header.Get("Content-Type") {
+			t.Errorf("HEAD %s: %s, %v", path, resp.Status, resp.Header)
+		}
+	}
+}
+
 func TestV2IsCompressed(t *testing.T) {
 	url := serve(t, service())
 	resp, body := get(t, url+"/openapi/v2", "Accept-Encoding", "gzip")
