@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -49,7 +50,7 @@ func run() error {
 	}
 	fmt.Printf("floor: serving %s  kubeconfig: %s  pid: %d\n", s.URL, path, os.Getpid())
 	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, os.Interrupt)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	<-stop
 	s.CloseClientConnections()
 	return nil
