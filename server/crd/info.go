@@ -183,14 +183,14 @@ func (h *crdHandler) retire(info *crdInfo) {
 }
 
 // changed takes away what a changed definition was served by. The next request makes another.
-func (h *crdHandler) changed(old, now *lister.Definition) {
+func (h *crdHandler) changed(old, _ *lister.Definition) {
 	if old == nil {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	info := (*h.current.Load())[old.Name]
-	if now = h.lister.Get(old.Name); info != nil && (now == nil || !info.serves(now)) {
+	if now := h.lister.Get(old.Name); info != nil && (now == nil || !info.serves(now)) {
 		h.put(old.Name, nil)
 	}
 }
