@@ -123,7 +123,7 @@ func (c *Cacher) found(ctx context.Context, step *trace.Step, key string, obj *o
 	if step.Recording() {
 		step.Int("revision", seen)
 		step.Int("modRevision", obj.Revision())
-		step.Int("bytes", int64(obj.Size()))
+		step.Int("bytes", int64(obj.StoredSize()))
 	}
 	return obj, nil
 }
