@@ -42,6 +42,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	"k8s.io/client-go/util/watchlist"
 
+	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store/embedded"
 )
 
@@ -404,10 +405,17 @@ func TestConcurrentWriters(t *testing.T) {
 	}
 }
 
-// TestPaging reads pages while objects come and go: all pages are of one moment. After a compaction the rest can be had
-// by another token, of another moment.
+// TestPaging reads pages while objects come and go: all pages are of one moment. After a compaction a cache still has the
+// rest; without one it can be had by another token, of another moment.
 func TestPaging(t *testing.T) {
-	r, ctx := shared(t), within(t)
+	t.Run("cached", func(t *testing.T) { testPaging(t, shared(t), true) })
+	t.Run("uncached", func(t *testing.T) {
+		testPaging(t, start(t, func(o *options.Options) { o.WatchCache.Enabled = false }), false)
+	})
+}
+
+func testPaging(t *testing.T, r *running, cached bool) {
+	ctx := within(t)
 	ns := r.namespace(t, "paging")
 	maps := r.admin(t).CoreV1().ConfigMaps(ns)
 	const total = 25
@@ -442,7 +450,14 @@ func TestPaging(t *testing.T) {
 	}
 	must(t, maps.Delete(ctx, "p-22", metav1.DeleteOptions{}))
 	r.compact(t)
-	_, err = maps.List(ctx, metav1.ListOptions{Limit: 10, Continue: first.Continue})
+	second, err := maps.List(ctx, metav1.ListOptions{Limit: 20, Continue: first.Continue})
+	if cached {
+		must(t, err)
+		if len(second.Items) != total-10 || second.ResourceVersion != first.ResourceVersion {
+			t.Errorf("the next page after a compaction has %d objects at %s", len(second.Items), second.ResourceVersion)
+		}
+		return
+	}
 	var status apierrors.APIStatus
 	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) || status.Status().Continue == "" {
 		t.Fatalf("the next page after a compaction: %v", err)
