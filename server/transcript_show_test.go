@@ -147,7 +147,7 @@ func (d drawing) changes(before, after []byte) (lines []string) {
 			lines = append(lines, fmt.Sprintf("+ %s: %s", field, show(field, b)))
 		case !has:
 			lines = append(lines, fmt.Sprintf("- %s: %s", field, show(field, a)))
-		case a != b:
+		case show(field, a) != show(field, b): // whether a time moves depends on when a second ends
 			lines = append(lines, fmt.Sprintf("~ %s: %s -> %s", field, show(field, a), show(field, b)))
 		}
 	}
