@@ -132,6 +132,7 @@ func (c *Config) storage(ctx context.Context, o *options.Options, transport back
 	getter.EncodeVersioner = func(resource schema.GroupResource) runtime.GroupVersioner {
 		return schema.GroupVersions(scheme.Scheme.PrioritizedVersionsForGroup(resource.Group))
 	}
+	getter.StorageWithCacher = backend.StorageWithCacher(c.Logger)
 	c.RESTOptions = getter
 	if c.EtcdHealth, err = factory.CreateHealthCheck(ctx, *config); err != nil {
 		return err

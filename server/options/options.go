@@ -130,9 +130,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Limits.MinRequestTimeout, "min-request-timeout", o.Limits.MinRequestTimeout, "seconds that a watch lives at least, if its client does not say")
 	fs.StringVar(&o.Audit.PolicyFile, "audit-policy-file", o.Audit.PolicyFile, "which requests the audit log records, and how much of them (default: the metadata of every write)")
 	fs.StringVar(&o.Audit.LogPath, "audit-log-path", o.Audit.LogPath, "file to write the audit log to; - for standard output")
-	fs.BoolVar(&o.WatchCache.Enabled, "watch-cache", o.WatchCache.Enabled, "keep what is in etcd in memory for reads and watches (no effect yet: every read goes to etcd)")
-	fs.IntVar(&o.WatchCache.DefaultSize, "default-watch-cache-size", o.WatchCache.DefaultSize, "how many events the cache of a resource keeps; 0 turns it off")
-	fs.StringSliceVar(&o.WatchCache.Sizes, "watch-cache-sizes", o.WatchCache.Sizes, "the same for single resources, as resource[.group]#size")
+	fs.BoolVar(&o.WatchCache.Enabled, "watch-cache", o.WatchCache.Enabled, "keep what is in etcd in memory for reads and watches; etcd is only asked for its revision")
+	fs.IntVar(&o.WatchCache.DefaultSize, "default-watch-cache-size", o.WatchCache.DefaultSize, "0 turns the watch cache off; others say nothing, for it sizes itself")
+	fs.StringSliceVar(&o.WatchCache.Sizes, "watch-cache-sizes", o.WatchCache.Sizes, "the same for single resources, as resource[.group]#size; events have no cache unless they have a size here")
 }
 
 func (e *Etcd) addFlags(fs *pflag.FlagSet) {

@@ -27,7 +27,7 @@ type EtcdOptions struct {
 	// EnableWatchCache puts a cacher in front of every resource's storage.
 	EnableWatchCache bool
 	// WatchCacheSizes are "resource#size" and "resource.group#size". A size of 0 leaves that resource without a cacher;
-	// others say nothing, since a cacher sizes itself.
+	// others say nothing but that it has one, since a cacher sizes itself. Events have none unless they have a size.
 	WatchCacheSizes []string
 }
 
@@ -99,7 +99,7 @@ type SimpleRestOptionsFactory struct {
 
 // NewSimpleRestOptionsFactory reads what the options name, so that a mistake in it is an error now.
 func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupResource) (runtime.Codec, error)) (*SimpleRestOptionsFactory, error) {
-	f := &SimpleRestOptionsFactory{Options: options, Codec: codec, StorageWithCacher: StorageWithCacher()}
+	f := &SimpleRestOptionsFactory{Options: options, Codec: codec, StorageWithCacher: StorageWithCacher(nil)}
 	var err error
 	if f.cacheSizes, err = ParseWatchCacheSizes(options.WatchCacheSizes); err != nil {
 		return nil, err
@@ -134,10 +134,12 @@ func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource,
 	}, nil
 }
 
-// decorator is the one place that decides whether a resource has a cacher.
+// decorator is the one place that decides whether a resource has a cacher. Events are many, are written far more often than
+// read, and have two groups: they would be kept twice.
 func (f *SimpleRestOptionsFactory) decorator(resource schema.GroupResource) StorageDecorator {
 	size, sized := f.cacheSizes[resource]
-	if !f.Options.EnableWatchCache || sized && size == 0 {
+	isEvent := storedAs(resource) == schema.GroupResource{Resource: "events"}
+	if !f.Options.EnableWatchCache || sized && size == 0 || isEvent && !sized {
 		return UndecoratedStorage
 	}
 	return f.StorageWithCacher

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"log/slog"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
@@ -45,8 +46,8 @@ func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtim
 const parallelFills = 8
 
 // StorageWithCacher makes the StorageDecorator that puts a cacher in front of etcd3. The cachers that one of these makes
-// take turns to fill themselves.
-func StorageWithCacher() StorageDecorator {
+// take turns to fill themselves, and tell log, which may be nil, when they lose etcd.
+func StorageWithCacher(log *slog.Logger) StorageDecorator {
 	fills := make(chan struct{}, parallelFills)
 	return func(
 		config *ConfigForResource,
@@ -74,6 +75,7 @@ func StorageWithCacher() StorageDecorator {
 			GetAttrsFunc:   getAttrsFunc,
 			Trigger:        trigger,
 			Fills:          fills,
+			Log:            log,
 		})
 		if err != nil {
 			destroyRaw()

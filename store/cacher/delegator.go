@@ -108,13 +108,17 @@ func (c *Cacher) suggestion(step *trace.Step, key string) *object.Encoded {
 	return obj
 }
 
-// GetList lists what opts select, decoded.
+// GetList lists what opts select, decoded unless listObj is a store.EncodedResult.
 func (c *Cacher) GetList(ctx context.Context, key string, opts store.ListOptions, listObj runtime.Object) (err error) {
 	ctx, step := trace.Start(ctx, trace.CacherList, key)
 	defer step.End(&err)
 	list, err := c.list(ctx, step, key, opts)
 	if err != nil {
 		return err
+	}
+	if result, ok := listObj.(*store.EncodedResult); ok {
+		result.List = list
+		return nil
 	}
 	if decodeInto(list, listObj) != nil {
 		step.Why("the cache can't read an object: went to etcd, which says why")

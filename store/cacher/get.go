@@ -13,14 +13,19 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Get reads one object, decoded.
+// Get reads one object, decoded unless out is a store.EncodedResult.
 func (c *Cacher) Get(ctx context.Context, key string, opts store.GetOptions, out runtime.Object) (err error) {
 	ctx, step := trace.Start(ctx, trace.CacherGet, key)
 	defer step.End(&err)
 	obj, err := c.get(ctx, step, key, opts)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	result, encoded := out.(*store.EncodedResult)
+	switch {
+	case encoded:
+		result.Object = obj
+		return nil
 	case obj == nil:
 		return runtime.SetZeroValue(out)
 	}
@@ -32,10 +37,10 @@ func (c *Cacher) Get(ctx context.Context, key string, opts store.GetOptions, out
 }
 
 // GetEncoded reads one object.
-func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptions) (obj *object.Encoded, err error) {
-	ctx, step := trace.Start(ctx, trace.CacherGet, key)
-	defer step.End(&err)
-	return c.get(ctx, step, key, opts)
+func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptions) (*object.Encoded, error) {
+	var out store.EncodedResult
+	err := c.Get(ctx, key, opts, &out)
+	return out.Object, err
 }
 
 // get decides by resourceVersion where the object comes from. Nothing is nil, if that is no error.

@@ -11,10 +11,10 @@ import (
 )
 
 // ListEncoded lists what opts select.
-func (c *Cacher) ListEncoded(ctx context.Context, key string, opts store.ListOptions) (list *store.EncodedList, err error) {
-	ctx, step := trace.Start(ctx, trace.CacherList, key)
-	defer step.End(&err)
-	return c.list(ctx, step, key, opts)
+func (c *Cacher) ListEncoded(ctx context.Context, key string, opts store.ListOptions) (*store.EncodedList, error) {
+	var out store.EncodedResult
+	err := c.GetList(ctx, key, opts, &out)
+	return out.List, err
 }
 
 func (c *Cacher) list(ctx context.Context, step *trace.Step, key string, opts store.ListOptions) (*store.EncodedList, error) {

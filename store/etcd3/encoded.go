@@ -20,38 +20,17 @@ import (
 
 var _ storage.EncodedSource = (*store)(nil)
 
-// FinalDecoder is a Decoder that can tell whether decoding changes more than the form of an object: whether it prunes,
-// sets defaults or converts. Of any other Decoder that is found out by encoding the object again.
-type FinalDecoder interface {
-	// DecodeFinal is Decode. final says that the object is what value says, nothing added, removed or converted.
-	DecodeFinal(value []byte, objPtr runtime.Object, rev int64) (final bool, err error)
-}
-
-// FinalCodec is a codec of which the default Decoder is a FinalDecoder.
-type FinalCodec interface {
-	// DecodeFinal fills into with the object that data is. final says that it is what data says, nothing added, removed or
-	// converted.
-	DecodeFinal(data []byte, into runtime.Object) (final bool, err error)
-}
-
 // decodeEncoded is the Decode of the store's object.Format.
 func (s *store) decodeEncoded(key string, data []byte, into runtime.Object, revision int64, wantFinal bool) (final bool, err error) {
-	if decoder, ok := s.decoder.(FinalDecoder); ok && wantFinal {
-		final, err = decoder.DecodeFinal(data, into, revision)
-	} else {
-		err = s.decoder.Decode(data, into, revision)
-		if err == nil && wantFinal {
-			final = s.writesAgain(data, into)
-		}
-	}
-	if err != nil {
+	if err := s.decoder.Decode(data, into, revision); err != nil {
 		metrics.RecordDecodeError(s.groupResource)
 		return false, decodeError(key, err)
 	}
-	return final, nil
+	return wantFinal && s.writesAgain(data, into), nil
 }
 
-// writesAgain says whether obj is encoded to the bytes that it was decoded from. obj is not used any more.
+// writesAgain says whether obj is encoded to the bytes that it was decoded from: then decoding pruned nothing, set no
+// defaults and converted nothing, and the bytes are in the form that an encoder gives them. obj is not used any more.
 func (s *store) writesAgain(data []byte, obj runtime.Object) bool {
 	if s.versioner.PrepareObjectForStorage(obj) != nil {
 		return false
@@ -71,14 +50,10 @@ func (s *store) encoded(ctx context.Context, kv *mvccpb.KeyValue) *object.Encode
 }
 
 // GetEncoded implements storage.EncodedReader.
-func (s *store) GetEncoded(ctx context.Context, key string, opts storage.GetOptions) (_ *object.Encoded, err error) {
-	key, err = s.prepareKey(key, false)
-	if err != nil {
-		return nil, err
-	}
-	ctx, step := trace.Start(ctx, trace.Etcd3Get, key)
-	defer step.End(&err)
-	return s.getEncoded(ctx, step, key, opts)
+func (s *store) GetEncoded(ctx context.Context, key string, opts storage.GetOptions) (*object.Encoded, error) {
+	var out storage.EncodedResult
+	err := s.Get(ctx, key, opts, &out)
+	return out.Object, err
 }
 
 // getEncoded reads the object at one of etcd's keys; nothing there is nil, if that is no error.

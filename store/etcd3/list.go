@@ -23,7 +23,11 @@ import (
 const maxLimit = 10000
 
 // GetList implements storage.Interface.
-func (s *store) GetList(ctx context.Context, key string, opts storage.ListOptions, listObj runtime.Object) error {
+func (s *store) GetList(ctx context.Context, key string, opts storage.ListOptions, listObj runtime.Object) (err error) {
+	if result, ok := listObj.(*storage.EncodedResult); ok {
+		result.List, err = s.ListEncoded(ctx, key, opts)
+		return err
+	}
 	prefix, err := s.prepareKey(key, opts.Recursive)
 	if err != nil {
 		return err

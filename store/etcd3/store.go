@@ -137,7 +137,7 @@ func (s *store) Close() {
 // Versioner implements storage.Interface.
 func (s *store) Versioner() storage.Versioner { return s.versioner }
 
-// Get implements storage.Interface.
+// Get implements storage.Interface. It takes an EncodedResult too.
 func (s *store) Get(ctx context.Context, key string, opts storage.GetOptions, out runtime.Object) (err error) {
 	key, err = s.prepareKey(key, false)
 	if err != nil {
@@ -146,9 +146,14 @@ func (s *store) Get(ctx context.Context, key string, opts storage.GetOptions, ou
 	ctx, step := trace.Start(ctx, trace.Etcd3Get, key)
 	defer step.End(&err)
 	obj, err := s.getEncoded(ctx, step, key, opts)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	result, encoded := out.(*storage.EncodedResult)
+	switch {
+	case encoded:
+		result.Object = obj
+		return nil
 	case obj == nil:
 		return runtime.SetZeroValue(out)
 	}
