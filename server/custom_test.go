@@ -190,9 +190,10 @@ func TestCronTab(t *testing.T) {
 	})
 	t.Run("gone", func(t *testing.T) {
 		r.undefine(t, crd.Name)
-		if res, body := ask(t, client, "GET", r.URL+path, nil); res.StatusCode != http.StatusNotFound || string(body) != "404 page not found\n" {
-			t.Errorf("%d %s", res.StatusCode, body)
-		}
+		until(t, "its objects are unknown, in upstream's words", func() bool {
+			res, body := ask(t, client, "GET", r.URL+path, nil)
+			return res.StatusCode == http.StatusNotFound && string(body) == "404 page not found\n"
+		})
 	})
 }
 

@@ -70,7 +70,7 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		serving, err = nil, nil // it has gone since
 	}
 	if err != nil {
-		fail(apierrors.NewInternalError(errors.New("error resolving resource")), info, w, req)
+		fail(unresolved(ctx), info, w, req)
 		return
 	}
 	if serving == nil {
@@ -81,6 +81,14 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err = h.serve(ctx, info, crd, serving.versions[info.APIVersion], w, req); err != nil {
 		fail(err, info, w, req)
 	}
+}
+
+// unresolved is what clients are told when it is not known what serves them. The journey and the log know why.
+func unresolved(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
+	}
+	return apierrors.NewInternalError(errors.New("error resolving resource"))
 }
 
 // serve lets a version answer. An error that it returns has not been answered.
