@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/core/object"
@@ -22,6 +24,23 @@ type EncodedReader interface {
 	// WatchEncoded is Interface.Watch. The objects of ADDED, MODIFIED and DELETED events are *object.Encoded; those of
 	// bookmarks and errors are not. A storage that has none to give answers as Watch does.
 	WatchEncoded(ctx context.Context, key string, opts ListOptions) (watch.Interface, error)
+}
+
+// EncodedResult is where Interface.Get and GetList of an EncodedReader put what they read, undecoded, if they are given it
+// to fill. So there is one way through the layers for both.
+type EncodedResult struct {
+	// Object is nil if nothing is there and that is no error.
+	Object *object.Encoded
+	List   *EncodedList
+}
+
+// GetObjectKind implements runtime.Object.
+func (*EncodedResult) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject implements runtime.Object.
+func (r *EncodedResult) DeepCopyObject() runtime.Object {
+	out := *r
+	return &out
 }
 
 // EncodedList is a list: one moment of the storage.

@@ -183,6 +183,15 @@ func (e *Encoded) objectLocked() (runtime.Object, error) {
 	return obj, nil
 }
 
+// Readable is why the object can't be read, or nil. It is found out once, if nobody has read the object before.
+func (e *Encoded) Readable() error {
+	if _, _, ok := e.JSON(); ok || e.forms.Load() != nil {
+		return nil
+	}
+	_, err := e.Object()
+	return err
+}
+
 // JSON is the object as JSON in its storage version, resourceVersion included, as an encoder would write it: with a newline
 // at its end. ok is false if the stored bytes are something else, or not all that a reader gets: then it has to be encoded.
 // The caller must not change data.
@@ -286,6 +295,17 @@ func (e *Encoded) form(id runtime.Identifier, encode func(runtime.Object, io.Wri
 		e.forms.Store(&forms)
 	}
 	return data, nil
+}
+
+// Has says whether there are the bytes that the encoder called id would write.
+func (e *Encoded) Has(id runtime.Identifier) bool {
+	if gv, ok := jsonVersionOf(id); ok {
+		if p := e.bytes.Load(); p != nil && p.json == jsonYes && p.apiVersion == gv {
+			return true
+		}
+	}
+	_, ok := e.known(id)
+	return ok
 }
 
 func (e *Encoded) known(id runtime.Identifier) ([]byte, bool) {

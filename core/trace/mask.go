@@ -15,6 +15,15 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // encodeMasked makes bytes of an object as it is now, without what is secret in it. A value that is not shown still
 // says how long it is.
 func encodeMasked(obj apiruntime.Object) []byte {
+	if encoded, ok := obj.(interface {
+		Object() (apiruntime.Object, error)
+	}); ok {
+		decoded, err := encoded.Object()
+		if err != nil {
+			return fmt.Appendf(nil, "%q", fmt.Sprintf("it could not be read: %v", err))
+		}
+		obj = decoded
+	}
 	switch o := obj.(type) {
 	case *corev1.Secret:
 		obj = maskSecret(o)

@@ -41,7 +41,7 @@ func listRequest(req *http.Request, scope *RequestScope) (context.Context, *meta
 	if err != nil {
 		return ctx, nil, mediaType, err
 	}
-	ctx = request.WithNamespace(ctx, namespace)
+	ctx = scope.takeEncoded(request.WithNamespace(ctx, namespace))
 	if mediaType, _, err = negotiation.NegotiateOutputMediaType(req, scope.Serializer, scope); err != nil {
 		return ctx, nil, mediaType, err
 	}

@@ -13,8 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/audit"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
@@ -38,16 +39,10 @@ func transformResponseObject(ctx context.Context, scope *RequestScope, req *http
 	if err != nil {
 		return err
 	}
-	// Clients expect an empty list to have items: [], not null. Lists are made for one request, so this is ours to change.
-	if meta.IsListType(result) && meta.LenList(result) == 0 {
-		if err := meta.SetList(result, []runtime.Object{}); err != nil {
-			return err
-		}
+	if err := withItems(result); err != nil {
+		return err
 	}
-	var obj runtime.Object
-	request.TrackTransformResponseObjectLatency(ctx, func() {
-		obj, err = doTransformObject(ctx, result, options, mediaType.Convert, scope)
-	})
+	obj, err := doTransformObject(ctx, result, options, mediaType.Convert, scope)
 	if err != nil {
 		return err
 	}
@@ -56,8 +51,27 @@ func transformResponseObject(ctx context.Context, scope *RequestScope, req *http
 	if !ok {
 		info = mediaType.Accepted
 	}
-	responsewriters.WriteObject(codecs, mediaType.ForPeople(req, info), kind.GroupVersion(), w, req, statusCode, obj)
+	info = mediaType.ForPeople(req, info)
+	encoder := codecs.EncoderForVersion(info.Serializer, kind.GroupVersion())
+	if step.Recording() {
+		describeEncoded(step, obj, encoder)
+	}
+	audit.LogResponseObject(ctx, auditable(ctx, obj), kind.GroupVersion(), codecs)
+	responsewriters.SerializeObject(info.MediaType, encoder, w, req, statusCode, obj)
 	return nil
+}
+
+// withItems makes sure that an empty list has items: [], as clients expect, and not null. Lists are made for one request, so
+// this is ours to change.
+func withItems(result runtime.Object) error {
+	switch result.(type) {
+	case *object.Encoded, *object.List:
+		return nil
+	}
+	if !meta.IsListType(result) || meta.LenList(result) > 0 {
+		return nil
+	}
+	return meta.SetList(result, []runtime.Object{})
 }
 
 // doTransformObject makes of an object from rest what the client asked for: target, or the object in the request's

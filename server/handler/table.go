@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
@@ -40,6 +41,9 @@ func asTable(ctx context.Context, result runtime.Object, options *metav1.TableOp
 func rowObject(obj runtime.Object, include metav1.IncludeObjectPolicy, scope *RequestScope, gv schema.GroupVersion) (runtime.Object, error) {
 	switch {
 	case include == metav1.IncludeObject:
+		if encoded, ok := obj.(*object.Encoded); ok {
+			obj = encoded.GetObject()
+		}
 		// The safe convertor: it also writes the kind into the object, which may be shared.
 		return scope.Convertor.ConvertToVersion(obj, scope.Kind.GroupVersion())
 	case include == metav1.IncludeMetadata, include == "", endsInitialEvents(obj):
@@ -64,7 +68,7 @@ func endsInitialEvents(obj runtime.Object) bool {
 
 func asPartialObjectMetadata(result runtime.Object, gv schema.GroupVersion) (runtime.Object, error) {
 	if meta.IsListType(result) {
-		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%T)", result))
+		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%T)", decoded(result)))
 	}
 	if !isMetaVersion(gv) {
 		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no PartialObjectMetadataList exists in group version %s", gv))
@@ -81,7 +85,7 @@ func asPartialObjectMetadata(result runtime.Object, gv schema.GroupVersion) (run
 func asPartialObjectMetadataList(result runtime.Object, gv schema.GroupVersion) (runtime.Object, error) {
 	li, ok := result.(metav1.ListInterface)
 	if !ok {
-		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (%T)", result))
+		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (%T)", decoded(result)))
 	}
 	if !isMetaVersion(gv) {
 		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no PartialObjectMetadataList exists in group version %s", gv))

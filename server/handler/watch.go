@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
@@ -216,7 +217,7 @@ func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuff
 	before := b.out.Len()
 	if encodeErr := s.encoder.encode(ctx, b, event, stream.framed()); encodeErr != nil {
 		b.out.Truncate(before)
-		status := apierrors.NewInternalError(encodeErr).Status()
+		status := statusOf(encodeErr)
 		if s.encoder.encode(ctx, b, watch.Event{Type: watch.Error, Object: &status}, stream.framed()) == nil {
 			_ = stream.event(b)
 		}
@@ -232,9 +233,22 @@ func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuff
 	return nil
 }
 
+// statusOf is what the client is told of an event that can't be encoded.
+func statusOf(err error) metav1.Status {
+	var carrier apierrors.APIStatus
+	if !errors.As(err, &carrier) {
+		carrier = apierrors.NewInternalError(err)
+	}
+	return carrier.Status()
+}
+
 // tellWriter joins event to the request whose write caused it.
 func tellWriter(ctx context.Context, event watch.Event) {
 	if trace.FromContext(ctx) == nil || event.Type == watch.Bookmark || event.Type == watch.Error {
+		return
+	}
+	if encoded, ok := event.Object.(*object.Encoded); ok {
+		trace.Delivered(ctx, string(event.Type), encoded.Revision())
 		return
 	}
 	m, err := meta.Accessor(event.Object)
@@ -253,6 +267,11 @@ func describeEvent(step *trace.Step, event watch.Event) {
 	}
 	if status, ok := event.Object.(*metav1.Status); ok {
 		step.Text("error", status.Message)
+		return
+	}
+	if encoded, ok := event.Object.(*object.Encoded); ok {
+		step.Text("key", encoded.Key())
+		step.Int("resourceVersion", encoded.Revision())
 		return
 	}
 	m, err := meta.Accessor(event.Object)

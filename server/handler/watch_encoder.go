@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
@@ -51,6 +52,13 @@ func (e *watchEncoder) encode(ctx context.Context, b *watchBuffers, event watch.
 	if e.table != nil {
 		e.table.NoHeaders = true // columns are described once
 	}
+	if encoded, ok := obj.(*object.Encoded); ok {
+		var kept keptBytes
+		if err := e.object.Encode(encoded, &kept); err != nil {
+			return err
+		}
+		return e.format.write(&b.out, framed, string(event.Type), kept)
+	}
 	b.object.Reset()
 	if with, ok := e.object.(runtime.EncoderWithAllocator); ok {
 		err = with.EncodeWithAllocator(obj, &b.object, &b.allocator)
@@ -61,4 +69,12 @@ func (e *watchEncoder) encode(ctx context.Context, b *watchBuffers, event watch.
 		return fmt.Errorf("unable to encode watch object %T: %w", event.Object, err)
 	}
 	return e.format.write(&b.out, framed, string(event.Type), b.object.Bytes())
+}
+
+// keptBytes are what an encoder wrote of an object.Encoded: in one piece, which is kept with the object and does not change.
+type keptBytes []byte
+
+func (k *keptBytes) Write(p []byte) (int, error) {
+	*k = p
+	return len(p), nil
 }

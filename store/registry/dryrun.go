@@ -29,6 +29,12 @@ func (s *DryRunnableStorage) Stats(ctx context.Context) (store.Stats, error) {
 	return s.Storage.Stats(ctx)
 }
 
+// readsEncoded says whether the storage can be read without decoding.
+func (s *DryRunnableStorage) readsEncoded() bool {
+	_, ok := s.Storage.(store.EncodedReader)
+	return ok
+}
+
 // Get reads one object.
 func (s *DryRunnableStorage) Get(ctx context.Context, key string, opts store.GetOptions, objPtr runtime.Object) (err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunGet, key)
@@ -43,10 +49,13 @@ func (s *DryRunnableStorage) GetList(ctx context.Context, key string, opts store
 	return s.Storage.GetList(ctx, key, opts, listObj)
 }
 
-// Watch starts a watch.
-func (s *DryRunnableStorage) Watch(ctx context.Context, key string, opts store.ListOptions) (w watch.Interface, err error) {
+// Watch starts a watch, of objects as they are stored if that is wanted.
+func (s *DryRunnableStorage) Watch(ctx context.Context, key string, opts store.ListOptions, encoded bool) (w watch.Interface, err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunWatch, key)
 	defer step.End(&err)
+	if encoded {
+		return s.Storage.(store.EncodedReader).WatchEncoded(ctx, key, opts)
+	}
 	return s.Storage.Watch(ctx, key, opts)
 }
 

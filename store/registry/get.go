@@ -6,11 +6,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Get implements rest.Getter.
+// Get implements rest.Getter. A reader that takes an encoded object gets one, if nobody here has to look into it.
 func (e *Store) Get(ctx context.Context, name string, options *metav1.GetOptions) (obj runtime.Object, err error) {
 	key, err := e.KeyFunc(ctx, name)
 	if err != nil {
@@ -25,10 +26,26 @@ func (e *Store) Get(ctx context.Context, name string, options *metav1.GetOptions
 		step.Why("resourceVersion set: a state at least that new will do")
 	}
 
+	opts := store.GetOptions{ResourceVersion: options.ResourceVersion}
+	if e.givesEncoded(ctx) {
+		var out store.EncodedResult
+		if err := e.Storage.Get(ctx, key, opts, &out); err != nil {
+			return nil, InterpretGetError(err, e.qualifiedResourceFromContext(ctx), name)
+		}
+		if out.Object.Readable() == nil {
+			return out.Object, nil
+		}
+		// Who decodes it says in a client's words what is wrong with it.
+	}
 	out := e.NewFunc()
-	if err := e.Storage.Get(ctx, key, store.GetOptions{ResourceVersion: options.ResourceVersion}, out); err != nil {
+	if err := e.Storage.Get(ctx, key, opts, out); err != nil {
 		return nil, InterpretGetError(err, e.qualifiedResourceFromContext(ctx), name)
 	}
 	e.decorate(out)
 	return out, nil
+}
+
+// givesEncoded says whether the reader is given what it reads encoded.
+func (e *Store) givesEncoded(ctx context.Context) bool {
+	return e.Decorator == nil && rest.TakesEncoded(ctx) && e.Storage.readsEncoded()
 }

@@ -166,7 +166,23 @@ func (e *Store) ConvertToTable(ctx context.Context, object, tableOptions runtime
 	if convertor == nil {
 		convertor = rest.NewDefaultTableConvertor(e.DefaultQualifiedResource)
 	}
+	if _, ok := convertor.(rest.EncodedTableConvertor); !ok {
+		var err error
+		if object, err = decoded(object); err != nil {
+			return nil, err
+		}
+	}
 	return convertor.ConvertToTable(ctx, object, tableOptions)
+}
+
+// decoded is what obj stands for, if it is encoded. Nobody may change it.
+func decoded(obj runtime.Object) (runtime.Object, error) {
+	if encoded, ok := obj.(interface {
+		Object() (runtime.Object, error)
+	}); ok {
+		return encoded.Object()
+	}
+	return obj, nil
 }
 
 // qualifiedResourceFromContext names the resource in errors: as the request did, if it is known.

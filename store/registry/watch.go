@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Watch implements rest.Watcher.
+// Watch implements rest.Watcher. A reader that takes encoded objects gets them, if nobody here has to look into them.
 func (e *Store) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
 	p := e.predicate(options)
 	if options == nil {
@@ -41,7 +41,7 @@ func (e *Store) WatchPredicate(ctx context.Context, p store.SelectionPredicate, 
 		noteSelection(step, &opts)
 	}
 
-	w, err = e.Storage.Watch(ctx, key, opts)
+	w, err = e.Storage.Watch(ctx, key, opts, e.givesEncoded(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func (r *ScaleREST) ConvertToTable(ctx context.Context, object, tableOptions run
 }
 
 func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
-	obj, err := r.store.Get(ctx, name, options)
+	obj, err := r.store.Get(rest.WithDecoded(ctx), name, options)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func (*REST[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
 func (*REST[T]) Destroy() {}
 
 func (r *REST[T]) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
-	obj, err := r.store.Get(ctx, name, options)
+	obj, err := r.store.Get(rest.WithDecoded(ctx), name, options)
 	if err != nil {
 		return nil, err
 	}
