@@ -3,7 +3,6 @@ package etcd3
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -164,28 +163,7 @@ func (s *store) KeyRevision(ctx context.Context, key string) (objRevision, revis
 	if key, err = s.prepareKey(key, false); err != nil {
 		return 0, 0, err
 	}
-	return s.kv.keyRevision(ctx, key)
-}
-
-// keyRevision asks for a key's modRevision, and etcd's.
-func (k *kv) keyRevision(ctx context.Context, key string) (objRevision, revision int64, err error) {
-	ctx, step := trace.Start(ctx, trace.EtcdKeyRevision, key)
-	defer step.End(&err)
-	start := time.Now()
-	resp, err := k.client.KV.Get(ctx, key, clientv3.WithKeysOnly())
-	k.requests.Record(metrics.OperationGetRevision, err, start)
-	if err != nil {
-		return 0, 0, err
-	}
-	if len(resp.Kvs) > 0 {
-		objRevision = resp.Kvs[0].ModRevision
-	}
-	if step.Recording() {
-		step.Int("revision", resp.Header.Revision)
-		step.Int("modRevision", objRevision)
-		step.Why("the key's revision, not its value: a linearizable read of a few bytes")
-	}
-	return objRevision, resp.Header.Revision, nil
+	return s.keys.ask(ctx, key)
 }
 
 // ReadAll implements storage.EncodedSource.

@@ -60,6 +60,7 @@ func NewClient(client *clientv3.Client) *kubernetes.Client {
 
 type store struct {
 	kv            *kv
+	keys          keyRevisions
 	codec         runtime.Codec
 	decoder       Decoder
 	versioner     storage.Versioner
@@ -123,6 +124,7 @@ func New(o Options) (*store, error) {
 		pathPrefix:     pathPrefix,
 		resourcePrefix: o.ResourcePrefix,
 	}
+	s.keys.kv = s.kv
 	s.format = &object.Format{New: o.NewFunc, KeyPrefix: len(pathPrefix) - 1, Decode: s.decodeEncoded}
 	return s, nil
 }
