@@ -75,5 +75,5 @@ func BuildHandlerChain(handler http.Handler, c *Config) http.Handler {
 	for i := len(Chain) - 1; i >= 0; i-- {
 		handler = Chain[i].With(handler, c)
 	}
-	return withSocketLimits(withJourney(handler, c), patience)
+	return withStack(withSocketLimits(withJourney(handler, c), patience))
 }
