@@ -10,6 +10,8 @@ import (
 // same: an answer is good for all who asked before it was put.
 type asker struct {
 	ask func(context.Context) (uint64, error)
+	// seen is the revision that the cache has seen, of which etcd can't be short.
+	seen func() int64
 
 	mu            sync.Mutex
 	running, next *question
@@ -54,17 +56,15 @@ func (a *asker) revision(ctx context.Context) (revision int64, shared bool, err 
 
 // put asks, and has what was asked meanwhile asked next.
 func (a *asker) put(ctx context.Context, q *question) {
-	a.mu.Lock()
-	before := a.newest
-	a.mu.Unlock()
+	before := a.seen()
 	revision, err := a.ask(ctx)
 	q.revision, q.err = int64(revision), err
 	close(q.done)
+	if err == nil {
+		a.note(q.revision, before)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err == nil {
-		a.noteLocked(q.revision, before)
-	}
 	a.running, a.next = a.next, nil
 	if next := a.running; next != nil {
 		go func() {
@@ -75,15 +75,19 @@ func (a *asker) put(ctx context.Context, q *question) {
 	}
 }
 
-// noteLocked notes etcd's revision, which was at least before when it was asked.
-func (a *asker) noteLocked(revision, before int64) {
-	if revision < before && a.back != nil {
+// note notes etcd's revision, as of some moment after the cache had seen before. It says whether that can be: an etcd that
+// was restored from a backup is at an earlier revision, and all that the cache has is of another history.
+func (a *asker) note(revision, before int64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	wentBack := revision < before
+	if wentBack && a.back != nil {
 		a.back()
+	}
+	if wentBack || revision > a.newest {
 		a.newest, a.newestAt = revision, time.Now()
 	}
-	if revision > a.newest {
-		a.newest, a.newestAt = revision, time.Now()
-	}
+	return !wentBack
 }
 
 // known is the latest revision that etcd is known to have had, and since when.

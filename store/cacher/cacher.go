@@ -77,7 +77,7 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 	}
 	c.dispatcher.init(c)
 	c.state.init()
-	c.revisions.ask = config.Storage.GetCurrentResourceVersion
+	c.revisions.ask, c.revisions.seen = config.Storage.GetCurrentResourceVersion, c.watchCache.revision.Load
 	// The cache's watch and its requests for progress share a stream that no other watch of this storage is on: while one
 	// of those catches up, requests would be lost.
 	ctx := metadata.AppendToOutgoingContext(context.Background(), "source", "cache")

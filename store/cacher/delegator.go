@@ -164,11 +164,11 @@ func (c *Cacher) Watch(ctx context.Context, key string, opts store.ListOptions) 
 	if err != nil {
 		return nil, err
 	}
-	return newDecodingWatch(w), nil
+	return newDecodingWatch(ctx, w), nil
 }
 
 // decodingWatch gives its reader objects of its own, decoded. One goroutine takes events, decodes them and hands them on,
-// until the inner watch ends or this one is stopped.
+// until the inner watch ends, this one is stopped or ctx ends.
 type decodingWatch struct {
 	watch.Interface
 	result  chan watch.Event
@@ -176,7 +176,7 @@ type decodingWatch struct {
 	stop    func()
 }
 
-func newDecodingWatch(inner watch.Interface) watch.Interface {
+func newDecodingWatch(ctx context.Context, inner watch.Interface) watch.Interface {
 	if _, failed := inner.(errWatcher); failed {
 		return inner
 	}
@@ -185,7 +185,7 @@ func newDecodingWatch(inner watch.Interface) watch.Interface {
 		close(w.stopped)
 		inner.Stop()
 	})
-	go w.run()
+	go w.run(ctx)
 	return w
 }
 
@@ -193,7 +193,7 @@ func (w *decodingWatch) Stop() { w.stop() }
 
 func (w *decodingWatch) ResultChan() <-chan watch.Event { return w.result }
 
-func (w *decodingWatch) run() {
+func (w *decodingWatch) run(ctx context.Context) {
 	defer close(w.result)
 	defer w.stop()
 	for e := range w.Interface.ResultChan() {
@@ -208,6 +208,8 @@ func (w *decodingWatch) run() {
 		select {
 		case w.result <- e:
 		case <-w.stopped:
+			return
+		case <-ctx.Done():
 			return
 		}
 		if e.Type == watch.Error {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -502,4 +503,55 @@ func (f *forgetful) Follow(ctx context.Context, key string, revision int64, hand
 		changes.Changes = slices.DeleteFunc(changes.Changes, func(c store.Change) bool { return c.Key == f.forget })
 		return handle(changes)
 	})
+}
+
+// TestRestoredEtcd has etcd say that it is at an earlier revision, as one does that was restored from a backup: the cache is
+// filled again, and its watchers begin again.
+func TestRestoredEtcd(t *testing.T) {
+	var past *restored
+	r := shared(t, func(c *cacher.Config) {
+		past = &restored{Storage: c.Storage}
+		c.Storage = past
+	})
+	read := map[string]func(){
+		"LIST": func() { list(t, r.cached, everything) },
+		"GET": func() {
+			var out unstructured.Unstructured
+			if err := r.cached.Get(t.Context(), key("ns", "a"), store.GetOptions{}, &out); err != nil || out.GetName() != "a" {
+				t.Error(out.GetName(), err)
+			}
+		},
+	}
+	r.create(t, "ns", "a", "red")
+	for name, read := range read {
+		w := watchFrom(t, r.cached, fmt.Sprint(r.cacher.Inspect().Revision), nil)
+		past.once.Store(true)
+		read()
+		if status := statusOf(t, next(t, w)); status.Code != http.StatusGone {
+			t.Errorf("%s: %+v", name, status)
+		}
+		until(t, "the cache is filled again", func() bool { return r.cacher.Inspect().State == cacher.Fresh })
+		consistent(t, r)
+	}
+}
+
+// restored is a storage that is in its past, once.
+type restored struct {
+	cacher.Storage
+	once atomic.Bool
+}
+
+func (r *restored) GetCurrentResourceVersion(ctx context.Context) (uint64, error) {
+	if r.once.CompareAndSwap(true, false) {
+		return 1, nil
+	}
+	return r.Storage.GetCurrentResourceVersion(ctx)
+}
+
+func (r *restored) KeyRevision(ctx context.Context, key string) (object, storage int64, err error) {
+	object, storage, err = r.Storage.KeyRevision(ctx, key)
+	if r.once.CompareAndSwap(true, false) {
+		return object, 1, err
+	}
+	return object, storage, err
 }

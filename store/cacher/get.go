@@ -82,9 +82,14 @@ func (c *Cacher) get(ctx context.Context, step *trace.Step, key string, opts sto
 
 // getLatest answers with the cached object if etcd says that its revision is still the latest.
 func (c *Cacher) getLatest(ctx context.Context, step *trace.Step, key string, opts store.GetOptions) (*object.Encoded, error) {
+	before := c.watchCache.revision.Load()
 	revision, at, err := c.config.Storage.KeyRevision(ctx, key)
 	if err != nil {
 		return nil, err
+	}
+	if !c.revisions.note(at, before) {
+		step.Whyf("etcd is at %d, and the cache had seen %d: it is filled again; went to etcd", at, before)
+		return c.fromStorage(ctx, key, opts)
 	}
 	cached := c.latest(key)
 	switch {

@@ -103,11 +103,15 @@ func (l *listing) latest(ctx context.Context) (why string, err error) {
 	if state := c.state.get().State; state != Fresh {
 		return fmt.Sprintf("resourceVersion unset, and the cache is %s", state), nil
 	}
+	seen := c.watchCache.revision.Load()
 	revision, shared, err := c.revisions.revision(ctx)
 	if err != nil {
 		return "", err
 	}
-	seen := c.watchCache.revision.Load()
+	if revision < seen {
+		return fmt.Sprintf("etcd is at %d, and the cache had seen %d: it is filled again", revision, seen), nil
+	}
+	seen = c.watchCache.revision.Load()
 	l.tree, l.revision, err = c.watchCache.WaitUntilFreshAndGetList(ctx, revision)
 	var late notSeen
 	if errors.As(err, &late) {

@@ -1,0 +1,66 @@
+package cacher
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Caches are the cachers of a server, by their resources. They come and go with what is served.
+//
+// A resource that is served in another way from now on has two for a moment: its new one, and the old one until nobody
+// uses it any more. Then the new one is meant.
+type Caches struct {
+	mu      sync.Mutex
+	running map[schema.GroupResource][]*Cacher
+}
+
+// Add makes c known until the function that it returns is called.
+func (s *Caches) Add(c *Cacher) (remove func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == nil {
+		s.running = map[schema.GroupResource][]*Cacher{}
+	}
+	resource := c.Resource()
+	s.running[resource] = append(s.running[resource], c)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		left := slices.DeleteFunc(s.running[resource], func(other *Cacher) bool { return other == c })
+		if s.running[resource] = left; len(left) == 0 {
+			delete(s.running, resource)
+		}
+	}
+}
+
+// Get is the cacher of a resource, nil if it has none.
+func (s *Caches) Get(resource schema.GroupResource) *Cacher {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return newest(s.running[resource])
+}
+
+// List is all cachers, in the order of the names of their resources.
+func (s *Caches) List() []*Cacher {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*Cacher, 0, len(s.running))
+	for _, cachers := range s.running {
+		all = append(all, newest(cachers))
+	}
+	slices.SortFunc(all, func(a, b *Cacher) int { return cmp.Compare(a.Resource().String(), b.Resource().String()) })
+	return all
+}
+
+func newest(cachers []*Cacher) *Cacher {
+	if len(cachers) == 0 {
+		return nil
+	}
+	return cachers[len(cachers)-1]
+}
+
+// Resource is what is cached.
+func (c *Cacher) Resource() schema.GroupResource { return c.config.GroupResource }
