@@ -1,7 +1,7 @@
 // Package store is the contract between a resource's REST storage and whatever keeps its objects.
 //
 // It owns one interface, [Interface], its options, its errors, the predicate that selects objects, and the form of
-// continue tokens and keys. It has no storage of its own: store/etcd3 implements the contract on etcd, store/cacher in
+// continue tokens and keys; and beside it [EncodedReader], which reads the same without decoding it. It has no storage of its own: store/etcd3 implements the contract on etcd, store/cacher in
 // front of another implementation, and store/registry calls it.
 //
 // What comes in: a key below the resource's prefix, a runtime.Object and options. What goes out: objects written into

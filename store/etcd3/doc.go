@@ -15,6 +15,7 @@
 //	GuaranteedUpdate   guess or get → tryUpdate → encode → TransformToStorage → txn(mod = seen) → decode; else again
 //	Delete             guess or get → checks → txn(mod = seen) → decode; else again
 //	Watch              range, for the initial state → etcd's watch → TransformFromStorage → decode → the predicate
+//	GetEncoded …       the same without decode; Follow and ReadAll are what a cache fills itself from
 //
 // # Invariants
 //
