@@ -76,7 +76,7 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler) (*endpoint.GenericAPI
 	}
 	err := s.InstallAPIs(c.APIResources, c.RESTOptions, restStorageProviders...)
 	if err == nil {
-		group := kxapi.NewAPIGroupInfo(c.Journeys)
+		group := kxapi.NewAPIGroupInfo(c.Journeys, &c.Caches)
 		err = s.InstallAPIGroup(&group)
 	}
 	if err != nil {

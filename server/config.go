@@ -34,6 +34,7 @@ import (
 	"github.com/kx-apiserver/kx/server/version"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/backend/factory"
+	"github.com/kx-apiserver/kx/store/cacher"
 )
 
 // maxRequestBodyBytes is the largest body that a client may send; etcd's own limit is set to match.
@@ -44,7 +45,9 @@ type Config struct {
 	Options *options.Options
 	Logger  *slog.Logger
 
-	RESTOptions  backend.RESTOptionsGetter
+	RESTOptions backend.RESTOptionsGetter
+	// Caches are the watch caches of the storages that RESTOptions makes.
+	Caches       cacher.Caches
 	APIResources endpoint.APIResourceConfigSource
 
 	Authenticator authenticator.Request
@@ -132,7 +135,7 @@ func (c *Config) storage(ctx context.Context, o *options.Options, transport back
 	getter.EncodeVersioner = func(resource schema.GroupResource) runtime.GroupVersioner {
 		return schema.GroupVersions(scheme.Scheme.PrioritizedVersionsForGroup(resource.Group))
 	}
-	getter.StorageWithCacher = backend.StorageWithCacher(c.Logger)
+	getter.StorageWithCacher = backend.StorageWithCacher(&c.Caches, c.Logger)
 	c.RESTOptions = getter
 	if c.EtcdHealth, err = factory.CreateHealthCheck(ctx, *config); err != nil {
 		return err

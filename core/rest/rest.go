@@ -63,9 +63,9 @@ type Lister interface {
 	TableConvertor
 }
 
-// QueryReader (optional) is for a lister that has query parameters of its own, beside those of all lists.
+// QueryReader (optional) is for a lister or getter that has query parameters of its own, beside those of all others.
 type QueryReader interface {
-	// ReadQuery returns the context in which List and Watch find what they need of the query, or a bad-request error.
+	// ReadQuery returns the context in which List, Watch and Get find what they need of the query, or a bad-request error.
 	ReadQuery(ctx context.Context, query url.Values) (context.Context, error)
 }
 

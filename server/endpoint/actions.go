@@ -82,6 +82,9 @@ func offerGet(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) h
 	if !ok {
 		return nil
 	}
+	if reader, ok := s.(rest.QueryReader); ok {
+		return handler.GetResourceWithQuery(getter, reader, scope)
+	}
 	return handler.GetResource(getter, scope)
 }
 

@@ -26,6 +26,20 @@ func GetResource(r rest.Getter, scope *RequestScope) http.HandlerFunc {
 	})
 }
 
+// GetResourceWithQuery is GetResource for a storage that has query parameters of its own.
+func GetResourceWithQuery(r rest.Getter, reader rest.QueryReader, scope *RequestScope) http.HandlerFunc {
+	return getResourceHandler(scope, func(ctx context.Context, name string, req *http.Request) (runtime.Object, error) {
+		options, err := getOptions(req, scope)
+		if err != nil {
+			return nil, err
+		}
+		if ctx, err = reader.ReadQuery(ctx, req.URL.Query()); err != nil {
+			return nil, err
+		}
+		return restGet(ctx, r, name, options)
+	})
+}
+
 //go:noinline
 func getResourceHandler(scope *RequestScope, getter getterFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {

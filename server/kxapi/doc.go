@@ -1,7 +1,9 @@
-// Package kxapi serves kx's own API group, kx.dev/v1alpha1: the journeys of the requests that this process served.
+// Package kxapi serves kx's own API group, kx.dev/v1alpha1: the journeys of the requests that this process served, and its
+// watch caches.
 //
-// It owns the storages of the group, which have no etcd beneath: they read a trace.Recorder. What comes in are lists,
-// gets and watches like those of any resource, and ?filter= in the language of core/filter; what goes out are Journeys.
+// It owns the storages of the group, which keep nothing in etcd: they read a trace.Recorder and cacher.Caches. What comes
+// in are lists and gets like those of any resource, of journeys also watches and ?filter= in the language of core/filter;
+// what goes out are Journeys, Caches, and what a cache is found to be when it is held against etcd.
 //
 // Invariants:
 //
@@ -12,4 +14,5 @@
 //  3. A follower that is sent more than [journeysABatch] new journeys every [batchEvery] is sent a sample of them, and told so
 //     in a bookmark, if it takes bookmarks.
 //  4. Requests for this group are not recorded: following would feed itself.
+//  5. Who looks at caches makes nobody wait: what is read of one is a copy of what it is at that moment.
 package kxapi

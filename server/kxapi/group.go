@@ -12,6 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/store/cacher"
 )
 
 var scheme = newScheme()
@@ -26,11 +27,18 @@ func newScheme() *runtime.Scheme {
 			}
 			return label, value, nil
 		}))
+	utilruntime.Must(s.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind("Cache"),
+		func(label, value string) (string, string, error) {
+			if !cacheFields(&v1alpha1.Cache{}).Has(label) {
+				return "", "", fmt.Errorf("field label not supported: %s", label)
+			}
+			return label, value, nil
+		}))
 	return s
 }
 
-// NewAPIGroupInfo is the group, over the journeys of recorder.
-func NewAPIGroupInfo(recorder *trace.Recorder) endpoint.APIGroupInfo {
+// NewAPIGroupInfo is the group, over the journeys of recorder and the watch caches of a server.
+func NewAPIGroupInfo(recorder *trace.Recorder, caches *cacher.Caches) endpoint.APIGroupInfo {
 	// The types have no protobuf form.
 	codecs := serializer.NewCodecFactory(scheme)
 	var textual []runtime.SerializerInfo
@@ -42,7 +50,12 @@ func NewAPIGroupInfo(recorder *trace.Recorder) endpoint.APIGroupInfo {
 	return endpoint.APIGroupInfo{
 		PrioritizedVersions: []schema.GroupVersion{v1alpha1.SchemeGroupVersion},
 		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{
-			v1alpha1.SchemeGroupVersion.Version: {"journeys": NewJourneyREST(recorder)},
+			v1alpha1.SchemeGroupVersion.Version: {
+				"journeys":      NewJourneyREST(recorder),
+				"caches":        NewCacheREST(caches),
+				"caches/check":  &CacheCheckREST{caches},
+				"caches/object": &CachedObjectREST{caches},
+			},
 		},
 		Scheme:               scheme,
 		NegotiatedSerializer: textualSerializer{codecs, textual},

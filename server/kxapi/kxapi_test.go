@@ -27,6 +27,7 @@ import (
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/openapi"
+	"github.com/kx-apiserver/kx/store/cacher"
 )
 
 func TestMain(m *testing.M) {
@@ -44,7 +45,7 @@ func newServer(t *testing.T, recorder *trace.Recorder) *httptest.Server {
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),
 		MinRequestTimeout:          time.Hour,
 	}
-	group := NewAPIGroupInfo(recorder)
+	group := NewAPIGroupInfo(recorder, &cacher.Caches{})
 	s.Router = endpoint.NewRouter(group.NegotiatedSerializer, endpoint.NotFoundHandler)
 	if err := s.InstallAPIGroup(&group); err != nil {
 		t.Fatal(err)

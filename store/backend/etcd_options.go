@@ -99,7 +99,7 @@ type SimpleRestOptionsFactory struct {
 
 // NewSimpleRestOptionsFactory reads what the options name, so that a mistake in it is an error now.
 func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupResource) (runtime.Codec, error)) (*SimpleRestOptionsFactory, error) {
-	f := &SimpleRestOptionsFactory{Options: options, Codec: codec, StorageWithCacher: StorageWithCacher(nil)}
+	f := &SimpleRestOptionsFactory{Options: options, Codec: codec, StorageWithCacher: StorageWithCacher(nil, nil)}
 	var err error
 	if f.cacheSizes, err = ParseWatchCacheSizes(options.WatchCacheSizes); err != nil {
 		return nil, err

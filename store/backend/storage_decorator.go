@@ -46,8 +46,11 @@ func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtim
 const parallelFills = 8
 
 // StorageWithCacher makes the StorageDecorator that puts a cacher in front of etcd3. The cachers that one of these makes
-// take turns to fill themselves, and tell log, which may be nil, when they lose etcd.
-func StorageWithCacher(log *slog.Logger) StorageDecorator {
+// take turns to fill themselves, are among caches as long as they run, and tell log when they lose etcd. Both may be nil.
+func StorageWithCacher(caches *cacher.Caches, log *slog.Logger) StorageDecorator {
+	if caches == nil {
+		caches = &cacher.Caches{}
+	}
 	fills := make(chan struct{}, parallelFills)
 	return func(
 		config *ConfigForResource,
@@ -81,7 +84,9 @@ func StorageWithCacher(log *slog.Logger) StorageDecorator {
 			destroyRaw()
 			return nil, nil, err
 		}
+		remove := caches.Add(c)
 		return cacher.NewCacheDelegator(c), func() {
+			remove()
 			c.Stop()
 			destroyRaw()
 		}, nil

@@ -42,3 +42,80 @@ func (in *JourneyList) DeepCopy() *JourneyList {
 	}
 	return &out
 }
+
+// DeepCopyObject implements runtime.Object.
+func (in *Cache) DeepCopyObject() runtime.Object { return in.DeepCopy() }
+
+// DeepCopy is a copy that shares nothing with in.
+func (in *Cache) DeepCopy() *Cache {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	out.Status.CaughtUpMicros = copyOf(in.Status.CaughtUpMicros)
+	out.Status.History.Oldest = copyOf(in.Status.History.Oldest)
+	out.Status.Watchers = slices.Clone(in.Status.Watchers)
+	return &out
+}
+
+func copyOf[T any](in *T) *T {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	return &out
+}
+
+// DeepCopyObject implements runtime.Object.
+func (in *CacheList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
+
+// DeepCopy is a copy that shares nothing with in.
+func (in *CacheList) DeepCopy() *CacheList {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	in.ListMeta.DeepCopyInto(&out.ListMeta)
+	out.Items = nil
+	for i := range in.Items {
+		out.Items = append(out.Items, *in.Items[i].DeepCopy())
+	}
+	return &out
+}
+
+// DeepCopyObject implements runtime.Object.
+func (in *CacheCheck) DeepCopyObject() runtime.Object { return in.DeepCopy() }
+
+// DeepCopy is a copy that shares nothing with in.
+func (in *CacheCheck) DeepCopy() *CacheCheck {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	out.Status.Differences = slices.Clone(in.Status.Differences)
+	return &out
+}
+
+// DeepCopyObject implements runtime.Object.
+func (in *CachedObject) DeepCopyObject() runtime.Object { return in.DeepCopy() }
+
+// DeepCopy is a copy that shares nothing with in.
+func (in *CachedObject) DeepCopy() *CachedObject {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	out.Status.Cached, out.Status.Etcd = in.Status.Cached.deepCopy(), in.Status.Etcd.deepCopy()
+	return &out
+}
+
+func (in *ObjectState) deepCopy() *ObjectState {
+	out := copyOf(in)
+	if out != nil {
+		out.Object = in.Object.DeepCopy()
+	}
+	return out
+}

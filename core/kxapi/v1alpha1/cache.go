@@ -1,0 +1,212 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Cache is the watch cache of one resource in one process: what it has, how far it is, and who watches. Its name is the
+// resource's, such as configmaps or deployments.apps.
+type Cache struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata. There is no resourceVersion: a cache can't be watched.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What is cached.
+	Spec CacheSpec `json:"spec"`
+	// What the cache is like now.
+	Status CacheStatus `json:"status"`
+}
+
+// CacheSpec names the resource.
+type CacheSpec struct {
+	// +optional
+	Group    string `json:"group,omitempty"`
+	Resource string `json:"resource"`
+}
+
+// CacheState is how far a cache can be relied on.
+type CacheState string
+
+const (
+	// CacheUninitialized has never been filled: everything is read from etcd.
+	CacheUninitialized CacheState = "Uninitialized"
+	// CacheFresh is filled, and changes come as they happen.
+	CacheFresh CacheState = "Fresh"
+	// CacheLagging has not seen what etcd is known to have.
+	CacheLagging CacheState = "Lagging"
+	// CacheBroken gets no changes: what it has is true of its revision, and of none since.
+	CacheBroken CacheState = "Broken"
+	// CacheRefilling missed changes for good, and is filled again.
+	CacheRefilling CacheState = "Refilling"
+)
+
+// CacheStatus is what a cache is like.
+type CacheStatus struct {
+	// Uninitialized, Fresh, Lagging, Broken or Refilling.
+	State CacheState `json:"state"`
+	// Since when the cache is in this state.
+	Since metav1.MicroTime `json:"since"`
+	// Why it is, if there is a reason.
+	// +optional
+	Error string `json:"error,omitempty"`
+	// How many objects it has.
+	Items int64 `json:"items"`
+	// What is kept of them: bytes as they are stored, and as they were written for clients.
+	Bytes int64 `json:"bytes"`
+	// The revision up to which the cache has seen all changes.
+	Revision int64 `json:"revision"`
+	// The latest revision that etcd is known to have had. It is asked when somebody reads: also for the one cache that is
+	// asked for by its name.
+	EtcdRevision int64 `json:"etcdRevision"`
+	// How many revisions the cache is behind what etcd is known to have.
+	Lag int64 `json:"lag"`
+	// How long the cache took to see the revision that etcd was asked for, in microseconds. Lists leave it out, and so does
+	// a cache that did not get that far.
+	// +optional
+	CaughtUpMicros *int64 `json:"caughtUpMicros,omitempty"`
+	// The events that watches can begin from.
+	History CacheHistory `json:"history"`
+	// How many states, besides the present one, are kept for lists that are read in pages.
+	Snapshots int32 `json:"snapshots"`
+	// How many reads and watches the cache answered.
+	Hits int64 `json:"hits"`
+	// How many etcd answered instead.
+	Fallbacks int64 `json:"fallbacks"`
+	// How many watches there are.
+	Watches int64 `json:"watches"`
+	// The watches, the oldest first. Lists leave them out.
+	// +optional
+	// +listType=atomic
+	Watchers []CacheWatcher `json:"watchers,omitempty"`
+}
+
+// CacheHistory is how far back watches can begin.
+type CacheHistory struct {
+	// How many events are kept, and what that takes.
+	Events int64 `json:"events"`
+	Bytes  int64 `json:"bytes"`
+	// The revision after which all events are kept. Watches that begin before are answered 410 Expired.
+	After int64 `json:"after"`
+	// When the oldest of them came.
+	// +optional
+	Oldest *metav1.MicroTime `json:"oldest,omitempty"`
+}
+
+// CacheWatcher is one watch.
+type CacheWatcher struct {
+	// Counts the watches of this cache.
+	ID int64 `json:"id"`
+	// Who watches; empty for the server itself.
+	// +optional
+	User string `json:"user,omitempty"`
+	// What is watched: the key of an object, or what begins the keys of several.
+	Key string `json:"key"`
+	// Since when.
+	Since metav1.MicroTime `json:"since"`
+	// +optional
+	LabelSelector string `json:"labelSelector,omitempty"`
+	// +optional
+	FieldSelector string `json:"fieldSelector,omitempty"`
+	// How many events lie ready that its client has not taken.
+	Queued int32 `json:"queued"`
+	// Whether more wait for it in the history.
+	// +optional
+	Behind bool `json:"behind,omitempty"`
+	// The revision of the last bookmark that it was sent; 0 if there was none.
+	// +optional
+	LastBookmark int64 `json:"lastBookmark,omitempty"`
+}
+
+// CacheList is a list of caches, in the order of their names.
+type CacheList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	// +listType=atomic
+	Items []Cache `json:"items"`
+}
+
+// CacheCheck is a comparison of a cache with etcd, at one revision. Each read of it makes one.
+type CacheCheck struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata; the name is the cache's.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What came of it.
+	Status CacheCheckStatus `json:"status"`
+}
+
+// CacheCheckStatus is what a comparison found.
+type CacheCheckStatus struct {
+	// The revision of both.
+	Revision int64 `json:"revision"`
+	// How many objects etcd has.
+	Items int64 `json:"items"`
+	// How long it took, in microseconds.
+	TookMicros int64 `json:"tookMicros"`
+	// Whether both have the same.
+	Consistent bool `json:"consistent"`
+	// What differs, in the order of the keys.
+	// +optional
+	// +listType=atomic
+	Differences []CacheDifference `json:"differences,omitempty"`
+	// How many differences are left out because there are so many.
+	// +optional
+	Cut int64 `json:"cut,omitempty"`
+}
+
+// CacheDifference is a key that is not the same in the cache and in etcd.
+type CacheDifference struct {
+	Key string `json:"key"`
+	// The revision of the object in the cache; 0 if it is not there.
+	CachedRevision int64 `json:"cachedRevision"`
+	// The revision of the object in etcd; 0 if it is not there.
+	EtcdRevision int64 `json:"etcdRevision"`
+	// The same in words.
+	Message string `json:"message"`
+}
+
+// CachedObject is one object as a cache has it, beside what etcd has.
+type CachedObject struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata; name and namespace are the object's.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Both.
+	Status CachedObjectStatus `json:"status"`
+}
+
+// CachedObjectStatus is an object in two places.
+type CachedObjectStatus struct {
+	// The object's key.
+	Key string `json:"key"`
+	// The revision up to which the cache has seen all changes.
+	Revision int64 `json:"revision"`
+	// How the two differ; empty if they don't.
+	// +optional
+	Difference string `json:"difference,omitempty"`
+	// What the cache has; nothing if it is not there.
+	// +optional
+	Cached *ObjectState `json:"cached,omitempty"`
+	// What etcd has, in the version in which it is stored and as if it were not encrypted; nothing if it is not there.
+	// +optional
+	Etcd *ObjectState `json:"etcd,omitempty"`
+}
+
+// ObjectState is one state of an object.
+type ObjectState struct {
+	// The revision of its last change.
+	Revision int64 `json:"revision"`
+	// How many bytes it has as it is stored.
+	Bytes int64 `json:"bytes"`
+	// Why it can't be read.
+	// +optional
+	Error string `json:"error,omitempty"`
+	// The object itself. Nothing in it is masked: whoever may read this may read the object.
+	// +optional
+	Object *runtime.RawExtension `json:"object,omitempty"`
+}

@@ -1,0 +1,136 @@
+package kxapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/rest"
+	builtin "github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/store/cacher"
+)
+
+// CacheCheckREST is the subresource check of caches. It is a GET, since it changes nothing.
+type CacheCheckREST struct{ caches *cacher.Caches }
+
+// CachedObjectREST is the subresource object of caches: ?namespace= and ?name= say which.
+type CachedObjectREST struct{ caches *cacher.Caches }
+
+var (
+	_ rest.Getter      = &CacheCheckREST{}
+	_ rest.Getter      = &CachedObjectREST{}
+	_ rest.QueryReader = &CachedObjectREST{}
+)
+
+func (r *CacheCheckREST) New() runtime.Object { return &v1alpha1.CacheCheck{} }
+func (r *CacheCheckREST) Destroy()            {}
+
+// Get reads all of a resource in etcd and compares it with what the cache has at the same revision.
+func (r *CacheCheckREST) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	c, err := find(r.caches, name)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	found, err := c.CheckConsistency(ctx)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	check := &v1alpha1.CacheCheck{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status: v1alpha1.CacheCheckStatus{
+			Revision: found.Revision, Items: int64(found.Items), TookMicros: time.Since(start).Microseconds(),
+			Consistent: len(found.Differences) == 0, Cut: int64(found.Cut),
+		},
+	}
+	for _, d := range found.Differences {
+		check.Status.Differences = append(check.Status.Differences, v1alpha1.CacheDifference{
+			Key: d.Key, CachedRevision: d.Cached, EtcdRevision: d.Etcd, Message: d.String(),
+		})
+	}
+	return check, nil
+}
+
+func (r *CachedObjectREST) New() runtime.Object { return &v1alpha1.CachedObject{} }
+func (r *CachedObjectREST) Destroy()            {}
+
+type objectKey struct{}
+
+// ReadQuery reads which object is meant.
+func (r *CachedObjectREST) ReadQuery(ctx context.Context, query url.Values) (context.Context, error) {
+	meta := metav1.ObjectMeta{Namespace: query.Get("namespace"), Name: query.Get("name")}
+	if meta.Name == "" {
+		return ctx, apierrors.NewBadRequest("the query must say which object: ?namespace=...&name=..., or ?name=... if it is in no namespace")
+	}
+	for _, part := range []string{meta.Namespace, meta.Name} {
+		if problems := path.IsValidPathSegmentName(part); len(problems) > 0 {
+			return ctx, apierrors.NewBadRequest(fmt.Sprintf("no object is called %q: %s", part, strings.Join(problems, ", ")))
+		}
+	}
+	return context.WithValue(ctx, objectKey{}, meta), nil
+}
+
+// Get returns an object as the cache has it, beside what etcd has.
+func (r *CachedObjectREST) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	c, err := find(r.caches, name)
+	if err != nil {
+		return nil, err
+	}
+	meta, _ := ctx.Value(objectKey{}).(metav1.ObjectMeta)
+	b, err := c.ReadBeside(ctx, meta.Namespace, meta.Name)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	if b.Cached == nil && b.Stored == nil {
+		return nil, apierrors.NewNotFound(c.Resource(), meta.Name)
+	}
+	return &v1alpha1.CachedObject{
+		ObjectMeta: meta,
+		Status: v1alpha1.CachedObjectStatus{
+			Key: b.Key, Revision: b.Seen, Difference: b.Difference(), Cached: stateOf(b.Cached), Etcd: stateOf(b.Stored),
+		},
+	}, nil
+}
+
+// stateOf is one state of an object as clients see it; nil is nil.
+func stateOf(e *object.Encoded) *v1alpha1.ObjectState {
+	if e == nil {
+		return nil
+	}
+	state := &v1alpha1.ObjectState{Revision: e.Revision(), Bytes: int64(e.StoredSize())}
+	data, err := jsonOf(e)
+	if err != nil {
+		state.Error = err.Error()
+		return state
+	}
+	state.Object = &runtime.RawExtension{Raw: data}
+	return state
+}
+
+// jsonOf is an object as JSON, in its storage version.
+func jsonOf(e *object.Encoded) ([]byte, error) {
+	if data, _, ok := e.JSON(); ok {
+		return bytes.TrimSpace(data), nil
+	}
+	obj, err := e.Object()
+	if err != nil {
+		return nil, err
+	}
+	// What is decoded into a Go type has lost its kind. It is everybody's: the copy gets it back.
+	if kinds, _, err := builtin.Scheme.ObjectKinds(obj); err == nil {
+		obj = obj.DeepCopyObject()
+		obj.GetObjectKind().SetGroupVersionKind(kinds[0])
+	}
+	return json.Marshal(obj)
+}
