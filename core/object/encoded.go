@@ -72,6 +72,8 @@ const (
 	jsonUnknown jsonState = iota
 	jsonNo
 	jsonYes
+	// jsonFinal is not known, but that a reader gets what is stored is.
+	jsonFinal
 )
 
 // form is an object as an encoder wrote it.
@@ -200,7 +202,7 @@ func (e *Encoded) JSON() (data []byte, apiVersion string, ok bool) {
 	if p == nil {
 		return nil, "", false
 	}
-	if p.json == jsonUnknown {
+	if p.json == jsonUnknown || p.json == jsonFinal {
 		p = e.learnJSON()
 	}
 	return p.data, p.apiVersion, p.json == jsonYes
@@ -211,16 +213,28 @@ func (e *Encoded) learnJSON() *payload {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := e.bytes.Load()
-	if p.json != jsonUnknown {
+	if p.json != jsonUnknown && p.json != jsonFinal {
 		return p
 	}
 	next := *p
 	next.json = jsonNo
-	if c, ok := readCanonical(p.data); ok && e.isFinal(p.data) {
+	if c, ok := readCanonical(p.data); ok && (p.json == jsonFinal || e.isFinal(p.data)) {
 		next = splice(p.data, c, e.revision)
 	}
 	e.bytes.Store(&next)
 	return &next
+}
+
+// LearnFinal is for a caller who knows, of an unstructured object, that a reader gets what is stored: nothing is added,
+// removed or converted when it is decoded.
+func (e *Encoded) LearnFinal() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if p := e.bytes.Load(); p != nil && p.json == jsonUnknown {
+		next := *p
+		next.json = jsonFinal
+		e.bytes.Store(&next)
+	}
 }
 
 // isFinal says whether an unstructured object is what its bytes say.

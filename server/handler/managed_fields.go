@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -89,20 +91,47 @@ func keepManagedFieldsValid(ctx context.Context, obj runtime.Object, admit func(
 	if err != nil {
 		return admit()
 	}
-	before := m.GetManagedFields()
-	entries := slices.Clone(before)
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return keepUnstructuredValid(ctx, u, admit)
+	}
+	entries := slices.Clone(m.GetManagedFields())
 	if err := admit(); err != nil {
 		return err
 	}
+	keepValid(ctx, m, entries)
+	return nil
+}
+
+// keepUnstructuredValid makes entries of the managedFields only if they have changed: that costs more than all else here.
+func keepUnstructuredValid(ctx context.Context, u *unstructured.Unstructured, admit func() error) error {
+	before := runtime.DeepCopyJSONValue(unstructuredManagedFields(u))
+	if err := admit(); err != nil {
+		return err
+	}
+	if reflect.DeepEqual(unstructuredManagedFields(u), before) {
+		return nil
+	}
+	was := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"managedFields": before}}}
+	keepValid(ctx, u, was.GetManagedFields())
+	return nil
+}
+
+// unstructuredManagedFields is nil if there are none.
+func unstructuredManagedFields(u *unstructured.Unstructured) any {
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	return metadata["managedFields"]
+}
+
+// keepValid brings entries back if m has invalid ones now.
+func keepValid(ctx context.Context, m metav1.Object, entries []metav1.ManagedFieldsEntry) {
 	after := m.GetManagedFields()
 	if slices.EqualFunc(after, entries, sameEntry) {
-		return nil
+		return
 	}
 	if err := managedfields.ValidateManagedFields(after); err != nil {
 		m.SetManagedFields(entries)
 		warning.AddWarning(ctx, "", fmt.Sprintf(invalidManagedFieldsFormat, err))
 	}
-	return nil
 }
 
 // sameEntry says whether a is b but for its time.

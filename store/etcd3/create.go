@@ -49,7 +49,7 @@ func (s *store) Create(ctx context.Context, key string, obj, out runtime.Object,
 	}
 	step.Int("resourceVersion", result.revision)
 	step.Why("nothing was stored at the key")
-	return s.wrote(ctx, key, data, out, result.revision)
+	return s.wrote(ctx, key, data, obj, out, result.revision)
 }
 
 // lease returns the lease of the object at key, that lives for ttl seconds; one that lives forever has none.

@@ -3,10 +3,12 @@ package etcd3
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -249,13 +251,69 @@ func (s *store) change(ctx context.Context, e *clientv3.Event) storage.Change {
 // OnWrite implements storage.EncodedSource.
 func (s *store) OnWrite(seen func(ctx context.Context, obj *object.Encoded)) { s.onWrite.Store(&seen) }
 
-// wrote fills out with what has been written at revision, and tells whoever wants to know.
-func (s *store) wrote(ctx context.Context, key string, data []byte, out runtime.Object, revision int64) error {
+// wrote fills out with what has been written at revision, and tells whoever wants to know. data is what in was encoded to.
+func (s *store) wrote(ctx context.Context, key string, data []byte, in, out runtime.Object, revision int64) error {
+	obj := object.NewEncoded(s.format, key, data, revision, false)
 	if seen := s.onWrite.Load(); seen != nil {
-		(*seen)(ctx, object.NewEncoded(s.format, key, data, revision, false))
+		(*seen)(ctx, obj)
 	}
 	if out == nil {
 		return nil
 	}
-	return s.decode(ctx, key, data, out, revision)
+	if err := s.decode(ctx, key, data, out, revision); err != nil {
+		return err
+	}
+	if sameContent(in, out) {
+		obj.LearnFinal()
+	}
+	return nil
+}
+
+// sameContent says whether the unstructured object out, but for its resourceVersion, is in: then writing it again would make
+// the same bytes.
+func sameContent(in, out runtime.Object) bool {
+	a, ok := in.(*unstructured.Unstructured)
+	b, okay := out.(*unstructured.Unstructured)
+	return ok && okay && a != b && sameFields(a.Object, b.Object, func(name string, x, y any) bool {
+		m, ok := x.(map[string]any)
+		n, okay := y.(map[string]any)
+		if name != "metadata" || !ok || !okay {
+			return sameValue(x, y)
+		}
+		version, there := n["resourceVersion"]
+		delete(n, "resourceVersion")
+		defer func() {
+			if there {
+				n["resourceVersion"] = version
+			}
+		}()
+		return sameFields(m, n, func(_ string, x, y any) bool { return sameValue(x, y) })
+	})
+}
+
+func sameFields(a, b map[string]any, same func(name string, x, y any) bool) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, x := range a {
+		if y, ok := b[name]; !ok || !same(name, x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameValue compares values that JSON has. Others are never the same.
+func sameValue(a, b any) bool {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		return ok && sameFields(x, y, func(_ string, x, y any) bool { return sameValue(x, y) })
+	case []any:
+		y, ok := b.([]any)
+		return ok && slices.EqualFunc(x, y, sameValue)
+	case nil, string, bool, int64, float64:
+		return a == b
+	}
+	return false
 }

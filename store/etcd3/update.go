@@ -87,7 +87,7 @@ func (u *update) try(ctx context.Context, state *objState) (*objState, error) {
 			return nil, u.store.decode(ctx, u.key, state.data, u.destination, state.rev)
 		}
 	}
-	return u.write(ctx, state, data, ttl)
+	return u.write(ctx, state, next, data, ttl)
 }
 
 // next asks the caller for the next state, if state meets the preconditions.
@@ -108,8 +108,8 @@ func (u *update) next(state *objState) (runtime.Object, uint64, error) {
 	return next, *ttl, nil
 }
 
-// write stores data if the key is still at state's revision. Otherwise it returns the state that is there instead.
-func (u *update) write(ctx context.Context, state *objState, data []byte, ttl uint64) (*objState, error) {
+// write stores data, which is obj, if the key is still at state's revision. Otherwise it returns the state that is there instead.
+func (u *update) write(ctx context.Context, state *objState, obj runtime.Object, data []byte, ttl uint64) (*objState, error) {
 	value, err := u.store.transformToStorage(ctx, u.key, data)
 	if err != nil {
 		return nil, storage.NewInternalError(err)
@@ -130,5 +130,5 @@ func (u *update) write(ctx context.Context, state *objState, data []byte, ttl ui
 		return u.reader.decode(ctx, result.kv)
 	}
 	u.step.Int("resourceVersion", result.revision)
-	return nil, u.store.wrote(ctx, u.key, data, u.destination, result.revision)
+	return nil, u.store.wrote(ctx, u.key, data, obj, u.destination, result.revision)
 }
