@@ -1,0 +1,317 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+)
+
+// Editor writes below the API. Each write is first a Plan, to be looked at, then applied.
+type Editor struct {
+	Live    *Live
+	Decoder *Decoder
+	// Force plans what a Refusal would be the answer to.
+	Force bool
+}
+
+// Refusal is why a write was not done although it could have been.
+type Refusal struct {
+	Reason error
+	// Hint is what to do about it.
+	Hint string
+}
+
+func (r *Refusal) Error() string { return "refused: " + r.Reason.Error() + ": " + r.Hint }
+
+func (r *Refusal) Unwrap() error { return r.Reason }
+
+const hintForce = "use --force to write it all the same"
+
+// Plan is a write that was thought through and not done.
+type Plan struct {
+	Operation string
+	Key       string
+	// Before is what was read, nil for nothing; After is what will be written, nil for a deletion.
+	Before *KV
+	After  []byte
+	// BeforeJSON and AfterJSON are both as JSON, null for nothing, for a person to compare.
+	BeforeJSON, AfterJSON []byte
+}
+
+// Unchanged says that the write would write what is there.
+func (p *Plan) Unchanged() bool {
+	return p.Before == nil && p.After == nil || p.Before != nil && p.After != nil && bytes.Equal(p.Before.Value, p.After)
+}
+
+// Put plans to write an object, given as JSON or YAML. With raw, input is the value itself.
+func (e *Editor) Put(ctx context.Context, key string, input []byte, raw bool) (*Plan, error) {
+	before, err := e.Live.Get(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	if raw {
+		return e.plan(ctx, "put", key, before, input)
+	}
+	object, err := parseObject(key, input)
+	if err != nil {
+		return nil, err
+	}
+	return e.planObject(ctx, "put", key, before, object)
+}
+
+// PatchType says how a patch is to be read.
+type PatchType string
+
+// The types of patches.
+const (
+	MergePatch PatchType = "merge"
+	JSONPatch  PatchType = "json"
+)
+
+// Patch plans to change the object at a key.
+func (e *Editor) Patch(ctx context.Context, key string, patch []byte, kind PatchType) (*Plan, error) {
+	before, err := e.Live.Get(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	if before == nil {
+		return nil, fmt.Errorf("%s: there is nothing to patch", key)
+	}
+	v, err := e.Decoder.Decode(key, before.Value)
+	if err != nil {
+		return nil, err
+	}
+	if v.Object == nil {
+		return nil, fmt.Errorf("%s: it is no object that a patch could be applied to", key)
+	}
+	data, err := v.JSON()
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case MergePatch:
+		data, err = jsonpatch.MergePatch(data, patch)
+	case JSONPatch:
+		var operations jsonpatch.Patch
+		if operations, err = jsonpatch.DecodePatch(patch); err == nil {
+			data, err = operations.Apply(data)
+		}
+	default:
+		err = fmt.Errorf("type %q is none: use %s or %s", kind, MergePatch, JSONPatch)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: the patch can't be applied: %w", key, err)
+	}
+	object, err := parseObject(key, data)
+	if err != nil {
+		return nil, err
+	}
+	return e.planObject(ctx, "patch", key, before, object)
+}
+
+// Delete plans to delete a key.
+func (e *Editor) Delete(ctx context.Context, key string) (*Plan, error) {
+	before, err := e.Live.Get(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	if before == nil {
+		return nil, fmt.Errorf("%s: there is nothing to delete", key)
+	}
+	return e.plan(ctx, "delete", key, before, nil)
+}
+
+// Undo plans to write what was there before a write. It is refused if somebody wrote after that.
+func (e *Editor) Undo(ctx context.Context, u *Undo) (*Plan, error) {
+	now, err := e.Live.Get(ctx, u.Key, 0)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := e.clusterID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var mod int64
+	if now != nil {
+		mod = now.ModRevision
+	}
+	switch {
+	case e.Force:
+	case cluster != u.Cluster:
+		return nil, &Refusal{fmt.Errorf("the undo file is of etcd cluster %s, and this is %s", u.Cluster, cluster), hintForce}
+	case u.Revision == 0:
+		return nil, &Refusal{errors.New("the undo file does not say that its write was done"), "look at the key; " + hintForce}
+	case mod != u.Revision && (u.Deleted != (now == nil)):
+		return nil, &Refusal{fmt.Errorf("%s: it was written again at revision %d, after the write at %d that is to be undone", u.Key, mod, u.Revision), hintForce}
+	case mod != u.Revision && now != nil:
+		return nil, &Refusal{fmt.Errorf("%s: it is at revision %d, and the write that is to be undone was %d", u.Key, mod, u.Revision), hintForce}
+	}
+	return e.plan(ctx, "undo", u.Key, now, u.Before)
+}
+
+func (e *Editor) planObject(ctx context.Context, operation, key string, before *KV, object map[string]any) (*Plan, error) {
+	var like *Value
+	if before != nil {
+		var err error
+		if like, err = e.Decoder.Decode(key, before.Value); err != nil && !e.Force {
+			return nil, &Refusal{err, "what is there can't be compared with; " + hintForce}
+		}
+	}
+	after, err := e.Decoder.encode(key, object, like)
+	if err != nil {
+		return nil, err
+	}
+	return e.plan(ctx, operation, key, before, after)
+}
+
+// plan checks what will be written. A key that holds no object of an API server, whatever it is, needs force: nothing
+// is known about it.
+func (e *Editor) plan(ctx context.Context, operation, key string, before *KV, after []byte) (*Plan, error) {
+	p := &Plan{Operation: operation, Key: key, Before: before, After: after}
+	if !e.Force {
+		if after != nil {
+			if err := e.checkReadable(ctx, key, after); err != nil {
+				return nil, &Refusal{fmt.Errorf("the API server could not read it: %w", err), hintForce}
+			}
+		} else if _, api := Locate(e.Decoder.Prefix, key); !api {
+			return nil, &Refusal{fmt.Errorf("%s is no key of an API server's objects", key), hintForce}
+		}
+	}
+	p.AfterJSON = e.show(key, after)
+	p.BeforeJSON = []byte("null")
+	if before != nil {
+		p.BeforeJSON = e.show(key, before.Value)
+	}
+	return p, nil
+}
+
+// show is a value for a person: as far as it can be decoded.
+func (e *Editor) show(key string, value []byte) []byte {
+	if value == nil {
+		return []byte("null")
+	}
+	if v, err := e.Decoder.Decode(key, value); err == nil {
+		if data, err := v.JSON(); err == nil {
+			return data
+		}
+	}
+	data, _ := json.Marshal(fmt.Sprintf("%d bytes that can't be decoded: %q", len(value), value[:min(len(value), 32)]))
+	return data
+}
+
+// Undo is what a write changed. Its file holds values as they are stored: encrypted ones stay so.
+type Undo struct {
+	Cluster   string    `json:"cluster"`
+	Key       string    `json:"key"`
+	Operation string    `json:"operation"`
+	Time      time.Time `json:"time"`
+	// Revision is the write's, 0 if it is not known to have been done.
+	Revision int64 `json:"revision"`
+	// Deleted says that the write deleted the key.
+	Deleted bool `json:"deleted,omitempty"`
+	// Before is the value that was there, null for none, BeforeRevision its revision.
+	Before         []byte `json:"before"`
+	BeforeRevision int64  `json:"beforeRevision,omitempty"`
+}
+
+// ReadUndo reads an undo file.
+func ReadUndo(file string) (*Undo, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	u := &Undo{}
+	if err := json.Unmarshal(data, u); err != nil || u.Key == "" || u.Cluster == "" {
+		return nil, fmt.Errorf("%s is no undo file", file)
+	}
+	return u, nil
+}
+
+// write replaces the file, readable by its owner alone; with fresh, there must be none.
+func (u *Undo) write(file string, fresh bool) error {
+	data, err := json.MarshalIndent(u, "", "  ")
+	if err != nil {
+		return err
+	}
+	if fresh {
+		return writeSynced(file, os.O_EXCL, append(data, '\n'))
+	}
+	temporary := file + ".new"
+	if err := writeSynced(temporary, os.O_TRUNC, append(data, '\n')); err != nil {
+		return err
+	}
+	return os.Rename(temporary, file)
+}
+
+func writeSynced(file string, flag int, data []byte) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|flag, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// UndoFile is a name for the undo file of a plan, in dir.
+func (p *Plan) UndoFile(dir string, now time.Time) string {
+	return filepath.Join(dir, fmt.Sprintf("kx-undo-%s-%s.json", filepath.Base(p.Key), now.UTC().Format("20060102T150405.000")))
+}
+
+// Apply does what was planned if the key is still as it was read, and returns the revision of the write. What was there
+// is in undoFile before the write is tried.
+func (e *Editor) Apply(ctx context.Context, p *Plan, undoFile string, now time.Time) (revision int64, err error) {
+	cluster, err := e.clusterID(ctx)
+	if err != nil {
+		return 0, err
+	}
+	u := &Undo{Cluster: cluster, Key: p.Key, Operation: p.Operation, Time: now, Deleted: p.After == nil}
+	var mod, lease int64
+	if p.Before != nil {
+		mod, lease = p.Before.ModRevision, p.Before.Lease
+		u.Before, u.BeforeRevision = append([]byte{}, p.Before.Value...), mod
+	}
+	if err := u.write(undoFile, true); err != nil {
+		return 0, fmt.Errorf("%s: nothing was written, since the undo file can't be: %w", p.Key, err)
+	}
+	write := clientv3.OpDelete(p.Key)
+	if p.After != nil {
+		write = clientv3.OpPut(p.Key, string(p.After), clientv3.WithLease(clientv3.LeaseID(lease)))
+	}
+	resp, err := e.Live.Client.Txn(ctx).
+		If(clientv3.Compare(clientv3.ModRevision(p.Key), "=", mod)).
+		Then(write).
+		Else(clientv3.OpGet(p.Key)).
+		Commit()
+	if err != nil {
+		return 0, fmt.Errorf("%s: the write failed and may have been done or not: look at the key (what was there is in %s): %w", p.Key, undoFile, err)
+	}
+	if !resp.Succeeded {
+		_ = os.Remove(undoFile)
+		var at int64
+		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
+			at = kvs[0].ModRevision
+		}
+		return 0, &Refusal{fmt.Errorf("%s: it was at revision %d when it was read and is at %d now", p.Key, mod, at), "nothing was written; look again"}
+	}
+	u.Revision = resp.Header.Revision
+	if err := u.write(undoFile, false); err != nil {
+		return u.Revision, fmt.Errorf("%s: written at revision %d, but the undo file could not be completed: %w", p.Key, u.Revision, err)
+	}
+	return u.Revision, nil
+}
+
+func (e *Editor) clusterID(ctx context.Context) (string, error) {
+	resp, err := e.Live.Client.Get(ctx, compactRevKey, clientv3.WithKeysOnly())
+	if err != nil {
+		return "", fmt.Errorf("%s: ask for the cluster's ID: %w", e.Live.Name(), err)
+	}
+	return fmt.Sprintf("%x", resp.Header.ClusterId), nil
+}

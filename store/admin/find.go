@@ -1,0 +1,148 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"path"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/util/jsonpath"
+)
+
+// Criteria say what to find; all that are given have to hold.
+type Criteria struct {
+	// Name is a pattern for the last part of a key, as a shell has them.
+	Name string
+	// Namespace is the one before the last.
+	Namespace string
+	// Labels select objects.
+	Labels labels.Selector
+	// JSONPath has to have a result in the object. If Equals is not nil one has to be equal to it, as text.
+	JSONPath string
+	Equals   *string
+}
+
+// Match is a key that was found.
+type Match struct {
+	Key       string `json:"key"`
+	Kind      string `json:"kind,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Bytes     int    `json:"bytes"`
+	Revision  int64  `json:"revision"`
+	// Results are what JSONPath gave.
+	Results []string `json:"results,omitempty"`
+	// Error says why the value could not be decided on.
+	Error string `json:"error,omitempty"`
+}
+
+// Find streams what fulfils the criteria at a path and below. Values are read only if the criteria need them, and of
+// objects only the metadata if that suffices. progress, if not nil, is told of each key.
+func Find(ctx context.Context, s Source, d *Decoder, below string, c Criteria, revision int64, progress func(keys int)) iter.Seq2[Match, error] {
+	return func(yield func(Match, error) bool) {
+		f, err := newFinder(d, c)
+		if err != nil {
+			yield(Match{}, err)
+			return
+		}
+		for kv, err := range Below(ctx, s, below, Range{Revision: revision, KeysOnly: !f.values()}) {
+			if err != nil {
+				yield(Match{}, err)
+				return
+			}
+			if progress != nil {
+				progress(1)
+			}
+			if m, ok := f.match(&kv); ok && !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
+type finder struct {
+	Criteria
+	decoder *Decoder
+	path    *jsonpath.JSONPath
+}
+
+func newFinder(d *Decoder, c Criteria) (*finder, error) {
+	f := &finder{Criteria: c, decoder: d}
+	if _, err := path.Match(c.Name, ""); err != nil {
+		return nil, fmt.Errorf("the pattern %q for names: %w", c.Name, err)
+	}
+	if c.JSONPath != "" {
+		f.path = jsonpath.New("find").AllowMissingKeys(true)
+		if err := f.path.Parse(c.JSONPath); err != nil {
+			return nil, fmt.Errorf("JSONPath %q: %w", c.JSONPath, err)
+		}
+	}
+	return f, nil
+}
+
+func (f *finder) values() bool { return f.Labels != nil || f.path != nil }
+
+func (f *finder) match(kv *KV) (Match, bool) {
+	m := Match{Key: kv.Key, Bytes: len(kv.Value), Revision: kv.ModRevision, Name: kv.Key[strings.LastIndexByte(kv.Key, '/')+1:]}
+	if _, rest, ok := SplitKey(f.decoder.Prefix, kv.Key); ok && len(rest) == 2 {
+		m.Namespace = rest[0]
+	}
+	if f.Namespace != "" && m.Namespace != f.Namespace {
+		return m, false
+	}
+	if ok, _ := path.Match(f.Name, m.Name); f.Name != "" && !ok {
+		return m, false
+	}
+	if f.Labels != nil {
+		object, err := f.decoder.Metadata(kv.Key, kv.Value)
+		if err != nil {
+			m.Error = err.Error()
+			_, api := Locate(f.decoder.Prefix, kv.Key)
+			return m, api
+		}
+		m.Kind = object.Kind
+		if !f.Labels.Matches(labels.Set(object.Labels)) {
+			return m, false
+		}
+	}
+	return m, f.path == nil || f.matchPath(kv, &m)
+}
+
+// matchPath evaluates the JSONPath; a value that can't be read is a match with an error.
+func (f *finder) matchPath(kv *KV, m *Match) bool {
+	v, err := f.decoder.Decode(kv.Key, kv.Value)
+	if err != nil {
+		m.Error = err.Error()
+		return true
+	}
+	if v.Object == nil {
+		return false
+	}
+	m.Kind = v.Kind.Kind
+	results, err := f.path.FindResults(v.Object)
+	if err != nil {
+		// It does not apply to this kind of object, such as an index into what is no list.
+		return false
+	}
+	for _, values := range results {
+		for _, value := range values {
+			if text, ok := printed(value); ok && (f.Equals == nil || *f.Equals == text) {
+				m.Results = append(m.Results, text)
+			}
+		}
+	}
+	return len(m.Results) > 0
+}
+
+func printed(v reflect.Value) (string, bool) {
+	for v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return "", false
+	}
+	return fmt.Sprint(v.Interface()), true
+}

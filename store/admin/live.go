@@ -1,0 +1,332 @@
+package admin
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	connectTimeout = 5 * time.Second
+
+	// A page of values is about this large: the first is a guess, each further one goes by the size of the one before.
+	pageBytes     = 4 << 20
+	firstPageKeys = 256
+	mostPageKeys  = 10_000
+
+	// maxSendBytes is above what etcd accepts: it is etcd who refuses what is too large.
+	maxSendBytes = 32 << 20
+
+	// requestTimeout is the most that one read may take: an etcd without a leader does not answer, and does not say so.
+	requestTimeout = 30 * time.Second
+
+	// progressRetry is how often etcd is asked how far a watch is: it drops the question while the watch catches up.
+	progressRetry = 50 * time.Millisecond
+)
+
+// Endpoint says how to reach an etcd.
+type Endpoint struct {
+	// URLs are the members', or unix:///path of a socket.
+	URLs []string
+	// CAFile, CertFile and KeyFile are PEM files.
+	CAFile, CertFile, KeyFile string
+}
+
+// Live is an etcd that runs.
+type Live struct {
+	Client *clientv3.Client
+	urls   []string
+}
+
+var _ Source = &Live{}
+
+// Connect reaches an etcd, or says why it can't be reached.
+func Connect(ctx context.Context, e Endpoint) (*Live, error) {
+	name := "etcd at " + strings.Join(e.URLs, ", ")
+	config := clientv3.Config{
+		Endpoints:          e.URLs,
+		DialTimeout:        connectTimeout,
+		MaxCallSendMsgSize: maxSendBytes,
+		Logger:             zap.NewNop(),
+	}
+	if e.CAFile != "" {
+		// etcd's reader takes any file, and every handshake fails then.
+		pem, err := os.ReadFile(e.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("%s: CA file: %w", name, err)
+		}
+		if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s: CA file %s holds no certificate", name, e.CAFile)
+		}
+	}
+	if e.CAFile != "" || e.CertFile != "" || e.KeyFile != "" {
+		info := transport.TLSInfo{CertFile: e.CertFile, KeyFile: e.KeyFile, TrustedCAFile: e.CAFile}
+		tls, err := info.ClientConfig()
+		if err != nil {
+			return nil, fmt.Errorf("%s: TLS files: %w", name, err)
+		}
+		config.TLS = tls
+	}
+	client, err := clientv3.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	l := &Live{Client: client, urls: e.URLs}
+	if err := l.probe(ctx); err != nil {
+		_ = client.Close()
+		return nil, fmt.Errorf("%s cannot be reached: check that it runs, the URLs and the TLS files: %w", name, err)
+	}
+	return l, nil
+}
+
+// probe asks any one member whether it is there. A member without a leader answers too.
+func (l *Live) probe(ctx context.Context) error {
+	var errs []error
+	for _, url := range l.urls {
+		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+		_, err := l.Client.Status(ctx, url)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %s", url, status.Convert(err).Message()))
+	}
+	return errors.Join(errs...)
+}
+
+// Name implements Source.
+func (l *Live) Name() string { return "etcd at " + strings.Join(l.urls, ", ") }
+
+// URLs are the members that were named.
+func (l *Live) URLs() []string { return l.urls }
+
+// Close implements Source.
+func (l *Live) Close() error { return l.Client.Close() }
+
+// Head implements Source.
+func (l *Live) Head(ctx context.Context) (Head, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	resp, err := l.Client.Get(ctx, compactRevKey, clientv3.WithKeysOnly())
+	if err != nil {
+		return Head{}, fmt.Errorf("%s: read the revision: %w", l.Name(), noAnswer(err))
+	}
+	head := Head{Revision: resp.Header.Revision}
+	_, err = l.Client.Get(ctx, compactRevKey, clientv3.WithKeysOnly(), clientv3.WithRev(1))
+	if err == nil {
+		return head, nil
+	} else if !errors.Is(err, rpctypes.ErrCompacted) {
+		return Head{}, fmt.Errorf("%s: read the oldest revision: %w", l.Name(), err)
+	}
+	// Only a watch that asks for too old a revision is told which is the oldest.
+	for resp := range l.Client.Watch(ctx, compactRevKey, clientv3.WithRev(1)) {
+		if resp.CompactRevision > 0 {
+			head.Compacted = resp.CompactRevision
+			return head, nil
+		}
+		if err := resp.Err(); err != nil {
+			return Head{}, fmt.Errorf("%s: ask for the oldest revision: %w", l.Name(), err)
+		}
+	}
+	return Head{}, fmt.Errorf("%s: ask for the oldest revision: %w", l.Name(), context.Cause(ctx))
+}
+
+// Get implements Source.
+func (l *Live) Get(ctx context.Context, key string, revision int64) (*KV, error) {
+	resp, err := l.get(ctx, key, clientv3.WithRev(revision))
+	if err != nil {
+		return nil, readError(key, revision, err)
+	}
+	if len(resp.Kvs) == 0 {
+		return nil, nil
+	}
+	kv := fromProto(resp.Kvs[0])
+	return &kv, nil
+}
+
+// Range implements Source. All pages are of the revision of the first.
+func (l *Live) Range(ctx context.Context, r Range) iter.Seq2[KV, error] {
+	return func(yield func(KV, error) bool) {
+		from, end := r.Prefix, clientv3.GetPrefixRangeEnd(r.Prefix)
+		if r.Prefix == "" {
+			from, end = "\x00", "\x00"
+		}
+		limit := int64(firstPageKeys)
+		if r.KeysOnly {
+			limit = mostPageKeys
+		}
+		for revision := r.Revision; ; {
+			opts := []clientv3.OpOption{clientv3.WithRange(end), clientv3.WithRev(revision), clientv3.WithLimit(limit)}
+			if r.KeysOnly {
+				opts = append(opts, clientv3.WithKeysOnly())
+			}
+			resp, err := l.get(ctx, from, opts...)
+			if err != nil {
+				yield(KV{}, readError(from, revision, err))
+				return
+			}
+			var size int64
+			for _, kv := range resp.Kvs {
+				size += int64(len(kv.Value))
+				if !yield(fromProto(kv), nil) {
+					return
+				}
+			}
+			if !resp.More || len(resp.Kvs) == 0 {
+				return
+			}
+			if !r.KeysOnly {
+				limit = min(max(pageBytes*int64(len(resp.Kvs))/max(size, 1), 1), mostPageKeys)
+			}
+			from, revision = string(resp.Kvs[len(resp.Kvs)-1].Key)+"\x00", resp.Header.Revision
+			if r.Revision != 0 {
+				revision = r.Revision
+			}
+		}
+	}
+}
+
+// get is one read that does not take for ever.
+func (l *Live) get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return l.Client.Get(ctx, key, opts...)
+}
+
+// History implements Source: what the key was when history begins, then what a watch from there says.
+func (l *Live) History(ctx context.Context, key string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		head, err := l.Head(ctx)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		if head.Compacted > 0 {
+			base, err := l.Get(ctx, key, head.Compacted)
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			if base != nil && !yield(Event{KV: *base}, nil) {
+				return
+			}
+		}
+		for e, err := range l.events(ctx, key, head.Compacted+1, head.Revision) {
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// events are the changes of a key from one revision to another, both included.
+func (l *Live) events(ctx context.Context, key string, from, to int64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if from > to {
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		events := l.Client.Watch(ctx, key, clientv3.WithRev(from), clientv3.WithCreatedNotify())
+		ask := time.NewTicker(progressRetry)
+		defer ask.Stop()
+		for {
+			select {
+			case <-ask.C:
+				if err := l.Client.RequestProgress(ctx); err != nil {
+					yield(Event{}, readError(key, from, err))
+					return
+				}
+			case resp, ok := <-events:
+				if !ok {
+					yield(Event{}, readError(key, from, context.Cause(ctx)))
+					return
+				}
+				if err := resp.Err(); err != nil {
+					yield(Event{}, readError(key, from, err))
+					return
+				}
+				for _, e := range resp.Events {
+					if e.Kv.ModRevision > to || !yield(fromEvent(e), nil) {
+						return
+					}
+				}
+				if resp.IsProgressNotify() && resp.Header.Revision >= to {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Watch streams what happens at path and below from a revision on, 0 for now, until ctx ends. ready, if not nil, is
+// called when nothing that happens from then on will be missed.
+func (l *Live) Watch(ctx context.Context, path string, revision int64, ready func()) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		opts := []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithRev(revision), clientv3.WithCreatedNotify()}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		for resp := range l.Client.Watch(clientv3.WithRequireLeader(ctx), path, opts...) {
+			if err := resp.Err(); err != nil {
+				if ctx.Err() == nil {
+					yield(Event{}, readError(path, revision, err))
+				}
+				return
+			}
+			if resp.Created && ready != nil {
+				ready()
+			}
+			for _, e := range resp.Events {
+				key := string(e.Kv.Key)
+				if path != "" && key != path && !strings.HasPrefix(key, strings.TrimSuffix(path, "/")+"/") {
+					continue
+				}
+				if !yield(fromEvent(e), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func fromProto(kv *mvccpb.KeyValue) KV {
+	return KV{
+		Key: string(kv.Key), Value: kv.Value, Lease: kv.Lease,
+		CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision, Version: kv.Version,
+	}
+}
+
+func fromEvent(e *clientv3.Event) Event {
+	return Event{KV: fromProto(e.Kv), Deleted: e.Type == mvccpb.Event_DELETE}
+}
+
+// readError says which key could not be read, and what to do where that is known.
+func readError(key string, revision int64, err error) error {
+	switch {
+	case errors.Is(err, rpctypes.ErrCompacted):
+		err = fmt.Errorf("revision %d: %w", revision, ErrCompacted)
+	case errors.Is(err, rpctypes.ErrFutureRev):
+		err = fmt.Errorf("revision %d: %w", revision, ErrFuture)
+	}
+	return fmt.Errorf("read %s: %w", key, noAnswer(err))
+}
+
+// noAnswer says what a read that took too long means.
+func noAnswer(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no answer in %s, as when a majority of the members does not run (kx etcd status): %w", requestTimeout, err)
+	}
+	return err
+}

@@ -1,0 +1,232 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// MemberStatus is how one member is.
+type MemberStatus struct {
+	Endpoint       string `json:"endpoint"`
+	ID             string `json:"id,omitempty"`
+	Version        string `json:"version,omitempty"`
+	StorageVersion string `json:"storageVersion,omitempty"`
+	// DBSize is that of the file, InUse how much of it is used, Quota how large it may be; 0 is not known.
+	DBSize int64 `json:"dbSize"`
+	InUse  int64 `json:"inUse"`
+	Quota  int64 `json:"quota,omitempty"`
+	Leader bool  `json:"leader"`
+	// HasLeader says that the member knows one.
+	HasLeader   bool     `json:"hasLeader"`
+	Learner     bool     `json:"learner,omitempty"`
+	RaftTerm    uint64   `json:"raftTerm"`
+	RaftIndex   uint64   `json:"raftIndex"`
+	RaftApplied uint64   `json:"raftApplied"`
+	Revision    int64    `json:"revision"`
+	Errors      []string `json:"errors,omitempty"`
+	LatencyUs   int64    `json:"latencyUs"`
+}
+
+// Status asks each member that was named. One that does not answer has Errors and nothing else.
+func (l *Live) Status(ctx context.Context) []MemberStatus {
+	var out []MemberStatus
+	for _, url := range l.urls {
+		out = append(out, l.statusOf(ctx, url))
+	}
+	return out
+}
+
+func (l *Live) statusOf(ctx context.Context, url string) MemberStatus {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	start := time.Now()
+	s, err := l.Client.Status(ctx, url)
+	if err != nil {
+		return MemberStatus{Endpoint: url, Errors: []string{err.Error()}}
+	}
+	return MemberStatus{
+		Endpoint: url, ID: hexID(s.Header.MemberId), Version: s.Version, StorageVersion: s.StorageVersion,
+		DBSize: s.DbSize, InUse: s.DbSizeInUse, Quota: s.DbSizeQuota,
+		Leader: s.Leader == s.Header.MemberId, HasLeader: s.Leader != 0, Learner: s.IsLearner,
+		RaftTerm: s.RaftTerm, RaftIndex: s.RaftIndex, RaftApplied: s.RaftAppliedIndex, Revision: s.Header.Revision,
+		Errors: s.Errors, LatencyUs: time.Since(start).Microseconds(),
+	}
+}
+
+func hexID(id uint64) string { return fmt.Sprintf("%x", id) }
+
+// Member is one of the cluster.
+type Member struct {
+	ID         string   `json:"id"`
+	Name       string   `json:"name"`
+	Learner    bool     `json:"learner,omitempty"`
+	PeerURLs   []string `json:"peerURLs"`
+	ClientURLs []string `json:"clientURLs"`
+}
+
+// Members are all of the cluster.
+func (l *Live) Members(ctx context.Context) ([]Member, error) {
+	resp, err := l.Client.MemberList(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: list the members: %w", l.Name(), err)
+	}
+	var out []Member
+	for _, m := range resp.Members {
+		out = append(out, Member{ID: hexID(m.ID), Name: m.Name, Learner: m.IsLearner, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs})
+	}
+	return out, nil
+}
+
+// Alarm is one that a member has raised.
+type Alarm struct {
+	Member string `json:"member"`
+	Alarm  string `json:"alarm"`
+}
+
+// Alarms are those that are raised; with disarm, they were.
+func (l *Live) Alarms(ctx context.Context, disarm bool) ([]Alarm, error) {
+	resp, err := l.Client.AlarmList(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: list the alarms: %w", l.Name(), err)
+	}
+	var out []Alarm
+	for _, a := range resp.Alarms {
+		out = append(out, Alarm{Member: hexID(a.MemberID), Alarm: a.Alarm.String()})
+		if !disarm {
+			continue
+		}
+		if _, err := l.Client.AlarmDisarm(ctx, &clientv3.AlarmMember{MemberID: a.MemberID, Alarm: a.Alarm}); err != nil {
+			return out, fmt.Errorf("%s: disarm %s of member %x: %w", l.Name(), a.Alarm, a.MemberID, err)
+		}
+	}
+	return out, nil
+}
+
+// raised says whether an alarm of a kind is among them.
+func raised(alarms []Alarm, kind etcdserverpb.AlarmType) bool {
+	for _, a := range alarms {
+		if a.Alarm == kind.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// Compact forgets what was before a revision, and returns when the space is free for new values.
+func (l *Live) Compact(ctx context.Context, revision int64) error {
+	if _, err := l.Client.Compact(ctx, revision, clientv3.WithCompactPhysical()); err != nil {
+		return fmt.Errorf("%s: compact to revision %d: %w", l.Name(), revision, err)
+	}
+	return nil
+}
+
+// Defragmented is what it did to a member.
+type Defragmented struct {
+	Endpoint string `json:"endpoint"`
+	Before   int64  `json:"before"`
+	After    int64  `json:"after"`
+	TookMs   int64  `json:"tookMs"`
+}
+
+// Defragment makes the files of the members that were named as small as they can be, one member after the other, since a
+// member answers nobody meanwhile. It ends at the first failure.
+func (l *Live) Defragment(ctx context.Context) iter.Seq2[Defragmented, error] {
+	return func(yield func(Defragmented, error) bool) {
+		for _, url := range l.urls {
+			d := Defragmented{Endpoint: url, Before: l.statusOf(ctx, url).DBSize}
+			start := time.Now()
+			if _, err := l.Client.Defragment(ctx, url); err != nil {
+				yield(d, fmt.Errorf("%s: defragment: %w", url, err))
+				return
+			}
+			d.TookMs = time.Since(start).Milliseconds()
+			d.After = l.statusOf(ctx, url).DBSize
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Hash is that of one member's keys and values.
+type Hash struct {
+	Endpoint string `json:"endpoint"`
+	Hash     string `json:"hash"`
+	// Revision is up to where, Compacted from where: only hashes with equal ones can be compared.
+	Revision  int64 `json:"revision"`
+	Compacted int64 `json:"compacted"`
+}
+
+// ErrHashesDiffer is in the error about members that do not have the same.
+var ErrHashesDiffer = errors.New("the members do not have the same keys and values")
+
+// Hashes are those of the members that were named, at one revision.
+func (l *Live) Hashes(ctx context.Context, revision int64) ([]Hash, error) {
+	if revision == 0 {
+		head, err := l.Head(ctx)
+		if err != nil {
+			return nil, err
+		}
+		revision = head.Revision
+	}
+	var out []Hash
+	for _, url := range l.urls {
+		resp, err := l.Client.HashKV(ctx, url, revision)
+		if err != nil {
+			return out, fmt.Errorf("%s: hash at revision %d: %w", url, revision, err)
+		}
+		out = append(out, Hash{Endpoint: url, Hash: fmt.Sprintf("%08x", resp.Hash), Revision: revision, Compacted: resp.CompactRevision})
+	}
+	for _, h := range out {
+		if h.Compacted == out[0].Compacted && h.Hash != out[0].Hash {
+			return out, fmt.Errorf("%w: %s has %s and %s has %s at revision %d", ErrHashesDiffer, out[0].Endpoint, out[0].Hash, h.Endpoint, h.Hash, revision)
+		}
+	}
+	return out, nil
+}
+
+// Lease is one, and how many keys end with it.
+type Lease struct {
+	ID string `json:"id"`
+	// GrantedSeconds is how long it lives from its last renewal, RemainingSeconds from now.
+	GrantedSeconds   int64    `json:"grantedSeconds"`
+	RemainingSeconds int64    `json:"remainingSeconds"`
+	Keys             int      `json:"keys"`
+	Names            []string `json:"names,omitempty"`
+}
+
+// Leases streams all leases; with names, also their keys.
+func (l *Live) Leases(ctx context.Context, names bool) iter.Seq2[Lease, error] {
+	return func(yield func(Lease, error) bool) {
+		all, err := l.Client.Leases(ctx)
+		if err != nil {
+			yield(Lease{}, fmt.Errorf("%s: list the leases: %w", l.Name(), err))
+			return
+		}
+		for _, lease := range all.Leases {
+			ttl, err := l.Client.TimeToLive(ctx, lease.ID, clientv3.WithAttachedKeys())
+			if err != nil {
+				yield(Lease{}, fmt.Errorf("%s: lease %x: %w", l.Name(), int64(lease.ID), err))
+				return
+			}
+			if ttl.TTL < 0 {
+				continue // it has ended meanwhile
+			}
+			out := Lease{ID: fmt.Sprintf("%x", int64(lease.ID)), GrantedSeconds: ttl.GrantedTTL, RemainingSeconds: ttl.TTL, Keys: len(ttl.Keys)}
+			for _, key := range ttl.Keys {
+				if names {
+					out.Names = append(out.Names, string(key))
+				}
+			}
+			if !yield(out, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// Usage is what some keys take and how often they are written.
+type Usage struct {
+	Name string `json:"name"`
+	Keys int64  `json:"keys"`
+	// Bytes are those of keys and values; Largest is the largest value.
+	Bytes   int64 `json:"bytes"`
+	Largest int64 `json:"largest"`
+	// Writes are all since the keys were created.
+	Writes int64 `json:"writes"`
+	// Churn are the writes and deletions since TopOptions.Since.
+	Churn int64 `json:"churn"`
+}
+
+func (u *Usage) add(other Usage) {
+	u.Keys += other.Keys
+	u.Bytes += other.Bytes
+	u.Largest = max(u.Largest, other.Largest)
+	u.Writes += other.Writes
+	u.Churn += other.Churn
+}
+
+// TopOptions say what to sum up.
+type TopOptions struct {
+	// Prefix begins the API server's keys; only what is at Path and below counts.
+	Prefix, Path string
+	// By is "resource", "namespace" or "object".
+	By string
+	// Sort is "bytes", "keys", "writes" or "churn".
+	Sort string
+	// Since is the revision from which churn counts, Revision when it ends and all else is looked at; 0 is now.
+	Since, Revision int64
+	// Limit is how many are kept.
+	Limit int
+}
+
+// TopBy and TopSort are what TopOptions.By and Sort may be.
+var (
+	TopBy   = []string{"resource", "namespace", "object"}
+	TopSort = []string{"bytes", "keys", "writes", "churn"}
+)
+
+func (o *TopOptions) validate() error {
+	if !slices.Contains(TopBy, o.By) {
+		return fmt.Errorf("top can't be by %q: it can be by %s", o.By, strings.Join(TopBy, ", "))
+	}
+	if !slices.Contains(TopSort, o.Sort) {
+		return fmt.Errorf("top can't be sorted by %q: it can be by %s", o.Sort, strings.Join(TopSort, ", "))
+	}
+	return nil
+}
+
+// measure is what top is sorted by.
+func (o *TopOptions) measure(u *Usage) int64 {
+	switch o.Sort {
+	case "keys":
+		return u.Keys
+	case "writes":
+		return u.Writes
+	case "churn":
+		return u.Churn
+	}
+	return u.Bytes
+}
+
+// Top sums up what uses an etcd, and returns the largest and the sum of all. It keeps one Usage a resource or namespace;
+// of objects it keeps the limit. progress, if not nil, is told of each key.
+func Top(ctx context.Context, s Source, o TopOptions, progress func(keys int)) (top []Usage, total Usage, err error) {
+	if err := o.validate(); err != nil {
+		return nil, total, err
+	}
+	groups := map[string]*Usage{}
+	total.Name = "total"
+	for p, err := range topPairs(ctx, s, o) {
+		if err != nil {
+			return nil, total, err
+		}
+		u := use(p)
+		total.add(u)
+		if progress != nil {
+			progress(1)
+		}
+		if o.By == "object" {
+			top = append(top, u)
+			// Twice as many as wanted are sorted at a time: the memory is bounded and the work is not quadratic.
+			if len(top) >= 2*o.Limit+1000 {
+				top = o.largest(top)
+			}
+			continue
+		}
+		u.Name = o.group(u.Name)
+		if groups[u.Name] == nil {
+			groups[u.Name] = &Usage{Name: u.Name}
+		}
+		groups[u.Name].add(u)
+	}
+	for _, u := range groups {
+		top = append(top, *u)
+	}
+	return o.largest(top), total, nil
+}
+
+// topPairs are all keys now, and what they were when churn begins.
+func topPairs(ctx context.Context, s Source, o TopOptions) iter.Seq2[pair, error] {
+	after := Below(ctx, s, o.Path, Range{Revision: o.Revision})
+	if o.Since > 0 {
+		return merge(Below(ctx, s, o.Path, Range{Revision: o.Since, KeysOnly: true}), after)
+	}
+	// Without a beginning nothing is churn.
+	return func(yield func(pair, error) bool) {
+		for kv, err := range after {
+			if !yield(pair{before: &kv, after: &kv}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func use(p pair) Usage {
+	if p.after == nil {
+		return Usage{Name: p.before.Key, Churn: 1}
+	}
+	size := int64(len(p.after.Value))
+	u := Usage{Name: p.after.Key, Keys: 1, Bytes: size + int64(len(p.after.Key)), Largest: size, Writes: p.after.Version, Churn: p.after.Version}
+	if p.before != nil && p.before.CreateRevision == p.after.CreateRevision {
+		u.Churn -= p.before.Version
+	} else if p.before != nil {
+		u.Churn++ // it was deleted in between
+	}
+	return u
+}
+
+func (o *TopOptions) group(key string) string {
+	resource, rest, ok := SplitKey(o.Prefix, key)
+	switch {
+	case !ok:
+		return "(not below " + o.Prefix + ")"
+	case o.By == "resource":
+		return resource
+	case len(rest) == 2:
+		return rest[0]
+	}
+	return "(no namespace)"
+}
+
+func (o *TopOptions) largest(all []Usage) []Usage {
+	slices.SortFunc(all, func(a, b Usage) int {
+		return cmp.Or(cmp.Compare(o.measure(&b), o.measure(&a)), cmp.Compare(a.Name, b.Name))
+	})
+	if o.Limit > 0 && len(all) > o.Limit {
+		all = all[:o.Limit]
+	}
+	return all
+}
