@@ -19,7 +19,7 @@ import (
 )
 
 // catchUpWait is how long a cache that is asked for by its name may take to see what etcd has, until it is shown as it is.
-const catchUpWait = 2 * time.Second
+const catchUpWait = time.Second
 
 // CacheREST is the storage of caches. It has no watch: what a cache is like changes with every event and every read, and
 // to tell somebody of that would be more work than the cache itself does.

@@ -39,13 +39,18 @@ const root = "/apis/kx.dev/v1alpha1/journeys"
 // newServer serves the group over real HTTP.
 func newServer(t *testing.T, recorder *trace.Recorder) *httptest.Server {
 	t.Helper()
+	return newServerOf(t, recorder, &cacher.Caches{})
+}
+
+func newServerOf(t *testing.T, recorder *trace.Recorder, caches *cacher.Caches) *httptest.Server {
+	t.Helper()
 	s := &endpoint.GenericAPIServer{
 		Discovery:                  discovery.NewManager("test"),
 		OpenAPI:                    openapi.NewService("test"),
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),
 		MinRequestTimeout:          time.Hour,
 	}
-	group := NewAPIGroupInfo(recorder, &cacher.Caches{})
+	group := NewAPIGroupInfo(recorder, caches)
 	s.Router = endpoint.NewRouter(group.NegotiatedSerializer, endpoint.NotFoundHandler)
 	if err := s.InstallAPIGroup(&group); err != nil {
 		t.Fatal(err)
