@@ -27,7 +27,7 @@ func OpenDataDir(path string) (*DataDir, error) {
 	file := filepath.Join(path, lockName)
 	lock, err := fileutil.TryLockFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fileutil.ErrLocked) {
-		return nil, fmt.Errorf("%s is in use by another kx%s: stop it, or choose another --data-dir", path, owner(file))
+		return nil, &inUse{fmt.Sprintf("%s is in use by another kx%s: stop it, or choose another --data-dir", path, owner(file))}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock the data directory: %w; choose another with --data-dir", err)

@@ -98,9 +98,11 @@ func (c *client) get(ctx context.Context, id string) (*v1alpha1.Journey, error) 
 	}
 	defer body.Close()
 	j := &v1alpha1.Journey{}
-	if err := json.NewDecoder(io.LimitReader(body, listBytesMost)).Decode(j); err != nil {
+	limited := io.LimitReader(body, listBytesMost)
+	if err := json.NewDecoder(limited).Decode(j); err != nil {
 		return nil, fmt.Errorf("read journey %s: %w", id, err)
 	}
+	_, _ = io.Copy(io.Discard, limited) // to its end: a stream that is closed before is a failure to the server
 	clean(j)
 	return j, nil
 }

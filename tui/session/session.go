@@ -56,6 +56,16 @@ func (s *Session) Get(ctx context.Context, id string) (*v1alpha1.Journey, error)
 	return s.client.get(ctx, id)
 }
 
+// List is the IDs of the journeys that filter wants and the server has, the oldest first.
+func (s *Session) List(ctx context.Context, filter string) ([]string, error) {
+	rows, _, err := s.client.list(ctx, filter)
+	ids := make([]string, len(rows))
+	for i, j := range rows {
+		ids[i] = j.Name
+	}
+	return ids, err
+}
+
 // Follow follows the journeys that filter wants, from now on and in place of those before.
 func (s *Session) Follow(filter string) {
 	s.mu.Lock()

@@ -1,0 +1,179 @@
+package kubectl
+
+import (
+	"flag"
+	"fmt"
+	"path/filepath"
+	"regexp"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	"k8s.io/kubectl/pkg/cmd/annotate"
+	"k8s.io/kubectl/pkg/cmd/apiresources"
+	"k8s.io/kubectl/pkg/cmd/apply"
+	"k8s.io/kubectl/pkg/cmd/auth"
+	"k8s.io/kubectl/pkg/cmd/config"
+	"k8s.io/kubectl/pkg/cmd/create"
+	"k8s.io/kubectl/pkg/cmd/delete"
+	"k8s.io/kubectl/pkg/cmd/describe"
+	"k8s.io/kubectl/pkg/cmd/diff"
+	"k8s.io/kubectl/pkg/cmd/edit"
+	"k8s.io/kubectl/pkg/cmd/events"
+	"k8s.io/kubectl/pkg/cmd/explain"
+	"k8s.io/kubectl/pkg/cmd/expose"
+	"k8s.io/kubectl/pkg/cmd/get"
+	"k8s.io/kubectl/pkg/cmd/kustomize"
+	"k8s.io/kubectl/pkg/cmd/label"
+	"k8s.io/kubectl/pkg/cmd/patch"
+	"k8s.io/kubectl/pkg/cmd/proxy"
+	"k8s.io/kubectl/pkg/cmd/replace"
+	"k8s.io/kubectl/pkg/cmd/rollout"
+	"k8s.io/kubectl/pkg/cmd/run"
+	"k8s.io/kubectl/pkg/cmd/scale"
+	"k8s.io/kubectl/pkg/cmd/set"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+	"k8s.io/kubectl/pkg/cmd/wait"
+	"k8s.io/kubectl/pkg/util/completion"
+
+	_ "github.com/kx-apiserver/kx/cmd/kx/internal/plain" // before kubectl's packages
+)
+
+// parent is what the commands are called below.
+const parent = "kx"
+
+// Streams are a command's input and outputs.
+type Streams = genericiooptions.IOStreams
+
+// commands are kubectl's, in the order in which help lists them. What needs a node, a pod that runs, or a cluster's
+// certificates is not here: there would be nothing to do it to.
+var commands = []func(*wiring, cmdutil.Factory, Streams) *cobra.Command{
+	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		cmd := get.NewCmdGet(parent, f, s)
+		cmd.ValidArgsFunction = completion.ResourceTypeAndNameCompletionFunc(f)
+		w.addAt(cmd)
+		return cmd
+	},
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		return describe.NewCmdDescribe(parent, f, s)
+	},
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		return explain.NewCmdExplain(parent, f, s)
+	},
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return events.NewCmdEvents(f, s) },
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return create.NewCmdCreate(f, s) },
+	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		cmd := apply.NewCmdApply(parent, f, s)
+		w.addExplainConflicts(cmd)
+		return cmd
+	},
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return diff.NewCmdDiff(f, s) },
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return edit.NewCmdEdit(f, s) },
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return patch.NewCmdPatch(f, s) },
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return replace.NewCmdReplace(f, s) },
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return delete.NewCmdDelete(f, s) },
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return label.NewCmdLabel(f, s) },
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		return annotate.NewCmdAnnotate(parent, f, s)
+	},
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return scale.NewCmdScale(f, s) },
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return expose.NewCmdExposeService(f, s) },
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return run.NewCmdRun(f, s) },
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return set.NewCmdSet(f, s) },
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		return rollout.NewCmdRollout(parent, f, s)
+	},
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return wait.NewCmdWait(f, s) },
+	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		cmd := auth.NewCmdAuth(f, s)
+		w.endCanI(cmd, f, s)
+		return cmd
+	},
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		return apiresources.NewCmdAPIResources(f, s)
+	},
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		return apiresources.NewCmdAPIVersions(f, s)
+	},
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return proxy.NewCmdProxy(f, s) },
+	func(_ *wiring, _ cmdutil.Factory, s Streams) *cobra.Command { return kustomize.NewCmdKustomize(s) },
+	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
+		return config.NewCmdConfig(f, w.pathOptions(), s)
+	},
+}
+
+// NewCommands makes the commands. Without --kubeconfig and KUBECONFIG they use the server of the data directory.
+func NewCommands(dataDir string, streams Streams) []*cobra.Command {
+	w := newWiring(dataDir, streams)
+	connection := pflag.NewFlagSet("connection", pflag.ContinueOnError)
+	f := w.factory(connection)
+	completion.SetFactoryForCompletion(f)
+	w.addTrace(connection)
+	addVerbosity(connection)
+	connection.VisitAll(func(f *pflag.Flag) { markConnection(f) })
+
+	all := make([]*cobra.Command, len(commands))
+	for i, newCommand := range commands {
+		cmd := newCommand(w, f, streams)
+		w.adopt(cmd)
+		completeConnection(cmd, f, connection)
+		all[i] = cmd
+	}
+	return all
+}
+
+// pathOptions are where the config command finds its file: where the others do.
+func (w *wiring) pathOptions() *clientcmd.PathOptions {
+	o := clientcmd.NewDefaultPathOptions()
+	o.GlobalFile = filepath.Join(w.dataDir, "kubeconfig")
+	o.GlobalFileSubpath = filepath.Join(filepath.Base(w.dataDir), "kubeconfig")
+	return o
+}
+
+// addVerbosity adds the flags of the log, of which kubectl's -v is one.
+func addVerbosity(connection *pflag.FlagSet) {
+	all := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(all)
+	for _, name := range []string{"v", "vmodule"} {
+		connection.AddGoFlag(all.Lookup(name))
+	}
+}
+
+// completeConnection gives a command the flags that all of them have, and their completion.
+func completeConnection(cmd *cobra.Command, f cmdutil.Factory, connection *pflag.FlagSet) {
+	cmd.PersistentFlags().AddFlagSet(connection) // without those that it has already
+	for name, complete := range map[string]func(string) []string{
+		"namespace": func(prefix string) []string { return completion.CompGetResource(f, "namespace", prefix) },
+		"context":   completion.ListContextsInConfig,
+		"cluster":   completion.ListClustersInConfig,
+		"user":      completion.ListUsersInConfig,
+		"trace":     func(string) []string { return traceForms },
+	} {
+		_ = cmd.RegisterFlagCompletionFunc(name, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			return complete(prefix), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+}
+
+// adopt makes a command of kubectl's, and those below it, ones of kx's.
+func (w *wiring) adopt(cmd *cobra.Command) {
+	cmd.Short, cmd.Long, cmd.Example = renamed(cmd.Short), renamed(cmd.Long), renamed(cmd.Example)
+	cmd.SetUsageTemplate(usageTemplate)
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w (kx help %s says which there are)", err, c.CommandPath()[len(parent)+1:])
+	})
+	if cmd.Run != nil || cmd.RunE != nil {
+		cmd.RunE, cmd.Run = w.wrap(cmd.Run, cmd.RunE), nil
+	}
+	for _, sub := range cmd.Commands() {
+		w.adopt(sub)
+	}
+}
+
+// asCommand is kubectl where it is called by name, not a part of a name.
+var asCommand = regexp.MustCompile(`\bkubectl ([a-z])`)
+
+// renamed is a help text of kubectl's for kx.
+func renamed(text string) string { return asCommand.ReplaceAllString(text, parent+" $1") }

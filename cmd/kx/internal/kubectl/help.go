@@ -1,0 +1,65 @@
+package kubectl
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// connectionAnnotation marks the flags that all commands of this package have.
+const connectionAnnotation = "kx-connection"
+
+func markConnection(f *pflag.Flag) {
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[connectionAnnotation] = []string{"true"}
+}
+
+// IsConnection says whether a flag is one of those that all commands of this package have.
+func IsConnection(f *pflag.Flag) bool { return f.Annotations[connectionAnnotation] != nil }
+
+// HasConnection says whether a command is one of this package.
+func HasConnection(cmd *cobra.Command) bool {
+	return cmd.Flags().Lookup("trace") != nil || cmd.InheritedFlags().Lookup("trace") != nil
+}
+
+// OwnFlags are the flags of a command without those that all commands of this package have.
+func OwnFlags(cmd *cobra.Command) *pflag.FlagSet { return pick(cmd, false) }
+
+// ConnectionFlags are the flags of a command that all commands of this package have.
+func ConnectionFlags(cmd *cobra.Command) *pflag.FlagSet { return pick(cmd, true) }
+
+func pick(cmd *cobra.Command, connection bool) *pflag.FlagSet {
+	picked := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
+	add := func(f *pflag.Flag) {
+		if IsConnection(f) == connection && picked.Lookup(f.Name) == nil {
+			picked.AddFlag(f)
+		}
+	}
+	cmd.LocalFlags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
+	return picked
+}
+
+func init() {
+	cobra.AddTemplateFunc("kxOwnFlags", OwnFlags)
+	cobra.AddTemplateFunc("kxConnectionFlags", ConnectionFlags)
+}
+
+// usageTemplate is cobra's, with the flags that all commands have apart, behind those of the command.
+const usageTemplate = `Usage:{{if .Runnable}}
+  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} [command]{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{with (kxOwnFlags .).FlagUsages}}
+
+Flags:
+{{. | trimTrailingWhitespaces}}{{end}}{{with (kxConnectionFlags .).FlagUsages}}
+
+Flags of all commands that use a server:
+{{. | trimTrailingWhitespaces}}{{end}}
+`

@@ -1,0 +1,157 @@
+package kubectl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/traceview"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/session"
+)
+
+// The headers by which a request asks for its journey's objects, and by which a response names its journey.
+const (
+	levelHeader   = "Kx-Trace"
+	journeyHeader = "Kx-Journey"
+)
+
+// The forms that --trace has.
+const (
+	traceTree  = "tree"
+	traceBrief = "brief"
+	traceJSON  = "json"
+)
+
+var traceForms = []string{traceTree, traceBrief, traceJSON}
+
+const (
+	// journeysMost bounds how many requests of a command are shown: a server keeps 512 journeys.
+	journeysMost = 512
+	// fetchWait is how long the server may take for all of them.
+	fetchWait = 30 * time.Second
+)
+
+// traceFlag is --trace, and the requests that the command made.
+type traceFlag struct {
+	form string
+
+	mu       sync.Mutex
+	config   *rest.Config // of the server, as nobody has wrapped it
+	journeys []string
+	more     int // requests beyond journeysMost
+	without  int // answers that name no journey
+}
+
+func (w *wiring) addTrace(flags *pflag.FlagSet) {
+	flags.StringVar(&w.trace.form, "trace", "", "After the output, show on stderr which way each request went through kx: tree, brief (one line a request) or json")
+	flags.Lookup("trace").NoOptDefVal = traceTree
+}
+
+func (f *traceFlag) check() error {
+	if f.form == "" || slices.Contains(traceForms, f.form) {
+		return nil
+	}
+	return fmt.Errorf("--trace: %q is none of %s", f.form, strings.Join(traceForms, ", "))
+}
+
+func (f *traceFlag) serverIs(c *rest.Config) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.config == nil {
+		f.config = rest.CopyConfig(c)
+	}
+}
+
+// ask asks for a journey with objects.
+func (f *traceFlag) ask(req **http.Request) {
+	if f.form != "" {
+		*req = (*req).Clone((*req).Context())
+		(*req).Header.Set(levelHeader, "objects")
+	}
+}
+
+// took remembers the journey of a request.
+func (f *traceFlag) took(_ *http.Request, res *http.Response) {
+	if f.form == "" {
+		return
+	}
+	id := res.Header.Get(journeyHeader)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case id == "":
+		f.without++
+	case len(f.journeys) == journeysMost:
+		f.more++
+	default:
+		f.journeys = append(f.journeys, id)
+	}
+}
+
+// show fetches the journeys and shows them.
+func (f *traceFlag) show(w *wiring) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.form == "" || f.config == nil {
+		return
+	}
+	s, err := session.New(f.config, 1, func() {})
+	if err != nil {
+		w.say(err.Error())
+		return
+	}
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), fetchWait)
+	defer cancel()
+	forgotten := 0
+	for i, id := range f.journeys {
+		j, err := s.Get(ctx, id)
+		if errors.Is(err, session.ErrForgotten) {
+			forgotten++
+			continue
+		}
+		if err != nil {
+			w.say("fetch the journey " + id + ": " + err.Error())
+			return
+		}
+		f.print(w, i == 0, j)
+	}
+	for _, note := range []struct {
+		n    int
+		text string
+	}{
+		{forgotten, "the server has forgotten %d of the journeys: it keeps the latest ones"},
+		{f.more, "%d more requests are not shown"},
+		{f.without, "%d answers name no journey: kx's own group and servers that are not kx have none"},
+	} {
+		if note.n > 0 {
+			w.say(fmt.Sprintf(note.text, note.n))
+		}
+	}
+}
+
+func (f *traceFlag) print(w *wiring, first bool, j *v1alpha1.Journey) {
+	out := w.streams.ErrOut
+	paint := traceview.PaintFor(out)
+	switch f.form {
+	case traceJSON:
+		_ = json.NewEncoder(out).Encode(j)
+	case traceBrief:
+		traceview.Brief(out, j, paint)
+	default:
+		if !first {
+			fmt.Fprintln(out)
+		}
+		traceview.Tree(out, j, paint)
+	}
+}

@@ -1,0 +1,42 @@
+package kubectl
+
+import (
+	"net/http"
+
+	"k8s.io/client-go/rest"
+)
+
+// wrapConfig puts this package's transport before the one of each client that a command makes. The server that the
+// first is for is the one that is asked for journeys.
+func (w *wiring) wrapConfig(c *rest.Config) *rest.Config {
+	w.trace.serverIs(c)
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return &transport{wiring: w, next: next} })
+	return c
+}
+
+// transport sees each request that a command makes.
+type transport struct {
+	*wiring
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	t.trace.ask(&req)
+	answer, err := t.at.rewrite(&req)
+	if err != nil {
+		return nil, err
+	}
+	res, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	t.trace.took(req, res)
+	if err := t.conflicts.see(req, res); err != nil {
+		return nil, err
+	}
+	if answer != nil {
+		return answer(res)
+	}
+	return res, nil
+}

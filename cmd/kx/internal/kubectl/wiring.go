@@ -1,0 +1,238 @@
+package kubectl
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
+)
+
+// ExitError is the exit code of a command that has said by itself what there was to say.
+type ExitError int
+
+func (e ExitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// warningCounter prints the warnings of servers, and counts them.
+type warningCounter interface {
+	rest.WarningHandler
+	WarningCount() int
+}
+
+// wiring is between kubectl's code and a server: where the server is, what is done with requests, how a command ends.
+// A process runs one command, so there is one.
+type wiring struct {
+	dataDir  string
+	streams  Streams
+	flags    *genericclioptions.ConfigFlags
+	warnings warningCounter
+
+	warningsAsErrors bool
+	trace            traceFlag
+	at               atFlag
+	conflicts        conflictsFlag
+
+	find      sync.Once
+	place     *join.Place // nil for a server elsewhere
+	findErr   error
+	cached    discovery.CachedDiscoveryInterface // in memory, with place
+	mapper    meta.RESTMapper
+	cacheLock sync.Mutex
+
+	ended chan int // the exit code of the command that runs, if one does
+}
+
+func newWiring(dataDir string, streams Streams) *wiring {
+	w := &wiring{dataDir: dataDir, streams: streams}
+	w.flags = genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().
+		WithDiscoveryBurst(discoveryBurst).WithDiscoveryQPS(discoveryQPS).WithWarningPrinter(streams).
+		WithWrapConfigFn(w.wrapConfig)
+	w.warnings = rest.NewWarningWriter(streams.ErrOut, rest.WarningWriterOptions{
+		Deduplicate: true, Color: printers.AllowsColorOutput(streams.ErrOut),
+	})
+	return w
+}
+
+// As kubectl asks servers what they have.
+const (
+	discoveryBurst = 300
+	discoveryQPS   = 50
+)
+
+// factory makes what kubectl's commands are made with, and adds the flags that they share.
+func (w *wiring) factory(flags *pflag.FlagSet) cmdutil.Factory {
+	w.flags.AddFlags(flags)
+	flags.BoolVar(&w.warningsAsErrors, "warnings-as-errors", false, "Treat warnings received from the server as errors and exit with a non-zero exit code")
+	matching := cmdutil.NewMatchVersionFlags(w)
+	matching.AddFlags(flags)
+	return cmdutil.NewFactory(matching)
+}
+
+// prepare finds the server. It does so when the command needs one, which some never do.
+func (w *wiring) prepare() error {
+	w.find.Do(func() {
+		if *w.flags.APIServer != "" || join.Elsewhere(w.dataDir, *w.flags.KubeConfig) {
+			return
+		}
+		code := 0
+		w.place, code, w.findErr = join.Find(context.Background(), w.dataDir, w.say)
+		if w.place == nil && w.findErr == nil {
+			w.exit(code) // another process has run the command
+		}
+		if w.findErr == nil {
+			*w.flags.KubeConfig, *w.flags.APIServer = w.place.Kubeconfig, w.place.Server
+		}
+	})
+	return w.findErr
+}
+
+// say says something about kx itself.
+func (w *wiring) say(text string) { fmt.Fprintf(w.streams.ErrOut, "kx: %s\n", text) }
+
+// ToRESTConfig implements genericclioptions.RESTClientGetter.
+func (w *wiring) ToRESTConfig() (*rest.Config, error) {
+	if err := w.prepare(); err != nil {
+		return nil, err
+	}
+	return w.flags.ToRESTConfig()
+}
+
+// ToRawKubeConfigLoader implements genericclioptions.RESTClientGetter.
+func (w *wiring) ToRawKubeConfigLoader() clientcmd.ClientConfig {
+	_ = w.prepare() // whoever makes a request is told what is wrong
+	return w.flags.ToRawKubeConfigLoader()
+}
+
+// ToDiscoveryClient implements genericclioptions.RESTClientGetter. What the server of a data directory has is asked anew
+// by each command: that takes two requests, and a cache on disk would be of an address that another server has tomorrow.
+func (w *wiring) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
+	config, err := w.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	if w.place == nil {
+		return w.flags.ToDiscoveryClient()
+	}
+	w.cacheLock.Lock()
+	defer w.cacheLock.Unlock()
+	if w.cached == nil {
+		client, err := discovery.NewDiscoveryClientForConfig(config)
+		if err != nil {
+			return nil, err
+		}
+		w.cached = memory.NewMemCacheClient(client)
+	}
+	return w.cached, nil
+}
+
+// ToRESTMapper implements genericclioptions.RESTClientGetter.
+func (w *wiring) ToRESTMapper() (meta.RESTMapper, error) {
+	client, err := w.ToDiscoveryClient()
+	if err != nil {
+		return nil, err
+	}
+	if w.place == nil {
+		return w.flags.ToRESTMapper()
+	}
+	w.cacheLock.Lock()
+	defer w.cacheLock.Unlock()
+	if w.mapper == nil {
+		w.mapper = restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(client), client, w.say)
+	}
+	return w.mapper, nil
+}
+
+// wrap runs a command of kubectl's.
+func (w *wiring) wrap(run func(*cobra.Command, []string), runE func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := w.check(); err != nil {
+			return err
+		}
+		rest.SetDefaultWarningHandler(w.warnings)
+		// There is room for the code of the command and for that of a goroutine that it left behind.
+		w.ended = make(chan int, 2)
+		cmdutil.BehaviorOnFatal(w.fatal)
+		defer cmdutil.DefaultBehaviorOnFatal()
+		go func() {
+			code := 0
+			if runE == nil {
+				run(cmd, args)
+			} else if err := runE(cmd, args); err != nil {
+				cmdutil.CheckErr(err)
+			}
+			w.ended <- code
+		}()
+		return w.finish(<-w.ended)
+	}
+}
+
+// check says what is wrong with the flags that kx adds.
+func (w *wiring) check() error {
+	if err := w.trace.check(); err != nil {
+		return err
+	}
+	return w.at.check()
+}
+
+// finish is what comes after a command's own output.
+func (w *wiring) finish(code int) error {
+	if n := w.warnings.WarningCount(); code == 0 && w.warningsAsErrors && n > 0 {
+		fmt.Fprintf(w.streams.ErrOut, "error: %s received\n", count(n, "warning"))
+		code = 1
+	}
+	w.conflicts.explain(w)
+	w.trace.show(w)
+	if w.place != nil {
+		w.place.Leave()
+	}
+	if code != 0 {
+		return ExitError(code)
+	}
+	return nil
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// fatal is called where kubectl would end the process.
+func (w *wiring) fatal(message string, code int) {
+	if message != "" {
+		if !strings.HasSuffix(message, "\n") {
+			message += "\n"
+		}
+		_, _ = io.WriteString(w.streams.ErrOut, message)
+	}
+	w.exit(code)
+}
+
+// exit ends the command with a code, and does not return.
+func (w *wiring) exit(code int) {
+	if w.ended == nil {
+		os.Exit(code) // completion: nothing of ours runs
+	}
+	select {
+	case w.ended <- code:
+	default: // it has ended already
+	}
+	runtime.Goexit()
+}

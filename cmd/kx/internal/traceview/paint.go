@@ -1,0 +1,48 @@
+package traceview
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Paint colours text by what it means.
+type Paint struct{ on bool }
+
+// Plain does not colour.
+var Plain = Paint{}
+
+// Coloured colours with the terminal's own colours, whatever its background.
+var Coloured = Paint{on: true}
+
+// PaintFor colours what goes to a terminal, unless the environment says not to.
+func PaintFor(out io.Writer) Paint {
+	f, ok := out.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return Plain
+	}
+	return Paint{on: term.IsTerminal(int(f.Fd()))}
+}
+
+func (p Paint) with(code, text string) string {
+	if !p.on || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (p Paint) bold(text string) string  { return p.with("1", text) }
+func (p Paint) dim(text string) string   { return p.with("2", text) }
+func (p Paint) good(text string) string  { return p.with("32", text) }
+func (p Paint) bad(text string) string   { return p.with("31", text) }
+func (p Paint) layer(text string) string { return p.with("36", text) }
+func (p Paint) notes(text string) string { return p.with("33", text) }
+
+// code colours an HTTP status.
+func (p Paint) code(code int32, text string) string {
+	if code >= 400 {
+		return p.bad(text)
+	}
+	return p.good(text)
+}

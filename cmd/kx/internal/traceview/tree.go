@@ -1,0 +1,192 @@
+package traceview
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/diff"
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+// Brief writes a journey as one line.
+func Brief(out io.Writer, j *v1alpha1.Journey, p Paint) {
+	asked, took := 0, time.Duration(0)
+	for i := range j.Status.Steps {
+		if s := &j.Status.Steps[i]; s.Layer == "etcd" {
+			asked++
+			took += max(time.Duration(s.TookNanos), 0)
+		}
+	}
+	line := head(j, p)
+	if len(j.Status.Steps) > 0 {
+		line += fmt.Sprintf("  etcd asked %s", times(asked))
+		if asked > 0 {
+			line += " for " + draw.Duration(took)
+		}
+	}
+	fmt.Fprintln(out, line+"  "+p.dim(draw.Clean(j.Name)))
+}
+
+// Line writes a journey whose steps are not known as one line, with the time at which it came in.
+func Line(out io.Writer, j *v1alpha1.Journey, p Paint) error {
+	at := j.Status.Started.Local().Format("15:04:05.000000")
+	_, err := fmt.Fprintf(out, "%s  %s  %s  %s\n", p.dim(at), head(j, p), draw.Clean(j.Spec.User), p.dim(draw.Clean(j.Name)))
+	return err
+}
+
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// head says what was asked and what came of it.
+func head(j *v1alpha1.Journey, p Paint) string {
+	s := &j.Spec
+	what := p.bold(draw.Clean(s.Method + " " + s.URI))
+	if j.Status.Phase == v1alpha1.JourneyRunning {
+		return what + "  " + p.notes("running")
+	}
+	took := time.Duration(j.Status.TookMicros) * time.Microsecond
+	return fmt.Sprintf("%s  %s  %s", what, p.code(j.Status.Code, fmt.Sprint(j.Status.Code)), draw.Duration(took))
+}
+
+// Tree writes a journey as a tree of its steps: layer, time, step, reason.
+func Tree(out io.Writer, j *v1alpha1.Journey, p Paint) { (&tree{out: out, j: j, p: p}).write() }
+
+// Objects writes a journey as Tree does, and below each step what it changed in the object.
+func Objects(out io.Writer, j *v1alpha1.Journey, p Paint) {
+	(&tree{out: out, j: j, p: p, objects: true}).write()
+}
+
+// tree writes one journey.
+type tree struct {
+	out      io.Writer
+	j        *v1alpha1.Journey
+	p        Paint
+	objects  bool
+	children map[int32][]int
+}
+
+func (t *tree) write() {
+	user := draw.Clean(t.j.Spec.User)
+	fmt.Fprintf(t.out, "%s  %s\n", head(t.j, t.p), t.p.dim(fmt.Sprintf("%s, %d bytes, journey %s", user, t.j.Status.Bytes, draw.Clean(t.j.Name))))
+	steps := t.j.Status.Steps
+	t.children = map[int32][]int{}
+	for i := range steps {
+		parent := steps[i].Parent
+		if parent < 0 || int(parent) >= i {
+			parent = -1 // a step begins after the one that called it
+		}
+		t.children[parent] = append(t.children[parent], i)
+	}
+	t.roots(t.children[-1])
+	for _, d := range t.j.Status.Deliveries {
+		t.line("event", time.Duration(d.AfterMicros)*time.Microsecond, "",
+			fmt.Sprintf("%s at revision %d sent to %s", draw.Clean(d.Type), d.Revision, draw.Clean(d.User)), draw.Clean(d.UserAgent))
+	}
+	if t.j.Status.Cut > 0 {
+		fmt.Fprintln(t.out, "  "+t.p.notes(fmt.Sprintf("%d things are missing: the journey was full", t.j.Status.Cut)))
+	}
+}
+
+// roots writes the steps that nothing called. Filters that let the request pass are one line.
+func (t *tree) roots(roots []int) {
+	steps := t.j.Status.Steps
+	for i := 0; i < len(roots); {
+		end, took := i, time.Duration(0)
+		for ; end < len(roots) && t.passed(roots[end]); end++ {
+			took += max(time.Duration(steps[roots[end]].TookNanos), 0)
+		}
+		if end-i > 1 && !t.objects {
+			t.line("filter", took, "", fmt.Sprintf("%d filters let it pass", end-i), "")
+			i = end
+			continue
+		}
+		t.step(roots[i], "", "")
+		i++
+	}
+}
+
+// passed says whether a step is a filter that had nothing against the request.
+func (t *tree) passed(i int) bool {
+	s := &t.j.Status.Steps[i]
+	return s.Layer == "filter" && s.Error == "" && len(t.children[int32(i)]) == 0
+}
+
+// step writes a step and those that it called. here is drawn before the step, below before what comes under it.
+func (t *tree) step(i int, here, below string) {
+	s := &t.j.Status.Steps[i]
+	text := draw.Clean(s.Title)
+	if s.Subject != "" {
+		text += " " + t.p.dim(draw.Clean(s.Subject))
+	}
+	reason := draw.Clean(s.Why)
+	if s.Error != "" {
+		reason = t.p.bad("✗ " + draw.Clean(s.Error))
+	} else if reason != "" {
+		reason = t.p.notes("— " + reason)
+	}
+	t.line(s.Layer, time.Duration(s.TookNanos), here, text, reason)
+	children := t.children[int32(i)]
+	if t.objects {
+		t.change(s, below, len(children) > 0)
+	}
+	for k, child := range children {
+		if k < len(children)-1 {
+			t.step(child, below+"├ ", below+"│ ")
+		} else {
+			t.step(child, below+"└ ", below+"  ")
+		}
+	}
+}
+
+func (t *tree) line(layer string, took time.Duration, rail, text, reason string) {
+	line := fmt.Sprintf("  %s %8s  %s%s", t.p.layer(fmt.Sprintf("%-9s", draw.Clean(layer))), draw.Duration(took), t.p.dim(rail), text)
+	if reason != "" {
+		line += " " + reason
+	}
+	fmt.Fprintln(t.out, line)
+}
+
+// margin is what stands before the rail of a step.
+const margin = 2 + 9 + 1 + 8 + 2
+
+// change writes what a step changed in the object.
+func (t *tree) change(s *v1alpha1.Step, below string, more bool) {
+	rail := strings.Repeat(" ", margin) + below + "  "
+	if more {
+		rail = strings.Repeat(" ", margin) + below + "│ "
+	}
+	rail = t.p.dim(rail)
+	if s.Before == nil || s.After == nil {
+		return
+	}
+	lines, changed, err := diff.Objects(s.Before.Raw, s.After.Raw, false)
+	switch {
+	case err != nil:
+		fmt.Fprintln(t.out, rail+t.p.bad(draw.Clean(err.Error())))
+		return
+	case changed == 0:
+		return
+	}
+	for _, line := range lines {
+		text := string(line.Mark) + " " + strings.Repeat("  ", line.Depth) + line.Text
+		switch line.Mark {
+		case '+':
+			text = t.p.good(text)
+		case '-':
+			text = t.p.bad(text)
+		}
+		fmt.Fprintln(t.out, rail+strings.TrimRight(text, " "))
+	}
+}

@@ -1,0 +1,112 @@
+package capture
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+// Version is the version of the format that this package writes, and the latest that it reads.
+const Version = 1
+
+// LineMost is how long a line may be: a journey of kx has a mebibyte at most, and JSON makes it longer.
+const LineMost = 16 << 20
+
+// kind tells a capture from other lines of JSON.
+const kind = "KxCapture"
+
+// Header is what a capture says of itself.
+type Header struct {
+	Kind    string    `json:"kind"`
+	Version int       `json:"version"`
+	Saved   time.Time `json:"saved"`
+	// Server is where the journeys are from.
+	Server string `json:"server,omitempty"`
+}
+
+// Writer writes a capture.
+type Writer struct{ lines *json.Encoder }
+
+// NewWriter begins a capture.
+func NewWriter(w io.Writer, server string, saved time.Time) (*Writer, error) {
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	if err := lines.Encode(Header{Kind: kind, Version: Version, Saved: saved.UTC(), Server: server}); err != nil {
+		return nil, fmt.Errorf("write the capture: %w", err)
+	}
+	return &Writer{lines}, nil
+}
+
+// Write adds a journey.
+func (w *Writer) Write(j *v1alpha1.Journey) error {
+	if err := w.lines.Encode(j); err != nil {
+		return fmt.Errorf("write journey %s: %w", j.Name, err)
+	}
+	return nil
+}
+
+// Reader reads a capture.
+type Reader struct {
+	Header Header
+
+	lines *bufio.Scanner
+	line  int
+}
+
+// NewReader reads the beginning of a capture.
+func NewReader(r io.Reader) (*Reader, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, LineMost)
+	reader := &Reader{lines: lines}
+	if err := reader.next(&reader.Header); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("the capture is empty")
+		}
+		return nil, err
+	}
+	switch {
+	case reader.Header.Kind != kind:
+		return nil, fmt.Errorf("this is no capture: its first line does not say it is a %s", kind)
+	case reader.Header.Version > Version:
+		return nil, fmt.Errorf("the capture has version %d, and this kx reads versions up to %d: use a later kx", reader.Header.Version, Version)
+	case reader.Header.Version < 1:
+		return nil, fmt.Errorf("the capture has version %d, which there never was", reader.Header.Version)
+	}
+	return reader, nil
+}
+
+// Next is the next journey, or io.EOF.
+func (r *Reader) Next() (*v1alpha1.Journey, error) {
+	j := &v1alpha1.Journey{}
+	if err := r.next(j); err != nil {
+		return nil, err
+	}
+	if j.Name == "" {
+		return nil, fmt.Errorf("line %d of the capture is no journey: it has no name", r.line)
+	}
+	return j, nil
+}
+
+func (r *Reader) next(into any) error {
+	for r.lines.Scan() {
+		r.line++
+		line := bytes.TrimSpace(r.lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(line, into); err != nil {
+			return fmt.Errorf("line %d of the capture: %w", r.line, err)
+		}
+		return nil
+	}
+	if err := r.lines.Err(); err != nil {
+		return fmt.Errorf("line %d of the capture: %w", r.line+1, err)
+	}
+	return io.EOF
+}
