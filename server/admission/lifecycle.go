@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,7 +23,12 @@ import (
 type NamespaceLifecycle struct {
 	// namespaces is nil if the server has none: then all is admitted.
 	namespaces rest.Getter
+	// lastDeletion is when this process last let a namespace be deleted, in Unix seconds.
+	lastDeletion atomic.Int64
 }
+
+// unseenDeletion is how long the cache might not have seen the end of a namespace that this process began.
+const unseenDeletion = 30 * time.Second
 
 var _ admission.MutationInterface = &NamespaceLifecycle{}
 
@@ -51,6 +58,9 @@ func (l *NamespaceLifecycle) Admit(ctx context.Context, a admission.Attributes, 
 		if isNamespace && immortal[a.GetName()] {
 			return apierrors.NewForbidden(a.GetResource().GroupResource(), a.GetName(), errors.New("this namespace may not be deleted"))
 		}
+		if isNamespace {
+			l.lastDeletion.Store(time.Now().Unix())
+		}
 		return nil
 	}
 	if isNamespace || a.GetNamespace() == "" || accessReviews[a.GetResource().GroupResource()] || l.namespaces == nil {
@@ -59,20 +69,22 @@ func (l *NamespaceLifecycle) Admit(ctx context.Context, a admission.Attributes, 
 	return l.admitInto(ctx, a)
 }
 
-// admitInto looks at the namespace that something is to be created in.
+// admitInto looks at the namespace that something is to be created in. One that was there when the cache last heard of it
+// will do, as long as nobody here has deleted any; what speaks against the creation is asked of etcd.
 func (l *NamespaceLifecycle) admitInto(ctx context.Context, a admission.Attributes) error {
 	name := a.GetNamespace()
-	obj, err := l.namespaces.Get(request.WithRequestInfo(ctx, readNamespace), name, &metav1.GetOptions{})
+	if time.Since(time.Unix(l.lastDeletion.Load(), 0)) > unseenDeletion {
+		if ns, err := l.get(ctx, name, "0"); err == nil && ns.Status.Phase != corev1.NamespaceTerminating {
+			return nil
+		}
+	}
+	ns, err := l.get(ctx, name, "")
 	switch {
 	case apierrors.IsNotFound(err):
 		return err
 	case err != nil && ctx.Err() != nil:
 		return err // the handler says that the time is up
 	case err != nil:
-		return apierrors.NewInternalError(err)
-	}
-	ns, err := builtin.As[*corev1.Namespace](obj)
-	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
 	if ns.Status.Phase != corev1.NamespaceTerminating {
@@ -87,4 +99,12 @@ func (l *NamespaceLifecycle) admitInto(ctx context.Context, a admission.Attribut
 		})
 	}
 	return err
+}
+
+func (l *NamespaceLifecycle) get(ctx context.Context, name, resourceVersion string) (*corev1.Namespace, error) {
+	obj, err := l.namespaces.Get(request.WithRequestInfo(ctx, readNamespace), name, &metav1.GetOptions{ResourceVersion: resourceVersion})
+	if err != nil {
+		return nil, err
+	}
+	return builtin.As[*corev1.Namespace](obj)
 }
