@@ -230,7 +230,19 @@ func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuff
 		return err
 	}
 	tellWriter(ctx, event)
+	if event.Type == watch.Bookmark && endsInitialEvents(event.Object) {
+		countListed(ctx)
+	}
 	return nil
+}
+
+// countListed counts, for /metrics, a watch whose initial events have been sent.
+func countListed(ctx context.Context) {
+	info, ok := request.RequestInfoFrom(ctx)
+	received, known := request.ReceivedTimestampFrom(ctx)
+	if ok && known {
+		metrics.WatchListed(info, time.Since(received))
+	}
 }
 
 // statusOf is what the client is told of an event that can't be encoded.

@@ -153,9 +153,15 @@ func (w *cacheWatcher) give(e *event) error {
 	if err != nil {
 		return err
 	}
-	if selected && !w.send(out) {
+	if !selected {
+		return nil
+	}
+	ready := time.Now()
+	if !w.send(out) {
 		return errStopped
 	}
+	sent := time.Now()
+	w.cacher.metrics.Dispatched(sent.Sub(e.at), sent.Sub(ready))
 	return nil
 }
 

@@ -110,8 +110,14 @@ func (c *Cacher) ReadinessCheck() error {
 	return nil
 }
 
-// WaitUntilReady waits until the cache has been filled.
-func (c *Cacher) WaitUntilReady(ctx context.Context) error { return c.state.waitFilled(ctx) }
+// WaitUntilReady waits until the cache has been filled. One that is stopped never is.
+func (c *Cacher) WaitUntilReady(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(c.ctx, cancel)
+	defer stop()
+	return c.state.waitFilled(ctx)
+}
 
 // wrote is told of what this process writes, before or after its event comes.
 func (c *Cacher) wrote(_ context.Context, obj *object.Encoded) { c.written.add(obj) }

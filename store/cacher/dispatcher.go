@@ -231,6 +231,7 @@ func (l watcherList) give(e *event) {
 		if err == nil {
 			select {
 			case w.result <- out:
+				w.cacher.metrics.Dispatched(time.Since(e.at), 0)
 				continue
 			default:
 			}

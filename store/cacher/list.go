@@ -40,7 +40,11 @@ func (c *Cacher) list(ctx context.Context, step *trace.Step, key string, opts st
 		return l.fromStorage(ctx)
 	}
 	c.counts.hits.Add(1)
-	c.metrics.List(l.looked, len(list.Items))
+	evaluated := l.looked
+	if l.opts.Predicate.Empty() {
+		evaluated = 0
+	}
+	c.metrics.List(l.looked, evaluated, len(list.Items))
 	if step.Recording() {
 		step.Int("revision", list.Revision)
 		step.Int("looked", int64(l.looked))

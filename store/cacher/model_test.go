@@ -81,8 +81,10 @@ type model struct {
 	committed atomic.Int64
 	writes    atomic.Int64
 
-	mu     sync.Mutex
-	log    []change
+	mu  sync.Mutex
+	log []change
+	// byKey is the log of each key, once it is complete.
+	byKey  map[string][]change
 	seen   int64 // the log is complete up to here
 	checks []func(m *model) error
 }
@@ -160,6 +162,10 @@ func (m *model) run(t *testing.T, d time.Duration, faults ...func(context.Contex
 	stopOracle()
 	oracle.Wait()
 	slices.SortFunc(m.log, func(a, b change) int { return cmp.Compare(a.revision, b.revision) })
+	m.byKey = map[string][]change{}
+	for _, c := range m.log {
+		m.byKey[c.key] = append(m.byKey[c.key], c)
+	}
 	failed := 0
 	for _, check := range m.checks {
 		if err := check(m); err != nil {
@@ -363,17 +369,13 @@ func (m *model) get(ctx context.Context, random *rand.Rand, s store.Interface) {
 
 // wasAt says whether the key was what got says at some revision, not before least.
 func (m *model) wasAt(got change, least int64, what string) error {
+	log := m.byKey[got.key]
+	first := after(log, least)
 	was := change{key: got.key}
-	for _, c := range m.log {
-		if c.key != got.key {
-			continue
-		}
-		if c.revision > least && same(was, got) {
-			return nil
-		}
-		was = c
+	if first > 0 {
+		was = log[first-1]
 	}
-	if same(was, got) {
+	if same(was, got) || slices.ContainsFunc(log[first:], func(c change) bool { return same(c, got) }) {
 		return nil
 	}
 	return fmt.Errorf("%s answered %+v, which it was not from %d on", what, got, least)
@@ -386,20 +388,22 @@ func same(a, b change) bool {
 // stateAt is what there was at a revision.
 func (m *model) stateAt(revision int64, prefix, color string) map[string]change {
 	state := map[string]change{}
-	for _, c := range m.log {
-		if c.revision > revision {
-			break
-		}
-		if !strings.HasPrefix(c.key, prefix) {
+	for k, log := range m.byKey {
+		i := after(log, revision)
+		if i == 0 || !strings.HasPrefix(k, prefix) {
 			continue
 		}
-		if c.n == "" || color != "" && c.color != color {
-			delete(state, c.key)
-		} else {
-			state[c.key] = c
+		if c := log[i-1]; c.n != "" && (color == "" || c.color == color) {
+			state[k] = c
 		}
 	}
 	return state
+}
+
+// after is where the changes after a revision begin in a log.
+func after(log []change, revision int64) int {
+	i, _ := slices.BinarySearchFunc(log, revision+1, func(c change, revision int64) int { return cmp.Compare(c.revision, revision) })
+	return i
 }
 
 func scope(random *rand.Rand) (prefix, color string, opts store.ListOptions) {
@@ -546,11 +550,8 @@ func (m *model) isWatch(what string, events []watch.Event, from int64, initial b
 
 // eventsBetween are the events after a revision, up to another.
 func (m *model) eventsBetween(from, to int64, prefix, color string) (events []string) {
-	before := map[string]change{}
-	for _, c := range m.log {
-		if c.revision > to {
-			break
-		}
+	before := m.stateAt(from, prefix, "")
+	for _, c := range m.log[after(m.log, from):after(m.log, to)] {
 		if !strings.HasPrefix(c.key, prefix) {
 			continue
 		}
@@ -566,7 +567,7 @@ func (m *model) eventsBetween(from, to int64, prefix, color string) (events []st
 		case selected(was):
 			eventType = watch.Deleted
 		}
-		if c.revision > from && eventType != "" {
+		if eventType != "" {
 			events = append(events, fmt.Sprintf("%s %s at %d", eventType, c.key, c.revision))
 		}
 	}

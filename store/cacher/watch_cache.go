@@ -73,7 +73,7 @@ func (w *watchCache) replace(objects []*object.Encoded, revision int64) {
 	w.filled = true
 	w.revision.Store(revision)
 	w.mu.Unlock()
-	w.metrics.ResourceVersion.Set(float64(revision))
+	w.metrics.At(revision)
 	w.waiting.reached(revision)
 }
 
@@ -113,7 +113,7 @@ func (w *watchCache) processEvent(changes store.Changes, at time.Time) []*event 
 	w.metrics.Capacity(capacity, now)
 	w.metrics.EventsReceived.Add(float64(len(changes.Changes)))
 	if changes.Revision > seen {
-		w.metrics.ResourceVersion.Set(float64(changes.Revision))
+		w.metrics.At(changes.Revision)
 		w.waiting.reached(changes.Revision)
 	}
 	return events

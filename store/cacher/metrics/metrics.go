@@ -1,10 +1,13 @@
 package metrics
 
 import (
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	storagemetrics "github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
 
 var (
@@ -30,25 +33,38 @@ var (
 		"How often the history of a watch cache gave room back.", "group", "resource")
 	capacity = gauge("watch_cache_capacity",
 		"How many events the history of a watch cache has room for.", "group", "resource")
-	initializations = counter("watch_cache_initializations_total",
+	initializations = counter("apiserver_watch_cache_initializations_total",
 		"How often watch caches were filled.", "group", "resource")
-	initializationErrors = counter("watch_cache_initialization_errors_total",
+	initializationErrors = counter("apiserver_watch_cache_initialization_errors_total",
 		"How often watch caches could not be filled or followed.", "group", "resource")
-	initializationDuration = histogram("watch_cache_initialization_duration_seconds",
+	initializationDuration = histogram("apiserver_watch_cache_initialization_duration_seconds",
 		"How long it took to fill a watch cache.", []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600}, "group", "resource")
-	readWait = histogram("watch_cache_read_wait_seconds",
+	readWait = histogram("apiserver_watch_cache_read_wait_seconds",
 		"How long a read waited for a watch cache to see a revision.",
 		[]float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3}, "group", "resource")
-	consistentReads = counter("watch_cache_consistent_read_total",
+	consistentReads = counter("apiserver_watch_cache_consistent_read_total",
 		"Reads of the latest state that watch caches were asked for.", "group", "resource", "success", "fallback")
+	dispatchDuration = histogram("apiserver_watch_events_dispatch_duration_seconds",
+		"How long events took to watchers, by stage: total from the moment that etcd's answer was read until the watcher could be sent the event; cache_to_watcher what of it was waiting for the watcher to take the one before.",
+		[]float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}, "group", "resource", "stage")
 	consistencyChecks = counter("apiserver_storage_consistency_checks_total",
 		"Comparisons of watch caches with etcd.", "group", "resource", "status")
 )
 
+// vectors is all that is counted by resource.
+var vectors = []interface {
+	prometheus.Collector
+	DeletePartialMatch(prometheus.Labels) int
+}{
+	listTotal, listFetched, listReturned, initEvents, eventsReceived, eventsDispatched, terminatedWatchers, resourceVersion,
+	capacityIncrease, capacityDecrease, capacity, initializations, initializationErrors, initializationDuration, readWait,
+	consistentReads, dispatchDuration, consistencyChecks,
+}
+
 func init() {
-	prometheus.MustRegister(listTotal, listFetched, listReturned, initEvents, eventsReceived, eventsDispatched,
-		terminatedWatchers, resourceVersion, capacityIncrease, capacityDecrease, capacity, initializations,
-		initializationErrors, initializationDuration, readWait, consistentReads, consistencyChecks)
+	for _, v := range vectors {
+		prometheus.MustRegister(v)
+	}
 }
 
 func counter(name, help string, labels ...string) *prometheus.CounterVec {
@@ -69,8 +85,10 @@ type Cache struct {
 	resource schema.GroupResource
 
 	EventsReceived, EventsDispatched, InitEvents, TerminatedWatchers prometheus.Counter
-	ResourceVersion                                                  prometheus.Gauge
 
+	resourceVersion                                  prometheus.Gauge
+	dispatchTotal, cacheToWatcher                    prometheus.Observer
+	storageLists                                     *storagemetrics.Lists
 	lists, fetched, returned                         prometheus.Counter
 	capacityIncrease, capacityDecrease               prometheus.Counter
 	capacity                                         prometheus.Gauge
@@ -79,17 +97,35 @@ type Cache struct {
 	consistent, consistentFallback, consistentFailed prometheus.Counter
 }
 
-// For counts for a resource.
+// users are how many caches count for a resource. When a resource is served in another way, its new cache begins before
+// the old one ends.
+var users = struct {
+	sync.Mutex
+	of map[schema.GroupResource]int
+}{of: map[schema.GroupResource]int{}}
+
+const (
+	noIndex = ""
+	// storageWatchCache is the value of the label that tells storages apart.
+	storageWatchCache = "watchcache"
+)
+
+// For counts for a resource, until Forget is called.
 func For(resource schema.GroupResource) *Cache {
+	users.Lock()
+	users.of[resource]++
+	users.Unlock()
 	group, name := resource.Group, resource.Resource
-	const noIndex = ""
 	return &Cache{
 		resource:               resource,
 		EventsReceived:         eventsReceived.WithLabelValues(group, name),
 		EventsDispatched:       eventsDispatched.WithLabelValues(group, name),
 		InitEvents:             initEvents.WithLabelValues(group, name),
 		TerminatedWatchers:     terminatedWatchers.WithLabelValues(group, name),
-		ResourceVersion:        resourceVersion.WithLabelValues(group, name),
+		resourceVersion:        resourceVersion.WithLabelValues(group, name),
+		dispatchTotal:          dispatchDuration.WithLabelValues(group, name, "total"),
+		cacheToWatcher:         dispatchDuration.WithLabelValues(group, name, "cache_to_watcher"),
+		storageLists:           storagemetrics.NewLists(resource, storageWatchCache),
 		lists:                  listTotal.WithLabelValues(group, name, noIndex),
 		fetched:                listFetched.WithLabelValues(group, name, noIndex),
 		returned:               listReturned.WithLabelValues(group, name),
@@ -106,23 +142,37 @@ func For(resource schema.GroupResource) *Cache {
 	}
 }
 
-// Forget takes what is counted for a resource that is no longer served out of the metrics.
+// Forget takes what is counted for a resource out of the metrics if it is no longer served.
 func (c *Cache) Forget() {
-	labels := prometheus.Labels{"group": c.resource.Group, "resource": c.resource.Resource}
-	for _, vec := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
-		listTotal, listFetched, listReturned, initEvents, eventsReceived, eventsDispatched, terminatedWatchers,
-		resourceVersion, capacityIncrease, capacityDecrease, capacity, initializations, initializationErrors,
-		initializationDuration, readWait, consistentReads, consistencyChecks,
-	} {
-		vec.DeletePartialMatch(labels)
+	users.Lock()
+	defer users.Unlock()
+	if users.of[c.resource]--; users.of[c.resource] > 0 {
+		return
 	}
+	delete(users.of, c.resource)
+	labels := prometheus.Labels{"group": c.resource.Group, "resource": c.resource.Resource}
+	for _, v := range vectors {
+		v.DeletePartialMatch(labels)
+	}
+	c.storageLists.Forget()
 }
 
-// List counts a list.
-func (c *Cache) List(looked, returned int) {
+// At notes the revision that the cache has seen: its last 15 digits, which are what a float64 can hold.
+func (c *Cache) At(revision int64) { c.resourceVersion.Set(float64(revision % 1e15)) }
+
+// Dispatched notes an event that a watcher can be sent: how long after it came, and how much of that was waiting for the
+// watcher.
+func (c *Cache) Dispatched(after, waited time.Duration) {
+	c.dispatchTotal.Observe(after.Seconds())
+	c.cacheToWatcher.Observe(waited.Seconds())
+}
+
+// List counts a list: how many objects were looked at, how many of them held against selectors, and how many returned.
+func (c *Cache) List(looked, evaluated, returned int) {
 	c.lists.Inc()
 	c.fetched.Add(float64(looked))
 	c.returned.Add(float64(returned))
+	c.storageLists.Record(storagemetrics.ListCost{Fetched: looked, Evaluated: evaluated, Returned: returned})
 }
 
 // ConsistentRead counts a read of the latest state: answered by the cache, or by etcd instead.

@@ -154,12 +154,45 @@ type ListCost struct {
 
 // RecordList counts a list that began at start and ended now, whether or not it succeeded.
 func RecordList(resource schema.GroupResource, cost ListCost, start time.Time) {
-	const pagesOfRange, noIndex = "false", ""
+	const pagesOfRange = "false"
 	listDuration.WithLabelValues(pagesOfRange, resource.Group, resource.Resource).Observe(time.Since(start).Seconds())
-	lists.WithLabelValues(resource.Group, resource.Resource, storageEtcd, noIndex).Inc()
-	listFetched.WithLabelValues(resource.Group, resource.Resource, storageEtcd, noIndex).Add(float64(cost.Fetched))
-	listEvaluated.WithLabelValues(resource.Group, resource.Resource, storageEtcd).Add(float64(cost.Evaluated))
-	listReturned.WithLabelValues(resource.Group, resource.Resource, storageEtcd).Add(float64(cost.Returned))
+	NewLists(resource, storageEtcd).Record(cost)
+}
+
+// Lists counts the lists that a storage answers for one resource. To keep it spares finding each metric by its labels.
+type Lists struct {
+	resource schema.GroupResource
+	storage  string
+
+	total, fetched, evaluated, returned prometheus.Counter
+}
+
+// NewLists counts for a resource. storage tells storages apart: a watch cache counts its lists beside etcd's.
+func NewLists(resource schema.GroupResource, storage string) *Lists {
+	const noIndex = ""
+	return &Lists{
+		resource: resource, storage: storage,
+		total:     lists.WithLabelValues(resource.Group, resource.Resource, storage, noIndex),
+		fetched:   listFetched.WithLabelValues(resource.Group, resource.Resource, storage, noIndex),
+		evaluated: listEvaluated.WithLabelValues(resource.Group, resource.Resource, storage),
+		returned:  listReturned.WithLabelValues(resource.Group, resource.Resource, storage),
+	}
+}
+
+// Record counts a list.
+func (l *Lists) Record(cost ListCost) {
+	l.total.Inc()
+	l.fetched.Add(float64(cost.Fetched))
+	l.evaluated.Add(float64(cost.Evaluated))
+	l.returned.Add(float64(cost.Returned))
+}
+
+// Forget takes the counts out of the metrics.
+func (l *Lists) Forget() {
+	labels := prometheus.Labels{"group": l.resource.Group, "resource": l.resource.Resource, "storage": l.storage}
+	for _, v := range []*prometheus.CounterVec{lists, listFetched, listEvaluated, listReturned} {
+		v.DeletePartialMatch(labels)
+	}
 }
 
 // UpdateStoreStats notes what a count of a resource's objects found, or that it failed.
