@@ -2,24 +2,46 @@
 // requests.
 //
 // What comes in are named checks; what goes out is "ok", or a line a check with ?verbose or where one fails. Each check
-// is also at its own path. Why a check failed goes to the log and not to the client, who may be anybody.
+// is also at its own path. Why a check failed goes to the log and not to the client, who may be anybody; unless the error is
+// a [Reason] and the client has said who it is.
 package health
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
 // Check finds out one thing. Its error says why not.
 type Check struct {
 	Name string
 	Run  func(ctx context.Context) error
+}
+
+// Reason is an error that says nothing that a client who is known may not know.
+type Reason string
+
+func (r Reason) Error() string { return string(r) }
+
+const withheld = "reason withheld"
+
+// told is what a client is told of a check that failed.
+func told(ctx context.Context, err error) string {
+	var reason Reason
+	who, ok := request.UserFrom(ctx)
+	if ok && slices.Contains(who.GetGroups(), user.AllAuthenticated) && errors.As(err, &reason) {
+		return reason.Error()
+	}
+	return withheld
 }
 
 // Endpoint is one of the paths, with its checks in order.
@@ -55,7 +77,7 @@ func (e *Endpoint) serveOne(w http.ResponseWriter, r *http.Request, name string)
 		return
 	}
 	if err := e.run(r.Context(), e.checks[i]); err != nil {
-		http.Error(w, "internal server error: reason withheld", http.StatusInternalServerError)
+		http.Error(w, "internal server error: "+told(r.Context(), err), http.StatusInternalServerError)
 		return
 	}
 	fmt.Fprint(w, "ok")
@@ -72,7 +94,7 @@ func (e *Endpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		if err := e.run(r.Context(), c); err != nil {
-			fmt.Fprintf(&lines, "[-]%s failed: reason withheld\n", c.Name)
+			fmt.Fprintf(&lines, "[-]%s failed: %s\n", c.Name, told(r.Context(), err))
 			failed = append(failed, c.Name)
 			continue
 		}

@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
 func TestEndpoint(t *testing.T) {
@@ -43,6 +46,36 @@ func TestEndpoint(t *testing.T) {
 		}
 		if code, body := get(test.target); code != test.wantCode || body != test.want {
 			t.Errorf("%s (etcd failing: %v): %d %q, want %d %q", test.target, test.failing, code, body, test.wantCode, test.want)
+		}
+	}
+}
+
+// TestReason: what may be told is told to those who say who they are.
+func TestReason(t *testing.T) {
+	failure := errors.Join(Reason("pods are missing"), errors.New("secret-host is down"))
+	e := NewEndpoint("/readyz", slog.New(slog.DiscardHandler), Check{"pods", func(context.Context) error { return failure }})
+	for name, test := range map[string]struct {
+		who  user.Info
+		want string
+	}{
+		"nobody":    {nil, "reason withheld"},
+		"anonymous": {&user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}, "reason withheld"},
+		"ann":       {&user.DefaultInfo{Name: "ann", Groups: []string{user.AllAuthenticated}}, "pods are missing"},
+	} {
+		get := func(target string) string {
+			r := httptest.NewRequest(http.MethodGet, target, nil)
+			if test.who != nil {
+				r = r.WithContext(request.WithUser(r.Context(), test.who))
+			}
+			w := httptest.NewRecorder()
+			e.ServeHTTP(w, r)
+			return w.Body.String()
+		}
+		if got, want := get("/readyz"), "[-]pods failed: "+test.want+"\nreadyz check failed\n"; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		if got, want := get("/readyz/pods"), "internal server error: "+test.want+"\n"; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 }
