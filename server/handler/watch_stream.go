@@ -1,7 +1,7 @@
 package handler
 
 import (
-	"compress/gzip"
+	"errors"
 	"net/http"
 	"time"
 
@@ -72,22 +72,14 @@ func (s *httpStream) flush(b *watchBuffers) error {
 	return s.control.Flush()
 }
 
-// write compresses p by itself: a compressor takes more than a megabyte, which an idle watch should not hold.
+// write compresses p by itself: an idle watch holds no compressor. The end of the data lies in a block of its own, or a
+// reader that finds it together with data would wait for what comes next before it hands the data out.
 func (s *httpStream) write(p []byte) error {
 	if !s.gzip {
 		_, err := s.w.Write(p)
 		return err
 	}
-	z := responsewriters.GzipWriters.Get().(*gzip.Writer)
-	defer responsewriters.GzipWriters.Put(z)
-	z.Reset(s.w)
-	if _, err := z.Write(p); err != nil {
-		return err
-	}
-	// Without this the data would lie in the last block, and a reader that finds the end of a compressed part together
-	// with data waits for the next part before it hands the data out.
-	if err := z.Flush(); err != nil {
-		return err
-	}
-	return z.Close()
+	z := responsewriters.NewZipper(s.w)
+	_, err := z.Write(p)
+	return errors.Join(err, z.Close())
 }

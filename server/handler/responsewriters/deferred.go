@@ -1,11 +1,9 @@
 package responsewriters
 
 import (
-	"compress/gzip"
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 )
 
 const (
@@ -15,15 +13,6 @@ const (
 	// protobuf. A longer one is the whole body.
 	streamingWriteBytes = 4
 )
-
-// GzipWriters are reused: each is more than a megabyte. The fastest level is nearly as small as the others here.
-var GzipWriters = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
-	if err != nil {
-		panic(err)
-	}
-	return w
-}}
 
 // AcceptsGzip says whether the client can read gzip.
 func AcceptsGzip(req *http.Request) bool {
@@ -45,7 +34,7 @@ type deferredResponseWriter struct {
 
 	held    []byte
 	w       io.Writer // set when the headers are sent
-	zipping *gzip.Writer
+	zipping *Zipper
 }
 
 func (d *deferredResponseWriter) Write(p []byte) (int, error) {
@@ -74,8 +63,7 @@ func (d *deferredResponseWriter) send(p []byte) (int, error) {
 	if d.gzip && len(p) > gzipThresholdBytes {
 		header.Set("Content-Encoding", "gzip")
 		header.Add("Vary", "Accept-Encoding")
-		d.zipping = GzipWriters.Get().(*gzip.Writer)
-		d.zipping.Reset(d.hw)
+		d.zipping = NewZipper(d.hw)
 		d.w = d.zipping
 	}
 	d.hw.WriteHeader(d.statusCode)
@@ -95,8 +83,6 @@ func (d *deferredResponseWriter) Close() error {
 		return nil
 	}
 	err := d.zipping.Close()
-	d.zipping.Reset(nil)
-	GzipWriters.Put(d.zipping)
 	d.zipping = nil
 	return err
 }

@@ -1,0 +1,55 @@
+package responsewriters
+
+import (
+	"bufio"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// zipBufferBytes is how much is compressed at once, and how much of it is sent at once.
+const zipBufferBytes = 128 << 10
+
+// Zipper compresses what is written to it. Each piece is compressed by itself, without what came before: large ones as
+// well as the standard library's fastest level does, in less than half the time.
+type Zipper struct {
+	in, out *bufio.Writer
+	gzip    *gzip.Writer
+}
+
+var zippers = sync.Pool{New: func() any {
+	z := &Zipper{out: bufio.NewWriterSize(nil, zipBufferBytes)}
+	var err error
+	if z.gzip, err = gzip.NewWriterLevel(z.out, gzip.StatelessCompression); err != nil {
+		panic(err)
+	}
+	z.in = bufio.NewWriterSize(z.gzip, zipBufferBytes)
+	return z
+}}
+
+// NewZipper returns a Zipper that writes to w. It must be closed.
+func NewZipper(w io.Writer) *Zipper {
+	z := zippers.Get().(*Zipper)
+	z.out.Reset(w)
+	z.gzip.Reset(z.out)
+	z.in.Reset(z.gzip)
+	return z
+}
+
+// Write implements io.Writer.
+func (z *Zipper) Write(p []byte) (int, error) { return z.in.Write(p) }
+
+// Close ends the compressed data, and says whether all of it was written.
+func (z *Zipper) Close() error {
+	err := z.in.Flush()
+	if err == nil {
+		err = z.gzip.Close()
+	}
+	if err == nil {
+		err = z.out.Flush()
+	}
+	z.out.Reset(nil)
+	zippers.Put(z)
+	return err
+}
