@@ -21,8 +21,8 @@ type path struct {
 }
 
 // withPaths serves what is beside the APIs, and leaves the rest to apis.
-func withPaths(c *Config, chain *Chain, stopping *atomic.Bool, apis http.Handler) http.Handler {
-	paths := nonAPIPaths(c, chain, stopping)
+func withPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool, apis http.Handler) http.Handler {
+	paths := nonAPIPaths(c, chain, fill, stopping)
 	apis = chain.CustomResources.WithDiscovery(c.Discovery.WithDelegate(apis))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, p := range paths {
@@ -35,10 +35,10 @@ func withPaths(c *Config, chain *Chain, stopping *atomic.Bool, apis http.Handler
 	})
 }
 
-func nonAPIPaths(c *Config, chain *Chain, stopping *atomic.Bool) []path {
+func nonAPIPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool) []path {
 	etcd := health.Check{Name: "etcd", Run: func(context.Context) error { return c.EtcdHealth() }}
 	etcdReady := health.Check{Name: "etcd-readiness", Run: func(context.Context) error { return c.EtcdReady() }}
-	storages := health.Check{Name: "storage-readiness", Run: func(context.Context) error { return chain.ReadinessCheck() }}
+	storages := health.Check{Name: "storage-readiness", Run: func(context.Context) error { return fill.check(chain.ReadinessCheck) }}
 	shutdown := health.Check{Name: "shutdown", Run: func(context.Context) error {
 		if stopping.Load() {
 			return errors.New("process is shutting down")

@@ -179,13 +179,28 @@ func (s *Server) handler(ctx context.Context, o *options.Options, tls *identity.
 		return nil, err
 	}
 	s.onClose(func() error { stopCustomResources(); return nil })
+	fill := s.fill(c, chain)
 	stopControllers := controller.Start(ctx, chain.Storages, s.log)
 	s.onClose(func() error { stopControllers(); return nil })
 	filters, err := c.filters(chain)
 	if err != nil {
 		return nil, err
 	}
-	return filter.BuildHandlerChain(withPaths(c, chain, &s.stopping, chain.Kube.Router), filters), nil
+	return filter.BuildHandlerChain(withPaths(c, chain, fill, &s.stopping, chain.Kube.Router), filters), nil
+}
+
+// fill begins to fill the caches, and returns at once: etcd may take its time.
+func (s *Server) fill(c *Config, chain *Chain) *filling {
+	f := &filling{caches: &c.Caches}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { f.run(ctx, chain.CustomResources.Warm) })
+	s.onClose(func() error {
+		cancel()
+		running.Wait()
+		return nil
+	})
+	return f
 }
 
 func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Handler) {
@@ -233,6 +248,7 @@ func (s *Server) fail(err error) {
 func (s *Server) Stop(ctx context.Context) (err error) {
 	s.stop.Do(func() {
 		s.stopping.Store(true)
+		s.Journeys.Control().Close() // nobody is waited for who waits to be told to go on
 		s.drain.Close()
 		if waitErr := s.drain.Wait(ctx); waitErr != nil {
 			s.log.Warn("stopped before all requests were done", "reason", waitErr)

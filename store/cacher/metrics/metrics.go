@@ -83,6 +83,7 @@ func histogram(name, help string, buckets []float64, labels ...string) *promethe
 // is found once.
 type Cache struct {
 	resource schema.GroupResource
+	forget   sync.Once
 
 	EventsReceived, EventsDispatched, InitEvents, TerminatedWatchers prometheus.Counter
 
@@ -143,7 +144,10 @@ func For(resource schema.GroupResource) *Cache {
 }
 
 // Forget takes what is counted for a resource out of the metrics if it is no longer served.
-func (c *Cache) Forget() {
+// Further calls do nothing.
+func (c *Cache) Forget() { c.forget.Do(c.leave) }
+
+func (c *Cache) leave() {
 	users.Lock()
 	defer users.Unlock()
 	if users.of[c.resource]--; users.of[c.resource] > 0 {
