@@ -3,6 +3,8 @@ package trace_test
 import (
 	"go/ast"
 	"go/types"
+	"slices"
+	"strings"
 )
 
 // state is what is known of a step at a statement. gone is that the statement is not passed: it returned.
@@ -47,7 +49,7 @@ func (f *follower) stmt(stmt ast.Stmt, st state) state {
 			return ended
 		}
 	case *ast.ReturnStmt:
-		if st == running {
+		if st == running && !f.hands(s) {
 			f.complaints = append(f.complaints, f.complain(s.Pos(), "the step of line %d is not ended at this return", f.fset.Position(f.start.Pos()).Line))
 		}
 		return gone
@@ -107,11 +109,18 @@ func join(a, b state) state {
 	return max(a, b)
 }
 
-// ends says whether the expression ends the step, maybe in a function that is called there.
+// hands says whether the step is returned: it is the caller's to end.
+func (f *follower) hands(s *ast.ReturnStmt) bool {
+	return slices.ContainsFunc(s.Results, func(e ast.Expr) bool { return types.ExprString(e) == f.step })
+}
+
+// ends says whether the expression ends the step, maybe in a function that is called there, or hands it to one that does.
 func (f *follower) ends(e ast.Expr) (yes bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && types.ExprString(call.Fun) == f.step+".End" {
-			yes = true
+		if call, ok := n.(*ast.CallExpr); ok {
+			fun := types.ExprString(call.Fun)
+			toEnd := slices.ContainsFunc(call.Args, func(arg ast.Expr) bool { return types.ExprString(arg) == f.step })
+			yes = yes || fun == f.step+".End" || toEnd && strings.HasPrefix(fun, "end")
 		}
 		return !yes
 	})

@@ -20,6 +20,11 @@ type Journey struct {
 	counted int           // what the recorder counts it as since it ended; guarded by the recorder's mu
 	done    chan struct{} // made when somebody waits; closed at the end
 
+	// untouchable means that the journey is neither held nor disturbed.
+	untouchable atomic.Bool
+	heldFor     atomic.Int64 // ns that it was held and goes on
+	pausing     pausing
+
 	mu         sync.Mutex
 	request    Request
 	response   Response
@@ -32,6 +37,14 @@ type Journey struct {
 	cut        int // steps, attributes and objects left out because the journey was full
 	pinned     bool
 	finished   bool
+
+	interventions []Intervention
+	touched       Touched
+	holds         []*hold       // what holds it now, the oldest first
+	stopped       chan struct{} // made when somebody waits; closed when it is held or ends
+	stepping      *stepping
+	met           []*Rule // the rules that are met once a request, and have been
+	wrote         int32   // index of the step that wrote last, and 1; 0 if none did
 }
 
 // ID names the journey among those of all processes.
@@ -49,7 +62,13 @@ func (j *Journey) UpdateRequest(f func(*Request)) {
 }
 
 // Discard forgets the journey: it is not to be recorded. Its steps go on costing what they cost.
-func (j *Journey) Discard() { j.rec.discard(j) }
+func (j *Journey) Discard() {
+	j.LeaveAlone()
+	j.rec.discard(j)
+}
+
+// LeaveAlone has the journey neither held nor disturbed from now on.
+func (j *Journey) LeaveAlone() { j.untouchable.Store(true) }
 
 // Pin keeps the journey until it is unpinned, whatever the limits.
 func (j *Journey) Pin(pinned bool) {
@@ -73,6 +92,7 @@ func (j *Journey) Finish(response Response) {
 	if j.done != nil {
 		close(j.done)
 	}
+	j.tellStopped()
 	j.mu.Unlock()
 	j.rec.finished(j, bytes)
 }
@@ -102,7 +122,7 @@ func (j *Journey) Wait(ctx context.Context) bool {
 func (j *Journey) drop() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.steps, j.free, j.deliveries = nil, nil, nil
+	j.steps, j.free, j.deliveries, j.interventions = nil, nil, nil, nil
 }
 
 func (j *Journey) isPinned() bool {
@@ -124,6 +144,13 @@ type Record struct {
 	Steps      []StepRecord
 	Deliveries []Delivery
 	Cut        int
+
+	// Held is where it is held now; HeldFor is how long it was, and goes on.
+	Held    []HeldStep
+	HeldFor time.Duration
+	// Touched is what was done to it; Interventions say it one by one.
+	Touched       Touched
+	Interventions []Intervention
 }
 
 // StepRecord is a copy of a step.
@@ -149,6 +176,7 @@ func (j *Journey) summary() Record {
 	return Record{
 		ID: j.id, Started: j.started, Took: j.took, Running: !j.finished, Pinned: j.pinned,
 		Level: Level(j.level.Load()), Request: j.request, Response: j.response, Cut: j.cut,
+		Held: j.heldSteps(), HeldFor: time.Duration(j.heldFor.Load()), Touched: j.touched,
 	}
 }
 
@@ -158,6 +186,7 @@ func (j *Journey) Record() Record {
 	defer j.mu.Unlock()
 	r := j.summary()
 	r.Deliveries = append([]Delivery(nil), j.deliveries...)
+	r.Interventions = append([]Intervention(nil), j.interventions...)
 	r.Steps = make([]StepRecord, len(j.steps))
 	for i, s := range j.steps {
 		r.Steps[i] = StepRecord{

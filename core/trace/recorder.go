@@ -42,6 +42,8 @@ const (
 	Began ChangeType = iota
 	Ended
 	Forgotten
+	// Changed is that it is held now, or not any more.
+	Changed
 )
 
 // Change is one thing that happened to a journey.
@@ -64,6 +66,7 @@ type Recorder struct {
 	off     atomic.Bool
 	level   atomic.Uint32
 	running atomic.Int64 // bytes that the journeys that run have reserved
+	control Control
 
 	mu        sync.Mutex
 	seq       uint64
@@ -82,7 +85,7 @@ type Recorder struct {
 
 // NewRecorder returns a Recorder whose journeys' IDs begin with process.
 func NewRecorder(process string, limits Limits) *Recorder {
-	return &Recorder{
+	r := &Recorder{
 		limits:  limits,
 		process: process,
 		byID:    make(map[string]*Journey, limits.Journeys),
@@ -90,6 +93,8 @@ func NewRecorder(process string, limits Limits) *Recorder {
 		wake:    make(chan struct{}),
 		writes:  newWrites(limits.Journeys),
 	}
+	r.control.held = map[*hold]bool{}
+	return r
 }
 
 // SetOff stops the recording of journeys that begin from now on, or lets it go on.
@@ -190,8 +195,17 @@ func (r *Recorder) forget(j *Journey) {
 func (r *Recorder) discard(j *Journey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.byID[j.id] == j && j.changed.Type == Began {
+	if r.byID[j.id] == j && (j.changed.Type == Began || j.changed.Type == Changed) {
 		r.forget(j)
+	}
+}
+
+// tellChanged tells followers that a journey is held, or not any more.
+func (r *Recorder) tellChanged(j *Journey) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byID[j.id] == j {
+		r.changed(Changed, j)
 	}
 }
 

@@ -101,7 +101,7 @@ func registered(t *testing.T) []string {
 	return names
 }
 
-// started is one call of trace.Start.
+// started is one call of trace.Start or trace.StartObject.
 type started struct {
 	call *ast.CallExpr
 	id   string // the constant, or "" if it is none
@@ -123,7 +123,11 @@ func (s source) starts(n ast.Node) []started {
 }
 
 func (s source) isStart(call *ast.CallExpr) bool {
-	return s.trace != "" && len(call.Args) == 3 && types.ExprString(call.Fun) == s.trace+".Start"
+	if s.trace == "" {
+		return false
+	}
+	fun := types.ExprString(call.Fun)
+	return len(call.Args) == 3 && fun == s.trace+".Start" || len(call.Args) == 4 && fun == s.trace+".StartObject"
 }
 
 func TestEachStepIsTakenAtOnePlace(t *testing.T) {
@@ -324,4 +328,42 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 	}
+}
+
+// TestStepsFailAndEditWhereTheySay: a step that can be made to fail asks for its error, and ends with one that it can be
+// told; a step whose object can be edited shows it. Nothing else does either.
+func TestStepsFailAndEditWhereTheySay(t *testing.T) {
+	infos := map[string]trace.Info{}
+	for i, name := range registered(t) {
+		infos[name] = trace.All()[i].Info()
+	}
+	for _, s := range moduleSources(t) {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			f, ok := n.(*ast.FuncDecl)
+			if !ok || f.Body == nil {
+				return true
+			}
+			for _, st := range s.starts(f.Body) {
+				info, at := infos[st.id], s.fset.Position(st.call.Pos())
+				if asks, told := calls(f.Body, "step.Err()"), calls(f.Body, "step.End(&err)"); info.Fails != asks || info.Fails && !told {
+					t.Errorf("%s: %s: Fails is %v, asks step.Err(): %v, step.End(&err): %v", at, info.Name, info.Fails, asks, told)
+				}
+				if shows := len(st.call.Args) == 4; info.Edits != shows {
+					t.Errorf("%s: %s: Edits is %v, StartObject: %v", at, info.Name, info.Edits, shows)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// calls says whether a call is written like this somewhere in n.
+func calls(n ast.Node, text string) (yes bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && types.ExprString(call) == text {
+			yes = true
+		}
+		return !yes
+	})
+	return yes
 }

@@ -33,6 +33,10 @@ type Info struct {
 	Upstream, File string
 	// Mark says that it happens on a goroutine shared by requests: it can't be held.
 	Mark bool
+	// Fails says that the step can be made to fail: it asks for its Err before it does anything.
+	Fails bool
+	// Edits says that the step knows the request's own object, which can be edited while the step is held.
+	Edits bool
 }
 
 // Info is what is known of the step.
@@ -199,27 +203,27 @@ var table = [numSteps]Info{
 	HandlerDeleteCollection: {Name: "handler.deletecollection", Layer: LayerHandler, Title: "DeleteCollection", Upstream: "DeleteCollection", File: "apiserver/pkg/endpoints/handlers/delete.go"},
 	HandlerDecode:           {Name: "handler.decode", Layer: LayerHandler, Title: "make an object of the body, with its defaults", Upstream: "decoder.Decode", File: "apiserver/pkg/endpoints/handlers/create.go"},
 	HandlerConvert:          {Name: "handler.convert", Layer: LayerHandler, Title: "convert between the request's version and the stored one", Upstream: "ConvertToVersion", File: "apimachinery/pkg/runtime/scheme.go"},
-	HandlerMutate:           {Name: "handler.mutate", Layer: LayerHandler, Title: "mutating admission", Upstream: "Admit", File: "apiserver/pkg/admission/chain.go"},
-	HandlerValidate:         {Name: "handler.validate", Layer: LayerHandler, Title: "validating admission", Upstream: "Validate", File: "apiserver/pkg/admission/chain.go"},
+	HandlerMutate:           {Name: "handler.mutate", Layer: LayerHandler, Title: "mutating admission", Upstream: "Admit", File: "apiserver/pkg/admission/chain.go", Fails: true},
+	HandlerValidate:         {Name: "handler.validate", Layer: LayerHandler, Title: "validating admission", Upstream: "Validate", File: "apiserver/pkg/admission/chain.go", Fails: true},
 	HandlerApplyPatch:       {Name: "handler.apply-patch", Layer: LayerHandler, Title: "apply the patch to the present state", Upstream: "applyPatchToCurrentObject", File: "apiserver/pkg/endpoints/handlers/patch.go"},
 	HandlerApply:            {Name: "handler.apply", Layer: LayerHandler, Title: "merge what the client applies with the present state", Upstream: "applyPatcher.applyPatchToCurrentObject", File: "apiserver/pkg/endpoints/handlers/patch.go"},
 	HandlerManagedFields:    {Name: "handler.managed-fields", Layer: LayerHandler, Title: "note who owns which field", Upstream: "FieldManager.UpdateNoErrors", File: "apimachinery/pkg/util/managedfields/internal/fieldmanager.go"},
 	HandlerTable:            {Name: "handler.table", Layer: LayerHandler, Title: "make rows of it", Upstream: "asTable", File: "apiserver/pkg/endpoints/handlers/response.go"},
 	HandlerEncode:           {Name: "handler.encode", Layer: LayerHandler, Title: "write the response", Upstream: "transformResponseObject", File: "apiserver/pkg/endpoints/handlers/response.go"},
-	HandlerWatchEvent:       {Name: "handler.watch-event", Layer: LayerHandler, Title: "send one event to the watcher", Upstream: "WatchServer.HandleHTTP", File: "apiserver/pkg/endpoints/handlers/watch.go"},
+	HandlerWatchEvent:       {Name: "handler.watch-event", Layer: LayerHandler, Title: "send one event to the watcher", Upstream: "WatchServer.HandleHTTP", File: "apiserver/pkg/endpoints/handlers/watch.go", Fails: true},
 
 	CRDPrune:    {Name: "crd.prune", Layer: LayerHandler, Title: "drop the fields that the schema does not know", Upstream: "schemaCoercingDecoder.Decode", File: "apiextensions-apiserver/pkg/apiserver/customresource_handler.go"},
 	CRDDefault:  {Name: "crd.default", Layer: LayerHandler, Title: "set the schema's defaults", Upstream: "unstructuredDefaulter.Default", File: "apiextensions-apiserver/pkg/apiserver/customresource_handler.go"},
 	CRDValidate: {Name: "crd.validate", Layer: LayerHandler, Title: "check the object by its schema", Upstream: "customResourceStrategy.Validate", File: "apiextensions-apiserver/pkg/registry/customresource/strategy.go"},
 	CRDCEL:      {Name: "crd.cel", Layer: LayerHandler, Title: "evaluate a rule of the schema", Upstream: "Validator.Validate", File: "apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go"},
 
-	RESTGet:              {Name: "rest.get", Layer: LayerREST, Title: "REST.Get", Upstream: "rest.Getter.Get", File: "apiserver/pkg/registry/rest/rest.go"},
-	RESTList:             {Name: "rest.list", Layer: LayerREST, Title: "REST.List", Upstream: "rest.Lister.List", File: "apiserver/pkg/registry/rest/rest.go"},
-	RESTWatch:            {Name: "rest.watch", Layer: LayerREST, Title: "REST.Watch", Upstream: "rest.Watcher.Watch", File: "apiserver/pkg/registry/rest/rest.go"},
-	RESTCreate:           {Name: "rest.create", Layer: LayerREST, Title: "REST.Create", Upstream: "rest.Creater.Create", File: "apiserver/pkg/registry/rest/rest.go"},
-	RESTUpdate:           {Name: "rest.update", Layer: LayerREST, Title: "REST.Update", Upstream: "rest.Updater.Update", File: "apiserver/pkg/registry/rest/rest.go"},
-	RESTDelete:           {Name: "rest.delete", Layer: LayerREST, Title: "REST.Delete", Upstream: "rest.GracefulDeleter.Delete", File: "apiserver/pkg/registry/rest/rest.go"},
-	RESTDeleteCollection: {Name: "rest.deletecollection", Layer: LayerREST, Title: "REST.DeleteCollection", Upstream: "rest.CollectionDeleter.DeleteCollection", File: "apiserver/pkg/registry/rest/rest.go"},
+	RESTGet:              {Name: "rest.get", Layer: LayerREST, Title: "REST.Get", Upstream: "rest.Getter.Get", File: "apiserver/pkg/registry/rest/rest.go", Fails: true},
+	RESTList:             {Name: "rest.list", Layer: LayerREST, Title: "REST.List", Upstream: "rest.Lister.List", File: "apiserver/pkg/registry/rest/rest.go", Fails: true},
+	RESTWatch:            {Name: "rest.watch", Layer: LayerREST, Title: "REST.Watch", Upstream: "rest.Watcher.Watch", File: "apiserver/pkg/registry/rest/rest.go", Fails: true},
+	RESTCreate:           {Name: "rest.create", Layer: LayerREST, Title: "REST.Create", Upstream: "rest.Creater.Create", File: "apiserver/pkg/registry/rest/rest.go", Fails: true},
+	RESTUpdate:           {Name: "rest.update", Layer: LayerREST, Title: "REST.Update", Upstream: "rest.Updater.Update", File: "apiserver/pkg/registry/rest/rest.go", Fails: true},
+	RESTDelete:           {Name: "rest.delete", Layer: LayerREST, Title: "REST.Delete", Upstream: "rest.GracefulDeleter.Delete", File: "apiserver/pkg/registry/rest/rest.go", Fails: true},
+	RESTDeleteCollection: {Name: "rest.deletecollection", Layer: LayerREST, Title: "REST.DeleteCollection", Upstream: "rest.CollectionDeleter.DeleteCollection", File: "apiserver/pkg/registry/rest/rest.go", Fails: true},
 
 	StoreGet:              {Name: "store.get", Layer: LayerStore, Title: "Store.Get", Upstream: "Store.Get", File: "apiserver/pkg/registry/generic/registry/store.go"},
 	StoreList:             {Name: "store.list", Layer: LayerStore, Title: "Store.List", Upstream: "Store.ListPredicate", File: "apiserver/pkg/registry/generic/registry/store.go"},
@@ -228,12 +232,12 @@ var table = [numSteps]Info{
 	StoreUpdate:           {Name: "store.update", Layer: LayerStore, Title: "Store.Update", Upstream: "Store.Update", File: "apiserver/pkg/registry/generic/registry/store.go"},
 	StoreDelete:           {Name: "store.delete", Layer: LayerStore, Title: "Store.Delete", Upstream: "Store.Delete", File: "apiserver/pkg/registry/generic/registry/store.go"},
 	StoreDeleteCollection: {Name: "store.deletecollection", Layer: LayerStore, Title: "Store.DeleteCollection", Upstream: "Store.DeleteCollection", File: "apiserver/pkg/registry/generic/registry/store.go"},
-	StoreBeforeCreate:     {Name: "store.before-create", Layer: LayerStore, Title: "BeforeCreate: system fields, the strategy, validation", Upstream: "BeforeCreate", File: "apiserver/pkg/registry/rest/create.go"},
-	StoreBeforeUpdate:     {Name: "store.before-update", Layer: LayerStore, Title: "BeforeUpdate: the strategy, validation", Upstream: "BeforeUpdate", File: "apiserver/pkg/registry/rest/update.go"},
+	StoreBeforeCreate:     {Name: "store.before-create", Layer: LayerStore, Title: "BeforeCreate: system fields, the strategy, validation", Upstream: "BeforeCreate", File: "apiserver/pkg/registry/rest/create.go", Edits: true},
+	StoreBeforeUpdate:     {Name: "store.before-update", Layer: LayerStore, Title: "BeforeUpdate: the strategy, validation", Upstream: "BeforeUpdate", File: "apiserver/pkg/registry/rest/update.go", Edits: true},
 	StoreBeforeDelete:     {Name: "store.before-delete", Layer: LayerStore, Title: "BeforeDelete: preconditions, grace, propagation", Upstream: "BeforeDelete", File: "apiserver/pkg/registry/rest/delete.go"},
-	StoreTryUpdate:        {Name: "store.try-update", Layer: LayerStore, Title: "the storage calls back up: what is the next state?", Upstream: "tryUpdate", File: "apiserver/pkg/registry/generic/registry/store.go"},
+	StoreTryUpdate:        {Name: "store.try-update", Layer: LayerStore, Title: "the storage calls back up: what is the next state?", Upstream: "tryUpdate", File: "apiserver/pkg/registry/generic/registry/store.go", Fails: true},
 	CRDConvert:            {Name: "crd.convert", Layer: LayerStore, Title: "convert custom resources to another version", Upstream: "crConverter.ConvertToVersion", File: "apiextensions-apiserver/pkg/apiserver/conversion/converter.go"},
-	CRDWebhook:            {Name: "crd.webhook", Layer: LayerStore, Title: "ask the conversion webhook", Upstream: "webhookConverter.Convert", File: "apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go"},
+	CRDWebhook:            {Name: "crd.webhook", Layer: LayerStore, Title: "ask the conversion webhook", Upstream: "webhookConverter.Convert", File: "apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go", Fails: true},
 
 	DryRunGet:    {Name: "dryrun.get", Layer: LayerDryRun, Title: "DryRunnableStorage.Get", Upstream: "DryRunnableStorage.Get", File: "apiserver/pkg/registry/generic/registry/dryrun.go"},
 	DryRunList:   {Name: "dryrun.list", Layer: LayerDryRun, Title: "DryRunnableStorage.GetList", Upstream: "DryRunnableStorage.GetList", File: "apiserver/pkg/registry/generic/registry/dryrun.go"},
@@ -262,10 +266,10 @@ var table = [numSteps]Info{
 	TransformFromStorage: {Name: "transform.from-storage", Layer: LayerTransform, Title: "TransformFromStorage", Upstream: "Transformer.TransformFromStorage", File: "apiserver/pkg/storage/value/transformer.go"},
 	TransformToStorage:   {Name: "transform.to-storage", Layer: LayerTransform, Title: "TransformToStorage", Upstream: "Transformer.TransformToStorage", File: "apiserver/pkg/storage/value/transformer.go"},
 
-	EtcdGet:         {Name: "etcd.get", Layer: LayerEtcd, Title: "KV.Get of one key", Upstream: "KV.Get", File: "go.etcd.io/etcd/client/v3/kv.go"},
-	EtcdKeyRevision: {Name: "etcd.key-revision", Layer: LayerEtcd, Title: "KV.Get of one key's revision", Upstream: "KV.Get", File: "go.etcd.io/etcd/client/v3/kv.go"},
-	EtcdRange:       {Name: "etcd.range", Layer: LayerEtcd, Title: "KV.Get of a range of keys", Upstream: "KV.Get", File: "go.etcd.io/etcd/client/v3/kv.go"},
-	EtcdTxn:         {Name: "etcd.txn", Layer: LayerEtcd, Title: "KV.Txn", Upstream: "KV.Txn", File: "go.etcd.io/etcd/client/v3/kv.go"},
+	EtcdGet:         {Name: "etcd.get", Layer: LayerEtcd, Title: "KV.Get of one key", Upstream: "KV.Get", File: "go.etcd.io/etcd/client/v3/kv.go", Fails: true},
+	EtcdKeyRevision: {Name: "etcd.key-revision", Layer: LayerEtcd, Title: "KV.Get of one key's revision", Upstream: "KV.Get", File: "go.etcd.io/etcd/client/v3/kv.go", Fails: true},
+	EtcdRange:       {Name: "etcd.range", Layer: LayerEtcd, Title: "KV.Get of a range of keys", Upstream: "KV.Get", File: "go.etcd.io/etcd/client/v3/kv.go", Fails: true},
+	EtcdTxn:         {Name: "etcd.txn", Layer: LayerEtcd, Title: "KV.Txn", Upstream: "KV.Txn", File: "go.etcd.io/etcd/client/v3/kv.go", Fails: true},
 	EtcdWatch:       {Name: "etcd.watch", Layer: LayerEtcd, Title: "Watcher.Watch", Upstream: "Watcher.Watch", File: "go.etcd.io/etcd/client/v3/watch.go"},
-	EtcdLease:       {Name: "etcd.lease", Layer: LayerEtcd, Title: "Lease.Grant", Upstream: "Lease.Grant", File: "go.etcd.io/etcd/client/v3/lease.go"},
+	EtcdLease:       {Name: "etcd.lease", Layer: LayerEtcd, Title: "Lease.Grant", Upstream: "Lease.Grant", File: "go.etcd.io/etcd/client/v3/lease.go", Fails: true},
 }

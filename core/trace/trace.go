@@ -44,6 +44,7 @@ type Step struct {
 	attrs   []Attr
 	few     [2]Attr // where attrs begins, so that most steps need no more
 	objects *objects
+	acts    *acts // nil unless there were rules when the step began
 }
 
 // objects are what a step saw, if objects are recorded.
@@ -53,6 +54,7 @@ type objects struct{ before, after []byte }
 type branch struct {
 	j       *Journey
 	current int32
+	shared  bool // others wait for what is done now
 }
 
 type branchKey struct{}
@@ -83,22 +85,86 @@ func Fork(ctx context.Context) context.Context {
 var sites [numSteps]atomic.Uintptr
 
 // Start begins a step of the request that ctx belongs to. subject is what the step is about: a key, a resource, a path.
-// The context that it returns is the one to go on with.
+// The context that it returns is the one to go on with. It may return late: a request can be held at a step.
 func Start(ctx context.Context, id ID, subject string) (context.Context, *Step) {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok {
 		return ctx, nil
 	}
 	if sites[id].Load() == 0 {
-		var pc [1]uintptr
-		runtime.Callers(2, pc[:])
-		sites[id].Store(pc[0])
+		sites[id].Store(caller())
 	}
+	step := b.begin(id, subject)
+	if step != nil && b.j.rec.control.rules.Load() != nil {
+		step.acts = &acts{ctx: ctx}
+		b.j.rec.control.reached(step)
+	}
+	return ctx, step
+}
+
+// StartObject is Start for a step that is about to work on obj, which it records as it was before. The object must be the
+// request's own: whoever holds the request may edit it.
+func StartObject(ctx context.Context, id ID, subject string, obj apiruntime.Object) (context.Context, *Step) {
+	b, ok := ctx.Value(branchKey{}).(*branch)
+	if !ok {
+		return ctx, nil
+	}
+	if sites[id].Load() == 0 {
+		sites[id].Store(caller())
+	}
+	step := b.begin(id, subject)
+	step.Before(obj)
+	if step != nil && b.j.rec.control.rules.Load() != nil {
+		step.acts = &acts{ctx: ctx, object: obj}
+		b.j.rec.control.reached(step)
+	}
+	return ctx, step
+}
+
+// caller is where the function was called that calls it.
+func caller() uintptr {
+	var pc [1]uintptr
+	runtime.Callers(3, pc[:])
+	return pc[0]
+}
+
+// begin adds a step and makes it the current one.
+func (b *branch) begin(id ID, subject string) *Step {
 	step := b.j.add(b, id, subject)
 	if step != nil {
 		b.current = step.index
 	}
-	return ctx, step
+	return step
+}
+
+// Err is the error that the step is to fail with, at once and without doing anything: somebody wants it to. A step whose
+// Info says that it Fails asks; the error is also what it ends with, whatever its End is told.
+func (s *Step) Err() error {
+	if s == nil || s.acts == nil {
+		return nil
+	}
+	return s.acts.fail
+}
+
+// Sharing is work on which others wait as well.
+type Sharing struct{ b *branch }
+
+// Shared says that others wait for what the request does from now on until End: its steps are recorded, but neither held
+// nor disturbed.
+func Shared(ctx context.Context) Sharing {
+	b, ok := ctx.Value(branchKey{}).(*branch)
+	if !ok || b.shared {
+		return Sharing{}
+	}
+	b.shared = true
+	return Sharing{b}
+}
+
+// End says that the request is for itself again.
+func (s Sharing) End() {
+	if s.b != nil {
+		s.b.shared = false
+	}
 }
 
 // Steps are allocated in blocks: the first has room for what most journeys take.
@@ -134,6 +200,9 @@ func (s *Step) End(err *error) {
 		return
 	}
 	j := s.j
+	if s.acts != nil {
+		j.rec.control.ending(s, err)
+	}
 	j.mu.Lock()
 	s.took = time.Since(j.started) - s.start
 	if err != nil && *err != nil {

@@ -53,10 +53,14 @@ func (w *writes) of(revision int64) *write {
 // Wrote says that the request which ctx belongs to made a revision, so that the watch events that it causes can be
 // joined to it.
 func Wrote(ctx context.Context, revision int64) {
-	j := FromContext(ctx)
-	if j == nil {
+	b, ok := ctx.Value(branchKey{}).(*branch)
+	if !ok {
 		return
 	}
+	j := b.j
+	j.mu.Lock()
+	j.wrote = b.current + 1
+	j.mu.Unlock()
 	j.rec.mu.Lock()
 	w := j.rec.writes.of(revision)
 	w.journey = j

@@ -34,8 +34,9 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 		step.Text("timeout", timeout.String())
 		step.End(nil)
 		received, _ := request.ReceivedTimestampFrom(ctx)
-		deadline := newDeadline(ctx, received.Add(timeout), func() { giveUpOnClient(w, patience) })
+		deadline := newDeadline(ctx, received.Add(timeout+trace.HeldFor(ctx)), func() { giveUpOnClient(w, patience) })
 		defer deadline.stop()
+		trace.OnHold(ctx, deadline)
 		if deadline.Err() != nil {
 			c.fail(w, r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
 			return

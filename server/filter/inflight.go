@@ -40,7 +40,9 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 		if free != nil {
 			select {
 			case free <- struct{}{}:
-				defer func() { <-free }()
+				taken := &seat{free: free, taken: true}
+				defer taken.Pause()
+				trace.OnHold(ctx, taken)
 				step.Int("taken", int64(len(free)))
 				step.Int("seats", int64(cap(free)))
 			default:
@@ -59,6 +61,29 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 		step.End(nil)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// seat is one request's. It is a trace.Pauser: whoever is held stands up for others.
+type seat struct {
+	free  seats
+	taken bool
+}
+
+// Pause gives the seat back.
+func (s *seat) Pause() {
+	if s.taken {
+		s.taken = false
+		<-s.free
+	}
+}
+
+// Resume takes a seat again. If none is free the request goes on standing: it has been let in, and few are held.
+func (s *seat) Resume() {
+	select {
+	case s.free <- struct{}{}:
+		s.taken = true
+	default:
+	}
 }
 
 // isWrite says whether a verb takes a seat among the writes.

@@ -17,6 +17,9 @@ const (
 	JourneyHeader = "Kx-Journey"
 	// LevelHeader asks, on a request, for a journey with objects or for none.
 	LevelHeader = "Kx-Trace"
+	// HoldHeader says "off", on an administrator's request that is to be neither held by breakpoints nor hit by faults:
+	// that of somebody who works on a request that is held.
+	HoldHeader = "Kx-Hold"
 )
 
 // withJourney begins and ends the request's journey, and puts the chain's response writer around the server's.
@@ -83,6 +86,9 @@ func decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request)
 	u, _ := request.UserFrom(ctx)
 	if u != nil {
 		journey.UpdateRequest(func(q *trace.Request) { q.User = u.GetName() })
+	}
+	if r.Header.Get(HoldHeader) == "off" && isAdmin(u) {
+		journey.LeaveAlone()
 	}
 	switch asked := r.Header.Get(LevelHeader); {
 	case asked == "off":

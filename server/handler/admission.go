@@ -19,6 +19,9 @@ func mutate(ctx context.Context, scope *RequestScope, attributes admission.Attri
 	}
 	ctx, step := trace.Start(ctx, trace.HandlerMutate, string(attributes.GetOperation()))
 	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return err
+	}
 	step.Before(attributes.GetObject())
 	err = keepManagedFieldsValid(ctx, attributes.GetObject(), func() error { return admit.Admit(ctx, attributes, scope) })
 	if err != nil {
@@ -36,6 +39,9 @@ func validate(ctx context.Context, scope *RequestScope, attributes admission.Att
 	}
 	ctx, step := trace.Start(ctx, trace.HandlerValidate, string(attributes.GetOperation()))
 	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return err
+	}
 	return admit.Validate(ctx, attributes, scope)
 }
 

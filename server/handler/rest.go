@@ -21,6 +21,9 @@ import (
 func restGet(ctx context.Context, r rest.Getter, name string, options *metav1.GetOptions) (obj runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTGet, name)
 	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return nil, err
+	}
 	noteVersion(step, options.ResourceVersion)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -31,6 +34,9 @@ func restGet(ctx context.Context, r rest.Getter, name string, options *metav1.Ge
 func restList(ctx context.Context, r rest.Lister, subject string, options *metainternalversion.ListOptions) (obj runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTList, subject)
 	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return nil, err
+	}
 	if step.Recording() {
 		noteSelection(step, options)
 	}
@@ -64,6 +70,9 @@ func restCreate(ctx context.Context, r rest.NamedCreater, name string, in runtim
 	options *metav1.CreateOptions) (obj runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTCreate, name)
 	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return nil, err
+	}
 	step.Before(in)
 	obj, err = FinishRequest(ctx, func() (runtime.Object, error) {
 		return r.Create(ctx, name, in, validate, options)
@@ -95,6 +104,9 @@ func restUpdate(ctx context.Context, r rest.Updater, name string, info rest.Upda
 	update rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (obj runtime.Object, created bool, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTUpdate, name)
 	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return nil, false, err
+	}
 	obj, err = FinishRequest(ctx, func() (out runtime.Object, err error) {
 		out, created, err = r.Update(ctx, name, info, create, update, forceAllowCreate, options)
 		return out, err
@@ -109,6 +121,9 @@ func restDelete(ctx context.Context, r rest.GracefulDeleter, name string, valida
 	options *metav1.DeleteOptions) (obj runtime.Object, deleted bool, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTDelete, name)
 	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return nil, false, err
+	}
 	obj, err = FinishRequest(ctx, func() (out runtime.Object, err error) {
 		out, deleted, err = r.Delete(ctx, name, validate, options)
 		return out, err
@@ -123,6 +138,9 @@ func restDeleteCollection(ctx context.Context, r rest.CollectionDeleter, subject
 	options *metav1.DeleteOptions, listOptions *metainternalversion.ListOptions) (obj runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTDeleteCollection, subject)
 	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return nil, err
+	}
 	return FinishRequest(ctx, func() (runtime.Object, error) {
 		return r.DeleteCollection(ctx, validate, options, listOptions)
 	})

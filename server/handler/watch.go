@@ -75,6 +75,9 @@ func isWatchList(opts *metainternalversion.ListOptions) bool {
 func startWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, opts *metainternalversion.ListOptions) (_ watch.Interface, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTWatch, scope.Resource.Resource)
 	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return nil, err
+	}
 	return rw.Watch(ctx, opts)
 }
 
@@ -213,14 +216,17 @@ func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuff
 	ctx, step := trace.Start(ctx, trace.HandlerWatchEvent, string(event.Type))
 	defer step.End(&err)
 	describeEvent(step, event)
+	if err := step.Err(); err != nil {
+		if !errors.Is(err, trace.ErrDropped) {
+			s.sendError(ctx, stream, b, err)
+		}
+		return err
+	}
 
 	before := b.out.Len()
 	if encodeErr := s.encoder.encode(ctx, b, event, stream.framed()); encodeErr != nil {
 		b.out.Truncate(before)
-		status := statusOf(encodeErr)
-		if s.encoder.encode(ctx, b, watch.Event{Type: watch.Error, Object: &status}, stream.framed()) == nil {
-			_ = stream.event(b)
-		}
+		s.sendError(ctx, stream, b, encodeErr)
 		return errors.Join(errWatchEncoding, encodeErr)
 	}
 	step.Int("bytes", int64(b.out.Len()-before))
@@ -242,6 +248,14 @@ func countListed(ctx context.Context) {
 	received, known := request.ReceivedTimestampFrom(ctx)
 	if ok && known {
 		metrics.WatchListed(info, time.Since(received))
+	}
+}
+
+// sendError tells the client why the watch ends, if it can be told.
+func (s *WatchServer) sendError(ctx context.Context, stream eventStream, b *watchBuffers, why error) {
+	status := statusOf(why)
+	if s.encoder.encode(ctx, b, watch.Event{Type: watch.Error, Object: &status}, stream.framed()) == nil {
+		_ = stream.event(b)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // asker asks etcd for its revision. Those who ask while a question is under way get the answer to the next one, all the
@@ -50,7 +52,9 @@ func (a *asker) revision(ctx context.Context) (revision int64, shared bool, err 
 	q := &question{done: make(chan struct{})}
 	a.running = q
 	a.mu.Unlock()
+	sharing := trace.Shared(ctx) // others wait for the answer
 	a.put(ctx, q)
+	sharing.End()
 	return q.revision, false, q.err
 }
 

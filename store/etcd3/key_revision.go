@@ -49,6 +49,9 @@ type keyAnswer struct {
 func (k *keyRevisions) ask(ctx context.Context, key string) (object, storage int64, err error) {
 	ctx, step := trace.Start(ctx, trace.EtcdKeyRevision, key)
 	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return 0, 0, err
+	}
 	answer := k.answer(ctx, key)
 	if answer.err != nil {
 		return 0, 0, answer.err

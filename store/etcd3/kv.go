@@ -24,6 +24,9 @@ type kv struct {
 func (k *kv) get(ctx context.Context, operation metrics.Operation, key string, revision int64) (resp kubernetes.GetResponse, err error) {
 	ctx, step := trace.Start(ctx, trace.EtcdGet, key)
 	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return resp, err
+	}
 	start := time.Now()
 	resp, err = k.client.Kubernetes.Get(ctx, key, kubernetes.GetOptions{Revision: revision})
 	k.requests.Record(operation, err, start)
@@ -45,6 +48,9 @@ func (k *kv) get(ctx context.Context, operation metrics.Operation, key string, r
 func (k *kv) list(ctx context.Context, prefix string, opts kubernetes.ListOptions) (resp kubernetes.ListResponse, err error) {
 	ctx, step := trace.Start(ctx, trace.EtcdRange, prefix)
 	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return resp, err
+	}
 	start := time.Now()
 	resp, err = k.client.Kubernetes.List(ctx, prefix, opts)
 	k.requests.Record(metrics.OperationList, err, start)
@@ -105,6 +111,9 @@ func (k *kv) commit(ctx context.Context, t txn) (result txnResult, err error) {
 	defer step.End(&err)
 	if step.Recording() {
 		t.describe(step)
+	}
+	if err := step.Err(); err != nil {
+		return result, err
 	}
 	start := time.Now()
 	if t.delete {

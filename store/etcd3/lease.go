@@ -62,6 +62,9 @@ func (l *leaseManager) GetLease(ctx context.Context, key string, ttl int64) (lea
 	ctx, step := trace.Start(ctx, trace.EtcdLease, key)
 	defer step.End(&err)
 	step.Int("ttl", ttl)
+	if err := step.Err(); err != nil {
+		return clientv3.NoLease, err
+	}
 	lease, reused, err := l.get(ctx, ttl)
 	if step.Recording() {
 		step.Text("lease", strconv.FormatInt(int64(lease), 16))

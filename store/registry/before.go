@@ -27,9 +27,8 @@ func BeforeCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj run
 	if err != nil {
 		return err
 	}
-	ctx, step := trace.Start(ctx, trace.StoreBeforeCreate, kind.Kind+" "+m.GetName())
+	ctx, step := trace.StartObject(ctx, trace.StoreBeforeCreate, kind.Kind+" "+m.GetName(), obj)
 	defer step.End(&err)
-	step.Before(obj)
 
 	if !metav1.HasObjectMetaSystemFieldValues(m) {
 		return apierrors.NewInternalError(errors.New("system metadata was not initialized"))
@@ -71,9 +70,8 @@ func BeforeUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, ol
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	ctx, step := trace.Start(ctx, trace.StoreBeforeUpdate, kind.Kind+" "+m.GetName())
+	ctx, step := trace.StartObject(ctx, trace.StoreBeforeUpdate, kind.Kind+" "+m.GetName(), obj)
 	defer step.End(&err)
-	step.Before(obj)
 
 	if err := ensureNamespace(ctx, strategy.NamespaceScoped(), m); err != nil {
 		return err

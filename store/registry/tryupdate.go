@@ -22,6 +22,9 @@ func (u *update) tryUpdate(ctx context.Context, existing runtime.Object, res sto
 	u.attempts++
 	ctx, step := trace.Start(ctx, trace.StoreTryUpdate, u.key)
 	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return nil, nil, err
+	}
 	step.Int("attempt", int64(u.attempts))
 	step.Before(existing)
 

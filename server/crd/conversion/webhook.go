@@ -140,6 +140,9 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 	defer step.End(&err)
 	step.Int("objects", int64(len(objects)))
 	step.Text("uid", string(uid))
+	if err := step.Err(); err != nil {
+		return nil, err
+	}
 	start := time.Now()
 	attempts := int64(0)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: func(string) { attempts++ }})

@@ -1,0 +1,238 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Control interferes with requests: it holds them, delays them, has them fail.
+//
+// Purpose: whoever wants to understand or to try the server makes a step wait or go wrong, and nobody else notices.
+//
+//  1. Without rules a step costs one atomic load more. rules is never changed, but replaced.
+//  2. Only the request's own goroutine waits, at a step, so never under a lock; its seat and its deadline are told.
+//  3. Marks, and what [Shared] covers, are never touched: others wait for them.
+//  4. What was done is noted in the journey. A journey that nobody can see is left alone.
+//  5. At most maxHeld requests are held; more go on, and are counted.
+//  6. Lock order: mu before a Journey's mu; none of them while a request waits or a rule's Changed is called.
+type Control struct {
+	rules atomic.Pointer[[]*Rule] // nil if there are none
+	rec   *Recorder
+
+	mu     sync.Mutex
+	held   map[*hold]bool
+	closed bool
+}
+
+// maxHeld bounds how many requests wait at once.
+const maxHeld = 64
+
+// ErrClosed is what a rule is refused with when the server stops.
+var ErrClosed = errors.New("the server is stopping")
+
+// Control is how requests of this process are interfered with.
+func (r *Recorder) Control() *Control { return &r.control }
+
+// Add lets a rule work from now on.
+func (c *Control) Add(r *Rule) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return ErrClosed
+	}
+	r.filtered = needsOf(r)
+	var rules []*Rule
+	if known := c.rules.Load(); known != nil {
+		rules = append(rules, *known...)
+	}
+	rules = append(rules, r)
+	c.rules.Store(&rules)
+	return nil
+}
+
+// Remove ends a rule, and lets go what it holds.
+func (c *Control) Remove(r *Rule) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.rules.Load(); known != nil {
+		rules := slices.DeleteFunc(slices.Clone(*known), func(other *Rule) bool { return other == r })
+		c.rules.Store(&rules)
+		if len(rules) == 0 {
+			c.rules.Store(nil)
+		}
+	}
+	for h := range c.held {
+		if h.rule == r {
+			h.release(Command{Action: Continue, why: "the breakpoint was deleted"})
+		}
+	}
+}
+
+// Close lets go all that is held and takes no more rules: the server stops.
+func (c *Control) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.rules.Store(nil)
+	for h := range c.held {
+		h.release(Command{Action: Continue, why: "the server is stopping"})
+	}
+}
+
+// Counts is how often r was met.
+func (c *Control) Counts(r *Rule) Counts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := Counts{Matches: r.matches, Hits: r.hits, Missed: r.missed, Last: r.last}
+	for h := range c.held {
+		if h.rule == r {
+			n.Held++
+		}
+	}
+	return n
+}
+
+// matched counts a match and says whether it is hit.
+func (c *Control) matched(r *Rule, s *Step) bool {
+	c.mu.Lock()
+	n := r.matches
+	r.matches++
+	hit := n >= r.Skip && (r.Count == 0 || r.hits < r.Count) && r.chance(n)
+	if hit {
+		r.hits++
+		r.last = Hit{Journey: s.j.id, Step: s.id.String(), At: time.Now()}
+	}
+	c.mu.Unlock()
+	if r.Changed != nil {
+		r.Changed()
+	}
+	return hit
+}
+
+// reached is called at the beginning of each step while there are rules.
+func (c *Control) reached(s *Step) {
+	rules := c.rules.Load()
+	if rules == nil || s.branch.shared || s.j.untouchable.Load() {
+		return
+	}
+	hits := c.hits(*rules, s, false, nil)
+	stop := c.stepped(*rules, s)
+	for _, r := range hits {
+		if r.Kind == Breakpoint && stop == nil {
+			stop = r
+		}
+	}
+	if stop != nil {
+		c.carryOut(s, stop, c.hold(s, stop, false))
+	}
+	for _, r := range hits {
+		c.apply(s, r, false)
+	}
+}
+
+// ending is called at the end of each step that has been reached. It changes what the step ends with, if that may be
+// anything: a step that says nothing of errors can't be told one.
+func (c *Control) ending(s *Step, err *error) {
+	var none error
+	if err == nil {
+		err = &none
+	}
+	if s.acts.fail != nil {
+		*err = s.acts.fail
+	}
+	rules := c.rules.Load()
+	if rules == nil || s.branch.shared || s.j.untouchable.Load() {
+		return
+	}
+	hits := c.hits(*rules, s, true, *err)
+	for _, r := range hits {
+		if r.Kind == Breakpoint {
+			c.carryOut(s, r, c.hold(s, r, true))
+			break
+		}
+	}
+	for _, r := range hits {
+		c.apply(s, r, true)
+	}
+	if s.acts.fail != nil {
+		*err = s.acts.fail
+	}
+}
+
+// hits are the rules that do something here, in the order in which they were added.
+func (c *Control) hits(rules []*Rule, s *Step, end bool, err error) []*Rule {
+	var hits []*Rule
+	var of *subject
+	wrote := end && s.j.wroteIn(s)
+	for _, r := range rules {
+		if !r.applies(s, end, wrote) {
+			continue
+		}
+		if of == nil {
+			of = subjectOf(s, end, err)
+		}
+		if r.filtered.verb && of.request.Verb == "" || r.filtered.user && of.request.User == "" {
+			continue // not known yet
+		}
+		if !r.Filter.Match(of) || !r.filtered.eachStep && !s.j.meets(r) {
+			continue
+		}
+		if c.matched(r, s) {
+			hits = append(hits, r)
+		}
+	}
+	return hits
+}
+
+// apply does what a tracepoint or a fault says.
+func (c *Control) apply(s *Step, r *Rule, end bool) {
+	name := fmt.Sprintf("%s %q", r.Kind, r.Name)
+	note := func(kind InterventionKind, took time.Duration, format string, args ...any) {
+		s.j.intervened(Intervention{
+			Kind: kind, Step: int(s.index), AtEnd: end, Rule: name, Text: fmt.Sprintf(format, args...),
+			At: time.Since(s.j.started) - took, Took: took,
+		})
+	}
+	if r.Kind == Tracepoint {
+		note(Traced, 0, "%s was reached", s.id)
+	}
+	if r.Kind != Fault {
+		return
+	}
+	if r.Effect.Delay > 0 {
+		note(Delayed, sleep(s.acts.ctx, r.Effect.Delay), "delayed by %s for %s", name, r.Effect.Delay)
+	}
+	switch {
+	case s.acts.fail != nil:
+		// It fails already.
+	case r.Effect.Drop:
+		note(Dropped, 0, "the watch was ended by %s", name)
+		s.acts.fail = ErrDropped
+	case r.Effect.Err != nil && r.Effect.AfterCommit:
+		note(Failed, 0, "written, and then failed by %s: %v", name, r.Effect.Err)
+		s.acts.fail = r.Effect.Err
+	case r.Effect.Err != nil:
+		note(Failed, 0, "failed by %s: %v", name, r.Effect.Err)
+		s.acts.fail = r.Effect.Err
+	}
+}
+
+// ErrDropped is what a step of a watch fails with that is to be ended without a word to its client.
+var ErrDropped = errors.New("injected: the watch is dropped")
+
+// sleep waits, but not longer than ctx, and says how long.
+func sleep(ctx context.Context, d time.Duration) time.Duration {
+	start := time.Now()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return time.Since(start)
+}

@@ -1,0 +1,398 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+)
+
+// acts is what may be done to a step.
+type acts struct {
+	ctx    context.Context
+	object apiruntime.Object // that may be edited, if there is one
+	fail   error             // what the step fails with; written on its own goroutine alone
+}
+
+// Action is what a held request is told.
+type Action uint8
+
+const (
+	// Continue lets it go on to the next breakpoint.
+	Continue Action = iota
+	// Next lets it go on to the next step that this one does not call.
+	Next
+	// Into lets it go on to the next step.
+	Into
+	// Out lets it go on to the next step that the caller of this one does not call.
+	Out
+	// Fail has the step fail.
+	Fail
+	// Delay has the step wait for a set time, while the request's deadline goes on.
+	Delay
+)
+
+// Command is what a held request is told, and by whom.
+type Command struct {
+	Action Action
+	Err    error         // for Fail
+	Delay  time.Duration // for Delay
+	By     string
+
+	why string // instead of By
+}
+
+// HeldStep is a step at which a request is held.
+type HeldStep struct {
+	// Step is its index.
+	Step int
+	ID   ID
+	Rule string
+	// AtEnd says that it has done its work.
+	AtEnd bool
+	Since time.Time
+	// Fails and Edits say whether it can be told to.
+	Fails, Edits bool
+}
+
+// hold is one request that waits.
+type hold struct {
+	rule  *Rule
+	step  *Step
+	end   bool
+	since time.Time
+	tell  chan Command // has room for the one command that ends it
+
+	mu       sync.Mutex
+	released bool
+}
+
+// release ends the hold, unless it has ended.
+func (h *hold) release(cmd Command) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.released {
+		return false
+	}
+	h.released = true
+	h.tell <- cmd
+	return true
+}
+
+func (h *hold) fails() bool { return table[h.step.id].Fails && h.step.acts.fail == nil }
+func (h *hold) edits() bool { return h.step.acts.object != nil && !h.end }
+
+// hold lets the request wait at a step until it is told what to do.
+func (c *Control) hold(s *Step, r *Rule, end bool) Command {
+	h := &hold{rule: r, step: s, end: end, since: time.Now(), tell: make(chan Command, 1)}
+	if !c.beginHold(h) {
+		return Command{Action: Continue}
+	}
+	s.j.beginHold(h)
+	r.changed()
+	var cmd Command
+	select {
+	case cmd = <-h.tell:
+	case <-s.acts.ctx.Done():
+		h.release(Command{Action: Continue, why: "the request ended: " + context.Cause(s.acts.ctx).Error()})
+		cmd = <-h.tell
+	}
+	c.mu.Lock()
+	delete(c.held, h)
+	c.mu.Unlock()
+	s.j.endHold(h, cmd)
+	r.changed()
+	return cmd
+}
+
+// beginHold says whether there is room for the hold, and somebody who can end it.
+func (c *Control) beginHold(h *hold) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	rules := c.rules.Load()
+	if rules == nil || !slices.Contains(*rules, h.rule) {
+		return false
+	}
+	if len(c.held) >= maxHeld {
+		h.rule.missed++
+		return false
+	}
+	c.held[h] = true
+	return true
+}
+
+func (r *Rule) changed() {
+	if r.Changed != nil {
+		r.Changed()
+	}
+}
+
+func (j *Journey) beginHold(h *hold) {
+	j.pausing.pause()
+	j.mu.Lock()
+	j.holds = append(j.holds, h)
+	j.tellStopped()
+	j.mu.Unlock()
+	j.rec.tellChanged(j)
+}
+
+func (j *Journey) endHold(h *hold, cmd Command) {
+	took := time.Since(h.since)
+	how := cmd.why
+	if how == "" {
+		how = [...]string{"continued", "to the next step", "into the next step", "out of its caller", "to fail", "to be delayed"}[cmd.Action]
+	}
+	j.intervened(Intervention{
+		Kind: Held, Step: int(h.step.index), AtEnd: h.end, Rule: h.rule.title(), By: cmd.By,
+		Text: fmt.Sprintf("held by %s for %s: %s", h.rule.title(), took.Round(time.Millisecond), how),
+		At:   h.since.Sub(j.started), Took: took,
+	})
+	j.heldFor.Add(int64(took))
+	j.forgetHold(h)
+	j.rec.tellChanged(j)
+	j.pausing.resume()
+}
+
+func (r *Rule) title() string { return fmt.Sprintf("%s %q", r.Kind, r.Name) }
+
+func (j *Journey) forgetHold(h *hold) {
+	j.mu.Lock()
+	j.holds = slices.DeleteFunc(j.holds, func(other *hold) bool { return other == h })
+	j.mu.Unlock()
+}
+
+// heldSteps is where the journey is held. The caller holds mu.
+func (j *Journey) heldSteps() []HeldStep {
+	var steps []HeldStep
+	for _, h := range j.holds {
+		steps = append(steps, HeldStep{
+			Step: int(h.step.index), ID: h.step.id, Rule: h.rule.title(), AtEnd: h.end, Since: h.since,
+			Fails: h.fails(), Edits: h.edits(),
+		})
+	}
+	return steps
+}
+
+// What a command is refused with.
+var (
+	ErrNotHeld  = errors.New("the request is not held there")
+	ErrNoFail   = errors.New("the step can't be made to fail")
+	ErrNoObject = errors.New("the step has no object that can be edited")
+)
+
+// Tell tells a held request what to do. step is the index of the step at which it is held; -1 is the oldest hold.
+func (j *Journey) Tell(step int, cmd Command) error {
+	h := j.findHold(step)
+	switch {
+	case h == nil:
+		return ErrNotHeld
+	case cmd.Action == Fail && !h.fails():
+		return fmt.Errorf("%s: %w", h.step.id, ErrNoFail)
+	case !h.release(cmd):
+		return ErrNotHeld
+	}
+	j.forgetHold(h) // now, so that who waits for the next stop does not find this one
+	return nil
+}
+
+// Edit changes the object of a held request. change gets the object itself, and says in a sentence what it did. The
+// request stays held.
+func (j *Journey) Edit(step int, by string, change func(apiruntime.Object) (string, error)) error {
+	h := j.findHold(step)
+	switch {
+	case h == nil:
+		return ErrNotHeld
+	case !h.edits():
+		return fmt.Errorf("%s: %w", h.step.id, ErrNoObject)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.released {
+		return ErrNotHeld
+	}
+	text, err := change(h.step.acts.object)
+	if err != nil {
+		return err
+	}
+	h.step.Before(h.step.acts.object)
+	j.intervened(Intervention{
+		Kind: Edited, Step: int(h.step.index), Rule: h.rule.title(), By: by, Text: text, At: time.Since(j.started),
+	})
+	return nil
+}
+
+func (j *Journey) findHold(step int) *hold {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, h := range j.holds {
+		if step < 0 || int(h.step.index) == step {
+			return h
+		}
+	}
+	return nil
+}
+
+// carryOut does what a held request was told.
+func (c *Control) carryOut(s *Step, r *Rule, cmd Command) {
+	note := func(kind InterventionKind, took time.Duration, text string) {
+		s.j.intervened(Intervention{
+			Kind: kind, Step: int(s.index), Rule: r.title(), By: cmd.By, Text: text,
+			At: time.Since(s.j.started) - took, Took: took,
+		})
+	}
+	switch cmd.Action {
+	case Next, Into, Out:
+		s.j.setStepping(&stepping{rule: r, action: cmd.Action, from: s.index})
+	case Fail:
+		note(Failed, 0, fmt.Sprintf("failed while held: %v", cmd.Err))
+		s.acts.fail = cmd.Err
+	case Delay:
+		note(Delayed, sleep(s.acts.ctx, cmd.Delay), fmt.Sprintf("delayed while held, for %s", cmd.Delay))
+	}
+}
+
+// stepping is how far a request goes on before it is held again.
+type stepping struct {
+	rule   *Rule
+	action Action
+	from   int32
+}
+
+func (j *Journey) setStepping(to *stepping) {
+	j.mu.Lock()
+	j.stepping = to
+	j.mu.Unlock()
+}
+
+// stepped is the breakpoint that the request was held at, if it was told to go on until this step and no further.
+func (c *Control) stepped(rules []*Rule, s *Step) *Rule {
+	j := s.j
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	st := j.stepping
+	if st == nil {
+		return nil
+	}
+	if !slices.Contains(rules, st.rule) {
+		j.stepping = nil
+		return nil
+	}
+	within := int32(-1) // what lies below is passed
+	switch st.action {
+	case Next:
+		within = st.from
+	case Out:
+		if within = j.steps[st.from].parent; within < 0 {
+			return nil
+		}
+	}
+	for at := s.parent; at >= 0 && within >= 0; at = j.steps[at].parent {
+		if at == within {
+			return nil
+		}
+	}
+	j.stepping = nil
+	return st.rule
+}
+
+// WaitStop waits until the journey is held or ends, or ctx does. It says whether it is or has.
+func (j *Journey) WaitStop(ctx context.Context) bool {
+	j.mu.Lock()
+	if j.finished || len(j.holds) > 0 {
+		j.mu.Unlock()
+		return true
+	}
+	if j.stopped == nil {
+		j.stopped = make(chan struct{})
+	}
+	stopped := j.stopped
+	j.mu.Unlock()
+	select {
+	case <-stopped:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// tellStopped wakes who waits in WaitStop. The caller holds mu.
+func (j *Journey) tellStopped() {
+	if j.stopped != nil {
+		close(j.stopped)
+		j.stopped = nil
+	}
+}
+
+// wroteIn says whether the request has written during a step, and not since.
+func (j *Journey) wroteIn(s *Step) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.wrote == s.index+1
+}
+
+// meets says whether a rule that is met once a request has not been met before.
+func (j *Journey) meets(r *Rule) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if slices.Contains(j.met, r) {
+		return false
+	}
+	j.met = append(j.met, r)
+	return true
+}
+
+// Pauser is what a request occupies while it runs, and need not while it is held: its deadline, its seat.
+type Pauser interface {
+	Pause()
+	Resume()
+}
+
+// OnHold has p paused while the request that ctx belongs to is held. It is called on the request's own goroutine, before
+// any other works for the request.
+func OnHold(ctx context.Context, p Pauser) {
+	if j := FromContext(ctx); j != nil {
+		j.pausing.pausers = append(j.pausing.pausers, p)
+	}
+}
+
+// HeldFor is how long the request that ctx belongs to has been held.
+func HeldFor(ctx context.Context) time.Duration {
+	if j := FromContext(ctx); j != nil {
+		return time.Duration(j.heldFor.Load())
+	}
+	return 0
+}
+
+// pausing pauses for as long as one of a request's goroutines is held.
+type pausing struct {
+	pausers []Pauser
+
+	mu sync.Mutex
+	n  int
+}
+
+func (p *pausing) pause() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.n++; p.n > 1 {
+		return
+	}
+	for _, pauser := range p.pausers {
+		pauser.Pause()
+	}
+}
+
+func (p *pausing) resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.n--; p.n > 0 {
+		return
+	}
+	for i := len(p.pausers) - 1; i >= 0; i-- {
+		p.pausers[i].Resume()
+	}
+}

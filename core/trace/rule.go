@@ -1,0 +1,221 @@
+package trace
+
+import (
+	"time"
+
+	"github.com/kx-apiserver/kx/core/filter"
+)
+
+// RuleKind is what a rule does at the steps that match.
+type RuleKind uint8
+
+const (
+	// Breakpoint holds the request.
+	Breakpoint RuleKind = iota
+	// Tracepoint says in the journey that the step was reached.
+	Tracepoint
+	// Fault delays the request, has it fail, or both.
+	Fault
+)
+
+var ruleNames = [...]string{"breakpoint", "tracepoint", "fault"}
+
+func (k RuleKind) String() string { return ruleNames[k] }
+
+// Rule says at which steps a request is interfered with, and how. What is above the blank line is not changed once it
+// is added to a Control.
+type Rule struct {
+	Name   string
+	Kind   RuleKind
+	Filter filter.Filter
+	// AtEnd means the end of a step instead of its beginning.
+	AtEnd bool
+	// Skip is how many matches pass before the first that counts.
+	Skip int64
+	// Count is how many are hit at most; 0 is without limit.
+	Count int64
+	// Probability is how likely a match is hit: 1 is always. Which are is a matter of Seed and of nothing else: the n-th
+	// match meets the same fate each time.
+	Probability float64
+	Seed        uint64
+	// What a fault does.
+	Effect Effect
+	// Changed is called, if it is there, after the counts have changed, on the request's goroutine.
+	Changed func()
+
+	filtered needs
+	matches  int64 // guarded by the Control's mu, as is what follows
+	hits     int64
+	missed   int64
+	last     Hit
+}
+
+// Effect is what a fault does to a step.
+type Effect struct {
+	// Delay is how long the step waits first. The request's deadline goes on meanwhile, as it does while etcd is slow.
+	Delay time.Duration
+	// Err is what the step fails with, without doing what it is there for; nil lets it go on.
+	Err error
+	// AfterCommit means that the step fails with Err after it has done its work, and only if it has written.
+	AfterCommit bool
+	// Drop ends a watch instead of sending it an event.
+	Drop bool
+}
+
+// Hit is where a rule was met.
+type Hit struct {
+	Journey string
+	Step    string
+	At      time.Time
+}
+
+// Counts is how often a rule was met.
+type Counts struct {
+	// Matches is how many steps its filter found.
+	Matches int64
+	// Hits is for how many of them it did something.
+	Hits int64
+	// Missed is how many it would have held, had there not been too many held already.
+	Missed int64
+	// Held is how many requests it holds.
+	Held int
+	// Last is the last hit, if there was one.
+	Last Hit
+}
+
+// needs is what must be known before a filter can be asked, and how often it is.
+type needs struct {
+	verb, user bool
+	// eachStep means that every step of a request is a match of its own. A filter that asks about the request alone is
+	// asked once a request.
+	eachStep bool
+}
+
+// Fields about steps, about what the path says, and about who asks.
+var (
+	stepFields = []string{"step", "layer", "key", "why", "error", "steps", "dur"}
+	pathFields = []string{"verb", "resource", "sub", "group", "version", "ns", "name"}
+	userFields = []string{"user"}
+)
+
+func needsOf(r *Rule) needs {
+	return needs{
+		verb:     r.Filter.Asks(pathFields...),
+		user:     r.Filter.Asks(userFields...),
+		eachStep: r.Filter.Asks(stepFields...) || r.Effect.Drop,
+	}
+}
+
+// applies says whether the rule could do anything at the beginning or the end of a step, whatever the request.
+func (r *Rule) applies(s *Step, end, wrote bool) bool {
+	info := table[s.id]
+	switch {
+	case info.Mark:
+		return false
+	case r.Effect.AfterCommit:
+		return end && wrote && info.Fails
+	case end != r.AtEnd:
+		return false
+	case r.Effect.Drop:
+		return s.id == HandlerWatchEvent
+	case r.Effect.Err != nil:
+		return info.Fails
+	}
+	return true
+}
+
+// chance decides the n-th match, without looking at any other.
+func (r *Rule) chance(n int64) bool {
+	if r.Probability >= 1 {
+		return true
+	}
+	x := r.Seed + uint64(n)*0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	x ^= x >> 31
+	return float64(x>>11)/(1<<53) < r.Probability
+}
+
+// subject is a step of a request that runs, as a filter sees it.
+type subject struct {
+	j       *Journey
+	s       *Step
+	request Request
+	why     string
+	err     string // at the end
+}
+
+func subjectOf(s *Step, end bool, err error) *subject {
+	j := s.j
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	v := &subject{j: j, s: s, request: j.request}
+	if end {
+		v.why = s.why
+		if err != nil {
+			v.err = err.Error()
+		}
+	}
+	return v
+}
+
+// Field implements filter.Subject. What is known only when the request has ended has no value.
+func (v *subject) Field(name string) (filter.Value, bool) {
+	switch name {
+	case "steps":
+		return filter.NumberValue(int64(v.s.index) + 1), true
+	case "dur":
+		return filter.DurationValue(time.Since(v.j.started)), true
+	}
+	text := v.text(name)
+	return filter.TextValue(text), text != ""
+}
+
+func (v *subject) text(name string) string {
+	q := &v.request
+	switch name {
+	case "step":
+		return v.s.id.String()
+	case "layer":
+		return table[v.s.id].Layer.String()
+	case "key":
+		return v.s.subject
+	case "why":
+		return v.why
+	case "error":
+		return v.err
+	case "id":
+		return v.j.id
+	case "phase":
+		return "running"
+	case "verb":
+		return q.Verb
+	case "resource":
+		return q.Resource
+	case "sub":
+		return q.Subresource
+	case "group":
+		return q.Group
+	case "version":
+		return q.Version
+	case "ns":
+		return q.Namespace
+	case "name":
+		return q.Name
+	case "method":
+		return q.Method
+	case "uri":
+		return q.URI
+	case "type":
+		return q.ContentType
+	case "user":
+		return q.User
+	case "agent":
+		return q.UserAgent
+	case "ip":
+		return q.SourceIP
+	case "audit":
+		return q.AuditID
+	}
+	return ""
+}
