@@ -89,7 +89,11 @@ func doTransformObject(ctx context.Context, obj runtime.Object, options *metav1.
 	case "PartialObjectMetadataList":
 		return asPartialObjectMetadataList(obj, target.GroupVersion())
 	case "Table":
-		return asTable(ctx, obj, options, scope, target.GroupVersion())
+		table, err := asTable(ctx, obj, options, scope, target.GroupVersion())
+		if err != nil {
+			return nil, err
+		}
+		return &rowWriter{table}, nil
 	}
 	accepted, _ := negotiation.MediaTypesForSerializer(metaCodecs)
 	return nil, negotiation.NewNotAcceptableError(accepted)

@@ -31,11 +31,25 @@ func asTable(ctx context.Context, result runtime.Object, options *metav1.TableOp
 	step.Int("rows", int64(len(table.Rows)))
 	for i := range table.Rows {
 		row := &table.Rows[i].Object
+		if row.Raw = partialJSON(row.Object, options.IncludeObject, gv); row.Raw != nil {
+			row.Object = nil
+			continue
+		}
 		if row.Object, err = rowObject(row.Object, options.IncludeObject, scope, gv); err != nil {
 			return nil, err
 		}
 	}
 	return table, nil
+}
+
+// partialJSON is what rowObject makes of an object, encoded: nil if it can't be had without decoding.
+func partialJSON(obj runtime.Object, include metav1.IncludeObjectPolicy, gv schema.GroupVersion) []byte {
+	encoded, ok := obj.(*object.Encoded)
+	if !ok || include != metav1.IncludeMetadata && include != "" {
+		return nil
+	}
+	data, _ := encoded.PartialJSON(gv)
+	return data
 }
 
 func rowObject(obj runtime.Object, include metav1.IncludeObjectPolicy, scope *RequestScope, gv schema.GroupVersion) (runtime.Object, error) {

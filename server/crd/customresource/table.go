@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/jsonpath"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
@@ -25,11 +29,25 @@ var ageColumn = apiextensionsv1.CustomResourceColumnDefinition{
 // columns make tables of objects.
 type columns struct {
 	definitions []metav1.TableColumnDefinition
-	// paths are those of the columns after the name.
+	// paths are those of the columns after the name, names the same as names of fields: nil for a path that is more.
 	paths []*jsonpath.JSONPath
+	names [][]string
 }
 
-var _ rest.TableConvertor = &columns{}
+var _ rest.EncodedTableConvertor = &columns{}
+
+// ConvertsEncoded implements rest.EncodedTableConvertor.
+func (*columns) ConvertsEncoded() {}
+
+// fieldPath is a path that leads from field to field.
+var fieldPath = regexp.MustCompile(`^(\.[A-Za-z0-9_-]+)+$`)
+
+func fieldNames(path string) []string {
+	if !fieldPath.MatchString(path) {
+		return nil
+	}
+	return strings.Split(path[1:], ".")
+}
 
 // newColumns are the name and what the definitions say. Those from the first on that can't be parsed are left out;
 // validation of CRDs lets none of them pass.
@@ -49,7 +67,7 @@ func newColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition) *c
 		if description == "" {
 			description = "Custom resource definition column (in JSONPath format): " + d.JSONPath
 		}
-		c.paths = append(c.paths, path)
+		c.paths, c.names = append(c.paths, path), append(c.names, fieldNames(d.JSONPath))
 		c.definitions = append(c.definitions, metav1.TableColumnDefinition{
 			Name: d.Name, Type: d.Type, Format: d.Format, Description: description, Priority: d.Priority,
 		})
@@ -74,32 +92,115 @@ func scaleColumns(scale *apiextensionsv1.CustomResourceSubresourceScale) *column
 }
 
 // ConvertToTable implements rest.TableConvertor.
-func (c *columns) ConvertToTable(_ context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
+func (c *columns) ConvertToTable(_ context.Context, obj, tableOptions runtime.Object) (*metav1.Table, error) {
 	table := &metav1.Table{}
 	if options, ok := tableOptions.(*metav1.TableOptions); !ok || options == nil || !options.NoHeaders {
 		table.ColumnDefinitions = c.definitions
 	}
-	if list, err := meta.ListAccessor(object); err == nil {
+	if encoded, ok := obj.(*object.Encoded); ok {
+		table.ResourceVersion = strconv.FormatInt(encoded.Revision(), 10)
+		row, err := c.encodedRow(encoded)
+		table.Rows = []metav1.TableRow{row}
+		return table, err
+	}
+	if list, err := meta.ListAccessor(obj); err == nil {
 		table.ResourceVersion = list.GetResourceVersion()
 		table.Continue = list.GetContinue()
 		table.RemainingItemCount = list.GetRemainingItemCount()
-	} else if m, err := meta.CommonAccessor(object); err == nil {
+	} else if m, err := meta.CommonAccessor(obj); err == nil {
 		table.ResourceVersion = m.GetResourceVersion()
 	}
+	if list, ok := obj.(*object.List); ok {
+		table.Rows = make([]metav1.TableRow, len(list.Items))
+		for i, item := range list.Items {
+			var err error
+			if table.Rows[i], err = c.encodedRow(item); err != nil {
+				return nil, err
+			}
+		}
+		return table, nil
+	}
 	var err error
-	table.Rows, err = metatable.MetaToTableRow(object, func(obj runtime.Object, _ metav1.Object, name, _ string) ([]any, error) {
+	table.Rows, err = metatable.MetaToTableRow(obj, func(obj runtime.Object, _ metav1.Object, name, _ string) ([]any, error) {
 		content, err := contentOf(obj)
 		if err != nil {
 			return nil, err
 		}
-		cells := make([]any, 1, 1+len(c.paths))
-		cells[0] = name
-		for i, path := range c.paths {
-			cells = append(cells, cell(path, c.definitions[i+1].Type, content))
-		}
-		return cells, nil
+		return c.cells(name, content), nil
 	})
 	return table, err
+}
+
+func (c *columns) cells(name string, content map[string]any) []any {
+	cells := make([]any, 1, 1+len(c.paths))
+	cells[0] = name
+	for i, path := range c.paths {
+		cells = append(cells, cell(path, c.definitions[i+1].Type, content))
+	}
+	return cells
+}
+
+// encodedRow is the row of an object that is decoded only if a column is more than a field, or its value more than a plain
+// string.
+func (c *columns) encodedRow(obj *object.Encoded) (metav1.TableRow, error) {
+	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}}
+	if data, _, ok := obj.JSON(); ok {
+		if row.Cells, ok = c.plainCells(data); ok {
+			return row, nil
+		}
+	}
+	decoded, err := obj.Object()
+	if err != nil {
+		return row, err
+	}
+	content, err := contentOf(decoded)
+	if err != nil {
+		return row, err
+	}
+	m, err := meta.Accessor(decoded)
+	if err != nil {
+		return row, err
+	}
+	row.Cells = c.cells(m.GetName(), content)
+	return row, nil
+}
+
+// plainCells are the cells of an object, if all of them are made of plain strings or of nothing.
+func (c *columns) plainCells(data []byte) ([]any, bool) {
+	name, ok := plainText(object.Lookup(data, "metadata", "name"))
+	if !ok {
+		return nil, false
+	}
+	cells := make([]any, 1, 1+len(c.names))
+	cells[0] = name
+	for i, names := range c.names {
+		if names == nil {
+			return nil, false
+		}
+		value, found := object.Lookup(data, names...)
+		if !found {
+			cells = append(cells, nil)
+			continue
+		}
+		text, ok := plainText(value, true)
+		if !ok {
+			return nil, false
+		}
+		if columnType := c.definitions[i+1].Type; columnType == "string" {
+			cells = append(cells, text)
+		} else {
+			cells = append(cells, typedCell(columnType, text))
+		}
+	}
+	return cells, true
+}
+
+// plainText is a string without escapes.
+func plainText(value []byte, found bool) (string, bool) {
+	if !found || len(value) < 2 || value[0] != '"' || bytes.IndexByte(value, '\\') >= 0 {
+		return "", false
+	}
+	return string(value[1 : len(value)-1]), true
 }
 
 // contentOf is an object as JSON has it. A Scale is the one that has a Go type.

@@ -1,0 +1,184 @@
+package object
+
+import (
+	"bytes"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// WritesJSON says whether the encoder called id writes plain JSON.
+func WritesJSON(id runtime.Identifier) bool { return encodingOf(id).form == formJSON }
+
+// PartialJSON is the object's metadata as a PartialObjectMetadata of gv, as an encoder would write it but for the newline at
+// its end: it is cut out of the object's JSON. Not ok means that somebody has to decode the object and encode its metadata.
+func (e *Encoded) PartialJSON(gv schema.GroupVersion) (data []byte, ok bool) {
+	object, _, ok := e.JSON()
+	if !ok {
+		return nil, false
+	}
+	metadata, found := Lookup(object, "metadata")
+	if !found {
+		return nil, false
+	}
+	out := make([]byte, 0, len(metadata)+len(partialHead)+len(gv.Version)+8)
+	out = append(append(append(out, partialHead...), gv.Version...), `","metadata":`...)
+	if out, ok = metaFields.reorder(out, metadata); !ok {
+		return nil, false
+	}
+	return append(out, '}'), true
+}
+
+const partialHead = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`
+
+// goFields are those of a Go type in the order in which it is encoded, and what is done with the value of each.
+type goFields []goField
+
+type goField struct {
+	name string
+	// write appends a value. It says no to one that would be written in another form, or left out.
+	write func(out, value []byte) ([]byte, bool)
+	// always says that it is written even if it is empty: then it must not be missing.
+	always bool
+}
+
+var (
+	metaFields = goFields{
+		{name: "name", write: asIs}, {name: "generateName", write: asIs}, {name: "namespace", write: asIs}, {name: "selfLink", write: asIs}, {name: "uid", write: asIs},
+		{name: "resourceVersion", write: asIs}, {name: "generation", write: asIs}, {name: "creationTimestamp", write: moment}, {name: "deletionTimestamp", write: moment},
+		{name: "deletionGracePeriodSeconds", write: integer}, {name: "labels", write: asIs}, {name: "annotations", write: asIs}, {name: "ownerReferences", write: list(ownerFields)},
+		{name: "finalizers", write: asIs}, {name: "managedFields", write: list(managerFields)},
+	}
+	ownerFields = goFields{
+		{name: "apiVersion", write: asIs, always: true}, {name: "kind", write: asIs, always: true}, {name: "name", write: asIs, always: true}, {name: "uid", write: asIs, always: true}, {name: "controller", write: asIs}, {name: "blockOwnerDeletion", write: asIs},
+	}
+	managerFields = goFields{
+		{name: "manager", write: asIs}, {name: "operation", write: asIs}, {name: "apiVersion", write: asIs}, {name: "time", write: moment}, {name: "fieldsType", write: asIs},
+		{name: "fieldsV1", write: asIs}, {name: "subresource", write: asIs},
+	}
+)
+
+// asIs writes a value that is not empty.
+func asIs(out, value []byte) ([]byte, bool) {
+	switch string(value) {
+	case `""`, "0", "null", "{}", "[]":
+		return out, false
+	}
+	return append(out, value...), true
+}
+
+func integer(out, value []byte) ([]byte, bool) { return append(out, value...), string(value) != "null" }
+
+// moment writes a time in the one form in which it is written.
+func moment(out, value []byte) ([]byte, bool) {
+	const form = `"0000-00-00T00:00:00Z"`
+	if len(value) != len(form) {
+		return out, false
+	}
+	for i := range len(form) {
+		digit := value[i] >= '0' && value[i] <= '9'
+		if digit != (form[i] == '0') || !digit && value[i] != form[i] {
+			return out, false
+		}
+	}
+	return append(out, value...), true
+}
+
+// list writes a list of objects with fields.
+func list(fields goFields) func(out, value []byte) ([]byte, bool) {
+	return func(out, value []byte) ([]byte, bool) {
+		s := scanner{data: value}
+		if !s.byte('[') || s.byte(']') {
+			return out, false
+		}
+		out = append(out, '[')
+		for {
+			start := s.pos
+			if !s.value(1) {
+				return out, false
+			}
+			var ok bool
+			if out, ok = fields.reorder(out, value[start:s.pos]); !ok {
+				return out, false
+			}
+			if s.byte(']') {
+				return append(out, ']'), true
+			}
+			if !s.byte(',') {
+				return out, false
+			}
+			out = append(out, ',')
+		}
+	}
+}
+
+// maxFields is more than any of the types has.
+const maxFields = 16
+
+// reorder writes a canonical object with its fields in the order that they have here.
+func (f goFields) reorder(out, object []byte) ([]byte, bool) {
+	var values [maxFields][]byte
+	s := scanner{data: object}
+	ok := s.object(0, func(key []byte) bool {
+		start := s.pos
+		if !s.value(1) {
+			return false
+		}
+		for i := range f {
+			if f[i].name == string(key) {
+				values[i] = object[start:s.pos]
+				return true
+			}
+		}
+		return false
+	})
+	if !ok {
+		return out, false
+	}
+	out = append(out, '{')
+	first := true
+	for i := range f {
+		if values[i] == nil {
+			if f[i].always {
+				return out, false
+			}
+			continue
+		}
+		if !first {
+			out = append(out, ',')
+		}
+		first = false
+		out = append(append(append(out, '"'), f[i].name...), `":`...)
+		if out, ok = f[i].write(out, values[i]); !ok {
+			return out, false
+		}
+	}
+	return append(out, '}'), true
+}
+
+// Lookup finds the value at a path of names in canonical JSON, as [Encoded.JSON] gives it.
+func Lookup(data []byte, path ...string) (value []byte, found bool) {
+	value = bytes.TrimSuffix(data, newline)
+	for _, name := range path {
+		s := scanner{data: value}
+		found = false
+		s.object(0, func(key []byte) bool {
+			start := s.pos
+			switch strings.Compare(string(key), name) {
+			case 0:
+				if found = s.value(1); found {
+					value = value[start:s.pos]
+				}
+				return false
+			case 1:
+				return false // keys are sorted: it will not come
+			}
+			return s.value(1)
+		})
+		if !found {
+			return nil, false
+		}
+	}
+	return value, true
+}

@@ -1,0 +1,74 @@
+package object_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/core/object"
+)
+
+// metadatas are those of stored objects, and whether a partial object is cut out of their bytes.
+var metadatas = []struct {
+	json string
+	cut  bool
+}{
+	{`{"name":"a"}`, true},
+	{`{"annotations":{"a":"\u003cb\u003e","b":""},"creationTimestamp":"2026-11-20T15:03:30Z","generation":2,"labels":{"x":"y"},"name":"a","namespace":"n","uid":"u"}`, true},
+	{`{"deletionGracePeriodSeconds":0,"deletionTimestamp":"2026-11-20T15:03:30Z","finalizers":["a","b"],"name":"a"}`, true},
+	{`{"managedFields":[{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:a":{".":{}}},"manager":"m","operation":"Update","subresource":"status","time":"2026-11-20T15:03:30Z"},{"manager":"n","operation":"Apply"}],"name":"a"}`, true},
+	{`{"name":"a","ownerReferences":[{"apiVersion":"v1","blockOwnerDeletion":true,"controller":false,"kind":"K","name":"o","uid":"u"}]}`, true},
+	{`{"name":"a","ownerReferences":[{"apiVersion":"v1","name":"o","uid":"u"}]}`, false},
+	{`{"creationTimestamp":"2026-11-20T15:03:30+01:00","name":"a"}`, false},
+	{`{"creationTimestamp":null,"name":"a"}`, false},
+	{`{"labels":{},"name":"a"}`, false},
+	{`{"generation":0,"name":"a"}`, false},
+	{`{"name":"a","unknown":1}`, false},
+}
+
+func TestPartialJSON(t *testing.T) {
+	for _, tc := range metadatas {
+		e := newPanda(`{"apiVersion":"example.com/v1","kind":"Panda","metadata":` + tc.json + `,"spec":{"a":[1]}}` + "\n")
+		got, ok := e.PartialJSON(metav1.SchemeGroupVersion)
+		if ok != tc.cut {
+			t.Errorf("%s: cut out: %t", tc.json, ok)
+		}
+		if !ok {
+			continue
+		}
+		partial := meta.AsPartialObjectMetadata(e.GetObjectMeta())
+		partial.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata"))
+		want, err := json.Marshal(partial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s:\ngot  %s\nwant %s", tc.json, got, want)
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	data := []byte(`{"a":{"b":[1,{"c":2}],"d":"x\"y"},"e":null}` + "\n")
+	for _, tc := range []struct {
+		path []string
+		want string
+	}{
+		{nil, `{"a":{"b":[1,{"c":2}],"d":"x\"y"},"e":null}`},
+		{[]string{"a", "b"}, `[1,{"c":2}]`},
+		{[]string{"a", "d"}, `"x\"y"`},
+		{[]string{"e"}, `null`},
+		{[]string{"a", "c"}, ""},
+		{[]string{"a", "b", "c"}, ""},
+		{[]string{"0"}, ""},
+		{[]string{"f"}, ""},
+	} {
+		got, found := object.Lookup(data, tc.path...)
+		if string(got) != tc.want || found != (tc.want != "") {
+			t.Errorf("%q: %q, %t", tc.path, got, found)
+		}
+	}
+}
