@@ -181,7 +181,7 @@ func (l *Live) Hashes(ctx context.Context, revision int64) ([]Hash, error) {
 		if err != nil {
 			return out, fmt.Errorf("%s: hash at revision %d: %w", url, revision, err)
 		}
-		out = append(out, Hash{Endpoint: url, Hash: fmt.Sprintf("%08x", resp.Hash), Revision: revision, Compacted: resp.CompactRevision})
+		out = append(out, Hash{Endpoint: url, Hash: fmt.Sprintf("%08x", resp.Hash), Revision: revision, Compacted: max(resp.CompactRevision, 0)})
 	}
 	for _, h := range out {
 		if h.Compacted == out[0].Compacted && h.Hash != out[0].Hash {

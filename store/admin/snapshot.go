@@ -28,8 +28,6 @@ type SnapshotInfo struct {
 	Size int64 `json:"size"`
 	// Sum is the SHA-256 that is at the end of the file, and was checked; a copy of a database file has none.
 	Sum string `json:"sha256,omitempty"`
-	// Version is that of the etcd that sent it; empty if it is not known.
-	Version string `json:"version,omitempty"`
 }
 
 // SaveSnapshot writes what a member has to a file, readable by its owner alone. The file gets its name when it is
@@ -64,11 +62,7 @@ func (l *Live) SaveSnapshot(ctx context.Context, file string, progress func(byte
 		_ = os.Remove(part)
 		return nil, fmt.Errorf("%s: snapshot to %s: %w", l.Name(), file, err)
 	}
-	info, err := SnapshotStatus(ctx, file)
-	if err == nil {
-		info.Version = resp.Version
-	}
-	return info, err
+	return SnapshotStatus(ctx, file)
 }
 
 type counting struct {
