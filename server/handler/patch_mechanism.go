@@ -96,7 +96,8 @@ func jsonMechanism(apply func(p *patcher, document []byte) (patched []byte, stri
 		if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
 			strictErrs, err = append(strictErrs, strict.Errors()...), nil
 		}
-		if err == nil && gvk.Kind != p.scope.Kind.Kind {
+		_, untyped := obj.(runtime.Unstructured)
+		if err == nil && !untyped && gvk.Kind != p.scope.Kind.Kind {
 			err = fmt.Errorf("converting (%T) to (%s): unknown conversion", obj, p.scope.Kind.Kind)
 		}
 		if err != nil {
@@ -104,6 +105,9 @@ func jsonMechanism(apply func(p *patcher, document []byte) (patched []byte, stri
 		}
 		if err := p.reportFields(ctx, string(patched), strictErrs); err != nil {
 			return nil, none, err
+		}
+		if untyped { // a patch that says something else is refused by the resource's validation: it is not converted
+			return obj, p.scope.Kind.GroupVersion(), nil
 		}
 		return obj, gvk.GroupVersion(), nil
 	}
