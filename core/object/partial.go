@@ -1,7 +1,6 @@
 package object
 
 import (
-	"bytes"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,17 +17,20 @@ func (e *Encoded) PartialJSON(gv schema.GroupVersion) (data []byte, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	metadata, found := Lookup(object, "metadata")
-	if !found {
+	s := scanner{data: object}
+	if !s.descend("metadata") {
 		return nil, false
 	}
-	out := make([]byte, 0, len(metadata)+len(partialHead)+len(gv.Version)+8)
+	out := make([]byte, 0, partialBytes)
 	out = append(append(append(out, partialHead...), gv.Version...), `","metadata":`...)
-	if out, ok = metaFields.reorder(out, metadata); !ok {
+	if out, ok = metaFields.reorder(out, &s); !ok {
 		return nil, false
 	}
 	return append(out, '}'), true
 }
+
+// partialBytes is what most take.
+const partialBytes = 1 << 10
 
 const partialHead = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`
 
@@ -94,12 +96,8 @@ func list(fields goFields) func(out, value []byte) ([]byte, bool) {
 		}
 		out = append(out, '[')
 		for {
-			start := s.pos
-			if !s.value(1) {
-				return out, false
-			}
 			var ok bool
-			if out, ok = fields.reorder(out, value[start:s.pos]); !ok {
+			if out, ok = fields.reorder(out, &s); !ok {
 				return out, false
 			}
 			if s.byte(']') {
@@ -116,10 +114,9 @@ func list(fields goFields) func(out, value []byte) ([]byte, bool) {
 // maxFields is more than any of the types has.
 const maxFields = 16
 
-// reorder writes a canonical object with its fields in the order that they have here.
-func (f goFields) reorder(out, object []byte) ([]byte, bool) {
+// reorder reads a canonical object, and writes it with its fields in the order that they have here.
+func (f goFields) reorder(out []byte, s *scanner) ([]byte, bool) {
 	var values [maxFields][]byte
-	s := scanner{data: object}
 	ok := s.object(0, func(key []byte) bool {
 		start := s.pos
 		if !s.value(1) {
@@ -127,7 +124,7 @@ func (f goFields) reorder(out, object []byte) ([]byte, bool) {
 		}
 		for i := range f {
 			if f[i].name == string(key) {
-				values[i] = object[start:s.pos]
+				values[i] = s.data[start:s.pos]
 				return true
 			}
 		}
@@ -157,28 +154,29 @@ func (f goFields) reorder(out, object []byte) ([]byte, bool) {
 	return append(out, '}'), true
 }
 
-// Lookup finds the value at a path of names in canonical JSON, as [Encoded.JSON] gives it.
+// Lookup finds the value at a path of names in canonical JSON, as [Encoded.JSON] gives it. It looks at no more than what comes
+// before it.
 func Lookup(data []byte, path ...string) (value []byte, found bool) {
-	value = bytes.TrimSuffix(data, newline)
+	s := scanner{data: data}
 	for _, name := range path {
-		s := scanner{data: value}
-		found = false
-		s.object(0, func(key []byte) bool {
-			start := s.pos
-			switch strings.Compare(string(key), name) {
-			case 0:
-				if found = s.value(1); found {
-					value = value[start:s.pos]
-				}
-				return false
-			case 1:
-				return false // keys are sorted: it will not come
-			}
-			return s.value(1)
-		})
-		if !found {
+		if !s.descend(name) {
 			return nil, false
 		}
 	}
-	return value, true
+	start := s.pos
+	if !s.value(1) {
+		return nil, false
+	}
+	return data[start:s.pos], true
+}
+
+// descend goes to the value that an object has of a name.
+func (s *scanner) descend(name string) (found bool) {
+	s.object(0, func(key []byte) bool {
+		order := strings.Compare(string(key), name)
+		found = order == 0
+		// Keys are sorted: behind a greater one it will not come.
+		return order < 0 && s.value(1)
+	})
+	return found
 }

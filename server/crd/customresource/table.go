@@ -3,6 +3,7 @@ package customresource
 import (
 	"bytes"
 	"context"
+	"path"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -145,7 +146,8 @@ func (c *columns) cells(name string, content map[string]any) []any {
 func (c *columns) encodedRow(obj *object.Encoded) (metav1.TableRow, error) {
 	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}}
 	if data, _, ok := obj.JSON(); ok {
-		if row.Cells, ok = c.plainCells(data); ok {
+		// The key ends with the name.
+		if row.Cells, ok = c.plainCells(path.Base(obj.Key()), data); ok {
 			return row, nil
 		}
 	}
@@ -166,11 +168,7 @@ func (c *columns) encodedRow(obj *object.Encoded) (metav1.TableRow, error) {
 }
 
 // plainCells are the cells of an object, if all of them are made of plain strings or of nothing.
-func (c *columns) plainCells(data []byte) ([]any, bool) {
-	name, ok := plainText(object.Lookup(data, "metadata", "name"))
-	if !ok {
-		return nil, false
-	}
+func (c *columns) plainCells(name string, data []byte) ([]any, bool) {
 	cells := make([]any, 1, 1+len(c.names))
 	cells[0] = name
 	for i, names := range c.names {
@@ -182,7 +180,7 @@ func (c *columns) plainCells(data []byte) ([]any, bool) {
 			cells = append(cells, nil)
 			continue
 		}
-		text, ok := plainText(value, true)
+		text, ok := plainText(value)
 		if !ok {
 			return nil, false
 		}
@@ -196,8 +194,8 @@ func (c *columns) plainCells(data []byte) ([]any, bool) {
 }
 
 // plainText is a string without escapes.
-func plainText(value []byte, found bool) (string, bool) {
-	if !found || len(value) < 2 || value[0] != '"' || bytes.IndexByte(value, '\\') >= 0 {
+func plainText(value []byte) (string, bool) {
+	if len(value) < 2 || value[0] != '"' || bytes.IndexByte(value, '\\') >= 0 {
 		return "", false
 	}
 	return string(value[1 : len(value)-1]), true
