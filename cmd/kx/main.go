@@ -3,13 +3,29 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/kubectl"
 )
 
 func main() {
-	if err := newRootCommand().ExecuteContext(context.Background()); err != nil {
-		fmt.Fprintf(os.Stderr, "kx: %v\n", err)
-		os.Exit(1)
+	os.Exit(run(context.Background(), os.Args[1:], kubectl.Streams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
+}
+
+// run runs a command and returns its exit code.
+func run(ctx context.Context, args []string, streams kubectl.Streams) int {
+	cmd := newRootCommand(streams)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	var exit kubectl.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return int(exit) // it has said what there was to say
 	}
+	fmt.Fprintf(streams.ErrOut, "kx: %v\n", err)
+	return 1
 }

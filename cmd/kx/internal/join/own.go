@@ -78,6 +78,10 @@ func startServer(ctx context.Context, o *options.Options, log *slog.Logger, c *c
 
 // waitForOthers returns the lock that no user holds any more, or nil if a signal came first.
 func waitForOthers(dir string, signals <-chan os.Signal, say func(string)) *os.File {
+	// A signal that came while the command ran was for the command.
+	for len(signals) > 0 {
+		<-signals
+	}
 	alone := make(chan *os.File, 1)
 	go func() {
 		f, err := openUsers(dir, true)

@@ -3,6 +3,7 @@ package kubectl
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,6 +30,12 @@ func (w *wiring) addAt(cmd *cobra.Command) {
 
   # What the deployment was before its latest change, whose revision was 57
   kx get deployment web -o yaml --at 56`
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if subresource, _ := cmd.Flags().GetString("subresource"); w.at.revision != "" && subresource != "" {
+			return errors.New("--at and --subresource exclude each other: the API reads lists of objects as of a revision, and nothing else")
+		}
+		return nil
+	}
 }
 
 func (a *atFlag) check() error {
@@ -48,22 +55,17 @@ var requestInfo = &request.RequestInfoFactory{
 }
 
 // rewrite makes a read one of the revision. answer, if any, makes of the server's answer what the client expects.
-func (a *atFlag) rewrite(req **http.Request) (answer func(*http.Response) (*http.Response, error), err error) {
+func (a *atFlag) rewrite(req **http.Request) (answer func(*http.Response) (*http.Response, error)) {
 	if a.revision == "" || (*req).Method != http.MethodGet {
-		return nil, nil
+		return nil
 	}
 	info, err := requestInfo.NewRequestInfo(*req)
-	if err != nil || !info.IsResourceRequest {
-		return nil, nil
+	if err != nil || !info.IsResourceRequest || info.Verb != "get" && info.Verb != "list" {
+		return nil
 	}
 	query := (*req).URL.Query()
-	switch {
-	case info.Verb != "get" && info.Verb != "list":
-		return nil, nil
-	case info.Subresource != "":
-		return nil, fmt.Errorf("--at: %s/%s can't be read as of a revision: the API has that for lists of objects alone", info.Resource, info.Subresource)
-	case query.Get("continue") != "":
-		return nil, nil // the token says which revision it is of
+	if query.Get("continue") != "" {
+		return nil // the token says which revision it is of
 	}
 	*req = (*req).Clone((*req).Context())
 	query.Set("resourceVersion", a.revision)
@@ -75,7 +77,7 @@ func (a *atFlag) rewrite(req **http.Request) (answer func(*http.Response) (*http
 		answer = func(res *http.Response) (*http.Response, error) { return single(res, info) }
 	}
 	(*req).URL.RawQuery = query.Encode()
-	return answer, nil
+	return answer
 }
 
 // single makes of the answer to a list the answer to a get.

@@ -1,0 +1,113 @@
+package traceview
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+func object(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(text)} }
+
+// journey is a write whose object changes on its way, told by somebody who means no good to the terminal.
+func journey() *v1alpha1.Journey {
+	j := &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{Method: "PUT", URI: "/apis/x\x1b[2J", User: "al\nice"}}
+	j.Name = "abc-1"
+	j.Status = v1alpha1.JourneyStatus{Phase: v1alpha1.JourneyComplete, TookMicros: 1500, Code: 409, Bytes: 20, Cut: 2, Steps: []v1alpha1.Step{
+		{ID: "filter.a", Layer: "filter", Title: "first", Parent: -1, TookNanos: 1000},
+		{ID: "filter.b", Layer: "filter", Title: "second", Parent: -1, TookNanos: 2000},
+		{ID: "handler.update", Layer: "handler", Title: "update", Parent: -1, TookNanos: 1_400_000, Error: "con\x1bflict"},
+		{ID: "handler.decode", Layer: "handler", Title: "decode", Parent: 2, TookNanos: 5000, After: object(`{"spec":{"replicas":1,"list":[{"a":"x"}]}}`), Function: "f", File: "f.go", Line: 3},
+		{ID: "handler.mutate", Layer: "handler", Title: "admit", Parent: 2, TookNanos: 6000, Why: "two of \x07 them",
+			Before: object(`{"spec":{"replicas":1,"list":[{"a":"x"}]}}`), After: object(`{"spec":{"replicas":2,"list":[{"a":"x"}]},"metadata":{"labels":{"a.b/c":"d"}}}`)},
+		{ID: "rest.update", Layer: "rest", Title: "REST", Parent: 2, TookNanos: 900_000,
+			Before: object(`{"spec":{"replicas":2}}`), After: object(`{"spec":{"replicas":3}}`)},
+		{ID: "store.before-update", Layer: "store", Title: "BeforeUpdate", Parent: 5, TookNanos: 800,
+			Before: object(`{"spec":{"replicas":2}}`), After: object(`{"spec":{"replicas":3}}`)},
+		{ID: "etcd.txn", Layer: "etcd", Title: "KV.Txn", Subject: "/registry/x", Parent: 5, TookNanos: -1, Error: "lost"},
+		{ID: "odd", Layer: "etcd", Title: "a step before its parent", Parent: 99, Before: object(`{`), After: object(`{}`)},
+	}, Deliveries: []v1alpha1.Delivery{{Watcher: "w", User: "bob", UserAgent: "kubectl", Type: "MODIFIED", Revision: 7, AfterMicros: 2000}}}
+	return j
+}
+
+func TestGolden(t *testing.T) {
+	for name, write := range map[string]func(*bytes.Buffer){
+		"tree":     func(b *bytes.Buffer) { Tree(b, journey(), Plain) },
+		"objects":  func(b *bytes.Buffer) { Objects(b, journey(), Plain) },
+		"brief":    func(b *bytes.Buffer) { Brief(b, journey(), Plain) },
+		"coloured": func(b *bytes.Buffer) { Objects(b, journey(), Coloured) },
+	} {
+		var b bytes.Buffer
+		write(&b)
+		file := filepath.Join("testdata", name+".txt")
+		if os.Getenv("KX_REWRITE") != "" {
+			if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil || !bytes.Equal(b.Bytes(), want) {
+			t.Errorf("%s (%v), rewrite it with KX_REWRITE=yes:\n%s", file, err, &b)
+		}
+		if name != "coloured" && strings.ContainsAny(b.String(), "\x1b\x07") {
+			t.Errorf("%s: what a journey says reaches the terminal as it is: %q", name, b.String())
+		}
+	}
+}
+
+func TestBlame(t *testing.T) {
+	for _, test := range []struct{ path, want string }{
+		{"spec.replicas", "handler.decode:>1 handler.mutate:1>2 store.before-update:2>3"},
+		{".spec.list[0].a", `handler.decode:>"x"`},
+		{"spec.list[1].a", ""},
+		{"metadata.labels[a.b/c]", `handler.mutate:>"d"`},
+		{`metadata.labels["a.b/c"]`, `handler.mutate:>"d"`},
+		{"spec.replicas.deeper", ""},
+	} {
+		j := journey()
+		j.Status.Steps = j.Status.Steps[:8]
+		changes, err := Blame(j, test.path)
+		var got []string
+		for _, c := range changes {
+			got = append(got, c.Step.ID+":"+c.Before+">"+c.After)
+		}
+		if err != nil || strings.Join(got, " ") != test.want {
+			t.Errorf("%s: %v %v, want %s", test.path, got, err, test.want)
+		}
+	}
+}
+
+func TestBlameRefuses(t *testing.T) {
+	without := journey()
+	without.Status.Steps = without.Status.Steps[:3]
+	for _, test := range []struct {
+		j          *v1alpha1.Journey
+		path, want string
+	}{
+		{journey(), "", "empty"},
+		{journey(), "spec[0", "without a ]"},
+		{journey(), "spec..x", "empty part"},
+		{journey(), "spec", "can't be read"},
+		{without, "spec", "--trace"},
+	} {
+		if _, err := Blame(test.j, test.path); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: %v, want %q", test.path, err, test.want)
+		}
+	}
+}
+
+func TestPaintFor(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "pipe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if PaintFor(file) != Plain || PaintFor(&bytes.Buffer{}) != Plain {
+		t.Error("what is no terminal gets colours")
+	}
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/kubectl/pkg/cmd/get"
+	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/kubectl"
+	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/options"
+)
+
+// TestPrompt types the commands of testdata/prompt, one file a server, and compares what they say. -rewrite accepts it.
+//
+//	file <name>
+//	    writes the input to a file of the directory in which the commands run
+//	run
+//	    runs each line of the input as a command, and shows what it writes to stdout, then to stderr behind "! ", and its
+//	    exit code unless it is 0. 'quotes' keep words together, $ID is the journey that a --trace showed last, and $RV the
+//	    resourceVersion that was written to stdout last. "# " begins a line that is only shown.
+//
+// What differs from run to run is named instead: <time>, <took>, <id>, <uid>, <rv>.
+func TestPrompt(t *testing.T) {
+	datadriven.Walk(t, "testdata/prompt", func(t *testing.T, path string) {
+		p := newTyping(t)
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "file":
+				if err := os.WriteFile(filepath.Join(p.dir, d.CmdArgs[0].Key), []byte(d.Input), 0o600); err != nil {
+					d.Fatalf(t, "%v", err)
+				}
+				return ""
+			case "run":
+				var out strings.Builder
+				for line := range strings.Lines(d.Input) {
+					out.WriteString(p.typed(strings.TrimSpace(line)))
+				}
+				return out.String()
+			}
+			d.Fatalf(t, "no such directive: %s", d.Cmd)
+			return ""
+		})
+	})
+}
+
+// typing is somebody at a prompt, on a server of their own.
+type typing struct {
+	dir    string
+	values map[string]string
+}
+
+func newTyping(t *testing.T) *typing {
+	t.Helper()
+	p := &typing{dir: t.TempDir(), values: map[string]string{}}
+	home := t.TempDir()
+	for name, value := range map[string]string{"HOME": home, "KUBECONFIG": "", "LANG": "C", "EDITOR": "", "KUBE_EDITOR": "", "KX_JOIN_ONLY": ""} {
+		t.Setenv(name, value)
+	}
+	startServer(t, filepath.Join(home, ".kx"))
+	return p
+}
+
+// startServer starts a server over a data directory in this process.
+func startServer(t testing.TB, dir string) *server.Server {
+	t.Helper()
+	o := options.New()
+	o.DataDir, o.Listen = dir, "127.0.0.1:0"
+	o.WatchCache.Enabled = false // how far a cache is differs from run to run
+	if err := o.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := s.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// answer is what a command said.
+type answer struct {
+	out, err string
+	code     int
+}
+
+// typeCommand runs a command in this process.
+func typeCommand(args ...string) answer {
+	var out, errOut bytes.Buffer
+	code := run(context.Background(), args, kubectl.Streams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+	return answer{out.String(), errOut.String(), code}
+}
+
+// typed runs a line and shows it with what it said.
+func (p *typing) typed(line string) string {
+	if line == "" || strings.HasPrefix(line, "#") {
+		return line + "\n"
+	}
+	command := line
+	for name, value := range p.values {
+		command = strings.ReplaceAll(command, "$"+name, value)
+	}
+	args := words(command)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "./", p.dir+"/")
+	}
+	a := typeCommand(args[1:]...)
+	p.remember(a)
+	var b strings.Builder
+	fmt.Fprintf(&b, "$ %s\n%s", line, a.out)
+	if a.out != "" && !strings.HasSuffix(a.out, "\n") {
+		b.WriteByte('\n')
+	}
+	for l := range strings.Lines(a.err) {
+		b.WriteString(strings.TrimRight("! "+strings.TrimSuffix(l, "\n"), " ") + "\n")
+	}
+	if a.code != 0 {
+		fmt.Fprintf(&b, "exit code %d\n", a.code)
+	}
+	return mask(strings.NewReplacer(p.dir, ".", os.Getenv("HOME"), "~").Replace(b.String()))
+}
+
+var (
+	journeyID       = regexp.MustCompile(`\b[0-9a-f]{6}-\d+\b`)
+	resourceVersion = regexp.MustCompile(`resourceVersion"?: "(\d+)"`)
+)
+
+func (p *typing) remember(a answer) {
+	if ids := journeyID.FindAllString(a.err, -1); ids != nil {
+		p.values["ID"] = ids[len(ids)-1]
+	}
+	if rv := resourceVersion.FindAllStringSubmatch(a.out, -1); rv != nil {
+		p.values["RV"] = rv[len(rv)-1][1]
+	}
+}
+
+// words splits a line as a shell does that knows nothing but spaces and single quotes.
+func words(line string) (all []string) {
+	var word strings.Builder
+	quoted, begun := false, false
+	for _, r := range line {
+		switch {
+		case r == '\'':
+			quoted, begun = !quoted, true
+		case r == ' ' && !quoted:
+			if begun {
+				all = append(all, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteRune(r)
+			begun = true
+		}
+	}
+	if begun {
+		all = append(all, word.String())
+	}
+	return all
+}
+
+// masks are what differs from run to run, and what is written instead. Those that are wider than what they replace in a
+// column come with the spaces before.
+var masks = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	{journeyID, "<id>"},
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<uid>"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "<time>"},
+	{regexp.MustCompile(`\.go:\d+`), ".go:<line>"},
+	{regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d\.\d{6}`), "<time>"},
+	{regexp.MustCompile(`(?m) +\d+(\.\d+)?(µs|ms|s)( |$)`), " <took>$3"},
+	{regexp.MustCompile(`(esourceVersion"?: )"\d+"`), `$1"<rv>"`},
+	{regexp.MustCompile(`https://127\.0\.0\.1:\d+`), "https://<server>"},
+	{regexp.MustCompile(`revision \d+`), "revision <rv>"},
+	{regexp.MustCompile(`etcd has the key at \d+`), "etcd has the key at <rv>"},
+	{regexp.MustCompile(`\d+ bytes`), "<n> bytes"},
+}
+
+func mask(text string) string {
+	for _, m := range masks {
+		text = m.pattern.ReplaceAllString(text, m.with)
+	}
+	return text
+}
+
+// listsAlone are what kubectl does with lists alone.
+var listsAlone = regexp.MustCompile(`-l l|selector|items|sort-by|chunk`)
+
+// TestSameBytes gets the same with kx and with kubectl's own code, which knows nothing but kx's kubeconfig.
+func TestSameBytes(t *testing.T) {
+	p := newTyping(t)
+	for _, line := range []string{
+		"kx create -f testdata/crontabs.yaml", "kx create configmap a --from-literal=k=v", "kx create configmap b", "kx label cm a l=1",
+		"kx create secret generic s --from-literal=k=v", "kx create deployment web --image=nginx --replicas=2",
+		"kx create service clusterip svc --tcp=80",
+	} {
+		if a := typeCommand(words(line)[1:]...); a.code != 0 {
+			t.Fatalf("%s: %s", line, a.err)
+		}
+	}
+	if got := p.typed("kx wait --for=condition=Established crd --all"); strings.Contains(got, "exit code") {
+		t.Fatal(got)
+	}
+	for _, format := range []string{
+		"", "-o wide", "-o name", "-o yaml", "-o json", "-o yaml --show-managed-fields", "-o jsonpath={.items[*].metadata.name}",
+		"-o jsonpath-as-json={.items[*].metadata}", "-o go-template={{range.items}}{{.metadata.name}}{{end}}", "-o kyaml",
+		"-o custom-columns=N:.metadata.name,V:.metadata.resourceVersion", "--show-labels", "--no-headers", "-L l --show-kind",
+		"--sort-by=.metadata.name", "--chunk-size=1", "-l l=1 -o name", "--field-selector=metadata.name=a",
+	} {
+		for _, what := range []string{"cm", "cm a", "cm,secret,deployments.apps,svc", "ns", "crontabs", "crd", "cm nobody --ignore-not-found"} {
+			if one, several := strings.HasPrefix(what, "cm "), strings.Contains(what, ","); one && listsAlone.MatchString(format) ||
+				several && strings.HasPrefix(format, "--sort-by") {
+				continue // kubectl refuses these
+			}
+			args := words("get " + what + " " + format)
+			// An age may be a second more in the second of two; it is that of one of the two around it.
+			before := kubectlGet(t, args[1:])
+			kx := typeCommand(args...)
+			if after := kubectlGet(t, args[1:]); kx.out != before && kx.out != after || kx.code != 0 {
+				t.Errorf("%v: exit code %d %s\nkx:\n%s\nkubectl:\n%s", args, kx.code, kx.err, kx.out, after)
+			}
+		}
+	}
+}
+
+// kubectlGet is what kubectl's own get writes.
+func kubectlGet(t *testing.T, args []string) string {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	cmdutil.BehaviorOnFatal(func(message string, code int) { t.Fatalf("kubectl get %v: exit code %d: %s", args, code, message) })
+	flags := genericclioptions.NewConfigFlags(true)
+	kubeconfig, cache := filepath.Join(os.Getenv("HOME"), ".kx", "kubeconfig"), t.TempDir()
+	flags.KubeConfig, flags.CacheDir = &kubeconfig, &cache
+	cmd := get.NewCmdGet("kubectl", cmdutil.NewFactory(cmdutil.NewMatchVersionFlags(flags)), kubectl.Streams{Out: &out, ErrOut: &errOut})
+	cmd.SetArgs(args)
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/traceview"
+	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/tui/session"
+)
+
+// traceOptions are what kx trace and the commands below it can be told.
+type traceOptions struct {
+	dataDir    string
+	kubeconfig string
+	output     string
+
+	verbs, resources, namespaces, names, users, agents []string
+	codes                                              []int
+	min                                                time.Duration
+}
+
+func newTraceCommand() *cobra.Command {
+	o := &traceOptions{dataDir: options.New().DataDir}
+	cmd := &cobra.Command{
+		Use:   "trace [FILTER]",
+		Short: "Follow requests as they happen, and see which way they went",
+		Long: `Follow requests as they happen, one line each: what was asked, what came of it, how long it took, and who asked. The ID at the end is for kx trace show.
+
+Flags and the filter narrow what is shown; all of them must match, and a flag with several values wants one of them.
+The filter is kx's filter language, in which these flags are written too:
+
+` + filterHelp(),
+		Example: `  kx trace                                                 # all requests, until interrupted
+  kx trace --verb update --resource crontabs --code 409    # conflicts
+  kx trace --min 5ms '!verb:watch'                         # slow ones
+  kx trace --user alice -o json                            # for a machine
+  kx trace show 3f2a1c-17                                  # the way of one request`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.follow(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.PersistentFlags().StringVar(&o.kubeconfig, "kubeconfig", "", "the server's kubeconfig (default: KUBECONFIG, or else the kx that runs on "+o.dataDir+")")
+	o.addFilterFlags(cmd)
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "json: a journey a line, without its steps")
+	cmd.AddCommand(newTraceShowCommand(o), newTraceBlameCommand(o), newTraceSaveCommand(o))
+	return cmd
+}
+
+func filterHelp() string {
+	var b strings.Builder
+	for _, f := range filter.Fields() {
+		fmt.Fprintf(&b, "  %-28s %s\n", f.Example, f.Help)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func (o *traceOptions) addFilterFlags(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringSliceVar(&o.verbs, "verb", nil, "what the requests do, such as get, list or update")
+	fs.StringSliceVar(&o.resources, "resource", nil, "what they do it to, such as configmaps")
+	fs.StringSliceVarP(&o.namespaces, "namespace", "n", nil, "in which namespace")
+	fs.StringSliceVar(&o.names, "name", nil, "to the object of which name")
+	fs.StringSliceVar(&o.users, "user", nil, "who asks")
+	fs.StringSliceVar(&o.agents, "agent", nil, "with which program, or a part of its name")
+	fs.IntSliceVar(&o.codes, "code", nil, "with which HTTP status they are answered")
+	fs.DurationVar(&o.min, "min", 0, "how long they take at least")
+}
+
+// filter is the flags and the filter in one, in the filter language.
+func (o *traceOptions) filter(args []string) (string, error) {
+	var terms []string
+	for _, flag := range []struct {
+		field  string
+		values []string
+	}{
+		{"verb", o.verbs}, {"resource", o.resources}, {"ns", o.namespaces}, {"name", o.names}, {"user", o.users}, {"agent", o.agents},
+	} {
+		if len(flag.values) > 0 {
+			terms = append(terms, flag.field+":"+strings.Join(values(flag.values), ","))
+		}
+	}
+	if len(o.codes) > 0 {
+		var codes []string
+		for _, code := range o.codes {
+			codes = append(codes, strconv.Itoa(code))
+		}
+		terms = append(terms, "code:"+strings.Join(codes, ","))
+	}
+	if o.min > 0 {
+		terms = append(terms, "dur>="+o.min.String())
+	}
+	if len(args) > 0 && strings.TrimSpace(args[0]) != "" {
+		// By itself first, so that what is wrong is said of what was typed.
+		typed, err := filter.Parse(args[0])
+		if err != nil {
+			return "", err
+		}
+		terms = append(terms, "("+typed.String()+")")
+	}
+	all, err := filter.Parse(strings.Join(terms, " "))
+	return all.String(), err
+}
+
+// values writes flags' values as the filter language does: a value with a * stays a pattern, any other is quoted if it
+// has to be.
+func values(all []string) []string {
+	quoted := make([]string, len(all))
+	for i, v := range all {
+		quoted[i] = v
+		if strings.ContainsAny(v, " &|()\",") || v == "" {
+			quoted[i] = strconv.Quote(v)
+		}
+	}
+	return quoted
+}
+
+// server is the configuration of a client of the server to look at.
+func (o *traceOptions) server() (*rest.Config, error) {
+	if join.Elsewhere(o.dataDir, o.kubeconfig) {
+		rules := clientcmd.NewDefaultClientConfigLoadingRules()
+		rules.ExplicitPath = o.kubeconfig
+		config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+		if err != nil {
+			return nil, fmt.Errorf("read the kubeconfig: %w", err)
+		}
+		return config, nil
+	}
+	place, err := join.Look(o.dataDir)
+	if err != nil {
+		return nil, err
+	}
+	return clientcmd.BuildConfigFromFlags(place.Server, place.Kubeconfig)
+}
+
+// followMost is how many journeys wait at most until they are written.
+const followMost = 4096
+
+// follow writes journeys as they end.
+func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io.Writer) error {
+	if o.output != "" && o.output != "json" {
+		return fmt.Errorf("trace: output %q is unknown: use json, or leave -o out", o.output)
+	}
+	wanted, err := o.filter(args)
+	if err != nil {
+		return err
+	}
+	config, err := o.server()
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(ctx, slog.Default())
+	defer stop()
+	s, err := session.New(config, followMost, func() {})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	s.Follow(wanted)
+	f := &traceFollower{session: s, ring: session.NewRing(followMost), shown: map[string]bool{}, asJSON: o.output == "json", out: out, errOut: errOut}
+	for {
+		select {
+		case <-s.Changed():
+			if err := f.take(config.Host); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// traceFollower writes each journey once.
+type traceFollower struct {
+	session *session.Session
+	ring    *session.Ring
+	shown   map[string]bool // of those in the ring
+	live    bool
+	phase   session.State
+	asJSON  bool
+
+	out, errOut io.Writer
+}
+
+// take writes what has ended since the last time. What had ended before the following began is not written.
+func (f *traceFollower) take(host string) error {
+	batch := f.session.Drain()
+	f.ring.Apply(batch)
+	if batch.State != f.phase {
+		f.phase = batch.State
+		switch batch.State.Phase {
+		case session.Live:
+			fmt.Fprintf(f.errOut, "kx: following the requests to %s\n", host)
+		case session.Retrying:
+			fmt.Fprintf(f.errOut, "kx: %s: trying again\n", batch.State.Reason)
+		}
+	}
+	if batch.Dropped+batch.LeftOut > 0 {
+		fmt.Fprintf(f.errOut, "kx: %d requests are not shown: there were too many at once\n", batch.Dropped+batch.LeftOut)
+	}
+	present := make(map[string]bool, f.ring.Len())
+	for i := range f.ring.Len() {
+		row := f.ring.At(i)
+		if row.Status.Phase != v1alpha1.JourneyComplete {
+			continue
+		}
+		present[row.Name] = true
+		if f.shown[row.Name] || !f.live {
+			continue
+		}
+		if err := f.write(row.Journey); err != nil {
+			return err
+		}
+	}
+	f.shown = present
+	f.live = f.live || batch.State.Phase == session.Live
+	return nil
+}
+
+func (f *traceFollower) write(j *v1alpha1.Journey) error {
+	if f.asJSON {
+		return json.NewEncoder(f.out).Encode(j)
+	}
+	return traceview.Line(f.out, j, traceview.PaintFor(f.out))
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/traceview"
+	"github.com/kx-apiserver/kx/core/capture"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/session"
+)
+
+// journeySource is where a journey is taken from: a server, or a file.
+type journeySource struct {
+	*traceOptions
+	file   string
+	output string
+}
+
+func (s *journeySource) addFlags(cmd *cobra.Command, formats string) {
+	cmd.Flags().StringVar(&s.file, "file", "", "a capture that kx trace save wrote, instead of a server; - for standard input")
+	cmd.Flags().StringVarP(&s.output, "output", "o", "", formats)
+}
+
+func newTraceShowCommand(o *traceOptions) *cobra.Command {
+	s := &journeySource{traceOptions: o}
+	cmd := &cobra.Command{
+		Use:   "show [ID]",
+		Short: "Show the way of one request: its steps, times and reasons, and what each step changed",
+		Long: `Show the way of one request: the steps in the order in which they called each other, how long each took, why it went
+the way it did, and, if the request was made with --trace, what each step changed in the object.
+
+With --file and without an ID, the journeys of the capture are listed.`,
+		Example: `  kx trace show 3f2a1c-17
+  kx trace show 3f2a1c-17 -o yaml
+  kx trace show --file slow.kxtrace             # which journeys are in it?
+  kx trace show --file slow.kxtrace 3f2a1c-17`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.show(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	s.addFlags(cmd, "json or yaml: the whole journey")
+	return cmd
+}
+
+func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	if len(args) == 0 && s.file == "" {
+		return errors.New("trace show: which one? Give an ID, such as kx trace or the Kx-Journey header of an answer name it")
+	}
+	if len(args) == 0 {
+		return eachSaved(s.file, in, func(j *v1alpha1.Journey) error { return s.write(out, j, true) })
+	}
+	j, err := s.journey(ctx, args[0], in)
+	if err != nil {
+		return err
+	}
+	return s.write(out, j, false)
+}
+
+func (s *journeySource) write(out io.Writer, j *v1alpha1.Journey, brief bool) error {
+	switch s.output {
+	case "":
+		p := traceview.PaintFor(out)
+		if brief {
+			return traceview.Line(out, j, p)
+		}
+		traceview.Objects(out, j, p)
+		return nil
+	case "json":
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(j)
+	case "yaml":
+		data, err := yaml.Marshal(j)
+		if err == nil {
+			_, err = fmt.Fprintf(out, "---\n%s", data)
+		}
+		return err
+	}
+	return fmt.Errorf("trace show: output %q is unknown: use json or yaml, or leave -o out", s.output)
+}
+
+// journey is one whole journey.
+func (s *journeySource) journey(ctx context.Context, id string, in io.Reader) (*v1alpha1.Journey, error) {
+	if s.file == "" {
+		return s.fetch(ctx, id)
+	}
+	var found *v1alpha1.Journey
+	err := eachSaved(s.file, in, func(j *v1alpha1.Journey) error {
+		if j.Name == id {
+			found = j
+		}
+		return nil
+	})
+	if err == nil && found == nil {
+		err = fmt.Errorf("%s has no journey %s: kx trace show --file %s lists those that it has", s.file, id, s.file)
+	}
+	return found, err
+}
+
+func (s *journeySource) fetch(ctx context.Context, id string) (*v1alpha1.Journey, error) {
+	config, err := s.server()
+	if err != nil {
+		return nil, err
+	}
+	client, err := session.New(config, 1, func() {})
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	return client.Get(ctx, id)
+}
+
+// eachSaved calls f for each journey of a capture.
+func eachSaved(file string, in io.Reader, f func(*v1alpha1.Journey) error) error {
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return fmt.Errorf("open the capture: %w", err)
+		}
+		defer opened.Close()
+		in = opened
+	}
+	reader, err := capture.NewReader(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for {
+		j, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if err := f(j); err != nil {
+			return err
+		}
+	}
+}
+
+func newTraceBlameCommand(o *traceOptions) *cobra.Command {
+	s := &journeySource{traceOptions: o}
+	cmd := &cobra.Command{
+		Use:   "blame ID PATH",
+		Short: "Show which steps of a request gave a field its value",
+		Long: `Show which steps of a request gave a field its value: the client, defaulting, admission, a conversion, or the
+resource's strategy. The request must have been made with --trace, so that its objects are recorded.`,
+		Example: `  kx trace blame 3f2a1c-17 spec.replicas
+  kx trace blame 3f2a1c-17 'spec.template.spec.containers[0].image'
+  kx trace blame 3f2a1c-17 'metadata.labels[app.kubernetes.io/name]'`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.blame(cmd.Context(), args[0], args[1], cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	s.addFlags(cmd, "json: the steps that changed the field, with its values")
+	return cmd
+}
+
+func (s *journeySource) blame(ctx context.Context, id, path string, in io.Reader, out io.Writer) error {
+	if s.output != "" && s.output != "json" {
+		return fmt.Errorf("trace blame: output %q is unknown: use json, or leave -o out", s.output)
+	}
+	j, err := s.journey(ctx, id, in)
+	if err != nil {
+		return err
+	}
+	changes, err := traceview.Blame(j, path)
+	if err != nil {
+		return err
+	}
+	if s.output == "json" {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(changes)
+	}
+	traceview.WriteBlame(out, j, path, changes, traceview.PaintFor(out))
+	return nil
+}
+
+func newTraceSaveCommand(o *traceOptions) *cobra.Command {
+	save := &traceOptions{}
+	cmd := &cobra.Command{
+		Use:   "save FILE [FILTER]",
+		Short: "Save the journeys that the server remembers to a file, for kx trace show --file",
+		Long: `Save the journeys that the server remembers, or those that the flags and the filter want, whole, to a file. Secrets
+are masked in it, as they are in the server.`,
+		Example: `  kx trace save today.kxtrace
+  kx trace save slow.kxtrace --min 100ms
+  kx trace save - 'code>=500' | gzip > errors.kxtrace.gz`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			save.dataDir, save.kubeconfig = o.dataDir, o.kubeconfig
+			return save.save(cmd.Context(), args[0], args[1:], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	save.addFilterFlags(cmd)
+	return cmd
+}
+
+// save writes a capture to a file that only its owner can read: journeys hold anyone's objects.
+func (o *traceOptions) save(ctx context.Context, file string, args []string, out, errOut io.Writer) (err error) {
+	wanted, err := o.filter(args)
+	if err != nil {
+		return err
+	}
+	config, err := o.server()
+	if err != nil {
+		return err
+	}
+	client, err := session.New(config, 1, func() {})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ids, err := client.List(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	if file != "-" {
+		f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+		if err != nil {
+			return fmt.Errorf("make the capture: %w", err)
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		out = f
+	}
+	saved, err := saveAll(ctx, client, config.Host, ids, out)
+	if err == nil {
+		fmt.Fprintf(errOut, "kx: saved %d journeys\n", saved)
+	}
+	return err
+}
+
+func saveAll(ctx context.Context, client *session.Session, host string, ids []string, out io.Writer) (saved int, err error) {
+	w, err := capture.NewWriter(out, host, time.Now())
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		j, err := client.Get(ctx, id)
+		if errors.Is(err, session.ErrForgotten) {
+			continue // the server has forgotten it meanwhile
+		}
+		if err != nil {
+			return saved, err
+		}
+		if err := w.Write(j); err != nil {
+			return saved, err
+		}
+		saved++
+	}
+	return saved, nil
+}
