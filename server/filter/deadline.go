@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,6 +48,10 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 
 // timeoutOf is how long the request may take. A client's 0 asks for nothing.
 func timeoutOf(r *http.Request, most time.Duration) (time.Duration, error) {
+	// Most queries have no such parameter: look before parsing.
+	if query := r.URL.RawQuery; !strings.Contains(query, "timeout") && !strings.Contains(query, "%") {
+		return most, nil
+	}
 	text := r.URL.Query().Get("timeout")
 	if text == "" {
 		return most, nil

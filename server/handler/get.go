@@ -18,7 +18,7 @@ type getterFunc func(ctx context.Context, name string, req *http.Request) (runti
 // GetResource answers GET of an object.
 func GetResource(r rest.Getter, scope *RequestScope) http.HandlerFunc {
 	return getResourceHandler(scope, func(ctx context.Context, name string, req *http.Request) (runtime.Object, error) {
-		options, err := getOptions(req, scope)
+		options, err := getOptions(req)
 		if err != nil {
 			return nil, err
 		}
@@ -29,7 +29,7 @@ func GetResource(r rest.Getter, scope *RequestScope) http.HandlerFunc {
 // GetResourceWithQuery is GetResource for a storage that has query parameters of its own.
 func GetResourceWithQuery(r rest.Getter, reader rest.QueryReader, scope *RequestScope) http.HandlerFunc {
 	return getResourceHandler(scope, func(ctx context.Context, name string, req *http.Request) (runtime.Object, error) {
-		options, err := getOptions(req, scope)
+		options, err := getOptions(req)
 		if err != nil {
 			return nil, err
 		}

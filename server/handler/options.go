@@ -38,12 +38,14 @@ func invalidOptions(kind string, errs field.ErrorList) error {
 	return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs)
 }
 
-func getOptions(req *http.Request, scope *RequestScope) (*metav1.GetOptions, error) {
+// getOptions are the options of a get: their one field is read here, which is far less work than decodeParameters has with it.
+func getOptions(req *http.Request) (*metav1.GetOptions, error) {
 	options := &metav1.GetOptions{}
 	if req.URL.RawQuery == "" {
 		return options, nil
 	}
-	if values := req.URL.Query()["export"]; len(values) > 0 {
+	query := req.URL.Query()
+	if values := query["export"]; len(values) > 0 {
 		export := true
 		if err := runtime.Convert_Slice_string_To_bool(&values, &export, nil); err != nil {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("the export parameter cannot be parsed: %v", err))
@@ -52,7 +54,8 @@ func getOptions(req *http.Request, scope *RequestScope) (*metav1.GetOptions, err
 			return nil, apierrors.NewBadRequest("the export parameter, deprecated since v1.14, is no longer supported")
 		}
 	}
-	return options, decodeParameters(req, scope.MetaGroupVersion, options)
+	options.ResourceVersion = query.Get("resourceVersion")
+	return options, nil
 }
 
 func createOptions(req *http.Request, scope *RequestScope) (*metav1.CreateOptions, error) {

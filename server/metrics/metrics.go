@@ -3,6 +3,7 @@ package metrics
 import (
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -114,12 +115,45 @@ func Begin(q Request) func(code int, bytes int64) {
 		}
 	}
 	return func(code int, bytes int64) {
-		requestTotal.WithLabelValues(q.labels(verb, dryRun, strconv.Itoa(code))...).Inc()
-		requestDuration.WithLabelValues(q.labels(verb, dryRun)...).Observe(time.Since(started).Seconds())
-		if verb == "GET" || verb == "LIST" {
-			responseSizes.WithLabelValues(q.labels(verb)...).Observe(float64(bytes))
+		s := q.series(verb, code)
+		s.total.Inc()
+		s.duration.Observe(time.Since(started).Seconds())
+		if s.sizes != nil {
+			s.sizes.Observe(float64(bytes))
 		}
 	}
+}
+
+// series are what a short request is counted in.
+type series struct {
+	total           prometheus.Counter
+	duration, sizes prometheus.Observer
+}
+
+// seriesKey is all that the labels of a request are made of.
+type seriesKey struct {
+	verb, dryRun, group, version, resource, subresource, scope string
+	code                                                       int
+}
+
+// known are the series that there are: to find one by its labels takes as long as much of a read from the cache. There are
+// no more than the metrics themselves keep.
+var known sync.Map // seriesKey → *series
+
+func (q Request) series(verb string, code int) *series {
+	key := seriesKey{verb, q.DryRun, q.Info.APIGroup, q.Info.APIVersion, q.Info.Resource, q.Info.Subresource, q.scope(), code}
+	if found, ok := known.Load(key); ok {
+		return found.(*series)
+	}
+	s := &series{
+		total:    requestTotal.WithLabelValues(q.labels(verb, q.DryRun, strconv.Itoa(code))...),
+		duration: requestDuration.WithLabelValues(q.labels(verb, q.DryRun)...),
+	}
+	if verb == "GET" || verb == "LIST" {
+		s.sizes = responseSizes.WithLabelValues(q.labels(verb)...)
+	}
+	known.Store(key, s)
+	return s
 }
 
 // InFlight counts a request of a kind as being served until what it returns is called.
