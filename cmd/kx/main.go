@@ -20,11 +20,17 @@ func run(ctx context.Context, args []string, streams kubectl.Streams) int {
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
 	var exit kubectl.ExitError
+	var coded *exitError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &exit):
 		return int(exit) // it has said what there was to say
+	case errors.As(err, &coded):
+		if coded.err != nil {
+			fmt.Fprintf(streams.ErrOut, "kx: %v\n", err)
+		}
+		return coded.code
 	}
 	fmt.Fprintf(streams.ErrOut, "kx: %v\n", err)
 	return 1

@@ -30,7 +30,8 @@ type Event struct {
 // Head is where an etcd's history begins and ends.
 type Head struct {
 	// Revision is the newest. Compacted is the oldest that can be read, 0 if all can.
-	Revision, Compacted int64
+	Revision  int64 `json:"revision"`
+	Compacted int64 `json:"compacted"`
 }
 
 // Range says which keys to stream.

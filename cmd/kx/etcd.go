@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/store/embedded"
+	"github.com/kx-apiserver/kx/store/transform"
+)
+
+// What kx etcd ends with besides 0, and 1 for what failed.
+const (
+	exitRefused = 2
+	exitFound   = 3
+)
+
+// exitError is an error with an exit code of its own. Without a text it is only the code.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// etcdOptions say which etcd, and how to read what is in it.
+type etcdOptions struct {
+	dataDir    string
+	endpoint   admin.Endpoint
+	file       string
+	prefix     string
+	encryption string
+	color      string
+}
+
+func newEtcdCommand() *cobra.Command {
+	defaults := options.New()
+	o := &etcdOptions{dataDir: defaults.DataDir, prefix: defaults.Etcd.Prefix, color: "auto"}
+	cmd := &cobra.Command{
+		Use:   "etcd",
+		Short: "Look at and mend what lies below the API: the keys and values in etcd",
+		Long: `Look at and mend what lies below the API: the keys and values in etcd.
+
+The etcd is that of the kx that runs over --data-dir, unless --endpoints name another, or --file a snapshot or the data
+directory of one that does not run, which is only read.
+
+A KEY or PREFIX that does not begin with a slash is below --etcd-prefix: pods/default/web is /registry/pods/default/web.
+
+Exit codes: 0 done, 1 failed, 2 refused (see --force), 3 done and found something (differences, problems).`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	fs := cmd.PersistentFlags()
+	fs.StringVar(&o.dataDir, "data-dir", o.dataDir, "data directory of the kx whose etcd it is")
+	fs.StringSliceVar(&o.endpoint.URLs, "endpoints", nil, "URLs of an etcd's members, instead")
+	fs.StringVar(&o.endpoint.CAFile, "cacert", "", "PEM file of the CA of the etcd")
+	fs.StringVar(&o.endpoint.CertFile, "cert", "", "PEM file of the client's certificate")
+	fs.StringVar(&o.endpoint.KeyFile, "key", "", "PEM file of its key")
+	fs.StringVar(&o.file, "file", "", "a snapshot, or the data directory of an etcd or kx that does not run, instead")
+	fs.StringVar(&o.prefix, "etcd-prefix", o.prefix, "what begins the API server's keys")
+	fs.StringVar(&o.encryption, "encryption-provider-config", "", "EncryptionConfiguration that the API server encrypts with")
+	fs.StringVar(&o.color, "color", o.color, "colour differences: auto, always or never")
+	cmd.MarkFlagsMutuallyExclusive("endpoints", "file")
+	cmd.MarkFlagsMutuallyExclusive("data-dir", "endpoints")
+	cmd.MarkFlagsMutuallyExclusive("data-dir", "file")
+	cmd.AddCommand(
+		newEtcdLsCommand(o), newEtcdGetCommand(o), newEtcdHistoryCommand(o), newEtcdWatchCommand(o), newEtcdDiffCommand(o),
+		newEtcdTopCommand(o), newEtcdFindCommand(o),
+		newEtcdPutCommand(o), newEtcdPatchCommand(o), newEtcdDeleteCommand(o), newEtcdUndoCommand(o),
+		newEtcdStatusCommand(o), newEtcdMembersCommand(o), newEtcdCompactCommand(o), newEtcdDefragCommand(o),
+		newEtcdAlarmsCommand(o), newEtcdHashCommand(o), newEtcdLeasesCommand(o),
+		newEtcdSnapshotCommand(o), newEtcdDoctorCommand(o),
+	)
+	return cmd
+}
+
+// source opens what the flags name, for reading.
+func (o *etcdOptions) source(ctx context.Context) (admin.Source, error) {
+	if o.file != "" {
+		return admin.OpenFile(o.file)
+	}
+	return o.live(ctx)
+}
+
+// live reaches the etcd that the flags name.
+func (o *etcdOptions) live(ctx context.Context) (*admin.Live, error) {
+	if o.file != "" {
+		return nil, errors.New("--file is only read: this needs an etcd that runs")
+	}
+	e := o.endpoint
+	if len(e.URLs) == 0 {
+		socket, err := filepath.Abs(filepath.Join(o.dataDir, embedded.SocketName))
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(socket); err != nil {
+			return nil, fmt.Errorf("no kx with an etcd runs over %s: start kx serve, or name another with --data-dir, --endpoints or --file", o.dataDir)
+		}
+		e.URLs = []string{"unix://" + socket}
+	}
+	return admin.Connect(ctx, e)
+}
+
+func (o *etcdOptions) decoder() (*admin.Decoder, error) {
+	d := &admin.Decoder{Prefix: o.prefix}
+	if o.encryption != "" {
+		var err error
+		if d.Encryption, err = transform.LoadConfig(o.encryption); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// path is a key or prefix as a person gave it.
+func (o *etcdOptions) path(arg string) string { return admin.Path(o.prefix, arg) }
+
+// pathOf is the first argument as a path; without one, everything.
+func (o *etcdOptions) pathOf(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return o.path(args[0])
+}
+
+// untilInterrupted ends the context of a command at an interrupt.
+func untilInterrupted(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+}
+
+// reading is what a command that reads has open.
+type reading struct {
+	admin.Source
+	decoder  *admin.Decoder
+	out, err io.Writer
+}
+
+// read opens a source and a decoder for run, and closes the source after it.
+func (o *etcdOptions) read(cmd *cobra.Command, run func(context.Context, *reading) error) error {
+	ctx, stop := untilInterrupted(cmd)
+	defer stop()
+	decoder, err := o.decoder()
+	if err != nil {
+		return err
+	}
+	source, err := o.source(ctx)
+	if err != nil {
+		return err
+	}
+	err = run(ctx, &reading{Source: source, decoder: decoder, out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()})
+	return errors.Join(err, source.Close())
+}
+
+// ask opens a running etcd for run, and closes it after.
+func (o *etcdOptions) ask(cmd *cobra.Command, run func(context.Context, *admin.Live) error) error {
+	ctx, stop := untilInterrupted(cmd)
+	defer stop()
+	live, err := o.live(ctx)
+	if err != nil {
+		return err
+	}
+	err = run(ctx, live)
+	if closed := live.Close(); !errors.Is(closed, context.Canceled) {
+		err = errors.Join(err, closed)
+	}
+	return err
+}
+
+// revision reads a revision as a person gives it; none is now.
+func (r *reading) revision(ctx context.Context, text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	head, err := r.Head(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return admin.ParseRevision(text, head)
+}
+
+// keysProgress says on a terminal how many keys were looked at.
+func (r *reading) keysProgress() *render.Progress {
+	return render.NewProgress(r.err, func(done int64) string {
+		return fmt.Sprintf("%s: %s keys", r.Name(), render.Count(done))
+	})
+}
+
+// outputFlag is -o of a command that lists.
+func outputFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().StringP("output", "o", string(render.Table), "table, json or yaml")
+}
+
+func listFormat(text string) (render.Format, error) {
+	return render.ParseFormat(text, render.Table, render.JSON, render.YAML)
+}
+
+// counted is a source that tells a progress of each key.
+type counted struct {
+	admin.Source
+	progress *render.Progress
+}
+
+// Range implements admin.Source.
+func (c counted) Range(ctx context.Context, r admin.Range) iter.Seq2[admin.KV, error] {
+	return func(yield func(admin.KV, error) bool) {
+		for kv, err := range c.Source.Range(ctx, r) {
+			c.progress.Add(1)
+			if !yield(kv, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+type etcdDoctorOptions struct {
+	*etcdOptions
+	output string
+}
+
+func newEtcdDoctorCommand(etcd *etcdOptions) *cobra.Command {
+	o := &etcdDoctorOptions{etcdOptions: etcd}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check etcd and all that is in it, and say what to do",
+		Long: `Check etcd and all that is in it, and say what to do: latency, members, alarms, quota, fragmentation, history, large
+objects, hot keys, keys of custom resources whose definition is gone, values that can't be decoded, and clocks.
+
+It reads all values once and changes nothing. It ends with 3 if it finds something.`,
+		Example: `  kx etcd doctor
+  kx etcd doctor --encryption-provider-config enc.yaml
+  kx etcd doctor --file backup.db -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.read(cmd, o.run) },
+	}
+	cmd.Flags().StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	return cmd
+}
+
+func (o *etcdDoctorOptions) run(ctx context.Context, r *reading) error {
+	format, err := listFormat(o.output)
+	if err != nil {
+		return err
+	}
+	progress := r.keysProgress()
+	defer progress.Clear()
+	findings, err := admin.Examine(ctx, r.Source, r.decoder, time.Now(), progress.Add)
+	progress.Clear()
+	list := render.NewList[admin.Finding](r.out, format)
+	bad := 0
+	for _, f := range findings {
+		if f.Level != admin.OK {
+			bad++
+		}
+		if format == render.Table {
+			showFinding(r.out, f)
+		} else if err := list.Add(f); err != nil {
+			return err
+		}
+	}
+	if format != render.Table {
+		if err := list.Close(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case bad > 0:
+		return &exitError{code: exitFound}
+	}
+	return nil
+}
+
+func showFinding(out io.Writer, f admin.Finding) {
+	fmt.Fprintf(out, "%-8s %s: %s\n", f.Level, f.Check, draw.Clean(f.Finding))
+	for _, key := range f.Keys {
+		fmt.Fprintf(out, "%8s   %s\n", "", draw.Clean(key))
+	}
+	if f.Advice != "" {
+		fmt.Fprintf(out, "%8s → %s\n", "", strings.TrimSpace(f.Advice))
+	}
+}

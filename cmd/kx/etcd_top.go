@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/store/admin"
+)
+
+type etcdTopOptions struct {
+	*etcdOptions
+	output, since string
+	every         time.Duration
+	top           admin.TopOptions
+}
+
+func newEtcdTopCommand(etcd *etcdOptions) *cobra.Command {
+	o := &etcdTopOptions{etcdOptions: etcd, top: admin.TopOptions{By: "resource", Sort: "bytes", Limit: 20}}
+	cmd := &cobra.Command{
+		Use:   "top [PREFIX]",
+		Short: "Show what uses etcd: bytes, keys and writes by resource, namespace or object",
+		Long: `Show what uses etcd, by resource, namespace or object.
+
+BYTES are those of keys and values, WRITES all since the keys were created, and CHURN the writes and deletions since
+--since: by default since the oldest revision that etcd still has.`,
+		Example: `  kx etcd top
+  kx etcd top --by object --sort churn        # what is written most
+  kx etcd top --by namespace pods
+  kx etcd top --sort churn --since -1000      # in the last thousand revisions
+  kx etcd top --every 5s                      # again and again`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.read(cmd, func(ctx context.Context, r *reading) error {
+				o.top.Prefix, o.top.Path = o.prefix, o.pathOf(args)
+				return o.run(ctx, r)
+			})
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&o.top.By, "by", o.top.By, "resource, namespace or object")
+	fs.StringVar(&o.top.Sort, "sort", o.top.Sort, "bytes, keys, writes or churn")
+	fs.StringVar(&o.since, "since", "", "the revision from which churn counts; -1000 is a thousand before now")
+	fs.IntVar(&o.top.Limit, "limit", o.top.Limit, "how many to show; 0 for all")
+	fs.DurationVar(&o.every, "every", 0, "show it again each time so long has passed, with the churn in between")
+	fs.StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	return cmd
+}
+
+func (o *etcdTopOptions) run(ctx context.Context, r *reading) error {
+	format, err := listFormat(o.output)
+	if err != nil {
+		return err
+	}
+	head, err := r.Head(ctx)
+	if err != nil {
+		return err
+	}
+	o.top.Since = max(head.Compacted, 1)
+	if o.since != "" {
+		if o.top.Since, err = admin.ParseRevision(o.since, head); err != nil {
+			return err
+		}
+	}
+	for {
+		o.top.Revision = head.Revision
+		if err := o.once(ctx, r, format); err != nil || o.every == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(o.every):
+		}
+		o.top.Since = head.Revision
+		if head, err = r.Head(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (o *etcdTopOptions) once(ctx context.Context, r *reading, format render.Format) error {
+	progress := r.keysProgress()
+	defer progress.Clear()
+	top, total, err := admin.Top(ctx, r, o.top, progress.Add)
+	if err != nil {
+		return err
+	}
+	progress.Clear()
+	if o.every > 0 && render.IsTerminal(r.out) {
+		if _, err := io.WriteString(r.out, "\x1b[H\x1b[2J"); err != nil {
+			return err
+		}
+	}
+	number := func(of func(admin.Usage) int64) func(admin.Usage) string {
+		return func(u admin.Usage) string { return render.Count(of(u)) }
+	}
+	list := render.NewList(r.out, format,
+		column(map[string]string{"resource": "RESOURCE", "namespace": "NAMESPACE", "object": "KEY"}[o.top.By], func(u admin.Usage) string { return u.Name }),
+		right("KEYS", number(func(u admin.Usage) int64 { return u.Keys })),
+		right("BYTES", func(u admin.Usage) string { return render.Bytes(u.Bytes) }),
+		right("LARGEST", func(u admin.Usage) string { return render.Bytes(u.Largest) }),
+		right("WRITES", number(func(u admin.Usage) int64 { return u.Writes })),
+		right("CHURN", number(func(u admin.Usage) int64 { return u.Churn })),
+	)
+	if format == render.Table {
+		fmt.Fprintf(r.out, "revision %d, churn since revision %d\n", o.top.Revision, o.top.Since)
+		top = append(top, total)
+	}
+	for _, u := range top {
+		if err := list.Add(u); err != nil {
+			return err
+		}
+	}
+	return list.Close()
+}
