@@ -10,6 +10,7 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
@@ -168,6 +169,11 @@ func limitAnswers(delegate webhook.AuthenticationInfoResolver) webhook.Authentic
 }
 
 type limitedAnswers struct{ next http.RoundTripper }
+
+var _ utilnet.RoundTripperWrapper = limitedAnswers{}
+
+// WrappedRoundTripper lets the client cancel a request that takes too long.
+func (l limitedAnswers) WrappedRoundTripper() http.RoundTripper { return l.next }
 
 func (l limitedAnswers) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := l.next.RoundTrip(req)
