@@ -76,10 +76,10 @@ const (
 	jsonFinal
 )
 
-// form is an object as an encoder wrote it.
+// form is an object as an encoder wrote it, as long as that is kept.
 type form struct {
 	id   runtime.Identifier
-	data []byte
+	data weak.Pointer[formBytes]
 }
 
 // maxForms is how many encoders' bytes are kept of an object. Clients of a resource seldom want more than one.
@@ -117,7 +117,9 @@ func (e *Encoded) Size() int {
 	}
 	if forms := e.forms.Load(); forms != nil {
 		for _, f := range *forms {
-			size += len(f.data)
+			if kept := f.data.Value(); kept != nil {
+				size += len(kept.data)
+			}
 		}
 	}
 	return size
@@ -188,7 +190,7 @@ func (e *Encoded) objectLocked() (runtime.Object, error) {
 // Readable is why the object can't be read, or nil. It is found out once, if nobody has read the object before.
 func (e *Encoded) Readable() error {
 	if _, _, ok := e.JSON(); ok || e.forms.Load() != nil {
-		return nil
+		return nil // it has been read
 	}
 	_, err := e.Object()
 	return err
@@ -300,14 +302,7 @@ func (e *Encoded) form(id runtime.Identifier, encode func(runtime.Object, io.Wri
 		return nil, err
 	}
 	data := bytes.Clone(out.Bytes())
-	var forms []form
-	if old := e.forms.Load(); old != nil {
-		forms = *old
-	}
-	if len(forms) < maxForms {
-		forms = append(forms[:len(forms):len(forms)], form{id, data})
-		e.forms.Store(&forms)
-	}
+	e.keep(id, data)
 	return data, nil
 }
 
@@ -326,7 +321,11 @@ func (e *Encoded) known(id runtime.Identifier) ([]byte, bool) {
 	if forms := e.forms.Load(); forms != nil {
 		for _, f := range *forms {
 			if f.id == id {
-				return f.data, true
+				kept := f.data.Value()
+				if kept == nil {
+					return nil, false
+				}
+				return kept.data, true
 			}
 		}
 	}
