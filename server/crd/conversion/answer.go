@@ -145,8 +145,8 @@ func takeStrings(name string, ours, theirs map[string]any) error {
 	return nil
 }
 
-// maxAnswerBytes is the longest answer that is read: more than any list that a client would ask for at once.
-const maxAnswerBytes = 512 << 20
+// maxAnswerBytes is the longest answer that is read to a question of so many bytes: objects may grow, but not without end.
+func maxAnswerBytes(asked int64) int64 { return 8*max(asked, 0) + 8<<20 }
 
 // limitAnswers bounds what is read from webhooks.
 func limitAnswers(delegate webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
@@ -181,7 +181,7 @@ func (l limitedAnswers) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = struct {
 			io.Reader
 			io.Closer
-		}{io.LimitReader(resp.Body, maxAnswerBytes), resp.Body}
+		}{io.LimitReader(resp.Body, maxAnswerBytes(req.ContentLength)), resp.Body}
 	}
 	return resp, err
 }

@@ -1,6 +1,7 @@
 package conversion_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -101,6 +102,15 @@ func TestWebhooksThatDoNotAnswer(t *testing.T) {
 	hook.Reply(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusTeapot) })
 	if got := try(t.Context(), crd); !strings.HasPrefix(got, prefix+"the server responded with the status code 418 but did not return more information") {
 		t.Errorf("refused: %s", got)
+	}
+	// One that does not stop is not listened to for ever.
+	hook.Reply(func(w http.ResponseWriter, _ *http.Request) {
+		for err := error(nil); err == nil; {
+			_, err = w.Write(bytes.Repeat([]byte(" "), 1<<20))
+		}
+	})
+	if got := try(t.Context(), crd); !strings.HasPrefix(got, prefix) {
+		t.Errorf("endless: %s", got)
 	}
 
 	// One that is slow is given up with the request that asks it.
