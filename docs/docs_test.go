@@ -52,6 +52,9 @@ func TestPaths(t *testing.T) {
 		t.Fatal(names, err)
 	}
 	for _, name := range append(names, "../README.md") {
+		if name == "reference.md" {
+			continue // made from the commands' help, which names addresses and API groups, and checked there
+		}
 		var text string
 		if strings.HasPrefix(name, "..") {
 			data, err := os.ReadFile(name)

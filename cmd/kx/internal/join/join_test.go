@@ -1,0 +1,67 @@
+package join
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	own, other := filepath.Join(dir, "kubeconfig"), filepath.Join(t.TempDir(), "other")
+	link := filepath.Join(t.TempDir(), "link")
+	for _, file := range []string{own, other} {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(own, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		flag, variable string
+		want           bool
+	}{
+		{"", "", false},
+		{own, "", false},
+		{dir + "/./kubeconfig", "", false},
+		{link, "", false},
+		{other, "", true},
+		{"/does/not/exist", "", true},
+		{"", own, false},
+		{"", other, true},
+		{"", own + string(filepath.ListSeparator) + other, true},
+		{own, other, false},
+		{other, own, true},
+	} {
+		t.Setenv("KUBECONFIG", test.variable)
+		if got := Elsewhere(dir, test.flag); got != test.want {
+			t.Errorf("--kubeconfig %q, KUBECONFIG %q: elsewhere: %v, want %v", test.flag, test.variable, got, test.want)
+		}
+	}
+}
+
+// TestNobodyAnswers: what an earlier owner left behind is no server.
+func TestNobodyAnswers(t *testing.T) {
+	dir := t.TempDir()
+	lock := filepath.Join(dir, "kx.lock")
+	for _, text := range []string{"", "pid 1", "pid 1 https://127.0.0.1:1\n", "nonsense"} {
+		if err := os.WriteFile(lock, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if place, err := running(dir); !errors.Is(err, errNone) {
+			t.Errorf("lock %q: %+v, %v", text, place, err)
+		}
+	}
+	if _, err := Look(dir); err == nil || !strings.Contains(err.Error(), "kx serve") {
+		t.Errorf("%v", err)
+	}
+	// Nobody is left in the list of users.
+	f, err := openUsers(dir, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+}
