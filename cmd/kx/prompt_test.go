@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,6 +20,7 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/kubectl"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -199,6 +203,62 @@ func mask(text string) string {
 		text = m.pattern.ReplaceAllString(text, m.with)
 	}
 	return text
+}
+
+// TestTraceJSON reads what --trace=json writes: behind the command's output, a whole journey a line.
+func TestTraceJSON(t *testing.T) {
+	newTyping(t)
+	a := typeCommand("create", "configmap", "demo", "--from-literal=k=v", "--validate=false", "--trace=json")
+	if a.code != 0 || a.out != "configmap/demo created\n" {
+		t.Fatalf("%+v", a)
+	}
+	lines := strings.Split(strings.TrimSpace(a.err), "\n")
+	var last v1alpha1.Journey
+	for _, line := range lines {
+		last = v1alpha1.Journey{}
+		if err := json.Unmarshal([]byte(line), &last); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+	}
+	objects := 0
+	for _, s := range last.Status.Steps {
+		if s.After != nil {
+			objects++
+		}
+	}
+	if last.Kind != "Journey" || last.Spec.Verb != "create" || last.Spec.Name != "demo" || last.Status.Code != 201 || objects == 0 {
+		t.Errorf("the journey of the creation is %s, with %d objects", lines[len(lines)-1], objects)
+	}
+}
+
+// TestTraceElsewhere asks a server that is no kx which way requests went.
+func TestTraceElsewhere(t *testing.T) {
+	newTyping(t)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"theirs"}}`)
+	}))
+	defer other.Close()
+	a := typeCommand("get", "--raw", "/api/v1/namespaces/default/configmaps/theirs", "--server", other.URL, "--trace")
+	if a.code != 0 || !strings.Contains(a.out, "theirs") || a.err != "kx: 1 of the answers name no journey: those of kx's own group, of health checks and of servers that are no kx don't\n" {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestWarnings turns a server's warnings into a failure.
+func TestWarnings(t *testing.T) {
+	newTyping(t)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Warning", `299 - "this is old"`)
+		fmt.Fprint(w, "{}")
+	}))
+	defer other.Close()
+	for flag, code := range map[string]int{"--warnings-as-errors=false": 0, "--warnings-as-errors": 1} {
+		a := typeCommand("get", "--raw", "/", "--server", other.URL, flag)
+		if a.code != code || !strings.Contains(a.err, "Warning: this is old") || strings.Contains(a.err, "1 warning received") != (code == 1) {
+			t.Errorf("%s: %+v", flag, a)
+		}
+	}
 }
 
 // listsAlone are what kubectl does with lists alone.

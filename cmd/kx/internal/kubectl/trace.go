@@ -132,7 +132,7 @@ func (f *traceFlag) show(w *wiring) {
 	}{
 		{forgotten, "the server has forgotten %d of the journeys: it keeps the latest ones"},
 		{f.more, "%d more requests are not shown"},
-		{f.without, "%d answers name no journey: kx's own group and servers that are not kx have none"},
+		{f.without, "%d of the answers name no journey: those of kx's own group, of health checks and of servers that are no kx don't"},
 	} {
 		if note.n > 0 {
 			w.say(fmt.Sprintf(note.text, note.n))
