@@ -141,8 +141,7 @@ func (c *columns) cells(name string, content map[string]any) []any {
 	return cells
 }
 
-// encodedRow is the row of an object that is decoded only if a column is more than a field, or its value more than a plain
-// string.
+// encodedRow is the row of an object that is decoded only if a column is more than a field, or its value more than plain.
 func (c *columns) encodedRow(obj *object.Encoded) (metav1.TableRow, error) {
 	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}}
 	if data, _, ok := obj.JSON(); ok {
@@ -167,7 +166,7 @@ func (c *columns) encodedRow(obj *object.Encoded) (metav1.TableRow, error) {
 	return row, nil
 }
 
-// plainCells are the cells of an object, if all of them are made of plain strings or of nothing.
+// plainCells are the cells of an object, if all of them are made of plain values or of nothing.
 func (c *columns) plainCells(name string, data []byte) ([]any, bool) {
 	cells := make([]any, 1, 1+len(c.names))
 	cells[0] = name
@@ -180,25 +179,31 @@ func (c *columns) plainCells(name string, data []byte) ([]any, bool) {
 			cells = append(cells, nil)
 			continue
 		}
-		text, ok := plainText(value)
-		if !ok {
+		plain, ok := plainValue(value)
+		_, text := plain.(string)
+		switch columnType := c.definitions[i+1].Type; {
+		case !ok || columnType == "string" && !text:
 			return nil, false
-		}
-		if columnType := c.definitions[i+1].Type; columnType == "string" {
-			cells = append(cells, text)
-		} else {
-			cells = append(cells, typedCell(columnType, text))
+		case columnType == "string":
+			cells = append(cells, plain)
+		default:
+			cells = append(cells, typedCell(columnType, plain))
 		}
 	}
 	return cells, true
 }
 
-// plainText is a string without escapes.
-func plainText(value []byte) (string, bool) {
-	if len(value) < 2 || value[0] != '"' || bytes.IndexByte(value, '\\') >= 0 {
-		return "", false
+// plainValue is a string without escapes, an integer or a boolean.
+func plainValue(value []byte) (any, bool) {
+	switch text := string(value); {
+	case text == "true" || text == "false":
+		return text == "true", true
+	case text != "" && text[0] == '"':
+		return strings.Trim(text, `"`), !strings.Contains(text, `\`)
+	default:
+		n, err := strconv.ParseInt(text, 10, 64)
+		return n, err == nil
 	}
-	return string(value[1 : len(value)-1]), true
 }
 
 // contentOf is an object as JSON has it. A Scale is the one that has a Go type.
