@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
@@ -68,27 +67,29 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// fillWith creates many objects, half of them of a custom resource.
+// fillWith creates many objects, half of them of a custom resource: one of each as clients do, and copies of what became of
+// them in etcd.
 func fillWith(t *testing.T, r *running, gv schema.GroupVersion) {
 	t.Helper()
-	ctx := within(t)
-	custom, maps := r.dynamic(t).Resource(gv.WithResource("crontabs")).Namespace("default"), r.admin(t).CoreV1().ConfigMaps("default")
-	var running sync.WaitGroup
-	const workers = 20
-	for w := range workers {
-		running.Go(func() {
-			for i := w; i < stored/2; i += workers {
-				name := fmt.Sprintf("o-%d", i)
-				if _, err := custom.Create(ctx, tab(gv, "default", name), metav1.CreateOptions{}); err != nil {
-					t.Error(err)
-					return
-				}
-				if _, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: named(name)}, metav1.CreateOptions{}); err != nil {
-					t.Error(err)
-					return
-				}
+	ctx, etcd := within(t), r.etcd(t)
+	const first = "o-0000"
+	_, err := r.dynamic(t).Resource(gv.WithResource("crontabs")).Namespace("default").Create(ctx, tab(gv, "default", first), metav1.CreateOptions{})
+	must(t, err)
+	_, err = r.admin(t).CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: named(first)}, metav1.CreateOptions{})
+	must(t, err)
+	for _, prefix := range []string{"/registry/configmaps/default/", "/registry/" + gv.Group + "/crontabs/default/"} {
+		found, err := etcd.Get(ctx, prefix+first)
+		must(t, err)
+		value := string(found.Kvs[0].Value)
+		var puts []clientv3.Op
+		for i := 1; i < stored/2; i++ {
+			name := fmt.Sprintf("o-%04d", i)
+			puts = append(puts, clientv3.OpPut(prefix+name, strings.ReplaceAll(value, first, name)))
+			if len(puts) == 100 || i == stored/2-1 {
+				_, err := etcd.Txn(ctx).Then(puts...).Commit()
+				must(t, err)
+				puts = nil
 			}
-		})
+		}
 	}
-	running.Wait()
 }

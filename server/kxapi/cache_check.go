@@ -10,7 +10,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -74,7 +74,7 @@ func (r *CachedObjectREST) ReadQuery(ctx context.Context, query url.Values) (con
 		return ctx, apierrors.NewBadRequest("the query must say which object: ?namespace=...&name=..., or ?name=... if it is in no namespace")
 	}
 	for _, part := range []string{meta.Namespace, meta.Name} {
-		if problems := path.IsValidPathSegmentName(part); len(problems) > 0 {
+		if problems := content.IsPathSegmentName(part); len(problems) > 0 {
 			return ctx, apierrors.NewBadRequest(fmt.Sprintf("no object is called %q: %s", part, strings.Join(problems, ", ")))
 		}
 	}
