@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -122,6 +123,32 @@ func (d *Decoder) Metadata(key string, value []byte) (*metav1.PartialObjectMetad
 		return nil, d.failed(key, err)
 	}
 	return out, nil
+}
+
+// created decodes all of a value, and returns when its object was created. It makes nothing to be shown, which is most of
+// the work of Decode.
+func (d *Decoder) created(key string, value []byte) (time.Time, error) {
+	v, err := d.open(key, value)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if v.Format == Protobuf {
+		obj, _, err := protobufTyped(v.Plain)
+		if err != nil {
+			return time.Time{}, d.failed(key, err)
+		}
+		if m, ok := obj.(metav1.Object); ok {
+			return m.GetCreationTimestamp().Time, nil
+		}
+		return time.Time{}, nil
+	}
+	object, err := v.object()
+	if err != nil {
+		return time.Time{}, d.failed(key, err)
+	}
+	m, _ := object["metadata"].(map[string]any)
+	at, _ := time.Parse(time.RFC3339, stringAt(m, "creationTimestamp"))
+	return at, nil
 }
 
 func (d *Decoder) failed(key string, err error) error {

@@ -79,7 +79,7 @@ func Examine(ctx context.Context, s Source, d *Decoder, now time.Time, progress 
 }
 
 func (l *Live) examineLatency(ctx context.Context) (Finding, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	f := Finding{Check: "latency", Level: OK}
 	var took []time.Duration
@@ -276,7 +276,7 @@ func (c *contents) look(kv *KV) {
 		c.orphans.add(kv.Key)
 		c.orphanResources[l.Resource.String()] = true
 	}
-	v, err := c.decoder.Decode(kv.Key, kv.Value)
+	created, err := c.decoder.created(kv.Key, kv.Value)
 	if err != nil {
 		c.unreadable.add(kv.Key)
 		var reason *DecodeError
@@ -285,8 +285,7 @@ func (c *contents) look(kv *KV) {
 		}
 		return
 	}
-	meta := v.Metadata()
-	if ahead := meta.CreationTimestamp.Sub(c.now); ahead > clockSkew {
+	if ahead := created.Sub(c.now); ahead > clockSkew {
 		c.ahead.add(kv.Key)
 		c.farthest = max(c.farthest, ahead)
 	}

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/status"
 )
 
 // MemberStatus is how one member is.
@@ -33,22 +35,27 @@ type MemberStatus struct {
 	LatencyUs   int64    `json:"latencyUs"`
 }
 
-// Status asks each member that was named. One that does not answer has Errors and nothing else.
+// answerTimeout is how long a member may take to answer before it is said not to.
+const answerTimeout = 2 * time.Second
+
+// Status asks each member that was named, all at once. One that does not answer has Errors and nothing else.
 func (l *Live) Status(ctx context.Context) []MemberStatus {
-	var out []MemberStatus
-	for _, url := range l.urls {
-		out = append(out, l.statusOf(ctx, url))
+	out := make([]MemberStatus, len(l.urls))
+	var asking sync.WaitGroup
+	for i, url := range l.urls {
+		asking.Go(func() { out[i] = l.statusOf(ctx, url) })
 	}
+	asking.Wait()
 	return out
 }
 
 func (l *Live) statusOf(ctx context.Context, url string) MemberStatus {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	start := time.Now()
 	s, err := l.Client.Status(ctx, url)
 	if err != nil {
-		return MemberStatus{Endpoint: url, Errors: []string{err.Error()}}
+		return MemberStatus{Endpoint: url, Errors: []string{status.Convert(err).Message()}}
 	}
 	return MemberStatus{
 		Endpoint: url, ID: hexID(s.Header.MemberId), Version: s.Version, StorageVersion: s.StorageVersion,

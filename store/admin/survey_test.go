@@ -183,7 +183,7 @@ func TestDiff(t *testing.T) {
 func TestExamine(t *testing.T) {
 	e := newEtcd(t)
 	furnish(t, e)
-	now := time.Now()
+	now := time.Now().Truncate(time.Second) // as times in objects are
 	examine := func() map[string]Finding {
 		findings, err := Examine(context.Background(), e.live, &Decoder{Prefix: DefaultPrefix}, now, nil)
 		if err != nil {
