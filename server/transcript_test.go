@@ -199,11 +199,16 @@ func (p *performer) describe(e *watched) string {
 	return text
 }
 
-// caused is what the journey of a write knows of the events that it caused.
+// caused is what the journey of a write knows of the events that it caused: the marks of the cache, and who got them.
 func (p *performer) caused(write, watch *answer) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %d\n", write.method, write.path, write.code)
-	for _, d := range write.journey.Record().Deliveries {
+	record := write.journey.Record()
+	for _, m := range record.Marks {
+		function := m.ID.Site().Function
+		fmt.Fprintf(&b, "  %s  %s  %s\n", m.ID, function[strings.LastIndexByte(function, '/')+1:], p.revision(m.Revision))
+	}
+	for _, d := range record.Deliveries {
 		to := "another watch"
 		if d.Watcher == watch.journey.ID() {
 			to = "this watch"

@@ -14,6 +14,9 @@
 // A nil *Step is valid and does nothing: that is what Start returns for a request that nobody records, so the layers
 // never ask. Arguments that cost something to make are made behind [Step.Recording] or [Step.Objects].
 //
+// A goroutine that requests share takes the moment with [At]; the journey that made the revision which it is about
+// says so with [Await], and is told, then or later, by [Waiting.Mark].
+//
 // # Invariants
 //
 //  1. A step has one place in the code. Its function, file and line are therefore a property of its ID: the program

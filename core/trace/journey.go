@@ -32,6 +32,7 @@ type Journey struct {
 	steps      []*Step
 	free       []Step // what is left of the last block
 	deliveries []Delivery
+	marks      []MarkRecord
 	bytes      int
 	reserved   int // of what all that run may take
 	cut        int // steps, attributes and objects left out because the journey was full
@@ -122,7 +123,7 @@ func (j *Journey) Wait(ctx context.Context) bool {
 func (j *Journey) drop() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.steps, j.free, j.deliveries, j.interventions = nil, nil, nil, nil
+	j.steps, j.free, j.deliveries, j.marks, j.interventions = nil, nil, nil, nil, nil
 }
 
 func (j *Journey) isPinned() bool {
@@ -142,6 +143,7 @@ type Record struct {
 	Request    Request
 	Response   Response
 	Steps      []StepRecord
+	Marks      []MarkRecord
 	Deliveries []Delivery
 	Cut        int
 
@@ -185,6 +187,7 @@ func (j *Journey) Record() Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	r := j.summary()
+	r.Marks = append([]MarkRecord(nil), j.marks...)
 	r.Deliveries = append([]Delivery(nil), j.deliveries...)
 	r.Interventions = append([]Intervention(nil), j.interventions...)
 	r.Steps = make([]StepRecord, len(j.steps))

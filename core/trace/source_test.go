@@ -101,18 +101,19 @@ func registered(t *testing.T) []string {
 	return names
 }
 
-// started is one call of trace.Start or trace.StartObject.
+// started is one call of trace.Start, trace.StartObject or, for a mark, trace.At.
 type started struct {
 	call *ast.CallExpr
 	id   string // the constant, or "" if it is none
+	mark bool
 }
 
 func (s source) starts(n ast.Node) []started {
 	var found []started
 	ast.Inspect(n, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok && s.isStart(call) {
-			st := started{call: call}
-			if id, ok := call.Args[1].(*ast.SelectorExpr); ok && types.ExprString(id.X) == s.trace {
+			st := started{call: call, mark: len(call.Args) == 1}
+			if id, ok := call.Args[min(1, len(call.Args)-1)].(*ast.SelectorExpr); ok && types.ExprString(id.X) == s.trace {
 				st.id = id.Sel.Name
 			}
 			found = append(found, st)
@@ -127,7 +128,8 @@ func (s source) isStart(call *ast.CallExpr) bool {
 		return false
 	}
 	fun := types.ExprString(call.Fun)
-	return len(call.Args) == 3 && fun == s.trace+".Start" || len(call.Args) == 4 && fun == s.trace+".StartObject"
+	return len(call.Args) == 3 && fun == s.trace+".Start" || len(call.Args) == 4 && fun == s.trace+".StartObject" ||
+		len(call.Args) == 1 && fun == s.trace+".At"
 }
 
 func TestEachStepIsTakenAtOnePlace(t *testing.T) {
@@ -271,7 +273,7 @@ func (s source) unended(body *ast.BlockStmt) (complaints []string) {
 		}
 	})
 	for _, st := range s.starts(body) {
-		if !assigned(body, st.call) {
+		if !st.mark && !assigned(body, st.call) {
 			complaints = append(complaints, s.complain(st.call.Pos(), "the step is not kept, so it can't end"))
 		}
 	}

@@ -147,6 +147,9 @@ const (
 	CacherUpdate
 	CacherDelete
 	CacherWait
+	CacherReflect
+	CacherProcessEvent
+	CacherDispatch
 
 	Etcd3Get
 	Etcd3List
@@ -246,12 +249,15 @@ var table = [numSteps]Info{
 	DryRunUpdate: {Name: "dryrun.update", Layer: LayerDryRun, Title: "DryRunnableStorage.GuaranteedUpdate", Upstream: "DryRunnableStorage.GuaranteedUpdate", File: "apiserver/pkg/registry/generic/registry/dryrun.go"},
 	DryRunDelete: {Name: "dryrun.delete", Layer: LayerDryRun, Title: "DryRunnableStorage.Delete", Upstream: "DryRunnableStorage.Delete", File: "apiserver/pkg/registry/generic/registry/dryrun.go"},
 
-	CacherGet:    {Name: "cacher.get", Layer: LayerCacher, Title: "Cacher.Get", Upstream: "CacheDelegator.Get", File: "apiserver/pkg/storage/cacher/delegator.go"},
-	CacherList:   {Name: "cacher.list", Layer: LayerCacher, Title: "Cacher.GetList", Upstream: "CacheDelegator.GetList", File: "apiserver/pkg/storage/cacher/delegator.go"},
-	CacherWatch:  {Name: "cacher.watch", Layer: LayerCacher, Title: "Cacher.Watch", Upstream: "Cacher.Watch", File: "apiserver/pkg/storage/cacher/cacher.go"},
-	CacherUpdate: {Name: "cacher.update", Layer: LayerCacher, Title: "CacheDelegator.GuaranteedUpdate: what the cache has is tried first", Upstream: "CacheDelegator.GuaranteedUpdate", File: "apiserver/pkg/storage/cacher/delegator.go"},
-	CacherDelete: {Name: "cacher.delete", Layer: LayerCacher, Title: "CacheDelegator.Delete: what the cache has is tried first", Upstream: "CacheDelegator.Delete", File: "apiserver/pkg/storage/cacher/delegator.go"},
-	CacherWait:   {Name: "cacher.wait", Layer: LayerCacher, Title: "wait until the cache has seen a revision", Upstream: "watchCache.waitUntilFreshAndBlock", File: "apiserver/pkg/storage/cacher/watch_cache.go"},
+	CacherGet:          {Name: "cacher.get", Layer: LayerCacher, Title: "Cacher.Get", Upstream: "CacheDelegator.Get", File: "apiserver/pkg/storage/cacher/delegator.go"},
+	CacherList:         {Name: "cacher.list", Layer: LayerCacher, Title: "Cacher.GetList", Upstream: "CacheDelegator.GetList", File: "apiserver/pkg/storage/cacher/delegator.go"},
+	CacherWatch:        {Name: "cacher.watch", Layer: LayerCacher, Title: "Cacher.Watch", Upstream: "Cacher.Watch", File: "apiserver/pkg/storage/cacher/cacher.go"},
+	CacherUpdate:       {Name: "cacher.update", Layer: LayerCacher, Title: "CacheDelegator.GuaranteedUpdate: what the cache has is tried first", Upstream: "CacheDelegator.GuaranteedUpdate", File: "apiserver/pkg/storage/cacher/delegator.go"},
+	CacherDelete:       {Name: "cacher.delete", Layer: LayerCacher, Title: "CacheDelegator.Delete: what the cache has is tried first", Upstream: "CacheDelegator.Delete", File: "apiserver/pkg/storage/cacher/delegator.go"},
+	CacherWait:         {Name: "cacher.wait", Layer: LayerCacher, Title: "wait until the cache has seen a revision", Upstream: "watchCache.waitUntilFreshAndBlock", File: "apiserver/pkg/storage/cacher/watch_cache.go"},
+	CacherReflect:      {Name: "cacher.reflect", Layer: LayerCacher, Title: "the cache gets etcd's event", Upstream: "Reflector.watchHandler", File: "client-go/tools/cache/reflector.go", Mark: true},
+	CacherProcessEvent: {Name: "cacher.process-event", Layer: LayerCacher, Title: "the event becomes part of the state and of the history", Upstream: "watchCache.processEvent", File: "apiserver/pkg/storage/cacher/watch_cache.go", Mark: true},
+	CacherDispatch:     {Name: "cacher.dispatch", Layer: LayerCacher, Title: "the event goes to the watchers that it is for", Upstream: "Cacher.dispatchEvents", File: "apiserver/pkg/storage/cacher/cacher.go", Mark: true},
 
 	Etcd3Get:    {Name: "etcd3.get", Layer: LayerEtcd3, Title: "etcd3 store.Get", Upstream: "store.Get", File: "apiserver/pkg/storage/etcd3/store.go"},
 	Etcd3List:   {Name: "etcd3.list", Layer: LayerEtcd3, Title: "etcd3 store.GetList", Upstream: "store.GetList", File: "apiserver/pkg/storage/etcd3/store.go"},

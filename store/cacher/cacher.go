@@ -35,6 +35,7 @@ type Cacher struct {
 	dispatcher dispatcher
 	revisions  asker
 	written    written
+	marks      marks
 	counts     counts
 
 	ctx     context.Context
@@ -120,7 +121,10 @@ func (c *Cacher) WaitUntilReady(ctx context.Context) error {
 }
 
 // wrote is told of what this process writes, before or after its event comes.
-func (c *Cacher) wrote(_ context.Context, obj *object.Encoded) { c.written.add(obj) }
+func (c *Cacher) wrote(ctx context.Context, obj *object.Encoded) {
+	c.written.add(obj)
+	c.await(ctx, obj.Revision())
+}
 
 // written are objects that this process wrote and whose events have not come yet: by revision, which one object has.
 type written struct {

@@ -89,7 +89,13 @@ func (d *CacheDelegator) Delete(ctx context.Context, key string, out runtime.Obj
 	if cached := d.cacher.suggestion(step, key); cached != nil {
 		suggestion = cached
 	}
-	return d.Storage.Delete(ctx, key, out, preconditions, validate, suggestion, opts)
+	if err := d.Storage.Delete(ctx, key, out, preconditions, validate, suggestion, opts); err != nil {
+		return err
+	}
+	if revision, err := d.Versioner().ObjectResourceVersion(out); err == nil && revision > 0 {
+		d.cacher.await(ctx, int64(revision))
+	}
+	return nil
 }
 
 // suggestion is what the cache has of an object that is to be written, nil if it has none.

@@ -7,6 +7,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // dispatcher hands events to watchers.
@@ -143,6 +145,7 @@ func (d *dispatcher) goLive(w *cacheWatcher) bool {
 
 // dispatchEvents hands events to the watchers that they are for. All up to revision has been handed out then.
 func (d *dispatcher) dispatchEvents(events []*event, revision int64) {
+	d.cacher.mark(events, revision, trace.At(trace.CacherDispatch))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, e := range events {

@@ -18,6 +18,8 @@
 //
 //	etcd's watch → Follow → watchCache.processEvent → dispatcher.dispatchEvents → a watcher's channel
 //
+// The journey of a write of this process is told when its event passed each of these (marks).
+//
 // To wait costs etcd one request: the cacher asks for a progress notification, and etcd answers on the cacher's own watch
 // when it has sent all that there is.
 //

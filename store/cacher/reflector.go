@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
 
@@ -89,6 +90,7 @@ func (c *Cacher) fill() error {
 	}
 	c.dispatcher.restart(func() int64 {
 		c.written.clear()
+		c.marks.forget(revision)
 		c.watchCache.replace(objects, revision)
 		return revision
 	})
@@ -107,7 +109,7 @@ func (c *Cacher) follow() error {
 		c.requestProgress()
 	}
 	err := c.config.Storage.Follow(ctx, c.prefix, c.watchCache.revision.Load(), func(changes store.Changes) error {
-		now := time.Now()
+		now := trace.At(trace.CacherReflect)
 		for i := range changes.Changes {
 			change := &changes.Changes[i]
 			if own := c.written.take(change.Key, change.Revision); own != nil && change.Object != nil {

@@ -81,6 +81,7 @@ func (w *watchCache) replace(objects []*object.Encoded, revision int64) {
 // seen before are left out.
 func (w *watchCache) processEvent(changes store.Changes, at time.Time) []*event {
 	events := make([]*event, 0, len(changes.Changes))
+	now := trace.At(trace.CacherProcessEvent)
 	w.mu.Lock()
 	seen := w.revision.Load()
 	capacity := cap(w.history.events)
@@ -88,7 +89,7 @@ func (w *watchCache) processEvent(changes store.Changes, at time.Time) []*event 
 		if c.Revision <= seen {
 			continue
 		}
-		e := &event{revision: c.Revision, key: c.Key, object: c.Object, at: at}
+		e := &event{revision: c.Revision, key: c.Key, object: c.Object, at: at, processed: now}
 		var old item
 		var existed bool
 		if c.Object == nil {
@@ -108,9 +109,9 @@ func (w *watchCache) processEvent(changes store.Changes, at time.Time) []*event 
 	if changes.Revision > seen {
 		w.revision.Store(changes.Revision)
 	}
-	now := cap(w.history.events)
+	grown := cap(w.history.events)
 	w.mu.Unlock()
-	w.metrics.Capacity(capacity, now)
+	w.metrics.Capacity(capacity, grown)
 	w.metrics.EventsReceived.Add(float64(len(changes.Changes)))
 	if changes.Revision > seen {
 		w.metrics.At(changes.Revision)

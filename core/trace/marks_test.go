@@ -1,0 +1,30 @@
+package trace
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// TestMarks come when the journey has ended, too, and are bounded.
+func TestMarks(t *testing.T) {
+	r := NewRecorder("p", DefaultLimits)
+	ctx, j := begin(t, r)
+	started := j.Summary().Started
+	w := Await(ctx, 42)
+	w.Mark(CacherReflect, started.Add(time.Millisecond))
+	j.Finish(Response{Code: 200})
+	for range maxMarks + 3 {
+		w.Mark(CacherDispatch, started.Add(2*time.Millisecond))
+	}
+	got := j.Record()
+	if len(got.Marks) != maxMarks || got.Cut != 4 || w.Revision() != 42 {
+		t.Errorf("%d marks, %d cut", len(got.Marks), got.Cut)
+	}
+	if want := (MarkRecord{ID: CacherReflect, Revision: 42, After: time.Millisecond}); got.Marks[0] != want {
+		t.Errorf("the first mark is %+v, want %+v", got.Marks[0], want)
+	}
+	if Await(context.Background(), 1) != nil {
+		t.Error("nobody waits")
+	}
+}

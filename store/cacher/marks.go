@@ -1,0 +1,83 @@
+package cacher
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// marks tell the journeys of this process's writes what the cache did with their events, and when.
+//
+// An event may come before its writer is known, and the other way round: the writer leaves a note and then looks whether
+// the event has been marked; the reflector says that it has, and then looks for a note. So at least one of them finds the
+// other, and who takes the note tells the journey. Nobody waits, and an event that no journey waits for costs a load.
+type marks struct {
+	marked atomic.Int64 // up to this revision
+	notes  [maxWritten]atomic.Pointer[trace.Waiting]
+}
+
+func (m *marks) note(revision int64) *atomic.Pointer[trace.Waiting] {
+	return &m.notes[revision%maxWritten]
+}
+
+// await tells the journey of ctx of the marks of a revision that it wrote, as soon as there are any.
+func (c *Cacher) await(ctx context.Context, revision int64) {
+	waiting := trace.Await(ctx, revision)
+	if waiting == nil {
+		return
+	}
+	note := c.marks.note(revision)
+	note.Store(waiting)
+	if c.marks.marked.Load() < revision || !note.CompareAndSwap(waiting, nil) {
+		return
+	}
+	if e := c.watchCache.eventAt(revision); e != nil {
+		e.tell(waiting)
+	}
+}
+
+// mark is called when events, all up to a revision, have been processed and are about to go to watchers.
+func (c *Cacher) mark(events []*event, revision int64, dispatched time.Time) {
+	for _, e := range events {
+		e.dispatched = dispatched
+	}
+	c.marks.marked.Store(revision)
+	for _, e := range events {
+		note := c.marks.note(e.revision)
+		if waiting := note.Load(); waiting != nil && waiting.Revision() == e.revision && note.CompareAndSwap(waiting, nil) {
+			e.tell(waiting)
+		}
+	}
+}
+
+// forget begins anew at a revision.
+func (m *marks) forget(revision int64) {
+	m.marked.Store(revision)
+	for i := range m.notes {
+		m.notes[i].Store(nil)
+	}
+}
+
+// tell is called when all of the event's moments are known.
+func (e *event) tell(waiting *trace.Waiting) {
+	waiting.Mark(trace.CacherReflect, e.at)
+	waiting.Mark(trace.CacherProcessEvent, e.processed)
+	waiting.Mark(trace.CacherDispatch, e.dispatched)
+}
+
+// eventAt is the event of a revision, nil if it is forgotten.
+func (w *watchCache) eventAt(revision int64) *event {
+	var found [1]*event
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	seq, ok := w.history.after(revision - 1)
+	if !ok {
+		return nil
+	}
+	if n, _ := w.history.read(seq, found[:]); n == 0 || found[0].revision != revision {
+		return nil
+	}
+	return found[0]
+}
