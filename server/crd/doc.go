@@ -1,7 +1,7 @@
 // Package crd serves custom resources: the resources that CustomResourceDefinitions describe, as long as they do.
 //
 // It owns crdHandler, which finds out for each request which definition it is about, and what a definition is served by:
-// storages and request scopes for each version, made when the first request comes, thrown away when the definition
+// storages and request scopes for each version, made when the first request comes or the server starts, thrown away when the definition
 // changes. The rooms below it have their own parts: definition serves the definitions themselves, lister knows them in
 // this process, controller has what sets their conditions and empties those that are deleted, schema, conversion and
 // customresource know what a definition's objects are, and openapi describes them.
