@@ -37,8 +37,9 @@ func newScheme() *runtime.Scheme {
 	return s
 }
 
-// NewAPIGroupInfo is the group, over the journeys of recorder and the watch caches of a server.
-func NewAPIGroupInfo(recorder *trace.Recorder, caches *cacher.Caches) endpoint.APIGroupInfo {
+// NewAPIGroupInfo is the group, over the journeys of recorder and the watch caches of a server. allow says how far its
+// requests may be interfered with.
+func NewAPIGroupInfo(recorder *trace.Recorder, caches *cacher.Caches, allow Allow) endpoint.APIGroupInfo {
 	// The types have no protobuf form.
 	codecs := serializer.NewCodecFactory(scheme)
 	var textual []runtime.SerializerInfo
@@ -47,11 +48,16 @@ func NewAPIGroupInfo(recorder *trace.Recorder, caches *cacher.Caches) endpoint.A
 			textual = append(textual, info)
 		}
 	}
+	journeys := NewJourneyREST(recorder)
+	breakpoints := NewBreakpointREST(recorder.Control(), allow.Breakpoints)
 	return endpoint.APIGroupInfo{
 		PrioritizedVersions: []schema.GroupVersion{v1alpha1.SchemeGroupVersion},
 		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{
 			v1alpha1.SchemeGroupVersion.Version: {
-				"journeys":      NewJourneyREST(recorder),
+				"journeys":      journeys,
+				"journeys/step": &CommandREST{journeys: journeys, allowed: allow.Breakpoints, tend: breakpoints.tend},
+				"breakpoints":   breakpoints,
+				"faults":        NewFaultREST(recorder.Control(), allow.Faults),
 				"caches":        NewCacheREST(caches),
 				"caches/check":  &CacheCheckREST{caches},
 				"caches/object": &CachedObjectREST{caches},

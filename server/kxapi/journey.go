@@ -59,6 +59,10 @@ func journeyOf(r *trace.Record, seq uint64) *v1alpha1.Journey {
 	if r.Running {
 		j.Status.Phase = v1alpha1.JourneyRunning
 	}
+	if len(r.Held) > 0 {
+		j.Status.Phase = v1alpha1.JourneyHeld
+	}
+	touchedOf(&j.Status, r)
 	for i := range r.Steps {
 		j.Status.Steps = append(j.Status.Steps, stepOf(&r.Steps[i]))
 	}

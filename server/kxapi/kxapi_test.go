@@ -50,7 +50,7 @@ func newServerOf(t *testing.T, recorder *trace.Recorder, caches *cacher.Caches) 
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),
 		MinRequestTimeout:          time.Hour,
 	}
-	group := NewAPIGroupInfo(recorder, caches)
+	group := NewAPIGroupInfo(recorder, caches, Allow{Breakpoints: true, Faults: true})
 	s.Router = endpoint.NewRouter(group.NegotiatedSerializer, endpoint.NotFoundHandler)
 	if err := s.InstallAPIGroup(&group); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func newServerOf(t *testing.T, recorder *trace.Recorder, caches *cacher.Caches) 
 			t.Error(err)
 			return
 		}
-		s.Router.ServeHTTP(w, r.WithContext(request.WithRequestInfo(r.Context(), info)))
+		s.Router.ServeHTTP(w, r.WithContext(request.WithRequestInfo(adminContext(r.Context()), info)))
 	}))
 	t.Cleanup(server.Close)
 	return server

@@ -55,7 +55,7 @@ func (r *JourneyREST) NamespaceScoped() bool   { return false }
 func (r *JourneyREST) GetSingularName() string { return "journey" }
 func (r *JourneyREST) ShortNames() []string    { return []string{"jn"} }
 
-// Get returns one journey whole. One that still runs is given a moment to end.
+// Get returns one journey whole. One that still runs is given a moment to end, unless it is held.
 func (r *JourneyREST) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	j := r.recorder.Get(name)
 	if j == nil {
@@ -63,7 +63,7 @@ func (r *JourneyREST) Get(ctx context.Context, name string, _ *metav1.GetOptions
 	}
 	ctx, cancel := context.WithTimeout(ctx, endWait)
 	defer cancel()
-	j.Wait(ctx)
+	j.WaitStop(ctx)
 	record := j.Record()
 	return journeyOf(&record, r.base+r.recorder.LastChange(j).Seq), nil
 }

@@ -28,6 +28,7 @@ type Options struct {
 	Limits     Limits
 	Audit      Audit
 	WatchCache WatchCache
+	Allow      Allow
 
 	RuntimeConfig map[string]string
 	EventTTL      time.Duration
@@ -80,6 +81,11 @@ type WatchCache struct {
 	Sizes       []string
 }
 
+// Allow is how far administrators may interfere with requests.
+type Allow struct {
+	Breakpoints, Faults bool
+}
+
 // DefaultListen is where kx serve listens if nobody says.
 const DefaultListen = "127.0.0.1:7443"
 
@@ -124,6 +130,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.EventTTL, "event-ttl", o.EventTTL, "how long to keep events")
 	o.Etcd.addFlags(fs)
 	o.addAccessFlags(fs)
+	fs.BoolVar(&o.Allow.Breakpoints, "allow-breakpoints", o.Allow.Breakpoints, "let administrators hold requests at a step, with breakpoints.kx.dev")
+	fs.BoolVar(&o.Allow.Faults, "allow-faults", o.Allow.Faults, "let administrators make requests slow or fail, with faults.kx.dev")
 	fs.IntVar(&o.Limits.MaxRequestsInFlight, "max-requests-inflight", o.Limits.MaxRequestsInFlight, "how many reads are served at once before others are answered 429; 0 for no limit")
 	fs.IntVar(&o.Limits.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.Limits.MaxMutatingRequestsInFlight, "how many writes are served at once before others are answered 429; 0 for no limit")
 	fs.DurationVar(&o.Limits.RequestTimeout, "request-timeout", o.Limits.RequestTimeout, "how long a request may take, watches excepted")

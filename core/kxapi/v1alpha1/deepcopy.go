@@ -17,6 +17,12 @@ func (in *Journey) DeepCopy() *Journey {
 	out := *in
 	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	out.Status.Deliveries = slices.Clone(in.Status.Deliveries)
+	out.Status.Touched = slices.Clone(in.Status.Touched)
+	out.Status.Interventions = slices.Clone(in.Status.Interventions)
+	out.Status.Held = slices.Clone(in.Status.Held)
+	for i := range out.Status.Held {
+		out.Status.Held[i].Actions = slices.Clone(in.Status.Held[i].Actions)
+	}
 	out.Status.Steps = slices.Clone(in.Status.Steps)
 	for i := range out.Status.Steps {
 		s := &out.Status.Steps[i]

@@ -63,6 +63,9 @@ func fieldOfStatus(j *Journey, name string) (filter.Value, bool) {
 		if complete {
 			return filter.TextValue("done"), true
 		}
+		if j.Status.Phase == JourneyHeld {
+			return filter.TextValue("held"), true
+		}
 		return filter.TextValue("running"), true
 	case "code":
 		return filter.NumberValue(int64(j.Status.Code)), j.Status.Code != 0

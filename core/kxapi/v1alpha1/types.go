@@ -59,12 +59,13 @@ type JourneyPhase string
 
 const (
 	JourneyRunning  JourneyPhase = "Running"
+	JourneyHeld     JourneyPhase = "Held"
 	JourneyComplete JourneyPhase = "Complete"
 )
 
 // JourneyStatus is what came of a request.
 type JourneyStatus struct {
-	// Running or Complete.
+	// Running, Held or Complete.
 	Phase JourneyPhase `json:"phase"`
 	// When the request came in, in microseconds.
 	Started metav1.MicroTime `json:"started"`
@@ -79,6 +80,21 @@ type JourneyStatus struct {
 	// Whether it is kept whatever the limits.
 	// +optional
 	Pinned bool `json:"pinned,omitempty"`
+	// Where the request is held.
+	// +optional
+	// +listType=atomic
+	Held []HeldStep `json:"held,omitempty"`
+	// For how long it was held so far, in microseconds.
+	// +optional
+	HeldMicros int64 `json:"heldMicros,omitempty"`
+	// What was done to the request that would not have happened by itself: Held, Delayed, Edited, Failed, Dropped.
+	// +optional
+	// +listType=atomic
+	Touched []string `json:"touched,omitempty"`
+	// The same one by one. Lists and watches leave them out.
+	// +optional
+	// +listType=atomic
+	Interventions []Intervention `json:"interventions,omitempty"`
 	// How many steps, attributes and objects were left out because the journey was full.
 	// +optional
 	Cut int32 `json:"cut,omitempty"`

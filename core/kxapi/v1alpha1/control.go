@@ -1,0 +1,274 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Breakpoint holds the requests that reach a step. It belongs to one process, is never changed, and ends with it; what it
+// holds is let go when it is deleted. Only members of system:masters may make one.
+type Breakpoint struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Where requests are held.
+	Spec BreakpointSpec `json:"spec"`
+	// How often that was.
+	// +optional
+	Status RuleStatus `json:"status,omitempty"`
+}
+
+// StepEdge is the beginning or the end of a step.
+type StepEdge string
+
+const (
+	AtStart StepEdge = "Start"
+	AtEnd   StepEdge = "End"
+)
+
+// BreakpointAction is what a breakpoint does.
+type BreakpointAction string
+
+const (
+	// BreakpointHold holds the request until it is told what to do, in journeys/step.
+	BreakpointHold BreakpointAction = "Hold"
+	// BreakpointTrace does not hold it: that the step was reached is counted, and said in the journey.
+	BreakpointTrace BreakpointAction = "Trace"
+)
+
+// BreakpointSpec says where requests are held.
+type BreakpointSpec struct {
+	// Which steps of which requests, in the language of filters: step:etcd.txn resource:configmaps. A filter that does not
+	// ask about steps (step, layer, key, why, error, steps, dur) finds each request once, at its first step.
+	Filter string `json:"filter"`
+	// Start or End of the step; Start if it is not said.
+	// +optional
+	At StepEdge `json:"at,omitempty"`
+	// Hold or Trace; Hold if it is not said.
+	// +optional
+	Action BreakpointAction `json:"action,omitempty"`
+	// How many matches to let pass first.
+	// +optional
+	Skip int64 `json:"skip,omitempty"`
+	// How many to hold at most; 0 is without limit.
+	// +optional
+	Count int64 `json:"count,omitempty"`
+	// For how long the breakpoint stays if nobody watches breakpoints or tells a held request what to do; 0 is until it is
+	// deleted. Then it is deleted.
+	// +optional
+	LeaseSeconds int32 `json:"leaseSeconds,omitempty"`
+}
+
+// RuleStatus is how often a breakpoint or a fault was met.
+type RuleStatus struct {
+	// How many steps its filter found.
+	Matches int64 `json:"matches"`
+	// For how many of them it did something.
+	Hits int64 `json:"hits"`
+	// How many it would have held, had there not been too many held already.
+	// +optional
+	Missed int64 `json:"missed,omitempty"`
+	// How many requests it holds now.
+	// +optional
+	Held int32 `json:"held,omitempty"`
+	// The last hit.
+	// +optional
+	LastHit *RuleHit `json:"lastHit,omitempty"`
+}
+
+// RuleHit is where a breakpoint or a fault was met.
+type RuleHit struct {
+	// The request's journey.
+	Journey string `json:"journey"`
+	// The step's ID.
+	Step string           `json:"step"`
+	Time metav1.MicroTime `json:"time"`
+}
+
+// BreakpointList is a list of breakpoints, in the order of their names.
+type BreakpointList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	// +listType=atomic
+	Items []Breakpoint `json:"items"`
+}
+
+// Fault makes requests go wrong at a step. It belongs to one process, is never changed, and ends with it. Only members of
+// system:masters may make one.
+type Fault struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What goes wrong, and where.
+	Spec FaultSpec `json:"spec"`
+	// How often it did.
+	// +optional
+	Status RuleStatus `json:"status,omitempty"`
+}
+
+// FaultEffect is what goes wrong.
+type FaultEffect string
+
+const (
+	// FaultDelay has the step wait first, as if what it works with were slow. The request's deadline goes on.
+	FaultDelay FaultEffect = "Delay"
+	// FaultFail has the step fail with an HTTP status, without doing what it is there for. At its End, it has done it.
+	FaultFail FaultEffect = "Fail"
+	// FaultTimeoutAfterCommit has a write succeed in etcd, and its client be told 504.
+	FaultTimeoutAfterCommit FaultEffect = "TimeoutAfterCommit"
+	// FaultDropWatch ends a watch instead of sending it an event, without a word to its client.
+	FaultDropWatch FaultEffect = "DropWatch"
+)
+
+// FaultSpec is what goes wrong, and where.
+type FaultSpec struct {
+	// Which steps of which requests, in the language of filters. A filter that does not ask about steps (step, layer, key,
+	// why, error, steps, dur) finds each request once, at the first step where it can go wrong in this way.
+	// +optional
+	Filter string `json:"filter,omitempty"`
+	// Delay, Fail, TimeoutAfterCommit or DropWatch.
+	Effect FaultEffect `json:"effect"`
+	// Start or End of the step, for Delay and Fail; Start if it is not said.
+	// +optional
+	At StepEdge `json:"at,omitempty"`
+	// How long to wait first. Delay needs it, others may have it.
+	// +optional
+	Delay *metav1.Duration `json:"delay,omitempty"`
+	// The HTTP status of Fail, from 400 to 599, such as 409, 410, 429 or 503.
+	// +optional
+	Code int32 `json:"code,omitempty"`
+	// What the client is told; that it was injected, if nothing is said here.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// When the client may try again, if it is told with 429 or 503; 1 if it is not said.
+	// +optional
+	RetryAfterSeconds int32 `json:"retryAfterSeconds,omitempty"`
+	// How many matches to let pass first.
+	// +optional
+	Skip int64 `json:"skip,omitempty"`
+	// How many to hit at most; 0 is without limit.
+	// +optional
+	Count int64 `json:"count,omitempty"`
+	// How likely a match is hit, from 0 to 1; 1 if it is not said.
+	// +optional
+	Probability *float64 `json:"probability,omitempty"`
+	// Decides, with the number of a match, whether it is hit: the same seed makes the same decisions.
+	// +optional
+	Seed int64 `json:"seed,omitempty"`
+}
+
+// FaultList is a list of faults, in the order of their names.
+type FaultList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	// +listType=atomic
+	Items []Fault `json:"items"`
+}
+
+// JourneyCommand tells a held request what to do. It is created in journeys/step; the answer is the journey when it is
+// held again or has ended, or as it is after a second.
+type JourneyCommand struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata; the name is the journey's.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What to do.
+	Spec JourneyCommandSpec `json:"spec"`
+}
+
+// JourneyAction is what a held request can be told.
+type JourneyAction string
+
+const (
+	// ActionNext goes on to the next step that this one does not call.
+	ActionNext JourneyAction = "next"
+	// ActionInto goes on to the next step.
+	ActionInto JourneyAction = "into"
+	// ActionOut goes on to the next step that the caller of this one does not call.
+	ActionOut JourneyAction = "out"
+	// ActionContinue goes on to the next breakpoint.
+	ActionContinue JourneyAction = "continue"
+	// ActionFail has the step fail.
+	ActionFail JourneyAction = "fail"
+	// ActionDelay has the step wait for a while, during which the request's deadline goes on.
+	ActionDelay JourneyAction = "delay"
+	// ActionEdit changes the object that the step is about. The request stays held.
+	ActionEdit JourneyAction = "edit"
+)
+
+// JourneyCommandSpec is what a held request is told.
+type JourneyCommandSpec struct {
+	// next, into, out, continue, fail, delay or edit.
+	Action JourneyAction `json:"action"`
+	// The index of the step, if the request is held at several: work on many objects is done in parallel.
+	// +optional
+	Step *int32 `json:"step,omitempty"`
+	// The HTTP status to fail with, from 400 to 599.
+	// +optional
+	Code int32 `json:"code,omitempty"`
+	// What the client is told when it fails; that it was injected, if nothing is said here.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// How long to delay.
+	// +optional
+	Delay *metav1.Duration `json:"delay,omitempty"`
+	// What to change, as a JSON merge patch of the object. Name, namespace, UID and resourceVersion stay.
+	// +optional
+	Patch *runtime.RawExtension `json:"patch,omitempty"`
+}
+
+// HeldStep is a step at which a request is held.
+type HeldStep struct {
+	// The step's index and ID.
+	Step int32  `json:"step"`
+	ID   string `json:"id"`
+	// Start or End.
+	At StepEdge `json:"at"`
+	// What holds it, such as breakpoint "name".
+	By string `json:"by"`
+	// Since when.
+	Since metav1.MicroTime `json:"since"`
+	// What it can be told.
+	// +listType=atomic
+	Actions []JourneyAction `json:"actions"`
+}
+
+// Intervention is something that was done to a request, and would not have happened by itself.
+type Intervention struct {
+	// Traced, Held, Delayed, Edited, Failed or Dropped.
+	Kind string `json:"kind"`
+	// The index of the step, and whether it happened at its Start or End.
+	Step int32    `json:"step"`
+	At   StepEdge `json:"at"`
+	// What asked for it, such as fault "name".
+	By string `json:"by"`
+	// Who decided, if it was somebody.
+	// +optional
+	User string `json:"user,omitempty"`
+	// What was done.
+	Message string `json:"message"`
+	// When it began, in microseconds from the beginning of the journey, and how long it took.
+	StartMicros int64 `json:"startMicros"`
+	TookMicros  int64 `json:"tookMicros"`
+}
+
+// OpenAPIModelName is the name of the type's definition.
+func (Breakpoint) OpenAPIModelName() string         { return "dev.kx.v1alpha1.Breakpoint" }
+func (BreakpointList) OpenAPIModelName() string     { return "dev.kx.v1alpha1.BreakpointList" }
+func (BreakpointSpec) OpenAPIModelName() string     { return "dev.kx.v1alpha1.BreakpointSpec" }
+func (RuleStatus) OpenAPIModelName() string         { return "dev.kx.v1alpha1.RuleStatus" }
+func (RuleHit) OpenAPIModelName() string            { return "dev.kx.v1alpha1.RuleHit" }
+func (Fault) OpenAPIModelName() string              { return "dev.kx.v1alpha1.Fault" }
+func (FaultList) OpenAPIModelName() string          { return "dev.kx.v1alpha1.FaultList" }
+func (FaultSpec) OpenAPIModelName() string          { return "dev.kx.v1alpha1.FaultSpec" }
+func (JourneyCommand) OpenAPIModelName() string     { return "dev.kx.v1alpha1.JourneyCommand" }
+func (JourneyCommandSpec) OpenAPIModelName() string { return "dev.kx.v1alpha1.JourneyCommandSpec" }
+func (HeldStep) OpenAPIModelName() string           { return "dev.kx.v1alpha1.HeldStep" }
+func (Intervention) OpenAPIModelName() string       { return "dev.kx.v1alpha1.Intervention" }

@@ -1,0 +1,32 @@
+package v1alpha1
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// StolenAnnotation is what another writer changes who commits before a held request does: the name of its journey.
+const StolenAnnotation = "kx.dev/stolen-from"
+
+// Steal is the write that takes the revision from under a held request on one object: an ordinary patch of an annotation,
+// which whoever sends it makes in their own name, with the content type that is returned and Kx-Hold: off. ok is false if
+// the request is not about one object that is there already.
+func Steal(j *Journey) (method, path, contentType string, body []byte, ok bool) {
+	q := &j.Spec
+	switch q.Verb {
+	case "get", "update", "patch", "delete":
+	default:
+		return "", "", "", nil, false
+	}
+	if q.Resource == "" || q.Name == "" {
+		return "", "", "", nil, false
+	}
+	path, _, _ = strings.Cut(q.URI, "?")
+	path = strings.TrimSuffix(path, "/")
+	if q.Subresource != "" {
+		path = strings.TrimSuffix(path, "/"+q.Subresource)
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{StolenAnnotation: j.Name}}})
+	return http.MethodPatch, path, "application/merge-patch+json", body, err == nil
+}
