@@ -12,13 +12,16 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/kubernetes"
@@ -26,6 +29,7 @@ import (
 
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/store/embedded"
 )
 
 // as is a client with somebody's token.
@@ -145,16 +149,23 @@ func TestLargeObjects(t *testing.T) {
 	}
 }
 
-// TestStoredTooLarge sends little that becomes too much for etcd by its defaults.
+// TestStoredTooLarge sends little that defaults make too much for etcd.
 func TestStoredTooLarge(t *testing.T) {
 	t.Parallel()
-	r := start(t, func(o *options.Options) { o.Etcd.StorageMediaType = "application/json" })
-	var containers []string
-	for i := range 70000 {
-		containers = append(containers, fmt.Sprintf(`{"name":"%x","image":"i"}`, i))
+	r := shared(t)
+	crd := cronTab("large.example.com")
+	text := apiextensionsv1.JSONSchemaProps{Type: "string", Default: &apiextensionsv1.JSON{Raw: []byte(`"` + strings.Repeat("x", 1<<20) + `"`)}}
+	crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["many"] = apiextensionsv1.JSONSchemaProps{
+		Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{
+			Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"text": text},
+		}},
 	}
-	body := `{"metadata":{"name":"p"},"spec":{"containers":[` + strings.Join(containers, ",") + `]}}`
-	res, data := ask(t, r.httpClient(t), "POST", r.URL+"/api/v1/namespaces/default/pods", strings.NewReader(body))
+	r.define(t, crd)
+	u := tab(schema.GroupVersion{Group: crd.Spec.Group, Version: "v1"}, "default", "large")
+	u.Object["many"] = slices.Repeat([]any{map[string]any{}}, 1+embedded.MaxRequestBytes>>20)
+	body, err := u.MarshalJSON()
+	must(t, err)
+	res, data := ask(t, r.httpClient(t), "POST", r.URL+"/apis/large.example.com/v1/namespaces/default/crontabs", bytes.NewReader(body))
 	var status metav1.Status
 	must(t, json.Unmarshal(data, &status))
 	if res.StatusCode != http.StatusRequestEntityTooLarge || status.Reason != metav1.StatusReasonRequestEntityTooLarge {

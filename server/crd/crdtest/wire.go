@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -40,13 +41,16 @@ func Wire(t testing.TB, c *wiretest.Client, d *datadriven.TestData) string {
 	return ""
 }
 
+// managers begins the owners of an object's fields, also of one that an error message quotes.
+var managers = regexp.MustCompile(`"managedFields\\*":\[`)
+
 // sortManagers puts the owners of an answer's fields in order: theirs is that of the seconds in which they wrote.
 func sortManagers(answer string) string {
-	const begin = `"managedFields":[`
-	head, rest, ok := strings.Cut(answer, begin)
-	if !ok {
+	begin := managers.FindStringIndex(answer)
+	if begin == nil {
 		return answer
 	}
+	head, rest := answer[:begin[1]], answer[begin[1]:]
 	var entries []string
 	depth, from := 0, 0
 	for i, c := range rest {
@@ -60,7 +64,7 @@ func sortManagers(answer string) string {
 			}
 		case c == ']' && depth == 0:
 			slices.Sort(entries)
-			return head + begin + strings.Join(entries, ",") + sortManagers(rest[i:])
+			return head + strings.Join(entries, ",") + sortManagers(rest[i:])
 		}
 	}
 	return answer
