@@ -80,14 +80,13 @@ Exit codes: 0 done, 1 failed, 2 refused (see --force), 3 done and found somethin
 	fs.StringVar(&o.color, "color", o.color, "colour differences: auto, always or never")
 	cmd.MarkFlagsMutuallyExclusive("endpoints", "file")
 	cmd.MarkFlagsMutuallyExclusive("data-dir", "endpoints")
-	cmd.MarkFlagsMutuallyExclusive("data-dir", "file")
 	cmd.AddCommand(
 		newEtcdLsCommand(o), newEtcdGetCommand(o), newEtcdHistoryCommand(o), newEtcdWatchCommand(o), newEtcdDiffCommand(o),
 		newEtcdTopCommand(o), newEtcdFindCommand(o),
 		newEtcdPutCommand(o), newEtcdPatchCommand(o), newEtcdDeleteCommand(o), newEtcdUndoCommand(o),
 		newEtcdStatusCommand(o), newEtcdMembersCommand(o), newEtcdCompactCommand(o), newEtcdDefragCommand(o),
 		newEtcdAlarmsCommand(o), newEtcdHashCommand(o), newEtcdLeasesCommand(o),
-		newEtcdSnapshotCommand(o), newEtcdDoctorCommand(o),
+		newEtcdSnapshotCommand(o), newEtcdRestoreObjectCommand(o), newEtcdDoctorCommand(o),
 	)
 	return cmd
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/kubectl"
@@ -139,6 +141,74 @@ func TestEtcdOfServe(t *testing.T) {
 	got, err := c.CoreV1().ConfigMaps("default").Get(ctx, "seen", metav1.GetOptions{})
 	if err != nil || got.Data["key"] != "changed" {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestRestoreObject puts objects of a snapshot back into a server that lost them.
+func TestRestoreObject(t *testing.T) {
+	dir := t.TempDir()
+	p := serve(t, "--data-dir", dir)
+	ctx := context.Background()
+	core := p.client(t).CoreV1()
+	if _, err := core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	maps := core.ConfigMaps("shop")
+	create := func(name string, owner *corev1.ConfigMap) *corev1.ConfigMap {
+		t.Helper()
+		cm := configMap(name)
+		if owner != nil {
+			cm.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}}
+		}
+		made, err := maps.Create(ctx, cm, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	owner := create("owner", nil)
+	create("a-owned", owner)
+	create("z-stays", nil)
+	create("lost", create("other", nil))
+	snapshot := filepath.Join(dir, "s.db")
+	kxEtcd := func(args ...string) (string, error) {
+		cmd := kx(t, append([]string{"etcd"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := kxEtcd("snapshot", "save", snapshot, "--data-dir", dir); err != nil {
+		t.Fatal(out, err)
+	}
+	for _, name := range []string{"a-owned", "owner", "lost", "other"} {
+		if err := maps.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+	}
+	out, err := kxEtcd("restore-object", "--file", snapshot, "--kubeconfig", p.kubeconfig, "configmaps/shop/a-owned", "configmaps/shop/owner", "configmaps/shop/z-stays", "configmaps/shop/lost")
+	if err != nil {
+		t.Fatal(out, err)
+	}
+	for _, want := range []string{`shop +owner +created`, `shop +a-owned +created`, `shop +z-stays +exists`, `shop +lost +created +its owner ConfigMap other is gone`} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("%q is not in:\n%s", want, out)
+		}
+	}
+	live, err := maps.Get(ctx, "owner", metav1.GetOptions{})
+	if err != nil || live.UID == owner.UID || live.Data["key"] != "value" {
+		t.Fatalf("%+v, %v", live, err)
+	}
+	owned, err := maps.Get(ctx, "a-owned", metav1.GetOptions{})
+	if err != nil || len(owned.OwnerReferences) != 1 || owned.OwnerReferences[0].UID != live.UID {
+		t.Errorf("%+v, %v", owned, err)
+	}
+	if out, err := kxEtcd("restore-object", "--file", snapshot, "--kubeconfig", p.kubeconfig, "-n", "shop", "-o", "json"); err != nil || strings.Count(out, `"exists"`) != 5 {
+		t.Errorf("the namespace: %v %s", err, out)
+	}
+	if out, err := kxEtcd("restore-object", "--file", snapshot, "--kubeconfig", p.kubeconfig, "-n", "none"); err == nil || !strings.Contains(out, "nothing to restore") {
+		t.Errorf("another namespace: %v %s", err, out)
+	}
+	if out, err := kxEtcd("restore-object", "configmaps"); err == nil || !strings.Contains(out, "Give --file") {
+		t.Errorf("without a file: %v %s", err, out)
 	}
 }
 

@@ -300,12 +300,11 @@ func (f *File) Get(_ context.Context, key string, revision int64) (kv *KV, err e
 	err = f.guard(func() error {
 		c := f.tx.Bucket(keyBucket).Cursor()
 		// From the newest backwards, the first that names the key is it.
-		k, v := c.Seek(place{main: revision + 1}.bytes())
-		if k == nil {
-			k, v = c.Last()
-		} else {
-			k, v = c.Prev()
+		before := c.Last
+		if k, _ := c.Seek(place{main: revision + 1}.bytes()); k != nil {
+			before = c.Prev
 		}
+		k, v := before()
 		for ; k != nil; k, v = c.Prev() {
 			at, err := parsePlace(k)
 			if err != nil {

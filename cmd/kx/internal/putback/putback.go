@@ -1,0 +1,197 @@
+// Package putback creates objects again, through the API, that are in a snapshot of etcd.
+//
+// In come stored objects and a client of the server; out goes what became of each. What belongs to an object's former life
+// (its UID, revision, times and managers) is left out, and references to owners are made to point to those that live now.
+//
+// Invariants:
+//
+//  1. An owner is created before what it owns, a namespace before what is in it, and a definition before its resources.
+//  2. What exists is left as it is.
+package putback
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
+)
+
+// Result is what became of an object.
+type Result struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// Outcome is "created", "exists" or "failed".
+	Outcome string `json:"outcome"`
+	// Notes say what is not as it was.
+	Notes []string `json:"notes,omitempty"`
+	Error string   `json:"error,omitempty"`
+}
+
+// Target is the server that objects are put back into.
+type Target struct {
+	Client dynamic.Interface
+	// Mapper may be reset, to see resources whose definition was put back a moment ago.
+	Mapper meta.ResettableRESTMapper
+}
+
+// former are what the server gives to an object when it is created.
+var former = []string{
+	"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields",
+}
+
+// Objects creates objects and tells of each as it is done.
+func (t *Target) Objects(ctx context.Context, objects []*unstructured.Unstructured, tell func(Result) error) error {
+	now := map[types.UID]types.UID{}
+	for _, obj := range ordered(objects) {
+		result := Result{Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
+		old := obj.GetUID()
+		live, err := t.create(ctx, obj, now, &result)
+		if err != nil {
+			result.Outcome, result.Error = "failed", err.Error()
+		} else {
+			now[old] = live.GetUID()
+		}
+		if err := tell(result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first are the kinds that others need.
+var first = []string{"Namespace", "CustomResourceDefinition"}
+
+// ordered puts owners before what they own.
+func ordered(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	byUID := map[types.UID]*unstructured.Unstructured{}
+	for _, obj := range objects {
+		byUID[obj.GetUID()] = obj
+	}
+	depth := map[*unstructured.Unstructured]int{}
+	var measure func(obj *unstructured.Unstructured, left int) int
+	measure = func(obj *unstructured.Unstructured, left int) int {
+		if d, ok := depth[obj]; ok || left == 0 {
+			return d // owners that own each other have no order
+		}
+		d := len(first)
+		if i := slices.Index(first, obj.GetKind()); i >= 0 {
+			d = i
+		}
+		for _, ref := range obj.GetOwnerReferences() {
+			if owner := byUID[ref.UID]; owner != nil && owner != obj {
+				d = max(d, measure(owner, left-1)+1)
+			}
+		}
+		depth[obj] = d
+		return d
+	}
+	out := slices.Clone(objects)
+	slices.SortStableFunc(out, func(a, b *unstructured.Unstructured) int {
+		return cmp.Compare(measure(a, len(objects)), measure(b, len(objects)))
+	})
+	return out
+}
+
+func (t *Target) create(ctx context.Context, stored *unstructured.Unstructured, now map[types.UID]types.UID, result *Result) (*unstructured.Unstructured, error) {
+	resource, err := t.resource(ctx, stored.GroupVersionKind(), stored.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	obj := stored.DeepCopy()
+	for _, field := range former {
+		unstructured.RemoveNestedField(obj.Object, "metadata", field)
+	}
+	if err := t.relink(ctx, obj, now, result); err != nil {
+		return nil, err
+	}
+	live, err := resource.Create(ctx, obj, metav1.CreateOptions{FieldManager: "kx-restore-object"})
+	if apierrors.IsAlreadyExists(err) {
+		result.Outcome = "exists"
+		return resource.Get(ctx, obj.GetName(), metav1.GetOptions{})
+	}
+	result.Outcome = "created"
+	return live, err
+}
+
+// servedWait is how long a definition that was put back may take until its resource is served.
+const servedWait = 10 * time.Second
+
+// resource is where objects of a kind are.
+func (t *Target) resource(ctx context.Context, kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
+	mapping, err := t.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		wait := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, servedWait, false, func(context.Context) (bool, error) {
+			t.Mapper.Reset()
+			mapping, err = t.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
+			return err == nil, nil
+		})
+		if wait != nil {
+			return nil, fmt.Errorf("the server does not serve %s of %s: %w", kind.Kind, kind.GroupVersion(), err)
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		return t.Client.Resource(mapping.Resource).Namespace(namespace), nil
+	}
+	return t.Client.Resource(mapping.Resource), nil
+}
+
+// relink makes owner references point to the owners that live now. One whose owner does not is taken out: the garbage
+// collector would delete the object for it.
+func (t *Target) relink(ctx context.Context, obj *unstructured.Unstructured, now map[types.UID]types.UID, result *Result) error {
+	var kept []metav1.OwnerReference
+	for _, ref := range obj.GetOwnerReferences() {
+		uid, ok := now[ref.UID]
+		if !ok {
+			var err error
+			if uid, err = t.owner(ctx, obj.GetNamespace(), ref); err != nil {
+				return fmt.Errorf("look for its owner %s %s: %w", ref.Kind, ref.Name, err)
+			}
+		}
+		if uid == "" {
+			result.Notes = append(result.Notes, fmt.Sprintf("its owner %s %s is gone: the reference is left out", ref.Kind, ref.Name))
+			continue
+		}
+		ref.UID = uid
+		kept = append(kept, ref)
+	}
+	obj.SetOwnerReferences(kept)
+	return nil
+}
+
+// owner is the UID of the object that has a reference's name now, empty if none has.
+func (t *Target) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) (types.UID, error) {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
+		return "", err
+	}
+	mapping, err := t.Mapper.RESTMapping(gv.WithKind(ref.Kind).GroupKind(), gv.Version)
+	if meta.IsNoMatchError(err) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	client := dynamic.ResourceInterface(t.Client.Resource(mapping.Resource))
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		client = t.Client.Resource(mapping.Resource).Namespace(namespace)
+	}
+	live, err := client.Get(ctx, ref.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	return live.GetUID(), nil
+}
