@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"regexp"
@@ -18,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/kubectl"
+	"github.com/kx-apiserver/kx/docs"
 	"github.com/kx-apiserver/kx/store/embedded"
 )
 
@@ -212,8 +214,17 @@ func TestRestoreObject(t *testing.T) {
 	}
 }
 
-// TestEtcdHelp wants an example in the help of everything that does something.
+// TestEtcdHelp wants an example in the help of everything that does something, and its name in docs/etcd.md.
 func TestEtcdHelp(t *testing.T) {
+	text, err := fs.ReadFile(docs.Files, "etcd.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range newEtcdCommand().Commands() {
+		if !bytes.Contains(text, []byte(cmd.Name())) {
+			t.Errorf("docs/etcd.md does not have %s", cmd.Name())
+		}
+	}
 	var look func(*cobra.Command)
 	look = func(cmd *cobra.Command) {
 		if !cmd.HasSubCommands() && cmd.Example == "" {
