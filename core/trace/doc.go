@@ -26,4 +26,6 @@
 //  3. No step lies between a Lock and its Unlock.
 //  4. A reader gets copies. What a journey holds is bounded, and what was cut is counted.
 //  5. Objects are recorded as bytes, with secrets masked, at the moment they are shown to the step.
+//  6. A step may be held, delayed or made to fail ([Control]), by its request's own will alone: others never wait for it.
+//     What was done is an [Intervention] of the journey, for ever. Without rules this costs one atomic load a step.
 package trace

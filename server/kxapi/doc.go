@@ -13,6 +13,8 @@
 //     another process gave out, or this one before a restart, is 410 Expired: the client lists again.
 //  3. A follower that is sent more than [journeysABatch] new journeys every [batchEvery] is sent a sample of them, and told so
 //     in a bookmark, if it takes bookmarks.
-//  4. Requests for this group are not recorded: following would feed itself.
+//  4. Requests for this group are not recorded: following would feed itself. So they are never held either.
 //  5. Who looks at caches makes nobody wait: what is read of one is a copy of what it is at that moment.
+//  6. Breakpoints and faults are of this process and in its memory. Whoever makes one, or tells a held request what to do, is
+//     an administrator, on a server that allows it.
 package kxapi
