@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,10 +26,55 @@ type NamespaceLifecycle struct {
 	namespaces rest.Getter
 	// lastDeletion is when this process last let a namespace be deleted, in Unix seconds.
 	lastDeletion atomic.Int64
+	looks        looks
 }
 
-// unseenDeletion is how long the cache might not have seen the end of a namespace that this process began.
+// unseenDeletion is how long it may take until a deletion that is let in here has come to etcd.
 const unseenDeletion = 30 * time.Second
+
+// lookFor is how long what one creation found in etcd is good for those that come while many do. Another server may delete
+// the namespace meanwhile: its content is deleted 100 ms after that, and what is let in until then has to be in etcd.
+const lookFor = 20 * time.Millisecond
+
+// looks are the looks at namespaces that went well in the last moment. One look at a time is shared with nobody, so that
+// few creations cost nothing but themselves: it is remembered when another was under way at its end.
+type looks struct {
+	mu    sync.Mutex
+	under int                  // looks under way
+	good  map[string]time.Time // when the look at a namespace that is there began
+}
+
+// mostLooks bounds the namespaces that are remembered.
+const mostLooks = 1024
+
+// begin says whether a look is needed at all.
+func (l *looks) begin(name string, now time.Time) (needed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if began, ok := l.good[name]; ok && now.Sub(began) < lookFor {
+		return false
+	}
+	l.under++
+	return true
+}
+
+// end is told how a look went that began at some time.
+func (l *looks) end(name string, began time.Time, good bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.under--
+	if !good {
+		delete(l.good, name)
+		return
+	}
+	if l.under == 0 {
+		return
+	}
+	if l.good == nil || len(l.good) == mostLooks {
+		l.good = map[string]time.Time{}
+	}
+	l.good[name] = began
+}
 
 var _ admission.MutationInterface = &NamespaceLifecycle{}
 
@@ -69,21 +115,22 @@ func (l *NamespaceLifecycle) Admit(ctx context.Context, a admission.Attributes, 
 	return l.admitInto(ctx, a)
 }
 
-// admitInto looks at the namespace that something is to be created in. One that was there when the cache last heard of it
-// will do, as long as nobody here has deleted any; what speaks against the creation is asked of etcd.
-func (l *NamespaceLifecycle) admitInto(ctx context.Context, a admission.Attributes) error {
-	name := a.GetNamespace()
-	if time.Since(time.Unix(l.lastDeletion.Load(), 0)) > unseenDeletion {
-		if ns, err := l.get(ctx, name, "0"); err == nil && ns.Status.Phase != corev1.NamespaceTerminating {
+// admitInto looks at the namespace that something is to be created in, as it is in etcd: what a cache has may be older than
+// the namespace's end, and what is created then would stay for ever. If many come at once, one looks for others.
+func (l *NamespaceLifecycle) admitInto(ctx context.Context, a admission.Attributes) (err error) {
+	name, now := a.GetNamespace(), time.Now()
+	if now.Sub(time.Unix(l.lastDeletion.Load(), 0)) > unseenDeletion {
+		if !l.looks.begin(name, now) {
 			return nil
 		}
+		defer func() { l.looks.end(name, now, err == nil) }()
 	}
-	ns, err := l.get(ctx, name, "")
+	ns, err := l.get(ctx, name)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err() // the handler says that the time is up
 	case apierrors.IsNotFound(err):
 		return err
-	case err != nil && ctx.Err() != nil:
-		return err // the handler says that the time is up
 	case err != nil:
 		return apierrors.NewInternalError(err)
 	}
@@ -101,8 +148,8 @@ func (l *NamespaceLifecycle) admitInto(ctx context.Context, a admission.Attribut
 	return err
 }
 
-func (l *NamespaceLifecycle) get(ctx context.Context, name, resourceVersion string) (*corev1.Namespace, error) {
-	obj, err := l.namespaces.Get(request.WithRequestInfo(ctx, readNamespace), name, &metav1.GetOptions{ResourceVersion: resourceVersion})
+func (l *NamespaceLifecycle) get(ctx context.Context, name string) (*corev1.Namespace, error) {
+	obj, err := l.namespaces.Get(request.WithRequestInfo(ctx, readNamespace), name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}

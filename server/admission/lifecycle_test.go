@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -171,6 +172,45 @@ func TestJourney(t *testing.T) {
 		}
 	}
 	t.Error("nothing of it is recorded")
+}
+
+// staleNamespaces are namespaces as a server has them whose cache is cut off from etcd: what may be old is.
+type staleNamespaces struct {
+	corerest.Getter
+	old map[string]*corev1.Namespace
+}
+
+func (s staleNamespaces) Get(ctx context.Context, name string, opts *metav1.GetOptions) (runtime.Object, error) {
+	if ns := s.old[name]; ns != nil && opts.ResourceVersion == "0" {
+		return ns, nil
+	}
+	return s.Getter.Get(ctx, name, opts)
+}
+
+// namespacesAsResource serves the getter as the resource that admission reads.
+type namespacesAsResource struct {
+	corerest.Storage
+	corerest.Getter
+}
+
+// TestNamespaceThatAnotherServerDeleted is gone, though this server's cache has not heard of it.
+func TestNamespaceThatAnotherServerDeleted(t *testing.T) {
+	namespaces, _, _, err := namespace.NewREST(builtintest.NewEtcd(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(namespaces.Destroy)
+	old := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive}}
+	plugins := admission.New()
+	plugins.Initialize(map[schema.GroupVersionResource]corerest.Storage{
+		corev1.SchemeGroupVersion.WithResource("namespaces"): namespacesAsResource{namespaces, staleNamespaces{namespaces, map[string]*corev1.Namespace{"x": old}}},
+	})
+	things := schema.GroupVersion{Group: "example.com", Version: "v1"}
+	err = plugins.Admit(t.Context(), library.NewAttributesRecord(configMap("a"), nil, things.WithKind("Thing"), "x", "a",
+		things.WithResource("things"), "", library.Create, nil, false, nil), nil)
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestImmortalNamespaces(t *testing.T) {

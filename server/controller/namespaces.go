@@ -23,8 +23,9 @@ import (
 
 const (
 	// settle is how long a namespace has been ending before its content is deleted. Admission lets nothing into it any
-	// more, but a create may have been let in just before: this is far longer than it takes from there to etcd, which
-	// writes in the order in which it is asked to. Upstream, whose admission reads a cache, waits 5 s.
+	// more, 20 ms later at the most (one look at a namespace serves the creations of that time, also in other servers), but
+	// a create may have been let in just before: this is far longer than it takes from there to etcd, which writes in the
+	// order in which it is asked to. Upstream, whose admission reads a cache, waits 5 s.
 	settle = shortestPause
 	// mostAtOnce is how many namespaces are worked on at a time. Those that wait cost a goroutine each.
 	mostAtOnce = 4

@@ -2,11 +2,14 @@ package controller_test
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -262,5 +265,41 @@ func TestTwoServers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCreationsWhileANamespaceEnds has many create through one server what another server deletes the namespace of: what was
+// let in goes with it, and nothing is left.
+func TestCreationsWhileANamespaceEnds(t *testing.T) {
+	const creators, before = 16, 200
+	dir := shortDir(t)
+	a, _ := start(t, dir)
+	b, _ := start(t, shortDir(t), "unix://"+dir+"/etcd.sock")
+	c, other := cluster{a, t}, cluster{b, t}
+	c.namespace("x")
+	var created atomic.Int64
+	var creating sync.WaitGroup
+	for i := range creators {
+		creating.Go(func() {
+			for n := 0; ; n++ {
+				object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("o-%d-%d", i, n)}}
+				_, err := c.CoreV1().ConfigMaps("x").Create(t.Context(), object, metav1.CreateOptions{})
+				if apierrors.IsNotFound(err) {
+					return
+				}
+				if err != nil && !apierrors.IsForbidden(err) {
+					t.Error(err)
+					return
+				}
+				if created.Add(1) == before {
+					other.remove("x")
+				}
+			}
+		})
+	}
+	creating.Wait()
+	other.until("x", isGone)
+	if n := other.count("x"); n != 0 {
+		t.Errorf("%d of %d objects outlived their namespace", n, created.Load())
 	}
 }
