@@ -45,7 +45,7 @@ func TestEtcdScripts(t *testing.T) {
 
 // scriptKX is "kx ARGS…"; with "!" it has to fail.
 func scriptKX(ts *testscript.TestScript, fails bool, args []string) {
-	if code := run(context.Background(), args, streamsOf(ts)); (code != 0) != fails {
+	if code := runEtcd(ts, args); (code != 0) != fails {
 		ts.Fatalf("kx %s ended with %d", strings.Join(args, " "), code)
 	}
 }
@@ -54,13 +54,21 @@ func scriptKX(ts *testscript.TestScript, fails bool, args []string) {
 func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	if code := run(context.Background(), args[2:], streamsOf(ts)); code != want {
+	if code := runEtcd(ts, args[2:]); code != want {
 		ts.Fatalf("kx %s ended with %d", strings.Join(args[2:], " "), code)
 	}
 }
 
-func streamsOf(ts *testscript.TestScript) kubectl.Streams {
-	return kubectl.Streams{In: strings.NewReader(""), Out: ts.Stdout(), ErrOut: ts.Stderr()}
+// runEtcd runs kx with this group of commands alone: scripts run at once, and not all of kubectl's commands can be made at
+// once in one process.
+func runEtcd(ts *testscript.TestScript, args []string) int {
+	streams := kubectl.Streams{In: strings.NewReader(""), Out: ts.Stdout(), ErrOut: ts.Stderr()}
+	root := &cobra.Command{Use: "kx", SilenceErrors: true, SilenceUsage: true}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	root.AddCommand(newEtcdCommand())
+	return execute(context.Background(), root, args, streams)
 }
 
 // running are a script's etcds by their directories.

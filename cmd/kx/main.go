@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"github.com/kx-apiserver/kx/cmd/kx/internal/kubectl"
 )
 
@@ -16,7 +18,11 @@ func main() {
 
 // run runs a command and returns its exit code.
 func run(ctx context.Context, args []string, streams kubectl.Streams) int {
-	cmd := newRootCommand(streams)
+	return execute(ctx, newRootCommand(streams), args, streams)
+}
+
+// execute runs a command that was made and returns its exit code.
+func execute(ctx context.Context, cmd *cobra.Command, args []string, streams kubectl.Streams) int {
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
 	var exit kubectl.ExitError

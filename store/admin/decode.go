@@ -304,10 +304,31 @@ func (v *Value) JSON() ([]byte, error) {
 
 // YAML is the value as YAML.
 func (v *Value) YAML() ([]byte, error) {
-	if v.Object == nil {
-		return yaml.Marshal(string(v.Plain))
+	data, err := v.JSON()
+	if err != nil {
+		return nil, err
 	}
-	return yaml.Marshal(v.Object)
+	return yaml.JSONToYAML(escaped(data))
+}
+
+// escaped writes the characters of strings that JSON takes as they are and YAML does not as escapes.
+func escaped(data []byte) []byte {
+	if bytes.IndexFunc(data, isForeign) < 0 {
+		return data
+	}
+	var out bytes.Buffer
+	for _, r := range string(data) {
+		if isForeign(r) {
+			fmt.Fprintf(&out, "\\u%04x", r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.Bytes()
+}
+
+func isForeign(r rune) bool {
+	return r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff
 }
 
 // Metadata are the object's, as far as they can be read.
