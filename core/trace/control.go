@@ -22,7 +22,6 @@ import (
 //  6. Lock order: mu before a Journey's mu; none of them while a request waits or a rule's Changed is called.
 type Control struct {
 	rules atomic.Pointer[[]*Rule] // nil if there are none
-	rec   *Recorder
 
 	mu     sync.Mutex
 	held   map[*hold]bool

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -144,7 +144,7 @@ func (r *RuleREST[T]) Create(ctx context.Context, obj runtime.Object, validate r
 	if object.GetName() == "" {
 		errs = append(errs, field.Required(metadata, "name or generateName is required"))
 	}
-	for _, problem := range path.ValidatePathSegmentName(object.GetName(), false) {
+	for _, problem := range content.IsPathSegmentName(object.GetName()) {
 		errs = append(errs, field.Invalid(metadata, object.GetName(), problem))
 	}
 	if len(errs) > 0 {
