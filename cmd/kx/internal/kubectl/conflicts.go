@@ -171,7 +171,7 @@ func ownerOf(live *unstructured.Unstructured, manager, field string) (string, fi
 			continue
 		}
 		set := &fieldpath.Set{}
-		if set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)) != nil {
+		if set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
 			continue
 		}
 		var found fieldpath.Path
