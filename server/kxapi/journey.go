@@ -66,6 +66,9 @@ func journeyOf(r *trace.Record, seq uint64) *v1alpha1.Journey {
 	for i := range r.Steps {
 		j.Status.Steps = append(j.Status.Steps, stepOf(&r.Steps[i]))
 	}
+	for _, m := range r.Marks {
+		j.Status.Marks = append(j.Status.Marks, markOf(m))
+	}
 	for _, d := range r.Deliveries {
 		j.Status.Deliveries = append(j.Status.Deliveries, v1alpha1.Delivery{
 			Watcher: d.Watcher, User: d.User, UserAgent: d.UserAgent,
@@ -73,6 +76,16 @@ func journeyOf(r *trace.Record, seq uint64) *v1alpha1.Journey {
 		})
 	}
 	return j
+}
+
+func markOf(m trace.MarkRecord) v1alpha1.Mark {
+	info, site := m.ID.Info(), m.ID.Site()
+	return v1alpha1.Mark{
+		ID: info.Name, Layer: info.Layer.String(), Title: info.Title,
+		Function: site.Function, File: site.File, Line: int32(site.Line),
+		Upstream: info.Upstream, UpstreamFile: info.File,
+		Revision: m.Revision, AfterMicros: m.After.Microseconds(),
+	}
 }
 
 func stepOf(s *trace.StepRecord) v1alpha1.Step {

@@ -23,6 +23,10 @@ func clean(j *v1alpha1.Journey) {
 			step.Parent = -1 // a step begins after the one that called it
 		}
 	}
+	for i := range j.Status.Marks {
+		m := &j.Status.Marks[i]
+		texts(&m.ID, &m.Layer, &m.Title, &m.Function, &m.File, &m.Upstream, &m.UpstreamFile)
+	}
 	for i := range j.Status.Deliveries {
 		d := &j.Status.Deliveries[i]
 		texts(&d.Watcher, &d.User, &d.UserAgent, &d.Type)

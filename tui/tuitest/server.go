@@ -184,7 +184,7 @@ func (s *Server) get(w http.ResponseWriter, name string) {
 
 func summary(j *v1alpha1.Journey) v1alpha1.Journey {
 	j = j.DeepCopy()
-	j.Status.Steps, j.Status.Deliveries = nil, nil
+	j.Status.Steps, j.Status.Marks, j.Status.Deliveries = nil, nil, nil
 	return *j
 }
 

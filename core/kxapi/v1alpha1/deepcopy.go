@@ -16,6 +16,7 @@ func (in *Journey) DeepCopy() *Journey {
 	}
 	out := *in
 	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	out.Status.Marks = slices.Clone(in.Status.Marks)
 	out.Status.Deliveries = slices.Clone(in.Status.Deliveries)
 	out.Status.Touched = slices.Clone(in.Status.Touched)
 	out.Status.Interventions = slices.Clone(in.Status.Interventions)

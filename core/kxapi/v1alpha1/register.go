@@ -27,6 +27,7 @@ func (JourneySpec) OpenAPIModelName() string        { return "dev.kx.v1alpha1.Jo
 func (JourneyStatus) OpenAPIModelName() string      { return "dev.kx.v1alpha1.JourneyStatus" }
 func (Step) OpenAPIModelName() string               { return "dev.kx.v1alpha1.Step" }
 func (Attribute) OpenAPIModelName() string          { return "dev.kx.v1alpha1.Attribute" }
+func (Mark) OpenAPIModelName() string               { return "dev.kx.v1alpha1.Mark" }
 func (Delivery) OpenAPIModelName() string           { return "dev.kx.v1alpha1.Delivery" }
 func (Cache) OpenAPIModelName() string              { return "dev.kx.v1alpha1.Cache" }
 func (CacheList) OpenAPIModelName() string          { return "dev.kx.v1alpha1.CacheList" }

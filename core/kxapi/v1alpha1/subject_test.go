@@ -20,6 +20,7 @@ func journey() *Journey {
 				{ID: "store.update", Layer: "store", Subject: "/deployments/n/d", Error: "conflict"},
 				{ID: "etcd.txn", Layer: "etcd", Why: "the key is at revision 5", Attributes: []Attribute{{"a", "b"}}},
 			},
+			Marks:      []Mark{{ID: "m"}},
 			Deliveries: []Delivery{{Watcher: "w"}},
 		},
 	}
@@ -75,6 +76,7 @@ func TestDeepCopy(t *testing.T) {
 		t.Fatalf("%+v is not a copy of %+v", c, list)
 	}
 	c.Items[0].Status.Steps[1].Attributes[0].Value = "other"
+	c.Items[0].Status.Marks[0].ID = "other"
 	c.Items[0].Status.Deliveries[0].Watcher = "other"
 	if !reflect.DeepEqual(list.Items[0], *journey()) {
 		t.Error("the copy shares memory with the original")

@@ -102,6 +102,10 @@ type JourneyStatus struct {
 	// +optional
 	// +listType=atomic
 	Steps []Step `json:"steps,omitempty"`
+	// What the watch cache did with the events that the request's writes caused, in the order in which it did.
+	// +optional
+	// +listType=atomic
+	Marks []Mark `json:"marks,omitempty"`
 	// The watch events that the request's write caused, on their way to the watchers of this process.
 	// +optional
 	// +listType=atomic
@@ -152,6 +156,27 @@ type Step struct {
 type Attribute struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+}
+
+// Mark is what a goroutine that requests share did with the event of a write.
+type Mark struct {
+	// The step's ID, such as cacher.process-event.
+	ID string `json:"id"`
+	// The layer, as of steps.
+	Layer string `json:"layer"`
+	// What happened, in words.
+	Title string `json:"title"`
+	// The function that did it, as compiled into this server, and where.
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int32  `json:"line"`
+	// The function of the Kubernetes API server that does the same, and its file.
+	Upstream     string `json:"upstream"`
+	UpstreamFile string `json:"upstreamFile"`
+	// etcd's revision of the write.
+	Revision int64 `json:"revision"`
+	// How long after the beginning of the write's journey that was, in microseconds.
+	AfterMicros int64 `json:"afterMicros"`
 }
 
 // Delivery is a watch event that a write caused, sent to one watcher.

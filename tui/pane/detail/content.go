@@ -185,7 +185,21 @@ func (b *builder) request(j *v1alpha1.Journey, sameAs string) {
 		b.fact("cut", bad, fmt.Sprintf("%d things were left out: the journey was full", st.Cut))
 	}
 	b.fact("same as", plain, sameAs)
+	b.marks(j)
 	b.deliveries(j)
+}
+
+// marks says what the watch cache did with the event that the request caused.
+func (b *builder) marks(j *v1alpha1.Journey) {
+	if len(j.Status.Marks) == 0 {
+		return
+	}
+	b.blank()
+	b.add(label, "what the watch cache did with the event that it caused")
+	for _, m := range j.Status.Marks {
+		b.pair("+"+draw.Duration(time.Duration(m.AfterMicros)*time.Microsecond), nameWidth, plain,
+			fmt.Sprintf("%s  %s  at %d", m.ID, m.Title, m.Revision))
+	}
 }
 
 // deliveries says who got the watch event that the request caused.

@@ -90,6 +90,10 @@ func (t *tree) write() {
 		t.children[parent] = append(t.children[parent], i)
 	}
 	t.roots(t.children[-1])
+	for _, m := range t.j.Status.Marks {
+		t.line(draw.Clean(m.Layer), time.Duration(m.AfterMicros)*time.Microsecond, "",
+			fmt.Sprintf("%s at revision %d", draw.Clean(m.Title), m.Revision), draw.Clean(m.Function))
+	}
 	for _, d := range t.j.Status.Deliveries {
 		t.line("event", time.Duration(d.AfterMicros)*time.Microsecond, "",
 			fmt.Sprintf("%s at revision %d sent to %s", draw.Clean(d.Type), d.Revision, draw.Clean(d.User)), draw.Clean(d.UserAgent))
