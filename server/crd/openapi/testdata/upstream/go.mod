@@ -6,7 +6,6 @@ require (
 	github.com/argoproj/argo-cd/v3 v3.4.0
 	github.com/argoproj/argo-rollouts v1.9.0
 	github.com/cert-manager/cert-manager v1.21.2
-	github.com/google/go-cmp v0.7.0
 	github.com/kx-apiserver/kx v0.0.0
 	github.com/prometheus-operator/prometheus-operator v0.85.0
 	k8s.io/apiextensions-apiserver v0.37.2
