@@ -66,7 +66,8 @@ type EncodedSource interface {
 	// pageSize objects at a time; 0 is for the storage to decide.
 	ReadAll(ctx context.Context, key string, pageSize int64, each func(*object.Encoded)) (revision int64, err error)
 
-	// Follow calls handle with all changes of what is below key after a revision, in order, until ctx ends, handle fails
+	// Follow calls handle with no changes and no revision when it has begun to follow: only then may RequestWatchProgress be
+	// called with this context, since an answer to an earlier request could seem to be about this watch. Then it calls it with all changes of what is below key after a revision, in order, until ctx ends, handle fails
 	// or the changes can't be had: that is its error. A 410 says that they can't be had any more.
 	Follow(ctx context.Context, key string, revision int64, handle func(Changes) error) error
 

@@ -42,6 +42,8 @@ type cacheWatcher struct {
 	stop   chan struct{} // closed when nobody reads any more
 	// next is the seq of the first event that it was not given.
 	next int64
+	// from is the revision that its client knows from the beginning on: no bookmark goes behind it.
+	from int64
 
 	// Guarded by the dispatcher's mu:
 	id            int64

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,10 +39,18 @@ type Cacher struct {
 	marks      marks
 	counts     counts
 
+	// following is the context of the watch that progress may be asked of; nil while there is none. asking is held while
+	// etcd is asked, so that no request outlives its watch.
+	asking    sync.Mutex
+	following context.Context
+
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
+
+// streams counts the cachers of the process, whose streams have different names.
+var streams atomic.Int64
 
 // counts are how reads were answered.
 type counts struct{ hits, fallbacks atomic.Int64 }
@@ -79,9 +88,10 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 	c.dispatcher.init(c)
 	c.state.init()
 	c.revisions.ask, c.revisions.seen = config.Storage.GetCurrentResourceVersion, c.watchCache.revision.Load
-	// The cache's watch and its requests for progress share a stream that no other watch of this storage is on: while one
-	// of those catches up, requests would be lost.
-	ctx := metadata.AppendToOutgoingContext(context.Background(), "source", "cache")
+	// The cache's watch and its requests for progress share a stream that no other watch is on, not even another cache's:
+	// while one of those catches up, requests would be lost, and an answer that etcd made before this watch was there
+	// would be taken for one about it, though it has not sent this watch's changes.
+	ctx := metadata.AppendToOutgoingContext(context.Background(), "source", "cache-"+strconv.FormatInt(streams.Add(1), 10))
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.watchCache.stopped = c.ctx.Done()
 	config.Storage.OnWrite(c.wrote)

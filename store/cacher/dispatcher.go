@@ -292,7 +292,7 @@ func (d *dispatcher) bookmark(now time.Time) {
 	defer d.mu.Unlock()
 	revision := d.revision
 	d.each(func(w *cacheWatcher) {
-		if !w.live || !w.due(now) {
+		if !w.live || !w.due(now) || revision < w.from {
 			return
 		}
 		bookmark, err := w.newBookmark(revision, false)

@@ -555,3 +555,13 @@ func (r *restored) KeyRevision(ctx context.Context, key string) (object, storage
 	}
 	return object, storage, err
 }
+
+// TestWatchThatEndsAtOnce has the cache's watch end as soon as it is asked for, again and again, while others write and
+// ask for progress: no answer that etcd made for one watch may be taken for one about the next.
+func TestWatchThatEndsAtOnce(t *testing.T) {
+	client := embedtest.New(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	m := newModel(t, client)
+	m.faultPause = time.Millisecond
+	m.run(t, *modelTime, m.refill)
+}

@@ -60,7 +60,10 @@ func TestModelOnACluster(t *testing.T) {
 		}
 		cluster.Stop(leader)
 		return cluster.Restart(ctx, leader)
-	}, m.compact)
+	}, func(ctx context.Context) error {
+		_ = m.compact(ctx) // while there is no leader, that fails
+		return nil
+	})
 }
 
 // change is one revision of what truly happened.
@@ -76,6 +79,8 @@ type model struct {
 	seed   uint64
 	client *clientv3.Client
 	faults *faultyStorage
+	// faultPause is the most that there is between faults.
+	faultPause time.Duration
 
 	// committed is the newest revision that some client knows to be written.
 	committed atomic.Int64
@@ -118,7 +123,7 @@ func (f *faultyStorage) Follow(ctx context.Context, key string, revision int64, 
 }
 
 func newModel(t *testing.T, client *clientv3.Client) *model {
-	m := &model{seed: *modelSeed, client: client}
+	m := &model{seed: *modelSeed, client: client, faultPause: 300 * time.Millisecond}
 	if m.seed == 0 {
 		m.seed = uint64(time.Now().UnixNano())
 	}
@@ -151,7 +156,7 @@ func (m *model) run(t *testing.T, d time.Duration, faults ...func(context.Contex
 	clients.Go(func() {
 		random := rand.New(rand.NewPCG(m.seed, 1000))
 		for ctx.Err() == nil {
-			pause(ctx, time.Duration(random.IntN(300))*time.Millisecond)
+			pause(ctx, time.Duration(random.Int64N(int64(m.faultPause))))
 			if err := faults[random.IntN(len(faults))](ctx); err != nil && ctx.Err() == nil {
 				t.Error(err)
 			}

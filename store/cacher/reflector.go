@@ -102,13 +102,18 @@ func (c *Cacher) fill() error {
 // follow applies changes until that fails.
 func (c *Cacher) follow() error {
 	ctx, cancel := context.WithCancelCause(c.ctx)
-	defer cancel(nil)
+	defer func() {
+		cancel(nil)
+		c.setFollowing(nil)
+	}()
 	c.revisions.setBack(func() { cancel(errWentBack) })
-	if c.state.get().State != Fresh {
-		// It is known to be whole again when etcd says that there are no changes that it has not sent.
-		c.requestProgress()
-	}
 	err := c.config.Storage.Follow(ctx, c.prefix, c.watchCache.revision.Load(), func(changes store.Changes) error {
+		if changes.Revision == 0 {
+			// It is known to be whole again when etcd says that there are no changes that it has not sent.
+			c.setFollowing(ctx)
+			c.requestProgress()
+			return nil
+		}
 		now := trace.At(trace.CacherReflect)
 		for i := range changes.Changes {
 			change := &changes.Changes[i]
@@ -125,6 +130,23 @@ func (c *Cacher) follow() error {
 		return cause
 	}
 	return err
+}
+
+// setFollowing says of which watch progress may be asked.
+func (c *Cacher) setFollowing(ctx context.Context) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	c.following = ctx
+}
+
+// askProgress asks for progress, if there is a watch that it would be about. What fails is tried again, and those who wait
+// do not wait for ever.
+func (c *Cacher) askProgress() {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	if c.following != nil {
+		_ = c.config.Storage.RequestWatchProgress(c.following)
+	}
 }
 
 // requestProgress has etcd asked for its revision, soon.
@@ -147,8 +169,7 @@ func (c *Cacher) requestProgressWhileWaiting() {
 			return
 		}
 		for first := true; first || c.watchCache.waiting.waiting() || c.state.get().State == Broken; first = false {
-			// What fails is tried again, and those who wait do not wait for ever.
-			_ = c.config.Storage.RequestWatchProgress(c.ctx)
+			c.askProgress()
 			timer := time.NewTimer(progressRetry)
 			select {
 			case <-c.progress:

@@ -80,6 +80,7 @@ func (s *starting) start(ctx context.Context) (*cacheWatcher, error) {
 	case initial || !asked && s.given == 0:
 		return s.withState(ctx, w, asked && s.opts.Predicate.AllowWatchBookmarks)
 	case s.given == 0:
+		w.from = c.watchCache.revision.Load()
 		w.next = c.watchCache.nextSeq()
 		s.step.Why("no initial events wanted: the changes from now on")
 	default:
@@ -87,7 +88,7 @@ func (s *starting) start(ctx context.Context) (*cacheWatcher, error) {
 		if !ok {
 			return nil, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", s.given, since))
 		}
-		w.next = next
+		w.next, w.from = next, s.given
 		if s.step.Recording() {
 			s.step.Whyf("the changes after %d: %d of the resource's are in the cache's history, which begins at %d",
 				s.given, c.watchCache.nextSeq()-next, since)
@@ -122,7 +123,7 @@ func (s *starting) wait(ctx context.Context) error {
 func (s *starting) withState(ctx context.Context, w *cacheWatcher, bookmark bool) (*cacheWatcher, error) {
 	c := s.cacher
 	t, revision, next := c.watchCache.snapshotAndNext()
-	w.next = next
+	w.next, w.from = next, revision
 	if s.step.Recording() {
 		s.step.Int("revision", revision)
 		s.step.Whyf("the state at %d first, then its changes", revision)
