@@ -114,22 +114,27 @@ func (c *Cacher) follow() error {
 			c.requestProgress()
 			return nil
 		}
-		now := trace.At(trace.CacherReflect)
-		for i := range changes.Changes {
-			change := &changes.Changes[i]
-			if own := c.written.take(change.Key, change.Revision); own != nil && change.Object != nil {
-				change.Object = own
-			}
-		}
-		events := c.watchCache.processEvent(changes, now)
-		c.dispatcher.dispatchEvents(events, changes.Revision)
-		c.state.set(Fresh, nil)
+		c.receive(changes)
 		return nil
 	})
 	if cause := context.Cause(ctx); cause != nil && c.ctx.Err() == nil {
 		return cause
 	}
 	return err
+}
+
+// receive makes changes part of the cache, and hands them to watchers.
+func (c *Cacher) receive(changes store.Changes) {
+	now := trace.At(trace.CacherReflect)
+	for i := range changes.Changes {
+		change := &changes.Changes[i]
+		if own := c.written.take(change.Key, change.Revision); own != nil && change.Object != nil {
+			change.Object = own
+		}
+	}
+	events := c.watchCache.processEvent(changes, now)
+	c.dispatcher.dispatchEvents(events, changes.Revision)
+	c.state.set(Fresh, nil)
 }
 
 // setFollowing says of which watch progress may be asked.
