@@ -22,18 +22,27 @@ import (
 //	ask              a request as in server/wiretest, and its answer
 //	wait             NAME TYPE=STATUS: until the definition has that condition, or TYPE=STATUS/REASON
 //	wait             NAME gone: until the definition is
-//	wait             PATH served: until it can be read
+//	wait             PATH served, PATH gone: until it can be read, or can't
+//	wait             PATH closed, and an object: until it is forbidden to create that there
 func Wire(t testing.TB, c *wiretest.Client, d *datadriven.TestData) string {
 	t.Helper()
 	switch d.Cmd {
 	case "ask":
 		return sortManagers(c.Ask(t, d.Input))
 	case "wait":
-		name, what, _ := strings.Cut(strings.TrimSpace(d.Input), " ")
-		if what == "served" {
-			waitServed(t, c, name)
-		} else {
+		line, body, _ := strings.Cut(strings.TrimSpace(d.Input), "\n")
+		name, what, _ := strings.Cut(line, " ")
+		switch {
+		case !strings.HasPrefix(name, "/"):
 			Wait(t, c, name, what)
+		case what == "served":
+			waitStatus(t, c, http.MethodGet, name, "", http.StatusOK)
+		case what == "gone":
+			waitStatus(t, c, http.MethodGet, name, "", http.StatusNotFound)
+		case what == "closed":
+			waitStatus(t, c, http.MethodPost, name+"?dryRun=All", body, http.StatusForbidden)
+		default:
+			d.Fatalf(t, "nobody knows how to wait until something is %s", what)
 		}
 		return ""
 	}
@@ -73,20 +82,25 @@ func sortManagers(answer string) string {
 // patience is for the day that something hangs.
 const patience = 30 * time.Second
 
-// waitServed asks until there is an answer: upstream serves a definition some time after it has said so.
-func waitServed(t testing.TB, c *wiretest.Client, path string) {
+// waitStatus asks until that is the answer: upstream serves and closes a definition some time after it has said so.
+func waitStatus(t testing.TB, c *wiretest.Client, method, path, body string, want int) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(5 * time.Millisecond) {
-		res, err := c.Admin.Get(c.URL + path)
+		req, err := http.NewRequestWithContext(t.Context(), method, c.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		res, err := c.Admin.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = res.Body.Close()
-		if res.StatusCode == http.StatusOK {
+		if res.StatusCode == want {
 			return
 		}
 	}
-	t.Fatalf("%s is not served", path)
+	t.Fatalf("%s %s does not become %d", method, path, want)
 }
 
 // Wait waits until a definition has a condition, such as Established=True, or is gone.
