@@ -104,7 +104,7 @@ func (c *Cacher) follow() error {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	defer func() {
 		cancel(nil)
-		c.setFollowing(nil)
+		c.stopFollowing()
 	}()
 	c.revisions.setBack(func() { cancel(errWentBack) })
 	err := c.config.Storage.Follow(ctx, c.prefix, c.watchCache.revision.Load(), func(changes store.Changes) error {
@@ -142,6 +142,12 @@ func (c *Cacher) setFollowing(ctx context.Context) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
 	c.following = ctx
+}
+
+func (c *Cacher) stopFollowing() {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	c.following = nil
 }
 
 // askProgress asks for progress, if there is a watch that it would be about. What fails is tried again, and those who wait
