@@ -2,7 +2,6 @@ package v1alpha1
 
 import (
 	"encoding/json"
-	"net/http"
 	"strings"
 )
 
@@ -28,5 +27,5 @@ func Steal(j *Journey) (method, path, contentType string, body []byte, ok bool) 
 		path = strings.TrimSuffix(path, "/"+q.Subresource)
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{StolenAnnotation: j.Name}}})
-	return http.MethodPatch, path, "application/merge-patch+json", body, err == nil
+	return "PATCH", path, "application/merge-patch+json", body, err == nil
 }
