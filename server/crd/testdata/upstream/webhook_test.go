@@ -159,7 +159,8 @@ func TestConversion(t *testing.T) {
 	}
 	compare := func(what, ask string) {
 		t.Helper()
-		want, got := corrupt.ReplaceAllString(up.Ask(t, ask), ""), kx.Ask(t, ask)
+		want := whenFilled(func() string { return up.Ask(t, ask) })
+		want, got := corrupt.ReplaceAllString(want, ""), kx.Ask(t, ask)
 		if want != got {
 			t.Errorf("%s\n%s\n-upstream +kx\n%s", what, ask, cmp.Diff(want, got))
 		}
