@@ -112,18 +112,26 @@ func (s *strategy) Validate(ctx context.Context, obj runtime.Object) field.Error
 
 // ValidateUpdate checks a change.
 func (s *strategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return notUnstructured(obj)
-	}
-	was, ok := old.(*unstructured.Unstructured)
-	if !ok {
-		return notUnstructured(old)
+	u, was, errs := both(obj, old)
+	if errs != nil {
+		return errs
 	}
 	return s.schema.ValidateUpdate(ctx, u.Object, was.Object, schema.Others{
 		Metadata: validateObjectMetaUpdate(ctx, u, was, s.namespaced),
 		Scale:    append(validateScaleSpec(u, s.scale), validateScaleStatus(u, s.scale)...),
 	})
+}
+
+// both are an object and what it was.
+func both(obj, old runtime.Object) (u, was *unstructured.Unstructured, errs field.ErrorList) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, nil, notUnstructured(obj)
+	}
+	if was, ok = old.(*unstructured.Unstructured); !ok {
+		return nil, nil, notUnstructured(old)
+	}
+	return u, was, nil
 }
 
 func notUnstructured(obj runtime.Object) field.ErrorList {
@@ -197,13 +205,9 @@ func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Objec
 
 // ValidateUpdate checks a change of the status.
 func (s statusStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return notUnstructured(obj)
-	}
-	was, ok := old.(*unstructured.Unstructured)
-	if !ok {
-		return notUnstructured(old)
+	u, was, errs := both(obj, old)
+	if errs != nil {
+		return errs
 	}
 	return s.schema.ValidateStatusUpdate(ctx, u.Object, was.Object, schema.Others{
 		Metadata: validateObjectMetaUpdate(ctx, u, was, s.namespaced),

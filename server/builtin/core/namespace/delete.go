@@ -3,7 +3,6 @@ package namespace
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
@@ -29,76 +27,21 @@ func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.Va
 	if err != nil {
 		return nil, false, apierrors.NewInternalError(err)
 	}
-	if options, err = pin(ns, options); err != nil {
-		return nil, false, err
+	if options, err = registry.PinDeletion(ns, options); err != nil {
+		return nil, false, apierrors.NewConflict(resource, name, errors.New("Precondition failed: "+err.Error()))
 	}
 	switch {
 	case ns.DeletionTimestamp.IsZero():
-		out, err := r.terminate(ctx, name, deleteValidation, options)
+		out, err := r.store.Terminate(ctx, name, deleteValidation, options, func(obj runtime.Object) {
+			ns := obj.(*corev1.Namespace)
+			ns.Status.Phase = corev1.NamespaceTerminating
+			setPropagationFinalizers(ns, options)
+		})
 		return out, false, err
 	case len(ns.Spec.Finalizers) != 0:
 		return ns, false, nil
 	}
 	return r.store.Delete(ctx, name, deleteValidation, options)
-}
-
-// pin makes the UID that was seen a precondition, so that what follows is about this namespace and not a later one of its
-// name.
-func pin(ns *corev1.Namespace, options *metav1.DeleteOptions) (*metav1.DeleteOptions, error) {
-	if options == nil {
-		options = metav1.NewDeleteOptions(0)
-	}
-	options = options.DeepCopy()
-	if options.Preconditions == nil {
-		options.Preconditions = &metav1.Preconditions{}
-	}
-	p := options.Preconditions
-	if p.UID == nil {
-		p.UID = &ns.UID
-	} else if *p.UID != ns.UID {
-		return nil, conflict(ns, "UID", *p.UID, ns.UID)
-	}
-	if p.ResourceVersion != nil && *p.ResourceVersion != ns.ResourceVersion {
-		return nil, conflict(ns, "ResourceVersion", *p.ResourceVersion, ns.ResourceVersion)
-	}
-	return options, nil
-}
-
-func conflict(ns *corev1.Namespace, what string, want, has any) error {
-	msg := fmt.Sprintf("Precondition failed: %s in precondition: %v, %s in object meta: %v", what, want, what, has)
-	return apierrors.NewConflict(resource, ns.Name, errors.New(msg))
-}
-
-// terminate gives the namespace its deletionTimestamp and the phase Terminating.
-func (r *REST) terminate(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, error) {
-	key, err := r.store.KeyFunc(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	preconditions := &store.Preconditions{UID: options.Preconditions.UID, ResourceVersion: options.Preconditions.ResourceVersion}
-	out := &corev1.Namespace{}
-	err = r.store.Storage.GuaranteedUpdate(ctx, key, out, false, preconditions,
-		func(input runtime.Object, _ store.ResponseMeta) (runtime.Object, *uint64, error) {
-			ns := input.(*corev1.Namespace)
-			if err := deleteValidation(ctx, ns); err != nil {
-				return nil, nil, err
-			}
-			ns = ns.DeepCopy()
-			if ns.DeletionTimestamp.IsZero() {
-				ns.DeletionTimestamp = new(metav1.Now())
-			}
-			ns.Status.Phase = corev1.NamespaceTerminating
-			setPropagationFinalizers(ns, options)
-			return ns, nil, nil
-		}, len(options.DryRun) > 0, nil)
-	if err == nil {
-		return out, nil
-	}
-	err = registry.InterpretUpdateError(err, resource, name)
-	if status := (apierrors.APIStatus)(nil); !errors.As(err, &status) {
-		err = apierrors.NewInternalError(err)
-	}
-	return nil, err
 }
 
 // setPropagationFinalizers makes the finalizers by which dependents are orphaned or deleted first what the options say.
