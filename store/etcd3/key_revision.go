@@ -52,6 +52,10 @@ func (k *keyRevisions) ask(ctx context.Context, key string) (object, storage int
 	if err := step.Err(); err != nil {
 		return 0, 0, err
 	}
+	if err := ctx.Err(); err != nil {
+		// Nobody waits for the answer; others' question, if one is under way, must not win against that by chance.
+		return 0, 0, err
+	}
 	answer := k.answer(ctx, key)
 	if answer.err != nil {
 		return 0, 0, answer.err
