@@ -52,7 +52,7 @@ func (m *model) helpLines() []string {
 	var lines []string
 	for _, c := range m.table.In(m.helpOf) {
 		shown := c.Key()
-		if m.helpOf.Typing() {
+		if m.helpOf.Typing {
 			shown = typingKeys(c)
 		}
 		text := draw.Wrap(c.Help, max(m.boxWidth()-keyColumn-4, 1))
@@ -90,5 +90,5 @@ func (m *model) help() []string {
 	if more := len(lines) - m.reading.Top - m.helpRows(); more > 0 {
 		note = fmt.Sprintf("%d more below", more)
 	}
-	return draw.Box(lines[m.reading.Top:], m.theme.Title("Keys in "+string(m.helpOf)), note, m.boxWidth(), m.boxHeight(), true, draw.Paint(m.theme.Focus))
+	return draw.Box(lines[m.reading.Top:], m.theme.Title("Keys in "+m.helpOf.Name), note, m.boxWidth(), m.boxHeight(), true, draw.Paint(m.theme.Focus))
 }

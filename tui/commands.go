@@ -14,7 +14,7 @@ import (
 const (
 	quitID       keys.ID = "quit"
 	quitAlwaysID keys.ID = "quit.always"
-	backID       keys.ID = "back"
+	backID               = keys.Back
 	openID       keys.ID = "open"
 	nextPaneID   keys.ID = "pane.next"
 	prevPaneID   keys.ID = "pane.previous"
@@ -154,8 +154,8 @@ func (m *model) zoom(on bool) {
 // back closes what was opened last.
 func (m *model) back() tea.Cmd {
 	switch {
-	case m.overlay != "":
-		m.overlay = ""
+	case m.overlay != keys.None:
+		m.overlay = keys.None
 	case m.mode.Zoom != layout.None:
 		m.zoom(false)
 	case m.focus > layout.List:

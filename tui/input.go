@@ -11,7 +11,7 @@ import (
 
 // context is where a key is pressed now.
 func (m *model) context() keys.Context {
-	if m.overlay != "" {
+	if m.overlay != keys.None {
 		return m.overlay
 	}
 	return contexts[m.focus]
@@ -39,7 +39,7 @@ func (m *model) key(name string) tea.Cmd {
 	if c := m.table.Resolve(ctx, name); c != nil {
 		return m.do(c)
 	}
-	if text := []rune(name); ctx.Typing() && len(text) == 1 {
+	if text := []rune(name); ctx.Typing && len(text) == 1 {
 		m.insert(text)
 		return nil
 	}
@@ -51,7 +51,7 @@ func (m *model) key(name string) tea.Cmd {
 // not meant for kx must not do anything in it.
 func (m *model) pasted(text []rune) tea.Cmd {
 	ctx := m.context()
-	if ctx.Typing() {
+	if ctx.Typing {
 		m.insert(text)
 		return nil
 	}
@@ -80,7 +80,7 @@ func (m *model) do(c *keys.Command) tea.Cmd {
 	if cmd, ok := m.handle(c.ID); ok {
 		return tea.Batch(cmd, m.sync())
 	}
-	if m.overlay != "" {
+	if m.overlay != keys.None {
 		m.moveOverlay(c.ID)
 		return nil
 	}

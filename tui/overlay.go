@@ -95,7 +95,7 @@ func (m *model) apply() {
 		m.complain(err.Error())
 		return
 	}
-	m.overlay = ""
+	m.overlay = keys.None
 	m.follow(strings.TrimSpace(m.typing.String()))
 }
 
@@ -176,7 +176,7 @@ func (m *model) runChosen() tea.Cmd {
 		return nil
 	}
 	c := found[m.chosen.Cursor]
-	m.overlay = ""
+	m.overlay = keys.None
 	if !c.In(m.context()) {
 		for _, p := range order {
 			if c.In(contexts[p]) {

@@ -52,7 +52,7 @@ func (m *model) bodies() [][]string {
 		if r.W == 0 {
 			continue
 		}
-		block := m.panes()[id].Render(id == m.focus && m.overlay == "")
+		block := m.panes()[id].Render(id == m.focus && m.overlay == keys.None)
 		if r.X > 0 {
 			rows[len(rows)-1] = draw.Beside(rows[len(rows)-1], block)
 			continue
@@ -193,7 +193,7 @@ func (m *model) filterState() string {
 // hints are the keys that one wants next, as many as there is room for, and always those that lead to all others.
 func (m *model) hints() string {
 	always := m.theme.Key(":") + " palette  " + m.theme.Key("?") + " help  " + m.theme.Key("q") + " quit "
-	if m.overlay != "" {
+	if m.overlay != keys.None {
 		always = m.theme.Key("esc") + " back "
 	}
 	room := m.w - draw.Width(always) - 1

@@ -6,17 +6,33 @@ import (
 	"unicode/utf8"
 )
 
-// Context is where a key is pressed.
-type Context string
+// Context is where a key is pressed: a pane, or a line that is typed into. There are as many as the screens make.
+type Context struct {
+	Name string
+	// Typing says that letters pressed there are text.
+	Typing bool
+}
+
+// Place is the context of a pane.
+func Place(name string) Context { return Context{Name: name} }
+
+// Line is the context of a line that is typed into.
+func Line(name string) Context { return Context{Name: name, Typing: true} }
+
+// None is no context.
+var None Context
+
+// String is the context's name.
+func (c Context) String() string { return c.Name }
 
 // The contexts: one a pane, one an overlay.
-const (
-	List    Context = "list"
-	Steps   Context = "steps"
-	Detail  Context = "detail"
-	Filter  Context = "filter"
-	Palette Context = "palette"
-	Help    Context = "help"
+var (
+	List    = Place("list")
+	Steps   = Place("steps")
+	Detail  = Place("detail")
+	Filter  = Line("filter")
+	Palette = Line("palette")
+	Help    = Place("help")
 )
 
 // Sets of contexts that commands share.
@@ -25,9 +41,6 @@ var (
 	Overlays = []Context{Filter, Palette, Help}
 	All      = []Context{List, Steps, Detail, Filter, Palette, Help}
 )
-
-// Typing says that letters pressed in the context are text.
-func (c Context) Typing() bool { return c == Filter || c == Palette }
 
 // ID names a command, for the palette and for whoever gives it other keys.
 type ID string
@@ -104,7 +117,7 @@ func New(commands []Command) (*Table, error) {
 				t.byKey[ctx] = map[string]*Command{}
 			}
 			for _, key := range c.Keys {
-				if ctx.Typing() && printable(key) {
+				if ctx.Typing && printable(key) {
 					continue
 				}
 				if other := t.byKey[ctx][key]; other != nil {

@@ -10,6 +10,9 @@ const (
 	HalfUp   ID = "move.half-up"
 )
 
+// Back goes back from what was opened last.
+const Back ID = "back"
+
 // Motions are the commands that move.
 func Motions() []Command {
 	in := []Context{List, Steps, Detail, Help, Palette}

@@ -1,0 +1,224 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+// What an answer may have at most.
+const (
+	answerBytesMost = 64 << 20
+	eventBytesMost  = 8 << 20
+	errorBytesMost  = 64 << 10
+)
+
+// KX is the path of kx's own API.
+const KX = "/apis/kx.dev/v1alpha1"
+
+// Client asks one server.
+type Client struct {
+	http *http.Client
+	base *url.URL
+}
+
+// New makes a client of the server of a config.
+func New(config *rest.Config) (*Client, error) {
+	config = rest.CopyConfig(config)
+	config.Timeout = 0 // watches last; requests end with their contexts
+	hc, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client of %s: %w", config.Host, err)
+	}
+	base, _, err := rest.DefaultServerURL(config.Host, "", schema.GroupVersion{}, rest.IsConfigTransportTLS(*config))
+	if err != nil {
+		return nil, fmt.Errorf("read the server's address %q: %w", config.Host, err)
+	}
+	return &Client{http: hc, base: base}, nil
+}
+
+// Host is the server's address.
+func (c *Client) Host() string { return c.base.String() }
+
+// Request is one request.
+type Request struct {
+	Method string // GET if empty
+	// Path is absolute, and may have a query; Query is added to it.
+	Path  string
+	Query url.Values
+	// Header is added to what the client sends by itself.
+	Header http.Header
+	Body   []byte
+}
+
+// Error is an answer that is none of success.
+type Error struct {
+	Request string // method and path
+	Status  metav1.Status
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: the server answered %d: %s", e.Request, e.Status.Code, draw.Clean(e.Status.Message))
+}
+
+// Code is the HTTP status of an answer that is an error, or 0 if err is none.
+func Code(err error) int {
+	var e *Error
+	if errors.As(err, &e) {
+		return int(e.Status.Code)
+	}
+	return 0
+}
+
+// Send sends a request and returns the answer, whatever its status. The caller closes the body.
+func (c *Client) Send(ctx context.Context, r Request) (*http.Response, error) {
+	if r.Method == "" {
+		r.Method = http.MethodGet
+	}
+	path, query, _ := strings.Cut(r.Path, "?")
+	u, err := url.Parse(strings.TrimSuffix(c.base.String(), "/") + path)
+	if err != nil {
+		return nil, fmt.Errorf("read the path %q: %w", path, err)
+	}
+	u.RawQuery = query
+	if more := r.Query.Encode(); more != "" {
+		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+more, "&")
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	if len(r.Body) > 0 {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, values := range r.Header {
+		req.Header[name] = values
+	}
+	return c.http.Do(req)
+}
+
+// JSON sends a request and decodes the answer into out, unless out is nil.
+func (c *Client) JSON(ctx context.Context, r Request, out any) error {
+	res, err := c.good(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	limited := io.LimitReader(res.Body, answerBytesMost)
+	if out != nil {
+		if err := json.NewDecoder(limited).Decode(out); err != nil {
+			return fmt.Errorf("read the answer of %s %s: %w", res.Request.Method, r.Path, err)
+		}
+	}
+	_, _ = io.Copy(io.Discard, limited) // to its end: a stream that is closed before is a failure to the server
+	return nil
+}
+
+// Get gets what is at a path.
+func (c *Client) Get(ctx context.Context, path string, query url.Values, out any) error {
+	return c.JSON(ctx, Request{Path: path, Query: query}, out)
+}
+
+// Create sends an object to a collection, and decodes the answer into out unless that is nil.
+func (c *Client) Create(ctx context.Context, path string, object, out any) error {
+	body, err := json.Marshal(object)
+	if err != nil {
+		return fmt.Errorf("write what is sent to %s: %w", path, err)
+	}
+	return c.JSON(ctx, Request{Method: http.MethodPost, Path: path, Body: body}, out)
+}
+
+// Delete deletes what is at a path.
+func (c *Client) Delete(ctx context.Context, path string) error {
+	return c.JSON(ctx, Request{Method: http.MethodDelete, Path: path}, nil)
+}
+
+// Event is one of a watch.
+type Event struct {
+	Type   string
+	Object json.RawMessage
+}
+
+// Watch calls each with every event until the stream ends, which is no error, or each returns one. An event of type ERROR
+// is returned as an [Error].
+func (c *Client) Watch(ctx context.Context, path string, query url.Values, each func(Event) error) error {
+	q := url.Values{"watch": {"true"}}
+	for name, values := range query {
+		q[name] = values
+	}
+	res, err := c.good(ctx, Request{Path: path, Query: q})
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	limited := &eventReader{r: res.Body}
+	stream := json.NewDecoder(limited)
+	for {
+		limited.left = eventBytesMost
+		var e Event
+		if err := stream.Decode(&e); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return fmt.Errorf("read the watch of %s: %w", path, err)
+		}
+		if e.Type == "ERROR" {
+			failed := &Error{Request: "watch " + path}
+			if err := json.Unmarshal(e.Object, &failed.Status); err != nil {
+				return fmt.Errorf("read an error of the watch of %s: %w", path, err)
+			}
+			return failed
+		}
+		if err := each(e); err != nil {
+			return err
+		}
+	}
+}
+
+// good sends a request and returns an answer of success.
+func (c *Client) good(ctx context.Context, r Request) (*http.Response, error) {
+	res, err := c.Send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode/100 == 2 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	data, _ := io.ReadAll(io.LimitReader(res.Body, errorBytesMost))
+	failed := &Error{Request: res.Request.Method + " " + r.Path}
+	if json.Unmarshal(data, &failed.Status) != nil || failed.Status.Message == "" {
+		failed.Status.Message = strings.TrimSpace(string(data))
+	}
+	failed.Status.Code = int32(res.StatusCode)
+	return nil, failed
+}
+
+// eventReader bounds how much one event may take.
+type eventReader struct {
+	r    io.Reader
+	left int
+}
+
+func (r *eventReader) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, fmt.Errorf("an event has more than %d bytes", eventBytesMost)
+	}
+	n, err := r.r.Read(p)
+	r.left -= n
+	return n, err
+}

@@ -1,0 +1,158 @@
+package screen
+
+import (
+	"context"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// Name names a screen: in the header, in targets, in help.
+type Name string
+
+// The numbered screens, in the order of their digits, and those that open above them.
+const (
+	Capture   Name = "Capture"
+	Send      Name = "Send"
+	Etcd      Name = "etcd"
+	Cache     Name = "Cache"
+	Structure Name = "Structure"
+
+	Rules  Name = "Breakpoints"
+	Source Name = "Source"
+	Log    Name = "Log"
+)
+
+// Screen is what has the lines between the header and the foot.
+type Screen interface {
+	Name() Name
+
+	// Contexts are where its keys are pressed: one a pane, and one for each line that it lets the user type into. Every one
+	// belongs to this screen alone.
+	Contexts() []keys.Context
+	// Context is the one that the next key goes to.
+	Context() keys.Context
+	// Focus gives the focus to the pane of a context, if it can be seen.
+	Focus(keys.Context) bool
+	// Commands are all that can be done in its contexts beyond moving and what the program does everywhere.
+	Commands() []keys.Command
+	// Handle does a command of its own, a motion, or keys.Back. Of keys.Back it says whether there was anything to go back
+	// from.
+	Handle(keys.ID) (tea.Cmd, bool)
+	// Type takes text that was typed or pasted in a context that types.
+	Type(text []rune)
+	// Mouse takes a press of the left button, or a turn of the wheel (by -1 or 1, else 0), at a cell of the screen.
+	Mouse(x, y, wheel int) tea.Cmd
+
+	SetSize(w, h int)
+	Render() []string
+	// Foot is what stands below: how else the same can be done, and how things are. Either may be empty.
+	Foot() (sameAs, state string)
+
+	// Show is called when the user comes to the screen. to is one of its targets, or nil to be as it was.
+	Show(to Target) tea.Cmd
+	// Hide is called when the user leaves it.
+	Hide()
+	// Update takes the answer of a command that it gave to Host.Do. A message that is not its own it leaves alone.
+	Update(msg tea.Msg) tea.Cmd
+	// Drain takes what came by itself since the last time.
+	Drain() tea.Cmd
+	// Close ends what it started.
+	Close()
+}
+
+// Host is what a screen may ask of the program around it.
+type Host interface {
+	// Context ends when the program does.
+	Context() context.Context
+	API() *api.Client
+	// Theme is how things look now. A screen asks each time: the user may have another by then.
+	Theme() theme.Theme
+	// Zone is where the times of day are of.
+	Zone() *time.Location
+	// Kubeconfig is the file that others reach the server with; it may be empty.
+	Kubeconfig() string
+
+	// Say and Complain say something once, in the line of state.
+	Say(text string)
+	Complain(text string)
+	// Go leads to another screen.
+	Go(Target) tea.Cmd
+	// Back closes a screen that is above others.
+	Back() tea.Cmd
+	// Copy puts text on the clipboard.
+	Copy(text string) tea.Cmd
+	// Ask asks for one line and calls then with it. esc gives up.
+	Ask(question, initial string, then func(answer string) tea.Cmd) tea.Cmd
+	// Confirm calls then if the user says yes.
+	Confirm(question string, then func() tea.Cmd) tea.Cmd
+	// Edit opens text in $EDITOR, in a file whose name ends with suffix. then gets what was saved, or why not.
+	Edit(text []byte, suffix string, then func(edited []byte, err error) tea.Cmd) tea.Cmd
+	// Do runs f where it may take its time. What it returns comes to the Update of every screen. A panic in it is caught. Its
+	// context is the program's, or one derived from it that the screen cancels itself.
+	Do(f func() tea.Msg) tea.Cmd
+	// Guard is deferred in every goroutine that a screen starts: it catches a panic.
+	Guard()
+	// Changed says that a screen has something to drain. Any goroutine may call it.
+	Changed()
+}
+
+// Target is a place that one can be led to. Screen is the screen that has it.
+type Target interface{ Screen() Name }
+
+// ToRequest leads to a request, to one of its steps, and to a field in it.
+type ToRequest struct {
+	Journey string
+	Step    string // the ID of a step; the first of that ID
+	Field   string // such as spec.replicas
+}
+
+// ToRequests leads to the requests that a filter wants.
+type ToRequests struct{ Filter string }
+
+// ToSend leads to a request that can be changed and sent.
+type ToSend struct {
+	Method, URI, ContentType string
+	Body                     []byte
+	Held                     bool // to be sent held at its first step
+}
+
+// ToKey leads to a key in etcd, and to one of its revisions unless that is 0.
+type ToKey struct {
+	Key      string
+	Revision int64
+}
+
+// ToCache leads to the watch cache of a resource, such as pods or crontabs.stable.example.com.
+type ToCache struct{ Resource string }
+
+// ToStructure leads to a resource in the server's map. An empty one is the map as it is.
+type ToStructure struct{ Group, Resource string }
+
+// ToSource leads to a line of the server's source. File is as a step has it.
+type ToSource struct {
+	File string
+	Line int
+	// Function, Upstream and UpstreamFile are said beside it, where they are known.
+	Function, Upstream, UpstreamFile string
+}
+
+// ToRules leads to the breakpoints and faults. Filter, unless empty, is that of a new breakpoint.
+type ToRules struct{ Filter string }
+
+// ToLog leads to what the program logged.
+type ToLog struct{}
+
+func (ToRequest) Screen() Name   { return Capture }
+func (ToRequests) Screen() Name  { return Capture }
+func (ToSend) Screen() Name      { return Send }
+func (ToKey) Screen() Name       { return Etcd }
+func (ToCache) Screen() Name     { return Cache }
+func (ToStructure) Screen() Name { return Structure }
+func (ToSource) Screen() Name    { return Source }
+func (ToRules) Screen() Name     { return Rules }
+func (ToLog) Screen() Name       { return Log }
