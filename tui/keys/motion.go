@@ -8,10 +8,20 @@ const (
 	Bottom   ID = "move.bottom"
 	HalfDown ID = "move.half-down"
 	HalfUp   ID = "move.half-up"
+	Left     ID = "move.left"
+	Right    ID = "move.right"
 )
 
-// Back goes back from what was opened last.
-const Back ID = "back"
+// The commands that mean the same on every screen. What they are done to is the screen's.
+const (
+	// Back goes back from what was opened last.
+	Back         ID = "back"
+	Open         ID = "open"
+	NextPane     ID = "pane.next"
+	PreviousPane ID = "pane.previous"
+	Zoom         ID = "pane.zoom"
+	Copy         ID = "copy"
+)
 
 // Motions are the commands that move.
 func Motions() []Command {
