@@ -3,11 +3,13 @@ package kxapi
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	"github.com/kx-apiserver/kx"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -27,14 +29,20 @@ func newScheme() *runtime.Scheme {
 			}
 			return label, value, nil
 		}))
-	utilruntime.Must(s.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind("Cache"),
+	selectBy(s, "Cache", cacheFields(&v1alpha1.Cache{}))
+	selectBy(s, "Source", sourceFields(&v1alpha1.Source{}))
+	return s
+}
+
+// selectBy lets field selectors ask about the fields of a kind.
+func selectBy(s *runtime.Scheme, kind string, known fields.Set) {
+	utilruntime.Must(s.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind(kind),
 		func(label, value string) (string, string, error) {
-			if !cacheFields(&v1alpha1.Cache{}).Has(label) {
+			if !known.Has(label) {
 				return "", "", fmt.Errorf("field label not supported: %s", label)
 			}
 			return label, value, nil
 		}))
-	return s
 }
 
 // NewAPIGroupInfo is the group, over the journeys of recorder and the watch caches of a server. allow says how far its
@@ -61,6 +69,7 @@ func NewAPIGroupInfo(recorder *trace.Recorder, caches *cacher.Caches, allow Allo
 				"caches":        NewCacheREST(caches),
 				"caches/check":  &CacheCheckREST{caches},
 				"caches/object": &CachedObjectREST{caches},
+				"sources":       NewSourceREST(kx.Source),
 			},
 		},
 		Scheme:               scheme,
