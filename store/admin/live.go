@@ -47,6 +47,7 @@ type Endpoint struct {
 // Live is an etcd that runs.
 type Live struct {
 	Client *clientv3.Client
+	name   string
 	urls   []string
 }
 
@@ -83,13 +84,16 @@ func Connect(ctx context.Context, e Endpoint) (*Live, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	l := &Live{Client: client, urls: e.URLs}
+	l := &Live{Client: client, name: name, urls: e.URLs}
 	if err := l.probe(ctx); err != nil {
 		_ = client.Close()
 		return nil, fmt.Errorf("%s cannot be reached: check that it runs, the URLs and the TLS files: %w", name, err)
 	}
 	return l, nil
 }
+
+// Over is an etcd that is reached already. name is what errors and headings call it.
+func Over(client *clientv3.Client, name string) *Live { return &Live{Client: client, name: name} }
 
 // probe asks any one member whether it is there. A member without a leader answers too.
 func (l *Live) probe(ctx context.Context) error {
@@ -107,7 +111,7 @@ func (l *Live) probe(ctx context.Context) error {
 }
 
 // Name implements Source.
-func (l *Live) Name() string { return "etcd at " + strings.Join(l.urls, ", ") }
+func (l *Live) Name() string { return l.name }
 
 // URLs are the members that were named.
 func (l *Live) URLs() []string { return l.urls }

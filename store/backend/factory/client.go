@@ -1,0 +1,30 @@
+package factory
+
+import (
+	"fmt"
+	"sync"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Client makes a client of etcd for what is no storage. It shares the connection of the storages, and is closed by the
+// function that it returns.
+func Client(c TransportConfig) (*clientv3.Client, DestroyFunc, error) {
+	t, err := acquire(c)
+	if err != nil {
+		return nil, nil, fmt.Errorf("a client of etcd: %w", err)
+	}
+	client := t.newClient()
+	return client, sync.OnceFunc(func() {
+		_ = client.Close() // one without a connection of its own answers that it is closed
+		t.release()
+	}), nil
+}
+
+// Describe is what messages call an etcd.
+func Describe(c TransportConfig) string {
+	if c.InProcess != nil {
+		return "the etcd in this process"
+	}
+	return describe(c)
+}
