@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	corerest "github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/crd"
@@ -73,6 +74,8 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler) (*endpoint.GenericAPI
 	restStorageProviders := []endpoint.RESTStorageProvider{
 		rest.LegacyRESTStorageProvider{EventTTL: c.EventTTL},
 		rest.AppsRESTStorageProvider{},
+		rest.AuthenticationRESTStorageProvider{Authenticator: c.Authenticator},
+		rest.AuthorizationRESTStorageProvider{Authorizer: c.Authorizer, RuleResolver: authz.Rules{}},
 	}
 	err := s.InstallAPIs(c.APIResources, c.RESTOptions, restStorageProviders...)
 	if err == nil {

@@ -48,6 +48,16 @@ func TestResources(t *testing.T) {
 	})
 }
 
+// TestReviews asks who somebody is and who may do what. Upstream's library does not have these resources either.
+func TestReviews(t *testing.T) {
+	t.Parallel()
+	r := start(t, tokens(t, "somebody,ann,1,\"readers,writers\"\n"))
+	c := &wiretest.Client{URL: r.URL, Admin: r.httpClient(t), Anyone: r.anyone(t)}
+	datadriven.RunTest(t, filepath.Join("testdata", "reviews.txt"), func(t *testing.T, d *datadriven.TestData) string {
+		return c.Ask(t, d.Input)
+	})
+}
+
 // TestDryRuns writes everything in every way with dryRun=All: the answers are those of a real write, and etcd stays at
 // its revision.
 func TestDryRuns(t *testing.T) {

@@ -1,9 +1,11 @@
 package trace
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -11,6 +13,9 @@ import (
 
 // lastApplied is where kubectl apply keeps a copy of what it sent, secrets included.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// Mask is an object as JSON, without what is secret in it.
+func Mask(obj apiruntime.Object) []byte { return encodeMasked(obj) }
 
 // encodeMasked makes bytes of an object as it is now, without what is secret in it. A value that is not shown still
 // says how long it is.
@@ -33,6 +38,10 @@ func encodeMasked(obj apiruntime.Object) []byte {
 			list.Items = append(list.Items, *maskSecret(&o.Items[i]))
 		}
 		obj = list
+	case *authenticationv1.TokenReview:
+		o = o.DeepCopy()
+		o.Spec.Token = masked(len(o.Spec.Token))
+		obj = o
 	case *unstructured.Unstructured:
 		if o.GetKind() == "Secret" && o.GetAPIVersion() == "v1" {
 			obj = maskUnstructured(o)
@@ -70,7 +79,11 @@ func maskUnstructured(u *unstructured.Unstructured) *unstructured.Unstructured {
 		}
 		for k, v := range values {
 			s, _ := v.(string)
-			values[k] = masked(len(s))
+			n := len(s)
+			if raw, err := base64.StdEncoding.DecodeString(s); err == nil && field == "data" {
+				n = len(raw)
+			}
+			values[k] = masked(n)
 		}
 	}
 	annotations := u.GetAnnotations()

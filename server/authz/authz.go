@@ -2,8 +2,11 @@ package authz
 
 import (
 	"context"
+	"maps"
 	"slices"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/union"
@@ -15,6 +18,7 @@ import (
 func New() (authorizer.Authorizer, error) {
 	return union.New(
 		union.NamedAuthorizer{AuthorizerName: "masters", Authorizer: authorizer.AuthorizerFunc(masters)},
+		union.NamedAuthorizer{AuthorizerName: "self-reviews", Authorizer: authorizer.AuthorizerFunc(selfReviews)},
 		union.NamedAuthorizer{AuthorizerName: "open-paths", Authorizer: authorizer.AuthorizerFunc(openPaths)},
 	)
 }
@@ -27,10 +31,53 @@ func masters(_ context.Context, a authorizer.Attributes) (authorizer.Decision, s
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
+// aboutOneself are the resources by which clients ask about themselves, by group.
+var aboutOneself = map[string][]string{
+	authenticationv1.GroupName: {"selfsubjectreviews"},
+	authorizationv1.GroupName:  {"selfsubjectaccessreviews", "selfsubjectrulesreviews"},
+}
+
+// selfReviews lets everybody who is known ask who they are and what they may do, as the role system:basic-user does.
+func selfReviews(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if u := a.GetUser(); u != nil && a.IsResourceRequest() && a.GetVerb() == "create" && a.GetSubresource() == "" &&
+		slices.Contains(u.GetGroups(), user.AllAuthenticated) && slices.Contains(aboutOneself[a.GetAPIGroup()], a.GetResource()) {
+		return authorizer.DecisionAllow, "whoever is known may ask about themselves", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
+}
+
 // openPaths lets everybody read how the server is and which it is.
 func openPaths(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if !a.IsResourceRequest() && a.GetVerb() == "get" && authn.AnonymousPath(a.GetPath()) {
 		return authorizer.DecisionAllow, "anybody may read this path", nil
 	}
 	return authorizer.DecisionNoOpinion, "", nil
+}
+
+// Rules tells somebody what they may do, as New's authorizer decides it.
+type Rules struct{}
+
+var _ authorizer.RuleResolver = Rules{}
+
+// RulesFor implements authorizer.RuleResolver. What is allowed does not depend on the namespace.
+func (Rules) RulesFor(_ context.Context, who user.Info, _ string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
+	var resources []authorizer.ResourceRuleInfo
+	var paths []authorizer.NonResourceRuleInfo
+	all := []string{"*"}
+	if slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup) {
+		resources = append(resources, &authorizer.DefaultResourceRuleInfo{Verbs: all, APIGroups: all, Resources: all})
+		paths = append(paths, &authorizer.DefaultNonResourceRuleInfo{Verbs: all, NonResourceURLs: all})
+	}
+	if slices.Contains(who.GetGroups(), user.AllAuthenticated) {
+		for _, group := range slices.Sorted(maps.Keys(aboutOneself)) {
+			resources = append(resources, &authorizer.DefaultResourceRuleInfo{
+				Verbs: []string{"create"}, APIGroups: []string{group}, Resources: aboutOneself[group],
+			})
+		}
+	}
+	var open []string
+	for _, path := range authn.AnonymousPaths {
+		open = append(open, path, path+"/*")
+	}
+	return resources, append(paths, &authorizer.DefaultNonResourceRuleInfo{Verbs: []string{"get"}, NonResourceURLs: open}), false, nil
 }

@@ -7,6 +7,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	appsv1beta1 "k8s.io/api/apps/v1beta1"
 	appsv1beta2 "k8s.io/api/apps/v1beta2"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -30,6 +32,14 @@ var groups = []struct {
 			appsv1.SchemeGroupVersion, appsv1beta2.SchemeGroupVersion, appsv1beta1.SchemeGroupVersion,
 		},
 		add: runtime.SchemeBuilder{appsv1.AddToScheme, appsv1beta2.AddToScheme, appsv1beta1.AddToScheme},
+	},
+	{
+		versions: []schema.GroupVersion{authenticationv1.SchemeGroupVersion},
+		add:      runtime.SchemeBuilder{authenticationv1.AddToScheme},
+	},
+	{
+		versions: []schema.GroupVersion{authorizationv1.SchemeGroupVersion},
+		add:      runtime.SchemeBuilder{authorizationv1.AddToScheme},
 	},
 	{
 		versions: []schema.GroupVersion{autoscalingv1.SchemeGroupVersion},

@@ -11,16 +11,20 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	appsv1beta1 "k8s.io/api/apps/v1beta1"
 	appsv1beta2 "k8s.io/api/apps/v1beta2"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // servable are the versions that can be served, and whether they are unless somebody says otherwise.
 var servable = map[schema.GroupVersion]bool{
-	corev1.SchemeGroupVersion:      true,
-	appsv1.SchemeGroupVersion:      true,
-	appsv1beta1.SchemeGroupVersion: false,
-	appsv1beta2.SchemeGroupVersion: false,
+	corev1.SchemeGroupVersion:           true,
+	appsv1.SchemeGroupVersion:           true,
+	appsv1beta1.SchemeGroupVersion:      false,
+	appsv1beta2.SchemeGroupVersion:      false,
+	authenticationv1.SchemeGroupVersion: true,
+	authorizationv1.SchemeGroupVersion:  true,
 }
 
 // APIResourceConfig says which versions and resources are served.

@@ -8,12 +8,18 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	appsv1beta1 "k8s.io/api/apps/v1beta1"
 	appsv1beta2 "k8s.io/api/apps/v1beta2"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin/apps/deployment"
 	"github.com/kx-apiserver/kx/server/builtin/apps/replicaset"
+	"github.com/kx-apiserver/kx/server/builtin/authentication"
+	"github.com/kx-apiserver/kx/server/builtin/authorization"
 	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
 	"github.com/kx-apiserver/kx/server/builtin/core/event"
 	"github.com/kx-apiserver/kx/server/builtin/core/namespace"
@@ -38,6 +44,10 @@ type resource struct {
 type options struct {
 	getter   backend.RESTOptionsGetter
 	eventTTL time.Duration
+
+	authenticator authenticator.Request
+	authorizer    authorizer.UnconditionalAuthorizer
+	rules         authorizer.RuleResolver
 }
 
 func inCore(subresources ...string) map[schema.GroupVersion][]string {
@@ -92,9 +102,38 @@ var appsResources = []resource{
 	}},
 }
 
+var inAuthentication = map[schema.GroupVersion][]string{authenticationv1.SchemeGroupVersion: nil}
+
+// The reviews of two groups are answered, and not kept.
+var authenticationResources = []resource{
+	{"selfsubjectreviews", inAuthentication, func(options) (map[string]rest.Storage, error) {
+		return map[string]rest.Storage{"": authentication.SelfSubjectReviewREST{}}, nil
+	}},
+	{"tokenreviews", inAuthentication, func(o options) (map[string]rest.Storage, error) {
+		return map[string]rest.Storage{"": authentication.TokenReviewREST{Authenticator: o.authenticator}}, nil
+	}},
+}
+
+var inAuthorization = map[schema.GroupVersion][]string{authorizationv1.SchemeGroupVersion: nil}
+
+var authorizationResources = []resource{
+	{"localsubjectaccessreviews", inAuthorization, func(o options) (map[string]rest.Storage, error) {
+		return map[string]rest.Storage{"": authorization.NewLocalSubjectAccessReviewREST(o.authorizer)}, nil
+	}},
+	{"selfsubjectaccessreviews", inAuthorization, func(o options) (map[string]rest.Storage, error) {
+		return map[string]rest.Storage{"": authorization.NewSelfSubjectAccessReviewREST(o.authorizer)}, nil
+	}},
+	{"selfsubjectrulesreviews", inAuthorization, func(o options) (map[string]rest.Storage, error) {
+		return map[string]rest.Storage{"": authorization.NewSelfSubjectRulesReviewREST(o.rules)}, nil
+	}},
+	{"subjectaccessreviews", inAuthorization, func(o options) (map[string]rest.Storage, error) {
+		return map[string]rest.Storage{"": authorization.NewSubjectAccessReviewREST(o.authorizer)}, nil
+	}},
+}
+
 // resourcesOf are the names of the resources that a version has.
 func resourcesOf(version schema.GroupVersion) (names []string) {
-	for _, r := range slices.Concat(coreResources, appsResources) {
+	for _, r := range slices.Concat(coreResources, appsResources, authenticationResources, authorizationResources) {
 		if _, ok := r.versions[version]; ok {
 			names = append(names, r.name)
 		}
@@ -111,7 +150,22 @@ type LegacyRESTStorageProvider struct {
 // AppsRESTStorageProvider makes the storages of the group apps.
 type AppsRESTStorageProvider struct{}
 
-var _, _ endpoint.RESTStorageProvider = LegacyRESTStorageProvider{}, AppsRESTStorageProvider{}
+// AuthenticationRESTStorageProvider makes the storages of the group authentication.k8s.io.
+type AuthenticationRESTStorageProvider struct {
+	// Authenticator knows whom tokens are of.
+	Authenticator authenticator.Request
+}
+
+// AuthorizationRESTStorageProvider makes the storages of the group authorization.k8s.io.
+type AuthorizationRESTStorageProvider struct {
+	// Authorizer decides, and RuleResolver tells what it would decide.
+	Authorizer   authorizer.UnconditionalAuthorizer
+	RuleResolver authorizer.RuleResolver
+}
+
+var _ = []endpoint.RESTStorageProvider{
+	LegacyRESTStorageProvider{}, AppsRESTStorageProvider{}, AuthenticationRESTStorageProvider{}, AuthorizationRESTStorageProvider{},
+}
 
 // GroupName implements endpoint.RESTStorageProvider.
 func (LegacyRESTStorageProvider) GroupName() string { return corev1.GroupName }
@@ -127,6 +181,22 @@ func (AppsRESTStorageProvider) GroupName() string { return appsv1.GroupName }
 // NewRESTStorage implements endpoint.RESTStorageProvider.
 func (p AppsRESTStorageProvider) NewRESTStorage(source endpoint.APIResourceConfigSource, getter backend.RESTOptionsGetter) (endpoint.APIGroupInfo, error) {
 	return newGroup(p.GroupName(), appsResources, source, options{getter: getter})
+}
+
+// GroupName implements endpoint.RESTStorageProvider.
+func (AuthenticationRESTStorageProvider) GroupName() string { return authenticationv1.GroupName }
+
+// NewRESTStorage implements endpoint.RESTStorageProvider.
+func (p AuthenticationRESTStorageProvider) NewRESTStorage(source endpoint.APIResourceConfigSource, getter backend.RESTOptionsGetter) (endpoint.APIGroupInfo, error) {
+	return newGroup(p.GroupName(), authenticationResources, source, options{getter: getter, authenticator: p.Authenticator})
+}
+
+// GroupName implements endpoint.RESTStorageProvider.
+func (AuthorizationRESTStorageProvider) GroupName() string { return authorizationv1.GroupName }
+
+// NewRESTStorage implements endpoint.RESTStorageProvider.
+func (p AuthorizationRESTStorageProvider) NewRESTStorage(source endpoint.APIResourceConfigSource, getter backend.RESTOptionsGetter) (endpoint.APIGroupInfo, error) {
+	return newGroup(p.GroupName(), authorizationResources, source, options{getter: getter, authorizer: p.Authorizer, rules: p.RuleResolver})
 }
 
 // newGroup makes the storages of the resources that source enables. If one fails, those made before it end.

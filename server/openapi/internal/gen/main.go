@@ -17,6 +17,8 @@ var kinds = []string{
 	"k8s.io/api/apps/v1",
 	"k8s.io/api/apps/v1beta1",
 	"k8s.io/api/apps/v1beta2",
+	"k8s.io/api/authentication/v1",
+	"k8s.io/api/authorization/v1",
 	"k8s.io/api/autoscaling/v1",
 	"k8s.io/api/core/v1",
 	"k8s.io/api/policy/v1",

@@ -1,0 +1,89 @@
+package authorization
+
+import (
+	"fmt"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var specPath = field.NewPath("spec")
+
+// validateQuestion wants exactly one of the two, in words that Kubernetes has for it.
+func validateQuestion(r *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) field.ErrorList {
+	var errs field.ErrorList
+	switch {
+	case r != nil && path != nil:
+		errs = append(errs, field.Invalid(specPath.Child("nonResourceAttributes"), path, "cannot be specified in combination with resourceAttributes"))
+	case r == nil && path == nil:
+		errs = append(errs, field.Invalid(specPath.Child("resourceAttributes"), path, "exactly one of nonResourceAttributes or resourceAttributes must be specified"))
+	}
+	if r == nil {
+		return errs
+	}
+	at := specPath.Child("resourceAttributes")
+	if s := r.FieldSelector; s != nil {
+		at := at.Child("fieldSelector")
+		errs = append(errs, validateSelector(at, s.RawSelector, len(s.Requirements))...)
+		for i, requirement := range s.Requirements {
+			errs = append(errs, metav1validation.ValidateFieldSelectorRequirement(requirement,
+				metav1validation.FieldSelectorValidationOptions{AllowUnknownOperatorInRequirement: true}, at.Child("requirements").Index(i))...)
+		}
+	}
+	if s := r.LabelSelector; s != nil {
+		at := at.Child("labelSelector")
+		errs = append(errs, validateSelector(at, s.RawSelector, len(s.Requirements))...)
+		for i, requirement := range s.Requirements {
+			errs = append(errs, metav1validation.ValidateLabelSelectorRequirement(requirement,
+				metav1validation.LabelSelectorValidationOptions{AllowUnknownOperatorInRequirement: true}, at.Child("requirements").Index(i))...)
+		}
+	}
+	return errs
+}
+
+func validateSelector(at *field.Path, raw string, requirements int) field.ErrorList {
+	switch {
+	case raw != "" && requirements > 0:
+		return field.ErrorList{field.Invalid(at.Child("rawSelector"), raw, "may not specified at the same time as requirements")}
+	case raw == "" && requirements == 0:
+		return field.ErrorList{field.Required(at.Child("requirements"), fmt.Sprintf("when %s is specified, requirements or rawSelector is required", at))}
+	}
+	return nil
+}
+
+func validateSpec(spec *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
+	errs := validateQuestion(spec.ResourceAttributes, spec.NonResourceAttributes)
+	if spec.User == "" && len(spec.Groups) == 0 {
+		errs = append(errs, field.Invalid(specPath.Child("user"), spec.User, "at least one of user or group must be specified"))
+	}
+	return errs
+}
+
+// validateMetadata wants none, but for who manages the review's fields: the server itself noted that.
+func validateMetadata(m metav1.ObjectMeta, complaint string) field.ErrorList {
+	without := m
+	without.ManagedFields = nil
+	if apiequality.Semantic.DeepEqual(metav1.ObjectMeta{}, without) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata"), m, complaint)}
+}
+
+func validateLocal(r *authorizationv1.LocalSubjectAccessReview) field.ErrorList {
+	errs := validateSpec(&r.Spec)
+	m := r.ObjectMeta
+	m.Namespace = ""
+	if len(validateMetadata(m, "")) > 0 {
+		errs = append(errs, field.Invalid(field.NewPath("metadata"), r.ObjectMeta, "must be empty except for namespace"))
+	}
+	if a := r.Spec.ResourceAttributes; a != nil && a.Namespace != r.Namespace {
+		errs = append(errs, field.Invalid(specPath.Child("resourceAttributes", "namespace"), a.Namespace, "must match metadata.namespace"))
+	}
+	if a := r.Spec.NonResourceAttributes; a != nil {
+		errs = append(errs, field.Invalid(specPath.Child("nonResourceAttributes"), a, "disallowed on this kind of request"))
+	}
+	return errs
+}
