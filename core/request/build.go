@@ -1,0 +1,161 @@
+package request
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// HTTP is a request as it goes over the wire.
+type HTTP struct {
+	Method string
+	Path   string // escaped, without query
+	Query  url.Values
+	Header map[string][]string
+	Body   []byte
+}
+
+// URI is the path and the query.
+func (h *HTTP) URI() string {
+	if len(h.Query) == 0 {
+		return h.Path
+	}
+	return h.Path + "?" + h.Query.Encode()
+}
+
+// ContentType is what the body is said to be.
+func (h *HTTP) ContentType() string {
+	if v := h.Header["Content-Type"]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// Build makes of a request what goes over the wire. rs may be nil if the request names its resource with the version.
+func (r *Request) Build(rs *Resources) (HTTP, error) {
+	if err := r.Check(); err != nil {
+		return HTTP{}, err
+	}
+	h := HTTP{Header: cloned(r.Header), Query: url.Values(cloned(r.Query))}
+	if h.Query == nil {
+		h.Query = url.Values{}
+	}
+	if r.Raw() {
+		path, query, _ := strings.Cut(r.Path, "?")
+		h.Method, h.Path = r.Method, path
+		more, err := url.ParseQuery(query)
+		if err != nil {
+			return HTTP{}, fmt.Errorf("path %q: read its query: %w", r.Path, err)
+		}
+		for name, values := range more {
+			h.Query[name] = append(values, h.Query[name]...)
+		}
+	} else {
+		path, err := r.path(rs)
+		if err != nil {
+			return HTTP{}, err
+		}
+		h.Method, h.Path = r.Verb.Method(), path
+		if r.Verb == Watch && !h.Query.Has("watch") {
+			h.Query.Set("watch", "true")
+		}
+	}
+	return h, r.fillBody(&h)
+}
+
+// path is where the resource, its namespace and its name are.
+func (r *Request) path(rs *Resources) (string, error) {
+	group, version, plural, err := r.where(rs)
+	if err != nil {
+		return "", err
+	}
+	parts := []string{"", "api", version}
+	if group != "" {
+		parts = []string{"", "apis", group, version}
+	}
+	if r.Namespace != "" && !r.ofItself(group, plural) {
+		parts = append(parts, "namespaces", r.Namespace)
+	}
+	parts = append(parts, plural)
+	if r.Name != "" {
+		parts = append(parts, r.Name)
+	}
+	if r.Subresource != "" {
+		parts = append(parts, strings.Split(r.Subresource, "/")...)
+	}
+	for i, p := range parts[1:] {
+		if p == "" || p == "." || p == ".." {
+			return "", fmt.Errorf("%s: %q can't be a part of a path", r.Title(), p)
+		}
+		parts[i+1] = url.PathEscape(p)
+	}
+	return strings.Join(parts, "/"), nil
+}
+
+// ofItself says that the namespace is the object itself: it is not below itself.
+func (r *Request) ofItself(group, plural string) bool {
+	return group == "" && plural == "namespaces" && (r.Name == r.Namespace || r.Name == "")
+}
+
+// where is the group, version and plural of the resource.
+func (r *Request) where(rs *Resources) (group, version, plural string, err error) {
+	if parts := strings.Split(r.Resource, "/"); len(parts) == 2 {
+		return "", parts[0], parts[1], nil
+	} else if len(parts) == 3 {
+		return parts[0], parts[1], parts[2], nil
+	} else if len(parts) > 3 {
+		return "", "", "", fmt.Errorf("resource %q: write group/version/plural, such as apps/v1/deployments", r.Resource)
+	}
+	if rs == nil {
+		return "", "", "", fmt.Errorf("resource %q: which group and version has it? Write group/version/plural, such as apps/v1/deployments", r.Resource)
+	}
+	found := rs.Find(r.Resource)
+	if found == nil {
+		return "", "", "", fmt.Errorf("resource %q: the server has none of this name (kx api-resources lists those that it has)", r.Resource)
+	}
+	return found.Group, found.Version, found.Plural, nil
+}
+
+// NeedsDiscovery says that only a server can say which resource is meant.
+func (r *Request) NeedsDiscovery() bool { return !r.Raw() && !strings.Contains(r.Resource, "/") }
+
+// Media types of bodies that are no patches.
+const (
+	mediaJSON = "application/json"
+	mediaYAML = "application/yaml"
+)
+
+// fillBody puts the body in, and says what it is. Most patches are JSON: those that were written as YAML are converted.
+// Anything else goes as it was written.
+func (r *Request) fillBody(h *HTTP) error {
+	if strings.TrimSpace(r.Body) == "" {
+		return nil
+	}
+	body, media := []byte(r.Body), mediaYAML
+	if isJSON(body) {
+		media = mediaJSON
+	}
+	if r.Verb == Patch {
+		media = r.Patch.Media()
+		if r.Patch != ApplyPatch && !isJSON(body) {
+			converted, err := yaml.YAMLToJSON(body)
+			if err != nil {
+				return fmt.Errorf("body: make JSON of it, which patches of type %s are: %w", r.Patch, err)
+			}
+			body = converted
+		}
+	}
+	h.Body = body
+	if h.ContentType() == "" {
+		if h.Header == nil {
+			h.Header = map[string][]string{}
+		}
+		h.Header["Content-Type"] = []string{media}
+	}
+	return nil
+}
+
+func isJSON(body []byte) bool { return json.Valid(body) }

@@ -1,0 +1,117 @@
+package request
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"strings"
+)
+
+// From makes a request of one that was seen: with a verb if its path is one of the API's, else with its method and path.
+func From(method, uri, contentType string, body []byte) Request {
+	raw := Request{Method: method, Path: uri, Body: readable(body)}
+	if contentType != "" && len(body) > 0 && contentType != mediaJSON && contentType != mediaYAML {
+		raw.Header = map[string][]string{"Content-Type": {contentType}}
+	}
+	u, err := url.ParseRequestURI(uri)
+	if err != nil {
+		return raw
+	}
+	r, ok := fromPath(u.EscapedPath())
+	query, err := url.ParseQuery(u.RawQuery)
+	if !ok || err != nil {
+		return raw
+	}
+	r.Body = raw.Body
+	r.Header = raw.Header
+	if !r.setVerb(method, query, contentType) {
+		return raw
+	}
+	if len(query) > 0 {
+		r.Query = query
+	}
+	// The same must come out again: a trailing slash, an unusual escape or order of the query would be lost.
+	if again, err := r.Build(nil); err != nil || again.Path != u.EscapedPath() || again.Method != method {
+		return raw
+	}
+	return r
+}
+
+// readable is JSON with lines, and anything else as it is.
+func readable(body []byte) string {
+	var out bytes.Buffer
+	if len(body) == 0 || json.Indent(&out, body, "", "  ") != nil {
+		return string(body)
+	}
+	return out.String() + "\n"
+}
+
+// fromPath reads /api/v1/... and /apis/group/version/...
+func fromPath(path string) (r Request, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i, p := range parts {
+		unescaped, err := url.PathUnescape(p)
+		if err != nil || unescaped == "" || strings.Contains(unescaped, "/") {
+			return r, false
+		}
+		parts[i] = unescaped
+	}
+	var prefix string
+	switch {
+	case len(parts) >= 3 && parts[0] == "api":
+		prefix, parts = parts[1]+"/", parts[2:]
+	case len(parts) >= 4 && parts[0] == "apis":
+		prefix, parts = parts[1]+"/"+parts[2]+"/", parts[3:]
+	default:
+		return r, false
+	}
+	if parts[0] == "watch" {
+		return r, false // the old form of a watch: its path can't be built from fields
+	}
+	// Below a namespace there is its status, its finalize, or a resource.
+	if parts[0] == "namespaces" && len(parts) >= 3 && parts[2] != "status" && parts[2] != "finalize" {
+		r.Namespace, parts = parts[1], parts[2:]
+	}
+	r.Resource = prefix + parts[0]
+	if len(parts) > 1 {
+		r.Name = parts[1]
+	}
+	if len(parts) > 2 {
+		r.Subresource = strings.Join(parts[2:], "/")
+	}
+	return r, true
+}
+
+// setVerb finds the verb by the method, the query and whether there is a name.
+func (r *Request) setVerb(method string, query url.Values, contentType string) bool {
+	one := r.Name != ""
+	switch method {
+	case "GET":
+		r.Verb = Get
+		if !one {
+			r.Verb = List
+			if w := query.Get("watch"); w == "true" || w == "1" {
+				r.Verb = Watch
+				query.Del("watch")
+			}
+		}
+	case "POST":
+		r.Verb = Create
+	case "PUT":
+		r.Verb = Update
+	case "PATCH":
+		var ok bool
+		r.Verb = Patch
+		r.Patch, ok = patchTypeOf(contentType)
+		r.Header = nil
+		return ok
+	case "DELETE":
+		r.Verb = Delete
+		if !one {
+			r.Verb = DeleteCollection
+		}
+	default:
+		return false
+	}
+	return true
+}
