@@ -425,6 +425,14 @@ func TestControlIsRefused(t *testing.T) {
 	if !strings.Contains(status.Message, "--allow-breakpoints") {
 		t.Error(status.Message)
 	}
+	for path, body := range map[string]any{
+		"compactions":     &v1alpha1.Compaction{},
+		"journeys/a/step": &v1alpha1.JourneyCommand{Spec: v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionDrop}},
+	} {
+		if r.kx(t, "POST", path, body, 403, &status); !strings.Contains(status.Message, "--allow-faults") {
+			t.Errorf("%s: %s", path, status.Message)
+		}
+	}
 	if res, _ := ask(t, r.anyone(t), "GET", r.URL+kxRoot+"breakpoints", nil); res.StatusCode != 401 && res.StatusCode != 403 {
 		t.Error(res.Status)
 	}

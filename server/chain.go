@@ -79,8 +79,9 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler) (*endpoint.GenericAPI
 	}
 	err := s.InstallAPIs(c.APIResources, c.RESTOptions, restStorageProviders...)
 	if err == nil {
-		group := kxapi.NewAPIGroupInfo(c.Journeys, &c.Caches, kxapi.Allow{
-			Breakpoints: c.Options.Allow.Breakpoints, Faults: c.Options.Allow.Faults,
+		group := kxapi.NewAPIGroupInfo(kxapi.Config{
+			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact,
+			Allow: kxapi.Allow{Breakpoints: c.Options.Allow.Breakpoints, Faults: c.Options.Allow.Faults},
 		})
 		err = s.InstallAPIGroup(&group)
 	}

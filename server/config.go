@@ -29,6 +29,7 @@ import (
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/filter"
 	"github.com/kx-apiserver/kx/server/identity"
+	"github.com/kx-apiserver/kx/server/kxapi"
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/server/version"
@@ -65,6 +66,8 @@ type Config struct {
 
 	// EtcdHealth and EtcdReady say why etcd can't be used.
 	EtcdHealth, EtcdReady func() error
+	// Compact compacts etcd's history now.
+	Compact kxapi.CompactFunc
 
 	equivalents runtime.EquivalentResourceRegistry
 }
@@ -135,10 +138,13 @@ func (c *Config) storage(ctx context.Context, o *options.Options, transport back
 	getter.EncodeVersioner = func(resource schema.GroupResource) runtime.GroupVersioner {
 		return schema.GroupVersions(scheme.Scheme.PrioritizedVersionsForGroup(resource.Group))
 	}
-	getter.StorageWithCacher = backend.StorageWithCacher(&c.Caches, c.Logger)
+	getter.StorageWithCacher = backend.StorageWithCacher(&c.Caches, c.Journeys.Control(), c.Logger)
 	c.RESTOptions = getter
 	if c.EtcdHealth, err = factory.CreateHealthCheck(ctx, *config); err != nil {
 		return err
+	}
+	c.Compact = func(ctx context.Context, revision int64) (int64, error) {
+		return factory.Compact(ctx, *config, revision)
 	}
 	c.EtcdReady, err = factory.CreateReadyCheck(ctx, *config)
 	return err

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,7 +15,8 @@ import (
 //
 //  1. Without rules a step costs one atomic load more. rules is never changed, but replaced.
 //  2. Only the request's own goroutine waits, at a step, so never under a lock; its seat and its deadline are told.
-//  3. Marks, and what [Shared] covers, are never touched: others wait for them.
+//  3. What [Shared] covers is never touched: others wait for it. At marks nobody is held; a fault that asks for one by its
+//     step delays it, or ends its watch, and is meant to be noticed.
 //  4. What was done is noted in the journey. A journey that nobody can see is left alone.
 //  5. At most maxHeld requests are held; more go on, and are counted.
 //  6. Lock order: mu before a Journey's mu; none of them while a request waits or a rule's Changed is called.
@@ -45,6 +45,7 @@ func (c *Control) Add(r *Rule) error {
 		return ErrClosed
 	}
 	r.filtered = needsOf(r)
+	r.removed = make(chan struct{})
 	var rules []*Rule
 	if known := c.rules.Load(); known != nil {
 		rules = append(rules, *known...)
@@ -58,7 +59,8 @@ func (c *Control) Add(r *Rule) error {
 func (c *Control) Remove(r *Rule) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.rules.Load(); known != nil {
+	if known := c.rules.Load(); known != nil && slices.Contains(*known, r) {
+		close(r.removed)
 		rules := slices.DeleteFunc(slices.Clone(*known), func(other *Rule) bool { return other == r })
 		c.rules.Store(&rules)
 		if len(rules) == 0 {
@@ -77,7 +79,11 @@ func (c *Control) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	c.rules.Store(nil)
+	if known := c.rules.Swap(nil); known != nil {
+		for _, r := range *known {
+			close(r.removed)
+		}
+	}
 	for h := range c.held {
 		h.release(Command{Action: Continue, why: "the server is stopping"})
 	}
@@ -97,14 +103,15 @@ func (c *Control) Counts(r *Rule) Counts {
 }
 
 // matched counts a match and says whether it is hit.
-func (c *Control) matched(r *Rule, s *Step) bool {
+func (c *Control) matched(r *Rule, at Hit) bool {
 	c.mu.Lock()
 	n := r.matches
 	r.matches++
 	hit := n >= r.Skip && (r.Count == 0 || r.hits < r.Count) && r.chance(n)
 	if hit {
 		r.hits++
-		r.last = Hit{Journey: s.j.id, Step: s.id.String(), At: time.Now()}
+		r.last = at
+		r.last.At = time.Now()
 	}
 	c.mu.Unlock()
 	if r.Changed != nil {
@@ -181,7 +188,7 @@ func (c *Control) hits(rules []*Rule, s *Step, end bool, err error) []*Rule {
 		if !r.Filter.Match(of) || !r.filtered.eachStep && !s.j.meets(r) {
 			continue
 		}
-		if c.matched(r, s) {
+		if c.matched(r, Hit{Journey: s.j.id, Step: s.id.String()}) {
 			hits = append(hits, r)
 		}
 	}
@@ -204,7 +211,7 @@ func (c *Control) apply(s *Step, r *Rule, end bool) {
 		return
 	}
 	if r.Effect.Delay > 0 {
-		note(Delayed, sleep(s.acts.ctx, r.Effect.Delay), "delayed by %s for %s", name, r.Effect.Delay)
+		note(Delayed, wait(s.acts.ctx, r.Effect.Delay, r.removed), "delayed by %s for %s", name, r.Effect.Delay)
 	}
 	switch {
 	case s.acts.fail != nil:
@@ -223,15 +230,3 @@ func (c *Control) apply(s *Step, r *Rule, end bool) {
 
 // ErrDropped is what a step of a watch fails with that is to be ended without a word to its client.
 var ErrDropped = errors.New("injected: the watch is dropped")
-
-// sleep waits, but not longer than ctx, and says how long.
-func sleep(ctx context.Context, d time.Duration) time.Duration {
-	start := time.Now()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return time.Since(start)
-}

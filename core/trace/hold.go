@@ -251,7 +251,7 @@ func (c *Control) carryOut(s *Step, r *Rule, cmd Command) {
 		note(Failed, 0, fmt.Sprintf("failed while held: %v", cmd.Err))
 		s.acts.fail = cmd.Err
 	case Delay:
-		note(Delayed, sleep(s.acts.ctx, cmd.Delay), fmt.Sprintf("delayed while held, for %s", cmd.Delay))
+		note(Delayed, wait(s.acts.ctx, cmd.Delay, r.removed), fmt.Sprintf("delayed while held, for %s", cmd.Delay))
 	}
 }
 

@@ -45,6 +45,7 @@ type Journey struct {
 	stopped       chan struct{} // made when somebody waits; closed when it is held or ends
 	stepping      *stepping
 	met           []*Rule // the rules that are met once a request, and have been
+	end           func()  // ends a watch without a word to its client
 	wrote         int32   // index of the step that wrote last, and 1; 0 if none did
 }
 

@@ -44,7 +44,8 @@ type Rule struct {
 	Changed func()
 
 	filtered needs
-	matches  int64 // guarded by the Control's mu, as is what follows
+	removed  chan struct{} // closed when the rule is removed
+	matches  int64         // guarded by the Control's mu, as is what follows
 	hits     int64
 	missed   int64
 	last     Hit
@@ -60,6 +61,8 @@ type Effect struct {
 	AfterCommit bool
 	// Drop ends a watch instead of sending it an event.
 	Drop bool
+	// Stale has a watch cache hold back what etcd tells it, for Delay or, if that is 0, as long as the rule is there.
+	Stale bool
 }
 
 // Hit is where a rule was met.
@@ -86,6 +89,8 @@ type Counts struct {
 // needs is what must be known before a filter can be asked, and how often it is.
 type needs struct {
 	verb, user bool
+	// step means that it asks for the step, and not for what only requests have: a text that is looked for anywhere does.
+	step bool
 	// eachStep means that every step of a request is a match of its own. A filter that asks about the request alone is
 	// asked once a request.
 	eachStep bool
@@ -98,10 +103,14 @@ var (
 	userFields = []string{"user"}
 )
 
+// clientFields are about requests and nothing else.
+var clientFields = []string{"verb", "sub", "version", "method", "uri", "type", "user", "agent", "ip", "audit"}
+
 func needsOf(r *Rule) needs {
 	return needs{
 		verb:     r.Filter.Asks(pathFields...),
 		user:     r.Filter.Asks(userFields...),
+		step:     r.Filter.Asks("step") && !r.Filter.Asks(clientFields...),
 		eachStep: r.Filter.Asks(stepFields...) || r.Effect.Drop,
 	}
 }
@@ -110,7 +119,7 @@ func needsOf(r *Rule) needs {
 func (r *Rule) applies(s *Step, end, wrote bool) bool {
 	info := table[s.id]
 	switch {
-	case info.Mark:
+	case info.Mark || r.Effect.Stale:
 		return false
 	case r.Effect.AfterCommit:
 		return end && wrote && info.Fails

@@ -37,8 +37,9 @@ func handleWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, req 
 	step.Text("timeout", timeout.String())
 
 	// The storage's watch ends when this returns, whatever became of it.
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	trace.OnDrop(ctx, func() { cancel(trace.ErrDropped) })
 	watcher, err := startWatch(ctx, rw, scope, opts)
 	if err != nil {
 		return err
@@ -177,7 +178,7 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 			s.ended = "the server is shutting down"
 			return
 		case <-ctx.Done():
-			s.ended = "the client is gone"
+			s.ended = whyDone(ctx)
 			return
 		case <-stream.done():
 			s.ended = "the client closed the connection"
@@ -189,7 +190,7 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 			if !ok {
 				s.ended = "the storage ended the watch"
 				if ctx.Err() != nil {
-					s.ended = "the client is gone" // and the storage's watch with it
+					s.ended = whyDone(ctx) // and the storage's watch with it
 				}
 				return
 			}
@@ -208,6 +209,14 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 			}
 		}
 	}
+}
+
+// whyDone is why the request of a watch has ended.
+func whyDone(ctx context.Context) string {
+	if errors.Is(context.Cause(ctx), trace.ErrDropped) {
+		return "somebody dropped the watch"
+	}
+	return "the client is gone"
 }
 
 // send encodes event into b. One that can't be encoded ends the watch, with an ERROR event that says so: a client that

@@ -141,7 +141,7 @@ func cacheOf(c *cacher.Cacher) *v1alpha1.Cache {
 	}
 	for _, w := range seen.Watchers {
 		cache.Status.Watchers = append(cache.Status.Watchers, v1alpha1.CacheWatcher{
-			ID: w.ID, User: w.User, Key: w.Key, Since: metav1.NewMicroTime(w.Since), LabelSelector: w.Labels, FieldSelector: w.Fields,
+			ID: w.ID, Journey: w.Journey, User: w.User, Key: w.Key, Since: metav1.NewMicroTime(w.Since), LabelSelector: w.Labels, FieldSelector: w.Fields,
 			Queued: int32(w.Queued), Behind: w.Behind, LastBookmark: w.Bookmark,
 		})
 	}

@@ -29,7 +29,7 @@ import (
 // CommandREST is the storage of journeys/step: what is created there is done.
 type CommandREST struct {
 	journeys *JourneyREST
-	allowed  bool
+	allow    Allow
 	// tend says that somebody cares for what is held.
 	tend func()
 }
@@ -51,8 +51,9 @@ func (r *CommandREST) Create(ctx context.Context, name string, obj runtime.Objec
 	if err := mayControl(ctx, journeyResource, name); err != nil {
 		return nil, err
 	}
-	if !r.allowed {
-		return nil, apierrors.NewForbidden(journeyResource, name, offWithout("breakpoints", BreakpointsFlag))
+	command := obj.(*v1alpha1.JourneyCommand)
+	if err := r.allows(command.Spec.Action, name); err != nil {
+		return nil, err
 	}
 	if len(options.DryRun) > 0 {
 		return nil, apierrors.NewBadRequest("a command can't be tried: leave out dryRun")
@@ -61,7 +62,6 @@ func (r *CommandREST) Create(ctx context.Context, name string, obj runtime.Objec
 	if j == nil {
 		return nil, apierrors.NewNotFound(journeyResource, name)
 	}
-	command := obj.(*v1alpha1.JourneyCommand)
 	by := ""
 	if u, ok := request.UserFrom(ctx); ok {
 		by = u.GetName()
@@ -84,10 +84,21 @@ func (r *CommandREST) Create(ctx context.Context, name string, obj runtime.Objec
 	return r.journeys.Get(ctx, name, nil)
 }
 
+// allows says whether the server was started for a command: to end a watch is a fault, all else is for what is held.
+func (r *CommandREST) allows(action v1alpha1.JourneyAction, name string) error {
+	switch {
+	case action == v1alpha1.ActionDrop && !r.allow.Faults:
+		return apierrors.NewForbidden(journeyResource, name, offWithout("faults", FaultsFlag))
+	case action != v1alpha1.ActionDrop && !r.allow.Breakpoints:
+		return apierrors.NewForbidden(journeyResource, name, offWithout("breakpoints", BreakpointsFlag))
+	}
+	return nil
+}
+
 // readCommand says what is wrong with a command.
 func readCommand(s *v1alpha1.JourneyCommandSpec, by string) (trace.Command, field.ErrorList) {
 	spec, errs := field.NewPath("spec"), field.ErrorList(nil)
-	known := append(slices.Sorted(maps.Keys(actions)), v1alpha1.ActionEdit)
+	known := append(slices.Sorted(maps.Keys(actions)), v1alpha1.ActionDrop, v1alpha1.ActionEdit)
 	if !slices.Contains(known, s.Action) {
 		errs = append(errs, field.NotSupported(spec.Child("action"), s.Action, known))
 	}
@@ -116,10 +127,13 @@ func readCommand(s *v1alpha1.JourneyCommandSpec, by string) (trace.Command, fiel
 }
 
 func carryOut(j *trace.Journey, step int, s *v1alpha1.JourneyCommandSpec, cmd trace.Command) error {
-	if s.Action != v1alpha1.ActionEdit {
-		return j.Tell(step, cmd)
+	switch s.Action {
+	case v1alpha1.ActionDrop:
+		return j.Drop(cmd.By)
+	case v1alpha1.ActionEdit:
+		return j.Edit(step, cmd.By, func(obj runtime.Object) (string, error) { return mergeInto(obj, s.Patch.Raw) })
 	}
-	return j.Edit(step, cmd.By, func(obj runtime.Object) (string, error) { return mergeInto(obj, s.Patch.Raw) })
+	return j.Tell(step, cmd)
 }
 
 // refusal is why a command was not carried out.
@@ -128,6 +142,11 @@ func refusal(j *trace.Journey, name string, err error) error {
 	case errors.Is(err, trace.ErrNotHeld):
 		if !j.Summary().Running {
 			err = errors.New("the request is not held any more: it has ended")
+		}
+		return apierrors.NewConflict(journeyResource, name, err)
+	case errors.Is(err, trace.ErrNoWatch):
+		if !j.Summary().Running {
+			err = errors.New("the watch has ended already")
 		}
 		return apierrors.NewConflict(journeyResource, name, err)
 	case errors.Is(err, trace.ErrNoFail):

@@ -45,9 +45,18 @@ func selectBy(s *runtime.Scheme, kind string, known fields.Set) {
 		}))
 }
 
-// NewAPIGroupInfo is the group, over the journeys of recorder and the watch caches of a server. allow says how far its
-// requests may be interfered with.
-func NewAPIGroupInfo(recorder *trace.Recorder, caches *cacher.Caches, allow Allow) endpoint.APIGroupInfo {
+// Config is what the group shows of a server.
+type Config struct {
+	Journeys *trace.Recorder
+	Caches   *cacher.Caches
+	// Allow says how far the server's requests may be interfered with.
+	Allow Allow
+	// Compact compacts etcd's history. See [etcd3.CompactNow].
+	Compact CompactFunc
+}
+
+// NewAPIGroupInfo is the group.
+func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
 	// The types have no protobuf form.
 	codecs := serializer.NewCodecFactory(scheme)
 	var textual []runtime.SerializerInfo
@@ -56,19 +65,20 @@ func NewAPIGroupInfo(recorder *trace.Recorder, caches *cacher.Caches, allow Allo
 			textual = append(textual, info)
 		}
 	}
-	journeys := NewJourneyREST(recorder)
-	breakpoints := NewBreakpointREST(recorder.Control(), allow.Breakpoints)
+	journeys := NewJourneyREST(c.Journeys)
+	breakpoints := NewBreakpointREST(c.Journeys.Control(), c.Allow.Breakpoints)
 	return endpoint.APIGroupInfo{
 		PrioritizedVersions: []schema.GroupVersion{v1alpha1.SchemeGroupVersion},
 		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{
 			v1alpha1.SchemeGroupVersion.Version: {
 				"journeys":      journeys,
-				"journeys/step": &CommandREST{journeys: journeys, allowed: allow.Breakpoints, tend: breakpoints.tend},
+				"journeys/step": &CommandREST{journeys: journeys, allow: c.Allow, tend: breakpoints.tend},
 				"breakpoints":   breakpoints,
-				"faults":        NewFaultREST(recorder.Control(), allow.Faults),
-				"caches":        NewCacheREST(caches),
-				"caches/check":  &CacheCheckREST{caches},
-				"caches/object": &CachedObjectREST{caches},
+				"faults":        NewFaultREST(c.Journeys.Control(), c.Allow.Faults),
+				"compactions":   &CompactionREST{compact: c.Compact, allowed: c.Allow.Faults},
+				"caches":        NewCacheREST(c.Caches),
+				"caches/check":  &CacheCheckREST{c.Caches},
+				"caches/object": &CachedObjectREST{c.Caches},
 				"sources":       NewSourceREST(kx.Source),
 			},
 		},

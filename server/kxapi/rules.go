@@ -146,7 +146,7 @@ func faultRule(f *v1alpha1.Fault) (*trace.Rule, time.Duration, field.ErrorList) 
 		errs = append(errs, field.Required(spec.Child("effect"), "what goes wrong"))
 	} else {
 		errs = append(errs, oneOf(spec.Child("effect"), &s.Effect,
-			v1alpha1.FaultDelay, v1alpha1.FaultFail, v1alpha1.FaultTimeoutAfterCommit, v1alpha1.FaultDropWatch)...)
+			v1alpha1.FaultDelay, v1alpha1.FaultFail, v1alpha1.FaultTimeoutAfterCommit, v1alpha1.FaultDropWatch, v1alpha1.FaultStaleCache)...)
 	}
 	errs = append(errs, atLeast(spec.Child("skip"), s.Skip, 0)...)
 	errs = append(errs, atLeast(spec.Child("count"), s.Count, 0)...)
@@ -192,6 +192,8 @@ func faultEffect(f *v1alpha1.Fault, spec *field.Path) (effect trace.Effect, errs
 		effect.Err = injectedError(http.StatusGatewayTimeout, 0, message)
 	case v1alpha1.FaultDropWatch:
 		effect.Drop = true
+	case v1alpha1.FaultStaleCache:
+		effect.Stale = true
 	}
 	return effect, errs
 }

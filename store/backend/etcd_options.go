@@ -99,7 +99,7 @@ type SimpleRestOptionsFactory struct {
 
 // NewSimpleRestOptionsFactory reads what the options name, so that a mistake in it is an error now.
 func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupResource) (runtime.Codec, error)) (*SimpleRestOptionsFactory, error) {
-	f := &SimpleRestOptionsFactory{Options: options, Codec: codec, StorageWithCacher: StorageWithCacher(nil, nil)}
+	f := &SimpleRestOptionsFactory{Options: options, Codec: codec, StorageWithCacher: StorageWithCacher(nil, nil, nil)}
 	var err error
 	if f.cacheSizes, err = ParseWatchCacheSizes(options.WatchCacheSizes); err != nil {
 		return nil, err
@@ -111,6 +111,9 @@ func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupRes
 	}
 	return f, nil
 }
+
+// Transformers are those of all resources.
+func (f *SimpleRestOptionsFactory) Transformers() *transform.Resources { return f.transformers }
 
 // GetRESTOptions implements RESTOptionsGetter.
 func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (RESTOptions, error) {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend/factory"
 	"github.com/kx-apiserver/kx/store/cacher"
@@ -46,8 +47,9 @@ func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtim
 const parallelFills = 8
 
 // StorageWithCacher makes the StorageDecorator that puts a cacher in front of etcd3. The cachers that one of these makes
-// take turns to fill themselves, are among caches as long as they run, and tell log when they lose etcd. Both may be nil.
-func StorageWithCacher(caches *cacher.Caches, log *slog.Logger) StorageDecorator {
+// take turns to fill themselves, are among caches as long as they run, do what the faults of control say, and tell log when
+// they lose etcd. All may be nil.
+func StorageWithCacher(caches *cacher.Caches, control *trace.Control, log *slog.Logger) StorageDecorator {
 	if caches == nil {
 		caches = &cacher.Caches{}
 	}
@@ -78,6 +80,7 @@ func StorageWithCacher(caches *cacher.Caches, log *slog.Logger) StorageDecorator
 			GetAttrsFunc:   getAttrsFunc,
 			Trigger:        trigger,
 			Fills:          fills,
+			Control:        control,
 			Log:            log,
 		})
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
 
@@ -37,6 +38,7 @@ type cacheWatcher struct {
 	deadline      time.Time
 	since         time.Time
 	who           string
+	journey       *trace.Journey // nil if no request watches
 
 	result chan watch.Event
 	stop   chan struct{} // closed when nobody reads any more
@@ -65,6 +67,7 @@ func (c *Cacher) newCacheWatcher(ctx context.Context, key string, opts store.Lis
 		bookmarks: pred.AllowWatchBookmarks,
 		since:     time.Now(),
 		who:       watcherOf(ctx),
+		journey:   trace.FromContext(ctx),
 		result:    make(chan watch.Event, resultBuffer),
 		stop:      make(chan struct{}),
 		slot:      -1,

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
 
@@ -36,6 +37,8 @@ type Config struct {
 
 	// Fills bounds how many caches are filled at a time: each takes a place in it meanwhile. nil is no bound.
 	Fills chan struct{}
+	// Control has the faults that disturb the cache; nil has none.
+	Control *trace.Control
 	// Log is told of failures; nil tells nobody.
 	Log *slog.Logger
 

@@ -37,10 +37,12 @@ type HistoryWindow struct {
 
 // WatcherInfo is one watch.
 type WatcherInfo struct {
-	ID    int64
-	User  string
-	Key   string
-	Since time.Time
+	ID int64
+	// Journey is the ID of its request's; empty if it is the server's own.
+	Journey string
+	User    string
+	Key     string
+	Since   time.Time
 	// Labels and Fields are its selectors.
 	Labels, Fields string
 	// Queued is how many events its client has not taken. Behind says that there are more, in the history.
@@ -64,6 +66,9 @@ func (c *Cacher) Inspect() Inspection {
 	if i.State == Fresh && known > i.Revision && time.Since(since) > lagTolerance {
 		i.State, i.Since = Lagging, since
 	}
+	if late := c.late.Load(); late != nil && (i.State == Fresh || i.State == Lagging) {
+		i.Condition = *late
+	}
 	i.Watchers = c.dispatcher.inspect()
 	return i
 }
@@ -86,6 +91,9 @@ func (d *dispatcher) inspect() (infos []WatcherInfo) {
 	d.each(func(w *cacheWatcher) {
 		info := WatcherInfo{
 			ID: w.id, User: w.who, Key: w.key, Since: w.since, Queued: len(w.result), Behind: !w.live, Bookmark: w.bookmarked,
+		}
+		if w.journey != nil {
+			info.Journey = w.journey.ID()
 		}
 		if w.pred.Label != nil {
 			info.Labels = w.pred.Label.String()

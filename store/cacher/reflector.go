@@ -55,6 +55,9 @@ func (c *Cacher) reflect() {
 					"resource", c.config.GroupResource.String(), "error", err)
 				break
 			}
+			if errors.Is(err, errLate) {
+				continue
+			}
 			if c.state.set(Broken, err) {
 				retry = retryMin
 			}
@@ -114,7 +117,10 @@ func (c *Cacher) follow() error {
 			c.requestProgress()
 			return nil
 		}
-		c.receive(changes)
+		if c.config.Control.Active() {
+			return c.disturbed(changes, cancel)
+		}
+		c.dispatch(c.process(changes), changes.Revision)
 		return nil
 	})
 	if cause := context.Cause(ctx); cause != nil && c.ctx.Err() == nil {
@@ -123,8 +129,8 @@ func (c *Cacher) follow() error {
 	return err
 }
 
-// receive makes changes part of the cache, and hands them to watchers.
-func (c *Cacher) receive(changes store.Changes) {
+// process makes changes part of the cache.
+func (c *Cacher) process(changes store.Changes) []*event {
 	now := trace.At(trace.CacherReflect)
 	for i := range changes.Changes {
 		change := &changes.Changes[i]
@@ -132,8 +138,12 @@ func (c *Cacher) receive(changes store.Changes) {
 			change.Object = own
 		}
 	}
-	events := c.watchCache.processEvent(changes, now)
-	c.dispatcher.dispatchEvents(events, changes.Revision)
+	return c.watchCache.processEvent(changes, now)
+}
+
+// dispatch hands events to watchers.
+func (c *Cacher) dispatch(events []*event, revision int64) {
+	c.dispatcher.dispatchEvents(events, revision)
 	c.state.set(Fresh, nil)
 }
 

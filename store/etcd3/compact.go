@@ -2,6 +2,7 @@ package etcd3
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -135,6 +136,36 @@ func Compact(ctx context.Context, client *clientv3.Client, expectVersion, rev in
 	}
 	return expectVersion + 1, resp.Header.Revision, rev, nil
 }
+
+// CompactNow compacts etcd up to a revision, 0 being the present one, whenever the others do, and tells them of it. It
+// returns the revision.
+func CompactNow(ctx context.Context, client *clientv3.Client, revision int64) (int64, error) {
+	for {
+		resp, err := client.Get(ctx, compactRevKey)
+		if err != nil {
+			return 0, fmt.Errorf("read %s: %w", compactRevKey, err)
+		}
+		var version, before int64
+		for _, kv := range resp.Kvs {
+			version = kv.Version
+			before, _ = strconv.ParseInt(string(kv.Value), 10, 64)
+		}
+		if revision == 0 {
+			revision = resp.Header.Revision
+		}
+		if revision <= before || revision > resp.Header.Revision {
+			return 0, fmt.Errorf("compact revision %d: %w: etcd has %d to %d", revision, ErrNoRevision, before+1, resp.Header.Revision)
+		}
+		_, _, compacted, err := Compact(ctx, client, version, revision)
+		if err != nil || compacted >= revision {
+			return compacted, err
+		}
+		// Another one was first, and compacted less.
+	}
+}
+
+// ErrNoRevision is what CompactNow says of a revision that is compacted already, or does not exist yet.
+var ErrNoRevision = errors.New("there is no such revision to compact")
 
 // watch observes what others compact.
 func (c *PeriodicCompactor) watch(ctx context.Context) {

@@ -1,9 +1,11 @@
 package etcd3_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/goleak"
 
@@ -94,4 +96,36 @@ func TestCompactorCompactsAndSees(t *testing.T) {
 	seeing.Stop()
 	_ = client.Close()
 	goleak.VerifyNone(t, before)
+}
+
+// TestCompactNow compacts beside a compactor, which sees it.
+func TestCompactNow(t *testing.T) {
+	client := embedtest.New(t).Client()
+	defer func() { _ = client.Close() }()
+	seeing := etcd3.StartCompactor(client, 0, nil)
+	defer seeing.Stop()
+	first := write(t, client)
+	last := write(t, client)
+	done, err := etcd3.CompactNow(t.Context(), client, 0)
+	if err != nil || done != last {
+		t.Fatalf("compacted %d, want %d: %v", done, last, err)
+	}
+	for deadline := time.Now().Add(time.Minute); seeing.CompactRevision() != last; {
+		if time.Now().After(deadline) {
+			t.Fatalf("seen %d", seeing.CompactRevision())
+		}
+		write(t, client)
+	}
+	if _, err := client.Get(t.Context(), "anything", clientv3.WithRev(first)); !errors.Is(err, rpctypes.ErrCompacted) {
+		t.Errorf("revision %d: %v", first, err)
+	}
+	for _, none := range []int64{first, last, 1 << 40} {
+		if _, err := etcd3.CompactNow(t.Context(), client, none); !errors.Is(err, etcd3.ErrNoRevision) {
+			t.Errorf("revision %d: %v", none, err)
+		}
+	}
+	next := write(t, client)
+	if done, err := etcd3.CompactNow(t.Context(), client, next); err != nil || done != next {
+		t.Errorf("compacted %d, want %d: %v", done, next, err)
+	}
 }

@@ -98,6 +98,9 @@ type CacheHistory struct {
 type CacheWatcher struct {
 	// Counts the watches of this cache.
 	ID int64 `json:"id"`
+	// The journey of the watch; empty for the server's own.
+	// +optional
+	Journey string `json:"journey,omitempty"`
 	// Who watches; empty for the server itself.
 	// +optional
 	User string `json:"user,omitempty"`

@@ -80,7 +80,7 @@ type RuleStatus struct {
 
 // RuleHit is where a breakpoint or a fault was met.
 type RuleHit struct {
-	// The request's journey.
+	// The request's journey; empty if it was no request's, but a cache's.
 	Journey string `json:"journey"`
 	// The step's ID.
 	Step string           `json:"step"`
@@ -121,22 +121,27 @@ const (
 	FaultFail FaultEffect = "Fail"
 	// FaultTimeoutAfterCommit has a write succeed in etcd, and its client be told 504.
 	FaultTimeoutAfterCommit FaultEffect = "TimeoutAfterCommit"
-	// FaultDropWatch ends a watch instead of sending it an event, without a word to its client.
+	// FaultDropWatch ends a watch instead of sending it an event, without a word to its client. At cacher.dispatch it ends
+	// all watches that the event is for; at cacher.reflect and cacher.process-event the one that the cache has in etcd.
 	FaultDropWatch FaultEffect = "DropWatch"
+	// FaultStaleCache has a watch cache hold back what etcd tells it, for a time or as long as the fault is there.
+	FaultStaleCache FaultEffect = "StaleCache"
 )
 
 // FaultSpec is what goes wrong, and where.
 type FaultSpec struct {
 	// Which steps of which requests, in the language of filters. A filter that does not ask about steps (step, layer, key,
-	// why, error, steps, dur) finds each request once, at the first step where it can go wrong in this way.
+	// why, error, steps, dur) finds each request once, at the first step where it can go wrong in this way. What caches do
+	// is found by StaleCache, and by a filter that asks for the step: cacher.reflect, cacher.process-event or
+	// cacher.dispatch. It knows the resource, group, key, ns and name of what changed.
 	// +optional
 	Filter string `json:"filter,omitempty"`
-	// Delay, Fail, TimeoutAfterCommit or DropWatch.
+	// Delay, Fail, TimeoutAfterCommit, DropWatch or StaleCache.
 	Effect FaultEffect `json:"effect"`
 	// Start or End of the step, for Delay and Fail; Start if it is not said.
 	// +optional
 	At StepEdge `json:"at,omitempty"`
-	// How long to wait first. Delay needs it, others may have it.
+	// How long to wait first. Delay needs it, others may have it; StaleCache waits for as long as the fault is there without.
 	// +optional
 	Delay *metav1.Duration `json:"delay,omitempty"`
 	// The HTTP status of Fail, from 400 to 599, such as 409, 410, 429 or 503.
@@ -201,11 +206,13 @@ const (
 	ActionDelay JourneyAction = "delay"
 	// ActionEdit changes the object that the step is about. The request stays held.
 	ActionEdit JourneyAction = "edit"
+	// ActionDrop ends a watch, held or not, without a word to its client. It is allowed where faults are.
+	ActionDrop JourneyAction = "drop"
 )
 
 // JourneyCommandSpec is what a held request is told.
 type JourneyCommandSpec struct {
-	// next, into, out, continue, fail, delay or edit.
+	// next, into, out, continue, fail, delay, edit or drop.
 	Action JourneyAction `json:"action"`
 	// The index of the step, if the request is held at several: work on many objects is done in parallel.
 	// +optional
@@ -259,7 +266,40 @@ type Intervention struct {
 	TookMicros  int64 `json:"tookMicros"`
 }
 
+// Compaction makes etcd forget its history before a revision. It is created, and done then; it is not kept.
+type Compaction struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What to forget.
+	// +optional
+	Spec CompactionSpec `json:"spec,omitempty"`
+	// What was forgotten.
+	// +optional
+	Status CompactionStatus `json:"status,omitempty"`
+}
+
+// CompactionSpec says what etcd forgets.
+type CompactionSpec struct {
+	// The revision before which all is forgotten; the present one if it is not said.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+}
+
+// CompactionStatus is what etcd has forgotten.
+type CompactionStatus struct {
+	// The revision before which all is forgotten.
+	Revision int64 `json:"revision"`
+	// How long that took, in microseconds.
+	TookMicros int64 `json:"tookMicros"`
+}
+
 // OpenAPIModelName is the name of the type's definition.
+func (Compaction) OpenAPIModelName() string         { return "dev.kx.v1alpha1.Compaction" }
+func (CompactionSpec) OpenAPIModelName() string     { return "dev.kx.v1alpha1.CompactionSpec" }
+func (CompactionStatus) OpenAPIModelName() string   { return "dev.kx.v1alpha1.CompactionStatus" }
 func (Breakpoint) OpenAPIModelName() string         { return "dev.kx.v1alpha1.Breakpoint" }
 func (BreakpointList) OpenAPIModelName() string     { return "dev.kx.v1alpha1.BreakpointList" }
 func (BreakpointSpec) OpenAPIModelName() string     { return "dev.kx.v1alpha1.BreakpointSpec" }

@@ -76,3 +76,15 @@ func (in *JourneyCommand) DeepCopy() *JourneyCommand {
 	}
 	return out
 }
+
+// DeepCopyObject implements runtime.Object.
+func (in *Compaction) DeepCopyObject() runtime.Object { return in.DeepCopy() }
+
+// DeepCopy is a copy that shares nothing with in.
+func (in *Compaction) DeepCopy() *Compaction {
+	out := copyOf(in)
+	if out != nil {
+		in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	}
+	return out
+}

@@ -40,6 +40,16 @@ func CreateReadyCheck(ctx context.Context, c Config) (func() error, error) {
 	return newETCD3Check(ctx, c, orDefault(c.ReadycheckTimeout, DefaultReadinessTimeout)), nil
 }
 
+// Compact forgets etcd's history before a revision, 0 being the present one, and says which it was.
+func Compact(ctx context.Context, c Config, revision int64) (int64, error) {
+	t, err := acquire(c.Transport)
+	if err != nil {
+		return 0, err
+	}
+	defer t.release()
+	return etcd3.CompactNow(ctx, t.client, revision)
+}
+
 func checkType(storageType string) error {
 	switch storageType {
 	case StorageTypeUnset, StorageTypeETCD3:
