@@ -72,6 +72,17 @@ func Wrote(ctx context.Context, revision int64) {
 	}
 }
 
+// Writer is the ID of the journey that made a revision; empty if none that is kept did, as far as this process knows.
+func (r *Recorder) Writer(revision int64) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := r.writes.byRevision[revision]
+	if w == nil || w.journey == nil || r.byID[w.journey.id] != w.journey {
+		return ""
+	}
+	return w.journey.id
+}
+
 // Delivered says that the watch which ctx belongs to sent the event of a revision to its client. The journey that wrote
 // the revision is told, as soon as it is known.
 func Delivered(ctx context.Context, eventType string, revision int64) {

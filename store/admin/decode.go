@@ -158,7 +158,7 @@ func (d *Decoder) failed(key string, err error) error {
 // open decrypts a value and recognises its format.
 func (d *Decoder) open(key string, value []byte) (*Value, error) {
 	v := &Value{Key: key, Plain: value}
-	if bytes.HasPrefix(value, encryptedMagic) {
+	if Encrypted(value) {
 		v.Encryption = encryption(value)
 		plain, err := d.decrypt(key, value)
 		if err != nil {
@@ -180,6 +180,9 @@ func (d *Decoder) open(key string, value []byte) (*Value, error) {
 	}
 	return v, nil
 }
+
+// Encrypted says whether a value as it is stored is encrypted.
+func Encrypted(value []byte) bool { return bytes.HasPrefix(value, encryptedMagic) }
 
 // encryption reads "k8s:enc:aescbc:v1:key1:" as "aescbc key1".
 func encryption(value []byte) string {

@@ -1,0 +1,65 @@
+package v1alpha1
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// DeepCopyObject implements runtime.Object.
+func (in *Key) DeepCopyObject() runtime.Object { return in.DeepCopy() }
+
+// DeepCopy is a copy that shares nothing with in.
+func (in *Key) DeepCopy() *Key {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	if in.Status.Value != nil {
+		value := *in.Status.Value
+		value.Object = value.Object.DeepCopy()
+		value.Raw = slices.Clone(value.Raw)
+		out.Status.Value = &value
+	}
+	return &out
+}
+
+// DeepCopyObject implements runtime.Object.
+func (in *KeyList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
+
+// DeepCopy is a copy that shares nothing with in.
+func (in *KeyList) DeepCopy() *KeyList {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	in.ListMeta.DeepCopyInto(&out.ListMeta)
+	out.Items = nil
+	for i := range in.Items {
+		out.Items = append(out.Items, *in.Items[i].DeepCopy())
+	}
+	return &out
+}
+
+// DeepCopyObject implements runtime.Object.
+func (in *KeyHistory) DeepCopyObject() runtime.Object { return in.DeepCopy() }
+
+// DeepCopy is a copy that shares nothing with in.
+func (in *KeyHistory) DeepCopy() *KeyHistory {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	out.Status.Revisions = slices.Clone(in.Status.Revisions)
+	for i := range out.Status.Revisions {
+		r := &out.Status.Revisions[i]
+		r.Time = copyOf(r.Time)
+		r.Authors = slices.Clone(r.Authors)
+		for j := range r.Authors {
+			r.Authors[j].Time = copyOf(r.Authors[j].Time)
+		}
+	}
+	return &out
+}
