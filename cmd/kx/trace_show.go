@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/traceview"
+	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/session"
@@ -175,7 +176,7 @@ func (s *journeySource) blame(ctx context.Context, id, path string, in io.Reader
 	if err != nil {
 		return err
 	}
-	changes, err := traceview.Blame(j, path)
+	changes, err := blame.Of(j, path)
 	if err != nil {
 		return err
 	}

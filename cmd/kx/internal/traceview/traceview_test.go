@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
@@ -62,42 +63,18 @@ func TestGolden(t *testing.T) {
 }
 
 func TestBlame(t *testing.T) {
-	for _, test := range []struct{ path, want string }{
-		{"spec.replicas", "handler.decode:>1 handler.mutate:1>2 store.before-update:2>3"},
-		{".spec.list[0].a", `handler.decode:>"x"`},
-		{"spec.list[1].a", ""},
-		{"metadata.labels[a.b/c]", `handler.mutate:>"d"`},
-		{`metadata.labels["a.b/c"]`, `handler.mutate:>"d"`},
-		{"spec.replicas.deeper", ""},
-	} {
-		j := journey()
-		j.Status.Steps = j.Status.Steps[:8]
-		changes, err := Blame(j, test.path)
-		var got []string
-		for _, c := range changes {
-			got = append(got, c.Step.ID+":"+c.Before+">"+c.After)
-		}
-		if err != nil || strings.Join(got, " ") != test.want {
-			t.Errorf("%s: %v %v, want %s", test.path, got, err, test.want)
-		}
+	j := journey()
+	j.Status.Steps = j.Status.Steps[:8]
+	changes, err := blame.Of(j, "spec.replicas")
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestBlameRefuses(t *testing.T) {
-	without := journey()
-	without.Status.Steps = without.Status.Steps[:3]
-	for _, test := range []struct {
-		j          *v1alpha1.Journey
-		path, want string
-	}{
-		{journey(), "", "empty"},
-		{journey(), "spec[0", "without a ]"},
-		{journey(), "spec..x", "empty part"},
-		{journey(), "spec", "can't be read"},
-		{without, "spec", "--trace"},
-	} {
-		if _, err := Blame(test.j, test.path); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: %v, want %q", test.path, err, test.want)
+	var b strings.Builder
+	WriteBlame(&b, j, "spec.replicas", changes, Plain)
+	WriteBlame(&b, j, "spec.\x1bnone", nil, Plain)
+	for _, want := range []string{"nothing → 1  the client", "1 → 2  mutating admission", "handler.mutate", "two of \uFFFD them", "no step changed spec.\uFFFDnone"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &b)
 		}
 	}
 }

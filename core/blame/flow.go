@@ -1,0 +1,99 @@
+package blame
+
+import "strings"
+
+// flow is which way the object of a journey went.
+type flow struct {
+	before, after form // the object as it was stored, and as it became
+
+	request int // the step that read what the client sent; -1 for none
+	first   int // the first attempt at a write
+	attempt int // the last
+	end     int // behind the last step of it
+	journey bool
+	// namespace is the one of the request.
+	namespace string
+
+	txn      int // the transaction that wrote; -1 for none
+	revision int64
+	writes   int
+	deleted  bool
+}
+
+// form is an object as a step saw it: what went in, or what came out.
+type form struct {
+	step int // -1 for none
+	out  bool
+}
+
+var noForm = form{step: -1}
+
+// makes are the steps that make of an object what is to be stored.
+var makes = map[string]bool{
+	decodeStep: true, "handler.apply-patch": true, "handler.apply": true, "handler.mutate": true, "handler.managed-fields": true,
+	"rest.create": true, "store.before-create": true, "store.before-update": true, tryStep: true, "crd.prune": true, "crd.default": true,
+}
+
+// flow finds the way of the object.
+func (o *objects) flow() flow {
+	f := flow{before: noForm, after: noForm, request: -1, txn: -1, first: -1, end: len(o.steps), journey: true}
+	made, encoded := noForm, noForm
+	for i := range o.steps {
+		s, is := &o.steps[i], &o.seen[i]
+		switch {
+		case s.ID == decodeStep && is.hasAfter && f.request < 0:
+			f.request = i
+		case s.ID == tryStep:
+			if f.attempt = i; f.first < 0 {
+				f.first = i
+			}
+			if f.before = noForm; is.hasBefore {
+				f.before = form{step: i}
+			}
+			made, encoded = noForm, noForm
+		case s.ID == encodeStep && is.hasBefore:
+			encoded = form{step: i}
+		case s.ID == storedStep && is.hasAfter && f.txn >= 0 && f.after.step < 0:
+			f.after = form{step: i, out: true}
+		}
+		if makes[s.ID] && is.hasAfter && (made.step < 0 || o.steps[made.step].ID != tryStep) {
+			made = form{step: i, out: true}
+		}
+		if _, revision, ok := Written(s); ok {
+			f.writes++
+			f.txn, f.revision, f.after = i, revision, noForm
+		}
+	}
+	f.first = max(f.first, 0)
+	if f.txn >= 0 && deletes(o, f.txn) {
+		f.deleted, f.after, f.request = true, noForm, -1
+		f.before = o.removed(f.txn)
+		return f
+	}
+	for _, candidate := range []form{encoded, made} {
+		if f.after.step < 0 {
+			f.after = candidate
+		}
+	}
+	return f
+}
+
+// deletes says whether a transaction removed its key.
+func deletes(o *objects, txn int) bool {
+	for _, a := range o.steps[txn].Attributes {
+		if a.Name == "success" {
+			return strings.HasPrefix(a.Value, "delete ")
+		}
+	}
+	return false
+}
+
+// removed is the object that a transaction removed: what was read of the key before.
+func (o *objects) removed(txn int) form {
+	for i := txn - 1; i >= 0; i-- {
+		if o.steps[i].ID == storedStep && o.seen[i].hasAfter && o.steps[i].Parent == o.steps[txn].Parent {
+			return form{step: i, out: true}
+		}
+	}
+	return noForm
+}

@@ -1,0 +1,247 @@
+package blame
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+// Field is a field that changed, and the step that is to blame.
+type Field struct {
+	Path Path
+	// Before and After are JSON; empty where there is nothing.
+	Before, After string
+	// Step is the index of the step; -1 if no recorded step explains the field.
+	Step int
+	Who  string
+	// Client says that the request wanted it so.
+	Client bool
+	// Dropped says that the request had it, and that it was not kept. Nothing of it was there before.
+	Dropped bool
+}
+
+// Report is what changed between two forms of an object.
+type Report struct {
+	// Before and After are the two; nil is none.
+	Before, After []byte
+	// BeforeStep and AfterStep are the steps that had them; -1 for none.
+	BeforeStep, AfterStep int
+	// Deleted says that the object was removed, by AfterStep; there are no fields then.
+	Deleted bool
+	// Revision is the one that a write got; 0 if nothing is known to have been written.
+	Revision int64
+	Fields   []Field
+	// More is how many fields changed beyond those.
+	More int
+	// Nothing says why there is nothing to compare; then all else is empty.
+	Nothing string
+}
+
+// fieldsMost bounds the fields of a report.
+const fieldsMost = 2000
+
+// Count is how many fields changed, and how many of them because the request wanted it.
+func (r *Report) Count() (all, client int) {
+	for i := range r.Fields {
+		if r.Fields[i].Dropped {
+			continue
+		}
+		all++
+		if r.Fields[i].Client {
+			client++
+		}
+	}
+	return all + r.More, client
+}
+
+// Reasons why there is nothing to compare.
+const (
+	NoObjects  = "objects were not recorded: send the request with the header  Kx-Trace: objects"
+	OnlyReads  = "the request changed no object: it only reads"
+	ManyWrites = "the request wrote several objects: see what each step changed"
+	NoChange   = "this step changes no object"
+)
+
+// Journey compares the object as it was stored when the request came with what became of it.
+func Journey(j *v1alpha1.Journey) (*Report, error) {
+	o, err := objectsOf(j)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{BeforeStep: -1, AfterStep: -1}
+	if !o.any {
+		r.Nothing = NoObjects
+		if j.Status.Level == "Objects" {
+			r.Nothing = OnlyReads
+		}
+		return r, nil
+	}
+	f := o.flow()
+	f.namespace = j.Spec.Namespace
+	r.Revision = f.revision
+	switch {
+	case f.writes > 1:
+		r.Nothing = ManyWrites
+		return r, nil
+	case f.after.step < 0 && !f.deleted:
+		r.Nothing = OnlyReads
+		return r, nil
+	}
+	var before, after any
+	r.BeforeStep, r.Before, before = o.form(f.before)
+	r.AfterStep, r.After, after = o.form(f.after)
+	if r.Deleted = f.deleted; r.Deleted {
+		r.AfterStep = f.txn
+		return r, nil
+	}
+	o.fill(r, before, after, f)
+	return r, nil
+}
+
+// form is an object as a step saw it.
+func (o *objects) form(f form) (step int, raw []byte, v any) {
+	switch {
+	case f.step < 0:
+		return -1, nil, nil
+	case f.out:
+		return f.step, o.steps[f.step].After.Raw, o.seen[f.step].after
+	}
+	return f.step, o.steps[f.step].Before.Raw, o.seen[f.step].before
+}
+
+// Step compares the object before and after one step.
+func Step(j *v1alpha1.Journey, i int) (*Report, error) {
+	r := &Report{BeforeStep: -1, AfterStep: -1}
+	o, err := objectsOf(j)
+	if err != nil {
+		return nil, err
+	}
+	switch is := &o.seen[i]; {
+	case !o.any && j.Status.Level != "Objects":
+		r.Nothing = NoObjects
+		return r, nil
+	case !is.hasBefore && !is.hasAfter || compares[o.steps[i].ID]:
+		r.Nothing = NoChange
+		return r, nil
+	case is.hasBefore:
+		r.BeforeStep, r.Before = i, o.steps[i].Before.Raw
+	}
+	if o.seen[i].hasAfter {
+		r.AfterStep, r.After = i, o.steps[i].After.Raw
+	}
+	if r.Before == nil && o.steps[i].ID != decodeStep || r.After == nil {
+		return r, nil // the step shows an object, and does not change it
+	}
+	o.fill(r, o.seen[i].before, o.seen[i].after, flow{attempt: i, end: o.below(i), request: -1, txn: -1})
+	return r, nil
+}
+
+// below is the end of the steps that the i-th called, with all that those called.
+func (o *objects) below(i int) int {
+	end := i + 1
+	for end < len(o.steps) && int(o.steps[end].Parent) >= i {
+		end++
+	}
+	return end
+}
+
+// fill finds the fields that differ between before and after, and who is to blame.
+func (o *objects) fill(r *Report, before, after any, f flow) {
+	add := func(field Field) {
+		if len(r.Fields) == fieldsMost {
+			r.More++
+			return
+		}
+		r.Fields = append(r.Fields, field)
+	}
+	leaves(nil, before, after, func(path Path, a, b any) {
+		if typeOnly(path, a, b) || f.journey && !f.after.out && path.Key() == resourceVersion {
+			return // what is stored has no resourceVersion: it is the revision
+		}
+		field := Field{Path: path, Before: written(a), After: written(b)}
+		o.blame(&field, b, f)
+		add(field)
+	})
+	if f.request < 0 || after == nil {
+		return
+	}
+	leaves(nil, nil, o.sent(f.request), func(path Path, _, sent any) {
+		if len(path) == 1 && (path[0] == "kind" || path[0] == "apiVersion") || at(after, path) != nil || at(before, path) != nil {
+			return
+		}
+		field := Field{Path: path, Before: written(sent), Dropped: true}
+		o.blame(&field, nil, f)
+		add(field)
+	})
+}
+
+// typeOnly says that one of two objects does not say what it is, which is a matter of how it is kept.
+func typeOnly(path Path, a, b any) bool {
+	return len(path) == 1 && (path[0] == "kind" || path[0] == "apiVersion") && (a == nil || b == nil)
+}
+
+// sent is what the client sent, as early as it was seen.
+func (o *objects) sent(decode int) any {
+	for i := decode + 1; i < o.below(decode); i++ {
+		if o.seen[i].hasBefore {
+			return o.seen[i].before
+		}
+	}
+	return o.seen[decode].after
+}
+
+// blame finds the step that gave the field its value, which is v.
+func (o *objects) blame(field *Field, v any, f flow) {
+	field.Step = -1
+	var changes []Change
+	if f.journey {
+		changes = o.changes(field.Path, 0, f.first)
+	}
+	changes = append(changes, o.changes(field.Path, f.attempt, f.end)...)
+	for i := len(changes) - 1; i >= 0 && field.Step < 0; i-- {
+		if equal(changes[i].after, v) {
+			field.Step = changes[i].index
+		}
+	}
+	asSent := f.request >= 0 && equal(at(o.seen[f.request].after, field.Path), v)
+	switch {
+	case f.txn >= 0 && field.Path.Key() == resourceVersion:
+		field.Step = f.txn
+	case asSent && (field.Step < 0 || takesOver[o.steps[field.Step].ID]):
+		field.Step = f.request
+	case field.Step < 0 && f.request >= 0 && v == f.namespace && v != "" && field.Path.Key() == namespace:
+		field.Step, field.Who, field.Client = f.request, "the client, by the path of the request", true
+		return
+	}
+	if field.Step < 0 {
+		field.Who = "no recorded step"
+		return
+	}
+	s := &o.steps[field.Step]
+	field.Who, field.Client = nameOf(s), clients[s.ID]
+}
+
+var (
+	resourceVersion = Path{"metadata", "resourceVersion"}.Key()
+	namespace       = Path{"metadata", "namespace"}.Key()
+)
+
+// Written is the revision that a step got for what it wrote, and the key; ok is false if it wrote nothing.
+func Written(s *v1alpha1.Step) (key string, revision int64, ok bool) {
+	if s.ID != txnStep || s.Error != "" {
+		return "", 0, false
+	}
+	other := false
+	for _, a := range s.Attributes {
+		switch a.Name {
+		case "revision":
+			revision, _ = strconv.ParseInt(a.Value, 10, 64)
+		case "modRevision":
+			other = true
+		}
+	}
+	// A transaction whose comparison failed read the key instead, or found that it is taken or gone.
+	refused := other || strings.HasSuffix(s.Why, "nothing was written")
+	return s.Subject, revision, revision > 0 && !refused
+}
