@@ -11,7 +11,7 @@ import (
 func (m *model) boxWidth() int { return min(m.w-4, 90) }
 
 // boxHeight leaves the lines below the panes as they are.
-func (m *model) boxHeight() int { return m.screen.SameAs.Y - m.screen.Filter.Y - 1 }
+func (m *model) boxHeight() int { return m.frame.Screen.H - 1 }
 
 const (
 	keyColumn   = 14

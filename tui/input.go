@@ -1,12 +1,10 @@
 package tui
 
 import (
-	"strings"
-
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // context is where a key is pressed now.
@@ -14,7 +12,7 @@ func (m *model) context() keys.Context {
 	if m.overlay != keys.None {
 		return m.overlay
 	}
-	return contexts[m.focus]
+	return m.current.Context()
 }
 
 // pressed does what the keys of a message mean. A message may hold several keys, typed fast or over a slow line.
@@ -45,6 +43,18 @@ func (m *model) key(name string) tea.Cmd {
 	}
 	m.say(keys.Shown(name) + " does nothing here: ? lists the keys")
 	return nil
+}
+
+// insert types text into the line that has the focus.
+func (m *model) insert(text []rune) {
+	switch m.overlay {
+	case keys.None:
+		m.current.Type(text)
+	case keys.Ask:
+		m.asking.insert(m, text)
+	default:
+		m.typeIntoPalette(text)
+	}
 }
 
 // pasted takes text from the clipboard: as text where one types, else as keys, if all of them only move. Text that was
@@ -78,36 +88,69 @@ func (m *model) do(c *keys.Command) tea.Cmd {
 		return nil
 	}
 	if cmd, ok := m.handle(c.ID); ok {
-		return tea.Batch(cmd, m.sync())
+		return cmd
 	}
 	if m.overlay != keys.None {
-		m.moveOverlay(c.ID)
+		m.inOverlay(c.ID)
 		return nil
 	}
-	panes := m.panes()
-	if cmd, ok := panes[m.focus].Handle(c.ID); ok {
-		return tea.Batch(cmd, m.sync())
+	cmd, ok := m.current.Handle(c.ID)
+	if !ok && !c.Motion {
+		m.say("there is nothing here to " + c.Title)
 	}
-	if strings.HasPrefix(string(c.ID), "move.") {
+	return cmd
+}
+
+// clicked does what a click or a turn of the wheel means.
+func (m *model) clicked(msg tea.MouseMsg) tea.Cmd {
+	wheel := 0
+	switch {
+	case msg.Action != tea.MouseActionPress:
+		return nil
+	case msg.Button == tea.MouseButtonWheelDown:
+		wheel = 1
+	case msg.Button == tea.MouseButtonWheelUp:
+		wheel = -1
+	case msg.Button != tea.MouseButtonLeft:
 		return nil
 	}
-	for _, p := range order {
-		if cmd, ok := panes[p].Handle(c.ID); ok {
-			m.reveal(p)
-			return tea.Batch(cmd, m.sync())
+	switch {
+	case m.frame.TooSmall:
+		return nil
+	case m.overlay != keys.None:
+		m.clickedOverlay(wheel)
+		return nil
+	case m.frame.Header.Has(msg.X, msg.Y) && wheel == 0:
+		return m.clickedTab(msg.X)
+	case m.frame.Screen.Has(msg.X, msg.Y):
+		m.note = note{}
+		return m.current.Mouse(msg.X-m.frame.Screen.X, msg.Y-m.frame.Screen.Y, wheel)
+	}
+	return nil
+}
+
+// clickedOverlay turns the wheel on what is open above the screen. A click does not do anything there.
+func (m *model) clickedOverlay(wheel int) {
+	switch {
+	case wheel > 0:
+		m.inOverlay(keys.Down)
+	case wheel < 0:
+		m.inOverlay(keys.Up)
+	}
+}
+
+func (m *model) clickedTab(x int) tea.Cmd {
+	for _, t := range m.tabs() {
+		if x >= t.x && x < t.x+t.w && t.name != m.current.Name() {
+			return m.turnTo(t.name)
 		}
 	}
 	return nil
 }
 
-// reveal shows Detail where a command changed what it shows from another pane, and it is not seen.
-func (m *model) reveal(p layout.Pane) {
-	switch {
-	case p != layout.Detail || m.screen.Panes[p].W > 0:
-	case m.focus == layout.List && m.mode.Zoom == layout.None:
-		m.mode.Body = p
-		m.relayout()
-	default:
-		m.goTo(p)
-	}
+// tab is the name of a screen in the header.
+type tab struct {
+	name screen.Name
+	text string
+	x, w int
 }

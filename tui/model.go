@@ -3,77 +3,58 @@ package tui
 import (
 	"context"
 	"io"
-	"os"
-	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane"
-	"github.com/kx-apiserver/kx/tui/pane/detail"
-	"github.com/kx-apiserver/kx/tui/pane/list"
-	"github.com/kx-apiserver/kx/tui/pane/steps"
 	"github.com/kx-apiserver/kx/tui/prompt"
-	"github.com/kx-apiserver/kx/tui/session"
+	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-const (
-	// ringCapacity is how many requests the screen remembers.
-	ringCapacity = 10_000
-	// frameEvery is how often the screen takes what the session collected, at most.
-	frameEvery = 33 * time.Millisecond
-)
+// frameEvery is how often the screens take what they collected, at most.
+const frameEvery = 33 * time.Millisecond
 
-// model is the screen. Its methods run on Bubble Tea's goroutine, one at a time.
+// model is the program. Its methods run on Bubble Tea's goroutine, one at a time.
 type model struct {
 	ctx     context.Context
 	options Options
 	theme   theme.Theme
 	out     io.Writer
 	crash   *crash
+	client  *api.Client
 
-	session *session.Session
-	ring    *session.Ring
-	state   session.State
+	changed chan struct{} // holds a signal when a screen has something to drain
 	drained time.Time
 
-	table  *keys.Table
-	list   *list.Pane
-	steps  *steps.Pane
-	detail *detail.Pane
+	table   *keys.Table
+	screens map[screen.Name]screen.Screen
+	order   []screen.Screen
+	current screen.Screen
+	// path are the screens that esc leads back to, the latest last.
+	path []screen.Name
 
-	w, h   int
-	screen layout.Screen
-	focus  layout.Pane
-	mode   layout.Mode
+	w, h  int
+	frame layout.Frame
+	mouse bool
 
-	overlay keys.Context // Filter, Palette or Help; empty for none
+	overlay keys.Context // Palette, Help, Ask or Confirm; empty for none
 	helpOf  keys.Context // whose keys help lists
-	typing  prompt.Line  // what is typed into the filter or the palette
+	typing  prompt.Line  // what is typed into the palette
 	chosen  pane.Scroll  // the row of the palette
 	reading pane.View    // the window on help
-	applied string       // the filter that is followed
+	asking  question
 
-	open opened
 	note note
 	// busy is how many commands have not answered yet.
 	busy int
 
-	frame string
+	drawn string
 	dirty bool
-}
-
-// opened is the journey under the cursor, as far as it is fetched.
-type opened struct {
-	id      string
-	request uint64 // counts the fetches: only the answer to the latest is taken
-	cancel  context.CancelFunc
-	journey *v1alpha1.Journey
 }
 
 // note is what the line of state says once.
@@ -84,47 +65,49 @@ type note struct {
 
 // Messages that commands bring.
 type (
-	frameMsg   struct{}
-	fetchedMsg struct {
-		request uint64
-		journey *v1alpha1.Journey
-		changed []int
-		err     error
-	}
+	frameMsg struct{}
+	// doneMsg is the answer of what a screen gave to Host.Do.
+	doneMsg   struct{ answer tea.Msg }
 	copiedMsg struct {
 		text string
+		cut  int
 		err  error
+	}
+	editedMsg struct {
+		text []byte
+		err  error
+		then func([]byte, error) tea.Cmd
 	}
 	crashedMsg struct{}
 )
 
-func newModel(ctx context.Context, o Options, t theme.Theme, out io.Writer, s *session.Session, c *crash) (*model, error) {
-	ring := session.NewRing(ringCapacity)
+func newModel(ctx context.Context, o Options, t theme.Theme, out io.Writer, client *api.Client, c *crash) (*model, error) {
 	m := &model{
-		ctx: ctx, options: o, theme: t, out: out, crash: c, session: s, ring: ring,
-		list: list.New(ring, t, o.Zone), steps: steps.New(t), detail: detail.New(t),
-		focus: layout.List, dirty: true,
+		ctx: ctx, options: o, theme: t, out: out, crash: c, client: client, changed: make(chan struct{}, 1),
+		screens: map[screen.Name]screen.Screen{}, mouse: true, dirty: true,
 	}
-	m.open.cancel = func() {}
+	for _, make := range makers {
+		s := make(host{m})
+		m.screens[s.Name()] = s
+		m.order = append(m.order, s)
+	}
+	m.current = m.order[0]
 	table, err := keys.New(m.commands())
 	if err != nil {
 		return nil, err
 	}
 	m.table = table
-	m.steps.Message("", " Here come the steps of a request:", " which code it went through, how long it took, and why it went that way.")
-	m.detail.Message("", "Here comes what is known of one step.")
-	m.list.SetEmpty(m.emptyList())
 	return m, nil
 }
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
-	m.session.Follow("")
-	return m.waitForChange()
+	return tea.Batch(m.current.Show(nil), m.waitForChange())
 }
 
 // Update implements tea.Model.
-func (m *model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
+	next = m // what is returned after a panic too
 	defer m.crash.caught()
 	m.crash.note(msg)
 	switch msg := msg.(type) {
@@ -132,14 +115,19 @@ func (m *model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		m.resize(msg.Width, msg.Height)
 	case tea.KeyMsg:
 		cmd = m.pressed(msg)
+	case tea.MouseMsg:
+		cmd = m.clicked(msg)
 	case frameMsg:
 		cmd = tea.Batch(m.drain(), m.waitForChange())
-	case fetchedMsg:
+	case doneMsg:
 		m.busy--
-		m.fetched(msg)
+		cmd = m.answered(msg.answer)
 	case copiedMsg:
 		m.busy--
 		m.copied(msg)
+	case editedMsg:
+		m.busy--
+		cmd = msg.then(msg.text, msg.err)
 	case crashedMsg:
 		return m, tea.Quit
 	default:
@@ -147,6 +135,18 @@ func (m *model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	}
 	m.dirty = true
 	return m, cmd
+}
+
+// answered gives the answer of a command to whichever screen it is for.
+func (m *model) answered(answer tea.Msg) tea.Cmd {
+	if answer == nil {
+		return nil
+	}
+	var cmds []tea.Cmd
+	for _, s := range m.order {
+		cmds = append(cmds, s.Update(answer))
+	}
+	return tea.Batch(cmds...)
 }
 
 // guarded runs a command so that a panic in it is caught.
@@ -158,12 +158,12 @@ func (m *model) guarded(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// waitForChange waits until the session has something new, and until the last frame is long enough ago.
+// waitForChange waits until a screen has something to drain, and until the last time is long enough ago.
 func (m *model) waitForChange() tea.Cmd {
 	drained := m.drained
 	return m.guarded(func() tea.Msg {
 		select {
-		case <-m.session.Changed():
+		case <-m.changed:
 		case <-m.ctx.Done():
 			return nil
 		}
@@ -176,133 +176,30 @@ func (m *model) waitForChange() tea.Cmd {
 	})
 }
 
-// drain takes what the session collected.
+// drain lets the screens take what they collected.
 func (m *model) drain() tea.Cmd {
 	m.drained = time.Now()
-	batch := m.session.Drain()
-	m.ring.Apply(batch)
-	m.state = batch.State
-	m.list.SetEmpty(m.emptyList())
-	m.list.Sync()
-	return m.sync()
-}
-
-// sync brings steps and detail to the request under the cursor.
-func (m *model) sync() tea.Cmd {
-	row := m.list.Selected()
-	if row == nil {
-		if m.open.id != "" {
-			m.close()
-		}
-		return nil
+	var cmds []tea.Cmd
+	for _, s := range m.order {
+		cmds = append(cmds, s.Drain())
 	}
-	ended := row.Status.Phase == v1alpha1.JourneyComplete && m.open.journey != nil && m.open.journey.Status.Phase == v1alpha1.JourneyRunning
-	if row.Name == m.open.id && !ended {
-		m.showStep()
-		return nil
-	}
-	if row.Name != m.open.id && row.Status.Phase == v1alpha1.JourneyRunning {
-		m.steps.Message("", " "+row.Name+" is running: its steps come when it ends, or in a second.")
-		m.detail.Message()
-	}
-	return m.fetch(row.Name)
-}
-
-func (m *model) close() {
-	m.open.cancel()
-	m.open = opened{request: m.open.request + 1, cancel: func() {}}
-	m.steps.Message()
-	m.detail.Message()
-}
-
-// fetch gets a whole journey.
-func (m *model) fetch(id string) tea.Cmd {
-	m.open.cancel()
-	ctx, cancel := context.WithCancel(m.ctx)
-	request := m.open.request + 1
-	kept := m.open.journey
-	if id != m.open.id {
-		kept = nil
-	}
-	m.open = opened{id: id, request: request, cancel: cancel, journey: kept}
-	m.busy++
-	return m.guarded(func() tea.Msg {
-		j, err := m.session.Get(ctx, id)
-		if err != nil {
-			return fetchedMsg{request: request, err: err}
-		}
-		return fetchedMsg{request: request, journey: j, changed: steps.Changed(j)}
-	})
-}
-
-func (m *model) fetched(msg fetchedMsg) {
-	if msg.request != m.open.request {
-		return // the cursor is elsewhere by now
-	}
-	m.open.cancel()
-	if msg.err != nil {
-		why := draw.Clean(m.open.id + ": " + msg.err.Error())
-		m.steps.Message("", " "+why)
-		m.detail.Message("", why)
-		return
-	}
-	m.open.journey = msg.journey
-	m.steps.Show(msg.journey, msg.changed)
-	m.showStep()
-}
-
-// showStep brings detail to the step under the cursor.
-func (m *model) showStep() {
-	if j := m.open.journey; j != nil {
-		m.detail.Show(j, m.steps.Selected(), sameAs(&j.Spec))
-	}
-}
-
-// host is the address of the server.
-func (m *model) host() string { return draw.Clean(m.options.Config.Host) }
-
-func (m *model) emptyList() []string {
-	switch {
-	case m.state.Phase == session.Connecting:
-		return []string{"  Connecting to " + m.host() + " ..."}
-	case m.state.Phase == session.Retrying:
-		return []string{"  No answer from " + m.host() + " yet; trying again."}
-	case m.applied != "":
-		return []string{"  No request that the server remembers matches the filter. esc shows all."}
-	}
-	kubectl := "kubectl create configmap demo"
-	if m.options.Kubeconfig != "" {
-		kubectl = "KUBECONFIG=" + draw.Clean(shellPath(m.options.Kubeconfig)) + " " + kubectl
-	}
-	return []string{"  No requests yet. Send one from another terminal:", "    " + kubectl}
-}
-
-// shellPath writes a path for a shell, shorter where it is in the user's home.
-func shellPath(path string) string {
-	if home, err := os.UserHomeDir(); err == nil {
-		if rest, ok := strings.CutPrefix(path, home+"/"); ok && !strings.ContainsFunc(rest, special) {
-			return "~/" + rest
-		}
-	}
-	return line([]string{path})
+	return tea.Batch(cmds...)
 }
 
 func (m *model) resize(w, h int) {
 	m.w, m.h = w, h
-	m.relayout()
-}
-
-func (m *model) relayout() {
-	m.screen = layout.Compute(m.w, m.h, m.mode)
-	m.steps.Share(m.screen.Shared)
-	m.detail.Share(m.screen.Shared)
-	for id, p := range m.panes() {
-		r := m.screen.Panes[id]
-		p.SetSize(r.W, r.H)
+	m.frame = layout.Terminal(w, h)
+	if m.frame.TooSmall {
+		return
 	}
-	m.list.Sync()
+	for _, s := range m.order {
+		s.SetSize(m.frame.Screen.W, m.frame.Screen.H)
+	}
 }
 
-func (m *model) panes() map[layout.Pane]pane.Pane {
-	return map[layout.Pane]pane.Pane{layout.List: m.list, layout.Steps: m.steps, layout.Detail: m.detail}
+// close ends what the screens started.
+func (m *model) close() {
+	for _, s := range m.order {
+		s.Close()
+	}
 }

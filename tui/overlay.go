@@ -1,73 +1,17 @@
 package tui
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
+	"github.com/kx-apiserver/kx/tui/prompt"
 )
-
-// The commands of lines that are typed into.
-const (
-	editLeft       keys.ID = "edit.left"
-	editRight      keys.ID = "edit.right"
-	editHome       keys.ID = "edit.home"
-	editEnd        keys.ID = "edit.end"
-	editBackspace  keys.ID = "edit.backspace"
-	editDelete     keys.ID = "edit.delete"
-	editDeleteWord keys.ID = "edit.delete-word"
-	editDeleteLine keys.ID = "edit.delete-line"
-)
-
-func editCommands() []keys.Command {
-	typing, both := []keys.Context{keys.Filter}, []keys.Context{keys.Filter, keys.Palette}
-	return []keys.Command{
-		{ID: applyID, Title: "apply the filter", Help: "Follow the requests that the filter wants.", Hint: "apply", Contexts: typing, Keys: []string{"enter"}},
-		{ID: completeID, Title: "complete the field", Help: "Complete the name of the field before the cursor.", Hint: "complete", Contexts: typing, Keys: []string{"tab"}},
-		{ID: runID, Title: "do the command", Help: "Do the command under the cursor.", Hint: "do it", Contexts: []keys.Context{keys.Palette}, Keys: []string{"enter"}},
-		{ID: editLeft, Title: "go left", Help: "One character to the left.", Contexts: typing, Keys: []string{"left", "ctrl+b"}},
-		{ID: editRight, Title: "go right", Help: "One character to the right.", Contexts: typing, Keys: []string{"right", "ctrl+f"}},
-		{ID: editHome, Title: "go to the beginning", Help: "To the beginning of the line.", Contexts: typing, Keys: []string{"home", "ctrl+a"}},
-		{ID: editEnd, Title: "go to the end", Help: "To the end of the line.", Contexts: typing, Keys: []string{"end", "ctrl+e"}},
-		{ID: editBackspace, Title: "delete a character", Help: "Delete the character before the cursor.", Contexts: both, Keys: []string{"backspace", "ctrl+h"}},
-		{ID: editDelete, Title: "delete the next character", Help: "Delete the character at the cursor.", Contexts: typing, Keys: []string{"delete"}},
-		{ID: editDeleteWord, Title: "delete a word", Help: "Delete the word before the cursor.", Contexts: both, Keys: []string{"ctrl+w"}},
-		{ID: editDeleteLine, Title: "delete the line", Help: "Delete what is before the cursor.", Hint: "clear", Contexts: typing, Keys: []string{"ctrl+u"}},
-	}
-}
-
-// edit does an editing command. It says whether id is one.
-func (m *model) edit(id keys.ID) bool {
-	l := &m.typing
-	edits := map[keys.ID]func(){
-		editLeft: l.Left, editRight: l.Right, editHome: l.Home, editEnd: l.End, editBackspace: l.Backspace,
-		editDelete: l.Delete, editDeleteWord: l.DeleteWord, editDeleteLine: l.DeleteToStart,
-	}
-	edit, ok := edits[id]
-	if ok {
-		edit()
-		m.chosen = pane.Scroll{}
-	}
-	return ok
-}
-
-func (m *model) insert(text []rune) {
-	if !m.typing.Insert(text) {
-		m.complain(fmt.Sprintf("a filter has at most %d bytes", filter.MaxLength))
-	}
-	m.chosen = pane.Scroll{}
-}
 
 func (m *model) openOverlay(id keys.ID) {
 	switch id {
-	case filterID:
-		m.overlay = keys.Filter
-		m.typing.Set(m.applied)
 	case paletteID:
 		m.overlay = keys.Palette
 		m.typing.Set("")
@@ -79,70 +23,25 @@ func (m *model) openOverlay(id keys.ID) {
 	}
 }
 
-// parsed reads what is typed as a filter.
-func (m *model) parsed() (filter.Filter, *filter.Error) {
-	f, err := filter.Parse(m.typing.String())
-	var e *filter.Error
-	if err != nil && !errors.As(err, &e) {
-		e = &filter.Error{Column: 1, Problem: err.Error()}
-	}
-	return f, e
-}
-
-// apply follows what the filter wants, if it can be read. Until then the old result stays.
-func (m *model) apply() {
-	if _, err := m.parsed(); err != nil {
-		m.complain(err.Error())
-		return
-	}
-	m.overlay = keys.None
-	m.follow(strings.TrimSpace(m.typing.String()))
-}
-
-func (m *model) follow(f string) {
-	m.applied = f
-	m.session.Follow(f)
-}
-
-// candidates are the fields whose name begins with the word before the cursor.
-func (m *model) candidates() []filter.Field {
-	word := strings.ToLower(m.typing.Word())
-	var found []filter.Field
-	for _, f := range filter.Fields() {
-		if word != "" && strings.HasPrefix(f.Name, word) {
-			found = append(found, f)
+// inOverlay moves, or edits the line, in what is open above the screen.
+func (m *model) inOverlay(id keys.ID) {
+	switch m.overlay {
+	case keys.Palette:
+		if m.typing.Handle(id) {
+			m.chosen = pane.Scroll{}
+			return
 		}
+		m.chosen.Move(id, len(m.listed()), m.paletteRows())
+	case keys.Help:
+		m.reading.Move(id, len(m.helpLines()), m.helpRows())
+	case keys.Ask:
+		m.asking.line.Handle(id)
 	}
-	return found
 }
 
-// complete completes the field before the cursor, as far as it is certain.
-func (m *model) complete() {
-	found := m.candidates()
-	if len(found) == 0 {
-		m.say("no field begins so; there are " + fieldNames())
-		return
-	}
-	word := m.typing.Word()
-	common := found[0].Name
-	for _, f := range found {
-		for !strings.HasPrefix(f.Name, common) {
-			common = common[:len(common)-1]
-		}
-	}
-	rest := common[len(word):]
-	if len(found) == 1 {
-		rest += ":"
-	}
-	m.insert([]rune(rest))
-}
-
-func fieldNames() string {
-	var names []string
-	for _, f := range filter.Fields() {
-		names = append(names, f.Name)
-	}
-	return strings.Join(names, " ")
+func (m *model) typeIntoPalette(text []rune) {
+	m.typing.Insert(text)
+	m.chosen = pane.Scroll{}
 }
 
 // listed are the commands that the palette has for what is typed.
@@ -150,18 +49,17 @@ func (m *model) listed() []*keys.Command {
 	want := strings.ToLower(m.typing.String())
 	var found []*keys.Command
 	for _, c := range m.table.Commands() {
-		if !inPanes(c) || !strings.Contains(strings.ToLower(string(c.ID)+" "+c.Title+" "+c.Key()), want) {
-			continue
+		if m.inPalette(c) && strings.Contains(strings.ToLower(string(c.ID)+" "+c.Title+" "+c.Key()), want) {
+			found = append(found, c)
 		}
-		found = append(found, c)
 	}
 	return found
 }
 
-// inPanes says that a command can be done in a pane: only there does it have a meaning of its own.
-func inPanes(c *keys.Command) bool {
-	for _, ctx := range keys.Panes {
-		if c.In(ctx) {
+// inPalette says that a command can be done in a pane: only there does it have a meaning of its own.
+func (m *model) inPalette(c *keys.Command) bool {
+	for _, ctx := range c.Contexts {
+		if !ctx.Typing && m.owner(ctx) != nil {
 			return true
 		}
 	}
@@ -177,23 +75,40 @@ func (m *model) runChosen() tea.Cmd {
 	}
 	c := found[m.chosen.Cursor]
 	m.overlay = keys.None
-	if !c.In(m.context()) {
-		for _, p := range order {
-			if c.In(contexts[p]) {
-				m.goTo(p)
-				break
-			}
-		}
-	}
-	return m.do(c)
+	return tea.Batch(m.leadTo(c), m.do(c))
 }
 
-// moveOverlay moves in the palette or in help.
-func (m *model) moveOverlay(id keys.ID) {
-	switch m.overlay {
-	case keys.Palette:
-		m.chosen.Move(id, len(m.listed()), m.paletteRows())
-	case keys.Help:
-		m.reading.Move(id, len(m.helpLines()), m.helpRows())
+// question is what the user is asked in the line of state: for a line of text, or for yes or no.
+type question struct {
+	text string
+	line prompt.Line
+	then func(string) tea.Cmd
+	yes  func() tea.Cmd
+}
+
+func (m *model) ask(text, initial string, then func(string) tea.Cmd) {
+	m.asking = question{text: text, then: then}
+	m.asking.line.Set(initial)
+	m.overlay = keys.Ask
+}
+
+func (m *model) confirm(text string, then func() tea.Cmd) {
+	m.asking = question{text: text, yes: then}
+	m.overlay = keys.Confirm
+}
+
+func (q *question) insert(m *model, text []rune) {
+	if !q.line.Insert(text) {
+		m.complain("there is no room for more")
 	}
+}
+
+func (m *model) answer() tea.Cmd {
+	m.overlay = keys.None
+	return m.asking.then(m.asking.line.String())
+}
+
+func (m *model) yes() tea.Cmd {
+	m.overlay = keys.None
+	return m.asking.yes()
 }

@@ -12,7 +12,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"k8s.io/client-go/rest"
 
-	"github.com/kx-apiserver/kx/tui/session"
+	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
@@ -54,7 +54,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	program := tea.NewProgram(s.model, tea.WithAltScreen(), tea.WithContext(ctx), tea.WithFPS(framesPerSecond), tea.WithOutput(terminal))
+	program := tea.NewProgram(s.model, tea.WithAltScreen(), tea.WithMouseCellMotion(), tea.WithContext(ctx), tea.WithFPS(framesPerSecond), tea.WithOutput(terminal))
 	s.crash.onPanic = func() { go program.Quit() }
 	_, err = program.Run()
 	cause := context.Cause(ctx)
@@ -98,11 +98,11 @@ func newScreen(ctx context.Context, o Options, look theme.Theme, out io.Writer) 
 		}
 		c.debug = f
 	}
-	s, err := session.New(o.Config, ringCapacity, c.caught)
+	client, err := api.New(o.Config)
 	if err != nil {
 		return nil, err
 	}
-	m, err := newModel(ctx, o, look, out, s, c)
+	m, err := newModel(ctx, o, look, out, client, c)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func (s *Screen) Model() tea.Model { return s.model }
 
 // Close ends what the screen started. Its error is that of a panic, if there was one.
 func (s *Screen) Close() error {
-	s.model.open.cancel()
-	s.model.session.Close()
+	s.model.close()
+	s.model.client.Close()
 	if s.crash.debug != nil {
 		s.crash.debug.Close()
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,9 +15,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/capture"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/session"
 	"github.com/kx-apiserver/kx/tui/theme"
 	"github.com/kx-apiserver/kx/tui/tuitest"
@@ -29,33 +33,54 @@ const patience = 30 * time.Second
 type driver struct {
 	t         testing.TB
 	m         *model
+	capture   *capture.Screen
 	server    *tuitest.Server
 	recorded  []*v1alpha1.Journey
 	messages  chan tea.Msg
 	clipboard bytes.Buffer
 	quit      bool
+	had       map[string]bool // the numbers of the journeys that the server has
 }
 
 func newDriver(t testing.TB) *driver {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir()) // what the screen calls ~
-	d := &driver{t: t, server: tuitest.New(t), messages: make(chan tea.Msg, 64), recorded: tuitest.Recorded(t, "testdata/journeys.json")}
-	c := &crash{dir: t.TempDir()}
-	s, err := session.New(d.server.Config, ringCapacity, c.caught)
+	d := &driver{t: t, had: map[string]bool{}, server: tuitest.New(t), messages: make(chan tea.Msg, 64), recorded: tuitest.Recorded(t, "testdata/journeys.json")}
+	client, err := api.New(named7443(d.server.Config))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(func() {
 		cancel()
-		s.Close()
+		d.m.close()
 	})
-	o := Options{Config: &rest.Config{Host: "https://127.0.0.1:7443"}, Kubeconfig: "/home/you/.kx/kubeconfig", InProcess: true, Zone: time.UTC}
-	if d.m, err = newModel(ctx, o, theme.Plain(), &d.clipboard, s, c); err != nil {
+	o := Options{Kubeconfig: "/home/you/.kx/kubeconfig", InProcess: true, Zone: time.UTC}
+	if d.m, err = newModel(ctx, o, theme.Plain(), &d.clipboard, client, &crash{dir: t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
+	d.capture = d.m.screens[screen.Capture].(*capture.Screen)
 	d.run(d.m.Init())
 	return d
+}
+
+// named7443 is a config that reaches a server by a name that is the same in every run.
+func named7443(config *rest.Config) *rest.Config {
+	address := strings.TrimPrefix(config.Host, "http://")
+	return &rest.Config{Host: "http://127.0.0.1:7443", Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}}
+}
+
+// requests is how many requests the screen has.
+func (d *driver) requests() int {
+	n, _ := d.capture.Status()
+	return n
+}
+
+func (d *driver) phase() session.Phase {
+	_, state := d.capture.Status()
+	return state.Phase
 }
 
 // run does what the screen asked for, on a goroutine of its own as Bubble Tea does.
@@ -126,8 +151,10 @@ func (d *driver) put(numbers ...string) {
 		for _, j := range d.recorded {
 			if strings.HasSuffix(j.Name, "-"+n) {
 				found = true
+				before, again := d.requests(), d.had[n]
+				d.had[n] = true
 				d.server.Put(j)
-				d.until(j.Name+" is there", func() bool { return d.m.ring.Index(j.Name) >= 0 })
+				d.until(j.Name+" is there", func() bool { return again || d.requests() > before })
 			}
 		}
 		if !found {
@@ -159,10 +186,15 @@ func exact(t testing.TB, lines []string, w, h int) {
 // part is a part of the frame, by its name.
 func (d *driver) part(name string) string {
 	lines := d.frame()
-	s := d.m.screen
+	f := d.m.frame
+	panes := layout.ForCapture(f.Screen.W, f.Screen.H, layout.Mode{}) // a story that zooms looks at all
+	below := func(r layout.Rect) layout.Rect { r.Y += f.Screen.Y; return r }
+	if panes.Shared {
+		panes.Panes[layout.Detail] = panes.Panes[layout.Steps]
+	}
 	rect, ok := map[string]layout.Rect{
-		"all": {W: d.m.w, H: d.m.h}, "header": s.Header, "filter": s.Filter, "same": s.SameAs, "state": s.State, "hints": s.Hints,
-		"list": s.Panes[layout.List], "steps": s.Panes[layout.Steps], "detail": s.Panes[layout.Detail],
+		"all": {W: d.m.w, H: d.m.h}, "header": f.Header, "filter": below(panes.Filter), "same": f.SameAs, "state": f.State, "hints": f.Hint,
+		"list": below(panes.Panes[layout.List]), "steps": below(panes.Panes[layout.Steps]), "detail": below(panes.Panes[layout.Detail]),
 	}[name]
 	if !ok {
 		d.t.Fatalf("the screen has no part %q", name)
@@ -209,7 +241,7 @@ func (d *driver) do(td *datadriven.TestData) string {
 			d.t.Fatal(err)
 		}
 		d.send(tea.WindowSizeMsg{Width: w, Height: h})
-		d.until("the server is there", func() bool { return d.m.state.Phase != session.Connecting })
+		d.until("the server is there", func() bool { return d.phase() != session.Connecting })
 	case "put":
 		d.put(args...)
 	case "press":
@@ -221,11 +253,11 @@ func (d *driver) do(td *datadriven.TestData) string {
 		d.settle()
 	case "wait":
 		n, _ := strconv.Atoi(args[0])
-		d.until("there are "+args[0]+" rows", func() bool { return d.m.ring.Len() == n && d.m.state.Phase == session.Live })
+		d.until("there are "+args[0]+" rows", func() bool { return d.requests() == n && d.phase() == session.Live })
 	case "trouble":
 		code, _ := strconv.Atoi(args[0])
 		d.server.Refuse(code)
-		d.until("the screen knows", func() bool { return (d.m.state.Phase == session.Retrying) == (code != 0) })
+		d.until("the screen knows", func() bool { return (d.phase() == session.Retrying) == (code != 0) })
 	case "frame":
 		return d.part(args[0])
 	case "clipboard":

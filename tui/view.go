@@ -7,17 +7,17 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/session"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // View implements tea.Model. It makes a frame only if something changed since the last.
 func (m *model) View() string {
 	defer m.crash.caught()
 	if m.dirty {
-		m.frame = strings.Join(m.render(), "\n")
+		m.drawn = strings.Join(m.render(), "\n")
 		m.dirty = false
 	}
-	return m.frame
+	return m.drawn
 }
 
 // render makes a frame of exactly w by h.
@@ -25,15 +25,13 @@ func (m *model) render() []string {
 	if m.w <= 0 || m.h <= 0 {
 		return nil
 	}
-	if m.screen.TooSmall {
+	if m.frame.TooSmall {
 		need := fmt.Sprintf("kx needs %dx%d, this is %dx%d. q quits.", layout.MinWidth, layout.MinHeight, m.w, m.h)
 		return draw.Block(draw.Wrap(need, m.w), m.w, m.h)
 	}
-	frame := []string{m.header(), m.filterLine()}
-	for _, row := range m.bodies() {
-		frame = append(frame, row...)
-	}
-	frame = append(frame, m.sameAsLine(), m.stateLine(), m.hints())
+	same, state := m.current.Foot()
+	frame := append([]string{m.header()}, m.current.Render()...)
+	frame = append(frame, same, m.stateLine(state), m.hints())
 	frame = draw.Block(frame, m.w, m.h)
 	switch m.overlay {
 	case keys.Palette:
@@ -44,150 +42,103 @@ func (m *model) render() []string {
 	return frame
 }
 
-// bodies are the panes that are seen, row by row of the screen.
-func (m *model) bodies() [][]string {
-	var rows [][]string
-	for _, id := range order {
-		r := m.screen.Panes[id]
-		if r.W == 0 {
-			continue
-		}
-		block := m.panes()[id].Render(id == m.focus && m.overlay == keys.None)
-		if r.X > 0 {
-			rows[len(rows)-1] = draw.Beside(rows[len(rows)-1], block)
-			continue
-		}
-		rows = append(rows, block)
-	}
-	return rows
-}
-
-// over lays a box over the middle of the panes.
+// over lays a box over the middle of the screen.
 func (m *model) over(frame, box []string) []string {
 	w := 0
 	if len(box) > 0 {
 		w = draw.Width(box[0])
 	}
-	return draw.Over(frame, box, (m.w-w)/2, m.screen.Filter.Y+1)
+	return draw.Over(frame, box, (m.w-w)/2, m.frame.Screen.Y+1)
 }
 
-// header is the one line that changes while nothing is done.
+// header is the one line that changes while nothing is done: which screens there are, and what is true of the server.
 func (m *model) header() string {
-	where := m.host()
-	if m.options.InProcess {
-		where += " in this process"
-	}
-	left := " " + m.theme.Title("kx") + "  " + m.theme.Tab("[Capture]") + "  " + m.theme.Dim(where)
-	right := fmt.Sprintf("%d requests", m.ring.Len())
-	if m.ring.Len() == 1 {
-		right = "1 request"
-	}
-	if m.ring.Dropped > 0 {
-		right += fmt.Sprintf("  %d dropped", m.ring.Dropped)
-	}
-	if m.ring.LeftOut > 0 {
-		right += fmt.Sprintf("  %d left out", m.ring.LeftOut)
-	}
-	switch m.state.Phase {
-	case session.Live:
-		right += "  " + m.theme.Good("live")
-	case session.Connecting:
-		right += "  " + m.theme.Notice("connecting")
-	case session.Retrying:
-		right += "  " + m.theme.Bad("! no answer")
-	}
-	return draw.Ends(left, right+" ", m.w)
-}
-
-func (m *model) filterLine() string {
-	if m.overlay == keys.Filter {
-		_, err := m.parsed()
-		verdict := m.theme.Good("ok")
-		if err != nil {
-			verdict = m.theme.Bad("! error")
+	left := " " + m.theme.Title("kx") + " "
+	for _, t := range m.tabs() {
+		if t.name == m.current.Name() {
+			left += " " + m.theme.Tab(t.text)
+		} else {
+			left += " " + m.theme.Dim(t.text)
 		}
-		verdict = " " + verdict + " "
-		return " / " + m.typing.View(m.w-3-draw.Width(verdict)) + verdict
 	}
-	left := m.theme.Dim(" / all requests")
-	if m.applied != "" {
-		left = " / " + m.applied
-	}
-	follow := "follow off"
-	if m.list.Following() {
-		follow = "follow on"
-	}
-	return draw.Ends(left, follow+" ", m.w)
-}
-
-func (m *model) sameAsLine() string {
-	if m.overlay == keys.Filter {
-		return m.caretLine()
-	}
-	row := m.list.Selected()
-	if row == nil {
-		return ""
-	}
-	if same := sameAs(&row.Spec); same != "" {
-		return m.theme.Dim(" same as  ") + same
-	}
-	return m.theme.Dim(" "+row.Spec.Method+" ") + row.Spec.URI
-}
-
-// caretLine shows, while a filter is typed, what of it can't be read.
-func (m *model) caretLine() string {
-	_, err := m.parsed()
-	if err == nil {
-		if m.typing.String() == "" {
-			return m.theme.Dim(" nothing: all requests")
+	right := " "
+	for _, fact := range m.facts() {
+		if draw.Width(left)+draw.Width(fact)+2+draw.Width(right) > m.w {
+			break
 		}
-		return ""
+		right = "  " + fact + right
 	}
-	runes := []rune(m.typing.String())
-	at := min(max(err.Column-1, 0), len(runes))
-	text := fmt.Sprintf(" column %d: ", err.Column)
-	rest := string(runes[at:])
-	if rest == "" {
-		rest = "the end"
-	}
-	return m.theme.Bad(text) + string(runes[:at]) + m.theme.Bad("▶"+rest)
+	return draw.Ends(left, right[1:], m.w)
 }
 
-func (m *model) stateLine() string {
+// tabs are the names of the screens with their digits, the one that is seen in brackets. Where there is no room, the
+// others are digits alone.
+func (m *model) tabs() []tab {
+	all := m.tabsOf(func(n int, name screen.Name) string { return fmt.Sprintf("%d %s", n, name) })
+	if last := all[len(all)-1]; last.x+last.w+roomForFacts > m.w {
+		return m.tabsOf(func(n int, _ screen.Name) string { return fmt.Sprint(n) })
+	}
+	return all
+}
+
+// roomForFacts is what the tabs leave at least of the header.
+const roomForFacts = 20
+
+func (m *model) tabsOf(short func(int, screen.Name) string) []tab {
+	var all []tab
+	x := 4
+	add := func(name screen.Name, text string) {
+		all = append(all, tab{name: name, text: text, x: x + 1, w: len(text)})
+		x += 1 + len(text)
+	}
+	seen := false
+	for i, name := range numbered {
+		if m.screens[name] == nil {
+			continue
+		}
+		text := " " + short(i+1, name) + " "
+		if name == m.current.Name() {
+			seen = true
+			text = fmt.Sprintf("[%d %s]", i+1, name)
+		}
+		add(name, text)
+	}
+	if !seen {
+		add(m.current.Name(), "["+string(m.current.Name())+"]")
+	}
+	return all
+}
+
+// facts are what the screens know of the server, and where it is.
+func (m *model) facts() []string {
+	var all []string
+	for _, s := range m.order {
+		if f, ok := s.(screen.Facts); ok {
+			all = append(all, f.Facts()...)
+		}
+	}
+	if host := draw.Clean(m.client.Host()); host != "" {
+		if m.options.InProcess {
+			host += " in this process"
+		}
+		all = append(all, m.theme.Dim(host))
+	}
+	return all
+}
+
+func (m *model) stateLine(state string) string {
 	switch {
+	case m.overlay == keys.Confirm:
+		return " " + m.theme.Notice(draw.Clean(m.asking.text)+" ") + m.theme.Key("y") + "/" + m.theme.Key("n")
+	case m.overlay == keys.Ask:
+		label := " " + draw.Clean(m.asking.text) + " "
+		return label + m.asking.line.View(m.w-draw.Width(label))
 	case m.note.text != "" && m.note.bad:
 		return m.theme.Bad(" ! " + draw.Clean(m.note.text))
 	case m.note.text != "":
 		return " " + draw.Clean(m.note.text)
-	case m.overlay == keys.Filter:
-		return m.filterState()
-	case m.state.Phase == session.Retrying:
-		return m.theme.Bad(" ! trying again: " + draw.Clean(m.state.Reason))
 	}
-	return ""
-}
-
-// filterState says what is wrong with the filter, or what can be typed next.
-func (m *model) filterState() string {
-	found := m.candidates()
-	switch _, err := m.parsed(); {
-	case err != nil:
-		text := " " + err.Problem
-		if err.Expected != "" {
-			text += "; expected " + err.Expected
-		}
-		return m.theme.Bad(text)
-	case len(found) == 1:
-		f := found[0]
-		return " " + f.Name + ": " + f.Help + m.theme.Dim("  such as "+f.Example)
-	case len(found) > 1:
-		var names []string
-		for _, f := range found {
-			names = append(names, f.Name)
-		}
-		return m.theme.Dim(" fields: ") + strings.Join(names, " ")
-	}
-	return m.theme.Dim(" fields: " + fieldNames())
+	return state
 }
 
 // hints are the keys that one wants next, as many as there is room for, and always those that lead to all others.

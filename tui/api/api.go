@@ -32,25 +32,52 @@ const KX = "/apis/kx.dev/v1alpha1"
 type Client struct {
 	http *http.Client
 	base *url.URL
+	// ready is closed when the server is known: http and base are not looked at before.
+	ready chan struct{}
 }
 
 // New makes a client of the server of a config.
 func New(config *rest.Config) (*Client, error) {
+	c := Later()
+	return c, c.Connect(config)
+}
+
+// Later makes a client of a server that is not known yet: what it is asked waits until [Client.Connect].
+func Later() *Client { return &Client{ready: make(chan struct{})} }
+
+// Connect says which server it is. It is called once.
+func (c *Client) Connect(config *rest.Config) error {
 	config = rest.CopyConfig(config)
 	config.Timeout = 0 // watches last; requests end with their contexts
 	hc, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client of %s: %w", config.Host, err)
+		return fmt.Errorf("make a client of %s: %w", config.Host, err)
 	}
 	base, _, err := rest.DefaultServerURL(config.Host, "", schema.GroupVersion{}, rest.IsConfigTransportTLS(*config))
 	if err != nil {
-		return nil, fmt.Errorf("read the server's address %q: %w", config.Host, err)
+		return fmt.Errorf("read the server's address %q: %w", config.Host, err)
 	}
-	return &Client{http: hc, base: base}, nil
+	c.http, c.base = hc, base
+	close(c.ready)
+	return nil
 }
 
-// Host is the server's address.
-func (c *Client) Host() string { return c.base.String() }
+// Host is the server's address; empty as long as it is not known.
+func (c *Client) Host() string {
+	select {
+	case <-c.ready:
+		return c.base.String()
+	default:
+		return ""
+	}
+}
+
+// Close gives back the connections that nobody uses.
+func (c *Client) Close() {
+	if c.Host() != "" {
+		c.http.CloseIdleConnections()
+	}
+}
 
 // Request is one request.
 type Request struct {
@@ -85,6 +112,11 @@ func Code(err error) int {
 
 // Send sends a request and returns the answer, whatever its status. The caller closes the body.
 func (c *Client) Send(ctx context.Context, r Request) (*http.Response, error) {
+	select {
+	case <-c.ready:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if r.Method == "" {
 		r.Method = http.MethodGet
 	}

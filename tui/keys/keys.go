@@ -25,21 +25,23 @@ var None Context
 // String is the context's name.
 func (c Context) String() string { return c.Name }
 
-// The contexts: one a pane, one an overlay.
+// The contexts of the screen Capture.
 var (
-	List    = Place("list")
-	Steps   = Place("steps")
-	Detail  = Place("detail")
-	Filter  = Line("filter")
-	Palette = Line("palette")
-	Help    = Place("help")
+	List   = Place("list")
+	Steps  = Place("steps")
+	Detail = Place("detail")
+	Filter = Line("filter")
 )
 
-// Sets of contexts that commands share.
+// Panes are those of Capture.
+var Panes = []Context{List, Steps, Detail}
+
+// The contexts of the program around the screens.
 var (
-	Panes    = []Context{List, Steps, Detail}
-	Overlays = []Context{Filter, Palette, Help}
-	All      = []Context{List, Steps, Detail, Filter, Palette, Help}
+	Palette = Line("palette")
+	Help    = Place("help")
+	Ask     = Line("question")
+	Confirm = Place("yes or no")
 )
 
 // ID names a command, for the palette and for whoever gives it other keys.

@@ -6,12 +6,14 @@ import (
 )
 
 func TestResolve(t *testing.T) {
-	table, err := New(append(Motions(),
-		Command{ID: "open", Contexts: []Context{List}, Keys: []string{"enter"}},
-		Command{ID: "apply", Contexts: []Context{Filter}, Keys: []string{"enter"}},
-		Command{ID: "quit", Contexts: Panes, Keys: []string{"q"}},
-		Command{ID: "stop", Contexts: All, Keys: []string{"ctrl+c"}},
-	))
+	all := []Context{List, Steps, Detail, Filter, Palette}
+	own := []Command{
+		{ID: "look", Contexts: []Context{Detail}, Keys: []string{"enter"}},
+		{ID: "apply", Contexts: []Context{Filter}, Keys: []string{"enter"}},
+		{ID: "quit", Contexts: Panes, Keys: []string{"q"}},
+		{ID: "stop", Contexts: all, Keys: []string{"ctrl+c"}},
+	}
+	table, err := New(append(own, Shared(all, own)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,9 +22,10 @@ func TestResolve(t *testing.T) {
 		key  string
 		want ID
 	}{
-		{List, "j", Down}, {Steps, "down", Down}, {Palette, "down", Down}, {Palette, "j", ""}, {Filter, "j", ""}, {Filter, "down", ""},
-		{List, "enter", "open"}, {Filter, "enter", "apply"}, {Steps, "enter", ""}, {Detail, "q", "quit"}, {Help, "q", ""},
-		{Filter, "ctrl+c", "stop"}, {Help, "ctrl+c", "stop"}, {List, "ctrl+x", ""},
+		{List, "j", Down}, {Steps, "down", Down}, {Palette, "down", Down}, {Palette, "j", ""}, {Filter, "j", ""}, {Filter, "down", Down},
+		{List, "enter", Open}, {Filter, "enter", "apply"}, {Detail, "enter", "look"}, {Detail, "q", "quit"}, {Help, "q", ""},
+		{Filter, "ctrl+c", "stop"}, {List, "ctrl+x", ""}, {Filter, "ctrl+u", EditDeleteLine}, {List, "ctrl+u", HalfUp},
+		{Filter, "home", EditHome}, {List, "home", Top},
 	} {
 		var got ID
 		if c := table.Resolve(test.ctx, test.key); c != nil {
@@ -43,8 +46,8 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%s is not in filter", c.ID)
 		}
 	}
-	if len(table.In(Filter)) != 2 || len(table.Commands()) != len(Motions())+4 {
-		t.Errorf("%d in filter, %d in all", len(table.In(Filter)), len(table.Commands()))
+	if len(table.Commands()) != len(shared())+4 {
+		t.Errorf("%d in all", len(table.Commands()))
 	}
 }
 

@@ -1,7 +1,7 @@
-// Package layout says where things go on a screen of a given size. It is pure: sizes in, rectangles out.
+// Package layout says where things go on a terminal of a given size. It is pure: sizes in, rectangles out.
 //
 // # Invariants
 //
-//  1. The rectangles of a [Screen] do not overlap, lie within it, and together cover it.
+//  1. The rectangles of a [Frame], and of a [Capture], do not overlap, lie within it, and together cover it.
 //  2. Header and hints are there at every size that is not too small.
 package layout

@@ -1,24 +1,54 @@
 package layout
 
-// The smallest screen that there is a layout for.
+// The smallest terminal that there is a layout for.
 const (
 	MinWidth  = 60
 	MinHeight = 15
 )
 
+// FootHeight is how many lines there are below a screen.
+const FootHeight = 3
+
 const (
 	// narrow is the width below which Steps and Detail share one place.
 	narrow = 100
 	// low is the height below which the list shows the selected row alone.
-	low = 24
-	// lines above and below the panes.
-	linesAbove, linesBelow = 2, 3
+	low = 20
 )
 
 // Rect is a place on the screen. The upper left corner is 0, 0.
 type Rect struct{ X, Y, W, H int }
 
-// Mode is what the user wants of the layout.
+// Has says whether a cell is in it.
+func (r Rect) Has(x, y int) bool { return x >= r.X && x < r.X+r.W && y >= r.Y && y < r.Y+r.H }
+
+// Frame is where everything goes on a terminal.
+type Frame struct {
+	W, H int
+	// TooSmall says that there is room for one message alone.
+	TooSmall bool
+
+	Header Rect
+	// Screen is the place of the screen that is seen.
+	Screen              Rect
+	SameAs, State, Hint Rect
+}
+
+// Terminal lays out a terminal of w by h.
+func Terminal(w, h int) Frame {
+	f := Frame{W: w, H: h}
+	if w < MinWidth || h < MinHeight {
+		f.TooSmall = true
+		return f
+	}
+	line := func(y int) Rect { return Rect{0, y, w, 1} }
+	f.Header = line(0)
+	f.Screen = Rect{0, 1, w, h - 1 - FootHeight}
+	f.SameAs, f.State, f.Hint = line(h-3), line(h-2), line(h-1)
+	return f
+}
+
+// Mode is what the user wants of the layout of Capture.
 type Mode struct {
 	// Zoom is the pane that has the place of all, if any.
 	Zoom Pane
@@ -26,7 +56,7 @@ type Mode struct {
 	Body Pane
 }
 
-// Pane names a part of the screen that can have the focus.
+// Pane names a part of Capture that can have the focus.
 type Pane uint8
 
 // The panes.
@@ -37,49 +67,39 @@ const (
 	Detail
 )
 
-// Screen is where everything goes. A pane that is not seen has an empty Rect.
-type Screen struct {
-	W, H int
-	// TooSmall says that there is room for one message alone.
-	TooSmall bool
+// Capture is where everything goes on the screen Capture. A pane that is not seen has an empty Rect.
+type Capture struct {
 	// Shared says that Steps and Detail share one place.
 	Shared bool
 
-	Header, Filter, SameAs, State, Hints Rect
-	Panes                                [Detail + 1]Rect
+	Filter Rect
+	Panes  [Detail + 1]Rect
 }
 
-// Compute lays out a screen of w by h.
-func Compute(w, h int, mode Mode) Screen {
-	s := Screen{W: w, H: h}
-	if w < MinWidth || h < MinHeight {
-		s.TooSmall = true
-		return s
-	}
-	line := func(y int) Rect { return Rect{0, y, w, 1} }
-	s.Header, s.Filter = line(0), line(1)
-	s.SameAs, s.State, s.Hints = line(h-3), line(h-2), line(h-1)
-	all := Rect{0, linesAbove, w, h - linesAbove - linesBelow}
-	s.Shared = w < narrow
+// ForCapture lays out a screen of w by h.
+func ForCapture(w, h int, mode Mode) Capture {
+	w, h = max(w, 0), max(h, 1)
+	c := Capture{Filter: Rect{0, 0, w, 1}, Shared: w < narrow}
+	all := Rect{0, 1, w, h - 1}
 	if mode.Zoom != None {
-		s.Panes[mode.Zoom] = all
-		return s
+		c.Panes[mode.Zoom] = all
+		return c
 	}
-	top := all.H / 3
+	top := (h - 1) / 3
 	if h < low {
-		top = 4 // the frame, the columns' names and one row
+		top = min(4, h-1) // the frame, the columns' names and one row
 	}
-	s.Panes[List] = Rect{0, all.Y, w, top}
+	c.Panes[List] = Rect{0, all.Y, w, top}
 	body := Rect{0, all.Y + top, w, all.H - top}
-	if s.Shared {
+	if c.Shared {
 		if mode.Body != Detail {
 			mode.Body = Steps
 		}
-		s.Panes[mode.Body] = body
-		return s
+		c.Panes[mode.Body] = body
+		return c
 	}
 	left := w * 4 / 7 // the tree is indented: it needs more
-	s.Panes[Steps] = Rect{0, body.Y, left, body.H}
-	s.Panes[Detail] = Rect{left, body.Y, w - left, body.H}
-	return s
+	c.Panes[Steps] = Rect{0, body.Y, left, body.H}
+	c.Panes[Detail] = Rect{left, body.Y, w - left, body.H}
+	return c
 }

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
 )
 
 // MaxBytes is how long the text may get.
@@ -37,6 +38,31 @@ func (l *Line) Insert(text []rune) bool {
 	rest := append(added, l.runes[l.at:]...)
 	l.runes = append(l.runes[:l.at:l.at], rest...)
 	l.at += len(added)
+	return true
+}
+
+// Handle does a command that edits a line. It says whether id is one.
+func (l *Line) Handle(id keys.ID) bool {
+	switch id {
+	case keys.EditLeft:
+		l.Left()
+	case keys.EditRight:
+		l.Right()
+	case keys.EditHome:
+		l.Home()
+	case keys.EditEnd:
+		l.End()
+	case keys.EditBackspace:
+		l.Backspace()
+	case keys.EditDelete:
+		l.Delete()
+	case keys.EditDeleteWord:
+		l.DeleteWord()
+	case keys.EditDeleteLine:
+		l.DeleteToStart()
+	default:
+		return false
+	}
 	return true
 }
 

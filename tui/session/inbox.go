@@ -46,23 +46,24 @@ type change struct {
 //
 //  1. It holds at most most changes; the oldest go, and are counted.
 //  2. What a follower of an earlier generation leaves is thrown away.
-//  3. signal holds one signal at most, and holds one whenever there is something to drain.
+//  3. changed is called whenever there is something to drain.
 type inbox struct {
-	most   int
-	signal chan struct{}
+	most    int
+	changed func()
 
 	mu         sync.Mutex
 	generation uint64
 	batch      Batch
 }
 
-func newInbox(most int) *inbox { return &inbox{most: most, signal: make(chan struct{}, 1)} }
+func newInbox(most int, changed func()) *inbox { return &inbox{most: most, changed: changed} }
 
 // begin starts a generation and returns its number.
 func (b *inbox) begin() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.generation++
+	b.batch = Batch{State: State{Phase: Connecting}, Dropped: b.batch.Dropped, LeftOut: b.batch.LeftOut}
 	return b.generation
 }
 
@@ -77,10 +78,7 @@ func (b *inbox) leave(generation uint64, f func(*Batch)) {
 		}
 	}
 	b.mu.Unlock()
-	select {
-	case b.signal <- struct{}{}:
-	default:
-	}
+	b.changed()
 }
 
 func (b *inbox) drain() Batch {

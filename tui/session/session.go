@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
 )
 
 // Session follows one server.
@@ -26,27 +26,19 @@ type Session struct {
 	stop context.CancelFunc // of the follower that runs
 }
 
-// New makes a session with the server of config. most is how many changes wait for the screen at most. caught is
-// deferred in every goroutine of the session: it may recover.
-func New(config *rest.Config, most int, caught func()) (*Session, error) {
-	c, err := newClient(config)
-	if err != nil {
-		return nil, err
-	}
-	s := &Session{client: c, inbox: newInbox(most), caught: caught, stop: func() {}}
+// New makes a session with a server. most is how many changes wait for the screen at most. changed is called, by any
+// goroutine, whenever there is something to drain. caught is deferred in every goroutine of the session: it may recover.
+func New(a *api.Client, most int, changed, caught func()) *Session {
+	s := &Session{client: &client{api: a}, inbox: newInbox(most, changed), caught: caught, stop: func() {}}
 	s.life, s.end = context.WithCancel(context.Background())
-	return s, nil
+	return s
 }
 
 // Close ends the following and waits for it.
 func (s *Session) Close() {
 	s.end()
 	s.wg.Wait()
-	s.client.http.CloseIdleConnections()
 }
-
-// Changed has a signal whenever there is something to drain.
-func (s *Session) Changed() <-chan struct{} { return s.inbox.signal }
 
 // Drain takes what happened since the last time.
 func (s *Session) Drain() Batch { return s.inbox.drain() }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/tuitest"
 )
 
@@ -29,24 +30,42 @@ func journey(name string) *v1alpha1.Journey {
 	}
 }
 
-func start(t *testing.T, s *tuitest.Server) (*Session, *Ring) {
+// followed is a session and the signal that it has something to drain.
+type followed struct {
+	*Session
+	changed chan struct{}
+}
+
+func of(t *testing.T, config *rest.Config) followed {
 	t.Helper()
-	session, err := New(s.Config, 100, func() {})
+	client, err := api.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
+	changed := make(chan struct{}, 1)
+	return followed{changed: changed, Session: New(client, 100, func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}, func() {})}
+}
+
+func start(t *testing.T, s *tuitest.Server) (followed, *Ring) {
+	t.Helper()
+	session := of(t, s.Config)
 	t.Cleanup(session.Close)
 	return session, NewRing(100)
 }
 
 // until drains the session until the ring is as it should be.
-func until(t *testing.T, s *Session, r *Ring, what string, yes func(State) bool) {
+func until(t *testing.T, s followed, r *Ring, what string, yes func(State) bool) {
 	t.Helper()
 	deadline := time.After(patience)
 	var state State
 	for {
 		select {
-		case <-s.Changed():
+		case <-s.changed:
 			b := s.Drain()
 			r.Apply(b)
 			state = b.State
@@ -166,35 +185,26 @@ func TestHostileError(t *testing.T) {
 		http.Error(w, "\x1b]0;owned\x07", http.StatusInternalServerError)
 	}))
 	defer server.Close()
-	s, err := New(&rest.Config{Host: server.URL}, 1, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := of(t, &rest.Config{Host: server.URL})
 	defer s.Close()
 	if _, err := s.Get(context.Background(), "a"); err == nil || strings.ContainsAny(err.Error(), "\x1b\x07") || !strings.Contains(err.Error(), "500") {
 		t.Errorf("%q", err)
 	}
 }
 
-func TestBadAddress(t *testing.T) {
-	if _, err := New(&rest.Config{Host: "https://[::1"}, 1, func() {}); err == nil {
-		t.Error("an address that is none is taken")
-	}
-}
-
 func TestInboxIsBounded(t *testing.T) {
-	b := newInbox(3)
+	b := newInbox(3, func() {})
 	g := b.begin()
 	for i := range 5 {
 		b.leave(g, func(batch *Batch) {
 			batch.changes = append(batch.changes, change{journey: journey(fmt.Sprint(i))})
 		})
 	}
+	ring := NewRing(10)
+	ring.Apply(b.drain())
 	old := g
 	g = b.begin()
 	b.leave(old, func(batch *Batch) { batch.State.Reason = "of an earlier filter" })
-	ring := NewRing(10)
-	ring.Apply(b.drain())
 	if rows(ring) != "2 3 4" || ring.Dropped != 2 {
 		t.Errorf("%s, %d dropped", rows(ring), ring.Dropped)
 	}
@@ -207,10 +217,7 @@ func TestInboxIsBounded(t *testing.T) {
 func TestCloseEndsAll(t *testing.T) {
 	server := tuitest.New(t)
 	leaks := goleak.IgnoreCurrent()
-	s, err := New(server.Config, 100, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := of(t, server.Config)
 	ring := NewRing(100)
 	s.Follow("")
 	server.Put(journey("a"))
@@ -219,5 +226,6 @@ func TestCloseEndsAll(t *testing.T) {
 	until(t, s, ring, "it follows another", has(ring, "a"))
 	s.Close()
 	server.EndWatches()
+	s.client.api.Close()
 	goleak.VerifyNone(t, leaks)
 }

@@ -35,6 +35,9 @@ type Style func(string) string
 
 // Theme are the styles, by what they mean.
 type Theme struct {
+	// Name is which theme it is: what was drawn with another must be drawn anew.
+	Name Name
+
 	Title, Dim, Border, Focus Style
 	Selected, Key, Good, Bad  Style
 	Notice, Tab, Layer        Style
@@ -69,24 +72,26 @@ func New(name Name, out io.Writer) Theme {
 			name = Dark
 		}
 	}
-	return of(r, palettes[name])
+	return of(r, name)
 }
 
 // Fixed is a theme for a terminal that is known.
 func Fixed(name Name, profile termenv.Profile) Theme {
 	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(profile)
-	return of(r, palettes[name])
+	return of(r, name)
 }
 
 // Plain is the theme without colours.
 func Plain() Theme { return Fixed(Dark, termenv.Ascii) }
 
-func of(r *lipgloss.Renderer, p palette) Theme {
+func of(r *lipgloss.Renderer, name Name) Theme {
+	p := palettes[name]
 	plain := r.NewStyle().Inline(true)
 	colour := func(c string) lipgloss.Style { return plain.Foreground(lipgloss.Color(c)) }
 	paint := func(s lipgloss.Style) Style { return func(text string) string { return s.Render(text) } }
 	return Theme{
+		Name:     name,
 		Title:    paint(colour(p.text).Bold(true)),
 		Dim:      paint(colour(p.dim)),
 		Border:   paint(colour(p.border)),

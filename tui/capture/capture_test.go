@@ -1,0 +1,91 @@
+package capture
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
+	"github.com/kx-apiserver/kx/tui/session"
+	"github.com/kx-apiserver/kx/tui/tuitest"
+)
+
+// shown is the screen of a server that has all that was recorded.
+func shown(t *testing.T) (*screentest.Host, *Screen) {
+	t.Helper()
+	server := tuitest.New(t)
+	recorded := tuitest.Recorded(t, "../testdata/journeys.json")
+	server.Put(recorded...)
+	h := screentest.New(t, server)
+	s := New(h)
+	h.Attach(s)
+	h.Until("all are there", func() bool { return s.ring.Len() == len(recorded) && s.state.Phase == session.Live })
+	return h, s
+}
+
+func TestSizes(t *testing.T) {
+	h, _ := shown(t)
+	for _, press := range []string{"g", "enter", "z", "enter", "esc", "/", "esc", "d"} {
+		h.Press(press)
+		h.Sizes()
+	}
+}
+
+// TestLead leads to a step of a request, from where another is looked at and from behind a filter that hides it.
+func TestLead(t *testing.T) {
+	h, s := shown(t)
+	first := s.ring.At(0).Name
+	for _, before := range [][]string{{"G"}, {"G", "/", "verb:watch", "enter"}, {"g", "enter", "g"}} {
+		h.Press(before...)
+		h.Show(screen.ToRequest{Journey: first, Step: "etcd.txn"})
+		h.Until("the request is open", func() bool {
+			return s.open.journey != nil && s.open.id == first && s.want.Journey == ""
+		})
+		j := s.open.journey
+		if at := s.steps.Selected(); at < 0 || j.Status.Steps[at].ID != "etcd.txn" || s.Context() != keys.Steps {
+			t.Errorf("after %v: the cursor is on step %d in %s", before, at, s.Context())
+		}
+	}
+	h.Show(screen.ToRequest{Journey: "never-was"})
+	h.Until("it is said that it is not there", func() bool { return len(h.Complained) > 0 })
+	if !strings.Contains(h.Complained[0], "never-was") {
+		t.Errorf("%q", h.Complained)
+	}
+	h.Show(screen.ToRequests{Filter: "code:409"})
+	h.Until("the filter is on", func() bool { return s.ring.Len() == 1 })
+}
+
+func TestMouse(t *testing.T) {
+	h, s := shown(t)
+	h.Click(5, s.areas.Panes[1].Y+2, 0)
+	top := s.list.Selected().Name
+	h.Click(5, s.areas.Panes[1].Y+3, 0)
+	if s.Context() != keys.List || s.list.Selected().Name == top {
+		t.Errorf("a click in the list: %s", s.list.Selected().Name)
+	}
+	r := s.areas.Panes[2]
+	h.Click(r.X+3, r.Y+4, 0)
+	at := s.steps.Selected()
+	h.Click(r.X+3, r.Y+4, 1)
+	if s.Context() != keys.Steps || s.steps.Selected() == at {
+		t.Errorf("the wheel in Steps: %s, step %d", s.Context(), s.steps.Selected())
+	}
+	h.Click(3, 0, 0)
+	if s.Context() != keys.Filter {
+		t.Errorf("a click on the filter: %s", s.Context())
+	}
+}
+
+// TestLateAnswer has an answer for a request that is no longer selected.
+func TestLateAnswer(t *testing.T) {
+	h, s := shown(t)
+	h.Press("g")
+	id, shown := s.open.id, s.open.journey
+	other := *shown
+	other.Name = "late"
+	h.Run(s.Update(fetchedMsg{request: s.open.request - 1, journey: &other}))
+	if s.open.id != id || s.open.journey != shown {
+		t.Error("it is shown")
+	}
+}

@@ -1,0 +1,145 @@
+package capture
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
+)
+
+// The commands of the screen beyond those of its panes.
+const (
+	refreshID  keys.ID = "request.refresh"
+	copySameID keys.ID = "copy.command"
+	filterID   keys.ID = "filter.edit"
+	applyID    keys.ID = "filter.apply"
+	completeID keys.ID = "filter.complete"
+)
+
+// Commands implements screen.Screen.
+func (s *Screen) Commands() []keys.Command {
+	all := []keys.Command{
+		{ID: filterID, Title: "filter the requests", Help: "Type which requests to see, such as: verb:create,update code>=400", Hint: "filter",
+			Contexts: keys.Panes, Keys: []string{"/"}},
+	}
+	for _, p := range s.panes() {
+		all = append(all, p.pane.Commands()...)
+	}
+	return append(all,
+		keys.Command{ID: copySameID, Title: "copy the kubectl command", Help: "Put a kubectl command that sends the same request on the clipboard.",
+			Contexts: keys.Panes, Keys: []string{"Y"}, Enabled: func() string {
+				if _, same := s.sameAs(); same == "" {
+					return "there is no kubectl command for it"
+				}
+				return ""
+			}},
+		keys.Command{ID: refreshID, Title: "fetch the request again", Help: "Ask the server again: a request that runs has more steps by now, a write more deliveries.",
+			Contexts: keys.Panes, Keys: []string{"r"}, Enabled: s.selected},
+		keys.Command{ID: applyID, Title: "apply the filter", Help: "Follow the requests that the filter wants.", Hint: "apply",
+			Contexts: []keys.Context{keys.Filter}, Keys: []string{"enter"}},
+		keys.Command{ID: completeID, Title: "complete the field", Help: "Complete the name of the field before the cursor.", Hint: "complete",
+			Contexts: []keys.Context{keys.Filter}, Keys: []string{"tab"}},
+	)
+}
+
+// selected is why a command that needs a request can't be done.
+func (s *Screen) selected() string {
+	if s.list.Selected() == nil {
+		return "there is no request"
+	}
+	return ""
+}
+
+// Handle implements screen.Screen.
+func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
+	cmd, ok := s.handle(id)
+	if !ok {
+		return nil, false
+	}
+	return tea.Batch(cmd, s.sync()), true
+}
+
+func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
+	if s.filtering {
+		return nil, s.editFilter(id)
+	}
+	switch id {
+	case keys.Back:
+		return nil, s.back()
+	case keys.Open:
+		if s.focus == layout.Detail {
+			return nil, false
+		}
+		if why := s.selected(); why != "" {
+			s.host.Complain("can't open: " + why)
+			return nil, true
+		}
+		s.goTo(s.focus + 1)
+	case keys.NextPane:
+		s.goTo(s.focus%layout.Detail + 1)
+	case keys.PreviousPane:
+		s.goTo((s.focus+1)%layout.Detail + 1)
+	case keys.Zoom:
+		s.zoom(s.mode.Zoom == layout.None)
+	case keys.Copy:
+		return s.copy()
+	case copySameID:
+		_, same := s.sameAs()
+		return s.host.Copy(same), true
+	case refreshID:
+		return s.fetch(s.list.Selected().Name), true
+	case filterID:
+		s.edit()
+	default:
+		return s.toPane(id)
+	}
+	return nil, true
+}
+
+func (s *Screen) copy() (tea.Cmd, bool) {
+	row := s.list.Selected()
+	if row == nil {
+		s.host.Complain("can't copy: there is no request")
+		return nil, true
+	}
+	return s.host.Copy(row.Name), true
+}
+
+// toPane gives a command to the pane that has the focus, or else to the one whose command it is.
+func (s *Screen) toPane(id keys.ID) (tea.Cmd, bool) {
+	all := s.panes()
+	if cmd, ok := all[s.focus-1].pane.Handle(id); ok {
+		return cmd, true
+	}
+	for _, p := range all {
+		if !has(p.pane.Commands(), id) {
+			continue
+		}
+		if cmd, ok := p.pane.Handle(id); ok {
+			s.reveal(p.id)
+			return cmd, true
+		}
+	}
+	return nil, false
+}
+
+func has(commands []keys.Command, id keys.ID) bool {
+	for _, c := range commands {
+		if c.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// reveal shows Detail where a command changed what it shows from another pane, and it is not seen.
+func (s *Screen) reveal(p layout.Pane) {
+	switch {
+	case p != layout.Detail || s.areas.Panes[p].W > 0:
+	case s.focus == layout.List && s.mode.Zoom == layout.None:
+		s.mode.Body = p
+		s.relayout()
+	default:
+		s.goTo(p)
+	}
+}

@@ -1,0 +1,159 @@
+package capture
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/session"
+)
+
+// Render implements screen.Screen.
+func (s *Screen) Render() []string {
+	if look := s.host.Theme(); look.Name != s.look {
+		s.look = look.Name
+		s.list.SetTheme(look)
+		s.steps.SetTheme(look)
+		s.detail.SetTheme(look)
+	}
+	frame := []string{s.filterLine()}
+	for _, row := range s.bodies() {
+		frame = append(frame, row...)
+	}
+	return draw.Block(frame, s.w, s.h)
+}
+
+// bodies are the panes that are seen, row by row of the screen.
+func (s *Screen) bodies() [][]string {
+	var rows [][]string
+	for _, p := range s.panes() {
+		r := s.areas.Panes[p.id]
+		if r.W == 0 || r.H == 0 {
+			continue
+		}
+		block := p.pane.Render(p.id == s.focus && !s.filtering)
+		if r.X > 0 {
+			rows[len(rows)-1] = draw.Beside(rows[len(rows)-1], block)
+			continue
+		}
+		rows = append(rows, block)
+	}
+	return rows
+}
+
+// Facts implements screen.Facts.
+func (s *Screen) Facts() []string {
+	look := s.host.Theme()
+	var facts []string
+	switch s.state.Phase {
+	case session.Live:
+		facts = append(facts, look.Good("live"))
+	case session.Connecting:
+		facts = append(facts, look.Notice("connecting"))
+	case session.Retrying:
+		facts = append(facts, look.Bad("! no answer"))
+	}
+	for _, f := range []struct {
+		n    uint64
+		what string
+	}{{s.ring.Dropped, "dropped"}, {s.ring.LeftOut, "left out"}} {
+		if f.n > 0 {
+			facts = append(facts, look.Notice(fmt.Sprintf("%s %d", f.what, f.n)))
+		}
+	}
+	return append(facts, fmt.Sprintf("REC %d", s.ring.Len()))
+}
+
+func (s *Screen) filterLine() string {
+	look := s.host.Theme()
+	if s.filtering {
+		_, err := s.parsed()
+		verdict := look.Good("ok")
+		if err != nil {
+			verdict = look.Bad("! error")
+		}
+		verdict = " " + verdict + " "
+		return " / " + s.typing.View(s.w-3-draw.Width(verdict)) + verdict
+	}
+	left := look.Dim(" / all requests")
+	if s.applied != "" {
+		left = " / " + s.applied
+	}
+	follow := "follow off"
+	if s.list.Following() {
+		follow = "follow on"
+	}
+	return draw.Ends(left, follow+" ", s.w)
+}
+
+// Foot implements screen.Screen.
+func (s *Screen) Foot() (same, state string) {
+	look := s.host.Theme()
+	if s.filtering {
+		return s.caretLine(), s.filterState()
+	}
+	if row, command := s.sameAs(); command != "" {
+		same = look.Dim(" same as  ") + command
+	} else if row != nil {
+		same = look.Dim(" "+row.Spec.Method+" ") + row.Spec.URI
+	}
+	if s.state.Phase == session.Retrying {
+		state = look.Bad(" ! trying again: " + draw.Clean(s.state.Reason))
+	}
+	return same, state
+}
+
+// caretLine shows, while a filter is typed, what of it can't be read.
+func (s *Screen) caretLine() string {
+	look := s.host.Theme()
+	_, err := s.parsed()
+	if err == nil {
+		if s.typing.String() == "" {
+			return look.Dim(" nothing: all requests")
+		}
+		return ""
+	}
+	runes := []rune(s.typing.String())
+	at := min(max(err.Column-1, 0), len(runes))
+	text := fmt.Sprintf(" column %d: ", err.Column)
+	rest := string(runes[at:])
+	if rest == "" {
+		rest = "the end"
+	}
+	return look.Bad(text) + string(runes[:at]) + look.Bad("▶"+rest)
+}
+
+// filterState says what is wrong with the filter, or what can be typed next.
+func (s *Screen) filterState() string {
+	look := s.host.Theme()
+	found := s.candidates()
+	switch _, err := s.parsed(); {
+	case err != nil:
+		text := " " + err.Problem
+		if err.Expected != "" {
+			text += "; expected " + err.Expected
+		}
+		return look.Bad(text)
+	case len(found) == 1:
+		f := found[0]
+		return " " + f.Name + ": " + f.Help + look.Dim("  such as "+f.Example)
+	case len(found) > 1:
+		var names []string
+		for _, f := range found {
+			names = append(names, f.Name)
+		}
+		return look.Dim(" fields: ") + strings.Join(names, " ")
+	}
+	return look.Dim(" fields: " + fieldNames())
+}
+
+// shellPath writes a path for a shell, shorter where it is in the user's home.
+func shellPath(path string) string {
+	if home, err := os.UserHomeDir(); err == nil {
+		if rest, ok := strings.CutPrefix(path, home+"/"); ok && !strings.ContainsFunc(rest, special) {
+			return "~/" + rest
+		}
+	}
+	return line([]string{path})
+}

@@ -1,0 +1,91 @@
+package tui
+
+import (
+	"fmt"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// pathMost is how many screens esc leads back through at most.
+const pathMost = 32
+
+// lead leads to a target. esc leads back.
+func (m *model) lead(to screen.Target) tea.Cmd {
+	s := m.screens[to.Screen()]
+	if s == nil {
+		m.complain(fmt.Sprintf("there is no screen %s", to.Screen()))
+		return nil
+	}
+	if s != m.current {
+		m.path = append(m.path, m.current.Name())
+		if len(m.path) > pathMost {
+			m.path = m.path[1:]
+		}
+	}
+	return m.show(s, to)
+}
+
+// leadBack leads to where the last target was asked for. It says whether there is such a place.
+func (m *model) leadBack() (tea.Cmd, bool) {
+	if len(m.path) == 0 {
+		return nil, false
+	}
+	last := len(m.path) - 1
+	s := m.screens[m.path[last]]
+	m.path = m.path[:last]
+	return m.show(s, nil), true
+}
+
+// turnTo shows a numbered screen as it was left. There is nothing to go back to from there.
+func (m *model) turnTo(name screen.Name) tea.Cmd {
+	m.path = nil
+	return m.show(m.screens[name], nil)
+}
+
+// show shows a screen.
+func (m *model) show(s screen.Screen, to screen.Target) tea.Cmd {
+	m.overlay = keys.None
+	if s != m.current {
+		m.current.Hide()
+		m.current = s
+	} else if to == nil {
+		return nil
+	}
+	return s.Show(to)
+}
+
+// owner is the screen that a context belongs to, or nil.
+func (m *model) owner(ctx keys.Context) screen.Screen {
+	for _, s := range m.order {
+		for _, own := range s.Contexts() {
+			if own == ctx {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// leadTo goes to where a command can be done.
+func (m *model) leadTo(c *keys.Command) tea.Cmd {
+	if c.In(m.context()) {
+		return nil
+	}
+	for _, ctx := range c.Contexts {
+		s := m.owner(ctx)
+		if s == nil || ctx.Typing {
+			continue
+		}
+		var cmd tea.Cmd
+		if s != m.current {
+			cmd = m.turnTo(s.Name())
+		}
+		if s.Focus(ctx) {
+			return cmd
+		}
+	}
+	return nil
+}

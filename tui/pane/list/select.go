@@ -1,0 +1,32 @@
+package list
+
+import "github.com/kx-apiserver/kx/tui/theme"
+
+// Select puts the cursor on a journey, and stops following. It says whether the list has it.
+func (p *Pane) Select(id string) bool {
+	i := p.ring.Index(id)
+	if i < 0 {
+		return false
+	}
+	p.follow = false
+	p.scroll.Cursor = i
+	p.moved()
+	return true
+}
+
+// SelectRow puts the cursor on the row that is seen at a line of the pane, if there is one there.
+func (p *Pane) SelectRow(y int) {
+	i := p.scroll.Top + y - 2 // the frame and the columns' names
+	if y < 2 || y >= p.h-1 || i >= p.ring.Len() {
+		return
+	}
+	p.follow = false
+	p.scroll.Cursor = i
+	p.moved()
+}
+
+// SetTheme changes how the pane looks.
+func (p *Pane) SetTheme(t theme.Theme) {
+	p.theme = t
+	p.cached = nil
+}

@@ -1,0 +1,49 @@
+package steps
+
+import "github.com/kx-apiserver/kx/tui/theme"
+
+// Select puts the cursor on the first step of an ID, and unfolds what it is folded in. It says whether there is one.
+func (p *Pane) Select(id string) bool {
+	if p.journey == nil {
+		return false
+	}
+	for i := range p.journey.Status.Steps {
+		if p.journey.Status.Steps[i].ID == id {
+			p.unfoldTo(p.roots, i)
+			p.layout()
+			p.moveTo(i)
+			return true
+		}
+	}
+	return false
+}
+
+// unfoldTo unfolds the nodes above a step. It says whether the step is among them.
+func (p *Pane) unfoldTo(nodes []*node, step int) bool {
+	for _, n := range nodes {
+		if n.step == step {
+			return true
+		}
+		if p.unfoldTo(n.children, step) {
+			p.folds[n.key()] = false
+			return true
+		}
+	}
+	return false
+}
+
+// SelectRow puts the cursor on the row that is seen at a line of the pane, if there is one there.
+func (p *Pane) SelectRow(y int) {
+	i := p.scroll.Top + y - 1 // the frame
+	if y < 1 || y >= p.h-1-p.foot() || i >= len(p.rows) {
+		return
+	}
+	p.scroll.Cursor = i
+	p.clamp()
+}
+
+// SetTheme changes how the pane looks.
+func (p *Pane) SetTheme(t theme.Theme) {
+	p.theme = t
+	p.cached = nil
+}

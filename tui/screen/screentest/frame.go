@@ -1,0 +1,100 @@
+package screentest
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "github.com/cockroachdb/datadriven" // it has the flag -rewrite, which is one for all tests
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+// Exact fails the test unless a frame has h lines of w cells each.
+func Exact(t testing.TB, lines []string, w, h int) {
+	t.Helper()
+	if len(lines) != h {
+		t.Fatalf("%dx%d: the frame has %d lines", w, h, len(lines))
+	}
+	for i, l := range lines {
+		if n := draw.Width(l); n != w || strings.ContainsAny(l, "\n\r\t") {
+			t.Fatalf("%dx%d: line %d has %d cells: %q", w, h, i, n, l)
+		}
+	}
+}
+
+// Frame is what the screen shows at a size, without colours.
+func (h *Host) Frame(width, height int) []string {
+	h.t.Helper()
+	h.screen.SetSize(width, height)
+	lines := h.screen.Render()
+	Exact(h.t, lines, width, height)
+	seen := make([]string, len(lines)) // the screen may keep its own
+	for i, l := range lines {
+		seen[i] = strings.TrimRight(ansi.Strip(l), " ")
+	}
+	return seen
+}
+
+// sizes are those of which goldens are kept: what a screen has of a terminal of 80x24, 120x40 and 200x60.
+var sizes = []struct {
+	name string
+	w, h int
+}{{"80x24", 80, 20}, {"120x40", 120, 36}, {"200x60", 200, 56}}
+
+// Golden compares what the screen shows, and its foot, with files under testdata/golden, one for each usual size of a
+// terminal. With -rewrite it writes them.
+func (h *Host) Golden(name string) {
+	h.t.Helper()
+	for _, size := range sizes {
+		lines := h.Frame(size.w, size.h)
+		same, state := h.screen.Foot()
+		lines = append(lines, strings.TrimRight(ansi.Strip(same), " "), strings.TrimRight(ansi.Strip(state), " "))
+		Golden(h.t, filepath.Join("testdata", "golden", name+"-"+size.name), strings.Join(lines, "\n")+"\n")
+	}
+}
+
+// Golden compares text with a file. With -rewrite it writes the file.
+func Golden(t testing.TB, file, got string) {
+	t.Helper()
+	if flag.Lookup("rewrite").Value.String() == "true" {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v (-rewrite writes it)", err)
+	}
+	if string(want) != got {
+		t.Errorf("%s is not what it was (-rewrite writes it); now it is:\n%s", file, got)
+	}
+}
+
+// Sizes draws the screen at many sizes from 1x1 to 300x100, the smallest and the largest among them: every frame is exact.
+func (h *Host) Sizes() {
+	h.t.Helper()
+	for w := 1; w <= 300; w += 13 {
+		for height := 1; height <= 100; height += 5 {
+			h.exactAt(w, height)
+		}
+	}
+	for _, size := range [][2]int{{60, 11}, {59, 10}, {99, 19}, {100, 20}, {160, 40}, {161, 41}, {300, 96}, {300, 100}} {
+		h.exactAt(size[0], size[1])
+	}
+}
+
+func (h *Host) exactAt(w, height int) {
+	h.t.Helper()
+	h.screen.SetSize(w, height)
+	Exact(h.t, h.screen.Render(), w, height)
+	h.screen.Foot()
+}

@@ -1,0 +1,294 @@
+package screentest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+// Question is what a screen asked: Then for a line, Yes for yes or no.
+type Question struct {
+	Text, Initial string
+	Then          func(string) tea.Cmd
+	Yes           func() tea.Cmd
+}
+
+// Edit is text that a screen gave to the editor.
+type Edit struct {
+	Text   []byte
+	Suffix string
+	Then   func([]byte, error) tea.Cmd
+}
+
+// Host is what a screen may ask, and what it has asked. All of it is used by the test's goroutine, but Guard and Changed.
+type Host struct {
+	t       testing.TB
+	ctx     context.Context
+	client  *api.Client
+	screen  screen.Screen
+	table   *keys.Table
+	changed chan struct{}
+	panics  chan string
+
+	// Look is the theme; plain if nobody says.
+	Look theme.Theme
+
+	// Said, Complained and Copied are what the screen said, in order. A test may empty them.
+	Said, Complained, Copied []string
+	// Went are the targets that it led to, and Backs how often it closed itself.
+	Went  []screen.Target
+	Backs int
+	// Questions and Edits are those without an answer yet.
+	Questions []Question
+	Edits     []Edit
+}
+
+var _ screen.Host = (*Host)(nil)
+
+// Address is what the server's address is for the screen, in every run.
+const Address = "http://127.0.0.1:7443"
+
+// New makes a host with a server that answers with handler.
+func New(t testing.TB, handler http.Handler) *Host {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, strings.TrimPrefix(server.URL, "http://"))
+	}
+	client, err := api.New(&rest.Config{Host: Address, Dial: dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	h := &Host{t: t, ctx: ctx, client: client, changed: make(chan struct{}, 1), panics: make(chan string, 1), Look: theme.Plain()}
+	t.Cleanup(func() {
+		cancel()
+		if h.screen != nil {
+			h.screen.Close()
+		}
+		client.Close()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return h
+}
+
+// Attach gives the host its screen, shows it, and checks its keys.
+func (h *Host) Attach(s screen.Screen) {
+	h.t.Helper()
+	h.screen = s
+	own := append(s.Commands(), keys.Command{ID: keys.Back, Title: "go back", Contexts: s.Contexts(), Keys: []string{"esc"}})
+	table, err := keys.New(append(own, keys.Shared(s.Contexts(), own)...))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.table = table
+	h.Size(120, 36)
+	h.Run(s.Show(nil))
+}
+
+// Size gives the screen a size.
+func (h *Host) Size(width, height int) { h.screen.SetSize(width, height) }
+
+// Show leads the screen to a target.
+func (h *Host) Show(to screen.Target) { h.Run(h.screen.Show(to)) }
+
+// Run does what the screen asked for, and what its answers ask for.
+func (h *Host) Run(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	switch msg := cmd().(type) {
+	case nil:
+	case tea.BatchMsg:
+		for _, c := range msg {
+			h.Run(c)
+		}
+	default:
+		h.Run(h.screen.Update(msg))
+	}
+}
+
+// Press presses keys, by the names that the table has for them. One that has no meaning in its context, and no place to be
+// typed, fails the test.
+func (h *Host) Press(pressed ...string) {
+	h.t.Helper()
+	for _, key := range pressed {
+		ctx := h.screen.Context()
+		c := h.table.Resolve(ctx, key)
+		switch {
+		case c == nil && ctx.Typing:
+			h.screen.Type([]rune(key))
+		case c == nil:
+			h.t.Fatalf("%q means nothing in %s", key, ctx)
+		case c.Disabled() != "":
+			h.Complain("can't " + c.Title + ": " + c.Disabled())
+		default:
+			cmd, _ := h.screen.Handle(c.ID)
+			h.Run(cmd)
+		}
+	}
+}
+
+// Command does a command by its ID, as the palette would: in the first of its contexts that the screen can focus.
+func (h *Host) Command(id keys.ID) {
+	h.t.Helper()
+	c := h.table.Lookup(id)
+	if c == nil {
+		h.t.Fatalf("there is no command %s", id)
+	}
+	for _, ctx := range c.Contexts {
+		if c.In(h.screen.Context()) || h.screen.Focus(ctx) {
+			break
+		}
+	}
+	if why := c.Disabled(); why != "" {
+		h.Complain("can't " + c.Title + ": " + why)
+		return
+	}
+	cmd, _ := h.screen.Handle(id)
+	h.Run(cmd)
+}
+
+// Type types text.
+func (h *Host) Type(text string) { h.screen.Type([]rune(text)) }
+
+// Click presses the left button at a cell of the screen, or turns the wheel there.
+func (h *Host) Click(x, y, wheel int) { h.Run(h.screen.Mouse(x, y, wheel)) }
+
+// Answer answers the latest question with a line, or with yes.
+func (h *Host) Answer(line string) {
+	h.t.Helper()
+	if len(h.Questions) == 0 {
+		h.t.Fatal("nothing was asked")
+	}
+	q := h.Questions[len(h.Questions)-1]
+	h.Questions = h.Questions[:len(h.Questions)-1]
+	if q.Yes != nil {
+		h.Run(q.Yes())
+		return
+	}
+	h.Run(q.Then(line))
+}
+
+// Save ends the latest edit.
+func (h *Host) Save(text string, err error) {
+	h.t.Helper()
+	if len(h.Edits) == 0 {
+		h.t.Fatal("nothing is edited")
+	}
+	e := h.Edits[len(h.Edits)-1]
+	h.Edits = h.Edits[:len(h.Edits)-1]
+	h.Run(e.Then([]byte(text), err))
+}
+
+// Until drains the screen, whenever it has something, until yes holds.
+func (h *Host) Until(what string, yes func() bool) {
+	h.t.Helper()
+	deadline := time.After(patience)
+	for !yes() {
+		select {
+		case <-h.changed:
+			h.Run(h.screen.Drain())
+		case text := <-h.panics:
+			h.t.Fatal(text)
+		case <-deadline:
+			h.t.Fatalf("it did not come to pass that %s:\n%s", what, strings.Join(h.screen.Render(), "\n"))
+		}
+	}
+}
+
+// Context implements screen.Host.
+func (h *Host) Context() context.Context { return h.ctx }
+
+// API implements screen.Host.
+func (h *Host) API() *api.Client { return h.client }
+
+// Theme implements screen.Host.
+func (h *Host) Theme() theme.Theme { return h.Look }
+
+// Zone implements screen.Host.
+func (h *Host) Zone() *time.Location { return time.UTC }
+
+// Kubeconfig implements screen.Host.
+func (h *Host) Kubeconfig() string { return "/home/you/.kx/kubeconfig" }
+
+// Say implements screen.Host.
+func (h *Host) Say(text string) { h.Said = append(h.Said, text) }
+
+// Complain implements screen.Host.
+func (h *Host) Complain(text string) { h.Complained = append(h.Complained, text) }
+
+// Go implements screen.Host.
+func (h *Host) Go(to screen.Target) tea.Cmd {
+	h.Went = append(h.Went, to)
+	return nil
+}
+
+// Back implements screen.Host.
+func (h *Host) Back() tea.Cmd {
+	h.Backs++
+	return nil
+}
+
+// Copy implements screen.Host.
+func (h *Host) Copy(text string) tea.Cmd {
+	h.Copied = append(h.Copied, text)
+	return nil
+}
+
+// Ask implements screen.Host.
+func (h *Host) Ask(text, initial string, then func(string) tea.Cmd) tea.Cmd {
+	h.Questions = append(h.Questions, Question{Text: text, Initial: initial, Then: then})
+	return nil
+}
+
+// Confirm implements screen.Host.
+func (h *Host) Confirm(text string, then func() tea.Cmd) tea.Cmd {
+	h.Questions = append(h.Questions, Question{Text: text, Yes: then})
+	return nil
+}
+
+// Edit implements screen.Host.
+func (h *Host) Edit(text []byte, suffix string, then func([]byte, error) tea.Cmd) tea.Cmd {
+	h.Edits = append(h.Edits, Edit{Text: text, Suffix: suffix, Then: then})
+	return nil
+}
+
+// Do implements screen.Host.
+func (h *Host) Do(f func() tea.Msg) tea.Cmd { return f }
+
+// Guard implements screen.Host.
+func (h *Host) Guard() {
+	if v := recover(); v != nil {
+		select {
+		case h.panics <- fmt.Sprintf("panic: %v\n%s", v, debug.Stack()):
+		default:
+		}
+	}
+}
+
+// Changed implements screen.Host.
+func (h *Host) Changed() {
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
+}
