@@ -87,8 +87,13 @@ func TestCaches(t *testing.T) {
 	if i < 0 || s.Watches != int64(len(s.Watchers)) {
 		t.Fatalf("%+v", s.Watchers)
 	}
-	if w := s.Watchers[i]; w.User != "kx-admin" || w.Key != "/configmaps/default/" || w.Since.IsZero() || w.Queued != 0 || w.Behind {
+	if w := s.Watchers[i]; w.User != "kx-admin" || w.Key != "/configmaps/default/" || w.Since.IsZero() || w.Queued != 0 || w.Behind ||
+		w.Sent != 1 || w.At != s.Revision || w.Lag != 0 || w.Buffer == 0 || w.From == 0 || fmt.Sprint(w.From) >= made.ResourceVersion ||
+		w.Journey == "" || w.UserAgent == "" || w.LastBookmark != 0 || w.LastBookmarkTime != nil {
 		t.Errorf("%+v", w)
+	}
+	if h := s.History; h.MostEvents < h.LeastEvents || h.LeastEvents == 0 || h.MostBytes == 0 || h.WindowSeconds == 0 {
+		t.Errorf("%+v", h)
 	}
 	watcher.Stop()
 	until(t, "a watch that ended is gone", func() bool { return r.cache(t, "configmaps").Status.Watches == s.Watches-1 })

@@ -80,7 +80,7 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler) (*endpoint.GenericAPI
 	err := s.InstallAPIs(c.APIResources, c.RESTOptions, restStorageProviders...)
 	if err == nil {
 		group := kxapi.NewAPIGroupInfo(kxapi.Config{
-			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact,
+			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact, Etcd: c.Etcd,
 			Allow: kxapi.Allow{Breakpoints: c.Options.Allow.Breakpoints, Faults: c.Options.Allow.Faults},
 		})
 		err = s.InstallAPIGroup(&group)

@@ -33,6 +33,7 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/server/version"
+	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/backend/factory"
 	"github.com/kx-apiserver/kx/store/cacher"
@@ -66,6 +67,8 @@ type Config struct {
 
 	// EtcdHealth and EtcdReady say why etcd can't be used.
 	EtcdHealth, EtcdReady func() error
+	// Etcd is what lies below the API.
+	Etcd *kxapi.Etcd
 	// Compact compacts etcd's history now.
 	Compact kxapi.CompactFunc
 
@@ -142,6 +145,15 @@ func (c *Config) storage(ctx context.Context, o *options.Options, transport back
 	c.RESTOptions = getter
 	if c.EtcdHealth, err = factory.CreateHealthCheck(ctx, *config); err != nil {
 		return err
+	}
+	client, release, err := factory.Client(transport)
+	if err != nil {
+		return err
+	}
+	context.AfterFunc(ctx, release)
+	c.Etcd = &kxapi.Etcd{
+		Live:    admin.Over(client, factory.Describe(transport)),
+		Decoder: &admin.Decoder{Prefix: o.Etcd.Prefix, Encryption: getter.Transformers()},
 	}
 	c.Compact = func(ctx context.Context, revision int64) (int64, error) {
 		return factory.Compact(ctx, *config, revision)

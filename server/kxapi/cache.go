@@ -15,6 +15,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
@@ -25,7 +26,8 @@ const catchUpWait = time.Second
 // to tell somebody of that would be more work than the cache itself does.
 type CacheREST struct {
 	rest.TableConvertor
-	caches *cacher.Caches
+	caches   *cacher.Caches
+	journeys *trace.Recorder
 }
 
 var (
@@ -36,9 +38,9 @@ var (
 	_ rest.ShortNamesProvider   = &CacheREST{}
 )
 
-// NewCacheREST serves what caches are like.
-func NewCacheREST(caches *cacher.Caches) *CacheREST {
-	return &CacheREST{TableConvertor: cacheTable, caches: caches}
+// NewCacheREST serves what caches are like, and whose the watches are by the journeys of their requests.
+func NewCacheREST(caches *cacher.Caches, journeys *trace.Recorder) *CacheREST {
+	return &CacheREST{TableConvertor: cacheTable, caches: caches, journeys: journeys}
 }
 
 func (r *CacheREST) New() runtime.Object     { return &v1alpha1.Cache{} }
@@ -66,11 +68,23 @@ func (r *CacheREST) Get(ctx context.Context, name string, _ *metav1.GetOptions) 
 	defer cancel()
 	took, ok := c.CatchUp(ctx)
 	cache := cacheOf(c)
+	r.nameClients(cache.Status.Watchers)
 	if ok {
 		micros := took.Microseconds()
 		cache.Status.CaughtUpMicros = &micros
 	}
 	return cache, nil
+}
+
+// nameClients says which programs watch.
+func (r *CacheREST) nameClients(watchers []v1alpha1.CacheWatcher) {
+	for i := range watchers {
+		if w := &watchers[i]; w.Journey != "" {
+			if j := r.journeys.Get(w.Journey); j != nil {
+				w.UserAgent = j.Summary().Request.UserAgent
+			}
+		}
+	}
 }
 
 // List returns all caches as they are, without their watches. It asks etcd for nothing.
@@ -127,7 +141,11 @@ func cacheOf(c *cacher.Cacher) *v1alpha1.Cache {
 			State: states[seen.State], Since: metav1.NewMicroTime(seen.Since),
 			Items: int64(seen.Items), Bytes: seen.Bytes,
 			Revision: seen.Revision, EtcdRevision: seen.EtcdRevision, Lag: seen.EtcdRevision - seen.Revision,
-			History:   v1alpha1.CacheHistory{Events: int64(seen.History.Events), Bytes: seen.History.Bytes, After: seen.History.After},
+			History: v1alpha1.CacheHistory{
+				Events: int64(seen.History.Events), Bytes: seen.History.Bytes, After: seen.History.After,
+				MostEvents: int64(seen.History.Most), MostBytes: seen.History.MostBytes,
+				LeastEvents: int64(seen.History.Least), WindowSeconds: int64(seen.History.Window.Seconds()),
+			},
 			Snapshots: int32(seen.Snapshots),
 			Hits:      seen.Hits, Fallbacks: seen.Fallbacks,
 			Watches: int64(len(seen.Watchers)),
@@ -139,11 +157,22 @@ func cacheOf(c *cacher.Cacher) *v1alpha1.Cache {
 	if oldest := seen.History.Oldest; !oldest.IsZero() {
 		cache.Status.History.Oldest = &metav1.MicroTime{Time: oldest}
 	}
-	for _, w := range seen.Watchers {
-		cache.Status.Watchers = append(cache.Status.Watchers, v1alpha1.CacheWatcher{
-			ID: w.ID, Journey: w.Journey, User: w.User, Key: w.Key, Since: metav1.NewMicroTime(w.Since), LabelSelector: w.Labels, FieldSelector: w.Fields,
-			Queued: int32(w.Queued), Behind: w.Behind, LastBookmark: w.Bookmark,
-		})
+	for i := range seen.Watchers {
+		cache.Status.Watchers = append(cache.Status.Watchers, cacheWatcherOf(&seen.Watchers[i], seen.Revision))
 	}
 	return cache
+}
+
+// cacheWatcherOf is a watch as clients see it, of a cache that has seen a revision.
+func cacheWatcherOf(w *cacher.WatcherInfo, revision int64) v1alpha1.CacheWatcher {
+	watcher := v1alpha1.CacheWatcher{
+		ID: w.ID, Journey: w.Journey, User: w.User, Key: w.Key, Since: metav1.NewMicroTime(w.Since), LabelSelector: w.Labels, FieldSelector: w.Fields,
+		From: w.From, At: w.At, Lag: max(revision-w.At, 0), Sent: w.Sent,
+		Queued: int32(w.Queued), Buffer: int32(w.Buffer), Behind: w.Behind, LastBookmark: w.Bookmark,
+	}
+	if !w.Bookmarked.IsZero() {
+		at := metav1.NewMicroTime(w.Bookmarked)
+		watcher.LastBookmarkTime = &at
+	}
+	return watcher
 }

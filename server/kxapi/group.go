@@ -30,6 +30,7 @@ func newScheme() *runtime.Scheme {
 			return label, value, nil
 		}))
 	selectBy(s, "Cache", cacheFields(&v1alpha1.Cache{}))
+	selectBy(s, "Key", keyFields(&v1alpha1.Key{}))
 	selectBy(s, "Source", sourceFields(&v1alpha1.Source{}))
 	return s
 }
@@ -51,6 +52,8 @@ type Config struct {
 	Caches   *cacher.Caches
 	// Allow says how far the server's requests may be interfered with.
 	Allow Allow
+	// Etcd is what lies below the API.
+	Etcd *Etcd
 	// Compact compacts etcd's history. See [etcd3.CompactNow].
 	Compact CompactFunc
 }
@@ -76,9 +79,11 @@ func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
 				"breakpoints":   breakpoints,
 				"faults":        NewFaultREST(c.Journeys.Control(), c.Allow.Faults),
 				"compactions":   &CompactionREST{compact: c.Compact, allowed: c.Allow.Faults},
-				"caches":        NewCacheREST(c.Caches),
+				"caches":        NewCacheREST(c.Caches, c.Journeys),
 				"caches/check":  &CacheCheckREST{c.Caches},
 				"caches/object": &CachedObjectREST{c.Caches},
+				"keys":          NewKeyREST(c.Etcd),
+				"keys/history":  &KeyHistoryREST{c.Etcd, c.Journeys},
 				"sources":       NewSourceREST(kx.Source),
 			},
 		},

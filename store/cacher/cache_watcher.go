@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,6 +47,8 @@ type cacheWatcher struct {
 	next int64
 	// from is the revision that its client knows from the beginning on: no bookmark goes behind it.
 	from int64
+	// at is the revision of the last event that it was given, and sent how many there were. They are only looked at.
+	at, sent atomic.Int64
 
 	// Guarded by the dispatcher's mu:
 	id            int64
@@ -53,6 +56,7 @@ type cacheWatcher struct {
 	live, stopped bool
 	nextBookmark  time.Time
 	bookmarked    int64 // the revision of the last one
+	bookmarkedAt  time.Time
 	release       func() bool
 }
 
@@ -165,9 +169,16 @@ func (w *cacheWatcher) give(e *event) error {
 	if !w.send(out) {
 		return errStopped
 	}
+	w.gave(e.revision)
 	sent := time.Now()
 	w.cacher.metrics.Dispatched(sent.Sub(e.at), sent.Sub(ready))
 	return nil
+}
+
+// gave notes that the watcher was given an event.
+func (w *cacheWatcher) gave(revision int64) {
+	w.at.Store(revision)
+	w.sent.Add(1)
 }
 
 // tooSlow is what a watcher ends with whose next event is forgotten. Its client may go on where it is, if it can.

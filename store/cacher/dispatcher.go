@@ -234,6 +234,7 @@ func (l watcherList) give(e *event) {
 		if err == nil {
 			select {
 			case w.result <- out:
+				w.gave(e.revision)
 				w.cacher.metrics.Dispatched(time.Since(e.at), 0)
 				continue
 			default:
@@ -301,7 +302,7 @@ func (d *dispatcher) bookmark(now time.Time) {
 		}
 		select {
 		case w.result <- watch.Event{Type: watch.Bookmark, Object: bookmark}:
-			w.bookmarked = revision
+			w.bookmarked, w.bookmarkedAt = revision, now
 			w.scheduleBookmark(now)
 		default: // it has more to read than a bookmark would save it
 		}

@@ -33,6 +33,10 @@ type HistoryWindow struct {
 	// After is the revision after which all events are there; Oldest is when the first of them came.
 	After  int64
 	Oldest time.Time
+	// Most and MostBytes are what may be kept; beyond Least, no longer than Window.
+	Most, Least int
+	MostBytes   int64
+	Window      time.Duration
 }
 
 // WatcherInfo is one watch.
@@ -45,11 +49,15 @@ type WatcherInfo struct {
 	Since   time.Time
 	// Labels and Fields are its selectors.
 	Labels, Fields string
-	// Queued is how many events its client has not taken. Behind says that there are more, in the history.
-	Queued int
-	Behind bool
-	// Bookmark is the revision of the last bookmark, 0 if there was none.
-	Bookmark int64
+	// From is the revision that its client knew at the beginning, At the one up to which it was given all. Sent is how many
+	// events that were.
+	From, At, Sent int64
+	// Queued is how many events its client has not taken, of Buffer at most. Behind says that there are more, in the history.
+	Queued, Buffer int
+	Behind         bool
+	// Bookmark is the revision of the last bookmark, 0 if there was none, and Bookmarked when it was sent.
+	Bookmark   int64
+	Bookmarked time.Time
 }
 
 // Inspect is what can be seen now.
@@ -77,7 +85,11 @@ func (w *watchCache) inspect(i *Inspection) *tree {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i.Revision = w.revision.Load()
-	i.History = HistoryWindow{Events: w.history.len(), Bytes: int64(w.history.bytes), After: w.history.since}
+	limits := w.history.limits
+	i.History = HistoryWindow{
+		Events: w.history.len(), Bytes: int64(w.history.bytes), After: w.history.since,
+		Most: limits.max, Least: limits.min, MostBytes: int64(limits.maxBytes), Window: limits.window,
+	}
 	if w.history.len() > 0 {
 		i.History.Oldest = w.history.events[w.history.head].at
 	}
@@ -90,7 +102,11 @@ func (d *dispatcher) inspect() (infos []WatcherInfo) {
 	defer d.mu.Unlock()
 	d.each(func(w *cacheWatcher) {
 		info := WatcherInfo{
-			ID: w.id, User: w.who, Key: w.key, Since: w.since, Queued: len(w.result), Behind: !w.live, Bookmark: w.bookmarked,
+			ID: w.id, User: w.who, Key: w.key, Since: w.since, From: w.from, At: max(w.from, w.at.Load()), Sent: w.sent.Load(),
+			Queued: len(w.result), Buffer: cap(w.result), Behind: !w.live, Bookmark: w.bookmarked, Bookmarked: w.bookmarkedAt,
+		}
+		if w.live {
+			info.At = max(info.At, d.revision)
 		}
 		if w.journey != nil {
 			info.Journey = w.journey.ID()

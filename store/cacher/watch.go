@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
@@ -141,6 +142,7 @@ func (s *starting) withState(ctx context.Context, w *cacheWatcher, bookmark bool
 				err = errStopped
 			case selected:
 				sent++
+				w.sent.Add(1)
 			}
 			return err == nil
 		})
@@ -155,6 +157,10 @@ func (s *starting) withState(ctx context.Context, w *cacheWatcher, bookmark bool
 		if !w.send(watch.Event{Type: watch.Bookmark, Object: obj}) {
 			return errStopped
 		}
+		d := &c.dispatcher
+		d.mu.Lock()
+		w.bookmarked, w.bookmarkedAt = revision, time.Now()
+		d.mu.Unlock()
 		return nil
 	})
 }

@@ -92,6 +92,12 @@ type CacheHistory struct {
 	// When the oldest of them came.
 	// +optional
 	Oldest *metav1.MicroTime `json:"oldest,omitempty"`
+	// How many events may be kept, and what they may take: then the oldest are forgotten. Beyond leastEvents, those that are
+	// older than windowSeconds are too.
+	MostEvents    int64 `json:"mostEvents"`
+	MostBytes     int64 `json:"mostBytes"`
+	LeastEvents   int64 `json:"leastEvents"`
+	WindowSeconds int64 `json:"windowSeconds"`
 }
 
 // CacheWatcher is one watch.
@@ -112,14 +118,30 @@ type CacheWatcher struct {
 	LabelSelector string `json:"labelSelector,omitempty"`
 	// +optional
 	FieldSelector string `json:"fieldSelector,omitempty"`
+	// The program that watches, if the journey of its request is still known.
+	// +optional
+	UserAgent string `json:"userAgent,omitempty"`
+	// The revision that the client knew when the watch began.
+	From int64 `json:"from"`
+	// The revision up to which the watch was given all that is for it.
+	At int64 `json:"at"`
+	// How many revisions that is behind what the cache has seen.
+	Lag int64 `json:"lag"`
+	// How many events it was given, bookmarks not counted.
+	Sent int64 `json:"sent"`
 	// How many events lie ready that its client has not taken.
 	Queued int32 `json:"queued"`
+	// How many may, until it is behind.
+	Buffer int32 `json:"buffer"`
 	// Whether more wait for it in the history.
 	// +optional
 	Behind bool `json:"behind,omitempty"`
 	// The revision of the last bookmark that it was sent; 0 if there was none.
 	// +optional
 	LastBookmark int64 `json:"lastBookmark,omitempty"`
+	// When that was.
+	// +optional
+	LastBookmarkTime *metav1.MicroTime `json:"lastBookmarkTime,omitempty"`
 }
 
 // CacheList is a list of caches, in the order of their names.

@@ -63,6 +63,10 @@ func (in *Cache) DeepCopy() *Cache {
 	out.Status.CaughtUpMicros = copyOf(in.Status.CaughtUpMicros)
 	out.Status.History.Oldest = copyOf(in.Status.History.Oldest)
 	out.Status.Watchers = slices.Clone(in.Status.Watchers)
+	for i := range out.Status.Watchers {
+		w := &out.Status.Watchers[i]
+		w.LastBookmarkTime = copyOf(w.LastBookmarkTime)
+	}
 	return &out
 }
 

@@ -15,6 +15,7 @@ var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha
 // AddToScheme registers the types.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(SchemeGroupVersion, &Journey{}, &JourneyList{}, &Cache{}, &CacheList{}, &CacheCheck{}, &CachedObject{},
+		&Key{}, &KeyList{}, &KeyHistory{},
 		&Breakpoint{}, &BreakpointList{}, &Fault{}, &FaultList{}, &JourneyCommand{}, &Compaction{},
 		&Source{}, &SourceList{})
 	metav1.AddToGroupVersion(s, SchemeGroupVersion)

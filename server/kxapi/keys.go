@@ -1,0 +1,340 @@
+package kxapi
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/store/admin"
+)
+
+// Etcd is what lies below the API, and how to read it.
+type Etcd struct {
+	Live    *admin.Live
+	Decoder *admin.Decoder
+}
+
+const (
+	// keysAPage is how many keys and directories a list has at most.
+	keysAPage = 1000
+	// A list reads no more than this to find out how large directories are: well below a second of etcd's time.
+	measuredKeys  = 50_000
+	measuredBytes = 64 << 20
+)
+
+var keyResource = schema.GroupResource{Group: v1alpha1.GroupName, Resource: "keys"}
+
+// KeyREST is the storage of keys: what etcd has, as it lies there. It goes below all that guards objects, so it is for
+// administrators, whatever roles allow.
+type KeyREST struct {
+	rest.TableConvertor
+	etcd *Etcd
+}
+
+var (
+	_ rest.Getter               = &KeyREST{}
+	_ rest.Lister               = &KeyREST{}
+	_ rest.Watcher              = &KeyREST{}
+	_ rest.QueryReader          = &KeyREST{}
+	_ rest.Scoper               = &KeyREST{}
+	_ rest.SingularNameProvider = &KeyREST{}
+)
+
+// NewKeyREST serves what etcd has.
+func NewKeyREST(etcd *Etcd) *KeyREST { return &KeyREST{TableConvertor: keyTable, etcd: etcd} }
+
+func (r *KeyREST) New() runtime.Object     { return &v1alpha1.Key{} }
+func (r *KeyREST) NewList() runtime.Object { return &v1alpha1.KeyList{} }
+func (r *KeyREST) Destroy()                {}
+func (r *KeyREST) NamespaceScoped() bool   { return false }
+func (r *KeyREST) GetSingularName() string { return "key" }
+
+// keyQuery is what a request says beside the options of all.
+type keyQuery struct{ prefix, key, revision string }
+
+type keyQueryKey struct{}
+
+// ReadQuery reads ?prefix=, ?key= and ?revision=.
+func (r *KeyREST) ReadQuery(ctx context.Context, query url.Values) (context.Context, error) {
+	q := keyQuery{prefix: query.Get("prefix"), key: query.Get("key"), revision: query.Get("revision")}
+	if q.prefix != "" && q.key != "" {
+		return ctx, apierrors.NewBadRequest("either prefix, for what lies below it, or key, for one")
+	}
+	return context.WithValue(ctx, keyQueryKey{}, q), nil
+}
+
+func keyQueryOf(ctx context.Context) keyQuery {
+	q, _ := ctx.Value(keyQueryKey{}).(keyQuery)
+	return q
+}
+
+// mayReadKeys refuses all but administrators: in etcd is everybody's.
+func mayReadKeys(ctx context.Context, name string) error {
+	if isAdmin(ctx) {
+		return nil
+	}
+	return apierrors.NewForbidden(keyResource, name, errors.New("only members of system:masters may look below the API"))
+}
+
+// keyError is what a client is told of an error of etcd.
+func keyError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, admin.ErrCompacted):
+		return apierrors.NewResourceExpired(err.Error())
+	case errors.Is(err, admin.ErrFuture):
+		return apierrors.NewBadRequest(err.Error())
+	case errors.Is(err, context.DeadlineExceeded):
+		return apierrors.NewTimeoutError(err.Error(), 1)
+	}
+	return apierrors.NewInternalError(err)
+}
+
+// revision reads which one is asked for; nothing is the present one.
+func (e *Etcd) revision(text string, head admin.Head) (int64, error) {
+	if text == "" || text == "0" {
+		return head.Revision, nil
+	}
+	revision, err := admin.ParseRevision(text, head)
+	if err == nil || errors.Is(err, admin.ErrCompacted) || errors.Is(err, admin.ErrFuture) {
+		return revision, keyError(err)
+	}
+	return 0, apierrors.NewBadRequest(err.Error())
+}
+
+// Get returns a key with its value, now or as of ?revision=.
+func (r *KeyREST) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	if err := mayReadKeys(ctx, name); err != nil {
+		return nil, err
+	}
+	key, err := v1alpha1.KeyOfName(name)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	head, err := r.etcd.Live.Head(ctx)
+	if err != nil {
+		return nil, keyError(err)
+	}
+	found, err := r.etcd.get(ctx, key, keyQueryOf(ctx).revision, head)
+	if err == nil && found == nil {
+		err = apierrors.NewNotFound(keyResource, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// get reads a key; nil if there is none.
+//
+// A revision that is compacted away is readable all the same if the key was not written since: what it is when etcd's
+// history begins is what it was then. So each revision in a key's history can be read.
+func (e *Etcd) get(ctx context.Context, key, text string, head admin.Head) (*v1alpha1.Key, error) {
+	asked, err := e.revision(text, head)
+	at := asked
+	if number, numberErr := strconv.ParseInt(text, 10, 64); numberErr == nil && number > 0 && number < head.Compacted {
+		asked, at, err = number, head.Compacted, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	kv, err := e.Live.Get(ctx, key, at)
+	if err != nil {
+		return nil, keyError(err)
+	}
+	if asked < at && (kv == nil || kv.ModRevision > asked) {
+		_, err := e.revision(text, head)
+		return nil, err
+	}
+	if kv == nil {
+		return nil, nil
+	}
+	out := e.keyOf(kv, int64(len(kv.Value)), asked)
+	out.Status.Value = e.valueOf(kv)
+	return out, nil
+}
+
+// keyOf is a key as clients see it, without its value.
+func (e *Etcd) keyOf(kv *admin.KV, bytes, revision int64) *v1alpha1.Key {
+	k := &v1alpha1.Key{
+		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.KeyName(kv.Key), ResourceVersion: strconv.FormatInt(kv.ModRevision, 10)},
+		Spec:       v1alpha1.KeySpec{Key: kv.Key},
+		Status: v1alpha1.KeyStatus{
+			Revision: revision, Keys: 1, Bytes: bytes, Measured: 1,
+			ModRevision: kv.ModRevision, CreateRevision: kv.CreateRevision, Version: kv.Version, Lease: lease(kv.Lease),
+		},
+	}
+	if l, ok := admin.Locate(e.Decoder.Prefix, kv.Key); ok {
+		k.Spec.Group, k.Spec.Resource, k.Spec.Namespace, k.Spec.Name = l.Resource.Group, l.Resource.Resource, l.Namespace, l.Name
+	}
+	return k
+}
+
+func lease(id int64) string {
+	if id == 0 {
+		return ""
+	}
+	return strconv.FormatInt(id, 16)
+}
+
+// directoryOf is a directory as clients see it.
+func (e *Etcd) directoryOf(c admin.Child, revision int64) *v1alpha1.Key {
+	k := &v1alpha1.Key{
+		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.KeyName(c.Path)},
+		Spec:       v1alpha1.KeySpec{Key: c.Path, Directory: true},
+		Status:     v1alpha1.KeyStatus{Revision: revision, Keys: c.Keys, Bytes: c.Bytes, Measured: c.Measured, ModRevision: c.Revision},
+	}
+	// Some key below it says of which resource they are.
+	some := c.Path + "x"
+	if _, rest, ok := admin.SplitKey(e.Decoder.Prefix, some); ok && len(rest) > 0 {
+		if l, ok := admin.Locate(e.Decoder.Prefix, some); ok {
+			k.Spec.Group, k.Spec.Resource, k.Spec.Namespace = l.Resource.Group, l.Resource.Resource, l.Namespace
+		}
+	}
+	return k
+}
+
+// keyPage is what a continue token says: where a list goes on, and as of which revision.
+type keyPage struct {
+	Prefix   []byte `json:"p"`
+	From     []byte `json:"f"`
+	Revision int64  `json:"r"`
+}
+
+func (p keyPage) token() string {
+	data, _ := json.Marshal(p) // bytes and a number
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+func readKeyPage(token, prefix string) (p keyPage, err error) {
+	data, err := base64.RawURLEncoding.DecodeString(token)
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	if err == nil && (string(p.Prefix) != prefix || p.Revision < 1) {
+		err = fmt.Errorf("it is of the prefix %q", p.Prefix)
+	}
+	if err != nil {
+		return p, apierrors.NewBadRequest("invalid continue token: " + err.Error())
+	}
+	return p, nil
+}
+
+// List returns what lies right below ?prefix=, of all keys without it: keys without their values, and directories with
+// what is in them. With ?key= it is that one, with its value, or none. All pages of a list are of the revision of the first.
+func (r *KeyREST) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
+	if err := mayReadKeys(ctx, ""); err != nil {
+		return nil, err
+	}
+	if options == nil {
+		options = &metainternalversion.ListOptions{}
+	}
+	q := keyQueryOf(ctx)
+	head, err := r.etcd.Live.Head(ctx)
+	if err != nil {
+		return nil, keyError(err)
+	}
+	list := &v1alpha1.KeyList{
+		Prefix: q.prefix, Items: []v1alpha1.Key{},
+		Etcd: v1alpha1.EtcdHead{Revision: head.Revision, Compacted: head.Compacted},
+	}
+	if q.key != "" {
+		return r.one(ctx, q, head, options, list)
+	}
+	page := keyPage{Prefix: []byte(q.prefix)}
+	if options.Continue != "" {
+		page, err = readKeyPage(options.Continue, q.prefix)
+	} else {
+		page.Revision, err = r.listRevision(q, options, head)
+	}
+	if err != nil {
+		return nil, err
+	}
+	limit := int64(keysAPage)
+	if options.Limit > 0 {
+		limit = min(limit, options.Limit)
+	}
+	budget, visited := admin.Budget{Keys: measuredKeys, Bytes: measuredBytes}, int64(0)
+	next, err := r.etcd.Live.Level(ctx, q.prefix, string(page.From), page.Revision, &budget, func(c admin.Child) bool {
+		k := r.etcd.child(c, page.Revision)
+		if selectsKey(options, k) {
+			list.Items = append(list.Items, *k)
+		}
+		visited++
+		return visited < limit
+	})
+	if err != nil {
+		return nil, keyError(err)
+	}
+	list.ResourceVersion = strconv.FormatInt(page.Revision, 10)
+	if next != "" {
+		page.From = []byte(next)
+		list.Continue = page.token()
+	}
+	return list, nil
+}
+
+// listRevision is the one that a list is of. A resourceVersion is an etcd's revision: of those that only say how new the
+// list has to be the present one is.
+func (r *KeyREST) listRevision(q keyQuery, options *metainternalversion.ListOptions, head admin.Head) (int64, error) {
+	text := q.revision
+	if options.ResourceVersion != "" && options.ResourceVersion != "0" {
+		asked, err := r.etcd.revision(options.ResourceVersion, head)
+		if options.ResourceVersionMatch == metav1.ResourceVersionMatchExact && text == "" {
+			return asked, err
+		}
+		if err != nil && !apierrors.IsResourceExpired(err) {
+			return 0, err
+		}
+	}
+	return r.etcd.revision(text, head)
+}
+
+func (e *Etcd) child(c admin.Child, revision int64) *v1alpha1.Key {
+	if c.KV == nil {
+		return e.directoryOf(c, revision)
+	}
+	return e.keyOf(c.KV, c.Bytes, revision)
+}
+
+// one lists the key that ?key= says.
+func (r *KeyREST) one(ctx context.Context, q keyQuery, head admin.Head, options *metainternalversion.ListOptions, list *v1alpha1.KeyList) (runtime.Object, error) {
+	found, err := r.etcd.get(ctx, q.key, q.revision, head)
+	if err != nil {
+		return nil, err
+	}
+	list.ResourceVersion = strconv.FormatInt(head.Revision, 10)
+	if found != nil && selectsKey(options, found) {
+		list.Items = append(list.Items, *found)
+	}
+	return list, nil
+}
+
+// keyFields are the fields that field selectors can ask about.
+func keyFields(k *v1alpha1.Key) fields.Set {
+	return fields.Set{
+		"metadata.name": k.Name, "spec.group": k.Spec.Group, "spec.resource": k.Spec.Resource,
+		"spec.namespace": k.Spec.Namespace, "spec.name": k.Spec.Name, "spec.directory": strconv.FormatBool(k.Spec.Directory),
+	}
+}
+
+func selectsKey(options *metainternalversion.ListOptions, k *v1alpha1.Key) bool {
+	if s := options.FieldSelector; s != nil && !s.Empty() && !s.Matches(keyFields(k)) {
+		return false
+	}
+	return options.LabelSelector == nil || options.LabelSelector.Matches(noLabels)
+}

@@ -1,0 +1,65 @@
+package kxapi
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store/admin"
+)
+
+var noLabels = labels.Set{}
+
+// valueOf is the value of a key as clients see it: decrypted and decoded, and without what is secret in it.
+func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
+	out := &v1alpha1.KeyValue{}
+	v, err := e.Decoder.Decode(kv.Key, kv.Value)
+	secret := e.isSecret(kv.Key, v)
+	if err != nil {
+		out.Error = err.Error()
+	}
+	encrypted := admin.Encrypted(kv.Value)
+	if v != nil {
+		out.Format, out.Encryption = string(v.Format), v.Encryption
+	}
+	switch {
+	case v == nil || v.Object == nil:
+		if v != nil && v.Format == admin.Text && !secret && utf8.Valid(v.Plain) {
+			out.Text = string(v.Plain)
+		}
+	case secret:
+		// The same that journeys leave out. A value that says of itself that it is no Secret is not shown at all.
+		if isSecretKind(v) {
+			out.Object = &runtime.RawExtension{Raw: trace.Mask(&unstructured.Unstructured{Object: v.Object})}
+		}
+	default:
+		data, err := json.Marshal(v.Object)
+		if err != nil {
+			out.Error = err.Error()
+			break
+		}
+		out.Object = &runtime.RawExtension{Raw: data}
+	}
+	if out.Masked = secret; !secret || encrypted {
+		out.Raw = kv.Value
+	}
+	return out
+}
+
+// isSecret says whether a value is to be masked, by its key or by what it says of itself. v is nil if it can't be read.
+func (e *Etcd) isSecret(key string, v *admin.Value) bool {
+	if path, _, ok := admin.SplitKey(e.Decoder.Prefix, key); ok && path == "secrets" {
+		return true
+	}
+	return v != nil && isSecretKind(v)
+}
+
+func isSecretKind(v *admin.Value) bool {
+	return v.Kind == corev1.SchemeGroupVersion.WithKind("Secret")
+}
