@@ -21,22 +21,28 @@ type Change struct {
 
 // who are those who may change an object on its way, by the step in which they do.
 var who = map[string]string{
-	"handler.decode":         "the client, or a default of the version that it sent",
+	"handler.decode":         "the client",
+	"handler.default":        "a default of the version that it sent",
 	"handler.apply-patch":    "the client, by its patch",
 	"handler.apply":          "the client, by what it applied",
 	"handler.mutate":         "mutating admission",
+	"handler.admit":          "an admission plugin",
 	"handler.managed-fields": "the bookkeeping of who manages which field",
 	"handler.convert":        "conversion to another version",
 	"crd.convert":            "conversion to another version",
 	"crd.webhook":            "the conversion webhook",
 	"crd.prune":              "pruning of what the schema does not have",
 	"crd.default":            "a default of the schema",
-	"store.before-create":    "the resource's strategy, before the create",
-	"store.before-update":    "the resource's strategy, before the update",
+	"store.before-create":    "the server, before the create",
+	"store.before-update":    "the server, before the update",
+	"store.prepare":          "the resource's strategy",
 	"etcd3.decode":           "what is stored",
 	tryStep:                  "what the client sent takes the place of what was stored",
 	txnStep:                  "etcd, by the revision that it gave the write",
 }
+
+// several are the steps that one of several takes: their subject says which.
+var several = map[string]bool{"handler.admit": true, "store.prepare": true}
 
 // clients are the steps in which an object gets what its client wants.
 var clients = map[string]bool{"handler.decode": true, "handler.apply-patch": true, "handler.apply": true}
@@ -69,10 +75,14 @@ const (
 
 // nameOf says who a step stands for.
 func nameOf(s *v1alpha1.Step) string {
-	if name := who[s.ID]; name != "" {
-		return name
+	name := who[s.ID]
+	switch {
+	case name == "":
+		return s.Title
+	case several[s.ID] && s.Subject != "":
+		return name + ", " + s.Subject
 	}
-	return s.Title
+	return name
 }
 
 // Of finds the steps of a journey that changed the field at path, in their order. The error says if it can't be known.

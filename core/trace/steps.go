@@ -97,8 +97,10 @@ const (
 	HandlerDelete
 	HandlerDeleteCollection
 	HandlerDecode
+	HandlerDefault
 	HandlerConvert
 	HandlerMutate
+	HandlerAdmit
 	HandlerValidate
 	HandlerApplyPatch
 	HandlerApply
@@ -129,6 +131,7 @@ const (
 	StoreDeleteCollection
 	StoreBeforeCreate
 	StoreBeforeUpdate
+	StorePrepare
 	StoreBeforeDelete
 	StoreTryUpdate
 	CRDConvert
@@ -204,9 +207,11 @@ var table = [numSteps]Info{
 	HandlerPatch:            {Name: "handler.patch", Layer: LayerHandler, Title: "PatchResource", Upstream: "PatchResource", File: "apiserver/pkg/endpoints/handlers/patch.go"},
 	HandlerDelete:           {Name: "handler.delete", Layer: LayerHandler, Title: "DeleteResource", Upstream: "DeleteResource", File: "apiserver/pkg/endpoints/handlers/delete.go"},
 	HandlerDeleteCollection: {Name: "handler.deletecollection", Layer: LayerHandler, Title: "DeleteCollection", Upstream: "DeleteCollection", File: "apiserver/pkg/endpoints/handlers/delete.go"},
-	HandlerDecode:           {Name: "handler.decode", Layer: LayerHandler, Title: "make an object of the body, with its defaults", Upstream: "decoder.Decode", File: "apiserver/pkg/endpoints/handlers/create.go"},
+	HandlerDecode:           {Name: "handler.decode", Layer: LayerHandler, Title: "make an object of the body", Upstream: "decoder.Decode", File: "apiserver/pkg/endpoints/handlers/create.go"},
+	HandlerDefault:          {Name: "handler.default", Layer: LayerHandler, Title: "set the defaults of the version", Upstream: "Scheme.Default", File: "apimachinery/pkg/runtime/scheme.go"},
 	HandlerConvert:          {Name: "handler.convert", Layer: LayerHandler, Title: "convert between the request's version and the stored one", Upstream: "ConvertToVersion", File: "apimachinery/pkg/runtime/scheme.go"},
 	HandlerMutate:           {Name: "handler.mutate", Layer: LayerHandler, Title: "mutating admission", Upstream: "Admit", File: "apiserver/pkg/admission/chain.go", Fails: true},
+	HandlerAdmit:            {Name: "handler.admit", Layer: LayerHandler, Title: "an admission plugin may change it", Upstream: "MutationInterface.Admit", File: "apiserver/pkg/admission/interfaces.go", Fails: true},
 	HandlerValidate:         {Name: "handler.validate", Layer: LayerHandler, Title: "validating admission", Upstream: "Validate", File: "apiserver/pkg/admission/chain.go", Fails: true},
 	HandlerApplyPatch:       {Name: "handler.apply-patch", Layer: LayerHandler, Title: "apply the patch to the present state", Upstream: "applyPatchToCurrentObject", File: "apiserver/pkg/endpoints/handlers/patch.go"},
 	HandlerApply:            {Name: "handler.apply", Layer: LayerHandler, Title: "merge what the client applies with the present state", Upstream: "applyPatcher.applyPatchToCurrentObject", File: "apiserver/pkg/endpoints/handlers/patch.go"},
@@ -237,6 +242,7 @@ var table = [numSteps]Info{
 	StoreDeleteCollection: {Name: "store.deletecollection", Layer: LayerStore, Title: "Store.DeleteCollection", Upstream: "Store.DeleteCollection", File: "apiserver/pkg/registry/generic/registry/store.go"},
 	StoreBeforeCreate:     {Name: "store.before-create", Layer: LayerStore, Title: "BeforeCreate: system fields, the strategy, validation", Upstream: "BeforeCreate", File: "apiserver/pkg/registry/rest/create.go", Edits: true},
 	StoreBeforeUpdate:     {Name: "store.before-update", Layer: LayerStore, Title: "BeforeUpdate: the strategy, validation", Upstream: "BeforeUpdate", File: "apiserver/pkg/registry/rest/update.go", Edits: true},
+	StorePrepare:          {Name: "store.prepare", Layer: LayerStore, Title: "the resource's strategy puts it in order", Upstream: "RESTCreateStrategy.PrepareForCreate", File: "apiserver/pkg/registry/rest/create.go"},
 	StoreBeforeDelete:     {Name: "store.before-delete", Layer: LayerStore, Title: "BeforeDelete: preconditions, grace, propagation", Upstream: "BeforeDelete", File: "apiserver/pkg/registry/rest/delete.go"},
 	StoreTryUpdate:        {Name: "store.try-update", Layer: LayerStore, Title: "the storage calls back up: what is the next state?", Upstream: "tryUpdate", File: "apiserver/pkg/registry/generic/registry/store.go", Fails: true},
 	CRDConvert:            {Name: "crd.convert", Layer: LayerStore, Title: "convert custom resources to another version", Upstream: "crConverter.ConvertToVersion", File: "apiextensions-apiserver/pkg/apiserver/conversion/converter.go"},

@@ -165,7 +165,7 @@ func TestJourney(t *testing.T) {
 			for parent := step.Parent; parent >= 0; parent = record.Steps[parent].Parent {
 				path = append(path, record.Steps[parent].ID)
 			}
-			if step.Subject != "/namespaces/default" || len(path) == 0 || path[0] != trace.HandlerMutate {
+			if step.Subject != "/namespaces/default" || len(path) < 2 || path[0] != trace.HandlerAdmit || path[1] != trace.HandlerMutate {
 				t.Errorf("the namespace was read at %q, by %v", step.Subject, path)
 			}
 			return

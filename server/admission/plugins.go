@@ -23,7 +23,7 @@ type chain interface {
 // New makes the plugins. Until they are initialized they let everything pass.
 func New() *Plugins {
 	lifecycle := &NamespaceLifecycle{}
-	return &Plugins{chain: admission.NewChainHandler(lifecycle), lifecycle: lifecycle}
+	return &Plugins{chain: admission.NewChainHandler(recorded{"NamespaceLifecycle", lifecycle}), lifecycle: lifecycle}
 }
 
 // Initialize gives the plugins the storages that they read.

@@ -266,14 +266,14 @@ func TestJourneys(t *testing.T) {
 		method, path, body, accept string
 		steps                      string
 	}{
-		{"POST", v1, body("v1"), "", "handler.create handler.decode handler.managed-fields handler.mutate rest.create handler.validate handler.encode"},
+		{"POST", v1, body("v1"), "", "handler.create handler.decode handler.default handler.managed-fields handler.mutate rest.create handler.validate handler.encode"},
 		{"GET", v1 + "/web", "", "", "handler.get rest.get handler.encode"},
 		{"GET", v1beta1 + "/web", "", "", "handler.get rest.get handler.encode handler.convert"},
 		{"GET", v1, "", "", "handler.list rest.list handler.encode"},
 		{"GET", v1beta1, "", "", "handler.list rest.list handler.encode handler.convert"},
 		{"GET", v1beta1, "", "application/json;as=Table;v=v1;g=meta.k8s.io", "handler.list rest.list handler.encode handler.table"},
 		{"PUT", v1beta1 + "/web", body("v1beta1"), "",
-			"handler.update handler.decode handler.convert rest.update handler.managed-fields handler.mutate handler.validate handler.encode handler.convert"},
+			"handler.update handler.decode handler.default handler.convert rest.update handler.managed-fields handler.mutate handler.validate handler.encode handler.convert"},
 		{"DELETE", v1 + "/web", "", "", "handler.delete rest.delete handler.mutate handler.validate handler.encode"},
 		{"DELETE", v1, "", "", "handler.deletecollection rest.deletecollection handler.encode"},
 	} {

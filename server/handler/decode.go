@@ -68,16 +68,35 @@ func (asSent) KindForGroupVersionKinds(kinds []schema.GroupVersionKind) (schema.
 	return kinds[0], true
 }
 
-// decoder keeps the version in which an object was sent. One that does more than read can be told whose request it is for,
-// so that the request's journey shows what was done.
-func (scope *RequestScope) decoder(ctx context.Context, s runtime.Decoder) runtime.Decoder {
-	decoder := scope.Serializer.DecoderToVersion(s, asSent{})
-	if d, ok := decoder.(interface {
+// decode makes an object of data, in the version in which it was sent, with that version's defaults. A decoder that does
+// more than read is told whose request it is for, so that the request's journey shows what was done.
+func (scope *RequestScope) decode(ctx context.Context, s runtime.Decoder, data []byte, expected *schema.GroupVersionKind) (runtime.Object, *schema.GroupVersionKind, error) {
+	if d, ok := scope.Serializer.DecoderToVersion(s, asSent{}).(interface {
 		Within(ctx context.Context) runtime.Decoder
 	}); ok {
-		return d.Within(ctx)
+		return d.Within(ctx).Decode(data, expected, nil)
 	}
-	return decoder
+	// What DecoderToVersion's would do too, in one go, and nobody would see which value is a default.
+	obj, kind, strict := s.Decode(data, expected, nil)
+	if strict != nil && (obj == nil || !runtime.IsStrictDecodingError(strict)) {
+		return nil, kind, strict
+	}
+	setDefaults(ctx, scope, obj)
+	kinds, _, err := scope.Typer.ObjectKinds(obj)
+	if err != nil {
+		return nil, kind, err
+	}
+	obj.GetObjectKind().SetGroupVersionKind(kinds[0]) // the data need not say it
+	return obj, kind, strict
+}
+
+// setDefaults gives what obj, which has a Go type, does not say the defaults of its version.
+func setDefaults(ctx context.Context, scope *RequestScope, obj runtime.Object) {
+	_, step := trace.Start(ctx, trace.HandlerDefault, scope.Kind.Kind)
+	defer step.End(nil)
+	step.Before(obj)
+	scope.Defaulter.Default(obj)
+	step.After(obj)
 }
 
 // decodeBody makes a hub object of a body, with the defaults of the version in which it was sent, which it returns.
@@ -94,7 +113,7 @@ func decodeBody(ctx context.Context, scope *RequestScope, body []byte, s runtime
 		serializer = s.Serializer
 	}
 	expected := scope.Kind
-	obj, gvk, err := scope.decoder(ctx, serializer).Decode(body, &expected, nil)
+	obj, gvk, err := scope.decode(ctx, serializer, body, &expected)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil && fieldValidation == metav1.FieldValidationWarn {
 		addStrictDecodingWarnings(ctx, strict.Errors())
 		err = nil

@@ -92,7 +92,7 @@ func jsonMechanism(apply func(p *patcher, document []byte) (patched []byte, stri
 		if p.checksFields() {
 			serializer = info.StrictSerializer
 		}
-		obj, gvk, err := p.scope.decoder(ctx, serializer).Decode(patched, &p.scope.Kind, nil)
+		obj, gvk, err := p.scope.decode(ctx, serializer, patched, &p.scope.Kind)
 		if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
 			strictErrs, err = append(strictErrs, strict.Errors()...), nil
 		}
@@ -220,7 +220,7 @@ func applyStrategicMergePatch(ctx context.Context, p *patcher, current runtime.O
 	if err := p.reportFields(ctx, value, strictErrs); err != nil {
 		return nil, gv, err
 	}
-	p.scope.Defaulter.Default(obj)
+	setDefaults(ctx, p.scope, obj)
 	return obj, gv, nil
 }
 

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -39,7 +40,7 @@ func BeforeCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj run
 	if err := ensureNamespace(ctx, strategy.NamespaceScoped(), m); err != nil {
 		return err
 	}
-	strategy.PrepareForCreate(ctx, obj)
+	prepare(ctx, strategy, obj, func(ctx context.Context) { strategy.PrepareForCreate(ctx, obj) })
 	if errs := validateCreate(ctx, strategy, obj, m); len(errs) > 0 {
 		step.Whyf("refused: %d fields are not valid", len(errs))
 		return apierrors.NewInvalid(kind.GroupKind(), m.GetName(), errs)
@@ -50,6 +51,15 @@ func BeforeCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj run
 	step.Why("valid, in the form that is stored")
 	step.After(obj)
 	return nil
+}
+
+// prepare has the strategy put obj in order, which is what do does.
+func prepare(ctx context.Context, strategy any, obj runtime.Object, do func(context.Context)) {
+	ctx, step := trace.Start(ctx, trace.StorePrepare, reflect.TypeOf(strategy).String())
+	defer step.End(nil)
+	step.Before(obj)
+	do(ctx)
+	step.After(obj)
 }
 
 // validateCreate looks at the metadata only if the strategy has no complaint: its own are more specific.
@@ -78,7 +88,7 @@ func BeforeUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, ol
 	}
 	// The generation is the server's alone: back to where it was, for the strategy to move it if the spec changed.
 	m.SetGeneration(oldMeta.GetGeneration())
-	strategy.PrepareForUpdate(ctx, obj, old)
+	prepare(ctx, strategy, obj, func(ctx context.Context) { strategy.PrepareForUpdate(ctx, obj, old) })
 	keepSystemFields(m, oldMeta)
 	if errs := validateUpdate(ctx, strategy, obj, old, m, oldMeta); len(errs) > 0 {
 		step.Whyf("refused: %d fields are not valid", len(errs))

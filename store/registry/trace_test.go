@@ -68,6 +68,7 @@ func TestSteps(t *testing.T) {
 		{"create", func(ctx context.Context) { mustCreate(t, ctx, e, pod("a", onNode("n"))) }, []string{
 			"store.create /pods/ns/a: the client chose the name",
 			"  store.before-create Pod a: valid, in the form that is stored",
+			"    store.prepare *registry.strategy",
 			"  dryrun.create /pods/ns/a: not a dry run: passed on",
 		}},
 		{"dry run", func(ctx context.Context) {
@@ -77,6 +78,7 @@ func TestSteps(t *testing.T) {
 		}, []string{
 			"store.create /pods/ns/b: the client chose the name",
 			"  store.before-create Pod b: valid, in the form that is stored",
+			"    store.prepare *registry.strategy",
 			"  dryrun.create /pods/ns/b: dry run: look whether the key is free, write nothing",
 		}},
 		{"get", func(ctx context.Context) { mustGet(t, ctx, e, "a") }, []string{
@@ -113,6 +115,7 @@ func TestStepsOfUpdates(t *testing.T) {
 			"  dryrun.update /pods/ns/a: not a dry run: passed on",
 			"    store.try-update /pods/ns/a: attempt 1: on revision R",
 			"      store.before-update Pod a: valid, in the form that is stored",
+			"        store.prepare *registry.strategy",
 		}},
 		{"conflict", func(ctx context.Context) {
 			first := true
@@ -130,8 +133,10 @@ func TestStepsOfUpdates(t *testing.T) {
 			"  dryrun.update /pods/ns/a: not a dry run: passed on",
 			"    store.try-update /pods/ns/a: attempt 1: on revision R",
 			"      store.before-update Pod a: valid, in the form that is stored",
+			"        store.prepare *registry.strategy",
 			"    store.try-update /pods/ns/a: attempt 2: conflict: somebody else wrote in between, so it is tried again on revision R",
 			"      store.before-update Pod a: valid, in the form that is stored",
+			"        store.prepare *registry.strategy",
 		}},
 	})
 }
