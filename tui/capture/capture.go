@@ -52,7 +52,7 @@ var _ screen.Screen = (*Screen)(nil)
 func New(host screen.Host) *Screen {
 	ring, look := session.NewRing(ringCapacity), host.Theme()
 	s := &Screen{
-		host: host, session: session.New(host.API(), ringCapacity, host.Changed, host.Guard), ring: ring,
+		host: host, session: session.Of(host.API(), ringCapacity, host.Changed, host.Guard), ring: ring,
 		list: list.New(ring, look, host.Zone()), steps: steps.New(look), detail: detail.New(look), look: look.Name,
 		focus: layout.List,
 	}

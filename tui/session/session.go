@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
@@ -17,6 +18,7 @@ import (
 type Session struct {
 	client *client
 	inbox  *inbox
+	signal chan struct{}
 	caught func() // deferred in every goroutine
 	life   context.Context
 	end    context.CancelFunc
@@ -26,18 +28,39 @@ type Session struct {
 	stop context.CancelFunc // of the follower that runs
 }
 
-// New makes a session with a server. most is how many changes wait for the screen at most. changed is called, by any
-// goroutine, whenever there is something to drain. caught is deferred in every goroutine of the session: it may recover.
-func New(a *api.Client, most int, changed, caught func()) *Session {
+// New makes a session with the server of config, which says on [Session.Changed] that something happened. most is how many
+// changes wait to be drained at most. caught is deferred in every goroutine of the session: it may recover.
+func New(config *rest.Config, most int, caught func()) (*Session, error) {
+	a, err := api.New(config)
+	if err != nil {
+		return nil, err
+	}
+	signal := make(chan struct{}, 1)
+	s := Of(a, most, func() {
+		select {
+		case signal <- struct{}{}:
+		default:
+		}
+	}, caught)
+	s.signal = signal
+	return s, nil
+}
+
+// Of makes a session with a server. changed is called, by any goroutine, whenever there is something to drain.
+func Of(a *api.Client, most int, changed, caught func()) *Session {
 	s := &Session{client: &client{api: a}, inbox: newInbox(most, changed), caught: caught, stop: func() {}}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
 
+// Changed has a signal whenever there is something to drain, if the session was made with [New].
+func (s *Session) Changed() <-chan struct{} { return s.signal }
+
 // Close ends the following and waits for it.
 func (s *Session) Close() {
 	s.end()
 	s.wg.Wait()
+	s.client.api.Close()
 }
 
 // Drain takes what happened since the last time.

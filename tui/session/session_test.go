@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/tuitest"
 )
 
@@ -30,28 +29,16 @@ func journey(name string) *v1alpha1.Journey {
 	}
 }
 
-// followed is a session and the signal that it has something to drain.
-type followed struct {
-	*Session
-	changed chan struct{}
-}
-
-func of(t *testing.T, config *rest.Config) followed {
+func of(t *testing.T, config *rest.Config) *Session {
 	t.Helper()
-	client, err := api.New(config)
+	s, err := New(config, 100, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed := make(chan struct{}, 1)
-	return followed{changed: changed, Session: New(client, 100, func() {
-		select {
-		case changed <- struct{}{}:
-		default:
-		}
-	}, func() {})}
+	return s
 }
 
-func start(t *testing.T, s *tuitest.Server) (followed, *Ring) {
+func start(t *testing.T, s *tuitest.Server) (*Session, *Ring) {
 	t.Helper()
 	session := of(t, s.Config)
 	t.Cleanup(session.Close)
@@ -59,13 +46,13 @@ func start(t *testing.T, s *tuitest.Server) (followed, *Ring) {
 }
 
 // until drains the session until the ring is as it should be.
-func until(t *testing.T, s followed, r *Ring, what string, yes func(State) bool) {
+func until(t *testing.T, s *Session, r *Ring, what string, yes func(State) bool) {
 	t.Helper()
 	deadline := time.After(patience)
 	var state State
 	for {
 		select {
-		case <-s.changed:
+		case <-s.Changed():
 			b := s.Drain()
 			r.Apply(b)
 			state = b.State
@@ -226,6 +213,5 @@ func TestCloseEndsAll(t *testing.T) {
 	until(t, s, ring, "it follows another", has(ring, "a"))
 	s.Close()
 	server.EndWatches()
-	s.client.api.Close()
 	goleak.VerifyNone(t, leaks)
 }
