@@ -2,6 +2,7 @@ package steps
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,55 +16,105 @@ const (
 	changedWidth = 4
 	tookWidth    = 7
 	marksWidth   = 4
+	// titleLeast is how much of a title there must be room for before there is a column more.
+	titleLeast = 22
 	// subjectLeast is how much of a subject is worth being shown.
 	subjectLeast = 16
 	// whyFrom is the width from which a row has its reason beside it.
 	whyFrom = 110
 )
 
-// row draws the i-th row.
-func (p *Pane) row(i int, focused bool) string {
-	n := p.rows[i]
-	marks, style := "  ", theme.Style(nil)
-	if i == p.scroll.Cursor {
-		marks = "> "
+// columns are how wide the cells of a row are; 0 for those that have no room.
+type columns struct{ layer, lanes, number, title, why int }
+
+// columnsFor shares w cells. What goes first as it gets narrow is the reason, then the layer's name, then the lanes.
+func columnsFor(w, steps int) columns {
+	c := columns{number: len(strconv.Itoa(max(steps, 1)))}
+	left := max(w-marksWidth-(c.number+1)-changedWidth-(tookWidth+2)-1, 0)
+	if left-(lanesWidth+1) >= titleLeast {
+		c.lanes = lanesWidth
+		left -= lanesWidth + 1
 	}
-	text := p.textOf(n)
-	switch {
-	case text.err:
-		marks, style = marks+"! ", p.theme.Bad
-	case text.running:
-		marks, style = marks+"~ ", p.theme.Notice
-	default:
-		marks += "  "
+	if left-(layerWidth+1) >= titleLeast || c.lanes == 0 {
+		c.layer = layerWidth
+		left = max(left-(layerWidth+1), 0)
 	}
-	// A space behind layer, title and changes, one at the right edge.
-	w := max(p.w-2-marksWidth-layerWidth-changedWidth-tookWidth-4, 0)
-	title, why := w, 0
-	if p.w >= whyFrom {
-		title = w * 3 / 5
-		why = w - title - 1
+	c.title = left
+	if w+2 >= whyFrom {
+		c.title = left * 3 / 5
+		c.why = left - c.title - 1
 	}
-	line := draw.Fit(titleOf(n, text, p.folded, title), title)
-	if why > 0 {
-		line += " " + draw.Fit(text.why, why)
-	}
-	layer, rest := draw.Fit(text.layer, layerWidth), line+" "+draw.FitRight(text.changed, changedWidth)+" "+draw.FitRight(text.took, tookWidth)+" "
-	switch {
-	case i == p.scroll.Cursor && focused:
-		return p.theme.Selected(draw.Fit(marks+layer+" "+rest, p.w-2))
-	case style != nil:
-		return style(draw.Fit(marks+layer+" "+rest, p.w-2))
-	}
-	return marks + p.theme.Layer(layer) + " " + rest
+	return c
 }
 
-// titleOf is a step's title at its depth in the tree, and what it is about if there is room for that: if not, the foot of
-// the pane has it.
-func titleOf(n *node, text rowText, folded func(*node) bool, w int) string {
-	title := strings.Repeat("  ", n.depth) + foldMark(n, folded) + text.title
-	if room := w - draw.Width(title) - 2; text.subject != "" && room >= min(subjectLeast, draw.Width(text.subject)) {
-		title += "  " + draw.Fit(text.subject, room)
+// head names the columns.
+func (p *Pane) head(c columns) string {
+	return c.line("", rowText{layer: "layer", lanes: lanesHead(), number: "#", title: "step", why: "why", changed: "chg", took: "took"})
+}
+
+// line puts the cells of a row together.
+func (c columns) line(marks string, t rowText) string {
+	var b strings.Builder
+	b.WriteString(draw.Fit(marks, marksWidth))
+	if c.layer > 0 {
+		b.WriteString(draw.Fit(t.layer, c.layer) + " ")
+	}
+	if c.lanes > 0 {
+		b.WriteString(draw.Fit(t.lanes, c.lanes) + " ")
+	}
+	b.WriteString(draw.FitRight(t.number, c.number) + " " + draw.Fit(t.title, c.title))
+	if c.why > 0 {
+		b.WriteString(" " + draw.Fit(t.why, c.why))
+	}
+	b.WriteString(" " + draw.FitRight(t.changed, changedWidth) + " " + draw.FitRight(t.took, tookWidth) + " ")
+	return b.String()
+}
+
+// row draws the i-th row.
+func (p *Pane) row(c columns, i int, focused bool) string {
+	n := p.rows[i]
+	marks, style := []byte("    "), theme.Style(nil)
+	if i == p.scroll.Cursor {
+		marks[0] = '>'
+	}
+	t := p.textOf(n, i)
+	switch {
+	case t.err:
+		marks[1], style = '!', p.theme.Bad
+	case t.held:
+		marks[1], style = '=', p.theme.Notice
+	case t.running:
+		marks[1], style = '~', p.theme.Notice
+	}
+	if t.touched {
+		marks[2] = '*'
+	}
+	t.title = p.titleOf(n, t, c)
+	switch {
+	case i == p.scroll.Cursor && focused:
+		return p.theme.Selected(draw.Fit(c.line(string(marks), t), p.w-2))
+	case style != nil:
+		return style(draw.Fit(c.line(string(marks), t), p.w-2))
+	}
+	if n.caused() {
+		return p.theme.Dim(draw.Fit(c.line(string(marks), t), p.w-2))
+	}
+	t.layer, t.lanes = p.theme.Layer(draw.Fit(t.layer, c.layer)), p.theme.Layer(draw.Fit(t.lanes, c.lanes))
+	return draw.Fit(c.line(string(marks), t), p.w-2)
+}
+
+// titleOf is a step's title at its depth, and what it is about if there is room for that: if not, the foot of the pane
+// has it.
+func (p *Pane) titleOf(n *node, t rowText, c columns) string {
+	depth := 2 * n.depth
+	if c.lanes > 0 {
+		if depth = 0; n.called() {
+			depth = depthIn(p.journey.Status.Steps, n.step)
+		}
+	}
+	title := strings.Repeat(" ", depth) + foldMark(n, p.folded) + t.title
+	if room := c.title - draw.Width(title) - 2; t.subject != "" && room >= min(subjectLeast, draw.Width(t.subject)) {
+		title += "  " + draw.Fit(t.subject, room)
 	}
 	return title
 }
@@ -78,21 +129,35 @@ func foldMark(n *node, folded func(*node) bool) string {
 	return "- "
 }
 
+// rowText is what a row says.
 type rowText struct {
-	layer, title, subject, why, changed, took string
-	err, running                              bool
+	layer, lanes, number, title, subject, why, changed, took string
+	err, running, held, touched                              bool
 }
 
-func (p *Pane) textOf(n *node) rowText {
-	steps := p.journey.Status.Steps
-	if n.step < 0 {
+// textOf is what the i-th row says, whose node is n.
+func (p *Pane) textOf(n *node, i int) rowText {
+	st := &p.journey.Status
+	switch n.kind {
+	case isGroup:
 		return rowText{
-			layer: filterLayer, title: fmt.Sprintf("%d filters", len(n.children)), took: draw.Duration(sum(n.children, steps)),
-			err: failed(n, steps),
+			layer: filterLayer, title: fmt.Sprintf("%d filters", len(n.children)), took: draw.Duration(sum(n.children, st.Steps)),
+			err: failed(n, st.Steps), lanes: called(st.Steps, n.first, -1),
 		}
+	case isMark:
+		m := &st.Marks[n.index]
+		from := p.layerAbove(n, i)
+		return rowText{layer: m.Layer, lanes: causes(from, m.Layer), title: m.Title, took: after(m.AfterMicros), why: fmt.Sprintf("caused by revision %d", m.Revision)}
+	case isDelivery:
+		d := &st.Deliveries[n.index]
+		return rowText{layer: "watch", lanes: causes("cacher", "handler"), title: d.Type + " to " + watcher(d), took: after(d.AfterMicros),
+			why: fmt.Sprintf("caused by revision %d, sent by journey %s", d.Revision, d.Watcher)}
 	}
-	s := &steps[n.step]
-	t := rowText{layer: s.Layer, title: s.Title, subject: s.Subject, why: s.Why, took: draw.Duration(time.Duration(s.TookNanos)), err: s.Error != ""}
+	s := &st.Steps[n.step]
+	t := rowText{
+		layer: s.Layer, lanes: called(st.Steps, n.step, p.stepAbove(i)), number: strconv.Itoa(n.step + 1), title: s.Title, subject: s.Subject,
+		why: s.Why, took: draw.Duration(time.Duration(s.TookNanos)), err: s.Error != "", touched: p.touched[n.step],
+	}
 	if s.Error != "" {
 		t.why = s.Error
 	}
@@ -102,14 +167,59 @@ func (p *Pane) textOf(n *node) rowText {
 	if s.TookNanos < 0 {
 		t.took, t.running = "...", true
 	}
+	if p.held[n.step] {
+		t.took, t.held = "||", true
+	}
 	return t
+}
+
+// stepAbove is the last step in a row above the i-th; -1 for none. What a write caused is no way that control went.
+func (p *Pane) stepAbove(i int) int {
+	for i--; i >= 0; i-- {
+		switch n := p.rows[i]; n.kind {
+		case isStep:
+			return n.step
+		case isGroup:
+			return n.first
+		}
+	}
+	return -1
+}
+
+// layerAbove is the layer from which what a write caused came.
+func (p *Pane) layerAbove(n *node, i int) string {
+	if i > 0 {
+		if above := p.rows[i-1]; above.kind == isMark && above.step == n.step {
+			return p.journey.Status.Marks[above.index].Layer
+		}
+	}
+	if n.step >= 0 {
+		return p.journey.Status.Steps[n.step].Layer
+	}
+	return ""
+}
+
+// after is when something happened, from the beginning of the journey on.
+func after(micros int64) string { return "+" + draw.Duration(time.Duration(micros)*time.Microsecond) }
+
+// watcher is who got an event.
+func watcher(d *v1alpha1.Delivery) string {
+	switch {
+	case d.UserAgent != "" && d.User != "":
+		return d.UserAgent + " of " + d.User
+	case d.UserAgent != "":
+		return d.UserAgent
+	}
+	return d.User
 }
 
 // sum is how long the steps of nodes took together.
 func sum(nodes []*node, steps []v1alpha1.Step) time.Duration {
 	var d time.Duration
 	for _, n := range nodes {
-		d += max(time.Duration(steps[n.step].TookNanos), 0)
+		if n.called() {
+			d += max(time.Duration(steps[n.step].TookNanos), 0)
+		}
 	}
 	return d
 }

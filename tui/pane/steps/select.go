@@ -21,7 +21,7 @@ func (p *Pane) Select(id string) bool {
 // unfoldTo unfolds the nodes above a step. It says whether the step is among them.
 func (p *Pane) unfoldTo(nodes []*node, step int) bool {
 	for _, n := range nodes {
-		if n.step == step {
+		if n.called() && n.step == step {
 			return true
 		}
 		if p.unfoldTo(n.children, step) {
@@ -34,8 +34,8 @@ func (p *Pane) unfoldTo(nodes []*node, step int) bool {
 
 // SelectRow puts the cursor on the row that is seen at a line of the pane, if there is one there.
 func (p *Pane) SelectRow(y int) {
-	i := p.scroll.Top + y - 1 // the frame
-	if y < 1 || y >= p.h-1-p.foot() || i >= len(p.rows) {
+	i := p.scroll.Top + y - 1 - p.headLines() // the frame
+	if y < 1+p.headLines() || y >= p.h-1-p.foot() || i >= len(p.rows) {
 		return
 	}
 	p.scroll.Cursor = i

@@ -2,12 +2,11 @@ package steps
 
 import (
 	"fmt"
-	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
@@ -27,7 +26,9 @@ type Pane struct {
 	theme   theme.Theme
 	w, h    int
 	journey *v1alpha1.Journey
-	changed []int // by step: how many fields of the object it changed
+	changed []int  // by step: how many fields of the object it changed
+	touched []bool // by step: whether something was done to it that would not have happened by itself
+	held    []bool // by step: whether the request is held there
 	shared  bool
 	message []string // shown while there is no journey
 
@@ -60,12 +61,7 @@ func (p *Pane) Share(shared bool) {
 func Changed(j *v1alpha1.Journey) []int {
 	changed := make([]int, len(j.Status.Steps))
 	for i := range j.Status.Steps {
-		s := &j.Status.Steps[i]
-		if s.Before == nil || s.After == nil {
-			continue
-		}
-		// What can't be compared is shown as such where it is opened.
-		_, changed[i], _ = diff.Objects(s.Before.Raw, s.After.Raw, false)
+		changed[i] = blame.Changed(&j.Status.Steps[i])
 	}
 	return changed
 }
@@ -76,7 +72,8 @@ func (p *Pane) Show(j *v1alpha1.Journey, changed []int) {
 	same := p.journey != nil && p.journey.Name == j.Name
 	at := p.Selected()
 	p.journey, p.changed, p.message = j, changed, nil
-	p.roots = tree(j.Status.Steps)
+	p.roots = tree(&j.Status)
+	p.interventions()
 	if !same {
 		p.folds = map[foldKey]bool{}
 		p.scroll = pane.Scroll{}
@@ -88,6 +85,25 @@ func (p *Pane) Show(j *v1alpha1.Journey, changed []int) {
 	p.moveTo(at)
 }
 
+// traced is the kind of intervention that changes nothing.
+const traced = "Traced"
+
+// interventions finds the steps that something was done to.
+func (p *Pane) interventions() {
+	st := &p.journey.Status
+	p.touched, p.held = make([]bool, len(st.Steps)), make([]bool, len(st.Steps))
+	for _, i := range st.Interventions {
+		if n := int(i.Step); n >= 0 && n < len(st.Steps) && i.Kind != traced {
+			p.touched[n] = true
+		}
+	}
+	for _, h := range st.Held {
+		if n := int(h.Step); n >= 0 && n < len(st.Steps) {
+			p.held[n] = true
+		}
+	}
+}
+
 // Message shows text instead of a journey.
 func (p *Pane) Message(lines ...string) {
 	p.journey, p.roots, p.rows, p.message = nil, nil, nil, lines
@@ -95,16 +111,21 @@ func (p *Pane) Message(lines ...string) {
 	p.version++
 }
 
-// start puts the cursor where one wants to begin: on the step where the first error arose, or behind the filters.
+// start puts the cursor where one wants to begin: where the request is held, on the step where the first error arose, or
+// behind the filters.
 func (p *Pane) start() {
 	steps := p.journey.Status.Steps
+	if held := p.journey.Status.Held; len(held) > 0 {
+		p.SelectStep(int(held[0].Step))
+		return
+	}
 	for i, n := range p.rows {
 		if failed(n, steps) && !anyFailed(n.children, steps) {
 			p.scroll.Cursor = i
 			break
 		}
 	}
-	if p.scroll.Cursor == 0 && len(p.rows) > 1 && p.rows[0].step < 0 {
+	if p.scroll.Cursor == 0 && len(p.rows) > 1 && p.rows[0].kind == isGroup {
 		p.scroll.Cursor = 1
 	}
 	p.clamp()
@@ -121,15 +142,33 @@ func (p *Pane) folded(n *node) bool {
 	if f, ok := p.folds[n.key()]; ok {
 		return f
 	}
-	return n.step < 0 && len(p.roots) > 1 && !failed(n, p.journey.Status.Steps)
+	return n.kind == isGroup && len(p.roots) > 1 && !failed(n, p.journey.Status.Steps)
 }
 
-// Selected is the index of the step under the cursor; -1 if there is none.
+// Selected is the index of the step under the cursor, or of the one that caused what is there; -1 if there is none.
 func (p *Pane) Selected() int {
 	if n := p.current(); n != nil {
 		return n.step
 	}
 	return -1
+}
+
+// Mark is the index of the mark under the cursor; -1 if there is none.
+func (p *Pane) Mark() int {
+	if n := p.current(); n != nil && n.kind == isMark {
+		return n.index
+	}
+	return -1
+}
+
+// SelectStep puts the cursor on the i-th step, and unfolds what it is folded in.
+func (p *Pane) SelectStep(i int) {
+	if p.journey == nil || i < 0 || i >= len(p.journey.Status.Steps) {
+		return
+	}
+	p.unfoldTo(p.roots, i)
+	p.layout()
+	p.moveTo(i)
 }
 
 func (p *Pane) current() *node {
@@ -142,7 +181,7 @@ func (p *Pane) current() *node {
 // moveTo puts the cursor on a step, if it is in a row.
 func (p *Pane) moveTo(step int) {
 	for i, n := range p.rows {
-		if n.step == step {
+		if n.called() && n.step == step {
 			p.scroll.Cursor = i
 		}
 	}
@@ -155,17 +194,32 @@ func (p *Pane) SetSize(w, h int) {
 	p.clamp()
 }
 
-// footLines are what is said of the selected step, where the pane is high enough: a rule and two lines.
-const footLines = 3
+// headFrom is the height from which the columns have names.
+const headFrom = 8
 
-func (p *Pane) foot() int {
-	if p.h >= 10 {
-		return footLines
+// headLines is how many lines the names of the columns take.
+func (p *Pane) headLines() int {
+	if p.h >= headFrom {
+		return 1
 	}
 	return 0
 }
 
-func (p *Pane) clamp() { p.scroll.Clamp(len(p.rows), p.h-2-p.foot()) }
+// room is how many rows are seen.
+func (p *Pane) room() int { return max(p.h-2-p.headLines()-p.foot(), 0) }
+
+// foot is how many lines are said of the selected step, with the rule above them.
+func (p *Pane) foot() int {
+	switch {
+	case p.h >= 16:
+		return 4
+	case p.h >= 10:
+		return 3
+	}
+	return 0
+}
+
+func (p *Pane) clamp() { p.scroll.Clamp(len(p.rows), p.room()) }
 
 // Handle implements pane.Pane.
 func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
@@ -179,7 +233,7 @@ func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
 	case PreviousID:
 		p.Handle(keys.Up)
 	default:
-		return nil, p.scroll.Move(id, len(p.rows), p.h-2-p.foot())
+		return nil, p.scroll.Move(id, len(p.rows), p.room())
 	}
 	return nil, true
 }
@@ -283,41 +337,15 @@ func (p *Pane) render(focused bool) []string {
 
 // tree draws the rows in view.
 func (p *Pane) tree(focused bool) []string {
-	room := max(p.h-2-p.foot(), 0)
+	room := p.room()
 	last := min(p.scroll.Top+room, len(p.rows))
-	lines := make([]string, 0, room)
+	lines := make([]string, 0, room+1)
+	c := columnsFor(p.w-2, len(p.journey.Status.Steps))
+	if p.headLines() > 0 {
+		lines = append(lines, p.theme.Dim(p.head(c)))
+	}
 	for i := p.scroll.Top; i < last; i++ {
-		lines = append(lines, p.row(i, focused))
+		lines = append(lines, p.row(c, i, focused))
 	}
-	return draw.Block(lines, p.w-2, room)
-}
-
-// reason is the foot of the pane: what the selected step is about and why it went as it did, or how it failed.
-func (p *Pane) reason() []string {
-	if p.foot() == 0 {
-		return nil
-	}
-	lines := []string{p.theme.Border(strings.Repeat("╌", max(p.w-2, 0)))}
-	i := p.Selected()
-	if i < 0 {
-		return lines
-	}
-	s := &p.journey.Status.Steps[i]
-	if s.Error != "" {
-		wrapped := draw.Wrap("error: "+s.Error, p.w-4)
-		if len(wrapped) > 2 {
-			wrapped[1] = draw.Fit(strings.Join(wrapped[1:], " "), p.w-4)
-			wrapped = wrapped[:2]
-		}
-		for _, line := range wrapped {
-			lines = append(lines, " "+line)
-		}
-		return lines
-	}
-	for _, fact := range []struct{ name, text string }{{"about", s.Subject}, {"why", s.Why}} {
-		if fact.text != "" {
-			lines = append(lines, " "+draw.Fit(fact.name+": "+fact.text, p.w-4))
-		}
-	}
-	return lines
+	return draw.Block(lines, p.w-2, room+p.headLines())
 }

@@ -1,10 +1,25 @@
 package steps
 
-import "github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+import (
+	"github.com/kx-apiserver/kx/core/blame"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
 
-// node is a row of the tree: a step, or a group of filters.
+// kind is what a row of the tree is.
+type kind uint8
+
+const (
+	isStep kind = iota
+	isGroup
+	isMark     // what the watch cache did with the event of a write
+	isDelivery // the event on its way to a watcher
+)
+
+// node is a row of the tree: a step, a group of filters, or what a write caused.
 type node struct {
-	step     int // the index of the step; -1 for a group
+	kind     kind
+	step     int // the index of the step, or of the one that caused it; -1 for a group, and where nobody knows the cause
+	index    int // of the mark or delivery
 	first    int // the index of the first step in it
 	depth    int
 	children []*node
@@ -16,7 +31,13 @@ type foldKey struct {
 	group bool
 }
 
-func (n *node) key() foldKey { return foldKey{first: n.first, group: n.step < 0} }
+func (n *node) key() foldKey { return foldKey{first: n.first, group: n.kind == isGroup} }
+
+// called says whether the node is a step that was called.
+func (n *node) called() bool { return n.kind == isStep }
+
+// caused says whether the node is something that a write caused.
+func (n *node) caused() bool { return n.kind == isMark || n.kind == isDelivery }
 
 // filterLayer is the layer whose steps are grouped.
 const filterLayer = "filter"
@@ -24,21 +45,43 @@ const filterLayer = "filter"
 // depthMost bounds how far the tree is indented.
 const depthMost = 24
 
-// tree nests the steps as they called each other.
-func tree(steps []v1alpha1.Step) []*node {
+// tree nests the steps as they called each other, and hangs what a write caused below the step that wrote.
+func tree(status *v1alpha1.JourneyStatus) []*node {
+	steps := status.Steps
 	nodes := make([]*node, len(steps))
+	writers := map[int64]*node{}
 	var roots []*node
 	for i := range steps {
 		n := &node{step: i, first: i}
 		nodes[i] = n
-		if parent := int(steps[i].Parent); parent >= 0 && parent < i {
+		if parent := parentOf(steps, i); parent >= 0 {
 			n.depth = min(nodes[parent].depth+1, depthMost)
 			nodes[parent].children = append(nodes[parent].children, n)
 		} else {
 			roots = append(roots, n)
 		}
+		if _, revision, ok := blame.Written(&steps[i]); ok {
+			writers[revision] = n
+		}
 	}
-	return group(roots, steps)
+	roots = group(roots, steps)
+	hang := func(n *node, revision int64) {
+		writer := writers[revision]
+		if writer == nil {
+			n.step, n.first = -1, len(steps)+n.index
+			roots = append(roots, n)
+			return
+		}
+		n.step, n.first, n.depth = writer.step, writer.step, min(writer.depth+1, depthMost)
+		writer.children = append(writer.children, n)
+	}
+	for i := range status.Marks {
+		hang(&node{kind: isMark, index: i}, status.Marks[i].Revision)
+	}
+	for i := range status.Deliveries {
+		hang(&node{kind: isDelivery, index: i}, status.Deliveries[i].Revision)
+	}
+	return roots
 }
 
 // group puts filters that follow one another below one node.
@@ -54,7 +97,7 @@ func group(roots []*node, steps []v1alpha1.Step) []*node {
 			i++
 			continue
 		}
-		g := &node{step: -1, first: roots[i].step, children: roots[i:end:end]}
+		g := &node{kind: isGroup, step: -1, first: roots[i].step, children: roots[i:end:end]}
 		deepen(g.children)
 		out = append(out, g)
 		i = end
@@ -71,7 +114,7 @@ func deepen(nodes []*node) {
 
 // failed says whether a step below the node ended with an error.
 func failed(n *node, steps []v1alpha1.Step) bool {
-	if n.step >= 0 && steps[n.step].Error != "" {
+	if n.called() && steps[n.step].Error != "" {
 		return true
 	}
 	return anyFailed(n.children, steps)

@@ -1,0 +1,66 @@
+// Package panetest is what the tests of panes have in common: recorded journeys, golden frames, and a sweep of sizes.
+package panetest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/tuitest"
+)
+
+// Journey is a recorded journey, by its name.
+func Journey(t testing.TB, name string) *v1alpha1.Journey {
+	t.Helper()
+	for _, j := range tuitest.Recorded(t, filepath.Join("..", "testdata", "journeys.json")) {
+		if j.Name == name {
+			return j
+		}
+	}
+	t.Fatalf("no journey %s is recorded", name)
+	return nil
+}
+
+// Golden holds a frame against the file of that name in testdata. KX_REWRITE=yes writes it anew.
+func Golden(t *testing.T, name string, frame []string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	text := strings.Join(frame, "\n") + "\n"
+	if os.Getenv("KX_REWRITE") != "" {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || string(want) != text {
+		t.Errorf("%s (%v), rewrite it with KX_REWRITE=yes:\n%s", file, err, text)
+	}
+}
+
+// Sizes draws a pane at many sizes, from one cell to a large screen: every frame has that size, and nothing in it does
+// anything to a terminal.
+func Sizes(t *testing.T, what string, draws func(w, h int) []string) {
+	t.Helper()
+	for _, w := range []int{1, 2, 3, 7, 20, 34, 58, 60, 68, 80, 99, 110, 120, 161, 200, 300} {
+		for _, h := range []int{1, 2, 3, 4, 7, 8, 10, 11, 24, 60, 100} {
+			frame := draws(w, h)
+			if len(frame) != h {
+				t.Fatalf("%s at %dx%d has %d lines", what, w, h, len(frame))
+			}
+			for i, line := range frame {
+				if n := draw.Width(line); n != w {
+					t.Fatalf("%s at %dx%d: line %d has %d cells: %q", what, w, h, i, n, line)
+				}
+				if strings.ContainsAny(line, "\x1b\x07\r\t\u202e") {
+					t.Fatalf("%s at %dx%d: line %d is not clean: %q", what, w, h, i, line)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package steps
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+// reason is the foot of the pane: what the selected row is in full, what was done to it, how it failed, and why it went
+// as it did.
+func (p *Pane) reason() []string {
+	if p.foot() == 0 {
+		return nil
+	}
+	lines := []string{p.theme.Border(strings.Repeat("╌", max(p.w-2, 0)))}
+	for _, text := range p.reasons() {
+		lines = append(lines, " "+draw.Fit(text, p.w-4))
+	}
+	return lines[:min(len(lines), p.foot())]
+}
+
+// reasons are what the foot has to say, the most important first.
+func (p *Pane) reasons() []string {
+	n := p.current()
+	switch {
+	case n == nil || n.kind == isGroup:
+		return nil
+	case n.caused():
+		text := p.textOf(n, p.scroll.Cursor)
+		return []string{text.title, text.why}
+	}
+	s := &p.journey.Status.Steps[n.step]
+	head := s.ID + "  " + s.Title
+	if s.Subject != "" {
+		head += "  " + s.Subject
+	}
+	out := append([]string{head}, done(&p.journey.Status, n.step)...)
+	if s.Error != "" {
+		return append(out, draw.Wrap("error: "+s.Error, p.w-4)...)
+	}
+	if s.Why != "" {
+		out = append(out, draw.Wrap("why: "+s.Why, p.w-4)...)
+	}
+	return out
+}
+
+// done is what was done to a step that would not have happened by itself.
+func done(st *v1alpha1.JourneyStatus, step int) []string {
+	var out []string
+	for _, h := range st.Held {
+		if int(h.Step) == step {
+			out = append(out, fmt.Sprintf("|| held by %s at its %s: it holds no lock, and others go on", h.By, strings.ToLower(string(h.At))))
+		}
+	}
+	for _, i := range st.Interventions {
+		if int(i.Step) == step {
+			out = append(out, "* "+i.Message)
+		}
+	}
+	return out
+}

@@ -1,0 +1,190 @@
+package steps
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane/panetest"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+func shown(t testing.TB, name string, w, h int) *Pane {
+	t.Helper()
+	j := panetest.Journey(t, name)
+	p := New(theme.Plain())
+	p.SetSize(w, h)
+	p.Show(j, Changed(j))
+	return p
+}
+
+func TestGolden(t *testing.T) {
+	for _, test := range []struct {
+		golden, journey string
+		w, h            int
+	}{
+		{"create", "rec-1", 68, 32},
+		{"cached-get", "rec-2", 68, 24},
+		{"get", "rec-3", 68, 24},
+		{"not-found", "rec-6", 68, 24},
+		{"update", "rec-7", 68, 32},
+		{"conflict", "rec-8", 68, 30},
+		{"delete", "rec-11", 68, 32},
+		{"custom", "rec-12", 68, 40},
+		{"held", "rec-15", 68, 24},
+		{"retried", "rec-16", 68, 40},
+		{"failed", "rec-17", 68, 30},
+		{"narrow", "rec-7", 58, 20},
+		{"wide", "rec-16", 200, 40},
+		{"low", "rec-7", 80, 7},
+	} {
+		p := shown(t, test.journey, test.w, test.h)
+		panetest.Golden(t, test.golden, p.Render(true))
+	}
+}
+
+// TestLanes draws steps whose callers and order are known.
+func TestLanes(t *testing.T) {
+	steps := []v1alpha1.Step{
+		{Layer: "filter", Parent: -1},
+		{Layer: "handler", Parent: -1},
+		{Layer: "rest", Parent: 1},
+		{Layer: "store", Parent: 2},
+		{Layer: "etcd3", Parent: 3},
+		{Layer: "etcd", Parent: 4},
+		{Layer: "store", Parent: 4}, // climbs back up, while the storage waits
+		{Layer: "store", Parent: 6},
+		{Layer: "etcd3", Parent: 4}, // control is back in the storage
+		{Layer: "handler", Parent: 1},
+		{Layer: "elsewhere", Parent: 9},
+		{Layer: "rest", Parent: 99},
+	}
+	want := []string{
+		"*          ",
+		"*          ",
+		"+>*        ",
+		"| +>*      ",
+		"| | +-->*  ",
+		"| | |   +>*",
+		"| | *<--+  ",
+		"| | *   |  ",
+		"| | ···>*  ",
+		"*<·······  ",
+		"           ",
+		"  *        ",
+	}
+	for i := range steps {
+		if got := called(steps, i, i-1); got != want[i] {
+			t.Errorf("%d: %q, want %q", i, got, want[i])
+		}
+	}
+	for _, test := range []struct{ from, to, want string }{
+		{"etcd", "cacher", "      o<~~~"}, {"cacher", "cacher", "      o    "}, {"cacher", "handler", "o<~~~~~    "}, {"", "cacher", "      o    "}, {"cacher", "?", "           "},
+	} {
+		if got := causes(test.from, test.to); got != test.want {
+			t.Errorf("%s to %s: %q, want %q", test.from, test.to, got, test.want)
+		}
+	}
+}
+
+// TestColumns says what goes first as there is less room.
+func TestColumns(t *testing.T) {
+	for _, test := range []struct {
+		w    int
+		want string
+	}{
+		{200, "why layer lanes"}, {118, "why layer lanes"}, {107, "layer lanes"}, {66, "layer lanes"}, {58, "lanes"}, {45, "layer"}, {20, "layer"},
+	} {
+		c := columnsFor(test.w, 30)
+		var got []string
+		for name, w := range map[string]int{"why": c.why, "layer": c.layer, "lanes": c.lanes} {
+			if w > 0 && strings.Contains(test.want, name) {
+				got = append(got, name)
+			} else if w > 0 {
+				t.Errorf("at %d there is %s", test.w, name)
+			}
+		}
+		if len(got) != len(strings.Fields(test.want)) {
+			t.Errorf("at %d there are %v, want %s", test.w, got, test.want)
+		}
+	}
+}
+
+func TestFolds(t *testing.T) {
+	p := shown(t, "rec-7", 68, 60)
+	all := len(p.rows)
+	if !p.Select("etcd.txn") || p.Selected() != 27 {
+		t.Fatalf("the cursor is at %d", p.Selected())
+	}
+	// What the write caused hangs below it.
+	below := p.current().children
+	if len(below) != 4 || below[0].kind != isMark || below[3].kind != isDelivery {
+		t.Fatalf("%d things hang below the write", len(below))
+	}
+	p.Handle(keys.Down)
+	if p.Mark() != 0 || p.Selected() != 27 {
+		t.Errorf("mark %d, step %d", p.Mark(), p.Selected())
+	}
+	p.Handle(FoldID)
+	p.Handle(FoldID)
+	if len(p.rows) != all-4 {
+		t.Errorf("%d rows, want %d", len(p.rows), all-4)
+	}
+	p.SelectStep(3)
+	if p.Selected() != 3 {
+		t.Errorf("a filter that was folded can't be selected: %d", p.Selected())
+	}
+	if p.Select("none") {
+		t.Error("there is a step none")
+	}
+}
+
+// TestNobodyCaused shows marks of a revision that no recorded step made.
+func TestNobodyCaused(t *testing.T) {
+	j := panetest.Journey(t, "rec-7")
+	j.Status.Marks[0].Revision = 9999
+	p := New(theme.Plain())
+	p.SetSize(68, 60)
+	p.Show(j, Changed(j))
+	if last := p.rows[len(p.rows)-1]; last.kind != isMark || last.step != -1 {
+		t.Errorf("%+v", last)
+	}
+	p.Render(true)
+}
+
+// hostile is a journey that means no good: to the terminal, and by what it says of its steps.
+func hostile(t testing.TB) *v1alpha1.Journey {
+	j := panetest.Journey(t, "rec-16")
+	for i := range j.Status.Steps {
+		s := &j.Status.Steps[i]
+		s.Parent += int32(i%3) * 7
+		s.TookNanos *= -3
+		s.Layer = []string{s.Layer, "x", ""}[i%3]
+	}
+	j.Status.Interventions = append(j.Status.Interventions, v1alpha1.Intervention{Step: -7}, v1alpha1.Intervention{Step: 1000})
+	j.Status.Held = []v1alpha1.HeldStep{{Step: -1}, {Step: 99}}
+	return j
+}
+
+func TestSizes(t *testing.T) {
+	for _, j := range []*v1alpha1.Journey{panetest.Journey(t, "rec-12"), hostile(t), {}} {
+		p := New(theme.Plain())
+		p.Show(j, Changed(j))
+		for _, focused := range []bool{false, true} {
+			panetest.Sizes(t, "steps", func(w, h int) []string {
+				p.SetSize(w, h)
+				p.Handle(keys.Down)
+				return p.Render(focused)
+			})
+		}
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	p := shown(b, "rec-12", 115, 39)
+	for b.Loop() {
+		p.version++
+		p.Render(true)
+	}
+}
