@@ -27,6 +27,8 @@ type Chain struct {
 
 // CreateServerChain makes the servers from the last to the first, since each needs its delegate.
 func CreateServerChain(c *Config) (*Chain, error) {
+	chain := &Chain{}
+	c.servers = chain.servers
 	apiExtensions, customResources, err := createAPIExtensionsServer(c, endpoint.NotFoundHandler)
 	if err != nil {
 		return nil, fmt.Errorf("create the server of custom resources: %w", err)
@@ -37,7 +39,7 @@ func CreateServerChain(c *Config) (*Chain, error) {
 		apiExtensions.Destroy()
 		return nil, fmt.Errorf("create the kube server: %w", err)
 	}
-	chain := &Chain{Kube: kube, APIExtensions: apiExtensions, CustomResources: customResources}
+	chain.Kube, chain.APIExtensions, chain.CustomResources = kube, apiExtensions, customResources
 	c.Admission.Initialize(chain.Storages())
 	return chain, nil
 }
@@ -80,7 +82,7 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler) (*endpoint.GenericAPI
 	err := s.InstallAPIs(c.APIResources, c.RESTOptions, restStorageProviders...)
 	if err == nil {
 		group := kxapi.NewAPIGroupInfo(kxapi.Config{
-			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact, Etcd: c.Etcd,
+			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact, Etcd: c.Etcd, Servers: c.servers,
 			Allow: kxapi.Allow{Breakpoints: c.Options.Allow.Breakpoints, Faults: c.Options.Allow.Faults},
 		})
 		err = s.InstallAPIGroup(&group)
@@ -104,6 +106,31 @@ func (c *Config) newGenericAPIServer(delegate http.Handler) *endpoint.GenericAPI
 		MinRequestTimeout:          c.MinRequestTimeout,
 		MaxRequestBodyBytes:        maxRequestBodyBytes,
 	}
+}
+
+// servers are those of the chain in the order in which they are asked: each names its delegate itself.
+func (c *Chain) servers() []kxapi.Server {
+	known := []kxapi.Server{
+		{Name: "kube", Handler: c.Kube.Router, Installed: c.Kube.Installed},
+		{Name: "apiextensions", Handler: c.APIExtensions.Router, Installed: c.APIExtensions.Installed},
+		{Name: "custom-resources", Handler: c.CustomResources, Definitions: c.CustomResources.Structure},
+	}
+	var chain []kxapi.Server
+	for next := http.Handler(c.Kube.Router); next != nil; {
+		server := kxapi.Server{Name: "not-found", Handler: next}
+		for _, k := range known {
+			if k.Handler == next {
+				server = k
+			}
+		}
+		chain = append(chain, server)
+		delegator, ok := next.(interface{ Delegate() http.Handler })
+		if !ok {
+			break
+		}
+		next = delegator.Delegate()
+	}
+	return chain
 }
 
 // Serves says whether any server of the chain has the resource.

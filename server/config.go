@@ -73,6 +73,8 @@ type Config struct {
 	Compact kxapi.CompactFunc
 
 	equivalents runtime.EquivalentResourceRegistry
+	// servers are those of the chain that is made of this.
+	servers func() []kxapi.Server
 }
 
 // newConfig makes the configuration of a server that is reached at address and keeps its objects as transport says.

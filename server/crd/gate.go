@@ -33,6 +33,15 @@ func (g *gate) leave() {
 	}
 }
 
+// count is how many are inside.
+func (g *gate) count() int64 {
+	n := g.inside.Load()
+	if n < 0 {
+		n -= closedGate
+	}
+	return n
+}
+
 // close lets nobody in any more, and returns what is closed when all have left. It is called once.
 func (g *gate) close() <-chan struct{} {
 	if g.inside.Add(closedGate) == closedGate {

@@ -24,6 +24,9 @@ type crdInfo struct {
 	resource *customresource.Resource
 	// versions are those that are served.
 	versions map[string]*version
+	// made is when it was, and took how long that took.
+	made time.Time
+	took time.Duration
 
 	// requests are those that use it. Watches are told by life that they must end.
 	requests *gate
@@ -152,7 +155,8 @@ func (h *crdHandler) build(crd *lister.Definition, b *building) (info *crdInfo, 
 		h.config.Log.Error("cannot serve a custom resource", "definition", crd.Name, "error", err)
 		return nil, 0, err
 	}
-	return info, max(time.Since(start), 1), nil
+	info.made, info.took = start, max(time.Since(start), 1)
+	return info, info.took, nil
 }
 
 // put is for who holds h.mu. A nil info takes away what is there.

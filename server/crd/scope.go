@@ -125,23 +125,23 @@ func newVersion(c Config, info *crdInfo, s *scopes, v *customresource.Version) *
 	storage := v.Storage.CustomResource
 	scope := s.ofResource(v)
 	watcher := endingWatcher{storage, info.life}
-	managed := s.managed(scope, v)
+	managed := s.managed(scope, v, storage)
 	out.resource = map[string]http.HandlerFunc{
 		"get":              handler.GetResource(storage, scope),
 		"list":             handler.ListResource(storage, watcher, scope, false, c.MinRequestTimeout),
 		"watch":            handler.ListResource(storage, watcher, scope, true, c.MinRequestTimeout),
-		"create":           managed(func(scope *handler.RequestScope) http.HandlerFunc { return handler.CreateResource(storage, scope) }),
-		"update":           managed(func(scope *handler.RequestScope) http.HandlerFunc { return handler.UpdateResource(storage, scope) }),
-		"patch":            managed(func(scope *handler.RequestScope) http.HandlerFunc { return patchResource(storage, scope) }),
+		"create":           managed("create"),
+		"update":           managed("update"),
+		"patch":            managed("patch"),
 		"delete":           handler.DeleteResource(storage, true, scope),
 		"deletecollection": handler.DeleteCollection(storage, true, scope),
 	}
 	ending := *scope
 	ending.Admit = forbidCreateAdmission{c.Admit}
-	managedEnding := s.managed(&ending, v)
+	managedEnding := s.managed(&ending, v, storage)
 	out.terminating = map[string]http.HandlerFunc{
-		"create": managedEnding(func(scope *handler.RequestScope) http.HandlerFunc { return handler.CreateResource(storage, scope) }),
-		"patch":  managedEnding(func(scope *handler.RequestScope) http.HandlerFunc { return patchResource(storage, scope) }),
+		"create": managedEnding("create"),
+		"patch":  managedEnding("patch"),
 	}
 	if status := v.Storage.Status; status != nil {
 		out.status = s.subresource(s.ofStatus(v), v, status)
@@ -152,36 +152,50 @@ func newVersion(c Config, info *crdInfo, s *scopes, v *customresource.Version) *
 	return out
 }
 
+type subresourceStorage interface {
+	rest.Storage
+	rest.Patcher
+}
+
 // subresource is what can be done to a subresource.
-func (s *scopes) subresource(scope *handler.RequestScope, v *customresource.Version, storage rest.Patcher) map[string]http.HandlerFunc {
-	managed := s.managed(scope, v)
+func (s *scopes) subresource(scope *handler.RequestScope, v *customresource.Version, storage subresourceStorage) map[string]http.HandlerFunc {
+	managed := s.managed(scope, v, storage)
 	return map[string]http.HandlerFunc{
 		"get":    handler.GetResource(storage, scope),
-		"update": managed(func(scope *handler.RequestScope) http.HandlerFunc { return handler.UpdateResource(storage, scope) }),
-		"patch":  managed(func(scope *handler.RequestScope) http.HandlerFunc { return patchResource(storage, scope) }),
+		"update": managed("update"),
+		"patch":  managed("patch"),
 	}
 }
 
-func patchResource(storage rest.Patcher, scope *handler.RequestScope) http.HandlerFunc {
-	return handler.PatchResource(storage, scope, handler.PatchTypes(false))
+// writes make the handlers that need a field manager, by verb.
+var writes = map[string]func(storage rest.Storage, scope *handler.RequestScope) http.HandlerFunc{
+	"create": func(storage rest.Storage, scope *handler.RequestScope) http.HandlerFunc {
+		return handler.CreateResource(storage.(rest.Creater), scope)
+	},
+	"update": func(storage rest.Storage, scope *handler.RequestScope) http.HandlerFunc {
+		return handler.UpdateResource(storage.(rest.Updater), scope)
+	},
+	"patch": func(storage rest.Storage, scope *handler.RequestScope) http.HandlerFunc {
+		return handler.PatchResource(storage.(rest.Patcher), scope, handler.PatchTypes(false))
+	},
 }
 
 // managed gives a scope its field manager when the first request comes that needs it: with many definitions, few of them
 // are written to, and a field manager is the largest part of what serves one.
-func (s *scopes) managed(scope *handler.RequestScope, v *customresource.Version) func(func(*handler.RequestScope) http.HandlerFunc) http.HandlerFunc {
+func (s *scopes) managed(scope *handler.RequestScope, v *customresource.Version, storage rest.Storage) func(verb string) http.HandlerFunc {
 	withManager := sync.OnceValues(func() (*handler.RequestScope, error) {
 		managed := *scope
 		var err error
 		managed.FieldManager, err = s.managers.of(&managed, v)
 		return &managed, err
 	})
-	return func(make func(*handler.RequestScope) http.HandlerFunc) http.HandlerFunc {
+	return func(verb string) http.HandlerFunc {
 		handle := sync.OnceValues(func() (http.HandlerFunc, error) {
 			scope, err := withManager()
 			if err != nil {
 				return nil, fmt.Errorf("make the field manager of %s: %w", v.Kind, err)
 			}
-			return make(scope), nil
+			return writes[verb](storage, scope), nil
 		})
 		return func(w http.ResponseWriter, req *http.Request) {
 			h, err := handle()

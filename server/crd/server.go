@@ -83,6 +83,9 @@ func New(c Config) (*Server, error) {
 // ServeHTTP answers requests for custom resources, and leaves all others to the delegate.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) { s.handler.ServeHTTP(w, req) }
 
+// Delegate is who answers for what is no custom resource.
+func (s *Server) Delegate() http.Handler { return s.handler.config.Delegate }
+
 // WithDiscovery has discovery tell of custom resources before next, which serves its pages, is asked for one.
 func (s *Server) WithDiscovery(next http.Handler) http.Handler {
 	return s.controllers.WithDiscovery(next)

@@ -1,7 +1,10 @@
 package endpoint
 
 import (
+	"fmt"
 	"net/http"
+	"reflect"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -15,100 +18,113 @@ type action struct {
 	verb   string
 	method string
 	at     []place
-	// offer returns the handler, or nil if the storage can't.
-	offer func(s rest.Storage, scope *handler.RequestScope, g *APIGroupVersion) http.HandlerFunc
+	// needs are what the storage must be for it.
+	needs []capability
+	// handler is for a storage that is all of that.
+	handler func(s rest.Storage, scope *handler.RequestScope, g *APIGroupVersion) http.HandlerFunc
 }
 
 // actions are what is looked for in a storage. A subresource has one path, that of its item, for all of them.
 var actions = []action{
-	{"list", http.MethodGet, []place{atCollection, atAllNamespaces}, offerList},
-	{"watch", http.MethodGet, []place{atWatchCollection, atWatchAllNamespaces}, offerWatchList},
-	{"watch", http.MethodGet, []place{atWatchItem}, offerWatch},
-	{"create", http.MethodPost, []place{atCollection}, offerCreate},
-	{"deletecollection", http.MethodDelete, []place{atCollection}, offerDeleteCollection},
-	{"get", http.MethodGet, []place{atItem}, offerGet},
-	{"update", http.MethodPut, []place{atItem}, offerUpdate},
-	{"patch", http.MethodPatch, []place{atItem}, offerPatch},
-	{"delete", http.MethodDelete, []place{atItem}, offerDelete},
+	{"list", http.MethodGet, []place{atCollection, atAllNamespaces}, []capability{isLister}, list},
+	// For kinds that have both: a watch of a list begins with a list.
+	{"watch", http.MethodGet, []place{atWatchCollection, atWatchAllNamespaces}, []capability{isLister, isWatcher}, watchList},
+	{"watch", http.MethodGet, []place{atWatchItem}, []capability{isWatcher}, watch},
+	{"create", http.MethodPost, []place{atCollection}, []capability{isCreater}, create},
+	{"deletecollection", http.MethodDelete, []place{atCollection}, []capability{isCollectionDeleter}, deleteCollection},
+	{"get", http.MethodGet, []place{atItem}, []capability{isGetter}, get},
+	{"update", http.MethodPut, []place{atItem}, []capability{isUpdater}, update},
+	{"patch", http.MethodPatch, []place{atItem}, []capability{isPatcher}, patch},
+	{"delete", http.MethodDelete, []place{atItem}, []capability{isGracefulDeleter}, deleteOne},
 }
 
-func offerList(s rest.Storage, scope *handler.RequestScope, g *APIGroupVersion) http.HandlerFunc {
-	lister, ok := s.(rest.Lister)
-	if !ok {
-		return nil
+// capability is what a storage may be: an interface of core/rest, or one of several.
+type capability struct {
+	of func(rest.Storage) bool
+	// not says of a storage that it is none.
+	not string
+}
+
+func is[T any]() capability {
+	return capability{
+		of:  func(s rest.Storage) bool { _, ok := s.(T); return ok },
+		not: fmt.Sprintf("not a %s", reflect.TypeFor[T]()),
 	}
+}
+
+func isAny(a, b capability) capability {
+	return capability{
+		of:  func(s rest.Storage) bool { return a.of(s) || b.of(s) },
+		not: a.not + " and " + b.not,
+	}
+}
+
+var (
+	isLister            = is[rest.Lister]()
+	isWatcher           = is[rest.Watcher]()
+	isCreater           = isAny(is[rest.Creater](), is[rest.NamedCreater]())
+	isCollectionDeleter = is[rest.CollectionDeleter]()
+	isGetter            = is[rest.Getter]()
+	isUpdater           = is[rest.Updater]()
+	isPatcher           = is[rest.Patcher]()
+	isGracefulDeleter   = is[rest.GracefulDeleter]()
+)
+
+// lacks says what a storage lacks for the action; nothing if it can do it.
+func (a *action) lacks(s rest.Storage) string {
+	var lacking []string
+	for _, need := range a.needs {
+		if !need.of(s) {
+			lacking = append(lacking, need.not)
+		}
+	}
+	if len(lacking) == 0 {
+		return ""
+	}
+	return "the storage is " + strings.Join(lacking, " and ")
+}
+
+func list(s rest.Storage, scope *handler.RequestScope, g *APIGroupVersion) http.HandlerFunc {
 	watcher, _ := s.(rest.Watcher)
-	return handler.ListResource(lister, watcher, scope, false, g.MinRequestTimeout)
+	return handler.ListResource(s.(rest.Lister), watcher, scope, false, g.MinRequestTimeout)
 }
 
-// offerWatchList is for kinds that have both: a watch of a list begins with a list.
-func offerWatchList(s rest.Storage, scope *handler.RequestScope, g *APIGroupVersion) http.HandlerFunc {
-	lister, isLister := s.(rest.Lister)
-	watcher, isWatcher := s.(rest.Watcher)
-	if !isLister || !isWatcher {
-		return nil
-	}
-	return handler.ListResource(lister, watcher, scope, true, g.MinRequestTimeout)
+func watchList(s rest.Storage, scope *handler.RequestScope, g *APIGroupVersion) http.HandlerFunc {
+	return handler.ListResource(s.(rest.Lister), s.(rest.Watcher), scope, true, g.MinRequestTimeout)
 }
 
-func offerWatch(s rest.Storage, scope *handler.RequestScope, g *APIGroupVersion) http.HandlerFunc {
-	watcher, ok := s.(rest.Watcher)
-	if !ok {
-		return nil
-	}
-	return handler.ListResource(nil, watcher, scope, true, g.MinRequestTimeout)
+func watch(s rest.Storage, scope *handler.RequestScope, g *APIGroupVersion) http.HandlerFunc {
+	return handler.ListResource(nil, s.(rest.Watcher), scope, true, g.MinRequestTimeout)
 }
 
-func offerCreate(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
-	switch creater := s.(type) {
-	case rest.NamedCreater:
+func create(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
+	if creater, ok := s.(rest.NamedCreater); ok {
 		return handler.CreateNamedResource(creater, scope)
-	case rest.Creater:
-		return handler.CreateResource(creater, scope)
 	}
-	return nil
+	return handler.CreateResource(s.(rest.Creater), scope)
 }
 
-func offerDeleteCollection(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
-	deleter, ok := s.(rest.CollectionDeleter)
-	if !ok {
-		return nil
-	}
-	return handler.DeleteCollection(deleter, true, scope)
+func deleteCollection(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
+	return handler.DeleteCollection(s.(rest.CollectionDeleter), true, scope)
 }
 
-func offerGet(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
-	getter, ok := s.(rest.Getter)
-	if !ok {
-		return nil
-	}
+func get(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
 	if reader, ok := s.(rest.QueryReader); ok {
-		return handler.GetResourceWithQuery(getter, reader, scope)
+		return handler.GetResourceWithQuery(s.(rest.Getter), reader, scope)
 	}
-	return handler.GetResource(getter, scope)
+	return handler.GetResource(s.(rest.Getter), scope)
 }
 
-func offerUpdate(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
-	updater, ok := s.(rest.Updater)
-	if !ok {
-		return nil
-	}
-	return handler.UpdateResource(updater, scope)
+func update(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
+	return handler.UpdateResource(s.(rest.Updater), scope)
 }
 
-func offerPatch(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
-	patcher, ok := s.(rest.Patcher)
-	if !ok {
-		return nil
-	}
+func patch(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
+	patcher := s.(rest.Patcher)
 	_, untyped := patcher.New().(runtime.Unstructured)
 	return handler.PatchResource(patcher, scope, handler.PatchTypes(!untyped))
 }
 
-func offerDelete(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
-	deleter, ok := s.(rest.GracefulDeleter)
-	if !ok {
-		return nil
-	}
-	return handler.DeleteResource(deleter, true, scope)
+func deleteOne(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
+	return handler.DeleteResource(s.(rest.GracefulDeleter), true, scope)
 }

@@ -19,4 +19,5 @@
 //  2. A group version belongs to one server: its unknown resources are a 404, not the delegate's. All else is the
 //     delegate's.
 //  3. Routes are added, never changed; a reader takes no lock.
+//  4. What is installed is noted, and so is what is not, with the reason: each server tells what it has made ([Installed]).
 package endpoint

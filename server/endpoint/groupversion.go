@@ -34,13 +34,13 @@ type APIGroupVersion struct {
 	MaxRequestBodyBytes int64
 }
 
-// InstallREST gives the storages their routes in router, and returns what clients may know of them.
-func (g *APIGroupVersion) InstallREST(router *Router) ([]openapi.Resource, error) {
+// InstallREST gives the storages their routes in router, and returns what clients may know of them, and what was done why.
+func (g *APIGroupVersion) InstallREST(router *Router) ([]openapi.Resource, []Installed, error) {
 	installer := &APIInstaller{group: g, paths: map[resourceKey]*paths{}}
 	resources, err := installer.Install()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	router.install(g.GroupVersion, installer.paths)
-	return resources, nil
+	return resources, installer.installed, nil
 }

@@ -24,6 +24,8 @@ import (
 type APIInstaller struct {
 	group *APIGroupVersion
 	paths map[resourceKey]*paths
+	// installed is what was done, and why.
+	installed []Installed
 }
 
 // Install registers every storage, in the order of their names.
@@ -61,30 +63,32 @@ func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storag
 		return nil, err
 	}
 	p := &paths{namespaced: namespaced}
+	installed := Installed{Resource: scope.Resource, Subresource: subresource, Kind: scope.Kind, Storage: storage}
 	verbs := map[string]bool{}
-	for _, action := range actions {
-		h := action.offer(storage, scope, a.group)
-		if h == nil {
+	for i := range actions {
+		action := &actions[i]
+		if lacking := action.lacks(storage); lacking != "" {
+			installed.leaveOut(action, lacking)
 			continue
 		}
+		h := action.handler(storage, scope, a.group)
 		verbs[action.verb] = true
+		installed.route(action, namespaced, h)
 		h = withWarning(h, deprecated)
-		for _, at := range action.at {
-			if subresource != "" {
-				at = placeOfSubresource[at]
-			}
+		for _, at := range action.places(subresource) {
 			p.add(at, action.method, h)
 		}
 	}
 	a.paths[resourceKey{a.group.GroupVersion, resource, subresource}] = p
 	a.group.EquivalentResourceRegistry.RegisterKindFor(scope.Resource, subresource, scope.Kind)
-	return a.describe(path, storage, scope, namespaced, slices.Sorted(maps.Keys(verbs)))
-}
-
-// placeOfSubresource is where a subresource has what a resource has in these places.
-var placeOfSubresource = [numPlaces]place{
-	atCollection: atItem, atItem: atItem, atAllNamespaces: atItem,
-	atWatchCollection: atWatchItem, atWatchItem: atWatchItem, atWatchAllNamespaces: atWatchItem,
+	described, err := a.describe(path, storage, scope, namespaced, slices.Sorted(maps.Keys(verbs)))
+	if err != nil {
+		return nil, err
+	}
+	installed.Described = described.APIResource
+	installed.StoredAs, err = a.storedAs(storage)
+	a.installed = append(a.installed, installed)
+	return described, err
 }
 
 // namespaced asks the resource itself, also for a subresource.
@@ -203,19 +207,28 @@ func (a *APIInstaller) describe(path string, storage rest.Storage, scope *handle
 
 // storageVersionHash changes when the version in which objects are stored does; "" if the storage does not say.
 func (a *APIInstaller) storageVersionHash(storage rest.Storage) (string, error) {
+	kind, err := a.storedAs(storage)
+	if err != nil || kind.Empty() {
+		return "", err
+	}
+	return discovery.StorageVersionHash(kind.Group, kind.Version, kind.Kind), nil
+}
+
+// storedAs is the kind in which objects are stored; empty if the storage does not say.
+func (a *APIInstaller) storedAs(storage rest.Storage) (schema.GroupVersionKind, error) {
 	provider, ok := storage.(rest.StorageVersionProvider)
 	if !ok || provider.StorageVersion() == nil {
-		return "", nil
+		return schema.GroupVersionKind{}, nil
 	}
 	kinds, _, err := a.group.Typer.ObjectKinds(storage.New())
 	if err != nil {
-		return "", err
+		return schema.GroupVersionKind{}, err
 	}
 	kind, ok := provider.StorageVersion().KindForGroupVersionKinds(kinds)
 	if !ok {
-		return "", fmt.Errorf("cannot find the storage version kind for %T", storage.New())
+		return schema.GroupVersionKind{}, fmt.Errorf("cannot find the storage version kind for %T", storage.New())
 	}
-	return discovery.StorageVersionHash(kind.Group, kind.Version, kind.Kind), nil
+	return kind, nil
 }
 
 // deprecation is what clients are warned of when they use kind; "" if it is a good one.

@@ -176,6 +176,9 @@ func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	handler(w, req)
 }
 
+// Delegate is who answers for what is not here.
+func (r *Router) Delegate() http.Handler { return r.delegate }
+
 // Serves says whether a request is for a resource that is installed here.
 func (r *Router) Serves(info *request.RequestInfo) bool {
 	return info.IsResourceRequest && r.routes.Load().lookup(info) != nil

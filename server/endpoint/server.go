@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -79,6 +80,8 @@ type GenericAPIServer struct {
 
 	mu       sync.Mutex
 	storages map[schema.GroupVersionResource]rest.Storage
+	// installed is in the order of installation.
+	installed []Installed
 }
 
 // InstallAPIs installs the groups of the providers, as far as source enables them.
@@ -149,11 +152,11 @@ func (s *GenericAPIServer) installAPIResources(group *APIGroupInfo) error {
 		if len(storages) == 0 {
 			continue
 		}
-		resources, err := s.getAPIGroupVersion(group, gv).InstallREST(s.Router)
+		resources, installed, err := s.getAPIGroupVersion(group, gv).InstallREST(s.Router)
 		if err != nil {
 			return fmt.Errorf("unable to setup API %s: %w", gv, err)
 		}
-		s.own(gv, storages)
+		s.own(gv, storages, installed)
 		listed := make([]metav1.APIResource, 0, len(resources))
 		for _, r := range resources {
 			listed = append(listed, r.APIResource)
@@ -182,9 +185,10 @@ func (s *GenericAPIServer) getAPIGroupVersion(group *APIGroupInfo, gv schema.Gro
 	}
 }
 
-func (s *GenericAPIServer) own(gv schema.GroupVersion, storages map[string]rest.Storage) {
+func (s *GenericAPIServer) own(gv schema.GroupVersion, storages map[string]rest.Storage, installed []Installed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.installed = append(s.installed, installed...)
 	if s.storages == nil {
 		s.storages = map[schema.GroupVersionResource]rest.Storage{}
 	}
@@ -198,6 +202,13 @@ func (s *GenericAPIServer) Storages() map[schema.GroupVersionResource]rest.Stora
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.storages)
+}
+
+// Installed is what became of each storage, in the order of installation.
+func (s *GenericAPIServer) Installed() []Installed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.installed)
 }
 
 // ReadinessCheck says which storages do not serve yet, and why.
@@ -222,5 +233,5 @@ func (s *GenericAPIServer) Destroy() {
 	for _, storage := range s.storages {
 		storage.Destroy()
 	}
-	s.storages = nil
+	s.storages, s.installed = nil, nil
 }

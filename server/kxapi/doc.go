@@ -15,6 +15,8 @@
 //     in a bookmark, if it takes bookmarks.
 //  4. Requests for this group are not recorded: following would feed itself. So they are never held either.
 //  5. Who looks at caches makes nobody wait: what is read of one is a copy of what it is at that moment.
-//  6. Breakpoints and faults are of this process and in its memory. Whoever makes one, or tells a held request what to do, is
+//  6. The map of the server (structure) is drawn of what is there when it is asked for: the chain of filters, what the
+//     installer noted, the live serving infos, and the embedded source. No list of it is kept a second time.
+//  7. Breakpoints and faults are of this process and in its memory. Whoever makes one, or tells a held request what to do, is
 //     an administrator, on a server that allows it.
 package kxapi

@@ -32,6 +32,7 @@ func newScheme() *runtime.Scheme {
 	selectBy(s, "Cache", cacheFields(&v1alpha1.Cache{}))
 	selectBy(s, "Key", keyFields(&v1alpha1.Key{}))
 	selectBy(s, "Source", sourceFields(&v1alpha1.Source{}))
+	selectBy(s, "Structure", structureFields(&v1alpha1.Structure{}))
 	return s
 }
 
@@ -56,6 +57,16 @@ type Config struct {
 	Etcd *Etcd
 	// Compact compacts etcd's history. See [etcd3.CompactNow].
 	Compact CompactFunc
+	// Servers are those of the chain that the server is, in the order in which they are asked.
+	Servers func() []Server
+}
+
+// keys is what all keys in etcd begin with.
+func (c *Config) keys() string {
+	if c.Etcd == nil {
+		return ""
+	}
+	return c.Etcd.Decoder.Prefix
 }
 
 // NewAPIGroupInfo is the group.
@@ -85,6 +96,7 @@ func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
 				"keys":          NewKeyREST(c.Etcd),
 				"keys/history":  &KeyHistoryREST{c.Etcd, c.Journeys},
 				"sources":       NewSourceREST(kx.Source),
+				"structure":     NewStructureREST(c.Servers, c.Caches, kx.Source, c.keys()),
 			},
 		},
 		Scheme:               scheme,

@@ -1,0 +1,100 @@
+package crd
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/crd/lister"
+	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/handler"
+)
+
+// Serving is a definition as it is known here, and what serves it now.
+type Serving struct {
+	// Definition is not to be changed.
+	Definition *lister.Definition
+	// Made is when what serves it was made, and Took how long that took. Both are zero while it is not: the next request
+	// makes it.
+	Made time.Time
+	Took time.Duration
+	// Requests are those that use it now, watches among them.
+	Requests int64
+	// StorageVersion is the version in which objects are stored.
+	StorageVersion string
+	// Versions are those that are served, in the order of the definition.
+	Versions []endpoint.Installed
+}
+
+// Structure is what is served and by what, in the order of the definitions' names.
+func (s *Server) Structure() []Serving {
+	current := *s.handler.current.Load()
+	definitions := s.lister.List()
+	all := make([]Serving, 0, len(definitions))
+	for _, crd := range definitions {
+		serving := Serving{Definition: crd}
+		if info := current[crd.Name]; info != nil && info.serves(crd) {
+			info.describe(&serving)
+		}
+		all = append(all, serving)
+	}
+	slices.SortFunc(all, func(a, b Serving) int { return strings.Compare(a.Definition.Name, b.Definition.Name) })
+	return all
+}
+
+func (i *crdInfo) describe(serving *Serving) {
+	serving.Made, serving.Took = i.made, i.took
+	serving.Requests = i.requests.count()
+	serving.StorageVersion = i.resource.StorageVersion
+	for k := range serving.Definition.Spec.Versions {
+		if name := serving.Definition.Spec.Versions[k].Name; i.versions[name] != nil {
+			serving.Versions = append(serving.Versions, i.installed(name)...)
+		}
+	}
+}
+
+// installed is one version with its subresources.
+func (i *crdInfo) installed(name string) []endpoint.Installed {
+	v, made := i.resource.Versions[name], i.versions[name]
+	all := []endpoint.Installed{i.one(name, "", v.Storage.CustomResource, made.resource)}
+	if made.status != nil {
+		all = append(all, i.one(name, "status", v.Storage.Status, made.status))
+	}
+	if made.scale != nil {
+		scale := i.one(name, "scale", v.Storage.Scale, made.scale)
+		scale.Kind = scaleKind
+		all = append(all, scale)
+	}
+	return all
+}
+
+func (i *crdInfo) one(version, subresource string, storage rest.Storage, handlers map[string]http.HandlerFunc) endpoint.Installed {
+	crd := i.crd.Load()
+	names := &crd.Status.AcceptedNames
+	gv := schema.GroupVersion{Group: crd.Spec.Group, Version: version}
+	stored := schema.GroupVersion{Group: crd.Spec.Group, Version: i.resource.StorageVersion}
+	one := endpoint.Installed{
+		Resource: gv.WithResource(names.Plural), Subresource: subresource, Kind: gv.WithKind(names.Kind),
+		StoredAs: stored.WithKind(names.Kind), Storage: storage,
+	}
+	one.Described.Namespaced = crd.Spec.Scope == apiextensionsv1.NamespaceScoped
+	one.Described.Verbs = slices.Sorted(maps.Keys(handlers))
+	if subresource == "" {
+		one.Described.SingularName, one.Described.ShortNames, one.Described.Categories = names.Singular, names.ShortNames, names.Categories
+	}
+	// What is registered for writes makes the handler when the first write comes: it is that handler that is meant.
+	real := maps.Clone(handlers)
+	for verb, make := range writes {
+		if handlers[verb] != nil {
+			real[verb] = make(storage, &handler.RequestScope{})
+		}
+	}
+	one.Routes, one.Absent = endpoint.RoutesOf(one.Resource, subresource, one.Described.Namespaced, storage, real)
+	return one
+}

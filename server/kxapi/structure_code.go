@@ -1,0 +1,149 @@
+package kxapi
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"reflect"
+	"regexp"
+	"sort"
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// code finds functions and types in the embedded source. What runs is asked where it is; what it is called and what the
+// comment above it says, the source tells.
+type code struct {
+	byName map[string]v1alpha1.CodePlace
+	byFile map[string][]v1alpha1.CodePlace // in the order of their lines
+}
+
+// The declarations, as gofmt writes them.
+var (
+	functionLine = regexp.MustCompile(`^func (?:\((?:\w+ )?\*?(\w+)(?:\[[^\]]*\])?\) )?(\w+)[\[(]`)
+	declaredLine = regexp.MustCompile(`^(?:type|var) (\w+)`)
+	groupLine    = regexp.MustCompile(`^(?:type|var) \($`)
+	inGroupLine  = regexp.MustCompile(`^\t(\w+) `)
+)
+
+func readCode(files fs.FS) (*code, error) {
+	c := &code{byName: map[string]v1alpha1.CodePlace{}, byFile: map[string][]v1alpha1.CodePlace{}}
+	err := fs.WalkDir(files, ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(files, file)
+		c.read(file, string(text))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the embedded source: %w", err)
+	}
+	return c, nil
+}
+
+func (c *code) read(file, text string) {
+	var doc []string
+	inGroup := false
+	line := int32(0)
+	for one := range strings.Lines(text) {
+		one = strings.TrimSuffix(one, "\n")
+		line++
+		if comment, ok := strings.CutPrefix(strings.TrimLeft(one, "\t"), "//"); ok {
+			doc = append(doc, comment)
+			continue
+		}
+		name := ""
+		if m := functionLine.FindStringSubmatch(one); m != nil {
+			if name = m[2]; m[1] != "" {
+				name = m[1] + "." + m[2]
+			}
+		} else if m := declaredLine.FindStringSubmatch(one); m != nil {
+			name = m[1]
+		} else if m := inGroupLine.FindStringSubmatch(one); m != nil && inGroup {
+			name = m[1]
+		}
+		if groupLine.MatchString(one) {
+			inGroup = true
+		} else if one == ")" {
+			inGroup = false
+		}
+		if name != "" && name != "_" {
+			place := v1alpha1.CodePlace{Name: path.Dir(file) + "." + name, File: file, Line: line, Doc: paragraph(doc)}
+			c.byName[place.Name] = place
+			c.byFile[file] = append(c.byFile[file], place)
+		}
+		doc = doc[:0]
+	}
+}
+
+// paragraph is the first paragraph of a comment, without what is for the compiler.
+func paragraph(doc []string) string {
+	var text []string
+	for _, line := range doc {
+		if line == "" {
+			break
+		}
+		if strings.HasPrefix(line, " ") {
+			text = append(text, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(text, " ")
+}
+
+// function is the place of a function that runs. One that another function made is called by that one's name.
+func (c *code) function(f any) v1alpha1.CodePlace {
+	site := trace.SiteOf(f)
+	place := v1alpha1.CodePlace{Name: site.Function, File: site.File, Line: int32(site.Line)}
+	known := c.byFile[site.File]
+	if i := sort.Search(len(known), func(i int) bool { return known[i].Line > place.Line }); i > 0 {
+		place.Name, place.Doc = known[i-1].Name, known[i-1].Doc
+	}
+	return place
+}
+
+// typeOf is the place of a type.
+func (c *code) typeOf(t reflect.Type) v1alpha1.CodePlace {
+	name := typeName(t)
+	if place, ok := c.byName[name]; ok {
+		return place
+	}
+	return v1alpha1.CodePlace{Name: name}
+}
+
+const modulePath = "github.com/kx-apiserver/kx/"
+
+// typeName is what a type is called, with its package, without its parameters.
+func typeName(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	name, _, _ := strings.Cut(t.Name(), "[")
+	return strings.TrimPrefix(t.PkgPath(), modulePath) + "." + name
+}
+
+// method is the place of a method that v has, if need be because it embeds what has it.
+func (c *code) method(v reflect.Value, name string) *v1alpha1.CodePlace {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return nil
+		}
+		v = v.Elem()
+	}
+	if place, ok := c.byName[typeName(v.Type())+"."+name]; ok {
+		return &place
+	}
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range v.NumField() {
+		if v.Type().Field(i).Anonymous {
+			if place := c.method(v.Field(i), name); place != nil {
+				return place
+			}
+		}
+	}
+	return nil
+}

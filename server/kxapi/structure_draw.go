@@ -1,0 +1,281 @@
+package kxapi
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/server/crd"
+	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/filter"
+	"github.com/kx-apiserver/kx/store/cacher"
+)
+
+// structure is a map that is being drawn.
+type structure struct {
+	code   *code
+	caches *cacher.Caches
+	keys   string
+	wanted func(*v1alpha1.Structure) bool
+	parts  []v1alpha1.Structure
+}
+
+// add keeps a part if it is wanted. more completes one that is kept.
+func (m *structure) add(name string, spec v1alpha1.StructureSpec, more func(*v1alpha1.StructureSpec)) {
+	part := v1alpha1.Structure{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+	if m.wanted(&part) {
+		if more != nil {
+			more(&part.Spec)
+		}
+		m.parts = append(m.parts, part)
+	}
+}
+
+func (m *structure) filters() {
+	for i, f := range filter.Chain {
+		info := f.Step.Info()
+		m.add("filter:"+strings.TrimPrefix(info.Name, "filter."), v1alpha1.StructureSpec{
+			Part: v1alpha1.PartFilter, Title: info.Title, Source: m.code.function(f.With),
+			Filter: &v1alpha1.StructureFilter{Position: int32(i + 1), Step: info.Name, Upstream: info.Upstream, UpstreamFile: info.File},
+		}, nil)
+	}
+}
+
+func (m *structure) chain(servers []Server) {
+	for i, s := range servers {
+		part := &v1alpha1.StructureServer{Position: int32(i + 1)}
+		if i+1 < len(servers) {
+			part.Delegate = servers[i+1].Name
+		}
+		for _, one := range installedIn(s) {
+			if gv := one.Resource.GroupVersion().String(); !slices.Contains(part.GroupVersions, gv) {
+				part.GroupVersions = append(part.GroupVersions, gv)
+			}
+			if one.Subresource == "" {
+				part.Resources++
+			}
+		}
+		source := m.code.typeOf(reflect.TypeOf(s.Handler))
+		if f, ok := s.Handler.(http.HandlerFunc); ok {
+			source = m.code.function(f)
+		}
+		title, _, _ := strings.Cut(source.Doc, ". ")
+		m.add("server:"+s.Name, v1alpha1.StructureSpec{
+			Part: v1alpha1.PartServer, Title: strings.TrimSuffix(title, "."), Source: source, Server: part,
+		}, nil)
+	}
+}
+
+// installedIn are the resources of a server, the custom ones among them.
+func installedIn(s Server) []endpoint.Installed {
+	var all []endpoint.Installed
+	if s.Installed != nil {
+		all = s.Installed()
+	}
+	if s.Definitions != nil {
+		for _, d := range s.Definitions() {
+			all = append(all, d.Versions...)
+		}
+	}
+	return all
+}
+
+// resources adds those of a server: each with its subresources, which stand behind it.
+func (m *structure) resources(s Server) {
+	if s.Installed != nil {
+		m.installed(s.Name, "", s.Installed())
+	}
+	if s.Definitions != nil {
+		for _, d := range s.Definitions() {
+			m.installed(s.Name, d.Definition.Name, d.Versions)
+		}
+	}
+}
+
+func (m *structure) installed(server, definition string, all []endpoint.Installed) {
+	for i := range all {
+		if all[i].Subresource != "" {
+			continue
+		}
+		one, subresources := &all[i], subresourcesOf(all, all[i].Resource)
+		d := &one.Described
+		part := &v1alpha1.StructureResource{
+			Group: one.Resource.Group, Version: one.Resource.Version, Resource: one.Resource.Resource, Kind: one.Kind.Kind,
+			Singular: d.SingularName, Namespaced: d.Namespaced, ShortNames: d.ShortNames, Categories: d.Categories,
+			Server: server, Definition: definition, Verbs: d.Verbs, Cache: m.cache(one.Resource.GroupResource()),
+		}
+		if !one.StoredAs.Empty() {
+			part.StoredAs = kindName(one.StoredAs)
+		}
+		if p, ok := one.Storage.(interface{ KeyPrefix() string }); ok {
+			part.Key = m.keys + p.KeyPrefix()
+		}
+		for _, sub := range subresources {
+			part.Subresources = append(part.Subresources, sub.Subresource)
+		}
+		m.add(resourceName(one.Resource), v1alpha1.StructureSpec{
+			Part: v1alpha1.PartResource, Title: kindName(one.Kind), Source: m.code.typeOf(reflect.TypeOf(one.Storage)), Resource: part,
+		}, func(spec *v1alpha1.StructureSpec) {
+			spec.Resource.Storages = append(spec.Resource.Storages, m.storage(one))
+			for _, sub := range subresources {
+				spec.Resource.Storages = append(spec.Resource.Storages, m.storage(sub))
+			}
+		})
+	}
+}
+
+func subresourcesOf(all []endpoint.Installed, resource schema.GroupVersionResource) []*endpoint.Installed {
+	var subresources []*endpoint.Installed
+	for i := range all {
+		if all[i].Resource == resource && all[i].Subresource != "" {
+			subresources = append(subresources, &all[i])
+		}
+	}
+	return subresources
+}
+
+// resourceName is the name of a resource's part.
+func resourceName(r schema.GroupVersionResource) string {
+	if r.Group == "" {
+		return r.Resource + "." + r.Version
+	}
+	return r.Resource + "." + r.Version + "." + r.Group
+}
+
+func kindName(k schema.GroupVersionKind) string { return k.GroupVersion().String() + " " + k.Kind }
+
+func (m *structure) cache(resource schema.GroupResource) *v1alpha1.StructureCache {
+	c := m.caches.Get(resource)
+	if c == nil {
+		return nil
+	}
+	seen := c.Inspect()
+	return &v1alpha1.StructureCache{Name: resource.String(), State: states[seen.State], Items: int64(seen.Items), Bytes: seen.Bytes}
+}
+
+// called is the method of a storage by which a verb is done. A patch is an update.
+var called = map[string]string{
+	"get": "Get", "list": "List", "watch": "Watch", "create": "Create", "update": "Update", "patch": "Update",
+	"delete": "Delete", "deletecollection": "DeleteCollection",
+}
+
+func (m *structure) storage(one *endpoint.Installed) v1alpha1.StructureStorage {
+	v := reflect.ValueOf(one.Storage)
+	s := v1alpha1.StructureStorage{
+		Subresource: one.Subresource, Kind: kindName(one.Kind), Type: m.code.typeOf(v.Type()), Strategies: m.strategies(one),
+	}
+	for _, route := range one.Routes {
+		s.Routes = append(s.Routes, v1alpha1.StructureRoute{
+			Verb: route.Verb, Method: route.Method, Path: route.Path,
+			Handler: m.code.function(route.Handler), Calls: m.code.method(v, called[route.Verb]),
+		})
+	}
+	for _, absence := range one.Absent {
+		s.Absent = append(s.Absent, v1alpha1.StructureAbsence{Verb: absence.Verb, Reason: absence.Reason})
+	}
+	return s
+}
+
+// storeDepth is how deep in a storage its Store may lie.
+const storeDepth = 4
+
+// strategies are those of the Store that a storage has, as far as its verbs use them. Storages of subresources keep theirs to
+// themselves, so it is looked for in their fields; nothing but types is read there.
+func (m *structure) strategies(one *endpoint.Installed) []v1alpha1.StructureStrategy {
+	store := storeIn(reflect.ValueOf(one.Storage), storeDepth)
+	if !store.IsValid() {
+		return nil
+	}
+	var all []v1alpha1.StructureStrategy
+	for _, s := range []struct{ verb, field string }{{"create", "CreateStrategy"}, {"update", "UpdateStrategy"}, {"delete", "DeleteStrategy"}} {
+		has := slices.ContainsFunc(one.Routes, func(r endpoint.Route) bool { return r.Verb == s.verb })
+		if f := store.FieldByName(s.field); has && !f.IsNil() {
+			all = append(all, v1alpha1.StructureStrategy{For: s.verb, Type: m.code.typeOf(f.Elem().Type())})
+		}
+	}
+	return all
+}
+
+// storeIn is the registry.Store in a value, or nothing.
+func storeIn(v reflect.Value, depth int) reflect.Value {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return reflect.Value{}
+		}
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct || depth == 0 {
+		return reflect.Value{}
+	}
+	if v.Type() == storeType {
+		return v
+	}
+	for i := range v.NumField() {
+		if found := storeIn(v.Field(i), depth-1); found.IsValid() {
+			return found
+		}
+	}
+	return reflect.Value{}
+}
+
+func (m *structure) definitions(s Server) {
+	if s.Definitions == nil {
+		return
+	}
+	for _, d := range s.Definitions() {
+		m.add("definition:"+d.Definition.Name, v1alpha1.StructureSpec{
+			Part: v1alpha1.PartDefinition, Title: titleOf(&d), Source: m.code.typeOf(reflect.TypeOf(s.Handler)), Definition: definitionOf(&d),
+		}, nil)
+	}
+}
+
+// titleOf says how far the definition is.
+func titleOf(s *crd.Serving) string {
+	d := s.Definition
+	switch {
+	case d.DeletionTimestamp != nil:
+		return "is being deleted"
+	case !apihelpers.IsCRDConditionTrue(d, apiextensionsv1.NamesAccepted):
+		return "not served: its names are not accepted"
+	case s.Made.IsZero():
+		return "what serves it is made when the next request comes"
+	}
+	return "served"
+}
+
+func definitionOf(s *crd.Serving) *v1alpha1.StructureDefinition {
+	spec, status := &s.Definition.Spec, &s.Definition.Status
+	out := &v1alpha1.StructureDefinition{
+		Group: spec.Group, Resource: spec.Names.Plural, Kind: spec.Names.Kind, Scope: string(spec.Scope), StoredVersions: status.StoredVersions,
+		Versions: []v1alpha1.StructureVersion{},
+	}
+	for i := range spec.Versions {
+		v := &spec.Versions[i]
+		out.Versions = append(out.Versions, v1alpha1.StructureVersion{Name: v.Name, Served: v.Served, Storage: v.Storage, Deprecated: v.Deprecated})
+	}
+	for _, c := range status.Conditions {
+		out.Conditions = append(out.Conditions, v1alpha1.StructureCondition{
+			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime,
+		})
+	}
+	if s.Made.IsZero() {
+		return out
+	}
+	out.Serving = &v1alpha1.StructureServing{
+		Made: metav1.NewMicroTime(s.Made), TookMicros: s.Took.Microseconds(), Requests: s.Requests,
+		StorageVersion: s.StorageVersion, Versions: []string{},
+	}
+	for i := range s.Versions {
+		if s.Versions[i].Subresource == "" {
+			out.Serving.Versions = append(out.Serving.Versions, s.Versions[i].Resource.Version)
+		}
+	}
+	return out
+}

@@ -1,0 +1,270 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/server/filter"
+)
+
+const structurePath = "/apis/kx.dev/v1alpha1/structure"
+
+func (r *running) part(t testing.TB, name string) *v1alpha1.Structure {
+	t.Helper()
+	part := &v1alpha1.Structure{}
+	if code := r.read(t, structurePath+"/"+name, part); code != http.StatusOK {
+		t.Fatalf("%s: %d", name, code)
+	}
+	return part
+}
+
+func (r *running) structure(t testing.TB, query string) []v1alpha1.Structure {
+	t.Helper()
+	var list v1alpha1.StructureList
+	if code := r.read(t, structurePath+query, &list); code != http.StatusOK {
+		t.Fatalf("structure%s: %d", query, code)
+	}
+	return list.Items
+}
+
+// sources reads files of the server's source, each once.
+type sources struct {
+	r     *running
+	lines map[string][]string
+}
+
+// check says whether a place is what it is called.
+func (s *sources) check(t testing.TB, of string, p v1alpha1.CodePlace) {
+	t.Helper()
+	if s.lines[p.File] == nil {
+		var source v1alpha1.Source
+		if code := s.r.read(t, "/apis/kx.dev/v1alpha1/sources/"+v1alpha1.SourceName(p.File), &source); code != http.StatusOK {
+			t.Errorf("%s: %+v has no source: %d", of, p, code)
+			return
+		}
+		s.lines[p.File] = strings.Split(source.Spec.Text, "\n")
+	}
+	short := p.Name[strings.LastIndexByte(p.Name, '.')+1:]
+	declared := slices.ContainsFunc(s.lines[p.File][:min(int(p.Line), len(s.lines[p.File]))], func(line string) bool {
+		return strings.Contains(line, short)
+	})
+	if !declared {
+		t.Errorf("%s: in %s, up to line %d, there is no %s", of, p.File, p.Line, short)
+	}
+}
+
+// TestStructure holds the map against what else the server says of itself.
+func TestStructure(t *testing.T) {
+	t.Parallel()
+	r := shared(t)
+	all := r.structure(t, "")
+	files := &sources{r: r, lines: map[string][]string{}}
+	var filters, servers []string
+	names := map[string]bool{}
+	for i := range all {
+		part := &all[i]
+		if names[part.Name] {
+			t.Errorf("%s is there twice", part.Name)
+		}
+		names[part.Name] = true
+		files.check(t, part.Name, part.Spec.Source)
+		if part.Spec.Title == "" {
+			t.Errorf("%s has no title", part.Name)
+		}
+		switch s := &part.Spec; s.Part {
+		case v1alpha1.PartFilter:
+			filters = append(filters, fmt.Sprintf("%s %s %d", s.Filter.Step, s.Source.Name, s.Filter.Position))
+		case v1alpha1.PartServer:
+			servers = append(servers, strings.TrimSpace(strings.TrimPrefix(part.Name, "server:")+" "+s.Server.Delegate))
+		}
+	}
+	var chain []string
+	for i, f := range filter.Chain {
+		info := f.Step.Info()
+		chain = append(chain, fmt.Sprintf("%s server/filter.%s %d", info.Name, info.Upstream, i+1))
+	}
+	if !slices.Equal(filters, chain) {
+		t.Errorf("filters %q\nwant %q", filters, chain)
+	}
+	if want := []string{"kube apiextensions", "apiextensions custom-resources", "custom-resources not-found", "not-found"}; !slices.Equal(servers, want) {
+		t.Errorf("servers %q, want %q", servers, want)
+	}
+	testAgainstDiscovery(t, r, files)
+}
+
+// testAgainstDiscovery compares what the installer says with what discovery tells, and asks for what is said to be absent.
+func testAgainstDiscovery(t *testing.T, r *running, files *sources) {
+	_, lists, err := r.admin(t).Discovery().ServerGroupsAndResources()
+	must(t, err)
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		must(t, err)
+		for _, resource := range list.APIResources {
+			plural, subresource, _ := strings.Cut(resource.Name, "/")
+			name := plural + "." + gv.Version
+			if gv.Group != "" {
+				name += "." + gv.Group
+			}
+			part := r.part(t, name)
+			i := slices.IndexFunc(part.Spec.Resource.Storages, func(s v1alpha1.StructureStorage) bool { return s.Subresource == subresource })
+			if i < 0 {
+				t.Errorf("%s has no storage for %q", name, subresource)
+				continue
+			}
+			storage := &part.Spec.Resource.Storages[i]
+			verbs := map[string]bool{}
+			for _, route := range storage.Routes {
+				verbs[route.Verb] = true
+				files.check(t, name+" "+route.Verb, route.Handler)
+				if route.Calls != nil {
+					files.check(t, name+" "+route.Verb, *route.Calls)
+				} else if !strings.HasPrefix(name, "journeys") {
+					t.Errorf("%s: it is not known what %s calls of %s", name, route.Verb, storage.Type.Name)
+				}
+			}
+			for _, verb := range resource.Verbs {
+				if !verbs[verb] {
+					t.Errorf("%s: discovery has the verb %s of %q, and there is no route", name, verb, subresource)
+				}
+			}
+			for _, absence := range storage.Absent {
+				if slices.Contains(resource.Verbs, absence.Verb) && absence.Verb != "watch" || absence.Reason == "" {
+					t.Errorf("%s: discovery has the verb %s of %q, and it is absent: %q", name, absence.Verb, subresource, absence.Reason)
+				}
+			}
+			if subresource == "" && (resource.Kind != part.Spec.Resource.Kind || resource.Namespaced != part.Spec.Resource.Namespaced ||
+				!slices.Equal(resource.ShortNames, part.Spec.Resource.ShortNames)) {
+				t.Errorf("%s: discovery says %+v, the map %+v", name, resource, part.Spec.Resource)
+			}
+		}
+	}
+}
+
+// TestStructureOfAResource reads one in full.
+func TestStructureOfAResource(t *testing.T) {
+	t.Parallel()
+	r := shared(t)
+	part := r.part(t, "deployments.v1.apps")
+	d := part.Spec.Resource
+	if d.StoredAs != "apps/v1 Deployment" || d.Key != "/registry/deployments/" || d.Cache == nil || d.Cache.State != v1alpha1.CacheFresh ||
+		d.Server != "kube" || strings.Join(d.Subresources, " ") != "scale status" || d.Definition != "" || strings.Join(d.Categories, " ") != "all" {
+		t.Errorf("%+v, cache %+v", d, d.Cache)
+	}
+	var text []string
+	for _, s := range d.Storages {
+		text = append(text, fmt.Sprintf("%q %s %s", s.Subresource, s.Kind, s.Type.Name))
+		for _, strategy := range s.Strategies {
+			text = append(text, fmt.Sprintf("  %s %s", strategy.For, strategy.Type.Name))
+		}
+		for _, route := range s.Routes {
+			text = append(text, fmt.Sprintf("  %s %s %s: %s, %s", route.Verb, route.Method, route.Path, route.Handler.Name, route.Calls.Name))
+		}
+		for _, absence := range s.Absent {
+			text = append(text, fmt.Sprintf("  no %s: %s", absence.Verb, absence.Reason))
+		}
+	}
+	if got := strings.Join(text, "\n"); got != deploymentsStructure {
+		t.Errorf("got\n%s\nwant\n%s", got, deploymentsStructure)
+	}
+	for _, absent := range []struct{ name, verb, reason string }{
+		{"events.v1", "none", ""},
+		{"caches.v1alpha1.kx.dev", "watch", "the storage is not a rest.Watcher"},
+		{"caches.v1alpha1.kx.dev", "create", "the storage is not a rest.Creater and not a rest.NamedCreater"},
+	} {
+		storages := r.part(t, absent.name).Spec.Resource.Storages
+		if found := slices.Contains(storages[0].Absent, v1alpha1.StructureAbsence{Verb: absent.verb, Reason: absent.reason}); found != (absent.reason != "") {
+			t.Errorf("%s: %+v", absent.name, storages[0].Absent)
+		}
+	}
+	if code := r.read(t, "/apis/kx.dev/v1alpha1/caches?watch=true", nil); code != http.StatusMethodNotAllowed {
+		t.Errorf("a watch that is said to be absent: %d", code)
+	}
+	if cache := r.part(t, "events.v1").Spec.Resource.Cache; cache != nil {
+		t.Errorf("events have a cache: %+v", cache)
+	}
+}
+
+// TestStructureOfADefinition follows a definition from the moment that it is established.
+func TestStructureOfADefinition(t *testing.T) {
+	t.Parallel()
+	r := shared(t)
+	crd := r.define(t, cronTab("structure.example.com"))
+	gvr := schema.GroupVersionResource{Group: "structure.example.com", Version: "v1", Resource: "crontabs"}
+	tabs := r.dynamic(t).Resource(gvr).Namespace("default")
+	watcher, err := tabs.Watch(within(t), metav1.ListOptions{})
+	must(t, err)
+	defer watcher.Stop()
+
+	part := r.part(t, "definition:"+crd.Name)
+	d := part.Spec.Definition
+	if part.Spec.Title != "served" || d.Kind != "CronTab" || d.Scope != "Namespaced" || len(d.Versions) != len(crd.Spec.Versions) || d.Serving == nil {
+		t.Fatalf("%s: %+v", part.Spec.Title, d)
+	}
+	if s := d.Serving; s.Requests != 1 || s.TookMicros <= 0 || time.Since(s.Made.Time) > time.Hour || s.StorageVersion != "v1" {
+		t.Errorf("%+v", s)
+	}
+	if !slices.ContainsFunc(d.Conditions, func(c v1alpha1.StructureCondition) bool { return c.Type == "Established" && c.Status == "True" }) {
+		t.Errorf("%+v", d.Conditions)
+	}
+	resource := r.part(t, "crontabs.v1.structure.example.com").Spec.Resource
+	if resource.Definition != crd.Name || resource.Server != "custom-resources" || resource.Key != "/registry/structure.example.com/crontabs/" || resource.Cache == nil {
+		t.Errorf("%+v", resource)
+	}
+	for _, route := range resource.Storages[0].Routes {
+		if !strings.HasPrefix(route.Handler.Name, "server/handler.") {
+			t.Errorf("%s is answered by %s", route.Verb, route.Handler.Name)
+		}
+	}
+	if got := r.structure(t, "?fieldSelector=spec.group=structure.example.com,spec.part=Resource"); len(got) != len(d.Serving.Versions) {
+		t.Errorf("%d parts, %v are served", len(got), d.Serving.Versions)
+	}
+	r.undefine(t, crd.Name)
+	if code := r.read(t, structurePath+"/definition:"+crd.Name, nil); code != http.StatusNotFound {
+		t.Errorf("a definition that is gone: %d", code)
+	}
+}
+
+// deploymentsStructure is what the installer made of deployments.
+const deploymentsStructure = `"" apps/v1 Deployment server/builtin/apps/deployment.REST
+  create server/builtin/apps/deployment.strategy
+  update server/builtin/apps/deployment.strategy
+  delete server/builtin/apps/deployment.strategy
+  list GET /apis/apps/v1/namespaces/{namespace}/deployments: server/handler.ListResource, store/registry.Store.List
+  list GET /apis/apps/v1/deployments: server/handler.ListResource, store/registry.Store.List
+  watch GET /apis/apps/v1/watch/namespaces/{namespace}/deployments: server/handler.ListResource, store/registry.Store.Watch
+  watch GET /apis/apps/v1/watch/deployments: server/handler.ListResource, store/registry.Store.Watch
+  watch GET /apis/apps/v1/watch/namespaces/{namespace}/deployments/{name}: server/handler.ListResource, store/registry.Store.Watch
+  create POST /apis/apps/v1/namespaces/{namespace}/deployments: server/handler.createHandler, store/registry.Store.Create
+  deletecollection DELETE /apis/apps/v1/namespaces/{namespace}/deployments: server/handler.DeleteCollection, store/registry.Store.DeleteCollection
+  get GET /apis/apps/v1/namespaces/{namespace}/deployments/{name}: server/handler.getResourceHandler, store/registry.Store.Get
+  update PUT /apis/apps/v1/namespaces/{namespace}/deployments/{name}: server/handler.UpdateResource, store/registry.Store.Update
+  patch PATCH /apis/apps/v1/namespaces/{namespace}/deployments/{name}: server/handler.PatchResource, store/registry.Store.Update
+  delete DELETE /apis/apps/v1/namespaces/{namespace}/deployments/{name}: server/handler.DeleteResource, store/registry.Store.Delete
+"scale" autoscaling/v1 Scale server/builtin/apps/deployment.ScaleREST
+  update server/builtin/apps/deployment.strategy
+  get GET /apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale: server/handler.getResourceHandler, server/builtin/apps/scale.REST.Get
+  update PUT /apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale: server/handler.UpdateResource, server/builtin/apps/scale.REST.Update
+  patch PATCH /apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale: server/handler.PatchResource, server/builtin/apps/scale.REST.Update
+  no list: the storage is not a rest.Lister
+  no watch: the storage is not a rest.Watcher
+  no create: the storage is not a rest.Creater and not a rest.NamedCreater
+  no deletecollection: the storage is not a rest.CollectionDeleter
+  no delete: the storage is not a rest.GracefulDeleter
+"status" apps/v1 Deployment server/builtin/apps/deployment.StatusREST
+  update server/builtin.StatusStrategy
+  get GET /apis/apps/v1/namespaces/{namespace}/deployments/{name}/status: server/handler.getResourceHandler, server/builtin.SubresourceREST.Get
+  update PUT /apis/apps/v1/namespaces/{namespace}/deployments/{name}/status: server/handler.UpdateResource, server/builtin.SubresourceREST.Update
+  patch PATCH /apis/apps/v1/namespaces/{namespace}/deployments/{name}/status: server/handler.PatchResource, server/builtin.SubresourceREST.Update
+  no list: the storage is not a rest.Lister
+  no watch: the storage is not a rest.Watcher
+  no create: the storage is not a rest.Creater and not a rest.NamedCreater
+  no deletecollection: the storage is not a rest.CollectionDeleter
+  no delete: the storage is not a rest.GracefulDeleter`
