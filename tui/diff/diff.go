@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/kx-apiserver/kx/tui/draw"
@@ -16,12 +17,23 @@ type Line struct {
 	Mark  byte // ' ' for what is the same, '+' for what came, '-' for what went
 	Depth int
 	Text  string
+	// Path is where the line's value is: names, and numbers in lists. Lines that are the same have none.
+	Path []string
+}
+
+// Options are how much of a comparison is written.
+type Options struct {
+	// All writes what is the same too; else a line says how much of it there is.
+	All bool
+	// Fold says which fields are not written out, only that they changed. Nil is none.
+	Fold func(path []string) bool
 }
 
 // differ compares two JSON values field by field, and writes them as YAML is indented.
 type differ struct {
+	Options
 	lines   []Line
-	all     bool
+	path    []string
 	changed int
 }
 
@@ -31,6 +43,11 @@ const diffMost = 20_000
 // Objects compares two objects given as JSON, and says how many fields changed. With all, what is the same is written
 // too; else a line says how much of it there is.
 func Objects(before, after []byte, all bool) (lines []Line, changed int, err error) {
+	return Compare(before, after, Options{All: all})
+}
+
+// Compare is Objects with more to choose.
+func Compare(before, after []byte, o Options) (lines []Line, changed int, err error) {
 	a, err := parse(before)
 	if err != nil {
 		return nil, 0, fmt.Errorf("the object before can't be read: %w", err)
@@ -39,7 +56,7 @@ func Objects(before, after []byte, all bool) (lines []Line, changed int, err err
 	if err != nil {
 		return nil, 0, fmt.Errorf("the object after can't be read: %w", err)
 	}
-	d := &differ{all: all}
+	d := &differ{Options: o}
 	d.value(0, "", a, b)
 	return d.lines, d.changed, nil
 }
@@ -61,16 +78,33 @@ func parse(data []byte) (any, error) {
 func (d *differ) write(mark byte, depth int, text string) {
 	switch {
 	case len(d.lines) < diffMost:
-		d.lines = append(d.lines, Line{mark, depth, draw.Clean(text)})
+		line := Line{Mark: mark, Depth: depth, Text: draw.Clean(text)}
+		if mark != ' ' {
+			line.Path = append([]string(nil), d.path...)
+		}
+		d.lines = append(d.lines, line)
 	case len(d.lines) == diffMost:
-		d.lines = append(d.lines, Line{' ', 0, fmt.Sprintf("… cut after %d lines", diffMost)})
+		d.lines = append(d.lines, Line{Mark: ' ', Text: fmt.Sprintf("… cut after %d lines", diffMost)})
 	}
+}
+
+// at does something to the part of a name.
+func (d *differ) at(part string, do func()) {
+	d.path = append(d.path, part)
+	do()
+	d.path = d.path[:len(d.path)-1]
 }
 
 // value compares a and b, which label introduces.
 func (d *differ) value(depth int, label string, a, b any) {
 	if equal(a, b) {
 		d.same(depth, label, b)
+		return
+	}
+	if d.Fold != nil && d.Fold(d.path) {
+		d.changed++
+		d.folded('-', depth, label, a)
+		d.folded('+', depth, label, b)
 		return
 	}
 	switch a := a.(type) {
@@ -90,6 +124,11 @@ func (d *differ) value(depth int, label string, a, b any) {
 	d.changed++
 	d.whole('-', depth, label, a)
 	d.whole('+', depth, label, b)
+}
+
+// folded writes how much there is of a value.
+func (d *differ) folded(mark byte, depth int, label string, v any) {
+	d.write(mark, depth, strings.TrimSpace(fmt.Sprintf("%s … %d lines", label, count(v))))
 }
 
 // open writes the label of a value that has parts, and says how deep they are.
@@ -112,40 +151,46 @@ func (d *differ) fields(depth int, a, b map[string]any) {
 	for _, name := range names {
 		x, inA := a[name]
 		y, inB := b[name]
-		switch {
-		case inA && inB:
-			d.value(depth, name+":", x, y)
-		case inA:
-			d.changed++
-			d.whole('-', depth, name+":", x)
-		default:
-			d.changed++
-			d.whole('+', depth, name+":", y)
-		}
+		d.at(name, func() {
+			switch {
+			case inA && inB:
+				d.value(depth, name+":", x, y)
+			case inA:
+				d.changed++
+				d.whole('-', depth, name+":", x)
+			default:
+				d.changed++
+				d.whole('+', depth, name+":", y)
+			}
+		})
 	}
 }
 
 // items compares what lies between the items that are the same at both ends, one by one.
 func (d *differ) items(depth int, a, b []any) {
+	first := 0
 	for len(a) > 0 && len(b) > 0 && equal(a[0], b[0]) {
 		d.same(depth, "-", b[0])
 		a, b = a[1:], b[1:]
+		first++
 	}
 	end := 0
 	for end < len(a) && end < len(b) && equal(a[len(a)-1-end], b[len(b)-1-end]) {
 		end++
 	}
 	for i := range max(len(a), len(b)) - end {
-		switch {
-		case i < len(a)-end && i < len(b)-end:
-			d.value(depth, "-", a[i], b[i])
-		case i < len(a)-end:
-			d.changed++
-			d.whole('-', depth, "-", a[i])
-		default:
-			d.changed++
-			d.whole('+', depth, "-", b[i])
-		}
+		d.at(strconv.Itoa(first+i), func() {
+			switch {
+			case i < len(a)-end && i < len(b)-end:
+				d.value(depth, "-", a[i], b[i])
+			case i < len(a)-end:
+				d.changed++
+				d.whole('-', depth, "-", a[i])
+			default:
+				d.changed++
+				d.whole('+', depth, "-", b[i])
+			}
+		})
 	}
 	for _, v := range b[len(b)-end:] {
 		d.same(depth, "-", v)
@@ -156,7 +201,7 @@ func (d *differ) items(depth int, a, b []any) {
 const sameMost = 1
 
 func (d *differ) same(depth int, label string, v any) {
-	if n := count(v); !d.all && n > sameMost {
+	if n := count(v); !d.All && n > sameMost {
 		d.write(' ', depth, strings.TrimSpace(fmt.Sprintf("%s … %d lines the same", label, n)))
 		return
 	}
@@ -181,6 +226,10 @@ func count(v any) int {
 
 // whole writes a value with one mark.
 func (d *differ) whole(mark byte, depth int, label string, v any) {
+	if mark != ' ' && d.Fold != nil && d.Fold(d.path) {
+		d.folded(mark, depth, label, v)
+		return
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		if len(v) == 0 {
@@ -189,7 +238,7 @@ func (d *differ) whole(mark byte, depth int, label string, v any) {
 		}
 		depth = d.open(mark, depth, label)
 		for _, name := range sorted(v) {
-			d.whole(mark, depth, name+":", v[name])
+			d.at(name, func() { d.whole(mark, depth, name+":", v[name]) })
 		}
 	case []any:
 		if len(v) == 0 {
@@ -197,8 +246,8 @@ func (d *differ) whole(mark byte, depth int, label string, v any) {
 			return
 		}
 		depth = d.open(mark, depth, label)
-		for _, item := range v {
-			d.whole(mark, depth, "-", item)
+		for i, item := range v {
+			d.at(strconv.Itoa(i), func() { d.whole(mark, depth, "-", item) })
 		}
 	default:
 		d.write(mark, depth, strings.TrimSpace(label+" "+scalar(v)))

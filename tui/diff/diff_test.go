@@ -41,6 +41,25 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+// TestPaths says where each line that changed is, and folds what is not to be written out.
+func TestPaths(t *testing.T) {
+	lines, changed, err := Compare([]byte(`{"a":1,"l":[1,2,{"x":1}],"m":[1]}`), []byte(`{"b":{"c":true},"l":[1,2,{"x":2}],"m":[1,2]}`),
+		Options{Fold: func(path []string) bool { return len(path) == 1 && path[0] == "m" }})
+	if err != nil || changed != 4 {
+		t.Fatalf("%d changed, %v", changed, err)
+	}
+	var got []string
+	for _, l := range lines {
+		if l.Mark != ' ' {
+			got = append(got, string(l.Mark)+strings.Join(l.Path, "/")+" "+l.Text)
+		}
+	}
+	want := "-a a: 1|+b b:|+b/c c: true|-l/2/x x: 1|+l/2/x x: 2|-m m: … 1 lines|+m m: … 2 lines"
+	if strings.Join(got, "|") != want {
+		t.Errorf("%s\nwant %s", strings.Join(got, "|"), want)
+	}
+}
+
 func TestUnreadable(t *testing.T) {
 	if _, _, err := Objects([]byte(`{`), []byte(`{}`), false); err == nil || !strings.Contains(err.Error(), "before") {
 		t.Errorf("%v", err)

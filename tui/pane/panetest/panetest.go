@@ -2,13 +2,13 @@
 package panetest
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
 	"github.com/kx-apiserver/kx/tui/tuitest"
 )
 
@@ -24,23 +24,10 @@ func Journey(t testing.TB, name string) *v1alpha1.Journey {
 	return nil
 }
 
-// Golden holds a frame against the file of that name in testdata. KX_REWRITE=yes writes it anew.
+// Golden holds a frame against the file of that name in testdata. -rewrite writes it anew.
 func Golden(t *testing.T, name string, frame []string) {
 	t.Helper()
-	file := filepath.Join("testdata", name+".txt")
-	text := strings.Join(frame, "\n") + "\n"
-	if os.Getenv("KX_REWRITE") != "" {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil || string(want) != text {
-		t.Errorf("%s (%v), rewrite it with KX_REWRITE=yes:\n%s", file, err, text)
-	}
+	screentest.Golden(t, filepath.Join("testdata", name+".txt"), strings.Join(frame, "\n")+"\n")
 }
 
 // Sizes draws a pane at many sizes, from one cell to a large screen: every frame has that size, and nothing in it does
