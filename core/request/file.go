@@ -318,3 +318,28 @@ func mapping(m map[string][]string) *yaml.Node {
 	}
 	return n
 }
+
+// FormatLine writes a request as a file of one line, in braces.
+func FormatLine(r Request) (string, error) {
+	n := r.node()
+	flow(n)
+	data, err := yaml.Marshal(n)
+	if err != nil {
+		return "", fmt.Errorf("write the request: %w", err)
+	}
+	return strings.TrimSuffix(string(data), "\n"), nil
+}
+
+// flow writes a node and those below it on one line.
+func flow(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode {
+		if n.Style == yaml.LiteralStyle {
+			n.Style = yaml.DoubleQuotedStyle
+		}
+		return
+	}
+	n.Style = yaml.FlowStyle
+	for _, c := range n.Content {
+		flow(c)
+	}
+}

@@ -110,6 +110,13 @@ func kept(t *testing.T, r Request) {
 	if diff := cmp.Diff([]Request{r, r}, again, cmpopts.EquateEmpty()); diff != "" {
 		t.Fatalf("written as\n%s\nit is another:\n%s", data, diff)
 	}
+	line, err := FormatLine(r)
+	if err != nil || strings.Contains(line, "\n") {
+		t.Fatalf("%+v as a line: %q, %v", r, line, err)
+	}
+	if again, err = Parse([]byte(line)); err != nil || cmp.Diff([]Request{r}, again, cmpopts.EquateEmpty()) != "" {
+		t.Fatalf("%s: %+v, %v", line, again, err)
+	}
 }
 
 func FuzzParse(f *testing.F) {

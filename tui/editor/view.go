@@ -1,0 +1,150 @@
+package editor
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+// Look is how parts of the text are painted. A nil one leaves them as they are.
+type Look struct {
+	Dim, Bad func(string) string
+	// Marked says that something is wrong with a line; the first is 1.
+	Marked func(line int) bool
+	// Cursor shows the cursor: somebody types.
+	Cursor bool
+}
+
+// cursor is shown between characters, as in lines that one types into.
+const cursor = "▏"
+
+// SetSize says how much is seen.
+func (e *Editor) SetSize(w, h int) { e.w, e.h = w, h }
+
+// Scroll moves the window, and the cursor with it.
+func (e *Editor) Scroll(by int) {
+	e.init()
+	e.top = max(min(e.top+by, len(e.lines)-max(e.h, 1)), 0)
+	line := max(min(e.cursor.line, e.top+max(e.h, 1)-1), e.top)
+	if line != e.cursor.line {
+		e.Go(line+1, 1)
+	}
+}
+
+// Press puts the cursor on a cell of the window.
+func (e *Editor) Press(x, y int) {
+	e.init()
+	line := max(min(e.top+y, len(e.lines)-1), 0)
+	cells := x - e.gutter() + e.left
+	at := 0
+	for at < len(e.lines[line]) {
+		next := e.after(pos{line, at}).at
+		if draw.Width(draw.Clean(e.lines[line][:next])) > cells {
+			break
+		}
+		at = next
+	}
+	e.cursor, e.column = pos{line, at}, -1
+}
+
+// gutter is how many cells the numbers of the lines take.
+func (e *Editor) gutter() int {
+	if e.w < 24 {
+		return 0
+	}
+	return max(len(strconv.Itoa(len(e.lines))), 2) + 2
+}
+
+// follow moves the window to the cursor.
+func (e *Editor) follow() {
+	h := max(e.h, 1)
+	e.top = max(min(e.top, len(e.lines)-h), 0)
+	if e.cursor.line < e.top {
+		e.top = e.cursor.line
+	}
+	if e.cursor.line >= e.top+h {
+		e.top = e.cursor.line - h + 1
+	}
+	room := max(e.w-e.gutter()-1, 1) // the cursor has a cell
+	at := draw.Width(draw.Clean(e.lines[e.cursor.line][:e.cursor.at]))
+	if at < e.left {
+		e.left = at
+	}
+	if at > e.left+room {
+		e.left = at - room
+	}
+	if at <= room {
+		e.left = 0
+	}
+}
+
+// Render is what is seen: h lines of w cells. A line with a mark has "!" before it, that of the cursor ">".
+func (e *Editor) Render(look Look) []string {
+	e.init()
+	e.follow()
+	out := make([]string, 0, max(e.h, 0))
+	g := e.gutter()
+	for i := e.top; i < len(e.lines) && len(out) < e.h; i++ {
+		out = append(out, draw.Fit(e.number(i, g, look)+e.text(i, e.w-g, look), e.w))
+	}
+	return draw.Block(out, e.w, e.h)
+}
+
+// number is what stands before a line.
+func (e *Editor) number(i, g int, look Look) string {
+	if g == 0 {
+		return ""
+	}
+	mark := " "
+	if i == e.cursor.line && look.Cursor {
+		mark = ">"
+	}
+	number := draw.FitRight(strconv.Itoa(i+1), g-2)
+	if look.Marked != nil && look.Marked(i+1) {
+		return paint(look.Bad, "!"+number) + mark
+	}
+	return paint(look.Dim, " "+number) + mark
+}
+
+// lookMost is how much of a line is looked at beyond its visible beginning.
+const lookMost = 4096
+
+// text is the visible part of a line.
+func (e *Editor) text(i, w int, look Look) string {
+	if w <= 0 {
+		return ""
+	}
+	line := e.lines[i]
+	if most := e.left*4 + w*4 + lookMost; len(line) > most && !(i == e.cursor.line && e.cursor.at >= most) {
+		line = strings.ToValidUTF8(line[:most], "")
+	}
+	shown := draw.Clean(line)
+	comment := strings.HasPrefix(strings.TrimLeft(shown, " "), "#")
+	if i == e.cursor.line && look.Cursor {
+		before := draw.Clean(e.lines[i][:e.cursor.at])
+		shown = before + cursor + strings.TrimPrefix(shown, before)
+	}
+	if e.left > 0 {
+		shown = ansi.TruncateLeft(shown, e.left, "")
+	}
+	if draw.Width(shown) > w {
+		shown = ansi.Truncate(shown, w, draw.Ellipsis)
+	}
+	if comment {
+		return paint(look.Dim, shown)
+	}
+	if at := strings.Index(shown, "  # "); at >= 0 {
+		return shown[:at] + paint(look.Dim, shown[at:])
+	}
+	return shown
+}
+
+func paint(with func(string) string, text string) string {
+	if with == nil || text == "" {
+		return text
+	}
+	return with(text)
+}

@@ -1,0 +1,119 @@
+// Package sameas writes a request as commands that send the same: kubectl's, kx's and curl's.
+//
+// What comes in is a request as it was written and as it goes over the wire. What goes out is text for a shell, quoted
+// ([Way]), or the reason why a program has no command for it.
+package sameas
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kx-apiserver/kx/core/request"
+	"github.com/kx-apiserver/kx/tui/shell"
+)
+
+// Way is a command that sends a request.
+type Way struct {
+	Program string
+	Text    string // empty if the program has no command for it
+	Note    string // what is different, or why there is none
+}
+
+// Short is the command in one line.
+func (w Way) Short() string {
+	if w.Text == "" {
+		return w.Program + ": " + w.Note
+	}
+	first, _, more := strings.Cut(w.Text, "\n")
+	if more {
+		first += " …"
+	}
+	return first
+}
+
+// Where is the server that the commands ask.
+type Where struct {
+	// Kubeconfig is a file that kubectl and kx are told of; empty if they find it by themselves.
+	Kubeconfig string
+	// Server is the address for curl, without a path.
+	Server string
+	// CA, Cert and Key are files that curl is told of. They may be empty: a proxy needs none.
+	CA, Cert, Key string
+}
+
+// Ways are all commands for a request, in the order in which they are offered.
+func Ways(r *request.Request, h *request.HTTP, w Where) []Way {
+	return []Way{kubectl(r, h, w), kx(r, w), curl(h, w)}
+}
+
+// withBody gives a command a body as its input.
+func withBody(words []string, body []byte) string {
+	if len(body) == 0 {
+		return shell.Line(words...)
+	}
+	return shell.Heredoc(shell.Line(words...), string(body))
+}
+
+func kx(r *request.Request, w Where) Way {
+	way := Way{Program: "kx"}
+	words := append([]string{"kx", "send"}, kubeconfig(w)...)
+	words = append(words, "-f", "-")
+	if r.Body == "" {
+		text, err := request.FormatLine(*r)
+		if err != nil {
+			way.Note = err.Error()
+			return way
+		}
+		say := []string{"echo", text}
+		if strings.Contains(text, `\`) {
+			say = []string{"printf", `%s\n`, text} // some shells' echo has its own mind about backslashes
+		}
+		way.Text = shell.Line(say...) + " | " + shell.Line(words...)
+		return way
+	}
+	data, err := request.Format(*r)
+	if err != nil {
+		way.Note = err.Error()
+		return way
+	}
+	way.Text = shell.Heredoc(shell.Line(words...), string(data))
+	return way
+}
+
+func kubeconfig(w Where) []string {
+	if w.Kubeconfig == "" {
+		return nil
+	}
+	return []string{"--kubeconfig", w.Kubeconfig}
+}
+
+func curl(h *request.HTTP, w Where) Way {
+	words := []string{"curl", "-sS"}
+	if h.Query.Get("watch") == "true" {
+		words = append(words, "-N")
+	}
+	for _, f := range []struct{ option, file string }{{"--cacert", w.CA}, {"--cert", w.Cert}, {"--key", w.Key}} {
+		if f.file != "" {
+			words = append(words, f.option, f.file)
+		}
+	}
+	if h.Method != "GET" {
+		words = append(words, "-X", h.Method)
+	}
+	for _, name := range headerNames(h.Header) {
+		for _, v := range h.Header[name] {
+			words = append(words, "-H", name+": "+v)
+		}
+	}
+	url := w.Server + h.URI()
+	body := strings.TrimSuffix(string(h.Body), "\n")
+	switch {
+	case !utf8.Valid(h.Body) || strings.Contains(body, "\x00"):
+		return Way{Program: "curl", Note: "the body is no text"}
+	case len(h.Body) == 0:
+		return Way{Program: "curl", Text: shell.Line(append(words, url)...)}
+	case !strings.Contains(body, "\n"):
+		return Way{Program: "curl", Text: shell.Line(append(words, "--data-raw", body, url)...)}
+	}
+	return Way{Program: "curl", Text: withBody(append(words, "--data-binary", "@-", url), h.Body)}
+}

@@ -1,0 +1,44 @@
+// Package shell writes text so that a POSIX shell reads it as it is: what the screen offers to copy ends up there.
+//
+// What comes in is anything; what goes out has no meaning to a shell but the words that came in.
+package shell
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Line joins words so that a shell reads each as it is.
+func Line(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = Quote(w)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// Quote makes of text one word.
+func Quote(s string) string {
+	if s != "" && !strings.ContainsFunc(s, special) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// special says that a character may mean something to a shell.
+func special(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,@%+=", r))
+}
+
+// Heredoc gives a command text as its input. The text gets a newline at its end if it has none.
+func Heredoc(command, text string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	end := "EOF"
+	for i := 1; slices.Contains(strings.Split(text, "\n"), end); i++ {
+		end = fmt.Sprintf("EOF%d", i)
+	}
+	return fmt.Sprintf("%s <<'%s'\n%s%s", command, end, text, end)
+}
