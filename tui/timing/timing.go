@@ -1,0 +1,157 @@
+package timing
+
+import (
+	"time"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+// Kind is what a step's own time went into.
+type Kind uint8
+
+const (
+	Work Kind = iota
+	Etcd      // etcd's round trips
+	Wait      // waiting for the watch cache to have seen a revision
+)
+
+// Report is where a journey's time went.
+type Report struct {
+	// Total is from its beginning to its end; for one that runs, to the last that is known of it.
+	Total time.Duration
+	// What the steps' own time went into.
+	Work, Etcd, Wait time.Duration
+	// On purpose is for how long it was held or made to wait.
+	OnPurpose time.Duration
+	// Outside is what no step accounts for.
+	Outside time.Duration
+	Steps   []Step
+}
+
+// Step is where one step's time went.
+type Step struct {
+	Kind Kind
+	// Start is from the journey's beginning on.
+	Start, Took time.Duration
+	// Own is what it took without those that it called, and without what it waited on purpose.
+	Own time.Duration
+	// OnPurpose is for how long it was held or made to wait, from OnPurposeStart on.
+	OnPurpose, OnPurposeStart time.Duration
+	Running                   bool
+
+	calls []int
+}
+
+// waits are the steps that wait for the watch cache.
+var waits = map[string]bool{"cacher.wait": true}
+
+// etcdLayer is the layer whose steps ask etcd.
+const etcdLayer = "etcd"
+
+// Of finds out where a journey's time went.
+func Of(j *v1alpha1.Journey) *Report {
+	st := &j.Status
+	r := &Report{Total: micros(st.TookMicros), Steps: make([]Step, len(st.Steps))}
+	last := time.Duration(0)
+	for i := range st.Steps {
+		s := &st.Steps[i]
+		r.Steps[i] = Step{Start: max(micros(s.StartMicros), 0), Took: max(time.Duration(s.TookNanos), 0), Running: s.TookNanos < 0}
+		last = max(last, r.Steps[i].Start+r.Steps[i].Took)
+		switch {
+		case waits[s.ID]:
+			r.Steps[i].Kind = Wait
+		case s.Layer == etcdLayer:
+			r.Steps[i].Kind = Etcd
+		}
+		if parent := int(s.Parent); parent >= 0 && parent < i {
+			r.Steps[parent].calls = append(r.Steps[parent].calls, i)
+		}
+	}
+	if r.Total <= 0 {
+		r.Total = last
+	}
+	for _, i := range st.Interventions {
+		if n := int(i.Step); n >= 0 && n < len(r.Steps) && i.TookMicros > 0 {
+			s := &r.Steps[n]
+			if s.OnPurpose == 0 {
+				s.OnPurposeStart = micros(i.StartMicros)
+			}
+			s.OnPurpose += micros(i.TookMicros)
+			r.OnPurpose += micros(i.TookMicros)
+		}
+	}
+	r.add(st.Steps)
+	return r
+}
+
+// add adds up what the steps' own time went into.
+func (r *Report) add(steps []v1alpha1.Step) {
+	accounted := time.Duration(0)
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		s.Own = s.Took - s.OnPurpose
+		for _, c := range s.calls {
+			s.Own -= r.Steps[c].Took
+		}
+		s.Own = max(s.Own, 0)
+		switch s.Kind {
+		case Etcd:
+			r.Etcd += s.Own
+		case Wait:
+			r.Wait += s.Own
+		default:
+			r.Work += s.Own
+		}
+		if parent := int(steps[i].Parent); parent < 0 || parent >= i {
+			accounted += s.Took
+		}
+	}
+	r.Outside = max(r.Total-accounted, 0)
+}
+
+// Marks of a bar's cells.
+const (
+	OwnCell       = '#' // the step itself
+	CallsCell     = '-' // what it called
+	OnPurposeCell = '=' // held, or made to wait
+)
+
+// Bar draws when the i-th step ran, in w cells that stand for the whole journey. A step that ran has a cell at least.
+func (r *Report) Bar(i, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	bar := make([]byte, w)
+	for c := range bar {
+		bar[c] = ' '
+	}
+	s := &r.Steps[i]
+	took := s.Took
+	if s.Running {
+		took = max(r.Total-s.Start, 0)
+	}
+	r.paint(bar, s.Start, took, OwnCell)
+	for _, c := range s.calls {
+		if called := &r.Steps[c]; called.Took*time.Duration(w) >= r.Total {
+			r.paint(bar, called.Start, called.Took, CallsCell)
+		}
+	}
+	if s.OnPurpose > 0 {
+		r.paint(bar, s.OnPurposeStart, s.OnPurpose, OnPurposeCell)
+	}
+	return string(bar)
+}
+
+func (r *Report) paint(bar []byte, start, took time.Duration, with byte) {
+	if r.Total <= 0 {
+		return
+	}
+	w := time.Duration(len(bar))
+	first := min(max(start*w/r.Total, 0), w-1)
+	last := min(max((start+took)*w/r.Total, first+1), w)
+	for c := first; c < last; c++ {
+		bar[c] = with
+	}
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

@@ -1,0 +1,108 @@
+package watchers
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/blame"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+// Write is what a journey wrote.
+type Write struct {
+	Key      string
+	Revision int64
+}
+
+// Writes are what a journey wrote, in order.
+func Writes(j *v1alpha1.Journey) []Write {
+	var all []Write
+	for i := range j.Status.Steps {
+		if key, revision, ok := blame.Written(&j.Status.Steps[i]); ok {
+			all = append(all, Write{key, revision})
+		}
+	}
+	return all
+}
+
+// Cache is the name of the watch cache of what a journey is about; empty if it is about no resource.
+func Cache(j *v1alpha1.Journey) string {
+	q := &j.Spec
+	if q.Resource == "" || q.Group == "" {
+		return q.Resource
+	}
+	return q.Resource + "." + q.Group
+}
+
+// Missed is a watch that was not sent an event of a write.
+type Missed struct {
+	v1alpha1.CacheWatcher
+	Why string
+	// For says that the event may have been for it.
+	For bool
+}
+
+// Without are the watches of a cache that were not sent the event of what a journey wrote, which is one thing. The first
+// are those that the event may have been for.
+func Without(j *v1alpha1.Journey, c *v1alpha1.Cache) []Missed {
+	writes := Writes(j)
+	if len(writes) != 1 {
+		return nil
+	}
+	got := map[string]bool{}
+	for _, d := range j.Status.Deliveries {
+		if d.Revision == writes[0].Revision {
+			got[d.Watcher] = true
+		}
+	}
+	var near, far []Missed
+	for _, w := range c.Status.Watchers {
+		if w.Journey != "" && got[w.Journey] {
+			continue
+		}
+		why, isFor := reason(&w, writes[0])
+		if m := (Missed{w, why, isFor}); isFor {
+			near = append(near, m)
+		} else {
+			far = append(far, m)
+		}
+	}
+	return append(near, far...)
+}
+
+// reason is why a watch was not sent an event.
+func reason(w *v1alpha1.CacheWatcher, write Write) (why string, isFor bool) {
+	switch {
+	case !covers(w.Key, write.Key):
+		return "it watches " + w.Key, false
+	case w.From >= write.Revision:
+		return fmt.Sprintf("it began later: its client knew revision %d", w.From), false
+	case w.At < write.Revision:
+		return fmt.Sprintf("not yet: it is at revision %d, %d events wait for its client to take them", w.At, w.Queued), true
+	case w.LabelSelector != "" || w.FieldSelector != "":
+		return "its selector did not want the object, before or after: " + strings.Join(nonEmpty(w.LabelSelector, w.FieldSelector), ", "), true
+	case w.Journey == "":
+		return "it is the server's own: what it is sent is not recorded", true
+	}
+	return "it was given all up to its revision, but no record says that this event was sent", true
+}
+
+func nonEmpty(texts ...string) []string {
+	var out []string
+	for _, t := range texts {
+		if t != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// covers says whether what is watched has a key: it is the key, or what begins it up to a slash.
+func covers(watched, key string) bool {
+	i := strings.LastIndex(key, watched)
+	if watched == "" || i < 0 {
+		return false
+	}
+	rest := key[i+len(watched):]
+	return rest == "" || strings.HasSuffix(watched, "/") || rest[0] == '/'
+}
