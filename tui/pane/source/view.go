@@ -1,0 +1,244 @@
+package source
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// Place is a line of a file, and what does the same upstream.
+type Place struct {
+	File string
+	Line int
+	// Function, Upstream and UpstreamFile are said above the file, where they are known.
+	Function, Upstream, UpstreamFile string
+}
+
+// Ran is another line that ran, and the number of the step that did.
+type Ran struct{ Line, Step int }
+
+// View is a window on a file, without a frame.
+type View struct {
+	theme  theme.Theme
+	w, h   int
+	place  Place
+	file   *File
+	note   string // what is said in the place of a file
+	ran    map[int]int
+	scroll pane.Scroll
+	left   int // how many cells of each line are scrolled out
+	found  string
+
+	version uint64
+}
+
+// NewView makes an empty one.
+func NewView(t theme.Theme) *View { return &View{theme: t} }
+
+// SetTheme changes how it looks.
+func (v *View) SetTheme(t theme.Theme) {
+	v.theme = t
+	v.version++
+}
+
+// SetSize says how many cells and lines there are.
+func (v *View) SetSize(w, h int) {
+	if v.w != w || v.h != h {
+		v.w, v.h = w, h
+		v.center()
+	}
+}
+
+// Version changes with what is seen.
+func (v *View) Version() uint64 { return v.version }
+
+// Show shows a place in a file, which may be nil as long as it is not there, with the other lines that ran. note is what is
+// said then.
+func (v *View) Show(p Place, f *File, ran []Ran, note string) {
+	same := v.place == p && v.file == f
+	v.place, v.file, v.note = p, f, note
+	v.ran = make(map[int]int, len(ran))
+	for _, r := range ran {
+		if _, known := v.ran[r.Line]; !known {
+			v.ran[r.Line] = r.Step
+		}
+	}
+	v.version++
+	if !same {
+		v.left = 0
+		v.center()
+	}
+}
+
+// Place is what is shown.
+func (v *View) Place() Place { return v.place }
+
+// File is what is shown, or nil.
+func (v *View) File() *File { return v.file }
+
+// headLines is how many lines are above the file.
+func (v *View) headLines() int {
+	if v.h < 6 {
+		return 1
+	}
+	return 3
+}
+
+func (v *View) room() int { return max(v.h-v.headLines(), 0) }
+
+func (v *View) lines() int {
+	if v.file == nil {
+		return 0
+	}
+	return v.file.Lines()
+}
+
+// center puts the cursor on the line that ran, and the beginning of its function into view if there is room.
+func (v *View) center() {
+	v.version++
+	if v.file == nil {
+		return
+	}
+	room := v.room()
+	v.scroll.Cursor = v.place.Line - 1
+	v.scroll.Top = v.scroll.Cursor - room/2
+	if begin := v.file.function(v.place.Line) - 1; v.scroll.Cursor-begin < room-1 && begin < v.scroll.Top {
+		v.scroll.Top = begin
+	}
+	v.scroll.Clamp(v.lines(), room)
+}
+
+// sideways is how many cells a step to the side goes.
+const sideways = 8
+
+// Handle does a motion. It says whether id is one.
+func (v *View) Handle(id keys.ID) bool {
+	v.version++
+	switch id {
+	case keys.Left:
+		v.left = max(v.left-sideways, 0)
+	case keys.Right:
+		v.left = min(v.left+sideways, 400)
+	default:
+		return v.scroll.Move(id, v.lines(), v.room())
+	}
+	return true
+}
+
+// Cursor is the line under the cursor; the first is 1. It is 0 where there is none.
+func (v *View) Cursor() int {
+	if v.lines() == 0 {
+		return 0
+	}
+	return v.scroll.Cursor + 1
+}
+
+// Step is the number of the step whose line is under the cursor; ok is false if there is none.
+func (v *View) Step() (step int, ok bool) {
+	step, ok = v.ran[v.Cursor()]
+	return step, ok
+}
+
+// Find puts the cursor on the next line that has text, beginning anew behind the last. It says whether there is one.
+func (v *View) Find(text string) bool {
+	n := v.lines()
+	for i := 1; i <= n; i++ {
+		at := (v.scroll.Cursor + i) % n
+		if strings.Contains(strings.ToLower(v.file.lines[at].text), strings.ToLower(text)) {
+			v.scroll.Cursor = at
+			v.scroll.Clamp(n, v.room())
+			v.version++
+			return true
+		}
+	}
+	return false
+}
+
+// Lines draws the window: w by h.
+func (v *View) Lines(focused bool) []string {
+	lines := v.head()
+	if v.file == nil {
+		for _, l := range draw.Wrap(v.note, max(v.w-2, 1)) {
+			lines = append(lines, " "+l)
+		}
+		return draw.Block(lines, v.w, v.h)
+	}
+	look := styles(v.theme)
+	numbers := len(strconv.Itoa(v.lines()))
+	for i := v.scroll.Top; i < min(v.scroll.Top+v.room(), v.lines()); i++ {
+		lines = append(lines, v.line(i, numbers, look, focused))
+	}
+	return draw.Block(lines, v.w, v.h)
+}
+
+// head says what is shown, and what upstream has in its place.
+func (v *View) head() []string {
+	p := v.place
+	here := p.File
+	if p.Line > 0 {
+		here += ":" + strconv.Itoa(p.Line)
+	}
+	lines := []string{v.theme.Dim(" here     ") + here + "  " + p.Function}
+	if v.headLines() == 1 {
+		return lines
+	}
+	upstream := "nothing of the same name"
+	if p.Upstream != "" {
+		upstream = p.Upstream + "  " + p.UpstreamFile
+	}
+	return append(lines, v.theme.Dim(" upstream ")+upstream, "")
+}
+
+// stepWidth is room for "step 999" at the right.
+const stepWidth = 9
+
+func (v *View) line(i, numbers int, look [function + 1]theme.Style, focused bool) string {
+	n := i + 1
+	marks := "   "
+	step, ran := v.ran[n]
+	switch {
+	case n == v.place.Line:
+		marks = " =>"
+	case ran:
+		marks = " * "
+	}
+	if i == v.scroll.Cursor {
+		marks = ">" + marks[1:]
+	}
+	note, w := "", v.w
+	if ran && v.w > 50 {
+		note, w = draw.FitRight(fmt.Sprintf("step %d", step+1), stepWidth)+" ", v.w-stepWidth-1
+	}
+	number := draw.FitRight(strconv.Itoa(n), numbers)
+	if i == v.scroll.Cursor && focused {
+		return v.theme.Selected(draw.Fit(marks+number+" "+v.cut(v.file.lines[i].text), w) + note)
+	}
+	out := marks
+	if n == v.place.Line {
+		out = v.theme.Notice(marks)
+	}
+	var code strings.Builder
+	for _, p := range v.file.lines[i].pieces {
+		if style := look[p.paint]; style != nil {
+			code.WriteString(style(p.text))
+		} else {
+			code.WriteString(p.text)
+		}
+	}
+	return draw.Fit(out+v.theme.Dim(number)+" "+v.cut(code.String()), w) + v.theme.Notice(note)
+}
+
+// cut leaves out what is scrolled out at the left.
+func (v *View) cut(text string) string {
+	if v.left == 0 {
+		return text
+	}
+	return ansi.TruncateLeft(text, v.left, "")
+}
