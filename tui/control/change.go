@@ -1,0 +1,251 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
+)
+
+// namesTried bounds how many names are tried for a new rule.
+const namesTried = 100
+
+// Add makes a rule of the user's, and switches it on. It returns its name.
+func (c *Control) Add(ctx context.Context, spec Spec) (Key, error) {
+	var err error
+	for range namesTried {
+		key := c.freeName(spec.Sort())
+		if err = c.create(ctx, key, spec); api.Code(err) != http.StatusConflict {
+			return key, err
+		}
+		// Somebody else has one of that name, of which nobody here has heard yet: it has to be another.
+		c.mu.Lock()
+		if _, there := c.rules[key]; !there {
+			c.rules[key] = Rule{Key: key, On: true}
+		}
+		c.mu.Unlock()
+	}
+	return Key{}, fmt.Errorf("find a name for a rule: %w", err)
+}
+
+// freeName is the first of b1, b2 and so on, or of f1, that is not used.
+func (c *Control) freeName(kind Kind) Key {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n := 1; ; n++ {
+		key := Key{kind, fmt.Sprintf("%c%d", kind[0], n)}
+		if _, taken := c.rules[key]; !taken && c.own[key] == nil {
+			return key
+		}
+	}
+}
+
+// create makes a rule on the server, which is the user's from then on.
+func (c *Control) create(ctx context.Context, key Key, spec Spec) error {
+	sent := spec
+	if b := spec.Breakpoint; b != nil && b.LeaseSeconds == 0 {
+		leased := *b
+		leased.LeaseSeconds = leaseSeconds
+		sent.Breakpoint = &leased
+	}
+	var made struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+	}
+	err := c.api.Create(ctx, key.collection(), sent.object(key.Name), &made)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	own := c.own[key]
+	if err != nil {
+		if own != nil {
+			own.note = Reason(err)
+			c.tellChanged()
+		}
+		return err
+	}
+	if own == nil {
+		own = &ownRule{}
+		c.own[key] = own
+	}
+	c.made++
+	own.spec, own.on, own.uid, own.made, own.note = spec, true, made.Metadata.UID, c.made, ""
+	c.tellChanged()
+	return nil
+}
+
+// Reason is what the server said, without what was asked.
+func Reason(err error) string {
+	var answered *api.Error
+	text := err.Error()
+	if errors.As(err, &answered) {
+		text = answered.Status.Message
+	}
+	for _, before := range []string{" is forbidden: ", " is invalid: "} {
+		if _, why, ok := strings.Cut(text, before); ok {
+			return why
+		}
+	}
+	return text
+}
+
+// off takes a rule off the server. One that is not there is off.
+func (c *Control) off(ctx context.Context, key Key) error {
+	c.mu.Lock()
+	own := c.own[key]
+	if own != nil {
+		own.on, own.wanted, own.note = false, false, ""
+	}
+	c.mu.Unlock()
+	if err := c.api.Delete(ctx, key.path()); err != nil && api.Code(err) != http.StatusNotFound {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if own != nil {
+			own.on = true
+		}
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.rules, key)
+	c.tellChanged()
+	return nil
+}
+
+// Switch switches a rule on or off. One that somebody else made is kept as the user's own when it is switched off, so that
+// it can be switched on again.
+func (c *Control) Switch(ctx context.Context, r Rule, on bool) error {
+	if on {
+		return c.create(ctx, r.Key, r.Spec)
+	}
+	c.mu.Lock()
+	if c.own[r.Key] == nil {
+		c.own[r.Key] = &ownRule{spec: r.Spec, status: r.Status}
+	}
+	c.mu.Unlock()
+	return c.off(ctx, r.Key)
+}
+
+// Delete deletes a rule, which lets go what it holds.
+func (c *Control) Delete(ctx context.Context, key Key) error {
+	if err := c.off(ctx, key); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.own, key)
+	c.tellChanged()
+	return nil
+}
+
+// Replace makes another rule of one: the server's can't be changed, so it is deleted and made anew, which lets go what it
+// holds. If the new one is refused, the old one comes back.
+func (c *Control) Replace(ctx context.Context, old Rule, spec Spec) error {
+	if !old.On {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.own[old.Key] = &ownRule{spec: spec}
+		c.tellChanged()
+		return nil
+	}
+	if err := c.check(ctx, spec); err != nil {
+		return err
+	}
+	if err := c.off(ctx, old.Key); err != nil {
+		return err
+	}
+	err := c.create(ctx, old.Key, spec)
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, c.create(ctx, old.Key, old.Spec))
+}
+
+// check asks the server whether it would take a rule.
+func (c *Control) check(ctx context.Context, spec Spec) error {
+	const name = "kx-tui-may-it"
+	err := c.api.Create(ctx, Key{Kind: spec.Sort()}.collection()+"?dryRun=All", spec.object(name), nil)
+	if api.Code(err) == http.StatusConflict {
+		return nil // of that name: another who asks has it, and may
+	}
+	return err
+}
+
+// connected asks what the server allows, and switches on what is to be.
+func (c *Control) connected(ctx context.Context) {
+	for _, spec := range []Spec{
+		{Breakpoint: &v1alpha1.BreakpointSpec{Filter: "verb:*"}},
+		{Fault: &v1alpha1.FaultSpec{Effect: v1alpha1.FaultDropWatch}},
+	} {
+		why := ""
+		if err := c.check(ctx, spec); api.Code(err) == http.StatusForbidden {
+			why = Reason(err)
+		}
+		c.mu.Lock()
+		c.refused[spec.Sort()] = why
+		c.tellChanged()
+		c.mu.Unlock()
+	}
+	c.mu.Lock()
+	wanted := map[Key]Spec{}
+	for key, own := range c.own {
+		if own.wanted {
+			wanted[key], own.wanted = own.spec, false
+		}
+	}
+	c.mu.Unlock()
+	for key, spec := range wanted {
+		_ = c.create(ctx, key, spec) // its note says why not
+	}
+}
+
+// Tell tells a held request what to do, and returns its journey as it is when it is held again or has ended, or after a
+// second.
+func (c *Control) Tell(ctx context.Context, id string, spec v1alpha1.JourneyCommandSpec) (*v1alpha1.Journey, error) {
+	var j v1alpha1.Journey
+	err := c.api.Create(ctx, heldPath+"/"+url.PathEscape(id)+"/step", &v1alpha1.JourneyCommand{TypeMeta: typeMeta("JourneyCommand"), Spec: spec}, &j)
+	if err != nil {
+		return nil, err
+	}
+	return &j, nil
+}
+
+// ContinueAll lets all go on that are held, and says how many that were.
+func (c *Control) ContinueAll(ctx context.Context) (n int, err error) {
+	for _, j := range c.View().Held {
+		for _, h := range j.Status.Held {
+			_, err := c.Tell(ctx, j.Name, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionContinue, Step: &h.Step})
+			switch {
+			case err == nil:
+				n++
+			case api.Code(err) != http.StatusConflict: // it went on by itself
+				return n, err
+			}
+		}
+	}
+	return n, nil
+}
+
+// Steal has another writer commit before a held request does: it changes an annotation of the request's object.
+func (c *Control) Steal(ctx context.Context, j *v1alpha1.Journey) error {
+	method, path, contentType, body, ok := v1alpha1.Steal(j)
+	if !ok {
+		return errors.New("only a request about one object that is there can lose its revision")
+	}
+	return c.api.JSON(ctx, api.Request{
+		Method: method, Path: path, Body: body,
+		Header: http.Header{"Content-Type": {contentType}, "Kx-Hold": {"off"}},
+	}, nil)
+}
+
+// Compact compacts etcd now, and says up to which revision.
+func (c *Control) Compact(ctx context.Context) (int64, error) {
+	var done v1alpha1.Compaction
+	err := c.api.Create(ctx, api.KX+"/compactions", &v1alpha1.Compaction{TypeMeta: typeMeta("Compaction")}, &done)
+	return done.Status.Revision, err
+}

@@ -1,0 +1,54 @@
+package control
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// kept is a rule as it is remembered from one run to the next.
+type kept struct {
+	Name string `json:"name"`
+	Spec
+	On bool `json:"on"`
+}
+
+// Keep is what is remembered of the user's rules; nil if he has none.
+func (c *Control) Keep() any {
+	var all []kept
+	for _, r := range c.View().Rules {
+		if r.Mine && len(all) < objectsMost {
+			all = append(all, kept{Name: r.Name, Spec: r.Spec, On: r.On})
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return all
+}
+
+// Restore takes what was kept. Breakpoints that were on are switched on when the server is there; faults stay off, for who
+// begins anew should not be met by failures that he has forgotten.
+func (c *Control) Restore(data json.RawMessage) error {
+	var all []kept
+	if err := json.Unmarshal(data, &all); err != nil {
+		return fmt.Errorf("read the breakpoints of the last time: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left := 0
+	for _, k := range all {
+		if k.Name == "" || (k.Breakpoint == nil) == (k.Fault == nil) || len(c.own) >= objectsMost {
+			left++
+			continue
+		}
+		own := &ownRule{spec: k.Spec, wanted: k.On && k.Breakpoint != nil}
+		if k.On && k.Fault != nil {
+			own.note = "it was on the last time: switch it on again if you want"
+		}
+		c.own[Key{k.Spec.Sort(), k.Name}] = own
+	}
+	if left > 0 {
+		return fmt.Errorf("%d of %d rules of the last time can't be read", left, len(all))
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package control
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
+)
+
+// Kind is what a rule is.
+type Kind string
+
+// The kinds, which are the names of their resources.
+const (
+	Breakpoint Kind = "breakpoints"
+	Fault      Kind = "faults"
+)
+
+// Key names a rule.
+type Key struct {
+	Kind Kind
+	Name string
+}
+
+func (k Key) path() string { return k.collection() + "/" + k.Name }
+
+func (k Key) collection() string { return api.KX + "/" + string(k.Kind) }
+
+// String is what the server calls the rule where it has held or disturbed a request.
+func (k Key) String() string {
+	return fmt.Sprintf("%s %q", strings.TrimSuffix(string(k.Kind), "s"), k.Name)
+}
+
+// compareKeys puts breakpoints before faults, and b2 before b10.
+func compareKeys(a, b Key) int {
+	textA, numberA := splitName(a.Name)
+	textB, numberB := splitName(b.Name)
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(textA, textB), cmp.Compare(numberA, numberB), cmp.Compare(a.Name, b.Name))
+}
+
+// splitName takes the number at the end of a name from it.
+func splitName(name string) (text string, number int) {
+	text = strings.TrimRight(name, "0123456789")
+	number, _ = strconv.Atoi(name[len(text):])
+	return text, number
+}
+
+// Spec is what a rule says: one of the two.
+type Spec struct {
+	Breakpoint *v1alpha1.BreakpointSpec `json:"breakpoint,omitempty"`
+	Fault      *v1alpha1.FaultSpec      `json:"fault,omitempty"`
+}
+
+// Sort is which of the two it is.
+func (s Spec) Sort() Kind {
+	if s.Fault != nil {
+		return Fault
+	}
+	return Breakpoint
+}
+
+// Filter is which steps the rule is about.
+func (s Spec) Filter() string {
+	if s.Fault != nil {
+		return s.Fault.Filter
+	}
+	if s.Breakpoint != nil {
+		return s.Breakpoint.Filter
+	}
+	return ""
+}
+
+// What is what happens at the steps that the rule is about, in a word or two.
+func (s Spec) What() string {
+	switch {
+	case s.Breakpoint != nil && s.Breakpoint.Action == v1alpha1.BreakpointTrace:
+		return "trace"
+	case s.Breakpoint != nil:
+		return "hold"
+	case s.Fault == nil:
+		return ""
+	}
+	text := string(s.Fault.Effect)
+	if s.Fault.Code != 0 {
+		text += fmt.Sprintf(" %d", s.Fault.Code)
+	}
+	if s.Fault.Delay != nil {
+		text += " " + s.Fault.Delay.Duration.String()
+	}
+	return text
+}
+
+// Edge is at which end of a step the rule works.
+func (s Spec) Edge() v1alpha1.StepEdge {
+	switch {
+	case s.Breakpoint != nil && s.Breakpoint.At != "":
+		return s.Breakpoint.At
+	case s.Fault != nil && s.Fault.At != "":
+		return s.Fault.At
+	}
+	return v1alpha1.AtStart
+}
+
+// Skip and Count are how many matches pass first, and how many are hit at most.
+func (s Spec) Counts() (skip, count int64) {
+	if s.Fault != nil {
+		return s.Fault.Skip, s.Fault.Count
+	}
+	if s.Breakpoint != nil {
+		return s.Breakpoint.Skip, s.Breakpoint.Count
+	}
+	return 0, 0
+}
+
+// Rule is a breakpoint or a fault.
+type Rule struct {
+	Key
+	Spec
+	// On says that the server has it.
+	On bool
+	// Mine says that the user made it here.
+	Mine   bool
+	Status v1alpha1.RuleStatus
+	// Note is why it is off although the user did not switch it off.
+	Note string
+}
+
+// ownRule is a rule of the user's.
+type ownRule struct {
+	spec Spec
+	on   bool
+	// wanted says that it is to be switched on as soon as the server is there.
+	wanted bool
+	uid    types.UID
+	made   uint64
+	note   string
+	status v1alpha1.RuleStatus // the last that is known
+}
+
+func (o *ownRule) rule(key Key) Rule {
+	return Rule{Key: key, Spec: o.spec, On: o.on, Mine: true, Status: o.status, Note: o.note}
+}
+
+// leaseSeconds is for how long a breakpoint stays when nobody watches: this program asks again sooner.
+const leaseSeconds = 30
+
+// object is what the server is sent.
+func (s Spec) object(name string) any {
+	meta := metav1.ObjectMeta{Name: name}
+	if s.Fault != nil {
+		return &v1alpha1.Fault{TypeMeta: typeMeta("Fault"), ObjectMeta: meta, Spec: *s.Fault}
+	}
+	spec := *s.Breakpoint
+	return &v1alpha1.Breakpoint{TypeMeta: typeMeta("Breakpoint"), ObjectMeta: meta, Spec: spec}
+}
+
+func typeMeta(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind}
+}
+
+// YAML is rules as kubectl applies them.
+func YAML(rules []Rule) ([]byte, error) {
+	var out []byte
+	for _, r := range rules {
+		data, err := json.Marshal(r.Spec.object(r.Name))
+		if err != nil {
+			return nil, fmt.Errorf("write %s: %w", r.Key, err)
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(data, &fields); err != nil {
+			return nil, fmt.Errorf("write %s: %w", r.Key, err)
+		}
+		delete(fields, "status")
+		delete(fields["metadata"].(map[string]any), "creationTimestamp")
+		data, err = yaml.Marshal(fields)
+		if err != nil {
+			return nil, fmt.Errorf("write %s: %w", r.Key, err)
+		}
+		if len(out) > 0 {
+			out = append(out, "---\n"...)
+		}
+		out = append(out, data...)
+	}
+	return out, nil
+}
+
+// Parse reads a rule that was edited as YAML.
+func Parse(data []byte) (Rule, error) {
+	var kind metav1.TypeMeta
+	if err := yaml.Unmarshal(data, &kind); err != nil {
+		return Rule{}, fmt.Errorf("read the rule: %w", err)
+	}
+	var r Rule
+	switch kind.Kind {
+	case "Breakpoint":
+		var b v1alpha1.Breakpoint
+		if err := yaml.UnmarshalStrict(data, &b); err != nil {
+			return r, fmt.Errorf("read the breakpoint: %w", err)
+		}
+		r.Key, r.Spec = Key{Breakpoint, b.Name}, Spec{Breakpoint: &b.Spec}
+	case "Fault":
+		var f v1alpha1.Fault
+		if err := yaml.UnmarshalStrict(data, &f); err != nil {
+			return r, fmt.Errorf("read the fault: %w", err)
+		}
+		r.Key, r.Spec = Key{Fault, f.Name}, Spec{Fault: &f.Spec}
+	default:
+		return r, fmt.Errorf("read the rule: its kind is %q, and must be Breakpoint or Fault", kind.Kind)
+	}
+	return r, nil
+}

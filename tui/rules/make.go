@@ -1,0 +1,115 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/control"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// Ask asks for the filter of a new breakpoint or tracepoint, beginning with initial, and makes it. A filter that can't be
+// read is asked for again.
+func Ask(host screen.Host, c *control.Control, action v1alpha1.BreakpointAction, initial string) tea.Cmd {
+	question := "break at:"
+	if action == v1alpha1.BreakpointTrace {
+		question = "trace at:"
+	}
+	return host.Ask(question, initial, func(text string) tea.Cmd {
+		if _, err := filter.Parse(text); err != nil {
+			host.Complain(err.Error())
+			return Ask(host, c, action, text)
+		}
+		return Make(host, c, control.Spec{Breakpoint: &v1alpha1.BreakpointSpec{Filter: text, Action: action}})
+	})
+}
+
+// Make makes a rule, and says how it is called.
+func Make(host screen.Host, c *control.Control, spec control.Spec) tea.Cmd {
+	return do(host, func(ctx context.Context) (string, error) {
+		key, err := c.Add(ctx, spec)
+		return fmt.Sprintf("%s: %s at %s", key, spec.What(), orAny(spec.Filter())), err
+	})
+}
+
+func orAny(filter string) string {
+	if filter == "" {
+		return "any step"
+	}
+	return filter
+}
+
+// template is what the user begins a fault with.
+const template = `# A fault, as kubectl create -f takes it. An empty file makes none.
+apiVersion: kx.dev/v1alpha1
+kind: Fault
+metadata:
+  name: new # another is chosen when it is made
+spec:
+  # Delay (with delay), Fail (with code, and message if you like), TimeoutAfterCommit, DropWatch or StaleCache.
+  effect: Fail
+  code: 409
+  # Which steps of which requests.
+  filter: "verb:update,patch resource:configmaps"
+  # How many matches pass first, and how many are hit at most; 0 is without limit.
+  skip: 0
+  count: 0
+  # How likely a match is hit. The same seed hits the same matches.
+  probability: 1
+  seed: 0
+`
+
+func (s *Screen) newFault() tea.Cmd {
+	return s.host.Edit([]byte(template), ".yaml", func(edited []byte, err error) tea.Cmd {
+		r, ok := s.edited(edited, err)
+		if !ok {
+			return nil
+		}
+		return Make(s.host, s.control, r.Spec)
+	})
+}
+
+// edit lets the user edit a rule as YAML.
+func (s *Screen) edit(r control.Rule) tea.Cmd {
+	data, err := control.YAML([]control.Rule{r})
+	if err != nil {
+		s.host.Complain(err.Error())
+		return nil
+	}
+	return s.host.Edit(data, ".yaml", func(edited []byte, err error) tea.Cmd {
+		changed, ok := s.edited(edited, err)
+		switch {
+		case !ok || string(edited) == string(data):
+			return nil
+		case changed.Kind != r.Kind || changed.Name != r.Name:
+			s.host.Complain(fmt.Sprintf("%s can't become %s: make another instead", r.Key, changed.Key))
+			return nil
+		}
+		return s.replace(r, changed.Spec)
+	})
+}
+
+// edited is the rule that was edited, unless nothing was.
+func (s *Screen) edited(data []byte, err error) (control.Rule, bool) {
+	if err != nil {
+		s.host.Complain(err.Error())
+		return control.Rule{}, false
+	}
+	if len(data) == 0 {
+		s.host.Say("nothing was made: the file is empty")
+		return control.Rule{}, false
+	}
+	r, err := control.Parse(data)
+	if err == nil {
+		_, err = filter.Parse(r.Filter())
+	}
+	if err != nil {
+		s.host.Complain(err.Error())
+		return control.Rule{}, false
+	}
+	return r, true
+}
