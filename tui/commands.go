@@ -2,12 +2,14 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/theme"
 )
 
 // The commands of the program around the screens.
@@ -18,6 +20,8 @@ const (
 	runID        keys.ID = "palette.run"
 	helpID       keys.ID = "help.open"
 	mouseID      keys.ID = "mouse"
+	themeID      keys.ID = "theme.next"
+	logID        keys.ID = "log.open"
 	answerID     keys.ID = "question.answer"
 	yesID        keys.ID = "confirm.yes"
 	noID         keys.ID = "confirm.no"
@@ -32,7 +36,7 @@ func (m *model) commands() []keys.Command {
 	var own []keys.Command
 	for _, s := range m.order {
 		contexts = append(contexts, s.Contexts()...)
-		own = append(own, s.Commands()...)
+		own = append(own, m.reachable(s)...)
 	}
 	own = append(own, keys.Command{ID: runID, Title: "do the command", Help: "Do the command under the cursor.", Hint: "do it",
 		Contexts: []keys.Context{keys.Palette}, Keys: []string{"enter"}},
@@ -50,6 +54,17 @@ func (m *model) commands() []keys.Command {
 	all := append([]keys.Command{shared[0]}, own...) // what opens things is the first that one is told of
 	all = append(all, shared[1:]...)
 	return append(all, m.global(contexts, overlays)...)
+}
+
+// reachable are a screen's commands. They can't be done where the screen can't be gone to.
+func (m *model) reachable(s screen.Screen) []keys.Command {
+	all := s.Commands()
+	if why := m.unreachable(s.Name()); why != "" {
+		for i := range all {
+			all[i].Enabled = func() string { return why }
+		}
+	}
+	return all
 }
 
 // global are the commands that mean the same wherever one is.
@@ -70,6 +85,15 @@ func (m *model) global(contexts, overlays []keys.Context) []keys.Command {
 			Contexts: append(append([]keys.Context(nil), contexts...), keys.Palette), Keys: []string{"?", "f1"}},
 		{ID: mouseID, Title: "take the mouse, or leave it to the terminal", Help: "With the mouse, clicks and the wheel are kx's; without it, the terminal can select text.",
 			Contexts: places, Keys: []string{"M"}},
+		{ID: themeID, Title: "look different", Help: "The next theme: auto, dark, light, high-contrast, colour-blind, none. The next run has it too.",
+			Contexts: places, Keys: []string{"ctrl+t"}},
+		{ID: logID, Title: "show the log", Help: "What kx logged while it had the terminal.", Contexts: places, Keys: []string{"ctrl+l"},
+			Enabled: func() string {
+				if m.current.Name() == screen.Log {
+					return "it is shown"
+				}
+				return ""
+			}},
 		{ID: quitID, Title: "quit", Help: "Leave kx. It asks first if something would be lost.",
 			Contexts: append(append([]keys.Context(nil), places...), keys.Help), Keys: []string{"q"}},
 		{ID: quitAlwaysID, Title: "quit, whatever is open", Help: "Leave kx at once, wherever one is.", Contexts: everywhere, Keys: []string{"ctrl+c"}},
@@ -79,7 +103,7 @@ func (m *model) global(contexts, overlays []keys.Context) []keys.Command {
 			continue
 		}
 		all = append(all, keys.Command{ID: screenID(name), Title: "show " + string(name), Help: fmt.Sprintf("The screen %s, as it was left.", name),
-			Contexts: places, Keys: []string{fmt.Sprint(i + 1)}})
+			Contexts: places, Keys: []string{fmt.Sprint(i + 1)}, Enabled: func() string { return m.unreachable(name) }})
 	}
 	return all
 }
@@ -108,6 +132,10 @@ func (m *model) handle(id keys.ID) (tea.Cmd, bool) {
 		return m.yes(), true
 	case noID:
 		m.overlay = keys.None
+	case themeID:
+		m.nextTheme()
+	case logID:
+		return m.lead(screen.ToLog{}), true
 	case mouseID:
 		return m.toggleMouse(), true
 	default:
@@ -155,6 +183,14 @@ func (m *model) toggleMouse() tea.Cmd {
 	}
 	m.say("the mouse is the terminal's: select text with it")
 	return tea.DisableMouse
+}
+
+// nextTheme looks different, now and in the next run.
+func (m *model) nextTheme() {
+	i := slices.Index(theme.Names, m.theme.Name)
+	m.keptTheme = theme.Names[(i+1)%len(theme.Names)]
+	m.theme = m.terminal.Theme(m.keptTheme)
+	m.say("theme " + string(m.keptTheme))
 }
 
 func (m *model) copied(msg copiedMsg) {

@@ -30,7 +30,6 @@ func (m *model) edit(text []byte, suffix string, then func([]byte, error) tea.Cm
 		return then(nil, err)
 	}
 	command := append(editor(), file)
-	m.busy++
 	return tea.ExecProcess(exec.CommandContext(m.ctx, command[0], command[1:]...), func(err error) tea.Msg {
 		defer os.Remove(file)
 		if err != nil {

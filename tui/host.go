@@ -32,7 +32,7 @@ func (h host) Theme() theme.Theme { return h.m.theme }
 func (h host) Zone() *time.Location { return h.m.options.Zone }
 
 // Kubeconfig implements screen.Host.
-func (h host) Kubeconfig() string { return h.m.options.Kubeconfig }
+func (h host) Kubeconfig() string { return h.m.server.Kubeconfig }
 
 // Say implements screen.Host.
 func (h host) Say(text string) { h.m.say(text) }

@@ -34,7 +34,11 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 // key does what one key means.
 func (m *model) key(name string) tea.Cmd {
 	ctx := m.context()
-	if c := m.table.Resolve(ctx, name); c != nil {
+	c := m.table.Resolve(ctx, name)
+	if m.frame.TooSmall && ctx != keys.Confirm && (c == nil || c.ID != quitID && c.ID != quitAlwaysID) {
+		return nil // nobody would see what it did
+	}
+	if c != nil {
 		return m.do(c)
 	}
 	if text := []rune(name); ctx.Typing && len(text) == 1 {

@@ -2,12 +2,17 @@ package tui
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane"
@@ -23,14 +28,20 @@ const frameEvery = 33 * time.Millisecond
 type model struct {
 	ctx     context.Context
 	options Options
-	theme   theme.Theme
 	out     io.Writer
 	crash   *crash
 	client  *api.Client
+	server  Server // once it is known
+	failed  error  // why it never will be
+
+	terminal  *theme.Terminal
+	theme     theme.Theme
+	keptTheme theme.Name // what the next run shall have
 
 	changed chan struct{} // holds a signal when a screen has something to drain
 	drained time.Time
 
+	held    *control.Control // closed by the screen of breakpoints
 	table   *keys.Table
 	screens map[screen.Name]screen.Screen
 	order   []screen.Screen
@@ -66,6 +77,11 @@ type note struct {
 // Messages that commands bring.
 type (
 	frameMsg struct{}
+	// connectedMsg says which server it is, or why there is none.
+	connectedMsg struct {
+		server Server
+		err    error
+	}
 	// doneMsg is the answer of what a screen gave to Host.Do.
 	doneMsg   struct{ answer tea.Msg }
 	copiedMsg struct {
@@ -81,28 +97,89 @@ type (
 	crashedMsg struct{}
 )
 
-func newModel(ctx context.Context, o Options, t theme.Theme, out io.Writer, client *api.Client, c *crash) (*model, error) {
+func newModel(ctx context.Context, o Options, t *theme.Terminal, out io.Writer, client *api.Client, c *crash) (*model, error) {
+	kept, broken := readState(o.StateFile)
 	m := &model{
-		ctx: ctx, options: o, theme: t, out: out, crash: c, client: client, changed: make(chan struct{}, 1),
-		screens: map[screen.Name]screen.Screen{}, mouse: true, dirty: true,
+		ctx: ctx, options: o, out: out, crash: c, client: client, changed: make(chan struct{}, 1),
+		terminal: t, keptTheme: kept.Theme, theme: t.Theme(t.Choose(o.Theme, kept.Theme)),
+		screens: map[screen.Name]screen.Screen{}, mouse: !kept.NoMouse, dirty: true,
 	}
-	for _, make := range makers {
-		s := make(host{m})
+	m.held = control.New(client, host{m}.Changed, host{m}.Guard)
+	for _, maker := range makers {
+		s := maker.make(host{m}, m)
 		m.screens[s.Name()] = s
 		m.order = append(m.order, s)
 	}
 	m.current = m.order[0]
-	table, err := keys.New(m.commands())
+	var err error
+	if m.table, err = m.keys(); err != nil {
+		return nil, err
+	}
+	if broken = errors.Join(broken, m.restore(kept)); broken != nil {
+		m.complain("what an earlier run left can't be used: " + broken.Error())
+	}
+	return m, nil
+}
+
+// keys is the table of all commands, with the keys that the user wants.
+func (m *model) keys() (*keys.Table, error) {
+	all := m.commands()
+	own, err := readKeys(m.options.KeysFile)
+	if err == nil {
+		err = own.Apply(all)
+	}
+	var table *keys.Table
+	if err == nil {
+		table, err = keys.New(all)
+	}
+	if err != nil && len(own) > 0 || err != nil && table == nil && m.options.KeysFile != "" {
+		return nil, fmt.Errorf("the keys of %s: %w", m.options.KeysFile, err)
+	}
+	return table, err
+}
+
+func readKeys(file string) (keys.Map, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	m.table = table
-	return m, nil
+	return keys.Read(text)
 }
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
-	return tea.Batch(m.current.Show(nil), m.waitForChange())
+	cmds := []tea.Cmd{m.current.Show(nil), m.waitForChange()}
+	if m.mouse {
+		cmds = append(cmds, tea.EnableMouseCellMotion)
+	}
+	if m.options.Saved == nil {
+		m.busy++
+		cmds = append(cmds, m.guarded(func() tea.Msg {
+			s, err := m.options.Start(m.ctx)
+			return connectedMsg{s, err}
+		}))
+	}
+	return tea.Batch(cmds...)
+}
+
+// connected takes the server that was found or started.
+func (m *model) connected(msg connectedMsg) tea.Cmd {
+	err := msg.err
+	if err == nil {
+		m.server = msg.server
+		err = m.client.Connect(msg.server.Config)
+	}
+	if err != nil {
+		m.failed = err
+		return tea.Quit
+	}
+	return m.drain() // the screens may say now where they wait for an answer
 }
 
 // Update implements tea.Model.
@@ -119,6 +196,9 @@ func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 		cmd = m.clicked(msg)
 	case frameMsg:
 		cmd = tea.Batch(m.drain(), m.waitForChange())
+	case connectedMsg:
+		m.busy--
+		cmd = m.connected(msg)
 	case doneMsg:
 		m.busy--
 		cmd = m.answered(msg.answer)
@@ -126,7 +206,6 @@ func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 		m.busy--
 		m.copied(msg)
 	case editedMsg:
-		m.busy--
 		cmd = msg.then(msg.text, msg.err)
 	case crashedMsg:
 		return m, tea.Quit

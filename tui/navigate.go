@@ -19,6 +19,10 @@ func (m *model) lead(to screen.Target) tea.Cmd {
 		m.complain(fmt.Sprintf("there is no screen %s", to.Screen()))
 		return nil
 	}
+	if why := m.unreachable(to.Screen()); why != "" {
+		m.complain(fmt.Sprintf("can't go to %s: %s", to.Screen(), why))
+		return nil
+	}
 	if s != m.current {
 		m.path = append(m.path, m.current.Name())
 		if len(m.path) > pathMost {
@@ -26,6 +30,16 @@ func (m *model) lead(to screen.Target) tea.Cmd {
 		}
 	}
 	return m.show(s, to)
+}
+
+// unreachable is why a screen can't be gone to.
+func (m *model) unreachable(name screen.Name) string {
+	for i, maker := range makers {
+		if m.order[i].Name() == name && maker.asks {
+			return m.client.Absent()
+		}
+	}
+	return ""
 }
 
 // leadBack leads to where the last target was asked for. It says whether there is such a place.

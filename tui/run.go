@@ -12,25 +12,52 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"k8s.io/client-go/rest"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/logs"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// Options are what the screen is told.
+// Options are what the program is told.
 type Options struct {
-	// Config is how to reach the server.
+	// Start finds the server, or starts it, while the screen is drawn already.
+	Start func(context.Context) (Server, error)
+	// Saved is a capture to look at in place of a server.
+	Saved *Saved
+
+	// Theme is how the screen looks, if that was said for this run.
+	Theme theme.Name
+	// Zone is where the times of day are of; nil for the zone of this machine.
+	Zone *time.Location
+	// KeysFile says which keys commands have. It need not be there.
+	KeysFile string
+	// StateFile is where what one run leaves to the next is kept; empty to keep nothing.
+	StateFile string
+	// CrashDir is where the stack of a panic is written.
+	CrashDir string
+	// Log is what the process logs.
+	Log *logs.Tail
+}
+
+// Server is what there is to know of a server.
+type Server struct {
 	Config *rest.Config
 	// Kubeconfig is the file that others reach it with; the screen names it to a newcomer.
 	Kubeconfig string
 	// InProcess says that the server ends with the screen.
 	InProcess bool
-	// Theme is how the screen looks.
-	Theme theme.Name
-	// Zone is where the times of day are of; nil for the zone of this machine.
-	Zone *time.Location
-	// CrashDir is where the stack of a panic is written.
-	CrashDir string
 }
+
+// Saved is a capture that was read from a file.
+type Saved struct {
+	File     string
+	Journeys []*v1alpha1.Journey
+	// Dropped is how many older ones the file had, beyond what the screen can hold.
+	Dropped int
+}
+
+// SavedMost is how many journeys of a capture can be shown.
+const SavedMost = 10_000
 
 // framesPerSecond bounds how often the terminal is written to.
 const framesPerSecond = 30
@@ -50,11 +77,11 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	terminal := &terminal{File: os.Stdout}
-	s, err := newScreen(ctx, o, theme.New(o.Theme, os.Stdout), terminal)
+	s, err := newScreen(ctx, o, theme.For(os.Stdout), terminal)
 	if err != nil {
 		return err
 	}
-	program := tea.NewProgram(s.model, tea.WithAltScreen(), tea.WithMouseCellMotion(), tea.WithContext(ctx), tea.WithFPS(framesPerSecond), tea.WithOutput(terminal))
+	program := tea.NewProgram(s.model, tea.WithAltScreen(), tea.WithContext(ctx), tea.WithFPS(framesPerSecond), tea.WithOutput(terminal))
 	s.crash.onPanic = func() { go program.Quit() }
 	_, err = program.Run()
 	cause := context.Cause(ctx)
@@ -71,24 +98,26 @@ func Run(ctx context.Context, o Options) error {
 	return err
 }
 
-// Screen is the screen before anything runs it.
+// Screen is the program before anything runs it.
 type Screen struct {
 	model *model
 	crash *crash
 }
 
-// New makes a screen for another program to run. What the user copies is written to out. The screen's commands end with
-// ctx.
+// New makes a program for another to run. What the user copies is written to out. Its commands end with ctx.
 func New(ctx context.Context, o Options, out io.Writer) (*Screen, error) {
-	return newScreen(ctx, o, theme.New(o.Theme, out), out)
+	return newScreen(ctx, o, theme.For(out), out)
 }
 
-func newScreen(ctx context.Context, o Options, look theme.Theme, out io.Writer) (*Screen, error) {
+func newScreen(ctx context.Context, o Options, t *theme.Terminal, out io.Writer) (*Screen, error) {
 	if o.Zone == nil {
 		o.Zone = time.Local
 	}
 	if o.CrashDir == "" {
 		o.CrashDir = os.TempDir()
+	}
+	if o.Log == nil {
+		o.Log = &logs.Tail{}
 	}
 	c := &crash{dir: o.CrashDir}
 	if file := os.Getenv(debugVariable); file != "" {
@@ -98,11 +127,11 @@ func newScreen(ctx context.Context, o Options, look theme.Theme, out io.Writer) 
 		}
 		c.debug = f
 	}
-	client, err := api.New(o.Config)
-	if err != nil {
-		return nil, err
+	client := api.Later()
+	if o.Saved != nil {
+		client = api.Absent("this is a saved capture: there is no server")
 	}
-	m, err := newModel(ctx, o, look, out, client, c)
+	m, err := newModel(ctx, o, t, out, client, c)
 	if err != nil {
 		return nil, err
 	}
@@ -115,14 +144,19 @@ const debugVariable = "KX_DEBUG"
 // Model is what Bubble Tea runs.
 func (s *Screen) Model() tea.Model { return s.model }
 
-// Close ends what the screen started. Its error is that of a panic, if there was one.
+// Close ends what the program started, and keeps what the next run shall know. Its error is that of a panic, or why there
+// was no server, or why nothing could be kept.
 func (s *Screen) Close() error {
+	kept := s.model.keep()
 	s.model.close()
 	s.model.client.Close()
 	if s.crash.debug != nil {
 		s.crash.debug.Close()
 	}
-	return s.crash.failure()
+	if err := s.crash.failure(); err != nil {
+		return err
+	}
+	return errors.Join(s.model.failed, kept)
 }
 
 // terminal is the file of a terminal that is written to from more than one goroutine: frames, and text for the

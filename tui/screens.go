@@ -2,13 +2,35 @@ package tui
 
 import (
 	"github.com/kx-apiserver/kx/tui/capture"
+	"github.com/kx-apiserver/kx/tui/logs"
+	"github.com/kx-apiserver/kx/tui/rules"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/structure"
 )
 
+// maker makes a screen.
+type maker struct {
+	make func(screen.Host, *model) screen.Screen
+	// asks says that the screen shows nothing without a server: it can't be gone to from a saved capture.
+	asks bool
+}
+
 // makers are the screens: the numbered ones in the order of their digits, then those that open above them.
-var makers = []func(screen.Host) screen.Screen{
-	func(h screen.Host) screen.Screen { return capture.New(h) },
+var makers = []maker{
+	{make: func(h screen.Host, m *model) screen.Screen { return capture.New(h, m.held, m.capture()) }},
+	{make: func(h screen.Host, _ *model) screen.Screen { return structure.New(h) }, asks: true},
+	{make: func(h screen.Host, m *model) screen.Screen { return rules.New(h, m.held) }, asks: true},
+	{make: func(h screen.Host, m *model) screen.Screen { return logs.New(h, m.options.Log) }},
 }
 
 // numbered are the screens that have a digit, in order.
 var numbered = []screen.Name{screen.Capture, screen.Send, screen.Etcd, screen.Cache, screen.Structure}
+
+// capture is what the screen Capture is told.
+func (m *model) capture() capture.Options {
+	o := capture.Options{Own: func() bool { return m.server.InProcess }}
+	if s := m.options.Saved; s != nil {
+		o.Saved, o.Dropped = s.Journeys, s.Dropped
+	}
+	return o
+}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/capture"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -46,19 +45,18 @@ func newDriver(t testing.TB) *driver {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir()) // what the screen calls ~
 	d := &driver{t: t, had: map[string]bool{}, server: tuitest.New(t), messages: make(chan tea.Msg, 64), recorded: tuitest.Recorded(t, "testdata/journeys.json")}
-	client, err := api.New(named7443(d.server.Config))
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(func() {
 		cancel()
 		d.m.close()
 	})
-	o := Options{Kubeconfig: "/home/you/.kx/kubeconfig", InProcess: true, Zone: time.UTC}
-	if d.m, err = newModel(ctx, o, theme.Plain(), &d.clipboard, client, &crash{dir: t.TempDir()}); err != nil {
+	server := Server{Config: named7443(d.server.Config), Kubeconfig: "/home/you/.kx/kubeconfig", InProcess: true}
+	o := Options{Zone: time.UTC, CrashDir: t.TempDir(), Theme: theme.None, Start: func(context.Context) (Server, error) { return server, nil }}
+	s, err := New(ctx, o, &d.clipboard)
+	if err != nil {
 		t.Fatal(err)
 	}
+	d.m = s.model
 	d.capture = d.m.screens[screen.Capture].(*capture.Screen)
 	d.run(d.m.Init())
 	return d
@@ -121,12 +119,15 @@ func (d *driver) until(what string, yes func() bool) {
 }
 
 // named are keys by the names that the screen has for them.
-var named = map[string]tea.KeyType{
-	"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "shift+tab": tea.KeyShiftTab, "down": tea.KeyDown, "up": tea.KeyUp,
-	"left": tea.KeyLeft, "right": tea.KeyRight, "home": tea.KeyHome, "end": tea.KeyEnd, "backspace": tea.KeyBackspace,
-	"delete": tea.KeyDelete, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "f1": tea.KeyF1, "ctrl+a": tea.KeyCtrlA,
-	"ctrl+c": tea.KeyCtrlC, "ctrl+d": tea.KeyCtrlD, "ctrl+p": tea.KeyCtrlP, "ctrl+u": tea.KeyCtrlU, "ctrl+w": tea.KeyCtrlW,
-}
+var named = func() map[string]tea.KeyType {
+	all := map[string]tea.KeyType{}
+	for t := tea.KeyType(-100); t < 128; t++ {
+		if name := (tea.Key{Type: t}).String(); len([]rune(name)) > 1 && t != tea.KeyRunes {
+			all[name] = t
+		}
+	}
+	return all
+}()
 
 // press presses keys. What has no name is typed, in one message, as it comes over a slow line.
 func (d *driver) press(pressed ...string) {

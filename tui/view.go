@@ -26,6 +26,9 @@ func (m *model) render() []string {
 		return nil
 	}
 	if m.frame.TooSmall {
+		if m.overlay == keys.Confirm {
+			return draw.Block(draw.Wrap(draw.Clean(m.asking.text)+" y/n", m.w), m.w, m.h)
+		}
 		need := fmt.Sprintf("kx needs %dx%d, this is %dx%d. q quits.", layout.MinWidth, layout.MinHeight, m.w, m.h)
 		return draw.Block(draw.Wrap(need, m.w), m.w, m.h)
 	}
@@ -117,13 +120,16 @@ func (m *model) facts() []string {
 			all = append(all, f.Facts()...)
 		}
 	}
-	if host := draw.Clean(m.client.Host()); host != "" {
-		if m.options.InProcess {
-			host += " in this process"
-		}
-		all = append(all, m.theme.Dim(host))
+	host := draw.Clean(m.client.Host())
+	switch {
+	case m.options.Saved != nil:
+		return append(all, m.theme.Dim(draw.Clean(m.options.Saved.File)))
+	case host == "":
+		return append([]string{m.theme.Notice("the server is starting")}, all...)
+	case m.server.InProcess:
+		host += " in this process"
 	}
-	return all
+	return append(all, m.theme.Dim(host))
 }
 
 func (m *model) stateLine(state string) string {

@@ -10,15 +10,20 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
+	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
+	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/tui"
+	"github.com/kx-apiserver/kx/tui/logs"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
@@ -29,6 +34,7 @@ const themeVariable = "KX_THEME"
 type tuiOptions struct {
 	server     *options.Options
 	kubeconfig string
+	saved      string
 	theme      string
 
 	// show shows the screen until it is left.
@@ -41,12 +47,15 @@ func newTUICommand() *cobra.Command {
 		Use:   "tui",
 		Short: "Serve the API and follow its requests on a screen, step by step",
 		Long: `Serve the Kubernetes API from this process and follow its requests on a screen: which code each went through,
-how long it took, and why it went that way. With --kubeconfig, follow a kx that runs elsewhere.
+how long it took, and why it went that way. If a kx runs on the data directory already, follow that one. With
+--kubeconfig, follow a kx that runs elsewhere; with -r, look at requests that were saved, without a server.
 
-On the screen, ? lists the keys and q quits. The server ends with the screen; what it stored stays.`,
+On the screen, ? lists the keys, : all commands, and q quits. A server of this process ends with the screen; what it
+stored stays. It lets administrators hold requests at a step, with breakpoints, and make them fail, with faults.`,
 		Example: `  kx tui                               # keys, kubeconfig and data in ~/.kx
   kx tui --ephemeral                   # keep nothing
-  kx tui --kubeconfig ~/.kx/kubeconfig # follow a kx serve that runs`,
+  kx tui --kubeconfig ./elsewhere      # follow a kx that runs elsewhere
+  kx tui -r kx.ndjson                  # look at what kx trace save, or w on the screen, saved`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := tui.CheckTerminal(); err != nil {
@@ -60,91 +69,222 @@ On the screen, ? lists the keys and q quits. The server ends with the screen; wh
 	fs.BoolVar(&o.server.Ephemeral, "ephemeral", o.server.Ephemeral, "keep everything in a temporary directory and leave nothing")
 	fs.StringVar(&o.server.Listen, "listen", o.server.Listen, "address to serve on; port 0 picks a free one")
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "follow the server of this kubeconfig, and start none")
-	fs.StringVar(&o.theme, "theme", o.theme, "auto, light or dark (default auto, or $"+themeVariable+")")
-	cmd.MarkFlagsMutuallyExclusive("kubeconfig", "data-dir")
-	cmd.MarkFlagsMutuallyExclusive("kubeconfig", "ephemeral")
-	cmd.MarkFlagsMutuallyExclusive("kubeconfig", "listen")
+	fs.StringVarP(&o.saved, "read", "r", o.saved, "look at the requests of a capture, and start no server")
+	fs.StringVar(&o.theme, "theme", o.theme, "auto, dark, light, high-contrast, colour-blind or none (default $"+themeVariable+", or what was chosen last)")
+	for _, one := range []string{"data-dir", "ephemeral", "listen", "read"} {
+		cmd.MarkFlagsMutuallyExclusive("kubeconfig", one)
+	}
+	for _, one := range []string{"data-dir", "ephemeral", "listen"} {
+		cmd.MarkFlagsMutuallyExclusive("read", one)
+	}
 	return cmd
 }
 
 func runTUI(ctx context.Context, o *tuiOptions) (err error) {
-	look, err := theme.Parse(o.theme)
-	if err != nil {
+	screen := tui.Options{Log: &logs.Tail{}}
+	if screen.Theme, err = theme.Parse(o.theme); err != nil {
 		return fmt.Errorf("--theme: %w", err)
 	}
-	logs := redirectLogs()
-	defer func() { logs.restore(err == nil) }()
-	screen := tui.Options{Theme: look}
-	if o.kubeconfig != "" {
-		if screen.CrashDir, err = logs.keepNothing(); err != nil {
+	if config, err := os.UserConfigDir(); err == nil {
+		screen.KeysFile = filepath.Join(config, "kx", "keys.yaml")
+	}
+	taken := takeLogs(screen.Log)
+	defer func() { taken.restore(err == nil) }()
+	own := o.saved == "" && o.kubeconfig == ""
+	if own && !o.server.Ephemeral {
+		screen.CrashDir = o.server.DataDir
+	} else if screen.CrashDir, err = taken.keepNothing(); err != nil {
+		return err
+	}
+	if !o.server.Ephemeral {
+		screen.StateFile = filepath.Join(o.server.DataDir, "tui.json")
+	}
+	switch {
+	case o.saved != "":
+		if screen.Saved, err = readSaved(o.saved); err != nil {
 			return err
 		}
-		return o.follow(ctx, screen, o.kubeconfig)
-	}
-	return serveAndShow(ctx, o, screen, logs)
-}
-
-// follow shows the screen of the server of a kubeconfig.
-func (o *tuiOptions) follow(ctx context.Context, screen tui.Options, kubeconfig string) (err error) {
-	screen.Kubeconfig = kubeconfig
-	if screen.Config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
-		return fmt.Errorf("read the kubeconfig: %w", err)
+	case o.kubeconfig != "":
+		config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+		if err != nil {
+			return fmt.Errorf("read the kubeconfig: %w", err)
+		}
+		screen.Start = func(context.Context) (tui.Server, error) {
+			return tui.Server{Config: config, Kubeconfig: o.kubeconfig}, nil
+		}
+	default:
+		return serveAndShow(ctx, o, screen, taken)
 	}
 	return o.show(ctx, screen)
 }
 
-// serveAndShow starts a server and shows its screen.
-func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, logs *logs) error {
+// readSaved reads a capture. Of one that is too long it keeps the newest.
+func readSaved(file string) (*tui.Saved, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("open the capture: %w", err)
+	}
+	defer f.Close()
+	reader, err := capture.NewReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	saved := &tui.Saved{File: file}
+	for {
+		j, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return saved, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", file, err)
+		}
+		if saved.Journeys = append(saved.Journeys, j); len(saved.Journeys) > tui.SavedMost {
+			saved.Journeys = saved.Journeys[1:]
+			saved.Dropped++
+		}
+	}
+}
+
+// serveAndShow shows the screen of a data directory's server: of the one that runs, or else of one that it starts.
+func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, taken *takenLogs) error {
 	if err := o.server.Validate(); err != nil {
 		return err
 	}
-	s, err := server.Start(ctx, o.server, slog.Default())
-	if err != nil {
-		return fmt.Errorf("%w (to follow a kx that runs: kx tui --kubeconfig %s)", err, filepath.Join(o.server.DataDir, "kubeconfig"))
-	}
-	// The directory is ours now: before, the log in it may have been another's.
-	if o.server.Ephemeral {
-		screen.CrashDir, err = logs.keepNothing()
-	} else {
-		screen.CrashDir, err = o.server.DataDir, logs.keep(filepath.Join(o.server.DataDir, "tui.log"))
-	}
-	if err != nil {
-		return errors.Join(err, stop(s, o))
-	}
-	// Whoever starts the server for the screen sees all there is anyway: he needn't ask with each request.
-	s.Journeys.SetLevel(trace.Objects)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	own := &ownServer{options: o.server, log: taken, fail: cancel}
+	screen.Start = own.start
+	err := o.show(ctx, screen)
+	cancel(nil) // a start that is under way ends
+	return errors.Join(err, own.stop())
+}
+
+// ownServer is the server of a screen, from when it is wanted until the screen is left.
+type ownServer struct {
+	options *options.Options
+	log     *takenLogs
+	fail    context.CancelCauseFunc // told if the server fails
+
+	mu     sync.Mutex
+	server *server.Server
+	place  *join.Place
+}
+
+// start joins the server that owns the data directory, or starts one.
+func (o *ownServer) start(ctx context.Context) (tui.Server, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return tui.Server{}, err
+	}
+	if !o.options.Ephemeral {
+		found, err := o.join()
+		if err == nil || !errors.Is(err, join.ErrNone) {
+			return found, err
+		}
+	}
+	return o.serve(ctx)
+}
+
+// join joins the server that owns the data directory. It is a user of it from now on: a server that was started for one
+// command waits for it.
+func (o *ownServer) join() (tui.Server, error) {
+	place, err := join.Running(o.options.DataDir)
+	if err != nil {
+		return tui.Server{}, err
+	}
+	o.place = place
+	if _, err := o.log.keepNothing(); err != nil { // the log in the directory is another's
+		return tui.Server{}, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags(place.Server, place.Kubeconfig)
+	if err != nil {
+		return tui.Server{}, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	return tui.Server{Config: config, Kubeconfig: place.Kubeconfig}, nil
+}
+
+// serve starts a server in this process.
+func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
+	// Whoever starts the server for the screen may do with its requests what the screen can do.
+	o.options.Allow.Breakpoints, o.options.Allow.Faults = true, true
+	s, err := server.Start(ctx, o.options, slog.Default())
+	if errors.Is(err, identity.ErrInUse) {
+		return o.await(ctx, err)
+	}
+	if err != nil {
+		return tui.Server{}, err
+	}
+	o.server = s
+	if !o.options.Ephemeral {
+		if err := o.log.keep(filepath.Join(o.options.DataDir, "tui.log")); err != nil {
+			return tui.Server{}, err
+		}
+	}
+	s.Journeys.SetLevel(trace.Objects) // and he sees all there is anyway: he needn't ask with each request
 	go func() {
 		select {
 		case err := <-s.Failed():
-			cancel(err)
+			o.fail(err)
 		case <-ctx.Done():
 		}
 	}()
-	screen.InProcess = true
-	err = o.follow(ctx, screen, s.Kubeconfig)
-	return errors.Join(err, stop(s, o))
+	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
+	if err != nil {
+		return tui.Server{}, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	return tui.Server{Config: config, Kubeconfig: s.Kubeconfig, InProcess: true}, nil
 }
 
-func stop(s *server.Server, o *tuiOptions) error {
-	ctx, cancel := context.WithTimeout(context.Background(), o.server.Limits.RequestTimeout)
+const (
+	// awaitMost is how long another process may take to serve the directory that it has.
+	awaitMost = 10 * time.Second
+	awaitStep = 20 * time.Millisecond
+)
+
+// await joins the server of another process that has the data directory, as soon as it answers.
+func (o *ownServer) await(ctx context.Context, inUse error) (tui.Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, awaitMost)
 	defer cancel()
-	return s.Stop(ctx)
+	for {
+		select {
+		case <-time.After(awaitStep):
+		case <-ctx.Done():
+			return tui.Server{}, inUse
+		}
+		if found, err := o.join(); err == nil || !errors.Is(err, join.ErrNone) {
+			return found, err
+		}
+	}
 }
 
-// logs takes what would be on the terminal if the screen were not. Until it is known where to, it holds it.
-type logs struct {
+// stop stops the server, if it is of this process, or leaves it.
+func (o *ownServer) stop() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.place != nil {
+		o.place.Leave()
+	}
+	if o.server == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), o.options.Limits.RequestTimeout)
+	defer cancel()
+	return o.server.Stop(ctx)
+}
+
+// takenLogs takes what would be on the terminal if the screen were not. Until it is known where to, it holds it.
+type takenLogs struct {
 	mu        sync.Mutex
 	held      bytes.Buffer
 	file      *os.File // nil as long as it holds
 	temporary bool
 }
 
-// redirectLogs makes a logs and sends all logs of the process to it.
-func redirectLogs() *logs {
-	l := &logs{}
-	logTo(l)
+// takeLogs sends all logs of the process to a file, which is said later, and to tail.
+func takeLogs(tail io.Writer) *takenLogs {
+	l := &takenLogs{}
+	logTo(io.MultiWriter(l, tail))
 	return l
 }
 
@@ -155,7 +295,7 @@ func logTo(w io.Writer) {
 	klog.SetSlogLogger(log)
 }
 
-func (l *logs) Write(p []byte) (int, error) {
+func (l *takenLogs) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
@@ -165,19 +305,19 @@ func (l *logs) Write(p []byte) (int, error) {
 }
 
 // keep writes to a file of that name from now on.
-func (l *logs) keep(name string) error {
+func (l *takenLogs) keep(name string) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	return l.to(f, err)
 }
 
 // keepNothing writes to a temporary file from now on, and returns its directory.
-func (l *logs) keepNothing() (dir string, err error) {
+func (l *takenLogs) keepNothing() (dir string, err error) {
 	l.temporary = true
 	f, err := os.CreateTemp("", "kx-tui-*.log")
 	return os.TempDir(), l.to(f, err)
 }
 
-func (l *logs) to(f *os.File, err error) error {
+func (l *takenLogs) to(f *os.File, err error) error {
 	if err != nil {
 		return fmt.Errorf("open the log: %w", err)
 	}
@@ -190,7 +330,7 @@ func (l *logs) to(f *os.File, err error) error {
 
 // restore sends logs to stderr again. What was held goes there too. A temporary file stays only after a failure, if it
 // has something to say.
-func (l *logs) restore(ok bool) {
+func (l *takenLogs) restore(ok bool) {
 	logTo(os.Stderr)
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -47,6 +47,12 @@ func TestTUI(t *testing.T) {
 }
 
 func lookAtCreate(ctx context.Context, t *testing.T, screen tui.Options) error {
+	var started tui.Server
+	start := screen.Start
+	screen.Start = func(ctx context.Context) (s tui.Server, err error) {
+		started, err = start(ctx)
+		return started, err
+	}
 	s, err := tui.New(ctx, screen, io.Discard)
 	if err != nil {
 		return err
@@ -57,7 +63,8 @@ func lookAtCreate(ctx context.Context, t *testing.T, screen tui.Options) error {
 		teatest.WaitFor(t, tm.Output(), func(out []byte) bool { return bytes.Contains(out, []byte(text)) }, teatest.WithDuration(patience))
 	}
 	see("kubectl create configmap demo")
-	client, err := kubernetes.NewForConfig(screen.Config)
+	see("press T for a demo")
+	client, err := kubernetes.NewForConfig(started.Config)
 	if err != nil {
 		return err
 	}
@@ -83,25 +90,28 @@ func lookAtCreate(ctx context.Context, t *testing.T, screen tui.Options) error {
 	return s.Close()
 }
 
-// TestTUIFollows follows a server that runs in another process, whose journeys have no objects.
+// TestTUIFollows follows a server that runs in another process: by its kubeconfig, and because it owns the data directory.
 func TestTUIFollows(t *testing.T) {
 	dir := t.TempDir()
 	p := serve(t, "--data-dir", dir)
-	notShown := func(context.Context, tui.Options) error { return errors.New("shown") }
-	second := newTUIOptions(notShown)
-	second.server.DataDir = dir
-	if err := runTUI(context.Background(), second); err == nil || !strings.Contains(err.Error(), "--kubeconfig "+p.kubeconfig) {
-		t.Errorf("a second server on the directory: %v", err)
-	}
-	o := newTUIOptions(func(_ context.Context, screen tui.Options) error {
-		if screen.InProcess || screen.Config.Host != p.url {
-			t.Errorf("the screen is of %s, in this process: %v", screen.Config.Host, screen.InProcess)
+	shown := 0
+	show := func(ctx context.Context, screen tui.Options) error {
+		shown++
+		s, err := screen.Start(ctx)
+		if err != nil || s.InProcess || s.Config.Host != p.url || s.Kubeconfig != p.kubeconfig {
+			t.Errorf("the screen is of %+v, %v", s, err)
 		}
 		return nil
-	})
-	o.kubeconfig = p.kubeconfig
-	if err := runTUI(context.Background(), o); err != nil {
+	}
+	second := newTUIOptions(show)
+	second.server.DataDir = dir
+	if err := runTUI(context.Background(), second); err != nil {
 		t.Error(err)
+	}
+	o := newTUIOptions(show)
+	o.kubeconfig = p.kubeconfig
+	if err := runTUI(context.Background(), o); err != nil || shown != 2 {
+		t.Error(err, shown)
 	}
 	o.kubeconfig = "/does/not/exist"
 	if err := runTUI(context.Background(), o); err == nil || !strings.Contains(err.Error(), "/does/not/exist") {

@@ -34,6 +34,8 @@ type Client struct {
 	base *url.URL
 	// ready is closed when the server is known: http and base are not looked at before.
 	ready chan struct{}
+	// absent is why there is no server to ask.
+	absent string
 }
 
 // New makes a client of the server of a config.
@@ -44,6 +46,16 @@ func New(config *rest.Config) (*Client, error) {
 
 // Later makes a client of a server that is not known yet: what it is asked waits until [Client.Connect].
 func Later() *Client { return &Client{ready: make(chan struct{})} }
+
+// Absent makes a client that has no server, and why: what it is asked fails.
+func Absent(why string) *Client {
+	c := Later()
+	c.absent = why
+	return c
+}
+
+// Absent is why there is no server to ask; empty if there is one, or will be.
+func (c *Client) Absent() string { return c.absent }
 
 // Connect says which server it is. It is called once.
 func (c *Client) Connect(config *rest.Config) error {
@@ -112,6 +124,9 @@ func Code(err error) int {
 
 // Send sends a request and returns the answer, whatever its status. The caller closes the body.
 func (c *Client) Send(ctx context.Context, r Request) (*http.Response, error) {
+	if c.absent != "" {
+		return nil, errors.New(c.absent)
+	}
 	select {
 	case <-c.ready:
 	case <-ctx.Done():

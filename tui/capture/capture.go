@@ -4,6 +4,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
@@ -23,6 +24,7 @@ const ringCapacity = 10_000
 // Screen is the screen Capture. Its methods are called by one goroutine.
 type Screen struct {
 	host    screen.Host
+	options Options
 	session *session.Session
 	started bool
 	ring    *session.Ring
@@ -42,25 +44,45 @@ type Screen struct {
 	typing    prompt.Line // what of it there is
 	applied   string      // the filter that is followed
 
-	open opened
-	want screen.ToRequest // where the user was led, as long as it is not there
+	open    opened
+	held    *control.Control
+	telling telling
+	want    screen.ToRequest // where the user was led, as long as it is not there
 }
 
 var _ screen.Screen = (*Screen)(nil)
 
+// Options are what else the screen is told.
+type Options struct {
+	// Saved are the requests of a capture, to look at in place of a server. Dropped is how many older ones it had.
+	Saved   []*v1alpha1.Journey
+	Dropped int
+	// Own says whether the server is this program's own: a demo is offered for it.
+	Own func() bool
+}
+
 // New makes the screen. It follows the server once it is shown.
-func New(host screen.Host) *Screen {
+func New(host screen.Host, held *control.Control, o Options) *Screen {
 	ring, look := session.NewRing(ringCapacity), host.Theme()
+	ring.Dropped = uint64(o.Dropped)
 	s := &Screen{
-		host: host, session: session.Of(host.API(), ringCapacity, host.Changed, host.Guard), ring: ring,
+		host: host, options: o, session: of(host, o), ring: ring,
 		list: list.New(ring, look, host.Zone()), steps: steps.New(look), detail: detail.New(look), look: look.Name,
-		focus: layout.List,
+		focus: layout.List, held: held,
 	}
 	s.open.cancel = func() {}
 	s.steps.Message("", " Here come the steps of a request:", " which code it went through, how long it took, and why it went that way.")
 	s.detail.Message("", "Here comes what is known of one step.")
 	s.list.SetEmpty(s.emptyList())
 	return s
+}
+
+// of is the session with the server, or with what was saved.
+func of(host screen.Host, o Options) *session.Session {
+	if host.API().Absent() != "" {
+		return session.Saved(o.Saved, host.Changed, host.Guard)
+	}
+	return session.Of(host.API(), ringCapacity, host.Changed, host.Guard)
 }
 
 // Name implements screen.Screen.
@@ -110,6 +132,7 @@ func (s *Screen) Focus(ctx keys.Context) bool {
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if !s.started {
 		s.started = true
+		s.held.Start()
 		s.session.Follow(s.applied)
 	}
 	switch to := to.(type) {
@@ -159,7 +182,7 @@ func (s *Screen) lead() tea.Cmd {
 			s.toStep()
 		}
 		return cmd
-	case s.state.Phase != session.Live:
+	case s.state.Phase != session.Live && s.state.Phase != session.AsSaved:
 		return nil
 	case s.applied != "":
 		s.follow("") // it may be that the filter hides it
@@ -275,6 +298,10 @@ func (s *Screen) turn(p place, wheel int) tea.Cmd {
 func (s *Screen) emptyList() []string {
 	host := draw.Clean(s.host.API().Host())
 	switch {
+	case s.state.Phase == session.AsSaved && s.applied == "":
+		return []string{"  The capture is empty."}
+	case s.state.Phase == session.AsSaved:
+		return []string{"  No request of the capture matches the filter. esc shows all."}
 	case host == "":
 		return []string{"  The server is starting."}
 	case s.state.Phase == session.Connecting:
@@ -288,7 +315,11 @@ func (s *Screen) emptyList() []string {
 	if file := s.host.Kubeconfig(); file != "" {
 		kubectl = "KUBECONFIG=" + draw.Clean(shellPath(file)) + " " + kubectl
 	}
-	return []string{"  No requests yet. Send one from another terminal:", "    " + kubectl}
+	lines := []string{"  No requests yet. Send one from another terminal:", "    " + kubectl}
+	if s.options.Own != nil && s.options.Own() {
+		lines = append(lines, "  or press "+demoKey+" for a demo: a definition, CronTab, and two objects of it")
+	}
+	return lines
 }
 
 // sameAs is how else the request under the cursor can be sent.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
@@ -18,7 +19,9 @@ func shown(t *testing.T) (*screentest.Host, *Screen) {
 	recorded := tuitest.Recorded(t, "../testdata/journeys.json")
 	server.Put(recorded...)
 	h := screentest.New(t, server)
-	s := New(h)
+	held := control.New(h.API(), h.Changed, h.Guard)
+	t.Cleanup(held.Close)
+	s := New(h, held, Options{})
 	h.Attach(s)
 	h.Until("all are there", func() bool { return s.ring.Len() == len(recorded) && s.state.Phase == session.Live })
 	return h, s

@@ -14,7 +14,13 @@ const (
 	filterID   keys.ID = "filter.edit"
 	applyID    keys.ID = "filter.apply"
 	completeID keys.ID = "filter.complete"
+	saveAllID  keys.ID = "capture.save"
+	saveOneID  keys.ID = "capture.save-one"
+	demoID     keys.ID = "demo.create"
 )
+
+// demoKey is named where the demo is offered.
+const demoKey = "T"
 
 // Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
@@ -25,6 +31,7 @@ func (s *Screen) Commands() []keys.Command {
 	for _, p := range s.panes() {
 		all = append(all, p.pane.Commands()...)
 	}
+	all = append(append(all, s.stepCommands()...), s.whatIfCommands()...)
 	return append(all,
 		keys.Command{ID: copySameID, Title: "copy the kubectl command", Help: "Put a kubectl command that sends the same request on the clipboard.",
 			Contexts: keys.Panes, Keys: []string{"Y"}, Enabled: func() string {
@@ -35,6 +42,12 @@ func (s *Screen) Commands() []keys.Command {
 			}},
 		keys.Command{ID: refreshID, Title: "fetch the request again", Help: "Ask the server again: a request that runs has more steps by now, a write more deliveries.",
 			Contexts: keys.Panes, Keys: []string{"r"}, Enabled: s.selected},
+		keys.Command{ID: saveAllID, Title: "save the requests that are shown", Help: "Write the requests of the list, with all that is known of them, to a file for kx tui -r and kx trace. Secrets are masked.",
+			Contexts: keys.Panes, Keys: []string{"w"}, Enabled: s.selected},
+		keys.Command{ID: saveOneID, Title: "save this request", Help: "Write the request under the cursor to a file for kx tui -r and kx trace.",
+			Contexts: keys.Panes, Keys: []string{"W"}, Enabled: s.selected},
+		keys.Command{ID: demoID, Title: "create the demo", Help: "Create the definition of a resource CronTab, and two objects of it, over the API.",
+			Contexts: keys.Panes, Keys: []string{demoKey}, Enabled: s.noDemo},
 		keys.Command{ID: applyID, Title: "apply the filter", Help: "Follow the requests that the filter wants.", Hint: "apply",
 			Contexts: []keys.Context{keys.Filter}, Keys: []string{"enter"}},
 		keys.Command{ID: completeID, Title: "complete the field", Help: "Complete the name of the field before the cursor.", Hint: "complete",
@@ -88,9 +101,18 @@ func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
 		return s.host.Copy(same), true
 	case refreshID:
 		return s.fetch(s.list.Selected().Name), true
+	case saveAllID:
+		return s.save(s.shown()), true
+	case saveOneID:
+		return s.save([]string{s.list.Selected().Name}), true
+	case demoID:
+		return s.createDemo(), true
 	case filterID:
 		s.edit()
 	default:
+		if cmd, ok := s.step(id); ok {
+			return cmd, true
+		}
 		return s.toPane(id)
 	}
 	return nil, true

@@ -16,7 +16,9 @@ type opened struct {
 	request uint64 // counts the fetches: only the answer to the latest is taken
 	cancel  context.CancelFunc
 	journey *v1alpha1.Journey
-	step    string // the ID of the step that the user was led to, until it is there
+	// fetching says that it is asked for: it may have changed since, but the answer will tell.
+	fetching bool
+	step     string // the ID of the step that the user was led to, until it is there
 }
 
 // fetchedMsg is the answer to a fetch.
@@ -29,8 +31,18 @@ type fetchedMsg struct {
 
 // Update implements screen.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
-	if msg, ok := msg.(fetchedMsg); ok {
+	switch msg := msg.(type) {
+	case fetchedMsg:
 		s.fetched(msg)
+		return s.sync() // it may be later by now
+	case toldMsg:
+		return tea.Batch(s.told(msg), s.sync())
+	case ruledMsg:
+		s.ruled(msg)
+	case savedMsg:
+		s.savedAs(msg)
+	case demoMsg:
+		s.demoCreated(msg)
 	}
 	return nil
 }
@@ -44,8 +56,8 @@ func (s *Screen) sync() tea.Cmd {
 		}
 		return nil
 	}
-	ended := row.Status.Phase == v1alpha1.JourneyComplete && s.open.journey != nil && s.open.journey.Status.Phase == v1alpha1.JourneyRunning
-	if row.Name == s.open.id && !ended {
+	later := s.open.journey != nil && !s.open.fetching && newer(row.Journey, s.open.journey)
+	if row.Name == s.open.id && !later {
 		s.showStep()
 		return nil
 	}
@@ -73,7 +85,7 @@ func (s *Screen) fetch(id string) tea.Cmd {
 	if id != s.open.id {
 		kept = nil
 	}
-	s.open = opened{id: id, request: request, cancel: cancel, journey: kept}
+	s.open = opened{id: id, request: request, cancel: cancel, journey: kept, fetching: true}
 	return s.host.Do(func() tea.Msg {
 		j, err := s.session.Get(ctx, id)
 		if err != nil {
@@ -88,16 +100,16 @@ func (s *Screen) fetched(msg fetchedMsg) {
 		return // the cursor is elsewhere by now
 	}
 	s.open.cancel()
+	s.open.fetching = false
 	if msg.err != nil {
+		s.open.journey = nil
 		why := draw.Clean(s.open.id + ": " + msg.err.Error())
 		s.steps.Message("", " "+why)
 		s.detail.Message("", why)
 		return
 	}
-	s.open.journey = msg.journey
-	s.steps.Show(msg.journey, msg.changed)
+	s.take(msg.journey, msg.changed)
 	s.toStep()
-	s.showStep()
 }
 
 // toStep goes to the step that the user was led to.

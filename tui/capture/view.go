@@ -45,12 +45,14 @@ func (s *Screen) bodies() [][]string {
 // Facts implements screen.Facts.
 func (s *Screen) Facts() []string {
 	look := s.host.Theme()
-	var facts []string
+	facts := s.heldFacts()
 	switch s.state.Phase {
 	case session.Live:
 		facts = append(facts, look.Good("live"))
 	case session.Connecting:
 		facts = append(facts, look.Notice("connecting"))
+	case session.AsSaved:
+		facts = append(facts, look.Notice("saved"))
 	case session.Retrying:
 		facts = append(facts, look.Bad("! no answer"))
 	}
@@ -98,6 +100,7 @@ func (s *Screen) Foot() (same, state string) {
 	} else if row != nil {
 		same = look.Dim(" "+row.Spec.Method+" ") + row.Spec.URI
 	}
+	state = s.pausedState()
 	if s.state.Phase == session.Retrying {
 		state = look.Bad(" ! trying again: " + draw.Clean(s.state.Reason))
 	}

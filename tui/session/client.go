@@ -42,6 +42,10 @@ func (c *client) get(ctx context.Context, id string) (*v1alpha1.Journey, error) 
 	return j, nil
 }
 
+func (c *client) phase() Phase { return Live }
+
+func (c *client) close() { c.api.Close() }
+
 func query(filter string) url.Values {
 	q := url.Values{}
 	if filter != "" {

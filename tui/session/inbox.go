@@ -14,6 +14,7 @@ const (
 	Connecting Phase = iota
 	Live
 	Retrying
+	AsSaved // there is no server: all there is was saved
 )
 
 // State is how the following goes, and why not better.

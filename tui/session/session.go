@@ -16,7 +16,7 @@ import (
 
 // Session follows one server.
 type Session struct {
-	client *client
+	client source
 	inbox  *inbox
 	signal chan struct{}
 	caught func() // deferred in every goroutine
@@ -48,9 +48,29 @@ func New(config *rest.Config, most int, caught func()) (*Session, error) {
 
 // Of makes a session with a server. changed is called, by any goroutine, whenever there is something to drain.
 func Of(a *api.Client, most int, changed, caught func()) *Session {
-	s := &Session{client: &client{api: a}, inbox: newInbox(most, changed), caught: caught, stop: func() {}}
+	return from(&client{api: a}, newInbox(most, changed), caught)
+}
+
+// Saved makes a session with journeys that were saved, in place of a server.
+func Saved(all []*v1alpha1.Journey, changed, caught func()) *Session {
+	return from(newSaved(all), newInbox(len(all), changed), caught)
+}
+
+func from(client source, inbox *inbox, caught func()) *Session {
+	s := &Session{client: client, inbox: inbox, caught: caught, stop: func() {}}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
+}
+
+// source is where journeys come from.
+type source interface {
+	get(ctx context.Context, id string) (*v1alpha1.Journey, error)
+	list(ctx context.Context, filter string) (rows []*v1alpha1.Journey, rv string, err error)
+	// watch calls event for each change after rv until there are no more. It returns where it came to.
+	watch(ctx context.Context, filter, rv string, event func(watch.EventType, *v1alpha1.Journey)) (string, error)
+	// phase is how the following goes when nothing is wrong.
+	phase() Phase
+	close()
 }
 
 // Changed has a signal whenever there is something to drain, if the session was made with [New].
@@ -60,7 +80,7 @@ func (s *Session) Changed() <-chan struct{} { return s.signal }
 func (s *Session) Close() {
 	s.end()
 	s.wg.Wait()
-	s.client.api.Close()
+	s.client.close()
 }
 
 // Drain takes what happened since the last time.
@@ -168,7 +188,7 @@ func (f *follower) list(ctx context.Context) (string, error) {
 			b.changes = append(b.changes, change{journey: j})
 		}
 		b.present = present
-		b.State = State{Phase: Live}
+		b.State = State{Phase: f.client.phase()}
 	})
 	return rv, nil
 }

@@ -215,3 +215,28 @@ func TestCloseEndsAll(t *testing.T) {
 	server.EndWatches()
 	goleak.VerifyNone(t, leaks)
 }
+
+func TestSaved(t *testing.T) {
+	failed := journey("b")
+	failed.Status.Code = 404
+	changed := make(chan struct{}, 1)
+	s := Saved([]*v1alpha1.Journey{journey("a"), failed}, func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}, func() {})
+	s.signal = changed
+	defer s.Close()
+	ring := NewRing(100)
+	s.Follow("")
+	until(t, s, ring, "all are there", func(st State) bool { return rows(ring) == "a b" && st.Phase == AsSaved })
+	s.Follow("code>=400")
+	until(t, s, ring, "the filter is heeded", func(st State) bool { return rows(ring) == "b" && st.Phase == AsSaved })
+	if j, err := s.Get(context.Background(), "a"); err != nil || j.Name != "a" {
+		t.Errorf("%v, %v", j, err)
+	}
+	if _, err := s.Get(context.Background(), "c"); err == nil {
+		t.Error("there is a journey that was not saved")
+	}
+}

@@ -3,6 +3,7 @@ package theme
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
@@ -14,20 +15,31 @@ type Name string
 
 // The themes.
 const (
-	Auto  Name = "auto" // ask the terminal whether it is light or dark
-	Light Name = "light"
-	Dark  Name = "dark"
+	Auto         Name = "auto" // light or dark, as the terminal is
+	Dark         Name = "dark"
+	Light        Name = "light"
+	HighContrast Name = "high-contrast"
+	ColourBlind  Name = "colour-blind"
+	None         Name = "none"
 )
 
-// Parse reads a theme's name; nothing is Auto.
+// Names are the themes, in the order in which one goes through them.
+var Names = []Name{Auto, Dark, Light, HighContrast, ColourBlind, None}
+
+// Parse reads a theme's name; nothing is nothing.
 func Parse(s string) (Name, error) {
-	switch n := Name(strings.ToLower(s)); n {
-	case "":
-		return Auto, nil
-	case Auto, Light, Dark:
-		return n, nil
+	n := Name(strings.ToLower(s))
+	if n == "" {
+		return "", nil
 	}
-	return "", fmt.Errorf("theme %q: there are auto, light and dark", s)
+	var all []string
+	for _, name := range Names {
+		if n == name {
+			return n, nil
+		}
+		all = append(all, string(name))
+	}
+	return "", fmt.Errorf("theme %q: there are %s", s, strings.Join(all, ", "))
 }
 
 // Style paints a piece of text without changing its width.
@@ -43,50 +55,70 @@ type Theme struct {
 	Notice, Tab, Layer        Style
 }
 
-// palette are the colours of a theme. Those of text have a contrast of 4.5:1 or more with a usual background.
-type palette struct {
-	text, dim, border, focus, selectedBack, key, good, bad, notice, layer string
+// Terminal is what is to be known of a terminal to choose colours for it.
+type Terminal struct {
+	renderer *lipgloss.Renderer
+	// plain says that no colours are wanted, or none can be had.
+	plain bool
+	// dark is asked for once, when it is needed.
+	dark *bool
 }
 
-var palettes = map[Name]palette{
-	Dark: {
-		text: "#E4E4E4", dim: "#9E9E9E", border: "#8A8A8A", focus: "#5FD7FF", selectedBack: "#3A3A3A",
-		key: "#5FD7FF", good: "#87D787", bad: "#FF8787", notice: "#FFD75F", layer: "#AFAFFF",
-	},
-	Light: {
-		text: "#1C1C1C", dim: "#585858", border: "#767676", focus: "#005FAF", selectedBack: "#D7E3F4",
-		key: "#005FAF", good: "#006100", bad: "#AF0000", notice: "#7A4B00", layer: "#4B2E9E",
-	},
+// For is the terminal at out. NO_COLOR, and a TERM that is dumb, mean that it shall have no colours.
+func For(out io.Writer) *Terminal {
+	t := &Terminal{renderer: lipgloss.NewRenderer(out)}
+	t.plain = os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"
+	return t
 }
 
-// backgrounds are what the contrast of the palettes is measured against.
-var backgrounds = map[Name]string{Dark: "#1E1E1E", Light: "#FFFFFF"}
-
-// New makes a theme for the terminal at out. With Auto the terminal is asked, once, whether it is dark: that must happen
-// before anything else reads from it.
-func New(name Name, out io.Writer) Theme {
-	r := lipgloss.NewRenderer(out)
-	if name == Auto {
-		name = Light
-		if r.HasDarkBackground() {
-			name = Dark
-		}
+// Choose is the theme that the terminal gets: what was said for this run, or else none if it shall have no colours, or else
+// what an earlier run had, or else auto.
+func (t *Terminal) Choose(said, kept Name) Name {
+	switch {
+	case said != "":
+		return said
+	case t.plain:
+		return None
+	case kept != "":
+		return kept
 	}
-	return of(r, name)
+	return Auto
 }
 
-// Fixed is a theme for a terminal that is known.
+// Theme is a theme for the terminal. The first one that needs to know whether it is dark asks the terminal: that must
+// happen before anything else reads from it. A theme that was named by its background answers that itself.
+func (t *Terminal) Theme(name Name) Theme {
+	if t.dark == nil {
+		dark := name != Light
+		if name == Auto || name == HighContrast || name == ColourBlind {
+			dark = t.renderer.HasDarkBackground()
+		}
+		t.dark = &dark
+	}
+	if t.plain && name != None && t.renderer.ColorProfile() == termenv.Ascii {
+		// It was said that there shall be colours after all.
+		t.renderer.SetColorProfile(t.renderer.Output().ColorProfile())
+	}
+	return of(t.renderer, name, *t.dark)
+}
+
+// Fixed is a theme for a terminal that is known: dark, unless the theme is for a light one.
 func Fixed(name Name, profile termenv.Profile) Theme {
 	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(profile)
-	return of(r, name)
+	return of(r, name, name != Light)
 }
 
 // Plain is the theme without colours.
-func Plain() Theme { return Fixed(Dark, termenv.Ascii) }
+func Plain() Theme { return Fixed(None, termenv.Ascii) }
 
-func of(r *lipgloss.Renderer, name Name) Theme {
-	p := palettes[name]
+func of(r *lipgloss.Renderer, name Name, dark bool) Theme {
+	if name == None {
+		same := func(text string) string { return text }
+		return Theme{Name: name, Title: same, Dim: same, Border: same, Focus: same, Selected: same, Key: same, Good: same, Bad: same,
+			Notice: same, Tab: same, Layer: same}
+	}
+	p := paletteOf(name, dark)
 	plain := r.NewStyle().Inline(true)
 	colour := func(c string) lipgloss.Style { return plain.Foreground(lipgloss.Color(c)) }
 	paint := func(s lipgloss.Style) Style { return func(text string) string { return s.Render(text) } }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	for in, want := range map[string]Name{"": Auto, "auto": Auto, "Light": Light, "dark": Dark} {
+	for in, want := range map[string]Name{"": "", "auto": Auto, "None": None, "high-contrast": HighContrast, "Light": Light, "dark": Dark} {
 		if got, err := Parse(in); err != nil || got != want {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
@@ -45,28 +45,88 @@ func contrast(t *testing.T, a, b string) float64 {
 }
 
 func TestContrast(t *testing.T) {
-	for name, p := range palettes {
-		for _, text := range []string{p.text, p.dim, p.focus, p.key, p.good, p.bad, p.notice, p.layer} {
-			if c := contrast(t, text, backgrounds[name]); c < 4.5 {
-				t.Errorf("%s: %s on %s has a contrast of %.1f", name, text, backgrounds[name], c)
+	for name, byGround := range palettes {
+		least := 4.5
+		if name == HighContrast {
+			least = 7
+		}
+		for ground, p := range byGround {
+			for _, back := range grounds[ground] {
+				for _, text := range []string{p.text, p.dim, p.border, p.focus, p.key, p.good, p.bad, p.notice, p.layer} {
+					if c := contrast(t, text, back); c < least {
+						t.Errorf("%s: %s on %s has a contrast of %.1f", name, text, back, c)
+					}
+				}
+			}
+			if c := contrast(t, p.text, p.selectedBack); c < least {
+				t.Errorf("%s: the selected row has a contrast of %.1f", name, c)
 			}
 		}
-		if c := contrast(t, p.text, p.selectedBack); c < 4.5 {
-			t.Errorf("%s: the selected row has a contrast of %.1f", name, c)
+	}
+}
+
+// seen is a colour as it is seen without red cones, or without green ones (Viénot, Brettel and Mollon 1999), in linear
+// light.
+func seen(t *testing.T, hex string, noRed bool) [3]float64 {
+	t.Helper()
+	n, err := strconv.ParseUint(hex[1:], 16, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c [3]float64
+	for i := range c {
+		c[i] = math.Pow(float64(n>>(16-8*i)&0xff)/255, 2.2)
+	}
+	if noRed {
+		mixed := 0.112*c[0] + 0.888*c[1]
+		return [3]float64{mixed, mixed, 0.004*c[0] - 0.004*c[1] + c[2]}
+	}
+	mixed := 0.293*c[0] + 0.707*c[1]
+	return [3]float64{mixed, mixed, -0.021*c[0] + 0.021*c[1] + c[2]}
+}
+
+// TestColourBlind looks at good and bad as who sees no red, or no green, does.
+func TestColourBlind(t *testing.T) {
+	for ground, p := range palettes[ColourBlind] {
+		for _, noRed := range []bool{true, false} {
+			good, bad := seen(t, p.good, noRed), seen(t, p.bad, noRed)
+			// What is left is yellow against blue: it must lean the one way for good, the other for bad.
+			if good[2] <= good[0] || bad[2] >= bad[0] {
+				t.Errorf("dark %v, no red %v: good is seen as %v, bad as %v", ground, noRed, good, bad)
+			}
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	for _, test := range []struct {
+		said, kept    Name
+		noColor, term string
+		want          Name
+	}{
+		{"", "", "", "xterm", Auto}, {"", Light, "", "xterm", Light}, {Dark, Light, "", "xterm", Dark},
+		{"", Light, "1", "xterm", None}, {"", "", "", "dumb", None}, {Dark, "", "1", "xterm", Dark},
+	} {
+		t.Setenv("NO_COLOR", test.noColor)
+		t.Setenv("TERM", test.term)
+		if got := For(io.Discard).Choose(test.said, test.kept); got != test.want {
+			t.Errorf("%+v: %s", test, got)
 		}
 	}
 }
 
 func TestStyles(t *testing.T) {
-	for _, test := range []struct {
+	type look struct {
 		theme    Theme
 		coloured bool
-	}{
-		{Plain(), false},
-		{New(Dark, io.Discard), false}, // not a terminal
-		{Fixed(Light, termenv.ANSI), true},
-		{Fixed(Dark, termenv.TrueColor), true},
-	} {
+	}
+	tests := []look{{Plain(), false}, {For(io.Discard).Theme(Dark), false}} // the latter is no terminal
+	for _, name := range []Name{Auto, Dark, Light, HighContrast, ColourBlind} {
+		for _, profile := range []termenv.Profile{termenv.ANSI, termenv.ANSI256, termenv.TrueColor} {
+			tests = append(tests, look{Fixed(name, profile), true})
+		}
+	}
+	for _, test := range tests {
 		v := reflect.ValueOf(test.theme)
 		for i := range v.NumField() {
 			style, ok := v.Field(i).Interface().(Style)
@@ -74,7 +134,7 @@ func TestStyles(t *testing.T) {
 				continue
 			}
 			if got := style("x"); (got != "x") != test.coloured {
-				t.Errorf("%s paints %q", v.Type().Field(i).Name, got)
+				t.Errorf("%s: %s paints %q", test.theme.Name, v.Type().Field(i).Name, got)
 			}
 		}
 	}

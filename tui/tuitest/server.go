@@ -154,6 +154,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 	case path.Dir(r.URL.Path) == collection:
 		s.get(w, path.Base(r.URL.Path))
+	case r.URL.Path != collection && path.Dir(r.URL.Path) == path.Dir(collection) && r.Method == http.MethodGet:
+		s.none(w, r)
 	case r.URL.Path != collection:
 		refuse(w, http.StatusNotFound, "the server could not find the requested resource")
 	case r.URL.Query().Get("watch") == "true":
@@ -180,6 +182,23 @@ func (s *Server) get(w http.ResponseWriter, name string) {
 		}
 	}
 	refuse(w, http.StatusNotFound, "journeys.kx.dev \""+name+"\" not found")
+}
+
+// none is another collection of kx.dev: it is empty, and nothing happens in it.
+func (s *Server) none(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("watch") != "true" {
+		answer(w, metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}})
+		return
+	}
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	w.WriteHeader(http.StatusOK)
+	w.(http.Flusher).Flush()
+	select {
+	case <-ended:
+	case <-r.Context().Done():
+	}
 }
 
 func summary(j *v1alpha1.Journey) v1alpha1.Journey {

@@ -50,11 +50,11 @@ const (
 	dialWait = 5 * time.Second
 )
 
-// errNone says that no server answers for a data directory.
-var errNone = errors.New("no server runs")
+// ErrNone says that no server answers for a data directory.
+var ErrNone = errors.New("no server runs")
 
-// running joins the server that owns a data directory. The error is errNone if there is none.
-func running(dir string) (*Place, error) {
+// Running joins the server that owns a data directory. The error is [ErrNone] if there is none.
+func Running(dir string) (*Place, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
@@ -87,13 +87,13 @@ func answering(dir, kubeconfig string) (string, error) {
 	owner, err := identity.ReadOwner(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || err == nil && owner.Address == "":
-		return "", errNone
+		return "", ErrNone
 	case err != nil:
 		return "", err
 	}
 	config, err := clientcmd.LoadFromFile(kubeconfig)
 	if err != nil {
-		return "", errNone
+		return "", ErrNone
 	}
 	roots := x509.NewCertPool()
 	for _, cluster := range config.Clusters {
@@ -103,7 +103,7 @@ func answering(dir, kubeconfig string) (string, error) {
 	dialer := &net.Dialer{Timeout: dialWait}
 	conn, err := tls.DialWithDialer(dialer, "tcp", address, &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12})
 	if err != nil {
-		return "", errNone // it is gone, or what answers now at its address is something else
+		return "", ErrNone // it is gone, or what answers now at its address is something else
 	}
 	conn.Close()
 	return owner.Address, nil
@@ -114,8 +114,8 @@ func answering(dir, kubeconfig string) (string, error) {
 func Find(ctx context.Context, dir string, say func(string)) (place *Place, code int, err error) {
 	only := os.Getenv(onlyVariable) == dir
 	_ = os.Unsetenv(onlyVariable) // what the command starts, an editor say, may do as it likes
-	place, err = running(dir)
-	if err == nil || !errors.Is(err, errNone) {
+	place, err = Running(dir)
+	if err == nil || !errors.Is(err, ErrNone) {
 		return place, 0, err
 	}
 	if !only {
@@ -136,7 +136,7 @@ func await(ctx context.Context, dir string) (*Place, error) {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("the server that was to start over %s does not answer: %w", dir, ctx.Err())
 		}
-		if place, err := running(dir); err == nil || !errors.Is(err, errNone) {
+		if place, err := Running(dir); err == nil || !errors.Is(err, ErrNone) {
 			return place, err
 		}
 	}
@@ -146,7 +146,7 @@ func await(ctx context.Context, dir string) (*Place, error) {
 func Look(dir string) (*Place, error) {
 	p := &Place{Kubeconfig: filepath.Join(dir, "kubeconfig")}
 	var err error
-	if p.Server, err = answering(dir, p.Kubeconfig); errors.Is(err, errNone) {
+	if p.Server, err = answering(dir, p.Kubeconfig); errors.Is(err, ErrNone) {
 		err = fmt.Errorf("no kx runs on %s: start one with kx serve, or say which server to use with --kubeconfig", dir)
 	}
 	return p, err

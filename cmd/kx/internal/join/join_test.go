@@ -51,7 +51,7 @@ func TestNobodyAnswers(t *testing.T) {
 		if err := os.WriteFile(lock, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if place, err := running(dir); !errors.Is(err, errNone) {
+		if place, err := Running(dir); !errors.Is(err, ErrNone) {
 			t.Errorf("lock %q: %+v, %v", text, place, err)
 		}
 	}

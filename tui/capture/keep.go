@@ -1,0 +1,37 @@
+package capture
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// kept is what the screen remembers from one run to the next.
+type kept struct {
+	Filter string `json:"filter,omitempty"`
+}
+
+var _ screen.Keeper = (*Screen)(nil)
+
+// Keep implements screen.Keeper.
+func (s *Screen) Keep() any {
+	if s.applied == "" {
+		return nil
+	}
+	return kept{Filter: s.applied}
+}
+
+// Restore implements screen.Keeper.
+func (s *Screen) Restore(data json.RawMessage) error {
+	var k kept
+	if err := json.Unmarshal(data, &k); err != nil {
+		return err
+	}
+	if _, err := filter.Parse(k.Filter); err != nil {
+		return fmt.Errorf("the filter %q: %w", k.Filter, err)
+	}
+	s.applied = k.Filter
+	return nil
+}

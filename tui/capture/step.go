@@ -1,0 +1,370 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/control"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane/steps"
+	"github.com/kx-apiserver/kx/tui/rules"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// The commands that step, beside steps.NextID, which does too where the request is held.
+const (
+	intoID        keys.ID = "step.into"
+	outID         keys.ID = "step.out"
+	continueID    keys.ID = "step.continue"
+	continueAllID keys.ID = "step.continue-all"
+	breakID       keys.ID = "step.break"
+	traceID       keys.ID = "step.trace"
+	rulesID       keys.ID = "breakpoints.open"
+)
+
+// stepCommands are the commands that step through a request, and hold others.
+func (s *Screen) stepCommands() []keys.Command {
+	opened := func() string {
+		if s.open.journey == nil {
+			return "no request is open"
+		}
+		return ""
+	}
+	return []keys.Command{
+		{ID: intoID, Title: "go into the step", Help: "To the first step that this one calls, or else the next. A held request runs until there.",
+			Contexts: keys.Panes, Keys: []string{"i"}, Enabled: opened},
+		{ID: outID, Title: "go out of the step", Help: "To the step after the one that called this one. A held request runs until there.",
+			Contexts: keys.Panes, Keys: []string{"o"}, Enabled: opened},
+		{ID: continueID, Title: "let the request go on", Help: "A held request runs to the next breakpoint, or to its end.",
+			Contexts: keys.Panes, Keys: []string{"c"}, Enabled: s.whyNotHeld},
+		{ID: continueAllID, Title: "let all held requests go on", Help: "All that are held, to the next breakpoint or to their ends.",
+			Contexts: keys.Panes, Keys: []string{"C"}, Enabled: func() string {
+				if len(s.held.View().Held) == 0 {
+					return "no request is held"
+				}
+				return ""
+			}},
+		{ID: breakID, Title: "break at this step", Help: "Hold the requests that reach this step. The filter says which, and can be changed.", Hint: "break",
+			Contexts: keys.Panes, Keys: []string{"b"}, Enabled: s.whyNoBreak},
+		{ID: traceID, Title: "trace this step", Help: "Count the requests that reach this step, and note it in their journeys, without holding them.",
+			Contexts: keys.Panes, Keys: []string{"t"}, Enabled: s.whyNoBreak},
+		{ID: rulesID, Title: "list breakpoints and faults", Help: "All breakpoints, tracepoints and faults, how often each was met, and what is held.",
+			Contexts: keys.Panes, Keys: []string{"B"}},
+	}
+}
+
+// step does a command that steps or breaks. It says whether id is one.
+func (s *Screen) step(id keys.ID) (tea.Cmd, bool) {
+	switch id {
+	case steps.NextID, intoID, outID:
+		return s.goOn(stepping[id]), true
+	case continueID:
+		return s.goOn(v1alpha1.ActionContinue), true
+	case continueAllID:
+		return rules.ContinueAll(s.host, s.held), true
+	case breakID:
+		return rules.Ask(s.host, s.held, v1alpha1.BreakpointHold, s.filterHere()), true
+	case traceID:
+		return rules.Ask(s.host, s.held, v1alpha1.BreakpointTrace, s.filterHere()), true
+	case rulesID:
+		return s.host.Go(screen.ToRules{}), true
+	}
+	return s.whatIf(id)
+}
+
+var stepping = map[keys.ID]v1alpha1.JourneyAction{
+	steps.NextID: v1alpha1.ActionNext, intoID: v1alpha1.ActionInto, outID: v1alpha1.ActionOut,
+}
+
+// heldAt are the steps at which the request under the cursor is held.
+func (s *Screen) heldAt() []v1alpha1.HeldStep {
+	row := s.list.Selected()
+	if row == nil {
+		return nil
+	}
+	if j := s.open.journey; j != nil && j.Name == row.Name && !newer(row.Journey, j) {
+		return j.Status.Held
+	}
+	return row.Status.Held
+}
+
+// newer says whether a is a later state of a journey than b.
+func newer(a, b *v1alpha1.Journey) bool {
+	x, errA := strconv.ParseUint(a.ResourceVersion, 10, 64)
+	y, errB := strconv.ParseUint(b.ResourceVersion, 10, 64)
+	return errA == nil && errB == nil && x > y
+}
+
+func (s *Screen) whyNotHeld() string {
+	if len(s.heldAt()) == 0 {
+		return "the request is not held"
+	}
+	return ""
+}
+
+func (s *Screen) whyNoBreak() string {
+	switch why := s.held.View().Refused[control.Breakpoint]; {
+	case why != "":
+		return why
+	case s.steps.Mark() >= 0:
+		return "this is what a watch cache does for all requests: nobody can be held there"
+	}
+	return s.selected()
+}
+
+// queueMost bounds how many steps are gone on that were asked for while the request ran.
+const queueMost = 64
+
+// telling is what the open request is told, one after the other.
+type telling struct {
+	id    string
+	queue []v1alpha1.JourneyAction
+	busy  bool
+}
+
+// goOn lets a held request run to the next step, or moves the cursor in one that is not held.
+func (s *Screen) goOn(action v1alpha1.JourneyAction) tea.Cmd {
+	row := s.list.Selected()
+	if row == nil {
+		return nil
+	}
+	if s.telling.id != row.Name {
+		s.telling = telling{id: row.Name}
+	}
+	if s.telling.busy {
+		if len(s.telling.queue) < queueMost {
+			s.telling.queue = append(s.telling.queue, action)
+		}
+		return nil
+	}
+	held := s.heldAt()
+	if len(held) == 0 {
+		s.moveOn(action)
+		return nil
+	}
+	return s.tell(row.Name, v1alpha1.JourneyCommandSpec{Action: action, Step: &s.heldHere(held).Step})
+}
+
+// heldHere is the step, of those at which the request is held, that the cursor is on; or else the first.
+func (s *Screen) heldHere(held []v1alpha1.HeldStep) *v1alpha1.HeldStep {
+	at := s.steps.Selected()
+	for i := range held {
+		if int(held[i].Step) == at {
+			return &held[i]
+		}
+	}
+	return &held[0]
+}
+
+// toldMsg is the journey after it was told something.
+type toldMsg struct {
+	id      string
+	journey *v1alpha1.Journey
+	changed []int
+	did     string
+	err     error
+}
+
+// tell tells a held request what to do.
+func (s *Screen) tell(id string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
+	return s.telled(id, "", func(ctx context.Context) (*v1alpha1.Journey, error) { return s.held.Tell(ctx, id, spec) })
+}
+
+// telled does something to a request whose answer is its journey.
+func (s *Screen) telled(id, did string, f func(context.Context) (*v1alpha1.Journey, error)) tea.Cmd {
+	s.telling.id, s.telling.busy = id, true
+	return s.host.Do(func() tea.Msg {
+		j, err := f(s.host.Context())
+		if err != nil {
+			return toldMsg{id: id, err: err}
+		}
+		return toldMsg{id: id, journey: j, changed: steps.Changed(j), did: did}
+	})
+}
+
+// told shows what became of a request that was told something, and tells it what is next.
+func (s *Screen) told(msg toldMsg) tea.Cmd {
+	queue := s.telling.queue
+	if msg.id == s.telling.id {
+		s.telling.busy, s.telling.queue = false, nil
+	}
+	switch {
+	case errors.Is(msg.err, context.Canceled): // the program ends
+		return nil
+	case msg.err != nil:
+		s.host.Complain(control.Reason(msg.err))
+		if api.Code(msg.err) == http.StatusConflict && msg.id == s.open.id {
+			return s.fetch(msg.id) // it went on by itself
+		}
+		return nil
+	case msg.did != "":
+		s.host.Say(msg.did)
+	}
+	if msg.id != s.open.id {
+		return nil // the cursor is elsewhere by now
+	}
+	s.take(msg.journey, msg.changed)
+	if len(queue) == 0 || len(msg.journey.Status.Held) == 0 {
+		return nil
+	}
+	cmd := s.goOn(queue[0])
+	s.telling.queue = queue[1:]
+	return cmd
+}
+
+// take shows a journey that was fetched, with the cursor on the step at which it is held.
+func (s *Screen) take(j *v1alpha1.Journey, changed []int) {
+	if s.open.journey != nil && s.open.journey.Name == j.Name && newer(s.open.journey, j) {
+		return
+	}
+	before := s.open.journey
+	s.open.journey = j
+	s.steps.Show(j, changed)
+	if held := j.Status.Held; len(held) > 0 && !heldSame(before, j) {
+		s.steps.SelectStep(int(held[0].Step))
+	}
+	s.showStep()
+}
+
+// heldSame says whether a journey is held where it was before.
+func heldSame(before, now *v1alpha1.Journey) bool {
+	return before != nil && before.Name == now.Name && slices.EqualFunc(before.Status.Held, now.Status.Held, func(a, b v1alpha1.HeldStep) bool {
+		return a.Step == b.Step && a.At == b.At && a.Since.Equal(&b.Since)
+	})
+}
+
+// moveOn moves the cursor in a request that is not held as it would run.
+func (s *Screen) moveOn(action v1alpha1.JourneyAction) {
+	j := s.open.journey
+	if j == nil || action == v1alpha1.ActionContinue {
+		return
+	}
+	to := stepAfter(j.Status.Steps, s.steps.Selected(), action)
+	if to < 0 {
+		s.host.Say("there is no further step")
+		return
+	}
+	s.steps.SelectStep(to)
+	s.showStep()
+}
+
+// stepAfter is the step that a request which is at a step comes to, as the server decides it for a held one; -1 for none.
+func stepAfter(all []v1alpha1.Step, at int, action v1alpha1.JourneyAction) int {
+	if at < 0 || at >= len(all) {
+		return -1
+	}
+	within := -1 // what lies below is passed
+	switch action {
+	case v1alpha1.ActionNext:
+		within = at
+	case v1alpha1.ActionOut:
+		if within = int(all[at].Parent); within < 0 {
+			return -1
+		}
+	}
+	for i := at + 1; i < len(all); i++ {
+		if within < 0 || !below(all, i, within) {
+			return i
+		}
+	}
+	return -1
+}
+
+// below says whether a step was called by another, or by one that was.
+func below(all []v1alpha1.Step, i, within int) bool {
+	for at := int(all[i].Parent); at >= 0 && at < i; at = int(all[at].Parent) {
+		if at == within {
+			return true
+		}
+		i = at
+	}
+	return false
+}
+
+// filterHere asks for the step under the cursor, of requests like this one.
+func (s *Screen) filterHere() string {
+	row := s.list.Selected()
+	if row == nil {
+		return ""
+	}
+	text := ""
+	add := func(field, value string) {
+		if value == "" {
+			return
+		}
+		if text != "" {
+			text += " "
+		}
+		text += field + ":" + quoted(value)
+	}
+	if at := s.steps.Selected(); s.Context() != keys.List && s.open.journey != nil && at >= 0 {
+		add("step", s.open.journey.Status.Steps[at].ID)
+	}
+	q := &row.Spec
+	add("verb", q.Verb)
+	add("resource", q.Resource)
+	add("ns", q.Namespace)
+	if q.Verb != "create" { // its name is not known from the beginning
+		add("name", q.Name)
+	}
+	return text
+}
+
+// quoted is a value as the language of filters reads it.
+func quoted(value string) string {
+	for _, r := range value {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' || r == '_') {
+			return strconv.Quote(value)
+		}
+	}
+	return value
+}
+
+// heldFacts are how many requests are held, and for how long the first of them has been: the one thing on the screen that
+// goes on by itself.
+func (s *Screen) heldFacts() []string {
+	view := s.held.View()
+	since, ok := view.Oldest()
+	if !ok {
+		return nil
+	}
+	took := max(time.Since(since), 0)
+	return []string{s.host.Theme().Notice(fmt.Sprintf("|| held %d %02d:%02d", len(view.Held), int(took.Minutes()), int(took.Seconds())%60))}
+}
+
+// pausedState is what the line of state says of a request that is held.
+func (s *Screen) pausedState() string {
+	held := s.heldAt()
+	if len(held) == 0 {
+		return ""
+	}
+	look, h := s.host.Theme(), s.heldHere(held)
+	edge := ""
+	if h.At == v1alpha1.AtEnd {
+		edge = "the end of "
+	}
+	text := look.Notice(" PAUSED") + fmt.Sprintf("  %s at %s%d %s since %s", s.list.Selected().Name, edge, h.Step+1, h.ID,
+		h.Since.In(s.host.Zone()).Format("15:04:05"))
+	if len(held) > 1 {
+		text += fmt.Sprintf(" and at %d more", len(held)-1)
+	}
+	what := ""
+	for _, c := range s.whatIfCommands() {
+		if c.Hint != "" && c.Disabled() == "" {
+			what += "  " + look.Key(keys.Shown(c.Keys[0])) + " " + c.Hint
+		}
+	}
+	if what != "" {
+		text += look.Dim("   what if:") + what
+	}
+	return text
+}

@@ -1,0 +1,300 @@
+package capture
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/control"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
+	"github.com/kx-apiserver/kx/tui/session"
+	"github.com/kx-apiserver/kx/tui/tuitest"
+)
+
+// tree is a call of two, the first of which calls one.
+//
+//	0 ─┬─ 1 ── 2
+//	   └─ 3
+//	4
+func TestStepAfter(t *testing.T) {
+	tree := []v1alpha1.Step{{Parent: -1}, {Parent: 0}, {Parent: 1}, {Parent: 0}, {Parent: -1}}
+	for _, tt := range []struct {
+		at              int
+		next, into, out int
+	}{{0, 4, 1, -1}, {1, 3, 2, 4}, {2, 3, 3, 3}, {3, 4, 4, 4}, {4, -1, -1, -1}, {-1, -1, -1, -1}, {9, -1, -1, -1}} {
+		for action, want := range map[v1alpha1.JourneyAction]int{
+			v1alpha1.ActionNext: tt.next, v1alpha1.ActionInto: tt.into, v1alpha1.ActionOut: tt.out,
+		} {
+			if got := stepAfter(tree, tt.at, action); got != want {
+				t.Errorf("%s from %d: %d, want %d", action, tt.at, got, want)
+			}
+		}
+	}
+}
+
+func TestReadFailure(t *testing.T) {
+	for text, want := range map[string]string{
+		"409":     `{"action":"fail","code":409}`,
+		"5s":      `{"action":"delay","delay":"5s"}`,
+		"timeout": `{"action":"continue"}`,
+		"200":     "no HTTP status of an error",
+		"-1s":     "type a status",
+		"soon":    "type a status",
+	} {
+		spec, err := readFailure(text)
+		data, _ := json.Marshal(spec)
+		if got := string(data); err != nil && !strings.Contains(err.Error(), want) || err == nil && got != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+}
+
+func TestMergePatch(t *testing.T) {
+	before := []byte(`{"data":{"a":"1","b":"2"},"metadata":{"name":"x"}}`)
+	for edited, want := range map[string]string{
+		"data: {a: '1', c: '3'}\nmetadata: {name: x}": `{"data":{"b":null,"c":"3"}}`,
+		"data: {a: '1', b: '2'}\nmetadata: {name: x}": `{}`,
+		"data: {a: 1, a: 2}":                          "already set",
+	} {
+		patch, err := mergePatch(before, []byte(edited))
+		if err == nil && string(patch) != want || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %s, %v", edited, patch, err)
+		}
+	}
+}
+
+// holding is a server whose journeys are recorded, one of them held, and that writes down what it is told.
+type holding struct {
+	*tuitest.Server
+
+	mu   sync.Mutex
+	told []string
+	// becomes is what the held journey is, after it was told something.
+	becomes *v1alpha1.Journey
+}
+
+func (s *holding) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, api.KX+"/")
+	switch {
+	case strings.HasPrefix(path, "breakpoints") || strings.HasPrefix(path, "faults"), r.Method != http.MethodGet:
+		s.tell(w, r, path)
+	default:
+		s.Server.ServeHTTP(w, r)
+	}
+}
+
+func (s *holding) tell(w http.ResponseWriter, r *http.Request, path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Method == http.MethodGet {
+		if r.URL.Query().Get("watch") == "true" {
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush()
+			s.mu.Unlock()
+			<-r.Context().Done()
+			s.mu.Lock()
+			return
+		}
+		_, _ = fmt.Fprint(w, `{"metadata":{"resourceVersion":"1"},"items":[]}`)
+		return
+	}
+	var sent struct {
+		Spec json.RawMessage `json:"spec"`
+	}
+	_ = json.NewDecoder(r.Body).Decode(&sent)
+	if r.URL.Query().Get("dryRun") == "" {
+		s.told = append(s.told, r.Method+" "+path+" "+string(sent.Spec))
+	}
+	if r.Method == http.MethodPost {
+		w.WriteHeader(http.StatusCreated)
+	}
+	if strings.HasSuffix(path, "/step") {
+		_ = json.NewEncoder(w).Encode(s.becomes)
+		return
+	}
+	_, _ = fmt.Fprint(w, `{"metadata":{"uid":"u"},"status":{"revision":7}}`)
+}
+
+func (s *holding) said() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := strings.Join(s.told, "\n")
+	s.told = nil
+	return text
+}
+
+// heldJourney is a recorded update, held at a step.
+func heldJourney(j *v1alpha1.Journey, version, id string) *v1alpha1.Journey {
+	j = j.DeepCopy()
+	j.ResourceVersion = version
+	for i, step := range j.Status.Steps {
+		if step.ID != id {
+			continue
+		}
+		j.Status.Phase = v1alpha1.JourneyHeld
+		j.Status.Held = []v1alpha1.HeldStep{{Step: int32(i), ID: id, At: v1alpha1.AtStart, By: `breakpoint "b1"`, Since: metav1.MicroTime{Time: j.Status.Started.Time},
+			Actions: []v1alpha1.JourneyAction{v1alpha1.ActionNext, v1alpha1.ActionFail, v1alpha1.ActionEdit}}}
+		return j
+	}
+	panic("no step " + id)
+}
+
+func held(t *testing.T) (*screentest.Host, *Screen, *holding) {
+	t.Helper()
+	server := &holding{Server: tuitest.New(t)}
+	var update *v1alpha1.Journey
+	for _, j := range tuitest.Recorded(t, "../testdata/journeys.json") {
+		if j.Spec.Verb == "update" && j.Status.Code == 200 {
+			update = j
+		}
+	}
+	server.Put(heldJourney(update, "", "store.before-update"))
+	server.becomes = heldJourney(update, "100", "etcd.txn")
+	h := screentest.New(t, server)
+	s := New(h, control.New(h.API(), h.Changed, h.Guard), Options{})
+	t.Cleanup(s.held.Close)
+	h.Attach(s)
+	h.Until("it is open", func() bool {
+		return s.state.Phase == session.Live && s.open.journey != nil && len(s.held.View().Held) == 1
+	})
+	return h, s, server
+}
+
+// TestHeldRequest steps a held request: the server is told, and the cursor follows.
+func TestHeldRequest(t *testing.T) {
+	h, s, server := held(t)
+	if why := s.whyNotHeld(); why != "" {
+		t.Fatal(why)
+	}
+	at := s.open.journey.Status.Held[0].Step
+	if got := s.steps.Selected(); got != int(at) {
+		t.Errorf("the cursor is on step %d, and the request held at %d", got, at)
+	}
+	_, state := s.Foot()
+	for _, want := range []string{"PAUSED", s.open.id, "store.before-update", "x steal the revision", "X fail or delay", "e edit object"} {
+		if !strings.Contains(state, want) {
+			t.Errorf("%q is not in %q", want, state)
+		}
+	}
+	if facts := s.Facts(); !strings.HasPrefix(facts[0], "|| held 1 ") {
+		t.Errorf("%q", facts)
+	}
+	h.Press("n")
+	if said := server.said(); said != fmt.Sprintf(`POST journeys/%s/step {"action":"next","step":%d}`, s.open.id, at) {
+		t.Error(said)
+	}
+	if got := s.open.journey.Status.Steps[s.steps.Selected()].ID; got != "etcd.txn" {
+		t.Errorf("the cursor did not follow: %s", got)
+	}
+	h.Press("i", "o", "c")
+	if said := server.said(); strings.Count(said, "\n") != 2 || !strings.Contains(said, `"into"`) || !strings.Contains(said, `"out"`) || !strings.Contains(said, `"continue"`) {
+		t.Error(said)
+	}
+	h.Sizes()
+}
+
+// TestWhatIf has things happen to a held request.
+func TestWhatIf(t *testing.T) {
+	h, s, server := held(t)
+	name, step := s.open.id, s.open.journey.Status.Held[0].Step
+	command := func(spec string) string { return fmt.Sprintf("POST journeys/%s/step %s", name, spec) }
+	h.Press("x")
+	if said := server.said(); !strings.HasPrefix(said, "PATCH /api/v1/namespaces/default/configmaps/") {
+		t.Error(said)
+	}
+	h.Press("X")
+	if !strings.Contains(h.Questions[0].Text, "409") {
+		t.Errorf("%+v", h.Questions)
+	}
+	h.Answer("409")
+	if said := server.said(); said != command(fmt.Sprintf(`{"action":"fail","step":%d,"code":409}`, step)) {
+		t.Error(said)
+	}
+	h.Press("X")
+	h.Answer("timeout")
+	if said := server.said(); !strings.HasPrefix(said, `POST faults {"filter":"id:`) || !strings.Contains(said, `"effect":"TimeoutAfterCommit"`) || !strings.Contains(said, `"continue"`) {
+		t.Error(said)
+	}
+	h.Press("X")
+	h.Answer("never")
+	if len(h.Complained) != 1 {
+		t.Errorf("%q", h.Complained)
+	}
+	h.Press("L")
+	if said := server.said(); said != `POST faults {"filter":"resource:configmaps","effect":"StaleCache"}` {
+		t.Error(said)
+	}
+	h.Press("ctrl+k")
+	h.Answer("")
+	if said := server.said(); !strings.HasPrefix(said, "POST compactions") || !strings.Contains(h.Said[len(h.Said)-1], "before revision 7") {
+		t.Errorf("%s %q", said, h.Said)
+	}
+	h.Press("K")
+	if len(h.Complained) != 2 || !strings.Contains(h.Complained[1], "no watch") {
+		t.Errorf("%q", h.Complained)
+	}
+}
+
+// TestEditInFlight sends what was changed of the object, and nothing else.
+func TestEditInFlight(t *testing.T) {
+	h, s, server := held(t)
+	h.Press("e")
+	if len(h.Edits) == 0 {
+		t.Fatalf("%q", h.Complained)
+	}
+	text := string(h.Edits[0].Text)
+	if !strings.Contains(text, "kind: ConfigMap") && !strings.Contains(text, "metadata:") {
+		t.Errorf("%s", text)
+	}
+	h.Save(text+"\nextra: \"1\"\n", nil)
+	if said := server.said(); !strings.Contains(said, `"action":"edit"`) || !strings.Contains(said, `"patch":{"extra":"1"}`) {
+		t.Error(said)
+	}
+	_ = s
+}
+
+// TestBreakHere asks with a filter for the step under the cursor.
+func TestBreakHere(t *testing.T) {
+	h, s := shown(t)
+	h.Show(screen.ToRequest{Journey: firstUpdate(s), Step: "etcd.txn"})
+	h.Until("the step is selected", func() bool {
+		at := s.steps.Selected()
+		return s.open.journey != nil && at >= 0 && s.open.journey.Status.Steps[at].ID == "etcd.txn" && s.Context() == keys.Steps
+	})
+	h.Press("b")
+	if len(h.Questions) != 1 || !strings.HasPrefix(h.Questions[0].Initial, "step:etcd.txn verb:update resource:configmaps ns:default name:") {
+		t.Errorf("%+v %q", h.Questions, h.Complained)
+	}
+	h.Press("B")
+	if len(h.Went) != 1 || h.Went[0] != (screen.ToRules{}) {
+		t.Errorf("%+v", h.Went)
+	}
+	// It is not held: the keys move the cursor.
+	at := s.steps.Selected()
+	h.Press("o")
+	if now := s.steps.Selected(); now <= at {
+		t.Errorf("out of step %d: %d", at, now)
+	}
+	h.Press("c")
+	if last := h.Complained[len(h.Complained)-1]; !strings.Contains(last, "not held") {
+		t.Errorf("%q", h.Complained)
+	}
+}
+
+func firstUpdate(s *Screen) string {
+	for i := range s.ring.Len() {
+		if row := s.ring.At(i); row.Spec.Verb == "update" && row.Status.Code == 200 {
+			return row.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,117 @@
+package keys
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"sigs.k8s.io/yaml"
+)
+
+// FileMost is how long a file of keys may be.
+const FileMost = 64 << 10
+
+// Map is which keys commands get in place of their own.
+type Map map[ID][]string
+
+// Read reads a map from YAML: a command's ID, and its key or a list of keys. An empty list leaves the command to the
+// palette alone.
+func Read(text []byte) (Map, error) {
+	if len(text) > FileMost {
+		return nil, fmt.Errorf("it has %d bytes: there may be %d", len(text), FileMost)
+	}
+	raw := map[string]any{}
+	if err := yaml.UnmarshalStrict(text, &raw); err != nil {
+		return nil, err
+	}
+	m := Map{}
+	var errs []error
+	for id, value := range raw {
+		keys, err := read(value)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", id, err))
+			continue
+		}
+		m[ID(id)] = keys
+	}
+	return m, sorted(errs)
+}
+
+func read(value any) ([]string, error) {
+	var all []any
+	switch v := value.(type) {
+	case nil:
+	case []any:
+		all = v
+	default:
+		all = []any{v}
+	}
+	keys := []string{}
+	for _, v := range all {
+		key := fmt.Sprint(v) // a digit is a number to YAML
+		if key == "space" {
+			key = " "
+		}
+		if !isKey(key) {
+			return nil, fmt.Errorf("%q is no key: there are single characters, such as x, and names such as enter, space, f5, ctrl+x and alt+x", key)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// named are the keys that have names.
+var named = strings.Fields("enter tab esc backspace delete insert up down left right home end pgup pgdown")
+
+// isKey says whether a terminal may have a key of that name.
+func isKey(key string) bool {
+	if r, n := utf8.DecodeRuneInString(key); n == len(key) && n > 0 {
+		return unicode.IsGraphic(r)
+	}
+	bare := key
+	for _, with := range []string{"alt+", "ctrl+", "shift+"} {
+		bare = strings.TrimPrefix(bare, with)
+	}
+	if slices.Contains(named, bare) {
+		return true
+	}
+	var n int
+	if _, err := fmt.Sscanf(bare, "f%d", &n); err == nil && fmt.Sprintf("f%d", n) == bare && n >= 1 && n <= 20 {
+		return true
+	}
+	return bare != key && utf8.RuneCountInString(bare) == 1
+}
+
+// fixed are the commands whose keys nobody can take away: who is lost finds the way out.
+var fixed = []ID{"quit.always", Back}
+
+// Apply gives commands their keys. It says of what of the map is wrong.
+func (m Map) Apply(commands []Command) error {
+	known := map[ID]bool{}
+	for i := range commands {
+		c := &commands[i]
+		known[c.ID] = true
+		if keys, ok := m[c.ID]; ok && !slices.Contains(fixed, c.ID) {
+			c.Keys = keys
+		}
+	}
+	var errs []error
+	for id := range m {
+		switch {
+		case slices.Contains(fixed, id):
+			errs = append(errs, fmt.Errorf("%s: its keys stay as they are", id))
+		case !known[id]:
+			errs = append(errs, fmt.Errorf("%s: there is no such command (the palette shows all)", id))
+		}
+	}
+	return sorted(errs)
+}
+
+// sorted joins errors in an order that is always the same.
+func sorted(errs []error) error {
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(errs...)
+}

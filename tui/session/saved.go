@@ -1,0 +1,56 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+// saved are journeys that were saved. Nothing ever happens to them.
+type saved struct {
+	all  []*v1alpha1.Journey
+	byID map[string]*v1alpha1.Journey
+}
+
+func newSaved(all []*v1alpha1.Journey) *saved {
+	s := &saved{all: all, byID: make(map[string]*v1alpha1.Journey, len(all))}
+	for _, j := range all {
+		clean(j)
+		s.byID[j.Name] = j
+	}
+	return s
+}
+
+func (s *saved) get(_ context.Context, id string) (*v1alpha1.Journey, error) {
+	if j := s.byID[id]; j != nil {
+		return j, nil
+	}
+	return nil, errors.New("the capture does not have this journey")
+}
+
+func (s *saved) list(_ context.Context, text string) ([]*v1alpha1.Journey, string, error) {
+	f, err := filter.Parse(text)
+	if err != nil {
+		return nil, "", err
+	}
+	var rows []*v1alpha1.Journey
+	for _, j := range s.all {
+		if f.Match(v1alpha1.Subject(j)) {
+			rows = append(rows, j)
+		}
+	}
+	return rows, "0", nil
+}
+
+func (s *saved) watch(ctx context.Context, _, rv string, _ func(watch.EventType, *v1alpha1.Journey)) (string, error) {
+	<-ctx.Done()
+	return rv, nil
+}
+
+func (s *saved) phase() Phase { return AsSaved }
+
+func (s *saved) close() {}

@@ -1,0 +1,123 @@
+package tui
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// stateMost is how long a file of state may be.
+const stateMost = 1 << 20
+
+// state is what one run leaves to the next. What can't be read of it is left, and said.
+type state struct {
+	Theme theme.Name `json:"theme,omitempty"`
+	// NoMouse says that the mouse is the terminal's.
+	NoMouse bool `json:"noMouse,omitempty"`
+	// Screens are what each screen keeps.
+	Screens map[screen.Name]json.RawMessage `json:"screens,omitempty"`
+}
+
+// readState reads what an earlier run left. No file is no state.
+func readState(file string) (state, error) {
+	var s state
+	if file == "" {
+		return s, nil
+	}
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, stateMost))
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return state{}, fmt.Errorf("read %s: %w", file, err)
+	}
+	if _, err := theme.Parse(string(s.Theme)); err != nil {
+		s.Theme = ""
+		return s, fmt.Errorf("read %s: %w", file, err)
+	}
+	return s, nil
+}
+
+// restore gives the screens what they kept.
+func (m *model) restore(s state) error {
+	var errs []error
+	for _, one := range m.order {
+		k, ok := one.(screen.Keeper)
+		if kept := s.Screens[one.Name()]; ok && len(kept) > 0 {
+			if err := k.Restore(kept); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", one.Name(), err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// keep writes what the next run shall know.
+func (m *model) keep() error {
+	if m.options.StateFile == "" || m.options.Saved != nil {
+		return nil
+	}
+	s := state{Theme: m.keptTheme, NoMouse: !m.mouse, Screens: map[screen.Name]json.RawMessage{}}
+	for _, one := range m.order {
+		k, ok := one.(screen.Keeper)
+		if !ok {
+			continue
+		}
+		kept := k.Keep()
+		if kept == nil {
+			continue
+		}
+		data, err := json.Marshal(kept)
+		if err != nil {
+			return fmt.Errorf("keep the state of %s: %w", one.Name(), err)
+		}
+		s.Screens[one.Name()] = data
+	}
+	if err := writeState(m.options.StateFile, s); err != nil {
+		return fmt.Errorf("keep the state of the screen for the next run: %w", err)
+	}
+	return nil
+}
+
+// writeState replaces the file as a whole: another kx may read it meanwhile.
+func writeState(file string, s state) error {
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	data = append(data, '\n')
+	if old, err := os.ReadFile(file); err == nil && bytes.Equal(old, data) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

@@ -1,0 +1,63 @@
+package theme
+
+// palette are the colours of a theme. Those of text have a contrast of 4.5:1 or more with a usual background; in
+// high-contrast, 7:1. In colour-blind, good and bad are blue and orange, which nobody takes for each other.
+type palette struct {
+	text, dim, border, focus, selectedBack, key, good, bad, notice, layer string
+}
+
+// ground is a kind of background.
+type ground bool
+
+const (
+	onDark  ground = true
+	onLight ground = false
+)
+
+// palettes are by theme and background.
+var palettes = map[Name]map[ground]palette{
+	Auto: {
+		onDark: {
+			text: "#E4E4E4", dim: "#9E9E9E", border: "#8A8A8A", focus: "#5FD7FF", selectedBack: "#3A3A3A",
+			key: "#5FD7FF", good: "#87D787", bad: "#FF8787", notice: "#FFD75F", layer: "#AFAFFF",
+		},
+		onLight: {
+			text: "#1C1C1C", dim: "#585858", border: "#6C6C6C", focus: "#005FAF", selectedBack: "#D7E3F4",
+			key: "#005FAF", good: "#006100", bad: "#AF0000", notice: "#7A4B00", layer: "#4B2E9E",
+		},
+	},
+	HighContrast: {
+		onDark: {
+			text: "#FFFFFF", dim: "#D0D0D0", border: "#FFFFFF", focus: "#FFFF00", selectedBack: "#00005F",
+			key: "#FFFF00", good: "#5FFF5F", bad: "#FFAFAF", notice: "#FFD700", layer: "#D7D7FF",
+		},
+		onLight: {
+			text: "#000000", dim: "#303030", border: "#000000", focus: "#00008B", selectedBack: "#FFFF87",
+			key: "#00008B", good: "#004000", bad: "#870000", notice: "#5F3700", layer: "#3A1C80",
+		},
+	},
+	ColourBlind: {
+		onDark: {
+			text: "#E4E4E4", dim: "#9E9E9E", border: "#8A8A8A", focus: "#F0E442", selectedBack: "#3A3A3A",
+			key: "#F0E442", good: "#56B4E9", bad: "#FFB000", notice: "#F0E442", layer: "#D7AFD7",
+		},
+		onLight: {
+			text: "#1C1C1C", dim: "#585858", border: "#6C6C6C", focus: "#004C7F", selectedBack: "#D7E3F4",
+			key: "#004C7F", good: "#005A9C", bad: "#8F4700", notice: "#5F4700", layer: "#6A3D6A",
+		},
+	},
+}
+
+// grounds are what the contrast is measured against.
+var grounds = map[ground][]string{onDark: {"#1E1E1E", "#000000"}, onLight: {"#FFFFFF", "#F5F5F5"}}
+
+// paletteOf is the palette of a theme on a background. Dark and light are auto with the answer given.
+func paletteOf(name Name, dark bool) palette {
+	switch name {
+	case Dark:
+		return palettes[Auto][onDark]
+	case Light:
+		return palettes[Auto][onLight]
+	}
+	return palettes[name][ground(dark)]
+}
