@@ -1,54 +1,15 @@
 package detail
 
 import (
-	"strings"
+	"fmt"
 
-	tea "github.com/charmbracelet/bubbletea"
-
+	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
-	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
+	"github.com/kx-apiserver/kx/tui/pane/source"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
-
-// The commands of the pane.
-const (
-	NextTabID     keys.ID = "detail.next-tab"
-	PreviousTabID keys.ID = "detail.previous-tab"
-	DiffID        keys.ID = "detail.diff"
-	UnchangedID   keys.ID = "detail.unchanged"
-)
-
-// tab is one of the things that the pane can show.
-type tab int
-
-const (
-	stepTab tab = iota
-	diffTab
-	requestTab
-)
-
-var tabNames = [...]string{"Step", "Diff", "Request"}
-
-// kind is what a text means, and so how it is painted.
-type kind uint8
-
-const (
-	plain kind = iota
-	label
-	good
-	bad
-	notice
-)
-
-// text is a line before it is painted.
-type text struct {
-	kind kind
-	// name is the label in front, painted as such.
-	name string
-	text string
-}
 
 // Pane shows one step of one journey.
 type Pane struct {
@@ -56,13 +17,25 @@ type Pane struct {
 	w, h    int
 	journey *v1alpha1.Journey
 	step    int
+	mark    int // the index of the mark that is looked at; -1 for none
 	sameAs  string
 	shared  bool
 	message []string
 
-	tab     tab
-	all     bool // the diff shows what is the same too
+	tab    tab
+	all    bool // Diff shows what is the same too
+	whole  bool // Diff is of the whole request
+	before bool // Object is what went into the step
+	form   form
+
+	report    *blame.Report // what Diff shows, unless it is to be looked up
+	reportErr error
+	source    *source.View
+	cache     *v1alpha1.Cache
+	cacheNote string
+
 	view    pane.View
+	cursor  int // the line that is chosen, of those that lead somewhere; -1 for none
 	lines   []text
 	linesOf linesKey
 	version uint64
@@ -76,34 +49,49 @@ type linesKey struct {
 	version uint64
 	tab     tab
 	w       int
-	all     bool
 }
 
 type cacheKey struct {
 	linesKey
-	h, top  int
-	focused bool
+	h, top, cursor int
+	source         uint64
+	focused        bool
 }
 
 // New makes an empty pane.
-func New(t theme.Theme) *Pane { return &Pane{theme: t} }
+func New(t theme.Theme) *Pane {
+	return &Pane{theme: t, mark: -1, cursor: -1, whole: true, source: source.NewView(t)}
+}
 
 // Show shows a step of a journey; step is -1 for none. sameAs is a command that sends the same request.
-func (p *Pane) Show(j *v1alpha1.Journey, step int, sameAs string) {
-	if p.journey == j && p.step == step {
+func (p *Pane) Show(j *v1alpha1.Journey, step int, sameAs string) { p.ShowMark(j, step, -1, sameAs) }
+
+// ShowMark shows something that a step caused, if mark is not -1: then step is the one that did, or -1.
+func (p *Pane) ShowMark(j *v1alpha1.Journey, step, mark int, sameAs string) {
+	if p.journey == j && p.step == step && p.mark == mark {
 		return
 	}
-	if p.journey == nil || j.Name != p.journey.Name || step != p.step && p.tab != requestTab {
-		p.view.Top = 0
+	other := p.journey != j
+	if p.journey == nil || j.Name != p.journey.Name || (step != p.step || mark != p.mark) && !p.ofRequest() {
+		p.top()
 	}
-	p.journey, p.step, p.sameAs, p.message = j, step, sameAs, nil
+	p.journey, p.step, p.mark, p.sameAs, p.message = j, step, mark, sameAs, nil
+	if other || !p.whole {
+		p.report, p.reportErr = nil, nil
+	}
 	p.version++
+}
+
+// ofRequest says whether the open tab is the same for all steps.
+func (p *Pane) ofRequest() bool {
+	return p.tab == requestTab || p.tab == watchersTab || p.tab == timingTab || p.tab == diffTab && p.whole
 }
 
 // Message shows text instead of a journey.
 func (p *Pane) Message(lines ...string) {
 	p.journey, p.message = nil, lines
-	p.view.Top = 0
+	p.report, p.reportErr = nil, nil
+	p.top()
 	p.version++
 }
 
@@ -113,143 +101,188 @@ func (p *Pane) Share(shared bool) {
 	p.version++
 }
 
+func (p *Pane) top() {
+	p.view.Top = 0
+	p.cursor = -1
+}
+
+// selected says whether there is a step to show.
+func (p *Pane) selected() bool {
+	return p.journey != nil && p.step >= 0 && p.step < len(p.journey.Status.Steps)
+}
+
+// splitFrom is the width from which Diff and Source are side by side.
+const splitFrom = 100
+
+// split says whether Diff and Source are side by side now.
+func (p *Pane) split() bool {
+	return p.w >= splitFrom && (p.tab == diffTab || p.tab == sourceTab) && p.journey != nil
+}
+
 // SetSize implements pane.Pane.
 func (p *Pane) SetSize(w, h int) { p.w, p.h = w, h }
+
+// width is how many cells a line has.
+func (p *Pane) width() int {
+	if p.split() {
+		return (p.w - 3) / 2
+	}
+	return p.w - 2
+}
 
 // rows is how many lines are seen: the frame and the tabs take the rest.
 func (p *Pane) rows() int { return max(p.h-3, 0) }
 
-// Handle implements pane.Pane.
-func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
-	switch id {
-	case NextTabID:
-		p.open((p.tab + 1) % tab(len(tabNames)))
-	case PreviousTabID:
-		p.open((p.tab + tab(len(tabNames)) - 1) % tab(len(tabNames)))
-	case DiffID:
-		p.open(diffTab)
-	case UnchangedID:
-		p.all = !p.all
-	default:
-		return nil, p.view.Move(id, len(p.content()), p.rows())
-	}
-	return nil, true
-}
-
-func (p *Pane) open(t tab) {
-	p.tab = t
-	p.view.Top = 0
-}
-
-// Commands implements pane.Pane.
-func (p *Pane) Commands() []keys.Command {
-	return []keys.Command{
-		{
-			ID: PreviousTabID, Title: "show the previous tab", Help: "The previous tab of Detail.",
-			Contexts: keys.Panes, Keys: []string{"["},
-		},
-		{
-			ID: NextTabID, Title: "show the next tab", Hint: "tab of detail", Help: "The next tab of Detail: Step, Diff, Request.",
-			Contexts: keys.Panes, Keys: []string{"]"},
-		},
-		{
-			ID: DiffID, Title: "show what the step changed", Hint: "diff",
-			Help:     "The object before and after the step, field by field, if objects were recorded.",
-			Contexts: keys.Panes, Keys: []string{"d"},
-		},
-		{
-			ID: UnchangedID, Title: "show or hide what is the same", Hint: "unchanged",
-			Help:     "In Diff, show the fields that the step left as they were, or only how many there are.",
-			Contexts: []keys.Context{keys.Detail}, Keys: []string{"u"},
-			Enabled: func() string {
-				if p.tab != diffTab {
-					return "it is for the tab Diff"
-				}
-				return ""
-			},
-		},
-	}
-}
-
 // content are the lines of the open tab.
 func (p *Pane) content() []text {
-	key := linesKey{version: p.version, tab: p.tab, w: p.w, all: p.all}
+	t := p.tab
+	if t == sourceTab {
+		if t = diffTab; !p.split() {
+			return nil // the source has a window of its own
+		}
+	}
+	key := linesKey{version: p.version, tab: t, w: p.width()}
 	if p.lines != nil && key == p.linesOf {
 		return p.lines
 	}
 	p.linesOf = key
-	b := &builder{w: p.w - 3}
+	b := &builder{w: max(p.width()-2, 1)} // a cell for the cursor, one at the edge
+	p.build(b, t)
+	p.lines = b.lines
+	return p.lines
+}
+
+func (p *Pane) build(b *builder, t tab) {
 	switch {
 	case p.journey == nil:
 		for _, m := range p.message {
 			b.add(plain, m)
 		}
-	case p.tab == requestTab:
-		b.request(p.journey, p.sameAs)
-	case p.step < 0 || p.step >= len(p.journey.Status.Steps):
+	case t == requestTab:
+		b.whole(p.journey, p.sameAs)
+	case t == watchersTab:
+		b.watchers(p.journey, p.cache, p.cacheNote)
+	case t == timingTab:
+		b.timing(p.journey, p.step)
+	case t == stepTab && p.mark >= 0 && p.mark < len(p.journey.Status.Marks):
+		b.mark(p.journey, &p.journey.Status.Marks[p.mark], p.step)
+	case t == diffTab && p.whole:
+		b.diff(p)
+	case !p.selected():
 		b.add(label, "Several steps are folded here: unfold them to see one.")
-	case p.tab == stepTab:
-		b.step(&p.journey.Status.Steps[p.step])
+	case t == stepTab:
+		b.step(p.journey, p.step)
+	case t == diffTab:
+		b.diff(p)
+	case t == objectTab:
+		b.object(p)
 	default:
-		b.diff(p.journey, p.step, p.all)
+		b.etcd(p.journey, p.step)
 	}
-	p.lines = b.lines
-	return p.lines
 }
 
 // Render implements pane.Pane.
 func (p *Pane) Render(focused bool) []string {
 	content := p.content()
-	p.view.Clamp(len(content), p.rows())
-	key := cacheKey{linesKey: p.linesOf, h: p.h, top: p.view.Top, focused: focused}
+	p.clamp(content)
+	p.source.SetSize(max(p.w-2-p.sourceAt(), 0), p.rows())
+	key := cacheKey{linesKey: p.linesOf, h: p.h, top: p.view.Top, cursor: p.cursor, source: p.source.Version(), focused: focused}
+	key.tab, key.w = p.tab, p.w
 	if p.cached == nil || key != p.cachedKey {
 		p.cached, p.cachedKey = p.render(content, focused), key
 	}
 	return p.cached
 }
 
+// sourceAt is the column at which the source begins.
+func (p *Pane) sourceAt() int {
+	if p.split() {
+		return p.width() + 1
+	}
+	return 0
+}
+
 func (p *Pane) render(content []text, focused bool) []string {
-	paint, title, note := p.theme.Border, "Detail", ""
+	paint, title := p.theme.Border, "Detail"
 	if focused {
 		paint = p.theme.Focus
 	}
 	if p.shared {
 		title = "Steps [Detail]"
 	}
-	if p.journey != nil && p.tab != requestTab && p.step >= 0 && p.step < len(p.journey.Status.Steps) {
-		note = p.journey.Status.Steps[p.step].ID
-	}
-	lines := []string{p.tabs()}
-	for i := p.view.Top; i < min(p.view.Top+p.rows(), len(content)); i++ {
-		lines = append(lines, " "+p.paint(content[i]))
-	}
-	if more := len(content) - p.view.Top - p.rows(); more > 0 && note != "" {
-		note += "  more below"
-	}
-	return draw.Box(lines, p.theme.Title(title), note, p.w, p.h, focused, draw.Paint(paint))
-}
-
-// tabs are the names of the tabs; the open one is in brackets.
-func (p *Pane) tabs() string {
-	var b strings.Builder
-	for i, name := range tabNames {
-		if tab(i) == p.tab {
-			b.WriteString(p.theme.Tab("[" + name + "]"))
-		} else {
-			b.WriteString(p.theme.Dim(" " + name + " "))
+	var body []string
+	switch {
+	case p.split():
+		left := draw.Block(p.window(content, focused && p.tab == diffTab), p.width(), p.rows())
+		rule := draw.Block(nil, 1, p.rows())
+		for i := range rule {
+			rule[i] = paint("│")
 		}
+		body = draw.Beside(left, rule, p.source.Lines(focused && p.tab == sourceTab))
+	case p.tab == sourceTab && p.journey != nil:
+		body = p.source.Lines(focused)
+	default:
+		body = p.window(content, focused)
 	}
-	return b.String()
+	return draw.Box(append([]string{p.tabs()}, body...), p.theme.Title(title), p.note(content), p.w, p.h, focused, draw.Paint(paint))
 }
 
-func (p *Pane) paint(t text) string {
+// note is what the frame says of the step, and of where enter leads.
+func (p *Pane) note(content []text) string {
+	if p.journey == nil {
+		return ""
+	}
+	note := ""
+	if p.selected() && p.tab != requestTab && p.tab != watchersTab {
+		note = number(p.journey, p.step)
+	}
+	if more := len(content) - p.view.Top - p.rows(); more > 0 {
+		if note != "" {
+			note += "  "
+		}
+		note += fmt.Sprintf("%d below", more)
+	}
+	return note
+}
+
+// window are the lines in view.
+func (p *Pane) window(content []text, focused bool) []string {
+	var lines []string
+	for i := p.view.Top; i < min(p.view.Top+p.rows(), len(content)); i++ {
+		lines = append(lines, p.line(content[i], i == p.cursor, focused))
+	}
+	return lines
+}
+
+// noteLeast is how much of a line there must be room for beside its note, or the note is cut.
+const noteLeast = 14
+
+func (p *Pane) line(t text, chosen, focused bool) string {
+	mark, w := " ", p.width()-1
+	if chosen {
+		mark = ">"
+	}
+	note := t.note
+	if room := w - 2 - min(draw.Width(t.name+t.text), max(noteLeast, w/2)); note != "" {
+		note = draw.Fit(note, min(draw.Width(note), max(room, 0)))
+	}
+	left := max(w-draw.Width(note)-1, 0)
+	if note == "" {
+		left = w
+	}
+	if chosen && focused {
+		return p.theme.Selected(draw.Fit(mark+draw.Ends(draw.Fit(t.name+t.text, left), note, w), w+1))
+	}
 	style := map[kind]theme.Style{label: p.theme.Dim, good: p.theme.Good, bad: p.theme.Bad, notice: p.theme.Notice}[t.kind]
-	out := t.text
+	name, body := t.name, draw.Fit(t.text, max(left-draw.Width(t.name), 0))
 	if style != nil {
-		out = style(out)
+		body = style(body)
 	}
-	if t.name != "" {
-		out = p.theme.Dim(t.name) + out
+	if name != "" {
+		body = p.theme.Dim(name) + body
 	}
-	return out
+	if note != "" {
+		body += " " + p.theme.Layer(note)
+	}
+	return draw.Fit(mark+body, w+1)
 }

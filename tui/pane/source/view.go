@@ -100,7 +100,7 @@ func (v *View) lines() int {
 	return v.file.Lines()
 }
 
-// center puts the cursor on the line that ran, and the beginning of its function into view if there is room.
+// center puts the cursor on the line that ran, and the beginning of its function to the top if there is room.
 func (v *View) center() {
 	v.version++
 	if v.file == nil {
@@ -109,8 +109,8 @@ func (v *View) center() {
 	room := v.room()
 	v.scroll.Cursor = v.place.Line - 1
 	v.scroll.Top = v.scroll.Cursor - room/2
-	if begin := v.file.function(v.place.Line) - 1; v.scroll.Cursor-begin < room-1 && begin < v.scroll.Top {
-		v.scroll.Top = begin
+	if begin := v.file.function(v.place.Line) - 1; v.scroll.Cursor-begin < room*2/3 {
+		v.scroll.Top = begin - 1 // what the function goes on to do is more than what is above it
 	}
 	v.scroll.Clamp(v.lines(), room)
 }

@@ -1,0 +1,231 @@
+package detail
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane/panetest"
+	"github.com/kx-apiserver/kx/tui/pane/source"
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// shown has a recorded journey open at the last step of an ID.
+func shown(t testing.TB, name, step string, w, h int) *Pane {
+	t.Helper()
+	p := New(theme.Plain())
+	p.SetSize(w, h)
+	j := panetest.Journey(t, name)
+	p.Show(j, stepOf(j, step), "kubectl get configmap demo")
+	return p
+}
+
+func stepOf(j *v1alpha1.Journey, id string) int {
+	last := -1
+	for i := range j.Status.Steps {
+		if j.Status.Steps[i].ID == id {
+			last = i
+		}
+	}
+	return last
+}
+
+func (p *Pane) tabNamed(name string) *Pane {
+	p.open(tab(slices.Index(tabNames[:], name)))
+	p.version++
+	return p
+}
+
+// cache is the watch cache of configmaps as it may be behind the recorded update.
+func cache(j *v1alpha1.Journey) *v1alpha1.Cache {
+	c := &v1alpha1.Cache{}
+	c.Name = "configmaps"
+	c.Status.Watchers = []v1alpha1.CacheWatcher{
+		{ID: 3, Journey: j.Status.Deliveries[0].Watcher, Key: "/configmaps/default/", At: 9},
+		{ID: 4, Journey: "rec-8", UserAgent: "informer", Key: "/configmaps/default/", At: 9, LabelSelector: "app=blue"},
+		{ID: 5, Journey: "rec-9", UserAgent: "kubectl", Key: "/configmaps/other/", At: 9},
+	}
+	return c
+}
+
+// sourceOf is a file as it was once: the server's own changes.
+func sourceOf(t testing.TB, file string) *source.File {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + strings.ReplaceAll(file, "/", ".") + ".txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := source.Read(&v1alpha1.Source{Spec: v1alpha1.SourceSpec{File: file, Package: "store/etcd3", Text: string(text)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestGolden(t *testing.T) {
+	for _, test := range []struct {
+		golden, journey, step, tab string
+		w, h                       int
+		keys                       []keys.ID
+	}{
+		{golden: "step", journey: "rec-7", step: "etcd.txn", tab: "Step", w: 52, h: 30},
+		{golden: "step-held", journey: "rec-15", step: "etcd.txn", tab: "Step", w: 52, h: 20},
+		{golden: "diff-update", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 52, h: 26},
+		{golden: "diff-update-all", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 86, h: 40, keys: []keys.ID{UnchangedID}},
+		{golden: "diff-create", journey: "rec-12", step: "etcd.txn", tab: "Diff", w: 52, h: 26},
+		{golden: "diff-conflict", journey: "rec-8", step: "etcd3.update", tab: "Diff", w: 52, h: 26},
+		{golden: "diff-delete", journey: "rec-11", step: "etcd.txn", tab: "Diff", w: 52, h: 26},
+		{golden: "diff-read", journey: "rec-3", step: "cacher.get", tab: "Diff", w: 52, h: 10},
+		{golden: "diff-step", journey: "rec-7", step: "store.before-update", tab: "Diff", w: 52, h: 20, keys: []keys.ID{DiffID}},
+		{golden: "diff-no-object", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 52, h: 20, keys: []keys.ID{DiffID}},
+		{golden: "object-yaml", journey: "rec-7", step: "store.try-update", tab: "Object", w: 52, h: 20},
+		{golden: "object-json-before", journey: "rec-7", step: "store.try-update", tab: "Object", w: 52, h: 20, keys: []keys.ID{FormID, BeforeID}},
+		{golden: "object-before", journey: "rec-7", step: "etcd.txn", tab: "Object", w: 52, h: 12},
+		{golden: "etcd-txn", journey: "rec-7", step: "etcd.txn", tab: "etcd", w: 52, h: 20},
+		{golden: "etcd-retried", journey: "rec-16", step: "etcd3.update", tab: "etcd", w: 86, h: 30},
+		{golden: "etcd-key-revision", journey: "rec-3", step: "handler.encode", tab: "etcd", w: 52, h: 20},
+		{golden: "etcd-none", journey: "rec-2", step: "cacher.get", tab: "etcd", w: 52, h: 8},
+		{golden: "timing", journey: "rec-16", step: "etcd.txn", tab: "Timing", w: 86, h: 36},
+		{golden: "timing-narrow", journey: "rec-16", step: "etcd.txn", tab: "Timing", w: 52, h: 36},
+		{golden: "watchers", journey: "rec-7", step: "etcd.txn", tab: "Watchers", w: 86, h: 30},
+		{golden: "request", journey: "rec-17", step: "etcd.txn", tab: "Request", w: 52, h: 30},
+		{golden: "source", journey: "rec-7", step: "etcd.txn", tab: "Source", w: 86, h: 30},
+		{golden: "beside", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 140, h: 36},
+	} {
+		p := shown(t, test.journey, test.step, test.w, test.h).tabNamed(test.tab)
+		for _, id := range test.keys {
+			p.Handle(id)
+		}
+		if file := p.WantsSource(); file != "" {
+			p.GiveSource(sourceOf(t, file), "")
+		}
+		if name := p.WantsCache(); name != "" {
+			p.GiveCache(cache(p.journey), "")
+		}
+		panetest.Golden(t, test.golden, p.Render(true))
+	}
+}
+
+// TestLinks follows the lines of Diff: from each field to the step that changed it, and to the revision.
+func TestLinks(t *testing.T) {
+	p := shown(t, "rec-7", "handler.update", 52, 30)
+	p.Handle(DiffID)
+	p.Render(true)
+	if to, ok := p.Open(); !ok || to.Target != (screen.ToKey{Key: "/registry/configmaps/default/demo", Revision: 7}) {
+		t.Errorf("%+v, %v", to, ok)
+	}
+	var got []string
+	for range 20 {
+		p.Handle(keys.Down)
+		p.Render(true)
+		if to, ok := p.Open(); ok && (len(got) == 0 || got[len(got)-1] != p.journey.Status.Steps[to.Step].ID) {
+			got = append(got, p.journey.Status.Steps[to.Step].ID)
+		}
+	}
+	if want := "handler.decode handler.managed-fields etcd.txn"; strings.Join(got, " ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+	p.Handle(keys.Top)
+	p.Render(true)
+	if to, ok := p.Open(); !ok || to.Target == nil {
+		t.Errorf("%+v, %v", to, ok)
+	}
+	if !p.Find("resourceversion") {
+		t.Fatal("the field is not found")
+	}
+	if to, _ := p.Open(); to.Step != stepOf(p.journey, "etcd.txn") {
+		t.Errorf("%+v", to)
+	}
+	if p.Find("no such text") {
+		t.Error("found what is not there")
+	}
+}
+
+// TestMark shows what a write caused.
+func TestMark(t *testing.T) {
+	p := shown(t, "rec-7", "etcd.txn", 52, 20)
+	p.ShowMark(p.journey, p.step, 1, "")
+	if text := strings.Join(p.Render(false), "\n"); !strings.Contains(text, "caused by") || !strings.Contains(text, "revision 7") {
+		t.Errorf("%s", text)
+	}
+	if place := p.Place(); !strings.HasPrefix(place.File, "store/cacher/") {
+		t.Errorf("%+v", place)
+	}
+}
+
+// TestText is what is copied and edited.
+func TestText(t *testing.T) {
+	p := shown(t, "rec-7", "store.try-update", 52, 20)
+	for tab, want := range map[string][2]string{
+		"Object": {".yaml", "data:\n  a: \"2\"\n"}, "etcd": {".txt", "mod(/registry/configmaps/default/demo) = 6"}, "Diff": {".txt", "handler.decode"},
+	} {
+		text, suffix := p.tabNamed(tab).Text()
+		if suffix != want[0] || !strings.Contains(text, want[1]) {
+			t.Errorf("%s: %s\n%s", tab, suffix, text)
+		}
+	}
+}
+
+// hostile is a journey whose steps and objects mean no good.
+func hostile(t testing.TB) *v1alpha1.Journey {
+	j := panetest.Journey(t, "rec-16")
+	for i := range j.Status.Steps {
+		s := &j.Status.Steps[i]
+		s.Parent += int32(i%3) * 7
+		s.TookNanos *= -3
+		s.Attributes = append(s.Attributes, v1alpha1.Attribute{Name: strings.Repeat("n", 400), Value: strings.Repeat("日本", 300)})
+		switch i % 4 {
+		case 0:
+			s.Before = &runtime.RawExtension{Raw: []byte(`{"a":"\u001b[2J\u202e","日本":{"` + strings.Repeat("x", 500) + `":[1,{"\t":null}]}}`)}
+		case 1:
+			s.After = &runtime.RawExtension{Raw: []byte("{\x1b[2J")}
+		}
+	}
+	j.Status.Interventions = append(j.Status.Interventions, v1alpha1.Intervention{Step: -7}, v1alpha1.Intervention{Step: 1000})
+	j.Status.Held = []v1alpha1.HeldStep{{Step: -1}, {Step: 99}}
+	return j
+}
+
+func TestSizes(t *testing.T) {
+	for _, j := range []*v1alpha1.Journey{panetest.Journey(t, "rec-12"), hostile(t), {}} {
+		p := New(theme.Plain())
+		for i := range tabNames {
+			for _, step := range []int{-1, 15, 27, 500} {
+				p.Show(j, step, "kubectl get configmap "+strings.Repeat("long", 100))
+				p.open(tab(i))
+				c := &v1alpha1.Cache{}
+				c.Name = "configmaps"
+				c.Status.Watchers = []v1alpha1.CacheWatcher{{Key: "/\x1b[2J", UserAgent: "\x07"}}
+				p.GiveCache(c, "")
+				p.GiveSource(nil, "no source")
+				panetest.Sizes(t, tabNames[i], func(w, h int) []string {
+					p.SetSize(w, h)
+					p.Handle(keys.Down)
+					p.Open()
+					return p.Render(w%2 == 0)
+				})
+				p.Text()
+			}
+		}
+		p.Message("", "nothing")
+		panetest.Sizes(t, "a message", func(w, h int) []string { p.SetSize(w, h); p.Handle(keys.Up); return p.Render(true) })
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	for _, name := range tabNames {
+		b.Run(name, func(b *testing.B) {
+			p := shown(b, "rec-12", "store.before-create", 86, 39).tabNamed(name)
+			for b.Loop() {
+				p.version++
+				p.Render(true)
+			}
+		})
+	}
+}

@@ -1,0 +1,223 @@
+package detail
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/blame"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/diff"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// changes are what Diff shows: of the whole request, or of the step.
+func (p *Pane) changes() (*blame.Report, error) {
+	if p.report == nil && p.reportErr == nil {
+		if p.whole {
+			p.report, p.reportErr = blame.Journey(p.journey)
+		} else {
+			p.report, p.reportErr = blame.Step(p.journey, p.step)
+		}
+	}
+	return p.report, p.reportErr
+}
+
+// diff says what changed, and which step did it.
+func (b *builder) diff(p *Pane) {
+	r, err := p.changes()
+	if err != nil {
+		b.add(bad, draw.Clean(err.Error()))
+		return
+	}
+	j := p.journey
+	if r.Nothing != "" {
+		b.nothing(j, r, p.whole)
+		return
+	}
+	b.scope(j, r, p.whole)
+	switch {
+	case r.Deleted:
+		b.objects(j, r.Before, nil, nil, p.all)
+	case p.whole || r.Before != nil && r.After != nil:
+		b.objects(j, r.Before, r.After, r, p.all)
+	case r.After != nil:
+		b.objects(j, r.After, r.After, nil, true)
+	default:
+		b.objects(j, r.Before, r.Before, nil, true)
+	}
+	b.dropped(j, r)
+}
+
+// nothing says why there is nothing to compare, and where there is.
+func (b *builder) nothing(j *v1alpha1.Journey, r *blame.Report, whole bool) {
+	k := label
+	if r.Nothing == blame.NoObjects {
+		k = notice
+	}
+	b.add(k, r.Nothing)
+	if r.Nothing == blame.NoObjects || r.Nothing == blame.OnlyReads && whole {
+		return
+	}
+	b.changers(j)
+}
+
+// changers lists the steps that have objects.
+func (b *builder) changers(j *v1alpha1.Journey) {
+	title := "These do, or show one:"
+	for i := range j.Status.Steps {
+		s := &j.Status.Steps[i]
+		if s.Before == nil && s.After == nil {
+			continue
+		}
+		if title != "" {
+			b.blank()
+			b.add(label, title)
+			title = ""
+		}
+		first := len(b.lines)
+		b.pair("  "+number(j, i), attributesWidth+4, plain, s.Title)
+		b.lead(first, toStep(i))
+	}
+}
+
+// scope says what is compared, and how much of it changed.
+func (b *builder) scope(j *v1alpha1.Journey, r *blame.Report, whole bool) {
+	all, client := r.Count()
+	switch {
+	case r.Deleted:
+		first := len(b.lines)
+		b.add(bad, fmt.Sprintf("the object was removed, at revision %d", r.Revision))
+		b.lines[first].note = number(j, r.AfterStep)
+		b.lead(first, toStep(r.AfterStep))
+		return
+	case whole && r.Revision > 0:
+		first := len(b.lines)
+		b.add(label, "whole request: as it was stored, to revision "+fmt.Sprint(r.Revision))
+		if key, revision, ok := written(j); ok {
+			b.lead(first, to(screen.ToKey{Key: key, Revision: revision}))
+		}
+	case whole:
+		b.add(label, "whole request: as it was stored, to how far it came; nothing was written")
+	case r.Before == nil:
+		b.add(label, "the object that came out of this step")
+		return
+	case r.After == nil:
+		b.add(label, "the object that went into this step; none came out")
+		return
+	default:
+		b.add(label, "this step alone; d shows the whole request")
+	}
+	text := fields(all)
+	if whole && all > 0 {
+		text = fmt.Sprintf("%d changed: %d by the request, %d by the server", all, client, all-client)
+	}
+	b.add(notice, text)
+	if r.More > 0 {
+		b.add(bad, fmt.Sprintf("for %d fields more it was not looked up who changed them", r.More))
+	}
+}
+
+// written is what a request wrote last.
+func written(j *v1alpha1.Journey) (key string, revision int64, ok bool) {
+	for i := range j.Status.Steps {
+		if k, r, wrote := blame.Written(&j.Status.Steps[i]); wrote {
+			key, revision, ok = k, r, true
+		}
+	}
+	return key, revision, ok
+}
+
+var nothingThere = []byte("{}")
+
+// objects writes two objects as lines; those that changed lead to the step that r blames.
+func (b *builder) objects(j *v1alpha1.Journey, before, after []byte, r *blame.Report, all bool) {
+	if before == nil {
+		before = nothingThere
+	}
+	if after == nil {
+		after = nothingThere
+	}
+	o := diff.Options{All: all}
+	if !all {
+		o.Fold = blame.Whole
+	}
+	lines, _, err := diff.Compare(before, after, o)
+	if err != nil {
+		b.add(bad, draw.Clean(err.Error()))
+		return
+	}
+	by := stepsOf(r)
+	said := map[string]bool{}
+	for i, l := range lines {
+		t := text{kind: map[byte]kind{'+': good, '-': bad}[l.Mark], text: string(l.Mark) + " " + strings.Repeat("  ", l.Depth) + l.Text}
+		if key, field := find(by, l.Path); field != nil && !said[key] && !replaced(lines, i) {
+			said[key] = true
+			t.note = "no recorded step"
+			if field.Step >= 0 {
+				link := toStep(field.Step)
+				t.note, t.link = number(j, field.Step), &link
+			}
+		}
+		b.lines = append(b.lines, t)
+	}
+}
+
+// replaced says whether the line is of what went, and what came is in the line below it: that one has the note.
+func replaced(lines []diff.Line, i int) bool {
+	return lines[i].Mark == '-' && i+1 < len(lines) && lines[i+1].Mark == '+' && strings.Join(lines[i].Path, "\x00") == strings.Join(lines[i+1].Path, "\x00")
+}
+
+// stepsOf has the fields of a report by their paths.
+func stepsOf(r *blame.Report) map[string]*blame.Field {
+	by := map[string]*blame.Field{}
+	if r != nil {
+		for i := range r.Fields {
+			by[r.Fields[i].Path.Key()] = &r.Fields[i]
+		}
+	}
+	return by
+}
+
+// find finds the field that a path is in.
+func find(by map[string]*blame.Field, path []string) (string, *blame.Field) {
+	for n := len(path); n > 0; n-- {
+		key := blame.Path(path[:n]).Key()
+		if field := by[key]; field != nil {
+			return key, field
+		}
+	}
+	return "", nil
+}
+
+// dropped lists what the request had and was not kept.
+func (b *builder) dropped(j *v1alpha1.Journey, r *blame.Report) {
+	title := "sent, and not kept"
+	for i := range r.Fields {
+		f := &r.Fields[i]
+		if !f.Dropped {
+			continue
+		}
+		if title != "" {
+			b.blank()
+			b.add(label, title)
+			title = ""
+		}
+		t := text{kind: bad, text: draw.Clean("- " + f.Path.String() + ": " + f.Before), note: "no recorded step"}
+		if f.Step >= 0 {
+			link := toStep(f.Step)
+			t.note, t.link = number(j, f.Step), &link
+		}
+		b.lines = append(b.lines, t)
+	}
+}
+
+func fields(n int) string {
+	switch n {
+	case 0:
+		return "no field changed"
+	case 1:
+		return "1 field changed"
+	}
+	return fmt.Sprintf("%d fields changed", n)
+}

@@ -1,0 +1,105 @@
+package detail
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/blame"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// etcdLayer is the layer whose steps ask etcd.
+const etcdLayer = "etcd"
+
+// etcd says what etcd was asked by a step and by those that it called; by the whole request, if they asked nothing.
+func (b *builder) etcd(j *v1alpha1.Journey, i int) {
+	asked := asksBelow(j.Status.Steps, i)
+	if len(asked) == 0 {
+		if asked = asksBelow(j.Status.Steps, -1); len(asked) == 0 {
+			b.add(label, "the request did not ask etcd: all that it read was in memory")
+			return
+		}
+		b.add(label, "this step did not ask etcd; the request did:")
+	}
+	for n, at := range asked {
+		if n > 0 {
+			b.blank()
+		}
+		b.ask(j, at, at == i)
+	}
+}
+
+// asksBelow are the steps that asked etcd: the i-th and those below it, or all if i is -1.
+func asksBelow(steps []v1alpha1.Step, i int) []int {
+	var asked []int
+	for n := max(i, 0); n < len(steps); n++ {
+		if steps[n].Layer == etcdLayer && (i < 0 || within(steps, n, i)) {
+			asked = append(asked, n)
+		}
+	}
+	return asked
+}
+
+// ask says what etcd was asked by a step, and what it answered.
+func (b *builder) ask(j *v1alpha1.Journey, i int, here bool) {
+	s := &j.Status.Steps[i]
+	first := len(b.lines)
+	b.add(notice, number(j, i)+"  "+s.Title)
+	if !here {
+		b.lead(first, toStep(i))
+	}
+	said := map[string]string{}
+	for _, a := range s.Attributes {
+		said[a.Name] = a.Value
+	}
+	if said["compare"] != "" {
+		b.transaction(s, said)
+	} else {
+		b.request(s, said)
+	}
+	b.fact("why", plain, s.Why)
+	b.fact("error", bad, s.Error)
+	took := "not answered yet"
+	if s.TookNanos >= 0 {
+		took = draw.Duration(time.Duration(s.TookNanos))
+	}
+	b.fact("took", plain, took)
+}
+
+// transaction writes a transaction as etcd has it.
+func (b *builder) transaction(s *v1alpha1.Step, said map[string]string) {
+	b.fact("IF", plain, said["compare"])
+	b.fact("THEN", plain, said["success"])
+	otherwise := said["failure"]
+	if otherwise == "" {
+		otherwise = "nothing"
+	}
+	b.fact("ELSE", plain, otherwise)
+	switch key, revision, ok := blame.Written(s); {
+	case ok:
+		b.factTo("written", good, fmt.Sprintf("revision %d", revision), to(screen.ToKey{Key: key, Revision: revision}))
+	case said["modRevision"] != "":
+		current, _ := strconv.ParseInt(said["modRevision"], 10, 64)
+		b.factTo("refused", bad, fmt.Sprintf("the key is at revision %s, %s bytes; etcd is at %s", said["modRevision"], said["bytes"], said["revision"]),
+			to(screen.ToKey{Key: s.Subject, Revision: current}))
+	case said["revision"] != "":
+		b.fact("refused", bad, "etcd is at revision "+said["revision"])
+	}
+}
+
+// request writes what is no transaction: the key or range that it is of, what was asked, and what came back.
+func (b *builder) request(s *v1alpha1.Step, said map[string]string) {
+	revision, _ := strconv.ParseInt(said["modRevision"], 10, 64)
+	if s.Subject != "" {
+		b.factTo("key", plain, s.Subject, to(screen.ToKey{Key: s.Subject, Revision: revision}))
+	}
+	names := make([]string, 0, len(s.Attributes))
+	for _, a := range s.Attributes {
+		names = append(names, a.Name+" "+a.Value)
+	}
+	b.fact("answer", plain, strings.Join(names, ", "))
+}

@@ -1,0 +1,139 @@
+package detail
+
+import (
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/pane/source"
+	"github.com/kx-apiserver/kx/tui/theme"
+	"github.com/kx-apiserver/kx/tui/watchers"
+)
+
+// SetTheme changes how the pane looks.
+func (p *Pane) SetTheme(t theme.Theme) {
+	p.theme = t
+	p.source.SetTheme(t)
+	p.cached = nil
+}
+
+// Place is the line that ran of what is looked at.
+func (p *Pane) Place() source.Place {
+	switch {
+	case p.journey == nil:
+	case p.mark >= 0 && p.mark < len(p.journey.Status.Marks):
+		m := &p.journey.Status.Marks[p.mark]
+		return source.Place{File: m.File, Line: int(m.Line), Function: m.Function, Upstream: m.Upstream, UpstreamFile: m.UpstreamFile}
+	case p.selected():
+		s := &p.journey.Status.Steps[p.ranStep()]
+		return source.Place{File: s.File, Line: int(s.Line), Function: s.Function, Upstream: s.Upstream, UpstreamFile: s.UpstreamFile}
+	}
+	return source.Place{}
+}
+
+// ranStep is the step whose source is shown: beside Diff, the one that changed the field under the cursor.
+func (p *Pane) ranStep() int {
+	if p.tab == diffTab {
+		if step, ok := p.Blamed(); ok {
+			return step
+		}
+	}
+	return p.step
+}
+
+// Blamed is the step to which the line under the cursor of Diff leads; ok is false if there is none.
+func (p *Pane) Blamed() (step int, ok bool) {
+	if p.tab != diffTab {
+		return 0, false
+	}
+	to, ok := p.Open()
+	if !ok || to.Step < 0 || to.Step >= len(p.journey.Status.Steps) {
+		return 0, false
+	}
+	return to.Step, true
+}
+
+// WantsSource says which file the pane is to be given; empty for none.
+func (p *Pane) WantsSource() string {
+	if p.tab == sourceTab || p.split() {
+		return p.Place().File
+	}
+	return ""
+}
+
+// GiveSource gives the file of [Pane.Place], or says why it is not there.
+func (p *Pane) GiveSource(f *source.File, note string) {
+	place := p.Place()
+	if place.File == "" {
+		note = "several steps are folded here: unfold them to see one"
+	}
+	if p.source.Place() == place && p.source.File() == f && f != nil {
+		return
+	}
+	p.source.Show(place, f, p.ran(place.File), note)
+}
+
+// ran are the lines of a file that the journey's steps ran.
+func (p *Pane) ran(file string) []source.Ran {
+	if p.journey == nil {
+		return nil
+	}
+	var ran []source.Ran
+	if p.selected() {
+		ran = append(ran, source.Ran{Line: p.Place().Line, Step: p.ranStep()})
+	}
+	for i := range p.journey.Status.Steps {
+		if s := &p.journey.Status.Steps[i]; s.File == file {
+			ran = append(ran, source.Ran{Line: int(s.Line), Step: i})
+		}
+	}
+	return ran
+}
+
+// WantsCache says of which watch cache the pane is to be given the watches; empty for none.
+func (p *Pane) WantsCache() string {
+	if p.tab != watchersTab || p.journey == nil || len(watchers.Writes(p.journey)) == 0 {
+		return ""
+	}
+	return watchers.Cache(p.journey)
+}
+
+// GiveCache gives a watch cache with its watches, or says why it is not there.
+func (p *Pane) GiveCache(c *v1alpha1.Cache, note string) {
+	if p.cache != c || p.cacheNote != note {
+		p.cache, p.cacheNote = c, note
+		p.version++
+	}
+}
+
+// textWidth is how wide text is made that is copied.
+const textWidth = 200
+
+// Text is what can be copied of what is shown: the object, a line of the source, or the text of the tab. suffix is how a
+// file of it would end.
+func (p *Pane) Text() (text, suffix string) {
+	switch {
+	case p.journey == nil:
+		return "", ""
+	case p.tab == sourceTab && p.source.File() != nil:
+		return p.source.File().Text, ".go"
+	case p.tab == objectTab && p.selected():
+		if at, ok := objectAt(p.journey, p.step, p.before); ok {
+			if written, err := p.form.written(at.raw); err == nil {
+				return written, suffixes[p.form]
+			}
+		}
+	}
+	wide := &builder{w: textWidth}
+	p.build(wide, p.tab)
+	var b strings.Builder
+	for _, l := range wide.lines {
+		b.WriteString(strings.TrimRight(l.name+l.text+"  "+l.note, " ") + "\n")
+	}
+	return b.String(), ".txt"
+}
+
+// OfSource says whether it is the source that is shown.
+func (p *Pane) OfSource() bool { return p.tab == sourceTab }
+
+// Line is the line of the source under the cursor; 0 where there is none.
+func (p *Pane) Line() int { return p.source.Cursor() }

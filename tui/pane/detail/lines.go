@@ -1,0 +1,105 @@
+package detail
+
+import (
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// kind is what a text means, and so how it is painted.
+type kind uint8
+
+const (
+	plain kind = iota
+	label
+	good
+	bad
+	notice
+)
+
+// Link is where a line leads.
+type Link struct {
+	// Step is the index of a step of the same request; -1 for none.
+	Step int
+	// Target is a place on a screen; nil for none.
+	Target screen.Target
+}
+
+// text is a line before it is painted.
+type text struct {
+	kind kind
+	// name is the label in front, painted as such.
+	name string
+	text string
+	// note is at the right edge.
+	note string
+	link *Link
+}
+
+// builder makes the lines of a tab, wrapped to a width.
+type builder struct {
+	w     int
+	lines []text
+}
+
+func (b *builder) add(k kind, s string) {
+	for _, line := range draw.Wrap(s, b.w) {
+		b.lines = append(b.lines, text{kind: k, text: line})
+	}
+}
+
+func (b *builder) blank() { b.lines = append(b.lines, text{}) }
+
+// lead makes the lines from the first on lead somewhere: the first of them has the cursor.
+func (b *builder) lead(first int, to Link) {
+	if first < len(b.lines) {
+		b.lines[first].link = &to
+	}
+}
+
+// nameWidth is how wide the names of facts are.
+const nameWidth = 11
+
+// fact is a name and what it has, if it has something.
+func (b *builder) fact(name string, k kind, value string) {
+	if value != "" {
+		b.pair(name, nameWidth, k, value)
+	}
+}
+
+// factTo is a fact that leads somewhere.
+func (b *builder) factTo(name string, k kind, value string, to Link) {
+	first := len(b.lines)
+	b.fact(name, k, value)
+	b.lead(first, to)
+}
+
+// pair is a name in w cells and a value beside it.
+func (b *builder) pair(name string, w int, k kind, value string) {
+	name = draw.Fit(name, w-1) + " "
+	for _, line := range draw.Wrap(value, max(b.w-w, 1)) {
+		b.lines = append(b.lines, text{kind: k, name: name, text: line})
+		name = strings.Repeat(" ", w)
+	}
+}
+
+// attributesWidth bounds how wide the names of attributes are.
+const attributesWidth = 24
+
+func (b *builder) attributes(all []v1alpha1.Attribute) {
+	w := nameWidth
+	for _, a := range all {
+		w = min(max(w, draw.Width(a.Name)+1), attributesWidth)
+	}
+	for _, a := range all {
+		b.pair(a.Name, w, plain, a.Value)
+	}
+}
+
+// toStep leads to a step of the same request.
+func toStep(i int) Link { return Link{Step: i} }
+
+// to leads to another screen.
+func to(t screen.Target) Link { return Link{Step: -1, Target: t} }

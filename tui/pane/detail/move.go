@@ -1,0 +1,111 @@
+package detail
+
+import (
+	"strings"
+
+	"github.com/kx-apiserver/kx/tui/keys"
+)
+
+// move does a motion: of the source where that has the keys, else of the cursor among the lines that lead somewhere, and
+// of the window.
+func (p *Pane) move(id keys.ID) bool {
+	if p.tab == sourceTab && p.journey != nil {
+		return p.source.Handle(id)
+	}
+	content := p.content()
+	switch id {
+	case keys.Down:
+		p.to(content, p.cursor+1, 1)
+	case keys.Up:
+		p.to(content, p.cursor-1, -1)
+	case keys.Top, keys.Bottom:
+		p.view.Move(id, len(content), p.rows())
+		if p.cursor = -1; id == keys.Bottom {
+			p.to(content, len(content)-1, -1)
+			p.view.Move(id, len(content), p.rows())
+		}
+	case keys.HalfDown, keys.HalfUp:
+		p.view.Move(id, len(content), p.rows())
+		if p.cursor < p.view.Top || p.cursor >= p.view.Top+p.rows() {
+			p.cursor = -1
+		}
+	case keys.Left, keys.Right:
+	default:
+		return false
+	}
+	p.clamp(content)
+	return true
+}
+
+// to puts the cursor on the next line from the one given on that leads somewhere, if it is in view or right beyond; else
+// it moves the window by a line.
+func (p *Pane) to(content []text, from, step int) {
+	for i := max(from, 0); i >= 0 && i < len(content); i += step {
+		if content[i].link == nil {
+			continue
+		}
+		if i < p.view.Top-1 || i > p.view.Top+p.rows() {
+			break
+		}
+		p.cursor = i
+		p.view.Top = min(p.view.Top, i)
+		p.view.Top = max(p.view.Top, i-p.rows()+1)
+		return
+	}
+	p.view.Top += step
+}
+
+// clamp keeps the window on the lines, and the cursor on one that leads somewhere: the first in view, if it has been
+// nowhere.
+func (p *Pane) clamp(content []text) {
+	p.view.Clamp(len(content), p.rows())
+	if p.cursor >= 0 && p.cursor < len(content) && content[p.cursor].link != nil {
+		return
+	}
+	p.cursor = -1
+	for i := p.view.Top; i < min(p.view.Top+p.rows(), len(content)); i++ {
+		if content[i].link != nil {
+			p.cursor = i
+			return
+		}
+	}
+}
+
+// Open is where the line under the cursor leads; ok is false if it leads nowhere.
+func (p *Pane) Open() (to Link, ok bool) {
+	if p.journey == nil {
+		return Link{}, false
+	}
+	if p.tab == sourceTab {
+		step, ok := p.source.Step()
+		return toStep(step), ok
+	}
+	content := p.content()
+	p.clamp(content)
+	if p.cursor < 0 {
+		return Link{}, false
+	}
+	return *content[p.cursor].link, true
+}
+
+// Find puts what has text into view, from below the cursor on and then from the beginning. It says whether there is
+// something.
+func (p *Pane) Find(find string) bool {
+	if p.tab == sourceTab && p.journey != nil {
+		return p.source.Find(find)
+	}
+	content := p.content()
+	for n := 1; n <= len(content); n++ {
+		i := (max(p.cursor, p.view.Top) + n) % len(content)
+		if !strings.Contains(strings.ToLower(content[i].name+content[i].text+" "+content[i].note), strings.ToLower(find)) {
+			continue
+		}
+		p.view.Top, p.cursor = i, i
+		for p.cursor < len(content) && content[p.cursor].link == nil {
+			p.cursor++ // what leads on is in the line, or below it
+		}
+		p.clamp(content)
+		return true
+	}
+	return false
+}

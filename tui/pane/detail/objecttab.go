@@ -1,0 +1,114 @@
+package detail
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+// form is how an object is written.
+type form uint8
+
+const (
+	asYAML form = iota
+	asJSON
+	asRaw
+)
+
+var formNames = [...]string{"YAML", "JSON", "raw"}
+
+// suffixes are how files in the forms end.
+var suffixes = [...]string{".yaml", ".json", ".json"}
+
+// objectMost bounds how many lines of an object are shown.
+const objectMost = 20_000
+
+// snapshot is an object as it was at a step.
+type snapshot struct {
+	raw  []byte
+	what string
+	step int
+}
+
+// objectAt is the object at a step: what went in or came out, or what the last step before it that had one left.
+func objectAt(j *v1alpha1.Journey, i int, before bool) (snapshot, bool) {
+	steps := j.Status.Steps
+	if s := &steps[i]; s.Before != nil && (before || s.After == nil) {
+		return snapshot{s.Before.Raw, "what went into", i}, true
+	}
+	if s := &steps[i]; s.After != nil && !before {
+		return snapshot{s.After.Raw, "what came out of", i}, true
+	}
+	for n := i - 1; n >= 0; n-- {
+		s := &steps[n]
+		switch {
+		case s.After != nil && s.TookNanos >= 0 && !within(steps, i, n):
+			return snapshot{s.After.Raw, "no object here; the last before it came out of", n}, true
+		case s.Before != nil:
+			return snapshot{s.Before.Raw, "no object here; the last before it went into", n}, true
+		}
+	}
+	return snapshot{}, false
+}
+
+// within says whether the i-th step was called by the n-th, or by one that was: then what came out of that is later.
+func within(steps []v1alpha1.Step, i, n int) bool {
+	for k := i; k >= 0; {
+		if k == n {
+			return true
+		}
+		parent := int(steps[k].Parent)
+		if parent >= k {
+			return false
+		}
+		k = parent
+	}
+	return false
+}
+
+// written is the object in a form.
+func (f form) written(raw []byte) (string, error) {
+	switch f {
+	case asYAML:
+		text, err := yaml.JSONToYAML(raw)
+		return string(text), err
+	case asJSON:
+		var b bytes.Buffer
+		err := json.Indent(&b, raw, "", "  ")
+		return b.String(), err
+	}
+	return string(raw), nil
+}
+
+// object shows the object at a step.
+func (b *builder) object(p *Pane) {
+	at, ok := objectAt(p.journey, p.step, p.before)
+	if !ok {
+		b.add(label, "no step up to here had an object")
+		return
+	}
+	first := len(b.lines)
+	b.add(label, at.what+" "+number(p.journey, at.step)+", as "+formNames[p.form])
+	if at.step != p.step {
+		b.lead(first, toStep(at.step))
+	}
+	written, err := p.form.written(at.raw)
+	if err != nil {
+		b.add(bad, draw.Clean("can't be written as "+formNames[p.form]+": "+err.Error()))
+		written = string(at.raw)
+	}
+	for i, line := range strings.Split(strings.TrimRight(written, "\n"), "\n") {
+		if i == objectMost {
+			b.add(bad, "… cut: the rest is not shown")
+			return
+		}
+		for _, part := range draw.Wrap(draw.Clean(line), b.w) {
+			b.lines = append(b.lines, text{text: part})
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package detail
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/blame"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// number is a step as it is named beside what it did: the number that Steps has for it, and its ID.
+func number(j *v1alpha1.Journey, i int) string {
+	return fmt.Sprintf("#%d %s", i+1, j.Status.Steps[i].ID)
+}
+
+// step says what is known of a step.
+func (b *builder) step(j *v1alpha1.Journey, i int) {
+	s := &j.Status.Steps[i]
+	b.add(notice, s.Title)
+	b.fact("about", plain, s.Subject)
+	b.fact("why", plain, s.Why)
+	b.fact("error", bad, s.Error)
+	took := "still running"
+	if s.TookNanos >= 0 {
+		took = draw.Duration(time.Duration(s.TookNanos))
+	}
+	b.fact("took", plain, took+", from "+draw.Duration(micros(s.StartMicros))+" on")
+	if parent := int(s.Parent); parent >= 0 && parent < i {
+		b.factTo("called by", plain, number(j, parent)+"  "+j.Status.Steps[parent].Title, toStep(parent))
+	}
+	if key, revision, ok := blame.Written(s); ok {
+		b.factTo("wrote", good, fmt.Sprintf("%s at revision %d", key, revision), to(screen.ToKey{Key: key, Revision: revision}))
+	}
+	b.interventions(&j.Status, i)
+	if len(s.Attributes) > 0 {
+		b.blank()
+		b.add(label, "what went in and came out")
+		b.attributes(s.Attributes)
+	}
+	b.blank()
+	b.place(s.Function, s.File, s.Line, s.Upstream, s.UpstreamFile)
+}
+
+// interventions are what was done to a step that would not have happened by itself.
+func (b *builder) interventions(st *v1alpha1.JourneyStatus, step int) {
+	for _, h := range st.Held {
+		if int(h.Step) == step {
+			b.fact("|| held", notice, fmt.Sprintf("at its %s by %s, since %s; it can be told: %v", h.At, h.By, h.Since.UTC().Format("15:04:05"), h.Actions))
+		}
+	}
+	for _, i := range st.Interventions {
+		if int(i.Step) != step {
+			continue
+		}
+		text := i.Message
+		if i.User != "" {
+			text += "  (" + i.User + ")"
+		}
+		b.fact("* "+i.Kind, notice, text)
+	}
+}
+
+// place says which function did something, and which does it in the Kubernetes API server.
+func (b *builder) place(function, file string, line int32, upstream, upstreamFile string) {
+	b.add(label, "in this binary")
+	b.fact("function", plain, function)
+	if file != "" {
+		b.factTo("file", plain, file+":"+strconv.Itoa(int(line)), to(screen.ToSource{
+			File: file, Line: int(line), Function: function, Upstream: upstream, UpstreamFile: upstreamFile,
+		}))
+	}
+	b.blank()
+	b.add(label, "in the Kubernetes API server")
+	b.fact("function", plain, upstream)
+	b.fact("file", plain, upstreamFile)
+}
+
+// mark says what is known of something that a write caused.
+func (b *builder) mark(j *v1alpha1.Journey, m *v1alpha1.Mark, cause int) {
+	b.add(notice, m.Title)
+	b.fact("caused by", plain, fmt.Sprintf("revision %d: nobody called it", m.Revision))
+	if cause >= 0 {
+		b.factTo("written by", plain, number(j, cause), toStep(cause))
+	}
+	b.fact("when", plain, "+"+draw.Duration(micros(m.AfterMicros))+", from the beginning of the request")
+	b.blank()
+	b.place(m.Function, m.File, m.Line, m.Upstream, m.UpstreamFile)
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

@@ -1,0 +1,89 @@
+package detail
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/timing"
+)
+
+// timing says where the time of a request went. selected is the step that is looked at.
+func (b *builder) timing(j *v1alpha1.Journey, selected int) {
+	r := timing.Of(j)
+	b.add(notice, "where "+draw.Duration(r.Total)+" went")
+	for _, part := range []struct {
+		name string
+		took time.Duration
+	}{
+		{"work", r.Work}, {"etcd", r.Etcd}, {"waiting", r.Wait}, {"on purpose", r.OnPurpose}, {"no step", r.Outside},
+	} {
+		if part.took <= 0 {
+			continue
+		}
+		share := 0
+		if r.Total > 0 {
+			share = int(part.took * 100 / r.Total)
+		}
+		b.fact(part.name, plain, fmt.Sprintf("%7s %3d%%  %s", draw.Duration(part.took), share, meaning[part.name]))
+	}
+	b.blank()
+	b.add(label, "# the step itself  - what it called  = held or delayed")
+	b.bars(j, r, selected)
+}
+
+// meaning says what the parts of a request's time are.
+var meaning = map[string]string{
+	"work": "the steps themselves", "etcd": "round trips to etcd", "waiting": "for the watch cache to have seen a revision",
+	"on purpose": "held, or delayed by a fault", "no step": "before, between and behind the steps",
+}
+
+const (
+	ownWidth     = 8
+	barNameWidth = 22
+	barLeast     = 6
+)
+
+// bars draws when each step ran. Filters, which take next to nothing, share a line.
+func (b *builder) bars(j *v1alpha1.Journey, r *timing.Report, selected int) {
+	bar := b.w - barNameWidth - 2*ownWidth - 1
+	name := barNameWidth
+	if bar < barLeast {
+		bar = 0
+		name = max(b.w-2*ownWidth, 1)
+	}
+	line := func(what, picture, own, took string) string {
+		out := draw.Fit(what, name)
+		if bar > 0 {
+			out += draw.Fit(picture, bar) + " "
+		}
+		return out + draw.FitRight(own, ownWidth) + draw.FitRight(took, ownWidth)
+	}
+	b.lines = append(b.lines, text{kind: label, text: line("step", "when", "itself", "in all")})
+	filters, count := time.Duration(0), 0
+	for i := range r.Steps {
+		if j.Status.Steps[i].Layer == "filter" && i != selected {
+			filters += r.Steps[i].Own
+			count++
+		}
+	}
+	if count > 0 {
+		b.lines = append(b.lines, text{text: line(fmt.Sprintf("%d filters", count), "", draw.Duration(filters), "")})
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if j.Status.Steps[i].Layer == "filter" && i != selected {
+			continue
+		}
+		took := draw.Duration(s.Took)
+		if s.Running {
+			took = "..."
+		}
+		t := text{text: line(number(j, i), r.Bar(i, bar), draw.Duration(s.Own), took), link: &Link{Step: i}}
+		if i == selected {
+			t.kind = notice
+		}
+		b.lines = append(b.lines, t)
+	}
+}

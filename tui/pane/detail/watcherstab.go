@@ -1,0 +1,98 @@
+package detail
+
+import (
+	"fmt"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/watchers"
+)
+
+// watchers says whom the event of a write reached, and whom not.
+func (b *builder) watchers(j *v1alpha1.Journey, cache *v1alpha1.Cache, note string) {
+	writes := watchers.Writes(j)
+	if len(writes) == 0 {
+		b.add(label, "the request wrote nothing: it caused no event")
+		return
+	}
+	for _, w := range writes[:min(len(writes), 20)] {
+		b.factTo("wrote", plain, fmt.Sprintf("%s at revision %d", w.Key, w.Revision), to(screen.ToKey{Key: w.Key, Revision: w.Revision}))
+	}
+	if len(writes) > 20 {
+		b.add(label, fmt.Sprintf("and %d keys more", len(writes)-20))
+	}
+	b.marks(j)
+	b.deliveries(j)
+	b.missed(j, cache, note)
+}
+
+// marks says what the watch cache did with the event that the request caused.
+func (b *builder) marks(j *v1alpha1.Journey) {
+	if len(j.Status.Marks) == 0 {
+		return
+	}
+	b.blank()
+	b.add(label, "what the watch cache did with the event")
+	for _, m := range j.Status.Marks {
+		b.pair("+"+draw.Duration(micros(m.AfterMicros)), nameWidth, plain, fmt.Sprintf("%s  %s  at %d", m.ID, m.Title, m.Revision))
+	}
+}
+
+// deliveries says who got the watch event that the request caused.
+func (b *builder) deliveries(j *v1alpha1.Journey) {
+	b.blank()
+	if len(j.Status.Deliveries) == 0 {
+		b.add(label, "no watcher of this server got an event that it caused")
+		return
+	}
+	b.add(label, "who got the event, and when it was sent")
+	for _, d := range j.Status.Deliveries {
+		first := len(b.lines)
+		b.pair("+"+draw.Duration(micros(d.AfterMicros)), nameWidth, plain,
+			fmt.Sprintf("%s at %d  to %s  %s  %s", d.Type, d.Revision, d.Watcher, d.User, d.UserAgent))
+		b.lead(first, to(screen.ToRequest{Journey: d.Watcher}))
+	}
+}
+
+// missed says who watches the resource now and was not sent the event, and why.
+func (b *builder) missed(j *v1alpha1.Journey, cache *v1alpha1.Cache, note string) {
+	b.blank()
+	name := watchers.Cache(j)
+	switch {
+	case cache == nil || cache.Name != name:
+		if note != "" {
+			b.add(label, draw.Clean(note))
+		}
+		return
+	case len(watchers.Writes(j)) > 1:
+		b.add(label, "the request wrote several objects: who was not sent which event is not looked up")
+		return
+	}
+	first := len(b.lines)
+	b.add(label, fmt.Sprintf("who watches %s now and was not sent it", name))
+	b.lead(first, to(screen.ToCache{Resource: name}))
+	all := watchers.Without(j, cache)
+	if len(all) == 0 {
+		b.add(plain, "nobody")
+		return
+	}
+	for _, m := range all {
+		who := m.UserAgent
+		if who == "" {
+			who = m.User
+		}
+		if who == "" {
+			who = "the server itself"
+		}
+		first := len(b.lines)
+		k := plain
+		if !m.For {
+			k = label
+		}
+		b.pair(fmt.Sprintf("watch %d", m.ID), nameWidth, k, draw.Clean(who+" "+m.Journey+": "+m.Why))
+		if m.Journey != "" {
+			b.lead(first, to(screen.ToRequest{Journey: m.Journey}))
+		}
+	}
+}
