@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/server/options"
@@ -52,8 +53,7 @@ type etcdOptions struct {
 }
 
 func newEtcdCommand() *cobra.Command {
-	defaults := options.New()
-	o := &etcdOptions{dataDir: defaults.DataDir, prefix: defaults.Etcd.Prefix, color: "auto"}
+	o := newEtcdOptions()
 	cmd := &cobra.Command{
 		Use:   "etcd",
 		Short: "Look at and mend what lies below the API: the keys and values in etcd",
@@ -68,18 +68,8 @@ Exit codes: 0 done, 1 failed, 2 refused (see --force), 3 done and found somethin
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	fs := cmd.PersistentFlags()
-	fs.StringVar(&o.dataDir, "data-dir", o.dataDir, "data directory of the kx whose etcd it is")
-	fs.StringSliceVar(&o.endpoint.URLs, "endpoints", nil, "URLs of an etcd's members, instead")
-	fs.StringVar(&o.endpoint.CAFile, "cacert", "", "PEM file of the CA of the etcd")
-	fs.StringVar(&o.endpoint.CertFile, "cert", "", "PEM file of the client's certificate")
-	fs.StringVar(&o.endpoint.KeyFile, "key", "", "PEM file of its key")
-	fs.StringVar(&o.file, "file", "", "a snapshot, or the data directory of an etcd or kx that does not run, instead")
-	fs.StringVar(&o.prefix, "etcd-prefix", o.prefix, "what begins the API server's keys")
-	fs.StringVar(&o.encryption, "encryption-provider-config", "", "EncryptionConfiguration that the API server encrypts with")
-	fs.StringVar(&o.color, "color", o.color, "colour differences: auto, always or never")
-	cmd.MarkFlagsMutuallyExclusive("endpoints", "file")
-	cmd.MarkFlagsMutuallyExclusive("data-dir", "endpoints")
+	o.addFlags(cmd, cmd.PersistentFlags())
+	cmd.PersistentFlags().StringVar(&o.color, "color", o.color, "colour differences: auto, always or never")
 	cmd.AddCommand(
 		newEtcdLsCommand(o), newEtcdGetCommand(o), newEtcdHistoryCommand(o), newEtcdWatchCommand(o), newEtcdDiffCommand(o),
 		newEtcdTopCommand(o), newEtcdFindCommand(o),
@@ -89,6 +79,25 @@ Exit codes: 0 done, 1 failed, 2 refused (see --force), 3 done and found somethin
 		newEtcdSnapshotCommand(o), newEtcdRestoreObjectCommand(o), newEtcdDoctorCommand(o),
 	)
 	return cmd
+}
+
+func newEtcdOptions() *etcdOptions {
+	defaults := options.New()
+	return &etcdOptions{dataDir: defaults.DataDir, prefix: defaults.Etcd.Prefix, color: "auto"}
+}
+
+// addFlags adds to a command the flags that say which etcd.
+func (o *etcdOptions) addFlags(cmd *cobra.Command, fs *pflag.FlagSet) {
+	fs.StringVar(&o.dataDir, "data-dir", o.dataDir, "data directory of the kx whose etcd it is")
+	fs.StringSliceVar(&o.endpoint.URLs, "endpoints", nil, "URLs of an etcd's members, instead")
+	fs.StringVar(&o.endpoint.CAFile, "cacert", "", "PEM file of the CA of the etcd")
+	fs.StringVar(&o.endpoint.CertFile, "cert", "", "PEM file of the client's certificate")
+	fs.StringVar(&o.endpoint.KeyFile, "key", "", "PEM file of its key")
+	fs.StringVar(&o.file, "file", "", "a snapshot, or the data directory of an etcd or kx that does not run, instead")
+	fs.StringVar(&o.prefix, "etcd-prefix", o.prefix, "what begins the API server's keys")
+	fs.StringVar(&o.encryption, "encryption-provider-config", "", "EncryptionConfiguration that the API server encrypts with")
+	cmd.MarkFlagsMutuallyExclusive("endpoints", "file")
+	cmd.MarkFlagsMutuallyExclusive("data-dir", "endpoints")
 }
 
 // source opens what the flags name, for reading.

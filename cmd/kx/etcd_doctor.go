@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/whatif"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
@@ -25,7 +26,8 @@ func newEtcdDoctorCommand(etcd *etcdOptions) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check etcd and all that is in it, and say what to do",
 		Long: `Check etcd and all that is in it, and say what to do: latency, members, alarms, quota, fragmentation, history, large
-objects, hot keys, keys of custom resources whose definition is gone, values that can't be decoded, and clocks.
+objects, hot keys, keys of custom resources whose definition is gone, values that can't be decoded, custom resources that
+are not what their definition's schema wants, and clocks.
 
 It reads all values once and changes nothing. It ends with 3 if it finds something.`,
 		Example: `  kx etcd doctor
@@ -45,7 +47,7 @@ func (o *etcdDoctorOptions) run(ctx context.Context, r *reading) error {
 	}
 	progress := r.keysProgress()
 	defer progress.Clear()
-	findings, err := admin.Examine(ctx, r.Source, r.decoder, time.Now(), progress.Add)
+	findings, err := admin.Examine(ctx, r.Source, r.decoder, whatif.Custom(r.Source, r.decoder), time.Now(), progress.Add)
 	progress.Clear()
 	list := render.NewList[admin.Finding](r.out, format)
 	bad := 0

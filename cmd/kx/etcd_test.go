@@ -25,10 +25,15 @@ import (
 
 // TestEtcdScripts runs the scripts of testdata/etcd: commands as a user types them, on real etcds and files. -rewrite
 // makes their outputs anew.
-func TestEtcdScripts(t *testing.T) {
+func TestEtcdScripts(t *testing.T) { runScripts(t, "etcd") }
+
+// TestStorageScripts runs those of testdata/storage.
+func TestStorageScripts(t *testing.T) { runScripts(t, "storage") }
+
+func runScripts(t *testing.T, dir string) {
 	rewrite := flag.Lookup("rewrite")
 	testscript.Run(t, testscript.Params{
-		Dir:           filepath.Join("testdata", "etcd"),
+		Dir:           filepath.Join("testdata", dir),
 		UpdateScripts: rewrite != nil && rewrite.Value.String() == "true",
 		Setup: func(env *testscript.Env) error {
 			env.Values[runningKey] = running{}
@@ -59,7 +64,7 @@ func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// runEtcd runs kx with this group of commands alone: scripts run at once, and not all of kubectl's commands can be made at
+// runEtcd runs kx with these groups of commands alone: scripts run at once, and not all of kubectl's commands can be made at
 // once in one process.
 func runEtcd(ts *testscript.TestScript, args []string) int {
 	streams := kubectl.Streams{In: strings.NewReader(""), Out: ts.Stdout(), ErrOut: ts.Stderr()}
@@ -67,7 +72,7 @@ func runEtcd(ts *testscript.TestScript, args []string) int {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
-	root.AddCommand(newEtcdCommand())
+	root.AddCommand(newEtcdCommand(), newStorageCommand())
 	return execute(context.Background(), root, args, streams)
 }
 
@@ -222,15 +227,21 @@ func TestRestoreObject(t *testing.T) {
 	}
 }
 
-// TestEtcdHelp wants an example in the help of everything that does something, and its name in docs/etcd.md.
+// TestEtcdHelp wants an example in the help of everything that does something, and its name in the page of its group.
 func TestEtcdHelp(t *testing.T) {
 	text, err := fs.ReadFile(docs.Files, "etcd.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, cmd := range newEtcdCommand().Commands() {
-		if !bytes.Contains(text, []byte(cmd.Name())) {
-			t.Errorf("docs/etcd.md does not have %s", cmd.Name())
+	storage, err := fs.ReadFile(docs.Files, "storage.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page, group := range map[string]*cobra.Command{string(text): newEtcdCommand(), string(storage): newStorageCommand()} {
+		for _, cmd := range group.Commands() {
+			if !strings.Contains(page, cmd.Name()) {
+				t.Errorf("the page of kx %s does not have %s", group.Name(), cmd.Name())
+			}
 		}
 	}
 	var look func(*cobra.Command)
@@ -243,4 +254,5 @@ func TestEtcdHelp(t *testing.T) {
 		}
 	}
 	look(newEtcdCommand())
+	look(newStorageCommand())
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/whatif"
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
@@ -47,7 +48,7 @@ func (o *etcdWriteOptions) write(cmd *cobra.Command, plan func(context.Context, 
 		if err != nil {
 			return err
 		}
-		editor := &admin.Editor{Live: live, Decoder: decoder, Force: o.force}
+		editor := &admin.Editor{Live: live, Decoder: decoder, Custom: whatif.Custom(live, decoder), Force: o.force}
 		p, err := plan(ctx, editor)
 		if err != nil {
 			return err

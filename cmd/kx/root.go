@@ -31,7 +31,7 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
 	}{
 		{groupServe, "Run a server:", []*cobra.Command{newServeCommand(), newTUICommand(), newBenchCommand()}},
 		{groupLook, "See what it does:", []*cobra.Command{newTraceCommand()}},
-		{groupBelow, "Look at and mend what lies below the API:", []*cobra.Command{newEtcdCommand(), newCacheCommand()}},
+		{groupBelow, "Look at and mend what lies below the API:", []*cobra.Command{newEtcdCommand(), newStorageCommand(), newCacheCommand()}},
 		{groupUse, "Use it, as with kubectl:", newKubectlCommands(streams)},
 	} {
 		cmd.AddGroup(&cobra.Group{ID: group.id, Title: group.title})

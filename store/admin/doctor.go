@@ -52,8 +52,9 @@ const (
 	mostExamples = 5
 )
 
-// Examine checks an etcd, or a file of one, and what is in it. progress, if not nil, is told of each key.
-func Examine(ctx context.Context, s Source, d *Decoder, now time.Time, progress func(keys int)) ([]Finding, error) {
+// Examine checks an etcd, or a file of one, and what is in it. custom, if not nil, checks custom resources; progress, if
+// not nil, is told of each key.
+func Examine(ctx context.Context, s Source, d *Decoder, custom CustomCheck, now time.Time, progress func(keys int)) ([]Finding, error) {
 	var out []Finding
 	if live, ok := s.(*Live); ok {
 		latency, err := live.examineLatency(ctx)
@@ -74,7 +75,8 @@ func Examine(ctx context.Context, s Source, d *Decoder, now time.Time, progress 
 		return out, err
 	}
 	out = append(out, examineHistory(ctx, s, head))
-	contents, err := examineContents(ctx, s, d, head, now, progress)
+	c := &contents{decoder: d, custom: custom, now: now, reasons: map[string]int{}, orphanResources: map[string]bool{}, resources: map[schema.GroupResource]bool{}}
+	contents, err := c.examine(ctx, s, head, progress)
 	return append(out, contents...), err
 }
 
@@ -198,6 +200,7 @@ func examineHistory(ctx context.Context, s Source, head Head) Finding {
 // contents are what one pass over all keys finds.
 type contents struct {
 	decoder *Decoder
+	custom  CustomCheck
 	now     time.Time
 
 	keys            int64
@@ -207,6 +210,9 @@ type contents struct {
 	reasons         map[string]int
 	orphans         examples
 	orphanResources map[string]bool
+	unfit           examples
+	unfitReason     string
+	unchecked       map[schema.GroupResource]error
 	ahead           examples
 	farthest        time.Duration
 	hot             []Usage
@@ -226,8 +232,8 @@ func (e *examples) add(key string) {
 	}
 }
 
-func examineContents(ctx context.Context, s Source, d *Decoder, head Head, now time.Time, progress func(int)) ([]Finding, error) {
-	c := &contents{decoder: d, now: now, reasons: map[string]int{}, orphanResources: map[string]bool{}, resources: map[schema.GroupResource]bool{}}
+func (c *contents) examine(ctx context.Context, s Source, head Head, progress func(int)) ([]Finding, error) {
+	d := c.decoder
 	for kv, err := range Below(ctx, s, Path(d.Prefix, definitions), Range{Revision: head.Revision, KeysOnly: true}) {
 		if err != nil {
 			return nil, err
@@ -251,7 +257,7 @@ func examineContents(ctx context.Context, s Source, d *Decoder, head Head, now t
 			}
 		}
 		if p.after != nil {
-			c.look(p.after)
+			c.look(ctx, p.after)
 		}
 	}
 	return c.findings(), nil
@@ -262,7 +268,7 @@ func (c *contents) hottest(n int) []Usage {
 	return c.hot[:min(n, len(c.hot))]
 }
 
-func (c *contents) look(kv *KV) {
+func (c *contents) look(ctx context.Context, kv *KV) {
 	c.keys++
 	if size := len(kv.Value); size >= largeBytes {
 		c.large.add(kv.Key)
@@ -285,14 +291,60 @@ func (c *contents) look(kv *KV) {
 		}
 		return
 	}
+	if l.Custom && c.custom != nil && c.resources[l.Resource] {
+		c.check(ctx, l.Resource, kv)
+	}
 	if ahead := created.Sub(c.now); ahead > clockSkew {
 		c.ahead.add(kv.Key)
 		c.farthest = max(c.farthest, ahead)
 	}
 }
 
+// check holds a custom resource against its definition. A definition that can't be used is not tried again.
+func (c *contents) check(ctx context.Context, resource schema.GroupResource, kv *KV) {
+	if c.unchecked[resource] != nil {
+		return
+	}
+	v, err := c.decoder.Decode(kv.Key, kv.Value)
+	if err != nil {
+		return // it is among those that can't be decoded
+	}
+	var wrong *NotAllowed
+	switch err := c.custom(ctx, resource, v.Object); {
+	case err == nil:
+	case errors.As(err, &wrong):
+		c.unfit.add(kv.Key)
+		if c.unfitReason == "" {
+			c.unfitReason = wrong.Reasons[0]
+		}
+	default:
+		if c.unchecked == nil {
+			c.unchecked = map[schema.GroupResource]error{}
+		}
+		c.unchecked[resource] = err
+	}
+}
+
 func (c *contents) findings() []Finding {
-	return []Finding{c.sizes(), c.hotKeys(), c.orphaned(), c.undecodable(), c.clock()}
+	all := []Finding{c.sizes(), c.hotKeys(), c.orphaned(), c.undecodable()}
+	if c.custom != nil {
+		all = append(all, c.schemas())
+	}
+	return append(all, c.clock())
+}
+
+func (c *contents) schemas() Finding {
+	f := Finding{Check: "schemas", Level: OK, Finding: "custom resources are what their definitions want", Keys: c.unfit.keys}
+	if c.unfit.count > 0 {
+		f.Level = Warning
+		f.Finding = fmt.Sprintf("%d custom resources are not what their definitions want: %s", c.unfit.count, c.unfitReason)
+		f.Advice = "the next write of such an object may be refused: put it right through the API, or change the schema (kx storage what-if tries one)"
+	}
+	for resource, err := range c.unchecked {
+		f.Level = Warning
+		f.Finding += fmt.Sprintf("; those of %s could not be checked: %v", resource, err)
+	}
+	return f
 }
 
 func (c *contents) sizes() Finding {

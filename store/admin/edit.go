@@ -8,19 +8,32 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Editor writes below the API. Each write is first a Plan, to be looked at, then applied.
 type Editor struct {
 	Live    *Live
 	Decoder *Decoder
+	// Custom, if not nil, says what else is wrong with a custom resource: what its definition's schema does not allow.
+	Custom CustomCheck
 	// Force plans what a Refusal would be the answer to.
 	Force bool
 }
+
+// CustomCheck holds a custom resource against its definition, which it reads from the same etcd. The object is the
+// check's own. An error of another kind than [NotAllowed] means that it could not be checked.
+type CustomCheck func(ctx context.Context, resource schema.GroupResource, object map[string]any) error
+
+// NotAllowed is what a definition does not allow of an object.
+type NotAllowed struct{ Reasons []string }
+
+func (e *NotAllowed) Error() string { return strings.Join(e.Reasons, "; ") }
 
 // Refusal is why a write was not done although it could have been.
 type Refusal struct {

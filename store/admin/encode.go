@@ -181,7 +181,10 @@ func (e *Editor) checkCustom(ctx context.Context, l Location, v *Value) error {
 	if crd.namespaced != (l.Namespace != "") {
 		return fmt.Errorf("by its CustomResourceDefinition it is namespaced: %t, and by the key: %t", crd.namespaced, l.Namespace != "")
 	}
-	return nil
+	if e.Custom == nil {
+		return nil
+	}
+	return e.Custom(ctx, l.Resource, runtime.DeepCopyJSON(v.Object))
 }
 
 func checkNames(l Location, v *Value) error {

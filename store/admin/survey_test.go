@@ -185,7 +185,7 @@ func TestExamine(t *testing.T) {
 	furnish(t, e)
 	now := time.Now().Truncate(time.Second) // as times in objects are
 	examine := func() map[string]Finding {
-		findings, err := Examine(context.Background(), e.live, &Decoder{Prefix: DefaultPrefix}, now, nil)
+		findings, err := Examine(context.Background(), e.live, &Decoder{Prefix: DefaultPrefix}, nil, now, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,19 +18,39 @@ var anyResource = schema.GroupResource{Group: "*", Resource: "*"}
 // Resources are the transformers of all resources. A nil Resources stores everything as it is.
 type Resources struct {
 	rules map[schema.GroupResource]Transformer
+	// prefixes are what the rules' transformers begin the values with that they write.
+	prefixes map[schema.GroupResource]string
+}
+
+// Prefix is what a value of a resource begins with that is written today: "k8s:enc:aescbc:v1:key1:"; "" if it is stored
+// as it is.
+func (r *Resources) Prefix(resource schema.GroupResource) string {
+	if rule, ok := r.ruleFor(resource); ok {
+		return r.prefixes[rule]
+	}
+	return ""
 }
 
 // ForResource is the transformer of a resource: that of the rule for the resource, else of the one for its group, else
 // of the one for everything, else the identity.
 func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
-	if r != nil {
-		for _, rule := range []schema.GroupResource{resource, {Group: resource.Group, Resource: "*"}, anyResource} {
-			if t, ok := r.rules[rule]; ok {
-				return t
-			}
-		}
+	if rule, ok := r.ruleFor(resource); ok {
+		return r.rules[rule]
 	}
 	return NewIdentity()
+}
+
+// ruleFor is the rule that decides about a resource.
+func (r *Resources) ruleFor(resource schema.GroupResource) (rule schema.GroupResource, ok bool) {
+	if r == nil {
+		return rule, false
+	}
+	for _, rule := range []schema.GroupResource{resource, {Group: resource.Group, Resource: "*"}, anyResource} {
+		if _, ok := r.rules[rule]; ok {
+			return rule, true
+		}
+	}
+	return rule, false
 }
 
 // LoadConfig reads an EncryptionConfiguration file.
@@ -81,6 +101,7 @@ func decodeConfig(data []byte) (*apiserverv1.EncryptionConfiguration, error) {
 // buildResources follows the rules in their order. A resource that several of them name has the providers of all.
 func buildResources(config *apiserverv1.EncryptionConfiguration) (*Resources, error) {
 	providers := map[schema.GroupResource][]Prefixed{}
+	prefixes := map[schema.GroupResource]string{}
 	for i, rule := range config.Resources {
 		own, err := ruleProviders(rule)
 		if err != nil {
@@ -94,14 +115,30 @@ func buildResources(config *apiserverv1.EncryptionConfiguration) (*Resources, er
 						i, ruleName(resource), ruleName(earlier))
 				}
 			}
+			if len(providers[resource]) == 0 {
+				prefixes[resource] = string(own[0].Prefix) + firstKey(rule.Providers[0])
+			}
 			providers[resource] = append(providers[resource], own...)
 		}
 	}
-	out := &Resources{rules: map[schema.GroupResource]Transformer{}}
+	out := &Resources{rules: map[schema.GroupResource]Transformer{}, prefixes: prefixes}
 	for resource, p := range providers {
 		out.rules[resource] = NewPrefixed(errors.New("no matching prefix found"), p[0], p[1:]...)
 	}
 	return out, nil
+}
+
+// firstKey is what follows a provider's own prefix in what it writes.
+func firstKey(p apiserverv1.ProviderConfiguration) string {
+	switch {
+	case p.AESGCM != nil:
+		return p.AESGCM.Keys[0].Name + ":"
+	case p.AESCBC != nil:
+		return p.AESCBC.Keys[0].Name + ":"
+	case p.Secretbox != nil:
+		return p.Secretbox.Keys[0].Name + ":"
+	}
+	return ""
 }
 
 func ruleName(rule schema.GroupResource) string {

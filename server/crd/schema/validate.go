@@ -22,6 +22,8 @@ import (
 type Others struct {
 	Metadata field.ErrorList
 	Scale    field.ErrorList
+	// Cost, if not nil, is told what the rules cost.
+	Cost *int64
 }
 
 // Validate checks a new object.
@@ -93,6 +95,9 @@ func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs f
 		e.report = newRuleReport(ctx, r)
 	}
 	e.evaluate(r.root, nil, c.obj, oldValue(c.old), relation{current: c.related})
+	if c.others.Cost != nil {
+		*c.others.Cost = celconfig.RuntimeCELCostBudget - max(e.budget, 0)
+	}
 	if step.Recording() {
 		e.report.finish(e.budget < 0)
 		step.Int("cost", celconfig.RuntimeCELCostBudget-max(e.budget, 0))

@@ -1,0 +1,37 @@
+package migrate
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+)
+
+// Cursor is where a migration goes on.
+type Cursor struct {
+	Resource string `json:"resource"`
+	// Continue is the server's token for the next page.
+	Continue string `json:"continue,omitempty"`
+	// Failed are the objects before it that were not written again.
+	Failed int64 `json:"failed,omitempty"`
+	// Generation is that of the custom resource's definition when the migration began.
+	Generation int64 `json:"generation,omitempty"`
+}
+
+// String is the cursor in one word, for ParseCursor.
+func (c Cursor) String() string {
+	data, _ := json.Marshal(c) // strings and numbers: it can't fail
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+// ParseCursor reads a cursor.
+func ParseCursor(text string) (*Cursor, error) {
+	c := &Cursor{}
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(data, c)
+	}
+	if err != nil || c.Resource == "" {
+		return nil, errors.New("it is no cursor of a migration: give the one that was shown when it was stopped, whole")
+	}
+	return c, nil
+}

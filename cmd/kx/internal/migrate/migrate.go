@@ -1,0 +1,181 @@
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/util/flowcontrol"
+)
+
+const (
+	// manager is who the patches are by. It never owns a field.
+	manager = "kx-storage-migrate"
+	// pageObjects are listed at once, as metadata alone.
+	pageObjects = 500
+	// mostFailures are remembered of a resource; all are counted.
+	mostFailures = 10
+)
+
+// Failure is an object that was not written again.
+type Failure struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Error     string `json:"error"`
+}
+
+// Result is what became of the objects of a resource.
+type Result struct {
+	Resource string `json:"resource"`
+	Objects  int64  `json:"objects"`
+	// Rewritten were stored otherwise; Current were as they should be; Changed were written by somebody else meanwhile, and
+	// Gone deleted.
+	Rewritten int64     `json:"rewritten"`
+	Current   int64     `json:"current"`
+	Changed   int64     `json:"changed"`
+	Gone      int64     `json:"gone"`
+	Failed    int64     `json:"failed"`
+	Failures  []Failure `json:"failures,omitempty"`
+	// Cursor is where to go on if the migration was stopped.
+	Cursor string `json:"cursor,omitempty"`
+	// StoredVersions are the versions of a custom resource that its definition says are stored.
+	StoredVersions []string `json:"storedVersions,omitempty"`
+	// Droppable are those of them that no object is stored in any more. Dropped says that they were taken off.
+	Droppable []string `json:"droppable,omitempty"`
+	Dropped   bool     `json:"dropped,omitempty"`
+
+	generation int64 // of the definition
+}
+
+// Migration writes objects again.
+type Migration struct {
+	Metadata metadata.Interface
+	Dynamic  dynamic.Interface
+	// Pace lets one object begin at a time.
+	Pace flowcontrol.RateLimiter
+	// Progress, if not nil, is told of each object.
+	Progress func(objects int)
+}
+
+// Resource writes all objects of a resource again, from the cursor on, unless that is nil. The result is good with an
+// error too: it says how far it came.
+func (m *Migration) Resource(ctx context.Context, gvr schema.GroupVersionResource, from *Cursor) (*Result, error) {
+	r := &run{Migration: m, gvr: gvr, result: &Result{Resource: gvr.GroupResource().String()}}
+	err := r.begin(ctx, from)
+	for err == nil {
+		var more bool
+		if more, err = r.page(ctx); !more {
+			break
+		}
+	}
+	if err != nil {
+		r.result.Cursor = r.cursor.String()
+		return r.result, fmt.Errorf("%s: %w", r.result.Resource, err)
+	}
+	r.droppable()
+	return r.result, nil
+}
+
+// run is a migration of one resource.
+type run struct {
+	*Migration
+	gvr        schema.GroupVersionResource
+	result     *Result
+	cursor     Cursor
+	definition *definition // nil for what is built in
+}
+
+func (r *run) begin(ctx context.Context, from *Cursor) (err error) {
+	r.cursor.Resource = r.result.Resource
+	if r.definition, err = r.readDefinition(ctx); err != nil {
+		return err
+	}
+	if r.definition != nil {
+		r.cursor.Generation, r.result.generation = r.definition.Generation, r.definition.Generation
+		r.result.StoredVersions = r.definition.Status.StoredVersions
+	}
+	if from == nil {
+		return nil
+	}
+	if from.Generation != r.cursor.Generation {
+		return fmt.Errorf("its definition has changed since the migration was stopped: begin anew, without --from")
+	}
+	r.cursor = *from
+	return nil
+}
+
+// page migrates a page of objects. more says that there is another.
+func (r *run) page(ctx context.Context) (more bool, err error) {
+	list, err := r.list(ctx)
+	if err != nil {
+		return false, err
+	}
+	failed := r.result.Failed
+	for i := range list.Items {
+		if err := r.Pace.Wait(ctx); err != nil {
+			return false, errors.Join(errors.New("stopped"), context.Cause(ctx))
+		}
+		if err := r.object(ctx, &list.Items[i]); err != nil {
+			return false, err
+		}
+		if r.Progress != nil {
+			r.Progress(1)
+		}
+	}
+	r.cursor.Continue = list.Continue
+	r.cursor.Failed += r.result.Failed - failed
+	return list.Continue != "", nil
+}
+
+// list reads the page that the cursor is at. A cursor that is too old is given another that goes on at the same place.
+func (r *run) list(ctx context.Context) (*metav1.PartialObjectMetadataList, error) {
+	for {
+		list, err := r.Metadata.Resource(r.gvr).List(ctx, metav1.ListOptions{Limit: pageObjects, Continue: r.cursor.Continue})
+		var status apierrors.APIStatus
+		if apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" && status.Status().Continue != r.cursor.Continue {
+			r.cursor.Continue = status.Status().Continue
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list: %w", err)
+		}
+		return list, nil
+	}
+}
+
+// object has the server write one object again. An error ends the migration.
+func (r *run) object(ctx context.Context, obj *metav1.PartialObjectMetadata) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": obj.UID, "resourceVersion": obj.ResourceVersion}})
+	if err != nil {
+		return err
+	}
+	r.result.Objects++
+	after, err := r.Metadata.Resource(r.gvr).Namespace(obj.Namespace).
+		Patch(ctx, obj.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	switch {
+	case err == nil && after.ResourceVersion == obj.ResourceVersion:
+		r.result.Current++
+	case err == nil:
+		r.result.Rewritten++
+	case apierrors.IsConflict(err):
+		r.result.Changed++
+	case apierrors.IsNotFound(err):
+		r.result.Gone++
+	case ctx.Err() != nil:
+		r.result.Objects-- // whether it was written is not known: the page comes again
+		return errors.Join(errors.New("stopped"), context.Cause(ctx))
+	default:
+		r.result.Failed++
+		if len(r.result.Failures) < mostFailures {
+			r.result.Failures = append(r.result.Failures, Failure{Namespace: obj.Namespace, Name: obj.Name, Error: err.Error()})
+		}
+	}
+	return nil
+}

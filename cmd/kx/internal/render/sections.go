@@ -1,0 +1,99 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Sections writes one JSON or YAML document of named parts, some of which may be lists whose rows come one by one.
+type Sections struct {
+	out    io.Writer
+	format Format
+	parts  int
+	rows   int
+}
+
+// NewSections begins a document; Close ends it.
+func NewSections(out io.Writer, format Format) *Sections { return &Sections{out: out, format: format} }
+
+// Value writes a part.
+func (s *Sections) Value(name string, value any) error {
+	if s.format == YAML {
+		return s.yaml(map[string]any{name: value})
+	}
+	return s.json(s.next(name), value, "  ")
+}
+
+// Row writes a row of a part that is a list. The rows of a part come one after the other, and EndRows behind them.
+func (s *Sections) Row(name string, value any) error {
+	s.rows++
+	if s.format == YAML {
+		if s.rows == 1 {
+			if err := s.write(name + ":\n"); err != nil {
+				return err
+			}
+		}
+		return s.yaml([]any{value})
+	}
+	before := ",\n    "
+	if s.rows == 1 {
+		before = s.next(name) + "[\n    "
+	}
+	return s.json(before, value, "    ")
+}
+
+// EndRows ends a part that is a list.
+func (s *Sections) EndRows(name string) error {
+	rows := s.rows
+	s.rows = 0
+	switch {
+	case s.format == YAML && rows == 0:
+		return s.write(name + ": []\n")
+	case s.format == YAML:
+		return nil
+	case rows == 0:
+		return s.write(s.next(name) + "[]")
+	}
+	return s.write("\n  ]")
+}
+
+// Close ends the document.
+func (s *Sections) Close() error {
+	if s.format == YAML {
+		return nil
+	}
+	return s.write("\n}\n")
+}
+
+func (s *Sections) next(name string) string {
+	s.parts++
+	before := ",\n"
+	if s.parts == 1 {
+		before = "{\n"
+	}
+	return fmt.Sprintf("%s  %q: ", before, name)
+}
+
+func (s *Sections) json(before string, value any, indent string) error {
+	data, err := json.MarshalIndent(value, indent, "  ")
+	if err != nil {
+		return err
+	}
+	return s.write(before + string(data))
+}
+
+func (s *Sections) yaml(value any) error {
+	data, err := yaml.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return s.write(string(data))
+}
+
+func (s *Sections) write(text string) error {
+	_, err := io.WriteString(s.out, text)
+	return err
+}

@@ -1,0 +1,150 @@
+package whatif
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/crd/conversion"
+	"github.com/kx-apiserver/kx/server/crd/customresource"
+	"github.com/kx-apiserver/kx/server/crd/definition"
+	"github.com/kx-apiserver/kx/store/admin"
+)
+
+// Definition is a definition that is tried.
+type Definition struct {
+	Name string `json:"name"`
+	// Installed says that there is one of the name already: then it is tried as an update of it.
+	Installed bool     `json:"installed"`
+	Errors    []string `json:"errors,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"`
+
+	crd *apiextensionsv1.CustomResourceDefinition
+}
+
+// Resource is what the definition defines.
+func (d *Definition) Resource() schema.GroupResource {
+	return schema.GroupResource{Group: d.crd.Spec.Group, Resource: d.crd.Spec.Names.Plural}
+}
+
+// strict knows every field of a definition, and refuses others.
+var strict = serializer.NewCodecFactory(definition.Scheme, serializer.EnableStrict)
+
+// Parse reads a definition as a client would send it.
+func Parse(data []byte) (*apiextensions.CustomResourceDefinition, error) {
+	obj, kind, err := strict.UniversalDeserializer().Decode(data, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if want := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"); *kind != want {
+		return nil, fmt.Errorf("it is %s %s, not %s %s", kind.GroupVersion(), kind.Kind, want.GroupVersion(), want.Kind)
+	}
+	definition.Scheme.Default(obj)
+	out := &apiextensions.CustomResourceDefinition{}
+	return out, definition.Scheme.Convert(obj, out, nil)
+}
+
+// Installed is the definition of a resource as it is stored, nil if there is none.
+func Installed(ctx context.Context, s admin.Source, d *admin.Decoder, resource schema.GroupResource) (*apiextensions.CustomResourceDefinition, error) {
+	key := admin.Path(d.Prefix, "apiextensions.k8s.io/customresourcedefinitions/"+resource.String())
+	kv, err := s.Get(ctx, key, 0)
+	if err != nil || kv == nil {
+		return nil, err
+	}
+	v, err := d.Decode(key, kv.Value)
+	if err != nil {
+		return nil, err
+	}
+	obj, _, err := definition.StorageCodec.Decode(v.Plain, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be understood: %w", key, err)
+	}
+	crd, ok := obj.(*apiextensions.CustomResourceDefinition)
+	if !ok {
+		return nil, fmt.Errorf("%s is a %T", key, obj)
+	}
+	return crd, nil
+}
+
+// Try validates a definition, as an update of the installed one unless that is nil.
+func Try(ctx context.Context, tried, installed *apiextensions.CustomResourceDefinition) (*Definition, error) {
+	tried = tried.DeepCopy()
+	out := &Definition{Name: tried.Name, Installed: installed != nil, crd: &apiextensionsv1.CustomResourceDefinition{}}
+	var errs field.ErrorList
+	if installed == nil {
+		definition.Strategy.PrepareForCreate(ctx, tried)
+		errs = definition.Strategy.Validate(ctx, tried)
+		out.Warnings = definition.Strategy.WarningsOnCreate(ctx, tried)
+	} else {
+		old := installed.DeepCopy()
+		// What the server keeps of an object, whatever a client sends. A stored object has no resourceVersion, and an
+		// update has to have one.
+		old.ResourceVersion = "1"
+		m := old.ObjectMeta.DeepCopy()
+		m.Labels, m.Annotations = tried.Labels, tried.Annotations
+		tried.ObjectMeta = *m
+		definition.Strategy.PrepareForUpdate(ctx, tried, old)
+		errs = definition.Strategy.ValidateUpdate(ctx, tried, old)
+		out.Warnings = definition.Strategy.WarningsOnUpdate(ctx, tried, old)
+	}
+	for _, err := range errs {
+		out.Errors = append(out.Errors, err.Error())
+	}
+	return out, definition.Scheme.Convert(tried, out.crd, nil)
+}
+
+// newChecker makes what checks objects by a definition.
+func newChecker(crd *apiextensionsv1.CustomResourceDefinition) (*customresource.Checker, error) {
+	factory, err := conversion.NewFactory(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return customresource.NewChecker(crd, factory)
+}
+
+// Custom holds objects against the definitions that are in the same etcd. It reads and compiles each definition once.
+func Custom(s admin.Source, d *admin.Decoder) admin.CustomCheck {
+	type known struct {
+		checker *customresource.Checker
+		err     error
+	}
+	all := map[schema.GroupResource]known{}
+	return func(ctx context.Context, resource schema.GroupResource, object map[string]any) error {
+		k, ok := all[resource]
+		if !ok {
+			k.checker, k.err = installedChecker(ctx, s, d, resource)
+			all[resource] = k
+		}
+		if k.err != nil {
+			return k.err
+		}
+		found, err := k.checker.Stored(ctx, object)
+		if err != nil {
+			return &admin.NotAllowed{Reasons: []string{err.Error()}}
+		}
+		if len(found.Errors) > 0 {
+			return &admin.NotAllowed{Reasons: found.Errors}
+		}
+		return nil
+	}
+}
+
+func installedChecker(ctx context.Context, s admin.Source, d *admin.Decoder, resource schema.GroupResource) (*customresource.Checker, error) {
+	installed, err := Installed(ctx, s, d, resource)
+	if err != nil {
+		return nil, err
+	}
+	if installed == nil {
+		return nil, fmt.Errorf("there is no CustomResourceDefinition %s", resource)
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := definition.Scheme.Convert(installed, crd, nil); err != nil {
+		return nil, err
+	}
+	return newChecker(crd)
+}

@@ -1,0 +1,169 @@
+package whatif
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/kx-apiserver/kx/server/crd/customresource"
+	"github.com/kx-apiserver/kx/store/admin"
+)
+
+// Budget is what the rules may cost for one object.
+const Budget = celconfig.RuntimeCELCostBudget
+
+// mostFailures is how often in a row a conversion webhook may fail until it is not asked again.
+const mostFailures = 5
+
+// Object is what a definition would make of a stored object.
+type Object struct {
+	Key       string `json:"key"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// Stored is the version that it is stored in.
+	Stored string `json:"stored,omitempty"`
+	// Versions are what it would be in that version and in each other that clients could have.
+	Versions []customresource.Checked `json:"versions,omitempty"`
+	// Errors are why it could not be read, or not be converted.
+	Errors []string `json:"errors,omitempty"`
+}
+
+// Lost says whether a field would be lost in any version, Refused whether there is an error in any.
+func (o *Object) Lost() bool {
+	return slices.ContainsFunc(o.Versions, func(c customresource.Checked) bool { return len(c.Lost) > 0 })
+}
+
+// Refused says whether there is an error in any version, or about the object itself.
+func (o *Object) Refused() bool {
+	return len(o.Errors) > 0 || slices.ContainsFunc(o.Versions, func(c customresource.Checked) bool { return len(c.Errors) > 0 })
+}
+
+func (o *Object) defaulted() bool {
+	return slices.ContainsFunc(o.Versions, func(c customresource.Checked) bool { return len(c.Defaults) > 0 })
+}
+
+// Summary counts objects.
+type Summary struct {
+	Objects int64 `json:"objects"`
+	// Errors, Lost and Defaulted are those with errors, those that would lose fields, and those that would get defaults.
+	Errors    int64 `json:"errors"`
+	Lost      int64 `json:"lost"`
+	Defaulted int64 `json:"defaulted"`
+	// Stored are the objects by the version that they are stored in.
+	Stored map[string]int64 `json:"stored"`
+	// Cost is the most that the rules cost for one object in one version, and CostKey is that object's.
+	Cost    int64  `json:"cost"`
+	CostKey string `json:"costKey,omitempty"`
+	// NotConverted are the objects that the conversion webhook was not asked about any more, and why.
+	NotConverted int64  `json:"notConverted,omitempty"`
+	Webhook      string `json:"webhook,omitempty"`
+}
+
+// Trial tries a definition on objects.
+type Trial struct {
+	Summary Summary
+
+	definition *Definition
+	checker    *customresource.Checker
+	failures   int // of the webhook, in a row
+}
+
+// NewTrial begins a trial. A definition that is not valid may be one that can't be tried.
+func NewTrial(d *Definition) (*Trial, error) {
+	checker, err := newChecker(d.crd)
+	if err != nil {
+		return nil, fmt.Errorf("%s can't be tried on objects: %w", d.Name, err)
+	}
+	return &Trial{definition: d, checker: checker, Summary: Summary{Stored: map[string]int64{}}}, nil
+}
+
+// Objects streams what the definition would make of each object of its resource. progress, if not nil, is told of each.
+func (t *Trial) Objects(ctx context.Context, s admin.Source, d *admin.Decoder, progress func(keys int)) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		resource := t.definition.Resource()
+		below := admin.Path(d.Prefix, resource.Group+"/"+resource.Resource+"/")
+		for kv, err := range admin.Below(ctx, s, below, admin.Range{}) {
+			if err != nil {
+				yield(Object{}, err)
+				return
+			}
+			if progress != nil {
+				progress(1)
+			}
+			l, ok := admin.Locate(d.Prefix, kv.Key)
+			if !ok {
+				continue
+			}
+			o := Object{Key: kv.Key, Namespace: l.Namespace, Name: l.Name}
+			t.look(ctx, d, &kv, &o)
+			t.count(&o)
+			if !yield(o, ctx.Err()) || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+func (t *Trial) look(ctx context.Context, d *admin.Decoder, kv *admin.KV, o *Object) {
+	v, err := d.Decode(kv.Key, kv.Value)
+	if err != nil {
+		o.Errors = append(o.Errors, err.Error())
+		return
+	}
+	o.Stored = v.Kind.Version
+	stored, err := t.checker.Stored(ctx, v.Object)
+	if err != nil {
+		o.Errors = append(o.Errors, err.Error())
+		return
+	}
+	o.Versions = append(o.Versions, stored)
+	others := slices.DeleteFunc(append(slices.Clone(t.checker.Served), t.checker.StorageVersion), func(v string) bool { return v == stored.Version })
+	slices.Sort(others)
+	for _, version := range slices.Compact(others) {
+		if t.failures == mostFailures {
+			t.Summary.NotConverted++
+			return
+		}
+		in, err := t.checker.Convert(ctx, v.Object, version)
+		if err != nil {
+			o.Errors = append(o.Errors, fmt.Sprintf("to %s: %v", version, err))
+			t.failed(err)
+			continue
+		}
+		t.failures = 0
+		o.Versions = append(o.Versions, in)
+	}
+}
+
+func (t *Trial) failed(err error) {
+	if !t.checker.Webhook() {
+		return
+	}
+	if t.failures++; t.failures == mostFailures {
+		t.Summary.Webhook = fmt.Sprintf("the conversion webhook failed %d times in a row and was not asked again: %v", mostFailures, err)
+	}
+}
+
+func (t *Trial) count(o *Object) {
+	s := &t.Summary
+	s.Objects++
+	if o.Stored != "" {
+		s.Stored[o.Stored]++
+	}
+	for _, n := range []struct {
+		count *int64
+		is    bool
+	}{{&s.Errors, o.Refused()}, {&s.Lost, o.Lost()}, {&s.Defaulted, o.defaulted()}} {
+		if n.is {
+			*n.count++
+		}
+	}
+	for _, c := range o.Versions {
+		if c.Cost > s.Cost {
+			s.Cost, s.CostKey = c.Cost, o.Key
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/store/backend"
+)
+
+type storageKeysOptions struct {
+	*etcdOptions
+	output string
+}
+
+func newStorageKeysCommand() *cobra.Command {
+	o := &storageKeysOptions{etcdOptions: newEtcdOptions()}
+	cmd := &cobra.Command{
+		Use:   "keys [RESOURCE...]",
+		Short: "Show by which encryption provider and key objects are stored",
+		Long: `Show by which encryption provider and key objects are stored: how many of each resource, and how many bytes.
+
+With --encryption-provider-config each value is opened as the API server would open it. Then the key that it writes with is
+marked, and it is counted what remains to be written with that (kx storage migrate does it), and what can't be read at
+all: as long as a key has objects, it must stay in the configuration.
+
+It reads all values once. It ends with 3 if there is something that can't be read.`,
+		Example: `  kx storage keys
+  kx storage keys secrets configmaps --encryption-provider-config enc.yaml
+  kx storage keys --file backup.db -o json
+  kx storage keys --endpoints https://10.0.0.1:2379 --cacert ca.crt --cert client.crt --key client.key`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, args) })
+		},
+	}
+	o.addFlags(cmd, cmd.Flags())
+	cmd.Flags().StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	return cmd
+}
+
+func (o *storageKeysOptions) run(ctx context.Context, r *reading, args []string) error {
+	format, err := listFormat(o.output)
+	if err != nil {
+		return err
+	}
+	paths := []string{admin.Path(o.prefix, "")}
+	if len(args) > 0 {
+		paths = nil
+		for _, arg := range args {
+			paths = append(paths, admin.Path(o.prefix, backend.ResourcePrefix(schema.ParseGroupResource(arg))))
+		}
+	}
+	list := render.NewList(r.out, format, o.columns()...)
+	progress := r.keysProgress()
+	defer progress.Clear()
+	var unreadable, remaining int64
+	for _, path := range paths {
+		counted, err := admin.Encryptions(ctx, r.Source, r.decoder, path, progress.Add)
+		if err != nil {
+			return err
+		}
+		progress.Clear()
+		for _, c := range counted {
+			unreadable += c.Unreadable
+			remaining += c.Remaining
+			if err := list.Add(c); err != nil {
+				return err
+			}
+		}
+	}
+	if err := list.Close(); err != nil {
+		return err
+	}
+	if format == render.Table && remaining > 0 {
+		fmt.Fprintf(r.err, "kx: %s objects remain to be written with today's keys: kx storage migrate does it\n", render.Count(remaining))
+	}
+	if unreadable > 0 {
+		return &exitError{code: exitFound, err: fmt.Errorf("%s objects can't be read with this configuration", render.Count(unreadable))}
+	}
+	return errors.Join(ctx.Err())
+}
+
+func (o *storageKeysOptions) columns() []render.Column[admin.EncryptedBy] {
+	columns := []render.Column[admin.EncryptedBy]{
+		column("RESOURCE", func(c admin.EncryptedBy) string { return c.Resource }),
+		column("PROVIDER", func(c admin.EncryptedBy) string { return c.Provider }),
+		column("KEY", func(c admin.EncryptedBy) string { return orNone(c.Key) }),
+		right("OBJECTS", func(c admin.EncryptedBy) string { return render.Count(c.Objects) }),
+		right("BYTES", func(c admin.EncryptedBy) string { return render.Bytes(c.Bytes) }),
+	}
+	if o.encryption == "" {
+		return columns
+	}
+	return append(columns,
+		right("REMAIN", func(c admin.EncryptedBy) string { return render.Count(c.Remaining) }),
+		column("NOTES", func(c admin.EncryptedBy) string {
+			var notes []string
+			if c.Write {
+				notes = append(notes, "writes today")
+			}
+			if c.Unreadable > 0 {
+				notes = append(notes, render.Count(c.Unreadable)+" can't be read")
+			}
+			return strings.Join(notes, ", ")
+		}),
+	)
+}

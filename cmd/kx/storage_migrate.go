@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/migrate"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/server/options"
+)
+
+type storageMigrateOptions struct {
+	dataDir, kubeconfig string
+	all, drop           bool
+	rate                float32
+	from, output        string
+}
+
+func newStorageMigrateCommand() *cobra.Command {
+	o := &storageMigrateOptions{dataDir: options.New().DataDir, rate: 100}
+	cmd := &cobra.Command{
+		Use:   "migrate {RESOURCE... | --all}",
+		Short: "Have the server write objects again, in today's version and with today's key",
+		Long: `Have the server write all objects of a resource again, so that they are stored in the version and with the encryption key
+that it writes today.
+
+It works through the API of a server that runs, by patches that change nothing: the server writes where what it would store
+differs from what is stored. A patch is bound to the state that was read, so nothing is lost that others write meanwhile.
+
+When it is stopped or fails it says how to go on from there, with --from. What comes twice is found to be done.
+
+When all objects of a custom resource are stored in one version, its definition's status.storedVersions can be cut to that:
+it asks, or --drop-stored-versions says yes.`,
+		Example: `  kx storage migrate secrets
+  kx storage migrate --all --rate 20
+  kx storage migrate crontabs.stable.example.com --drop-stored-versions
+  kx storage migrate secrets configmaps -o json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&o.dataDir, "data-dir", o.dataDir, "data directory of the kx to ask")
+	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the server (default: KUBECONFIG, or else the kx that runs on --data-dir)")
+	fs.BoolVar(&o.all, "all", false, "all resources that can be listed and patched")
+	fs.Float32Var(&o.rate, "rate", o.rate, "objects a second at most; 0 for as fast as the server is")
+	fs.StringVar(&o.from, "from", "", "go on where a migration was stopped, by the cursor that it showed")
+	fs.BoolVar(&o.drop, "drop-stored-versions", false, "take versions off status.storedVersions of definitions that no object is stored in any more")
+	fs.StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	return cmd
+}
+
+func (o *storageMigrateOptions) run(cmd *cobra.Command, args []string) error {
+	format, err := listFormat(o.output)
+	if err != nil {
+		return err
+	}
+	if (len(args) == 0) != o.all || o.rate < 0 {
+		return errors.New("migrate what? Name resources, or use --all; --rate is not below 0")
+	}
+	ctx, stop := untilInterrupted(cmd)
+	defer stop()
+	m, resources, err := o.prepare(args)
+	if err != nil {
+		return err
+	}
+	var from *migrate.Cursor
+	if o.from != "" {
+		if from, err = migrate.ParseCursor(o.from); err != nil {
+			return fmt.Errorf("--from: %w", err)
+		}
+		// What comes before it is done.
+		at := slices.IndexFunc(resources, func(r schema.GroupVersionResource) bool { return r.GroupResource().String() == from.Resource })
+		if at < 0 {
+			return fmt.Errorf("--from: it is a cursor of %s, which is not among the resources", from.Resource)
+		}
+		resources = resources[at:]
+	}
+	return o.migrate(ctx, cmd, m, resources, from, format)
+}
+
+func (o *storageMigrateOptions) migrate(ctx context.Context, cmd *cobra.Command, m *migrate.Migration, resources []schema.GroupVersionResource, from *migrate.Cursor, format render.Format) error {
+	list := render.NewList(cmd.OutOrStdout(), format, migrateColumns...)
+	var failed int64
+	for _, resource := range resources {
+		progress := render.NewProgress(cmd.ErrOrStderr(), func(done int64) string {
+			return fmt.Sprintf("%s: %s objects", resource.GroupResource(), render.Count(done))
+		})
+		m.Progress = progress.Add
+		result, err := m.Resource(ctx, resource, from)
+		progress.Clear()
+		from = nil
+		if err == nil && len(result.Droppable) > 0 {
+			err = o.dropVersions(ctx, cmd, m, result)
+		}
+		failed += result.Failed
+		if addErr := list.Add(result); addErr != nil {
+			return addErr
+		}
+		if err != nil {
+			if result.Cursor != "" {
+				fmt.Fprintf(cmd.ErrOrStderr(), "kx: go on with: %s --from %s\n", again(cmd, o), result.Cursor)
+			}
+			return errors.Join(err, list.Close())
+		}
+	}
+	if err := list.Close(); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%s objects were not written again: -o json says why", render.Count(failed))
+	}
+	return nil
+}
+
+// again is the command that was called, without a cursor.
+func again(cmd *cobra.Command, o *storageMigrateOptions) string {
+	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
+	if o.all {
+		words = append(words, "--all")
+	}
+	return strings.Join(words, " ")
+}
+
+// dropVersions takes stored versions off a definition, if somebody says so.
+func (o *storageMigrateOptions) dropVersions(ctx context.Context, cmd *cobra.Command, m *migrate.Migration, result *migrate.Result) error {
+	if !o.drop {
+		if !render.IsTerminal(cmd.InOrStdin()) {
+			return nil
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "No object of %s is stored in %s any more. Take it off status.storedVersions? [y/N] ",
+			result.Resource, strings.Join(result.Droppable, ", "))
+		answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+			return nil
+		}
+	}
+	return m.Drop(ctx, result)
+}
+
+// prepare finds the server and the resources, in the order of their names.
+func (o *storageMigrateOptions) prepare(args []string) (*migrate.Migration, []schema.GroupVersionResource, error) {
+	config, err := (&traceOptions{dataDir: o.dataDir, kubeconfig: o.kubeconfig}).server()
+	if err != nil {
+		return nil, nil, err
+	}
+	config.QPS = -1 // the pace is ours
+	m := &migrate.Migration{Pace: flowcontrol.NewFakeAlwaysRateLimiter()}
+	if o.rate > 0 {
+		m.Pace = flowcontrol.NewTokenBucketRateLimiter(o.rate, 1)
+	}
+	if m.Metadata, err = metadata.NewForConfig(config); err != nil {
+		return nil, nil, err
+	}
+	if m.Dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return nil, nil, err
+	}
+	d, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.all {
+		resources, err := everyResource(d)
+		return m, resources, err
+	}
+	mapper := restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d)), d, nil)
+	var resources []schema.GroupVersionResource
+	for _, arg := range args {
+		found, err := mapper.ResourceFor(schema.ParseGroupResource(arg).WithVersion(""))
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", arg, err)
+		}
+		resources = append(resources, found)
+	}
+	return m, resources, nil
+}
+
+// everyResource are those that are kept, and can be listed and patched.
+func everyResource(d discovery.DiscoveryInterface) ([]schema.GroupVersionResource, error) {
+	lists, err := d.ServerPreferredResources()
+	if err != nil {
+		return nil, fmt.Errorf("ask which resources there are: %w", err)
+	}
+	lists = discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "patch"}}, lists)
+	found, err := discovery.GroupVersionResources(lists)
+	if err != nil {
+		return nil, err
+	}
+	var all []schema.GroupVersionResource
+	for resource := range found {
+		if resource.Group != v1alpha1.GroupName {
+			all = append(all, resource)
+		}
+	}
+	slices.SortFunc(all, func(a, b schema.GroupVersionResource) int {
+		return strings.Compare(a.GroupResource().String(), b.GroupResource().String())
+	})
+	return all, nil
+}
+
+var migrateColumns = []render.Column[*migrate.Result]{
+	column("RESOURCE", func(r *migrate.Result) string { return r.Resource }),
+	right("OBJECTS", func(r *migrate.Result) string { return render.Count(r.Objects) }),
+	right("REWRITTEN", func(r *migrate.Result) string { return render.Count(r.Rewritten) }),
+	right("CURRENT", func(r *migrate.Result) string { return render.Count(r.Current) }),
+	right("CHANGED", func(r *migrate.Result) string { return render.Count(r.Changed + r.Gone) }),
+	right("FAILED", func(r *migrate.Result) string { return render.Count(r.Failed) }),
+	column("STORED VERSIONS", func(r *migrate.Result) string {
+		text := orNone(strings.Join(r.StoredVersions, ", "))
+		if len(r.Droppable) > 0 && !r.Dropped {
+			text += fmt.Sprintf(" (%s without objects: --drop-stored-versions)", strings.Join(r.Droppable, ", "))
+		}
+		return text
+	}),
+}

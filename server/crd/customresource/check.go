@@ -1,0 +1,158 @@
+package customresource
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/server/crd/conversion"
+	"github.com/kx-apiserver/kx/server/crd/schema"
+)
+
+// Checker says what a definition would make of objects that are stored. It serves and stores nothing, so the definition
+// need not be installed.
+type Checker struct {
+	// StorageVersion is the version in which objects would be written, Served are those that clients could have.
+	StorageVersion string
+	Served         []string
+
+	definition *apiextensionsv1.CustomResourceDefinition
+	converter  *conversion.Converter
+	schemas    map[string]*schema.Schema
+}
+
+// Checked is what an object is in one version.
+type Checked struct {
+	Version string `json:"version"`
+	// Lost are the fields that the version's schema does not know: clients would not see them, and the next write would
+	// drop them.
+	Lost []string `json:"lost,omitempty"`
+	// Defaults are the fields that would get one.
+	Defaults []string `json:"defaults,omitempty"`
+	// Errors are what a create would be refused for.
+	Errors []string `json:"errors,omitempty"`
+	// Cost is what the rules of the schema cost.
+	Cost int64 `json:"cost,omitempty"`
+}
+
+// NewChecker makes the Checker of a definition that was validated.
+func NewChecker(crd *apiextensionsv1.CustomResourceDefinition, factory *conversion.Factory) (*Checker, error) {
+	crd = crd.DeepCopy()
+	if crd.Status.AcceptedNames.Kind == "" {
+		crd.Status.AcceptedNames = crd.Spec.Names
+	}
+	c := &Checker{definition: crd, schemas: make(map[string]*schema.Schema, len(crd.Spec.Versions))}
+	var err error
+	if c.StorageVersion, err = apihelpers.GetCRDStorageVersion(crd); err != nil {
+		return nil, err
+	}
+	if c.converter, err = factory.NewConverter(crd); err != nil {
+		return nil, err
+	}
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		if v.Served {
+			c.Served = append(c.Served, v.Name)
+		}
+		if c.schemas[v.Name], err = schema.Compile(crd, v.Name); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Webhook says whether a webhook converts the objects.
+func (c *Checker) Webhook() bool { return c.converter.ChangesContent() }
+
+// Stored reads an object as it was stored: it is pruned and defaulted in place, by the schema of the version that it is
+// in, and checked by it.
+func (c *Checker) Stored(ctx context.Context, content map[string]any) (Checked, error) {
+	u := &unstructured.Unstructured{Object: content}
+	kind := u.GroupVersionKind()
+	if kind.Group != c.definition.Spec.Group || c.schemas[kind.Version] == nil {
+		return Checked{}, fmt.Errorf("it is stored as %s, a version that the definition does not have", kind.GroupVersion())
+	}
+	return c.in(ctx, kind.Version, content)
+}
+
+// Convert returns what Stored has read, in another version, and what it is there.
+func (c *Checker) Convert(ctx context.Context, content map[string]any, version string) (Checked, error) {
+	gv := apischema.GroupVersion{Group: c.definition.Spec.Group, Version: version}
+	in := &unstructured.Unstructured{Object: content}
+	out, err := c.converter.Convert(ctx, in, gv)
+	if err != nil {
+		return Checked{Version: version}, err
+	}
+	return c.in(ctx, version, out.(*unstructured.Unstructured).DeepCopy().Object)
+}
+
+func (c *Checker) in(ctx context.Context, version string, content map[string]any) (Checked, error) {
+	s, out := c.schemas[version], Checked{Version: version}
+	lost, err := s.Prune(ctx, content, schema.PruneOptions{UnknownFieldPaths: true, Stored: true})
+	if err != nil {
+		return out, err
+	}
+	slices.Sort(lost)
+	out.Lost = lost
+	before := (&unstructured.Unstructured{Object: content}).DeepCopy().Object
+	s.Default(ctx, content)
+	out.Defaults = added(before, content)
+	u := &unstructured.Unstructured{Object: content}
+	scale := c.scaleOf(version)
+	errs := s.Validate(ctx, content, schema.Others{
+		Metadata: validateObjectMeta(ctx, u, c.definition.Spec.Scope == apiextensionsv1.NamespaceScoped),
+		Scale:    append(validateScaleSpec(u, scale), validateScaleStatus(u, scale)...),
+		Cost:     &out.Cost,
+	})
+	for _, err := range errs {
+		out.Errors = append(out.Errors, err.Error())
+	}
+	return out, nil
+}
+
+func (c *Checker) scaleOf(version string) *apiextensionsv1.CustomResourceSubresourceScale {
+	for i := range c.definition.Spec.Versions {
+		if v := &c.definition.Spec.Versions[i]; v.Name == version && v.Subresources != nil {
+			return v.Subresources.Scale
+		}
+	}
+	return nil
+}
+
+// added are the paths of what after has and before has not, sorted; of what came as a whole only the path of the whole.
+func added(before, after any) []string {
+	var paths []string
+	var walk func(path string, before, after any)
+	walk = func(path string, before, after any) {
+		switch after := after.(type) {
+		case map[string]any:
+			was, _ := before.(map[string]any)
+			for name, value := range after {
+				at := name
+				if path != "" {
+					at = path + "." + name
+				}
+				if old, ok := was[name]; ok {
+					walk(at, old, value)
+				} else {
+					paths = append(paths, at)
+				}
+			}
+		case []any:
+			was, _ := before.([]any)
+			for i, value := range after {
+				if i < len(was) {
+					walk(fmt.Sprintf("%s[%d]", path, i), was[i], value)
+				}
+			}
+		}
+	}
+	walk("", before, after)
+	slices.Sort(paths)
+	return paths
+}

@@ -1,0 +1,108 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/store/transform"
+)
+
+// EncryptedBy counts the objects of a resource that are stored in one way.
+type EncryptedBy struct {
+	Resource string `json:"resource"`
+	// Provider and Key say how: provider "identity" and no key is not at all.
+	Provider string `json:"provider"`
+	Key      string `json:"key,omitempty"`
+	Objects  int64  `json:"objects"`
+	Bytes    int64  `json:"bytes"`
+	// Write says that this is how the configuration has objects written. It is not known without one.
+	Write bool `json:"write,omitempty"`
+	// Remaining are the objects that an API server with the configuration would write otherwise.
+	Remaining int64 `json:"remaining,omitempty"`
+	// Unreadable are those that it could not read. They are among the remaining.
+	Unreadable int64 `json:"unreadable,omitempty"`
+}
+
+// identity is what a provider is called that stores values as they are.
+const identity = "identity"
+
+// Encryptions counts at a path and below how objects are stored, by resource, provider and key. With an encryption
+// configuration in d, each value is opened as an API server would; only that tells two keys of one name apart. progress,
+// if not nil, is told of each key.
+func Encryptions(ctx context.Context, s Source, d *Decoder, below string, progress func(keys int)) ([]EncryptedBy, error) {
+	counts := map[EncryptedBy]*EncryptedBy{}
+	for kv, err := range Below(ctx, s, below, Range{}) {
+		if err != nil {
+			return nil, err
+		}
+		if progress != nil {
+			progress(1)
+		}
+		l, ok := Locate(d.Prefix, kv.Key)
+		if !ok {
+			continue
+		}
+		provider, key := storedBy(kv.Value)
+		of := EncryptedBy{Resource: l.Resource.String(), Provider: provider, Key: key}
+		c := counts[of]
+		if c == nil {
+			c = &EncryptedBy{Resource: of.Resource, Provider: provider, Key: key, Write: d.writesLike(l.Resource, provider, key)}
+			counts[of] = c
+		}
+		c.Objects++
+		c.Bytes += int64(len(kv.Value))
+		d.judge(ctx, l.Resource, &kv, c)
+	}
+	all := make([]EncryptedBy, 0, len(counts))
+	for _, c := range counts {
+		all = append(all, *c)
+	}
+	slices.SortFunc(all, func(a, b EncryptedBy) int {
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(b.Objects, a.Objects), cmp.Compare(a.Provider+a.Key, b.Provider+b.Key))
+	})
+	return all, nil
+}
+
+// judge counts a value that the configuration would have written otherwise, or can't read.
+func (d *Decoder) judge(ctx context.Context, resource schema.GroupResource, kv *KV, c *EncryptedBy) {
+	if d.Encryption == nil {
+		return
+	}
+	_, stale, err := d.Encryption.ForResource(resource).TransformFromStorage(ctx, kv.Value, transform.DefaultContext(kv.Key))
+	if err != nil {
+		c.Unreadable++
+	}
+	if stale || err != nil {
+		c.Remaining++
+	}
+}
+
+// writesLike says whether the configuration writes a resource with a provider's key.
+func (d *Decoder) writesLike(resource schema.GroupResource, provider, key string) bool {
+	if d.Encryption == nil {
+		return false
+	}
+	p, k := storedBy([]byte(d.Encryption.Prefix(resource)))
+	return p == provider && k == key
+}
+
+// storedBy is the provider and the key that a value names.
+func storedBy(value []byte) (provider, key string) {
+	head := string(value[:min(len(value), 256)])
+	rest, ok := strings.CutPrefix(head, string(encryptedMagic))
+	if !ok {
+		return identity, ""
+	}
+	parts := strings.SplitN(rest, ":", 4)
+	if len(parts) < 4 {
+		return "unknown", ""
+	}
+	if parts[0] == "kms" {
+		return "kms " + parts[1], parts[2]
+	}
+	return parts[0], parts[2]
+}
