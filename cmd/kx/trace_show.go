@@ -6,16 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	embedded "github.com/kx-apiserver/kx"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/traceview"
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
@@ -24,6 +27,7 @@ type journeySource struct {
 	*traceOptions
 	file   string
 	output string
+	source bool
 }
 
 func (s *journeySource) addFlags(cmd *cobra.Command, formats string) {
@@ -39,8 +43,12 @@ func newTraceShowCommand(o *traceOptions) *cobra.Command {
 		Long: `Show the way of one request: the steps in the order in which they called each other, how long each took, why it went
 the way it did, and, if the request was made with --trace, what each step changed in the object.
 
+With --source the code of each step is shown too: the lines around the one that ran, as the server has them compiled in.
+That of a capture is this kx's own, if all steps of the journey are where this kx takes them; else it is refused.
+
 With --file and without an ID, the journeys of the capture are listed.`,
 		Example: `  kx trace show 3f2a1c-17
+  kx trace show 3f2a1c-17 --source              # with the code that ran
   kx trace show 3f2a1c-17 -o yaml
   kx trace show --file slow.kxtrace             # which journeys are in it?
   kx trace show --file slow.kxtrace 3f2a1c-17`,
@@ -50,12 +58,16 @@ With --file and without an ID, the journeys of the capture are listed.`,
 		},
 	}
 	s.addFlags(cmd, "json or yaml: the whole journey")
+	cmd.Flags().BoolVar(&s.source, "source", false, "show the code of each step: the lines around the one that ran")
 	return cmd
 }
 
 func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 && s.file == "" {
 		return errors.New("trace show: which one? Give an ID, such as kx trace or the Kx-Journey header of an answer name it")
+	}
+	if s.source && (s.output != "" || len(args) == 0) {
+		return errors.New("trace show: --source shows the code of one journey as text: give its ID, and leave -o out")
 	}
 	if len(args) == 0 {
 		return eachSaved(s.file, in, func(j *v1alpha1.Journey) error { return s.write(out, j, true) })
@@ -64,7 +76,50 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 	if err != nil {
 		return err
 	}
+	if s.source {
+		files, done, err := s.files(ctx, j)
+		if err != nil {
+			return err
+		}
+		defer done()
+		traceview.Source(out, j, files, traceview.PaintFor(out))
+		return nil
+	}
 	return s.write(out, j, false)
+}
+
+// files are the source of what made a journey: the server's own or, for one of a capture, that of this kx, if it fits.
+func (s *journeySource) files(ctx context.Context, j *v1alpha1.Journey) (files traceview.Files, done func(), err error) {
+	if s.file != "" {
+		own := func(file string) (string, error) {
+			text, err := embedded.Source.ReadFile(file)
+			return string(text), err
+		}
+		if err := traceview.Fits(j, own); err != nil {
+			return nil, nil, fmt.Errorf("the capture was made by a kx with other source than this one: %w; show it with that kx, or without --source", err)
+		}
+		return own, func() {}, nil
+	}
+	config, err := s.server()
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := api.New(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	read := map[string]string{}
+	return func(file string) (string, error) {
+		if text, ok := read[file]; ok {
+			return text, nil
+		}
+		source := v1alpha1.Source{}
+		if err := client.Get(ctx, api.KX+"/sources/"+url.PathEscape(v1alpha1.SourceName(file)), nil, &source); err != nil {
+			return "", err
+		}
+		read[file] = source.Spec.Text
+		return source.Spec.Text, nil
+	}, client.Close, nil
 }
 
 func (s *journeySource) write(out io.Writer, j *v1alpha1.Journey, brief bool) error {

@@ -2,6 +2,7 @@ package traceview
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,19 +47,60 @@ func TestGolden(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		write(&b)
-		file := filepath.Join("testdata", name+".txt")
-		if os.Getenv("KX_REWRITE") != "" {
-			if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil || !bytes.Equal(b.Bytes(), want) {
-			t.Errorf("%s (%v), rewrite it with KX_REWRITE=yes:\n%s", file, err, &b)
-		}
+		golden(t, name, b.Bytes())
 		if name != "coloured" && strings.ContainsAny(b.String(), "\x1b\x07") {
 			t.Errorf("%s: what a journey says reaches the terminal as it is: %q", name, b.String())
 		}
+	}
+}
+
+// TestSource shows the lines around a step's, within its function.
+func TestSource(t *testing.T) {
+	text := "package a\n\nfunc before() {}\n\n// Get gets.\nfunc (s *store) Get(ctx context.Context) (err error) {\n\tctx, step := trace.Start(ctx, trace.A, \"\x1b\")\n" +
+		"\tif true {\n\t\treturn nil\n\t}\n\treturn nil\n}\n\nfunc after() {}\n"
+	files := func(file string) (string, error) {
+		if file != "a/b.go" {
+			return "", errors.New("there is no \a file")
+		}
+		return text, nil
+	}
+	j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Phase: v1alpha1.JourneyComplete, Code: 200, Steps: []v1alpha1.Step{
+		{ID: "store.get", Layer: "store", Title: "Store.Get", Parent: -1, Function: "a.(*store).Get", File: "a/b.go", Line: 7},
+		{ID: "etcd3.get", Layer: "etcd3", Title: "get", Parent: 0, Function: "a.(*store).Get", File: "a/b.go", Line: 11},
+		{ID: "etcd.get", Layer: "etcd", Title: "KV.Get", Parent: 1, Function: "a.x", File: "a/c.go", Line: 1},
+		{ID: "odd", Layer: "etcd", Title: "behind the end", Parent: 1, Function: "a.x", File: "a/b.go", Line: 99},
+	}}}
+	var b bytes.Buffer
+	Source(&b, j, files, Plain)
+	golden(t, "source", b.Bytes())
+
+	j.Status.Steps = j.Status.Steps[:1]
+	if err := Fits(j, files); err != nil {
+		t.Errorf("what fits is refused: %v", err)
+	}
+	for _, other := range []v1alpha1.Step{
+		{ID: "a", Function: "a.(*store).Get", File: "a/b.go", Line: 8}, {ID: "b", Function: "a.(*store).List", File: "a/b.go", Line: 7},
+		{ID: "c", Function: "a.(*store).Get", File: "a/c.go", Line: 7}, {ID: "d", Function: "a.(*store).Get", File: "a/b.go", Line: 700},
+	} {
+		j.Status.Steps[0] = other
+		if Fits(j, files) == nil {
+			t.Errorf("%+v fits", other)
+		}
+	}
+}
+
+// golden compares text with a file under testdata.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	if os.Getenv("KX_REWRITE") != "" {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s (%v), rewrite it with KX_REWRITE=yes:\n%s", file, err, got)
 	}
 }
 

@@ -74,6 +74,7 @@ type tree struct {
 	j        *v1alpha1.Journey
 	p        Paint
 	objects  bool
+	files    Files // whose source is shown; nil for none
 	children map[int32][]int
 }
 
@@ -142,6 +143,7 @@ func (t *tree) step(i int, here, below string) {
 	}
 	t.line(s.Layer, time.Duration(s.TookNanos), here, text, reason)
 	children := t.children[int32(i)]
+	t.source(s, below, len(children) > 0)
 	if t.objects {
 		t.change(s, below, len(children) > 0)
 	}
@@ -165,13 +167,18 @@ func (t *tree) line(layer string, took time.Duration, rail, text, reason string)
 // margin is what stands before the rail of a step.
 const margin = 2 + 9 + 1 + 8 + 2
 
-// change writes what a step changed in the object.
-func (t *tree) change(s *v1alpha1.Step, below string, more bool) {
+// rail is what stands before what is below a step.
+func (t *tree) rail(below string, more bool) string {
 	rail := strings.Repeat(" ", margin) + below + "  "
 	if more {
 		rail = strings.Repeat(" ", margin) + below + "│ "
 	}
-	rail = t.p.dim(rail)
+	return t.p.dim(rail)
+}
+
+// change writes what a step changed in the object.
+func (t *tree) change(s *v1alpha1.Step, below string, more bool) {
+	rail := t.rail(below, more)
 	if s.Before == nil || s.After == nil {
 		return
 	}

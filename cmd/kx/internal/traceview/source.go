@@ -1,0 +1,122 @@
+package traceview
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+// Files gives the text of a file of the source, by the name that steps have for it.
+type Files func(file string) (text string, err error)
+
+// Source writes a journey as Objects does, and below each step the lines of its function around the line that ran.
+func Source(out io.Writer, j *v1alpha1.Journey, files Files, p Paint) {
+	(&tree{out: out, j: j, p: p, objects: true, files: files}).write()
+}
+
+// around is how many lines of the function are shown before the one that ran, and how many behind it.
+const around = 3
+
+// source writes the lines of a step.
+func (t *tree) source(s *v1alpha1.Step, below string, more bool) {
+	if t.files == nil || s.File == "" {
+		return
+	}
+	rail := t.rail(below, more)
+	where := fmt.Sprintf("%s:%d", draw.Clean(s.File), s.Line)
+	text, err := t.files(s.File)
+	if err != nil {
+		fmt.Fprintln(t.out, rail+t.p.dim(where+"  ")+t.p.bad(draw.Clean(err.Error())))
+		return
+	}
+	fmt.Fprintln(t.out, rail+t.p.dim(where+"  "+draw.Clean(s.Function)))
+	lines := strings.Split(text, "\n")
+	from, to := window(lines, int(s.Line))
+	if from == 0 {
+		fmt.Fprintln(t.out, rail+t.p.bad(fmt.Sprintf("the file has %d lines", len(lines))))
+		return
+	}
+	dent := indent(lines[from-1 : to])
+	for n := from; n <= to; n++ {
+		mark, paint := " ", t.p.dim
+		if n == int(s.Line) {
+			mark, paint = ">", t.p.bold
+		}
+		line := strings.ReplaceAll(strings.TrimPrefix(lines[n-1], dent), "\t", "    ")
+		fmt.Fprintln(t.out, rail+paint(strings.TrimRight(fmt.Sprintf("%s %4d  %s", mark, n, draw.Clean(line)), " ")))
+	}
+}
+
+// window are the first and the last line to show around a line, both of its function; 0 if there is no such line.
+func window(lines []string, line int) (from, to int) {
+	if line < 1 || line > len(lines) {
+		return 0, 0
+	}
+	from, to = line, line
+	for from > 1 && line-from < around && !strings.HasPrefix(lines[from-1], "func ") {
+		from--
+	}
+	for to < len(lines) && to-line < around && lines[to-1] != "}" {
+		to++
+	}
+	return from, to
+}
+
+// indent is what all lines begin with that are not empty.
+func indent(lines []string) string {
+	common, first := "", true
+	for _, l := range lines {
+		if l == "" {
+			continue
+		}
+		tabs := l[:len(l)-len(strings.TrimLeft(l, "\t"))]
+		if first || len(tabs) < len(common) {
+			common, first = tabs, false
+		}
+	}
+	return common
+}
+
+// call is what stands in every line in which a step begins.
+const call = "trace."
+
+// Fits says why a journey can't have been made by the code in files; nothing if it may have been. Every step must be where
+// the code takes steps, in the function that it names: one line more or less in a file, and it is not.
+func Fits(j *v1alpha1.Journey, files Files) error {
+	for i := range j.Status.Steps {
+		s := &j.Status.Steps[i]
+		if s.File == "" {
+			continue
+		}
+		text, err := files(s.File)
+		if err != nil {
+			return err
+		}
+		lines := strings.Split(text, "\n")
+		if s.Line < 1 || int(s.Line) > len(lines) || !strings.Contains(lines[s.Line-1], call) || !strings.Contains(s.Function, enclosing(lines, int(s.Line))) {
+			return fmt.Errorf("step %s was taken in %s:%d, and there is none here", s.ID, s.File, s.Line)
+		}
+	}
+	return nil
+}
+
+// enclosing is the name of the function that a line is in.
+func enclosing(lines []string, line int) string {
+	for n := line; n > 0; n-- {
+		name, ok := strings.CutPrefix(lines[n-1], "func ")
+		if !ok {
+			continue
+		}
+		if strings.HasPrefix(name, "(") {
+			_, name, _ = strings.Cut(name, ") ")
+		}
+		if end := strings.IndexAny(name, "(["); end > 0 {
+			name = name[:end]
+		}
+		return name
+	}
+	return ""
+}
