@@ -1,8 +1,12 @@
 package server_test
 
 import (
+	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -229,6 +233,50 @@ func TestStructureOfADefinition(t *testing.T) {
 	r.undefine(t, crd.Name)
 	if code := r.read(t, structurePath+"/definition:"+crd.Name, nil); code != http.StatusNotFound {
 		t.Errorf("a definition that is gone: %d", code)
+	}
+}
+
+// structureFile is the map that the tests of the screen show: the list under "", and some parts whole.
+const structureFile = "../tui/structure/testdata/structure.json"
+
+// TestStructureRecorded holds what the tests of the screen show against this server: both have the same parts. -rewrite
+// records it anew.
+func TestStructureRecorded(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	r.define(t, cronTab("stable.example.com"))
+	gv := schema.GroupVersion{Group: "stable.example.com", Version: "v1"}
+	_, err := r.dynamic(t).Resource(gv.WithResource("crontabs")).Namespace("default").Create(within(t), tab(gv, "default", "cleanup"), metav1.CreateOptions{})
+	must(t, err)
+	if flag.Lookup("rewrite").Value.String() == "true" {
+		answers := map[string]json.RawMessage{}
+		for _, name := range []string{"", "configmaps.v1", "deployments.v1.apps", "events.v1", "crontabs.v1.stable.example.com", "caches.v1alpha1.kx.dev"} {
+			var answer json.RawMessage
+			if code := r.read(t, strings.TrimSuffix(structurePath+"/"+name, "/"), &answer); code != http.StatusOK {
+				t.Fatalf("%s: %d", name, code)
+			}
+			answers[name] = answer
+		}
+		data, err := json.MarshalIndent(answers, "", " ")
+		must(t, err)
+		must(t, os.MkdirAll(filepath.Dir(structureFile), 0o755))
+		must(t, os.WriteFile(structureFile, append(data, '\n'), 0o644))
+	}
+	data, err := os.ReadFile(structureFile)
+	must(t, err)
+	var recorded v1alpha1.StructureList
+	answers := map[string]json.RawMessage{}
+	must(t, json.Unmarshal(data, &answers))
+	must(t, json.Unmarshal(answers[""], &recorded))
+	names := func(parts []v1alpha1.Structure) string {
+		var all []string
+		for i := range parts {
+			all = append(all, parts[i].Name)
+		}
+		return strings.Join(all, " ")
+	}
+	if was, is := names(recorded.Items), names(r.structure(t, "")); was != is {
+		t.Errorf("what is recorded\n%s\nis not what the server has\n%s\ngo test ./server -run TestStructureRecorded -rewrite, then go test ./tui/structure -rewrite", was, is)
 	}
 }
 

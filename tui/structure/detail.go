@@ -1,0 +1,367 @@
+package structure
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// tone is how a line is painted.
+type tone uint8
+
+const (
+	plain tone = iota
+	strong
+	dim
+	good
+	bad
+)
+
+// line is a row of what is known of a part.
+type line struct {
+	text string
+	tone tone
+	// target is where enter leads to, and part the part that it leads to in the tree. Nothing or one of them is set.
+	target screen.Target
+	part   string
+	place  *v1alpha1.CodePlace
+}
+
+// sheet is what is known of a part, line by line.
+type sheet struct {
+	w     int
+	lines []line
+}
+
+// How wide the names of properties are, and the verbs.
+const (
+	label     = 11
+	verbLabel = 16
+)
+
+// say adds text, in as many lines as it needs.
+func (s *sheet) say(t tone, text string) {
+	for _, l := range draw.Wrap(draw.Clean(text), max(s.w, 20)) {
+		s.lines = append(s.lines, line{text: l, tone: t})
+	}
+}
+
+// gap adds an empty line, and below it a heading.
+func (s *sheet) gap(heading string) {
+	if len(s.lines) > 0 {
+		s.lines = append(s.lines, line{})
+	}
+	if heading != "" {
+		s.say(strong, heading)
+	}
+}
+
+// has adds a property, unless it is empty. A long one goes on below itself.
+func (s *sheet) has(name, value string) *line { return s.hasAt(label, name, value) }
+
+func (s *sheet) hasAt(column int, name, value string) *line {
+	if value == "" {
+		return &line{}
+	}
+	first := len(s.lines)
+	for i, l := range draw.Wrap(draw.Clean(value), max(s.w-column-1, 20)) {
+		if i > 0 {
+			name = ""
+		}
+		s.lines = append(s.lines, line{text: draw.Fit(draw.Clean(name), column) + " " + l})
+	}
+	return &s.lines[first]
+}
+
+// code adds a place in the source.
+func (s *sheet) code(name string, p v1alpha1.CodePlace) { s.codeAt(label, name, p) }
+
+func (s *sheet) codeAt(column int, name string, p v1alpha1.CodePlace) {
+	if p.Name == "" {
+		return
+	}
+	text := p.Name
+	if p.File != "" {
+		text += fmt.Sprintf("  %s:%d", p.File[strings.LastIndexByte(p.File, '/')+1:], p.Line)
+	}
+	l := s.hasAt(column, name, text)
+	if p.File != "" {
+		l.place, l.target = &p, toSource(p)
+	}
+}
+
+func toSource(p v1alpha1.CodePlace) screen.Target {
+	return screen.ToSource{File: p.File, Line: int(p.Line), Function: p.Name}
+}
+
+// sheetOf writes what is known of a node in lines of w cells.
+func sheetOf(t *tree, n *node, whole *v1alpha1.Structure, w int) []line {
+	s := &sheet{w: w}
+	if n.part == nil {
+		s.heading(n)
+		return s.lines
+	}
+	part := n.part
+	if whole != nil {
+		part = whole
+	}
+	switch spec := &part.Spec; {
+	case spec.Filter != nil:
+		s.filter(part)
+	case spec.Server != nil:
+		s.server(t, part)
+	case spec.Resource != nil:
+		s.resource(part, whole != nil)
+	case spec.Definition != nil:
+		s.definition(t, part)
+	}
+	return s.lines
+}
+
+// heading lists what is below one.
+func (s *sheet) heading(n *node) {
+	s.say(strong, n.label)
+	if n.note != "" {
+		s.say(plain, n.note)
+	}
+	s.gap("")
+	for _, c := range n.children {
+		text := c.label
+		if c.note != "" {
+			text = draw.Fit(c.label, 24) + " " + c.note
+		}
+		s.lines = append(s.lines, line{text: text, part: c.id})
+	}
+}
+
+// doc adds the comment of a place.
+func (s *sheet) doc(p v1alpha1.CodePlace) {
+	if p.Doc != "" {
+		s.say(dim, p.Doc)
+	}
+}
+
+func (s *sheet) filter(part *v1alpha1.Structure) {
+	spec, f := &part.Spec, part.Spec.Filter
+	s.say(strong, spec.Title)
+	s.doc(spec.Source)
+	s.gap("")
+	s.has("position", fmt.Sprintf("%d, of those that a request passes", f.Position))
+	s.code("source", spec.Source)
+	s.has("step", f.Step).target = screen.ToRequests{Filter: "step:" + f.Step}
+	s.has("upstream", f.Upstream+"  "+f.UpstreamFile)
+}
+
+func (s *sheet) server(t *tree, part *v1alpha1.Structure) {
+	spec, server := &part.Spec, part.Spec.Server
+	s.say(strong, spec.Title)
+	s.doc(spec.Source)
+	s.gap("")
+	s.has("position", fmt.Sprintf("%d, of those that are asked", server.Position))
+	s.code("source", spec.Source)
+	if server.Delegate == "" {
+		s.has("else", "nobody is asked after it")
+	} else {
+		s.has("else", "what it does not have, it leaves to "+server.Delegate).part = "server:" + server.Delegate
+	}
+	s.has("resources", fmt.Sprint(server.Resources))
+	for i, gv := range server.GroupVersions {
+		name := ""
+		if i == 0 {
+			name = "versions"
+		}
+		group, _, grouped := strings.Cut(gv, "/")
+		if !grouped {
+			group = ""
+		}
+		id := groupID + group
+		if t.byID[groupID+gv] != nil {
+			id = groupID + gv
+		}
+		s.has(name, gv).part = id
+	}
+}
+
+func (s *sheet) resource(part *v1alpha1.Structure, whole bool) {
+	spec, r := &part.Spec, part.Spec.Resource
+	s.say(strong, spec.Title)
+	s.gap("")
+	where := "cluster: its objects are in no namespace"
+	if r.Namespaced {
+		where = "its objects are in namespaces"
+	}
+	s.has("scope", where)
+	s.has("names", strings.Join(append([]string{r.Resource, r.Singular}, r.ShortNames...), ", "))
+	s.has("categories", strings.Join(r.Categories, ", "))
+	s.has("verbs", strings.Join(r.Verbs, " "))
+	s.has("server", r.Server).part = "server:" + r.Server
+	if r.Definition != "" {
+		s.has("definition", r.Definition).part = "definition:" + r.Definition
+	}
+	stored := r.StoredAs
+	if stored == "" {
+		stored = "nothing is kept in etcd"
+	}
+	s.has("stored as", stored)
+	if r.Key != "" {
+		s.has("keys", r.Key).target = screen.ToKey{Key: r.Key}
+	}
+	if c := r.Cache; c != nil {
+		s.has("cache", fmt.Sprintf("%s: %d objects, %d bytes", c.State, c.Items, c.Bytes)).target = screen.ToCache{Resource: c.Name}
+	} else if r.Key != "" {
+		s.has("cache", "none: etcd answers all reads")
+	}
+	s.has("requests", requestsOf(part)).target = screen.ToRequests{Filter: requestsOf(part)}
+	if !whole {
+		s.gap("")
+		s.say(dim, "Its storages and routes are being fetched.")
+		return
+	}
+	for i := range r.Storages {
+		s.storage(r, &r.Storages[i])
+	}
+}
+
+func (s *sheet) storage(r *v1alpha1.StructureResource, storage *v1alpha1.StructureStorage) {
+	name := r.Resource
+	if storage.Subresource != "" {
+		name += "/" + storage.Subresource
+	}
+	s.gap(name + "  " + storage.Kind)
+	s.code("storage", storage.Type)
+	s.doc(storage.Type)
+	for _, strategy := range storage.Strategies {
+		s.code(strategy.For+" by", strategy.Type)
+	}
+	root := rootOf(r)
+	if len(storage.Routes) > 0 {
+		s.has("paths", "below "+root)
+	}
+	for i := range storage.Routes {
+		route := &storage.Routes[i]
+		l := s.hasAt(verbLabel, route.Verb, route.Method+" "+strings.TrimPrefix(route.Path, root))
+		l.tone = good
+		l.target = toSend(route)
+		s.codeAt(verbLabel, "  answered by", route.Handler)
+		if route.Calls != nil {
+			s.codeAt(verbLabel, "  which calls", *route.Calls)
+		}
+	}
+	for _, absence := range storage.Absent {
+		s.say(bad, "no "+absence.Verb+": "+absence.Reason)
+	}
+}
+
+// rootOf begins the paths of a resource.
+func rootOf(r *v1alpha1.StructureResource) string {
+	if r.Group == "" {
+		return "/api/" + r.Version + "/"
+	}
+	return "/apis/" + r.Group + "/" + r.Version + "/"
+}
+
+// toSend is a request of a route, for an object whose name is still to be said. A watch is asked for as clients do today.
+func toSend(route *v1alpha1.StructureRoute) screen.Target {
+	path := route.Path
+	if route.Verb == "watch" {
+		path = strings.TrimSuffix(strings.Replace(path, "/watch/", "/", 1), "/{name}") + "?watch=true"
+	}
+	return screen.ToSend{Method: route.Method, URI: strings.NewReplacer("{namespace}", "default", "{name}", "NAME").Replace(path)}
+}
+
+func (s *sheet) definition(t *tree, part *v1alpha1.Structure) {
+	spec, d := &part.Spec, part.Spec.Definition
+	s.say(strong, d.Kind+": "+spec.Title)
+	s.gap("")
+	s.has("group", d.Group)
+	s.has("scope", d.Scope)
+	for i, v := range d.Versions {
+		name := ""
+		if i == 0 {
+			name = "versions"
+		}
+		l := s.has(name, versionText(v))
+		if id := d.Resource + "." + v.Name + "." + d.Group; t.byID[id] != nil {
+			l.part = id
+		}
+	}
+	s.has("stored in", strings.Join(d.StoredVersions, ", "))
+	s.has("requests", requestsOf(part)).target = screen.ToRequests{Filter: requestsOf(part)}
+	if key := definitionKey(t, part); key != "" {
+		s.has("key", key).target = screen.ToKey{Key: key}
+	}
+	s.code("source", spec.Source)
+	s.gap("What serves it")
+	if v := d.Serving; v == nil {
+		s.say(dim, "Nothing yet: the next request makes it.")
+	} else {
+		s.has("made", fmt.Sprintf("%s, in %s", v.Made.UTC().Format("2006-01-02 15:04:05.000 UTC"), draw.Duration(time.Duration(v.TookMicros)*time.Microsecond)))
+		s.has("in use by", fmt.Sprintf("%d requests", v.Requests))
+		s.has("serves", strings.Join(v.Versions, ", "))
+		s.has("stores", v.StorageVersion)
+	}
+	s.gap("Conditions")
+	for _, c := range d.Conditions {
+		text := c.Type + ": " + c.Status
+		if c.Reason != "" {
+			text += "  " + c.Reason
+		}
+		if c.Message != "" {
+			text += ": " + c.Message
+		}
+		how := plain
+		if c.Status != "True" {
+			how = dim
+		}
+		s.say(how, text)
+	}
+}
+
+func versionText(v v1alpha1.StructureVersion) string {
+	words := []string{v.Name}
+	for _, w := range []struct {
+		is   bool
+		word string
+	}{{v.Served, "served"}, {!v.Served, "not served"}, {v.Storage, "stored"}, {v.Deprecated, "deprecated"}} {
+		if w.is {
+			words = append(words, w.word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// definitionsResource in definitionsGroup is the resource that definitions themselves are.
+const definitionsResource, definitionsGroup = "customresourcedefinitions", "apiextensions.k8s.io"
+
+// definitionKey is the key of a definition's own object in etcd; empty if it is not known.
+func definitionKey(t *tree, part *v1alpha1.Structure) string {
+	n := t.byID[t.resource(definitionsGroup, definitionsResource)]
+	if n == nil || n.part.Spec.Resource.Key == "" {
+		return ""
+	}
+	return n.part.Spec.Resource.Key + strings.TrimPrefix(part.Name, "definition:")
+}
+
+// requestsOf is the filter that wants the requests that pass a part; empty if it says nothing of them.
+func requestsOf(part *v1alpha1.Structure) string {
+	group, resource := "", ""
+	switch s := &part.Spec; {
+	case s.Filter != nil:
+		return "step:" + s.Filter.Step
+	case s.Resource != nil:
+		group, resource = s.Resource.Group, s.Resource.Resource
+	case s.Definition != nil:
+		group, resource = s.Definition.Group, s.Definition.Resource
+	}
+	if resource == "" {
+		return ""
+	}
+	if group == "" {
+		return "resource:" + resource
+	}
+	return "resource:" + resource + " group:" + group
+}

@@ -1,0 +1,245 @@
+package structure
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+// node is a row of the tree: a part, or what parts are under.
+type node struct {
+	id    string // a part's name, or a heading's own
+	label string
+	note  string
+	part  *v1alpha1.Structure // nil for headings
+	group string              // the group of a heading of resources
+
+	parent   *node
+	children []*node
+	depth    int
+	words    string // what a filter looks at, in small letters
+}
+
+// The headings. Those of groups begin with groupID.
+const (
+	filtersID     = "filters"
+	serversID     = "servers"
+	resourcesID   = "resources"
+	definitionsID = "definitions"
+	groupID       = "group "
+)
+
+// tree is all parts, and which of them are seen.
+type tree struct {
+	roots  []*node
+	byID   map[string]*node
+	open   map[string]bool
+	filter string
+	rows   []*node // what is seen
+	found  int     // how many parts the filter wants
+}
+
+func newTree() *tree {
+	return &tree{byID: map[string]*node{}, open: map[string]bool{serversID: true, resourcesID: true, definitionsID: true}}
+}
+
+// load takes the server's parts. What was unfolded stays so.
+func (t *tree) load(parts []v1alpha1.Structure) {
+	t.roots, t.byID = nil, map[string]*node{}
+	for _, root := range []node{
+		{id: filtersID, label: "filters", note: "what each request passes, in order"},
+		{id: serversID, label: "servers", note: "who is asked, one after the other"},
+		{id: resourcesID, label: "resources", note: "by group and version"},
+		{id: definitionsID, label: "definitions", note: "of custom resources"},
+	} {
+		t.add(nil, root)
+	}
+	versions := map[string]map[string]bool{}
+	for i := range parts {
+		if r := parts[i].Spec.Resource; r != nil {
+			if versions[r.Group] == nil {
+				versions[r.Group] = map[string]bool{}
+			}
+			versions[r.Group][r.Version] = true
+		}
+	}
+	for i := range parts {
+		t.addPart(&parts[i], versions)
+	}
+	for _, root := range t.roots {
+		root.label = fmt.Sprintf("%s (%d)", root.label, leaves(root))
+	}
+	t.flatten()
+}
+
+func (t *tree) add(parent *node, n node) *node {
+	n.parent = parent
+	if parent == nil {
+		t.roots = append(t.roots, &n)
+	} else {
+		n.depth = parent.depth + 1
+		parent.children = append(parent.children, &n)
+	}
+	n.label, n.note = draw.Clean(n.label), draw.Clean(n.note)
+	n.words = strings.ToLower(n.label + " " + n.note + " " + n.words)
+	t.byID[n.id] = &n
+	return &n
+}
+
+// addPart puts a part where it belongs.
+func (t *tree) addPart(part *v1alpha1.Structure, versions map[string]map[string]bool) {
+	s := &part.Spec
+	n := node{id: part.Name, note: s.Title, part: part, words: s.Source.Name + " " + part.Name}
+	switch {
+	case s.Filter != nil:
+		n.label = fmt.Sprintf("%2d %s", s.Filter.Position, strings.TrimPrefix(part.Name, "filter:"))
+		t.add(t.byID[filtersID], n)
+	case s.Server != nil:
+		n.label = fmt.Sprintf("%d %s", s.Server.Position, strings.TrimPrefix(part.Name, "server:"))
+		t.add(t.byID[serversID], n)
+	case s.Resource != nil:
+		r := s.Resource
+		n.label, n.note = r.Resource, r.Kind
+		n.words += " " + strings.Join(r.ShortNames, " ") + " " + strings.Join(r.Verbs, " ") + " " + strings.Join(r.Subresources, " ")
+		t.add(t.under(r.Group, r.Version, len(versions[r.Group]) > 1), n)
+	case s.Definition != nil:
+		n.label = strings.TrimPrefix(part.Name, "definition:")
+		t.add(t.byID[definitionsID], n)
+	}
+}
+
+// under is the heading of a group and version, made if it is not there. A group of one version has one heading.
+func (t *tree) under(group, version string, several bool) *node {
+	name := group
+	if group == "" {
+		name = "core"
+	}
+	top := groupID + group
+	if t.byID[top] == nil {
+		label := name
+		if !several {
+			label += "/" + version
+		}
+		t.add(t.byID[resourcesID], node{id: top, label: label, group: group})
+	}
+	if !several {
+		return t.byID[top]
+	}
+	id := top + "/" + version
+	if t.byID[id] == nil {
+		t.add(t.byID[top], node{id: id, label: name + "/" + version, group: group})
+	}
+	return t.byID[id]
+}
+
+// leaves is how many parts there are below a heading.
+func leaves(n *node) int {
+	if n.part != nil {
+		return 1
+	}
+	all := 0
+	for _, c := range n.children {
+		all += leaves(c)
+	}
+	return all
+}
+
+// flatten finds out what is seen: what is unfolded, or, of a filtered tree, what the filter wants and what that is under.
+func (t *tree) flatten() {
+	t.rows, t.found = nil, 0
+	words := strings.Fields(strings.ToLower(t.filter))
+	for _, root := range t.roots {
+		if len(words) == 0 {
+			t.unfolded(root)
+		} else {
+			t.matching(root, words)
+		}
+	}
+}
+
+func (t *tree) unfolded(n *node) {
+	t.rows = append(t.rows, n)
+	if t.open[n.id] {
+		for _, c := range n.children {
+			t.unfolded(c)
+		}
+	}
+}
+
+// matching adds the parts below n that have all the words.
+func (t *tree) matching(n *node, words []string) {
+	if n.part != nil {
+		for _, w := range words {
+			if !strings.Contains(n.words, w) {
+				return
+			}
+		}
+		t.found++
+		t.rows = append(t.rows, n)
+		return
+	}
+	before := len(t.rows)
+	t.rows = append(t.rows, n)
+	for _, c := range n.children {
+		t.matching(c, words)
+	}
+	if len(t.rows) == before+1 {
+		t.rows = t.rows[:before]
+	}
+}
+
+// index is the row of a node; -1 if it is not seen.
+func (t *tree) index(id string) int {
+	for i, n := range t.rows {
+		if n.id == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// reveal unfolds what a node is under, and takes the filter away if it hides it. It says whether there is such a node.
+func (t *tree) reveal(id string) bool {
+	n := t.byID[id]
+	if n == nil {
+		return false
+	}
+	for up := n.parent; up != nil; up = up.parent {
+		t.open[up.id] = true
+	}
+	t.flatten()
+	if t.index(id) < 0 {
+		t.filter = ""
+		t.flatten()
+	}
+	return true
+}
+
+// resource is a part of a resource, in the first version that the server has it in; empty if there is none.
+func (t *tree) resource(group, resource string) string {
+	found := ""
+	t.each(func(n *node) {
+		if r := n.part.Spec.Resource; r != nil && found == "" && r.Group == group && r.Resource == resource {
+			found = n.id
+		}
+	})
+	return found
+}
+
+// each calls f for every part, in order.
+func (t *tree) each(f func(*node)) {
+	var walk func(n *node)
+	walk = func(n *node) {
+		if n.part != nil {
+			f(n)
+		}
+		for _, c := range n.children {
+			walk(c)
+		}
+	}
+	for _, root := range t.roots {
+		walk(root)
+	}
+}
