@@ -35,6 +35,7 @@ func TestRecorded(t *testing.T) {
 	r.writes()
 	r.custom()
 	r.touched()
+	r.defaulted()
 	if rewrite := flag.Lookup("rewrite"); rewrite != nil && rewrite.Value.String() == "true" {
 		list := v1alpha1.JourneyList{}
 		for i, j := range r.journeys {
@@ -171,6 +172,15 @@ func (r *recorder) custom() {
 	r.filled("crontabs.recorded.example.com")
 	r.send("PATCH", path+"/mine?fieldManager=me&force=true", `{"apiVersion":"recorded.example.com/v1","kind":"CronTab","metadata":{"name":"mine"},"spec":{"cronSpec":"1 * * * *","replicas":4}}`, 200,
 		"Content-Type: application/apply-patch+yaml")
+}
+
+// defaulted are writes of an object with many defaults.
+func (r *recorder) defaulted() {
+	const path = "/apis/apps/v1/namespaces/default/deployments"
+	const object = `{"metadata":{"name":"web"},"spec":{"replicas":%d,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"c","image":"example.com/web:%d"}]}}}}`
+	r.send("POST", path, fmt.Sprintf(object, 1, 1), 201)
+	r.filled("deployments.apps")
+	r.send("PUT", path+"/web", fmt.Sprintf(object, 3, 2), 200)
 }
 
 // touched are writes that something was done to: one that is held while another client writes first, and one that etcd

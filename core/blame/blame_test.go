@@ -79,20 +79,31 @@ func TestJourney(t *testing.T) {
 			"metadata.managedFields handler.managed-fields\nmetadata.resourceVersion etcd.txn\nat 8"},
 		{"rec-10", "a dry run", "metadata.creationTimestamp rest.create\nmetadata.name handler.decode*\nmetadata.namespace handler.decode*\nmetadata.uid rest.create"},
 		{"rec-11", "a delete", "deleted by etcd.txn\nat 9"},
-		{"rec-12", "a custom resource", "metadata.creationTimestamp rest.create\nmetadata.generation store.before-create\n" +
+		{"rec-12", "a custom resource", "metadata.creationTimestamp rest.create\nmetadata.generation store.prepare\n" +
 			"metadata.managedFields handler.managed-fields\nmetadata.name handler.decode*\nmetadata.namespace handler.decode*\n" +
 			"metadata.resourceVersion etcd.txn\nmetadata.uid rest.create\nspec.cronSpec handler.decode*\nspec.replicas crd.default\nspec.unknown crd.prune-\nat 13"},
-		{"rec-13", "an apply", "metadata.generation store.before-update\nmetadata.managedFields handler.apply*\n" +
+		{"rec-13", "an apply", "metadata.generation store.prepare\nmetadata.managedFields handler.apply*\n" +
 			"metadata.resourceVersion etcd.txn\nspec.cronSpec handler.apply*\nspec.replicas handler.apply*\nat 14"},
 		{"rec-15", "an update that is held", "data.a handler.decode*"},
 		{"rec-16", "an update at the second attempt", "data.a handler.decode*\nmetadata.annotations[kx.dev/stolen-from] handler.decode*\n" +
 			"metadata.managedFields handler.managed-fields\nmetadata.resourceVersion etcd.txn\nat 17"},
 		{"rec-17", "an update that was made to fail", "data.a handler.decode*"},
+		{"rec-19", "an update with defaults", "metadata.generation store.prepare\nmetadata.resourceVersion etcd.txn\n" +
+			"spec.replicas handler.decode*\nspec.template.spec.containers[0].image handler.decode*\nat 19"},
 	} {
 		j := all[test.name]
 		r, err := Journey(j)
 		if err != nil || told(j, r) != test.want {
 			t.Errorf("%s, %s: %v\n%s\nwant\n%s", test.name, test.what, err, told(j, r), test.want)
+		}
+	}
+	r, err := Journey(all["rec-18"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"spec.progressDeadlineSeconds handler.default\n", "spec.strategy.type handler.default\n", "spec.replicas handler.decode*\n"} {
+		if text := told(all["rec-18"], r); !strings.Contains(text, want) {
+			t.Errorf("a create with defaults: %q is not in\n%s", want, text)
 		}
 	}
 	without := all["rec-7"].DeepCopy()

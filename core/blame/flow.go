@@ -30,8 +30,9 @@ var noForm = form{step: -1}
 
 // makes are the steps that make of an object what is to be stored.
 var makes = map[string]bool{
-	decodeStep: true, "handler.apply-patch": true, "handler.apply": true, "handler.mutate": true, "handler.managed-fields": true,
-	"rest.create": true, "store.before-create": true, "store.before-update": true, tryStep: true, "crd.prune": true, "crd.default": true,
+	decodeStep: true, "handler.apply-patch": true, "handler.apply": true, "handler.default": true, "handler.mutate": true, "handler.admit": true,
+	"handler.managed-fields": true,
+	"rest.create":            true, "store.before-create": true, "store.before-update": true, "store.prepare": true, tryStep: true, "crd.prune": true, "crd.default": true,
 }
 
 // flow finds the way of the object.

@@ -209,7 +209,7 @@ func (o *objects) blame(field *Field, v any, f flow) {
 	case f.txn >= 0 && field.Path.Key() == resourceVersion:
 		field.Step = f.txn
 	case asSent && (field.Step < 0 || takesOver[o.steps[field.Step].ID]):
-		field.Step = f.request
+		field.Step = o.sentBy(field.Path, v, f.request)
 	case field.Step < 0 && f.request >= 0 && v == f.namespace && v != "" && field.Path.Key() == namespace:
 		field.Step, field.Who, field.Client = f.request, "the client, by the path of the request", true
 		return
@@ -220,6 +220,18 @@ func (o *objects) blame(field *Field, v any, f flow) {
 	}
 	s := &o.steps[field.Step]
 	field.Who, field.Client = nameOf(s), clients[s.ID]
+}
+
+// sentBy is the step by which what a client sent has a value: the one that read it, or one that it called, such as the one
+// that sets defaults.
+func (o *objects) sentBy(path Path, v any, decode int) int {
+	changes := o.changes(path, decode, o.below(decode))
+	for i := len(changes) - 1; i >= 0; i-- {
+		if equal(changes[i].after, v) {
+			return changes[i].index
+		}
+	}
+	return decode
 }
 
 var (

@@ -114,16 +114,17 @@ func TestColumns(t *testing.T) {
 func TestFolds(t *testing.T) {
 	p := shown(t, "rec-7", 68, 60)
 	all := len(p.rows)
-	if !p.Select("etcd.txn") || p.Selected() != 27 {
+	if !p.Select("etcd.txn") || p.journey.Status.Steps[p.Selected()].ID != "etcd.txn" {
 		t.Fatalf("the cursor is at %d", p.Selected())
 	}
+	txn := p.Selected()
 	// What the write caused hangs below it.
 	below := p.current().children
 	if len(below) != 4 || below[0].kind != isMark || below[3].kind != isDelivery {
 		t.Fatalf("%d things hang below the write", len(below))
 	}
 	p.Handle(keys.Down)
-	if p.Mark() != 0 || p.Selected() != 27 {
+	if p.Mark() != 0 || p.Selected() != txn {
 		t.Errorf("mark %d, step %d", p.Mark(), p.Selected())
 	}
 	p.Handle(FoldID)
