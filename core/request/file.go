@@ -202,6 +202,12 @@ func canonicalHeader(name string) string {
 	return strings.Join(parts, "-")
 }
 
+// HeaderName is a header's name as it is written, and whether it can be one.
+func HeaderName(name string) (string, bool) {
+	name = canonicalHeader(name)
+	return name, headerName(name)
+}
+
 // headerName says that a name can be that of a header.
 func headerName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {

@@ -1,0 +1,240 @@
+package send
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kx-apiserver/kx/core/request"
+	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/editor"
+	"github.com/kx-apiserver/kx/tui/send/catalog"
+	"github.com/kx-apiserver/kx/tui/send/schema"
+)
+
+// Answers to what the screen asks the server about itself.
+type (
+	resourcesMsg struct {
+		resources *request.Resources
+		err       error
+	}
+	schemasMsg struct {
+		of  request.Kind
+		doc *schema.Document
+		err error
+	}
+	namesMsg struct {
+		picker *picker
+		names  []string
+		err    error
+	}
+	loadedMsg struct {
+		title, version string
+		body           string
+		err            error
+	}
+)
+
+// Update implements screen.Screen.
+func (s *Screen) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case resourcesMsg:
+		s.resourcesErr = msg.err
+		if msg.err == nil {
+			s.resources = msg.resources
+			s.schemas = map[request.Kind]*schemas{} // a definition may have another schema by now
+			if s.picker != nil {
+				s.picker.refresh()
+			}
+		}
+		return s.wantSchemas()
+	case schemasMsg:
+		if got := s.schemas[msg.of]; got != nil {
+			got.doc, got.err = msg.doc, msg.err
+			s.retemplate()
+		}
+	case namesMsg:
+		s.named(msg)
+	case loadedMsg:
+		s.loaded(msg)
+	case fileMsg:
+		return s.filed(msg)
+	case pathsMsg:
+		s.completed(msg)
+	}
+	return nil
+}
+
+// askResources asks the server what it has.
+func (s *Screen) askResources() tea.Cmd {
+	return s.host.Do(func() tea.Msg {
+		rs, err := catalog.Resources(s.host.Context(), s.host.API())
+		return resourcesMsg{rs, err}
+	})
+}
+
+// group is the group and version of the form's resource.
+func group(r *request.Resource) request.Kind {
+	return request.Kind{Group: r.Group, Version: r.Version}
+}
+
+// wantSchemas asks for the schemas of the form's resource, if a body is wanted and nobody has asked.
+func (s *Screen) wantSchemas() tea.Cmd {
+	r := s.resource()
+	s.retemplate()
+	if r == nil || !s.form.hasBody() {
+		return nil
+	}
+	of := group(r)
+	if got := s.schemas[of]; got != nil && got.asked {
+		return nil
+	}
+	s.schemas[of] = &schemas{asked: true}
+	return s.host.Do(func() tea.Msg {
+		doc, err := catalog.Schemas(s.host.Context(), s.host.API(), of.Group, of.Version)
+		return schemasMsg{of, doc, err}
+	})
+}
+
+// document has the schemas of the form's resource; nil if they are not there.
+func (s *Screen) document() *schema.Document {
+	if r := s.resource(); r != nil {
+		if got := s.schemas[group(r)]; got != nil {
+			return got.doc
+		}
+	}
+	return nil
+}
+
+// retemplate makes the template anew where the body is still one, or nothing.
+func (s *Screen) retemplate() {
+	if !s.form.hasBody() || s.form.verb == "" || !s.body.Empty() && s.body.String() != s.template {
+		return
+	}
+	s.putTemplate()
+}
+
+// putTemplate makes the body a template of the kind that the request is about.
+func (s *Screen) putTemplate() {
+	r := s.resource()
+	if r == nil {
+		return
+	}
+	doc := s.document()
+	if doc == nil {
+		doc = &schema.Document{}
+	}
+	s.template = doc.Template(s.form.of(r))
+	s.body.Set(s.template)
+}
+
+// checked is what is wrong with the body, and what that was found of.
+type checked struct {
+	problems []schema.Problem
+	marked   map[int]bool
+	version  int
+	of       schema.Of
+	doc      *schema.Document
+	done     bool
+}
+
+// checkBytesMost is how long a body may be that is checked at every key.
+const checkBytesMost = 64 << 10
+
+// check finds what is wrong with the body, if it has changed since.
+func (s *Screen) check() *checked {
+	of, doc := s.form.of(s.resource()), s.document()
+	c := &s.checked
+	if c.done && c.version == s.body.Version() && c.of == of && c.doc == doc {
+		return c
+	}
+	*c = checked{version: s.body.Version(), of: of, doc: doc, done: true, marked: map[int]bool{}}
+	if s.form.verb == "" || s.tooLong() {
+		return c
+	}
+	c.problems = doc.Check(s.body.String(), of)
+	for _, p := range c.problems {
+		c.marked[p.Line] = true
+	}
+	return c
+}
+
+func (s *Screen) tooLong() bool { return s.body.Bytes() > checkBytesMost }
+
+// checkNote says in a few words what the check found.
+func (s *Screen) checkNote() string {
+	n := len(s.check().problems)
+	switch {
+	case s.form.verb == "":
+		return ""
+	case s.tooLong():
+		return "too long to be checked here"
+	case n == 1:
+		return "! 1 problem"
+	case n > 0:
+		return fmt.Sprintf("! %d problems", n)
+	case s.document() == nil:
+		return "no schema yet"
+	case !s.document().Has(s.form.of(s.resource()).Kind):
+		return "no schema"
+	}
+	return "no problem found"
+}
+
+// loadBytesMost is how long an object may be that is loaded.
+const loadBytesMost = editor.BytesMost
+
+// loadObject gets the object that the request is about, as it is now.
+func (s *Screen) loadObject() tea.Cmd {
+	r := request.Request{Verb: request.Get, Resource: s.form.resource, Namespace: s.form.namespace, Name: s.form.name, Subresource: s.form.part()}
+	h, err := r.Build(s.resources)
+	if err != nil {
+		s.host.Complain(err.Error())
+		return nil
+	}
+	return s.host.Do(func() tea.Msg {
+		msg := loadedMsg{title: r.Title()}
+		msg.body, msg.version, msg.err = s.getObject(h)
+		return msg
+	})
+}
+
+func (s *Screen) getObject(h request.HTTP) (body, version string, err error) {
+	res, err := s.host.API().Send(s.host.Context(), api.Request{Path: h.Path, Query: h.Query})
+	if err != nil {
+		return "", "", err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, loadBytesMost+1))
+	if err != nil {
+		return "", "", fmt.Errorf("read the object: %w", err)
+	}
+	var object map[string]any
+	if err := yaml.Unmarshal(data, &object); err != nil || len(data) > loadBytesMost {
+		return "", "", fmt.Errorf("read the object: it is too long, or no JSON")
+	}
+	if res.StatusCode != http.StatusOK {
+		return "", "", fmt.Errorf("the server answered %d: %v", res.StatusCode, object["message"])
+	}
+	if m, ok := object["metadata"].(map[string]any); ok {
+		delete(m, "managedFields")
+		version, _ = m["resourceVersion"].(string)
+	}
+	out, err := yaml.Marshal(object)
+	return string(out), version, err
+}
+
+func (s *Screen) loaded(msg loadedMsg) {
+	switch {
+	case msg.err != nil:
+		s.host.Complain(msg.title + ": " + msg.err.Error())
+	case !s.body.Set(msg.body):
+		s.host.Complain(msg.title + ": it is too long to be edited here")
+	default:
+		s.template = ""
+		s.host.Say("the body is the object as of resourceVersion " + orDash(msg.version) + ": u takes that back")
+	}
+}

@@ -1,0 +1,259 @@
+package send
+
+import (
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/request"
+	"github.com/kx-apiserver/kx/tui/editor"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane"
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/send/schema"
+)
+
+// The contexts of the screen: its panes, the body that is typed into, and the line in which a value is picked.
+var (
+	requestContext = keys.Place("send request")
+	bodyContext    = keys.Place("send body")
+	answerContext  = keys.Place("send answer")
+	historyContext = keys.Place("send history")
+	textContext    = keys.Line("send text")
+	valueContext   = keys.Line("send value")
+)
+
+// part is a pane of the screen.
+type part int
+
+const (
+	requestPart part = iota
+	bodyPart
+	answerPart
+	historyPart
+	parts
+)
+
+var partContexts = [parts]keys.Context{requestContext, bodyContext, answerContext, historyContext}
+
+// Screen is the screen Send.
+type Screen struct {
+	host screen.Host
+	now  func() time.Time
+	w, h int
+	seen bool // the user is here
+
+	focus   part
+	lower   part // what stands below the request where there is no room for all
+	zoomed  bool
+	editing bool    // the body is typed into
+	picker  *picker // open, or nil
+
+	form     form
+	formRows pane.Scroll
+
+	body     editor.Editor
+	template string // the template that the body is, as long as nobody has changed it
+	checked  checked
+
+	answer  answerPane
+	history history
+	shown   *entry // whose answer is seen
+	way     int    // which program's command is seen
+	file    string // that was saved or opened last
+
+	resources    *request.Resources
+	resourcesErr error
+	schemas      map[request.Kind]*schemas // of a group and version
+}
+
+// schemas are those of a group and version, or why there are none.
+type schemas struct {
+	doc   *schema.Document
+	err   error
+	asked bool
+}
+
+var _ screen.Screen = (*Screen)(nil)
+
+// New makes the screen.
+func New(host screen.Host) *Screen {
+	s := &Screen{host: host, now: time.Now, lower: bodyPart, schemas: map[request.Kind]*schemas{}}
+	s.form = newForm(request.Request{Verb: request.Create, Resource: "v1/configmaps", Namespace: "default"})
+	s.body.Reset("")
+	return s
+}
+
+// Name implements screen.Screen.
+func (s *Screen) Name() screen.Name { return screen.Send }
+
+// Contexts implements screen.Screen.
+func (s *Screen) Contexts() []keys.Context {
+	return append(partContexts[:len(partContexts):len(partContexts)], textContext, valueContext)
+}
+
+// Context implements screen.Screen.
+func (s *Screen) Context() keys.Context {
+	switch {
+	case s.picker != nil:
+		return valueContext
+	case s.editing:
+		return textContext
+	}
+	return partContexts[s.focus]
+}
+
+// Focus implements screen.Screen.
+func (s *Screen) Focus(ctx keys.Context) bool {
+	if ctx == valueContext {
+		return s.picker != nil
+	}
+	if ctx == textContext {
+		if !s.form.hasBody() {
+			return false
+		}
+		s.picker, s.editing = nil, true
+		s.goTo(bodyPart)
+		return true
+	}
+	for p, c := range partContexts {
+		if c == ctx {
+			if part(p) == bodyPart && !s.form.hasBody() {
+				return false
+			}
+			s.picker, s.editing = nil, false
+			s.goTo(part(p))
+			return true
+		}
+	}
+	return false
+}
+
+// goTo gives a pane the focus.
+func (s *Screen) goTo(p part) {
+	s.focus = p
+	if p != requestPart {
+		s.lower = p
+	}
+	if p != bodyPart {
+		s.editing = false
+	}
+}
+
+// step goes to the next pane, or the one before.
+func (s *Screen) step(by int) {
+	p := s.focus
+	for {
+		p = (p + part(by) + parts) % parts
+		if p != bodyPart || s.form.hasBody() {
+			break
+		}
+	}
+	s.goTo(p)
+}
+
+// SetSize implements screen.Screen.
+func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
+
+// Show implements screen.Screen.
+func (s *Screen) Show(to screen.Target) tea.Cmd {
+	s.seen = true
+	if t, ok := to.(screen.ToSend); ok {
+		s.load(request.From(t.Method, t.URI, t.ContentType, t.Body))
+		s.goTo(requestPart)
+		if t.Held {
+			s.host.Say("R sends it, held at its first step; it can be changed before")
+		} else {
+			s.host.Say("r sends it again; it can be changed before")
+		}
+	}
+	return tea.Batch(s.askResources(), s.wantSchemas())
+}
+
+// load puts a request into the fields.
+func (s *Screen) load(r request.Request) {
+	s.form = newForm(r)
+	s.picker, s.editing, s.template = nil, false, ""
+	s.formRows = pane.Scroll{}
+	s.body.Reset(r.Body)
+	if !s.form.hasBody() && s.lower == bodyPart {
+		s.lower = answerPart
+	}
+}
+
+// Hide implements screen.Screen.
+func (s *Screen) Hide() { s.seen = false }
+
+// Close implements screen.Screen.
+func (s *Screen) Close() {
+	for _, e := range s.history.entries {
+		if e.running() {
+			e.exchange.Stop()
+			e.exchange.Wait()
+		}
+	}
+}
+
+// Leaving says what is given up when the program ends.
+func (s *Screen) Leaving() string {
+	for _, e := range s.history.entries {
+		if e.running() && e.answer.HeldAt != "" && e.answer.Code == 0 {
+			return "a request that was sent from here is held: it will be let go"
+		}
+	}
+	return ""
+}
+
+// Drain implements screen.Screen.
+func (s *Screen) Drain() tea.Cmd {
+	var cmds []tea.Cmd
+	for _, e := range s.history.entries {
+		if !e.running() {
+			continue
+		}
+		e.answer = e.exchange.Answer()
+		if e.answer.HeldAt != "" && !e.led {
+			e.led = true
+			if s.seen && e == s.shown {
+				cmds = append(cmds, s.host.Go(screen.ToRequest{Journey: e.answer.Journey}))
+			}
+		}
+	}
+	s.history.trim()
+	return tea.Batch(cmds...)
+}
+
+// Type implements screen.Screen.
+func (s *Screen) Type(text []rune) {
+	switch {
+	case s.picker != nil:
+		if !s.picker.typeText(text) {
+			s.host.Complain("there is no room for more")
+		}
+	case s.editing:
+		if !s.body.Insert(text) {
+			s.host.Complain("a body may have " + size(editor.BytesMost) + " here: E opens it in the editor that you have")
+		}
+	}
+}
+
+// resource is the resource of the form, or nil if it is not known.
+func (s *Screen) resource() *request.Resource {
+	if s.form.verb == "" {
+		return nil
+	}
+	return s.resources.Find(s.form.resource)
+}
+
+// rows are the form's lines now.
+func (s *Screen) rows() []row { return s.form.rows(s.resource(), s.resources != nil) }
+
+// request is the request that is shown.
+func (s *Screen) request() request.Request { return s.form.request(s.body.String()) }
+
+// built is what would go over the wire.
+func (s *Screen) built() (request.Request, request.HTTP, error) {
+	r := s.request()
+	h, err := r.Build(s.resources)
+	return r, h, err
+}

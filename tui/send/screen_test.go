@@ -1,0 +1,555 @@
+package send
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/request"
+	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
+)
+
+// fakeServer answers as a kx did, and remembers what it was sent.
+type fakeServer struct {
+	t testing.TB
+
+	mu    sync.Mutex
+	got   []string // method, URI, content type and body of what was sent by the user
+	audit string
+	held  chan struct{} // closed when the held request is let go
+	next  chan string   // events of watches
+	down  bool
+}
+
+func newFakeServer(t testing.TB) *fakeServer {
+	return &fakeServer{t: t, held: make(chan struct{}), next: make(chan string)}
+}
+
+const theConfigMap = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"default","resourceVersion":"57","managedFields":[{"manager":"x"}]},"data":{"k":"v"}}`
+
+func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	down := f.down
+	f.mu.Unlock()
+	if down {
+		http.Error(w, "down", http.StatusServiceUnavailable)
+		return
+	}
+	switch path := r.URL.Path; {
+	case path == "/api" || path == "/apis":
+		f.file(w, filepath.Join("..", "..", "core", "request", "testdata", path[1:]+".json"))
+	case strings.HasPrefix(path, "/openapi/v3/"):
+		name := map[string]string{"/openapi/v3/api/v1": "core", "/openapi/v3/apis/apps/v1": "apps", "/openapi/v3/apis/stable.example.com/v1": "stable"}[path]
+		f.file(w, filepath.Join("schema", "testdata", name+".json.gz"))
+	case strings.HasPrefix(path, api.KX+"/"):
+		f.kx(w, r, strings.TrimPrefix(path, api.KX+"/"))
+	case strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadataList"):
+		fmt.Fprint(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"name":"default"}},{"metadata":{"name":"kube-system"}}]}`)
+	default:
+		f.object(w, r)
+	}
+}
+
+func (f *fakeServer) file(w http.ResponseWriter, name string) {
+	file, err := os.Open(name)
+	if err != nil {
+		http.NotFound(w, nil)
+		return
+	}
+	defer file.Close()
+	var in io.Reader = file
+	if strings.HasSuffix(name, ".gz") {
+		if in, err = gzip.NewReader(file); err != nil {
+			f.t.Error(err)
+			return
+		}
+	}
+	_, _ = io.Copy(w, in)
+}
+
+// kx has breakpoints and journeys.
+func (f *fakeServer) kx(w http.ResponseWriter, r *http.Request, path string) {
+	switch {
+	case r.Method == http.MethodPost:
+		fmt.Fprint(w, `{}`)
+	case r.Method == http.MethodDelete:
+		fmt.Fprint(w, `{}`)
+	case path == "journeys":
+		for range 1000 {
+			f.mu.Lock()
+			audit := f.audit
+			f.mu.Unlock()
+			if audit != "" && strings.HasSuffix(r.URL.Query().Get("filter"), audit) {
+				fmt.Fprint(w, `{"type":"ADDED","object":{"metadata":{"name":"3f2a1c-9"},"status":{"phase":"Held","held":[{"step":0,"id":"filter.audit"}]}}}`+"\n")
+				w.(http.Flusher).Flush()
+				break
+			}
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+		<-r.Context().Done()
+	default:
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
+}
+
+// object answers what the user sends.
+func (f *fakeServer) object(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	f.mu.Lock()
+	f.got = append(f.got, strings.TrimSpace(fmt.Sprintf("%s %s %s\n%s", r.Method, r.URL.RequestURI(), r.Header.Get("Content-Type"), body)))
+	f.audit = r.Header.Get("Audit-Id")
+	f.mu.Unlock()
+	if r.Header.Get("Audit-Id") != "" {
+		select {
+		case <-f.held:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	w.Header().Set("Kx-Journey", "3f2a1c-17")
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Date", "Fri, 20 Nov 2026 12:00:00 GMT")
+	switch {
+	case r.URL.Query().Get("watch") == "true":
+		w.(http.Flusher).Flush()
+		for {
+			select {
+			case e := <-f.next:
+				fmt.Fprintln(w, e)
+				w.(http.Flusher).Flush()
+			case <-r.Context().Done():
+				return
+			}
+		}
+	case r.Method == http.MethodPost:
+		w.WriteHeader(http.StatusCreated)
+		fmt.Fprint(w, theConfigMap)
+	case strings.HasSuffix(r.URL.Path, "/none"):
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"configmaps \"none\" not found","reason":"NotFound","code":404}`)
+	default:
+		fmt.Fprint(w, theConfigMap)
+	}
+}
+
+func (f *fakeServer) sent() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.got) == 0 {
+		return ""
+	}
+	return f.got[len(f.got)-1]
+}
+
+func start(t *testing.T) (*screentest.Host, *Screen, *fakeServer) {
+	t.Helper()
+	f := newFakeServer(t)
+	h := screentest.New(t, f)
+	s := New(h)
+	s.now = func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+	h.Attach(s)
+	return h, s, f
+}
+
+func answered(h *screentest.Host, s *Screen) {
+	h.Until("the answer is there", func() bool { return s.shown != nil && s.shown.answer.Ended })
+}
+
+func saw(t *testing.T, h *screentest.Host, want ...string) {
+	t.Helper()
+	frame := strings.Join(h.Frame(200, 56), "\n")
+	for _, w := range want {
+		if !strings.Contains(frame, w) {
+			t.Errorf("the screen does not show %q:\n%s", w, frame)
+		}
+	}
+}
+
+// TestStory creates an object, sees the answer, updates it held, and finds both in the history.
+func TestStory(t *testing.T) {
+	h, s, f := start(t)
+	h.Golden("first")
+	h.Press("r")
+	answered(h, s)
+	if got := f.sent(); !strings.HasPrefix(got, "POST /api/v1/namespaces/default/configmaps application/yaml\napiVersion: v1\nkind: ConfigMap\n") {
+		t.Errorf("sent: %s", got)
+	}
+	h.Golden("created")
+	h.Press("l")
+	saw(t, h, "[Headers]", "Kx-Journey: 3f2a1c-17")
+	h.Press("l")
+	saw(t, h, `{"kind":"ConfigMap"`)
+	h.Press("h", "h", "enter")
+	if len(h.Went) != 1 || h.Went[0] != (screen.ToRequest{Journey: "3f2a1c-17"}) {
+		t.Errorf("went to %v", h.Went)
+	}
+
+	// An update of it, held.
+	h.Press("esc", "g", "l", "l") // create → update is two to the left: list, watch, create, update
+	for s.form.verb != request.Update {
+		h.Press("h")
+	}
+	h.Press("j", "j", "j", "enter")
+	h.Type("a")
+	h.Press("enter", "L")
+	if got := s.body.String(); !strings.Contains(got, "k: v") || strings.Contains(got, "managedFields") {
+		t.Errorf("loaded: %s", got)
+	}
+	h.Press("R")
+	h.Until("it is held", func() bool { return len(h.Went) == 2 })
+	if h.Went[1] != (screen.ToRequest{Journey: "3f2a1c-9"}) || s.Leaving() == "" {
+		t.Errorf("went to %v", h.Went[1])
+	}
+	h.Golden("held")
+	close(f.held)
+	answered(h, s)
+	if got := f.sent(); !strings.HasPrefix(got, "PUT /api/v1/namespaces/default/configmaps/a application/yaml\n") || s.Leaving() != "" {
+		t.Errorf("sent: %s", got)
+	}
+
+	// The first once more, from the history.
+	h.Press("tab")
+	h.Press("j", "r")
+	answered(h, s)
+	if got := f.sent(); !strings.HasPrefix(got, "POST ") || len(s.history.entries) != 3 {
+		t.Errorf("%d entries, sent: %s", len(s.history.entries), got)
+	}
+	h.Press("tab", "j", "enter")
+	if s.form.verb != request.Update || s.form.name != "a" {
+		t.Errorf("opened %+v", s.form)
+	}
+	h.Golden("history")
+}
+
+func TestFind(t *testing.T) {
+	h, s, _ := start(t)
+	h.Press("/")
+	h.Type("cron")
+	h.Golden("find")
+	h.Press("enter")
+	if s.form.resource != "stable.example.com/v1/crontabs" || !strings.Contains(s.body.String(), "kind: CronTab") || !strings.Contains(s.body.String(), "cronSpec") {
+		t.Errorf("%+v\n%s", s.form, s.body.String())
+	}
+	h.Press("/")
+	h.Type("zzz")
+	h.Press("enter")
+	if len(h.Complained) != 1 || s.picker == nil {
+		t.Errorf("complained: %q", h.Complained)
+	}
+	h.Press("esc")
+	if s.picker != nil {
+		t.Error("esc does not close the picker")
+	}
+	// A namespace, from those that there are.
+	h.Press("g", "j", "j", "enter", "ctrl+u")
+	h.Type("kube")
+	h.Press("tab", "enter")
+	if s.form.namespace != "kube-system" || !strings.Contains(s.body.String(), "namespace: kube-system") {
+		t.Errorf("%+v\n%s", s.form, s.body.String())
+	}
+	// One of the cluster's has none.
+	h.Press("/")
+	h.Type("ns")
+	h.Press("enter")
+	if s.form.namespace != "" || !strings.Contains(s.body.String(), "kind: Namespace") {
+		t.Errorf("%+v", s.form)
+	}
+	// Any value can be typed, options and headers too.
+	s.Focus(requestContext)
+	h.Press("G", "enter")
+	h.Type("kx-hold: off")
+	h.Press("enter", "G", "k", "enter")
+	h.Type("pretty=true")
+	h.Press("enter")
+	r := s.request()
+	if r.Header["Kx-Hold"][0] != "off" || r.Query.Get("pretty") != "true" {
+		t.Errorf("%+v", r)
+	}
+	for s.row().id != headerRow+"Kx-Hold" {
+		h.Press("k")
+	}
+	h.Press("backspace")
+	if r := s.request(); len(r.Header) != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestTyping(t *testing.T) {
+	h, s, _ := start(t)
+	before := s.body.String()
+	h.Press("e")
+	if s.Context() != textContext {
+		t.Fatalf("in %s", s.Context())
+	}
+	h.Press("ctrl+d", "ctrl+d", "end", "enter")
+	h.Type("nothing: 3\ndat")
+	h.Press("a", ":", " ", "[")
+	h.Golden("typing")
+	if c := s.check(); len(c.problems) == 0 {
+		t.Error("nothing is wrong")
+	}
+	h.Press("ctrl+n", "esc", "N")
+	for s.body.String() != before {
+		h.Press("u")
+		if strings.Contains(strings.Join(h.Said, " "), "nothing to take back") {
+			t.Fatalf("taken back it is\n%s", s.body.String())
+		}
+	}
+	h.Press("U", "E")
+	if len(h.Edits) != 1 || h.Edits[0].Suffix != ".yaml" {
+		t.Fatalf("%+v", h.Edits)
+	}
+	h.Save("kind: ConfigMap\n", nil)
+	if s.body.String() != "kind: ConfigMap\n" {
+		t.Error("the editor's text is not the body")
+	}
+	h.Press("E")
+	h.Save("", errors.New("it ended with 1"))
+	if len(h.Complained) != 1 {
+		t.Errorf("%q", h.Complained)
+	}
+	h.Press("T")
+	if s.body.String() != before {
+		t.Errorf("the template is\n%s", s.body.String())
+	}
+}
+
+func TestWatch(t *testing.T) {
+	h, s, f := start(t)
+	s.load(request.Request{Verb: request.Watch, Resource: "v1/configmaps"})
+	h.Press("r")
+	for i := range 3 {
+		f.next <- fmt.Sprintf(`{"type":"ADDED","object":{"kind":"ConfigMap","metadata":{"name":"c%d","namespace":"default","resourceVersion":"%d"}}}`, i, 50+i)
+	}
+	h.Until("the events are there", func() bool { return len(s.shown.answer.Events) == 3 })
+	h.Golden("watch")
+	h.Press("K")
+	answered(h, s)
+	saw(t, h, "watch ended", "stopped")
+	h.Press("K")
+	if len(h.Complained) != 1 {
+		t.Errorf("%q", h.Complained)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	h, s, f := start(t)
+	s.load(request.Request{Verb: request.Get, Resource: "v1/configmaps", Namespace: "default", Name: "none"})
+	h.Press("r")
+	answered(h, s)
+	h.Golden("notfound")
+	s.load(request.Request{Verb: request.Get, Resource: "v1/configmaps"})
+	s.goTo(requestPart)
+	h.Press("r")
+	if len(h.Complained) != 1 || !strings.Contains(h.Complained[0], "get which one?") {
+		t.Errorf("%q", h.Complained)
+	}
+	s.load(request.Request{Verb: request.DeleteCollection, Resource: "v1/configmaps", Namespace: "default"})
+	h.Press("r")
+	if len(h.Questions) != 1 || !strings.Contains(h.Questions[0].Text, "delete all of configmaps -n default") {
+		t.Fatalf("%+v", h.Questions)
+	}
+	h.Answer("")
+	answered(h, s)
+	f.mu.Lock()
+	f.down = true
+	f.mu.Unlock()
+	h.Show(nil)
+	s.resources = nil
+	h.Press("/")
+	if s.picker == nil || !strings.Contains(s.picker.note, "not known") {
+		t.Errorf("%+v", s.picker)
+	}
+	h.Press("esc", "esc")
+	h.Press("R")
+	h.Answer("")
+	answered(h, s)
+	saw(t, h, "it could not be held")
+}
+
+func TestReplay(t *testing.T) {
+	h, s, _ := start(t)
+	h.Show(screen.ToSend{Method: "PATCH", URI: "/apis/apps/v1/namespaces/default/deployments/web?fieldManager=me", ContentType: "application/merge-patch+json", Body: []byte(`{"spec":{"replicas":3}}`), Held: true})
+	r := s.request()
+	if r.Verb != request.Patch || r.Patch != request.MergePatch || r.Name != "web" || r.Query.Get("fieldManager") != "me" || !strings.Contains(r.Body, `"replicas": 3`) {
+		t.Errorf("%+v", r)
+	}
+	if len(s.check().problems) != 0 || s.document() == nil {
+		t.Errorf("%v", s.check().problems)
+	}
+	h.Golden("replay")
+	h.Show(screen.ToSend{Method: "GET", URI: "/metrics"})
+	if r := s.request(); !r.Raw() || r.Path != "/metrics" {
+		t.Errorf("%+v", r)
+	}
+	h.Golden("raw")
+}
+
+func TestCopy(t *testing.T) {
+	h, s, _ := start(t)
+	h.Press("y", "Y", "y", "Y", "y")
+	for i, want := range []string{"kubectl --kubeconfig /home/you/.kx/kubeconfig create -f - -n default <<'EOF'\napiVersion: v1", "kx send --kubeconfig /home/you/.kx/kubeconfig -f - <<'EOF'\nverb: create",
+		"curl -sS -X POST -H 'Content-Type: application/yaml' --data-binary @- http://127.0.0.1:8001/api/v1/namespaces/default/configmaps <<'EOF'\napi"} {
+		if len(h.Copied) <= i || !strings.HasPrefix(h.Copied[i], want) {
+			t.Errorf("copied %q, want %q", h.Copied, want)
+		}
+	}
+	s.Focus(bodyContext)
+	h.Press("y")
+	if h.Copied[3] != s.body.String() {
+		t.Errorf("copied %q", h.Copied[3])
+	}
+	s.Focus(requestContext)
+	h.Press("r")
+	answered(h, s)
+	h.Frame(120, 36)
+	h.Press("y")
+	if !strings.Contains(h.Copied[4], "resourceVersion: \"57\"") {
+		t.Errorf("copied %q", h.Copied[4])
+	}
+}
+
+func TestFiles(t *testing.T) {
+	h, s, _ := start(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.yaml")
+	want := s.request()
+	for i, answer := range []string{"", "yes"} {
+		h.Press("w", "ctrl+u")
+		h.Type(path)
+		h.Press("enter")
+		if answer != "" {
+			if len(h.Questions) != 1 {
+				t.Fatalf("nothing was asked the second time: %q %q", h.Said, h.Complained)
+			}
+			h.Answer(answer)
+		}
+		if len(h.Said) != i+1 || !strings.HasPrefix(h.Said[i], "saved") {
+			t.Errorf("said %q, complained %q", h.Said, h.Complained)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	s.load(request.Request{Method: "GET", Path: "/version"})
+	h.Press("o", "ctrl+u")
+	h.Type(dir + "/a")
+	h.Press("tab", "enter")
+	if got := s.request(); got.Verb != request.Create || got.Body != want.Body || len(s.history.entries) != 1 {
+		t.Errorf("%+v, complained %q", got, h.Complained)
+	}
+	several := filepath.Join(dir, "b.yaml")
+	if err := os.WriteFile(several, []byte("method: GET\npath: /a\n---\nmethod: GET\npath: /b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.Press("o", "ctrl+u")
+	h.Type(dir + "/")
+	h.Press("tab", "down", "tab", "enter")
+	if got := s.request(); got.Path != "/a" || s.history.entries[1].request.Path != "/b" {
+		t.Errorf("%+v, complained %q", got, h.Complained)
+	}
+	for _, bad := range []string{dir, filepath.Join(dir, "none")} {
+		h.Press("o", "ctrl+u")
+		h.Type(bad)
+		h.Press("enter")
+	}
+	h.Press("w", "ctrl+u")
+	h.Type(filepath.Join(dir, "none", "x"))
+	h.Press("enter")
+	if len(h.Complained) != 3 {
+		t.Errorf("complained %q", h.Complained)
+	}
+}
+
+// TestSizes draws every state at many sizes, and does what the mouse can do.
+func TestSizes(t *testing.T) {
+	h, s, _ := start(t)
+	h.Sizes()
+	h.Press("r")
+	answered(h, s)
+	for _, ctx := range s.Contexts() {
+		if s.Focus(ctx) {
+			h.Sizes()
+			h.Press(map[bool]string{true: "down", false: "z"}[ctx.Typing])
+			h.Sizes()
+		}
+	}
+	h.Press("esc", "/")
+	h.Sizes()
+	h.Type("日本")
+	h.Sizes()
+	h.Press("esc")
+	for _, size := range [][2]int{{80, 20}, {120, 36}, {20, 5}} {
+		h.Frame(size[0], size[1])
+		for y := -1; y <= size[1]; y += 2 {
+			for x := -1; x <= size[0]; x += 7 {
+				for wheel := -1; wheel <= 1; wheel++ {
+					h.Click(x, y, wheel)
+				}
+			}
+		}
+		h.Frame(size[0], size[1])
+	}
+	for _, c := range s.Commands() {
+		if c.Title == "" || c.Help == "" || len(c.Contexts) == 0 {
+			t.Errorf("%s has no words, or no place", c.ID)
+		}
+	}
+}
+
+// TestHostile shows an answer that means harm to the terminal.
+func TestHostile(t *testing.T) {
+	h := screentest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Kx-Journey", "\u202eabc")
+		w.Header().Set("Content-Type", "text/plain")
+		fmt.Fprint(w, "\x1b]52;c;x\x07\r\n", strings.Repeat("y", 100<<10), "\nend")
+	}))
+	s := New(h)
+	h.Attach(s)
+	s.load(request.Request{Method: "GET", Path: "/x"})
+	h.Press("r")
+	answered(h, s)
+	for range int(tabs) {
+		for _, l := range h.Frame(120, 36) {
+			if strings.ContainsAny(l, "\x1b\x07") {
+				t.Errorf("%q", l)
+			}
+		}
+		h.Press("l")
+	}
+}
+
+func TestHistoryBounds(t *testing.T) {
+	var hist history
+	for i := range entriesMost + 5 {
+		e := &entry{request: request.Request{Method: "GET", Path: fmt.Sprint("/", i)}}
+		e.answer.Body = make([]byte, 1<<20)
+		e.answer.Ended = true
+		hist.add(e)
+	}
+	kept := 0
+	for _, e := range hist.entries {
+		kept += len(e.answer.Body)
+	}
+	if len(hist.entries) != entriesMost || hist.gone != 5 || kept > historyBytes || hist.entries[0].request.Path != fmt.Sprint("/", entriesMost+4) {
+		t.Errorf("%d entries, %d gone, %d bytes", len(hist.entries), hist.gone, kept)
+	}
+	if !hist.entries[entriesMost-1].forgotten || hist.entries[0].forgotten {
+		t.Error("the wrong bodies were forgotten")
+	}
+}

@@ -1,0 +1,105 @@
+package send
+
+import (
+	"fmt"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/request"
+	"github.com/kx-apiserver/kx/tui/send/exchange"
+	"github.com/kx-apiserver/kx/tui/send/sameas"
+)
+
+// runningMost is how many requests may be under way at once.
+const runningMost = 16
+
+// send sends the request that is shown, or the one of the history that is under the cursor.
+func (s *Screen) send(held bool) tea.Cmd {
+	var r request.Request
+	if s.focus == historyPart && !s.editing {
+		r = s.history.selected().request
+	} else {
+		r = s.request()
+	}
+	h, err := r.Build(s.resources)
+	if err != nil {
+		s.host.Complain(err.Error())
+		return nil
+	}
+	running := 0
+	for _, e := range s.history.entries {
+		if e.running() {
+			running++
+		}
+	}
+	if running == runningMost {
+		s.host.Complain(fmt.Sprintf("%d requests are under way: K stops one", running))
+		return nil
+	}
+	if r.Verb == request.DeleteCollection && r.Query.Get("dryRun") == "" {
+		return s.host.Confirm("delete all of "+r.Title()[len(request.DeleteCollection)+1:]+" that it selects?", func() tea.Cmd {
+			s.start(r, h, held)
+			return nil
+		})
+	}
+	s.start(r, h, held)
+	return nil
+}
+
+// start sends a request in the background.
+func (s *Screen) start(r request.Request, h request.HTTP, held bool) {
+	e := &entry{request: r.Clone(), at: s.now(), held: held}
+	e.exchange = exchange.Start(s.host.Context(), s.host.API(), h, exchange.Options{Held: held, Guard: s.host.Guard}, s.now, s.host.Changed)
+	e.answer = exchange.Answer{Started: e.at}
+	s.history.add(e)
+	s.shown = e
+	s.editing = false
+	s.goTo(answerPart)
+}
+
+// proxy is where kubectl proxy and kx proxy listen, through which curl needs no credentials.
+const proxy = "http://127.0.0.1:8001"
+
+// command is the command of the chosen program that sends the same. ok is false if the request has no path.
+func (s *Screen) command() (way sameas.Way, ok bool) { return s.commandFor("") }
+
+func (s *Screen) commandFor(kubeconfig string) (way sameas.Way, ok bool) {
+	r, h, err := s.built()
+	if err != nil {
+		return way, false
+	}
+	ways := sameas.Ways(&r, &h, sameas.Where{Kubeconfig: kubeconfig, Server: proxy})
+	way = ways[s.way%len(ways)]
+	if way.Program == "curl" && way.Text != "" {
+		way.Note = "through kx proxy, which must run"
+	}
+	return way, true
+}
+
+// copyCommand puts the command on the clipboard, with the kubeconfig that it needs.
+func (s *Screen) copyCommand() tea.Cmd {
+	way, _ := s.commandFor(s.host.Kubeconfig())
+	if way.Note != "" {
+		s.host.Say(way.Program + ": " + way.Note)
+	}
+	return s.host.Copy(way.Text)
+}
+
+// copy puts what has the focus on the clipboard: the body, the answer, else the command.
+func (s *Screen) copy() tea.Cmd {
+	switch {
+	case s.focus == bodyPart && !s.body.Empty():
+		return s.host.Copy(s.body.String())
+	case s.focus == answerPart && s.shown != nil:
+		text := ""
+		for _, l := range s.answer.lines {
+			text += l + "\n"
+		}
+		return s.host.Copy(text)
+	}
+	if why := s.withCommand(); why != "" {
+		s.host.Complain(why)
+		return nil
+	}
+	return s.copyCommand()
+}

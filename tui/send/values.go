@@ -1,0 +1,179 @@
+package send
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/request"
+	"github.com/kx-apiserver/kx/tui/send/catalog"
+)
+
+// row is the one under the cursor.
+func (s *Screen) row() row {
+	rows := s.rows()
+	s.formRows.Cursor = max(min(s.formRows.Cursor, len(rows)-1), 0)
+	return rows[s.formRows.Cursor]
+}
+
+// set gives a row of the form a value, and has everything follow that depends on it.
+func (s *Screen) set(id, value string) tea.Cmd {
+	if wrong := s.form.set(id, value); wrong != "" {
+		s.host.Complain(wrong)
+		return nil
+	}
+	if id == resourceRow {
+		s.resourceChanged()
+	}
+	if !s.form.hasBody() && s.lower == bodyPart {
+		s.lower = answerPart
+	}
+	return s.wantSchemas()
+}
+
+// resourceChanged makes namespace and subresource fit.
+func (s *Screen) resourceChanged() {
+	r := s.resource()
+	if r == nil {
+		return
+	}
+	if !r.Namespaced {
+		s.form.namespace = ""
+	} else if s.form.namespace == "" && (s.form.verb.Named() || s.form.verb == request.Create) {
+		s.form.namespace = "default"
+	}
+	if r.Sub(s.form.subresource) == nil {
+		s.form.subresource = ""
+	}
+}
+
+// cycle takes the next of a row's choices, or the one before.
+func (s *Screen) cycle(by int) tea.Cmd {
+	r := s.row()
+	if len(r.choices) == 0 {
+		return nil
+	}
+	at := slices.Index(r.choices, r.value)
+	if at < 0 {
+		at = 0
+	} else {
+		at = (at + by + len(r.choices)) % len(r.choices)
+	}
+	return s.set(r.id, r.choices[at])
+}
+
+// edit opens the picker of the row under the cursor.
+func (s *Screen) edit() tea.Cmd {
+	r := s.row()
+	if r.id == resourceRow {
+		return s.find()
+	}
+	p := &picker{title: r.label, note: r.help, free: len(r.choices) == 0}
+	p.line.Set(r.value)
+	if !p.free {
+		p.line.Set("")
+	}
+	p.match = plain(r.choices)
+	if len(r.choices) == 0 {
+		p.match = nil
+	}
+	p.then = func(value string) tea.Cmd { return s.set(r.id, value) }
+	s.picker = p
+	p.refresh()
+	if at := slices.Index(r.choices, r.value); at >= 0 {
+		p.rows.Cursor = at
+	}
+	switch r.id {
+	case namespaceRow:
+		return s.askNames(p, "/api/v1/namespaces")
+	case nameRow:
+		return s.askObjects(p)
+	}
+	return nil
+}
+
+// find opens the picker of resources.
+func (s *Screen) find() tea.Cmd {
+	p := &picker{title: "resource", note: "a part of a name, a short name, a kind or a group"}
+	p.match = func(typed string) []pick {
+		var all []pick
+		for _, r := range s.resources.Match(typed) {
+			scope := "cluster"
+			if r.Namespaced {
+				scope = "namespaced"
+			}
+			all = append(all, pick{r.ID(), fmt.Sprintf("%-28s %-8s %-26s %s", r.Plural, strings.Join(r.Short, ","), r.Kind.Kind, r.Kind.APIVersion()+"  "+scope)})
+		}
+		return all
+	}
+	p.free = s.resources == nil
+	if s.resourcesErr != nil {
+		p.note = "what the server has is not known: " + s.resourcesErr.Error()
+	}
+	p.then = func(value string) tea.Cmd {
+		if s.form.verb == "" {
+			s.form.verb = request.List
+		}
+		return s.set(resourceRow, value)
+	}
+	s.picker = p
+	p.refresh()
+	return nil
+}
+
+// askNames asks for the names of the objects of a collection, for a picker.
+func (s *Screen) askNames(p *picker, path string) tea.Cmd {
+	return s.host.Do(func() tea.Msg {
+		names, err := catalog.Names(s.host.Context(), s.host.API(), path)
+		return namesMsg{p, names, err}
+	})
+}
+
+// askObjects asks for the names of what the request may be about.
+func (s *Screen) askObjects(p *picker) tea.Cmd {
+	list := request.Request{Verb: request.List, Resource: s.form.resource, Namespace: s.form.namespace}
+	h, err := list.Build(s.resources)
+	if err != nil {
+		return nil // one can type it
+	}
+	return s.askNames(p, h.Path)
+}
+
+// named takes names into the picker that asked for them, if it is still open.
+func (s *Screen) named(msg namesMsg) {
+	if s.picker != msg.picker {
+		return
+	}
+	if msg.err != nil {
+		msg.picker.note = "the names are not known: " + msg.err.Error()
+		return
+	}
+	msg.picker.match = plain(msg.names)
+	if len(msg.names) == catalog.NamesMost {
+		msg.picker.note += fmt.Sprintf(" (the first %d)", catalog.NamesMost)
+	}
+	msg.picker.refresh()
+}
+
+// choose takes what is picked.
+func (s *Screen) choose() tea.Cmd {
+	p := s.picker
+	value, ok := p.picked()
+	if !ok {
+		s.host.Complain("there is no " + p.title + " with " + p.line.String() + ": esc gives up")
+		return nil
+	}
+	s.picker = nil
+	return p.then(value)
+}
+
+// complete takes what the cursor is on into the line.
+func (s *Screen) complete() tea.Cmd {
+	if s.picker.complete != nil {
+		return s.picker.complete(s.picker.line.String())
+	}
+	s.picker.put()
+	return nil
+}
