@@ -5,6 +5,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/logs"
 	"github.com/kx-apiserver/kx/tui/rules"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/send"
 	"github.com/kx-apiserver/kx/tui/structure"
 )
 
@@ -18,6 +19,7 @@ type maker struct {
 // makers are the screens: the numbered ones in the order of their digits, then those that open above them.
 var makers = []maker{
 	{make: func(h screen.Host, m *model) screen.Screen { return capture.New(h, m.held, m.capture()) }},
+	{make: func(h screen.Host, _ *model) screen.Screen { return send.New(h) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return structure.New(h) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return rules.New(h, m.held) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return logs.New(h, m.options.Log) }},
