@@ -6,6 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/rules"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/send"
+	"github.com/kx-apiserver/kx/tui/source"
 	"github.com/kx-apiserver/kx/tui/structure"
 )
 
@@ -21,6 +22,7 @@ var makers = []maker{
 	{make: func(h screen.Host, m *model) screen.Screen { return capture.New(h, m.held, m.capture()) }},
 	{make: func(h screen.Host, _ *model) screen.Screen { return send.New(h) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return structure.New(h) }, asks: true},
+	{make: func(h screen.Host, _ *model) screen.Screen { return source.New(h) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return rules.New(h, m.held) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return logs.New(h, m.options.Log) }},
 }

@@ -1,0 +1,173 @@
+package source
+
+import (
+	"strconv"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane/source"
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/sources"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// place is where keys are pressed.
+var place = keys.Place("source")
+
+// The commands of the screen.
+const (
+	editID keys.ID = "source.edit"
+	findID keys.ID = "source.find"
+)
+
+// Screen is the screen Source. Its methods are called by one goroutine.
+type Screen struct {
+	host    screen.Host
+	library *sources.Library
+	pane    *source.Pane
+	look    theme.Name
+	at      screen.ToSource
+	find    string
+	w, h    int
+}
+
+var _ screen.Screen = (*Screen)(nil)
+
+// New makes the screen.
+func New(host screen.Host) *Screen {
+	look := host.Theme()
+	return &Screen{host: host, library: sources.New(host), pane: source.New(look), look: look.Name}
+}
+
+// Name implements screen.Screen.
+func (s *Screen) Name() screen.Name { return screen.Source }
+
+// Contexts implements screen.Screen.
+func (s *Screen) Contexts() []keys.Context { return []keys.Context{place} }
+
+// Context implements screen.Screen.
+func (s *Screen) Context() keys.Context { return place }
+
+// Focus implements screen.Screen.
+func (s *Screen) Focus(ctx keys.Context) bool { return ctx == place }
+
+// Commands implements screen.Screen.
+func (s *Screen) Commands() []keys.Command {
+	shown := func() string {
+		if s.pane.File() == nil {
+			return "there is no file"
+		}
+		return ""
+	}
+	in := []keys.Context{place}
+	return []keys.Command{
+		{ID: findID, Title: "find text in the file", Help: "To the next line that has a text; behind the last it begins anew.", Hint: "find", Contexts: in, Keys: []string{"f"}, Enabled: shown},
+		{ID: editID, Title: "open the file in $EDITOR", Help: "A copy of the file, to read it in your editor: what you change in it is not kept.", Hint: "editor", Contexts: in, Keys: []string{"E"}, Enabled: shown},
+	}
+}
+
+// Handle implements screen.Screen.
+func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
+	switch id {
+	case findID:
+		return s.host.Ask("find", s.find, func(text string) tea.Cmd {
+			if s.find = text; text != "" && !s.pane.Find(text) {
+				s.host.Complain("no line has " + text)
+			}
+			return nil
+		}), true
+	case editID:
+		return s.host.Edit([]byte(s.pane.File().Text), ".go", func(_ []byte, err error) tea.Cmd {
+			if err != nil {
+				s.host.Complain(err.Error())
+			}
+			return nil
+		}), true
+	case keys.Copy:
+		return s.host.Copy(s.here()), true
+	}
+	return s.pane.Handle(id)
+}
+
+// here is the line under the cursor, as editors take it.
+func (s *Screen) here() string {
+	return s.at.File + ":" + strconv.Itoa(max(s.pane.Cursor(), s.at.Line))
+}
+
+// Type implements screen.Screen.
+func (s *Screen) Type([]rune) {}
+
+// Mouse implements screen.Screen.
+func (s *Screen) Mouse(_, _, wheel int) tea.Cmd {
+	if wheel == 0 {
+		return nil
+	}
+	id := keys.Down
+	if wheel < 0 {
+		id = keys.Up
+	}
+	for range 3 {
+		s.pane.Handle(id)
+	}
+	return nil
+}
+
+// SetSize implements screen.Screen.
+func (s *Screen) SetSize(w, h int) {
+	s.w, s.h = w, h
+	s.pane.SetSize(w, h)
+}
+
+// Render implements screen.Screen.
+func (s *Screen) Render() []string {
+	if look := s.host.Theme(); look.Name != s.look {
+		s.look = look.Name
+		s.pane.SetTheme(look)
+	}
+	return s.pane.Render(true)
+}
+
+// Foot implements screen.Screen.
+func (s *Screen) Foot() (sameAs, state string) {
+	if s.at.File == "" {
+		return "", ""
+	}
+	return s.host.Theme().Dim(" in an editor  ") + "$EDITOR +" + strconv.Itoa(max(s.at.Line, 1)) + " " + s.at.File, ""
+}
+
+// Show implements screen.Screen.
+func (s *Screen) Show(to screen.Target) tea.Cmd {
+	if to, ok := to.(screen.ToSource); ok {
+		s.at = to
+		cmd := s.library.Want(to.File)
+		s.give()
+		return cmd
+	}
+	return nil
+}
+
+// give gives the pane the file, as far as it is there.
+func (s *Screen) give() {
+	file, note := s.library.Get(s.at.File)
+	s.pane.Show(source.Place{
+		File: s.at.File, Line: s.at.Line, Function: s.at.Function, Upstream: s.at.Upstream, UpstreamFile: s.at.UpstreamFile,
+	}, file, nil, note)
+}
+
+// Hide implements screen.Screen.
+func (s *Screen) Hide() {}
+
+// Update implements screen.Screen.
+func (s *Screen) Update(msg tea.Msg) tea.Cmd {
+	if s.library.Update(msg) {
+		s.give()
+	}
+	return nil
+}
+
+// Drain implements screen.Screen.
+func (s *Screen) Drain() tea.Cmd { return nil }
+
+// Close implements screen.Screen.
+func (s *Screen) Close() {}
