@@ -46,7 +46,7 @@ type patchMechanism struct {
 // patchMechanisms are the kinds of patches there are, in the order in which clients are told of them.
 var patchMechanisms = []patchMechanism{
 	{patchType: types.JSONPatchType, toJSON: onlyJSON, apply: jsonMechanism(applyJSONPatch)},
-	{patchType: types.MergePatchType, toJSON: onlyJSON, apply: jsonMechanism(applyMergePatch)},
+	{patchType: types.MergePatchType, toJSON: onlyJSON, apply: applyMergePatchToContent},
 	{patchType: types.StrategicMergePatchType, needsGoType: true, toJSON: onlyJSON, apply: applyStrategicMergePatch},
 	{patchType: types.ApplyYAMLPatchType, creates: true, toJSON: configurationAsJSON},
 }
@@ -76,11 +76,7 @@ func (p *patcher) checksFields() bool { return p.fieldValidation != metav1.Field
 func jsonMechanism(apply func(p *patcher, document []byte) (patched []byte, strictErrs []error, err error)) func(context.Context, *patcher, runtime.Object) (runtime.Object, schema.GroupVersion, error) {
 	return func(ctx context.Context, p *patcher, current runtime.Object) (runtime.Object, schema.GroupVersion, error) {
 		none := schema.GroupVersion{}
-		info, ok := runtime.SerializerInfoForMediaType(p.scope.Serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
-		if !ok {
-			return nil, none, fmt.Errorf("no serializer defined for %v", runtime.ContentTypeJSON)
-		}
-		document, err := runtime.Encode(p.scope.Serializer.EncoderForVersion(info.Serializer, p.scope.Kind.GroupVersion()), current)
+		info, document, err := p.document(current)
 		if err != nil {
 			return nil, none, err
 		}
@@ -111,6 +107,16 @@ func jsonMechanism(apply func(p *patcher, document []byte) (patched []byte, stri
 		}
 		return obj, gvk.GroupVersion(), nil
 	}
+}
+
+// document is an object as JSON, in the version of the request, and how that is read.
+func (p *patcher) document(current runtime.Object) (info runtime.SerializerInfo, document []byte, err error) {
+	info, ok := runtime.SerializerInfoForMediaType(p.scope.Serializer.SupportedMediaTypes(), runtime.ContentTypeJSON)
+	if !ok {
+		return info, nil, fmt.Errorf("no serializer defined for %v", runtime.ContentTypeJSON)
+	}
+	document, err = runtime.Encode(p.scope.Serializer.EncoderForVersion(info.Serializer, p.scope.Kind.GroupVersion()), current)
+	return info, document, err
 }
 
 // reportFields warns of unknown and duplicate fields, or refuses them. value is what the patch made.
@@ -168,21 +174,6 @@ func applyOperations(patch jsonpatch.Patch, document []byte) (_ []byte, err erro
 		}
 	}()
 	return patch.Apply(document)
-}
-
-func applyMergePatch(p *patcher, document []byte) ([]byte, []error, error) {
-	var strictErrs []error
-	if p.checksFields() {
-		var err error
-		if strictErrs, err = kjson.UnmarshalStrict(p.patch, &map[string]any{}); err != nil {
-			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
-		}
-	}
-	patched, err := jsonpatch.MergePatch(document, p.patch)
-	if errors.Is(err, jsonpatch.ErrBadJSONPatch) {
-		return nil, nil, apierrors.NewBadRequest(err.Error())
-	}
-	return patched, strictErrs, err
 }
 
 func applyStrategicMergePatch(ctx context.Context, p *patcher, current runtime.Object) (runtime.Object, schema.GroupVersion, error) {

@@ -128,20 +128,39 @@ func (d *decoder) Decode(data []byte, defaults *apischema.GroupVersionKind, into
 	if kind.Kind == "" {
 		return nil, kind, runtime.NewMissingKindErr(string(data))
 	}
+	unknown, err := d.complete(d.ctx, u, kind)
+	if err != nil {
+		return nil, kind, err
+	}
+	if strictErrs = append(strictErrs, unknown...); len(strictErrs) > 0 {
+		return u, kind, runtime.NewStrictDecodingError(strictErrs)
+	}
+	return u, kind, nil
+}
+
+// DecodeContent is Decode for an object that has been read already, and has a kind.
+func (d *decoder) DecodeContent(ctx context.Context, u *unstructured.Unstructured) error {
+	kind := u.GroupVersionKind()
+	unknown, err := d.complete(ctx, u, &kind)
+	if err != nil || len(unknown) == 0 {
+		return err
+	}
+	return runtime.NewStrictDecodingError(unknown)
+}
+
+// complete prunes an object of a kind and gives it its defaults. unknown are the fields that were dropped, if d is strict.
+func (d *decoder) complete(ctx context.Context, u *unstructured.Unstructured, kind *apischema.GroupVersionKind) (unknown []error, err error) {
 	s := d.defaulter.schemas[kind.Version]
 	if s == nil || kind.GroupKind() != d.defaulter.kind {
 		s = d.own
 	}
-	unknown, err := s.Prune(d.ctx, u.Object, schema.PruneOptions{UnknownFieldPaths: d.strict})
+	paths, err := s.Prune(ctx, u.Object, schema.PruneOptions{UnknownFieldPaths: d.strict})
 	if err != nil {
-		return nil, kind, err
+		return nil, err
 	}
-	for _, path := range unknown {
-		strictErrs = append(strictErrs, fmt.Errorf(`unknown field "%s"`, path))
+	for _, path := range paths {
+		unknown = append(unknown, fmt.Errorf(`unknown field "%s"`, path))
 	}
-	d.defaulter.of(d.ctx, u)
-	if len(strictErrs) > 0 {
-		return u, kind, runtime.NewStrictDecodingError(strictErrs)
-	}
-	return u, kind, nil
+	d.defaulter.of(ctx, u)
+	return unknown, nil
 }
