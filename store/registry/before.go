@@ -10,12 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 )
@@ -67,7 +69,7 @@ func validateCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj r
 	if errs := strategy.Validate(ctx, obj); len(errs) > 0 {
 		return errs
 	}
-	return validation.ValidateObjectMetaAccessor(m, strategy.NamespaceScoped(), validatePathSegment, metadataPath)
+	return validation.ValidateObjectMetaAccessor(validated(m), strategy.NamespaceScoped(), validatePathSegment, metadataPath)
 }
 
 // BeforeUpdate makes obj what is stored of it in old's place, or says why it can't be.
@@ -120,9 +122,20 @@ func keepSystemFields(m, old metav1.Object) {
 }
 
 func validateUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old runtime.Object, m, oldMeta metav1.Object) field.ErrorList {
+	m, oldMeta = validated(m), validated(oldMeta)
 	errs := validation.ValidateObjectMetaAccessor(m, strategy.NamespaceScoped(), validatePathSegment, metadataPath)
 	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(m, oldMeta, metadataPath)...)
 	return append(errs, strategy.ValidateUpdate(ctx, obj, old)...)
+}
+
+// validated is as much of metadata as validation looks at.
+func validated(m metav1.Object) metav1.Object {
+	u, ok := m.(*unstructured.Unstructured)
+	if !ok {
+		return m
+	}
+	metadata, _ := u.Object["metadata"].(map[string]any)
+	return &unstructured.Unstructured{Object: map[string]any{"metadata": object.WithoutFieldSets(metadata)}}
 }
 
 // validatePathSegment is the least that all names must be: one segment of a path.

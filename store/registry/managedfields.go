@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,6 +21,12 @@ func ignoreManagedFieldsTimestamps(obj, old runtime.Object) error {
 	oldMeta, err := meta.Accessor(old)
 	if err != nil {
 		return fmt.Errorf("failed to acquire accessor for oldObj: %v", err)
+	}
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		if was, ok := old.(*unstructured.Unstructured); ok {
+			ignoreUnstructuredTimestamps(u, was)
+			return nil
+		}
 	}
 	fields, oldFields := m.GetManagedFields(), oldMeta.GetManagedFields()
 	if !onlyTimesDiffer(fields, oldFields) {
@@ -52,6 +59,45 @@ func withTimesOf(entries, others []metav1.ManagedFieldsEntry) []metav1.ManagedFi
 		out[i].Time = others[i].Time
 	}
 	return out
+}
+
+// ignoreUnstructuredTimestamps does not make entries of the managedFields: that would cost more than all else here.
+func ignoreUnstructuredTimestamps(obj, old *unstructured.Unstructured) {
+	metadata, _ := obj.Object["metadata"].(map[string]any)
+	oldMetadata, _ := old.Object["metadata"].(map[string]any)
+	fields, _ := metadata["managedFields"].([]any)
+	oldFields, _ := oldMetadata["managedFields"].([]any)
+	if !onlyTimesOfEntriesDiffer(fields, oldFields) {
+		return
+	}
+	metadata["managedFields"] = oldFields
+	if !equalObjects(obj, old) {
+		metadata["managedFields"] = fields
+	}
+}
+
+// onlyTimesOfEntriesDiffer is onlyTimesDiffer for entries as they are stored.
+func onlyTimesOfEntriesDiffer(a, b []any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	differ := false
+	for i := range a {
+		entry, _ := a[i].(map[string]any)
+		other, _ := b[i].(map[string]any)
+		if entry == nil || len(entry) != len(other) {
+			return false
+		}
+		for name, value := range entry {
+			switch same := reflect.DeepEqual(value, other[name]); {
+			case name == "time":
+				differ = differ || !same
+			case !same:
+				return false
+			}
+		}
+	}
+	return differ
 }
 
 // equalObjects compares as much as the disk would show: in an unstructured object an empty list is not a missing one.

@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/features"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+
+	"github.com/kx-apiserver/kx/core/object"
 )
 
 var metadataPath = field.NewPath("metadata")
@@ -60,7 +62,7 @@ func objectMeta(u *unstructured.Unstructured) (*metav1.ObjectMeta, field.ErrorLi
 	if !ok {
 		return nil, field.ErrorList{field.Invalid(metadataPath, raw, fmt.Sprintf("expected map[string]interface{}, got %T", raw))}
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, m); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.WithoutFieldSets(content), m); err != nil {
 		return nil, field.ErrorList{field.Invalid(metadataPath, raw, err.Error())}
 	}
 	return m, nil
