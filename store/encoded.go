@@ -26,8 +26,8 @@ type EncodedReader interface {
 	WatchEncoded(ctx context.Context, key string, opts ListOptions) (watch.Interface, error)
 }
 
-// EncodedResult is where Interface.Get and GetList of an EncodedReader put what they read, undecoded, if they are given it
-// to fill. So there is one way through the layers for both.
+// EncodedResult is where Interface.Get and GetList of an EncodedReader put what they read, and Create and GuaranteedUpdate
+// what they wrote, undecoded, if they are given it to fill. So there is one way through the layers for both.
 type EncodedResult struct {
 	// Object is nil if nothing is there and that is no error.
 	Object *object.Encoded

@@ -309,7 +309,11 @@ func (e *Encoded) form(id runtime.Identifier, encode func(runtime.Object, io.Wri
 // Has says whether there are the bytes that the encoder called id would write.
 func (e *Encoded) Has(id runtime.Identifier) bool {
 	if gv, ok := jsonVersionOf(id); ok {
-		if p := e.bytes.Load(); p != nil && p.json == jsonYes && p.apiVersion == gv {
+		p := e.bytes.Load()
+		if p != nil && p.json == jsonFinal {
+			p = e.learnJSON()
+		}
+		if p != nil && p.json == jsonYes && p.apiVersion == gv {
 			return true
 		}
 	}

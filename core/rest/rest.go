@@ -95,7 +95,7 @@ type UpdatedObjectInfo interface {
 	UpdatedObject(ctx context.Context, oldObj runtime.Object) (newObj runtime.Object, err error)
 }
 
-// ValidateObjectFunc is admission's last word on an object that is to be created or deleted.
+// ValidateObjectFunc is admission's last word on an object that is to be created or deleted, and which it must not change.
 type ValidateObjectFunc func(ctx context.Context, obj runtime.Object) error
 
 // ValidateAllObjectFunc admits everything.

@@ -126,9 +126,9 @@ func createObject(ctx context.Context, r rest.NamedCreater, scope *RequestScope,
 	}
 	dedupOwnerReferencesAndAddWarning(ctx, obj, true)
 	validate := admissionToValidateObjectFunc(scope, attributes)
-	result, err := restCreate(ctx, r, name, obj, validate, options)
+	result, err := restCreate(scope.takeEncoded(ctx), r, name, obj, validate, options)
 	if tooLargeWithManagedFields(scope, err) && dropManagedFields(obj) {
-		result, err = restCreate(ctx, r, name, obj, validate, options)
+		result, err = restCreate(scope.takeEncoded(ctx), r, name, obj, validate, options)
 	}
 	return result, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 )
@@ -79,25 +81,35 @@ func restCreate(ctx context.Context, r rest.NamedCreater, name string, in runtim
 	})
 	if err == nil {
 		step.After(obj)
-		nameJourney(ctx, obj)
+		nameJourney(ctx, nameOf(obj))
 	} else {
-		nameJourney(ctx, in)
+		nameJourney(ctx, nameOf(in))
 	}
 	return obj, err
 }
 
 // nameJourney tells a create's journey which object it was about: its path does not say.
-func nameJourney(ctx context.Context, obj runtime.Object) {
+func nameJourney(ctx context.Context, name string) {
 	journey := trace.FromContext(ctx)
-	m, err := meta.Accessor(obj)
-	if journey == nil || err != nil {
+	if journey == nil {
 		return
 	}
 	journey.UpdateRequest(func(q *trace.Request) {
 		if q.Name == "" {
-			q.Name = m.GetName()
+			q.Name = name
 		}
 	})
+}
+
+// nameOf is an object's name, "" if it has none. An encoded object need not be decoded for that: its key ends with it.
+func nameOf(obj runtime.Object) string {
+	if encoded, ok := obj.(*object.Encoded); ok {
+		return path.Base(encoded.Key())
+	}
+	if m, err := meta.Accessor(obj); err == nil {
+		return m.GetName()
+	}
+	return ""
 }
 
 func restUpdate(ctx context.Context, r rest.Updater, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,

@@ -3,12 +3,10 @@ package etcd3
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -260,66 +258,26 @@ func (s *store) OnWrite(seen func(ctx context.Context, obj *object.Encoded)) { s
 // wrote fills out with what has been written at revision, and tells whoever wants to know. data is what in was encoded to.
 func (s *store) wrote(ctx context.Context, key string, data []byte, in, out runtime.Object, revision int64) error {
 	obj := object.NewEncoded(s.format, key, data, revision, false)
+	if c, ok := s.codec.(finalCodec); ok && c.IsFinal(in) {
+		obj.LearnFinal()
+	}
 	if seen := s.onWrite.Load(); seen != nil {
 		(*seen)(ctx, obj)
 	}
 	if out == nil {
 		return nil
 	}
-	if err := s.decode(ctx, key, data, out, revision); err != nil {
-		return err
-	}
-	if sameContent(in, out) {
-		obj.LearnFinal()
-	}
-	return nil
+	return s.fill(ctx, key, obj, data, out)
 }
 
-// sameContent says whether the unstructured object out, but for its resourceVersion, is in: then writing it again would make
-// the same bytes.
-func sameContent(in, out runtime.Object) bool {
-	a, ok := in.(*unstructured.Unstructured)
-	b, okay := out.(*unstructured.Unstructured)
-	return ok && okay && a != b && sameFields(a.Object, b.Object, func(name string, x, y any) bool {
-		m, ok := x.(map[string]any)
-		n, okay := y.(map[string]any)
-		if name != "metadata" || !ok || !okay {
-			return sameValue(x, y)
-		}
-		version, there := n["resourceVersion"]
-		delete(n, "resourceVersion")
-		defer func() {
-			if there {
-				n["resourceVersion"] = version
-			}
-		}()
-		return sameFields(m, n, func(_ string, x, y any) bool { return sameValue(x, y) })
-	})
-}
+// finalCodec knows of an object that it has just encoded whether the bytes are decoded to the same object: then nobody has
+// to decode them to know that they will do as an answer.
+type finalCodec interface{ IsFinal(obj runtime.Object) bool }
 
-func sameFields(a, b map[string]any, same func(name string, x, y any) bool) bool {
-	if len(a) != len(b) {
-		return false
+// fill gives out the object at key: as it is, if out takes that, or data decoded.
+func (s *store) fill(ctx context.Context, key string, obj *object.Encoded, data []byte, out runtime.Object) error {
+	if result, ok := out.(*storage.EncodedResult); ok {
+		result.Object = obj
 	}
-	for name, x := range a {
-		if y, ok := b[name]; !ok || !same(name, x, y) {
-			return false
-		}
-	}
-	return true
-}
-
-// sameValue compares values that JSON has. Others are never the same.
-func sameValue(a, b any) bool {
-	switch x := a.(type) {
-	case map[string]any:
-		y, ok := b.(map[string]any)
-		return ok && sameFields(x, y, func(_ string, x, y any) bool { return sameValue(x, y) })
-	case []any:
-		y, ok := b.([]any)
-		return ok && slices.EqualFunc(x, y, sameValue)
-	case nil, string, bool, int64, float64:
-		return a == b
-	}
-	return false
+	return s.decode(ctx, key, data, out, obj.Revision())
 }

@@ -39,8 +39,11 @@ type stateReader struct {
 	expectCorrupt bool
 }
 
-// newStateReader returns a reader that makes objects of out's type.
+// newStateReader returns a reader that makes objects of out's type, or of the resource's if out takes them encoded.
 func (s *store) newStateReader(key string, out runtime.Object) (*stateReader, error) {
+	if _, encoded := out.(*storage.EncodedResult); encoded {
+		out = s.format.New()
+	}
 	v, err := conversion.EnforcePtr(out)
 	if err != nil {
 		return nil, fmt.Errorf("unable to convert output object to pointer: %w", err)

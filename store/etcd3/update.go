@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
 	storage "github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
@@ -84,7 +85,8 @@ func (u *update) try(ctx context.Context, state *objState) (*objState, error) {
 		}
 		if !state.stale {
 			u.step.Why("the bytes are the same: nothing was written")
-			return nil, u.store.decode(ctx, u.key, state.data, u.destination, state.rev)
+			same := object.NewEncoded(u.store.format, u.key, state.data, state.rev, false)
+			return nil, u.store.fill(ctx, u.key, same, state.data, u.destination)
 		}
 	}
 	return u.write(ctx, state, next, data, ttl)

@@ -55,6 +55,8 @@ func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object,
 	ctx, step := trace.Start(ctx, trace.StoreCreate, e.KeyRootFunc(ctx)+"/"+m.GetName())
 	defer step.End(&err)
 	step.Why(why)
+	encoded := e.AfterCreate == nil && e.givesEncoded(ctx) && !isDryRun(options.DryRun)
+	ctx = rest.WithDecoded(ctx) // admission and hooks look into what they read
 
 	rest.WipeObjectMetaSystemFields(m)
 	rest.FillObjectMetaSystemFields(m)
@@ -68,7 +70,7 @@ func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object,
 		return nil, err
 	}
 	if createValidation != nil {
-		if err := createValidation(ctx, obj.DeepCopyObject()); err != nil {
+		if err := createValidation(ctx, obj); err != nil {
 			return nil, err
 		}
 	}
@@ -84,11 +86,18 @@ func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object,
 	if err != nil {
 		return nil, err
 	}
-	out := e.NewFunc()
+	var result store.EncodedResult
+	out := runtime.Object(&result)
+	if !encoded {
+		out = e.NewFunc()
+	}
 	if err := e.Storage.Create(ctx, key, obj, out, ttl, isDryRun(options.DryRun)); err != nil {
 		return nil, e.interpretCreate(ctx, err, key, name, obj)
 	}
 	finish(ctx, true)
+	if encoded {
+		return result.Object, nil
+	}
 	if e.AfterCreate != nil {
 		e.AfterCreate(out, options)
 	}

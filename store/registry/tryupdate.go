@@ -83,7 +83,7 @@ func (u *update) tryCreate(ctx context.Context, obj runtime.Object) (_ runtime.O
 		return nil, nil, err
 	}
 	if u.createValidation != nil {
-		if err := u.createValidation(ctx, obj.DeepCopyObject()); err != nil {
+		if err := u.createValidation(ctx, obj); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -113,7 +113,7 @@ func (u *update) tryChange(ctx context.Context, obj, existing runtime.Object, re
 		return nil, nil, err
 	}
 	if u.updateValidation != nil {
-		if err := u.updateValidation(ctx, obj.DeepCopyObject(), existing.DeepCopyObject()); err != nil {
+		if err := u.updateValidation(ctx, obj, existing); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -22,6 +22,8 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 	}
 	ctx, step := trace.Start(ctx, trace.StoreUpdate, key)
 	defer step.End(&err)
+	encoded := e.AfterCreate == nil && e.AfterUpdate == nil && e.givesEncoded(ctx) && !isDryRun(options.DryRun)
+	ctx = rest.WithDecoded(ctx) // admission and hooks look into what they read
 
 	u := &update{
 		Store: e, name: name, key: key, options: options,
@@ -39,7 +41,11 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 		step.Why("a missing object is an error: updates do not create the resource")
 	}
 
-	out := e.NewFunc()
+	var result store.EncodedResult
+	out := runtime.Object(&result)
+	if !encoded {
+		out = e.NewFunc()
+	}
 	try := func(existing runtime.Object, res store.ResponseMeta) (runtime.Object, *uint64, error) {
 		return u.tryUpdate(ctx, existing, res)
 	}
@@ -51,6 +57,9 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 	}
 	if err != nil {
 		return nil, false, u.interpret(ctx, err)
+	}
+	if encoded {
+		return result.Object, u.created != nil, nil
 	}
 	u.after(out)
 	return out, u.created != nil, nil

@@ -56,6 +56,12 @@ func (c *codec) Encode(obj runtime.Object, w io.Writer) error {
 	return stdjson.NewEncoder(w).Encode(u.Object)
 }
 
+// IsFinal says whether what Encode has just written of an object is decoded to the same object.
+func (c *codec) IsFinal(obj runtime.Object) bool {
+	u, ok := obj.(*unstructured.Unstructured)
+	return ok && c.defaulter.schemas[c.version.Version].IsFinal(u.Object)
+}
+
 // Decode fills into, whatever apiVersion and kind it has had, or makes an object if that is nil.
 func (c *codec) Decode(data []byte, _ *apischema.GroupVersionKind, into runtime.Object) (runtime.Object, *apischema.GroupVersionKind, error) {
 	u, ok := into.(*unstructured.Unstructured)

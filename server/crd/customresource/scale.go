@@ -101,7 +101,7 @@ func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 // Update changes the number of replicas wanted. It never creates.
 func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	obj, _, err := r.store.Update(ctx, name, &scaleUpdate{UpdatedObjectInfo: objInfo, rest: r},
+	obj, _, err := r.store.Update(rest.WithDecoded(ctx), name, &scaleUpdate{UpdatedObjectInfo: objInfo, rest: r},
 		r.validateScale(createValidation), r.validateScaleUpdate(updateValidation), false, options)
 	if err != nil {
 		return nil, false, err

@@ -44,9 +44,35 @@ func run(t *testing.T, s *Schema, obj, old map[string]any) {
 	if missing := missingDefaults(obj, s.structural); len(missing) > 0 {
 		t.Errorf("defaulted, but %v are missing", missing)
 	}
+	checkFinal(t, s, obj)
 	if took := time.Since(started); took > allowed {
 		t.Errorf("took %v", took)
 	}
+}
+
+// checkFinal writes and reads an object of which IsFinal says that it stays the same.
+func checkFinal(t testing.TB, s *Schema, obj map[string]any) bool {
+	t.Helper()
+	ctx := context.Background()
+	if metadata, ok := obj["metadata"].(map[string]any); ok {
+		metadata["generation"] = int64(1)
+	}
+	if !s.IsFinal(obj) {
+		return false
+	}
+	written := asJSON(t, obj)
+	var again map[string]any
+	if err := utiljson.Unmarshal([]byte(written), &again); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Prune(ctx, again, PruneOptions{Stored: true}); err != nil {
+		t.Errorf("%v of what is final: %s", err, written)
+	}
+	s.Default(ctx, again)
+	if got := asJSON(t, again); got != written {
+		t.Errorf("what is final is not the same again:\n%s\n%s", written, got)
+	}
+	return true
 }
 
 type fuzzed struct {

@@ -81,7 +81,7 @@ func (r *REST[T]) Get(ctx context.Context, name string, options *metav1.GetOptio
 // Update changes the number of pods wanted. It never creates.
 func (r *REST[T]) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	obj, _, err := r.store.Update(ctx, name, &updatedObjectInfo[T]{UpdatedObjectInfo: objInfo, rest: r, name: name},
+	obj, _, err := r.store.Update(rest.WithDecoded(ctx), name, &updatedObjectInfo[T]{UpdatedObjectInfo: objInfo, rest: r, name: name},
 		r.validateObject(createValidation), r.validateUpdate(updateValidation), false, options)
 	if err != nil {
 		return nil, false, err

@@ -1,0 +1,51 @@
+package schema
+
+import (
+	"math"
+	"unicode/utf8"
+)
+
+// IsFinal says, of an object that Prune has left as it is, whether it is still the same when it has been written as JSON,
+// read, pruned as what was stored and given its defaults. It may say no of one that is.
+func (s *Schema) IsFinal(obj map[string]any) bool {
+	metadata, _ := obj["metadata"].(map[string]any)
+	if !ordinary(obj["metadata"]) || metadata["generation"] == nil || s.uses.embedded {
+		return false
+	}
+	if s.uses.defaults && len(missingDefaults(obj, s.structural)) > 0 {
+		return false
+	}
+	for name, value := range obj {
+		if name != "metadata" && !plain(value) {
+			return false
+		}
+	}
+	return true
+}
+
+// plain says that a value is read as it was written, and that it has no nulls, for some of these are dropped.
+func plain(x any) bool {
+	switch x := x.(type) {
+	case bool, int64:
+		return true
+	case float64:
+		return x != math.Trunc(x) // others are read as integers
+	case string:
+		return utf8.ValidString(x)
+	case map[string]any:
+		for key, value := range x {
+			if !utf8.ValidString(key) || !plain(value) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		for _, item := range x {
+			if !plain(item) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
