@@ -116,6 +116,9 @@ func testAgainstDiscovery(t *testing.T, r *running, files *sources) {
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		must(t, err)
+		if strings.HasSuffix(gv.Group, ".example.com") {
+			continue // other tests define these, and delete them
+		}
 		for _, resource := range list.APIResources {
 			plural, subresource, _ := strings.Cut(resource.Name, "/")
 			name := plural + "." + gv.Version
