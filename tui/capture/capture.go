@@ -15,6 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/session"
+	"github.com/kx-apiserver/kx/tui/sources"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
@@ -47,7 +48,12 @@ type Screen struct {
 	open    opened
 	held    *control.Control
 	telling telling
-	want    screen.ToRequest // where the user was led, as long as it is not there
+
+	library  *sources.Library
+	watching watching // the watch cache that Detail is given
+	found    string   // what was looked for last
+
+	want screen.ToRequest // where the user was led, as long as it is not there
 }
 
 var _ screen.Screen = (*Screen)(nil)
@@ -68,7 +74,7 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 	s := &Screen{
 		host: host, options: o, session: of(host, o), ring: ring,
 		list: list.New(ring, look, host.Zone()), steps: steps.New(look), detail: detail.New(look), look: look.Name,
-		focus: layout.List, held: held,
+		focus: layout.List, held: held, library: sources.New(host),
 	}
 	s.open.cancel = func() {}
 	s.steps.Message("", " Here come the steps of a request:", " which code it went through, how long it took, and why it went that way.")
@@ -176,7 +182,10 @@ func (s *Screen) lead() tea.Cmd {
 		want := s.want
 		s.want = screen.ToRequest{}
 		cmd := s.sync()
-		s.open.step = want.Step
+		s.open.step, s.open.field = want.Step, want.Field
+		if want.Field != "" {
+			s.showField()
+		}
 		if want.Step != "" {
 			s.goTo(layout.Steps)
 			s.toStep()

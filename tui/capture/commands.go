@@ -31,7 +31,7 @@ func (s *Screen) Commands() []keys.Command {
 	for _, p := range s.panes() {
 		all = append(all, p.pane.Commands()...)
 	}
-	all = append(append(all, s.stepCommands()...), s.whatIfCommands()...)
+	all = append(append(append(all, s.linkCommands()...), s.stepCommands()...), s.whatIfCommands()...)
 	return append(all,
 		keys.Command{ID: copySameID, Title: "copy the kubectl command", Help: "Put a kubectl command that sends the same request on the clipboard.",
 			Contexts: keys.Panes, Keys: []string{"Y"}, Enabled: func() string {
@@ -81,7 +81,7 @@ func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
 		return nil, s.back()
 	case keys.Open:
 		if s.focus == layout.Detail {
-			return nil, false
+			return s.followLink()
 		}
 		if why := s.selected(); why != "" {
 			s.host.Complain("can't open: " + why)
@@ -110,8 +110,10 @@ func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
 	case filterID:
 		s.edit()
 	default:
-		if cmd, ok := s.step(id); ok {
-			return cmd, true
+		for _, do := range []func(keys.ID) (tea.Cmd, bool){s.step, s.link} {
+			if cmd, ok := do(id); ok {
+				return cmd, true
+			}
 		}
 		return s.toPane(id)
 	}
@@ -123,6 +125,10 @@ func (s *Screen) copy() (tea.Cmd, bool) {
 	if row == nil {
 		s.host.Complain("can't copy: there is no request")
 		return nil, true
+	}
+	if s.focus == layout.Detail && s.open.journey != nil {
+		text, _ := s.detail.Text()
+		return s.host.Copy(text), true
 	}
 	return s.host.Copy(row.Name), true
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane/steps"
 )
 
@@ -19,6 +20,7 @@ type opened struct {
 	// fetching says that it is asked for: it may have changed since, but the answer will tell.
 	fetching bool
 	step     string // the ID of the step that the user was led to, until it is there
+	field    string // and the field
 }
 
 // fetchedMsg is the answer to a fetch.
@@ -43,6 +45,9 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		s.savedAs(msg)
 	case demoMsg:
 		s.demoCreated(msg)
+	default:
+		s.answered(msg)
+		return s.supply()
 	}
 	return nil
 }
@@ -59,7 +64,7 @@ func (s *Screen) sync() tea.Cmd {
 	later := s.open.journey != nil && !s.open.fetching && newer(row.Journey, s.open.journey)
 	if row.Name == s.open.id && !later {
 		s.showStep()
-		return nil
+		return s.supply()
 	}
 	if row.Name != s.open.id && row.Status.Phase == v1alpha1.JourneyRunning {
 		s.steps.Message("", " "+row.Name+" is running: its steps come when it ends, or in a second.")
@@ -110,6 +115,7 @@ func (s *Screen) fetched(msg fetchedMsg) {
 	}
 	s.take(msg.journey, msg.changed)
 	s.toStep()
+	s.showField()
 }
 
 // toStep goes to the step that the user was led to.
@@ -124,9 +130,21 @@ func (s *Screen) toStep() {
 	s.showStep()
 }
 
+// showField goes to the field that the user was led to.
+func (s *Screen) showField() {
+	if s.open.field == "" || s.open.journey == nil {
+		return
+	}
+	if !s.detail.SelectField(s.open.field) {
+		s.host.Say(s.open.id + " did not change " + s.open.field)
+	}
+	s.open.field = ""
+	s.goTo(layout.Detail)
+}
+
 // showStep brings detail to the step under the cursor.
 func (s *Screen) showStep() {
 	if j := s.open.journey; j != nil {
-		s.detail.Show(j, s.steps.Selected(), sameAs(&j.Spec))
+		s.detail.ShowMark(j, s.steps.Selected(), s.steps.Mark(), sameAs(&j.Spec))
 	}
 }

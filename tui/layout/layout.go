@@ -12,6 +12,8 @@ const FootHeight = 3
 const (
 	// narrow is the width below which Steps and Detail share one place.
 	narrow = 100
+	// wide is the width above which Detail has room for two things side by side.
+	wide = 160
 	// low is the height below which the list shows the selected row alone.
 	low = 20
 )
@@ -98,7 +100,10 @@ func ForCapture(w, h int, mode Mode) Capture {
 		c.Panes[mode.Body] = body
 		return c
 	}
-	left := w * 4 / 7 // the tree is indented: it needs more
+	left := w * 4 / 7 // the lanes need more
+	if w > wide {
+		left = w * 2 / 5 // Diff and Source are side by side in Detail
+	}
 	c.Panes[Steps] = Rect{0, body.Y, left, body.H}
 	c.Panes[Detail] = Rect{left, body.Y, w - left, body.H}
 	return c

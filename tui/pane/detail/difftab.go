@@ -153,6 +153,7 @@ func (b *builder) objects(j *v1alpha1.Journey, before, after []byte, r *blame.Re
 		t := text{kind: map[byte]kind{'+': good, '-': bad}[l.Mark], text: string(l.Mark) + " " + strings.Repeat("  ", l.Depth) + l.Text}
 		if key, field := find(by, l.Path); field != nil && !said[key] && !replaced(lines, i) {
 			said[key] = true
+			t.field = field.Path.String()
 			t.note = "no recorded step"
 			if field.Step >= 0 {
 				link := toStep(field.Step)

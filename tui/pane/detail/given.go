@@ -132,8 +132,5 @@ func (p *Pane) Text() (text, suffix string) {
 	return b.String(), ".txt"
 }
 
-// OfSource says whether it is the source that is shown.
-func (p *Pane) OfSource() bool { return p.tab == sourceTab }
-
-// Line is the line of the source under the cursor; 0 where there is none.
-func (p *Pane) Line() int { return p.source.Cursor() }
+// OfDiff says whether it is Diff that is shown.
+func (p *Pane) OfDiff() bool { return p.tab == diffTab }

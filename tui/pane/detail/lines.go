@@ -36,6 +36,8 @@ type text struct {
 	// note is at the right edge.
 	note string
 	link *Link
+	// field is the one that the line is of, in Diff.
+	field string
 }
 
 // builder makes the lines of a tab, wrapped to a width.

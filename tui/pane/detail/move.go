@@ -88,6 +88,24 @@ func (p *Pane) Open() (to Link, ok bool) {
 	return *content[p.cursor].link, true
 }
 
+// SelectField opens what the whole request changed, and puts the cursor on a field. It says whether that changed.
+func (p *Pane) SelectField(path string) bool {
+	if p.tab != diffTab || !p.whole {
+		p.report, p.reportErr = nil, nil
+	}
+	p.whole = true
+	p.open(diffTab)
+	p.version++
+	for i, t := range p.content() {
+		if t.field == path && t.link != nil {
+			p.cursor = i
+			p.view.Top = max(i-p.rows()/2, 0)
+			return true
+		}
+	}
+	return false
+}
+
 // Find puts what has text into view, from below the cursor on and then from the beginning. It says whether there is
 // something.
 func (p *Pane) Find(find string) bool {

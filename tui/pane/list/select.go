@@ -1,6 +1,10 @@
 package list
 
-import "github.com/kx-apiserver/kx/tui/theme"
+import (
+	"strings"
+
+	"github.com/kx-apiserver/kx/tui/theme"
+)
 
 // Select puts the cursor on a journey, and stops following. It says whether the list has it.
 func (p *Pane) Select(id string) bool {
@@ -12,6 +16,24 @@ func (p *Pane) Select(id string) bool {
 	p.scroll.Cursor = i
 	p.moved()
 	return true
+}
+
+// Find puts the cursor on the next row that has text, beginning anew behind the last, and stops following. It says whether
+// there is one.
+func (p *Pane) Find(text string) bool {
+	n := p.ring.Len()
+	for k := 1; k <= n; k++ {
+		i := (p.scroll.Cursor + k) % n
+		c := p.cells(p.ring.At(i))
+		all := strings.Join([]string{c.id, c.verb, c.resource, c.object, c.code, c.user}, " ")
+		if strings.Contains(strings.ToLower(all), strings.ToLower(text)) {
+			p.follow = false
+			p.scroll.Cursor = i
+			p.moved()
+			return true
+		}
+	}
+	return false
 }
 
 // SelectRow puts the cursor on the row that is seen at a line of the pane, if there is one there.

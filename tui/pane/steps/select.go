@@ -1,6 +1,10 @@
 package steps
 
-import "github.com/kx-apiserver/kx/tui/theme"
+import (
+	"strings"
+
+	"github.com/kx-apiserver/kx/tui/theme"
+)
 
 // Select puts the cursor on the first step of an ID, and unfolds what it is folded in. It says whether there is one.
 func (p *Pane) Select(id string) bool {
@@ -26,6 +30,28 @@ func (p *Pane) unfoldTo(nodes []*node, step int) bool {
 		}
 		if p.unfoldTo(n.children, step) {
 			p.folds[n.key()] = false
+			return true
+		}
+	}
+	return false
+}
+
+// Find puts the cursor on the next row that has text, beginning anew behind the last. It says whether there is one.
+func (p *Pane) Find(text string) bool {
+	if p.journey == nil {
+		return false
+	}
+	text = strings.ToLower(text)
+	for n := 1; n <= len(p.rows); n++ {
+		i := (p.scroll.Cursor + n) % len(p.rows)
+		t := p.textOf(p.rows[i], i)
+		id := ""
+		if p.rows[i].called() {
+			id = p.journey.Status.Steps[p.rows[i].step].ID
+		}
+		if strings.Contains(strings.ToLower(strings.Join([]string{id, t.layer, t.title, t.subject, t.why}, " ")), text) {
+			p.scroll.Cursor = i
+			p.clamp()
 			return true
 		}
 	}

@@ -1,0 +1,207 @@
+package capture
+
+import (
+	"net/url"
+	"strconv"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/blame"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/pane/detail"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// The commands that lead from one thing to another.
+const (
+	revisionID keys.ID = "request.revision"
+	editorID   keys.ID = "detail.edit"
+	findID     keys.ID = "pane.find"
+)
+
+// linkCommands are the commands that lead from one thing to another.
+func (s *Screen) linkCommands() []keys.Command {
+	return []keys.Command{
+		{ID: revisionID, Title: "go to the revision in etcd", Hint: "revision",
+			Help:     "What the step wrote or read in etcd, or else the request: its key on the screen etcd, at that revision.",
+			Contexts: keys.Panes, Keys: []string{"V"}, Enabled: s.whyNoRevision},
+		{ID: findID, Title: "find text in the pane", Help: "To the next row or line that has a text; behind the last it begins anew.",
+			Contexts: keys.Panes, Keys: []string{"f"}, Enabled: s.selected},
+		{ID: editorID, Title: "open in $EDITOR", Help: "What Detail shows, the source or the object for example, in your editor: what you change in it is not kept.",
+			Contexts: keys.Panes, Keys: []string{"E"}, Enabled: func() string {
+				if s.open.journey == nil {
+					return "no request is open"
+				}
+				return ""
+			}},
+	}
+}
+
+// link does a command that leads from one thing to another. It says whether id is one.
+func (s *Screen) link(id keys.ID) (tea.Cmd, bool) {
+	switch id {
+	case revisionID:
+		to, _ := s.revision()
+		return s.host.Go(to), true
+	case findID:
+		return s.host.Ask("find in "+s.Context().Name, s.found, s.find), true
+	case editorID:
+		text, suffix := s.detail.Text()
+		return s.host.Edit([]byte(text), suffix, func(_ []byte, err error) tea.Cmd {
+			if err != nil {
+				s.host.Complain(err.Error())
+			}
+			return nil
+		}), true
+	case detail.DiffID:
+		if s.focus == layout.Detail || !s.detail.OfDiff() {
+			s.detail.Handle(id)
+		}
+		s.goTo(layout.Detail)
+		return nil, true
+	case detail.SourceID:
+		// From a field, the source is that of the step which changed it.
+		if step, ok := s.detail.Blamed(); ok && s.focus == layout.Detail {
+			s.steps.SelectStep(step)
+		}
+		s.detail.Handle(id)
+		s.goTo(layout.Detail)
+		return nil, true
+	}
+	return nil, false
+}
+
+// followLink goes where the line under the cursor of Detail leads. It says whether it leads anywhere.
+func (s *Screen) followLink() (tea.Cmd, bool) {
+	to, ok := s.detail.Open()
+	switch {
+	case !ok:
+		s.host.Say("this line leads nowhere")
+		return nil, true
+	case to.Target != nil:
+		return s.host.Go(to.Target), true
+	}
+	s.steps.SelectStep(to.Step)
+	s.goTo(layout.Steps)
+	return nil, true
+}
+
+// revision is where the step under the cursor left its trace in etcd, or else the request.
+func (s *Screen) revision() (screen.ToKey, bool) {
+	j := s.open.journey
+	if j == nil {
+		return screen.ToKey{}, false
+	}
+	if i := s.steps.Selected(); i >= 0 && i < len(j.Status.Steps) {
+		if to, ok := inEtcd(&j.Status.Steps[i]); ok {
+			return to, true
+		}
+	}
+	var read screen.ToKey
+	for i := len(j.Status.Steps) - 1; i >= 0; i-- {
+		step := &j.Status.Steps[i]
+		if key, revision, ok := blame.Written(step); ok {
+			return screen.ToKey{Key: key, Revision: revision}, true
+		}
+		if to, ok := inEtcd(step); ok {
+			read = to
+		}
+	}
+	return read, read.Key != ""
+}
+
+// inEtcd is the key that a step wrote or read, and at which revision it was.
+func inEtcd(step *v1alpha1.Step) (screen.ToKey, bool) {
+	if key, revision, ok := blame.Written(step); ok {
+		return screen.ToKey{Key: key, Revision: revision}, true
+	}
+	if step.Layer != "etcd" || step.Subject == "" {
+		return screen.ToKey{}, false
+	}
+	return screen.ToKey{Key: step.Subject, Revision: modRevision(step)}, true
+}
+
+// modRevision is the revision at which a step found its key; 0 if it does not say.
+func modRevision(step *v1alpha1.Step) int64 {
+	for _, a := range step.Attributes {
+		if a.Name == "modRevision" {
+			revision, _ := strconv.ParseInt(a.Value, 10, 64)
+			return revision
+		}
+	}
+	return 0
+}
+
+func (s *Screen) whyNoRevision() string {
+	if s.open.journey == nil {
+		return "no request is open"
+	}
+	if _, ok := s.revision(); !ok {
+		return "the request asked etcd for nothing"
+	}
+	return ""
+}
+
+// find looks for text in the pane that has the focus.
+func (s *Screen) find(text string) tea.Cmd {
+	if s.found = text; text == "" {
+		return nil
+	}
+	looks := map[layout.Pane]func(string) bool{layout.List: s.list.Find, layout.Steps: s.steps.Find, layout.Detail: s.detail.Find}
+	if !looks[s.focus](text) {
+		s.host.Complain("nothing in this pane has " + text)
+	}
+	return s.sync()
+}
+
+// watching is the watch cache that Detail is given: of one request, and read once for it.
+type watching struct {
+	journey, name string
+	cache         *v1alpha1.Cache
+	note          string
+}
+
+type watchingMsg struct{ watching }
+
+// supply gets what Detail wants: a file of the source, the watches of a cache.
+func (s *Screen) supply() tea.Cmd {
+	var cmds []tea.Cmd
+	if file := s.detail.WantsSource(); file != "" {
+		cmds = append(cmds, s.library.Want(file))
+		s.detail.GiveSource(s.library.Get(file))
+	}
+	if name := s.detail.WantsCache(); name != "" {
+		if want := (watching{journey: s.open.id, name: name}); s.watching.journey != want.journey || s.watching.name != name {
+			want.note = "asking who watches " + name + " ..."
+			s.watching = want
+			cmds = append(cmds, s.askWho(want))
+		}
+		s.detail.GiveCache(s.watching.cache, s.watching.note)
+	}
+	return tea.Batch(cmds...)
+}
+
+// askWho reads a watch cache with its watches as they are now.
+func (s *Screen) askWho(want watching) tea.Cmd {
+	ctx, client := s.host.Context(), s.host.API()
+	return s.host.Do(func() tea.Msg {
+		c := &v1alpha1.Cache{}
+		if err := client.Get(ctx, api.KX+"/caches/"+url.PathEscape(want.name), nil, c); err != nil {
+			want.note = "who watches " + want.name + " now is not known: " + err.Error()
+			return watchingMsg{want}
+		}
+		want.cache, want.note = c, ""
+		return watchingMsg{want}
+	})
+}
+
+// answered takes an answer to supply.
+func (s *Screen) answered(msg tea.Msg) {
+	if msg, ok := msg.(watchingMsg); ok && msg.journey == s.watching.journey && msg.name == s.watching.name {
+		s.watching = msg.watching
+	}
+	s.library.Update(msg)
+}
