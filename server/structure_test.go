@@ -14,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server/filter"
@@ -237,6 +238,21 @@ func TestStructureOfADefinition(t *testing.T) {
 	}
 	if got := r.structure(t, "?fieldSelector=spec.group=structure.example.com,spec.part=Resource"); len(got) != len(d.Serving.Versions) {
 		t.Errorf("%d parts, %v are served", len(got), d.Serving.Versions)
+	}
+	// What serves a changed definition is made by the request that comes next.
+	_, err = r.definitions(t).Patch(within(t), crd.Name, types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/versions/0/additionalPrinterColumns"}]`), metav1.PatchOptions{})
+	must(t, err)
+	until(t, "nothing serves the definition", func() bool {
+		part = r.part(t, "definition:"+crd.Name)
+		return part.Spec.Definition.Serving == nil && part.Spec.Title == "what serves it is made when the next request comes"
+	})
+	if code := r.read(t, structurePath+"/crontabs.v1.structure.example.com", nil); code != http.StatusNotFound {
+		t.Errorf("a resource that nothing serves: %d", code)
+	}
+	_, err = tabs.List(within(t), metav1.ListOptions{})
+	must(t, err)
+	if part = r.part(t, "definition:"+crd.Name); part.Spec.Definition.Serving == nil || part.Spec.Definition.Serving.Requests != 0 {
+		t.Errorf("after a request: %+v", part.Spec.Definition.Serving)
 	}
 	r.undefine(t, crd.Name)
 	if code := r.read(t, structurePath+"/definition:"+crd.Name, nil); code != http.StatusNotFound {

@@ -67,7 +67,7 @@ func (r *StructureREST) GetSingularName() string { return "structure" }
 
 // Get returns one part with all that is known of it.
 func (r *StructureREST) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	m, err := r.draw(func(part *v1alpha1.Structure) bool { return part.Name == name })
+	m, err := r.draw(true, func(part *v1alpha1.Structure) bool { return part.Name == name })
 	if err != nil {
 		return nil, err
 	}
@@ -82,24 +82,11 @@ func (r *StructureREST) List(_ context.Context, options *metainternalversion.Lis
 	if err := wholeList(options, "parts of the structure"); err != nil {
 		return nil, err
 	}
-	m, err := r.draw(func(part *v1alpha1.Structure) bool { return picks(options, structureFields(part)) })
+	m, err := r.draw(false, func(part *v1alpha1.Structure) bool { return picks(options, structureFields(part)) })
 	if err != nil {
 		return nil, err
 	}
-	list := &v1alpha1.StructureList{Items: []v1alpha1.Structure{}}
-	for i := range m.parts {
-		list.Items = append(list.Items, *brief(&m.parts[i]))
-	}
-	return list, nil
-}
-
-// brief is a part without what lists leave out.
-func brief(part *v1alpha1.Structure) *v1alpha1.Structure {
-	if s := &part.Spec; s.Resource != nil {
-		s.Resource.Storages = nil
-		s.Source.Doc = ""
-	}
-	return part
+	return &v1alpha1.StructureList{Items: m.parts}, nil
 }
 
 // structureFields are the fields that field selectors can ask about.
@@ -114,23 +101,45 @@ func structureFields(s *v1alpha1.Structure) fields.Set {
 	return set
 }
 
-func (r *StructureREST) draw(wanted func(*v1alpha1.Structure) bool) (*structure, error) {
+// draw draws the parts that are wanted, whole or as lists have them.
+func (r *StructureREST) draw(whole bool, wanted func(*v1alpha1.Structure) bool) (*structure, error) {
 	code, err := r.code()
 	if err != nil {
 		return nil, err
 	}
-	m := &structure{code: code, caches: r.caches, keys: r.keys, wanted: wanted}
-	var servers []Server
+	m := &structure{code: code, caches: r.caches, keys: r.keys, whole: whole, wanted: wanted, parts: []v1alpha1.Structure{}}
+	var servers []served
 	if r.servers != nil {
-		servers = r.servers()
+		servers = ask(r.servers())
 	}
 	m.filters()
 	m.chain(servers)
-	for _, s := range servers {
-		m.resources(s)
+	for i := range servers {
+		m.resources(&servers[i])
 	}
-	for _, s := range servers {
-		m.definitions(s)
+	for i := range servers {
+		m.definitions(&servers[i])
 	}
 	return m, nil
+}
+
+// served is a server with what it has at one moment.
+type served struct {
+	Server
+	installed   []endpoint.Installed
+	definitions []crd.Serving
+}
+
+func ask(servers []Server) []served {
+	all := make([]served, len(servers))
+	for i, s := range servers {
+		all[i].Server = s
+		if s.Installed != nil {
+			all[i].installed = s.Installed()
+		}
+		if s.Definitions != nil {
+			all[i].definitions = s.Definitions()
+		}
+	}
+	return all
 }

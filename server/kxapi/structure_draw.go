@@ -23,19 +23,19 @@ type structure struct {
 	code   *code
 	caches *cacher.Caches
 	keys   string
+	whole  bool
 	wanted func(*v1alpha1.Structure) bool
 	parts  []v1alpha1.Structure
 }
 
-// add keeps a part if it is wanted. more completes one that is kept.
-func (m *structure) add(name string, spec v1alpha1.StructureSpec, more func(*v1alpha1.StructureSpec)) {
-	part := v1alpha1.Structure{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
-	if m.wanted(&part) {
-		if more != nil {
-			more(&part.Spec)
-		}
-		m.parts = append(m.parts, part)
+// add keeps a part if it is wanted. It says whether it is to be completed.
+func (m *structure) add(name string, spec v1alpha1.StructureSpec) (part *v1alpha1.Structure, complete bool) {
+	one := v1alpha1.Structure{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+	if !m.wanted(&one) {
+		return nil, false
 	}
+	m.parts = append(m.parts, one)
+	return &m.parts[len(m.parts)-1], m.whole
 }
 
 func (m *structure) filters() {
@@ -44,17 +44,18 @@ func (m *structure) filters() {
 		m.add("filter:"+strings.TrimPrefix(info.Name, "filter."), v1alpha1.StructureSpec{
 			Part: v1alpha1.PartFilter, Title: info.Title, Source: m.code.function(f.With),
 			Filter: &v1alpha1.StructureFilter{Position: int32(i + 1), Step: info.Name, Upstream: info.Upstream, UpstreamFile: info.File},
-		}, nil)
+		})
 	}
 }
 
-func (m *structure) chain(servers []Server) {
-	for i, s := range servers {
+func (m *structure) chain(servers []served) {
+	for i := range servers {
+		s := &servers[i]
 		part := &v1alpha1.StructureServer{Position: int32(i + 1)}
 		if i+1 < len(servers) {
 			part.Delegate = servers[i+1].Name
 		}
-		for _, one := range installedIn(s) {
+		for _, one := range s.all() {
 			if gv := one.Resource.GroupVersion().String(); !slices.Contains(part.GroupVersions, gv) {
 				part.GroupVersions = append(part.GroupVersions, gv)
 			}
@@ -69,33 +70,24 @@ func (m *structure) chain(servers []Server) {
 		title, _, _ := strings.Cut(source.Doc, ". ")
 		m.add("server:"+s.Name, v1alpha1.StructureSpec{
 			Part: v1alpha1.PartServer, Title: strings.TrimSuffix(title, "."), Source: source, Server: part,
-		}, nil)
+		})
 	}
 }
 
-// installedIn are the resources of a server, the custom ones among them.
-func installedIn(s Server) []endpoint.Installed {
-	var all []endpoint.Installed
-	if s.Installed != nil {
-		all = s.Installed()
-	}
-	if s.Definitions != nil {
-		for _, d := range s.Definitions() {
-			all = append(all, d.Versions...)
-		}
+// all are the resources of a server, the custom ones among them.
+func (s *served) all() []endpoint.Installed {
+	all := slices.Clone(s.installed)
+	for i := range s.definitions {
+		all = append(all, s.definitions[i].Versions...)
 	}
 	return all
 }
 
 // resources adds those of a server: each with its subresources, which stand behind it.
-func (m *structure) resources(s Server) {
-	if s.Installed != nil {
-		m.installed(s.Name, "", s.Installed())
-	}
-	if s.Definitions != nil {
-		for _, d := range s.Definitions() {
-			m.installed(s.Name, d.Definition.Name, d.Versions)
-		}
+func (m *structure) resources(s *served) {
+	m.installed(s.Name, "", s.installed)
+	for i := range s.definitions {
+		m.installed(s.Name, s.definitions[i].Definition.Name, s.definitions[i].Versions)
 	}
 }
 
@@ -120,14 +112,20 @@ func (m *structure) installed(server, definition string, all []endpoint.Installe
 		for _, sub := range subresources {
 			part.Subresources = append(part.Subresources, sub.Subresource)
 		}
-		m.add(resourceName(one.Resource), v1alpha1.StructureSpec{
-			Part: v1alpha1.PartResource, Title: kindName(one.Kind), Source: m.code.typeOf(reflect.TypeOf(one.Storage)), Resource: part,
-		}, func(spec *v1alpha1.StructureSpec) {
-			spec.Resource.Storages = append(spec.Resource.Storages, m.storage(one))
-			for _, sub := range subresources {
-				spec.Resource.Storages = append(spec.Resource.Storages, m.storage(sub))
-			}
+		source := m.code.typeOf(reflect.TypeOf(one.Storage))
+		if !m.whole {
+			source.Doc = ""
+		}
+		kept, complete := m.add(resourceName(one.Resource), v1alpha1.StructureSpec{
+			Part: v1alpha1.PartResource, Title: kindName(one.Kind), Source: source, Resource: part,
 		})
+		if !complete {
+			continue
+		}
+		kept.Spec.Resource.Storages = append(kept.Spec.Resource.Storages, m.storage(one))
+		for _, sub := range subresources {
+			kept.Spec.Resource.Storages = append(kept.Spec.Resource.Storages, m.storage(sub))
+		}
 	}
 }
 
@@ -225,14 +223,12 @@ func storeIn(v reflect.Value, depth int) reflect.Value {
 	return reflect.Value{}
 }
 
-func (m *structure) definitions(s Server) {
-	if s.Definitions == nil {
-		return
-	}
-	for _, d := range s.Definitions() {
+func (m *structure) definitions(s *served) {
+	for i := range s.definitions {
+		d := &s.definitions[i]
 		m.add("definition:"+d.Definition.Name, v1alpha1.StructureSpec{
-			Part: v1alpha1.PartDefinition, Title: titleOf(&d), Source: m.code.typeOf(reflect.TypeOf(s.Handler)), Definition: definitionOf(&d),
-		}, nil)
+			Part: v1alpha1.PartDefinition, Title: titleOf(d), Source: m.code.typeOf(reflect.TypeOf(s.Handler)), Definition: definitionOf(d),
+		})
 	}
 }
 

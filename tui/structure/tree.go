@@ -35,6 +35,7 @@ const (
 type tree struct {
 	roots  []*node
 	byID   map[string]*node
+	first  map[[2]string]string // by group and resource, the part of the first version that the server has it in
 	open   map[string]bool
 	filter string
 	rows   []*node // what is seen
@@ -47,7 +48,7 @@ func newTree() *tree {
 
 // load takes the server's parts. What was unfolded stays so.
 func (t *tree) load(parts []v1alpha1.Structure) {
-	t.roots, t.byID = nil, map[string]*node{}
+	t.roots, t.byID, t.first = nil, map[string]*node{}, map[[2]string]string{}
 	for _, root := range []node{
 		{id: filtersID, label: "filters", note: "what each request passes, in order"},
 		{id: serversID, label: "servers", note: "who is asked, one after the other"},
@@ -102,6 +103,9 @@ func (t *tree) addPart(part *v1alpha1.Structure, versions map[string]map[string]
 	case s.Resource != nil:
 		r := s.Resource
 		n.label, n.note = r.Resource, r.Kind
+		if at := [2]string{r.Group, r.Resource}; t.first[at] == "" {
+			t.first[at] = part.Name
+		}
 		n.words += " " + strings.Join(r.ShortNames, " ") + " " + strings.Join(r.Verbs, " ") + " " + strings.Join(r.Subresources, " ")
 		t.add(t.under(r.Group, r.Version, len(versions[r.Group]) > 1), n)
 	case s.Definition != nil:
@@ -217,29 +221,5 @@ func (t *tree) reveal(id string) bool {
 	return true
 }
 
-// resource is a part of a resource, in the first version that the server has it in; empty if there is none.
-func (t *tree) resource(group, resource string) string {
-	found := ""
-	t.each(func(n *node) {
-		if r := n.part.Spec.Resource; r != nil && found == "" && r.Group == group && r.Resource == resource {
-			found = n.id
-		}
-	})
-	return found
-}
-
-// each calls f for every part, in order.
-func (t *tree) each(f func(*node)) {
-	var walk func(n *node)
-	walk = func(n *node) {
-		if n.part != nil {
-			f(n)
-		}
-		for _, c := range n.children {
-			walk(c)
-		}
-	}
-	for _, root := range t.roots {
-		walk(root)
-	}
-}
+// resource is the part of a resource, in the first version that the server has it in; empty if there is none.
+func (t *tree) resource(group, resource string) string { return t.first[[2]string{group, resource}] }
