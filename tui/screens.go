@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"github.com/kx-apiserver/kx/tui/cache"
 	"github.com/kx-apiserver/kx/tui/capture"
+	"github.com/kx-apiserver/kx/tui/etcd"
 	"github.com/kx-apiserver/kx/tui/logs"
 	"github.com/kx-apiserver/kx/tui/rules"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -21,6 +23,8 @@ type maker struct {
 var makers = []maker{
 	{make: func(h screen.Host, m *model) screen.Screen { return capture.New(h, m.held, m.capture()) }},
 	{make: func(h screen.Host, _ *model) screen.Screen { return send.New(h) }, asks: true},
+	{make: func(h screen.Host, _ *model) screen.Screen { return etcd.New(h) }, asks: true},
+	{make: func(h screen.Host, _ *model) screen.Screen { return cache.New(h) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return structure.New(h) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return source.New(h) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return rules.New(h, m.held) }, asks: true},

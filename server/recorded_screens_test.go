@@ -1,0 +1,181 @@
+package server_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/server/options"
+)
+
+// Where the answers are that the tests of the screens of etcd and of the caches show.
+const (
+	recordedKeysFile   = "../tui/etcd/testdata/answers.json"
+	recordedCachesFile = "../tui/cache/testdata/answers.json"
+)
+
+// varying is what of a path may be another in each run.
+var varying = regexp.MustCompile(`(revision|resourceVersion|continue)=[^&]+`)
+
+// recordedAnswer is what a server answered to a GET.
+type recordedAnswer struct {
+	Path string          `json:"path"`
+	Code int             `json:"code"`
+	Body json.RawMessage `json:"body,omitempty"`
+	// Stream are the events of a watch.
+	Stream []json.RawMessage `json:"stream,omitempty"`
+}
+
+// answers asks the same as the screens do, and keeps the answers.
+type answers struct {
+	*running
+	t   *testing.T
+	all []recordedAnswer
+}
+
+func (a *answers) get(path string, query url.Values) []byte {
+	a.t.Helper()
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	res, body := ask(a.t, a.httpClient(a.t), "GET", a.URL+path, nil, "Accept: application/json")
+	a.all = append(a.all, recordedAnswer{Path: path, Code: res.StatusCode, Body: body})
+	return body
+}
+
+// watch reads as many events of a watch.
+func (a *answers) watch(path string, query url.Values, events int) {
+	a.t.Helper()
+	query.Set("watch", "true")
+	path += "?" + query.Encode()
+	req, err := http.NewRequestWithContext(within(a.t), http.MethodGet, a.URL+path, nil)
+	must(a.t, err)
+	req.Header.Set("Accept", "application/json")
+	res, err := a.httpClient(a.t).Do(req)
+	must(a.t, err)
+	defer res.Body.Close()
+	answer := recordedAnswer{Path: path, Code: res.StatusCode}
+	stream := json.NewDecoder(res.Body)
+	for range events {
+		var event json.RawMessage
+		must(a.t, stream.Decode(&event))
+		answer.Stream = append(answer.Stream, event)
+	}
+	a.all = append(a.all, answer)
+}
+
+// compare holds what is recorded against the answers, by their paths and codes, and by what shape says of their bodies.
+// With -rewrite the answers are recorded.
+func (a *answers) compare(file string, shape func(path string, body []byte) string) {
+	a.t.Helper()
+	if rewrite := flag.Lookup("rewrite"); rewrite != nil && rewrite.Value.String() == "true" {
+		data, err := json.MarshalIndent(a.all, "", " ")
+		must(a.t, err)
+		must(a.t, os.WriteFile(file, append(data, '\n'), 0o644))
+	}
+	data, err := os.ReadFile(file)
+	must(a.t, err)
+	var was []recordedAnswer
+	must(a.t, json.Unmarshal(data, &was))
+	describe := func(all []recordedAnswer) (lines []string) {
+		for _, r := range all {
+			path := varying.ReplaceAllString(r.Path, "$1=X")
+			lines = append(lines, fmt.Sprintf("%d %s %d events %s", r.Code, path, len(r.Stream), shape(r.Path, r.Body)))
+		}
+		return lines
+	}
+	if was, is := describe(was), describe(a.all); !slices.Equal(was, is) {
+		a.t.Errorf("what is recorded\n%s\nis not what the server answers:\n%s\ngo test ./server -run %s -rewrite",
+			strings.Join(was, "\n"), strings.Join(is, "\n"), a.t.Name())
+	}
+}
+
+// TestRecordedKeys asks for what the screen of etcd shows, of a little that is written here.
+func TestRecordedKeys(t *testing.T) {
+	t.Parallel()
+	r, ctx := start(t, encryption(t, "secretbox", "key1"), func(o *options.Options) { o.Etcd.CompactionInterval = 0 }), within(t)
+	client, etcd := r.admin(t), r.etcd(t)
+	maps := client.CoreV1().ConfigMaps("default")
+	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: named("settings"), Data: map[string]string{"color": "red", "size": "1"}}, metav1.CreateOptions{FieldManager: "ann"})
+	must(t, err)
+	_, err = maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: named("gone"), Data: map[string]string{"a": "b"}}, metav1.CreateOptions{FieldManager: "ann"})
+	must(t, err)
+	for _, patch := range []string{`{"data":{"color":"green"}}`, `{"data":{"color":"blue","size":null},"metadata":{"labels":{"app":"web"}}}`} {
+		_, err = maps.Patch(ctx, "settings", "application/merge-patch+json", []byte(patch), metav1.PatchOptions{FieldManager: "ben"})
+		must(t, err)
+	}
+	must(t, maps.Delete(ctx, "gone", metav1.DeleteOptions{}))
+	_, err = client.CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: named("login"), StringData: map[string]string{"password": "hunter2"}}, metav1.CreateOptions{FieldManager: "ann"})
+	must(t, err)
+	for _, put := range [][2]string{
+		{"/elsewhere/note", "first line\nsecond line\n"}, {"/elsewhere/bytes", "\x00\x01\xfe\xff and text"},
+		{"/registry/configmaps/default/broken", "no object at all"}, {"/elsewhere/note", "first line\nanother line\n"},
+	} {
+		_, err = etcd.Put(ctx, put[0], put[1])
+		must(t, err)
+	}
+	a := &answers{running: r, t: t}
+	settings := r.keyHistory(t, "/registry/configmaps/default/settings").Revisions
+	for _, at := range []int64{0, settings[1].Revision} {
+		for _, prefix := range []string{"", "/registry/", "/registry/configmaps/", "/registry/configmaps/default/", "/registry/secrets/", "/registry/secrets/default/", "/elsewhere/", "/nothing/"} {
+			query := url.Values{"limit": {"500"}, "prefix": {prefix}}
+			if at > 0 {
+				query.Set("revision", fmt.Sprint(at))
+			}
+			a.get(keysPath, query)
+		}
+	}
+	// A directory in pages.
+	query := url.Values{"limit": {"1"}, "prefix": {"/registry/configmaps/default/"}}
+	var page v1alpha1.KeyList
+	must(t, json.Unmarshal(a.get(keysPath, query), &page))
+	query.Set("continue", page.Continue)
+	a.get(keysPath, query)
+	for _, key := range []string{
+		"/registry/configmaps/default/settings", "/registry/configmaps/default/gone", "/registry/configmaps/default/broken",
+		"/registry/secrets/default/login", "/elsewhere/note", "/elsewhere/bytes", "/none",
+	} {
+		var h v1alpha1.KeyHistory
+		if body := a.get(keyPath(key)+"/history", nil); a.all[len(a.all)-1].Code == http.StatusOK {
+			must(t, json.Unmarshal(body, &h))
+		}
+		for _, revision := range h.Status.Revisions {
+			if revision.Operation != "delete" {
+				a.get(keyPath(key), url.Values{"revision": {fmt.Sprint(revision.Revision)}})
+			}
+		}
+	}
+	a.compare(recordedKeysFile, keysShape)
+}
+
+// keysShape is what of an answer is the same in each run.
+func keysShape(path string, body []byte) string {
+	var list v1alpha1.KeyList
+	var h v1alpha1.KeyHistory
+	var k v1alpha1.Key
+	switch {
+	case json.Unmarshal(body, &list) == nil && list.Kind == "KeyList":
+		return keyNames(list)
+	case json.Unmarshal(body, &h) == nil && h.Kind == "KeyHistory":
+		out := ""
+		for _, r := range h.Status.Revisions {
+			out += fmt.Sprintf("%s %d %t %d; ", r.Operation, r.Version, r.Journey != "", len(r.Authors))
+		}
+		return out
+	case json.Unmarshal(body, &k) == nil && k.Status.Value != nil:
+		v := k.Status.Value
+		return fmt.Sprintf("%s %s %t %t %q", v.Format, v.Encryption, v.Masked, v.Object != nil, v.Error)
+	}
+	return ""
+}

@@ -1,0 +1,44 @@
+package cache
+
+import (
+	"strings"
+
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+// Foot implements screen.Screen.
+func (s *Screen) Foot() (same, state string) {
+	look := s.host.Theme()
+	if command := s.sameAs(); command != "" {
+		same = look.Dim(" same as  ") + draw.Clean(command)
+	}
+	switch {
+	case s.finding:
+		state = look.Dim(" enter stays there, n and N go on, esc leaves the line")
+	case s.wrong != "":
+		state = look.Bad(" ! no answer: " + s.wrong + "; what is shown is from before")
+	case s.focus == watchersPart:
+		if w := s.watcherUnder(); w != nil {
+			state = " " + draw.Clean(strings.TrimSpace(w.UserAgent+"  "+w.Key))
+		}
+	}
+	return same, state
+}
+
+// sameAs is the command that shows the same.
+func (s *Screen) sameAs() string {
+	switch {
+	case s.focus == cachesPart || s.want == "":
+		return "kx cache ls"
+	case s.focus == resultPart && s.stream != nil:
+		if s.watched.path == "" {
+			return ""
+		}
+		q := s.stream.start.query()
+		q.Set("watch", "true")
+		return "kubectl get --raw '" + s.watched.path + "?" + q.Encode() + "'"
+	case s.focus == resultPart && s.report != nil:
+		return s.report.command
+	}
+	return "kx cache get " + s.want
+}

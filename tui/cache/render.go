@@ -1,0 +1,217 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/pane/rows"
+)
+
+// Render implements screen.Screen.
+func (s *Screen) Render() []string {
+	look := s.host.Theme()
+	var frame []string
+	for p := range parts {
+		if a := s.areas[p]; a.w > 0 && a.h > 0 {
+			frame = append(frame, s.pane(p).Render(s.content(p), p == s.focus && !s.finding, look)...)
+		}
+	}
+	if s.finding && len(frame) > 0 {
+		frame[0] = " find " + s.line.View(s.w-6)
+	}
+	return draw.Block(frame, s.w, s.h)
+}
+
+// column is one of a table's: its title, how wide it is, and whether it stands at the right.
+type column struct {
+	title string
+	width int
+	right bool
+}
+
+// tableLine is cells in their columns. The last may take what is left.
+func tableLine(columns []column, cells []string) string {
+	var b strings.Builder
+	for i, c := range columns {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		switch cell := cells[i]; {
+		case i == len(columns)-1 && !c.right:
+			b.WriteString(cell)
+		case c.right:
+			b.WriteString(draw.FitRight(cell, c.width))
+		default:
+			b.WriteString(draw.Fit(cell, c.width))
+		}
+	}
+	return b.String()
+}
+
+func titles(columns []column) []string {
+	out := make([]string, len(columns))
+	for i, c := range columns {
+		out[i] = c.title
+	}
+	return out
+}
+
+// listColumns are those of the caches in w cells: what is of less use goes first.
+func listColumns(w int) []column {
+	all := []column{
+		{"resource", 20, false}, {"items", 6, true}, {"bytes", 7, true}, {"revision", 8, true}, {"lag", 4, true},
+		{"watches", 7, true}, {"hits", 7, true}, {"etcd", 6, true}, {"state", 0, false},
+	}
+	fixed := 9 + len(all)
+	for _, c := range all {
+		fixed += c.width
+	}
+	if w < 78 {
+		all = append(all[:2:2], all[3:]...) // without bytes
+		fixed -= 8
+	}
+	all[0].width = min(max(w-fixed+20, 12), 60)
+	return all
+}
+
+// listRows are the caches.
+func (s *Screen) listRows() rows.Content {
+	look := s.host.Theme()
+	w, _ := s.list.Size()
+	columns := listColumns(w - 5)
+	c := rows.Content{Title: look.Title("Caches"), Rows: len(s.caches), Empty: []string{"", "  Asking the server ..."}}
+	switch {
+	case s.wrong != "":
+		c.Note = look.Bad("! no answer")
+	case s.heard && len(s.caches) == 0:
+		c.Empty = []string{"", "  The server has no watch caches: it was started with --watch-cache=false."}
+	}
+	c.Head = []string{look.Dim("   " + tableLine(columns, titles(columns)))}
+	c.Row = func(i int) rows.Row {
+		cache := &s.caches[i]
+		st := &cache.Status
+		cells := map[string]string{
+			"resource": cache.Name, "items": fmt.Sprint(st.Items), "bytes": draw.Bytes(st.Bytes), "revision": fmt.Sprint(st.Revision),
+			"lag": fmt.Sprint(st.Lag), "watches": fmt.Sprint(st.Watches), "hits": fmt.Sprint(st.Hits), "etcd": fmt.Sprint(st.Fallbacks),
+			"state": strings.TrimSpace(string(st.State) + " " + st.Error),
+		}
+		var values []string
+		for _, column := range columns {
+			values = append(values, draw.Clean(cells[column.title]))
+		}
+		row := rows.Row{Text: tableLine(columns, values)}
+		if st.State != v1alpha1.CacheFresh {
+			row.Mark, row.Style = "!", look.Bad
+		}
+		return row
+	}
+	return c
+}
+
+// watcherColumns are those of the watches in w cells.
+func watcherColumns(w int) []column {
+	all := []column{
+		{"journey", 11, false}, {"watcher", 16, false}, {"key", 20, false}, {"from", 7, true}, {"at", 7, true}, {"lag", 5, true},
+		{"queue", 11, false}, {"sent", 7, true}, {"bookmark", 8, true}, {"when", 8, false}, {"state", 0, false},
+	}
+	if w < 100 {
+		all = []column{all[0], {"watcher", 10, false}, all[4], all[5], all[6], all[7], all[8], all[10]}
+		return all
+	}
+	if w > 120 {
+		extra := w - 120
+		all[1].width += extra / 2
+		all[2].width += extra - extra/2
+	}
+	return all
+}
+
+// watcherRows are the ruler and the watches of the chosen cache.
+func (s *Screen) watcherRows() rows.Content {
+	look := s.host.Theme()
+	w, _ := s.watchers.Size()
+	c := rows.Content{Title: look.Title("Watches") + " " + draw.Clean(s.want), Empty: []string{"", "  Nobody watches."}}
+	cache := s.one
+	if cache == nil {
+		c.Empty = []string{"", "  Asking the server ..."}
+		return c
+	}
+	for _, l := range ruler(cache, w-4) {
+		c.Head = append(c.Head, " "+l)
+	}
+	columns := watcherColumns(w - 5)
+	c.Head = append(c.Head, look.Dim(" "+window(cache, s.host.Zone())), look.Dim("   "+tableLine(columns, titles(columns))))
+	watchers := cache.Status.Watchers
+	c.Rows = len(watchers)
+	c.Row = func(i int) rows.Row {
+		watcher := &watchers[i]
+		cells := s.watcherCells(watcher)
+		var values []string
+		for _, column := range columns {
+			values = append(values, draw.Clean(cells[column.title]))
+		}
+		row := rows.Row{Text: tableLine(columns, values)}
+		if watcher.Behind {
+			row.Mark, row.Style = "!", look.Bad
+		}
+		return row
+	}
+	return c
+}
+
+func (s *Screen) watcherCells(w *v1alpha1.CacheWatcher) map[string]string {
+	journey, bookmark, when, state := "-", "-", "-", "live"
+	if w.Journey != "" {
+		journey = "#" + w.Journey
+	}
+	if w.LastBookmark > 0 {
+		bookmark = fmt.Sprint(w.LastBookmark)
+	}
+	if w.LastBookmarkTime != nil {
+		when = w.LastBookmarkTime.In(s.host.Zone()).Format(time.TimeOnly)
+	}
+	if w.Behind {
+		state = "behind: it takes events out of the history at its own pace"
+	}
+	for _, selector := range []struct{ name, text string }{{"labels", w.LabelSelector}, {"fields", w.FieldSelector}} {
+		if selector.text != "" {
+			state += "  " + selector.name + " " + selector.text
+		}
+	}
+	who := w.User
+	if agent, _, _ := strings.Cut(w.UserAgent, "/"); agent != "" {
+		who = agent + " (" + w.User + ")"
+	}
+	if who == "" {
+		who = "the server itself"
+	}
+	return map[string]string{
+		"journey": journey, "watcher": who, "key": w.Key, "from": fmt.Sprint(w.From), "at": fmt.Sprint(w.At), "lag": fmt.Sprint(w.Lag),
+		"queue": fmt.Sprintf("%s %d/%d", gauge(w.Queued, w.Buffer), w.Queued, w.Buffer), "sent": fmt.Sprint(w.Sent),
+		"bookmark": bookmark, "when": when, "state": state,
+	}
+}
+
+// reason is why something failed, in one clean line.
+func reason(err error) string {
+	var failed *api.Error
+	if errors.As(err, &failed) && failed.Status.Message != "" {
+		return draw.Clean(failed.Status.Message)
+	}
+	return draw.Clean(err.Error())
+}
+
+func micros(n int64) string { return draw.Duration(time.Duration(n) * time.Microsecond) }
+
+// resourceOf is a resource as its cache is named.
+func resourceOf(spec v1alpha1.CacheSpec) string {
+	if spec.Group == "" {
+		return spec.Resource
+	}
+	return spec.Resource + "." + spec.Group
+}

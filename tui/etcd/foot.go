@@ -1,0 +1,93 @@
+package etcd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+// Foot implements screen.Screen.
+func (s *Screen) Foot() (same, state string) {
+	look := s.host.Theme()
+	if command := s.sameAs(); command != "" {
+		same = look.Dim(" same as  ") + draw.Clean(command)
+	}
+	switch {
+	case s.finding:
+		state = look.Dim(" enter stays there, n and N go on, esc leaves the line")
+	case s.unfollowed != "" && s.at == 0:
+		state = look.Bad(" ! not followed: " + s.unfollowed + "; r reads all again")
+	default:
+		state = s.about()
+	}
+	return same, state
+}
+
+// about is what is known of the key under the cursor, in a line.
+func (s *Screen) about() string {
+	r, ok := s.under()
+	if s.focus == keysPart && ok && r.kind == keyRow && r.node.directory() {
+		return " " + draw.Clean(r.node.key())
+	}
+	at := s.revisionUnder()
+	if at == nil {
+		return ""
+	}
+	words := []string{" " + draw.Clean(s.chosen.key), fmt.Sprintf("revision %d", at.Revision)}
+	if at.Lease != "" {
+		words = append(words, "lease "+draw.Clean(at.Lease))
+	}
+	if v := s.chosen.values[at.Revision]; v != nil && v.key.Status.Value != nil {
+		if text := codec(v.key.Status.Value); text != "" {
+			words = append(words, text)
+		}
+	}
+	return strings.Join(words, "  ")
+}
+
+// sameAs is the command that shows the same.
+func (s *Screen) sameAs() string {
+	words := []string{"kx", "etcd"}
+	r, ok := s.under()
+	directory := s.focus == keysPart && (!ok || r.node.directory())
+	at := s.revisionAt()
+	key := ""
+	if s.chosen != nil {
+		key = s.chosen.key
+	}
+	switch {
+	case directory && ok && r.node.parent != nil:
+		words = append(words, "ls", quote(r.node.exact()))
+	case directory:
+		words = append(words, "ls")
+	case key == "":
+		return ""
+	case s.focus == revisionsPart:
+		return strings.Join(append(words, "history", quote(key)), " ")
+	case s.focus == valuePart && s.form == formDiff:
+		if base, ok := s.base(); ok {
+			return strings.Join(append(words, "diff", fmt.Sprint(base), fmt.Sprint(at), quote(key)), " ")
+		}
+		return strings.Join(append(words, "history", "--diff", quote(key)), " ")
+	case s.focus == valuePart && at > 0:
+		return strings.Join(append(words, "get", quote(key), "--rev", fmt.Sprint(at), "-o", s.form.String()), " ")
+	default:
+		words = append(words, "get", quote(key))
+	}
+	if s.at > 0 {
+		words = append(words, "--rev", fmt.Sprint(s.at))
+	}
+	return strings.Join(words, " ")
+}
+
+// quote writes a word so that a shell reads it as it is.
+func quote(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,356 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+const (
+	keysPath = api.KX + "/keys"
+	// pageKeys is how many rows of a directory are read at a time.
+	pageKeys = 500
+	// pagesMost is how many pages are read on the way to a key that the user was led to.
+	pagesMost = 40
+)
+
+// listed is the answer of a list.
+type listed struct {
+	generation int
+	of         *node
+	more       bool
+	list       v1alpha1.KeyList
+	err        error
+}
+
+// told is the answer about a key's history, and valued that about a value.
+type told struct {
+	of      *chosen
+	history v1alpha1.KeyHistory
+	err     error
+}
+
+type valued struct {
+	of       *chosen
+	revision int64
+	key      v1alpha1.Key
+	err      error
+}
+
+// compacted is the answer of a compaction.
+type compacted struct {
+	done v1alpha1.Compaction
+	err  error
+}
+
+// exact is a node's key as etcd has it: what the object says of it is cleaned of what is no text.
+func (n *node) exact() string {
+	if n.parent == nil {
+		return ""
+	}
+	key, err := v1alpha1.KeyOfName(n.item.Name)
+	if err != nil {
+		return n.key()
+	}
+	return key
+}
+
+// read reads a directory anew, or its next page.
+func (s *Screen) read(n *node, more bool) tea.Cmd {
+	if n.loading {
+		return nil
+	}
+	n.loading = true
+	s.tree.flatten()
+	query := url.Values{"limit": {strconv.Itoa(pageKeys)}, "prefix": {n.exact()}}
+	if more {
+		query.Set("continue", n.next)
+	} else if s.at > 0 {
+		query.Set("revision", strconv.FormatInt(s.at, 10))
+	}
+	ctx, client, answer := s.life, s.host.API(), listed{generation: s.generation, of: n, more: more}
+	return s.host.Do(func() tea.Msg {
+		answer.err = client.Get(ctx, keysPath, query, &answer.list)
+		return answer
+	})
+}
+
+// reread reads all that is unfolded anew. What was asked for before is dropped when it comes.
+func (s *Screen) reread() tea.Cmd {
+	s.generation++
+	s.unfollow()
+	var cmds []tea.Cmd
+	for _, n := range s.tree.unfolded() {
+		n.loading = false
+		cmds = append(cmds, s.read(n, false))
+	}
+	if s.chosen != nil {
+		cmds = append(cmds, s.tell())
+	}
+	return tea.Batch(cmds...)
+}
+
+// take takes a list.
+func (s *Screen) take(m listed) tea.Cmd {
+	if m.generation != s.generation {
+		return nil
+	}
+	n := m.of
+	n.loading = false
+	if m.err != nil {
+		return s.failed(n, m)
+	}
+	revision, _ := strconv.ParseInt(m.list.ResourceVersion, 10, 64)
+	under, known := s.under()
+	first := !s.tree.root.loaded
+	s.tree.fill(n, &m.list, revision, m.more)
+	s.head = m.list.Etcd
+	s.tree.flatten()
+	s.stay(under, known)
+	cmds := []tea.Cmd{s.lead()}
+	if n == s.tree.root {
+		if first {
+			cmds = append(cmds, s.openFirst())
+		}
+		s.follow(revision)
+	}
+	if s.chosen == nil && s.want == "" {
+		cmds = append(cmds, s.choose())
+	}
+	return tea.Batch(cmds...)
+}
+
+// failed says why a directory could not be read.
+func (s *Screen) failed(n *node, m listed) tea.Cmd {
+	if api.Code(m.err) == http.StatusGone && s.at == 0 && m.more {
+		return s.read(n, false) // its first page is of a revision that is gone meanwhile
+	}
+	n.err = reason(m.err)
+	s.tree.flatten()
+	if s.at > 0 && api.Code(m.err) == http.StatusGone {
+		s.host.Complain(n.err)
+	}
+	return nil
+}
+
+// reason is why something failed, in one clean line.
+func reason(err error) string {
+	var failed *api.Error
+	if errors.As(err, &failed) && failed.Status.Message != "" {
+		return draw.Clean(failed.Status.Message)
+	}
+	return draw.Clean(err.Error())
+}
+
+// openFirst unfolds the largest directory, in which an API server's keys are, when the tree is read the first time.
+func (s *Screen) openFirst() tea.Cmd {
+	largest := -1
+	for i, r := range s.tree.rows {
+		if r.kind == keyRow && r.node.directory() && (largest < 0 || r.node.item.Status.Keys > s.tree.rows[largest].node.item.Status.Keys) {
+			largest = i
+		}
+	}
+	if largest < 0 || s.want != "" {
+		return nil
+	}
+	s.keys.SetCursor(largest)
+	return s.unfold(s.tree.rows[largest].node)
+}
+
+// unfold opens a directory, and reads it if that was not done.
+func (s *Screen) unfold(n *node) tea.Cmd {
+	n.open = true
+	var cmd tea.Cmd
+	if !n.loaded {
+		cmd = s.read(n, false)
+	}
+	s.tree.flatten()
+	return cmd
+}
+
+// lead goes on toward the key that the user was led to, as far as the tree is known.
+func (s *Screen) lead() tea.Cmd {
+	if s.want == "" {
+		return nil
+	}
+	n := s.tree.deepest(s.want)
+	switch {
+	case n.key() == s.want:
+		s.keys.SetCursor(s.tree.position(s.want))
+		s.want = ""
+	case n.loading:
+	case !n.loaded || !n.open:
+		return s.unfold(n)
+	case n.next != "" && len(n.children) < pagesMost*pageKeys && s.want > n.children[len(n.children)-1].key():
+		return s.read(n, true)
+	default:
+		s.host.Say("etcd has no key " + draw.Clean(s.want) + s.asAt() + "; here is what is left of its history")
+		s.keys.SetCursor(max(s.tree.position(n.key()), 0))
+		s.want = ""
+	}
+	return nil
+}
+
+// chosen is the key whose revisions and values are seen.
+type chosen struct {
+	key, name string
+	ctx       context.Context
+	cancel    context.CancelFunc
+
+	loading bool
+	stale   bool // it changed while its history was on the way
+	history v1alpha1.KeyHistoryStatus
+	known   bool   // there is a history
+	err     string // why there is none
+	// wanted is the revision that the cursor goes to once the history is there; 0 is the newest.
+	wanted int64
+	// marked is the revision that others are compared with; 0 is the one before each.
+	marked int64
+	values map[int64]*value
+}
+
+// valuesMost is how many values of a key are held.
+const valuesMost = 16
+
+// pick makes a key the chosen one.
+func (s *Screen) pick(key, name string, revision int64) tea.Cmd {
+	if s.chosen != nil && s.chosen.key == key {
+		if revision != 0 {
+			s.chosen.wanted = revision
+			s.toWanted()
+		}
+		return s.fetch()
+	}
+	s.drop()
+	ctx, cancel := context.WithCancel(s.life)
+	s.chosen = &chosen{key: key, name: name, ctx: ctx, cancel: cancel, wanted: revision, values: map[int64]*value{}}
+	s.revisions.ToTop()
+	s.text.ToTop()
+	return s.tell()
+}
+
+// drop lets go of the chosen key.
+func (s *Screen) drop() {
+	if s.chosen != nil {
+		s.chosen.cancel()
+	}
+	s.chosen = nil
+}
+
+// tell asks for the history of the chosen key.
+func (s *Screen) tell() tea.Cmd {
+	c := s.chosen
+	if c.stale = c.loading; c.stale {
+		return nil
+	}
+	c.loading = true
+	client, answer := s.host.API(), told{of: c}
+	return s.host.Do(func() tea.Msg {
+		answer.err = client.Get(c.ctx, keysPath+"/"+url.PathEscape(c.name)+"/history", nil, &answer.history)
+		return answer
+	})
+}
+
+// heard takes a history.
+func (s *Screen) heard(m told) tea.Cmd {
+	c := m.of
+	if c != s.chosen {
+		return nil
+	}
+	c.loading = false
+	if m.err != nil {
+		c.err, c.known = reason(m.err), false
+		return nil
+	}
+	if c.stale {
+		return s.tell()
+	}
+	at := s.revisionAt()
+	if !c.known && c.wanted == 0 {
+		c.wanted = s.at
+	} else if c.known && c.wanted == 0 && s.revisions.Cursor(s.revisionRows()) > 0 {
+		c.wanted = at // who looks at an older one goes on doing so
+	}
+	c.history, c.known, c.err = m.history.Status, true, ""
+	s.toWanted()
+	return s.fetch()
+}
+
+// fetch asks for the values that are looked at and not here.
+func (s *Screen) fetch() tea.Cmd {
+	c := s.chosen
+	if c == nil || !c.known {
+		return nil
+	}
+	wanted := []int64{s.revisionAt()}
+	if s.form == formDiff {
+		if base, ok := s.base(); ok {
+			wanted = append(wanted, base)
+		}
+	}
+	var cmds []tea.Cmd
+	for _, revision := range wanted {
+		r := c.revision(revision)
+		if r == nil || r.Operation == "delete" || c.values[revision] != nil {
+			continue
+		}
+		if len(c.values) >= valuesMost {
+			clear(c.values)
+		}
+		c.values[revision] = &value{loading: true}
+		client, answer := s.host.API(), valued{of: c, revision: revision}
+		query := url.Values{"revision": {strconv.FormatInt(revision, 10)}}
+		cmds = append(cmds, s.host.Do(func() tea.Msg {
+			answer.err = client.Get(c.ctx, keysPath+"/"+url.PathEscape(c.name), query, &answer.key)
+			return answer
+		}))
+	}
+	return tea.Batch(cmds...)
+}
+
+// got takes a value.
+func (s *Screen) got(m valued) {
+	if m.of == s.chosen && s.chosen.values[m.revision] != nil {
+		s.chosen.values[m.revision] = valueOf(m.key, m.err)
+	}
+}
+
+// revision is what the history says of one; nil if it does not have it.
+func (c *chosen) revision(n int64) *v1alpha1.KeyRevision {
+	for i := range c.history.Revisions {
+		if c.history.Revisions[i].Revision == n {
+			return &c.history.Revisions[i]
+		}
+	}
+	return nil
+}
+
+// compact makes etcd forget what was before a revision.
+func (s *Screen) compact(revision int64) tea.Cmd {
+	ctx, client := s.life, s.host.API()
+	order := v1alpha1.Compaction{Spec: v1alpha1.CompactionSpec{Revision: revision}}
+	order.APIVersion, order.Kind = v1alpha1.SchemeGroupVersion.String(), "Compaction"
+	return s.host.Do(func() tea.Msg {
+		var answer compacted
+		answer.err = client.Create(ctx, api.KX+"/compactions", &order, &answer.done)
+		return answer
+	})
+}
+
+func (s *Screen) compacted(m compacted) tea.Cmd {
+	if m.err != nil {
+		s.host.Complain("etcd was not compacted: " + reason(m.err))
+		return nil
+	}
+	s.host.Say(fmt.Sprintf("etcd has forgotten what was before revision %d, in %s", m.done.Status.Revision, micros(m.done.Status.TookMicros)))
+	return s.reread()
+}

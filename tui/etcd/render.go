@@ -1,0 +1,312 @@
+package etcd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kx-apiserver/kx/tui/diff"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// Render implements screen.Screen.
+func (s *Screen) Render() []string {
+	look := s.host.Theme()
+	block := func(p part) []string {
+		a := s.areas[p]
+		if a.w == 0 || a.h == 0 {
+			return nil
+		}
+		return s.pane(p).Render(s.content(p), p == s.focus && !s.finding, look)
+	}
+	frame := []string{s.headLine()}
+	left, right := block(keysPart), append(block(revisionsPart), block(valuePart)...)
+	if s.areas[keysPart].w > 0 && s.areas[keysPart].w < s.w {
+		return draw.Block(append(frame, draw.Beside(left, right)...), s.w, s.h)
+	}
+	return draw.Block(append(append(frame, left...), right...), s.w, s.h)
+}
+
+// headLine says which moment is looked at.
+func (s *Screen) headLine() string {
+	look := s.host.Theme()
+	if s.finding {
+		return " find " + s.line.View(s.w-6)
+	}
+	var right []string
+	if s.head.Compacted > 0 {
+		right = append(right, fmt.Sprintf("compacted %d", s.head.Compacted))
+	}
+	switch {
+	case s.at > 0:
+	case s.unfollowed != "":
+		right = append(right, look.Bad("! not followed"))
+	case s.following:
+		right = append(right, "follow on")
+	default:
+		right = append(right, "follow off")
+	}
+	left := " etcd"
+	switch {
+	case s.at > 0:
+		left = look.Notice(fmt.Sprintf(" @ AS AT REVISION %d of %d, not now: esc goes back", s.at, s.head.Revision))
+	case s.head.Revision > 0:
+		left = fmt.Sprintf(" etcd now, revision %d", s.head.Revision)
+	}
+	return draw.Ends(left, strings.Join(right, " | ")+" ", s.w)
+}
+
+// asAt says in a sentence which moment is looked at, if it is not now.
+func (s *Screen) asAt() string {
+	if s.at == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" at revision %d", s.at)
+}
+
+// keyRows is the tree as it is drawn.
+func (s *Screen) keyRows() rows.Content {
+	look := s.host.Theme()
+	w, _ := s.keys.Size()
+	c := rows.Content{Title: look.Title("Keys"), Rows: len(s.tree.rows), Empty: []string{"", "  Asking etcd ..."}}
+	if s.at > 0 {
+		c.Title += look.Notice(fmt.Sprintf(" @ %d", s.at))
+	}
+	columns := columnsFor(w - 5)
+	c.Head = []string{look.Dim("   " + columns.line("key", "keys", "bytes", "changed", "v"))}
+	c.Row = func(i int) rows.Row { return s.keyRow(s.tree.rows[i], columns, look) }
+	return c
+}
+
+// columns are how wide the columns of the tree are.
+type columns struct{ name, changed, version int }
+
+func columnsFor(w int) columns {
+	c := columns{name: w - 14}
+	if w >= 40 {
+		c.changed = 8
+		c.name -= 9
+	}
+	if w >= 52 {
+		c.version = 5
+		c.name -= 6
+	}
+	c.name = max(c.name, 1)
+	return c
+}
+
+func (c columns) line(name, keys, bytes, changed, version string) string {
+	line := draw.Fit(name, c.name) + " " + draw.FitRight(keys, 5) + " " + draw.FitRight(bytes, 7)
+	if c.changed > 0 {
+		line += " " + draw.FitRight(changed, c.changed)
+	}
+	if c.version > 0 {
+		line += " " + draw.FitRight(version, c.version)
+	}
+	return line
+}
+
+// count is a number in five cells.
+func countText(n int64) string {
+	switch {
+	case n < 100_000:
+		return fmt.Sprint(n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return fmt.Sprintf("%dM", n/1_000_000)
+}
+
+func (s *Screen) keyRow(r row, c columns, look theme.Theme) rows.Row {
+	n := r.node
+	indent := strings.Repeat("  ", max(n.depth, 0))
+	switch r.kind {
+	case moreRow:
+		return rows.Row{Text: strings.Repeat("  ", n.depth+1) + "… there are more: enter reads them", Style: look.Dim}
+	case messageRow:
+		indent = strings.Repeat("  ", n.depth+1)
+		switch {
+		case n.err != "":
+			return rows.Row{Mark: "!", Text: indent + n.err, Style: look.Bad}
+		case n.loading:
+			return rows.Row{Text: indent + "...", Style: look.Dim}
+		}
+		return rows.Row{Text: indent + "(no keys" + s.asAt() + ")", Style: look.Dim}
+	}
+	st := &n.item.Status
+	out := rows.Row{}
+	bytes := draw.Bytes(st.Bytes)
+	name := indent + "  " + draw.Clean(n.name())
+	keys, version := "", fmt.Sprint(st.Version)
+	if n.directory() {
+		mark := "+ "
+		if n.open {
+			mark = "- "
+		}
+		name, keys, version = indent+mark+draw.Clean(n.name()), countText(st.Keys), ""
+		switch {
+		case n.rough:
+			bytes = "~" + bytes
+		case st.Measured < st.Keys:
+			bytes = ">" + bytes
+		}
+	}
+	switch {
+	case n.deleted:
+		out.Mark, out.Style, bytes = "x", look.Bad, "deleted"
+	case n.changed:
+		out.Mark, out.Style = "*", look.Notice
+	}
+	changed := fmt.Sprint(st.ModRevision)
+	if st.ModRevision == 0 {
+		changed = "-"
+	}
+	out.Text = c.line(name, keys, bytes, changed, version)
+	return out
+}
+
+// aboutDirectory is said where the revisions of a key would be.
+func (s *Screen) aboutDirectory() []string {
+	r, ok := s.under()
+	if !ok || r.kind != keyRow {
+		return []string{"", "  Choose a key: its revisions are shown here, and its value."}
+	}
+	st := &r.node.item.Status
+	lines := []string{"", "  " + draw.Clean(r.node.key()), fmt.Sprintf("  %d keys, %d bytes, changed last at revision %d", st.Keys, st.Bytes, st.ModRevision)}
+	if st.Measured < st.Keys {
+		lines = append(lines, fmt.Sprintf("  Bytes and revision are of the first %d keys: more are not read at once.", st.Measured))
+	}
+	if r.node.rough {
+		lines = append(lines, "  What changed since is not all counted in the bytes: r reads them again.")
+	}
+	return append(lines, "", "  enter unfolds it. Choose a key to see its revisions and its value.")
+}
+
+// comparison is a difference that was made, and of what.
+type comparison struct {
+	of      *chosen
+	a, b    *value
+	all     bool
+	lines   []diff.Line
+	changed int
+	err     error
+}
+
+// valueRows is the value as it is drawn.
+func (s *Screen) valueRows() rows.Content {
+	look := s.host.Theme()
+	c := rows.Content{Title: s.tabs(), Text: true}
+	r := s.revisionUnder()
+	if r == nil {
+		return c
+	}
+	if s.form == formDiff {
+		return s.diffRows(c)
+	}
+	v := s.chosen.values[r.Revision]
+	switch {
+	case r.Operation == "delete":
+		c.Empty = []string{"", fmt.Sprintf("  It was deleted at revision %d.", r.Revision)}
+	case v == nil || v.loading:
+		c.Empty = []string{"", "  Asking for the value ..."}
+	case v.err != "":
+		c.Empty = []string{"", look.Bad("  ! " + v.err)}
+	default:
+		c.Note = fmt.Sprintf("%d  %s", r.Revision, codec(v.key.Status.Value))
+		if s.form == formHex {
+			return v.hexRows(c)
+		}
+		lines := v.text(s.form)
+		c.Rows = len(lines)
+		c.Row = func(i int) rows.Row { return rows.Row{Text: cleanText(lines[i])} }
+	}
+	return c
+}
+
+// cleanText is a line of text with its indentation.
+func cleanText(line string) string { return draw.Clean(strings.ReplaceAll(line, "\t", "    ")) }
+
+func (s *Screen) tabs() string {
+	look := s.host.Theme()
+	var words []string
+	for i, name := range forms {
+		if form(i) == s.form {
+			words = append(words, look.Tab("["+name+"]"))
+		} else {
+			words = append(words, name)
+		}
+	}
+	return look.Title("Value") + "  " + strings.Join(words, " ")
+}
+
+// diffRows is what the value differs in from the one it is compared with.
+func (s *Screen) diffRows(c rows.Content) rows.Content {
+	look, at := s.host.Theme(), s.revisionAt()
+	base, ok := s.base()
+	before, after := s.chosen.side(base), s.chosen.side(at)
+	for _, side := range []*value{before, after} {
+		if side != nil && side.loading {
+			c.Empty = []string{"", "  Asking for the values ..."}
+			return c
+		}
+		if side != nil && side.err != "" {
+			c.Empty = []string{"", look.Bad("  ! " + side.err)}
+			return c
+		}
+	}
+	d := s.compare(before, after)
+	if d.err != nil {
+		c.Empty = []string{"", look.Bad("  ! " + draw.Clean(d.err.Error()))}
+		return c
+	}
+	from := "nothing older"
+	if ok {
+		from = fmt.Sprint(base)
+	}
+	c.Note = fmt.Sprintf("%s -> %d  %d changed", from, at, d.changed)
+	if d.changed == 0 {
+		c.Head = []string{look.Dim(" Both are the same.")}
+	}
+	if masked(before) || masked(after) {
+		c.Head = append(c.Head, look.Notice(" A Secret is masked: two of its values of the same length look the same."))
+	}
+	c.Rows = len(d.lines)
+	c.Row = func(i int) rows.Row {
+		l := d.lines[i]
+		row := rows.Row{Text: string(l.Mark) + " " + strings.Repeat("  ", l.Depth) + l.Text}
+		switch l.Mark {
+		case '+':
+			row.Style = look.Good
+		case '-':
+			row.Style = look.Bad
+		}
+		return row
+	}
+	return c
+}
+
+func masked(v *value) bool { return v != nil && v.key.Status.Value.Masked }
+
+// side is the value of a revision as one side of a comparison: nil for what was not there.
+func (c *chosen) side(revision int64) *value {
+	r := c.revision(revision)
+	switch {
+	case r == nil || r.Operation == "delete":
+		return nil
+	case c.values[revision] == nil:
+		return &value{loading: true}
+	}
+	return c.values[revision]
+}
+
+// compare makes a comparison, unless it is the last that was made.
+func (s *Screen) compare(before, after *value) *comparison {
+	d := &s.compared
+	if d.of == s.chosen && d.a == before && d.b == after && d.all == s.all && (d.lines != nil || d.err != nil) {
+		return d
+	}
+	*d = comparison{of: s.chosen, a: before, b: after, all: s.all}
+	d.lines, d.changed, d.err = differences(before, after, s.all)
+	return d
+}

@@ -1,0 +1,389 @@
+package etcd
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
+)
+
+const (
+	settings = "/registry/configmaps/default/settings"
+	login    = "/registry/secrets/default/login"
+)
+
+// newScreen is the screen over what a real server answered (go test ./server -run TestRecordedKeys -rewrite).
+func newScreen(t *testing.T) (*screentest.Host, *Screen, *screentest.Answers) {
+	t.Helper()
+	answers := screentest.Recorded(t, "testdata/answers.json")
+	h := screentest.New(t, answers)
+	s := New(h)
+	h.Attach(s)
+	return h, s, answers
+}
+
+// frame is what is seen, as one text.
+func frame(h *screentest.Host) string { return strings.Join(h.Frame(120, 36), "\n") }
+
+func sees(t *testing.T, h *screentest.Host, texts ...string) {
+	t.Helper()
+	seen := frame(h)
+	for _, text := range texts {
+		if !strings.Contains(seen, text) {
+			t.Errorf("%q is not seen:\n%s", text, seen)
+		}
+	}
+}
+
+// to unfolds the way to a key, and puts the cursor on it.
+func to(t *testing.T, h *screentest.Host, s *Screen, key string) {
+	t.Helper()
+	for range 100 {
+		r, _ := s.under()
+		if r.kind == keyRow && r.node.key() == key {
+			return
+		}
+		if r.kind == keyRow && r.node.directory() && strings.HasPrefix(key, r.node.key()) && !r.node.open {
+			h.Press("enter")
+		}
+		h.Press("j")
+	}
+	t.Fatalf("there is no %s", key)
+}
+
+func TestTreeAndValue(t *testing.T) {
+	h, s, _ := newScreen(t)
+	sees(t, h, "- /registry/", "+ configmaps/", "+ /elsewhere/", "etcd now, revision", "follow on", "Choose a key")
+	h.Golden("first")
+	to(t, h, s, settings)
+	sees(t, h, settings, "create", "update", "#", "ann", "ben", "color: blue", "[yaml] json hex diff")
+	h.Golden("key")
+	h.Press("enter", "v")
+	sees(t, h, `"color": "blue"`)
+	h.Press("v")
+	sees(t, h, "00000000  6b 38 73 00", "|k8s.")
+	h.Golden("hex")
+	h.Press("d")
+	sees(t, h, "-   color: green", "+   color: blue", "-   size: ")
+	h.Golden("diff")
+	h.Press("a")
+	sees(t, h, "apiVersion: v1")
+	h.Sizes()
+}
+
+func TestDiffs(t *testing.T) {
+	h, s, _ := newScreen(t)
+	to(t, h, s, settings)
+	h.Press("enter", "j", "j", "d")
+	if s.revisionAt() != s.chosen.history.Revisions[0].Revision {
+		t.Errorf("the cursor is on %d", s.revisionAt())
+	}
+	sees(t, h, "nothing older ->", "+ data:")
+	h.Command(markID)
+	h.Press("k", "k")
+	first, last := s.chosen.history.Revisions[0].Revision, s.chosen.history.Revisions[2].Revision
+	sees(t, h, fmt.Sprintf("%d -> %d", first, last), "-   color: red", "+   color: blue")
+	if len(h.Said) == 0 || !strings.Contains(h.Said[0], "is marked") {
+		t.Errorf("%q", h.Said)
+	}
+	h.Press("Y")
+	if got := h.Copied[0]; got != "kx etcd history "+settings {
+		t.Errorf("%s", got)
+	}
+	h.Press("tab", "Y", "y")
+	if got := h.Copied[1]; got != fmt.Sprintf("kx etcd diff %d %d %s", first, last, settings) {
+		t.Errorf("%s", got)
+	}
+	if got := h.Copied[2]; !strings.Contains(got, "+   color: blue\n") {
+		t.Errorf("%s", got)
+	}
+	h.Press("E")
+	if len(h.Edits) != 1 || h.Edits[0].Suffix != ".diff" {
+		t.Errorf("%+v", h.Edits)
+	}
+	// What it differs in is on the value's side; text is compared as text, and a deletion is one.
+	h.Show(screen.ToKey{Key: "/elsewhere/note"})
+	sees(t, h, `first line\nanother line`)
+	h.Show(screen.ToKey{Key: "/registry/configmaps/default/gone"})
+	sees(t, h, "delete", "- data:")
+	if last := h.Said[len(h.Said)-1]; !strings.Contains(last, "etcd has no key /registry/configmaps/default/gone") {
+		t.Errorf("%s", last)
+	}
+}
+
+func TestOtherValues(t *testing.T) {
+	h, _, _ := newScreen(t)
+	h.Show(screen.ToKey{Key: login})
+	sees(t, h, "password: masked, 7 bytes", "11  protobuf, secretbox key1, masked")
+	h.Golden("secret")
+	h.Press("d")
+	sees(t, h, "A Secret is masked")
+	h.Show(screen.ToKey{Key: "/elsewhere/bytes"})
+	h.Press("v")
+	sees(t, h, "bytes that are no object")
+	h.Press("v", "v")
+	sees(t, h, "00 01 fe ff")
+	h.Show(screen.ToKey{Key: "/elsewhere/note"})
+	h.Press("v", "v")
+	sees(t, h, "first line", "another line")
+	h.Show(screen.ToKey{Key: "/registry/configmaps/default/broken"})
+	sees(t, h, "! ", "can't be read")
+	h.Show(screen.ToKey{Key: "/none"})
+	sees(t, h, "not found")
+	if len(h.Said) == 0 || !strings.Contains(h.Said[len(h.Said)-1], "etcd has no key /none") {
+		t.Errorf("%q", h.Said)
+	}
+}
+
+func TestTravel(t *testing.T) {
+	h, s, _ := newScreen(t)
+	to(t, h, s, settings)
+	second := s.chosen.history.Revisions[1].Revision
+	h.Press("@")
+	for _, wrong := range []string{"x", "-999", "0x"} {
+		h.Answer(wrong)
+		if len(h.Complained) != 1 {
+			t.Errorf("%s: %q", wrong, h.Complained)
+		}
+		h.Complained = nil
+		h.Press("@")
+	}
+	h.Answer(fmt.Sprint(second))
+	sees(t, h, fmt.Sprintf("@ AS AT REVISION %d of", second), "(later)", "color: green", "gone")
+	h.Golden("travel")
+	if s.revisionAt() != second {
+		t.Errorf("the cursor is on %d, want %d", s.revisionAt(), second)
+	}
+	if s.follower != nil {
+		t.Error("it follows what is past")
+	}
+	h.Press("F")
+	if len(h.Complained) != 1 || !strings.Contains(h.Complained[0], "does not change") {
+		t.Errorf("%q", h.Complained)
+	}
+	if same, _ := s.Foot(); !strings.Contains(same, fmt.Sprintf("kx etcd get %s --rev %d", settings, second)) {
+		t.Errorf("%s", same)
+	}
+	h.Press("esc")
+	sees(t, h, "etcd now", "color: blue")
+	if s.at != 0 || s.follower == nil {
+		t.Errorf("at %d, %v", s.at, s.follower)
+	}
+	if _, ok := s.back(); ok {
+		t.Error("there is something left to go back from")
+	}
+}
+
+func TestLeadTo(t *testing.T) {
+	h, s, _ := newScreen(t)
+	h.Show(screen.ToKey{Key: settings, Revision: 8})
+	if r, _ := s.under(); r.node.key() != settings || s.revisionAt() != 8 || s.Context() != inRevisions {
+		t.Errorf("%s, %d, %s", r.node.key(), s.revisionAt(), s.Context())
+	}
+	sees(t, h, "color: green")
+	h.Press("enter")
+	if want := (screen.ToRequest{Journey: s.chosen.revision(8).Journey, Step: "etcd.txn"}); len(h.Went) != 1 || h.Went[0] != want {
+		t.Errorf("%+v", h.Went)
+	}
+	h.Press("c", "s", "J")
+	if h.Went[1] != (screen.ToCache{Resource: "configmaps"}) || h.Went[2] != (screen.ToStructure{Resource: "configmaps"}) ||
+		h.Went[3] != (screen.ToRequests{Filter: "resource:configmaps ns:default name:settings"}) {
+		t.Errorf("%+v", h.Went)
+	}
+	// Before the tree is known, too.
+	answers := screentest.Recorded(t, "testdata/answers.json")
+	other := screentest.New(t, answers)
+	s = New(other)
+	other.Attach(s)
+	other.Show(screen.ToKey{Key: "/elsewhere/note"})
+	if r, _ := s.under(); r.node.key() != "/elsewhere/note" {
+		t.Errorf("%s", r.node.key())
+	}
+	other.Press("shift+tab", "enter")
+	if len(other.Complained) != 0 {
+		t.Errorf("%q", other.Complained)
+	}
+	other.Press("enter")
+	if len(other.Complained) != 1 || !strings.Contains(other.Complained[0], "not known") {
+		t.Errorf("%q", other.Complained)
+	}
+}
+
+func fed(kind, key string, bytes, mod int64) json.RawMessage {
+	k := item(key, 1, bytes, mod)
+	data, _ := json.Marshal(map[string]any{"type": kind, "object": k})
+	return data
+}
+
+func TestFollow(t *testing.T) {
+	h, s, answers := newScreen(t)
+	to(t, h, s, settings)
+	h.Press("k")
+	feed := answers.Feed(keysPath)
+	feed <- fed("ADDED", "/registry/configmaps/default/zebra", 40, 900)
+	feed <- fed("DELETED", settings, 0, 901)
+	h.Until("the events are seen", func() bool { return s.head.Revision == 901 })
+	sees(t, h, "*", "zebra", "x         settings", "deleted", "revision 901")
+	h.Golden("followed")
+	asked := answers.Asked(keysPath + "?limit=500&prefix=")
+	close(feed)
+	h.Until("all is read again when the watch ends", func() bool { return answers.Asked(keysPath+"?limit=500&prefix=") > asked })
+	h.Until("it gives up on a server that ends each watch", func() bool { return s.unfollowed != "" })
+	_, state := s.Foot()
+	if !strings.Contains(state, "ends the watch at once") || !strings.Contains(frame(h), "! not followed") {
+		t.Errorf("%s", state)
+	}
+	h.Press("F")
+	if s.unfollowed != "" || !s.following {
+		t.Errorf("%q %t", s.unfollowed, s.following)
+	}
+	h.Press("F")
+	sees(t, h, "follow off")
+}
+
+// TestFollowTooMuch: what does not fit is said, and not made up.
+func TestFollowTooMuch(t *testing.T) {
+	h, s, answers := newScreen(t)
+	feed := answers.Feed(keysPath)
+	for i := range eventsMost + 100 {
+		feed <- fed("MODIFIED", settings, 1, int64(1000+i))
+	}
+	f := s.follower
+	for {
+		f.mu.Lock()
+		lost := f.lost
+		f.mu.Unlock()
+		if lost > 0 {
+			break
+		}
+	}
+	h.Run(s.Drain())
+	if s.follower != nil || !strings.Contains(s.unfollowed, "at once") {
+		t.Errorf("%q", s.unfollowed)
+	}
+	s.Hide()
+	h.Show(nil)
+	if s.follower == nil || s.unfollowed != "" {
+		t.Error("it does not follow when it is seen again")
+	}
+}
+
+func TestPages(t *testing.T) {
+	h, s, answers := newScreen(t)
+	const prefix = "prefix=%2Fregistry%2Fconfigmaps%2Fdefault%2F"
+	page := answers.Get(keysPath + "?limit=1&" + prefix)
+	var list v1alpha1.KeyList
+	if err := json.Unmarshal(page.Body, &list); err != nil || list.Continue == "" {
+		t.Fatalf("%v %s", err, page.Body)
+	}
+	rest := answers.Get(keysPath + "?limit=1&continue=" + list.Continue + "&" + prefix)
+	page.Path, rest.Path = keysPath+"?limit=500&"+prefix, keysPath+"?limit=500&continue="+list.Continue+"&"+prefix
+	answers.Set(page, rest)
+	to(t, h, s, "/registry/configmaps/default/broken")
+	sees(t, h, "there are more: enter reads them")
+	h.Press("j", "enter", "j")
+	sees(t, h, "settings")
+	if strings.Contains(frame(h), "there are more") {
+		t.Error(frame(h))
+	}
+}
+
+func TestFindAndFold(t *testing.T) {
+	h, s, _ := newScreen(t)
+	h.Press("f")
+	h.Type("secr")
+	if r, _ := s.under(); r.node.key() != "/registry/secrets/" {
+		t.Errorf("%s", r.node.key())
+	}
+	sees(t, h, " find secr▏")
+	h.Press("enter", "l", "l", "h", "h")
+	if r, _ := s.under(); r.node.key() != "/registry/secrets/" || r.node.open {
+		t.Errorf("%s %t", r.node.key(), r.node.open)
+	}
+	h.Press("h")
+	if r, _ := s.under(); r.node.key() != "/registry/" {
+		t.Errorf("%s", r.node.key())
+	}
+	h.Press("n", "N")
+	h.Press("f", "ctrl+u")
+	h.Type("no such")
+	h.Press("enter")
+	if len(h.Complained) != 1 {
+		t.Errorf("%q", h.Complained)
+	}
+	h.Press("y")
+	if len(h.Copied) != 1 || h.Copied[0] != "/registry/secrets/" {
+		t.Errorf("%q", h.Copied)
+	}
+	h.Press("Y", "z", "esc")
+	if h.Copied[1] != "kx etcd ls /registry/secrets/" {
+		t.Errorf("%q", h.Copied)
+	}
+	h.Press("c")
+	h.Click(5, 3, 0)
+	h.Click(5, 3, 1)
+	h.Click(100, 5, 0)
+	if s.Context() != inRevisions {
+		t.Errorf("%s", s.Context())
+	}
+}
+
+func TestCompact(t *testing.T) {
+	answers := screentest.Recorded(t, "testdata/answers.json")
+	sent := ""
+	h := screentest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			answers.ServeHTTP(w, r)
+			return
+		}
+		var c v1alpha1.Compaction
+		_ = json.NewDecoder(r.Body).Decode(&c)
+		sent += fmt.Sprint(r.URL.Path, " ", c.Spec.Revision, ";")
+		if c.Spec.Revision == 0 {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte(`{"message":"compactions are not allowed"}`))
+			return
+		}
+		c.Status.Revision, c.Status.TookMicros = c.Spec.Revision, 1500
+		_ = json.NewEncoder(w).Encode(c)
+	}))
+	s := New(h)
+	h.Attach(s)
+	h.Press("ctrl+k")
+	h.Answer("yes")
+	if len(h.Complained) != 1 || !strings.Contains(h.Complained[0], "not allowed") {
+		t.Errorf("%q", h.Complained)
+	}
+	h.Show(screen.ToKey{Key: settings, Revision: 8})
+	h.Press("ctrl+k")
+	h.Answer("yes")
+	if sent != "/apis/kx.dev/v1alpha1/compactions 0;/apis/kx.dev/v1alpha1/compactions 8;" || !strings.Contains(h.Said[len(h.Said)-1], "before revision 8, in 1.50ms") {
+		t.Errorf("%s %q", sent, h.Said)
+	}
+}
+
+// TestNoServer: what goes wrong is said where it would be shown.
+func TestNoServer(t *testing.T) {
+	h := screentest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`{"message":"only members of system:masters may\u001b[31m look below the API"}`))
+	}))
+	s := New(h)
+	h.Attach(s)
+	sees(t, h, "! only members of system:masters")
+	h.Golden("forbidden")
+	h.Press("enter", "r")
+	for _, id := range []keys.ID{travelID, nowID, diffID, markID, formID, editID, cacheID, structureID, requestsID, findNextID, keys.Copy} {
+		h.Command(id)
+	}
+	if len(h.Complained) != 11 {
+		t.Errorf("%q", h.Complained)
+	}
+	h.Sizes()
+}

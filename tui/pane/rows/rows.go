@@ -1,0 +1,215 @@
+package rows
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// Row is one row as it is drawn.
+type Row struct {
+	Text string
+	// Mark is one character in the column beside the cursor's, or nothing.
+	Mark string
+	// Style paints the row; nil leaves it as it is.
+	Style theme.Style
+}
+
+// Content is what a pane shows.
+type Content struct {
+	// Title and Note are in the frame, at the left and at the right. An empty Note is where the cursor is.
+	Title, Note string
+	// Head stands above the rows and does not move.
+	Head []string
+	// Foot stands below them, if there is room for a few rows besides.
+	Foot []string
+	// Rows is how many there are, and Row makes one of them. Its text must be clean.
+	Rows int
+	Row  func(i int) Row
+	// Text says that it is read, not chosen from: there is no cursor, and the text moves sideways.
+	Text bool
+	// Empty is what stands there if there are no rows.
+	Empty []string
+}
+
+// Pane is where somebody is in a content.
+type Pane struct {
+	w, h   int
+	scroll pane.Scroll
+	view   pane.View
+	left   int
+	find   string
+}
+
+// sideways is how far the text moves at a time.
+const sideways = 8
+
+// SetSize gives the pane its size, with the frame.
+func (p *Pane) SetSize(w, h int) { p.w, p.h = max(w, 0), max(h, 0) }
+
+// Size is what SetSize said.
+func (p *Pane) Size() (w, h int) { return p.w, p.h }
+
+// Cursor is the row under the cursor, clamped to the rows that there are; -1 if there are none.
+func (p *Pane) Cursor(c Content) int {
+	if c.Rows == 0 {
+		return -1
+	}
+	return max(min(p.scroll.Cursor, c.Rows-1), 0)
+}
+
+// SetCursor puts the cursor on a row.
+func (p *Pane) SetCursor(i int) { p.scroll.Cursor = max(i, 0) }
+
+// ToTop goes to where the content begins.
+func (p *Pane) ToTop() { p.scroll, p.view, p.left = pane.Scroll{}, pane.View{}, 0 }
+
+// AtEnd says whether the last line of a text is seen.
+func (p *Pane) AtEnd(c Content) bool { return p.view.Top+p.height(c) >= c.Rows }
+
+// height is how many rows are seen.
+func (p *Pane) height(c Content) int {
+	return max(p.h-2-len(c.Head)-p.foot(c), 1)
+}
+
+// foot is how many lines of the foot are seen.
+func (p *Pane) foot(c Content) int {
+	const few = 4
+	return max(min(len(c.Foot), p.h-2-len(c.Head)-few), 0)
+}
+
+// Move does a motion. It says whether id is one that this content has.
+func (p *Pane) Move(id keys.ID, c Content) bool {
+	if !c.Text {
+		return p.scroll.Move(id, c.Rows, p.height(c))
+	}
+	switch id {
+	case keys.Left:
+		p.left = max(p.left-sideways, 0)
+		return true
+	case keys.Right:
+		p.left += sideways
+		return true
+	}
+	return p.view.Move(id, c.Rows, p.height(c))
+}
+
+// Click puts the cursor on the row in a line of the pane, its frame being line 0. It says whether there is one.
+func (p *Pane) Click(y int, c Content) bool {
+	i := y - 1 - len(c.Head)
+	if c.Text || i < 0 || i >= p.height(c) || p.scroll.Top+i >= c.Rows {
+		return false
+	}
+	p.scroll.Cursor = p.scroll.Top + i
+	return true
+}
+
+// Find goes to the next row that has a text, from the present one on in the direction of step (1 or -1) and around the
+// end. Case is ignored. With here the present row counts too. It says whether there is one.
+func (p *Pane) Find(text string, step int, here bool, c Content) bool {
+	p.find = text
+	if text == "" || c.Rows == 0 {
+		return false
+	}
+	text = strings.ToLower(text)
+	at := &p.scroll.Cursor
+	if c.Text {
+		at = &p.view.Top
+	}
+	i := max(min(*at, c.Rows-1), 0)
+	if !here {
+		i += step
+	}
+	for range c.Rows {
+		i = (i + c.Rows) % c.Rows
+		if strings.Contains(strings.ToLower(c.Row(i).Text), text) {
+			*at = i
+			return true
+		}
+		i += step
+	}
+	return false
+}
+
+// Found is the text that was looked for last.
+func (p *Pane) Found() string { return p.find }
+
+// Render is the pane as lines.
+func (p *Pane) Render(c Content, focused bool, look theme.Theme) []string {
+	inner, rows := max(p.w-2, 0), p.height(c)
+	lines := append([]string(nil), c.Head...)
+	if c.Text {
+		p.view.Clamp(c.Rows, rows)
+	} else {
+		p.scroll.Clamp(c.Rows, rows)
+	}
+	if c.Rows == 0 {
+		lines = append(lines, c.Empty...)
+	} else if c.Text {
+		lines = append(lines, p.text(c, rows, inner)...)
+	} else {
+		lines = append(lines, p.list(c, rows, inner, focused, look)...)
+	}
+	if foot := p.foot(c); foot > 0 {
+		lines = append(draw.Block(lines, inner, len(c.Head)+rows), c.Foot[:foot]...)
+	}
+	note := c.Note
+	if note == "" && c.Rows > rows {
+		note = p.where(c, rows)
+	}
+	paint := draw.Paint(look.Border)
+	if focused {
+		paint = draw.Paint(look.Focus)
+	}
+	return draw.Box(lines, c.Title, note, p.w, p.h, focused, paint)
+}
+
+func (p *Pane) where(c Content, rows int) string {
+	if c.Text {
+		return fmt.Sprintf("%d-%d of %d", p.view.Top+1, min(p.view.Top+rows, c.Rows), c.Rows)
+	}
+	return fmt.Sprintf("%d of %d", p.scroll.Cursor+1, c.Rows)
+}
+
+func (p *Pane) text(c Content, rows, inner int) []string {
+	var lines []string
+	for i := p.view.Top; i < min(p.view.Top+rows, c.Rows); i++ {
+		r := c.Row(i)
+		line := r.Text
+		if p.left > 0 {
+			line = ansi.TruncateLeft(line, p.left, "")
+		}
+		line = draw.Fit(" "+line, inner)
+		if r.Style != nil {
+			line = r.Style(line)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (p *Pane) list(c Content, rows, inner int, focused bool, look theme.Theme) []string {
+	var lines []string
+	for i := p.scroll.Top; i < min(p.scroll.Top+rows, c.Rows); i++ {
+		r := c.Row(i)
+		cursor := " "
+		if i == p.scroll.Cursor {
+			cursor = ">"
+		}
+		line := draw.Fit(cursor+draw.Fit(r.Mark, 1)+" "+r.Text, inner)
+		switch {
+		case i == p.scroll.Cursor && focused:
+			line = look.Selected(line)
+		case r.Style != nil:
+			line = r.Style(line)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
