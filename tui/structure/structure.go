@@ -3,6 +3,7 @@ package structure
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -46,7 +47,8 @@ type Screen struct {
 	failed  string
 	want    *screen.ToStructure // where the user was led, as long as the parts are not there
 
-	whole    map[string]*v1alpha1.Structure // the parts that were fetched whole, since the last fetch of all
+	whole    map[string]*v1alpha1.Structure // the parts that were fetched whole
+	fresh    map[string]bool                // those of them that were fetched since all parts were
 	fetching string
 	cancel   context.CancelFunc
 
@@ -65,7 +67,7 @@ var _ screen.Screen = (*Screen)(nil)
 
 // New makes the screen. It asks the server once it is shown.
 func New(host screen.Host) *Screen {
-	return &Screen{host: host, tree: newTree(), focus: inTree, whole: map[string]*v1alpha1.Structure{}, cancel: func() {}}
+	return &Screen{host: host, tree: newTree(), focus: inTree, whole: map[string]*v1alpha1.Structure{}, fresh: map[string]bool{}, cancel: func() {}}
 }
 
 // Name implements screen.Screen.
@@ -169,20 +171,22 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 				s.failed = draw.Clean(msg.err.Error())
 			}
 		default:
-			s.whole[msg.name], s.failed = msg.part, ""
+			s.whole[msg.name], s.fresh[msg.name], s.failed = msg.part, true, ""
 		}
 	}
 	return nil
 }
 
-// take shows the parts. The cursor stays on its part, if that is still there.
+// take shows the parts. The cursor stays on its part, if that is still there; what was fetched whole of a part is shown until
+// it is fetched again.
 func (s *Screen) take(parts []v1alpha1.Structure) {
 	under := s.chosen()
 	s.loaded, s.failed = true, ""
-	clear(s.whole)
+	clear(s.fresh)
 	s.cancel()
 	s.fetching = ""
 	s.tree.load(parts)
+	maps.DeleteFunc(s.whole, func(name string, _ *v1alpha1.Structure) bool { return s.tree.byID[name] == nil })
 	s.stay(under)
 	s.lead()
 }
@@ -244,7 +248,7 @@ func (s *Screen) chosen() string {
 // sync fetches what lists leave out of the part under the cursor.
 func (s *Screen) sync() tea.Cmd {
 	n := s.node()
-	if n == nil || n.part == nil || n.part.Spec.Resource == nil || s.whole[n.id] != nil || s.fetching == n.id {
+	if n == nil || n.part == nil || n.part.Spec.Resource == nil || s.fresh[n.id] || s.fetching == n.id {
 		return nil
 	}
 	s.cancel()

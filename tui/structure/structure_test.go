@@ -234,3 +234,24 @@ func TestMouse(t *testing.T) {
 		t.Errorf("the context is %s", s.Context())
 	}
 }
+
+// TestFetchedAgain keeps what is seen while the server is asked again, and the cursor in it.
+func TestFetchedAgain(t *testing.T) {
+	asked := map[string]int{}
+	real := recorded(t)
+	h, s := newHost(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked[strings.TrimPrefix(r.URL.Path, path)]++
+		real.ServeHTTP(w, r)
+	}))
+	h.Show(screen.ToStructure{Group: "apps", Resource: "deployments"})
+	h.Press("enter", "G")
+	before, n := s.line().text, len(s.lines())
+	load := s.Show(nil)
+	if s.line().text != before {
+		t.Errorf("while it is fetched again the cursor is on %q, not on %q", s.line().text, before)
+	}
+	h.Run(load)
+	if s.line().text != before || len(s.lines()) != n || asked["/deployments.v1.apps"] != 2 || asked[""] != 3 {
+		t.Errorf("%q of %d lines, asked %v", s.line().text, len(s.lines()), asked)
+	}
+}
