@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -80,7 +81,7 @@ func hold(ctx context.Context, c *api.Client, id string, o Options) (done func()
 		Spec:       v1alpha1.BreakpointSpec{Filter: "audit:" + id, Count: 1, LeaseSeconds: leaseSeconds},
 	}
 	if err := c.Create(ctx, collection, &breakpoint, nil); err != nil {
-		return nil, fmt.Errorf("it was not sent, since it could not be held: %w", err)
+		return nil, fmt.Errorf("it was not sent, since it could not be held: %w", reason(err))
 	}
 	watching, stop := context.WithCancel(ctx)
 	var ended sync.WaitGroup
@@ -112,6 +113,17 @@ func lease(ctx context.Context, c *api.Client, collection, name string) {
 			return
 		}
 	}
+}
+
+// reason is an error without what was asked, if the server said why it refuses.
+func reason(err error) error {
+	var answered *api.Error
+	if errors.As(err, &answered) {
+		if _, why, ok := strings.Cut(answered.Status.Message, " is forbidden: "); ok {
+			return errors.New(why)
+		}
+	}
+	return err
 }
 
 // again is how long a watch that ended in order rests before the next.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/kx-apiserver/kx/core/request"
 )
 
@@ -30,14 +32,17 @@ func kubectl(r *request.Request, h *request.HTTP, w Where) Way {
 		return way
 	}
 	words, ok := own(r, w)
-	if !ok {
+	body := []byte(r.Body)
+	switch {
+	case !ok:
 		if words, ok = raw(h, w); !ok {
 			way.Note = "it has no command for this"
 			return way
 		}
-	}
-	body := []byte(r.Body)
-	if slices.Contains(words, "-p") {
+		if json, err := yaml.YAMLToJSON(body); err == nil && len(body) > 0 {
+			body = json // --raw sends anything as if it were JSON
+		}
+	case slices.Contains(words, "-p"):
 		body = nil // it is in the words
 	}
 	way.Text = withBody(words, body)
@@ -65,8 +70,7 @@ func own(r *request.Request, w Where) (words []string, ok bool) {
 	if apply {
 		known = applyFlags
 	}
-	named := r.Subresource == "" || !apply && r.Verb != request.Create && r.Verb != request.Delete && (r.Subresource == "status" || r.Subresource == "scale")
-	if !hasOwn || !named {
+	if !hasOwn || !subresourceFlag(r) {
 		return nil, false
 	}
 	words = append([]string{"kubectl"}, kubeconfig(w)...)
@@ -99,6 +103,20 @@ func own(r *request.Request, w Where) (words []string, ok bool) {
 		words = append(words, "-A")
 	}
 	return options(words, r, known)
+}
+
+// subresourceFlag says that kubectl's command for a verb has --subresource for the request's, if it has one. A Scale it can't
+// replace: it looks for a resource of that kind.
+func subresourceFlag(r *request.Request) bool {
+	switch r.Subresource {
+	case "":
+		return true
+	case "status":
+		return r.Verb == request.Get || r.Verb == request.Update || r.Verb == request.Patch && r.Patch != request.ApplyPatch
+	case "scale":
+		return r.Verb == request.Get || r.Verb == request.Patch && r.Patch != request.ApplyPatch
+	}
+	return false
 }
 
 // options adds what the query asks for.

@@ -36,7 +36,7 @@ func TestWays(t *testing.T) {
 			"kx send -f - <<'EOF'\nverb: create\nresource: v1/configmaps\nnamespace: default\nquery:\n  dryRun: All\nbody: |\n  kind: ConfigMap\nEOF",
 			"curl -sS -X POST -H 'Content-Type: application/yaml' --data-raw 'kind: ConfigMap' 'http://127.0.0.1:8001/api/v1/namespaces/default/configmaps?dryRun=All'"},
 		{r{Verb: request.Update, Resource: "apps/v1/deployments", Namespace: "default", Name: "web", Subresource: "scale", Body: "a: 1\nb: 2\n"},
-			"kubectl replace -f - --subresource scale -n default <<'EOF'\na: 1\nb: 2\nEOF",
+			"kubectl replace --raw /apis/apps/v1/namespaces/default/deployments/web/scale -f - <<'EOF'\n{\"a\":1,\"b\":2}\nEOF",
 			"kx send -f - <<'EOF'\nverb: update\nresource: apps/v1/deployments\nnamespace: default\nname: web\nsubresource: scale\nbody: |\n  a: 1\n  b: 2\nEOF",
 			"curl -sS -X PUT -H 'Content-Type: application/yaml' --data-binary @- http://127.0.0.1:8001/apis/apps/v1/namespaces/default/deployments/web/scale <<'EOF'\na: 1\nb: 2\nEOF"},
 		{r{Verb: request.Patch, Patch: request.MergePatch, Resource: cm, Namespace: "default", Name: "a", Body: "data: {k: it's}\n"},

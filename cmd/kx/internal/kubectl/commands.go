@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	"k8s.io/kubectl/pkg/cmd/annotate"
@@ -104,8 +105,13 @@ var commands = []func(*wiring, cmdutil.Factory, Streams) *cobra.Command{
 	},
 }
 
-// NewCommands makes the commands. Without --kubeconfig and KUBECONFIG they use the server of the data directory.
-func NewCommands(dataDir string, streams Streams) []*cobra.Command {
+// Own is a command of kx's own that finds its server, and shows its journeys, as kubectl's do here. Warnings of the server
+// go to warn.
+type Own func(f cmdutil.Factory, streams Streams, warn rest.WarningHandler) *cobra.Command
+
+// NewCommands makes the commands, and behind them those of kx's own. Without --kubeconfig and KUBECONFIG they use the server
+// of the data directory.
+func NewCommands(dataDir string, streams Streams, own ...Own) []*cobra.Command {
 	w := newWiring(dataDir, streams)
 	connection := pflag.NewFlagSet("connection", pflag.ContinueOnError)
 	f := w.factory(connection)
@@ -114,12 +120,16 @@ func NewCommands(dataDir string, streams Streams) []*cobra.Command {
 	addVerbosity(connection)
 	connection.VisitAll(func(f *pflag.Flag) { markConnection(f) })
 
-	all := make([]*cobra.Command, len(commands))
-	for i, newCommand := range commands {
-		cmd := newCommand(w, f, streams)
+	var all []*cobra.Command
+	for _, newCommand := range commands {
+		all = append(all, newCommand(w, f, streams))
+	}
+	for _, newCommand := range own {
+		all = append(all, newCommand(f, streams, w.warnings))
+	}
+	for _, cmd := range all {
 		w.adopt(cmd)
 		completeConnection(cmd, f, connection)
-		all[i] = cmd
 	}
 	return all
 }
