@@ -187,6 +187,10 @@ func TestStructureOfAResource(t *testing.T) {
 	if got := strings.Join(text, "\n"); got != deploymentsStructure {
 		t.Errorf("got\n%s\nwant\n%s", got, deploymentsStructure)
 	}
+	if list := d.Storages[0].Routes[0]; list.Handler.Upstream != "ListResource" || list.Handler.UpstreamFile != "apiserver/pkg/endpoints/handlers/get.go" ||
+		list.Calls.Upstream != "Store.ListPredicate" {
+		t.Errorf("upstream of %+v, and of %+v", list.Handler, list.Calls)
+	}
 	for _, absent := range []struct{ name, verb, reason string }{
 		{"events.v1", "none", ""},
 		{"caches.v1alpha1.kx.dev", "watch", "the storage is not a rest.Watcher"},

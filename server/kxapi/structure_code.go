@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -101,7 +102,26 @@ func (c *code) function(f any) v1alpha1.CodePlace {
 	if i := sort.Search(len(known), func(i int) bool { return known[i].Line > place.Line }); i > 0 {
 		place.Name, place.Doc = known[i-1].Name, known[i-1].Doc
 	}
-	return place
+	return withUpstream(place)
+}
+
+// upstream are the functions that steps name, by what we call them and by what they are called there: on the way of a request
+// both are mostly the same.
+var upstream = sync.OnceValue(func() map[string]trace.Info {
+	all := map[string]trace.Info{}
+	for _, id := range trace.All() {
+		info := id.Info()
+		all[info.Upstream], all[info.Title] = info, info
+	}
+	return all
+})
+
+func withUpstream(p v1alpha1.CodePlace) v1alpha1.CodePlace {
+	_, name, _ := strings.Cut(path.Base(p.Name), ".")
+	if info, ok := upstream()[name]; ok {
+		p.Upstream, p.UpstreamFile = info.Upstream, info.File
+	}
+	return p
 }
 
 // typeOf is the place of a type.
@@ -133,6 +153,7 @@ func (c *code) method(v reflect.Value, name string) *v1alpha1.CodePlace {
 		v = v.Elem()
 	}
 	if place, ok := c.byName[typeName(v.Type())+"."+name]; ok {
+		place = withUpstream(place)
 		return &place
 	}
 	if v.Kind() != reflect.Struct {

@@ -80,7 +80,7 @@ func (s *Screen) do(id keys.ID) (tea.Cmd, bool) {
 	case refreshID:
 		return s.load(), true
 	case sourceID:
-		return s.host.Go(sourceOf(s.node().part, *s.placeOf())), true
+		return s.host.Go(toSource(*s.placeOf())), true
 	case requestsID, cacheID, keysID, sendID:
 		return s.host.Go(s.target(id)), true
 	default:

@@ -78,11 +78,11 @@ func (s *sheet) hasAt(column int, name, value string) *line {
 }
 
 // code adds a place in the source.
-func (s *sheet) code(name string, p v1alpha1.CodePlace) *line { return s.codeAt(label, name, p) }
+func (s *sheet) code(name string, p v1alpha1.CodePlace) { s.codeAt(label, name, p) }
 
-func (s *sheet) codeAt(column int, name string, p v1alpha1.CodePlace) *line {
+func (s *sheet) codeAt(column int, name string, p v1alpha1.CodePlace) {
 	if p.Name == "" {
-		return &line{}
+		return
 	}
 	text := p.Name
 	if p.File != "" {
@@ -92,19 +92,10 @@ func (s *sheet) codeAt(column int, name string, p v1alpha1.CodePlace) *line {
 	if p.File != "" {
 		l.place, l.target = &p, toSource(p)
 	}
-	return l
-}
-
-// sourceOf leads to a place in a part's source. What a filter is upstream is known.
-func sourceOf(part *v1alpha1.Structure, p v1alpha1.CodePlace) screen.Target {
-	if f := part.Spec.Filter; f != nil {
-		return screen.ToSource{File: p.File, Line: int(p.Line), Function: p.Name, Upstream: f.Upstream, UpstreamFile: f.UpstreamFile}
-	}
-	return toSource(p)
 }
 
 func toSource(p v1alpha1.CodePlace) screen.Target {
-	return screen.ToSource{File: p.File, Line: int(p.Line), Function: p.Name}
+	return screen.ToSource{File: p.File, Line: int(p.Line), Function: p.Name, Upstream: p.Upstream, UpstreamFile: p.UpstreamFile}
 }
 
 // sheetOf writes what is known of a node in lines of w cells.
@@ -160,7 +151,7 @@ func (s *sheet) filter(part *v1alpha1.Structure) {
 	s.doc(spec.Source)
 	s.gap("")
 	s.has("position", fmt.Sprintf("%d, of those that a request passes", f.Position))
-	s.code("source", spec.Source).target = sourceOf(part, spec.Source)
+	s.code("source", spec.Source)
 	s.has("step", f.Step).target = screen.ToRequests{Filter: "step:" + f.Step}
 	s.has("upstream", f.Upstream+"  "+f.UpstreamFile)
 }

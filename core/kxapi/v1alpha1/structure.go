@@ -66,6 +66,11 @@ type CodePlace struct {
 	// What the comment above it says. Lists leave it out, except of filters and servers.
 	// +optional
 	Doc string `json:"doc,omitempty"`
+	// The function of the Kubernetes API server that does the same, and its file, if it is one that a step names.
+	// +optional
+	Upstream string `json:"upstream,omitempty"`
+	// +optional
+	UpstreamFile string `json:"upstreamFile,omitempty"`
 }
 
 // StructureFilter is a filter that every request passes.
