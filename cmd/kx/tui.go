@@ -61,13 +61,16 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 			if err := tui.CheckTerminal(); err != nil {
 				return err
 			}
+			if o.server.Ephemeral && !cmd.Flags().Changed("listen") {
+				o.server.Listen = "127.0.0.1:0" // it is in nobody's way
+			}
 			return runTUI(cmd.Context(), o)
 		},
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.server.DataDir, "data-dir", o.server.DataDir, "directory for keys, kubeconfig and the embedded etcd's data")
 	fs.BoolVar(&o.server.Ephemeral, "ephemeral", o.server.Ephemeral, "keep everything in a temporary directory and leave nothing")
-	fs.StringVar(&o.server.Listen, "listen", o.server.Listen, "address to serve on; port 0 picks a free one")
+	fs.StringVar(&o.server.Listen, "listen", o.server.Listen, "address to serve on; port 0 picks a free one, as does --ephemeral")
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "follow the server of this kubeconfig, and start none")
 	fs.StringVarP(&o.saved, "read", "r", o.saved, "look at the requests of a capture, and start no server")
 	fs.StringVar(&o.theme, "theme", o.theme, "auto, dark, light, high-contrast, colour-blind or none (default $"+themeVariable+", or what was chosen last)")

@@ -60,7 +60,7 @@ type Terminal struct {
 	renderer *lipgloss.Renderer
 	// plain says that no colours are wanted, or none can be had.
 	plain bool
-	// dark is asked for once, when it is needed.
+	// dark says whether it is dark, once that is known.
 	dark *bool
 }
 
@@ -85,13 +85,13 @@ func (t *Terminal) Choose(said, kept Name) Name {
 	return Auto
 }
 
-// Theme is a theme for the terminal. The first one that needs to know whether it is dark asks the terminal: that must
-// happen before anything else reads from it. A theme that was named by its background answers that itself.
+// Theme is a theme for the terminal. Whether it is dark the terminal was asked when the process began, by Bubble Tea, before
+// anything else read from it; a theme that is named for a background answers that itself.
 func (t *Terminal) Theme(name Name) Theme {
 	if t.dark == nil {
 		dark := name != Light
 		if name == Auto || name == HighContrast || name == ColourBlind {
-			dark = t.renderer.HasDarkBackground()
+			dark = lipgloss.HasDarkBackground()
 		}
 		t.dark = &dark
 	}
