@@ -82,7 +82,7 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler) (*endpoint.GenericAPI
 	err := s.InstallAPIs(c.APIResources, c.RESTOptions, restStorageProviders...)
 	if err == nil {
 		group := kxapi.NewAPIGroupInfo(kxapi.Config{
-			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact, Etcd: c.Etcd, Servers: c.servers,
+			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact, Etcd: c.Etcd, Moments: c.Moments, Servers: c.servers,
 			Allow: kxapi.Allow{Breakpoints: c.Options.Allow.Breakpoints, Faults: c.Options.Allow.Faults},
 		})
 		err = s.InstallAPIGroup(&group)

@@ -69,6 +69,8 @@ type Config struct {
 	EtcdHealth, EtcdReady func() error
 	// Etcd is what lies below the API.
 	Etcd *kxapi.Etcd
+	// Moments remember when it had which revision, while they run.
+	Moments *kxapi.Moments
 	// Compact compacts etcd's history now.
 	Compact kxapi.CompactFunc
 
@@ -157,6 +159,7 @@ func (c *Config) storage(ctx context.Context, o *options.Options, transport back
 		Live:    admin.Over(client, factory.Describe(transport)),
 		Decoder: &admin.Decoder{Prefix: o.Etcd.Prefix, Encryption: getter.Transformers()},
 	}
+	c.Moments = kxapi.NewMoments(c.Etcd.Live.Revision)
 	c.Compact = func(ctx context.Context, revision int64) (int64, error) {
 		return factory.Compact(ctx, *config, revision)
 	}

@@ -180,6 +180,7 @@ func (s *Server) handler(ctx context.Context, o *options.Options, tls *identity.
 	}
 	s.onClose(func() error { stopCustomResources(); return nil })
 	fill := s.fill(c, chain)
+	s.inBackground(c.Moments.Run)
 	stopControllers := controller.Start(ctx, chain.Storages, s.log)
 	s.onClose(func() error { stopControllers(); return nil })
 	filters, err := c.filters(chain)
@@ -192,15 +193,20 @@ func (s *Server) handler(ctx context.Context, o *options.Options, tls *identity.
 // fill begins to fill the caches, and returns at once: etcd may take its time.
 func (s *Server) fill(c *Config, chain *Chain) *filling {
 	f := &filling{caches: &c.Caches}
+	s.inBackground(func(ctx context.Context) { f.run(ctx, chain.CustomResources.Warm) })
+	return f
+}
+
+// inBackground does something until the server closes, which waits for its end.
+func (s *Server) inBackground(do func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { f.run(ctx, chain.CustomResources.Warm) })
+	running.Go(func() { do(ctx) })
 	s.onClose(func() error {
 		cancel()
 		running.Wait()
 		return nil
 	})
-	return f
 }
 
 func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Handler) {

@@ -11,8 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -228,6 +230,51 @@ func TestTraceJSON(t *testing.T) {
 	}
 	if last.Kind != "Journey" || last.Spec.Verb != "create" || last.Spec.Name != "demo" || last.Status.Code != 201 || objects == 0 {
 		t.Errorf("the journey of the creation is %s, with %d objects", lines[len(lines)-1], objects)
+	}
+}
+
+// TestAtATime reads as of a time, once the server has seen the revision of then.
+func TestAtATime(t *testing.T) {
+	newTyping(t)
+	ask := func(args ...string) answer {
+		t.Helper()
+		a := typeCommand(args...)
+		if a.code != 0 {
+			t.Fatalf("kx %s: %+v", strings.Join(args, " "), a)
+		}
+		return a
+	}
+	sees := func(after string) {
+		t.Helper()
+		revision, err := strconv.ParseInt(after, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the server sees revision "+after, func() bool {
+			var moment v1alpha1.Moment
+			a := ask("get", "--raw", "/apis/kx.dev/v1alpha1/moments/0s")
+			return json.Unmarshal([]byte(a.out), &moment) == nil && moment.Status.Revision >= revision
+		})
+	}
+	version := []string{"-o", "jsonpath={.metadata.resourceVersion}"}
+	sees(ask(append([]string{"create", "configmap", "demo", "--from-literal=a=1"}, version...)...).out)
+	then := time.Now()
+	sees(ask(append([]string{"patch", "cm", "demo", "-p", `{"data":{"a":"2"}}`}, version...)...).out)
+	for _, what := range []string{"cm/demo", "cm"} {
+		path := map[string]string{"cm/demo": "{.data.a}", "cm": "{.items[*].data.a}"}[what]
+		a := ask("get", what, "-o", "jsonpath="+path, "--at", then.UTC().Format(time.RFC3339Nano))
+		if a.out != "1" || !strings.Contains(a.err, "kx: as of revision ") {
+			t.Errorf("%s at %s: %+v", what, then, a)
+		}
+		if a := ask("get", what, "-o", "jsonpath="+path, "--at", "-0s"); a.out != "2" {
+			t.Errorf("%s now: %+v", what, a)
+		}
+	}
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	a := typeCommand("get", "cm", "--server", other.URL, "--at", "-5m")
+	if a.code != 1 {
+		t.Errorf("a server that is no kx: %+v", a)
 	}
 }
 

@@ -55,6 +55,8 @@ type Config struct {
 	Allow Allow
 	// Etcd is what lies below the API.
 	Etcd *Etcd
+	// Moments are when etcd had which revision.
+	Moments *Moments
 	// Compact compacts etcd's history. See [etcd3.CompactNow].
 	Compact CompactFunc
 	// Servers are those of the chain that the server is, in the order in which they are asked.
@@ -95,6 +97,7 @@ func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
 				"caches/object": &CachedObjectREST{c.Caches},
 				"keys":          NewKeyREST(c.Etcd),
 				"keys/history":  &KeyHistoryREST{c.Etcd, c.Journeys},
+				"moments":       NewMomentREST(c.Moments),
 				"sources":       NewSourceREST(kx.Source),
 				"structure":     NewStructureREST(c.Servers, c.Caches, kx.Source, c.keys()),
 			},

@@ -147,6 +147,15 @@ func (l *Live) Head(ctx context.Context) (Head, error) {
 	return Head{}, fmt.Errorf("%s: ask for the oldest revision: %w", l.Name(), context.Cause(ctx))
 }
 
+// Revision is the newest, read from a majority of the members.
+func (l *Live) Revision(ctx context.Context) (int64, error) {
+	resp, err := l.Client.Get(ctx, compactRevKey, clientv3.WithCountOnly())
+	if err != nil {
+		return 0, fmt.Errorf("%s: read the revision: %w", l.Name(), noAnswer(err))
+	}
+	return resp.Header.Revision, nil
+}
+
 // Get implements Source.
 func (l *Live) Get(ctx context.Context, key string, revision int64) (*KV, error) {
 	resp, err := l.get(ctx, key, clientv3.WithRev(revision))

@@ -10,6 +10,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,18 +20,29 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
 // atFlag is --at: reads are made as of a revision. The API can do so for lists alone, so one object is asked for as a
-// list of one.
-type atFlag struct{ revision string }
+// list of one. Which revision there was at a time is asked of the server: etcd keeps no times.
+type atFlag struct {
+	revision string
+	moment   string // what moment to ask for; empty if revision is one
+
+	ask sync.Once
+	err error
+}
 
 func (w *wiring) addAt(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&w.at.revision, "at", "", "Read as it was at this resourceVersion (an object's, a list's, or a revision of etcd), while etcd still has it")
+	cmd.Flags().StringVar(&w.at.revision, "at", "", "Read as it was at this resourceVersion (an object's, a list's, or a revision of etcd), at this time, or so long ago (-5m), while etcd still has it")
 	cmd.Example += `
 
   # What the deployment was before its latest change, whose revision was 57
-  kx get deployment web -o yaml --at 56`
+  kx get deployment web -o yaml --at 56
+
+  # What pods there were five minutes ago
+  kx get pods --at -5m`
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if subresource, _ := cmd.Flags().GetString("subresource"); w.at.revision != "" && subresource != "" {
 			return errors.New("--at and --subresource exclude each other: the API reads lists of objects as of a revision, and nothing else")
@@ -42,12 +55,90 @@ func (a *atFlag) check() error {
 	if a.revision == "" {
 		return nil
 	}
-	if n, err := strconv.ParseUint(a.revision, 10, 63); err != nil || n == 0 {
-		return fmt.Errorf("--at: %q is no resourceVersion: give a number above 0, such as an object's metadata.resourceVersion "+
-			"(etcd does not keep when a revision was made, so there is no reading as of a time)", a.revision)
+	if n, err := strconv.ParseUint(a.revision, 10, 63); err == nil && n > 0 {
+		return nil
 	}
+	ago, err := time.ParseDuration(a.revision)
+	if _, timeErr := time.Parse(time.RFC3339Nano, a.revision); timeErr == nil || err == nil && strings.HasPrefix(a.revision, "-") {
+		a.moment = strings.TrimPrefix(a.revision, "-")
+		return nil
+	} else if err == nil && ago > 0 {
+		return fmt.Errorf("--at: %q is not in the past: -%s is", a.revision, a.revision)
+	}
+	return fmt.Errorf("--at: %q is neither a resourceVersion, such as an object's metadata.resourceVersion, nor a time such as "+
+		"2026-01-02T15:04:05Z, nor how long ago such as -5m", a.revision)
+}
+
+// find asks the server for the revision that there was at the time.
+func (a *atFlag) find(req *http.Request, next http.RoundTripper, say func(string)) error {
+	if a.moment == "" {
+		return nil
+	}
+	a.ask.Do(func() { a.err = a.askServer(req, next, say) })
+	return a.err
+}
+
+func (a *atFlag) askServer(req *http.Request, next http.RoundTripper, say func(string)) error {
+	ask := req.Clone(req.Context())
+	prefix, _, _ := strings.Cut(req.URL.Path, "/api")
+	ask.URL.Path, ask.URL.RawPath, ask.URL.RawQuery = prefix+"/apis/"+v1alpha1.SchemeGroupVersion.String()+"/moments/"+a.moment, "", ""
+	ask.Header.Set("Accept", "application/json")
+	res, err := next.RoundTrip(ask)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, answerMost))
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		status := &apierrors.StatusError{}
+		if json.Unmarshal(data, &status.ErrStatus) != nil || status.ErrStatus.Message == "" || res.StatusCode == http.StatusNotFound {
+			status = apierrors.NewBadRequest("the server does not remember when etcd had which revision, as kx does: give a resourceVersion")
+		}
+		status.ErrStatus.Message = "--at " + a.revision + ": " + status.ErrStatus.Message
+		return status
+	}
+	var moment v1alpha1.Moment
+	if err := json.Unmarshal(data, &moment); err != nil || moment.Status.Revision == 0 {
+		return fmt.Errorf("--at %s: the server's answer is no moment: %w", a.revision, err)
+	}
+	a.revision = strconv.FormatInt(moment.Status.Revision, 10)
+	say(fmt.Sprintf("as of revision %s, which the server saw at %s", a.revision, moment.Status.Time.UTC().Format(time.RFC3339)))
 	return nil
 }
+
+// refusal is the server's answer to req if err is what a server would say.
+func refusal(req *http.Request, err error) (*http.Response, error) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return nil, err
+	}
+	res := &http.Response{Request: req, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Content-Type": {"application/json"}}}
+	return res, writeStatus(res, status.Status())
+}
+
+// writeStatus makes of a response one that says a status.
+func writeStatus(res *http.Response, status metav1.Status) error {
+	status.Kind, status.APIVersion = "Status", "v1"
+	data, err := json.Marshal(status)
+	if err != nil {
+		return err
+	}
+	res.StatusCode, res.Status = int(status.Code), fmt.Sprintf("%d %s", status.Code, http.StatusText(int(status.Code)))
+	writeBody(res, data)
+	return nil
+}
+
+func writeBody(res *http.Response, data []byte) {
+	res.Body = io.NopCloser(bytes.NewReader(data))
+	res.ContentLength = int64(len(data))
+	res.Header.Set("Content-Length", strconv.Itoa(len(data)))
+}
+
+// answerMost bounds what is read of an answer about a moment.
+const answerMost = 1 << 20
 
 var requestInfo = &request.RequestInfoFactory{
 	APIPrefixes:          sets.NewString("api", "apis"),
@@ -55,17 +146,20 @@ var requestInfo = &request.RequestInfoFactory{
 }
 
 // rewrite makes a read one of the revision. answer, if any, makes of the server's answer what the client expects.
-func (a *atFlag) rewrite(req **http.Request) (answer func(*http.Response) (*http.Response, error)) {
+func (a *atFlag) rewrite(req **http.Request, next http.RoundTripper, say func(string)) (answer func(*http.Response) (*http.Response, error), err error) {
 	if a.revision == "" || (*req).Method != http.MethodGet {
-		return nil
+		return nil, nil
 	}
 	info, err := requestInfo.NewRequestInfo(*req)
 	if err != nil || !info.IsResourceRequest || info.Verb != "get" && info.Verb != "list" {
-		return nil
+		return nil, nil
 	}
 	query := (*req).URL.Query()
 	if query.Get("continue") != "" {
-		return nil // the token says which revision it is of
+		return nil, nil // the token says which revision it is of
+	}
+	if err := a.find(*req, next, say); err != nil {
+		return nil, err
 	}
 	*req = (*req).Clone((*req).Context())
 	query.Set("resourceVersion", a.revision)
@@ -77,7 +171,7 @@ func (a *atFlag) rewrite(req **http.Request) (answer func(*http.Response) (*http
 		answer = func(res *http.Response) (*http.Response, error) { return single(res, info) }
 	}
 	(*req).URL.RawQuery = query.Encode()
-	return answer
+	return answer, nil
 }
 
 // single makes of the answer to a list the answer to a get.
@@ -108,15 +202,9 @@ func single(res *http.Response, info *request.RequestInfo) (*http.Response, erro
 			return nil, err
 		}
 	default:
-		status := apierrors.NewNotFound(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name).Status()
-		status.Kind, status.APIVersion = "Status", "v1"
-		res.StatusCode, res.Status = http.StatusNotFound, "404 Not Found"
-		if data, err = json.Marshal(status); err != nil {
-			return nil, err
-		}
+		notFound := apierrors.NewNotFound(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name)
+		return res, writeStatus(res, notFound.Status())
 	}
-	res.Body = io.NopCloser(bytes.NewReader(data))
-	res.ContentLength = int64(len(data))
-	res.Header.Set("Content-Length", strconv.Itoa(len(data)))
+	writeBody(res, data)
 	return res, nil
 }

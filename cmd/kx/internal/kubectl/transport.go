@@ -23,7 +23,10 @@ type transport struct {
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.trace.ask(&req)
-	answer := t.at.rewrite(&req)
+	answer, err := t.at.rewrite(&req, t.next, t.say)
+	if err != nil {
+		return refusal(req, err)
+	}
 	res, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,70 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Moment says which revision etcd had at a time, as far as this process has seen: etcd itself keeps no times. Its name is
+// its time, or what was asked for: a time such as 2026-01-02T15:04:05Z, or how long ago such as 5m.
+type Moment struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata. There is no resourceVersion: moments can't be watched.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What was seen.
+	Status MomentStatus `json:"status"`
+}
+
+// MomentStatus is what was seen.
+type MomentStatus struct {
+	// When it was seen that etcd had come to the revision.
+	Time metav1.MicroTime `json:"time"`
+	// The revision.
+	Revision int64 `json:"revision"`
+}
+
+// MomentList is what this process remembers, the oldest first.
+type MomentList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+	// +listType=atomic
+	Items []Moment `json:"items"`
+}
+
+// DeepCopyObject implements runtime.Object.
+func (in *Moment) DeepCopyObject() runtime.Object { return in.DeepCopy() }
+
+// DeepCopy is a copy that shares nothing with in.
+func (in *Moment) DeepCopy() *Moment {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	return &out
+}
+
+// DeepCopyObject implements runtime.Object.
+func (in *MomentList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
+
+// DeepCopy is a copy that shares nothing with in.
+func (in *MomentList) DeepCopy() *MomentList {
+	if in == nil {
+		return nil
+	}
+	out := *in
+	in.ListMeta.DeepCopyInto(&out.ListMeta)
+	out.Items = nil
+	for i := range in.Items {
+		out.Items = append(out.Items, *in.Items[i].DeepCopy())
+	}
+	return &out
+}
+
+// OpenAPIModelName is the name of the type's definition.
+func (Moment) OpenAPIModelName() string       { return "dev.kx.v1alpha1.Moment" }
+func (MomentList) OpenAPIModelName() string   { return "dev.kx.v1alpha1.MomentList" }
+func (MomentStatus) OpenAPIModelName() string { return "dev.kx.v1alpha1.MomentStatus" }

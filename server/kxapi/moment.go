@@ -1,0 +1,176 @@
+package kxapi
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+const (
+	// momentEvery is how often etcd is asked for its revision: a moment is as exact as that.
+	momentEvery = time.Second
+	// mostMoments are remembered: an hour, if there are writes in each second of it.
+	mostMoments = 3600
+)
+
+// Moments remembers when etcd came to which revision: etcd keeps no times. It is for this process alone, and bounded.
+type Moments struct {
+	revision func(context.Context) (int64, error)
+
+	mu   sync.Mutex
+	ring []moment // in the order of time, and of revisions
+}
+
+type moment struct {
+	at       time.Time
+	revision int64
+}
+
+// NewMoments remembers what revision tells.
+func NewMoments(revision func(context.Context) (int64, error)) *Moments {
+	return &Moments{revision: revision}
+}
+
+// Run asks etcd until ctx ends. While etcd does not answer there are no moments.
+func (m *Moments) Run(ctx context.Context) {
+	tick := time.NewTicker(momentEvery)
+	defer tick.Stop()
+	for {
+		asked := time.Now()
+		limited, cancel := context.WithTimeout(ctx, momentEvery)
+		if revision, err := m.revision(limited); err == nil {
+			m.saw(asked, revision)
+		}
+		cancel()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// saw remembers a revision, unless it is the last one.
+func (m *Moments) saw(at time.Time, revision int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.ring); n > 0 && m.ring[n-1].revision >= revision {
+		return
+	}
+	if len(m.ring) == mostMoments {
+		m.ring = m.ring[:copy(m.ring, m.ring[1:])]
+	}
+	m.ring = append(m.ring, moment{at, revision})
+}
+
+// at is the last moment that is not after t. ok is false if none is remembered; oldest is then what is.
+func (m *Moments) at(t time.Time) (found, oldest moment, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.ring) > 0 {
+		oldest = m.ring[0]
+	}
+	i := sort.Search(len(m.ring), func(i int) bool { return m.ring[i].at.After(t) })
+	if i == 0 {
+		return moment{}, oldest, false
+	}
+	return m.ring[i-1], oldest, true
+}
+
+// MomentREST is the storage of moments.
+type MomentREST struct {
+	rest.TableConvertor
+	moments *Moments
+}
+
+var (
+	_ rest.Getter               = &MomentREST{}
+	_ rest.Lister               = &MomentREST{}
+	_ rest.Scoper               = &MomentREST{}
+	_ rest.SingularNameProvider = &MomentREST{}
+)
+
+// NewMomentREST serves what moments remembers.
+func NewMomentREST(moments *Moments) *MomentREST {
+	return &MomentREST{TableConvertor: momentTable, moments: moments}
+}
+
+func (r *MomentREST) New() runtime.Object     { return &v1alpha1.Moment{} }
+func (r *MomentREST) NewList() runtime.Object { return &v1alpha1.MomentList{} }
+func (r *MomentREST) Destroy()                {}
+func (r *MomentREST) NamespaceScoped() bool   { return false }
+func (r *MomentREST) GetSingularName() string { return "moment" }
+
+// Get finds the moment of a time, or of so long ago: by this server's clock.
+func (r *MomentREST) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	now := time.Now()
+	t, err := parseMoment(name, now)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	found, oldest, ok := r.moments.at(t)
+	switch {
+	case ok:
+		return momentOf(name, found), nil
+	case oldest.at.IsZero():
+		return nil, apierrors.NewServiceUnavailable("this server has not seen any revision of etcd yet")
+	}
+	return nil, expired("this server does not know which revision etcd had at %s: the oldest that it has seen is %d, at %s",
+		t.UTC().Format(time.RFC3339), oldest.revision, oldest.at.UTC().Format(time.RFC3339))
+}
+
+// parseMoment reads a time, or how long ago it was.
+func parseMoment(name string, now time.Time) (time.Time, error) {
+	if ago, err := time.ParseDuration(strings.TrimPrefix(name, "-")); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, name)
+	switch {
+	case err != nil:
+		return t, fmt.Errorf("%q is no time: give one such as 2026-01-02T15:04:05Z, or how long ago such as 5m", name)
+	case t.After(now):
+		return t, fmt.Errorf("%s has not come yet: this server has %s", name, now.UTC().Format(time.RFC3339))
+	}
+	return t, nil
+}
+
+// List returns all that is remembered.
+func (r *MomentREST) List(_ context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
+	if options != nil && options.Continue != "" {
+		return nil, apierrors.NewBadRequest("invalid continue token: moments are listed whole")
+	}
+	r.moments.mu.Lock()
+	defer r.moments.mu.Unlock()
+	list := &v1alpha1.MomentList{Items: make([]v1alpha1.Moment, 0, len(r.moments.ring))}
+	for _, m := range r.moments.ring {
+		list.Items = append(list.Items, *momentOf(m.at.UTC().Format(time.RFC3339Nano), m))
+	}
+	return list, nil
+}
+
+func momentOf(name string, m moment) *v1alpha1.Moment {
+	return &v1alpha1.Moment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status:     v1alpha1.MomentStatus{Time: metav1.NewMicroTime(m.at), Revision: m.revision},
+	}
+}
+
+var momentTable = table.New([]table.Column{
+	table.NameColumn,
+	{Name: "Revision", Type: "integer", Description: "The revision that etcd had come to."},
+	{Name: "Ago", Type: "string", Description: "How long ago that was."},
+}, func(m *v1alpha1.Moment) metav1.TableRow {
+	return table.Row(m.Name, m.Status.Revision, table.MicroAge(m.Status.Time))
+})
