@@ -23,6 +23,8 @@ type form struct {
 	options map[string]string
 	query   url.Values // what is no option
 	header  map[string][]string
+
+	version int // another after every change
 }
 
 // raw is what the verb is called where there is none.
@@ -193,7 +195,7 @@ func (f *form) rows(r *request.Resource, loaded bool) []row {
 	} else {
 		all = append(all, f.resourceRows(r, loaded)...)
 		for _, o := range f.fitting() {
-			all = append(all, row{id: o.Name, value: f.options[o.Name], help: o.Help, choices: optional(o.Values), bad: badNumber(o, f.options[o.Name])})
+			all = append(all, row{id: o.Name, value: f.options[o.Name], help: o.Help, choices: optional(o.Values), bad: f.badOption(o)})
 		}
 	}
 	for _, name := range sorted(f.query) {
@@ -283,9 +285,14 @@ func optional(values []string) []string {
 	return append([]string{""}, values...)
 }
 
-func badNumber(o request.Option, value string) string {
-	if o.Number && strings.ContainsFunc(value, func(r rune) bool { return r < '0' || r > '9' }) {
+// badOption is what is wrong with an option, as far as that can be told here.
+func (f *form) badOption(o request.Option) string {
+	value := f.options[o.Name]
+	switch {
+	case o.Number && strings.ContainsFunc(value, func(r rune) bool { return r < '0' || r > '9' }):
 		return "a number is wanted"
+	case o.Name == "fieldManager" && value == "" && f.verb == request.Patch && f.patch == request.ApplyPatch:
+		return "an apply needs one"
 	}
 	return ""
 }
@@ -302,6 +309,7 @@ func sorted(m map[string][]string) []string {
 // set gives a row a value. It says what is wrong with it if it can't have it.
 func (f *form) set(id, value string) string {
 	value = strings.TrimSpace(value)
+	f.version++
 	switch id {
 	case verbRow:
 		f.verb = request.Verb(value)

@@ -62,6 +62,9 @@ type Screen struct {
 	way     int    // which program's command is seen
 	file    string // that was saved or opened last
 
+	found found
+	made  made
+
 	resources    *request.Resources
 	resourcesErr error
 	schemas      map[request.Kind]*schemas // of a group and version
@@ -80,7 +83,7 @@ var _ screen.Screen = (*Screen)(nil)
 func New(host screen.Host) *Screen {
 	s := &Screen{host: host, now: time.Now, lower: bodyPart, schemas: map[request.Kind]*schemas{}}
 	s.form = newForm(request.Request{Verb: request.Create, Resource: "v1/configmaps", Namespace: "default"})
-	s.body.Reset("")
+	s.form.version = 1
 	return s
 }
 
@@ -172,7 +175,9 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 
 // load puts a request into the fields.
 func (s *Screen) load(r request.Request) {
+	version := s.form.version
 	s.form = newForm(r)
+	s.form.version = version + 1
 	s.picker, s.editing, s.template = nil, false, ""
 	s.formRows = pane.Scroll{}
 	s.body.Reset(r.Body)
@@ -242,7 +247,17 @@ func (s *Screen) resource() *request.Resource {
 	if s.form.verb == "" {
 		return nil
 	}
-	return s.resources.Find(s.form.resource)
+	if f := &s.found; f.in != s.resources || f.name != s.form.resource {
+		*f = found{s.resources, s.form.resource, s.resources.Find(s.form.resource)}
+	}
+	return s.found.resource
+}
+
+// found is the resource of a name.
+type found struct {
+	in       *request.Resources
+	name     string
+	resource *request.Resource
 }
 
 // rows are the form's lines now.
@@ -251,9 +266,22 @@ func (s *Screen) rows() []row { return s.form.rows(s.resource(), s.resources != 
 // request is the request that is shown.
 func (s *Screen) request() request.Request { return s.form.request(s.body.String()) }
 
-// built is what would go over the wire.
+// made is what would go over the wire, and of what that was made.
+type made struct {
+	form, body int
+	resources  *request.Resources
+
+	request request.Request
+	http    request.HTTP
+	err     error
+}
+
+// built is what would go over the wire. A frame asks for it several times, and a body may be long: it is made once.
 func (s *Screen) built() (request.Request, request.HTTP, error) {
-	r := s.request()
-	h, err := r.Build(s.resources)
-	return r, h, err
+	m := &s.made
+	if m.form != s.form.version || m.body != s.body.Version() || m.resources != s.resources {
+		*m = made{form: s.form.version, body: s.body.Version(), resources: s.resources, request: s.request()}
+		m.http, m.err = m.request.Build(s.resources)
+	}
+	return m.request, m.http, m.err
 }

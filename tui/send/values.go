@@ -39,6 +39,7 @@ func (s *Screen) resourceChanged() {
 	if r == nil {
 		return
 	}
+	s.form.version++
 	if !r.Namespaced {
 		s.form.namespace = ""
 	} else if s.form.namespace == "" && (s.form.verb.Named() || s.form.verb == request.Create) {
@@ -114,7 +115,7 @@ func (s *Screen) find() tea.Cmd {
 	}
 	p.then = func(value string) tea.Cmd {
 		if s.form.verb == "" {
-			s.form.verb = request.List
+			s.form.set(verbRow, string(request.List))
 		}
 		return s.set(resourceRow, value)
 	}
