@@ -179,3 +179,84 @@ func keysShape(path string, body []byte) string {
 	}
 	return ""
 }
+
+// TestRecordedCaches asks for what the screen of the caches shows, with a few watches.
+func TestRecordedCaches(t *testing.T) {
+	t.Parallel()
+	// The server that is asked began with what another had written, so its caches' history does not begin with etcd's.
+	dir, ctx := in(t.TempDir()), within(t)
+	earlier, stop, err := launch(dir)
+	must(t, err)
+	for _, name := range []string{"a", "b", "c"} {
+		_, err = earlier.admin(t).CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: named(name)}, metav1.CreateOptions{})
+		must(t, err)
+	}
+	must(t, stop())
+	r := start(t, dir)
+	maps := r.admin(t).CoreV1().ConfigMaps("default")
+	until(t, "the cache is filled", func() bool { return r.cache(t, "configmaps").Status.State == v1alpha1.CacheFresh })
+	after := r.cache(t, "configmaps").Status.History.After
+	for _, options := range []metav1.ListOptions{{}, {LabelSelector: "app=web"}, {FieldSelector: "metadata.name=settings", AllowWatchBookmarks: true, SendInitialEvents: new(true), ResourceVersionMatch: "NotOlderThan"}} {
+		watcher, err := maps.Watch(ctx, options)
+		must(t, err)
+		defer watcher.Stop()
+	}
+	_, err = maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: named("settings"), Data: map[string]string{"color": "red"}}, metav1.CreateOptions{})
+	must(t, err)
+	_, err = maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: named("other")}, metav1.CreateOptions{})
+	must(t, err)
+	must(t, maps.Delete(ctx, "other", metav1.DeleteOptions{}))
+	_, err = r.admin(t).CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: named("login"), StringData: map[string]string{"password": "hunter2"}}, metav1.CreateOptions{})
+	must(t, err)
+	until(t, "the watches were told", func() bool {
+		sent := int64(0)
+		for _, w := range r.cache(t, "configmaps").Status.Watchers {
+			sent += w.Sent
+		}
+		return sent == 3+3+1
+	})
+	a := &answers{running: r, t: t}
+	a.get(cachesPath, nil)
+	for _, name := range []string{"configmaps", "secrets", "deployments.apps", "none"} {
+		a.get(cachesPath+"/"+name, nil)
+	}
+	a.get(cachesPath+"/configmaps/check", nil)
+	a.get(cachesPath+"/configmaps/object", url.Values{"namespace": {"default"}, "name": {"settings"}})
+	a.get(cachesPath+"/configmaps/object", url.Values{"namespace": {"default"}, "name": {"none"}})
+	a.get(cachesPath+"/secrets/object", url.Values{"namespace": {"default"}, "name": {"login"}})
+	a.get("/apis/apps", nil)
+	a.get("/apis/apps/v1", nil)
+	for revision, events := range map[string]int{fmt.Sprint(after): 3, fmt.Sprint(after - 1): 1} {
+		a.watch(recordedPath, url.Values{"allowWatchBookmarks": {"true"}, "resourceVersion": {revision}}, events)
+	}
+	a.watch(recordedPath, url.Values{"allowWatchBookmarks": {"true"}, "sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"}}, 5)
+	slices.SortStableFunc(a.all, func(x, y recordedAnswer) int { return len(x.Stream) - len(y.Stream) })
+	a.compare(recordedCachesFile, cachesShape)
+}
+
+// recordedPath is what the recorded watches watch.
+const recordedPath = "/api/v1/configmaps"
+
+// cachesShape is what of an answer is the same in each run.
+func cachesShape(_ string, body []byte) string {
+	var list v1alpha1.CacheList
+	var c v1alpha1.Cache
+	var check v1alpha1.CacheCheck
+	var object v1alpha1.CachedObject
+	out := ""
+	switch {
+	case json.Unmarshal(body, &list) == nil && list.Kind == "CacheList":
+		for _, c := range list.Items {
+			out += c.Name + " "
+		}
+	case json.Unmarshal(body, &c) == nil && c.Kind == "Cache":
+		for _, w := range c.Status.Watchers {
+			out += fmt.Sprintf("%s %t %d %q %q; ", w.Key, w.Journey != "", w.Sent, w.LabelSelector, w.FieldSelector)
+		}
+	case json.Unmarshal(body, &check) == nil && check.Kind == "CacheCheck":
+		out = fmt.Sprint(check.Status.Consistent, check.Status.Items)
+	case json.Unmarshal(body, &object) == nil && object.Kind == "CachedObject":
+		out = fmt.Sprint(object.Status.Difference, object.Status.Cached != nil, object.Status.Etcd != nil)
+	}
+	return out
+}

@@ -19,7 +19,10 @@ func (s *Screen) Foot() (same, state string) {
 		state = look.Bad(" ! no answer: " + s.wrong + "; what is shown is from before")
 	case s.focus == watchersPart:
 		if w := s.watcherUnder(); w != nil {
-			state = " " + draw.Clean(strings.TrimSpace(w.UserAgent+"  "+w.Key))
+			state = " " + draw.Clean(strings.TrimSpace(selection(w)+"  "+w.UserAgent))
+			if w.Behind {
+				state += look.Bad("  ! behind: it takes its events out of the history, at its own pace")
+			}
 		}
 	}
 	return same, state

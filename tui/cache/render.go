@@ -104,7 +104,7 @@ func (s *Screen) listRows() rows.Content {
 		for _, column := range columns {
 			values = append(values, draw.Clean(cells[column.title]))
 		}
-		row := rows.Row{Text: tableLine(columns, values)}
+		row := rows.Row{Text: tableLine(columns, values), Full: cache.Name + " " + string(st.State)}
 		if st.State != v1alpha1.CacheFresh {
 			row.Mark, row.Style = "!", look.Bad
 		}
@@ -116,18 +116,20 @@ func (s *Screen) listRows() rows.Content {
 // watcherColumns are those of the watches in w cells.
 func watcherColumns(w int) []column {
 	all := []column{
-		{"journey", 11, false}, {"watcher", 16, false}, {"key", 20, false}, {"from", 7, true}, {"at", 7, true}, {"lag", 5, true},
-		{"queue", 11, false}, {"sent", 7, true}, {"bookmark", 8, true}, {"when", 8, false}, {"state", 0, false},
+		{"journey", 11, false}, {"watcher", 18, false}, {"watches", 24, false}, {"from", 7, true}, {"at", 7, true}, {"lag", 5, true},
+		{"queue", 11, false}, {"sent", 7, true}, {"bookmark", 8, true}, {"when", 8, false}, {"state", 6, false},
 	}
-	if w < 100 {
-		all = []column{all[0], {"watcher", 10, false}, all[4], all[5], all[6], all[7], all[8], all[10]}
-		return all
+	switch {
+	case w < 100:
+		return []column{all[0], {"watcher", 10, false}, all[4], all[5], all[6], all[7], all[8], all[10]}
+	case w < 130:
+		all = append(all[:9:9], all[10])
 	}
-	if w > 120 {
-		extra := w - 120
-		all[1].width += extra / 2
-		all[2].width += extra - extra/2
+	for i := range all {
+		w -= all[i].width + 1
 	}
+	all[1].width += max(w, 0) / 3
+	all[2].width += max(w, 0) - max(w, 0)/3
 	return all
 }
 
@@ -155,13 +157,18 @@ func (s *Screen) watcherRows() rows.Content {
 		for _, column := range columns {
 			values = append(values, draw.Clean(cells[column.title]))
 		}
-		row := rows.Row{Text: tableLine(columns, values)}
+		row := rows.Row{Text: tableLine(columns, values), Full: strings.Join([]string{cells["journey"], cells["watcher"], cells["watches"], watcher.UserAgent}, " ")}
 		if watcher.Behind {
 			row.Mark, row.Style = "!", look.Bad
 		}
 		return row
 	}
 	return c
+}
+
+// selection is what a watch is of.
+func selection(w *v1alpha1.CacheWatcher) string {
+	return strings.TrimSpace(w.Key + " " + strings.TrimSpace(w.LabelSelector+" "+w.FieldSelector))
 }
 
 func (s *Screen) watcherCells(w *v1alpha1.CacheWatcher) map[string]string {
@@ -176,12 +183,7 @@ func (s *Screen) watcherCells(w *v1alpha1.CacheWatcher) map[string]string {
 		when = w.LastBookmarkTime.In(s.host.Zone()).Format(time.TimeOnly)
 	}
 	if w.Behind {
-		state = "behind: it takes events out of the history at its own pace"
-	}
-	for _, selector := range []struct{ name, text string }{{"labels", w.LabelSelector}, {"fields", w.FieldSelector}} {
-		if selector.text != "" {
-			state += "  " + selector.name + " " + selector.text
-		}
+		state = "behind"
 	}
 	who := w.User
 	if agent, _, _ := strings.Cut(w.UserAgent, "/"); agent != "" {
@@ -191,7 +193,7 @@ func (s *Screen) watcherCells(w *v1alpha1.CacheWatcher) map[string]string {
 		who = "the server itself"
 	}
 	return map[string]string{
-		"journey": journey, "watcher": who, "key": w.Key, "from": fmt.Sprint(w.From), "at": fmt.Sprint(w.At), "lag": fmt.Sprint(w.Lag),
+		"journey": journey, "watcher": who, "watches": selection(w), "from": fmt.Sprint(w.From), "at": fmt.Sprint(w.At), "lag": fmt.Sprint(w.Lag),
 		"queue": fmt.Sprintf("%s %d/%d", gauge(w.Queued, w.Buffer), w.Queued, w.Buffer), "sent": fmt.Sprint(w.Sent),
 		"bookmark": bookmark, "when": when, "state": state,
 	}

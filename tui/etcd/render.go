@@ -135,7 +135,7 @@ func (s *Screen) keyRow(r row, c columns, look theme.Theme) rows.Row {
 		return rows.Row{Text: indent + "(no keys" + s.asAt() + ")", Style: look.Dim}
 	}
 	st := &n.item.Status
-	out := rows.Row{}
+	out := rows.Row{Full: draw.Clean(n.name())}
 	bytes := draw.Bytes(st.Bytes)
 	name := indent + "  " + draw.Clean(n.name())
 	keys, version := "", fmt.Sprint(st.Version)

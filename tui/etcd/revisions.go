@@ -167,7 +167,7 @@ func (s *Screen) revisionRow(i int, columns revisionColumns) rows.Row {
 	case s.at > 0 && r.Revision > s.at:
 		who = "(later) " + who
 	}
-	row := rows.Row{Text: columns.line(fmt.Sprint(r.Revision), number(r.CreateRevision), number(r.Version), draw.Clean(r.Operation), who, bytes, written)}
+	row := rows.Row{Full: fmt.Sprint(r.Revision, " ", r.Operation, " ", who), Text: columns.line(fmt.Sprint(r.Revision), number(r.CreateRevision), number(r.Version), draw.Clean(r.Operation), who, bytes, written)}
 	switch {
 	case r.Revision == s.chosen.marked:
 		row.Mark, row.Style = "m", look.Notice

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -15,6 +16,8 @@ import (
 // Row is one row as it is drawn.
 type Row struct {
 	Text string
+	// Full is what is searched, if Text may be cut.
+	Full string
 	// Mark is one character in the column beside the cursor's, or nothing.
 	Mark string
 	// Style paints the row; nil leaves it as it is.
@@ -128,7 +131,8 @@ func (p *Pane) Find(text string, step int, here bool, c Content) bool {
 	}
 	for range c.Rows {
 		i = (i + c.Rows) % c.Rows
-		if strings.Contains(strings.ToLower(c.Row(i).Text), text) {
+		r := c.Row(i)
+		if strings.Contains(strings.ToLower(cmp.Or(r.Full, r.Text)), text) {
 			*at = i
 			return true
 		}
