@@ -77,7 +77,10 @@ func (r *RuleREST[T]) after(seq uint64) (changes []ruleChange[T], now uint64, ok
 		return nil, r.seq, false
 	}
 	for _, e := range r.deleted {
-		if e.version > seq && e.created <= seq {
+		if e.created > seq { // who made it may wait for its end
+			changes = append(changes, ruleChange[T]{e, e.created, watch.Added})
+		}
+		if e.version > seq {
 			changes = append(changes, ruleChange[T]{e, e.version, watch.Deleted})
 		}
 	}

@@ -206,6 +206,16 @@ func TestWatchRules(t *testing.T) {
 	}
 	want(w, "DELETED a 1")
 	want(watchRules(t, r, &metainternalversion.ListOptions{ResourceVersion: from}), "ADDED b 0", "DELETED a 1")
+	list, err = r.List(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	makeBreakpoint(t, r, "short", 0)
+	if _, _, err := r.Delete(adminContext(t.Context()), "short", rest.ValidateAllObjectFunc, nil); err != nil {
+		t.Fatal(err)
+	}
+	since := &metainternalversion.ListOptions{ResourceVersion: list.(*v1alpha1.BreakpointList).ResourceVersion}
+	want(watchRules(t, r, since), "ADDED short 0", "DELETED short 0")
 	for range maxDeleted {
 		makeBreakpoint(t, r, "c", 0)
 		if _, _, err := r.Delete(adminContext(t.Context()), "c", rest.ValidateAllObjectFunc, nil); err != nil {

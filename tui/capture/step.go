@@ -34,7 +34,7 @@ const (
 // stepCommands are the commands that step through a request, and hold others.
 func (s *Screen) stepCommands() []keys.Command {
 	opened := func() string {
-		if s.open.journey == nil {
+		if s.open.journey == nil && len(s.heldAt()) == 0 {
 			return "no request is open"
 		}
 		return ""
@@ -44,7 +44,7 @@ func (s *Screen) stepCommands() []keys.Command {
 			Contexts: keys.Panes, Keys: []string{"i"}, Enabled: opened},
 		{ID: outID, Title: "go out of the step", Help: "To the step after the one that called this one. A held request runs until there.",
 			Contexts: keys.Panes, Keys: []string{"o"}, Enabled: opened},
-		{ID: continueID, Title: "let the request go on", Help: "A held request runs to the next breakpoint, or to its end.",
+		{ID: continueID, Title: "let the request go on", Help: "A held request runs to the next breakpoint, or to its end.", Hint: "continue",
 			Contexts: keys.Panes, Keys: []string{"c"}, Enabled: s.whyNotHeld},
 		{ID: continueAllID, Title: "let all held requests go on", Help: "All that are held, to the next breakpoint or to their ends.",
 			Contexts: keys.Panes, Keys: []string{"C"}, Enabled: func() string {
@@ -357,6 +357,7 @@ func (s *Screen) pausedState() string {
 	if len(held) > 1 {
 		text += fmt.Sprintf(" and at %d more", len(held)-1)
 	}
+	text += "   " + look.Key("n i o c") + " go on"
 	what := ""
 	for _, c := range s.whatIfCommands() {
 		if c.Hint != "" && c.Disabled() == "" {

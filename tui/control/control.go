@@ -47,9 +47,16 @@ func New(client *api.Client, changed, guard func()) *Control {
 	return c
 }
 
-// Start begins to follow the server. Further calls do nothing.
+// Start begins to follow the server, if there is one. Further calls do nothing.
 func (c *Control) Start() {
 	c.once.Do(func() {
+		if why := c.api.Absent(); why != "" {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.refused[Breakpoint], c.refused[Fault] = why, why
+			c.tellChanged()
+			return
+		}
 		c.run(c.followBreakpoints)
 		c.run(c.followFaults)
 		c.run(c.followHeld)

@@ -3,6 +3,8 @@ package control
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // kept is a rule as it is remembered from one run to the next.
@@ -14,14 +16,15 @@ type kept struct {
 
 // Keep is what is remembered of the user's rules; nil if he has none.
 func (c *Control) Keep() any {
-	var all []kept
-	for _, r := range c.View().Rules {
-		if r.Mine && len(all) < objectsMost {
-			all = append(all, kept{Name: r.Name, Spec: r.Spec, On: r.On})
-		}
-	}
-	if all == nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.own) == 0 {
 		return nil
+	}
+	var all []kept
+	for _, key := range slices.SortedFunc(maps.Keys(c.own), compareKeys) {
+		own := c.own[key]
+		all = append(all, kept{Name: key.Name, Spec: own.spec, On: own.on || own.wanted})
 	}
 	return all
 }

@@ -1,0 +1,109 @@
+package control
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
+)
+
+func TestOrderOfNames(t *testing.T) {
+	var names []Key
+	for _, name := range []string{"b10", "x", "b2", "b", "a9", "b2a", "99999999999999999999"} {
+		names = append(names, Key{Breakpoint, name})
+	}
+	names = append(names, Key{Fault, "a"})
+	slices.Reverse(names)
+	slices.SortFunc(names, compareKeys)
+	var got []string
+	for _, k := range names {
+		got = append(got, k.Name)
+	}
+	if text := strings.Join(got, " "); text != "99999999999999999999 a9 b b2 b10 b2a x a" {
+		t.Error(text)
+	}
+}
+
+// TestYAML writes rules so that they can be read again, and by kubectl.
+func TestYAML(t *testing.T) {
+	half := 0.5
+	rules := []Rule{
+		{Key: Key{Breakpoint, "b1"}, Spec: Spec{Breakpoint: &v1alpha1.BreakpointSpec{Filter: "step:etcd.txn", Skip: 2}}},
+		{Key: Key{Fault, "f1"}, Spec: Spec{Fault: &v1alpha1.FaultSpec{
+			Effect: v1alpha1.FaultDelay, Delay: &metav1.Duration{Duration: time.Second}, Probability: &half, Seed: 7,
+		}}},
+	}
+	data, err := YAML(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `apiVersion: kx.dev/v1alpha1
+kind: Breakpoint
+metadata:
+  name: b1
+spec:
+  filter: step:etcd.txn
+  skip: 2
+---
+apiVersion: kx.dev/v1alpha1
+kind: Fault
+metadata:
+  name: f1
+spec:
+  delay: 1s
+  effect: Delay
+  probability: 0.5
+  seed: 7
+`
+	if string(data) != want {
+		t.Errorf("%s", data)
+	}
+	for i, text := range strings.Split(want, "---\n") {
+		r, err := Parse([]byte(text))
+		if err != nil || r.Key != rules[i].Key || r.What() != rules[i].What() {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	for text, want := range map[string]string{"kind: Pod": "must be Breakpoint or Fault", "a: [": "read the rule", "kind: Breakpoint\nspec: {when: now}": "unknown field"} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func nothing() {}
+
+// TestKeep takes over what was kept: what was on is to be switched on, but no fault.
+func TestKeep(t *testing.T) {
+	c := New(api.Absent("no server"), nothing, nothing)
+	defer c.Close()
+	if c.Keep() != nil {
+		t.Error("nothing is kept")
+	}
+	err := c.Restore(json.RawMessage(`[{"name":"b1","breakpoint":{"filter":"verb:get"},"on":true},{"name":"b2","breakpoint":{"filter":"verb:list"},"on":false},
+		{"name":"f1","fault":{"effect":"DropWatch"},"on":true},{"name":"","breakpoint":{}},{"name":"both","breakpoint":{},"fault":{}}]`))
+	if err == nil || !strings.Contains(err.Error(), "2 of 5") {
+		t.Error(err)
+	}
+	c.Start()
+	v := c.View()
+	if len(v.Rules) != 3 || v.Rules[0].On || v.Rules[2].On || v.Rules[2].Note == "" || v.Refused[Breakpoint] != "no server" {
+		t.Fatalf("%+v", v)
+	}
+	if !c.own[Key{Breakpoint, "b1"}].wanted || c.own[Key{Breakpoint, "b2"}].wanted || c.own[Key{Fault, "f1"}].wanted {
+		t.Error("the wrong ones are to be switched on")
+	}
+	data, err := json.Marshal(c.Keep())
+	if err != nil || !strings.HasPrefix(string(data), `[{"name":"b1","breakpoint":{"filter":"verb:get"},"on":true},{"name":"b2","breakpoint":{"filter":"verb:list"},"on":false}`) {
+		t.Errorf("%s, %v", data, err)
+	}
+	if err := c.Restore(json.RawMessage(`{}`)); err == nil {
+		t.Error("that was nothing that was kept")
+	}
+}
