@@ -142,7 +142,7 @@ func (f *follower) sendNew(ctx context.Context) bool {
 	for i, c := range changes {
 		f.seq = c.Seq
 		if c.Type == trace.Began && endsAmong(changes[i+1:], c.Journey) {
-			continue // it is over: one event tells all of it
+			continue // it is over: one event tells all of it, or none if it is not to be recorded
 		}
 		eventType, j := f.eventOf(c)
 		if j == nil {
@@ -173,12 +173,12 @@ func (f *follower) sendNew(ctx context.Context) bool {
 	return true
 }
 
-// endsAmong says whether a journey ends in one of the next few changes.
+// endsAmong says whether a journey ends, or is discarded, in one of the next few changes.
 func endsAmong(changes []trace.Change, j *trace.Journey) bool {
 	const few = 16
 	for _, c := range changes[:min(few, len(changes))] {
 		if c.Journey == j {
-			return c.Type == trace.Ended
+			return c.Type == trace.Ended || c.Type == trace.Forgotten
 		}
 	}
 	return false

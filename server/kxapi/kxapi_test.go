@@ -301,6 +301,19 @@ func TestWatchFromThere(t *testing.T) {
 	expect(t, events, watch.Added, j.ID())
 }
 
+// TestWatchDiscarded speaks of no journey that is not to be recorded.
+func TestWatchDiscarded(t *testing.T) {
+	r := trace.NewRecorder("p", trace.DefaultLimits)
+	server := newServer(t, r)
+	_, body := get(t, server.URL+root)
+	discarded := travel(r, "get", "a", 0)
+	discarded.Discard()
+	discarded.Finish(trace.Response{Code: 200})
+	j := travel(r, "get", "b", 200)
+	events := follow(t, server.URL+root+"?watch=true&resourceVersion="+fmt.Sprint(versionOf(t, body)))
+	expect(t, events, watch.Added, j.ID())
+}
+
 // TestWatchGoesOn has a client list, something happen, and the client watch from its list on: it hears of exactly what
 // changes in what it has.
 func TestWatchGoesOn(t *testing.T) {
