@@ -44,7 +44,7 @@ The operations, in their order:
 create, delete and deletecollection go by the number of objects, all others by --duration. Of the lists, and of what is as
 large, there is one at a time for each 8 requests of --concurrency. For watches the time is that from sending a write to
 an event's arrival, and CPU is that of an event delivered, the write's share in it; watch writes as fast as it can,
-watch-rate as often as --rate says.`,
+watch-rate as often as --rate says. The same writes with nobody watching are merge-patch and patch-rate.`,
 		Example: `  kx bench                                              # of the server of ~/.kx/kubeconfig
   kx bench --kubeconfig admin.conf --pid $(pidof kx) -o before.json
   kx bench --objects 5000,50000 --shape flat,nested --only get,list,watch
@@ -61,7 +61,7 @@ watch-rate as often as --rate says.`,
 	fs.StringSliceVar(&o.shape, "shape", []string{bench.Flat}, "flat: a few long fields; nested: 20 small entries of a list")
 	fs.IntSliceVar(&o.concurrency, "concurrency", []int{16}, "requests at a time")
 	fs.IntVar(&o.watchers, "watchers", 50, "watchers that follow all objects")
-	fs.IntVar(&o.rate, "rate", 100, "writes a second for watch-rate")
+	fs.IntVar(&o.rate, "rate", 100, "writes a second for watch-rate and patch-rate")
 	fs.DurationVar(&o.duration, "duration", 5*time.Second, "how long each operation is measured")
 	fs.StringSliceVar(&o.only, "only", nil, "operations to measure; objects are created in any case")
 	fs.IntSliceVar(&o.pids, "pid", nil, "processes of the server, if they run on this machine: their CPU and memory are measured")

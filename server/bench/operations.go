@@ -43,6 +43,7 @@ var operations = []operation{
 	{"update", "requests", false, reads(1, update)},
 	{"merge-patch", "requests", false, reads(1, mergePatch)},
 	{"apply", "requests", false, reads(1, apply)},
+	{"patch-rate", "requests", false, patchRate},
 	{"watch", "events", false, fanOut(func(Settings) int { return 0 })},
 	{"watch-rate", "events", false, fanOut(func(s Settings) int { return s.Rate })},
 	{"delete", "objects", false, remove},

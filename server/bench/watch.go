@@ -82,6 +82,13 @@ func fanOut(rate func(Settings) int) func(context.Context, *pass) (ready, error)
 	}
 }
 
+// patchRate writes as a fan-out with a rate does, for nobody. What that costs is what a write itself does of a fan-out: a
+// server that has little to do takes more for it than one that is busy.
+func patchRate(_ context.Context, p *pass) (ready, error) {
+	f := &fan{pass: p, rate: p.settings.Rate}
+	return ready{f.writes, func(*tally) { f.running.Wait() }}, nil
+}
+
 // start starts the watchers and waits until each has got an event.
 func (f *fan) start(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
@@ -123,9 +130,18 @@ func (f *fan) write(ctx context.Context, nth, n int, sent int64) (answer, error)
 
 // load writes until the time is up, and waits until all has arrived.
 func (f *fan) load(ctx context.Context) *tally {
+	writes := f.writes(ctx)
+	expected := writes.took.n * int64(len(f.watchers))
+	f.await(ctx, expected)
+	return &tally{units: f.seen.Load(), failed: writes.failed + max(0, expected-f.seen.Load()), first: writes.first}
+}
+
+// writes writes until the time is up.
+func (f *fan) writes(ctx context.Context) *tally {
 	workers := min(f.settings.Concurrency, f.left)
 	pace, stopPace := f.pace(ctx)
-	writes := f.workers(ctx, workers, 0, func(ctx context.Context, w *worker, _ int) (answer, error) {
+	defer stopPace()
+	return f.workers(ctx, workers, 0, func(ctx context.Context, w *worker, _ int) (answer, error) {
 		if pace != nil {
 			select {
 			case <-pace:
@@ -134,10 +150,6 @@ func (f *fan) load(ctx context.Context) *tally {
 		}
 		return f.write(ctx, w.nth, w.object(rand.Int64(), f.left, f.settings.Objects), time.Now().UnixNano())
 	})
-	stopPace()
-	expected := writes.took.n * int64(len(f.watchers))
-	f.await(ctx, expected)
-	return &tally{units: f.seen.Load(), failed: writes.failed + max(0, expected-f.seen.Load()), first: writes.first}
 }
 
 // pace gives a token for each write, so many a second. A server that is slower gets no more of them later.
