@@ -177,7 +177,7 @@ func TestEveryCommandDoesSomething(t *testing.T) {
 // quiet are the commands of which nothing is seen where the test does them.
 var quiet = map[keys.ID]bool{
 	keys.Up: true, steps.PreviousID: true, "request.refresh": true, keys.Left: true, keys.Right: true, quitID: true, quitAlwaysID: true,
-	"detail.edit": true,
+	"detail.edit":            true,
 	screenID(screen.Capture): true,
 }
 

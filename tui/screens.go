@@ -3,6 +3,7 @@ package tui
 import (
 	"github.com/kx-apiserver/kx/tui/cache"
 	"github.com/kx-apiserver/kx/tui/capture"
+	"github.com/kx-apiserver/kx/tui/compare"
 	"github.com/kx-apiserver/kx/tui/etcd"
 	"github.com/kx-apiserver/kx/tui/logs"
 	"github.com/kx-apiserver/kx/tui/rules"
@@ -26,6 +27,7 @@ var makers = []maker{
 	{make: func(h screen.Host, _ *model) screen.Screen { return etcd.New(h) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return cache.New(h) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return structure.New(h) }, asks: true},
+	{make: func(h screen.Host, _ *model) screen.Screen { return compare.New(h) }},
 	{make: func(h screen.Host, _ *model) screen.Screen { return source.New(h) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return rules.New(h, m.held) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return logs.New(h, m.options.Log) }},

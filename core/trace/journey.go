@@ -47,6 +47,8 @@ type Journey struct {
 	met           []*Rule // the rules that are met once a request, and have been
 	end           func()  // ends a watch without a word to its client
 	wrote         int32   // index of the step that wrote last, and 1; 0 if none did
+	revision      int64   // what it wrote last; 0 if it wrote nothing
+	tries         int     // how often the storage asked for the next state
 }
 
 // ID names the journey among those of all processes.
@@ -154,6 +156,13 @@ type Record struct {
 	// Touched is what was done to it; Interventions say it one by one.
 	Touched       Touched
 	Interventions []Intervention
+
+	// StepCount is how many steps there are, also where Steps is left out.
+	StepCount int
+	// Tries is how often a write was tried: each time on another state. It is 0 for what is no update.
+	Tries int
+	// Revision is what the journey wrote last; 0 if it wrote nothing.
+	Revision int64
 }
 
 // StepRecord is a copy of a step.
@@ -180,6 +189,7 @@ func (j *Journey) summary() Record {
 		ID: j.id, Started: j.started, Took: j.took, Running: !j.finished, Pinned: j.pinned,
 		Level: Level(j.level.Load()), Request: j.request, Response: j.response, Cut: j.cut,
 		Held: j.heldSteps(), HeldFor: time.Duration(j.heldFor.Load()), Touched: j.touched,
+		StepCount: len(j.steps), Tries: j.tries, Revision: j.revision,
 	}
 }
 

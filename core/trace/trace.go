@@ -191,6 +191,9 @@ func (j *Journey) add(b *branch, id ID, subject string) *Step {
 	step.start, step.took = time.Since(j.started), -1
 	step.attrs = step.few[:0]
 	j.steps = append(j.steps, step)
+	if id == StoreTryUpdate {
+		j.tries++
+	}
 	return step
 }
 

@@ -59,7 +59,7 @@ func Wrote(ctx context.Context, revision int64) {
 	}
 	j := b.j
 	j.mu.Lock()
-	j.wrote = b.current + 1
+	j.wrote, j.revision = b.current+1, revision
 	j.mu.Unlock()
 	j.rec.mu.Lock()
 	w := j.rec.writes.of(revision)

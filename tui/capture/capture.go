@@ -52,6 +52,8 @@ type Screen struct {
 	library  *sources.Library
 	watching watching // the watch cache that Detail is given
 	found    string   // what was looked for last
+	// lastMarked is the request that others are compared with.
+	lastMarked string
 
 	want screen.ToRequest // where the user was led, as long as it is not there
 }

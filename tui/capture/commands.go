@@ -31,7 +31,7 @@ func (s *Screen) Commands() []keys.Command {
 	for _, p := range s.panes() {
 		all = append(all, p.pane.Commands()...)
 	}
-	all = append(append(append(all, s.linkCommands()...), s.stepCommands()...), s.whatIfCommands()...)
+	all = append(append(append(append(all, s.linkCommands()...), s.markCommands()...), s.stepCommands()...), s.whatIfCommands()...)
 	return append(all,
 		keys.Command{ID: copySameID, Title: "copy the kubectl command", Help: "Put a kubectl command that sends the same request on the clipboard.",
 			Contexts: keys.Panes, Keys: []string{"Y"}, Enabled: func() string {
@@ -110,7 +110,7 @@ func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
 	case filterID:
 		s.edit()
 	default:
-		for _, do := range []func(keys.ID) (tea.Cmd, bool){s.step, s.link} {
+		for _, do := range []func(keys.ID) (tea.Cmd, bool){s.step, s.link, s.marking} {
 			if cmd, ok := do(id); ok {
 				return cmd, true
 			}

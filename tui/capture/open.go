@@ -45,6 +45,8 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		s.savedAs(msg)
 	case demoMsg:
 		s.demoCreated(msg)
+	case comparedMsg:
+		return s.compared(msg)
 	default:
 		s.answered(msg)
 		return s.supply()

@@ -6,6 +6,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/theme"
@@ -22,9 +23,10 @@ const (
 	Cache     Name = "Cache"
 	Structure Name = "Structure"
 
-	Rules  Name = "Breakpoints"
-	Source Name = "Source"
-	Log    Name = "Log"
+	Rules   Name = "Breakpoints"
+	Source  Name = "Source"
+	Compare Name = "Compare"
+	Log     Name = "Log"
 )
 
 // Screen is what has the lines between the header and the foot.
@@ -141,6 +143,9 @@ type ToSource struct {
 	Function, Upstream, UpstreamFile string
 }
 
+// ToCompare leads to two requests side by side.
+type ToCompare struct{ A, B *v1alpha1.Journey }
+
 // ToRules leads to the breakpoints and faults. Filter, unless empty, is that of a new breakpoint.
 type ToRules struct{ Filter string }
 
@@ -154,5 +159,6 @@ func (ToKey) Screen() Name       { return Etcd }
 func (ToCache) Screen() Name     { return Cache }
 func (ToStructure) Screen() Name { return Structure }
 func (ToSource) Screen() Name    { return Source }
+func (ToCompare) Screen() Name   { return Compare }
 func (ToRules) Screen() Name     { return Rules }
 func (ToLog) Screen() Name       { return Log }

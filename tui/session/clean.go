@@ -27,6 +27,20 @@ func clean(j *v1alpha1.Journey) {
 		m := &j.Status.Marks[i]
 		texts(&m.ID, &m.Layer, &m.Title, &m.Function, &m.File, &m.Upstream, &m.UpstreamFile)
 	}
+	for i := range j.Status.Interventions {
+		v := &j.Status.Interventions[i]
+		texts(&v.Kind, &v.By, &v.User, &v.Message)
+	}
+	for i := range j.Status.Held {
+		h := &j.Status.Held[i]
+		texts(&h.ID, &h.By)
+		for k := range h.Actions {
+			h.Actions[k] = v1alpha1.JourneyAction(draw.Clean(string(h.Actions[k])))
+		}
+	}
+	for i := range j.Status.Touched {
+		texts(&j.Status.Touched[i])
+	}
 	for i := range j.Status.Deliveries {
 		d := &j.Status.Deliveries[i]
 		texts(&d.Watcher, &d.User, &d.UserAgent, &d.Type)

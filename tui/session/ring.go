@@ -24,6 +24,7 @@ type Ring struct {
 	at       map[string]uint64
 	inHeld   map[string]*Row
 	kept     string
+	marks    map[string]rune
 	filtered bool
 
 	// Version changes whenever something in the ring does.
@@ -36,7 +37,7 @@ type Ring struct {
 
 // NewRing is an empty ring for capacity rows.
 func NewRing(capacity int) *Ring {
-	r := &Ring{capacity: capacity}
+	r := &Ring{capacity: capacity, marks: map[string]rune{}}
 	r.clear()
 	return r
 }
@@ -74,6 +75,43 @@ func (r *Ring) Index(id string) int {
 
 // Keep makes one journey stay: the one that is looked at. The one before it no longer has to.
 func (r *Ring) Keep(id string) { r.kept = id }
+
+// marksMost is how many journeys can be marked: one for each letter.
+const marksMost = 'z' - 'a' + 1
+
+// Mark gives a journey a mark, the first letter that is free, so that its row stays; one that has a mark loses it. It says
+// whether there was a letter.
+func (r *Ring) Mark(id string) bool {
+	r.Version++
+	if _, ok := r.marks[id]; ok {
+		delete(r.marks, id)
+		return true
+	}
+	taken := map[rune]bool{}
+	for _, letter := range r.marks {
+		taken[letter] = true
+	}
+	for letter := 'a'; letter < 'a'+marksMost; letter++ {
+		if !taken[letter] {
+			r.marks[id] = letter
+			return true
+		}
+	}
+	return false
+}
+
+// MarkOf is a journey's mark; 0 if it has none.
+func (r *Ring) MarkOf(id string) rune { return r.marks[id] }
+
+// Marked is the journey that has a mark; empty if none has.
+func (r *Ring) Marked(letter rune) string {
+	for id, other := range r.marks {
+		if other == letter {
+			return id
+		}
+	}
+	return ""
+}
 
 // Apply brings the ring up to date.
 func (r *Ring) Apply(b Batch) {
@@ -142,7 +180,9 @@ func (r *Ring) missing(present map[string]bool) {
 	}
 }
 
-func (r *Ring) stays(row *Row) bool { return row.Status.Pinned || row.Name == r.kept }
+func (r *Ring) stays(row *Row) bool {
+	return row.Status.Pinned || row.Name == r.kept || r.marks[row.Name] != 0
+}
 
 // drop lets one row go: the oldest that need not stay, or else the oldest.
 func (r *Ring) drop() {

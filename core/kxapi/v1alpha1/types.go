@@ -98,6 +98,15 @@ type JourneyStatus struct {
 	// How many steps, attributes and objects were left out because the journey was full.
 	// +optional
 	Cut int32 `json:"cut,omitempty"`
+	// How many steps there are, also where they are left out.
+	// +optional
+	StepCount int32 `json:"stepCount,omitempty"`
+	// How often a write was tried, each time on another state; 0 for what is no update.
+	// +optional
+	Tries int32 `json:"tries,omitempty"`
+	// etcd's revision of what the request wrote last; 0 if it wrote nothing.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
 	// The steps in the order in which they began. Lists and watches leave them out.
 	// +optional
 	// +listType=atomic

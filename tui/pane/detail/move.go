@@ -13,6 +13,7 @@ func (p *Pane) move(id keys.ID) bool {
 		return p.source.Handle(id)
 	}
 	content := p.content()
+	p.clamp(content)
 	switch id {
 	case keys.Down:
 		p.to(content, p.cursor+1, 1)

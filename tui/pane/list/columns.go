@@ -1,6 +1,7 @@
 package list
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -22,36 +23,67 @@ func Resource(s *v1alpha1.JourneySpec) string {
 	return r
 }
 
-// Object is which object a request is about: namespace and name, as far as it has them.
+// Object is which object a request is about: namespace and name, as far as it has them; of a watch, also from which
+// resourceVersion on.
 func Object(s *v1alpha1.JourneySpec) string {
-	if s.Namespace == "" || s.Resource == "namespaces" {
-		return s.Name
+	object := s.Name
+	if s.Namespace != "" && s.Resource != "namespaces" {
+		object = s.Namespace + "/" + s.Name
 	}
-	return s.Namespace + "/" + s.Name
+	if s.Verb == "watch" {
+		if rv := parameter(s.URI, "resourceVersion"); rv != "" {
+			object = strings.TrimSpace(object + " from " + draw.Clean(rv))
+		}
+	}
+	return object
+}
+
+// parameter is one of a URI's query; empty if it can't be read.
+func parameter(uri, name string) string {
+	_, query, _ := strings.Cut(uri, "?")
+	for query != "" {
+		var pair string
+		pair, query, _ = strings.Cut(query, "&")
+		if key, value, _ := strings.Cut(pair, "="); key == name {
+			text, err := url.QueryUnescape(value)
+			if err != nil {
+				return ""
+			}
+			return text
+		}
+	}
+	return ""
 }
 
 // cells are the texts of a row.
-type cells struct{ id, time, verb, resource, object, code, took, user string }
+type cells struct{ id, time, verb, resource, object, code, took, rev, try, steps, user string }
 
 // columns are how wide the cells of a row are; 0 for those that have no room.
-type columns struct{ id, time, verb, resource, object, code, took, user int }
+type columns struct{ id, time, verb, resource, object, code, took, rev, try, steps, user int }
 
 const (
 	verbWidth  = 6
 	codeWidth  = 4
 	tookWidth  = 7
 	timeWidth  = 8
-	marksWidth = 4
+	revWidth   = 7
+	tryWidth   = 3
+	stepsWidth = 5
+	marksWidth = 5
 )
 
-// columnsFor shares w cells among the columns. Verb, resource, object and code are always there; took, time and user
-// come as there is room, and what is left is shared by resource and object.
+// columnsFor shares w cells among the columns. Verb, resource, object and code are always there; what else there is comes
+// as there is room, and what is left is shared by resource and object.
 func columnsFor(w, id int) columns {
 	c := columns{id: id, verb: verbWidth, code: codeWidth, took: tookWidth}
 	left := w - marksWidth - id - verbWidth - codeWidth - tookWidth - 5 // a space before each but the first
 	if left >= 40 {
 		c.time = timeWidth
 		left -= timeWidth + 1
+	}
+	if more := revWidth + tryWidth + stepsWidth + 3; left >= 40+more {
+		c.rev, c.try, c.steps = revWidth, tryWidth, stepsWidth
+		left -= more
 	}
 	if left >= 50 {
 		c.user = min(max(left/6, 10), 24)
@@ -96,6 +128,9 @@ func (c columns) line(marks string, v cells) string {
 	}
 	add(v.code, c.code, true)
 	add(v.took, c.took, true)
+	add(v.rev, c.rev, true)
+	add(v.try, c.try, true)
+	add(v.steps, c.steps, true)
 	add(v.user, c.user, false)
 	return b.String()
 }

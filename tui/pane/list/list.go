@@ -2,6 +2,7 @@ package list
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -148,7 +149,7 @@ func (p *Pane) lines(focused bool) []string {
 	}
 	c := columnsFor(p.w-2, p.idWidth)
 	lines := []string{p.theme.Dim(c.line("", cells{
-		id: "#", time: "time", verb: "verb", resource: "resource", object: "ns/name", code: "code", took: "took", user: "user",
+		id: "#", time: "time", verb: "verb", resource: "resource", object: "ns/name", code: "code", took: "took", rev: "rev", try: "try", steps: "steps", user: "user",
 	}))}
 	for i := p.scroll.Top; i < last; i++ {
 		lines = append(lines, p.row(c, i, focused))
@@ -158,18 +159,25 @@ func (p *Pane) lines(focused bool) []string {
 
 func (p *Pane) row(c columns, i int, focused bool) string {
 	row := p.ring.At(i)
-	mark := "  "
+	marks, style := []rune("     "), theme.Style(nil)
 	if i == p.scroll.Cursor {
-		mark = "> "
+		marks[0] = '>'
 	}
-	sign, style := "  ", theme.Style(nil)
 	switch {
 	case Failed(row.Journey):
-		sign, style = "! ", p.theme.Bad
+		marks[1], style = '!', p.theme.Bad
+	case row.Status.Phase == v1alpha1.JourneyHeld:
+		marks[1], style = '=', p.theme.Notice
 	case row.Status.Phase == v1alpha1.JourneyRunning:
-		sign, style = "~ ", p.theme.Notice
+		marks[1], style = '~', p.theme.Notice
 	}
-	line := draw.Fit(c.line(mark+sign, p.cells(row)), p.w-2)
+	if len(row.Status.Touched) > 0 {
+		marks[2] = '*'
+	}
+	if letter := p.ring.MarkOf(row.Name); letter != 0 {
+		marks[3] = letter
+	}
+	line := draw.Fit(c.line(string(marks), p.cells(row)), p.w-2)
 	switch {
 	case i == p.scroll.Cursor && focused:
 		return p.theme.Selected(line)
@@ -203,8 +211,20 @@ func (p *Pane) cells(row *session.Row) cells {
 	if row.Status.Phase == v1alpha1.JourneyComplete {
 		c.took = draw.Duration(time.Duration(row.Status.TookMicros) * time.Microsecond)
 	}
+	if row.Status.Phase == v1alpha1.JourneyHeld {
+		c.took = "held"
+	}
+	c.rev, c.try, c.steps = count(row.Status.Revision), count(int64(row.Status.Tries)), count(int64(row.Status.StepCount))
 	if row.Gone {
 		c.took = "gone"
 	}
 	return c
+}
+
+// count is a number, unless it is nothing.
+func count(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.FormatInt(n, 10)
 }

@@ -1,0 +1,161 @@
+package align
+
+import (
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+// Pair is a step of one request and the same one of the other.
+type Pair struct {
+	// A and B are the indices of the steps; -1 where there is none.
+	A, B  int
+	Depth int
+	// Differs says that both took the step, and that it went otherwise: for another reason, to another end.
+	Differs bool
+}
+
+// pairsMost bounds how many comparisons are made of the steps below one.
+const pairsMost = 1 << 20
+
+// Steps aligns the steps of two requests.
+func Steps(a, b *v1alpha1.Journey) []Pair {
+	l := &aligner{a: tree(a.Status.Steps), b: tree(b.Status.Steps)}
+	l.level(l.a.children(-1), l.b.children(-1), 0)
+	return l.pairs
+}
+
+// side is one of the requests.
+type side struct {
+	steps []v1alpha1.Step
+	below map[int][]int
+}
+
+func tree(steps []v1alpha1.Step) side {
+	s := side{steps, make(map[int][]int, len(steps))}
+	for i := range steps {
+		parent := int(steps[i].Parent)
+		if parent < 0 || parent >= i {
+			parent = -1
+		}
+		s.below[parent] = append(s.below[parent], i)
+	}
+	return s
+}
+
+func (s side) children(i int) []int { return s.below[i] }
+
+// verbs are the last parts of IDs that each verb has for itself.
+var verbs = map[string]bool{
+	"get": true, "list": true, "watch": true, "create": true, "update": true, "patch": true, "delete": true, "deletecollection": true,
+}
+
+// key is what makes a step the same as another.
+func (s side) key(i int) string {
+	id := s.steps[i].ID
+	if layer, last, ok := strings.Cut(id, "."); ok && verbs[last] && layer != "etcd" {
+		return layer + ".*"
+	}
+	return id
+}
+
+// aligner aligns level by level.
+type aligner struct {
+	a, b  side
+	pairs []Pair
+}
+
+// level aligns steps that the same step called, and below each pair what those called.
+func (l *aligner) level(a, b []int, depth int) {
+	same := l.common(a, b)
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(same) > 0 && len(a) > 0 && len(b) > 0 && a[0] == same[0][0] && b[0] == same[0][1]:
+			l.pairs = append(l.pairs, Pair{A: a[0], B: b[0], Depth: depth, Differs: differs(&l.a.steps[a[0]], &l.b.steps[b[0]])})
+			l.level(l.a.children(a[0]), l.b.children(b[0]), depth+1)
+			a, b, same = a[1:], b[1:], same[1:]
+		case len(a) > 0 && (len(same) == 0 || a[0] != same[0][0]):
+			l.alone(l.a, a[0], depth, func(i int) Pair { return Pair{A: i, B: -1} })
+			a = a[1:]
+		default:
+			l.alone(l.b, b[0], depth, func(i int) Pair { return Pair{A: -1, B: i} })
+			b = b[1:]
+		}
+	}
+}
+
+// alone adds a step that one of the requests alone took, and what it called.
+func (l *aligner) alone(s side, i, depth int, pair func(int) Pair) {
+	p := pair(i)
+	p.Depth = depth
+	l.pairs = append(l.pairs, p)
+	for _, c := range s.children(i) {
+		l.alone(s, c, depth+1, pair)
+	}
+}
+
+// common is the longest row of steps that both lists have, in order.
+func (l *aligner) common(a, b []int) [][2]int {
+	if len(a)*len(b) > pairsMost {
+		return l.prefix(a, b)
+	}
+	// longest[i][k] is how many of a from i on and of b from k on can be paired.
+	longest := make([][]int, len(a)+1)
+	for i := range longest {
+		longest[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for k := len(b) - 1; k >= 0; k-- {
+			longest[i][k] = max(longest[i+1][k], longest[i][k+1])
+			if l.a.key(a[i]) == l.b.key(b[k]) {
+				longest[i][k] = max(longest[i][k], longest[i+1][k+1]+1)
+			}
+		}
+	}
+	var same [][2]int
+	for i, k := 0, 0; i < len(a) && k < len(b); {
+		switch {
+		case l.a.key(a[i]) == l.b.key(b[k]) && longest[i][k] == longest[i+1][k+1]+1:
+			same = append(same, [2]int{a[i], b[k]})
+			i++
+			k++
+		case longest[i+1][k] >= longest[i][k+1]:
+			i++
+		default:
+			k++
+		}
+	}
+	return same
+}
+
+// prefix pairs the steps of two long lists one by one, as far as they are the same.
+func (l *aligner) prefix(a, b []int) [][2]int {
+	var same [][2]int
+	for i := 0; i < len(a) && i < len(b) && l.a.key(a[i]) == l.b.key(b[i]); i++ {
+		same = append(same, [2]int{a[i], b[i]})
+	}
+	return same
+}
+
+// differs says whether two steps went otherwise: in what they are, why, or how they ended.
+func differs(a, b *v1alpha1.Step) bool {
+	return a.ID != b.ID || a.Why != b.Why || (a.Error != "") != (b.Error != "")
+}
+
+// Count is how many steps both took, how many of them went otherwise, and how many one took alone.
+func Count(pairs []Pair) (both, differ, onlyA, onlyB int) {
+	for _, p := range pairs {
+		switch {
+		case p.B < 0:
+			onlyA++
+		case p.A < 0:
+			onlyB++
+		default:
+			both++
+			if p.Differs {
+				differ++
+			}
+		}
+	}
+	return both, differ, onlyA, onlyB
+}

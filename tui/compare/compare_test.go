@@ -1,0 +1,94 @@
+package compare
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
+	"github.com/kx-apiserver/kx/tui/tuitest"
+)
+
+func shown(t *testing.T) (*screentest.Host, *Screen, map[string]*v1alpha1.Journey) {
+	t.Helper()
+	h := screentest.New(t, http.NotFoundHandler())
+	s := New(h)
+	h.Attach(s)
+	all := map[string]*v1alpha1.Journey{}
+	for _, j := range tuitest.Recorded(t, "../pane/testdata/journeys.json") {
+		all[j.Name] = j
+	}
+	return h, s, all
+}
+
+func TestGolden(t *testing.T) {
+	h, _, all := shown(t)
+	for _, test := range []struct{ golden, a, b string }{
+		{"cached-and-not", "rec-2", "rec-3"}, {"done-and-refused", "rec-7", "rec-8"}, {"attempts", "rec-7", "rec-16"},
+	} {
+		h.Show(screen.ToCompare{A: all[test.a], B: all[test.b]})
+		h.Golden(test.golden)
+	}
+}
+
+// TestKeys goes from difference to difference, and to the step in Capture.
+func TestKeys(t *testing.T) {
+	h, s, all := shown(t)
+	h.Press("n")
+	if len(h.Complained) != 1 {
+		t.Errorf("there is nothing to compare: %q", h.Complained)
+	}
+	h.Show(screen.ToCompare{A: all["rec-2"], B: all["rec-3"]})
+	var got []string
+	for range 5 {
+		got = append(got, s.title(s.current()))
+		h.Press("n")
+	}
+	want := "store.get  Store.Get|cacher.get  Cacher.Get|etcd.key-revision  KV.Get of one key's revision"
+	if !strings.HasPrefix(strings.Join(got, "|"), want) || len(h.Said) != 3 {
+		t.Errorf("%q, said %q", got, h.Said)
+	}
+	h.Press("enter")
+	if len(h.Went) != 1 || h.Went[0] != (screen.ToRequest{Journey: "rec-3", Step: "etcd.key-revision"}) {
+		t.Errorf("%+v", h.Went)
+	}
+	h.Press("u")
+	if len(s.seen) != 3 {
+		t.Errorf("%d differences", len(s.seen))
+	}
+	h.Press("u", "s", "f")
+	h.Answer("CACHER.GET")
+	if !strings.HasPrefix(s.title(s.current()), "cacher.get") || s.a != all["rec-3"] {
+		t.Errorf("%s", s.title(s.current()))
+	}
+	h.Press("y", "tab", "j", "G", "g", "shift+tab", "j", "k", "p", "G", "ctrl+u")
+	if len(h.Copied) != 1 || !strings.Contains(h.Copied[0], "< ") || strings.Contains(h.Copied[0], "\n> ") {
+		t.Errorf("%s", h.Copied)
+	}
+	h.Click(5, 8, 0)
+	h.Click(5, 8, 1)
+	h.Click(100, 10, 0)
+	if s.Context() != detailsPlace {
+		t.Errorf("a click beside: %s", s.Context())
+	}
+	h.Click(100, 10, 1)
+}
+
+func TestSizes(t *testing.T) {
+	h, _, all := shown(t)
+	h.Sizes()
+	hostile := all["rec-16"].DeepCopy()
+	for i := range hostile.Status.Steps {
+		hostile.Status.Steps[i].Parent, hostile.Status.Steps[i].TookNanos = int32(i+3), -1
+		hostile.Status.Steps[i].After = &runtime.RawExtension{Raw: []byte("{\x1b[2J")}
+	}
+	for _, to := range []screen.ToCompare{{A: all["rec-7"], B: all["rec-16"]}, {A: all["rec-7"], B: hostile}, {A: &v1alpha1.Journey{}, B: hostile}, {A: &v1alpha1.Journey{}, B: &v1alpha1.Journey{}}} {
+		h.Show(to)
+		h.Press("n", "j")
+		h.Sizes()
+	}
+}

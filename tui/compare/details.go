@@ -1,0 +1,207 @@
+package compare
+
+import (
+	"bytes"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/blame"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/diff"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// kind is what a line means.
+type kind uint8
+
+const (
+	plain kind = iota
+	label
+	first  // what A has
+	second // what B has
+	differ
+)
+
+func (k kind) style(look theme.Theme) theme.Style {
+	return map[kind]theme.Style{label: look.Dim, first: look.Bad, second: look.Good, differ: look.Notice}[k]
+}
+
+// line is a line of the details.
+type line struct {
+	kind kind
+	text string
+}
+
+// made are the details of the pair under the cursor: made once for each pair and width.
+func (s *Screen) made() []line {
+	if s.a == nil {
+		return nil
+	}
+	key := detailsKey{s.a, s.b, s.current(), s.places().details.W}
+	if s.details == nil || key != s.of {
+		s.details, s.of = s.make(max(key.w-4, 1)), key
+	}
+	return s.details
+}
+
+func (s *Screen) make(w int) []line {
+	p := s.current()
+	d := &details{w: w}
+	switch {
+	case p.A < 0 && p.B < 0:
+		d.add(label, "the two have no step that is shown here")
+		return d.lines
+	case p.B < 0:
+		d.add(differ, "A alone took this step")
+		d.one(first, &s.a.Status.Steps[p.A])
+		return d.lines
+	case p.A < 0:
+		d.add(differ, "B alone took this step")
+		d.one(second, &s.b.Status.Steps[p.B])
+		return d.lines
+	}
+	a, b := &s.a.Status.Steps[p.A], &s.b.Status.Steps[p.B]
+	d.both("step", a.ID+"  "+a.Title, b.ID+"  "+b.Title)
+	d.both("about", a.Subject, b.Subject)
+	d.both("why", a.Why, b.Why)
+	d.both("error", a.Error, b.Error)
+	d.both("took", took(s.a, p.A), took(s.b, p.B))
+	d.attributes(a, b)
+	d.both("function", a.Function, b.Function)
+	d.objects("what went in", a.Before, b.Before)
+	d.objects("what came out", a.After, b.After)
+	return d.lines
+}
+
+// details makes lines of a width.
+type details struct {
+	w     int
+	lines []line
+}
+
+func (d *details) add(k kind, text string) {
+	for _, l := range draw.Wrap(text, d.w) {
+		d.lines = append(d.lines, line{k, l})
+	}
+}
+
+// nameWidth is how wide the names of facts are.
+const nameWidth = 16
+
+func (d *details) fact(k kind, mark, name, value string) {
+	for i, l := range draw.Wrap(value, max(d.w-nameWidth-2, 1)) {
+		if i > 0 {
+			name = ""
+		}
+		d.lines = append(d.lines, line{k, mark + " " + draw.Fit(name, nameWidth) + l})
+	}
+}
+
+// both is what each of the two has: once, if it is the same.
+func (d *details) both(name, a, b string) {
+	switch {
+	case a == "" && b == "":
+	case a == b:
+		d.fact(plain, " ", name, a)
+	default:
+		d.fact(first, "<", name, orNothing(a))
+		d.fact(second, ">", name, orNothing(b))
+	}
+}
+
+func orNothing(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// one is a step that one of the two took alone.
+func (d *details) one(k kind, s *v1alpha1.Step) {
+	mark := map[kind]string{first: "<", second: ">"}[k]
+	for _, f := range []struct{ name, text string }{
+		{"step", s.ID + "  " + s.Title}, {"about", s.Subject}, {"why", s.Why}, {"error", s.Error}, {"function", s.Function}, {"upstream", s.Upstream},
+	} {
+		if f.text != "" {
+			d.fact(k, mark, f.name, f.text)
+		}
+	}
+	for _, a := range s.Attributes {
+		d.fact(k, mark, a.Name, a.Value)
+	}
+}
+
+// attributes are what went in and came out, by its name.
+func (d *details) attributes(a, b *v1alpha1.Step) {
+	other := map[string]string{}
+	for _, x := range b.Attributes {
+		other[x.Name] = x.Value
+	}
+	said := map[string]bool{}
+	for _, x := range a.Attributes {
+		said[x.Name] = true
+		d.both(x.Name, x.Value, other[x.Name])
+	}
+	for _, x := range b.Attributes {
+		if !said[x.Name] {
+			d.both(x.Name, "", x.Value)
+		}
+	}
+}
+
+// objects compares what the two had.
+func (d *details) objects(what string, a, b *runtime.RawExtension) {
+	x, y := raw(a), raw(b)
+	if x == nil && y == nil {
+		return
+	}
+	d.lines = append(d.lines, line{})
+	if bytes.Equal(x, y) {
+		d.add(label, what+" is the same")
+		return
+	}
+	d.add(label, what+": - in A, + in B")
+	lines, _, err := diff.Compare(orEmpty(x), orEmpty(y), diff.Options{Fold: blame.Whole})
+	if err != nil {
+		d.add(differ, draw.Clean(err.Error()))
+		return
+	}
+	for _, l := range lines {
+		k := map[byte]kind{'-': first, '+': second}[l.Mark]
+		d.lines = append(d.lines, line{k, string(l.Mark) + " " + strings.Repeat("  ", l.Depth) + l.Text})
+	}
+}
+
+func raw(o *runtime.RawExtension) []byte {
+	if o == nil {
+		return nil
+	}
+	return o.Raw
+}
+
+func orEmpty(raw []byte) []byte {
+	if raw == nil {
+		return []byte("{}")
+	}
+	return raw
+}
+
+// text is the comparison as text, for a clipboard.
+func (s *Screen) text() string {
+	var b strings.Builder
+	for _, p := range s.seen {
+		mark := " "
+		switch {
+		case p.B < 0:
+			mark = "<"
+		case p.A < 0:
+			mark = ">"
+		case p.Differs:
+			mark = "~"
+		}
+		b.WriteString(mark + " " + strings.Repeat("  ", p.Depth) + s.title(p) + "  " + took(s.a, p.A) + "  " + took(s.b, p.B) + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,94 @@
+package list
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane/panetest"
+	"github.com/kx-apiserver/kx/tui/session"
+	"github.com/kx-apiserver/kx/tui/theme"
+	"github.com/kx-apiserver/kx/tui/tuitest"
+)
+
+// shown is a list of the recorded journeys.
+func shown(t testing.TB, more ...*v1alpha1.Journey) *Pane {
+	t.Helper()
+	changed := make(chan struct{}, 1)
+	s := session.Saved(append(tuitest.Recorded(t, "../testdata/journeys.json"), more...), func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}, func() {})
+	t.Cleanup(s.Close)
+	ring := session.NewRing(100)
+	s.Follow("")
+	for ring.Len() == 0 {
+		<-changed
+		ring.Apply(s.Drain())
+	}
+	p := New(ring, theme.Plain(), time.UTC)
+	p.SetSize(120, 12)
+	p.Sync()
+	return p
+}
+
+func TestGolden(t *testing.T) {
+	p := shown(t)
+	p.ring.Mark("rec-7")
+	p.ring.Mark("rec-16")
+	for name, size := range map[string][2]int{"80": {80, 14}, "120": {120, 22}, "200": {200, 22}, "60": {60, 5}} {
+		p.SetSize(size[0], size[1])
+		p.Sync()
+		panetest.Golden(t, name, p.Render(true))
+	}
+}
+
+func TestObject(t *testing.T) {
+	for _, test := range []struct {
+		spec v1alpha1.JourneySpec
+		want string
+	}{
+		{v1alpha1.JourneySpec{Namespace: "default", Name: "a", Resource: "pods"}, "default/a"},
+		{v1alpha1.JourneySpec{Namespace: "default", Name: "default", Resource: "namespaces"}, "default"},
+		{v1alpha1.JourneySpec{Verb: "watch", Namespace: "x", Resource: "pods", URI: "/api/v1/pods?watch=true&resourceVersion=12"}, "x/ from 12"},
+		{v1alpha1.JourneySpec{Verb: "watch", Resource: "pods", URI: "/api/v1/pods?resourceVersion=%1b%5b2J"}, "from \uFFFD[2J"},
+		{v1alpha1.JourneySpec{Verb: "watch", Resource: "pods", URI: "/api/v1/pods?resourceVersion=%zz"}, ""},
+		{v1alpha1.JourneySpec{}, ""},
+	} {
+		if got := Object(&test.spec); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.spec, got, test.want)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	p := shown(t)
+	if !p.Following() {
+		t.Fatal("a new list does not follow")
+	}
+	for _, want := range []string{"rec-8", "rec-8"} {
+		if !p.Find("409") || p.Selected().Name != want || p.Following() {
+			t.Errorf("the cursor is on %s", p.Selected().Name)
+		}
+	}
+	if p.Find("no such text") {
+		t.Error("found what is not there")
+	}
+}
+
+func TestSizes(t *testing.T) {
+	p := shown(t, &v1alpha1.Journey{}, &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{URI: strings.Repeat("日本\x1b", 100), User: "\u202e\x07", Verb: "watch"}})
+	panetest.Sizes(t, "list", func(w, h int) []string {
+		p.SetSize(w, h)
+		p.Sync()
+		p.Handle(keys.Up)
+		return p.Render(true)
+	})
+	empty := New(session.NewRing(1), theme.Plain(), time.UTC)
+	empty.SetEmpty([]string{"nothing yet"})
+	panetest.Sizes(t, "an empty list", func(w, h int) []string { empty.SetSize(w, h); empty.Sync(); return empty.Render(false) })
+}
