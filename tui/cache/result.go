@@ -206,7 +206,10 @@ func streamNote(v *seen) string {
 	case v.path == "":
 		state = "looking for its path"
 	}
-	note := fmt.Sprintf("%s, %d events", state, v.events)
+	note := state + ", 1 event"
+	if v.events != 1 {
+		note = fmt.Sprintf("%s, %d events", state, v.events)
+	}
 	if v.gone > 0 {
 		note += fmt.Sprintf(", the first %d are not kept", v.gone)
 	}

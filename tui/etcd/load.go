@@ -117,6 +117,9 @@ func (s *Screen) take(m listed) tea.Cmd {
 	s.tree.flatten()
 	s.stay(under, known)
 	cmds := []tea.Cmd{s.lead()}
+	if now, ok := s.under(); known && ok && under.shows(s.chosen) && !now.shows(s.chosen) {
+		cmds = append(cmds, s.choose()) // its row is gone
+	}
 	if n == s.tree.root {
 		if first {
 			cmds = append(cmds, s.openFirst())
@@ -127,6 +130,11 @@ func (s *Screen) take(m listed) tea.Cmd {
 		cmds = append(cmds, s.choose())
 	}
 	return tea.Batch(cmds...)
+}
+
+// shows says whether a row is that of a key.
+func (r row) shows(c *chosen) bool {
+	return c != nil && r.kind == keyRow && r.node.key() == c.key
 }
 
 // failed says why a directory could not be read.

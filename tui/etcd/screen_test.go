@@ -44,6 +44,7 @@ func sees(t *testing.T, h *screentest.Host, texts ...string) {
 // to unfolds the way to a key, and puts the cursor on it.
 func to(t *testing.T, h *screentest.Host, s *Screen, key string) {
 	t.Helper()
+	h.Press("g")
 	for range 100 {
 		r, _ := s.under()
 		if r.kind == keyRow && r.node.key() == key {
@@ -172,6 +173,13 @@ func TestTravel(t *testing.T) {
 	}
 	h.Press("esc")
 	sees(t, h, "etcd now", "color: blue")
+	h.Press("@")
+	h.Answer("8")
+	to(t, h, s, "/registry/configmaps/default/gone")
+	h.Press("esc")
+	if r, _ := s.under(); s.chosen != nil || !r.node.directory() {
+		t.Errorf("the key is gone, and still chosen: %+v", s.chosen)
+	}
 	if s.at != 0 || s.follower == nil {
 		t.Errorf("at %d, %v", s.at, s.follower)
 	}
