@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -173,7 +174,7 @@ func TestShare(t *testing.T) {
 	second.see("shared")
 	first.interrupt()
 	// The first command is over; its server serves the second, and whoever comes.
-	first.waitToSay("other commands still use the server")
+	first.waitToSay("other commands still use the server of this one: waiting for kx get (process " + strconv.Itoa(second.Process.Pid) + ")")
 	if a := m.run("", "create", "configmap", "late"); a.code != 0 || a.err != "" {
 		t.Fatalf("a command after the first was interrupted: %+v", a)
 	}

@@ -67,15 +67,23 @@ func Running(dir string) (*Place, error) {
 		p.Leave()
 		return nil, err
 	}
+	if err := enter(users); err != nil {
+		p.Leave()
+		return nil, err
+	}
 	return p, nil
 }
 
 func openUsers(dir string, alone bool) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, usersName), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, usersName), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the list of users: %w", err)
 	}
-	if err := lock(f, alone); err != nil {
+	err = lock(f, alone)
+	if err == nil && alone {
+		err = f.Truncate(0) // nobody is left
+	}
+	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
 	}

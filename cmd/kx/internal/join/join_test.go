@@ -2,8 +2,10 @@ package join
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,6 +42,33 @@ func TestElsewhere(t *testing.T) {
 		if got := Elsewhere(dir, test.flag); got != test.want {
 			t.Errorf("--kubeconfig %q, KUBECONFIG %q: elsewhere: %v, want %v", test.flag, test.variable, got, test.want)
 		}
+	}
+}
+
+// TestUsers: who has left, or never was, is not named.
+func TestUsers(t *testing.T) {
+	dir := t.TempDir()
+	f, err := openUsers(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := enter(f); err != nil {
+		t.Fatal(err)
+	}
+	parent := os.Getppid()
+	if _, err := fmt.Fprintf(f, "%d get\n%d get\n%d apply\nnonsense\n\n", 1<<30, parent, parent); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := usersOf(dir), []string{fmt.Sprintf("kx get (process %d)", parent)}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	f.Close()
+	if f, err = openUsers(dir, true); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if got := usersOf(dir); got != nil {
+		t.Errorf("after the end: %q", got)
 	}
 }
 

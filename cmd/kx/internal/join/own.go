@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -96,11 +97,18 @@ func waitForOthers(dir string, signals <-chan os.Signal, say func(string)) *os.F
 		case f := <-alone:
 			return f
 		case <-slow:
-			say("other commands still use the server of this one: waiting for them (interrupt to stop it)")
+			say(stillUsed(usersOf(dir)))
 		case <-signals:
 			return nil
 		}
 	}
+}
+
+func stillUsed(users []string) string {
+	if len(users) == 0 {
+		users = []string{"others"} // they have not said who they are
+	}
+	return fmt.Sprintf("other commands still use the server of this one: waiting for %s (interrupt to stop it)", strings.Join(users, ", "))
 }
 
 // command is this command, run by another process.
