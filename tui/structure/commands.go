@@ -205,6 +205,7 @@ func (s *Screen) Type(text []rune) {
 		return
 	}
 	s.find(s.typing.String())
+	s.host.Changed() // the part that it led to is fetched in Drain
 }
 
 // editFilter does a command of the line that the filter is typed into. It says whether id is one.

@@ -111,8 +111,8 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 // Hide implements screen.Screen.
 func (s *Screen) Hide() {}
 
-// Drain implements screen.Screen.
-func (s *Screen) Drain() tea.Cmd { return nil }
+// Drain implements screen.Screen. What is typed may have led to another part.
+func (s *Screen) Drain() tea.Cmd { return s.sync() }
 
 // Close implements screen.Screen.
 func (s *Screen) Close() { s.cancel() }

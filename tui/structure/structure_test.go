@@ -169,6 +169,7 @@ func TestTree(t *testing.T) {
 	if s.chosen() != "crontabs.v1.stable.example.com" || s.tree.found != 1 {
 		t.Errorf("found %s, %d parts", s.chosen(), s.tree.found)
 	}
+	h.Until("what was found is there", func() bool { return s.whole["crontabs.v1.stable.example.com"] != nil })
 	h.Press("enter", "esc")
 	if s.tree.filter != "" || s.chosen() != "crontabs.v1.stable.example.com" {
 		t.Errorf("after esc: %q %s", s.tree.filter, s.chosen())

@@ -54,13 +54,16 @@ func (s *Screen) Render() []string {
 }
 
 func (s *Screen) filterLine(look theme.Theme) string {
-	if s.filtering {
+	found := fmt.Sprintf(" %d found ", s.tree.found)
+	switch {
+	case s.filtering && s.tree.filter == "":
 		return " / " + s.typing.View(s.w-3)
-	}
-	if s.tree.filter == "" {
+	case s.filtering:
+		return " / " + s.typing.View(s.w-3-len(found)) + found
+	case s.tree.filter == "":
 		return look.Dim(" / all parts of the server")
 	}
-	return draw.Ends(" / "+draw.Clean(s.tree.filter), fmt.Sprintf("%d found ", s.tree.found), s.w)
+	return draw.Ends(" / "+draw.Clean(s.tree.filter), found, s.w)
 }
 
 // content is the tree.
