@@ -1,9 +1,9 @@
-// Package kxapi serves kx's own API group, kx.dev/v1alpha1: the journeys of the requests that this process served, and its
-// watch caches.
+// Package kxapi serves kx's own API group, kx.dev/v1alpha1: the journeys of the requests that this process served, its
+// watch caches, and what etcd has below them.
 //
 // It owns the storages of the group, which keep nothing in etcd: they read a trace.Recorder and cacher.Caches. What comes
 // in are lists and gets like those of any resource, of journeys also watches and ?filter= in the language of core/filter;
-// what goes out are Journeys, Caches, and what a cache is found to be when it is held against etcd.
+// what goes out are Journeys, Caches, what a cache is found to be when it is held against etcd, and Keys.
 //
 // Invariants:
 //
@@ -19,4 +19,6 @@
 //     installer noted, the live serving infos, and the embedded source. No list of it is kept a second time.
 //  7. Breakpoints and faults are of this process and in its memory. Whoever makes one, or tells a held request what to do, is
 //     an administrator, on a server that allows it.
+//  8. Keys are read only, by administrators, and what is secret in a Secret is masked in every form. What is held of etcd for
+//     one request is a page of values, whatever the prefix.
 package kxapi
