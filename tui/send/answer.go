@@ -1,6 +1,7 @@
 package send
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -155,9 +156,10 @@ func bodyLines(a *exchange.Answer, raw, forgotten bool) []string {
 	text, note := string(a.Body), ""
 	if int64(len(a.Body)) < a.Bytes {
 		note = fmt.Sprintf("(the first %s of %s)", size(int64(len(a.Body))), size(a.Bytes))
-	} else if !raw && json.Valid(a.Body) && len(a.Body) <= yamlBytesMost {
-		if converted, err := yaml.JSONToYAML(a.Body); err == nil {
-			text = string(converted)
+	} else if converted, hidden, ok := readable(a.Body); !raw && ok {
+		text = converted
+		if hidden {
+			note = "(without metadata.managedFields, which Raw has)"
 		}
 	} else if !raw && len(a.Body) > yamlBytesMost {
 		note = "(as it was sent: it is too long to be written as YAML)"
@@ -176,6 +178,40 @@ func bodyLines(a *exchange.Answer, raw, forgotten bool) []string {
 		all = append(all, cutLine(l))
 	}
 	return all
+}
+
+// readable is JSON as YAML, without what nobody reads: who owns which field. ok is false for what is no object of JSON, or
+// too long.
+func readable(body []byte) (text string, hidden, ok bool) {
+	if len(body) > yamlBytesMost {
+		return "", false, false
+	}
+	var object map[string]any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber() // numbers stay as they are
+	if d.Decode(&object) != nil || d.More() {
+		return "", false, false
+	}
+	hidden = hideManaged(object)
+	items, _ := object["items"].([]any)
+	for _, item := range items {
+		if o, ok := item.(map[string]any); ok {
+			hidden = hideManaged(o) || hidden
+		}
+	}
+	data, err := json.Marshal(object)
+	if err == nil {
+		data, err = yaml.JSONToYAML(data)
+	}
+	return string(data), hidden, err == nil
+}
+
+// hideManaged takes metadata.managedFields out. It says whether there were any.
+func hideManaged(object map[string]any) bool {
+	m, _ := object["metadata"].(map[string]any)
+	_, there := m["managedFields"]
+	delete(m, "managedFields")
+	return there
 }
 
 // cutLine keeps what could be seen of a line: a body may be one of megabytes.

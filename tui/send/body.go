@@ -1,12 +1,13 @@
 package send
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/tui/api"
@@ -212,19 +213,21 @@ func (s *Screen) getObject(h request.HTTP) (body, version string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("read the object: %w", err)
 	}
-	var object map[string]any
-	if err := yaml.Unmarshal(data, &object); err != nil || len(data) > loadBytesMost {
-		return "", "", fmt.Errorf("read the object: it is too long, or no JSON")
+	var object struct {
+		Message  string
+		Metadata struct{ ResourceVersion string }
+	}
+	if len(data) > loadBytesMost || json.Unmarshal(data, &object) != nil {
+		return "", "", errors.New("read the object: it is too long, or no JSON")
 	}
 	if res.StatusCode != http.StatusOK {
-		return "", "", fmt.Errorf("the server answered %d: %v", res.StatusCode, object["message"])
+		return "", "", fmt.Errorf("the server answered %d: %s", res.StatusCode, object.Message)
 	}
-	if m, ok := object["metadata"].(map[string]any); ok {
-		delete(m, "managedFields")
-		version, _ = m["resourceVersion"].(string)
+	text, _, ok := readable(data)
+	if !ok {
+		return "", "", errors.New("read the object: it is too long to be edited here")
 	}
-	out, err := yaml.Marshal(object)
-	return string(out), version, err
+	return text, object.Metadata.ResourceVersion, nil
 }
 
 func (s *Screen) loaded(msg loadedMsg) {

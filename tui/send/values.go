@@ -2,6 +2,7 @@ package send
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -20,6 +21,9 @@ func (s *Screen) row() row {
 
 // set gives a row of the form a value, and has everything follow that depends on it.
 func (s *Screen) set(id, value string) tea.Cmd {
+	if id == verbRow && value == raw && s.form.verb != "" {
+		s.becomeRaw()
+	}
 	if wrong := s.form.set(id, value); wrong != "" {
 		s.host.Complain(wrong)
 		return nil
@@ -31,6 +35,25 @@ func (s *Screen) set(id, value string) tea.Cmd {
 		s.lower = answerPart
 	}
 	return s.wantSchemas()
+}
+
+// becomeRaw writes the request that is shown as a method and a path, before the verb goes.
+func (s *Screen) becomeRaw() {
+	_, h, err := s.built()
+	if err != nil {
+		return
+	}
+	query := url.Values{}
+	for name, values := range h.Query {
+		if _, other := s.form.query[name]; !other { // those stay fields of their own
+			query[name] = values
+		}
+	}
+	shown := request.HTTP{Path: h.Path, Query: query}
+	s.form.method, s.form.path = h.Method, shown.URI()
+	if s.form.verb == request.Patch {
+		s.form.header["Content-Type"] = []string{h.ContentType()}
+	}
 }
 
 // resourceChanged makes namespace and subresource fit.

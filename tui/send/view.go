@@ -61,24 +61,26 @@ func (s *Screen) Render() []string {
 		s.goTo(requestPart)
 	}
 	at := s.layout()
-	var drawn [parts][]string
-	for p := range parts {
-		if at[p].w > 0 {
-			drawn[p] = s.pane(p, at[p])
+	var columns [2][]string // of panes that stand above each other
+	for _, p := range []part{requestPart, historyPart, bodyPart, answerPart} {
+		switch {
+		case at[p].w <= 0 || at[p].h <= 0:
+		case at[p].x == 0:
+			columns[0] = append(columns[0], s.pane(p, at[p])...)
+		default:
+			columns[1] = append(columns[1], s.pane(p, at[p])...)
 		}
 	}
-	frame := draw.Block(nil, s.w, s.h)
-	for p := range parts {
-		if at[p].w > 0 {
-			frame = draw.Over(frame, drawn[p], at[p].x, at[p].y)
-		}
+	frame := columns[0]
+	if len(columns[1]) > 0 {
+		frame = draw.Beside(columns[0], columns[1])
 	}
 	if s.picker != nil {
 		w := min(s.w, 84)
 		box := s.picker.box(w, max(s.h-2, 1), s.host.Theme())
 		frame = draw.Over(frame, box, (s.w-w)/2, min(1, max(s.h-len(box), 0)))
 	}
-	return draw.Block(frame, s.w, s.h)
+	return frame
 }
 
 // pane draws a pane with its frame.
