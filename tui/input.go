@@ -21,6 +21,11 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 	if msg.Paste {
 		return m.pasted(msg.Runes)
 	}
+	if msg.Alt && m.table.Resolve(m.context(), msg.String()) == nil {
+		// Over a slow line esc and the key after it come together, and look like a key with alt.
+		msg.Alt = false
+		return tea.Batch(m.key("esc"), m.pressed(msg))
+	}
 	if msg.Type != tea.KeyRunes || msg.Alt {
 		return m.key(msg.String())
 	}

@@ -327,3 +327,14 @@ func TestSavedCapture(t *testing.T) {
 		t.Errorf("the demo: %q", d.stateText())
 	}
 }
+
+// TestEscAndAKey has esc and the next key come together, as they do over a slow line.
+func TestEscAndAKey(t *testing.T) {
+	d := filled(t)
+	d.press("g", "?")
+	d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("j"), Alt: true})
+	d.settle()
+	if d.m.context() != keys.List || !strings.Contains(d.part("list"), "2 of") {
+		t.Errorf("in %s:\n%s", d.m.context(), d.part("list"))
+	}
+}
