@@ -20,7 +20,7 @@ import (
 
 // linked is the screen of a server that has the recorded journeys, its source, and a watch cache. It is behind the request
 // of a name.
-func linked(t *testing.T, name string) (*screentest.Host, *Screen) {
+func linked(t testing.TB, name string) (*screentest.Host, *Screen) {
 	t.Helper()
 	journeys := tuitest.New(t)
 	recorded := tuitest.Recorded(t, "../pane/testdata/journeys.json")
@@ -54,7 +54,7 @@ func linked(t *testing.T, name string) (*screentest.Host, *Screen) {
 	return h, s
 }
 
-func reply(t *testing.T, w http.ResponseWriter, object any) {
+func reply(t testing.TB, w http.ResponseWriter, object any) {
 	if err := json.NewEncoder(w).Encode(object); err != nil {
 		t.Error(err)
 	}

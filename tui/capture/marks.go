@@ -72,12 +72,9 @@ func (s *Screen) mark(id string) {
 }
 
 func (s *Screen) jump(letter string) tea.Cmd {
-	for _, l := range letter {
-		if s.list.Select(s.ring.Marked(l)) {
-			s.goTo(layout.List)
-			return s.sync()
-		}
-		break
+	if l := []rune(letter); len(l) == 1 && s.list.Select(s.ring.Marked(l[0])) {
+		s.goTo(layout.List)
+		return s.sync()
 	}
 	s.host.Complain("no request in the list is marked " + letter)
 	return nil

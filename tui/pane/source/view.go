@@ -34,7 +34,6 @@ type View struct {
 	ran    map[int]int
 	scroll pane.Scroll
 	left   int // how many cells of each line are scrolled out
-	found  string
 
 	version uint64
 }
