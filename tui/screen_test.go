@@ -209,7 +209,7 @@ func TestForgotten(t *testing.T) {
 	name := d.recorded[0].Name
 	d.server.Forget(name)
 	d.until("the row is marked", func() bool { return strings.Contains(d.part("list"), "gone") })
-	d.press("r")
+	d.press("ctrl+r")
 	if !strings.Contains(d.part("all"), "the server no longer has this journey") {
 		t.Errorf("what is on the screen:\n%s", d.part("all"))
 	}

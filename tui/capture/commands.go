@@ -31,7 +31,9 @@ func (s *Screen) Commands() []keys.Command {
 	for _, p := range s.panes() {
 		all = append(all, p.pane.Commands()...)
 	}
-	all = append(append(append(append(all, s.linkCommands()...), s.markCommands()...), s.stepCommands()...), s.whatIfCommands()...)
+	for _, more := range [][]keys.Command{s.linkCommands(), s.replayCommands(), s.markCommands(), s.stepCommands(), s.whatIfCommands()} {
+		all = append(all, more...)
+	}
 	return append(all,
 		keys.Command{ID: copySameID, Title: "copy the kubectl command", Help: "Put a kubectl command that sends the same request on the clipboard.",
 			Contexts: keys.Panes, Keys: []string{"Y"}, Enabled: func() string {
@@ -41,7 +43,7 @@ func (s *Screen) Commands() []keys.Command {
 				return ""
 			}},
 		keys.Command{ID: refreshID, Title: "fetch the request again", Help: "Ask the server again: a request that runs has more steps by now, a write more deliveries.",
-			Contexts: keys.Panes, Keys: []string{"r"}, Enabled: s.selected},
+			Contexts: keys.Panes, Keys: []string{"ctrl+r"}, Enabled: s.selected},
 		keys.Command{ID: saveAllID, Title: "save the requests that are shown", Help: "Write the requests of the list, with all that is known of them, to a file for kx tui -r and kx trace. Secrets are masked.",
 			Contexts: keys.Panes, Keys: []string{"w"}, Enabled: s.selected},
 		keys.Command{ID: saveOneID, Title: "save this request", Help: "Write the request under the cursor to a file for kx tui -r and kx trace.",
@@ -110,7 +112,7 @@ func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
 	case filterID:
 		s.edit()
 	default:
-		for _, do := range []func(keys.ID) (tea.Cmd, bool){s.step, s.link, s.marking} {
+		for _, do := range []func(keys.ID) (tea.Cmd, bool){s.step, s.link, s.marking, s.replay} {
 			if cmd, ok := do(id); ok {
 				return cmd, true
 			}

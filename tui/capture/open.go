@@ -47,6 +47,8 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		s.demoCreated(msg)
 	case comparedMsg:
 		return s.compared(msg)
+	case replayMsg:
+		return s.replayed(msg)
 	default:
 		s.answered(msg)
 		return s.supply()

@@ -1,0 +1,63 @@
+package capture
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/replay"
+)
+
+// The commands that send a request again.
+const (
+	replayID     keys.ID = "request.replay"
+	replayHeldID keys.ID = "request.replay-held"
+)
+
+// replayMsg is the whole journey of a request that is to be sent again.
+type replayMsg struct {
+	journey *v1alpha1.Journey
+	held    bool
+	err     error
+}
+
+func (s *Screen) replayCommands() []keys.Command {
+	return []keys.Command{
+		{ID: replayID, Title: "send the request again", Help: "Put the request into the screen Send, where it can be changed and sent.",
+			Contexts: keys.Panes, Keys: []string{"r"}, Enabled: s.selected},
+		{ID: replayHeldID, Title: "send the request again, held", Help: "Put the request into the screen Send, to be sent held at its first step.",
+			Contexts: keys.Panes, Keys: []string{"R"}, Enabled: s.selected},
+	}
+}
+
+// replay does a command that sends a request again. It says whether id is one.
+func (s *Screen) replay(id keys.ID) (tea.Cmd, bool) {
+	if id != replayID && id != replayHeldID {
+		return nil, false
+	}
+	held := id == replayHeldID
+	name := s.list.Selected().Name
+	if j := s.open.journey; j != nil && j.Name == name {
+		return s.replayed(replayMsg{journey: j, held: held}), true
+	}
+	return s.host.Do(func() tea.Msg {
+		j := &v1alpha1.Journey{}
+		err := s.host.API().Get(s.host.Context(), api.KX+"/journeys/"+name, nil, j)
+		return replayMsg{j, held, err}
+	}), true
+}
+
+// replayed leads to the screen Send with a request.
+func (s *Screen) replayed(msg replayMsg) tea.Cmd {
+	if msg.err != nil {
+		s.host.Complain("the request can't be sent again: " + msg.err.Error())
+		return nil
+	}
+	to, note := replay.Of(msg.journey, msg.held)
+	cmd := s.host.Go(to)
+	if note != "" {
+		s.host.Complain(note)
+	}
+	return cmd
+}

@@ -1,0 +1,104 @@
+// Package replay makes of a request that was recorded one that can be sent again.
+//
+// What comes in is a journey with its steps; what goes out is a target for the screen Send, and what is different from what
+// was sent, if anything is. A journey has objects, if they were asked for, and never the bytes that a client sent: the body
+// of a patch is made anew, of what it did.
+package replay
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+const mergePatch = "application/merge-patch+json"
+
+// Of is the request of a journey, and a note on what is different.
+func Of(j *v1alpha1.Journey, held bool) (to screen.ToSend, note string) {
+	to = screen.ToSend{Method: j.Spec.Method, URI: j.Spec.URI, Held: held}
+	switch j.Spec.Method {
+	case "POST", "PUT":
+		to.ContentType = "application/json"
+		if to.Body = decoded(j); to.Body == nil {
+			return to, "its body is not recorded: that of another client, or objects were not asked for"
+		}
+		if j.Spec.Resource == "secrets" {
+			note = "the values of the Secret are masked in it"
+		}
+	case "PATCH":
+		to.ContentType = j.Spec.ContentType
+		if to.Body = changed(j); to.Body == nil {
+			return to, "the body of the patch is not recorded"
+		}
+		to.ContentType, to.URI = mergePatch, withoutForce(j.Spec.URI)
+		note = "the body of the patch is not recorded: this merge patch makes the same change"
+	}
+	return to, note
+}
+
+// decoded is the object that was made of the body.
+func decoded(j *v1alpha1.Journey) []byte {
+	for i := range j.Status.Steps {
+		if s := &j.Status.Steps[i]; s.ID == "handler.decode" && s.After != nil {
+			return s.After.Raw
+		}
+	}
+	return nil
+}
+
+// changed is a merge patch that changes what a patch changed.
+func changed(j *v1alpha1.Journey) []byte {
+	for i := range j.Status.Steps {
+		s := &j.Status.Steps[i]
+		if s.ID != "handler.apply-patch" && s.ID != "handler.apply" || s.After == nil {
+			continue
+		}
+		if s.Before == nil {
+			return nil // it made the object: a merge patch can't
+		}
+		patch, err := jsonpatch.CreateMergePatch(s.Before.Raw, s.After.Raw)
+		if err == nil {
+			patch, err = byClients(patch)
+		}
+		if err == nil {
+			return patch
+		}
+	}
+	return nil
+}
+
+// byClients leaves out of a patch what the server writes itself.
+func byClients(patch []byte) ([]byte, error) {
+	var object map[string]any
+	if err := json.Unmarshal(patch, &object); err != nil {
+		return nil, err
+	}
+	if m, ok := object["metadata"].(map[string]any); ok {
+		for _, name := range []string{"managedFields", "uid", "resourceVersion", "creationTimestamp", "generation"} {
+			delete(m, name)
+		}
+		if len(m) == 0 {
+			delete(object, "metadata")
+		}
+	}
+	return json.Marshal(object)
+}
+
+// withoutForce takes out what only an apply may ask for.
+func withoutForce(uri string) string {
+	path, query, ok := strings.Cut(uri, "?")
+	q, err := url.ParseQuery(query)
+	if !ok || err != nil {
+		return uri
+	}
+	q.Del("force")
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
