@@ -284,6 +284,8 @@ func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
 			s.list.SelectRow(y - r.Y)
 		case layout.Steps:
 			s.steps.SelectRow(y - r.Y)
+		case layout.Detail:
+			s.detail.SelectRow(y - r.Y)
 		}
 	}
 	return s.sync()

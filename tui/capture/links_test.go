@@ -97,6 +97,47 @@ func TestThreeKeys(t *testing.T) {
 	}
 }
 
+// TestGolden is what the screen looks like while a request is looked at.
+func TestGolden(t *testing.T) {
+	for _, test := range []struct {
+		golden, journey string
+		press           []string
+	}{
+		{"list", "rec-16", nil},
+		{"steps", "rec-16", []string{"enter"}},
+		{"diff", "rec-7", []string{"d"}},
+		{"source", "rec-7", []string{"V", "enter", "f", "?etcd.txn", "v"}},
+		{"timing", "rec-16", []string{"enter", "tab", "[", "[", "[", "z"}},
+		{"held", "rec-15", []string{"enter"}},
+	} {
+		h, _ := linked(t, test.journey)
+		for _, key := range test.press {
+			if text, answer := strings.CutPrefix(key, "?"); answer {
+				h.Answer(text)
+				continue
+			}
+			h.Press(key)
+		}
+		h.Golden(test.golden)
+	}
+}
+
+// TestClick presses the mouse on a field that changed: enter goes to the step that did.
+func TestClick(t *testing.T) {
+	h, s := linked(t, "rec-7")
+	h.Press("d")
+	r := s.areas.Panes[layout.Detail]
+	for y, line := range h.Frame(120, 36)[r.Y:] {
+		if strings.Contains(line, `resourceVersion: "7"`) {
+			h.Click(r.X+5, r.Y+y, 0)
+		}
+	}
+	h.Press("enter")
+	if s.id() != "etcd.txn" {
+		t.Errorf("the cursor is on %s", s.id())
+	}
+}
+
 // TestWhichCode is what a new user wants to know of a read: which code served it, and was it the cache or etcd?
 func TestWhichCode(t *testing.T) {
 	h, s := linked(t, "rec-3")

@@ -72,6 +72,18 @@ func (p *Pane) clamp(content []text) {
 	}
 }
 
+// SelectRow puts the cursor on what is seen at a line of the pane, if that leads somewhere.
+func (p *Pane) SelectRow(y int) {
+	const above = 2 // the frame and the tabs
+	if p.tab == sourceTab || y < above || y >= p.h-1 {
+		return
+	}
+	content := p.content()
+	if i := p.view.Top + y - above; i < len(content) && content[i].link != nil {
+		p.cursor = i
+	}
+}
+
 // Open is where the line under the cursor leads; ok is false if it leads nowhere.
 func (p *Pane) Open() (to Link, ok bool) {
 	if p.journey == nil {

@@ -3,6 +3,7 @@ package detail
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/kx-apiserver/kx/core/blame"
@@ -48,7 +49,7 @@ func (b *builder) step(j *v1alpha1.Journey, i int) {
 func (b *builder) interventions(st *v1alpha1.JourneyStatus, step int) {
 	for _, h := range st.Held {
 		if int(h.Step) == step {
-			b.fact("|| held", notice, fmt.Sprintf("at its %s by %s, since %s; it can be told: %v", h.At, h.By, h.Since.UTC().Format("15:04:05"), h.Actions))
+			b.fact("|| held", notice, fmt.Sprintf("at its %s by %s, since %s; it can be told: %s", h.At, h.By, h.Since.UTC().Format("15:04:05"), told(h.Actions)))
 		}
 	}
 	for _, i := range st.Interventions {
@@ -61,6 +62,15 @@ func (b *builder) interventions(st *v1alpha1.JourneyStatus, step int) {
 		}
 		b.fact("* "+i.Kind, notice, text)
 	}
+}
+
+// told lists what a held request can be told.
+func told(actions []v1alpha1.JourneyAction) string {
+	texts := make([]string, len(actions))
+	for i, a := range actions {
+		texts[i] = string(a)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // place says which function did something, and which does it in the Kubernetes API server.
