@@ -88,18 +88,18 @@ func (m *model) leadTo(c *keys.Command) tea.Cmd {
 	if c.In(m.context()) {
 		return nil
 	}
+	var cmds []tea.Cmd // a screen that was turned to is shown, also if it has no such pane now
 	for _, ctx := range c.Contexts {
 		s := m.owner(ctx)
 		if s == nil || ctx.Typing {
 			continue
 		}
-		var cmd tea.Cmd
 		if s != m.current {
-			cmd = m.turnTo(s.Name())
+			cmds = append(cmds, m.turnTo(s.Name()))
 		}
 		if s.Focus(ctx) {
-			return cmd
+			break
 		}
 	}
-	return nil
+	return tea.Batch(cmds...)
 }

@@ -62,8 +62,8 @@ func (s *Screen) Commands() []keys.Command {
 			Contexts: panes, Keys: []string{"T"}, Enabled: s.withTemplate},
 		{ID: loadID, Title: "load the object", Help: "Replace the body with the object that the request is about, as the server has it now.",
 			Contexts: panes, Keys: []string{"L"}, Enabled: s.loadable},
-		{ID: undoID, Title: "take the last change back", Help: "Undo in the body.", Contexts: append(text, bodyContext), Keys: []string{"u", "ctrl+z"}},
-		{ID: redoID, Title: "do it again", Help: "Redo in the body what was taken back.", Contexts: append(text, bodyContext), Keys: []string{"U", "ctrl+y"}},
+		{ID: undoID, Title: "take the last change back", Help: "Undo in the body.", Contexts: append(text, bodyContext), Keys: []string{"u", "ctrl+z"}, Enabled: s.withBody},
+		{ID: redoID, Title: "do it again", Help: "Redo in the body what was taken back.", Contexts: append(text, bodyContext), Keys: []string{"U", "ctrl+y"}, Enabled: s.withBody},
 		{ID: problemID, Title: "go to the next problem", Help: "Put the cursor where the next problem of the body is.",
 			Contexts: append(text, bodyContext), Keys: []string{"N", "ctrl+n"}, Enabled: func() string {
 				if len(s.check().problems) == 0 {
