@@ -1,8 +1,11 @@
 package object
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -58,7 +61,7 @@ func (s *scanner) metadata(c *canonical) bool {
 		switch {
 		case string(key) == "resourceVersion":
 			return false
-		case string(key) > "resourceVersion" && !found:
+		case !found && compareName(key, "resourceVersion") > 0:
 			// Its quotes and colon are behind it by now.
 			found = true
 			c.at, c.comma = s.pos-len(key)-len(`"":`), commaAfter
@@ -85,7 +88,7 @@ func (s *scanner) byte(b byte) bool {
 	return false
 }
 
-// object reads an object whose keys are sorted, without the bytes that would need an escape. member reads a value.
+// object reads an object whose keys are sorted. member gets each key as it is written, and reads the value.
 func (s *scanner) object(depth int, member func(key []byte) bool) bool {
 	if depth > canonicalDepth || !s.byte('{') {
 		return false
@@ -96,12 +99,11 @@ func (s *scanner) object(depth int, member func(key []byte) bool) bool {
 	var last []byte
 	for first := true; ; first = false {
 		start := s.pos + 1
-		escaped, ok := s.string()
-		if !ok || escaped {
+		if _, ok := s.string(); !ok {
 			return false
 		}
 		key := s.data[start : s.pos-1]
-		if !first && string(key) <= string(last) {
+		if !first && compareKeys(key, last) <= 0 {
 			return false
 		}
 		last = key
@@ -115,6 +117,61 @@ func (s *scanner) object(depth int, member func(key []byte) bool) bool {
 			return false
 		}
 	}
+}
+
+// compareKeys compares what two keys stand for. Those of the fields that somebody manages in a list have escapes.
+func compareKeys(a, b []byte) int {
+	if bytes.IndexByte(a, '\\') < 0 && bytes.IndexByte(b, '\\') < 0 {
+		return bytes.Compare(a, b)
+	}
+	for len(a) > 0 && len(b) > 0 {
+		x, n := unescape(a)
+		y, m := unescape(b)
+		if x != y {
+			return cmp.Compare(x, y)
+		}
+		a, b = a[n:], b[m:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// compareName compares what a key stands for with a name.
+func compareName(key []byte, name string) int {
+	if bytes.IndexByte(key, '\\') < 0 {
+		return strings.Compare(string(key), name)
+	}
+	for len(key) > 0 && len(name) > 0 {
+		x, n := unescape(key)
+		y, m := utf8.DecodeRuneInString(name)
+		if x != y {
+			return cmp.Compare(x, y)
+		}
+		key, name = key[n:], name[m:]
+	}
+	return cmp.Compare(len(key), len(name))
+}
+
+// unescape is the first character that text stands for, and how many bytes it takes there.
+func unescape(text []byte) (r rune, size int) {
+	if text[0] != '\\' {
+		return utf8.DecodeRune(text)
+	}
+	switch text[1] {
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'u':
+		code, _ := strconv.ParseUint(string(text[2:6]), 16, 16)
+		return rune(code), 6
+	}
+	return rune(text[1]), 2
 }
 
 func (s *scanner) array(depth int) bool {

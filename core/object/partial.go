@@ -1,8 +1,6 @@
 package object
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -173,7 +171,7 @@ func Lookup(data []byte, path ...string) (value []byte, found bool) {
 // descend goes to the value that an object has of a name.
 func (s *scanner) descend(name string) (found bool) {
 	s.object(0, func(key []byte) bool {
-		order := strings.Compare(string(key), name)
+		order := compareName(key, name)
 		found = order == 0
 		// Keys are sorted: behind a greater one it will not come.
 		return order < 0 && s.value(1)

@@ -3,6 +3,7 @@ package object_test
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,6 +21,7 @@ var metadatas = []struct {
 	{`{"annotations":{"a":"\u003cb\u003e","b":""},"creationTimestamp":"2026-11-20T15:03:30Z","generation":2,"labels":{"x":"y"},"name":"a","namespace":"n","uid":"u"}`, true},
 	{`{"deletionGracePeriodSeconds":0,"deletionTimestamp":"2026-11-20T15:03:30Z","finalizers":["a","b"],"name":"a"}`, true},
 	{`{"managedFields":[{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:a":{".":{}}},"manager":"m","operation":"Update","subresource":"status","time":"2026-11-20T15:03:30Z"},{"manager":"n","operation":"Apply"}],"name":"a"}`, true},
+	{`{"managedFields":[{"fieldsType":"FieldsV1","fieldsV1":{"k:{\"type\":\"Ready\"}":{".":{}},"v:\"\u003c\"":{}},"manager":"m","operation":"Update"}],"name":"a"}`, true},
 	{`{"name":"a","ownerReferences":[{"apiVersion":"v1","blockOwnerDeletion":true,"controller":false,"kind":"K","name":"o","uid":"u"}]}`, true},
 	{`{"name":"a","ownerReferences":[{"apiVersion":"v1","name":"o","uid":"u"}]}`, false},
 	{`{"creationTimestamp":"2026-11-20T15:03:30+01:00","name":"a"}`, false},
@@ -65,10 +67,30 @@ func TestLookup(t *testing.T) {
 		{[]string{"a", "b", "c"}, ""},
 		{[]string{"0"}, ""},
 		{[]string{"f"}, ""},
+		{[]string{"<"}, ""},
+		{[]string{`\`}, ""},
 	} {
 		got, found := object.Lookup(data, tc.path...)
 		if string(got) != tc.want || found != (tc.want != "") {
 			t.Errorf("%q: %q, %t", tc.path, got, found)
+		}
+	}
+}
+
+// TestLookupByEscapedNames: keys are in the order of what they stand for, and are found by that.
+func TestLookupByEscapedNames(t *testing.T) {
+	names := []string{"\n", "<", "=", "A", `\`, "a", "a\"", "a\"b", "\u2028", "😀"}
+	content := map[string]any{}
+	for i, name := range names {
+		content[name] = i
+	}
+	data, err := json.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if got, found := object.Lookup(data, name); !found || string(got) != strconv.Itoa(i) {
+			t.Errorf("%q: %q, %t in %s", name, got, found, data)
 		}
 	}
 }
