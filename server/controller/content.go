@@ -118,7 +118,11 @@ func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schem
 
 // delete deletes the collection, and adds to remains what is left of it.
 func (c collection) delete(ctx context.Context, ns *corev1.Namespace, guard rest.ValidateObjectFunc, remains *content) error {
-	found, err := c.storage.DeleteCollection(c.request(ctx, "deletecollection", ns.Name), guard,
+	deleting := ctx
+	if c.resource != pods { // of which it matters how they end
+		deleting = rest.WithEncoded(ctx)
+	}
+	found, err := c.storage.DeleteCollection(c.request(deleting, "deletecollection", ns.Name), guard,
 		&metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}, &metainternalversion.ListOptions{})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path"
 	"runtime/debug"
 
 	"golang.org/x/sync/errgroup"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 )
@@ -22,13 +24,15 @@ const defaultDeleteCollectionPageSize = 10000
 
 // DeleteCollection implements rest.CollectionDeleter: it lists, page by page, and deletes what it finds in parallel. It
 // is not atomic. On the first error no further object is begun; those deleted by then stay deleted. The answer is the
-// list of what was found.
+// list of what was found: encoded, if that will do, for decoded it is several times as large.
 func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	listOptions *metainternalversion.ListOptions) (_ runtime.Object, err error) {
 	workers := max(e.DeleteCollectionWorkers, 1)
 	ctx, step := trace.Start(ctx, trace.StoreDeleteCollection, e.KeyRootFunc(ctx))
 	defer step.End(&err)
 	step.Int("workers", int64(workers))
+	listCtx := ctx
+	ctx = rest.WithDecoded(ctx)
 
 	found := make(chan runtime.Object, workers)
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -47,7 +51,7 @@ func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.Vali
 			return nil
 		})
 	}
-	list, items, listErr := e.listPages(ctx, groupCtx.Done(), listOptions, found)
+	list, items, listErr := e.listPages(listCtx, groupCtx.Done(), listOptions, found)
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
@@ -66,15 +70,27 @@ func (e *Store) deleteOne(ctx context.Context, obj runtime.Object, deleteValidat
 			err = fmt.Errorf("DeleteCollection goroutine panicked: %v", reason)
 		}
 	}()
-	m, err := meta.Accessor(obj)
+	name, err := nameOf(obj)
 	if err != nil {
 		return err
 	}
 	// The strategy writes each object's grace period into its options.
-	if _, _, err := e.Delete(ctx, m.GetName(), deleteValidation, options.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
+	if _, _, err := e.Delete(ctx, name, deleteValidation, options.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
 	return nil
+}
+
+// nameOf is an object's name. An encoded object need not be decoded for that: its key ends with it.
+func nameOf(obj runtime.Object) (string, error) {
+	if encoded, ok := obj.(*object.Encoded); ok {
+		return path.Base(encoded.Key()), nil
+	}
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return "", err
+	}
+	return m.GetName(), nil
 }
 
 // listPages sends all objects to found and returns them as one list. A client's limit means one page. It stops when
@@ -141,5 +157,17 @@ func joinPages(first runtime.Object, items []runtime.Object) error {
 	}
 	m.SetContinue("")
 	m.SetRemainingItemCount(nil)
-	return meta.SetList(first, items)
+	list, encoded := first.(*object.List)
+	if !encoded {
+		return meta.SetList(first, items)
+	}
+	list.Items = make([]*object.Encoded, len(items))
+	for i, item := range items {
+		encoded, ok := item.(*object.Encoded)
+		if !ok {
+			return fmt.Errorf("a page of an encoded list has a %T", item)
+		}
+		list.Items[i] = encoded
+	}
+	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
@@ -30,6 +31,9 @@ func tenPods(t *testing.T, change ...func(*Store)) (*Store, context.Context) {
 }
 
 func names(list runtime.Object) (out []string) {
+	if encoded, ok := list.(*object.List); ok {
+		list = encoded.GetObject()
+	}
 	for _, p := range list.(*corev1.PodList).Items {
 		out = append(out, p.Name)
 	}
@@ -64,19 +68,27 @@ func TestDeleteCollection(t *testing.T) {
 		{"one page of the client's", 2, nil, &metainternalversion.ListOptions{Limit: 4}, all[:4], all[4:]},
 		{"dry run", 3, &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}, nil, all, all},
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+	for i := range 2 * len(tests) {
+		tt, encoded := tests[i/2], i%2 == 1
+		t.Run(fmt.Sprintf("%s, encoded %t", tt.name, encoded), func(t *testing.T) {
 			e, ctx := tenPods(t)
 			e.deleteCollectionPageSize = tt.page
-			out, err := e.DeleteCollection(ctx, rest.ValidateAllObjectFunc, tt.options, tt.list)
+			deleting := ctx
+			if encoded {
+				deleting = rest.WithEncoded(ctx)
+			}
+			out, err := e.DeleteCollection(deleting, rest.ValidateAllObjectFunc, tt.options, tt.list)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(names(out), tt.deleted) {
 				t.Errorf("deleted %v", names(out))
 			}
-			if list := out.(*corev1.PodList); (list.Continue != "") != (tt.list != nil && tt.list.Limit > 0) {
-				t.Errorf("continue is %q", list.Continue)
+			if list := out.(metav1.ListInterface); (list.GetContinue() != "") != (tt.list != nil && tt.list.Limit > 0) {
+				t.Errorf("continue is %q", list.GetContinue())
+			}
+			if _, ok := out.(*object.List); ok != encoded {
+				t.Errorf("the list is a %T", out)
 			}
 			if left := remaining(t, ctx, e); !slices.Equal(left, tt.left) {
 				t.Errorf("left %v", left)
