@@ -148,7 +148,7 @@ func (p *played) breakOnScreen(filter string) {
 	p.press("b")
 	p.see("break at:")
 	p.press(filter, "enter")
-	p.see(filter[:20], "1 on, 0 off")
+	p.see("1 on, 0 off", `breakpoint "b1": hold at`)
 	p.press("esc")
 }
 
@@ -351,7 +351,7 @@ func TestControlOutlivesTheServer(t *testing.T) {
 	_ = server.Process.Kill()
 	_ = server.wait()
 	when("the server is missed", func(v control.View) bool { return v.Problem != "" })
-	server = serve(t, "--data-dir", dir, "--allow-breakpoints", "--allow-faults", "--listen="+strings.TrimPrefix(server.url, "https://"))
+	serve(t, "--data-dir", dir, "--allow-breakpoints", "--allow-faults", "--listen="+strings.TrimPrefix(server.url, "https://"))
 	when("what the new one does not have is off", func(v control.View) bool {
 		return v.Problem == "" && len(v.Rules) == 2 && !v.Rules[0].On && !v.Rules[1].On && strings.Contains(v.Rules[0].Note, "no more")
 	})

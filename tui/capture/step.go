@@ -231,6 +231,7 @@ func (s *Screen) take(j *v1alpha1.Journey, changed []int) {
 	s.steps.Show(j, changed)
 	if held := j.Status.Held; len(held) > 0 && !heldSame(before, j) {
 		s.steps.SelectStep(int(held[0].Step))
+		s.host.Say("") // that it is held is news, whatever was said before
 	}
 	s.showStep()
 }

@@ -199,7 +199,9 @@ func TestHeldRequest(t *testing.T) {
 	if said := server.said(); strings.Count(said, "\n") != 2 || !strings.Contains(said, `"into"`) || !strings.Contains(said, `"out"`) || !strings.Contains(said, `"continue"`) {
 		t.Error(said)
 	}
-	h.Sizes()
+	for _, size := range [][2]int{{60, 11}, {80, 20}, {120, 36}} {
+		h.Frame(size[0], size[1])
+	}
 }
 
 // TestWhatIf has things happen to a held request.
@@ -246,7 +248,7 @@ func TestWhatIf(t *testing.T) {
 
 // TestEditInFlight sends what was changed of the object, and nothing else.
 func TestEditInFlight(t *testing.T) {
-	h, s, server := held(t)
+	h, _, server := held(t)
 	h.Press("e")
 	if len(h.Edits) == 0 {
 		t.Fatalf("%q", h.Complained)
@@ -259,7 +261,6 @@ func TestEditInFlight(t *testing.T) {
 	if said := server.said(); !strings.Contains(said, `"action":"edit"`) || !strings.Contains(said, `"patch":{"extra":"1"}`) {
 		t.Error(said)
 	}
-	_ = s
 }
 
 // TestBreakHere asks with a filter for the step under the cursor.
