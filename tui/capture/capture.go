@@ -221,6 +221,9 @@ func (s *Screen) relayout() {
 		r := s.areas.Panes[p.id]
 		p.pane.SetSize(r.W, r.H)
 	}
+	if s.detail.WantsSource() != "" {
+		s.host.Changed() // there may be room for it only now
+	}
 	s.list.Sync()
 }
 

@@ -183,12 +183,16 @@ func TestWatchers(t *testing.T) {
 // the cursor.
 func TestBeside(t *testing.T) {
 	h, s := linked(t, "rec-7")
-	h.Size(200, 56)
 	h.Press("d")
 	for range 5 {
 		h.Press("j")
 	}
+	h.Size(200, 56)
 	step, ok := s.detail.Blamed()
+	h.Until("the source is there", func() bool {
+		file, _ := s.library.Get(s.open.journey.Status.Steps[step].File)
+		return file != nil
+	})
 	frame := strings.Join(h.Frame(200, 56), "\n")
 	if !ok || !strings.Contains(frame, "[Diff]") || !strings.Contains(frame, "here     "+s.open.journey.Status.Steps[step].File) {
 		t.Errorf("step %d, %v:\n%s", step, ok, frame)

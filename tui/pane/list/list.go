@@ -214,7 +214,7 @@ func (p *Pane) cells(row *session.Row) cells {
 	if row.Status.Phase == v1alpha1.JourneyHeld {
 		c.took = "held"
 	}
-	c.rev, c.try, c.steps = count(row.Status.Revision), count(int64(row.Status.Tries)), count(int64(row.Status.StepCount))
+	c.rev, c.try, c.steps = count(row.Status.Revision), count(int64(row.Status.Tries)), count(int64(max(int(row.Status.StepCount), len(row.Status.Steps))))
 	if row.Gone {
 		c.took = "gone"
 	}
