@@ -41,11 +41,12 @@ type model struct {
 	changed chan struct{} // holds a signal when a screen has something to drain
 	drained time.Time
 
-	held    *control.Control // closed by the screen of breakpoints
-	table   *keys.Table
-	screens map[screen.Name]screen.Screen
-	order   []screen.Screen
-	current screen.Screen
+	revisions revisions
+	held      *control.Control // closed by the screen of breakpoints
+	table     *keys.Table
+	screens   map[screen.Name]screen.Screen
+	order     []screen.Screen
+	current   screen.Screen
 	// path are the screens that esc leads back to, the latest last.
 	path []screen.Name
 
@@ -199,6 +200,10 @@ func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	case connectedMsg:
 		m.busy--
 		cmd = m.connected(msg)
+	case revisionsMsg:
+		if m.revisions.take(msg) {
+			cmd = m.askRevisions()
+		}
 	case doneMsg:
 		m.busy--
 		cmd = m.answered(msg.answer)
@@ -262,7 +267,7 @@ func (m *model) drain() tea.Cmd {
 	for _, s := range m.order {
 		cmds = append(cmds, s.Drain())
 	}
-	return tea.Batch(cmds...)
+	return tea.Batch(append(cmds, m.askRevisions())...)
 }
 
 func (m *model) resize(w, h int) {

@@ -47,7 +47,8 @@ func (d *driver) resized(w, h int) []string {
 // TestEverySize draws the screen in many states at many sizes: every frame has the size of the terminal.
 func TestEverySize(t *testing.T) {
 	d := filled(t)
-	states := [][]string{{}, {"enter"}, {"enter"}, {"d"}, {"]"}, {"z"}, {"z", "?"}, {"esc", "/"}, {"a", "(", "esc"}, {":"}}
+	states := [][]string{{}, {"enter"}, {"enter"}, {"d"}, {"]"}, {"z"}, {"z", "?"}, {"esc", "/"}, {"a", "(", "esc"}, {":"}, {"esc", "2"}, {"j", "tab"}, {"3"},
+		{"tab", "z"}, {"esc", "4"}, {"?"}, {"esc", "5"}, {"1", "B"}, {"esc", "ctrl+l"}, {"esc", "m", "a"}}
 	for i, state := range states {
 		d.resized(120, 40)
 		d.press(state...)

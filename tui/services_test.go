@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/capture"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -336,5 +338,24 @@ func TestEscAndAKey(t *testing.T) {
 	d.settle()
 	if d.m.context() != keys.List || !strings.Contains(d.part("list"), "2 of") {
 		t.Errorf("in %s:\n%s", d.m.context(), d.part("list"))
+	}
+}
+
+func TestRevisions(t *testing.T) {
+	d := filled(t)
+	r := &d.m.revisions
+	cache := func(etcd, lag, watches int64) (c v1alpha1.Cache) {
+		c.Status.EtcdRevision, c.Status.Lag, c.Status.Watches = etcd, lag, watches
+		return c
+	}
+	r.again = true
+	if !r.take(revisionsMsg{caches: []v1alpha1.Cache{cache(117, 0, 1), cache(115, 3, 2)}}) || r.again {
+		t.Error("what happened meanwhile is not asked for")
+	}
+	if header := strings.Join(d.resized(140, 40)[:1], ""); !strings.Contains(header, "watches 3  cache lag 3  etcd rev 117") {
+		t.Errorf("%q", header)
+	}
+	if r.take(revisionsMsg{err: errors.New("gone")}) || len(r.facts()) > 0 {
+		t.Errorf("after an error: %q", r.facts())
 	}
 }

@@ -120,6 +120,7 @@ func (m *model) facts() []string {
 			all = append(all, f.Facts()...)
 		}
 	}
+	all = append(all, m.revisions.facts()...)
 	host := draw.Clean(m.client.Host())
 	switch {
 	case m.options.Saved != nil:
