@@ -117,7 +117,7 @@ func (f goFields) reorder(out []byte, s *scanner) ([]byte, bool) {
 	var values [maxFields][]byte
 	ok := s.object(0, func(key []byte) bool {
 		start := s.pos
-		if !s.value(1) {
+		if !s.skip() {
 			return false
 		}
 		for i := range f {
@@ -162,10 +162,55 @@ func Lookup(data []byte, path ...string) (value []byte, found bool) {
 		}
 	}
 	start := s.pos
-	if !s.value(1) {
+	if !s.skip() {
 		return nil, false
 	}
 	return data[start:s.pos], true
+}
+
+// skip goes behind a value of JSON that is known to be canonical.
+func (s *scanner) skip() bool {
+	depth := 0
+	for s.pos < len(s.data) {
+		switch s.data[s.pos] {
+		case '"':
+			s.skipString()
+		case '{', '[':
+			depth++
+			s.pos++
+			continue
+		case '}', ']':
+			depth--
+			s.pos++
+		case ',', ':':
+			s.pos++
+			continue
+		default:
+			s.skipLiteral()
+		}
+		if depth == 0 {
+			return s.pos <= len(s.data)
+		}
+	}
+	return false
+}
+
+func (s *scanner) skipString() {
+	for s.pos++; s.pos < len(s.data); s.pos++ {
+		switch s.data[s.pos] {
+		case '\\':
+			s.pos++
+		case '"':
+			s.pos++
+			return
+		}
+	}
+}
+
+// skipLiteral goes behind a number, true, false or null.
+func (s *scanner) skipLiteral() {
+	for s.pos++; s.pos < len(s.data) && !contains(",}]\n", s.data[s.pos]); s.pos++ {
+	}
 }
 
 // descend goes to the value that an object has of a name.
@@ -174,7 +219,7 @@ func (s *scanner) descend(name string) (found bool) {
 		order := compareName(key, name)
 		found = order == 0
 		// Keys are sorted: behind a greater one it will not come.
-		return order < 0 && s.value(1)
+		return order < 0 && s.skip()
 	})
 	return found
 }
