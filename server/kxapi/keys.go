@@ -268,14 +268,11 @@ func (r *KeyREST) List(ctx context.Context, options *metainternalversion.ListOpt
 	if options.Limit > 0 {
 		limit = min(limit, options.Limit)
 	}
-	budget, visited := admin.Budget{Keys: measuredKeys, Bytes: measuredBytes}, int64(0)
-	next, err := r.etcd.Live.Level(ctx, q.prefix, string(page.From), page.Revision, &budget, func(c admin.Child) bool {
-		k := r.etcd.child(c, page.Revision)
-		if selectsKey(options, k) {
+	budget := admin.Budget{Keys: measuredKeys, Bytes: measuredBytes}
+	next, err := r.etcd.Live.Level(ctx, q.prefix, string(page.From), page.Revision, limit, &budget, func(c admin.Child) {
+		if k := r.etcd.child(c, page.Revision); selectsKey(options, k) {
 			list.Items = append(list.Items, *k)
 		}
-		visited++
-		return visited < limit
 	})
 	if err != nil {
 		return nil, keyError(err)

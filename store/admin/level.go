@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -14,52 +13,54 @@ type Child struct {
 	Path string
 	// KV is the key without its value; nil for a directory.
 	KV *KV
-	// Keys is how many there are. Bytes and Revision, that of the newest change, are of the first Measured of them.
+	// Keys is how many there are. Bytes are those of the first Measured of them, and Revision is that of the newest change
+	// of at least these.
 	Keys, Bytes, Revision, Measured int64
 }
 
 // Budget bounds what is read of values to find out how large directories are. What is spent is taken from it.
 type Budget struct{ Keys, Bytes int64 }
 
-// share is how much of what is left of a budget one directory may take, so that a large one leaves some for the others.
-const share = 4
+const (
+	// share is how much of what is left of a budget one directory may take, so that a large one leaves some for the others.
+	share = 4
+	// To answer for a page of a range etcd walks through all of it, so pages of keys alone are large. A directory that
+	// is larger than a page is counted by etcd, and what follows it is gone on with.
+	firstLevelKeys = 10_000
+	mostLevelKeys  = 50_000
+	// runKeys is how many keys that stand side by side are measured at a time.
+	runKeys = 256
+)
 
-// Level visits what is right below a prefix as of a revision, which must not be 0, in the order of the keys, until visit
-// wants no more. It begins at from, or with the first if that is empty, and returns where another one can go on; nowhere if
-// all was visited. Each directory is counted by etcd itself, which costs neither side memory; a page of values is held at a
-// time.
-func (l *Live) Level(ctx context.Context, prefix, from string, revision int64, budget *Budget, visit func(Child) (more bool)) (next string, err error) {
-	v := level{live: l, prefix: prefix, end: rangeEnd(prefix), revision: revision, budget: budget, visit: visit}
+// Level visits what is right below a prefix as of a revision, which must not be 0, in the order of the keys, at most as
+// many as said. It begins at from, or with the first if that is empty, and returns where another one can go on; nowhere if
+// all was visited. At most one page is held at a time.
+func (l *Live) Level(ctx context.Context, prefix, from string, revision, most int64, budget *Budget, visit func(Child)) (next string, err error) {
+	v := level{live: l, prefix: prefix, end: rangeEnd(prefix), revision: revision, left: most, budget: budget, visit: visit}
 	v.next = max(prefix, from, firstKey)
-	for limit := int64(1); v.next != ""; {
-		resp, err := l.get(ctx, v.next, clientv3.WithRange(v.end), clientv3.WithRev(revision), clientv3.WithLimit(limit))
+	limit := int64(firstLevelKeys)
+	for v.next != "" && !v.full {
+		resp, err := l.get(ctx, v.next, clientv3.WithRange(v.end), clientv3.WithRev(revision), clientv3.WithLimit(limit), clientv3.WithKeysOnly())
 		if err != nil {
 			return "", readError(v.next, revision, err)
 		}
-		if v.stopped || len(resp.Kvs) == 0 {
-			return v.rest(resp.Kvs), nil
-		}
-		var size int64
-		leaf := true
 		for _, kv := range resp.Kvs {
-			if string(kv.Key) < v.next {
-				continue // of a directory that was visited
-			}
-			size += int64(len(kv.Value))
-			if leaf, err = v.child(ctx, fromProto(kv)); err != nil || v.next == "" {
-				return "", err
-			}
-			if v.stopped {
+			if v.full || v.next == "" {
 				break
 			}
+			if string(kv.Key) < v.next {
+				continue // of a directory that was counted
+			}
+			if err := v.key(ctx, fromProto(kv)); err != nil {
+				return "", err
+			}
 		}
-		// One key says that a directory begins; of keys that stand side by side many are read at once.
-		limit = 1
-		if leaf && !v.stopped {
-			limit = min(max(pageBytes*int64(len(resp.Kvs))/max(size, 1), 1), firstPageKeys)
+		if !resp.More && !v.full {
+			v.next = ""
 		}
+		limit = mostLevelKeys
 	}
-	return "", nil
+	return v.next, v.flush(ctx)
 }
 
 // firstKey is before all others: etcd has no empty key.
@@ -73,74 +74,142 @@ func rangeEnd(prefix string) string {
 	return clientv3.GetPrefixRangeEnd(prefix)
 }
 
-// level is what the visit of one is about.
+// level is the visit of one.
 type level struct {
 	live        *Live
 	prefix, end string
 	revision    int64
 	budget      *Budget
-	visit       func(Child) bool
+	visit       func(Child)
 
-	// next is where the next child begins, nowhere if there can be none. stopped says that it is not wanted.
-	next    string
-	stopped bool
+	// next is where to read on, nowhere if nothing is left. full says that what is there is not wanted any more, of which
+	// left are.
+	next string
+	left int64
+	full bool
+
+	// What was read and not visited yet: keys that stand side by side, or a directory. bound is the key before which the
+	// part of the directory ends that is measured.
+	run   []KV
+	dir   *Child
+	bound string
 }
 
-// rest is where another visit can go on, of which the first keys are known.
-func (v *level) rest(first []*mvccpb.KeyValue) string {
-	if len(first) == 0 {
-		return ""
+// key takes the next key.
+func (v *level) key(ctx context.Context, kv KV) error {
+	if v.dir != nil && strings.HasPrefix(kv.Key, v.dir.Path) {
+		return v.inDirectory(ctx, &kv)
 	}
-	return v.next
-}
-
-// child visits what a key belongs to, and says whether that is the key itself.
-func (v *level) child(ctx context.Context, kv KV) (leaf bool, err error) {
-	c := Child{Path: kv.Key}
+	if v.dir != nil || len(v.run) == runKeys {
+		if err := v.flush(ctx); err != nil {
+			return err
+		}
+	}
+	if v.left == 0 {
+		v.full, v.next = true, kv.Key
+		return nil
+	}
+	v.left--
+	v.next = kv.Key + firstKey
 	// A slash right behind the prefix begins a name and does not end one, as in Tree.
 	name := kv.Key[len(v.prefix):]
 	slash := -1
 	if len(name) > 1 {
 		slash = strings.IndexByte(name[1:], '/')
 	}
-	if leaf = slash < 0; leaf {
-		c.Keys, c.Bytes, c.Revision, c.Measured = 1, int64(len(kv.Value)), kv.ModRevision, 1
-		kv.Value = nil
-		c.KV = &kv
-		v.next = kv.Key + firstKey
-	} else {
-		c.Path = v.prefix + name[:slash+2]
-		if err := v.measure(ctx, &c); err != nil {
-			return false, err
-		}
-		if v.next = rangeEnd(c.Path); v.next == firstKey {
-			v.next = "" // nothing is behind it
-		}
+	if slash < 0 {
+		v.run = append(v.run, kv)
+		return nil
 	}
-	v.stopped = !v.visit(c)
-	return leaf, nil
+	if err := v.flush(ctx); err != nil {
+		return err
+	}
+	v.dir = &Child{Path: v.prefix + name[:slash+2], Keys: 1, Revision: kv.ModRevision}
+	v.bound = rangeEnd(v.dir.Path)
+	return nil
 }
 
-// measure counts the keys of a directory, and reads of their values what the budget allows.
-func (v *level) measure(ctx context.Context, c *Child) error {
-	resp, err := v.live.get(ctx, c.Path, clientv3.WithPrefix(), clientv3.WithRev(v.revision), clientv3.WithCountOnly())
-	if err != nil {
-		return readError(c.Path, v.revision, err)
+// inDirectory counts a key of the directory that is read.
+func (v *level) inDirectory(ctx context.Context, kv *KV) error {
+	d := v.dir
+	v.next = kv.Key + firstKey
+	if d.Keys == v.budget.Keys/share {
+		v.bound = kv.Key
 	}
-	c.Keys = resp.Count
-	keys, bytes := v.budget.Keys/share, v.budget.Bytes/share
-	for kv, err := range v.live.Range(ctx, Range{Prefix: c.Path, Revision: v.revision}) {
-		if err != nil {
+	d.Keys++
+	d.Revision = max(d.Revision, kv.ModRevision)
+	if d.Keys <= mostLevelKeys {
+		return nil
+	}
+	resp, err := v.live.get(ctx, d.Path, clientv3.WithPrefix(), clientv3.WithRev(v.revision), clientv3.WithCountOnly())
+	if err != nil {
+		return readError(d.Path, v.revision, err)
+	}
+	d.Keys = resp.Count
+	if v.next = rangeEnd(d.Path); v.next == firstKey {
+		v.next = "" // nothing is behind it
+	}
+	return v.flush(ctx)
+}
+
+// flush visits what was read.
+func (v *level) flush(ctx context.Context) error {
+	if v.dir != nil {
+		d := v.dir
+		v.dir = nil
+		if err := v.measure(ctx, d); err != nil {
 			return err
 		}
-		if c.Measured >= keys || c.Bytes >= bytes {
-			break
-		}
-		c.Measured++
-		c.Bytes += int64(len(kv.Value))
-		c.Revision = max(c.Revision, kv.ModRevision)
+		v.visit(*d)
 	}
-	v.budget.Keys -= c.Measured
-	v.budget.Bytes -= c.Bytes
-	return nil
+	if len(v.run) == 0 {
+		return nil
+	}
+	first, behind := v.run[0].Key, v.run[len(v.run)-1].Key+firstKey
+	v.run = v.run[:0]
+	return v.values(ctx, first, behind, func(kv KV) bool {
+		c := Child{Path: kv.Key, Keys: 1, Bytes: int64(len(kv.Value)), Revision: kv.ModRevision, Measured: 1}
+		kv.Value = nil
+		c.KV = &kv
+		v.visit(c)
+		return true
+	})
+}
+
+// measure reads of a directory's values what the budget allows.
+func (v *level) measure(ctx context.Context, d *Child) error {
+	keys, bytes := v.budget.Keys/share, v.budget.Bytes/share
+	if keys == 0 || bytes == 0 {
+		return nil
+	}
+	err := v.values(ctx, d.Path, v.bound, func(kv KV) bool {
+		d.Measured++
+		d.Bytes += int64(len(kv.Value))
+		return d.Measured < keys && d.Bytes < bytes
+	})
+	v.budget.Keys -= d.Measured
+	v.budget.Bytes -= d.Bytes
+	return err
+}
+
+// values reads the keys from first to before end with their values, in pages, until each says no.
+func (v *level) values(ctx context.Context, first, end string, each func(KV) bool) error {
+	for limit := int64(firstPageKeys); ; {
+		resp, err := v.live.get(ctx, first, clientv3.WithRange(end), clientv3.WithRev(v.revision), clientv3.WithLimit(limit))
+		if err != nil {
+			return readError(first, v.revision, err)
+		}
+		var size int64
+		for _, kv := range resp.Kvs {
+			size += int64(len(kv.Value))
+			if !each(fromProto(kv)) {
+				return nil
+			}
+		}
+		if !resp.More || len(resp.Kvs) == 0 {
+			return nil
+		}
+		limit = min(max(pageBytes*int64(len(resp.Kvs))/max(size, 1), 1), mostPageKeys)
+		first = string(resp.Kvs[len(resp.Kvs)-1].Key) + firstKey
+	}
 }

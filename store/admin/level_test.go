@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // children are what Level visits, as lines.
@@ -16,7 +18,7 @@ func children(t *testing.T, e *etcd, prefix string, revision int64, budget Budge
 
 func childrenFrom(t *testing.T, e *etcd, prefix, from string, revision int64, budget Budget, most int) (out []string, next string) {
 	t.Helper()
-	next, err := e.live.Level(t.Context(), prefix, from, revision, &budget, func(c Child) bool {
+	next, err := e.live.Level(t.Context(), prefix, from, revision, int64(most), &budget, func(c Child) {
 		line := fmt.Sprintf("%s keys=%d bytes=%d rev=%d", c.Path, c.Keys, c.Bytes, c.Revision)
 		if c.Measured != c.Keys {
 			line += fmt.Sprintf(" of=%d", c.Measured)
@@ -25,7 +27,6 @@ func childrenFrom(t *testing.T, e *etcd, prefix, from string, revision int64, bu
 			line += fmt.Sprintf(" created=%d version=%d value=%v", c.KV.CreateRevision, c.KV.Version, c.KV.Value != nil)
 		}
 		out = append(out, line)
-		return len(out) < most
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -96,11 +97,10 @@ func TestLevel(t *testing.T) {
 // TestLevelBudget finds directories counted in whole and measured in part.
 func TestLevelBudget(t *testing.T) {
 	e := newEtcd(t)
-	var head int64
 	for i := range 600 {
-		head = e.put(t, fmt.Sprintf("/big/a/%03d", i), "0123456789")
+		e.put(t, fmt.Sprintf("/big/a/%03d", i), "0123456789")
 	}
-	head = e.put(t, "/big/z", "0123456789")
+	head := e.put(t, "/big/z", "0123456789")
 	got := children(t, e, "/big/", head, Budget{Keys: 800, Bytes: 1 << 20}, 10)
 	if len(got) != 2 || !strings.HasPrefix(got[0], "/big/a/ keys=600 bytes=2000 ") || !strings.HasSuffix(got[0], " of=200") {
 		t.Errorf("200 keys could be measured: %q", got)
@@ -112,5 +112,39 @@ func TestLevelBudget(t *testing.T) {
 	// All 600 keys side by side.
 	if got := children(t, e, "/big/a/", head, Budget{}, 1000); len(got) != 600 || !strings.HasPrefix(got[599], "/big/a/599 keys=1 bytes=10 ") {
 		t.Errorf("%d keys, the last %q", len(got), got[len(got)-1])
+	}
+}
+
+// TestLevelLarge: a directory that is larger than a page is counted by etcd, and what is behind it is found.
+func TestLevelLarge(t *testing.T) {
+	e := newEtcd(t)
+	const batch = 100
+	for i := 0; i < mostLevelKeys+3*batch; i += batch {
+		var puts []clientv3.Op
+		for j := range batch {
+			puts = append(puts, clientv3.OpPut(fmt.Sprintf("/l/b/%06d", i+j), "v"))
+		}
+		if _, err := e.live.Client.Txn(t.Context()).Then(puts...).Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.put(t, "/l/a", "v")
+	head := e.put(t, "/l/c/d", "v")
+	for prefix, want := range map[string]string{
+		"/l/": "/l/a 1, /l/b/ 50300, /l/c/ 1",
+		"/":   "/l/ 50302",
+		"":    "/l/ 50302",
+	} {
+		var got []string
+		budget := Budget{Keys: 40, Bytes: 1 << 20}
+		next, err := e.live.Level(t.Context(), prefix, "", head, 10, &budget, func(c Child) {
+			got = append(got, fmt.Sprintf("%s %d", c.Path, c.Keys))
+			if c.Measured > 10 || c.Measured == 0 {
+				t.Errorf("%+v", c)
+			}
+		})
+		if err != nil || next != "" || strings.Join(got, ", ") != want {
+			t.Errorf("below %q: %q, next %q, %v", prefix, got, next, err)
+		}
 	}
 }

@@ -45,7 +45,7 @@ type KeyStatus struct {
 	Keys int64 `json:"keys"`
 	// What their values have, as they are stored.
 	Bytes int64 `json:"bytes"`
-	// Of how many of the keys bytes and modRevision are: large directories are not read whole.
+	// Of how many of the keys bytes are, and modRevision of at least these: large directories are not read whole.
 	Measured int64 `json:"measured"`
 	// The revision of the last change.
 	// +optional

@@ -1,0 +1,87 @@
+package kxapi
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/store/embedded/embedtest"
+)
+
+// newEtcd is an etcd with nothing in it.
+func newEtcd(t *testing.T) *Etcd {
+	t.Helper()
+	client := embedtest.New(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	return &Etcd{Live: admin.Over(client, "the etcd of the test"), Decoder: &admin.Decoder{Prefix: "/registry"}}
+}
+
+// TestKeyFollowerTooSlow: what waits for a client is bounded, and it is told so.
+func TestKeyFollowerTooSlow(t *testing.T) {
+	f := &keyFollower{events: make(chan watch.Event, keyEventsMost+1)}
+	etcd := &Etcd{Decoder: &admin.Decoder{Prefix: "/registry"}}
+	more, n := true, 0
+	for ; more; n++ {
+		more = f.take(etcd, &metainternalversion.ListOptions{}, admin.Event{KV: admin.KV{Key: "/a", ModRevision: int64(n + 1)}}, nil)
+	}
+	if n != keyEventsMost+1 || len(f.events) != keyEventsMost+1 {
+		t.Errorf("%d events were taken, %d wait", n, len(f.events))
+	}
+	var last watch.Event
+	for len(f.events) > 0 {
+		last = <-f.events
+	}
+	if status, ok := last.Object.(*metav1.Status); last.Type != watch.Error || !ok || status.Code != 410 {
+		t.Errorf("%+v", last)
+	}
+}
+
+// TestKeyHistoryCut: of a key that was written very often, or is very large, the latest revisions are told of.
+func TestKeyHistoryCut(t *testing.T) {
+	etcd := newEtcd(t)
+	r := &KeyHistoryREST{etcd: etcd, journeys: trace.NewRecorder("p", trace.DefaultLimits)}
+	for range revisionsMost + 3 {
+		if _, err := etcd.Live.Client.Put(t.Context(), "/often", "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	large := strings.Repeat("x", 1<<20)
+	for range revisionBytesMost>>20 + 2 {
+		if _, err := etcd.Live.Client.Put(t.Context(), "/large", large); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key, want := range map[string]string{"/often": "1000 of 1003", "/large": "32 of 34"} {
+		got, err := r.Get(adminContext(t.Context()), v1alpha1.KeyName(key), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := got.(*v1alpha1.KeyHistory).Status
+		n := len(s.Revisions)
+		if text := fmt.Sprint(n, " of ", int64(n)+s.Cut); text != want || s.Revisions[n-1].Version != int64(n)+s.Cut {
+			t.Errorf("%s: %s, the last of version %d", key, text, s.Revisions[n-1].Version)
+		}
+	}
+}
+
+// TestKeysForNobodyElse: who is no administrator is refused by the storages themselves, whatever roles may say.
+func TestKeysForNobodyElse(t *testing.T) {
+	keys, history := NewKeyREST(&Etcd{}), &KeyHistoryREST{}
+	_, errGet := keys.Get(t.Context(), "a", nil)
+	_, errList := keys.List(t.Context(), nil)
+	_, errWatch := keys.Watch(t.Context(), nil)
+	_, errHistory := history.Get(t.Context(), "a", nil)
+	for _, err := range []error{errGet, errList, errWatch, errHistory} {
+		if !apierrors.IsForbidden(err) {
+			t.Error(err)
+		}
+	}
+}
