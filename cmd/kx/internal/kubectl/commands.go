@@ -68,6 +68,7 @@ var commands = []func(*wiring, cmdutil.Factory, Streams) *cobra.Command{
 	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
 		cmd := apply.NewCmdApply(parent, f, s)
 		w.addExplainConflicts(cmd)
+		pruneWhatThereIs(cmd, f)
 		return cmd
 	},
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return diff.NewCmdDiff(f, s) },
