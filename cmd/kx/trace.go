@@ -57,7 +57,7 @@ The filter is kx's filter language, in which these flags are written too:
 	cmd.PersistentFlags().StringVar(&o.kubeconfig, "kubeconfig", "", "the server's kubeconfig (default: KUBECONFIG, or else the kx that runs on "+o.dataDir+")")
 	o.addFilterFlags(cmd)
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "json: a journey a line, without its steps")
-	cmd.AddCommand(newTraceShowCommand(o), newTraceBlameCommand(o), newTraceSaveCommand(o))
+	cmd.AddCommand(newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o), newTraceSaveCommand(o))
 	return cmd
 }
 

@@ -172,7 +172,7 @@ func (s *Screen) Foot() (sameAs, state string) {
 	if s.a == nil {
 		return "", ""
 	}
-	return s.host.Theme().Dim(" same as  ") + fmt.Sprintf("diff <(kx trace show %s) <(kx trace show %s)", s.a.Name, s.b.Name), ""
+	return s.host.Theme().Dim(" same as  ") + "kx trace compare " + s.a.Name + " " + s.b.Name, ""
 }
 
 // findStep goes to the next pair whose step has text.

@@ -1,0 +1,71 @@
+package traceview
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/compare/align"
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+// Compare writes two journeys step by step: what both did and how long each took, < what the first did alone, > what the
+// second did alone, ~ what went otherwise, with the reasons of both.
+func Compare(out io.Writer, a, b *v1alpha1.Journey, p Paint) {
+	pairs := align.Steps(a, b)
+	both, differ, onlyA, onlyB := align.Count(pairs)
+	fmt.Fprintf(out, "%s %s  %s\n%s %s  %s\n", p.bad("<"), head(a, p), p.dim(draw.Clean(a.Name)), p.good(">"), head(b, p), p.dim(draw.Clean(b.Name)))
+	fmt.Fprintf(out, "  %d steps in both, %d of them went otherwise; %d in the first alone, %d in the second alone\n", both, differ, onlyA, onlyB)
+	for _, pair := range pairs {
+		comparePair(out, a, b, pair, p)
+	}
+}
+
+func comparePair(out io.Writer, a, b *v1alpha1.Journey, pair align.Pair, p Paint) {
+	mark, text := " ", ""
+	indent := strings.Repeat("  ", pair.Depth)
+	switch {
+	case pair.B < 0:
+		mark, text = p.bad("<"), p.bad(stepText(&a.Status.Steps[pair.A]))
+	case pair.A < 0:
+		mark, text = p.good(">"), p.good(stepText(&b.Status.Steps[pair.B]))
+	default:
+		text = stepText(&a.Status.Steps[pair.A])
+		if pair.Differs {
+			mark, text = p.notes("~"), p.notes(text)
+		}
+	}
+	fmt.Fprintf(out, "%s %8s %8s  %s%s\n", mark, tookText(a, pair.A), tookText(b, pair.B), indent, text)
+	if !pair.Differs {
+		return
+	}
+	margin := strings.Repeat(" ", 22) + indent
+	x, y := &a.Status.Steps[pair.A], &b.Status.Steps[pair.B]
+	fmt.Fprintf(out, "%s%s %s\n%s%s %s\n", margin, p.bad("<"), reasonText(x, y), margin, p.good(">"), reasonText(y, x))
+}
+
+func stepText(s *v1alpha1.Step) string { return draw.Clean(s.ID + "  " + s.Title) }
+
+// reasonText is why a step went its way, with what it is if that is not what the other is.
+func reasonText(s, other *v1alpha1.Step) string {
+	text := s.Why
+	if s.Error != "" {
+		text = "error: " + s.Error
+	}
+	if text == "" {
+		text = "no reason is given"
+	}
+	if s.ID != other.ID {
+		text = s.ID + ": " + text
+	}
+	return draw.Clean(text)
+}
+
+func tookText(j *v1alpha1.Journey, i int) string {
+	if i < 0 {
+		return "-"
+	}
+	return draw.Duration(time.Duration(j.Status.Steps[i].TookNanos))
+}
