@@ -523,6 +523,7 @@ func TestRestoredEtcd(t *testing.T) {
 		},
 	}
 	r.create(t, "ns", "a", "red")
+	list(t, r.cached, everything) // what is latest, so the cache has seen it
 	for name, read := range read {
 		w := watchFrom(t, r.cached, fmt.Sprint(r.cacher.Inspect().Revision), nil)
 		past.once.Store(true)
