@@ -83,7 +83,8 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler) (*endpoint.GenericAPI
 	if err == nil {
 		group := kxapi.NewAPIGroupInfo(kxapi.Config{
 			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact, Etcd: c.Etcd, Moments: c.Moments, Servers: c.servers,
-			Allow: kxapi.Allow{Breakpoints: c.Options.Allow.Breakpoints, Faults: c.Options.Allow.Faults},
+			Source: Source(),
+			Allow:  kxapi.Allow{Breakpoints: c.Options.Allow.Breakpoints, Faults: c.Options.Allow.Faults},
 		})
 		err = s.InstallAPIGroup(&group)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"time"
@@ -13,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	embedded "github.com/kx-apiserver/kx"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/traceview"
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/session"
 )
@@ -92,7 +93,7 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 func (s *journeySource) files(ctx context.Context, j *v1alpha1.Journey) (files traceview.Files, done func(), err error) {
 	if s.file != "" {
 		own := func(file string) (string, error) {
-			text, err := embedded.Source.ReadFile(file)
+			text, err := fs.ReadFile(server.Source(), file)
 			return string(text), err
 		}
 		if err := traceview.Fits(j, own); err != nil {

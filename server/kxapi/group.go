@@ -2,6 +2,7 @@ package kxapi
 
 import (
 	"fmt"
+	"io/fs"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -9,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"github.com/kx-apiserver/kx"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -61,6 +61,8 @@ type Config struct {
 	Compact CompactFunc
 	// Servers are those of the chain that the server is, in the order in which they are asked.
 	Servers func() []Server
+	// Source is what the server was built of: core, server and store.
+	Source fs.FS
 }
 
 // keys is what all keys in etcd begin with.
@@ -98,8 +100,8 @@ func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
 				"keys":          NewKeyREST(c.Etcd),
 				"keys/history":  &KeyHistoryREST{c.Etcd, c.Journeys},
 				"moments":       NewMomentREST(c.Moments),
-				"sources":       NewSourceREST(kx.Source),
-				"structure":     NewStructureREST(c.Servers, c.Caches, kx.Source, c.keys()),
+				"sources":       NewSourceREST(c.Source),
+				"structure":     NewStructureREST(c.Servers, c.Caches, c.Source, c.keys()),
 			},
 		},
 		Scheme:               scheme,

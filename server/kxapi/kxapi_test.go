@@ -50,7 +50,7 @@ func newServerOf(t *testing.T, recorder *trace.Recorder, caches *cacher.Caches) 
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),
 		MinRequestTimeout:          time.Hour,
 	}
-	group := NewAPIGroupInfo(Config{Journeys: recorder, Caches: caches, Allow: Allow{Breakpoints: true, Faults: true}})
+	group := NewAPIGroupInfo(Config{Journeys: recorder, Caches: caches, Allow: Allow{Breakpoints: true, Faults: true}, Source: sourceTree(t)})
 	s.Router = endpoint.NewRouter(group.NegotiatedSerializer, endpoint.NotFoundHandler)
 	if err := s.InstallAPIGroup(&group); err != nil {
 		t.Fatal(err)

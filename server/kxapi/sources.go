@@ -54,23 +54,33 @@ func (r *SourceREST) NamespaceScoped() bool   { return false }
 func (r *SourceREST) GetSingularName() string { return "source" }
 func (r *SourceREST) ShortNames() []string    { return []string{"src"} }
 
+// eachFile gives the source file by file, in the order of their paths.
+func eachFile(files fs.FS, give func(file string, text []byte)) error {
+	for _, room := range []string{"core", "server", "store"} {
+		err := fs.WalkDir(files, room, func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := fs.ReadFile(files, file)
+			give(file, text)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read the embedded source: %w", err)
+		}
+	}
+	return nil
+}
+
 func indexOf(files fs.FS) ([]v1alpha1.Source, error) {
 	var sources []v1alpha1.Source
-	err := fs.WalkDir(files, ".", func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(files, file)
+	err := eachFile(files, func(file string, text []byte) {
 		sources = append(sources, v1alpha1.Source{
 			ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.SourceName(file)},
 			Spec:       v1alpha1.SourceSpec{Package: path.Dir(file), File: file, Lines: int32(bytes.Count(text, []byte("\n")))},
 		})
-		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read the embedded source: %w", err)
-	}
-	return sources, nil
+	return sources, err
 }
 
 // Get returns one file with its text.

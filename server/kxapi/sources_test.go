@@ -2,11 +2,14 @@ package kxapi
 
 import (
 	"encoding/json"
+	"io/fs"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -15,6 +18,29 @@ import (
 )
 
 const sourcesRoot = "/apis/kx.dev/v1alpha1/sources"
+
+// sourceTree is the source without its tests, as a binary carries it.
+func sourceTree(t testing.TB) fs.FS {
+	t.Helper()
+	tree := fstest.MapFS{}
+	for _, room := range []string{"core", "server", "store"} {
+		err := fs.WalkDir(os.DirFS("../.."), room, func(file string, d fs.DirEntry, err error) error {
+			if d.IsDir() && d.Name() == "testdata" {
+				return fs.SkipDir
+			}
+			if err != nil || path.Ext(file) != ".go" || strings.HasSuffix(file, "test.go") {
+				return err
+			}
+			text, err := os.ReadFile("../../" + file)
+			tree[file] = &fstest.MapFile{Data: text}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tree
+}
 
 func listSources(t *testing.T, url string) []string {
 	t.Helper()

@@ -1,7 +1,6 @@
 package kxapi
 
 import (
-	"fmt"
 	"io/fs"
 	"path"
 	"reflect"
@@ -31,16 +30,8 @@ var (
 
 func readCode(files fs.FS) (*code, error) {
 	c := &code{byName: map[string]v1alpha1.CodePlace{}, byFile: map[string][]v1alpha1.CodePlace{}}
-	err := fs.WalkDir(files, ".", func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(files, file)
-		c.read(file, string(text))
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the embedded source: %w", err)
+	if err := eachFile(files, func(file string, text []byte) { c.read(file, string(text)) }); err != nil {
+		return nil, err
 	}
 	return c, nil
 }

@@ -11,7 +11,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kx-apiserver/kx"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/endpoint"
@@ -21,7 +20,7 @@ const structureRoot = "/apis/kx.dev/v1alpha1/structure"
 
 // What the source says is found as gofmt writes it.
 func TestCode(t *testing.T) {
-	c, err := readCode(fstest.MapFS{"a/b/c.go": {Data: []byte(`// Package b is not a declaration.
+	c, err := readCode(fstest.MapFS{"core/b/c.go": {Data: []byte(`// Package b is not a declaration.
 package b
 
 // REST is generic. It has a
@@ -52,16 +51,16 @@ var (
 func Make[T any](a T) {
 	var x int
 }
-`)}})
+`)}, "server/d.go": {Data: []byte("package server\n")}, "store/e.go": {Data: []byte("package store\n")}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
 	for name, place := range c.byName {
-		if place.Name != name || place.File != "a/b/c.go" {
+		if place.Name != name || place.File != "core/b/c.go" {
 			t.Errorf("%s: %+v", name, place)
 		}
-		got[strings.TrimPrefix(name, "a/b.")] = place.Doc
+		got[strings.TrimPrefix(name, "core/b.")] = place.Doc
 	}
 	if want := map[string]string{
 		"REST": "REST is generic. It has a second line.", "REST.Get": "Get gets.", "REST.list": "", "One": "One is in a group.", "Two": "",
@@ -69,7 +68,7 @@ func Make[T any](a T) {
 	}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	if line := c.byName["a/b.Make"].Line; line != 29 {
+	if line := c.byName["core/b.Make"].Line; line != 29 {
 		t.Errorf("Make is in line %d", line)
 	}
 }
@@ -121,7 +120,7 @@ func TestStructureWithoutSource(t *testing.T) {
 	mux := http.NewServeMux()
 	r = NewStructureREST(func() []Server {
 		return []Server{{Name: "a", Handler: mux}, {Name: "b", Handler: endpoint.NotFoundHandler}}
-	}, nil, kx.Source, "")
+	}, nil, sourceTree(t), "")
 	obj, err := r.Get(t.Context(), "server:a", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -133,8 +132,9 @@ func TestStructureWithoutSource(t *testing.T) {
 }
 
 func BenchmarkStructureFirst(b *testing.B) {
+	files := sourceTree(b)
 	for b.Loop() {
-		if _, err := readCode(kx.Source); err != nil {
+		if _, err := readCode(files); err != nil {
 			b.Fatal(err)
 		}
 	}

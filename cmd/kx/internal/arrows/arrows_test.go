@@ -28,7 +28,6 @@ var reasons = map[string]string{
 	"store":  "the store works without a server above it",
 	"core":   "core is the words that all of them use",
 	"docs":   "documents travel in the binary and know nothing of it",
-	"":       "the source travels in the binary and knows nothing of it",
 }
 
 // forbidden are imports that no file of ours makes, with what stands in their place.
@@ -86,9 +85,6 @@ func TestWrong(t *testing.T) {
 		{from: module + "/store/etcd3", to: module + "/server/handler", test: true, refused: true},
 		{from: module + "/tui", to: module + "/server", refused: true},
 		{from: module + "/tui", to: module + "/core/filter"},
-		{from: module + "/tui", to: module, refused: true},
-		{from: module + "/server/kxapi", to: module},
-		{from: module, to: module + "/core/trace", refused: true},
 		{from: module + "/core/trace", to: "os", refused: true},
 		{from: module + "/core/trace", to: "os", test: true},
 		{from: module + "/core/trace", to: module + "/store", refused: true},
@@ -116,9 +112,6 @@ func wrong(from, to string, inTest bool) string {
 	room := roomOf(from)
 	if room == "core" && !inTest && coreOpens[to] {
 		return "core opens no file, socket or process"
-	}
-	if to == module && room != "server" && room != "cmd" && room != "" {
-		return "the source that travels in the binary is the server's to show"
 	}
 	other := roomOf(to)
 	if other == "" {
