@@ -1,8 +1,10 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -23,21 +25,49 @@ func editor() []string {
 	return []string{"vi"}
 }
 
-// edit lets the user edit text in his editor, which has the terminal meanwhile. The file is his alone, and does not stay.
+// edit lets the user edit text in his editor, which has the terminal meanwhile.
 func (m *model) edit(text []byte, suffix string, then func([]byte, error) tea.Cmd) tea.Cmd {
-	file, err := temporary(text, suffix)
-	if err != nil {
-		return then(nil, err)
-	}
-	command := append(editor(), file)
-	return tea.ExecProcess(exec.CommandContext(m.ctx, command[0], command[1:]...), func(err error) tea.Msg {
-		defer os.Remove(file)
-		if err != nil {
-			return editedMsg{err: fmt.Errorf("edit with %s: %w (VISUAL and EDITOR say which editor)", command[0], err), then: then}
-		}
-		edited, err := readEdited(file)
-		return editedMsg{text: edited, err: err, then: then}
+	e := &editing{ctx: m.ctx, text: text, suffix: suffix}
+	return tea.Exec(e, func(err error) tea.Msg {
+		return editedMsg{text: e.edited, err: err, then: then}
 	})
+}
+
+// editing is an editor that runs. Its file is the user's alone, and does not stay.
+type editing struct {
+	ctx    context.Context
+	text   []byte
+	suffix string
+	edited []byte
+
+	in       io.Reader
+	out, err io.Writer
+}
+
+// SetStdin implements tea.ExecCommand.
+func (e *editing) SetStdin(in io.Reader) { e.in = in }
+
+// SetStdout implements tea.ExecCommand.
+func (e *editing) SetStdout(out io.Writer) { e.out = out }
+
+// SetStderr implements tea.ExecCommand.
+func (e *editing) SetStderr(err io.Writer) { e.err = err }
+
+// Run implements tea.ExecCommand.
+func (e *editing) Run() error {
+	file, err := temporary(e.text, e.suffix)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file)
+	words := append(editor(), file)
+	cmd := exec.CommandContext(e.ctx, words[0], words[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, e.out, e.err
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("edit with %s: %w (VISUAL and EDITOR say which editor)", words[0], err)
+	}
+	e.edited, err = readEdited(file)
+	return err
 }
 
 // temporary writes text to a file of its own, mode 0600.

@@ -8,8 +8,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,6 +86,8 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 }
 
 func runTUI(ctx context.Context, o *tuiOptions) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed: leave in good order
+	defer stop()
 	screen := tui.Options{Log: &logs.Tail{}}
 	if screen.Theme, err = theme.Parse(o.theme); err != nil {
 		return fmt.Errorf("--theme: %w", err)
