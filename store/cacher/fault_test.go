@@ -168,6 +168,12 @@ func TestSlowWatcherCatchesUp(t *testing.T) {
 		for range 100 {
 			want = append(want, revisionOf(r.update(t, "ns", "a", "red")))
 		}
+		last := want[len(want)-1]
+		until(t, "the watcher is behind, and its queue full", func() bool {
+			i := r.cacher.Inspect()
+			seen := i.Watchers[0]
+			return i.Revision >= last && seen.Behind && seen.Queued == seen.Buffer && seen.At < last && seen.Sent == int64(100*round+seen.Queued)
+		})
 		for range want {
 			got = append(got, next(t, w).Object.(*object.Encoded).Revision())
 		}
@@ -175,6 +181,9 @@ func TestSlowWatcherCatchesUp(t *testing.T) {
 			t.Fatalf("round %d: %v, want %v", round, got, want)
 		}
 		until(t, "the watcher is live again", func() bool { return !r.cacher.Inspect().Watchers[0].Behind })
+		if seen := r.cacher.Inspect().Watchers[0]; fmt.Sprint(seen.From) != opts.ResourceVersion || seen.At < last || seen.Sent != int64(100*(round+1)) || seen.Queued != 0 {
+			t.Errorf("round %d, up to %d: %+v", round, last, seen)
+		}
 	}
 }
 
