@@ -11,6 +11,7 @@ import (
 // The commands of the screen.
 const (
 	sendID     keys.ID = "send.send"
+	sendNowID  keys.ID = "send.send-now"
 	heldID     keys.ID = "send.held"
 	stopID     keys.ID = "send.stop"
 	findID     keys.ID = "send.resource"
@@ -40,7 +41,9 @@ func (s *Screen) Commands() []keys.Command {
 	text, value := []keys.Context{textContext}, []keys.Context{valueContext}
 	return []keys.Command{
 		{ID: sendID, Title: "send the request", Help: "Send what is shown. In the history: what is under the cursor, again.", Hint: "send",
-			Contexts: append(panes, textContext), Keys: []string{"r", "ctrl+r"}, Enabled: s.sendable},
+			Contexts: panes, Keys: []string{"r"}, Enabled: s.sendable},
+		{ID: sendNowID, Title: "send the request from where one types", Help: "Send what is shown, with the body as it is now.", Hint: "send",
+			Contexts: text, Keys: []string{"ctrl+r"}, Enabled: s.sendable},
 		{ID: heldID, Title: "send the request, held", Help: "Send what is shown, held at its first step: the screen Capture steps it from there.", Hint: "send held",
 			Contexts: panes, Keys: []string{"R"}, Enabled: s.sendable},
 		{ID: stopID, Title: "stop waiting", Help: "Give up the request whose answer is shown: a watch, one that is held, one that takes long.",
@@ -179,7 +182,7 @@ func (s *Screen) back() bool {
 // act does what is done to the request as a whole.
 func (s *Screen) act(id keys.ID) (tea.Cmd, bool) {
 	switch id {
-	case sendID:
+	case sendID, sendNowID:
 		return s.send(false), true
 	case heldID:
 		return s.send(true), true

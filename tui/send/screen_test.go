@@ -184,6 +184,12 @@ func TestTyping(t *testing.T) {
 			t.Fatalf("taken back it is\n%s", s.body.String())
 		}
 	}
+	h.Press("e", "ctrl+r")
+	answered(h, s)
+	if s.Context() != answerContext {
+		t.Errorf("in %s", s.Context())
+	}
+	s.Focus(bodyContext)
 	h.Press("U", "E")
 	if len(h.Edits) != 1 || h.Edits[0].Suffix != ".yaml" {
 		t.Fatalf("%+v", h.Edits)

@@ -16,6 +16,7 @@ type rect struct{ x, y, w, h int }
 // Sizes at which the layout changes.
 const (
 	besideWidth  = 100 // from here on the panes stand beside each other
+	tightHeight  = 20  // below it, the pane that has the focus gets most
 	labelWidth   = 21
 	problemsMost = 4 // that are seen below the body
 )
@@ -29,6 +30,9 @@ func (s *Screen) layout() (at [parts]rect) {
 		at[s.focus] = whole
 	case s.w < besideWidth:
 		top := min(max(s.h/2, 6), len(s.rows())+3)
+		if s.focus != requestPart && s.h < tightHeight {
+			top = 4
+		}
 		at[requestPart] = rect{0, 0, s.w, top}
 		lower := s.lower
 		if lower == bodyPart && !body {
@@ -95,6 +99,9 @@ func (s *Screen) pane(p part, at rect) []string {
 		title, lines = "Request", s.formLines(w, h, focused, look)
 	case bodyPart:
 		title, note, lines = s.bodyTitle(), s.checkNote(), s.bodyLines(w, h, look)
+		if s.editing {
+			note += "  esc: done"
+		}
 	case answerPart:
 		s.answer.w, s.answer.h = w, h
 		s.answer.update(s.shown, s.host.Zone())
