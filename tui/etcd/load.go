@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -42,8 +44,7 @@ type told struct {
 type valued struct {
 	of       *chosen
 	revision int64
-	key      v1alpha1.Key
-	err      error
+	value    *value
 }
 
 // compacted is the answer of a compaction.
@@ -219,8 +220,9 @@ type chosen struct {
 	history v1alpha1.KeyHistoryStatus
 	known   bool   // there is a history
 	err     string // why there is none
-	// wanted is the revision that the cursor goes to once the history is there; 0 is the newest.
-	wanted int64
+	// wanted is the revision that the cursor goes to once the history is there; 0 is the newest. asked is the one that the
+	// user was led to.
+	wanted, asked int64
 	// marked is the revision that others are compared with; 0 is the one before each.
 	marked int64
 	values map[int64]*value
@@ -233,14 +235,15 @@ const valuesMost = 16
 func (s *Screen) pick(key, name string, revision int64) tea.Cmd {
 	if s.chosen != nil && s.chosen.key == key {
 		if revision != 0 {
-			s.chosen.wanted = revision
+			s.chosen.wanted, s.chosen.asked = revision, revision
 			s.toWanted()
+			s.arrived()
 		}
 		return s.fetch()
 	}
 	s.drop()
 	ctx, cancel := context.WithCancel(s.life)
-	s.chosen = &chosen{key: key, name: name, ctx: ctx, cancel: cancel, wanted: revision, values: map[int64]*value{}}
+	s.chosen = &chosen{key: key, name: name, ctx: ctx, cancel: cancel, wanted: revision, asked: revision, values: map[int64]*value{}}
 	s.revisions.ToTop()
 	s.text.ToTop()
 	return s.tell()
@@ -290,7 +293,20 @@ func (s *Screen) heard(m told) tea.Cmd {
 	}
 	c.history, c.known, c.err = m.history.Status, true, ""
 	s.toWanted()
+	s.arrived()
 	return s.fetch()
+}
+
+// arrived says so if the revision that the user was led to is not there.
+func (s *Screen) arrived() {
+	c := s.chosen
+	if !c.known || c.asked == 0 {
+		return
+	}
+	if s.revisionAt() != c.asked {
+		s.host.Say(fmt.Sprintf("etcd no longer has what was written at revision %d", c.asked))
+	}
+	c.asked = 0
 }
 
 // fetch asks for the values that are looked at and not here.
@@ -312,23 +328,32 @@ func (s *Screen) fetch() tea.Cmd {
 			continue
 		}
 		if len(c.values) >= valuesMost {
-			clear(c.values)
+			maps.DeleteFunc(c.values, func(r int64, _ *value) bool { return !slices.Contains(wanted, r) })
 		}
 		c.values[revision] = &value{loading: true}
-		client, answer := s.host.API(), valued{of: c, revision: revision}
-		query := url.Values{"revision": {strconv.FormatInt(revision, 10)}}
-		cmds = append(cmds, s.host.Do(func() tea.Msg {
-			answer.err = client.Get(c.ctx, keysPath+"/"+url.PathEscape(c.name), query, &answer.key)
-			return answer
-		}))
+		cmds = append(cmds, s.host.Do(ask(s.host.API(), c, revision)))
 	}
 	return tea.Batch(cmds...)
+}
+
+// ask asks for a value. What a large one looks like as text is worked out here too, where nobody waits for it.
+func ask(client *api.Client, c *chosen, revision int64) func() tea.Msg {
+	query := url.Values{"revision": {strconv.FormatInt(revision, 10)}}
+	return func() tea.Msg {
+		var k v1alpha1.Key
+		err := client.Get(c.ctx, keysPath+"/"+url.PathEscape(c.name), query, &k)
+		v := valueOf(k, err)
+		if v.err == "" {
+			v.text(formYAML)
+		}
+		return valued{c, revision, v}
+	}
 }
 
 // got takes a value.
 func (s *Screen) got(m valued) {
 	if m.of == s.chosen && s.chosen.values[m.revision] != nil {
-		s.chosen.values[m.revision] = valueOf(m.key, m.err)
+		s.chosen.values[m.revision] = m.value
 	}
 }
 

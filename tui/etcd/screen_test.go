@@ -204,6 +204,10 @@ func TestLeadTo(t *testing.T) {
 		h.Went[3] != (screen.ToRequests{Filter: "resource:configmaps ns:default name:settings"}) {
 		t.Errorf("%+v", h.Went)
 	}
+	h.Show(screen.ToKey{Key: "/elsewhere/note", Revision: 3})
+	if last := h.Said[len(h.Said)-1]; !strings.Contains(last, "no longer has what was written at revision 3") {
+		t.Errorf("%q", h.Said)
+	}
 	// Before the tree is known, too.
 	answers := screentest.Recorded(t, "testdata/answers.json")
 	other := screentest.New(t, answers)
