@@ -236,6 +236,8 @@ func size(n int64) string {
 func (e *entry) status() string {
 	a := &e.answer
 	switch {
+	case e.at.IsZero():
+		return notSent
 	case a.Code != 0 && a.Ended && a.Err == nil || a.Code != 0 && !a.Watch:
 		return fmt.Sprintf("%d %s", a.Code, http.StatusText(a.Code))
 	case a.Watch && a.Ended:
@@ -294,6 +296,8 @@ func (p *answerPane) head(e *entry, look theme.Theme) []string {
 		second = look.Notice("|| held at "+draw.Clean(a.HeldAt)) + "  journey " + draw.Clean(a.Journey) + look.Dim("  (enter: step it)")
 	case a.Journey != "":
 		second = "journey " + draw.Clean(a.Journey) + look.Dim("  (enter: see its steps)")
+	case e.at.IsZero():
+		second = look.Dim("r sends it")
 	case !a.Ended:
 		second = look.Dim(draw.Clean(e.request.Title()))
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/send/sameas"
 )
 
 // The commands of the screen.
@@ -194,7 +195,7 @@ func (s *Screen) act(id keys.ID) (tea.Cmd, bool) {
 	case clearID:
 		return s.clear(), true
 	case programID:
-		s.way++
+		s.way = (s.way + 1) % sameas.Programs
 		return nil, true
 	case commandID:
 		return s.copyCommand(), true

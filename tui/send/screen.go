@@ -10,6 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/send/sameas"
 	"github.com/kx-apiserver/kx/tui/send/schema"
 )
 
@@ -274,6 +275,9 @@ type made struct {
 	request request.Request
 	http    request.HTTP
 	err     error
+
+	way     *sameas.Way // the command of a program, once somebody asked for it
+	program int
 }
 
 // built is what would go over the wire. A frame asks for it several times, and a body may be long: it is made once.

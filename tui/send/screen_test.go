@@ -343,6 +343,9 @@ func TestFiles(t *testing.T) {
 	if got := s.request(); got.Path != "/a" || s.history.entries[1].request.Path != "/b" {
 		t.Errorf("%+v, complained %q", got, h.Complained)
 	}
+	s.Focus(historyContext)
+	h.Press("j", "enter")
+	saw(t, h, "not sent", "GET /b")
 	for _, bad := range []string{dir, filepath.Join(dir, "none")} {
 		h.Press("o", "ctrl+u")
 		h.Type(bad)

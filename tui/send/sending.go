@@ -61,24 +61,30 @@ func (s *Screen) start(r request.Request, h request.HTTP, held bool) {
 const proxy = "http://127.0.0.1:8001"
 
 // command is the command of the chosen program that sends the same. ok is false if the request has no path.
-func (s *Screen) command() (way sameas.Way, ok bool) { return s.commandFor("") }
-
-func (s *Screen) commandFor(kubeconfig string) (way sameas.Way, ok bool) {
-	r, h, err := s.built()
-	if err != nil {
+func (s *Screen) command() (way sameas.Way, ok bool) {
+	if _, _, err := s.built(); err != nil {
 		return way, false
 	}
-	ways := sameas.Ways(&r, &h, sameas.Where{Kubeconfig: kubeconfig, Server: proxy})
-	way = ways[s.way%len(ways)]
+	if m := &s.made; m.way == nil || m.program != s.way {
+		shown := s.commandFor("")
+		m.way, m.program = &shown, s.way
+	}
+	return *s.made.way, true
+}
+
+// commandFor is the command for whoever has to be told of a kubeconfig.
+func (s *Screen) commandFor(kubeconfig string) sameas.Way {
+	r, h, _ := s.built()
+	way := sameas.Of(s.way, &r, &h, sameas.Where{Kubeconfig: kubeconfig, Server: proxy})
 	if way.Program == "curl" && way.Text != "" {
 		way.Note = "through kx proxy, which must run"
 	}
-	return way, true
+	return way
 }
 
 // copyCommand puts the command on the clipboard, with the kubeconfig that it needs.
 func (s *Screen) copyCommand() tea.Cmd {
-	way, _ := s.commandFor(s.host.Kubeconfig())
+	way := s.commandFor(s.host.Kubeconfig())
 	if way.Note != "" {
 		s.host.Say(way.Program + ": " + way.Note)
 	}

@@ -41,9 +41,26 @@ type Where struct {
 	CA, Cert, Key string
 }
 
-// Ways are all commands for a request, in the order in which they are offered.
+// programs are those that there are, in the order in which they are offered.
+var programs = []func(*request.Request, *request.HTTP, Where) Way{
+	kubectl,
+	func(r *request.Request, _ *request.HTTP, w Where) Way { return kx(r, w) },
+	func(_ *request.Request, h *request.HTTP, w Where) Way { return curl(h, w) },
+}
+
+// Programs is how many programs there are.
+const Programs = 3
+
+// Of is the command of the n-th program for a request.
+func Of(n int, r *request.Request, h *request.HTTP, w Where) Way { return programs[n](r, h, w) }
+
+// Ways are all commands for a request.
 func Ways(r *request.Request, h *request.HTTP, w Where) []Way {
-	return []Way{kubectl(r, h, w), kx(r, w), curl(h, w)}
+	all := make([]Way, Programs)
+	for n := range all {
+		all[n] = Of(n, r, h, w)
+	}
+	return all
 }
 
 // withBody gives a command a body as its input.
