@@ -358,7 +358,6 @@ func (s *Screen) pausedState() string {
 	if len(held) > 1 {
 		text += fmt.Sprintf(" and at %d more", len(held)-1)
 	}
-	text += "   " + look.Key("n i o c") + " go on"
 	what := ""
 	for _, c := range s.whatIfCommands() {
 		if c.Hint != "" && c.Disabled() == "" {
@@ -368,5 +367,5 @@ func (s *Screen) pausedState() string {
 	if what != "" {
 		text += look.Dim("   what if:") + what
 	}
-	return text
+	return text + "   " + look.Key("n i o c") + " go on"
 }

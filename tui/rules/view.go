@@ -53,7 +53,8 @@ func (s *Screen) counts() string {
 	return fmt.Sprintf("%d on, %d off", on, len(s.view.Rules)-on)
 }
 
-// column is one of the table of rules. Those of least weight go first where there is no room.
+// column is one of the table of rules. It is as wide as what it has, up to w. Those of least weight go first where there is
+// no room.
 type column struct {
 	name   string
 	w      int
@@ -68,22 +69,16 @@ const (
 	filterLeast  = 24
 )
 
-// nameColumn is as wide as the longest name, up to nameMost.
-const (
-	nameColumn = "name"
-	nameMost   = 20
-)
-
 var columns = []column{
 	{name: "on", w: 3, weight: 9, of: func(r control.Rule) string { return map[bool]string{true: "[x]", false: "[ ]"}[r.On] }},
-	{name: nameColumn, w: 4, weight: 8, of: func(r control.Rule) string { return r.Name }},
-	{name: "what", w: 14, weight: 7, of: func(r control.Rule) string { return r.What() }},
+	{name: "name", w: 20, weight: 8, of: func(r control.Rule) string { return r.Name }},
+	{name: "what", w: 18, weight: 7, of: func(r control.Rule) string { return r.What() }},
 	{name: "at", w: 5, weight: 3, of: func(r control.Rule) string { return string(r.Edge()) }},
 	{name: filterColumn, weight: 10, of: func(r control.Rule) string { return orAny(r.Filter()) }},
 	{name: "matches", w: 7, right: true, weight: 4, of: func(r control.Rule) string { return fmt.Sprint(r.Status.Matches) }},
 	{name: "hits", w: 5, right: true, weight: 6, of: func(r control.Rule) string { return fmt.Sprint(r.Status.Hits) }},
 	{name: "held", w: 4, right: true, weight: 5, of: func(r control.Rule) string { return fmt.Sprint(r.Status.Held) }},
-	{name: "limits", w: 18, weight: 1, of: limits},
+	{name: "limits", w: 22, weight: 1, of: limits},
 	{name: "last", w: 14, weight: 2, of: last},
 }
 
@@ -116,11 +111,10 @@ func last(r control.Rule) string {
 // fitting are the columns that there is room for, and what of it is left for the filter.
 func fitting(w int, rules []control.Rule) (shown []column, filter int) {
 	shown = append(shown, columns...)
-	for i := range shown {
+	for i, c := range shown {
+		shown[i].w = len(c.name)
 		for _, r := range rules {
-			if shown[i].name == nameColumn {
-				shown[i].w = min(max(shown[i].w, draw.Width(draw.Clean(r.Name))), nameMost)
-			}
+			shown[i].w = min(max(shown[i].w, draw.Width(draw.Clean(c.of(r)))), max(c.w, len(c.name)))
 		}
 	}
 	for {
@@ -191,7 +185,9 @@ func (s *Screen) nothing(look theme.Theme) []string {
 	lines := []string{"  There are no breakpoints and no faults.", ""}
 	for _, kind := range []control.Kind{control.Breakpoint, control.Fault} {
 		if why := s.view.Refused[kind]; why != "" {
-			lines = append(lines, "  "+look.Notice(draw.Clean(why)))
+			for _, line := range draw.Wrap(draw.Clean(why), max(s.w-6, 1)) {
+				lines = append(lines, "  "+look.Notice(line))
+			}
 		}
 	}
 	if len(lines) == 2 {
