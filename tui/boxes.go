@@ -36,7 +36,7 @@ func (m *model) palette() []string {
 		if reason := c.Disabled(); reason != "" {
 			help = m.theme.Notice("not now: " + reason)
 		}
-		line := mark + m.theme.Key(draw.Fit(c.Key(), keyColumn)) + draw.Fit(c.Title, titleColumn+2) + help
+		line := mark + m.theme.Key(draw.Fit(c.Key(), keyColumn)) + draw.Fit(c.Title, titleColumn+1) + " " + help
 		lines = append(lines, line)
 	}
 	if len(found) == 0 {

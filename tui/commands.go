@@ -199,7 +199,13 @@ func (m *model) copied(msg copiedMsg) {
 		m.complain("could not copy: " + msg.err.Error())
 	case msg.cut > 0:
 		m.complain(fmt.Sprintf("copied the first %d of %d bytes: a terminal takes no more", len(msg.text), msg.cut))
+	case len(msg.text) > shortCopy || strings.ContainsRune(msg.text, '\n'):
+		first, _, _ := strings.Cut(msg.text, "\n")
+		m.say(fmt.Sprintf("copied %d bytes: %s", len(msg.text), first))
 	default:
 		m.say("copied: " + msg.text)
 	}
 }
+
+// shortCopy is how much text is said as a whole when it is copied.
+const shortCopy = 200

@@ -116,7 +116,10 @@ func newModel(ctx context.Context, o Options, t *theme.Terminal, out io.Writer, 
 	if m.table, err = m.keys(); err != nil {
 		return nil, err
 	}
-	if broken = errors.Join(broken, m.restore(kept)); broken != nil {
+	if o.Saved == nil { // what was filtered there is nothing to this capture
+		broken = errors.Join(broken, m.restore(kept))
+	}
+	if broken != nil {
 		m.complain("what an earlier run left can't be used: " + broken.Error())
 	}
 	return m, nil

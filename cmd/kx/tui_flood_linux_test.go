@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -114,9 +114,10 @@ func BenchmarkTUIFlood(b *testing.B) {
 	if err := screen.cmd.Wait(); err != nil {
 		b.Fatal(err)
 	}
-	text := screen.text.String()
-	if i := strings.LastIndex(text, "dropped"); i >= 0 {
-		b.Log(strings.Fields(text[i:])[:2])
+	for _, fact := range []string{`REC \d+`, `dropped \d+`, `left out \d+`} {
+		if all := regexp.MustCompile(fact).FindAllString(screen.text.String(), -1); len(all) > 0 {
+			b.Log(all[len(all)-1])
+		}
 	}
 }
 

@@ -3,17 +3,22 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/exp/teatest"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kx-apiserver/kx/core/capture"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/tui"
 )
@@ -120,10 +125,49 @@ func TestTUIFollows(t *testing.T) {
 	}
 }
 
+// TestTUIReads looks at a capture, without a server.
+func TestTUIReads(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kx.ndjson")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := capture.NewWriter(f, "https://elsewhere", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range tui.SavedMost + 2 {
+		if err := w.Write(&v1alpha1.Journey{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("j-", i)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o := newTUIOptions(func(_ context.Context, screen tui.Options) error {
+		s := screen.Saved
+		if screen.Start != nil || s == nil || s.File != file || len(s.Journeys) != tui.SavedMost || s.Dropped != 2 || s.Journeys[0].Name != "j-2" {
+			t.Errorf("%+v", screen)
+		}
+		return nil
+	})
+	o.saved = file
+	if err := runTUI(context.Background(), o); err != nil {
+		t.Error(err)
+	}
+	for _, file := range []string{"/does/not/exist", "tui_test.go"} {
+		o.saved = file
+		if err := runTUI(context.Background(), o); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
 func TestTUIRefuses(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"tui", "needs a terminal"},
 		{"tui --kubeconfig x --ephemeral", "kubeconfig"},
+		{"tui -r x --data-dir y", "read"},
 		{"tui now", "now"},
 	} {
 		out, err := kx(t, strings.Fields(test.args)...).CombinedOutput()
