@@ -217,17 +217,22 @@ func ago(t time.Time) string { return duration.HumanDuration(time.Since(t)) }
 
 var watcherColumns = []render.Column[*v1alpha1.CacheWatcher]{
 	textColumn("WATCH", func(w *v1alpha1.CacheWatcher) string { return fmt.Sprint(w.ID) }),
+	textColumn("JOURNEY", func(w *v1alpha1.CacheWatcher) string { return orDash(w.Journey) }),
 	textColumn("USER", func(w *v1alpha1.CacheWatcher) string { return orDash(w.User) }),
 	textColumn("KEY", func(w *v1alpha1.CacheWatcher) string { return w.Key }),
 	textColumn("SINCE", func(w *v1alpha1.CacheWatcher) string { return ago(w.Since.Time) }),
 	textColumn("SELECTORS", func(w *v1alpha1.CacheWatcher) string {
 		return orDash(strings.Trim(w.LabelSelector+" "+w.FieldSelector, " "))
 	}),
+	textColumn("FROM", func(w *v1alpha1.CacheWatcher) string { return fmt.Sprint(w.From) }),
+	textColumn("AT", func(w *v1alpha1.CacheWatcher) string { return fmt.Sprint(w.At) }),
+	textColumn("SENT", func(w *v1alpha1.CacheWatcher) string { return fmt.Sprint(w.Sent) }),
 	textColumn("QUEUE", func(w *v1alpha1.CacheWatcher) string {
+		queue := fmt.Sprintf("%d/%d", w.Queued, w.Buffer)
 		if w.Behind {
-			return fmt.Sprintf("%d and behind", w.Queued)
+			queue += " and behind"
 		}
-		return fmt.Sprint(w.Queued)
+		return queue
 	}),
 	textColumn("BOOKMARK", func(w *v1alpha1.CacheWatcher) string {
 		if w.LastBookmark == 0 {
