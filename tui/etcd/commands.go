@@ -198,12 +198,21 @@ func (s *Screen) leave(id keys.ID) (tea.Cmd, bool) {
 		filter := "resource:" + spec.Resource
 		for _, f := range []struct{ field, value string }{{"ns", spec.Namespace}, {"name", spec.Name}} {
 			if f.value != "" {
-				filter += " " + f.field + ":" + f.value
+				filter += " " + f.field + ":" + word(f.value)
 			}
 		}
 		return s.host.Go(screen.ToRequests{Filter: filter}), true
 	}
 	return nil, false
+}
+
+// word is a value in a filter: in quotes if it has what means something there.
+func word(value string) string {
+	plain := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '.' }
+	if strings.IndexFunc(value, func(r rune) bool { return !plain(r) }) < 0 {
+		return value
+	}
+	return strconv.Quote(value)
 }
 
 // show shows the value in a form, where it can be seen.
