@@ -192,7 +192,11 @@ func (e *Editor) plan(ctx context.Context, operation, key string, before *KV, af
 	if !e.Force {
 		if after != nil {
 			if err := e.checkReadable(ctx, key, after); err != nil {
-				return nil, &Refusal{fmt.Errorf("the API server could not read it: %w", err), hintForce}
+				why := "could not read"
+				if wrong := (*NotAllowed)(nil); errors.As(err, &wrong) {
+					why = "would refuse"
+				}
+				return nil, &Refusal{fmt.Errorf("the API server %s it: %w", why, err), hintForce}
 			}
 		} else if _, api := Locate(e.Decoder.Prefix, key); !api {
 			return nil, &Refusal{fmt.Errorf("%s is no key of an API server's objects", key), hintForce}
