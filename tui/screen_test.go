@@ -93,7 +93,7 @@ func TestColoursChangeNoText(t *testing.T) {
 	d.resized(120, 40)
 	d.press("enter", "d", "n", "n", "n")
 	plain := d.resized(120, 40)
-	for _, name := range []theme.Name{theme.Light, theme.Dark} {
+	for _, name := range []theme.Name{theme.Light, theme.Dark, theme.HighContrast, theme.ColourBlind} {
 		for _, profile := range []termenv.Profile{termenv.ANSI, termenv.ANSI256, termenv.TrueColor} {
 			d.m.theme = theme.Fixed(name, profile)
 			d.m.theme.Name += theme.Name(fmt.Sprint(profile)) // the profile is no other theme to the panes
