@@ -255,13 +255,14 @@ func TestStructureOfADefinition(t *testing.T) {
 	}
 	_, err = tabs.List(within(t), metav1.ListOptions{})
 	must(t, err)
-	if part = r.part(t, "definition:"+crd.Name); part.Spec.Definition.Serving == nil || part.Spec.Definition.Serving.Requests != 0 {
-		t.Errorf("after a request: %+v", part.Spec.Definition.Serving)
-	}
+	until(t, "the next request has made what serves it, and has ended", func() bool {
+		serving := r.part(t, "definition:"+crd.Name).Spec.Definition.Serving
+		return serving != nil && serving.Requests == 0
+	})
 	r.undefine(t, crd.Name)
-	if code := r.read(t, structurePath+"/definition:"+crd.Name, nil); code != http.StatusNotFound {
-		t.Errorf("a definition that is gone: %d", code)
-	}
+	until(t, "the definition is gone from the structure", func() bool {
+		return r.read(t, structurePath+"/definition:"+crd.Name, &v1alpha1.Structure{}) == http.StatusNotFound
+	})
 }
 
 // structureFile is the map that the tests of the screen show: the list under "", and some parts whole.
