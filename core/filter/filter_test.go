@@ -268,3 +268,19 @@ func BenchmarkMatch(b *testing.B) {
 		}
 	}
 }
+
+// TestOf reads filters as they were written.
+func TestOf(t *testing.T) {
+	for want, pairs := range map[string][]string{
+		"":                                   {"group", ""},
+		"resource:configmaps group:apps":     {"resource", "configmaps", "ns", "", "group", "apps"},
+		`name:"a*" ns:"(b c)" user:system:x`: {"name", "a*", "ns", "(b c)", "user", "system:x"},
+		`name:"a,b"`:                         {"name", "a,b"},
+	} {
+		got := filter.Of(pairs...)
+		f, err := filter.Parse(got)
+		if got != want || err != nil || f.String() != want {
+			t.Errorf("%q: %q, %v, read as %q; want %q", pairs, got, err, f, want)
+		}
+	}
+}

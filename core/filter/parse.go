@@ -381,6 +381,18 @@ func (p *parser) endOfTerm() error {
 // quoteValue writes a value of a field so that it is read back as it was.
 func quoteValue(s string) string { return quoteUnless(s, wordEnd+",") }
 
+// Of writes a filter of pairs of a field's name and a text that the field has in it, whatever that is. Of a pair without a
+// text it says nothing.
+func Of(pairs ...string) string {
+	var terms []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if text := pairs[i+1]; text != "" {
+			terms = append(terms, pairs[i]+":"+quoteUnless(text, wordEnd+",*"))
+		}
+	}
+	return strings.Join(terms, " ")
+}
+
 // quoteText writes a text without a field so that it is read back as it was.
 func quoteText(s string) string {
 	field := len(s) - len(strings.TrimLeftFunc(s, func(r rune) bool { return r < utf8.RuneSelf && isLetter(byte(r)) }))

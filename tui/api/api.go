@@ -122,6 +122,15 @@ func Code(err error) int {
 	return 0
 }
 
+// Reason is why a request failed: in the server's own words, if it had any.
+func Reason(err error) string {
+	var e *Error
+	if errors.As(err, &e) && e.Status.Message != "" {
+		return e.Status.Message
+	}
+	return err.Error()
+}
+
 // Send sends a request and returns the answer, whatever its status. The caller closes the body.
 func (c *Client) Send(ctx context.Context, r Request) (*http.Response, error) {
 	if c.absent != "" {

@@ -7,6 +7,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/draw"
@@ -151,11 +152,7 @@ func (s *Screen) command(id keys.ID) (tea.Cmd, bool) {
 	case killID:
 		return s.askKill(), true
 	case requestsID:
-		filter := "resource:" + s.one.Spec.Resource
-		if s.one.Spec.Group != "" {
-			filter += " group:" + s.one.Spec.Group
-		}
-		return s.host.Go(screen.ToRequests{Filter: filter}), true
+		return s.host.Go(screen.ToRequests{Filter: filter.Of("resource", s.one.Spec.Resource, "group", s.one.Spec.Group)}), true
 	case structureID:
 		return s.host.Go(screen.ToStructure{Group: s.one.Spec.Group, Resource: s.one.Spec.Resource}), true
 	case refreshID:
@@ -255,7 +252,7 @@ func (s *Screen) askKill() tea.Cmd {
 
 func (s *Screen) dropped(m dropped) {
 	if m.err != nil {
-		s.host.Complain("the watch was not ended: " + reason(m.err))
+		s.host.Complain("the watch was not ended: " + draw.Clean(api.Reason(m.err)))
 		return
 	}
 	s.host.Say("the watch #" + m.journey + " has ended")

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 // Foot implements screen.Screen.
@@ -39,9 +40,9 @@ func (s *Screen) sameAs() string {
 		}
 		q := s.stream.start.query()
 		q.Set("watch", "true")
-		return "kubectl get --raw '" + s.watched.path + "?" + q.Encode() + "'"
+		return shell.Line("kubectl", "get", "--raw", s.watched.path+"?"+q.Encode())
 	case s.focus == resultPart && s.report != nil:
 		return s.report.command
 	}
-	return "kx cache get " + s.want
+	return shell.Line("kx", "cache", "get", s.want)
 }

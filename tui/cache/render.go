@@ -1,13 +1,11 @@
 package cache
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 )
@@ -17,7 +15,7 @@ func (s *Screen) Render() []string {
 	look := s.host.Theme()
 	var frame []string
 	for p := range parts {
-		if a := s.areas[p]; a.w > 0 && a.h > 0 {
+		if a := s.areas[p]; a.W > 0 && a.H > 0 {
 			frame = append(frame, s.pane(p).Render(s.content(p), p == s.focus && !s.finding, look)...)
 		}
 	}
@@ -197,15 +195,6 @@ func (s *Screen) watcherCells(w *v1alpha1.CacheWatcher) map[string]string {
 		"queue": fmt.Sprintf("%s %d/%d", gauge(w.Queued, w.Buffer), w.Queued, w.Buffer), "sent": fmt.Sprint(w.Sent),
 		"bookmark": bookmark, "when": when, "state": state,
 	}
-}
-
-// reason is why something failed, in one clean line.
-func reason(err error) string {
-	var failed *api.Error
-	if errors.As(err, &failed) && failed.Status.Message != "" {
-		return draw.Clean(failed.Status.Message)
-	}
-	return draw.Clean(err.Error())
 }
 
 func micros(n int64) string { return draw.Duration(time.Duration(n) * time.Microsecond) }

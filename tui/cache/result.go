@@ -174,7 +174,7 @@ func (s *Screen) resultRows() rows.Content {
 		case s.report.pending:
 			c.Empty = []string{"", "  Asking ..."}
 		case s.report.err != nil:
-			lines = []line{{text: reason(s.report.err), mark: "!"}}
+			lines = []line{{text: draw.Clean(api.Reason(s.report.err)), mark: "!"}}
 		}
 	}
 	c.Rows = len(lines)
@@ -231,12 +231,12 @@ func (s *Screen) streamLines(v *seen) []line {
 	case v.err == nil:
 		lines = append(lines, line{text: "The server ended the watch: a client goes on from the last resourceVersion above.", mark: "="})
 	case v.expired():
-		lines = append(lines, line{text: "410 Gone: " + reason(v.err), mark: "!"}, line{})
+		lines = append(lines, line{text: "410 Gone: " + draw.Clean(api.Reason(v.err)), mark: "!"}, line{})
 		for _, text := range v.advice(s.stream.start, s.one) {
 			lines = append(lines, line{text: text})
 		}
 	default:
-		lines = append(lines, line{text: fmt.Sprintf("%d %s", api.Code(v.err), reason(v.err)), mark: "!"})
+		lines = append(lines, line{text: fmt.Sprintf("%d %s", api.Code(v.err), draw.Clean(api.Reason(v.err))), mark: "!"})
 	}
 	return lines
 }

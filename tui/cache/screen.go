@@ -7,8 +7,11 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -55,7 +58,7 @@ type Screen struct {
 	list, watchers, result rows.Pane
 
 	w, h    int
-	areas   [parts]area
+	areas   [parts]layout.Rect
 	focus   part
 	zoomed  bool
 	finding bool
@@ -173,7 +176,7 @@ func (s *Screen) Drain() tea.Cmd {
 	}
 	s.wrong = ""
 	if a.err != nil {
-		s.wrong = reason(a.err)
+		s.wrong = draw.Clean(api.Reason(a.err))
 		return nil
 	}
 	s.caches, s.heard = a.caches, true
@@ -259,7 +262,7 @@ func (s *Screen) back() bool {
 func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
 	for p := range parts {
 		a := s.areas[p]
-		if !a.has(x, y) {
+		if !a.Has(x, y) {
 			continue
 		}
 		if wheel != 0 {
@@ -267,24 +270,15 @@ func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
 			return nil
 		}
 		s.goTo(p)
-		if s.pane(p).Click(y-a.y, s.content(p)) {
+		if s.pane(p).Click(y-a.Y, s.content(p)) {
 			s.moved(p)
 		}
 	}
 	return nil
 }
 
-// wheelRows is how many rows a turn of the wheel goes.
-const wheelRows = 3
-
 func (s *Screen) turn(p part, wheel int) {
-	id := keys.Down
-	if wheel < 0 {
-		id = keys.Up
-	}
-	for range wheelRows {
-		s.pane(p).Move(id, s.content(p))
-	}
+	pane.Wheel(wheel, func(id keys.ID) { s.pane(p).Move(id, s.content(p)) })
 	s.moved(p)
 }
 
@@ -295,18 +289,13 @@ func (s *Screen) moved(p part) {
 	}
 }
 
-// area is a place on the screen.
-type area struct{ x, y, w, h int }
-
-func (a area) has(x, y int) bool { return x >= a.x && x < a.x+a.w && y >= a.y && y < a.y+a.h }
-
 // low is the height below which only what has the focus is seen.
 const low = 16
 
 // arrange says where the parts are: one below the other. The result has a place only if there is one.
-func arrange(w, h int, focus part, zoomed, result bool) (areas [parts]area) {
+func arrange(w, h int, focus part, zoomed, result bool) (areas [parts]layout.Rect) {
 	if zoomed || h < low {
-		areas[focus] = area{0, 0, w, h}
+		areas[focus] = layout.At(0, 0, w, h)
 		return areas
 	}
 	list := h * 2 / 5
@@ -319,10 +308,10 @@ func arrange(w, h int, focus part, zoomed, result bool) (areas [parts]area) {
 	if result {
 		watchers = max(rest/2, 8)
 	}
-	areas[cachesPart] = area{0, 0, w, list}
-	areas[watchersPart] = area{0, list, w, watchers}
+	areas[cachesPart] = layout.At(0, 0, w, list)
+	areas[watchersPart] = layout.At(0, list, w, watchers)
 	if result {
-		areas[resultPart] = area{0, list + watchers, w, h - list - watchers}
+		areas[resultPart] = layout.At(0, list+watchers, w, h-list-watchers)
 	}
 	return areas
 }
@@ -336,6 +325,6 @@ func (s *Screen) SetSize(w, h int) {
 func (s *Screen) layout() {
 	s.areas = arrange(s.w, s.h, s.focus, s.zoomed, s.has(resultPart))
 	for p := range parts {
-		s.pane(p).SetSize(s.areas[p].w, s.areas[p].h)
+		s.pane(p).SetSize(s.areas[p].W, s.areas[p].H)
 	}
 }

@@ -56,15 +56,11 @@ func (s *Screen) Render() []string {
 }
 
 func (s *Screen) box(look theme.Theme, title string, lines []string, r layout.Rect, focused bool) []string {
-	paint := look.Border
-	if focused {
-		paint = look.Focus
-	}
 	note := ""
 	if r == s.places().steps && len(s.seen) > 0 {
 		note = fmt.Sprintf("%d of %d", s.scroll.Cursor+1, len(s.seen))
 	}
-	return draw.Box(lines, look.Title(title), note, r.W, r.H, focused, draw.Paint(paint))
+	return look.Box(lines, look.Title(title), note, r.W, r.H, focused)
 }
 
 // request is one of the two in a line.

@@ -7,6 +7,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -195,31 +196,16 @@ func (s *Screen) leave(id keys.ID) (tea.Cmd, bool) {
 	case structureID:
 		return s.host.Go(screen.ToStructure{Group: spec.Group, Resource: spec.Resource}), true
 	case requestsID:
-		filter := "resource:" + spec.Resource
-		for _, f := range []struct{ field, value string }{{"ns", spec.Namespace}, {"name", spec.Name}} {
-			if f.value != "" {
-				filter += " " + f.field + ":" + word(f.value)
-			}
-		}
-		return s.host.Go(screen.ToRequests{Filter: filter}), true
+		return s.host.Go(screen.ToRequests{Filter: filter.Of("resource", spec.Resource, "ns", spec.Namespace, "name", spec.Name)}), true
 	}
 	return nil, false
-}
-
-// word is a value in a filter: in quotes if it has what means something there.
-func word(value string) string {
-	plain := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '.' }
-	if strings.IndexFunc(value, func(r rune) bool { return !plain(r) }) < 0 {
-		return value
-	}
-	return strconv.Quote(value)
 }
 
 // show shows the value in a form, where it can be seen.
 func (s *Screen) show(f form) {
 	s.form = f
 	s.text.ToTop()
-	if s.areas[valuePart].w == 0 && !s.zoomed {
+	if s.areas[valuePart].W == 0 && !s.zoomed {
 		s.body = valuePart
 		if s.focus == revisionsPart {
 			s.focus = valuePart

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 // Foot implements screen.Screen.
@@ -58,36 +59,25 @@ func (s *Screen) sameAs() string {
 	}
 	switch {
 	case directory && ok && r.node.parent != nil:
-		words = append(words, "ls", quote(r.node.exact()))
+		words = append(words, "ls", r.node.exact())
 	case directory:
 		words = append(words, "ls")
 	case key == "":
 		return ""
 	case s.focus == revisionsPart:
-		return strings.Join(append(words, "history", quote(key)), " ")
+		return shell.Line(append(words, "history", key)...)
 	case s.focus == valuePart && s.form == formDiff:
 		if base, ok := s.base(); ok {
-			return strings.Join(append(words, "diff", fmt.Sprint(base), fmt.Sprint(at), quote(key)), " ")
+			return shell.Line(append(words, "diff", fmt.Sprint(base), fmt.Sprint(at), key)...)
 		}
-		return strings.Join(append(words, "history", "--diff", quote(key)), " ")
+		return shell.Line(append(words, "history", "--diff", key)...)
 	case s.focus == valuePart && at > 0:
-		return strings.Join(append(words, "get", quote(key), "--rev", fmt.Sprint(at), "-o", s.form.String()), " ")
+		return shell.Line(append(words, "get", key, "--rev", fmt.Sprint(at), "-o", s.form.String())...)
 	default:
-		words = append(words, "get", quote(key))
+		words = append(words, "get", key)
 	}
 	if s.at > 0 {
 		words = append(words, "--rev", fmt.Sprint(s.at))
 	}
-	return strings.Join(words, " ")
-}
-
-// quote writes a word so that a shell reads it as it is.
-func quote(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return shell.Line(words...)
 }

@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -143,21 +142,12 @@ func (s *Screen) failed(n *node, m listed) tea.Cmd {
 	if api.Code(m.err) == http.StatusGone && s.at == 0 && m.more {
 		return s.read(n, false) // its first page is of a revision that is gone meanwhile
 	}
-	n.err = reason(m.err)
+	n.err = draw.Clean(api.Reason(m.err))
 	s.tree.flatten()
 	if s.at > 0 && api.Code(m.err) == http.StatusGone {
 		s.host.Complain(n.err)
 	}
 	return nil
-}
-
-// reason is why something failed, in one clean line.
-func reason(err error) string {
-	var failed *api.Error
-	if errors.As(err, &failed) && failed.Status.Message != "" {
-		return draw.Clean(failed.Status.Message)
-	}
-	return draw.Clean(err.Error())
 }
 
 // openFirst unfolds the largest directory, in which an API server's keys are, when the tree is read the first time.
@@ -279,7 +269,7 @@ func (s *Screen) heard(m told) tea.Cmd {
 	}
 	c.loading = false
 	if m.err != nil {
-		c.err, c.known = reason(m.err), false
+		c.err, c.known = draw.Clean(api.Reason(m.err)), false
 		return nil
 	}
 	if c.stale {
@@ -381,7 +371,7 @@ func (s *Screen) compact(revision int64) tea.Cmd {
 
 func (s *Screen) compacted(m compacted) tea.Cmd {
 	if m.err != nil {
-		s.host.Complain("etcd was not compacted: " + reason(m.err))
+		s.host.Complain("etcd was not compacted: " + draw.Clean(api.Reason(m.err)))
 		return nil
 	}
 	s.host.Say(fmt.Sprintf("etcd has forgotten what was before revision %d, in %s", m.done.Status.Revision, micros(m.done.Status.TookMicros)))

@@ -15,14 +15,14 @@ func (s *Screen) Render() []string {
 	look := s.host.Theme()
 	block := func(p part) []string {
 		a := s.areas[p]
-		if a.w == 0 || a.h == 0 {
+		if a.W == 0 || a.H == 0 {
 			return nil
 		}
 		return s.pane(p).Render(s.content(p), p == s.focus && !s.finding, look)
 	}
 	frame := []string{s.headLine()}
 	left, right := block(keysPart), append(block(revisionsPart), block(valuePart)...)
-	if s.areas[keysPart].w > 0 && s.areas[keysPart].w < s.w {
+	if s.areas[keysPart].W > 0 && s.areas[keysPart].W < s.w {
 		return draw.Block(append(frame, draw.Beside(left, right)...), s.w, s.h)
 	}
 	return draw.Block(append(append(frame, left...), right...), s.w, s.h)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -57,7 +59,7 @@ type Screen struct {
 	compared              comparison
 
 	w, h    int
-	areas   [parts]area
+	areas   [parts]layout.Rect
 	focus   part
 	body    part // which of revisions and value is seen where they share a place
 	zoomed  bool
@@ -265,31 +267,22 @@ func (s *Screen) back() (tea.Cmd, bool) {
 func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
 	for p := range parts {
 		a := s.areas[p]
-		if !a.has(x, y) {
+		if !a.Has(x, y) {
 			continue
 		}
 		if wheel != 0 {
 			return s.turn(p, wheel)
 		}
 		s.goTo(p)
-		if s.pane(p).Click(y-a.y, s.content(p)) {
+		if s.pane(p).Click(y-a.Y, s.content(p)) {
 			return s.moved(p)
 		}
 	}
 	return nil
 }
 
-// wheelRows is how many rows a turn of the wheel goes.
-const wheelRows = 3
-
 func (s *Screen) turn(p part, wheel int) tea.Cmd {
-	id := keys.Down
-	if wheel < 0 {
-		id = keys.Up
-	}
-	for range wheelRows {
-		s.pane(p).Move(id, s.content(p))
-	}
+	pane.Wheel(wheel, func(id keys.ID) { s.pane(p).Move(id, s.content(p)) })
 	return s.moved(p)
 }
 

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
@@ -40,7 +41,7 @@ type value struct {
 func valueOf(k v1alpha1.Key, err error) *value {
 	v := &value{key: k}
 	if err != nil {
-		v.err = reason(err)
+		v.err = draw.Clean(api.Reason(err))
 	} else if k.Status.Value == nil {
 		v.err = "the server sent no value"
 	}

@@ -21,6 +21,9 @@ const (
 // Rect is a place on the screen. The upper left corner is 0, 0.
 type Rect struct{ X, Y, W, H int }
 
+// At is the place with a corner at x, y.
+func At(x, y, w, h int) Rect { return Rect{x, y, w, h} }
+
 // Has says whether a cell is in it.
 func (r Rect) Has(x, y int) bool { return x >= r.X && x < r.X+r.W && y >= r.Y && y < r.Y+r.H }
 

@@ -155,7 +155,7 @@ func (s *Screen) Render() []string {
 		lines = append(lines, look.Border(strings.Repeat("╌", max(s.w-2, 0))))
 		lines = append(lines, draw.Wrap(" "+s.lines[s.scroll.Cursor], s.w-2)...)
 	}
-	return draw.Block(draw.Box(lines, look.Title("Log"), note, s.w, s.h, true, draw.Paint(look.Focus)), s.w, s.h)
+	return draw.Block(look.Box(lines, look.Title("Log"), note, s.w, s.h, true), s.w, s.h)
 }
 
 func (s *Screen) row(look theme.Theme, i int) string {

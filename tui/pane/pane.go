@@ -83,3 +83,17 @@ func (v *View) Move(id keys.ID, n, h int) bool {
 
 // Clamp keeps the window on the lines.
 func (v *View) Clamp(n, h int) { v.Top = max(min(v.Top, n-max(h, 1)), 0) }
+
+// wheelRows is how many rows a turn of the wheel goes.
+const wheelRows = 3
+
+// Wheel moves for a turn of the wheel: down for 1, up for -1.
+func Wheel(turn int, move func(keys.ID)) {
+	id := keys.Down
+	if turn < 0 {
+		id = keys.Up
+	}
+	for range wheelRows {
+		move(id)
+	}
+}

@@ -35,11 +35,7 @@ func (s *Screen) Render() []string {
 }
 
 func (s *Screen) box(lines []string, title, note string, h int, focused bool, look theme.Theme) []string {
-	paint := draw.Paint(look.Border)
-	if focused {
-		paint = draw.Paint(look.Focus)
-	}
-	return draw.Box(lines, look.Title(title), note, s.w, h, focused, paint)
+	return look.Box(lines, look.Title(title), note, s.w, h, focused)
 }
 
 // counts are how many rules are on and off.

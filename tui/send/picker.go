@@ -135,5 +135,5 @@ func (p *picker) box(w, h int, look theme.Theme) []string {
 			lines = append(lines, "  "+text)
 		}
 	}
-	return draw.Box(lines, draw.Clean(p.title), "", w, min(h, len(lines)+2), true, draw.Paint(look.Focus))
+	return look.Box(lines, draw.Clean(p.title), "", w, min(h, len(lines)+2), true)
 }

@@ -7,11 +7,9 @@ import (
 
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/editor"
+	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
-
-// rect is where a pane is; one of no width is not seen.
-type rect struct{ x, y, w, h int }
 
 // Sizes at which the layout changes.
 const (
@@ -21,9 +19,9 @@ const (
 	problemsMost = 4 // that are seen below the body
 )
 
-// layout is where each pane is.
-func (s *Screen) layout() (at [parts]rect) {
-	whole := rect{0, 0, s.w, s.h}
+// layout is where each pane is; one of no width is not seen.
+func (s *Screen) layout() (at [parts]layout.Rect) {
+	whole := layout.At(0, 0, s.w, s.h)
 	body := s.form.hasBody()
 	switch {
 	case s.zoomed || s.w < 30 || s.h < 9:
@@ -33,31 +31,31 @@ func (s *Screen) layout() (at [parts]rect) {
 		if s.focus != requestPart && s.h < tightHeight {
 			top = 4
 		}
-		at[requestPart] = rect{0, 0, s.w, top}
+		at[requestPart] = layout.At(0, 0, s.w, top)
 		lower := s.lower
 		if lower == bodyPart && !body {
 			lower = answerPart
 		}
-		at[lower] = rect{0, top, s.w, s.h - top}
+		at[lower] = layout.At(0, top, s.w, s.h-top)
 	default:
 		left := min(max(s.w*2/5, 46), 70)
 		low := min(max(s.h/4, 5), 12)
-		at[requestPart] = rect{0, 0, left, s.h - low}
-		at[historyPart] = rect{0, s.h - low, left, low}
+		at[requestPart] = layout.At(0, 0, left, s.h-low)
+		at[historyPart] = layout.At(0, s.h-low, left, low)
 		high := 0
 		if body {
 			high = s.h * 11 / 20
-			at[bodyPart] = rect{left, 0, s.w - left, high}
+			at[bodyPart] = layout.At(left, 0, s.w-left, high)
 		}
-		at[answerPart] = rect{left, high, s.w - left, s.h - high}
+		at[answerPart] = layout.At(left, high, s.w-left, s.h-high)
 	}
 	return at
 }
 
 // formHeight is how many lines of the form are seen.
-func (s *Screen) formHeight() int { return max(s.layout()[requestPart].h-3, 1) }
+func (s *Screen) formHeight() int { return max(s.layout()[requestPart].H-3, 1) }
 
-func (s *Screen) historyHeight() int { return max(s.layout()[historyPart].h-2, 1) }
+func (s *Screen) historyHeight() int { return max(s.layout()[historyPart].H-2, 1) }
 
 // Render implements screen.Screen.
 func (s *Screen) Render() []string {
@@ -68,8 +66,8 @@ func (s *Screen) Render() []string {
 	var columns [2][]string // of panes that stand above each other
 	for _, p := range []part{requestPart, historyPart, bodyPart, answerPart} {
 		switch {
-		case at[p].w <= 0 || at[p].h <= 0:
-		case at[p].x == 0:
+		case at[p].W <= 0 || at[p].H <= 0:
+		case at[p].X == 0:
 			columns[0] = append(columns[0], s.pane(p, at[p])...)
 		default:
 			columns[1] = append(columns[1], s.pane(p, at[p])...)
@@ -88,10 +86,10 @@ func (s *Screen) Render() []string {
 }
 
 // pane draws a pane with its frame.
-func (s *Screen) pane(p part, at rect) []string {
+func (s *Screen) pane(p part, at layout.Rect) []string {
 	look := s.host.Theme()
 	focused := s.focus == p && s.picker == nil
-	w, h := max(at.w-2, 0), max(at.h-2, 0)
+	w, h := max(at.W-2, 0), max(at.H-2, 0)
 	var lines []string
 	var title, note string
 	switch p {
@@ -115,14 +113,10 @@ func (s *Screen) pane(p part, at rect) []string {
 			note = fmt.Sprintf("%d forgotten", s.history.gone)
 		}
 	}
-	if at.w < besideWidth && p != requestPart && s.w < besideWidth {
+	if at.W < besideWidth && p != requestPart && s.w < besideWidth {
 		title = s.tabsTitle(p, title)
 	}
-	border := draw.Paint(look.Border)
-	if focused {
-		border = draw.Paint(look.Focus)
-	}
-	return draw.Box(lines, title, note, at.w, at.h, focused, border)
+	return look.Box(lines, title, note, at.W, at.H, focused)
 }
 
 // tabsTitle names the panes that are not seen beside the one that is.
@@ -253,14 +247,14 @@ func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
 		return nil
 	}
 	for p, at := range s.layout() {
-		if x < at.x || x >= at.x+at.w || y < at.y || y >= at.y+at.h {
+		if !at.Has(x, y) {
 			continue
 		}
-		row := y - at.y - 1
+		row := y - at.Y - 1
 		if wheel == 0 {
 			s.goTo(part(p))
 		}
-		s.press(part(p), x-at.x-1, row, wheel)
+		s.press(part(p), x-at.X-1, row, wheel)
 		return nil
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/pane/source"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/sources"
@@ -100,15 +101,8 @@ func (s *Screen) Type([]rune) {}
 
 // Mouse implements screen.Screen.
 func (s *Screen) Mouse(_, _, wheel int) tea.Cmd {
-	if wheel == 0 {
-		return nil
-	}
-	id := keys.Down
-	if wheel < 0 {
-		id = keys.Up
-	}
-	for range 3 {
-		s.pane.Handle(id)
+	if wheel != 0 {
+		pane.Wheel(wheel, func(id keys.ID) { s.pane.Handle(id) })
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -351,17 +352,11 @@ func requestsOf(part *v1alpha1.Structure) string {
 	group, resource := "", ""
 	switch s := &part.Spec; {
 	case s.Filter != nil:
-		return "step:" + s.Filter.Step
+		return filter.Of("step", s.Filter.Step)
 	case s.Resource != nil:
 		group, resource = s.Resource.Group, s.Resource.Resource
 	case s.Definition != nil:
 		group, resource = s.Definition.Group, s.Definition.Resource
 	}
-	if resource == "" {
-		return ""
-	}
-	if group == "" {
-		return "resource:" + resource
-	}
-	return "resource:" + resource + " group:" + group
+	return filter.Of("resource", resource, "group", group)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -196,13 +197,7 @@ func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
 		ctx = inTree
 	}
 	if wheel != 0 {
-		id := keys.Down
-		if wheel < 0 {
-			id = keys.Up
-		}
-		for range 3 {
-			s.move(ctx, id)
-		}
+		pane.Wheel(wheel, func(id keys.ID) { s.move(ctx, id) })
 		return s.sync()
 	}
 	s.focus, s.filtering = ctx, false

@@ -8,6 +8,8 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
+
+	"github.com/kx-apiserver/kx/tui/draw"
 )
 
 // Name is which theme is wanted.
@@ -53,6 +55,15 @@ type Theme struct {
 	Title, Dim, Border, Focus Style
 	Selected, Key, Good, Bad  Style
 	Notice, Tab, Layer        Style
+}
+
+// Box frames lines, as draw.Box does. The frame shows where the focus is.
+func (t Theme) Box(lines []string, title, note string, w, h int, focused bool) []string {
+	paint := t.Border
+	if focused {
+		paint = t.Focus
+	}
+	return draw.Box(lines, title, note, w, h, focused, draw.Paint(paint))
 }
 
 // Terminal is what is to be known of a terminal to choose colours for it.

@@ -167,11 +167,7 @@ func (p *Pane) Render(c Content, focused bool, look theme.Theme) []string {
 	if note == "" && c.Rows > rows {
 		note = p.where(c, rows)
 	}
-	paint := draw.Paint(look.Border)
-	if focused {
-		paint = draw.Paint(look.Focus)
-	}
-	return draw.Box(lines, c.Title, note, p.w, p.h, focused, paint)
+	return look.Box(lines, c.Title, note, p.w, p.h, focused)
 }
 
 func (p *Pane) where(c Content, rows int) string {
