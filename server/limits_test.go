@@ -161,6 +161,7 @@ func TestStoredTooLarge(t *testing.T) {
 		}},
 	}
 	r.define(t, crd)
+	defer r.undefine(t, crd.Name)
 	u := tab(schema.GroupVersion{Group: crd.Spec.Group, Version: "v1"}, "default", "large")
 	u.Object["many"] = slices.Repeat([]any{map[string]any{}}, 1+embedded.MaxRequestBytes>>20)
 	body, err := u.MarshalJSON()

@@ -211,10 +211,11 @@ func TestSendHeld(t *testing.T) {
 	if out.String() != "" {
 		t.Errorf("it was answered: %s", out)
 	}
+	until(t, "the command says what it waits for", func() bool { return strings.Contains(errOut.String(), "journey "+held.Name) })
 	if err := p.client.Create(t.Context(), api.KX+"/journeys/"+held.Name+"/step", map[string]any{"spec": map[string]any{"action": "continue"}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if code := <-ended; code != 0 || !strings.Contains(out.String(), `"ConfigMapList"`) || !strings.Contains(errOut.String(), "journey "+held.Name) {
+	if code := <-ended; code != 0 || !strings.Contains(out.String(), `"ConfigMapList"`) {
 		t.Errorf("exit code %d, %s, %s", code, out, errOut)
 	}
 	var left v1alpha1.BreakpointList
