@@ -31,7 +31,8 @@ type Cacher struct {
 
 	watchCache *watchCache
 	state      stateHolder
-	progress   chan struct{}
+	progress   chan struct{} // somebody waits for etcd's revision
+	answered   chan struct{} // etcd has told it
 	wakeKeeper chan struct{}
 	dispatcher dispatcher
 	revisions  asker
@@ -69,6 +70,7 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 		log:      config.Log,
 		metrics:  metrics.For(config.GroupResource),
 		progress: make(chan struct{}, 1),
+		answered: make(chan struct{}, 1),
 
 		wakeKeeper: make(chan struct{}, 1),
 	}

@@ -114,6 +114,7 @@ func (c *Cacher) follow() error {
 		if changes.Revision == 0 {
 			// It is known to be whole again when etcd says that there are no changes that it has not sent.
 			c.setFollowing(ctx)
+			c.progressCame() // what another watch was asked is never answered
 			c.requestProgress()
 			return nil
 		}
@@ -121,6 +122,9 @@ func (c *Cacher) follow() error {
 			return c.disturbed(changes, cancel)
 		}
 		c.dispatch(c.process(changes), changes.Revision)
+		if len(changes.Changes) == 0 {
+			c.progressCame()
+		}
 		return nil
 	})
 	if cause := context.Cause(ctx); cause != nil && c.ctx.Err() == nil {
@@ -181,6 +185,14 @@ func (c *Cacher) requestProgress() {
 // progressRetry is when etcd is asked again if its answer has not come: it does not answer while a watch catches up.
 const progressRetry = 100 * time.Millisecond
 
+// progressCame says that etcd has answered a request for progress.
+func (c *Cacher) progressCame() {
+	select {
+	case c.answered <- struct{}{}:
+	default:
+	}
+}
+
 // requestProgressWhileWaiting asks etcd for its revision when somebody begins to wait for it, and while anybody does.
 func (c *Cacher) requestProgressWhileWaiting() {
 	for {
@@ -190,16 +202,41 @@ func (c *Cacher) requestProgressWhileWaiting() {
 			return
 		}
 		for first := true; first || c.watchCache.waiting.waiting() || c.state.get().State == Broken; first = false {
+			drain(c.progress) // who came until now waits for what is asked now
+			drain(c.answered)
 			c.askProgress()
 			timer := time.NewTimer(progressRetry)
-			select {
-			case <-c.progress:
-			case <-timer.C:
-			case <-c.ctx.Done():
-				timer.Stop()
+			again := c.awaitProgress(timer.C)
+			timer.Stop()
+			if !again {
 				return
 			}
-			timer.Stop()
 		}
+	}
+}
+
+// awaitProgress waits until etcd is to be asked again: it has answered, and somebody came after it was asked, whom the
+// answer may not do for; or it is time to retry. Who comes while a question is under way shares the next one with all
+// others who do. It says no when the cacher stops.
+func (c *Cacher) awaitProgress(retry <-chan time.Time) bool {
+	var came <-chan struct{} // nobody is looked for before the answer
+	for {
+		select {
+		case <-c.answered:
+			came = c.progress
+		case <-came:
+			return true
+		case <-retry:
+			return true
+		case <-c.ctx.Done():
+			return false
+		}
+	}
+}
+
+func drain(signal <-chan struct{}) {
+	select {
+	case <-signal:
+	default:
 	}
 }
