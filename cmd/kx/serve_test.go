@@ -111,7 +111,7 @@ func (p *process) slowCreate(t *testing.T) (body io.WriteCloser, answered <-chan
 // until asks again and again until the answer is yes.
 func until(t *testing.T, what string, yes func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !yes(); {
+	for deadline := time.Now().Add(patience); !yes(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("in %v it did not come to pass that %s", patience, what)
 		}
