@@ -138,7 +138,9 @@ func (m *model) stateLine(state string) string {
 	case m.overlay == keys.Confirm:
 		return " " + m.theme.Notice(draw.Clean(m.asking.text)+" ") + m.theme.Key("y") + "/" + m.theme.Key("n")
 	case m.overlay == keys.Ask:
-		label := " " + draw.Clean(m.asking.text) + " "
+		// What is typed is seen, however long the question is.
+		label := " " + draw.Clean(m.asking.text)
+		label = draw.Fit(label, min(draw.Width(label), m.w*2/3)) + " "
 		return label + m.asking.line.View(m.w-draw.Width(label))
 	case m.note.text != "" && m.note.bad:
 		return m.theme.Bad(" ! " + draw.Clean(m.note.text))
@@ -151,8 +153,11 @@ func (m *model) stateLine(state string) string {
 // hints are the keys that one wants next, as many as there is room for, and always those that lead to all others.
 func (m *model) hints() string {
 	always := m.theme.Key(":") + " palette  " + m.theme.Key("?") + " help  " + m.theme.Key("q") + " quit "
-	if m.overlay != keys.None {
+	switch {
+	case m.overlay != keys.None:
 		always = m.theme.Key("esc") + " back "
+	case m.context().Typing: // where : ? and q are text
+		always = m.theme.Key("ctrl+p") + " palette  " + m.theme.Key("f1") + " help  " + m.theme.Key("esc") + " back "
 	}
 	room := m.w - draw.Width(always) - 1
 	hints := ""

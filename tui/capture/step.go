@@ -243,18 +243,24 @@ func heldSame(before, now *v1alpha1.Journey) bool {
 	})
 }
 
-// moveOn moves the cursor in a request that is not held as it would run.
+// moveOn moves the cursor in a request that is not held: n to the next row, so that p leads back, i and o as the request
+// would run.
 func (s *Screen) moveOn(action v1alpha1.JourneyAction) {
 	j := s.open.journey
 	if j == nil || action == v1alpha1.ActionContinue {
 		return
 	}
-	to := stepAfter(j.Status.Steps, s.steps.Selected(), action)
-	if to < 0 {
+	moved := false
+	if action == v1alpha1.ActionNext {
+		moved = s.steps.Next()
+	} else if to := stepAfter(j.Status.Steps, s.steps.Selected(), action); to >= 0 {
+		s.steps.SelectStep(to)
+		moved = true
+	}
+	if !moved {
 		s.host.Say("there is no further step")
 		return
 	}
-	s.steps.SelectStep(to)
 	s.showStep()
 }
 

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v3"
 )
 
 // FileMost is how long a file of keys may be.
@@ -23,14 +23,14 @@ func Read(text []byte) (Map, error) {
 	if len(text) > FileMost {
 		return nil, fmt.Errorf("it has %d bytes: there may be %d", len(text), FileMost)
 	}
-	raw := map[string]any{}
-	if err := yaml.UnmarshalStrict(text, &raw); err != nil {
+	raw := map[string]yaml.Node{}
+	if err := yaml.Unmarshal(text, &raw); err != nil {
 		return nil, err
 	}
 	m := Map{}
 	var errs []error
 	for id, value := range raw {
-		keys, err := read(value)
+		keys, err := read(&value)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", id, err))
 			continue
@@ -40,18 +40,18 @@ func Read(text []byte) (Map, error) {
 	return m, sorted(errs)
 }
 
-func read(value any) ([]string, error) {
-	var all []any
-	switch v := value.(type) {
-	case nil:
-	case []any:
-		all = v
-	default:
-		all = []any{v}
+// read reads a key or a list of keys as they are written: to YAML, n and y are no text, and neither is a digit.
+func read(value *yaml.Node) ([]string, error) {
+	all := []*yaml.Node{value}
+	switch {
+	case value.Kind == yaml.SequenceNode:
+		all = value.Content
+	case value.Tag == "!!null":
+		all = nil
 	}
 	keys := []string{}
 	for _, v := range all {
-		key := fmt.Sprint(v) // a digit is a number to YAML
+		key := v.Value
 		if key == "space" {
 			key = " "
 		}

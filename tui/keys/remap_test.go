@@ -15,7 +15,7 @@ func commands() []Command {
 }
 
 func TestRemap(t *testing.T) {
-	m, err := Read([]byte("# mine\nopen: [o, space, alt+o]\nscreen.one: 9\nlook: []\n"))
+	m, err := Read([]byte("# mine\nopen: [o, space, alt+o, n, y]\nscreen.one: 9\nlook: []\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestRemap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for key, want := range map[string]ID{"o": "open", " ": "open", "alt+o": "open", "enter": "", "9": "screen.one", "1": "", "x": "", "ctrl+c": "quit.always"} {
+	for key, want := range map[string]ID{"o": "open", " ": "open", "alt+o": "open", "n": "open", "y": "open", "enter": "", "9": "screen.one", "1": "", "x": "", "ctrl+c": "quit.always"} {
 		var got ID
 		if c := table.Resolve(Steps, key); c != nil {
 			got = c.ID
@@ -41,7 +41,7 @@ func TestRemap(t *testing.T) {
 func TestRemapRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"open: [":                            "yaml",
-		"open: x\nopen: y":                   "already set",
+		"open: x\nopen: y":                   "already defined",
 		"- open":                             "unmarshal",
 		"open: bogus":                        `open: "bogus" is no key`,
 		"open: f99":                          `"f99" is no key`,

@@ -15,10 +15,15 @@ func (p *Pane) reason() []string {
 		return nil
 	}
 	lines := []string{p.theme.Border(strings.Repeat("╌", max(p.w-2, 0)))}
-	for _, text := range p.reasons() {
+	texts := p.reasons()
+	if room := p.foot() - 1; len(texts) > room {
+		texts = texts[:room]
+		texts[room-1] = draw.Fit(texts[room-1], max(p.w-5, 0)) + draw.Ellipsis
+	}
+	for _, text := range texts {
 		lines = append(lines, " "+draw.Fit(text, p.w-4))
 	}
-	return lines[:min(len(lines), p.foot())]
+	return lines
 }
 
 // reasons are what the foot has to say, the most important first.

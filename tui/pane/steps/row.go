@@ -16,8 +16,11 @@ const (
 	changedWidth = 4
 	tookWidth    = 7
 	marksWidth   = 4
-	// titleLeast is how much of a title there must be room for before there is a column more.
-	titleLeast = 22
+	// titleLeast is how much of a title there must be room for before there are lanes, titleWell before the layer has a
+	// column of its own beside them, and titleNested before a title is indented although the lanes show who called whom.
+	titleLeast  = 22
+	titleWell   = 34
+	titleNested = 40
 	// subjectLeast is how much of a subject is worth being shown.
 	subjectLeast = 16
 	// whyFrom is the width from which a row has its reason beside it.
@@ -27,7 +30,8 @@ const (
 // columns are how wide the cells of a row are; 0 for those that have no room.
 type columns struct{ layer, lanes, number, title, why int }
 
-// columnsFor shares w cells. What goes first as it gets narrow is the reason, then the layer's name, then the lanes.
+// columnsFor shares w cells. What goes first as it gets narrow is the reason, then the layer's name, which
+// the lanes show too, then the lanes.
 func columnsFor(w, steps int) columns {
 	c := columns{number: len(strconv.Itoa(max(steps, 1)))}
 	left := max(w-marksWidth-(c.number+1)-changedWidth-(tookWidth+2)-1, 0)
@@ -35,7 +39,7 @@ func columnsFor(w, steps int) columns {
 		c.lanes = lanesWidth
 		left -= lanesWidth + 1
 	}
-	if left-(layerWidth+1) >= titleLeast || c.lanes == 0 {
+	if left-(layerWidth+1) >= titleWell || c.lanes == 0 {
 		c.layer = layerWidth
 		left = max(left-(layerWidth+1), 0)
 	}
@@ -108,7 +112,7 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 func (p *Pane) titleOf(n *node, t rowText, c columns) string {
 	depth := 2 * n.depth
 	if c.lanes > 0 {
-		if depth = 0; n.called() {
+		if depth = 0; n.called() && c.title >= titleNested {
 			depth = depthIn(p.journey.Status.Steps, n.step)
 		}
 	}

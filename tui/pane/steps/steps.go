@@ -2,6 +2,7 @@ package steps
 
 import (
 	"fmt"
+	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -111,12 +112,16 @@ func (p *Pane) Message(lines ...string) {
 	p.version++
 }
 
-// start puts the cursor where one wants to begin: where the request is held, on the step where the first error arose, or
-// behind the filters.
+// start puts the cursor where one wants to begin: where the request is held, on the step where the first error arose,
+// where it was decided who answers a read, or behind the filters.
 func (p *Pane) start() {
 	steps := p.journey.Status.Steps
 	if held := p.journey.Status.Held; len(held) > 0 {
 		p.SelectStep(int(held[0].Step))
+		return
+	}
+	if i := p.answered(); i >= 0 && !anyFailed(p.roots, steps) {
+		p.SelectStep(i)
 		return
 	}
 	for i, n := range p.rows {
@@ -129,6 +134,15 @@ func (p *Pane) start() {
 		p.scroll.Cursor = 1
 	}
 	p.clamp()
+}
+
+// answered is the step that says why a read was answered from the watch cache, or from etcd; -1 if the request is none.
+func (p *Pane) answered() int {
+	switch p.journey.Spec.Verb {
+	case "get", "list", "watch":
+		return slices.IndexFunc(p.journey.Status.Steps, func(s v1alpha1.Step) bool { return s.Layer == "cacher" && s.Why != "" })
+	}
+	return -1
 }
 
 // layout makes the rows anew.
@@ -229,13 +243,20 @@ func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
 	case UnfoldID:
 		p.unfold()
 	case NextID:
-		p.Handle(keys.Down)
+		p.Next()
 	case PreviousID:
 		p.Handle(keys.Up)
 	default:
 		return nil, p.scroll.Move(id, len(p.rows), p.room())
 	}
 	return nil, true
+}
+
+// Next goes to the next row: into what is unfolded, and past what is not. It says whether there is one.
+func (p *Pane) Next() bool {
+	at := p.scroll.Cursor
+	p.Handle(keys.Down)
+	return p.scroll.Cursor != at
 }
 
 // fold folds the row under the cursor, or goes to the row that it is below.
@@ -283,7 +304,7 @@ func (p *Pane) Commands() []keys.Command {
 	return []keys.Command{
 		{
 			ID: NextID, Title: "go to the next step", Hint: "next step", Enabled: open, Motion: true,
-			Help:     "The next step of the open request, whichever pane has the focus.",
+			Help:     "The next step of the open request, whichever pane has the focus. A held request runs until past what the step calls.",
 			Contexts: keys.Panes, Keys: []string{"n"},
 		},
 		{

@@ -94,7 +94,7 @@ func TestColumns(t *testing.T) {
 		w    int
 		want string
 	}{
-		{200, "why layer lanes"}, {118, "why layer lanes"}, {107, "layer lanes"}, {66, "layer lanes"}, {58, "lanes"}, {45, "layer"}, {20, "layer"},
+		{200, "why layer lanes"}, {118, "why layer lanes"}, {107, "layer lanes"}, {66, "lanes"}, {58, "lanes"}, {45, "layer"}, {20, "layer"},
 	} {
 		c := columnsFor(test.w, 30)
 		var got []string
@@ -108,6 +108,34 @@ func TestColumns(t *testing.T) {
 		if len(got) != len(strings.Fields(test.want)) {
 			t.Errorf("at %d there are %v, want %s", test.w, got, test.want)
 		}
+	}
+}
+
+// TestStart says where the cursor is when a request is opened: for a read, where it was decided who answers.
+func TestStart(t *testing.T) {
+	for journey, want := range map[string]string{"rec-2": "cacher.get", "rec-3": "cacher.get", "rec-7": "handler.update", "rec-8": "store.try-update"} {
+		p := shown(t, journey, 68, 40)
+		at := p.Selected()
+		if at < 0 || p.journey.Status.Steps[at].ID != want {
+			t.Errorf("%s begins at step %d, want %s", journey, at+1, want)
+		}
+	}
+}
+
+// TestNext goes through all rows, past what is folded, and back.
+func TestNext(t *testing.T) {
+	p := shown(t, "rec-7", 68, 40)
+	p.Handle(keys.Top)
+	rows := 1
+	for p.Next() {
+		rows++
+	}
+	if rows != len(p.rows) || p.Next() {
+		t.Errorf("n went through %d rows of %d", rows, len(p.rows))
+	}
+	p.Handle(keys.Up)
+	if !p.Next() {
+		t.Error("n does not come back to the last row")
 	}
 }
 
