@@ -216,7 +216,7 @@ func TestKeysWatch(t *testing.T) {
 	_, err = maps.Patch(ctx, "a", "application/merge-patch+json", []byte(`{"data":{"x":"y"}}`), metav1.PatchOptions{})
 	must(t, err)
 	must(t, maps.Delete(ctx, "a", metav1.DeleteOptions{}))
-	for _, query := range []string{"prefix=/registry/configmaps/", "key=/registry/configmaps/default/a"} {
+	for _, query := range []string{"prefix=/registry/configmaps/", "prefix=/registry/conf", "key=/registry/configmaps/default/a"} {
 		req, err := http.NewRequestWithContext(ctx, "GET", r.URL+keysPath+"?watch=true&resourceVersion="+list.ResourceVersion+"&"+query, nil)
 		must(t, err)
 		res, err := r.httpClient(t).Do(req)

@@ -29,7 +29,7 @@ type keyFollower struct {
 func (f *keyFollower) ResultChan() <-chan watch.Event { return f.events }
 func (f *keyFollower) Stop()                          { f.stop() }
 
-// Watch follows the keys below ?prefix=, or the one of ?key=, from the revision on that is the resourceVersion, or from now
+// Watch follows the keys that begin with ?prefix=, or the one of ?key=, from the revision on that is the resourceVersion, or from now
 // on. There is no present state to begin with: that of a level of the tree is no list of keys.
 func (r *KeyREST) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
 	if err := mayReadKeys(ctx, ""); err != nil {
@@ -50,16 +50,16 @@ func (r *KeyREST) Watch(ctx context.Context, options *metainternalversion.ListOp
 		from = number + 1
 	}
 	q := keyQueryOf(ctx)
-	path := q.prefix
+	prefix := q.prefix
 	if q.key != "" {
-		path = q.key
+		prefix = q.key
 	}
 	ctx, stop := context.WithCancel(ctx)
 	f := &keyFollower{events: make(chan watch.Event, keyEventsMost+1), stop: stop}
 	go func() {
 		defer close(f.events)
 		defer stop()
-		for e, err := range r.etcd.Live.Watch(ctx, path, from, nil) {
+		for e, err := range r.etcd.Live.WatchPrefix(ctx, prefix, from, nil) {
 			if err == nil && q.key != "" && e.Key != q.key {
 				continue
 			}

@@ -288,13 +288,27 @@ func (l *Live) events(ctx context.Context, key string, from, to int64) iter.Seq2
 // called when nothing that happens from then on will be missed.
 func (l *Live) Watch(ctx context.Context, path string, revision int64, ready func()) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
+		for e, err := range l.WatchPrefix(ctx, path, revision, ready) {
+			if err == nil && path != "" && e.Key != path && !strings.HasPrefix(e.Key, strings.TrimSuffix(path, "/")+"/") {
+				continue
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// WatchPrefix is Watch for all keys that begin with prefix, wherever in a name that ends.
+func (l *Live) WatchPrefix(ctx context.Context, prefix string, revision int64, ready func()) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
 		opts := []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithRev(revision), clientv3.WithCreatedNotify()}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		for resp := range l.Client.Watch(clientv3.WithRequireLeader(ctx), path, opts...) {
+		for resp := range l.Client.Watch(clientv3.WithRequireLeader(ctx), prefix, opts...) {
 			if err := resp.Err(); err != nil {
 				if ctx.Err() == nil {
-					yield(Event{}, readError(path, revision, err))
+					yield(Event{}, readError(prefix, revision, err))
 				}
 				return
 			}
@@ -302,10 +316,6 @@ func (l *Live) Watch(ctx context.Context, path string, revision int64, ready fun
 				ready()
 			}
 			for _, e := range resp.Events {
-				key := string(e.Kv.Key)
-				if path != "" && key != path && !strings.HasPrefix(key, strings.TrimSuffix(path, "/")+"/") {
-					continue
-				}
 				if !yield(fromEvent(e), nil) {
 					return
 				}
@@ -332,6 +342,9 @@ func readError(key string, revision int64, err error) error {
 		err = fmt.Errorf("revision %d: %w", revision, ErrCompacted)
 	case errors.Is(err, rpctypes.ErrFutureRev):
 		err = fmt.Errorf("revision %d: %w", revision, ErrFuture)
+	}
+	if key == "" {
+		key = "all keys"
 	}
 	return fmt.Errorf("read %s: %w", key, noAnswer(err))
 }

@@ -239,6 +239,19 @@ func TestWatch(t *testing.T) {
 	if want := []string{"/watched/a=0 false", "/watched/a=1 false", "/watched/a= true"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+	got = nil
+	for event, err := range e.live.WatchPrefix(ctx, "/watch", first, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, event.Key)
+		if event.Deleted {
+			break
+		}
+	}
+	if want := []string{"/watched/a", "/watchedx", "/watched/a", "/watched/a"}; !slices.Equal(got, want) {
+		t.Errorf("with the prefix /watch: %v, want %v", got, want)
+	}
 }
 
 func TestConnectFails(t *testing.T) {
