@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -148,14 +149,16 @@ func parseMoment(name string, now time.Time) (time.Time, error) {
 
 // List returns all that is remembered.
 func (r *MomentREST) List(_ context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
-	if options != nil && options.Continue != "" {
-		return nil, apierrors.NewBadRequest("invalid continue token: moments are listed whole")
+	if err := wholeList(options, "moments"); err != nil {
+		return nil, err
 	}
 	r.moments.mu.Lock()
 	defer r.moments.mu.Unlock()
-	list := &v1alpha1.MomentList{Items: make([]v1alpha1.Moment, 0, len(r.moments.ring))}
+	list := &v1alpha1.MomentList{Items: []v1alpha1.Moment{}}
 	for _, m := range r.moments.ring {
-		list.Items = append(list.Items, *momentOf(m.at.UTC().Format(time.RFC3339Nano), m))
+		if name := m.at.UTC().Format(time.RFC3339Nano); picks(options, fields.Set{"metadata.name": name}) {
+			list.Items = append(list.Items, *momentOf(name, m))
+		}
 	}
 	return list, nil
 }

@@ -7,7 +7,10 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
@@ -54,6 +57,18 @@ func TestMoments(t *testing.T) {
 	list, err := r.List(t.Context(), nil)
 	if err != nil || len(list.(*v1alpha1.MomentList).Items) != 3 {
 		t.Errorf("%+v, %v", list, err)
+	}
+	second := list.(*v1alpha1.MomentList).Items[1].Name
+	list, err = r.List(t.Context(), &metainternalversion.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", second)})
+	if err != nil || len(list.(*v1alpha1.MomentList).Items) != 1 || list.(*v1alpha1.MomentList).Items[0].Status.Revision != 20 {
+		t.Errorf("the second alone: %+v, %v", list, err)
+	}
+	list, err = r.List(t.Context(), &metainternalversion.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{"a": "b"})})
+	if err != nil || len(list.(*v1alpha1.MomentList).Items) != 0 {
+		t.Errorf("those with a label: %+v, %v", list, err)
+	}
+	if _, err := r.List(t.Context(), &metainternalversion.ListOptions{ResourceVersion: "5"}); !apierrors.IsBadRequest(err) {
+		t.Errorf("at a resourceVersion: %v", err)
 	}
 	for i := range 2 * mostMoments {
 		m.saw(now, int64(100+i))
