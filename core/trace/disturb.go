@@ -100,7 +100,9 @@ var ErrNoWatch = errors.New("the request is no watch that runs")
 func OnDrop(ctx context.Context, end func()) {
 	if j := FromContext(ctx); j != nil {
 		j.mu.Lock()
-		j.end = end
+		if !j.finished {
+			j.end = end
+		}
 		j.mu.Unlock()
 	}
 }
@@ -109,9 +111,6 @@ func OnDrop(ctx context.Context, end func()) {
 func (j *Journey) Drop(by string) error {
 	j.mu.Lock()
 	end := j.end
-	if j.finished {
-		end = nil
-	}
 	j.end = nil
 	j.mu.Unlock()
 	if end == nil {

@@ -134,6 +134,10 @@ func TestDrop(t *testing.T) {
 	if err := j.Drop("me"); !errors.Is(err, ErrNoWatch) {
 		t.Error(err)
 	}
+	OnDrop(ctx, func() { t.Error("it has ended before") })
+	if j.end != nil {
+		t.Error("a journey that has ended keeps what its watch held")
+	}
 	j.LeaveAlone()
 	var none *Journey
 	if j.DroppedBy("r") || none.DroppedBy("r") {

@@ -91,6 +91,7 @@ func (j *Journey) Finish(response Response) {
 	j.response = response
 	j.took = max(time.Since(j.started), 1)
 	j.finished = true
+	j.end = nil // it holds on to the request
 	bytes := j.bytes
 	j.rec.running.Add(-int64(j.reserved))
 	if j.done != nil {
