@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -157,6 +158,9 @@ func CompactNow(ctx context.Context, client *clientv3.Client, revision int64) (i
 			return 0, fmt.Errorf("compact revision %d: %w: etcd has %d to %d", revision, ErrNoRevision, before+1, resp.Header.Revision)
 		}
 		_, _, compacted, err := Compact(ctx, client, version, revision)
+		if errors.Is(err, rpctypes.ErrCompacted) { // by somebody who does not tell the others
+			return 0, fmt.Errorf("compact revision %d: %w: etcd has compacted it already", revision, ErrNoRevision)
+		}
 		if err != nil || compacted >= revision {
 			return compacted, err
 		}

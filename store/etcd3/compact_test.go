@@ -128,4 +128,12 @@ func TestCompactNow(t *testing.T) {
 	if done, err := etcd3.CompactNow(t.Context(), client, next); err != nil || done != next {
 		t.Errorf("compacted %d, want %d: %v", done, next, err)
 	}
+	// Somebody compacts who does not know of the agreement.
+	next = write(t, client)
+	if _, err := client.Compact(t.Context(), write(t, client)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := etcd3.CompactNow(t.Context(), client, next); !errors.Is(err, etcd3.ErrNoRevision) {
+		t.Errorf("revision %d, which somebody else compacted: %v", next, err)
+	}
 }
