@@ -20,10 +20,18 @@ import (
 // they do.
 const asKX = "KX_TEST_RUN_AS_KX"
 
+// ofTheUser are the settings of whoever runs the tests. A test says itself what it needs of them.
+var ofTheUser = []string{
+	"XDG_CONFIG_HOME", "KUBECONFIG", "KUBECACHEDIR", "KUBE_EDITOR", "EDITOR", "VISUAL", "LC_ALL", "LC_MESSAGES", "LANGUAGE", "NO_COLOR", themeVariable,
+}
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asKX) != "" {
 		main()
 		os.Exit(0)
+	}
+	for _, name := range ofTheUser {
+		os.Unsetenv(name)
 	}
 	os.Exit(m.Run())
 }

@@ -106,11 +106,23 @@ type answer struct {
 	code     int
 }
 
+// settled runs a command, and anew as long as kubectl gives up since an object has no conditions at all yet: nobody has seen
+// it.
+func settled(run func() answer) answer {
+	a := run()
+	for late := time.Now().Add(patience); strings.Contains(a.err, "conditions accessor error") && time.Now().Before(late); {
+		a = run()
+	}
+	return a
+}
+
 // typeCommand runs a command in this process.
 func typeCommand(args ...string) answer {
-	var out, errOut bytes.Buffer
-	code := run(context.Background(), args, kubectl.Streams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
-	return answer{out.String(), errOut.String(), code}
+	return settled(func() answer {
+		var out, errOut bytes.Buffer
+		code := run(context.Background(), args, kubectl.Streams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut})
+		return answer{out.String(), errOut.String(), code}
+	})
 }
 
 // typed runs a line and shows it with what it said.

@@ -39,15 +39,17 @@ func (m *machine) command(args ...string) *exec.Cmd {
 // run runs a command to its end.
 func (m *machine) run(stdin string, args ...string) answer {
 	m.t.Helper()
-	var out, errOut strings.Builder
-	cmd := m.command(args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errOut
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		m.t.Fatal(err)
-	}
-	return answer{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}
+	return settled(func() answer {
+		var out, errOut strings.Builder
+		cmd := m.command(args...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errOut
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			m.t.Fatal(err)
+		}
+		return answer{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}
+	})
 }
 
 // free says whether nobody has the data directory, and whether what was left behind is in order.
