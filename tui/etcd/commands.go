@@ -308,6 +308,8 @@ func (s *Screen) askRevision() tea.Cmd {
 			s.host.Complain(fmt.Sprintf("%q is no revision: it is a number", draw.Clean(answer)))
 		case revision < oldest:
 			s.host.Complain(fmt.Sprintf("etcd no longer has revision %d: it was compacted, and has %d to %d", revision, oldest, s.head.Revision))
+		case revision > s.head.Revision:
+			s.host.Complain(fmt.Sprintf("etcd has not come to revision %d: it is at %d", revision, s.head.Revision))
 		default:
 			return s.travel(revision)
 		}

@@ -88,6 +88,7 @@ func (s *Screen) read(n *node, more bool) tea.Cmd {
 func (s *Screen) reread() tea.Cmd {
 	s.generation++
 	s.unfollow()
+	s.tree.root.forget()
 	var cmds []tea.Cmd
 	for _, n := range s.tree.unfolded() {
 		n.loading = false
@@ -143,6 +144,9 @@ func (s *Screen) failed(n *node, m listed) tea.Cmd {
 		return s.read(n, false) // its first page is of a revision that is gone meanwhile
 	}
 	n.err = draw.Clean(api.Reason(m.err))
+	if s.at > 0 {
+		n.children, n.next = nil, "" // they are of another revision
+	}
 	s.tree.flatten()
 	if s.at > 0 && api.Code(m.err) == http.StatusGone {
 		s.host.Complain(n.err)

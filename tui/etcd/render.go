@@ -84,11 +84,11 @@ type columns struct{ name, changed, version int }
 
 func columnsFor(w int) columns {
 	c := columns{name: w - 14}
-	if w >= 40 {
+	if w >= 50 { // names are worth more
 		c.changed = 8
 		c.name -= 9
 	}
-	if w >= 52 {
+	if w >= 58 {
 		c.version = 5
 		c.name -= 6
 	}

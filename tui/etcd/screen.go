@@ -125,14 +125,14 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	was := s.seen
 	s.seen = true
 	var cmds []tea.Cmd
-	if to, ok := to.(screen.ToKey); ok {
-		cmds = append(cmds, s.leadTo(to))
-	}
 	switch {
 	case !s.tree.root.loaded:
 		cmds = append(cmds, s.read(s.tree.root, false))
 	case !was && s.at == 0:
 		cmds = append(cmds, s.reread()) // nobody followed meanwhile
+	}
+	if to, ok := to.(screen.ToKey); ok {
+		cmds = append(cmds, s.leadTo(to)) // the way there is by what is read anew
 	}
 	return tea.Batch(cmds...)
 }

@@ -147,7 +147,7 @@ func TestTravel(t *testing.T) {
 	to(t, h, s, settings)
 	second := s.chosen.history.Revisions[1].Revision
 	h.Press("@")
-	for _, wrong := range []string{"x", "-999", "0x"} {
+	for _, wrong := range []string{"x", "-999", "0x", "9999999"} {
 		h.Answer(wrong)
 		if len(h.Complained) != 1 {
 			t.Errorf("%s: %q", wrong, h.Complained)
@@ -224,6 +224,24 @@ func TestLeadTo(t *testing.T) {
 	other.Press("enter")
 	if len(other.Complained) != 1 || !strings.Contains(other.Complained[0], "not known") {
 		t.Errorf("%q", other.Complained)
+	}
+}
+
+// TestLeadToNew leads to a key that came to be after the tree was read, while another screen was seen.
+func TestLeadToNew(t *testing.T) {
+	for name, fold := range map[string]bool{"in an open directory": false, "in a folded one": true} {
+		h, s, _ := newScreen(t)
+		to(t, h, s, settings)
+		r, _ := s.under()
+		dir := r.node.parent
+		dir.children, dir.open = nil, !fold
+		s.tree.flatten()
+		s.drop()
+		s.Hide()
+		h.Show(screen.ToKey{Key: settings})
+		if r, _ := s.under(); r.node.key() != settings || len(h.Said) != 0 {
+			t.Errorf("%s: %s, %q", name, r.node.key(), h.Said)
+		}
 	}
 }
 

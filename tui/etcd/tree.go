@@ -145,6 +145,20 @@ func (t *tree) fill(n *node, list *v1alpha1.KeyList, revision int64, more bool) 
 	n.loading, n.loaded, n.err, n.next, n.revision = false, true, "", list.Continue, revision
 }
 
+// forget forgets what is in folded directories, which nobody reads anew: they are read when they are unfolded.
+func (n *node) forget() {
+	for _, c := range n.children {
+		if !c.directory() {
+			continue
+		}
+		if c.open {
+			c.forget()
+			continue
+		}
+		c.children, c.next, c.err, c.loading, c.loaded = nil, "", "", false, false
+	}
+}
+
 // unfolded are the directories whose children are seen, from the root on.
 func (t *tree) unfolded() []*node {
 	out := []*node{t.root}

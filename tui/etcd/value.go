@@ -83,19 +83,22 @@ func (v *value) write(f form) []string {
 		}
 		return []string{fmt.Sprintf("(%d bytes that are no object: v shows them as hex)", v.key.Status.Bytes)}
 	}
-	var out []byte
-	var err error
 	if f == formYAML {
-		out, err = yaml.JSONToYAML(data)
-	} else {
-		var b bytes.Buffer
-		err = json.Indent(&b, data, "", "  ")
-		out = b.Bytes()
+		out, err := yaml.JSONToYAML(data)
+		if err != nil { // it has characters that YAML does not have
+			return append([]string{"# as JSON, for as YAML it can't be written: " + err.Error()}, v.text(formJSON)...)
+		}
+		return lines(out)
 	}
-	if err != nil {
+	var b bytes.Buffer
+	if err := json.Indent(&b, data, "", "  "); err != nil {
 		return []string{"! it can't be shown: " + err.Error()}
 	}
-	return strings.Split(strings.TrimRight(string(out), "\n"), "\n")
+	return lines(b.Bytes())
+}
+
+func lines(text []byte) []string {
+	return strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 }
 
 // hexBytes is how many bytes a line of hex has.

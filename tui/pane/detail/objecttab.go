@@ -100,7 +100,9 @@ func (b *builder) object(p *Pane) {
 	written, err := p.form.written(at.raw)
 	if err != nil {
 		b.add(bad, draw.Clean("can't be written as "+formNames[p.form]+": "+err.Error()))
-		written = string(at.raw)
+		if written, err = asJSON.written(at.raw); err != nil {
+			written = string(at.raw)
+		}
 	}
 	for i, line := range strings.Split(strings.TrimRight(written, "\n"), "\n") {
 		if i == objectMost {
