@@ -381,8 +381,8 @@ func (p *parser) endOfTerm() error {
 // quoteValue writes a value of a field so that it is read back as it was.
 func quoteValue(s string) string { return quoteUnless(s, wordEnd+",") }
 
-// Of writes a filter of pairs of a field's name and a text that the field has in it, whatever that is. Of a pair without a
-// text it says nothing.
+// Of writes a filter of pairs of a field's name and what the field has, whatever characters that is made of. Of a pair that
+// has nothing it says nothing.
 func Of(pairs ...string) string {
 	var terms []string
 	for i := 0; i+1 < len(pairs); i += 2 {

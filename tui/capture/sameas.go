@@ -6,6 +6,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/pane/list"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 // sameAs is a kubectl command that sends the same request, or one as near as kubectl has it.
@@ -23,10 +24,10 @@ func sameAs(s *v1alpha1.JourneySpec) string {
 		words = append(words, "get")
 	case "create", "update":
 		words = append(words, map[string]string{"create": "create", "update": "replace"}[s.Verb], "-f", "FILE")
-		return line(options(words, s, uri.Query()))
+		return shell.Line(options(words, s, uri.Query())...)
 	case "patch":
 		if strings.HasPrefix(s.ContentType, "application/apply-patch") {
-			return line(options(append(words, "apply", "--server-side", "-f", "FILE"), s, uri.Query()))
+			return shell.Line(options(append(words, "apply", "--server-side", "-f", "FILE"), s, uri.Query())...)
 		}
 		words = append(words, "patch", "--type", patchType(s.ContentType), "-p", "PATCH")
 	case "delete":
@@ -43,7 +44,7 @@ func sameAs(s *v1alpha1.JourneySpec) string {
 	if s.Verb == "watch" {
 		words = append(words, "--watch")
 	}
-	return line(options(words, s, uri.Query()))
+	return shell.Line(options(words, s, uri.Query())...)
 }
 
 // patchType is what kubectl calls a kind of patch.
@@ -96,30 +97,13 @@ func unusual(q url.Values) bool {
 func raw(s *v1alpha1.JourneySpec) string {
 	switch s.Method {
 	case "GET":
-		return line([]string{"kubectl", "get", "--raw", s.URI})
+		return shell.Line("kubectl", "get", "--raw", s.URI)
 	case "POST":
-		return line([]string{"kubectl", "create", "-f", "FILE", "--raw", s.URI})
+		return shell.Line("kubectl", "create", "-f", "FILE", "--raw", s.URI)
 	case "PUT":
-		return line([]string{"kubectl", "replace", "-f", "FILE", "--raw", s.URI})
+		return shell.Line("kubectl", "replace", "-f", "FILE", "--raw", s.URI)
 	case "DELETE":
-		return line([]string{"kubectl", "delete", "--raw", s.URI})
+		return shell.Line("kubectl", "delete", "--raw", s.URI)
 	}
 	return ""
-}
-
-// line joins words so that a shell reads them as they are.
-func line(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		if w == "" || strings.ContainsFunc(w, special) {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		quoted[i] = w
-	}
-	return strings.Join(quoted, " ")
-}
-
-// special says that a character may mean something to a shell.
-func special(r rune) bool {
-	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r))
 }

@@ -11,6 +11,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/control"
@@ -303,37 +304,15 @@ func (s *Screen) filterHere() string {
 	if row == nil {
 		return ""
 	}
-	text := ""
-	add := func(field, value string) {
-		if value == "" {
-			return
-		}
-		if text != "" {
-			text += " "
-		}
-		text += field + ":" + quoted(value)
-	}
+	var step string
 	if at := s.steps.Selected(); s.Context() != keys.List && s.open.journey != nil && at >= 0 {
-		add("step", s.open.journey.Status.Steps[at].ID)
+		step = s.open.journey.Status.Steps[at].ID
 	}
-	q := &row.Spec
-	add("verb", q.Verb)
-	add("resource", q.Resource)
-	add("ns", q.Namespace)
+	q, name := &row.Spec, ""
 	if q.Verb != "create" { // its name is not known from the beginning
-		add("name", q.Name)
+		name = q.Name
 	}
-	return text
-}
-
-// quoted is a value as the language of filters reads it.
-func quoted(value string) string {
-	for _, r := range value {
-		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' || r == '_') {
-			return strconv.Quote(value)
-		}
-	}
-	return value
+	return filter.Of("step", step, "verb", q.Verb, "resource", q.Resource, "ns", q.Namespace, "name", name)
 }
 
 // heldFacts are how many requests are held, and for how long the first of them has been: the one thing on the screen that

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/session"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 // Render implements screen.Screen.
@@ -131,7 +132,11 @@ func (s *Screen) caretLine() string {
 func (s *Screen) filterState() string {
 	look := s.host.Theme()
 	found := s.candidates()
+	_, word := s.completing()
+	values := s.values()
 	switch _, err := s.parsed(); {
+	case len(values) > 0 && (err == nil || word == "") && (len(values) > 1 || values[0] != word):
+		return look.Dim(" values: ") + draw.Clean(strings.Join(values, " "))
 	case err != nil:
 		text := " " + err.Problem
 		if err.Expected != "" {
@@ -154,9 +159,9 @@ func (s *Screen) filterState() string {
 // shellPath writes a path for a shell, shorter where it is in the user's home.
 func shellPath(path string) string {
 	if home, err := os.UserHomeDir(); err == nil {
-		if rest, ok := strings.CutPrefix(path, home+"/"); ok && !strings.ContainsFunc(rest, special) {
+		if rest, ok := strings.CutPrefix(path, home+"/"); ok && shell.Quote(rest) == rest {
 			return "~/" + rest
 		}
 	}
-	return line([]string{path})
+	return shell.Quote(path)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/control"
@@ -172,7 +173,7 @@ func readFailure(text string) (spec v1alpha1.JourneyCommandSpec, err error) {
 func (s *Screen) timeOutAfterCommit(name string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
 	return s.telled(name, "", func(ctx context.Context) (*v1alpha1.Journey, error) {
 		key, err := s.held.Add(ctx, control.Spec{Fault: &v1alpha1.FaultSpec{
-			Effect: v1alpha1.FaultTimeoutAfterCommit, Filter: "id:" + quoted(name), Count: 1,
+			Effect: v1alpha1.FaultTimeoutAfterCommit, Filter: filter.Of("id", name), Count: 1,
 		}})
 		if err != nil {
 			return nil, err
@@ -238,20 +239,17 @@ type ruledMsg struct {
 // stale lets the cache of the request's resource fall behind, or catch up if it does already.
 func (s *Screen) stale() tea.Cmd {
 	q := &s.list.Selected().Spec
-	filter := "resource:" + quoted(q.Resource)
-	if q.Group != "" {
-		filter += " group:" + quoted(q.Group)
-	}
+	of := filter.Of("resource", q.Resource, "group", q.Group)
 	what := q.Resource
 	for _, r := range s.held.View().Rules {
-		if r.On && r.Fault != nil && r.Fault.Effect == v1alpha1.FaultStaleCache && r.Fault.Filter == filter {
+		if r.On && r.Fault != nil && r.Fault.Effect == v1alpha1.FaultStaleCache && r.Fault.Filter == of {
 			return s.rule(func(ctx context.Context) (string, error) {
 				return "the cache of " + what + " catches up", s.held.Delete(ctx, r.Key)
 			})
 		}
 	}
 	return s.rule(func(ctx context.Context) (string, error) {
-		key, err := s.held.Add(ctx, control.Spec{Fault: &v1alpha1.FaultSpec{Effect: v1alpha1.FaultStaleCache, Filter: filter}})
+		key, err := s.held.Add(ctx, control.Spec{Fault: &v1alpha1.FaultSpec{Effect: v1alpha1.FaultStaleCache, Filter: of}})
 		return fmt.Sprintf("the cache of %s hears nothing new: %s", what, key), err
 	})
 }
