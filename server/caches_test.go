@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -186,7 +187,7 @@ func TestCheckAndObject(t *testing.T) {
 	t.Parallel()
 	r, ctx := start(t), within(t)
 	client := r.admin(t)
-	_, err := client.CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: named("s"), StringData: map[string]string{"a": "b"}}, metav1.CreateOptions{})
+	_, err := client.CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: named("s"), StringData: map[string]string{"a": "hunter2"}}, metav1.CreateOptions{})
 	must(t, err)
 	_, err = client.AppsV1().Deployments("default").Create(ctx, deployment("web"), metav1.CreateOptions{})
 	must(t, err)
@@ -213,6 +214,9 @@ func TestCheckAndObject(t *testing.T) {
 		var cached, stored metav1.PartialObjectMetadata
 		must(t, json.Unmarshal(s.Cached.Object.Raw, &cached))
 		must(t, json.Unmarshal(s.Etcd.Object.Raw, &stored))
+		if masked := strings.Contains(string(s.Cached.Object.Raw), base64.StdEncoding.EncodeToString([]byte("masked, 7 bytes"))); masked != (name == "secrets") {
+			t.Errorf("%s: %s", name, s.Cached.Object.Raw)
+		}
 		if cached.Kind == "" || cached.Name != obj.Name || cached.ResourceVersion != fmt.Sprint(s.Cached.Revision) || !bytes.Equal(s.Cached.Object.Raw, s.Etcd.Object.Raw) {
 			t.Errorf("%s: %s\nbeside %s", name, s.Cached.Object.Raw, s.Etcd.Object.Raw)
 		}

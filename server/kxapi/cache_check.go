@@ -9,14 +9,17 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	builtin "github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/store/cacher"
 )
@@ -98,18 +101,22 @@ func (r *CachedObjectREST) Get(ctx context.Context, name string, _ *metav1.GetOp
 	return &v1alpha1.CachedObject{
 		ObjectMeta: meta,
 		Status: v1alpha1.CachedObjectStatus{
-			Key: b.Key, Revision: b.Seen, Difference: b.Difference(), Cached: stateOf(b.Cached), Etcd: stateOf(b.Stored),
+			Key: b.Key, Revision: b.Seen, Difference: b.Difference(),
+			Cached: stateOf(c.Resource(), b.Cached), Etcd: stateOf(c.Resource(), b.Stored),
 		},
 	}, nil
 }
 
+// secrets is what is masked: who may read caches need not be one who may read Secrets.
+var secrets = corev1.Resource("secrets")
+
 // stateOf is one state of an object as clients see it; nil is nil.
-func stateOf(e *object.Encoded) *v1alpha1.ObjectState {
+func stateOf(resource schema.GroupResource, e *object.Encoded) *v1alpha1.ObjectState {
 	if e == nil {
 		return nil
 	}
 	state := &v1alpha1.ObjectState{Revision: e.Revision(), Bytes: int64(e.StoredSize())}
-	data, err := jsonOf(e)
+	data, err := jsonOf(e, resource == secrets)
 	if err != nil {
 		state.Error = err.Error()
 		return state
@@ -118,9 +125,9 @@ func stateOf(e *object.Encoded) *v1alpha1.ObjectState {
 	return state
 }
 
-// jsonOf is an object as JSON, in its storage version.
-func jsonOf(e *object.Encoded) ([]byte, error) {
-	if data, _, ok := e.JSON(); ok {
+// jsonOf is an object as JSON, in its storage version, masked if it is a Secret.
+func jsonOf(e *object.Encoded, secret bool) ([]byte, error) {
+	if data, _, ok := e.JSON(); ok && !secret {
 		return bytes.TrimSpace(data), nil
 	}
 	obj, err := e.Object()
@@ -131,6 +138,9 @@ func jsonOf(e *object.Encoded) ([]byte, error) {
 	if kinds, _, err := builtin.Scheme.ObjectKinds(obj); err == nil {
 		obj = obj.DeepCopyObject()
 		obj.GetObjectKind().SetGroupVersionKind(kinds[0])
+	}
+	if secret {
+		return trace.Mask(obj), nil
 	}
 	return json.Marshal(obj)
 }

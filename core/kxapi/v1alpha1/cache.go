@@ -231,7 +231,7 @@ type ObjectState struct {
 	// Why it can't be read.
 	// +optional
 	Error string `json:"error,omitempty"`
-	// The object itself. Nothing in it is masked: whoever may read this may read the object.
+	// The object itself. What is secret in a Secret is masked.
 	// +optional
 	Object *runtime.RawExtension `json:"object,omitempty"`
 }
