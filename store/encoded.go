@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"iter"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -67,9 +68,15 @@ type EncodedSource interface {
 	ReadAll(ctx context.Context, key string, pageSize int64, each func(*object.Encoded)) (revision int64, err error)
 
 	// Follow calls handle with no changes and no revision when it has begun to follow: only then may RequestWatchProgress be
-	// called with this context, since an answer to an earlier request could seem to be about this watch. Then it calls it with all changes of what is below key after a revision, in order, until ctx ends, handle fails
-	// or the changes can't be had: that is its error. A 410 says that they can't be had any more.
+	// called with this context, since an answer to an earlier request could seem to be about this watch. Then it calls it
+	// with all changes of what is below key after a revision, in order, until ctx ends, handle fails, the connection is lost
+	// or the changes can't be had: that is its error. A 410 says that they can't be had any more. Whether the storage is
+	// still the one that the revision is of is not looked at.
 	Follow(ctx context.Context, key string, revision int64, handle func(Changes) error) error
+
+	// Holds says whether objects, in the order of their keys, are what was below key at a revision. It costs a read of all
+	// keys. A 410 says that nobody knows any more.
+	Holds(ctx context.Context, key string, revision int64, objects iter.Seq[*object.Encoded]) (bool, error)
 
 	// OnWrite has seen called with each object that this process writes, on the writer's goroutine, as soon as it is
 	// written. The same change comes by Follow: earlier or later.

@@ -383,12 +383,12 @@ func TestLostConnection(t *testing.T) {
 
 // proxy is a wire that can be cut.
 type proxy struct {
-	addr   string
-	target string
+	addr string
 
-	mu    sync.Mutex
-	dead  bool
-	conns []net.Conn
+	mu     sync.Mutex
+	target string
+	dead   bool
+	conns  []net.Conn
 }
 
 func newProxy(t testing.TB, target string) *proxy {
@@ -412,7 +412,10 @@ func newProxy(t testing.TB, target string) *proxy {
 
 func (p *proxy) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
-	other, err := net.Dial("tcp", p.target)
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	other, err := net.Dial("tcp", target)
 	if err != nil {
 		return
 	}
@@ -436,6 +439,13 @@ func (p *proxy) cut() {
 		_ = conn.Close()
 	}
 	p.conns = nil
+}
+
+// aim leads the wire elsewhere.
+func (p *proxy) aim(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
 }
 
 func (p *proxy) heal() {

@@ -53,7 +53,8 @@ func (c *Cacher) get(ctx context.Context, step *trace.Step, key string, opts sto
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
 	}
-	if state := c.state.get().State; state == Uninitialized || state == Refilling {
+	if state := c.state.get().State; state == Uninitialized || state == Refilling || state == Broken && opts.ResourceVersion == "" {
+		// Of a broken cache nobody knows whether etcd still is the one whose revisions it has seen.
 		step.Whyf("the cache is %s: went to etcd", state)
 		return c.fromStorage(ctx, key, opts)
 	}

@@ -23,6 +23,9 @@ const (
 // errWentBack says that etcd is at an earlier revision than the cache: it was restored from a backup.
 var errWentBack = errors.New("etcd is at an earlier revision than it was before")
 
+// errOtherHistory says that etcd, at the cache's revision, did not have what the cache has.
+var errOtherHistory = errors.New("etcd has another history than the cache has seen: it was restored from a backup")
+
 // reflect fills the cache and follows what changes, until the cacher stops.
 //
 //	fill: read all, at one revision ──→ follow: apply changes ──→ failed: follow again from where it ended
@@ -49,7 +52,7 @@ func (c *Cacher) reflect() {
 		retry = retryMin
 		for c.ctx.Err() == nil {
 			err := c.follow()
-			if apierrors.IsResourceExpired(err) || errors.Is(err, errWentBack) {
+			if apierrors.IsResourceExpired(err) || errors.Is(err, errWentBack) || errors.Is(err, errOtherHistory) {
 				c.state.set(Refilling, err)
 				c.log.Warn("the watch cache missed changes, and is filled again",
 					"resource", c.config.GroupResource.String(), "error", err)
@@ -112,6 +115,9 @@ func (c *Cacher) follow() error {
 	c.revisions.setBack(func() { cancel(errWentBack) })
 	err := c.config.Storage.Follow(ctx, c.prefix, c.watchCache.revision.Load(), func(changes store.Changes) error {
 		if changes.Revision == 0 {
+			if err := c.verify(ctx); err != nil {
+				return err
+			}
 			// It is known to be whole again when etcd says that there are no changes that it has not sent.
 			c.setFollowing(ctx)
 			c.progressCame() // what another watch was asked is never answered
@@ -131,6 +137,23 @@ func (c *Cacher) follow() error {
 		return cause
 	}
 	return err
+}
+
+// verify finds out whether etcd has what the cache has, at the cache's revision. It is asked when the watch has begun, which
+// ends with its connection: so all changes that the watch sends are of the history that is looked at here. An etcd that was
+// restored from a backup may be past the cache's revision already, and nothing else would tell.
+func (c *Cacher) verify(ctx context.Context) error {
+	state, revision := c.watchCache.snapshot()
+	same, err := c.config.Storage.Holds(ctx, c.prefix, revision, func(yield func(*object.Encoded) bool) {
+		state.Ascend(func(i item) bool { return yield(i.obj) })
+	})
+	if err != nil {
+		return fmt.Errorf("compare the cache of %s with etcd at revision %d: %w", c.config.GroupResource, revision, err)
+	}
+	if !same {
+		return errOtherHistory
+	}
+	return nil
 }
 
 // process makes changes part of the cache.

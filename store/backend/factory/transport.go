@@ -122,7 +122,7 @@ func (t *transport) newClient() *clientv3.Client {
 	c := clientv3.NewCtxClient(t.client.Ctx())
 	c.KV = clientv3.NewKV(t.client)
 	c.Lease = clientv3.NewLease(t.client)
-	c.Watcher = clientv3.NewWatcher(t.client)
+	c.Watcher = etcd3.NewWatcher(t.client)
 	c.Maintenance, c.Cluster = t.client.Maintenance, t.client.Cluster
 	return c
 }
