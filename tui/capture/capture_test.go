@@ -92,3 +92,48 @@ func TestLateAnswer(t *testing.T) {
 		t.Error("it is shown")
 	}
 }
+
+// TestComplete completes fields and values, as far as they are certain.
+func TestComplete(t *testing.T) {
+	h, s := shown(t)
+	h.Press("/")
+	for typed, want := range map[string]string{
+		"re":                   "resource:",
+		"ver":                  "ver",
+		"verb:up":              "verb:update",
+		"!verb:get,wa":         "!verb:get,watch",
+		"code>=400 (phase:h":   "code>=400 (phase:held",
+		"resource:conf":        "resource:configmaps",
+		"namespace:def":        "namespace:default",
+		"user:kx":              "user:kx-admin",
+		"ip:127":               "ip:127.0.0.1",
+		"method:P":             "method:P",
+		"name:no-such":         "name:no-such",
+		"bogus:x":              "bogus:x",
+		"why:\"a b":            "why:\"a b",
+		"layer:tr":             "layer:transform",
+		"verb:deletecollectio": "verb:deletecollection",
+	} {
+		s.typing.Set(typed)
+		h.Press("tab")
+		if got := s.typing.String(); got != want {
+			t.Errorf("%s becomes %s, want %s", typed, got, want)
+		}
+	}
+	s.typing.Set("verb:")
+	if _, state := s.Foot(); !strings.Contains(state, "values: get list watch") {
+		t.Errorf("%q", state)
+	}
+	// What is no word to the language stands in quotes.
+	s.ring.At(0).Spec.User = "Ann, of here"
+	for _, typed := range []string{"user:An", `user:"Ann, of`} {
+		s.typing.Set(typed)
+		h.Press("tab")
+		if got := s.typing.String(); got != `user:"Ann, of here"` {
+			t.Errorf("%s becomes %s", typed, got)
+		}
+		if _, err := s.parsed(); err != nil {
+			t.Error(err)
+		}
+	}
+}

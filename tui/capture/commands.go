@@ -52,7 +52,7 @@ func (s *Screen) Commands() []keys.Command {
 			Contexts: keys.Panes, Keys: []string{demoKey}, Enabled: s.noDemo},
 		keys.Command{ID: applyID, Title: "apply the filter", Help: "Follow the requests that the filter wants.", Hint: "apply",
 			Contexts: []keys.Context{keys.Filter}, Keys: []string{"enter"}},
-		keys.Command{ID: completeID, Title: "complete the field", Help: "Complete the name of the field before the cursor.", Hint: "complete",
+		keys.Command{ID: completeID, Title: "complete the field or value", Help: "Complete the name of the field before the cursor, or its value: of the requests in the list.", Hint: "complete",
 			Contexts: []keys.Context{keys.Filter}, Keys: []string{"tab"}},
 	)
 }

@@ -63,39 +63,6 @@ func (s *Screen) follow(f string) {
 	s.session.Follow(f)
 }
 
-// candidates are the fields whose name begins with the word before the cursor.
-func (s *Screen) candidates() []filter.Field {
-	word := strings.ToLower(s.typing.Word())
-	var found []filter.Field
-	for _, f := range filter.Fields() {
-		if word != "" && strings.HasPrefix(f.Name, word) {
-			found = append(found, f)
-		}
-	}
-	return found
-}
-
-// complete completes the field before the cursor, as far as it is certain.
-func (s *Screen) complete() {
-	found := s.candidates()
-	if len(found) == 0 {
-		s.host.Say("no field begins so; there are " + fieldNames())
-		return
-	}
-	word := s.typing.Word()
-	common := found[0].Name
-	for _, f := range found {
-		for !strings.HasPrefix(f.Name, common) {
-			common = common[:len(common)-1]
-		}
-	}
-	rest := common[len(word):]
-	if len(found) == 1 {
-		rest += ":"
-	}
-	s.Type([]rune(rest))
-}
-
 func fieldNames() string {
 	var names []string
 	for _, f := range filter.Fields() {

@@ -113,6 +113,9 @@ func (l *Line) cut(i int) {
 	l.at = i
 }
 
+// Before is the text before the cursor.
+func (l *Line) Before() string { return string(l.runes[:l.at]) }
+
 // Word is the run of letters that ends at the cursor.
 func (l *Line) Word() string {
 	i := l.at
