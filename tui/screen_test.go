@@ -44,7 +44,8 @@ func (d *driver) resized(w, h int) []string {
 	return strings.Split(d.m.View(), "\n")
 }
 
-// TestEverySize draws the screen in many states at many sizes: every frame has the size of the terminal.
+// TestEverySize draws the screen in many states at many sizes, in each state at others: every frame has the size of the
+// terminal.
 func TestEverySize(t *testing.T) {
 	d := filled(t)
 	states := [][]string{{}, {"enter"}, {"enter"}, {"d"}, {"]"}, {"z"}, {"z", "?"}, {"esc", "/"}, {"a", "(", "esc"}, {":"}, {"esc", "2"}, {"j", "tab"}, {"3"},
@@ -52,8 +53,8 @@ func TestEverySize(t *testing.T) {
 	for i, state := range states {
 		d.resized(120, 40)
 		d.press(state...)
-		for w := 1; w <= 300; w += 17 {
-			for h := 1; h <= 100; h += 7 {
+		for w := 1 + i; w <= 300; w += 29 {
+			for h := 1 + i%11; h <= 100; h += 11 {
 				exact(t, d.resized(w, h), w, h)
 			}
 		}

@@ -46,6 +46,7 @@ type Host struct {
 	table   *keys.Table
 	changed chan struct{}
 	panics  chan string
+	swept   int // how often it was drawn at many sizes
 
 	// Look is the theme; plain if nobody says.
 	Look theme.Theme
