@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -69,13 +70,21 @@ var expected = map[string]bool{
 	"failed to update storage version": true,
 }
 
-// expectedClosing are messages with which the listeners answer that they were closed.
+// expectedEnd ends a message, whose beginning is a term, of a start that is slow to read its log: it asks to lead before it
+// has seen that it is alone, and asks again.
+const expectedEnd = " since there are still pending configuration changes to apply"
+
+// expectedClosing are messages with which the listeners answer that they were closed, and those about work that the end
+// cut short: a start does it again.
 var expectedClosing = map[string]bool{
-	"setting up serving from embedded etcd failed.": true,
-	"stopping insecure grpc server due to error":    true,
-	"stopped insecure grpc server due to error":     true,
-	"stopping secure grpc server due to error":      true,
-	"stopped secure grpc server due to error":       true,
+	"failed to update cluster version":                   true,
+	"aborting cluster version update; server is stopped": true,
+	"server has stopped; skipping GoAttach":              true,
+	"setting up serving from embedded etcd failed.":      true,
+	"stopping insecure grpc server due to error":         true,
+	"stopped insecure grpc server due to error":          true,
+	"stopping secure grpc server due to error":           true,
+	"stopped secure grpc server due to error":            true,
 }
 
 // slogCore is a zap core that writes to an slog handler.
@@ -91,10 +100,14 @@ func (c *slogCore) With(fields []zapcore.Field) zapcore.Core {
 }
 
 func (c *slogCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if !c.Enabled(entry.Level) || expected[entry.Message] || c.closing.Load() && expectedClosing[entry.Message] {
+	if !c.Enabled(entry.Level) || c.isExpected(entry.Message) {
 		return checked
 	}
 	return checked.AddCore(entry, c)
+}
+
+func (c *slogCore) isExpected(message string) bool {
+	return expected[message] || strings.HasSuffix(message, expectedEnd) || c.closing.Load() && expectedClosing[message]
 }
 
 func (c *slogCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {

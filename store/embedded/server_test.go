@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -253,6 +254,7 @@ func TestDamagedDirectory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
+			t.Cleanup(func() { removeAll(t, dir) })
 			server := start(t, embedded.Config{Dir: dir, Ephemeral: true})
 			if _, err := client(t, server).Put(t.Context(), "a", strings.Repeat("x", 1<<20)); err != nil {
 				t.Fatal(err)
@@ -274,6 +276,20 @@ func TestDamagedDirectory(t *testing.T) {
 				t.Errorf("got %v, want %q", err, want)
 			}
 		})
+	}
+}
+
+// removeAll removes a directory in which an etcd that could not start still makes the next file of its log.
+func removeAll(t *testing.T, dir string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		err := os.RemoveAll(dir)
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -318,6 +334,9 @@ func TestRequestSizes(t *testing.T) {
 	}
 }
 
+// slow is what etcd says of a machine that has much else to do.
+var slow = regexp.MustCompile(`took too long|slow fdatasync|failed to send out heartbeat on time`)
+
 func TestQuietLog(t *testing.T) {
 	var log bytes.Buffer
 	dir := filepath.Join(t.TempDir(), "etcd")
@@ -331,8 +350,10 @@ func TestQuietLog(t *testing.T) {
 		}
 		server.Close()
 	}
-	if log.Len() > 0 {
-		t.Errorf("an undisturbed etcd logs:\n%s", &log)
+	for line := range strings.Lines(log.String()) {
+		if !slow.MatchString(line) {
+			t.Errorf("an undisturbed etcd logs: %s", line)
+		}
 	}
 }
 
