@@ -81,11 +81,7 @@ func (c *Control) create(ctx context.Context, key Key, spec Spec) error {
 
 // Reason is what the server said, without what was asked.
 func Reason(err error) string {
-	var answered *api.Error
-	text := err.Error()
-	if errors.As(err, &answered) {
-		text = answered.Status.Message
-	}
+	text := api.Reason(err)
 	for _, before := range []string{" is forbidden: ", " is invalid: "} {
 		if _, why, ok := strings.Cut(text, before); ok {
 			return why

@@ -1,4 +1,3 @@
-// Package panetest is what the tests of panes have in common: recorded journeys, golden frames, and a sweep of sizes.
 package panetest
 
 import (
