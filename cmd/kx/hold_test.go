@@ -235,10 +235,12 @@ func TestStepOnScreen(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	p.until("it is said what was done", func(frame string) bool { return !strings.Contains(frame, "PAUSED") })
+	p.until("it is said what was done", func(frame string) bool {
+		return !strings.Contains(frame, "PAUSED") && !strings.Contains(frame, "|| held")
+	})
 
 	done = updating(t, client, "held", "2")
-	p.see("PAUSED", "rest.update since")
+	p.see("PAUSED", "rest.update since", "|| held 1") // what leaving would do is known by the watch that counts
 	p.press("q")
 	p.see("1 request is held, and goes on when you leave")
 	p.press("n")
