@@ -4,6 +4,12 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/cacher/metrics"
 )
 
 // TestProgressIsShared: who comes while etcd is being asked waits for its answer, and then for one that is begun after
@@ -41,5 +47,26 @@ func TestProgressIsShared(t *testing.T) {
 				t.Errorf("%v, and %d are left", again, len(cacher.progress))
 			}
 		})
+	}
+}
+
+// TestProgressBesideRules: etcd's answer is known as one while there are rules, which need not be about caches.
+func TestProgressBesideRules(t *testing.T) {
+	control := trace.NewRecorder("p", trace.DefaultLimits).Control()
+	for _, rules := range []int{0, 1} {
+		resource := schema.GroupResource{Resource: "pandas"}
+		c := &Cacher{
+			config: Config{Control: control, GroupResource: resource}, metrics: metrics.For(resource),
+			answered: make(chan struct{}, 1), watchCache: &watchCache{metrics: metrics.For(resource), tree: newTree()},
+		}
+		c.dispatcher.init(c)
+		c.state.init()
+		leave := func(err error) { t.Error(err) }
+		if err := c.receive(store.Changes{Revision: 7}, leave); err != nil || len(c.answered) != 1 || c.watchCache.revision.Load() != 7 {
+			t.Errorf("with %d rules: %v, %d answers, revision %d", rules, err, len(c.answered), c.watchCache.revision.Load())
+		}
+		if err := control.Add(&trace.Rule{Name: "r", Kind: trace.Breakpoint}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -124,14 +124,7 @@ func (c *Cacher) follow() error {
 			c.requestProgress()
 			return nil
 		}
-		if c.config.Control.Active() {
-			return c.disturbed(changes, cancel)
-		}
-		c.dispatch(c.process(changes), changes.Revision)
-		if len(changes.Changes) == 0 {
-			c.progressCame()
-		}
-		return nil
+		return c.receive(changes, cancel)
 	})
 	if cause := context.Cause(ctx); cause != nil && c.ctx.Err() == nil {
 		return cause
@@ -152,6 +145,21 @@ func (c *Cacher) verify(ctx context.Context) error {
 	}
 	if !same {
 		return errOtherHistory
+	}
+	return nil
+}
+
+// receive takes what etcd sent. leave gives up its watch.
+func (c *Cacher) receive(changes store.Changes, leave func(error)) error {
+	if c.config.Control.Active() {
+		if err := c.disturbed(changes, leave); err != nil {
+			return err
+		}
+	} else {
+		c.dispatch(c.process(changes), changes.Revision)
+	}
+	if len(changes.Changes) == 0 {
+		c.progressCame()
 	}
 	return nil
 }
