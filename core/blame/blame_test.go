@@ -106,6 +106,14 @@ func TestJourney(t *testing.T) {
 			t.Errorf("a create with defaults: %q is not in\n%s", want, text)
 		}
 	}
+	early := all["rec-7"].DeepCopy() // as it is held at its first step
+	early.Status.Steps = early.Status.Steps[:1]
+	for phase, want := range map[v1alpha1.JourneyPhase]string{v1alpha1.JourneyHeld: NotYet, v1alpha1.JourneyRunning: NotYet, v1alpha1.JourneyComplete: NoWrite} {
+		early.Status.Phase = phase
+		if r, err := Journey(early); err != nil || r.Nothing != want {
+			t.Errorf("%s: %+v, %v", phase, r, err)
+		}
+	}
 	without := all["rec-7"].DeepCopy()
 	without.Status.Level = "Steps"
 	for i := range without.Status.Steps {

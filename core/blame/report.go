@@ -1,6 +1,7 @@
 package blame
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -59,6 +60,8 @@ func (r *Report) Count() (all, client int) {
 const (
 	NoObjects  = "objects were not recorded: send the request with the header  Kx-Trace: objects"
 	OnlyReads  = "the request changed no object: it only reads"
+	NotYet     = "the request has changed no object yet"
+	NoWrite    = "the request changed no object"
 	ManyWrites = "the request wrote several objects: see what each step changed"
 	NoChange   = "this step changes no object"
 )
@@ -73,7 +76,7 @@ func Journey(j *v1alpha1.Journey) (*Report, error) {
 	if !o.any {
 		r.Nothing = NoObjects
 		if j.Status.Level == "Objects" {
-			r.Nothing = OnlyReads
+			r.Nothing = unchanged(j)
 		}
 		return r, nil
 	}
@@ -85,7 +88,7 @@ func Journey(j *v1alpha1.Journey) (*Report, error) {
 		r.Nothing = ManyWrites
 		return r, nil
 	case f.after.step < 0 && !f.deleted:
-		r.Nothing = OnlyReads
+		r.Nothing = unchanged(j)
 		return r, nil
 	}
 	var before, after any
@@ -97,6 +100,17 @@ func Journey(j *v1alpha1.Journey) (*Report, error) {
 	}
 	o.fill(r, before, after, f)
 	return r, nil
+}
+
+// unchanged is why a request changed no object.
+func unchanged(j *v1alpha1.Journey) string {
+	switch {
+	case j.Spec.Method == http.MethodGet || j.Spec.Method == http.MethodHead:
+		return OnlyReads
+	case j.Status.Phase != v1alpha1.JourneyComplete:
+		return NotYet
+	}
+	return NoWrite
 }
 
 // form is an object as a step saw it.

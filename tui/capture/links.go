@@ -47,7 +47,7 @@ func (s *Screen) link(id keys.ID) (tea.Cmd, bool) {
 		to, _ := s.revision()
 		return s.host.Go(to), true
 	case findID:
-		return s.host.Ask("find in "+s.Context().Name, s.found, s.find), true
+		return screen.AskFind(s.host, "find in "+s.Context().Name, s.found, s.find), true
 	case editorID:
 		text, suffix := s.detail.Text()
 		return s.host.Edit([]byte(text), suffix, func(_ []byte, err error) tea.Cmd {
@@ -147,9 +147,7 @@ func (s *Screen) whyNoRevision() string {
 
 // find looks for text in the pane that has the focus.
 func (s *Screen) find(text string) tea.Cmd {
-	if s.found = text; text == "" {
-		return nil
-	}
+	s.found = text
 	looks := map[layout.Pane]func(string) bool{layout.List: s.list.Find, layout.Steps: s.steps.Find, layout.Detail: s.detail.Find}
 	if !looks[s.focus](text) {
 		s.host.Complain("nothing in this pane has " + text)

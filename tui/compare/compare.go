@@ -162,7 +162,7 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 		s.a, s.b = s.b, s.a
 		s.align()
 	case findID:
-		return s.host.Ask("find a step", s.find, s.findStep), true
+		return screen.AskFind(s.host, "find a step", s.find, s.findStep), true
 	case keys.NextPane, keys.PreviousPane:
 		if s.focus == stepsPlace {
 			s.focus = detailsPlace

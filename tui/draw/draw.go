@@ -30,9 +30,12 @@ func Clean(s string) string {
 	}, s)
 }
 
+// emojiSelector makes the character before it wide on some terminals, and not on others.
+const emojiSelector = '\uFE0F'
+
 // hostile are characters that do something to the terminal or to the line instead of being seen in it.
 func hostile(r rune) bool {
-	return r < ' ' || r >= 0x7f && (unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r))
+	return r < ' ' || r == emojiSelector || r >= 0x7f && (unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r))
 }
 
 // Width is how many cells s takes. Escape codes take none.

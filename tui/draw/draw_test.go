@@ -37,7 +37,7 @@ func TestFit(t *testing.T) {
 func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain": "plain", "a\nb\tc": "a b c", "\x1b]52;c;x\x07": "\uFFFD]52;c;x\uFFFD", "\u202edlrow": "\uFFFDdlrow",
-		"a\u200bb": "a\uFFFDb", "\u0085": "\uFFFD", "größe": "größe",
+		"a\u200bb": "a\uFFFDb", "\u0085": "\uFFFD", "größe": "größe", "✈\uFE0F": "✈\uFFFD",
 	} {
 		if got := Clean(in); got != want {
 			t.Errorf("Clean(%q) = %q, want %q", in, got, want)

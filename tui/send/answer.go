@@ -47,7 +47,8 @@ type answerPane struct {
 	view pane.View
 	w, h int
 
-	lines []string // of the tab, as they are
+	text  []string // what the tab has, line by line
+	lines []string // as it is shown: what is long in Raw is wrapped
 	of    madeOf
 }
 
@@ -55,6 +56,7 @@ type answerPane struct {
 type madeOf struct {
 	entry *entry
 	tab   tab
+	w     int
 	bytes int64
 	ended bool
 	zone  *time.Location
@@ -80,7 +82,7 @@ func (p *answerPane) room() int { return max(p.h-headLines, 1) }
 
 // update makes the lines of an entry's answer, unless they are there. Of a watch, the window stays at the end if it was.
 func (p *answerPane) update(e *entry, zone *time.Location) {
-	now := madeOf{entry: e, tab: p.tab, zone: zone}
+	now := madeOf{entry: e, tab: p.tab, w: p.w, zone: zone}
 	if e != nil {
 		now.bytes, now.ended = e.answer.Bytes, e.answer.Ended
 	}
@@ -91,7 +93,7 @@ func (p *answerPane) update(e *entry, zone *time.Location) {
 	if p.of.entry != e {
 		p.view.Top = 0
 	}
-	p.of, p.lines = now, nil
+	p.of, p.text, p.lines = now, nil, nil
 	if e == nil {
 		return
 	}
@@ -107,7 +109,22 @@ func (p *answerPane) update(e *entry, zone *time.Location) {
 	default:
 		p.lines = bodyLines(a, p.tab == rawTab, e.forgotten)
 	}
+	if a.Err != nil && len(p.lines) == 0 {
+		p.lines = draw.Wrap(draw.Clean(a.Err.Error()), p.w)
+	}
+	p.text = p.lines
+	if p.tab == rawTab {
+		p.lines = wrapped(p.lines, p.w)
+	}
 	p.view.Clamp(len(p.lines), p.room())
+}
+
+func wrapped(lines []string, w int) []string {
+	var all []string
+	for _, l := range lines {
+		all = append(all, draw.Wrap(draw.Clean(l), w)...)
+	}
+	return all
 }
 
 func headerLines(h http.Header) []string {

@@ -98,7 +98,7 @@ func (s *Screen) copy() tea.Cmd {
 		return s.host.Copy(s.body.String())
 	case s.focus == answerPart && s.shown != nil:
 		text := ""
-		for _, l := range s.answer.lines {
+		for _, l := range s.answer.text {
 			text += l + "\n"
 		}
 		return s.host.Copy(text)

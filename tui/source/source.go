@@ -72,8 +72,8 @@ func (s *Screen) Commands() []keys.Command {
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	switch id {
 	case findID:
-		return s.host.Ask("find", s.find, func(text string) tea.Cmd {
-			if s.find = text; text != "" && !s.pane.Find(text) {
+		return screen.AskFind(s.host, "find", s.find, func(text string) tea.Cmd {
+			if s.find = text; !s.pane.Find(text) {
 				s.host.Complain("no line has " + text)
 			}
 			return nil

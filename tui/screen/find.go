@@ -1,0 +1,20 @@
+package screen
+
+import tea "github.com/charmbracelet/bubbletea"
+
+// AskFind asks for a text to look for. last is what was looked for before: nothing looks for that again.
+func AskFind(h Host, where, last string, find func(string) tea.Cmd) tea.Cmd {
+	question := where
+	if last != "" {
+		question += " (nothing: " + last + ")"
+	}
+	return h.Ask(question, "", func(text string) tea.Cmd {
+		if text == "" {
+			text = last
+		}
+		if text == "" {
+			return nil
+		}
+		return find(text)
+	})
+}
