@@ -14,9 +14,9 @@ import (
 // errLate says that etcd's watch was given up while changes were held back: what came since is read from its history.
 var errLate = errors.New("changes were held back")
 
-// disturbed makes changes part of the cache and hands them out, with what faults ask for at the cache's marks. What is held back is held in one place: leave gives
-// up etcd's watch, so that nothing piles up behind it. No change is lost, unless etcd compacts it meanwhile, and then the
-// cache is filled again.
+// disturbed makes changes part of the cache and hands them out, with what faults ask for at the cache's marks. What is held
+// back is held in one place: leave gives up etcd's watch, so that nothing piles up behind it. No change is lost, unless etcd
+// compacts it meanwhile, and then the cache is filled again.
 func (c *Cacher) disturbed(changes store.Changes, leave func(error)) error {
 	hold := func(d trace.Disturbance) {
 		leave(errLate)
