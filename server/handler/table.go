@@ -104,8 +104,16 @@ func asPartialObjectMetadataList(result runtime.Object, gv schema.GroupVersion) 
 	if !isMetaVersion(gv) {
 		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no PartialObjectMetadataList exists in group version %s", gv))
 	}
-	items := make([]metav1.PartialObjectMetadata, 0, meta.LenList(result))
-	err := meta.EachListItem(result, func(obj runtime.Object) error {
+	if list, ok := result.(*object.List); ok {
+		return &metadataList{list, gv}, nil
+	}
+	return makeMetadataList(li, result, gv)
+}
+
+// makeMetadataList is the list of the metadata of all items of a list; nil has none.
+func makeMetadataList(li metav1.ListInterface, list runtime.Object, gv schema.GroupVersion) (runtime.Object, error) {
+	items := []metav1.PartialObjectMetadata{}
+	add := func(obj runtime.Object) error {
 		m, err := meta.Accessor(obj)
 		if err != nil {
 			return err
@@ -114,9 +122,12 @@ func asPartialObjectMetadataList(result runtime.Object, gv schema.GroupVersion) 
 		partial.SetGroupVersionKind(gv.WithKind("PartialObjectMetadata"))
 		items = append(items, *partial)
 		return nil
-	})
-	if err != nil {
-		return nil, err
+	}
+	if list != nil {
+		items = make([]metav1.PartialObjectMetadata, 0, meta.LenList(list))
+		if err := meta.EachListItem(list, add); err != nil {
+			return nil, err
+		}
 	}
 	listMeta := metav1.ListMeta{
 		ResourceVersion: li.GetResourceVersion(), Continue: li.GetContinue(), RemainingItemCount: li.GetRemainingItemCount(),
