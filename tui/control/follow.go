@@ -131,45 +131,34 @@ func (c *Control) failed(path string, err error) {
 const deleted = "DELETED"
 
 func (c *Control) followBreakpoints(ctx context.Context) {
-	of := func(b v1alpha1.Breakpoint) (Rule, metav1.ObjectMeta) {
+	followRules(ctx, c, Breakpoint, c.connected, func(b v1alpha1.Breakpoint) (Rule, metav1.ObjectMeta) {
 		return Rule{Key: Key{Breakpoint, b.Name}, Spec: Spec{Breakpoint: &b.Spec}, On: true, Status: b.Status}, b.ObjectMeta
-	}
-	feed[v1alpha1.Breakpoint]{
-		control: c, path: Key{Kind: Breakpoint}.collection(),
-		listed: func(items []v1alpha1.Breakpoint, made uint64) {
-			c.forget(Breakpoint)
-			for _, item := range items {
-				r, _ := of(item)
-				c.put(r)
-			}
-			c.missing(Breakpoint, made)
-		},
-		event: func(kind string, item v1alpha1.Breakpoint) {
-			r, meta := of(item)
-			c.ruleEvent(kind, r, meta)
-		},
-		connected: c.connected,
-	}.run(ctx)
+	})
 }
 
 func (c *Control) followFaults(ctx context.Context) {
-	of := func(f v1alpha1.Fault) (Rule, metav1.ObjectMeta) {
+	followRules(ctx, c, Fault, nil, func(f v1alpha1.Fault) (Rule, metav1.ObjectMeta) {
 		return Rule{Key: Key{Fault, f.Name}, Spec: Spec{Fault: &f.Spec}, On: true, Status: f.Status}, f.ObjectMeta
-	}
-	feed[v1alpha1.Fault]{
-		control: c, path: Key{Kind: Fault}.collection(),
-		listed: func(items []v1alpha1.Fault, made uint64) {
-			c.forget(Fault)
+	})
+}
+
+// followRules follows the rules of a kind; of makes one of what the server has.
+func followRules[T any](ctx context.Context, c *Control, kind Kind, connected func(context.Context), of func(T) (Rule, metav1.ObjectMeta)) {
+	feed[T]{
+		control: c, path: Key{Kind: kind}.collection(),
+		listed: func(items []T, made uint64) {
+			c.forget(kind)
 			for _, item := range items {
 				r, _ := of(item)
 				c.put(r)
 			}
-			c.missing(Fault, made)
+			c.missing(kind, made)
 		},
-		event: func(kind string, item v1alpha1.Fault) {
+		event: func(event string, item T) {
 			r, meta := of(item)
-			c.ruleEvent(kind, r, meta)
+			c.ruleEvent(event, r, meta)
 		},
+		connected: connected,
 	}.run(ctx)
 }
 

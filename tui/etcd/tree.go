@@ -111,17 +111,6 @@ func (t *tree) deepest(key string) *node {
 	}
 }
 
-// find is the directory of that key, if it is known.
-func (t *tree) find(key string) *node {
-	if key == "" {
-		return t.root
-	}
-	if n := t.deepest(key); n.key() == key {
-		return n
-	}
-	return nil
-}
-
 // fill takes what the server listed of a directory: the next page, or all of it anew. What was unfolded stays so.
 func (t *tree) fill(n *node, list *v1alpha1.KeyList, revision int64, more bool) {
 	known := map[string]*node{}

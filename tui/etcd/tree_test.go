@@ -52,6 +52,17 @@ func drawn(t *tree) string {
 	return b.String()
 }
 
+// find is what a tree has of that key.
+func (t *tree) find(key string) *node {
+	if key == "" {
+		return t.root
+	}
+	if n := t.deepest(key); n.key() == key {
+		return n
+	}
+	return nil
+}
+
 // someTree has one directory unfolded, read as of revision 10.
 func someTree() (*tree, *node) {
 	t := newTree()

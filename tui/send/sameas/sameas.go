@@ -38,14 +38,14 @@ type Where struct {
 }
 
 // programs are those that there are, in the order in which they are offered.
-var programs = []func(*request.Request, *request.HTTP, Where) Way{
+var programs = [...]func(*request.Request, *request.HTTP, Where) Way{
 	kubectl,
 	func(r *request.Request, _ *request.HTTP, w Where) Way { return kx(r, w) },
 	func(_ *request.Request, h *request.HTTP, w Where) Way { return curl(h, w) },
 }
 
 // Programs is how many programs there are.
-const Programs = 3
+const Programs = len(programs)
 
 // Of is the command of the n-th program for a request.
 func Of(n int, r *request.Request, h *request.HTTP, w Where) Way { return programs[n](r, h, w) }
