@@ -65,6 +65,9 @@ func (s *Screen) Facts() []string {
 			facts = append(facts, look.Notice(fmt.Sprintf("%s %d", f.what, f.n)))
 		}
 	}
+	if s.applied != "" { // how many more there are, the server does not say
+		return append(facts, fmt.Sprintf("matching %d", s.ring.Len()))
+	}
 	return append(facts, fmt.Sprintf("REC %d", s.ring.Len()))
 }
 

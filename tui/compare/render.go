@@ -168,7 +168,7 @@ func (s *Screen) Foot() (sameAs, state string) {
 	if s.a == nil {
 		return "", ""
 	}
-	return s.host.Theme().Dim(" same as  ") + "kx trace compare " + s.a.Name + " " + s.b.Name, ""
+	return s.host.Theme().SameAs("kx trace compare " + s.a.Name + " " + s.b.Name), ""
 }
 
 // findStep goes to the next pair whose step has text.

@@ -12,7 +12,7 @@ import (
 func (s *Screen) Foot() (same, state string) {
 	look := s.host.Theme()
 	if command := s.sameAs(); command != "" {
-		same = look.Dim(" same as  ") + draw.Clean(command)
+		same = look.SameAs(command)
 	}
 	switch {
 	case s.finding:

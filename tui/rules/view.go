@@ -238,7 +238,7 @@ func (s *Screen) heldText(j *v1alpha1.Journey) string {
 // Foot implements screen.Screen.
 func (s *Screen) Foot() (same, state string) {
 	look := s.host.Theme()
-	same = look.Dim(" same as  ") + "kubectl get breakpoints,faults"
+	same = look.SameAs("kubectl get breakpoints,faults")
 	if s.view.Problem != "" {
 		return same, look.Bad(" ! not what the server has now: " + s.view.Problem)
 	}

@@ -219,7 +219,7 @@ func (s *Screen) Foot() (same, state string) {
 		return "", look.Notice(" ! " + draw.Clean(err.Error()))
 	}
 	if way, ok := s.command(); ok {
-		same = look.Dim(" same as  ") + draw.Clean(way.Short())
+		same = look.SameAs(way.Short())
 		if way.Note != "" && way.Text != "" {
 			same += look.Dim("  (" + way.Note + ")")
 		}

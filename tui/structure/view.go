@@ -175,9 +175,9 @@ func (s *Screen) Foot() (same, state string) {
 	if n := s.node(); n != nil {
 		command := "kubectl get structure"
 		if n.part != nil {
-			command += " " + draw.Clean(n.part.Name) + " -o yaml"
+			command += " " + n.part.Name + " -o yaml"
 		}
-		same = look.Dim(" same as  ") + command
+		same = look.SameAs(command)
 	}
 	if s.failed != "" && s.loaded {
 		state = look.Bad(" ! " + s.failed)

@@ -66,6 +66,9 @@ func (t Theme) Box(lines []string, title, note string, w, h int, focused bool) [
 	return draw.Box(lines, title, note, w, h, focused, draw.Paint(paint))
 }
 
+// SameAs is the line that says how else the same can be done.
+func (t Theme) SameAs(command string) string { return t.Dim(" same as  ") + draw.Clean(command) }
+
 // Terminal is what is to be known of a terminal to choose colours for it.
 type Terminal struct {
 	renderer *lipgloss.Renderer
