@@ -17,7 +17,7 @@ var anyResource = schema.GroupResource{Group: "*", Resource: "*"}
 
 // Resources are the transformers of all resources. A nil Resources stores everything as it is.
 type Resources struct {
-	rules map[schema.GroupResource]Transformer
+	rules map[schema.GroupResource]*prefixed
 	// prefixes are what the rules' transformers begin the values with that they write.
 	prefixes map[schema.GroupResource]string
 }
@@ -32,10 +32,10 @@ func (r *Resources) Prefix(resource schema.GroupResource) string {
 }
 
 // ForResource is the transformer of a resource: that of the rule for the resource, else of the one for its group, else
-// of the one for everything, else the identity.
+// of the one for everything, else the identity. What those of rules do is counted for the resource.
 func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
 	if rule, ok := r.ruleFor(resource); ok {
-		return r.rules[rule]
+		return r.rules[rule].of(resource.String())
 	}
 	return NewIdentity()
 }
@@ -121,9 +121,9 @@ func buildResources(config *apiserverv1.EncryptionConfiguration) (*Resources, er
 			providers[resource] = append(providers[resource], own...)
 		}
 	}
-	out := &Resources{rules: map[schema.GroupResource]Transformer{}, prefixes: prefixes}
+	out := &Resources{rules: map[schema.GroupResource]*prefixed{}, prefixes: prefixes}
 	for resource, p := range providers {
-		out.rules[resource] = NewPrefixed(errors.New("no matching prefix found"), p[0], p[1:]...)
+		out.rules[resource] = newPrefixed(errors.New("no matching prefix found"), p[0], p[1:]...)
 	}
 	return out, nil
 }

@@ -19,5 +19,7 @@
 //     value writes it again, also when the object has not changed.
 //  4. No error carries a key, a plaintext or a ciphertext.
 //
+// What the transformers of a configuration do is counted, under the names of Kubernetes.
+//
 // Transformers are safe for concurrent use.
 package transform

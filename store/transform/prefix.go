@@ -3,6 +3,7 @@ package transform
 import (
 	"bytes"
 	"context"
+	"time"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
@@ -17,15 +18,22 @@ type Prefixed struct {
 // have the same one, such as two providers of a kind with different keys: they are tried in order, and the first that
 // succeeds counts. A value that has nobody's prefix is noMatch.
 func NewPrefixed(noMatch error, first Prefixed, others ...Prefixed) Transformer {
-	return &prefixed{noMatch: noMatch, transformers: append([]Prefixed{first}, others...)}
+	return newPrefixed(noMatch, first, others...)
+}
+
+func newPrefixed(noMatch error, first Prefixed, others ...Prefixed) *prefixed {
+	transformers := append([]Prefixed{first}, others...)
+	return &prefixed{noMatch: noMatch, transformers: transformers, measures: measures{reads: make([]*measure, len(transformers))}}
 }
 
 type prefixed struct {
 	transformers []Prefixed
 	noMatch      error
+	measures     measures
 }
 
 func (t *prefixed) TransformFromStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, bool, error) {
+	start := time.Now()
 	var errs []error
 	for i, candidate := range t.transformers {
 		body, ok := bytes.CutPrefix(data, candidate.Prefix)
@@ -34,23 +42,28 @@ func (t *prefixed) TransformFromStorage(ctx context.Context, data []byte, dataCt
 		}
 		out, stale, err := candidate.Transformer.TransformFromStorage(ctx, body, dataCtx)
 		if err == nil {
+			t.measures.reads[i].record(start, nil)
 			return out, stale || i > 0, nil
 		}
 		// The identity has every value's prefix. That it refuses an encrypted one says nothing about why the others
 		// could not read it.
 		if len(candidate.Prefix) > 0 {
+			t.measures.reads[i].record(start, err)
 			errs = append(errs, err)
 		}
 	}
 	if len(errs) > 0 {
 		return nil, false, utilerrors.Reduce(utilerrors.NewAggregate(errs))
 	}
+	t.measures.noMatch.record(start, t.noMatch)
 	return nil, false, t.noMatch
 }
 
 func (t *prefixed) TransformToStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, error) {
+	start := time.Now()
 	first := t.transformers[0]
 	body, err := first.Transformer.TransformToStorage(ctx, data, dataCtx)
+	t.measures.write.record(start, err)
 	if err != nil || len(first.Prefix) == 0 {
 		return body, err
 	}
