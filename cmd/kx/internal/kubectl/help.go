@@ -18,11 +18,6 @@ func markConnection(f *pflag.Flag) {
 // IsConnection says whether a flag is one of those that all commands of this package have.
 func IsConnection(f *pflag.Flag) bool { return f.Annotations[connectionAnnotation] != nil }
 
-// HasConnection says whether a command is one of this package.
-func HasConnection(cmd *cobra.Command) bool {
-	return cmd.Flags().Lookup("trace") != nil || cmd.InheritedFlags().Lookup("trace") != nil
-}
-
 // OwnFlags are the flags of a command without those that all commands of this package have.
 func OwnFlags(cmd *cobra.Command) *pflag.FlagSet { return pick(cmd, false) }
 
