@@ -28,10 +28,17 @@ var ways = []struct {
 // turn is how many requests are sent one way before it is another's turn: what else the machine does befalls all alike.
 const turn = 20
 
-// BenchmarkTracedGet and BenchmarkTracedCreate report the median of whole requests, for each way.
+// BenchmarkTracedGet, BenchmarkTracedCachedGet and BenchmarkTracedCreate report the median of whole requests, for each way.
 func BenchmarkTracedGet(b *testing.B) {
 	compareWays(b, func(s *bench, objects bool, n int) {
 		s.traced(b, objects, "GET", fmt.Sprint(configMaps, "/o-", n%100), nil, 200)
+	})
+}
+
+// BenchmarkTracedCachedGet asks for what the watch cache has: etcd is asked nothing.
+func BenchmarkTracedCachedGet(b *testing.B) {
+	compareWays(b, func(s *bench, objects bool, n int) {
+		s.traced(b, objects, "GET", fmt.Sprint(configMaps, "/o-", n%100, "?resourceVersion=0"), nil, 200)
 	})
 }
 
@@ -128,6 +135,7 @@ func BenchmarkRecording(b *testing.B) {
 		code               int
 	}{
 		{"get", "GET", configMaps + "/o-0", nil, 200},
+		{"cached-get", "GET", configMaps + "/o-0?resourceVersion=0", nil, 200},
 		{"create", "POST", configMaps, object("created"), 201},
 	} {
 		s.traced(b, false, request.method, request.path, request.body, request.code)
