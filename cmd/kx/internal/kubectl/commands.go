@@ -66,12 +66,12 @@ var commands = []func(*wiring, cmdutil.Factory, Streams) *cobra.Command{
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return events.NewCmdEvents(f, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return create.NewCmdCreate(f, s) },
 	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
-		cmd := apply.NewCmdApply(parent, f, s)
+		cmd := apply.NewCmdApply(parent, forPatches{f}, s)
 		w.addExplainConflicts(cmd)
 		pruneWhatThereIs(cmd, f)
 		return cmd
 	},
-	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return diff.NewCmdDiff(f, s) },
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return diff.NewCmdDiff(forPatches{f}, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return edit.NewCmdEdit(f, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return patch.NewCmdPatch(f, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return replace.NewCmdReplace(f, s) },
