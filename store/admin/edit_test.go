@@ -42,7 +42,7 @@ func TestRefused(t *testing.T) {
 		"another kind's value": {"/registry/secrets/default/m", configMap("m"), false, "v1 ConfigMap, and there may be v1 Secret"},
 		"another name":         {mapKey, configMap("other"), false, `named "other" in namespace "default", and the key says "m"`},
 		"another namespace":    {"/registry/configmaps/other/m", configMap("m"), false, `the key says "m" in "other"`},
-		"unknown field":        {mapKey, configMap("m") + "dta: {}\n", false, `unknown field "dta"`},
+		"unknown field":        {mapKey, configMap("m") + "dta: {}\n", false, `unknown field "dta": take it out`},
 		"wrong type":           {mapKey, configMap("m") + "immutable: maybe\n", false, "immutable"},
 		"no object":            {mapKey, "- a\n", false, "neither JSON nor YAML"},
 		"nothing":              {mapKey, "", false, "is empty"},

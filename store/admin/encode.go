@@ -27,6 +27,9 @@ func (d *Decoder) encode(key string, object map[string]any, like *Value) ([]byte
 		return nil, fmt.Errorf("%s: no API server stores an object there", key)
 	}
 	plain, err := encodePlain(l, object, like)
+	if runtime.IsStrictDecodingError(err) {
+		return nil, &Refusal{fmt.Errorf("%s: %w", key, err), "take it out: what is stored has no place for it"}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
