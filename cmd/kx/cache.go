@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -86,7 +89,12 @@ func (c *caches) read(ctx context.Context, into any, query url.Values, path ...s
 		}
 	}
 	result := req.Do(ctx)
-	if err := result.Error(); err != nil {
+	err := result.Error()
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsNotFound(err) &&
+		status.Status().Details != nil && status.Status().Details.Kind == "caches" {
+		return fmt.Errorf("cache: the server has no cache %q: kx cache ls lists those that it has", path[0])
+	}
+	if err != nil {
 		return fmt.Errorf("cache: %w", err)
 	}
 	data, err := result.Raw()
@@ -147,6 +155,8 @@ func newCacheGetCommand(o *cacheOptions) *cobra.Command {
 		Use:   "get RESOURCE [[NAMESPACE/]NAME]",
 		Short: "Show one cache with its watches, or one object as the cache has it, beside what etcd has",
 		Args:  cobra.RangeArgs(1, 2),
+
+		ValidArgsFunction: o.complete(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := o.open(cmd)
 			if err != nil {
@@ -157,6 +167,27 @@ func newCacheGetCommand(o *cacheOptions) *cobra.Command {
 			}
 			return c.show(cmd.Context(), args[0])
 		},
+	}
+}
+
+// complete completes the name of a cache, as the first argument or as any.
+func (o *cacheOptions) complete(most int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		c, err := o.open(cmd)
+		var list v1alpha1.CacheList
+		if err != nil || c.read(cmd.Context(), &list, nil) != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []string
+		for i := range list.Items {
+			if name := list.Items[i].Name; strings.HasPrefix(name, prefix) && !slices.Contains(args, name) {
+				names = append(names, name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"strings"
 	"time"
@@ -131,6 +132,7 @@ func newCacheCheckCommand(o *cacheOptions) *cobra.Command {
 		Long: `Compare caches with etcd, each at one revision, and name every difference. Without a RESOURCE, all caches are compared.
 
 Each comparison reads all of a resource in etcd. Exit code 3 says that something differs.`,
+		ValidArgsFunction: o.complete(math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := o.open(cmd)
 			if err != nil {

@@ -86,13 +86,18 @@ func TestCache(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"cache get nothing":              `caches.kx.dev "nothing" not found`,
-		"cache check nothing":            `caches.kx.dev "nothing" not found`,
+		"cache get nothing":              `the server has no cache "nothing": kx cache ls lists`,
+		"cache check nothing":            `the server has no cache "nothing": kx cache ls lists`,
 		"cache get configmaps default/b": `configmaps "b" not found`,
 		"cache ls -o wide":               "use table, json, yaml",
 	} {
 		if a := typeCommand(strings.Fields(args)...); a.code != 1 || !strings.Contains(a.err, want) {
 			t.Errorf("kx %s: %+v", args, a)
+		}
+	}
+	for args, want := range map[string]string{"get conf": "configmaps\n:4\n", "get configmaps ": ":4\n", "check pods po": ":4\n"} {
+		if a := typeCommand(append([]string{"__complete", "cache"}, strings.Split(args, " ")...)...); a.code != 0 || a.out != want {
+			t.Errorf("completing %s: %+v, want %q", args, a, want)
 		}
 	}
 	testCacheOutputs(t)

@@ -69,6 +69,9 @@ func (o *etcdLsOptions) run(ctx context.Context, r *reading, args []string) erro
 	if err != nil {
 		return err
 	}
+	if total.Keys == 0 && path == "" {
+		return fmt.Errorf("%s: there are no keys in it", r.Name())
+	}
 	if total.Keys == 0 {
 		return fmt.Errorf("%s: there are no keys at %q", r.Name(), path)
 	}

@@ -73,6 +73,7 @@ func runEtcd(ts *testscript.TestScript, args []string) int {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	root.AddCommand(newEtcdCommand(), newStorageCommand())
+	checkUse(root)
 	return execute(context.Background(), root, args, streams)
 }
 

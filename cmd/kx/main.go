@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kx-apiserver/kx/cmd/kx/internal/atinit"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/kubectl"
 )
 
 func main() {
+	atinit.Done()
 	os.Exit(run(context.Background(), os.Args[1:], kubectl.Streams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
 }
 
@@ -37,6 +40,9 @@ func execute(ctx context.Context, cmd *cobra.Command, args []string, streams kub
 			fmt.Fprintf(streams.ErrOut, "kx: %v\n", err)
 		}
 		return coded.code
+	}
+	if _, _, unknown := cmd.Find(args); unknown != nil && !strings.Contains(unknown.Error(), "\n") {
+		err = fmt.Errorf("%w (kx help lists those there are)", err)
 	}
 	fmt.Fprintf(streams.ErrOut, "kx: %v\n", err)
 	return 1

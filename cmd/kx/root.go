@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"regexp"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/kubectl"
@@ -41,5 +45,54 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
 		}
 	}
 	cmd.AddCommand(newVersionCommand())
+	checkUse(cmd)
 	return cmd
+}
+
+// sayWhere ends what is wrong with the use of a command with where it is said how to use it.
+func sayWhere(cmd *cobra.Command, err error) error {
+	return fmt.Errorf("%w (%s says how it is used)", err, strings.Replace(cmd.CommandPath(), "kx", "kx help", 1))
+}
+
+// checkUse makes the commands that are not kubectl's say where their use is told.
+func checkUse(root *cobra.Command) {
+	root.SetFlagErrorFunc(sayWhere)
+	checkUsage(root)
+}
+
+// checkUsage makes a command, and those below it, say where its use is told if its arguments and flags are not as it wants
+// them. Cobra would check them at the same point, one after the other.
+func checkUsage(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(c *cobra.Command, args []string) error {
+			err := check(c, args)
+			if err == nil {
+				err = c.ValidateRequiredFlags()
+			}
+			if err == nil {
+				err = together(c.ValidateFlagGroups())
+			}
+			if err != nil {
+				return sayWhere(c, err)
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		checkUsage(sub)
+	}
+}
+
+// exclusive is how cobra says that flags exclude each other.
+var exclusive = regexp.MustCompile(`; \[(.*)\] were all set$`)
+
+// together says it shorter.
+func together(err error) error {
+	if err == nil {
+		return nil
+	}
+	if set := exclusive.FindStringSubmatch(err.Error()); set != nil {
+		return fmt.Errorf("--%s exclude each other", strings.Join(strings.Fields(set[1]), " and --"))
+	}
+	return err
 }

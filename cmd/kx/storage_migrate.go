@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -183,6 +184,9 @@ func (o *storageMigrateOptions) prepare(args []string) (*migrate.Migration, []sc
 	var resources []schema.GroupVersionResource
 	for _, arg := range args {
 		found, err := mapper.ResourceFor(schema.ParseGroupResource(arg).WithVersion(""))
+		if meta.IsNoMatchError(err) {
+			return nil, nil, fmt.Errorf("the server has no resource %q: kx api-resources lists those that it has", arg)
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", arg, err)
 		}

@@ -6,9 +6,12 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/server/crd/conversion"
 	"github.com/kx-apiserver/kx/server/crd/customresource"
@@ -37,11 +40,18 @@ var strict = serializer.NewCodecFactory(definition.Scheme, serializer.EnableStri
 
 // Parse reads a definition as a client would send it.
 func Parse(data []byte) (*apiextensions.CustomResourceDefinition, error) {
+	want := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 	obj, kind, err := strict.UniversalDeserializer().Decode(data, nil, nil)
+	if runtime.IsNotRegisteredError(err) {
+		var other metav1.TypeMeta
+		if yaml.Unmarshal(data, &other) == nil {
+			err = fmt.Errorf("it is %s %s, not %s %s", other.APIVersion, other.Kind, want.GroupVersion(), want.Kind)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	if want := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"); *kind != want {
+	if *kind != want {
 		return nil, fmt.Errorf("it is %s %s, not %s %s", kind.GroupVersion(), kind.Kind, want.GroupVersion(), want.Kind)
 	}
 	definition.Scheme.Default(obj)
