@@ -165,6 +165,7 @@ func read[T any](t *testing.T, d *den, path string) *T {
 // TestDifferences has a cache lose changes: the check names each object that is not the same, and no other.
 func TestDifferences(t *testing.T) {
 	d := newDen(t, &faulty{lose: "/pandas/n/lost"})
+	d.await(t, "is filled", func(s v1alpha1.CacheStatus) bool { return s.State == v1alpha1.CacheFresh }) // what it reads, it has
 	d.create(t, "fine")
 	updated, deleted := d.create(t, "lost-update"), d.create(t, "lost-deletion")
 	if check := read[v1alpha1.CacheCheck](t, d, "/pandas.example.com/check"); check.Status.Consistent || len(check.Status.Differences) != 2 {
