@@ -22,8 +22,11 @@ type revisions struct {
 	asked         time.Time
 	asking, again bool // again: something happened since it was asked
 
-	known              bool
-	etcd, lag, watches int64
+	known         bool
+	etcd, watches int64
+	// behind are the caches that do not have what etcd is known to have. A cache of which nothing changed is at an older
+	// revision than etcd and lacks nothing.
+	behind int
 }
 
 // revisionsMsg is what the server says.
@@ -63,10 +66,12 @@ func (r *revisions) take(msg revisionsMsg) (again bool) {
 	again = r.again
 	r.asking, r.again = false, false
 	r.known = msg.err == nil && len(msg.caches) > 0
-	r.etcd, r.lag, r.watches = 0, 0, 0
+	r.etcd, r.watches, r.behind = 0, 0, 0
 	for _, c := range msg.caches {
 		r.etcd = max(r.etcd, c.Status.EtcdRevision)
-		r.lag = max(r.lag, c.Status.Lag)
+		if c.Status.State != v1alpha1.CacheFresh {
+			r.behind++
+		}
 		r.watches += c.Status.Watches
 	}
 	return again
@@ -77,5 +82,9 @@ func (r *revisions) facts() []string {
 	if !r.known || r.etcd == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("etcd rev %d", r.etcd), fmt.Sprintf("cache lag %d", r.lag), fmt.Sprintf("watches %d", r.watches)}
+	facts := []string{fmt.Sprintf("etcd rev %d", r.etcd)}
+	if r.behind > 0 {
+		facts = append(facts, fmt.Sprintf("caches behind %d", r.behind))
+	}
+	return append(facts, fmt.Sprintf("watches %d", r.watches))
 }

@@ -354,15 +354,15 @@ func TestEscAndAKey(t *testing.T) {
 func TestRevisions(t *testing.T) {
 	d := filled(t)
 	r := &d.m.revisions
-	cache := func(etcd, lag, watches int64) (c v1alpha1.Cache) {
-		c.Status.EtcdRevision, c.Status.Lag, c.Status.Watches = etcd, lag, watches
+	cache := func(etcd, watches int64, state v1alpha1.CacheState) (c v1alpha1.Cache) {
+		c.Status.EtcdRevision, c.Status.Watches, c.Status.State = etcd, watches, state
 		return c
 	}
 	r.again = true
-	if !r.take(revisionsMsg{caches: []v1alpha1.Cache{cache(117, 0, 1), cache(115, 3, 2)}}) || r.again {
+	if !r.take(revisionsMsg{caches: []v1alpha1.Cache{cache(117, 1, v1alpha1.CacheFresh), cache(115, 2, v1alpha1.CacheLagging)}}) || r.again {
 		t.Error("what happened meanwhile is not asked for")
 	}
-	if header := strings.Join(d.resized(140, 40)[:1], ""); !strings.Contains(header, "watches 3  cache lag 3  etcd rev 117") {
+	if header := strings.Join(d.resized(140, 40)[:1], ""); !strings.Contains(header, "watches 3  caches behind 1  etcd rev 117") {
 		t.Errorf("%q", header)
 	}
 	if r.take(revisionsMsg{err: errors.New("gone")}) || len(r.facts()) > 0 {
