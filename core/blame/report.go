@@ -1,7 +1,6 @@
 package blame
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -105,7 +104,7 @@ func Journey(j *v1alpha1.Journey) (*Report, error) {
 // unchanged is why a request changed no object.
 func unchanged(j *v1alpha1.Journey) string {
 	switch {
-	case j.Spec.Method == http.MethodGet || j.Spec.Method == http.MethodHead:
+	case j.Spec.Method == "GET" || j.Spec.Method == "HEAD":
 		return OnlyReads
 	case j.Status.Phase != v1alpha1.JourneyComplete:
 		return NotYet
