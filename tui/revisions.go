@@ -61,7 +61,8 @@ func (m *model) askRevisions() tea.Cmd {
 	})
 }
 
-// take takes the answer. It says whether to ask once more.
+// take takes the answer. It says whether to ask once more: something happened meanwhile, or a cache is behind, which nothing
+// else would tell to be over.
 func (r *revisions) take(msg revisionsMsg) (again bool) {
 	again = r.again
 	r.asking, r.again = false, false
@@ -74,7 +75,7 @@ func (r *revisions) take(msg revisionsMsg) (again bool) {
 		}
 		r.watches += c.Status.Watches
 	}
-	return again
+	return again || r.behind > 0
 }
 
 // facts are what the header says of it.

@@ -365,6 +365,9 @@ func TestRevisions(t *testing.T) {
 	if header := strings.Join(d.resized(140, 40)[:1], ""); !strings.Contains(header, "watches 3  caches behind 1  etcd rev 117") {
 		t.Errorf("%q", header)
 	}
+	if !r.take(revisionsMsg{caches: []v1alpha1.Cache{cache(117, 1, v1alpha1.CacheLagging)}}) {
+		t.Error("that a cache is no longer behind is not asked for")
+	}
 	if r.take(revisionsMsg{err: errors.New("gone")}) || len(r.facts()) > 0 {
 		t.Errorf("after an error: %q", r.facts())
 	}
