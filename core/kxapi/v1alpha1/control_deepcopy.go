@@ -21,13 +21,9 @@ func (in *BreakpointList) DeepCopyObject() runtime.Object { return in.DeepCopy()
 // DeepCopy is a copy that shares nothing with in.
 func (in *BreakpointList) DeepCopy() *BreakpointList {
 	out := copyOf(in)
-	if out == nil {
-		return nil
-	}
-	in.ListMeta.DeepCopyInto(&out.ListMeta)
-	out.Items = nil
-	for i := range in.Items {
-		out.Items = append(out.Items, *in.Items[i].DeepCopy())
+	if out != nil {
+		in.ListMeta.DeepCopyInto(&out.ListMeta)
+		out.Items = copyItems(in.Items, (*Breakpoint).DeepCopy)
 	}
 	return out
 }
@@ -52,13 +48,9 @@ func (in *FaultList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 // DeepCopy is a copy that shares nothing with in.
 func (in *FaultList) DeepCopy() *FaultList {
 	out := copyOf(in)
-	if out == nil {
-		return nil
-	}
-	in.ListMeta.DeepCopyInto(&out.ListMeta)
-	out.Items = nil
-	for i := range in.Items {
-		out.Items = append(out.Items, *in.Items[i].DeepCopy())
+	if out != nil {
+		in.ListMeta.DeepCopyInto(&out.ListMeta)
+		out.Items = copyItems(in.Items, (*Fault).DeepCopy)
 	}
 	return out
 }

@@ -38,16 +38,12 @@ func (in *JourneyList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
 func (in *JourneyList) DeepCopy() *JourneyList {
-	if in == nil {
-		return nil
+	out := copyOf(in)
+	if out != nil {
+		in.ListMeta.DeepCopyInto(&out.ListMeta)
+		out.Items = copyItems(in.Items, (*Journey).DeepCopy)
 	}
-	out := *in
-	in.ListMeta.DeepCopyInto(&out.ListMeta)
-	out.Items = nil
-	for i := range in.Items {
-		out.Items = append(out.Items, *in.Items[i].DeepCopy())
-	}
-	return &out
+	return out
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -78,21 +74,26 @@ func copyOf[T any](in *T) *T {
 	return &out
 }
 
+// copyItems copies what a list has, item by item.
+func copyItems[T any](in []T, deepCopy func(*T) *T) []T {
+	var out []T
+	for i := range in {
+		out = append(out, *deepCopy(&in[i]))
+	}
+	return out
+}
+
 // DeepCopyObject implements runtime.Object.
 func (in *CacheList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
 func (in *CacheList) DeepCopy() *CacheList {
-	if in == nil {
-		return nil
+	out := copyOf(in)
+	if out != nil {
+		in.ListMeta.DeepCopyInto(&out.ListMeta)
+		out.Items = copyItems(in.Items, (*Cache).DeepCopy)
 	}
-	out := *in
-	in.ListMeta.DeepCopyInto(&out.ListMeta)
-	out.Items = nil
-	for i := range in.Items {
-		out.Items = append(out.Items, *in.Items[i].DeepCopy())
-	}
-	return &out
+	return out
 }
 
 // DeepCopyObject implements runtime.Object.

@@ -52,16 +52,12 @@ func (in *MomentList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
 func (in *MomentList) DeepCopy() *MomentList {
-	if in == nil {
-		return nil
+	out := copyOf(in)
+	if out != nil {
+		in.ListMeta.DeepCopyInto(&out.ListMeta)
+		out.Items = copyItems(in.Items, (*Moment).DeepCopy)
 	}
-	out := *in
-	in.ListMeta.DeepCopyInto(&out.ListMeta)
-	out.Items = nil
-	for i := range in.Items {
-		out.Items = append(out.Items, *in.Items[i].DeepCopy())
-	}
-	return &out
+	return out
 }
 
 // OpenAPIModelName is the name of the type's definition.

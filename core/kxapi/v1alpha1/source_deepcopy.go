@@ -20,14 +20,10 @@ func (in *SourceList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
 func (in *SourceList) DeepCopy() *SourceList {
-	if in == nil {
-		return nil
+	out := copyOf(in)
+	if out != nil {
+		in.ListMeta.DeepCopyInto(&out.ListMeta)
+		out.Items = copyItems(in.Items, (*Source).DeepCopy)
 	}
-	out := *in
-	in.ListMeta.DeepCopyInto(&out.ListMeta)
-	out.Items = nil
-	for i := range in.Items {
-		out.Items = append(out.Items, *in.Items[i].DeepCopy())
-	}
-	return &out
+	return out
 }

@@ -61,14 +61,10 @@ func (in *StructureList) DeepCopyObject() runtime.Object { return in.DeepCopy() 
 
 // DeepCopy is a copy that shares nothing with in.
 func (in *StructureList) DeepCopy() *StructureList {
-	if in == nil {
-		return nil
+	out := copyOf(in)
+	if out != nil {
+		in.ListMeta.DeepCopyInto(&out.ListMeta)
+		out.Items = copyItems(in.Items, (*Structure).DeepCopy)
 	}
-	out := *in
-	in.ListMeta.DeepCopyInto(&out.ListMeta)
-	out.Items = nil
-	for i := range in.Items {
-		out.Items = append(out.Items, *in.Items[i].DeepCopy())
-	}
-	return &out
+	return out
 }
