@@ -49,7 +49,7 @@ type Screen struct {
 	held    *control.Control
 	telling telling
 
-	library  *sources.Library
+	sources  *sources.Library
 	watching watching // the watch cache that Detail is given
 	found    string   // what was looked for last
 	// lastMarked is the request that others are compared with.
@@ -76,7 +76,7 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 	s := &Screen{
 		host: host, options: o, session: of(host, o), ring: ring,
 		list: list.New(ring, look, host.Zone()), steps: steps.New(look), detail: detail.New(look), look: look.Name,
-		focus: layout.List, held: held, library: sources.New(host),
+		focus: layout.List, held: held, sources: sources.New(host),
 	}
 	s.open.cancel = func() {}
 	s.steps.Message("", " Here come the steps of a request:", " which code it went through, how long it took, and why it went that way.")

@@ -168,8 +168,8 @@ type watchingMsg struct{ watching }
 func (s *Screen) supply() tea.Cmd {
 	var cmds []tea.Cmd
 	if file := s.detail.WantsSource(); file != "" {
-		cmds = append(cmds, s.library.Want(file))
-		s.detail.GiveSource(s.library.Get(file))
+		cmds = append(cmds, s.sources.Want(file))
+		s.detail.GiveSource(s.sources.Get(file))
 	}
 	if name := s.detail.WantsCache(); name != "" {
 		if want := (watching{journey: s.open.id, name: name}); s.watching.journey != want.journey || s.watching.name != name {
@@ -201,5 +201,5 @@ func (s *Screen) answered(msg tea.Msg) {
 	if msg, ok := msg.(watchingMsg); ok && msg.journey == s.watching.journey && msg.name == s.watching.name {
 		s.watching = msg.watching
 	}
-	s.library.Update(msg)
+	s.sources.Update(msg)
 }

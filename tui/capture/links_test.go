@@ -190,7 +190,7 @@ func TestBeside(t *testing.T) {
 	h.Size(200, 56)
 	step, ok := s.detail.Blamed()
 	h.Until("the source is there", func() bool {
-		file, _ := s.library.Get(s.open.journey.Status.Steps[step].File)
+		file, _ := s.sources.Get(s.open.journey.Status.Steps[step].File)
 		return file != nil
 	})
 	frame := strings.Join(h.Frame(200, 56), "\n")

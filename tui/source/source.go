@@ -25,7 +25,7 @@ const (
 // Screen is the screen Source. Its methods are called by one goroutine.
 type Screen struct {
 	host    screen.Host
-	library *sources.Library
+	sources *sources.Library
 	pane    *source.Pane
 	look    theme.Name
 	at      screen.ToSource
@@ -38,7 +38,7 @@ var _ screen.Screen = (*Screen)(nil)
 // New makes the screen.
 func New(host screen.Host) *Screen {
 	look := host.Theme()
-	return &Screen{host: host, library: sources.New(host), pane: source.New(look), look: look.Name}
+	return &Screen{host: host, sources: sources.New(host), pane: source.New(look), look: look.Name}
 }
 
 // Name implements screen.Screen.
@@ -134,7 +134,7 @@ func (s *Screen) Foot() (sameAs, state string) {
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToSource); ok {
 		s.at = to
-		cmd := s.library.Want(to.File)
+		cmd := s.sources.Want(to.File)
 		s.give()
 		return cmd
 	}
@@ -143,7 +143,7 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 
 // give gives the pane the file, as far as it is there.
 func (s *Screen) give() {
-	file, note := s.library.Get(s.at.File)
+	file, note := s.sources.Get(s.at.File)
 	s.pane.Show(source.Place{
 		File: s.at.File, Line: s.at.Line, Function: s.at.Function, Upstream: s.at.Upstream, UpstreamFile: s.at.UpstreamFile,
 	}, file, nil, note)
@@ -154,7 +154,7 @@ func (s *Screen) Hide() {}
 
 // Update implements screen.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
-	if s.library.Update(msg) {
+	if s.sources.Update(msg) {
 		s.give()
 	}
 	return nil

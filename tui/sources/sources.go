@@ -37,9 +37,9 @@ func New(host screen.Host) *Library { return &Library{host: host, files: map[str
 
 // gotMsg is an answer.
 type gotMsg struct {
-	library *Library
-	name    string
-	entry   *entry
+	of    *Library
+	name  string
+	entry *entry
 }
 
 // fetching is what is said of a file that is asked for.
@@ -93,7 +93,7 @@ func fetch(ctx context.Context, client *api.Client, name string) *entry {
 // Update takes an answer. It says whether msg is one to this library.
 func (l *Library) Update(msg tea.Msg) bool {
 	got, ok := msg.(gotMsg)
-	if !ok || got.library != l {
+	if !ok || got.of != l {
 		return false
 	}
 	l.put(got.name, got.entry)

@@ -60,7 +60,7 @@ func TestLibrary(t *testing.T) {
 	if f, _ := l.Get("a/b.go"); f != nil || len(l.files) != filesMost {
 		t.Errorf("%d files are kept", len(l.files))
 	}
-	if New(nil).Update(gotMsg{library: l}) {
+	if New(nil).Update(gotMsg{of: l}) {
 		t.Error("another library's answer is taken")
 	}
 }
