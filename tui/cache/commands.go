@@ -101,7 +101,7 @@ func (s *Screen) hasJourney() string {
 
 // Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
-	if s.finding {
+	if s.search.Open() {
 		return nil, s.handleFind(id)
 	}
 	switch id {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
@@ -14,8 +15,8 @@ func (s *Screen) Foot() (same, state string) {
 		same = look.SameAs(command)
 	}
 	switch {
-	case s.finding:
-		state = look.Dim(" enter stays there, n and N go on, esc leaves the line")
+	case s.search.Open():
+		state = look.Dim(rows.SearchHelp)
 	case s.wrong != "":
 		state = look.Bad(" ! no answer: " + s.wrong + "; what is shown is from before")
 	case s.focus == watchersPart:

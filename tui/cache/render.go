@@ -16,11 +16,11 @@ func (s *Screen) Render() []string {
 	var frame []string
 	for p := range parts {
 		if a := s.areas[p]; a.W > 0 && a.H > 0 {
-			frame = append(frame, s.pane(p).Render(s.content(p), p == s.focus && !s.finding, look)...)
+			frame = append(frame, s.pane(p).Render(s.content(p), p == s.focus && !s.search.Open(), look)...)
 		}
 	}
-	if s.finding && len(frame) > 0 {
-		frame[0] = " find " + s.line.View(s.w-6)
+	if s.search.Open() && len(frame) > 0 {
+		frame[0] = s.search.View(s.w)
 	}
 	return draw.Block(frame, s.w, s.h)
 }

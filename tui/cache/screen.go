@@ -13,7 +13,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
-	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -57,12 +56,11 @@ type Screen struct {
 
 	list, watchers, result rows.Pane
 
-	w, h    int
-	areas   [parts]layout.Rect
-	focus   part
-	zoomed  bool
-	finding bool
-	line    prompt.Line
+	w, h   int
+	areas  [parts]layout.Rect
+	focus  part
+	zoomed bool
+	search rows.Search
 }
 
 var _ screen.Screen = (*Screen)(nil)
@@ -81,7 +79,7 @@ func (s *Screen) Contexts() []keys.Context { return append(append([]keys.Context
 
 // Context implements screen.Screen.
 func (s *Screen) Context() keys.Context {
-	if s.finding {
+	if s.search.Open() {
 		return inFind
 	}
 	return panes[s.focus]
@@ -122,7 +120,7 @@ func (s *Screen) content(p part) rows.Content {
 // Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToCache); ok {
-		s.finding = false
+		s.search.Close()
 		s.choose(to.Resource)
 		s.led = true
 		s.goTo(watchersPart)
@@ -222,7 +220,7 @@ func (s *Screen) choose(name string) {
 
 // goTo gives a part the focus.
 func (s *Screen) goTo(p part) {
-	s.finding = false
+	s.search.Close()
 	s.focus = p
 	s.layout()
 }
@@ -241,8 +239,8 @@ func (s *Screen) stopStream() {
 // back goes back from what was opened last. It says whether there was anything.
 func (s *Screen) back() bool {
 	switch {
-	case s.finding:
-		s.finding = false
+	case s.search.Open():
+		s.search.Close()
 	case s.zoomed:
 		s.zoomed = false
 		s.layout()

@@ -104,7 +104,7 @@ func (s *Screen) hasResource() string {
 
 // Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
-	if s.finding {
+	if s.search.Open() {
 		return s.handleFind(id)
 	}
 	switch id {

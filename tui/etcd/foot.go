@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
@@ -15,8 +16,8 @@ func (s *Screen) Foot() (same, state string) {
 		same = look.SameAs(command)
 	}
 	switch {
-	case s.finding:
-		state = look.Dim(" enter stays there, n and N go on, esc leaves the line")
+	case s.search.Open():
+		state = look.Dim(rows.SearchHelp)
 	case s.unfollowed != "" && s.at == 0:
 		state = look.Bad(" ! not followed: " + s.unfollowed + "; r reads all again")
 	default:

@@ -18,7 +18,7 @@ func (s *Screen) Render() []string {
 		if a.W == 0 || a.H == 0 {
 			return nil
 		}
-		return s.pane(p).Render(s.content(p), p == s.focus && !s.finding, look)
+		return s.pane(p).Render(s.content(p), p == s.focus && !s.search.Open(), look)
 	}
 	frame := []string{s.headLine()}
 	left, right := block(keysPart), append(block(revisionsPart), block(valuePart)...)
@@ -31,8 +31,8 @@ func (s *Screen) Render() []string {
 // headLine says which moment is looked at.
 func (s *Screen) headLine() string {
 	look := s.host.Theme()
-	if s.finding {
-		return " find " + s.line.View(s.w-6)
+	if s.search.Open() {
+		return s.search.View(s.w)
 	}
 	var right []string
 	if s.head.Compacted > 0 {

@@ -10,7 +10,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
-	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -58,13 +57,12 @@ type Screen struct {
 	all                   bool // of differences: what is the same too
 	compared              comparison
 
-	w, h    int
-	areas   [parts]layout.Rect
-	focus   part
-	body    part // which of revisions and value is seen where they share a place
-	zoomed  bool
-	finding bool
-	line    prompt.Line
+	w, h   int
+	areas  [parts]layout.Rect
+	focus  part
+	body   part // which of revisions and value is seen where they share a place
+	zoomed bool
+	search rows.Search
 }
 
 var _ screen.Screen = (*Screen)(nil)
@@ -83,7 +81,7 @@ func (s *Screen) Contexts() []keys.Context { return append(append([]keys.Context
 
 // Context implements screen.Screen.
 func (s *Screen) Context() keys.Context {
-	if s.finding {
+	if s.search.Open() {
 		return inFind
 	}
 	return panes[s.focus]
@@ -143,7 +141,8 @@ func (s *Screen) leadTo(to screen.ToKey) tea.Cmd {
 	if s.at > 0 {
 		cmds = append(cmds, s.travel(0))
 	}
-	s.want, s.finding = to.Key, false
+	s.want = to.Key
+	s.search.Close()
 	cmds = append(cmds, s.pick(to.Key, v1alpha1.KeyName(to.Key), to.Revision))
 	s.goTo(revisionsPart)
 	if s.tree.root.loaded {
@@ -233,7 +232,7 @@ func (s *Screen) travel(revision int64) tea.Cmd {
 
 // goTo gives a part the focus.
 func (s *Screen) goTo(p part) {
-	s.finding = false
+	s.search.Close()
 	s.focus = p
 	if p != keysPart {
 		s.body = p
@@ -244,8 +243,8 @@ func (s *Screen) goTo(p part) {
 // back goes back from what was opened last. It says whether there was anything.
 func (s *Screen) back() (tea.Cmd, bool) {
 	switch {
-	case s.finding:
-		s.finding = false
+	case s.search.Open():
+		s.search.Close()
 	case s.zoomed:
 		s.zoomed = false
 		s.layout()
