@@ -138,6 +138,8 @@ func (m *model) handle(id keys.ID) (tea.Cmd, bool) {
 		return m.lead(screen.ToLog{}), true
 	case mouseID:
 		return m.toggleMouse(), true
+	case keys.Grow, keys.Shrink:
+		m.resizePane(id == keys.Grow)
 	default:
 		return nil, false
 	}
@@ -183,6 +185,14 @@ func (m *model) toggleMouse() tea.Cmd {
 	}
 	m.say("the mouse is the terminal's: select text with it")
 	return tea.DisableMouse
+}
+
+// resizePane makes the pane with the focus larger or smaller.
+func (m *model) resizePane(larger bool) {
+	r, ok := m.current.(screen.Resizer)
+	if !ok || !r.Borders().Resize(larger, r.Place) {
+		m.say("no border of this pane can be moved so")
+	}
 }
 
 // nextTheme looks different, now and in the next run.

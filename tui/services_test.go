@@ -15,6 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/capture"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -248,6 +249,12 @@ func TestState(t *testing.T) {
 	m := again(t, file)
 	m.mouse = false
 	m.keptTheme = theme.ColourBlind
+	m.resize(120, 40)
+	m.key("+")
+	m.key("3")
+	m.key("-")
+	m.key("1")
+	moved := map[screen.Name]layout.Borders{screen.Capture: {Down: 5}, screen.Etcd: {Across: -5}}
 	if err := m.current.(screen.Keeper).Restore(json.RawMessage(`{"filter":"code:404"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -261,6 +268,11 @@ func TestState(t *testing.T) {
 	m.resize(80, 24)
 	if m.mouse || m.theme.Name != theme.ColourBlind || m.note.text != "" || !strings.Contains(strings.Join(m.render(), "\n"), "/ code:404") {
 		t.Errorf("mouse %v, theme %s, %q", m.mouse, m.theme.Name, m.note.text)
+	}
+	for _, s := range m.order {
+		if r, ok := s.(screen.Resizer); ok && *r.Borders() != moved[s.Name()] {
+			t.Errorf("%s has %+v, want %+v", s.Name(), *r.Borders(), moved[s.Name()])
+		}
 	}
 	for text, want := range map[string]string{
 		`{"theme":"pink"}`: "pink",

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -22,6 +23,8 @@ type state struct {
 	Theme theme.Name `json:"theme,omitempty"`
 	// NoMouse says that the mouse is the terminal's.
 	NoMouse bool `json:"noMouse,omitempty"`
+	// Borders are those between the panes of each screen, as the user moved them.
+	Borders map[screen.Name]layout.Borders `json:"borders,omitempty"`
 	// Screens are what each screen keeps.
 	Screens map[screen.Name]json.RawMessage `json:"screens,omitempty"`
 }
@@ -58,6 +61,10 @@ func readState(file string) (state, error) {
 func (m *model) restore(s state) error {
 	var errs []error
 	for _, one := range m.order {
+		if r, ok := one.(screen.Resizer); ok {
+			*r.Borders() = s.Borders[one.Name()]
+			r.Borders().Clamp()
+		}
 		k, ok := one.(screen.Keeper)
 		if kept := s.Screens[one.Name()]; ok && len(kept) > 0 {
 			if err := k.Restore(kept); err != nil {
@@ -73,8 +80,11 @@ func (m *model) keep() error {
 	if m.options.StateFile == "" || m.options.Saved != nil {
 		return nil
 	}
-	s := state{Theme: m.keptTheme, NoMouse: !m.mouse, Screens: map[screen.Name]json.RawMessage{}}
+	s := state{Theme: m.keptTheme, NoMouse: !m.mouse, Borders: map[screen.Name]layout.Borders{}, Screens: map[screen.Name]json.RawMessage{}}
 	for _, one := range m.order {
+		if r, ok := one.(screen.Resizer); ok && *r.Borders() != (layout.Borders{}) {
+			s.Borders[one.Name()] = *r.Borders()
+		}
 		k, ok := one.(screen.Keeper)
 		if !ok {
 			continue

@@ -56,14 +56,18 @@ type Screen struct {
 
 	list, watchers, result rows.Pane
 
-	w, h   int
-	areas  [parts]layout.Rect
-	focus  part
-	zoomed bool
-	search rows.Search
+	w, h    int
+	areas   [parts]layout.Rect
+	borders layout.Borders
+	focus   part
+	zoomed  bool
+	search  rows.Search
 }
 
-var _ screen.Screen = (*Screen)(nil)
+var (
+	_ screen.Screen  = (*Screen)(nil)
+	_ screen.Resizer = (*Screen)(nil)
+)
 
 // New makes the screen. It asks for nothing until it is shown.
 func New(host screen.Host) *Screen {
@@ -287,24 +291,27 @@ func (s *Screen) moved(p part) {
 	}
 }
 
-// low is the height below which only what has the focus is seen.
-const low = 16
+const (
+	// low is the height below which only what has the focus is seen.
+	low = 16
+	// leastHigh is what a border that the user moves leaves on both sides.
+	leastHigh = 4
+)
 
 // arrange says where the parts are: one below the other. The result has a place only if there is one.
-func arrange(w, h int, focus part, zoomed, result bool) (areas [parts]layout.Rect) {
+func arrange(w, h int, focus part, zoomed, result bool, borders layout.Borders) (areas [parts]layout.Rect) {
 	if zoomed || h < low {
 		areas[focus] = layout.At(0, 0, w, h)
 		return areas
 	}
-	list := h * 2 / 5
-	rest := h - list
+	list, below := h*2/5, leastHigh
 	if result {
-		list = max(h*3/10, 6)
-		rest = h - list
+		list, below = max(h*3/10, 6), 2*leastHigh
 	}
-	watchers := rest
+	list = layout.Split(h, list, borders.Down, leastHigh, below)
+	watchers := h - list
 	if result {
-		watchers = max(rest/2, 8)
+		watchers = layout.Split(h-list, min(max(watchers/2, 8), h-list-leastHigh), borders.Lower, leastHigh, leastHigh)
 	}
 	areas[cachesPart] = layout.At(0, 0, w, list)
 	areas[watchersPart] = layout.At(0, list, w, watchers)
@@ -320,8 +327,17 @@ func (s *Screen) SetSize(w, h int) {
 	s.layout()
 }
 
+// Borders implements screen.Resizer.
+func (s *Screen) Borders() *layout.Borders { return &s.borders }
+
+// Place implements screen.Resizer.
+func (s *Screen) Place() layout.Rect {
+	s.layout()
+	return s.areas[s.focus]
+}
+
 func (s *Screen) layout() {
-	s.areas = arrange(s.w, s.h, s.focus, s.zoomed, s.has(resultPart))
+	s.areas = arrange(s.w, s.h, s.focus, s.zoomed, s.has(resultPart), s.borders)
 	for p := range parts {
 		s.pane(p).SetSize(s.areas[p].W, s.areas[p].H)
 	}

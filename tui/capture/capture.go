@@ -58,7 +58,10 @@ type Screen struct {
 	want screen.ToRequest // where the user was led, as long as it is not there
 }
 
-var _ screen.Screen = (*Screen)(nil)
+var (
+	_ screen.Screen  = (*Screen)(nil)
+	_ screen.Resizer = (*Screen)(nil)
+)
 
 // Options are what else the screen is told.
 type Options struct {
@@ -211,6 +214,15 @@ func (s *Screen) Status() (requests int, state session.State) { return s.ring.Le
 func (s *Screen) SetSize(w, h int) {
 	s.w, s.h = w, h
 	s.relayout()
+}
+
+// Borders implements screen.Resizer.
+func (s *Screen) Borders() *layout.Borders { return &s.mode.Borders }
+
+// Place implements screen.Resizer.
+func (s *Screen) Place() layout.Rect {
+	s.relayout()
+	return s.areas.Panes[s.focus]
 }
 
 func (s *Screen) relayout() {

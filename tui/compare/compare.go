@@ -6,6 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/compare/align"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -37,6 +38,7 @@ type Screen struct {
 	find  string
 
 	w, h    int
+	borders layout.Borders
 	scroll  pane.Scroll
 	view    pane.View
 	details []line
@@ -50,7 +52,10 @@ type detailsKey struct {
 	w    int
 }
 
-var _ screen.Screen = (*Screen)(nil)
+var (
+	_ screen.Screen  = (*Screen)(nil)
+	_ screen.Resizer = (*Screen)(nil)
+)
 
 // New makes the screen.
 func New(host screen.Host) *Screen { return &Screen{host: host, focus: stepsPlace} }

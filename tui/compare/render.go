@@ -26,11 +26,29 @@ const besideFrom = 120
 func (s *Screen) places() places {
 	h := max(s.h-headLines, 0)
 	if s.w >= besideFrom {
-		left := s.w * 3 / 5
+		left := layout.Split(s.w, s.w*3/5, s.borders.Across, leastWide, leastWide)
 		return places{layout.Rect{X: 0, Y: headLines, W: left, H: h}, layout.Rect{X: left, Y: headLines, W: s.w - left, H: h}}
 	}
-	top := h * 3 / 5
+	top := layout.Split(h, h*3/5, s.borders.Down, leastHigh, leastHigh)
 	return places{layout.Rect{X: 0, Y: headLines, W: s.w, H: top}, layout.Rect{X: 0, Y: headLines + top, W: s.w, H: h - top}}
+}
+
+// What a border that the user moves leaves on both sides.
+const (
+	leastWide = 30
+	leastHigh = 4
+)
+
+// Borders implements screen.Resizer.
+func (s *Screen) Borders() *layout.Borders { return &s.borders }
+
+// Place implements screen.Resizer.
+func (s *Screen) Place() layout.Rect {
+	s.clamp()
+	if s.focus == detailsPlace {
+		return s.places().details
+	}
+	return s.places().steps
 }
 
 // room is how many lines a pane shows.

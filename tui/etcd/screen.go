@@ -57,15 +57,19 @@ type Screen struct {
 	all                   bool // of differences: what is the same too
 	compared              comparison
 
-	w, h   int
-	areas  [parts]layout.Rect
-	focus  part
-	body   part // which of revisions and value is seen where they share a place
-	zoomed bool
-	search rows.Search
+	w, h    int
+	areas   [parts]layout.Rect
+	borders layout.Borders
+	focus   part
+	body    part // which of revisions and value is seen where they share a place
+	zoomed  bool
+	search  rows.Search
 }
 
-var _ screen.Screen = (*Screen)(nil)
+var (
+	_ screen.Screen  = (*Screen)(nil)
+	_ screen.Resizer = (*Screen)(nil)
+)
 
 // New makes the screen. It asks for nothing until it is shown.
 func New(host screen.Host) *Screen {

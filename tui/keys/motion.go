@@ -20,6 +20,8 @@ const (
 	NextPane     ID = "pane.next"
 	PreviousPane ID = "pane.previous"
 	Zoom         ID = "pane.zoom"
+	Grow         ID = "pane.grow"
+	Shrink       ID = "pane.shrink"
 	Copy         ID = "copy"
 )
 
@@ -97,6 +99,8 @@ func shared() []sharedCommand {
 		{places, Command{ID: NextPane, Title: "go to the next pane", Help: "The next pane of this screen, and after the last the first.", Hint: "pane", Keys: []string{"tab"}}},
 		{places, Command{ID: PreviousPane, Title: "go to the previous pane", Help: "The previous pane of this screen, and before the first the last.", Keys: []string{"shift+tab"}}},
 		{places, Command{ID: Zoom, Title: "zoom the pane, or no longer", Help: "Give the pane the place of all, or take it back.", Hint: "zoom", Keys: []string{"z"}}},
+		{places, Command{ID: Grow, Title: "make the pane larger", Help: "Move a border of the pane outwards. The next run has it too.", Keys: []string{"+"}}},
+		{places, Command{ID: Shrink, Title: "make the pane smaller", Help: "Move a border of the pane inwards. The next run has it too.", Keys: []string{"-"}}},
 		{places, Command{ID: Copy, Title: "copy", Help: "Put what is under the cursor on the clipboard (OSC 52, works over SSH).", Hint: "copy", Keys: []string{"y"}}},
 		{both, Command{ID: Down, Title: "go down", Help: "One row down.", Keys: []string{"j", "down"}, Motion: true}},
 		{both, Command{ID: Up, Title: "go up", Help: "One row up.", Keys: []string{"k", "up"}, Motion: true}},

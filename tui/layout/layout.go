@@ -16,6 +16,9 @@ const (
 	wide = 160
 	// low is the height below which the list shows the selected row alone.
 	low = 20
+	// leastWide and leastHigh are what a border that the user moves leaves on both sides.
+	leastWide = 24
+	leastHigh = 4
 )
 
 // Rect is a place on the screen. The upper left corner is 0, 0.
@@ -59,6 +62,8 @@ type Mode struct {
 	Zoom Pane
 	// Body is which of Steps and Detail is seen where they share one place.
 	Body Pane
+	// Borders are as the user moved them.
+	Borders Borders
 }
 
 // Pane names a part of Capture that can have the focus.
@@ -94,6 +99,7 @@ func ForCapture(w, h int, mode Mode) Capture {
 	if h < low {
 		top = min(4, h-1) // the frame, the columns' names and one row
 	}
+	top = Split(all.H, top, mode.Borders.Down, leastHigh, leastHigh)
 	c.Panes[List] = Rect{0, all.Y, w, top}
 	body := Rect{0, all.Y + top, w, all.H - top}
 	if c.Shared {
@@ -107,6 +113,7 @@ func ForCapture(w, h int, mode Mode) Capture {
 	if w > wide {
 		left = w * 2 / 5 // Diff and Source are side by side in Detail
 	}
+	left = Split(w, left, mode.Borders.Across, leastWide, leastWide)
 	c.Panes[Steps] = Rect{0, body.Y, left, body.H}
 	c.Panes[Detail] = Rect{left, body.Y, w - left, body.H}
 	return c

@@ -9,6 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -25,16 +26,18 @@ type Screen struct {
 	control *control.Control
 	view    control.View
 
-	w, h   int
-	onHeld bool // the focus is on the held requests
-	rules  pane.Scroll
-	held   pane.Scroll
+	w, h    int
+	borders layout.Borders
+	onHeld  bool // the focus is on the held requests
+	rules   pane.Scroll
+	held    pane.Scroll
 }
 
 var (
-	_ screen.Screen = (*Screen)(nil)
-	_ screen.Leaver = (*Screen)(nil)
-	_ screen.Keeper = (*Screen)(nil)
+	_ screen.Screen  = (*Screen)(nil)
+	_ screen.Leaver  = (*Screen)(nil)
+	_ screen.Keeper  = (*Screen)(nil)
+	_ screen.Resizer = (*Screen)(nil)
 )
 
 // New makes the screen. It ends c when it is closed.

@@ -7,6 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
@@ -16,7 +17,24 @@ func (s *Screen) heights() (rules, held int) {
 	if s.h < 2*3 {
 		return s.h, 0
 	}
-	return s.h - held, held
+	rules = layout.Split(s.h, s.h-held, s.borders.Down, leastHigh, leastHigh)
+	return rules, s.h - rules
+}
+
+// leastHigh is what a border that the user moves leaves on both sides.
+const leastHigh = 4
+
+// Borders implements screen.Resizer.
+func (s *Screen) Borders() *layout.Borders { return &s.borders }
+
+// Place implements screen.Resizer.
+func (s *Screen) Place() layout.Rect {
+	s.clamp()
+	top, bottom := s.heights()
+	if s.onHeld {
+		return layout.At(0, top, s.w, bottom)
+	}
+	return layout.At(0, 0, s.w, top)
 }
 
 // Render implements screen.Screen.

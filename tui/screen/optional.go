@@ -1,6 +1,10 @@
 package screen
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/kx-apiserver/kx/tui/layout"
+)
 
 // What a screen may have beside being one. The program asks each screen for it.
 type (
@@ -14,6 +18,15 @@ type (
 	Leaver interface {
 		// Leaving is what the user is told before the program is left: what he would lose. Empty if nothing.
 		Leaving() string
+	}
+
+	// Resizer is a screen with several panes, which the user can make larger and smaller. What he made of them is remembered
+	// from one run to the next.
+	Resizer interface {
+		// Borders are those between its panes. They are the program's to change.
+		Borders() *layout.Borders
+		// Place lays out anew, and says where the pane with the focus is.
+		Place() layout.Rect
 	}
 
 	// Keeper is a screen that remembers something from one run to the next.

@@ -8,6 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/send/sameas"
@@ -41,8 +42,10 @@ var partContexts = [parts]keys.Context{requestContext, bodyContext, answerContex
 type Screen struct {
 	host screen.Host
 	now  func() time.Time
-	w, h int
 	seen bool // the user is here
+
+	w, h    int
+	borders layout.Borders
 
 	focus   part
 	lower   part // what stands below the request where there is no room for all
@@ -78,7 +81,10 @@ type schemas struct {
 	asked bool
 }
 
-var _ screen.Screen = (*Screen)(nil)
+var (
+	_ screen.Screen  = (*Screen)(nil)
+	_ screen.Resizer = (*Screen)(nil)
+)
 
 // New makes the screen.
 func New(host screen.Host) *Screen {

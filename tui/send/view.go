@@ -17,6 +17,10 @@ const (
 	tightHeight  = 20  // below it, the pane that has the focus gets most
 	labelWidth   = 21
 	problemsMost = 4 // that are seen below the body
+
+	// What a border that the user moves leaves on both sides.
+	leastWide = 30
+	leastHigh = 4
 )
 
 // layout is where each pane is; one of no width is not seen.
@@ -31,6 +35,7 @@ func (s *Screen) layout() (at [parts]layout.Rect) {
 		if s.focus != requestPart && s.h < tightHeight {
 			top = 4
 		}
+		top = layout.Split(s.h, top, s.borders.Down, leastHigh, leastHigh)
 		at[requestPart] = layout.At(0, 0, s.w, top)
 		lower := s.lower
 		if lower == bodyPart && !body {
@@ -38,19 +43,25 @@ func (s *Screen) layout() (at [parts]layout.Rect) {
 		}
 		at[lower] = layout.At(0, top, s.w, s.h-top)
 	default:
-		left := min(max(s.w*2/5, 46), 70)
-		low := min(max(s.h/4, 5), 12)
-		at[requestPart] = layout.At(0, 0, left, s.h-low)
-		at[historyPart] = layout.At(0, s.h-low, left, low)
+		left := layout.Split(s.w, min(max(s.w*2/5, 46), 70), s.borders.Across, leastWide, leastWide)
+		top := layout.Split(s.h, s.h-min(max(s.h/4, 5), 12), s.borders.Down, leastHigh, leastHigh)
+		at[requestPart] = layout.At(0, 0, left, top)
+		at[historyPart] = layout.At(0, top, left, s.h-top)
 		high := 0
 		if body {
-			high = s.h * 11 / 20
+			high = layout.Split(s.h, s.h*11/20, s.borders.Lower, leastHigh, leastHigh)
 			at[bodyPart] = layout.At(left, 0, s.w-left, high)
 		}
 		at[answerPart] = layout.At(left, high, s.w-left, s.h-high)
 	}
 	return at
 }
+
+// Borders implements screen.Resizer.
+func (s *Screen) Borders() *layout.Borders { return &s.borders }
+
+// Place implements screen.Resizer.
+func (s *Screen) Place() layout.Rect { return s.layout()[s.focus] }
 
 // formHeight is how many lines of the form are seen.
 func (s *Screen) formHeight() int { return max(s.layout()[requestPart].H-3, 1) }

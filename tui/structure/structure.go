@@ -12,6 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -32,12 +33,13 @@ var (
 type Screen struct {
 	host screen.Host
 
-	tree   *tree
-	list   rows.Pane
-	detail rows.Pane
-	w, h   int
-	focus  keys.Context
-	zoomed bool
+	tree    *tree
+	list    rows.Pane
+	detail  rows.Pane
+	w, h    int
+	borders layout.Borders
+	focus   keys.Context
+	zoomed  bool
 
 	filtering bool
 	typing    prompt.Line
@@ -63,7 +65,10 @@ type sheetOfNode struct {
 	lines []line
 }
 
-var _ screen.Screen = (*Screen)(nil)
+var (
+	_ screen.Screen  = (*Screen)(nil)
+	_ screen.Resizer = (*Screen)(nil)
+)
 
 // New makes the screen. It asks the server once it is shown.
 func New(host screen.Host) *Screen {

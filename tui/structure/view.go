@@ -9,6 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/theme"
@@ -19,6 +20,7 @@ const (
 	bothFrom  = 90
 	treeLeast = 40
 	treeMost  = 72
+	leastWide = 30 // what a border that the user moves leaves on both sides
 )
 
 // columnMost is how wide the names are in the tree at most.
@@ -33,8 +35,20 @@ func (s *Screen) areas() (tree, detail, height int) {
 		}
 		return 0, s.w, height
 	}
-	tree = min(max(s.w*2/5, treeLeast), treeMost)
+	tree = layout.Split(s.w, min(max(s.w*2/5, treeLeast), treeMost), s.borders.Across, leastWide, leastWide)
 	return tree, s.w - tree, height
+}
+
+// Borders implements screen.Resizer.
+func (s *Screen) Borders() *layout.Borders { return &s.borders }
+
+// Place implements screen.Resizer.
+func (s *Screen) Place() layout.Rect {
+	tree, detail, height := s.areas()
+	if s.focus == inTree {
+		return layout.At(0, 1, tree, height)
+	}
+	return layout.At(tree, 1, detail, height)
 }
 
 // Render implements screen.Screen.
