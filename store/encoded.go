@@ -69,9 +69,9 @@ type EncodedSource interface {
 
 	// Follow calls handle with no changes and no revision when it has begun to follow: only then may RequestWatchProgress be
 	// called with this context, since an answer to an earlier request could seem to be about this watch. Then it calls it
-	// with all changes of what is below key after a revision, in order, until ctx ends, handle fails, the connection is lost
-	// or the changes can't be had: that is its error. A 410 says that they can't be had any more. Whether the storage is
-	// still the one that the revision is of is not looked at.
+	// with all changes of what is below key after a revision, or FromNowOn, in order, until ctx ends, handle fails, the
+	// connection is lost or the changes can't be had: that is its error. A 410 says that they can't be had any more. Whether
+	// the storage is still the one that the revision is of is not looked at.
 	Follow(ctx context.Context, key string, revision int64, handle func(Changes) error) error
 
 	// Holds says whether objects, in the order of their keys, are what was below key at a revision. It costs a read of all
@@ -82,6 +82,9 @@ type EncodedSource interface {
 	// written. The same change comes by Follow: earlier or later.
 	OnWrite(seen func(ctx context.Context, obj *object.Encoded))
 }
+
+// FromNowOn is the revision to Follow after for all changes that come once it has begun.
+const FromNowOn int64 = -1
 
 // Changes are changes that belong together: whoever has seen one of a revision has seen all of it.
 type Changes struct {

@@ -27,9 +27,10 @@
 //
 // A cache is uninitialized until it has been filled, then fresh. It is lagging while it has not seen what etcd is known to
 // have, broken while etcd's watch fails, and refilling when it missed changes that etcd no longer has, or when etcd turns out
-// to have another history: that is looked at whenever a watch of etcd begins, which ends with its connection. What must be the
-// latest is read from etcd while the cache is not fresh; what may be old comes from it unless it was never filled or is
-// being filled again. Watchers survive all but a refill: that ends them with 410 Expired.
+// to have another history: that is looked at whenever a watch of etcd goes on where another one ended, as it does with its
+// connection. A cache is filled after its watch has begun, and need not look. What must be the latest is read from etcd while
+// the cache is not fresh; what may be old comes from it unless it was never filled or is being filled again. Watchers survive
+// all but a refill: that ends them with 410 Expired.
 //
 // # Ordering
 //

@@ -43,7 +43,7 @@ func (c *Cacher) mark(events []*event, revision int64, dispatched time.Time) {
 	for _, e := range events {
 		e.dispatched = dispatched
 	}
-	c.marks.marked.Store(revision)
+	c.marks.marked.Store(max(revision, c.marks.marked.Load()))
 	for _, e := range events {
 		note := c.marks.note(e.revision)
 		if waiting := note.Load(); waiting != nil && waiting.Revision() == e.revision && note.CompareAndSwap(waiting, nil) {

@@ -28,9 +28,9 @@ var errOtherHistory = errors.New("etcd has another history than the cache has se
 
 // reflect fills the cache and follows what changes, until the cacher stops.
 //
-//	fill: read all, at one revision ──→ follow: apply changes ──→ failed: follow again from where it ended
-//	  ↑                                                              │
-//	  └──────────── what happened meanwhile is compacted ←───────────┘
+//	watch etcd from now on, and fill: read all, at one revision ──→ apply changes ──→ failed: watch from there on
+//	  ↑                                                                                 │
+//	  └────────────────────── what happened meanwhile is compacted ←────────────────────┘
 func (c *Cacher) reflect() {
 	retry := retryMin
 	pause := func(err error) {
@@ -44,23 +44,18 @@ func (c *Cacher) reflect() {
 		retry = min(2*retry, retryMax)
 	}
 	for c.ctx.Err() == nil {
-		if err := c.fill(); err != nil {
-			c.state.set(c.state.get().State, err)
+		err := c.follow()
+		switch state := c.state.get().State; {
+		case state == Uninitialized || state == Refilling:
+			c.state.set(state, err)
 			pause(err)
-			continue
-		}
-		retry = retryMin
-		for c.ctx.Err() == nil {
-			err := c.follow()
-			if apierrors.IsResourceExpired(err) || errors.Is(err, errWentBack) || errors.Is(err, errOtherHistory) {
-				c.state.set(Refilling, err)
-				c.log.Warn("the watch cache missed changes, and is filled again",
-					"resource", c.config.GroupResource.String(), "error", err)
-				break
-			}
-			if errors.Is(err, errLate) {
-				continue
-			}
+		case apierrors.IsResourceExpired(err) || errors.Is(err, errWentBack) || errors.Is(err, errOtherHistory):
+			c.state.set(Refilling, err)
+			retry = retryMin
+			c.log.Warn("the watch cache missed changes, and is filled again",
+				"resource", c.config.GroupResource.String(), "error", err)
+		case errors.Is(err, errLate):
+		default:
 			if c.state.set(Broken, err) {
 				retry = retryMin
 			}
@@ -79,18 +74,18 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 // fill reads the whole resource. Watchers of the state before have missed changes: they end.
-func (c *Cacher) fill() error {
+func (c *Cacher) fill(ctx context.Context) error {
 	if c.config.Fills != nil {
 		select {
 		case c.config.Fills <- struct{}{}:
 			defer func() { <-c.config.Fills }()
-		case <-c.ctx.Done():
-			return c.ctx.Err()
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 	start := time.Now()
 	var objects []*object.Encoded
-	revision, err := c.config.Storage.ReadAll(c.ctx, c.prefix, c.limits.PageSize, func(obj *object.Encoded) { objects = append(objects, obj) })
+	revision, err := c.config.Storage.ReadAll(ctx, c.prefix, c.limits.PageSize, func(obj *object.Encoded) { objects = append(objects, obj) })
 	if err != nil {
 		return fmt.Errorf("fill the cache of %s: %w", c.config.GroupResource, err)
 	}
@@ -105,19 +100,24 @@ func (c *Cacher) fill() error {
 	return nil
 }
 
-// follow applies changes until that fails.
+// follow applies changes until that fails. A cache that has to be filled is filled when the watch has begun: a watch ends
+// with its connection, so the etcd that is read is the one that is watched, and nothing that comes between is missed.
 func (c *Cacher) follow() error {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	defer func() {
 		cancel(nil)
 		c.stopFollowing()
 	}()
-	c.revisions.setBack(func() { cancel(errWentBack) })
-	err := c.config.Storage.Follow(ctx, c.prefix, c.watchCache.revision.Load(), func(changes store.Changes) error {
+	after, begin := c.watchCache.revision.Load(), c.verify
+	if state := c.state.get().State; state == Uninitialized || state == Refilling {
+		after, begin = store.FromNowOn, c.fill
+	}
+	err := c.config.Storage.Follow(ctx, c.prefix, after, func(changes store.Changes) error {
 		if changes.Revision == 0 {
-			if err := c.verify(ctx); err != nil {
+			if err := begin(ctx); err != nil {
 				return err
 			}
+			c.revisions.setBack(func() { cancel(errWentBack) })
 			// It is known to be whole again when etcd says that there are no changes that it has not sent.
 			c.setFollowing(ctx)
 			c.progressCame() // what another watch was asked is never answered
@@ -132,9 +132,9 @@ func (c *Cacher) follow() error {
 	return err
 }
 
-// verify finds out whether etcd has what the cache has, at the cache's revision. It is asked when the watch has begun, which
-// ends with its connection: so all changes that the watch sends are of the history that is looked at here. An etcd that was
-// restored from a backup may be past the cache's revision already, and nothing else would tell.
+// verify finds out whether etcd has what the cache has, at the cache's revision. It is asked when a watch has begun that goes
+// on where another one ended: all changes that it sends are of the history that is looked at here. An etcd that was restored
+// from a backup may be past the cache's revision already, and nothing else would tell.
 func (c *Cacher) verify(ctx context.Context) error {
 	state, revision := c.watchCache.snapshot()
 	same, err := c.config.Storage.Holds(ctx, c.prefix, revision, func(yield func(*object.Encoded) bool) {
