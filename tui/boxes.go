@@ -10,6 +10,9 @@ import (
 // boxWidth is how wide the palette and help are.
 func (m *model) boxWidth() int { return min(m.w-4, 90) }
 
+// boxTop is the line of the terminal on which they begin.
+func (m *model) boxTop() int { return m.frame.Screen.Y + 1 }
+
 // boxHeight leaves the lines below the panes as they are.
 func (m *model) boxHeight() int { return m.frame.Screen.H - 1 }
 

@@ -23,6 +23,7 @@ const (
 	themeID      keys.ID = "theme.next"
 	logID        keys.ID = "log.open"
 	answerID     keys.ID = "question.answer"
+	takeID       keys.ID = "menu.take"
 	yesID        keys.ID = "confirm.yes"
 	noID         keys.ID = "confirm.no"
 )
@@ -42,10 +43,12 @@ func (m *model) commands() []keys.Command {
 		Contexts: []keys.Context{keys.Palette}, Keys: []string{"enter"}},
 		keys.Command{ID: answerID, Title: "answer", Help: "Answer the question with what is typed.", Hint: "answer",
 			Contexts: []keys.Context{keys.Ask}, Keys: []string{"enter"}},
+		keys.Command{ID: takeID, Title: "do it", Help: "Do what is under the cursor. What is typed narrows the menu, or is a value of one's own.", Hint: "do it",
+			Contexts: []keys.Context{keys.Menu}, Keys: []string{"enter"}},
 		keys.Command{ID: yesID, Title: "yes", Help: "Do it.", Hint: "yes", Contexts: []keys.Context{keys.Confirm}, Keys: []string{"y"}},
 		keys.Command{ID: noID, Title: "no", Help: "Leave it.", Hint: "no", Contexts: []keys.Context{keys.Confirm}, Keys: []string{"n"}})
-	overlays := []keys.Context{keys.Palette, keys.Help, keys.Ask, keys.Confirm}
-	shared := keys.Shared(append(append([]keys.Context(nil), contexts...), keys.Palette, keys.Ask), own)
+	overlays := []keys.Context{keys.Palette, keys.Help, keys.Ask, keys.Menu, keys.Confirm}
+	shared := keys.Shared(append(append([]keys.Context(nil), contexts...), keys.Palette, keys.Ask, keys.Menu), own)
 	for i := range shared {
 		if shared[i].Motion && len(shared[i].Contexts) > 0 {
 			shared[i].Contexts = append(shared[i].Contexts, keys.Help)
@@ -128,6 +131,8 @@ func (m *model) handle(id keys.ID) (tea.Cmd, bool) {
 		return m.runChosen(), true
 	case answerID:
 		return m.answer(), true
+	case takeID:
+		return m.take(), true
 	case yesID:
 		return m.yes(), true
 	case noID:

@@ -58,6 +58,12 @@ func (h host) Ask(text, initial string, then func(string) tea.Cmd) tea.Cmd {
 	return nil
 }
 
+// Choose implements screen.Host.
+func (h host) Choose(menu screen.Menu) tea.Cmd {
+	h.m.choose(menu)
+	return nil
+}
+
 // Confirm implements screen.Host.
 func (h host) Confirm(text string, then func() tea.Cmd) tea.Cmd {
 	h.m.confirm(text, then)

@@ -4,6 +4,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -61,6 +62,9 @@ func (m *model) insert(text []rune) {
 		m.current.Type(text)
 	case keys.Ask:
 		m.asking.insert(m, text)
+	case keys.Menu:
+		m.offered.typing.Insert(text)
+		m.offered.rows = pane.Scroll{}
 	default:
 		m.typeIntoPalette(text)
 	}
@@ -126,6 +130,8 @@ func (m *model) clicked(msg tea.MouseMsg) tea.Cmd {
 	switch {
 	case m.frame.TooSmall:
 		return nil
+	case m.overlay == keys.Menu && wheel == 0:
+		return m.clickMenu(msg.Y)
 	case m.overlay != keys.None:
 		m.clickedOverlay(wheel)
 		return nil

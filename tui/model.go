@@ -54,12 +54,13 @@ type model struct {
 	frame layout.Frame
 	mouse bool
 
-	overlay keys.Context // Palette, Help, Ask or Confirm; empty for none
+	overlay keys.Context // Palette, Help, Ask, Menu or Confirm; empty for none
 	helpOf  keys.Context // whose keys help lists
 	typing  prompt.Line  // what is typed into the palette
 	chosen  pane.Scroll  // the row of the palette
 	reading pane.View    // the window on help
 	asking  question
+	offered menu
 
 	note note
 	// busy is how many commands have not answered yet.

@@ -36,6 +36,8 @@ func (m *model) inOverlay(id keys.ID) {
 		m.reading.Move(id, len(m.helpLines()), m.helpRows())
 	case keys.Ask:
 		m.asking.line.Handle(id)
+	case keys.Menu:
+		m.inMenu(id)
 	}
 }
 

@@ -41,6 +41,8 @@ func (m *model) render() []string {
 		return m.over(frame, m.palette())
 	case keys.Help:
 		return m.over(frame, m.help())
+	case keys.Menu:
+		return m.over(frame, m.menuBox())
 	}
 	return frame
 }
@@ -51,7 +53,7 @@ func (m *model) over(frame, box []string) []string {
 	if len(box) > 0 {
 		w = draw.Width(box[0])
 	}
-	return draw.Over(frame, box, (m.w-w)/2, m.frame.Screen.Y+1)
+	return draw.Over(frame, box, (m.w-w)/2, m.boxTop())
 }
 
 // header is the one line that changes while nothing is done: which screens there are, and what is true of the server.

@@ -230,7 +230,7 @@ func TestStepOnScreen(t *testing.T) {
 	p.press("n")
 	p.see("handler.encode since")
 	p.press("X")
-	p.see("what goes wrong")
+	p.see("What goes wrong")
 	p.press("ctrl+u", "1ms", "enter")
 	if err := <-done; err != nil {
 		t.Fatal(err)

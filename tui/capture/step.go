@@ -304,15 +304,20 @@ func (s *Screen) filterHere() string {
 	if row == nil {
 		return ""
 	}
-	var step string
-	if at := s.steps.Selected(); s.Context() != keys.List && s.open.journey != nil && at >= 0 {
-		step = s.open.journey.Status.Steps[at].ID
-	}
+	step := s.stepHere()
 	q, name := &row.Spec, ""
 	if q.Verb != "create" { // its name is not known from the beginning
 		name = q.Name
 	}
 	return filter.Of("step", step, "verb", q.Verb, "resource", q.Resource, "ns", q.Namespace, "name", name)
+}
+
+// stepHere is the ID of the step under the cursor, unless the list has the focus: then it is any.
+func (s *Screen) stepHere() string {
+	if at := s.steps.Selected(); s.Context() != keys.List && s.open.journey != nil && at >= 0 {
+		return s.open.journey.Status.Steps[at].ID
+	}
+	return ""
 }
 
 // heldFacts are how many requests are held, and for how long the first of them has been: the one thing on the screen that

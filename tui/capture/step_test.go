@@ -41,23 +41,6 @@ func TestStepAfter(t *testing.T) {
 	}
 }
 
-func TestReadFailure(t *testing.T) {
-	for text, want := range map[string]string{
-		"409":     `{"action":"fail","code":409}`,
-		"5s":      `{"action":"delay","delay":"5s"}`,
-		"timeout": `{"action":"continue"}`,
-		"200":     "no HTTP status of an error",
-		"-1s":     "type a status",
-		"soon":    "type a status",
-	} {
-		spec, err := readFailure(text)
-		data, _ := json.Marshal(spec)
-		if got := string(data); err != nil && !strings.Contains(err.Error(), want) || err == nil && got != want {
-			t.Errorf("%s: %s, %v", text, got, err)
-		}
-	}
-}
-
 func TestMergePatch(t *testing.T) {
 	before := []byte(`{"data":{"a":"1","b":"2"},"metadata":{"name":"x"}}`)
 	for edited, want := range map[string]string{
@@ -148,6 +131,14 @@ func heldJourney(j *v1alpha1.Journey, version, id string) *v1alpha1.Journey {
 	panic("no step " + id)
 }
 
+// over is a journey that was held, after its end.
+func over(j *v1alpha1.Journey) *v1alpha1.Journey {
+	j = j.DeepCopy()
+	j.ResourceVersion = ""
+	j.Status.Phase, j.Status.Held = v1alpha1.JourneyComplete, nil
+	return j
+}
+
 func held(t *testing.T) (*screentest.Host, *Screen, *holding) {
 	t.Helper()
 	server := &holding{Server: tuitest.New(t)}
@@ -180,7 +171,7 @@ func TestHeldRequest(t *testing.T) {
 		t.Errorf("the cursor is on step %d, and the request held at %d", got, at)
 	}
 	_, state := s.Foot()
-	for _, want := range []string{"PAUSED", s.open.id, "store.before-update", "x steal the revision", "X fail or delay", "e edit object"} {
+	for _, want := range []string{"PAUSED", s.open.id, "store.before-update", "x steal the revision", "X break this step", "e edit object"} {
 		if !strings.Contains(state, want) {
 			t.Errorf("%q is not in %q", want, state)
 		}
@@ -214,20 +205,32 @@ func TestWhatIf(t *testing.T) {
 		t.Error(said)
 	}
 	h.Press("X")
-	if !strings.Contains(h.Questions[0].Text, "409") {
-		t.Errorf("%+v", h.Questions)
+	if h.Menu.Title != fmt.Sprintf("What goes wrong at %d store.before-update of %s", step+1, name) {
+		t.Errorf("%q", h.Menu.Title)
 	}
-	h.Answer("409")
+	h.Take("409 Conflict")
 	if said := server.said(); said != command(fmt.Sprintf(`{"action":"fail","step":%d,"code":409}`, step)) {
 		t.Error(said)
 	}
+	for _, test := range [][2]string{{"250ms", `{"action":"delay","step":%d,"delay":"250ms"}`}, {"422", `{"action":"fail","step":%d,"code":422}`}} {
+		h.Press("X")
+		h.Take(test[0])
+		if said := server.said(); said != command(fmt.Sprintf(test[1], s.open.journey.Status.Held[0].Step)) {
+			t.Error(said)
+		}
+	}
 	h.Press("X")
-	h.Answer("timeout")
+	h.Take("lose the race")
+	if said := server.said(); !strings.HasPrefix(said, "PATCH /api/v1/namespaces/default/configmaps/") {
+		t.Error(said)
+	}
+	h.Press("X")
+	h.Take("time out after the commit")
 	if said := server.said(); !strings.HasPrefix(said, `POST faults {"filter":"id:`) || !strings.Contains(said, `"effect":"TimeoutAfterCommit"`) || !strings.Contains(said, `"continue"`) {
 		t.Error(said)
 	}
 	h.Press("X")
-	h.Answer("never")
+	h.Take("never")
 	if len(h.Complained) != 1 {
 		t.Errorf("%q", h.Complained)
 	}
@@ -243,6 +246,30 @@ func TestWhatIf(t *testing.T) {
 	h.Press("K")
 	if len(h.Complained) != 2 || !strings.Contains(h.Complained[1], "no watch") {
 		t.Errorf("%q", h.Complained)
+	}
+}
+
+// TestBreakUnheld has the next request like one that is over meet a fault, at the step under the cursor.
+func TestBreakUnheld(t *testing.T) {
+	h, s, server := held(t)
+	server.Put(server.becomes, over(server.becomes))
+	h.Until("it is over", func() bool { return s.list.Selected().Status.Phase == v1alpha1.JourneyComplete })
+	h.Press("X")
+	h.Take("wait 1s")
+	if said := server.said(); said != `POST faults {"filter":"verb:update resource:configmaps ns:default name:demo","effect":"Delay","delay":"1s","count":1}` {
+		t.Error(said)
+	}
+	h.Press("enter", "n")
+	at := s.open.journey.Status.Steps[s.steps.Selected()].ID
+	h.Press("X")
+	h.Take("time out")
+	if said := server.said(); !strings.HasPrefix(said, `POST faults {"filter":"step:`+at+` verb:update`) || !strings.Contains(said, "TimeoutAfterCommit") {
+		t.Errorf("%s of %s", said, at)
+	}
+	h.Press("X")
+	h.Take("keep the cache behind")
+	if said := server.said(); !strings.Contains(said, "StaleCache") {
+		t.Error(said)
 	}
 }
 

@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -37,8 +34,8 @@ func (s *Screen) whatIfCommands() []keys.Command {
 	return []keys.Command{
 		{ID: stealID, Title: "steal the revision", Help: "Another writer commits first: an annotation of the object is changed, so that the held request meets a conflict.",
 			Hint: "steal the revision", Contexts: keys.Panes, Keys: []string{"x"}, Enabled: s.whyNoSteal},
-		{ID: failID, Title: "fail or delay this call", Help: "The step at which the request is held fails with a status of your choice, waits, or commits and then times out.",
-			Hint: "fail or delay", Contexts: keys.Panes, Keys: []string{"X"}, Enabled: s.whyNotHeld},
+		{ID: failID, Title: "break this step", Help: "Choose what goes wrong at the step: it fails, waits, loses a race, is dropped. A held request meets it at once, else the next one like this does.",
+			Hint: "break this step", Contexts: keys.Panes, Keys: []string{"X"}, Enabled: s.whyNoBreaking},
 		{ID: editID, Title: "edit the object in flight", Help: "Change the object of the held request, as YAML in your editor. Its journey says so for ever.",
 			Hint: "edit object", Contexts: keys.Panes, Keys: []string{"e"}, Enabled: s.whyNoEdit},
 		{ID: staleID, Title: "let the cache fall behind, or catch up", Help: "The watch cache of the request's resource hears nothing new, until you press it again.",
@@ -56,7 +53,7 @@ func (s *Screen) whatIf(id keys.ID) (tea.Cmd, bool) {
 	case stealID:
 		return s.steal(), true
 	case failID:
-		return s.askFailure(), true
+		return s.breakHere(), true
 	case editID:
 		return s.editObject(), true
 	case staleID:
@@ -125,67 +122,6 @@ func (s *Screen) steal() tea.Cmd {
 		})
 }
 
-// askFailure asks what goes wrong with the call at which the request is held.
-func (s *Screen) askFailure() tea.Cmd {
-	held := s.heldHere(s.heldAt())
-	question, initial := "what goes wrong (a wait: 1s 5s, or timeout after commit):", "1s"
-	if slices.Contains(held.Actions, v1alpha1.ActionFail) {
-		question, initial = "what goes wrong (409 410 429 500 503 504, a wait: 1s 5s, or timeout after commit):", "503"
-	}
-	name, step := s.list.Selected().Name, held.Step
-	return s.host.Ask(question, initial, func(text string) tea.Cmd {
-		spec, err := readFailure(text)
-		if err != nil {
-			s.host.Complain(err.Error())
-			return nil
-		}
-		spec.Step = &step
-		if spec.Action == v1alpha1.ActionContinue {
-			return s.timeOutAfterCommit(name, spec)
-		}
-		return s.tell(name, spec)
-	})
-}
-
-// readFailure reads what goes wrong. Timeout after commit lets the request go on.
-func readFailure(text string) (spec v1alpha1.JourneyCommandSpec, err error) {
-	if text == "timeout" || text == "timeout after commit" {
-		spec.Action = v1alpha1.ActionContinue
-		return spec, nil
-	}
-	if code, err := strconv.Atoi(text); err == nil {
-		if code < 400 || code > 599 {
-			return spec, fmt.Errorf("%d is no HTTP status of an error: 400 to 599", code)
-		}
-		spec.Action, spec.Code = v1alpha1.ActionFail, int32(code)
-		return spec, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return spec, fmt.Errorf("%q: type a status such as 409, a time such as 1s, or timeout", text)
-	}
-	spec.Action, spec.Delay = v1alpha1.ActionDelay, &metav1.Duration{Duration: d}
-	return spec, nil
-}
-
-// timeOutAfterCommit lets a request go on and write, and its client be told 504. It takes a fault for this request alone,
-// which goes when the request has ended.
-func (s *Screen) timeOutAfterCommit(name string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
-	return s.telled(name, "", func(ctx context.Context) (*v1alpha1.Journey, error) {
-		key, err := s.held.Add(ctx, control.Spec{Fault: &v1alpha1.FaultSpec{
-			Effect: v1alpha1.FaultTimeoutAfterCommit, Filter: filter.Of("id", name), Count: 1,
-		}})
-		if err != nil {
-			return nil, err
-		}
-		j, err := s.held.Tell(ctx, name, spec)
-		if err != nil || j.Status.Phase == v1alpha1.JourneyComplete {
-			err = errors.Join(err, s.held.Delete(ctx, key))
-		}
-		return j, err
-	})
-}
-
 // editObject lets the user edit the object of the held request, and sends what he changed.
 func (s *Screen) editObject() tea.Cmd {
 	held := s.heldHere(s.heldAt())
@@ -238,20 +174,37 @@ type ruledMsg struct {
 
 // stale lets the cache of the request's resource fall behind, or catch up if it does already.
 func (s *Screen) stale() tea.Cmd {
-	q := &s.list.Selected().Spec
-	of := filter.Of("resource", q.Resource, "group", q.Group)
-	what := q.Resource
-	for _, r := range s.held.View().Rules {
-		if r.On && r.Fault != nil && r.Fault.Effect == v1alpha1.FaultStaleCache && r.Fault.Filter == of {
-			return s.rule(func(ctx context.Context) (string, error) {
-				return "the cache of " + what + " catches up", s.held.Delete(ctx, r.Key)
-			})
-		}
+	what := s.list.Selected().Spec.Resource
+	if key, behind := s.staleRule(); behind {
+		return s.rule(func(ctx context.Context) (string, error) {
+			return "the cache of " + what + " catches up", s.held.Delete(ctx, key)
+		})
 	}
+	of := s.cacheFilter()
 	return s.rule(func(ctx context.Context) (string, error) {
 		key, err := s.held.Add(ctx, control.Spec{Fault: &v1alpha1.FaultSpec{Effect: v1alpha1.FaultStaleCache, Filter: of}})
 		return fmt.Sprintf("the cache of %s hears nothing new: %s", what, key), err
 	})
+}
+
+// cacheFilter asks for the cache of the request's resource.
+func (s *Screen) cacheFilter() string {
+	q := &s.list.Selected().Spec
+	return filter.Of("resource", q.Resource, "group", q.Group)
+}
+
+// staleRule is the fault that keeps that cache behind, if there is one.
+func (s *Screen) staleRule() (control.Key, bool) {
+	if s.whyNoStale() != "" {
+		return control.Key{}, false
+	}
+	of := s.cacheFilter()
+	for _, r := range s.held.View().Rules {
+		if r.On && r.Fault != nil && r.Fault.Effect == v1alpha1.FaultStaleCache && r.Fault.Filter == of {
+			return r.Key, true
+		}
+	}
+	return control.Key{}, false
 }
 
 func (s *Screen) compact() tea.Cmd {

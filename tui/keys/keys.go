@@ -41,6 +41,7 @@ var (
 	Palette = Line("palette")
 	Help    = Place("help")
 	Ask     = Line("question")
+	Menu    = Line("menu")
 	Confirm = Place("yes or no")
 )
 

@@ -47,7 +47,7 @@ func (s *Screen) Commands() []keys.Command {
 			Contexts: both, Keys: []string{"b"}, Enabled: may(control.Breakpoint)},
 		{ID: traceID, Title: "make a tracepoint", Help: "Count the requests that reach a step, and note it in their journeys, without holding them.",
 			Contexts: both, Keys: []string{"t"}, Enabled: may(control.Breakpoint)},
-		{ID: faultID, Title: "make a fault", Help: "Have requests fail, wait, or be answered from an old cache: written as YAML in your editor.", Hint: "fault",
+		{ID: faultID, Title: "make a fault", Help: "Have requests fail, wait, or be answered from an old cache: chosen from a menu, or written as YAML.", Hint: "fault",
 			Contexts: both, Keys: []string{"X"}, Enabled: may(control.Fault)},
 		{ID: toggleID, Title: "switch the rule on or off", Help: "Off, it is deleted on the server and kept here, and what it holds goes on.", Hint: "on/off",
 			Contexts: rules, Keys: []string{" "}, Enabled: one},

@@ -63,7 +63,62 @@ spec:
   seed: 0
 `
 
+// Break offers what can go wrong at a step of requests of a verb, each empty if it isn't known, and makes a fault of it. Where
+// that goes wrong says filter; if it is empty, the user is asked. It hits count matches; 0 is without limit. more are
+// offered besides.
+func Break(host screen.Host, c *control.Control, step, verb, filter string, count int64, more ...screen.Choice) tea.Cmd {
+	choice := func(e Effect) screen.Choice {
+		return screen.Choice{Title: e.Title, Help: e.Help, Do: func() tea.Cmd {
+			e.Fault.Filter, e.Fault.Count = filter, count
+			return makeFault(host, c, e.Fault)
+		}}
+	}
+	menu := screen.Menu{Title: "What goes wrong", Hint: Typed, Typed: func(text string) (screen.Choice, error) {
+		e, err := ReadEffect(text)
+		return choice(e), err
+	}}
+	if count == 1 {
+		menu.Title += " once"
+	}
+	if filter != "" {
+		menu.Title += " at " + filter
+	}
+	for _, e := range Effects(step, verb) {
+		menu.Choices = append(menu.Choices, choice(e))
+	}
+	menu.Choices = append(menu.Choices, more...)
+	return host.Choose(menu)
+}
+
+// makeFault makes a fault, and asks before where it is to go wrong, if that is not said. A filter that can't be read is asked
+// for again.
+func makeFault(host screen.Host, c *control.Control, spec v1alpha1.FaultSpec) tea.Cmd {
+	if spec.Filter != "" {
+		return Make(host, c, control.Spec{Fault: &spec})
+	}
+	return askFault(host, c, spec, "verb:update,patch resource:configmaps")
+}
+
+func askFault(host screen.Host, c *control.Control, spec v1alpha1.FaultSpec, initial string) tea.Cmd {
+	return host.Ask((control.Spec{Fault: &spec}).What()+" at:", initial, func(text string) tea.Cmd {
+		if _, err := filter.Parse(text); err != nil {
+			host.Complain(err.Error())
+			return askFault(host, c, spec, text)
+		}
+		spec.Filter = text
+		return Make(host, c, control.Spec{Fault: &spec})
+	})
+}
+
 func (s *Screen) newFault() tea.Cmd {
+	return Break(s.host, s.control, "", "", "", 0,
+		screen.Choice{Title: "keep a cache behind", Help: "a watch cache hears nothing new, as long as the fault is there", Do: func() tea.Cmd {
+			return askFault(s.host, s.control, v1alpha1.FaultSpec{Effect: v1alpha1.FaultStaleCache}, "resource:configmaps")
+		}},
+		screen.Choice{Title: "write it as YAML", Help: "all fields, in your editor: also how likely, and what the client is told", Do: s.writeFault})
+}
+
+func (s *Screen) writeFault() tea.Cmd {
 	return s.host.Edit([]byte(template), ".yaml", func(edited []byte, err error) tea.Cmd {
 		r, ok := s.edited(edited, err)
 		if !ok {

@@ -139,6 +139,20 @@ func TestMake(t *testing.T) {
 		t.Error(said)
 	}
 	h.Press("X")
+	h.Take("429 Too Many Requests")
+	h.Answer("verb:get (")
+	h.Answer("verb:get")
+	if said := a.said(); said != `POST faults {"filter":"verb:get","effect":"Fail","code":429}` || len(h.Complained) != 2 {
+		t.Errorf("%s %q", said, h.Complained)
+	}
+	h.Press("X")
+	h.Take("keep a cache behind")
+	h.Answer("resource:pods")
+	if said := a.said(); said != `POST faults {"filter":"resource:pods","effect":"StaleCache"}` {
+		t.Error(said)
+	}
+	h.Press("X")
+	h.Take("write it as YAML")
 	h.Save(template, nil)
 	if said := a.said(); said != `POST faults {"filter":"verb:update,patch resource:configmaps","effect":"Fail","code":409,"probability":1}` {
 		t.Error(said)
@@ -151,6 +165,7 @@ func TestMake(t *testing.T) {
 	} {
 		h.Complained = nil
 		h.Press("X")
+		h.Take("write it as YAML")
 		h.Save(text, nil)
 		if got := strings.Join(h.Complained, ""); !strings.Contains(got, want) || a.said() != "" {
 			t.Errorf("%q: %q", text, got)

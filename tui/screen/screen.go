@@ -90,6 +90,8 @@ type Host interface {
 	Copy(text string) tea.Cmd
 	// Ask asks for one line and calls then with it. esc gives up.
 	Ask(question, initial string, then func(answer string) tea.Cmd) tea.Cmd
+	// Choose offers what can be done. esc gives up.
+	Choose(Menu) tea.Cmd
 	// Confirm calls then if the user says yes.
 	Confirm(question string, then func() tea.Cmd) tea.Cmd
 	// Edit opens text in $EDITOR, in a file whose name ends with suffix. then gets what was saved, or why not.

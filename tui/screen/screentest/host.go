@@ -30,6 +30,35 @@ type Question struct {
 	Yes           func() tea.Cmd
 }
 
+// Take takes a choice of the menu that is open: the one whose title begins with text, or else what text is if it is typed.
+func (h *Host) Take(text string) {
+	h.t.Helper()
+	if h.Menu == nil {
+		h.t.Fatal("no menu is open")
+	}
+	menu := h.Menu
+	h.Menu = nil
+	for _, c := range menu.Choices {
+		if strings.HasPrefix(c.Title, text) {
+			if c.Why != "" {
+				h.Complain("can't " + c.Title + ": " + c.Why)
+				return
+			}
+			h.Run(c.Do())
+			return
+		}
+	}
+	if menu.Typed == nil {
+		h.t.Fatalf("the menu has no %q", text)
+	}
+	c, err := menu.Typed(text)
+	if err != nil {
+		h.Complain(err.Error())
+		return
+	}
+	h.Run(c.Do())
+}
+
 // Edit is text that a screen gave to the editor.
 type Edit struct {
 	Text   []byte
@@ -59,6 +88,8 @@ type Host struct {
 	// Questions and Edits are those without an answer yet.
 	Questions []Question
 	Edits     []Edit
+	// Menu is the one that is open, or nil.
+	Menu *screen.Menu
 }
 
 var _ screen.Host = (*Host)(nil)
@@ -258,6 +289,12 @@ func (h *Host) Copy(text string) tea.Cmd {
 // Ask implements screen.Host.
 func (h *Host) Ask(text, initial string, then func(string) tea.Cmd) tea.Cmd {
 	h.Questions = append(h.Questions, Question{Text: text, Initial: initial, Then: then})
+	return nil
+}
+
+// Choose implements screen.Host.
+func (h *Host) Choose(menu screen.Menu) tea.Cmd {
+	h.Menu = &menu
 	return nil
 }
 

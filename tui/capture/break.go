@@ -1,0 +1,115 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/control"
+	"github.com/kx-apiserver/kx/tui/rules"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// whyNoBreaking is why nothing can go wrong at the step under the cursor.
+func (s *Screen) whyNoBreaking() string {
+	if s.whyNotHeld() == "" {
+		return ""
+	}
+	if why := s.whyNoFault(); why != "" {
+		return why
+	}
+	if s.steps.Mark() >= 0 {
+		return "this is what a watch cache does for all requests: L keeps it behind, and B has all faults"
+	}
+	return s.selected()
+}
+
+// breakHere offers what can go wrong: with the call at which the request is held, or else, once, at the step under the cursor
+// of requests like this one.
+func (s *Screen) breakHere() tea.Cmd {
+	row := s.list.Selected()
+	held := s.heldAt()
+	if len(held) == 0 {
+		return rules.Break(s.host, s.held, s.stepHere(), row.Spec.Verb, s.filterHere(), 1, s.cacheChoice())
+	}
+	h := s.heldHere(held)
+	menu := screen.Menu{Title: fmt.Sprintf("What goes wrong at %d %s of %s", h.Step+1, h.ID, row.Name), Hint: rules.Typed}
+	if slices.Contains([]string{"update", "patch", "delete"}, row.Spec.Verb) {
+		menu.Choices = append(menu.Choices, screen.Choice{
+			Title: "lose the race", Help: "another writer commits first; the request stays held", Why: s.whyNoSteal(), Do: s.steal,
+		})
+	}
+	for _, e := range rules.Effects("", row.Spec.Verb) {
+		if c, ok := s.breaking(row.Name, h, e); ok {
+			menu.Choices = append(menu.Choices, c)
+		}
+	}
+	menu.Choices = append(menu.Choices, s.cacheChoice())
+	menu.Typed = func(text string) (screen.Choice, error) {
+		e, err := rules.ReadEffect(text)
+		if err != nil {
+			return screen.Choice{}, err
+		}
+		c, ok := s.breaking(row.Name, h, e)
+		if !ok {
+			return c, fmt.Errorf("%s can't be made to fail: type a time, such as 250ms", h.ID)
+		}
+		return c, nil
+	}
+	return s.host.Choose(menu)
+}
+
+// breaking has an effect happen to a request at the step where it is held. It says whether that is possible.
+func (s *Screen) breaking(name string, h *v1alpha1.HeldStep, e rules.Effect) (screen.Choice, bool) {
+	c := screen.Choice{Title: e.Title, Help: e.Help}
+	spec := v1alpha1.JourneyCommandSpec{Step: &h.Step}
+	switch e.Fault.Effect {
+	case v1alpha1.FaultFail:
+		spec.Action, spec.Code = v1alpha1.ActionFail, e.Fault.Code
+		if !slices.Contains(h.Actions, v1alpha1.ActionFail) {
+			return c, false
+		}
+	case v1alpha1.FaultDelay:
+		spec.Action, spec.Delay = v1alpha1.ActionDelay, e.Fault.Delay
+	case v1alpha1.FaultDropWatch:
+		spec.Action, spec.Step, c.Why = v1alpha1.ActionDrop, nil, s.whyNoDrop()
+	case v1alpha1.FaultTimeoutAfterCommit:
+		spec.Action, c.Why = v1alpha1.ActionContinue, s.whyNoFault()
+		c.Do = func() tea.Cmd { return s.timeOutAfterCommit(name, spec) }
+		return c, true
+	}
+	c.Do = func() tea.Cmd { return s.tell(name, spec) }
+	return c, true
+}
+
+// cacheChoice lets the cache fall behind, or catch up.
+func (s *Screen) cacheChoice() screen.Choice {
+	c := screen.Choice{Title: "keep the cache behind", Help: "it hears nothing new until L is pressed again", Why: s.whyNoStale(), Do: s.stale}
+	if _, behind := s.staleRule(); behind {
+		c.Title, c.Help = "let the cache catch up", "it hears what is new again"
+	}
+	return c
+}
+
+// timeOutAfterCommit lets a request go on and write, and its client be told 504. It takes a fault for this request alone,
+// which goes when the request has ended.
+func (s *Screen) timeOutAfterCommit(name string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
+	return s.telled(name, "", func(ctx context.Context) (*v1alpha1.Journey, error) {
+		key, err := s.held.Add(ctx, control.Spec{Fault: &v1alpha1.FaultSpec{
+			Effect: v1alpha1.FaultTimeoutAfterCommit, Filter: filter.Of("id", name), Count: 1,
+		}})
+		if err != nil {
+			return nil, err
+		}
+		j, err := s.held.Tell(ctx, name, spec)
+		if err != nil || j.Status.Phase == v1alpha1.JourneyComplete {
+			err = errors.Join(err, s.held.Delete(ctx, key))
+		}
+		return j, err
+	})
+}

@@ -1,0 +1,130 @@
+package tui
+
+import (
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane"
+	"github.com/kx-apiserver/kx/tui/prompt"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// menu is one that is open: what is typed narrows it, or is a choice of its own.
+type menu struct {
+	screen.Menu
+	typing prompt.Line
+	rows   pane.Scroll
+}
+
+func (m *model) choose(what screen.Menu) {
+	m.offered = menu{Menu: what}
+	m.overlay = keys.Menu
+}
+
+// found are the choices that have what is typed, and the one that it is itself; wrong is why it is none.
+func (o *menu) found() (found []screen.Choice, wrong string) {
+	typed := strings.TrimSpace(o.typing.String())
+	if typed == "" {
+		return o.Choices, ""
+	}
+	for _, c := range o.Choices {
+		if strings.Contains(strings.ToLower(c.Title+" "+c.Help), strings.ToLower(typed)) {
+			found = append(found, c)
+		}
+	}
+	if o.Typed == nil {
+		return found, "nothing here is called so"
+	}
+	own, err := o.Typed(typed)
+	if err != nil {
+		return found, err.Error()
+	}
+	for i, c := range found {
+		if c.Title == own.Title { // what was typed is in the list: it comes first
+			copy(found[1:i+1], found[:i])
+			found[0] = c
+			return found, ""
+		}
+	}
+	return append([]screen.Choice{own}, found...), ""
+}
+
+// take does the choice under the cursor, or says why not. A menu of which nothing was done stays open.
+func (m *model) take() tea.Cmd {
+	found, wrong := m.offered.found()
+	if len(found) == 0 {
+		m.complain(wrong)
+		return nil
+	}
+	c := found[min(m.offered.rows.Cursor, len(found)-1)]
+	if c.Why != "" {
+		m.complain("can't " + c.Title + ": " + c.Why)
+		return nil
+	}
+	m.overlay = keys.None
+	return c.Do()
+}
+
+// inMenu moves, or edits the line.
+func (m *model) inMenu(id keys.ID) {
+	o := &m.offered
+	if o.typing.Handle(id) {
+		o.rows = pane.Scroll{}
+		return
+	}
+	found, _ := o.found()
+	o.rows.Move(id, len(found), m.menuRows(len(found)))
+}
+
+// menuRows is how many of n choices are seen: the frame and the typed line take the rest.
+func (m *model) menuRows(n int) int { return max(min(m.boxHeight()-3, n), 1) }
+
+// clickMenu takes the choice in a line of the terminal.
+func (m *model) clickMenu(y int) tea.Cmd {
+	found, _ := m.offered.found()
+	if i := m.offered.rows.Top + y - m.boxTop() - 2; i >= m.offered.rows.Top && i < len(found) {
+		m.offered.rows.Cursor = i
+		return m.take()
+	}
+	return nil
+}
+
+// menuBox draws the menu: as high as what it has.
+func (m *model) menuBox() []string {
+	o, w := &m.offered, m.boxWidth()
+	found, wrong := o.found()
+	rows := m.menuRows(len(found))
+	o.rows.Clamp(len(found), rows)
+	column := 0
+	for _, c := range o.Choices {
+		column = max(column, draw.Width(c.Title))
+	}
+	column = min(column, w*2/5)
+	lines := []string{"/ " + o.typing.View(w-4)}
+	if o.typing.String() == "" {
+		lines[0] = "/ " + o.typing.View(1) + " " + m.theme.Dim(draw.Clean(o.Hint))
+	}
+	for i := o.rows.Top; i < min(o.rows.Top+rows, len(found)); i++ {
+		c := found[i]
+		help := m.theme.Dim(draw.Clean(c.Help))
+		if c.Why != "" {
+			help = m.theme.Notice("not now: " + draw.Clean(c.Why))
+		}
+		title := "  " + draw.Fit(draw.Clean(c.Title), column)
+		if i == o.rows.Cursor {
+			title = m.theme.Selected("> " + draw.Fit(draw.Clean(c.Title), column))
+		}
+		lines = append(lines, title+"  "+help)
+	}
+	if len(found) == 0 {
+		lines = append(lines, "  "+m.theme.Notice(draw.Clean(wrong)))
+	}
+	note := "esc closes"
+	if more := len(found) - o.rows.Top - rows; more > 0 {
+		note = "more below"
+	}
+	return m.theme.Box(lines, m.theme.Title(draw.Clean(o.Title)), note, w, len(lines)+2, true)
+}

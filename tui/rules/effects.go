@@ -1,0 +1,108 @@
+package rules
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// Effect is one thing that can go wrong at a step.
+type Effect struct {
+	Title, Help string
+	// Fault has effect, code and delay alone.
+	Fault v1alpha1.FaultSpec
+}
+
+// statuses are what a call may well be answered with, and what that means to clients.
+var statuses = []struct {
+	code int32
+	help string
+	of   []string // the verbs that are answered so; nil for all
+}{
+	{http.StatusConflict, "another writer was first: clients read again and retry", writing},
+	{http.StatusGone, "the revision is too old: clients list anew", []string{"list", "watch"}},
+	{http.StatusTooManyRequests, "clients wait, and repeat the request", nil},
+	{http.StatusInternalServerError, "something broke: clients do not know whether it was done", nil},
+	{http.StatusServiceUnavailable, "clients wait, and repeat the request", nil},
+	{http.StatusGatewayTimeout, "it took too long: clients do not know whether it was done", nil},
+}
+
+var writing = []string{"create", "update", "patch", "delete", "deletecollection"}
+
+// waits are how long a call may well take.
+var waits = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
+
+// Effects are what can go wrong at a step of requests of a verb, each empty where it isn't known.
+func Effects(step, verb string) []Effect {
+	is := func(verbs []string) bool { return verbs == nil || verb == "" || slices.Contains(verbs, verb) }
+	var all []Effect
+	if id, ok := trace.Lookup(step); !ok || id.Info().Fails {
+		for _, s := range statuses {
+			if is(s.of) {
+				e := failing(s.code)
+				e.Help = s.help
+				all = append(all, e)
+			}
+		}
+	}
+	for _, d := range waits {
+		all = append(all, waiting(d))
+	}
+	if is(writing) {
+		all = append(all, timeout())
+	}
+	if is([]string{"watch"}) {
+		all = append(all, Effect{
+			Title: "drop the watch", Help: "it ends instead of sending an event, without a word to its client",
+			Fault: v1alpha1.FaultSpec{Effect: v1alpha1.FaultDropWatch},
+		})
+	}
+	return all
+}
+
+func failing(code int32) Effect {
+	return Effect{
+		Title: strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(int(code)))), Help: "the step fails, and does not do what it is there for",
+		Fault: v1alpha1.FaultSpec{Effect: v1alpha1.FaultFail, Code: code},
+	}
+}
+
+func waiting(d time.Duration) Effect {
+	return Effect{
+		Title: "wait " + d.String(), Help: "as if etcd were slow: the request's deadline goes on",
+		Fault: v1alpha1.FaultSpec{Effect: v1alpha1.FaultDelay, Delay: &metav1.Duration{Duration: d}},
+	}
+}
+
+func timeout() Effect {
+	return Effect{
+		Title: "time out after the commit", Help: "etcd has the write, and the client is told 504",
+		Fault: v1alpha1.FaultSpec{Effect: v1alpha1.FaultTimeoutAfterCommit},
+	}
+}
+
+// Typed is what can be typed in place of choosing.
+const Typed = "or type a status, such as 422, or a time, such as 250ms"
+
+// ReadEffect reads what the user typed in place of choosing: a status or a time.
+func ReadEffect(text string) (Effect, error) {
+	if code, err := strconv.Atoi(text); err == nil {
+		if code < 400 || code > 599 {
+			return Effect{}, fmt.Errorf("%d is no HTTP status of an error: 400 to 599", code)
+		}
+		return failing(int32(code)), nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return Effect{}, fmt.Errorf("%q: type a status such as 422, or a time such as 250ms", text)
+	}
+	return waiting(d), nil
+}
