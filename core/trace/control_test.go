@@ -3,11 +3,13 @@ package trace
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -285,6 +287,21 @@ func TestPauses(t *testing.T) {
 	if HeldFor(ctx) == 0 {
 		t.Error("it was not held")
 	}
+}
+
+// TestKeptJourneyHoldsNoRequest: journeys are kept by the hundred, what their requests occupied is not.
+func TestKeptJourneyHoldsNoRequest(t *testing.T) {
+	r := NewRecorder("p", DefaultLimits)
+	ctx, j := r.Begin(context.Background(), Request{})
+	p := &paused{}
+	OnHold(ctx, p)
+	occupied := weak.Make(p)
+	j.Finish(Response{})
+	runtime.GC()
+	if occupied.Value() != nil {
+		t.Error("it is still there after the request")
+	}
+	runtime.KeepAlive(j)
 }
 
 func must(t *testing.T, err error) {

@@ -375,6 +375,13 @@ type pausing struct {
 	n  int
 }
 
+// over forgets the pausers of a request that has ended: they hold on to the request, and its journey is kept.
+func (p *pausing) over() {
+	p.mu.Lock()
+	p.pausers = nil
+	p.mu.Unlock()
+}
+
 func (p *pausing) pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -99,6 +99,7 @@ func (j *Journey) Finish(response Response) {
 	}
 	j.tellStopped()
 	j.mu.Unlock()
+	j.pausing.over()
 	j.rec.finished(j, bytes)
 }
 
