@@ -49,6 +49,7 @@ type Journey struct {
 	wrote         int32   // index of the step that wrote last, and 1; 0 if none did
 	revision      int64   // what it wrote last; 0 if it wrote nothing
 	tries         int     // how often the storage asked for the next state
+	watchError    int     // code of the ERROR event that its watch ended with; 0 if none did
 }
 
 // ID names the journey among those of all processes.
@@ -73,6 +74,16 @@ func (j *Journey) Discard() {
 
 // LeaveAlone has the journey neither held nor disturbed from now on.
 func (j *Journey) LeaveAlone() { j.untouchable.Store(true) }
+
+// WatchFailed notes the code of the ERROR event that the watch ended with which ctx belongs to. The response has begun by then,
+// with another code.
+func WatchFailed(ctx context.Context, code int) {
+	if j := FromContext(ctx); j != nil {
+		j.mu.Lock()
+		j.watchError = code
+		j.mu.Unlock()
+	}
+}
 
 // Pin keeps the journey until it is unpinned, whatever the limits.
 func (j *Journey) Pin(pinned bool) {
@@ -165,6 +176,8 @@ type Record struct {
 	Tries int
 	// Revision is what the journey wrote last; 0 if it wrote nothing.
 	Revision int64
+	// WatchError is the code of the ERROR event that its watch ended with; 0 if none did.
+	WatchError int
 }
 
 // StepRecord is a copy of a step.
@@ -192,6 +205,7 @@ func (j *Journey) summary() Record {
 		Level: Level(j.level.Load()), Request: j.request, Response: j.response, Cut: j.cut,
 		Held: j.heldSteps(), HeldFor: time.Duration(j.heldFor.Load()), Touched: j.touched,
 		StepCount: len(j.steps), Tries: j.tries, Revision: j.revision,
+		WatchError: j.watchError,
 	}
 }
 

@@ -362,6 +362,12 @@ func TestWatchJourney(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("\ngot\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	// The response had begun when the error came.
+	record := journeys[0].Journey.Record()
+	if last := record.Steps[len(record.Steps)-1]; record.WatchError != 410 || last.Error != "too old" ||
+		step(t, f, trace.HandlerWatch).Why != "too old" {
+		t.Errorf("%d: %+v", record.WatchError, last)
+	}
 	families, err := prometheus.DefaultGatherer.Gather()
 	if err != nil {
 		t.Fatal(err)

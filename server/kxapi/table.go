@@ -17,7 +17,7 @@ var columns = []table.Column{
 	{Name: "Resource", Type: "string", Description: "The resource, or the path where it is none."},
 	{Name: "Object", Type: "string", Description: "Namespace and name."},
 	{Name: "User", Type: "string", Description: "Who asked."},
-	{Name: "Code", Type: "string", Description: "HTTP's status code."},
+	{Name: "Code", Type: "string", Description: "HTTP's status code, and that of the error that a watch ended with."},
 	{Name: "Took", Type: "string", Description: "How long it took."},
 	table.AgeColumn,
 	{Name: "Client", Type: "string", Priority: 1, Description: "The client's program."},
@@ -40,6 +40,9 @@ var journeyTable = table.New(columns, func(j *v1alpha1.Journey) metav1.TableRow 
 	code, took := "", "running"
 	if j.Status.Code != 0 {
 		code = strconv.Itoa(int(j.Status.Code))
+	}
+	if j.Status.WatchError != 0 {
+		code += "/" + strconv.Itoa(int(j.Status.WatchError))
 	}
 	if j.Status.Phase == v1alpha1.JourneyComplete {
 		took = (time.Duration(j.Status.TookMicros) * time.Microsecond).String()

@@ -73,6 +73,9 @@ type JourneyStatus struct {
 	TookMicros int64 `json:"tookMicros"`
 	// HTTP's status code; 0 while there is none.
 	Code int32 `json:"code"`
+	// The code of the ERROR event that a watch ended with, whose answer had begun by then; 0 if none did.
+	// +optional
+	WatchError int32 `json:"watchError,omitempty"`
 	// How many bytes the answer had.
 	Bytes int64 `json:"bytes"`
 	// What is recorded: Steps, or Objects too.

@@ -18,6 +18,9 @@ func (b *builder) whole(j *v1alpha1.Journey, sameAs string) {
 	case st.Phase == v1alpha1.JourneyComplete:
 		answer = "none: the client was gone"
 	}
+	if st.WatchError != 0 {
+		answer += fmt.Sprintf(", ended with an ERROR event of %d", st.WatchError)
+	}
 	b.fact("answer", plain, answer)
 	took := "still running"
 	switch st.Phase {

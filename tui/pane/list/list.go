@@ -189,9 +189,9 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 	return line
 }
 
-// Failed says whether a request was answered with an error, or with nothing.
+// Failed says whether a request was answered with an error, or with nothing, or was a watch that ended with an error.
 func Failed(j *v1alpha1.Journey) bool {
-	return j.Status.Code >= 400 || j.Status.Phase == v1alpha1.JourneyComplete && j.Status.Code == 0
+	return j.Status.Code >= 400 || j.Status.WatchError != 0 || j.Status.Phase == v1alpha1.JourneyComplete && j.Status.Code == 0
 }
 
 func (p *Pane) cells(row *session.Row) cells {

@@ -57,7 +57,11 @@ func head(j *v1alpha1.Journey, p Paint) string {
 		return what + "  " + p.notes("running")
 	}
 	took := time.Duration(j.Status.TookMicros) * time.Microsecond
-	return fmt.Sprintf("%s  %s  %s", what, p.code(j.Status.Code, fmt.Sprint(j.Status.Code)), draw.Duration(took))
+	code := p.code(j.Status.Code, fmt.Sprint(j.Status.Code))
+	if failed := j.Status.WatchError; failed != 0 {
+		code += p.code(failed, fmt.Sprintf(", then %d", failed))
+	}
+	return fmt.Sprintf("%s  %s  %s", what, code, draw.Duration(took))
 }
 
 // Tree writes a journey as a tree of its steps: layer, time, step, reason.
