@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 
 func main() {
 	atinit.Done()
+	runtime.MemProfileRate = 0 // nothing shows where memory was allocated, and to note it takes memory
 	os.Exit(run(context.Background(), os.Args[1:], kubectl.Streams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 
+	"github.com/kx-apiserver/kx/cmd/kx/internal/memory"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -52,6 +53,7 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 	if err != nil {
 		return err
 	}
+	go memory.GiveBack(ctx)
 	fmt.Fprintf(out, "kx: serving %s  kubeconfig: %s\n", s.URL, s.Kubeconfig)
 	var failure error
 	select {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/memory"
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
@@ -223,6 +224,7 @@ func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
 		return tui.Server{}, err
 	}
 	o.server = s
+	go memory.GiveBack(ctx)
 	if !o.options.Ephemeral {
 		if err := o.log.keep(filepath.Join(o.options.DataDir, "tui.log")); err != nil {
 			return tui.Server{}, err

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package memory
+
+// unmapBinary does nothing: only Linux has been tried.
+func unmapBinary() {}
