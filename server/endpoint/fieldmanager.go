@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
@@ -16,25 +17,46 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
-// builtinTypes know which lists of the built-in types are maps or sets, and which fields are one value. They take some
-// 30 ms to make, so that is done once, when first needed, and begun early: see InstallAPIs.
-var builtinTypes = sync.OnceValue(func() managedfields.TypeConverter {
-	converter, err := managedfields.NewTypeConverter(openapi.Definitions(), false)
-	if err != nil {
-		panic(fmt.Sprintf("endpoint: make a type converter of the built-in definitions: %v", err))
-	}
-	return converter
-})
-
-// typeConverter is builtinTypes for those who want it before it is needed.
-type typeConverter struct{}
-
-func (typeConverter) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
-	return builtinTypes().ObjectToTyped(obj, options...)
+// builtinTypes know which lists of the built-in types are maps or sets, and which fields are one value. A kind's are made
+// when its first object comes, which takes some milliseconds for the largest, for few of all kinds are ever written.
+type builtinTypes struct {
+	kinds sync.Map // of schema.GroupVersionKind: func() managedfields.TypeConverter, for kinds that there are
 }
 
-func (typeConverter) TypedToObject(value *typed.TypedValue) (runtime.Object, error) {
-	return builtinTypes().TypedToObject(value)
+// types are those of all servers of the process.
+var types builtinTypes
+
+func (t *builtinTypes) of(gvk schema.GroupVersionKind) managedfields.TypeConverter {
+	if made, ok := t.kinds.Load(gvk); ok {
+		return made.(func() managedfields.TypeConverter)()
+	}
+	if !openapi.HasKind(gvk) {
+		return noTypes
+	}
+	made, _ := t.kinds.LoadOrStore(gvk, sync.OnceValue(func() managedfields.TypeConverter {
+		return newTypes(openapi.DefinitionsOfKind(gvk))
+	}))
+	return made.(func() managedfields.TypeConverter)()
+}
+
+// noTypes fails for every kind as the library's converters do: by that the caller knows that there is no such kind.
+var noTypes = newTypes(nil)
+
+func newTypes(definitions map[string]*spec.Schema) managedfields.TypeConverter {
+	converter, err := managedfields.NewTypeConverter(definitions, false)
+	if err != nil {
+		panic(fmt.Sprintf("endpoint: make a type converter of built-in definitions: %v", err))
+	}
+	return converter
+}
+
+func (t *builtinTypes) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
+	return t.of(obj.GetObjectKind().GroupVersionKind()).ObjectToTyped(obj, options...)
+}
+
+// TypedToObject needs no types.
+func (t *builtinTypes) TypedToObject(value *typed.TypedValue) (runtime.Object, error) {
+	return noTypes.TypedToObject(value)
 }
 
 // fieldManagerOf says who owns which field of what a storage keeps; nil if it keeps nothing for clients.
@@ -52,7 +74,7 @@ func (a *APIInstaller) fieldManagerOf(scope *handler.RequestScope, storage rest.
 	if scope.Kind.Group != scope.HubGroupVersion.Group {
 		convertor = &groupConvertor{ObjectConvertor: convertor, creater: scope.Creater, hub: scope.HubGroupVersion, kind: scope.Kind.Kind}
 	}
-	manager, err := managedfields.NewDefaultFieldManager(typeConverter{}, convertor, scope.Defaulter, scope.Creater,
+	manager, err := managedfields.NewDefaultFieldManager(&types, convertor, scope.Defaulter, scope.Creater,
 		scope.Kind, scope.HubGroupVersion, scope.Subresource, resetFields)
 	if err != nil {
 		return nil, fmt.Errorf("field manager of %s/%s: %w", scope.Resource, scope.Subresource, err)

@@ -86,8 +86,6 @@ type GenericAPIServer struct {
 
 // InstallAPIs installs the groups of the providers, as far as source enables them.
 func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter backend.RESTOptionsGetter, providers ...RESTStorageProvider) error {
-	// Most of a start is waiting for etcd: by the time that somebody writes, the types are there.
-	go builtinTypes()
 	var groups []*APIGroupInfo
 	for _, provider := range providers {
 		name := provider.GroupName()

@@ -2,18 +2,14 @@ package openapi
 
 import (
 	"bytes"
-	"compress/gzip"
 	_ "embed"
-	"encoding/json"
 	"fmt"
-	"io"
-	"maps"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	builderutil "k8s.io/kube-openapi/pkg/builder3/util"
-	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -41,106 +37,123 @@ const (
 	metaDefinitions = "io.k8s.apimachinery.pkg.apis.meta.v1."
 )
 
-//go:embed definitions.json.gz
-var compressedDefinitions []byte
+//go:embed definitions.txt
+var embedded []byte
 
-// definition is one entry of the embedded file, as internal/gen writes it.
+// definition is a line of the embedded file, as internal/gen writes it. It lies in the binary: nobody may change it.
 type definition struct {
-	Schema spec.Schema `json:"schema"`
-	// V2Schema stands for Schema in OpenAPI v2, which has no oneOf.
-	V2Schema     *spec.Schema `json:"v2Schema"`
-	Dependencies []string     `json:"dependencies"`
+	// member is the definition in a document of OpenAPI v3: its name in quotes, a colon, its schema.
+	member []byte
+	kinds  string
+	// dependencies are the names of the definitions that it refers to.
+	dependencies []string
+	// v2Schema, if not empty, stands for the schema in OpenAPI v2, which has no oneOf.
+	v2Schema []byte
 }
 
-// Definitions are the built-in types in OpenAPI v3 by the name of their definition, as a type converter for managed
-// fields takes them. They are parsed when first asked for, and shared: nobody may change them.
-func Definitions() map[string]*spec.Schema { return builtinSchemas() }
+var lines = sync.OnceValue(func() [][]byte { return bytes.Split(bytes.TrimSuffix(embedded, []byte("\n")), []byte("\n")) })
 
-var builtinSchemas = sync.OnceValue(func() map[string]*spec.Schema {
-	schemas := make(map[string]*spec.Schema, len(v3Definitions()))
-	for name, d := range v3Definitions() {
-		schemas[name] = &d.Schema
+// lookup finds a built-in definition. Nothing is parsed, and nothing is kept.
+func lookup(name string) (definition, bool) {
+	wanted := []byte(name)
+	i, found := slices.BinarySearchFunc(lines(), wanted, func(line, wanted []byte) int { return bytes.Compare(nameOf(line), wanted) })
+	if !found {
+		return definition{}, false
 	}
+	columns := bytes.SplitN(lines()[i], []byte("\t"), 4)
+	return definition{member: columns[0], kinds: string(columns[1]), dependencies: strings.Fields(string(columns[2])), v2Schema: columns[3]}, true
+}
+
+// nameOf is what is between the first two quotes.
+func nameOf(line []byte) []byte {
+	name, _, _ := bytes.Cut(line[1:], []byte(`"`))
+	return name
+}
+
+// Has says whether there is a built-in definition of that name.
+func Has(name string) bool {
+	_, found := lookup(name)
+	return found
+}
+
+// HasKind says whether there is a built-in definition of the kind.
+func HasKind(gvk schema.GroupVersionKind) bool {
+	_, found := namesByKind()[gvk]
+	return found
+}
+
+// Definitions are built-in definitions in OpenAPI v3, with all that they refer to, by name, as a type converter for
+// managed fields takes them. They are parsed now, and the caller's own. Of names that there are not there is nothing.
+func Definitions(names ...string) map[string]*spec.Schema {
+	schemas := map[string]*spec.Schema{}
+	walk(names, func(name string) bool { return schemas[name] != nil }, func(name string, d definition) { schemas[name] = d.v3() })
 	return schemas
-})
+}
 
-// v3Definitions are the built-in types for the OpenAPI v3 builder. They are shared: nobody may change them.
-var v3Definitions = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
-	parsed := parseDefinitions(v3Reference)
-	definitions := make(map[string]common.OpenAPIDefinition, len(parsed))
-	for name, d := range parsed {
-		// In v3 a reference may have no neighbours, such as a description of the field.
-		definitions[name] = common.OpenAPIDefinition{Schema: *builderutil.WrapRefs(&d.Schema), Dependencies: d.Dependencies}
-	}
-	return definitions
-})
+// DefinitionsOfKind are the built-in definition of a kind with all that it refers to.
+func DefinitionsOfKind(gvk schema.GroupVersionKind) map[string]*spec.Schema {
+	return Definitions(namesByKind()[gvk])
+}
 
-// v2Definitions are the built-in types for the OpenAPI v2 builder. They are shared: nobody may change them.
-var v2Definitions = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
-	parsed := parseDefinitions(v2Reference)
-	definitions := make(map[string]common.OpenAPIDefinition, len(parsed))
-	for name, d := range parsed {
-		if d.V2Schema != nil {
-			d.Schema = *d.V2Schema
+// walk visits the built-in definitions of the names, and those that they refer to, until visited says that it was there.
+func walk(names []string, visited func(string) bool, visit func(string, definition)) {
+	for _, name := range names {
+		if visited(name) {
+			continue
 		}
-		definitions[name] = common.OpenAPIDefinition{Schema: d.Schema, Dependencies: d.Dependencies}
+		if d, found := lookup(name); found {
+			visit(name, d)
+			walk(d.dependencies, visited, visit)
+		}
 	}
-	return definitions
+}
+
+// v3 is the definition's schema in OpenAPI v3.
+func (d definition) v3() *spec.Schema {
+	_, text, _ := bytes.Cut(d.member, []byte(`":`))
+	return parse(text)
+}
+
+// wrapped is a reference that has neighbours: in v3 it may have none, in v2 it may.
+var wrapped = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"allOf":\[\{("\$ref":"[^"]*")\}\]`)
 })
+
+// v2 is the definition's schema in OpenAPI v2.
+func (d definition) v2() *spec.Schema {
+	if len(d.v2Schema) > 0 {
+		return parse(d.v2Schema)
+	}
+	_, text, _ := bytes.Cut(d.member, []byte(`":`))
+	text = wrapped().ReplaceAll(text, []byte("$1"))
+	return parse(bytes.ReplaceAll(text, []byte(`"$ref":"`+v3Reference), []byte(`"$ref":"`+v2Reference)))
+}
+
+// parse reads what was checked when it was made, so an error is a broken binary.
+func parse(text []byte) *spec.Schema {
+	s := &spec.Schema{}
+	if err := s.UnmarshalJSON(text); err != nil {
+		panic(fmt.Sprintf("openapi: parse an embedded definition: %v", err))
+	}
+	return s
+}
 
 // namesByKind finds the definition of a kind.
 var namesByKind = sync.OnceValue(func() map[schema.GroupVersionKind]string {
 	names := map[schema.GroupVersionKind]string{}
-	for name, s := range Definitions() {
-		for _, gvk := range kindsOf(s) {
-			names[gvk] = name
+	for _, line := range lines() {
+		name := string(nameOf(line))
+		d, _ := lookup(name)
+		for kind := range strings.FieldsSeq(d.kinds) {
+			part := strings.Split(kind, "/")
+			names[schema.GroupVersionKind{Group: part[0], Version: part[1], Kind: part[2]}] = name
 		}
 	}
 	return names
 })
 
-// parseDefinitions reads the embedded file. What it holds was checked when it was made, so an error is a broken binary.
-func parseDefinitions(reference string) map[string]*definition {
-	r, err := gzip.NewReader(bytes.NewReader(compressedDefinitions))
-	if err != nil {
-		panic(fmt.Sprintf("openapi: read the embedded definitions: %v", err))
-	}
-	data, err := io.ReadAll(r)
-	if err != nil {
-		panic(fmt.Sprintf("openapi: read the embedded definitions: %v", err))
-	}
-	if reference != v3Reference {
-		data = bytes.ReplaceAll(data, []byte(`"$ref":"`+v3Reference), []byte(`"$ref":"`+reference))
-	}
-	definitions := map[string]*definition{}
-	if err := json.Unmarshal(data, &definitions); err != nil {
-		panic(fmt.Sprintf("openapi: parse the embedded definitions: %v", err))
-	}
-	return definitions
-}
-
-func kindsOf(s *spec.Schema) []schema.GroupVersionKind {
-	list, _ := s.Extensions[kindExtension].([]any)
-	kinds := make([]schema.GroupVersionKind, 0, len(list))
-	for _, item := range list {
-		fields, _ := item.(map[string]any)
-		group, _ := fields["group"].(string)
-		version, _ := fields["version"].(string)
-		kind, _ := fields["kind"].(string)
-		kinds = append(kinds, schema.GroupVersionKind{Group: group, Version: version, Kind: kind})
-	}
-	return kinds
-}
-
 // everywhere are the definitions of kinds that each group version has.
 var everywhere = map[string]string{definitionDeleteOptions: "DeleteOptions", definitionWatchEvent: "WatchEvent"}
-
-// ofEach says of a definition that it is a kind of each of gvs. The original is shared, and stays as it is.
-func ofEach(s spec.Schema, kind string, gvs []schema.GroupVersion) spec.Schema {
-	s.Extensions = maps.Clone(s.Extensions)
-	s.AddExtension(kindExtension, kindInEach(kind, gvs))
-	return s
-}
 
 // kindInEach lists a kind for the core group and each of gvs, in order.
 func kindInEach(kind string, gvs []schema.GroupVersion) []any {

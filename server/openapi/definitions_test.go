@@ -42,7 +42,7 @@ func newScheme(t *testing.T) *runtime.Scheme {
 // The embedded file is that of the libraries in go.mod: each type has its definition, with its fields and its kinds.
 // When this fails, run go generate.
 func TestDefinitionsAreOfTheseTypes(t *testing.T) {
-	scheme, definitions, seen := newScheme(t), openapi.Definitions(), map[reflect.Type]bool{}
+	scheme, seen := newScheme(t), map[reflect.Type]bool{}
 	for gvk, goType := range scheme.AllKnownTypes() {
 		if gvk.Version == runtime.APIVersionInternal {
 			continue
@@ -51,7 +51,7 @@ func TestDefinitionsAreOfTheseTypes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := definitions[name]
+		d := definition(name)
 		if d == nil {
 			t.Errorf("%v has no definition: want %s", gvk, name)
 			continue
@@ -61,19 +61,22 @@ func TestDefinitionsAreOfTheseTypes(t *testing.T) {
 		if !slices.ContainsFunc(kinds, func(k any) bool { return reflect.DeepEqual(k, kind) }) {
 			t.Errorf("%s is not said to be %v", name, gvk)
 		}
-		checkFields(t, definitions, goType, seen)
+		checkFields(t, goType, seen)
 	}
 	if len(seen) < 300 {
 		t.Errorf("looked at %d types", len(seen))
 	}
 }
 
+// definition is nil if there is none of the name.
+func definition(name string) *spec.Schema { return openapi.Definitions(name)[name] }
+
 // checkFields compares a type and all it is made of with their definitions.
-func checkFields(t *testing.T, definitions map[string]*spec.Schema, goType reflect.Type, seen map[reflect.Type]bool) {
+func checkFields(t *testing.T, goType reflect.Type, seen map[reflect.Type]bool) {
 	t.Helper()
 	switch goType.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
-		checkFields(t, definitions, goType.Elem(), seen)
+		checkFields(t, goType.Elem(), seen)
 		return
 	case reflect.Struct:
 	default:
@@ -84,7 +87,7 @@ func checkFields(t *testing.T, definitions map[string]*spec.Schema, goType refle
 		return
 	}
 	seen[goType] = true
-	d := definitions[namer.OpenAPIModelName()]
+	d := definition(namer.OpenAPIModelName())
 	if d == nil {
 		t.Errorf("%v has no definition: want %s", goType, namer.OpenAPIModelName())
 		return
@@ -97,7 +100,7 @@ func checkFields(t *testing.T, definitions map[string]*spec.Schema, goType refle
 	}
 	for i := range goType.NumField() {
 		if goType.Field(i).IsExported() {
-			checkFields(t, definitions, goType.Field(i).Type, seen)
+			checkFields(t, goType.Field(i).Type, seen)
 		}
 	}
 }
@@ -120,7 +123,7 @@ func fieldsOf(goType reflect.Type) (fields []string) {
 
 // What clients merge, validate and explain by.
 func TestDefinitionsSayHowToMerge(t *testing.T) {
-	containers := openapi.Definitions()["io.k8s.api.core.v1.PodSpec"].Properties["containers"]
+	containers := definition("io.k8s.api.core.v1.PodSpec").Properties["containers"]
 	want := spec.Extensions{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": []any{"name"},
 		"x-kubernetes-patch-merge-key": "name", "x-kubernetes-patch-strategy": "merge"}
 	if diff := cmp.Diff(want, containers.Extensions); diff != "" {
@@ -129,10 +132,45 @@ func TestDefinitionsSayHowToMerge(t *testing.T) {
 	if !strings.HasPrefix(containers.Description, "List of containers belonging to the pod.") {
 		t.Errorf("description of containers: %q", containers.Description)
 	}
-	quantity, err := json.Marshal(openapi.Definitions()["io.k8s.apimachinery.pkg.api.resource.Quantity"].OneOf)
+	quantity, err := json.Marshal(definition("io.k8s.apimachinery.pkg.api.resource.Quantity").OneOf)
 	if err != nil || string(quantity) != `[{"type":"string"},{"type":"number"}]` {
 		t.Errorf("a quantity is one of %s (%v)", quantity, err)
 	}
+}
+
+// Who asks for a definition gets what it refers to, and nothing of another: each asks for its own.
+func TestDefinitionsAreWhole(t *testing.T) {
+	pod := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	if !openapi.HasKind(pod) || openapi.HasKind(pod.GroupKind().WithVersion("v2")) {
+		t.Error("of the kinds Pod v1 is known, and v2 is not")
+	}
+	all := openapi.DefinitionsOfKind(pod)
+	for name, s := range all {
+		for _, rest := range strings.Split(string(mustMarshal(t, s)), `"$ref":"#/components/schemas/`)[1:] {
+			if to, _, _ := strings.Cut(rest, `"`); all[to] == nil {
+				t.Errorf("%s refers to %s, which is not there", name, to)
+			}
+		}
+	}
+	if all["io.k8s.api.core.v1.Container"] == nil || all["io.k8s.api.apps.v1.Deployment"] != nil {
+		t.Errorf("%d definitions of a Pod", len(all))
+	}
+	all["io.k8s.api.core.v1.Pod"].Description = "changed"
+	if s := definition("io.k8s.api.core.v1.Pod"); s.Description == "changed" {
+		t.Error("two callers got the same definition")
+	}
+	if nothing := openapi.Definitions("io.k8s.api.core.v1.Po", "io.k8s.api.core.v1.Pods", ""); len(nothing) != 0 || openapi.Has("io.k8s.api.core.v1.Po") {
+		t.Errorf("of names that are none there is %v", keys(nothing))
+	}
+}
+
+func mustMarshal(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // The library has definitions of its own group ready: ours are the same, recursion of schemas included.
@@ -145,7 +183,7 @@ func TestDefinitionsOfDefinitions(t *testing.T) {
 			continue
 		}
 		compared++
-		got := openapi.Definitions()[name]
+		got := definition(name)
 		if got == nil {
 			t.Errorf("%s is missing", name)
 			continue
@@ -163,11 +201,7 @@ func TestDefinitionsOfDefinitions(t *testing.T) {
 
 func asJSON(t *testing.T, s *spec.Schema) (fields map[string]any) {
 	t.Helper()
-	data, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &fields); err != nil {
+	if err := json.Unmarshal(mustMarshal(t, s), &fields); err != nil {
 		t.Fatal(err)
 	}
 	return fields
@@ -175,10 +209,6 @@ func asJSON(t *testing.T, s *spec.Schema) (fields map[string]any) {
 
 // Managed fields: each kind that kx serves can be taken apart by its definition.
 func TestTypeConverter(t *testing.T) {
-	converter, err := managedfields.NewTypeConverter(openapi.Definitions(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
 	scheme := newScheme(t)
 	for gv, resources := range builtins() {
 		for _, r := range resources {
@@ -187,6 +217,10 @@ func TestTypeConverter(t *testing.T) {
 				gvk = schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
 			}
 			object, err := scheme.New(gvk)
+			if err != nil {
+				t.Fatal(err)
+			}
+			converter, err := managedfields.NewTypeConverter(openapi.DefinitionsOfKind(gvk), false)
 			if err != nil {
 				t.Fatal(err)
 			}

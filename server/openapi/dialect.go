@@ -12,7 +12,6 @@ import (
 	openapi_v3 "github.com/google/gnostic-models/openapiv3"
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/handler"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
@@ -28,8 +27,8 @@ type dialect struct {
 	// tail is what all documents have.
 	tail string
 
-	builtin func() map[string]common.OpenAPIDefinition
-	prepare func(*spec.Schema) *spec.Schema
+	// schema is that of a built-in definition.
+	schema func(definition) *spec.Schema
 	// toProto encodes a document. Without head, version and info are left out: in protobuf a message behind another of its
 	// kind is added to it, so a document is its head and one message for each fragment.
 	toProto func(document []byte, head bool) ([]byte, error)
@@ -45,8 +44,7 @@ var v3 = &dialect{
 	definitionsEnd: `}`,
 	security:       `,"securitySchemes":`,
 	tail:           `}}`,
-	builtin:        v3Definitions,
-	prepare:        func(s *spec.Schema) *spec.Schema { return s },
+	schema:         definition.v3,
 	toProto: func(document []byte, head bool) ([]byte, error) {
 		message, err := openapi_v3.ParseDocument(document)
 		if err != nil {
@@ -67,8 +65,8 @@ var v2 = &dialect{
 	parameters:     `,"parameters":{`,
 	tail: `,"securityDefinitions":{"BearerToken":{"description":"Bearer Token authentication","type":"apiKey","name":"authorization","in":"header"}},` +
 		`"security":[{"BearerToken":[]}]}`,
-	builtin: v2Definitions,
-	prepare: handler.PruneDefaultsSchema,
+	// Clients of v2 take a default for something that they have to send.
+	schema: func(d definition) *spec.Schema { return handler.PruneDefaultsSchema(d.v2()) },
 	toProto: func(document []byte, head bool) ([]byte, error) {
 		message, err := openapi_v2.ParseDocument(document)
 		if err != nil {
@@ -104,11 +102,6 @@ func (d *dialect) write(out *joiner, info, security []byte, paths, definitions, 
 	out.open(d.tail)
 }
 
-func (d *dialect) isBuiltin(name string) bool {
-	_, ok := d.builtin()[name]
-	return ok
-}
-
 // encoded is one definition: a member in JSON, and a document of it alone in protobuf.
 type encoded struct {
 	json  []byte
@@ -120,16 +113,23 @@ func (d *dialect) definition(name string, gvs []schema.GroupVersion) (*encoded, 
 	if e, ok := d.shared.Load(name); ok {
 		return e.(*encoded), nil
 	}
-	s := d.builtin()[name].Schema
+	found, ok := lookup(name)
+	if !ok {
+		return nil, fmt.Errorf("encode definition %s: there is none", name)
+	}
 	kind, varies := everywhere[name]
-	if varies {
-		s = ofEach(s, kind, gvs)
+	e := &encoded{json: found.member}
+	if varies || d == v2 {
+		s := d.schema(found)
+		if varies {
+			s.AddExtension(kindExtension, kindInEach(kind, gvs))
+		}
+		data, err := json.Marshal(map[string]*spec.Schema{name: s})
+		if err != nil {
+			return nil, fmt.Errorf("encode definition %s: %w", name, err)
+		}
+		e.json = data[1 : len(data)-1]
 	}
-	data, err := json.Marshal(map[string]*spec.Schema{name: d.prepare(&s)})
-	if err != nil {
-		return nil, fmt.Errorf("encode definition %s: %w", name, err)
-	}
-	e := &encoded{json: data[1 : len(data)-1]}
 	e.proto = sync.OnceValues(func() ([]byte, error) {
 		return d.protoOf(members{definitions: e.json})
 	})

@@ -16,10 +16,13 @@
 // A document is written to its client from the fragments and is not kept; nor are the trees that fragments are made from.
 // So a change of one part costs what that part costs, in the document of its group version and in that of v2.
 //
+// A built-in definition lies in the binary as OpenAPI v3 has it, and goes from there into documents as it is. Only who looks
+// into one has it parsed.
+//
 // Invariants:
 //
 //  1. Nothing is parsed or built until somebody asks: a server that nobody asks pays for none of it. The index of v3
-//     builds no part that says itself what it is made of.
+//     builds no part that says itself what it is made of, as all do that are built in.
 //  2. A part is encoded once for every change of it, whoever asks first; a document's hash changes only with its parts.
 //  3. A part that can't be described is left out; the others are not affected.
 //  4. What is installed is not replaced by what comes at run time.
@@ -28,4 +31,4 @@
 // list of packages in internal/gen changes; a test notices when that was forgotten.
 package openapi
 
-//go:generate go run ./internal/gen -out definitions.json.gz
+//go:generate go run ./internal/gen -out definitions.txt

@@ -80,7 +80,7 @@ type document struct {
 	installed bool
 	parts     []*part // by name
 	// salt is what documents depend on beside their parts.
-	salt string
+	salt func() string
 	// info is the document's own in v2; in v3 it is that of the first part.
 	info []byte
 
@@ -96,7 +96,7 @@ func (t *document) sealed() *document {
 
 func (t *document) etag(of func(*part) *lazy) string {
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%s %q", t.salt, t.gvs)
+	fmt.Fprintf(hash, "%s %q", t.salt(), t.gvs)
 	for _, p := range t.parts {
 		if p.hash != "" {
 			fmt.Fprintf(hash, " %q %q", p.name, p.hash)

@@ -68,7 +68,7 @@ func fragmentV3(document *spec3.OpenAPI) (*fragment, error) {
 		paths = document.Paths.Paths
 	}
 	if document.Components != nil {
-		f.shared, own = split(document.Components.Schemas, v3)
+		f.shared, own = split(document.Components.Schemas)
 		security = document.Components.SecuritySchemes
 	}
 	return f, f.encode(v3, document.Info, security, paths, own)
@@ -91,16 +91,16 @@ func fragmentV2(document *spec.Swagger) (*fragment, error) {
 	for name, d := range document.Definitions {
 		definitions[name] = &d
 	}
-	shared, own := split(definitions, v2)
+	shared, own := split(definitions)
 	f.shared = shared
 	return f, f.encode(v2, document.Info, nil, paths, own)
 }
 
 // split tells the built-in definitions, which are the same in all documents, from others.
-func split(definitions map[string]*spec.Schema, d *dialect) (shared []string, own map[string]*spec.Schema) {
+func split(definitions map[string]*spec.Schema) (shared []string, own map[string]*spec.Schema) {
 	own = map[string]*spec.Schema{}
 	for name, s := range definitions {
-		if d.isBuiltin(name) {
+		if Has(name) {
 			shared = append(shared, name)
 		} else {
 			own[name] = s

@@ -33,14 +33,14 @@ type Section struct {
 	Secured bool
 }
 
-// V3 describes the section in OpenAPI v3. It holds parts of the built-in definitions: nobody may change it.
+// V3 describes the section in OpenAPI v3. Of built-in definitions it has the names alone.
 func (s Section) V3() (*spec3.OpenAPI, error) {
 	config := &common.OpenAPIV3Config{
 		Info: &s.Info,
 		CommonResponses: map[int]*spec3.Response{
 			401: {ResponseProps: spec3.ResponseProps{Description: unauthorized}},
 		},
-		Definitions:                    s.definitions(v3Definitions()),
+		Definitions:                    s.definitions(),
 		GetDefinitionName:              definitionName,
 		GetOperationIDAndTagsFromRoute: operationIDAndTags,
 	}
@@ -55,14 +55,14 @@ func (s Section) V3() (*spec3.OpenAPI, error) {
 	return document, nil
 }
 
-// V2 describes the section in OpenAPI v2. It holds parts of the built-in definitions: nobody may change it.
+// V2 describes the section in OpenAPI v2. Of built-in definitions it has the names alone.
 func (s Section) V2() (*spec.Swagger, error) {
 	config := &common.Config{
 		ProtocolList:    []string{"https"},
 		Info:            &s.Info,
 		CommonResponses: map[int]spec.Response{401: {ResponseProps: spec.ResponseProps{Description: unauthorized}}},
 		GetDefinitions: func(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
-			return s.definitions(v2Definitions())
+			return s.definitions()
 		},
 		GetDefinitionName:              definitionName,
 		GetOperationIDAndTagsFromRoute: operationIDAndTags,
@@ -80,19 +80,23 @@ func (s Section) container() []common.RouteContainer {
 	return []common.RouteContainer{operation.Below{Root: s.Root, List: s.Operations}}
 }
 
-// definitions are the section's own and the built-in ones, copied as far as a builder writes to them, which is their
-// extensions.
-func (s Section) definitions(builtin map[string]common.OpenAPIDefinition) map[string]common.OpenAPIDefinition {
-	definitions := maps.Clone(builtin)
-	for name, d := range definitions {
-		if kind, ok := everywhere[name]; ok {
-			d.Schema = ofEach(d.Schema, kind, []schema.GroupVersion{s.GV})
-		} else {
-			d.Schema.Extensions = maps.Clone(d.Schema.Extensions)
-		}
-		definitions[name] = d
-	}
+// definitions are the section's own, and of the built-in ones that these and the operations lead to what those lead to.
+// Builders look at no more of them, and a document has them out of the embedded file.
+func (s Section) definitions() map[string]common.OpenAPIDefinition {
+	definitions := map[string]common.OpenAPIDefinition{}
 	maps.Copy(definitions, s.Definitions)
+	add := func(names ...string) {
+		walk(names, func(name string) bool { _, there := definitions[name]; return there },
+			func(name string, d definition) {
+				definitions[name] = common.OpenAPIDefinition{Dependencies: d.dependencies}
+			})
+	}
+	for _, d := range s.Definitions {
+		add(d.Dependencies...)
+	}
+	for _, o := range s.Operations {
+		add(string(o.Body), string(o.Answer))
+	}
 	return definitions
 }
 

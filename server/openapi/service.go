@@ -2,7 +2,7 @@ package openapi
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -20,7 +20,7 @@ import (
 // Service answers /openapi/v2, /openapi/v3 and what is below the latter.
 type Service struct {
 	info spec.Info
-	salt string
+	salt func() string
 
 	// mu guards what is there. Nothing is built while it is held, and a document does not change: another takes its place.
 	mu sync.RWMutex
@@ -34,7 +34,7 @@ type Service struct {
 func NewService(version string) *Service {
 	s := &Service{
 		info:      spec.Info{InfoProps: spec.InfoProps{Title: title, Version: version}},
-		salt:      version + " " + definitionsHash(),
+		salt:      sync.OnceValue(func() string { return fmt.Sprintf("%s %s %x", version, documentsHash, sha256.Sum256(embedded)) }),
 		documents: map[string]*document{},
 	}
 	s.installDiscovery("/apis", schema.GroupVersion{}, "getAPIVersions", "get available API versions", definitionAPIGroupList)
@@ -42,10 +42,12 @@ func NewService(version string) *Service {
 	return s
 }
 
-var definitionsHash = sync.OnceValue(func() string {
-	hash := sha256.Sum256(compressedDefinitions)
-	return hex.EncodeToString(hash[:8])
-})
+// documentsHash is of the documents of all that is built in. A document's own hash is made of this one and of what goes
+// into the document, so that no document needs to be made to tell whether a client has it. A test of package server compares
+// it with the documents, and writes it with -rewrite.
+//
+//go:embed documents.sha256
+var documentsHash string
 
 // InstallGroupVersion describes built-in resources. Every kind needs a definition (see internal/gen).
 func (s *Service) InstallGroupVersion(gv schema.GroupVersion, resources []Resource) {
@@ -56,18 +58,18 @@ func (s *Service) InstallGroupVersion(gv schema.GroupVersion, resources []Resour
 		s.installDiscovery("/apis/"+gv.Group, group, "getAPIGroup", "get information of a group", definitionAPIGroup)
 	}
 	resources = slices.Clone(resources)
-	s.install(rootPath(gv), gv, gv, func() []*operation.Operation { return resourceOperations(gv, resources) })
+	s.install(rootPath(gv), gv, gv, resources, func() []*operation.Operation { return resourceOperations(gv, resources) })
 }
 
 func (s *Service) installDiscovery(root string, gv schema.GroupVersion, id, description string, answer operation.Model) {
-	s.install(root, gv, schema.GroupVersion{}, func() []*operation.Operation {
+	s.install(root, gv, schema.GroupVersion{}, answer, func() []*operation.Operation {
 		return []*operation.Operation{discoveryOperation(gv, root, id, description, answer)}
 	})
 }
 
 // install describes what is below a root path for as long as the server runs. of is what it is the description of, if it
-// is a group version.
-func (s *Service) install(root string, gv, of schema.GroupVersion, operations func() []*operation.Operation) {
+// is a group version, and from is what its operations are made from.
+func (s *Service) install(root string, gv, of schema.GroupVersion, from any, operations func() []*operation.Operation) {
 	section := func() Section {
 		return Section{Info: s.info, GV: gv, Root: root, Operations: operations(), Secured: true}
 	}
@@ -75,9 +77,18 @@ func (s *Service) install(root string, gv, of schema.GroupVersion, operations fu
 	defer s.mu.Unlock()
 	path := strings.TrimPrefix(root, "/")
 	s.put(&document{path: path, gvs: gvsOf(of), installed: true, parts: []*part{newPart(Part{
-		V3: func() (*spec3.OpenAPI, error) { return section().V3() },
-		V2: func() (*spec.Swagger, error) { return section().V2() },
+		Hash: hashOf(root, from),
+		V3:   func() (*spec3.OpenAPI, error) { return section().V3() },
+		V2:   func() (*spec.Swagger, error) { return section().V2() },
 	}, path, s.info)}})
+}
+
+func hashOf(root string, from any) string {
+	data, err := json.Marshal(from)
+	if err != nil {
+		panic(fmt.Sprintf("openapi: encode what %s is made from: %v", root, err)) // strings, lists and flags
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(append(data, root...)))
 }
 
 // UpdateGroupVersion adds or replaces the description of a group version that is not built in. Either function is called

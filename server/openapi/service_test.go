@@ -357,7 +357,7 @@ func TestConcurrentReaders(t *testing.T) {
 		})
 	}
 	readers.Go(func() {
-		if openapi.Definitions()["io.k8s.api.core.v1.Pod"] == nil {
+		if definition("io.k8s.api.core.v1.Pod") == nil {
 			t.Error("no definition of Pod")
 		}
 	})

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -39,7 +40,7 @@ func convertVersion(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensi
 		return nil, fmt.Errorf("make types of version %s of %s: %w", v.Name, crd.Name, err)
 	}
 	t := newType(crd, v, v3)
-	definitions := builtin(objectMetaDefinitions)
+	definitions := maps.Clone(objectMetaDefinitions())
 	definitions[string(t.model)] = t.object(structural)
 	converter, err := managedfields.NewTypeConverter(definitions, crd.Spec.PreserveUnknownFields)
 	if err != nil {
@@ -71,28 +72,10 @@ func (c *typeConverter) TypedToObject(value *typed.TypedValue) (runtime.Object, 
 	return converter.TypedToObject(value)
 }
 
-// What an object's metadata is made of.
-var objectMetaDefinitions = []string{
-	objectMeta,
-	"io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1",
-	"io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry",
-	"io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference",
-	"io.k8s.apimachinery.pkg.apis.meta.v1.Time",
-}
+// objectMetaDefinitions are what an object's metadata is made of. They are shared: nobody may change them.
+var objectMetaDefinitions = sync.OnceValue(func() map[string]*spec.Schema { return openapi.Definitions(objectMeta) })
 
 // scaleConverter is the same for all definitions.
 var scaleConverter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
-	definitions := builtin(objectMetaDefinitions)
-	for _, name := range []string{string(scale), "io.k8s.api.autoscaling.v1.ScaleSpec", "io.k8s.api.autoscaling.v1.ScaleStatus"} {
-		definitions[name] = openapi.Definitions()[name]
-	}
-	return managedfields.NewTypeConverter(definitions, false)
+	return managedfields.NewTypeConverter(openapi.Definitions(string(scale)), false)
 })
-
-func builtin(names []string) map[string]*spec.Schema {
-	definitions := make(map[string]*spec.Schema, len(names)+1)
-	for _, name := range names {
-		definitions[name] = openapi.Definitions()[name]
-	}
-	return definitions
-}

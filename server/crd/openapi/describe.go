@@ -19,7 +19,7 @@ import (
 // What the documents of custom resources say of themselves.
 var info = spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes CRD Swagger", Version: "v0.1.0"}}
 
-// V3 describes a version in OpenAPI v3. Nobody may change the result, which holds shared definitions.
+// V3 describes a version in OpenAPI v3. Of built-in definitions it has the names alone.
 func V3(crd *apiextensionsv1.CustomResourceDefinition, version string) (*spec3.OpenAPI, error) {
 	s, err := section(crd, version, v3)
 	if err != nil {
@@ -28,7 +28,7 @@ func V3(crd *apiextensionsv1.CustomResourceDefinition, version string) (*spec3.O
 	return s.V3()
 }
 
-// V2 describes a version in OpenAPI v2, as far as that can. Nobody may change the result, which holds shared definitions.
+// V2 describes a version in OpenAPI v2, as far as that can. Of built-in definitions it has the names alone.
 func V2(crd *apiextensionsv1.CustomResourceDefinition, version string) (*spec.Swagger, error) {
 	s, err := section(crd, version, v2)
 	if err != nil {

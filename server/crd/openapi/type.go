@@ -73,7 +73,7 @@ func (t *customType) modelOf(kind string) operation.Model {
 	group := strings.Split(t.gv.Group, ".")
 	slices.Reverse(group)
 	name := strings.Join(group, ".") + "." + t.gv.Version + "." + kind
-	if t.dialect == v2 && openapi.Definitions()[name] != nil {
+	if t.dialect == v2 && openapi.Has(name) {
 		name += "_v2"
 	}
 	return operation.Model(name)
@@ -129,9 +129,12 @@ func (t *customType) extend(s *spec.Schema, kinds any) {
 
 func (t *customType) addTypeMeta(s *spec.Schema) {
 	for _, name := range []string{"apiVersion", "kind"} {
-		s.SetProperty(name, openapi.Definitions()[typeMeta].Properties[name])
+		s.SetProperty(name, typeMetaDefinition().Properties[name])
 	}
 }
+
+// typeMetaDefinition is shared: nobody may change it.
+var typeMetaDefinition = sync.OnceValue(func() *spec.Schema { return openapi.Definitions(typeMeta)[typeMeta] })
 
 // embed says of all objects within an object that they have the fields of one.
 func (t *customType) embed(s *spec.Schema) {
