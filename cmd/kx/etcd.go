@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -50,6 +51,8 @@ type etcdOptions struct {
 	prefix     string
 	encryption string
 	color      string
+
+	flags []*pflag.Flag // those of these that say which etcd, and how to read it
 }
 
 func newEtcdCommand() *cobra.Command {
@@ -96,8 +99,24 @@ func (o *etcdOptions) addFlags(cmd *cobra.Command, fs *pflag.FlagSet) {
 	fs.StringVar(&o.file, "file", "", "a snapshot, or the data directory of an etcd or kx that does not run, instead")
 	fs.StringVar(&o.prefix, "etcd-prefix", o.prefix, "what begins the API server's keys")
 	fs.StringVar(&o.encryption, "encryption-provider-config", "", "EncryptionConfiguration that the API server encrypts with")
+	fs.VisitAll(func(f *pflag.Flag) { o.flags = append(o.flags, f) })
 	cmd.MarkFlagsMutuallyExclusive("endpoints", "file")
 	cmd.MarkFlagsMutuallyExclusive("data-dir", "endpoints")
+}
+
+// sameEtcd is what a person adds to a command that is meant for the same etcd as this one.
+func (o *etcdOptions) sameEtcd() (words []string) {
+	for _, f := range o.flags {
+		if !f.Changed {
+			continue
+		}
+		value := f.Value.String()
+		if several, ok := f.Value.(pflag.SliceValue); ok {
+			value = strings.Join(several.GetSlice(), ",")
+		}
+		words = append(words, "--"+f.Name, value)
+	}
+	return words
 }
 
 // source opens what the flags name, for reading.

@@ -16,6 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/whatif"
 	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 // etcdWriteOptions are what all commands that write keys have.
@@ -94,7 +95,7 @@ func (o *etcdWriteOptions) apply(ctx context.Context, cmd *cobra.Command, editor
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "done at revision %d; undo with: kx etcd undo %s\n", revision, file)
+	_, err = fmt.Fprintf(out, "done at revision %d; undo with: %s\n", revision, shell.Line(append([]string{"kx", "etcd", "undo", file}, o.sameEtcd()...)...))
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"net/url"
 	"os"
 	"time"
@@ -71,7 +72,15 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 		return errors.New("trace show: --source shows the code of one journey as text: give its ID, and leave -o out")
 	}
 	if len(args) == 0 {
-		return eachSaved(s.file, in, func(j *v1alpha1.Journey) error { return s.write(out, j, true) })
+		for j, err := range saved(s.file, in) {
+			if err == nil {
+				err = s.write(out, j, true)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	j, err := s.journey(ctx, args[0], in)
 	if err != nil {
@@ -151,17 +160,12 @@ func (s *journeySource) journey(ctx context.Context, id string, in io.Reader) (*
 	if s.file == "" {
 		return s.fetch(ctx, id)
 	}
-	var found *v1alpha1.Journey
-	err := eachSaved(s.file, in, func(j *v1alpha1.Journey) error {
-		if j.Name == id {
-			found = j
+	for j, err := range saved(s.file, in) {
+		if err != nil || j.Name == id {
+			return j, err
 		}
-		return nil
-	})
-	if err == nil && found == nil {
-		err = fmt.Errorf("%s has no journey %s: kx trace show --file %s lists those that it has", s.file, id, s.file)
 	}
-	return found, err
+	return nil, fmt.Errorf("%s has no journey %s: kx trace show --file %s lists those that it has", s.file, id, s.file)
 }
 
 func (s *journeySource) fetch(ctx context.Context, id string) (*v1alpha1.Journey, error) {
@@ -177,30 +181,27 @@ func (s *journeySource) fetch(ctx context.Context, id string) (*v1alpha1.Journey
 	return client.Get(ctx, id)
 }
 
-// eachSaved calls f for each journey of a capture.
-func eachSaved(file string, in io.Reader, f func(*v1alpha1.Journey) error) error {
-	if file != "-" {
-		opened, err := os.Open(file)
-		if err != nil {
-			return fmt.Errorf("open the capture: %w", err)
+// saved are the journeys of a capture. An error is the last.
+func saved(file string, in io.Reader) iter.Seq2[*v1alpha1.Journey, error] {
+	return func(yield func(*v1alpha1.Journey, error) bool) {
+		if file != "-" {
+			opened, err := os.Open(file)
+			if err != nil {
+				yield(nil, fmt.Errorf("open the capture: %w", err))
+				return
+			}
+			defer opened.Close()
+			in = opened
 		}
-		defer opened.Close()
-		in = opened
-	}
-	reader, err := capture.NewReader(in)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	for {
-		j, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
+		reader, err := capture.NewReader(in)
+		for err == nil {
+			var j *v1alpha1.Journey
+			if j, err = reader.Next(); err == nil && !yield(j, nil) {
+				return
+			}
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		if err := f(j); err != nil {
-			return err
+		if !errors.Is(err, io.EOF) {
+			yield(nil, fmt.Errorf("%s: %w", file, err))
 		}
 	}
 }

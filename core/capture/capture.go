@@ -100,13 +100,22 @@ func (r *Reader) next(into any) error {
 		if len(line) == 0 {
 			continue
 		}
-		if err := json.Unmarshal(line, into); err != nil {
-			return fmt.Errorf("line %d of the capture: %w", r.line, err)
+		err := json.Unmarshal(line, into)
+		switch {
+		case err == nil:
+			return nil
+		case cutOff(line):
+			return fmt.Errorf("the capture is cut off within line %d: it was not written or copied to its end; what comes before is good, and kx trace show --file shows it", r.line)
 		}
-		return nil
+		return fmt.Errorf("line %d of the capture: %w", r.line, err)
 	}
 	if err := r.lines.Err(); err != nil {
 		return fmt.Errorf("line %d of the capture: %w", r.line+1, err)
 	}
 	return io.EOF
+}
+
+// cutOff says whether a line ends before its JSON does.
+func cutOff(line []byte) bool {
+	return errors.Is(json.NewDecoder(bytes.NewReader(line)).Decode(new(json.RawMessage)), io.ErrUnexpectedEOF)
 }
