@@ -161,17 +161,33 @@ func (m *model) hints() string {
 	case m.context().Typing: // where : ? and q are text
 		always = m.theme.Key("ctrl+p") + " palette  " + m.theme.Key("f1") + " help  " + m.theme.Key("esc") + " back "
 	}
-	room := m.w - draw.Width(always) - 1
-	hints := ""
-	for _, c := range m.table.In(m.context()) {
-		if c.Hint == "" || c.Disabled() != "" {
-			continue
-		}
-		hint := " " + m.theme.Key(keys.Shown(c.Keys[0])) + " " + c.Hint + " "
-		if draw.Width(hints+hint) > room {
-			break
+	return draw.Ends(m.hintsIn(m.w-draw.Width(always)-1), always, m.w)
+}
+
+// hintsIn are the hints of the context that there is room for: first of what is wanted next.
+func (m *model) hintsIn(room int) (hints string) {
+	add := func(c *keys.Command, word string) bool {
+		hint := " " + m.theme.Key(keys.Shown(c.Keys[0])) + " " + word + " "
+		if word == "" || draw.Width(hints+hint) > room {
+			return false
 		}
 		hints += hint
+		return true
 	}
-	return draw.Ends(hints, always, m.w)
+	var rest []*keys.Command
+	for _, c := range m.table.In(m.context()) {
+		switch {
+		case len(c.Keys) == 0 || c.Disabled() != "":
+		case c.Wanted() != "":
+			add(c, c.Wanted())
+		case c.Hint != "":
+			rest = append(rest, c)
+		}
+	}
+	for _, c := range rest {
+		if !add(c, c.Hint) {
+			break
+		}
+	}
+	return hints
 }

@@ -48,6 +48,7 @@ type Screen struct {
 	open    opened
 	held    *control.Control
 	telling telling
+	alike   alike
 
 	sources  *sources.Library
 	watching watching // the watch cache that Detail is given

@@ -3,8 +3,10 @@ package capture
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/pane/steps"
 )
 
 // The commands of the screen beyond those of its panes.
@@ -29,7 +31,12 @@ func (s *Screen) Commands() []keys.Command {
 			Contexts: keys.Panes, Keys: []string{"/"}},
 	}
 	for _, p := range s.panes() {
-		all = append(all, p.pane.Commands()...)
+		for _, c := range p.pane.Commands() {
+			if c.ID == steps.NextID {
+				c.Now = func() string { return s.wouldStop(v1alpha1.ActionNext) }
+			}
+			all = append(all, c)
+		}
 	}
 	for _, more := range [][]keys.Command{s.linkCommands(), s.replayCommands(), s.markCommands(), s.stepCommands(), s.whatIfCommands()} {
 		all = append(all, more...)

@@ -37,6 +37,10 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	case fetchedMsg:
 		s.fetched(msg)
 		return s.sync() // it may be later by now
+	case alikeMsg:
+		if msg.of == s.alike.of {
+			s.alike.journey = msg.journey
+		}
 	case toldMsg:
 		return tea.Batch(s.told(msg), s.sync())
 	case ruledMsg:
@@ -68,7 +72,7 @@ func (s *Screen) sync() tea.Cmd {
 	later := s.open.journey != nil && !s.open.fetching && newer(row.Journey, s.open.journey)
 	if row.Name == s.open.id && !later {
 		s.showStep()
-		return s.supply()
+		return tea.Batch(s.supply(), s.wantAlike())
 	}
 	if row.Name != s.open.id && row.Status.Phase == v1alpha1.JourneyRunning {
 		s.steps.Message("", " "+row.Name+" is running: its steps come when it ends, or in a second.")

@@ -15,6 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/control"
+	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane/steps"
 	"github.com/kx-apiserver/kx/tui/rules"
@@ -42,11 +43,11 @@ func (s *Screen) stepCommands() []keys.Command {
 	}
 	return []keys.Command{
 		{ID: intoID, Title: "go into the step", Help: "To the first step that this one calls, or else the next. A held request runs until there.",
-			Contexts: keys.Panes, Keys: []string{"i"}, Enabled: opened},
+			Contexts: keys.Panes, Keys: []string{"i"}, Enabled: opened, Now: func() string { return s.wouldStop(v1alpha1.ActionInto) }},
 		{ID: outID, Title: "go out of the step", Help: "To the step after the one that called this one. A held request runs until there.",
-			Contexts: keys.Panes, Keys: []string{"o"}, Enabled: opened},
+			Contexts: keys.Panes, Keys: []string{"o"}, Enabled: opened, Now: func() string { return s.wouldStop(v1alpha1.ActionOut) }},
 		{ID: continueID, Title: "let the request go on", Help: "A held request runs to the next breakpoint, or to its end.", Hint: "continue",
-			Contexts: keys.Panes, Keys: []string{"c"}, Enabled: s.whyNotHeld},
+			Contexts: keys.Panes, Keys: []string{"c"}, Enabled: s.whyNotHeld, Now: func() string { return "continue" }},
 		{ID: continueAllID, Title: "let all held requests go on", Help: "All that are held, to the next breakpoint or to their ends.",
 			Contexts: keys.Panes, Keys: []string{"C"}, Enabled: func() string {
 				if len(s.held.View().Held) == 0 {
@@ -343,19 +344,26 @@ func (s *Screen) pausedState() string {
 	if h.At == v1alpha1.AtEnd {
 		edge = "the end of "
 	}
-	text := look.Notice(" PAUSED") + fmt.Sprintf("  %s at %s%d %s since %s", s.list.Selected().Name, edge, h.Step+1, h.ID,
-		h.Since.In(s.host.Zone()).Format("15:04:05"))
-	if len(held) > 1 {
-		text += fmt.Sprintf(" and at %d more", len(held)-1)
+	part := func(weight int, text string) draw.Part { return draw.Part{Text: text, Weight: weight} }
+	parts := []draw.Part{
+		part(9, look.Notice(" PAUSED")+fmt.Sprintf("  %s at %s%d %s", s.list.Selected().Name, edge, h.Step+1, h.ID)),
+		part(1, " since "+h.Since.In(s.host.Zone()).Format("15:04:05")),
 	}
-	what := ""
+	if len(held) > 1 {
+		parts = append(parts, part(4, fmt.Sprintf(" and at %d more", len(held)-1)))
+	}
+	parts = append(parts, part(4, look.Dim("   what if:")))
 	for _, c := range s.whatIfCommands() {
 		if c.Hint != "" && c.Disabled() == "" {
-			what += "  " + look.Key(keys.Shown(c.Keys[0])) + " " + c.Hint
+			weight := 3
+			if c.ID == failID { // it leads to the others too
+				weight = 5
+			}
+			parts = append(parts, part(weight, "  "+look.Key(keys.Shown(c.Keys[0]))+" "+c.Hint))
 		}
 	}
-	if what != "" {
-		text += look.Dim("   what if:") + what
+	if like := s.alike; like.of == s.open.id && like.journey != nil {
+		parts = append(parts, part(2, look.Dim("   next as in "+like.journey.Name)))
 	}
-	return text + "   " + look.Key("n i o c") + " go on"
+	return draw.Fitting(s.w, parts...)
 }

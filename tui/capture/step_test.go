@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -131,6 +132,44 @@ func heldJourney(j *v1alpha1.Journey, version, id string) *v1alpha1.Journey {
 	panic("no step " + id)
 }
 
+func isUpdate(j *v1alpha1.Journey) bool { return j.Spec.Verb == "update" && j.Status.Code == 200 }
+
+// TestWouldStop says where a held request would stop next: by itself what it runs past, and with one like it the steps.
+func TestWouldStop(t *testing.T) {
+	h, s, server := held(t)
+	hints := func() string {
+		return strings.Join([]string{s.wouldStop(v1alpha1.ActionNext), s.wouldStop(v1alpha1.ActionInto), s.wouldStop(v1alpha1.ActionOut)}, ", ")
+	}
+	if got := hints(); got != "past it, into it, out of store.try-update" {
+		t.Error(got)
+	}
+	like := over(server.becomes)
+	like.Name = "like"
+	server.Put(like)
+	h.Until("it is there", func() bool { return s.ring.Index("like") >= 0 })
+	s.alike = alike{}
+	h.Press("j", "k") // it is looked for when a request is opened
+	h.Until("one like it is known", func() bool { return s.alike.journey != nil && s.alike.of == s.open.id })
+	if got := hints(); got != "to etcd3.encode, to etcd3.encode, to etcd3.encode" {
+		t.Error(got)
+	}
+	h.Size(160, 36)
+	if _, state := s.Foot(); !strings.HasSuffix(state, "next as in like") {
+		t.Errorf("%q", state)
+	}
+	h.Press("n") // to etcd.txn
+	if got := hints(); got != "to etcd3.decode, to etcd3.decode, to handler.encode" {
+		t.Error(got)
+	}
+	h.Press("j")
+	if got := hints(); got != ", , " {
+		t.Errorf("of a request that is over: %s", got)
+	}
+	if sameStep([]v1alpha1.Step{{ID: "a"}, {ID: "a"}}, 1, []v1alpha1.Step{{ID: "a"}}) != -1 || sameStep(nil, 1, nil) != -1 {
+		t.Error("a step is found that the other request did not take")
+	}
+}
+
 // over is a journey that was held, after its end.
 func over(j *v1alpha1.Journey) *v1alpha1.Journey {
 	j = j.DeepCopy()
@@ -142,12 +181,8 @@ func over(j *v1alpha1.Journey) *v1alpha1.Journey {
 func held(t *testing.T) (*screentest.Host, *Screen, *holding) {
 	t.Helper()
 	server := &holding{Server: tuitest.New(t)}
-	var update *v1alpha1.Journey
-	for _, j := range tuitest.Recorded(t, "../testdata/journeys.json") {
-		if j.Spec.Verb == "update" && j.Status.Code == 200 {
-			update = j
-		}
-	}
+	recorded := tuitest.Recorded(t, "../testdata/journeys.json")
+	update := recorded[slices.IndexFunc(recorded, isUpdate)]
 	server.Put(heldJourney(update, "", "store.before-update"))
 	server.becomes = heldJourney(update, "100", "etcd.txn")
 	h := screentest.New(t, server)

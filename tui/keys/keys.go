@@ -57,6 +57,9 @@ type Command struct {
 	Keys     []string
 	// Hint is the word that the line of hints has for it; empty for commands that are not hinted.
 	Hint string
+	// Now is the word while the command is what one wants next: it is hinted before others then. Empty when it is not; nil is
+	// never.
+	Now func() string
 	// Motion says that it only moves: it may be repeated by a paste without harm.
 	Motion bool
 	// Enabled says why the command can't be done now, or nothing. Nil is always.
@@ -69,6 +72,14 @@ func (c *Command) Disabled() string {
 		return ""
 	}
 	return c.Enabled()
+}
+
+// Wanted is the command's hint while it is what one wants next; empty when it is not.
+func (c *Command) Wanted() string {
+	if c.Now == nil {
+		return ""
+	}
+	return c.Now()
 }
 
 // In says whether the command has its keys in a context.

@@ -58,44 +58,68 @@ func parameter(uri, name string) string {
 // cells are the texts of a row.
 type cells struct{ id, time, verb, resource, object, code, took, rev, try, steps, user string }
 
-// columns are how wide the cells of a row are; 0 for those that have no room.
-type columns struct{ id, time, verb, resource, object, code, took, rev, try, steps, user int }
+// columns are how wide the cells of a row are; 0 for those that have no room. Who has no object has the place of both, whole.
+type columns struct{ id, time, verb, resource, object, whole, code, took, rev, try, steps, user int }
 
-const (
-	verbWidth  = 6
-	codeWidth  = 4
-	tookWidth  = 7
-	timeWidth  = 8
-	revWidth   = 7
-	tryWidth   = 3
-	stepsWidth = 5
-	marksWidth = 5
+const marksWidth = 5
+
+// The widths that columns have at least, that they may not move with each row that comes; and userMost what a user has at most.
+var (
+	least    = columns{id: len("#"), time: 8, verb: 6, code: 4, took: 6, rev: 4, try: 3, steps: 5, user: 8}
+	userMost = 24
+	usual    = 20 // what resource and object have where there is room, also if they need less
 )
 
-// columnsFor shares w cells among the columns. Verb, resource, object and code are always there; what else there is comes
-// as there is room, and what is left is shared by resource and object.
-func columnsFor(w, id int) columns {
-	c := columns{id: id, verb: verbWidth, code: codeWidth, took: tookWidth}
-	left := w - marksWidth - id - verbWidth - codeWidth - tookWidth - 5 // a space before each but the first
-	if left >= 40 {
-		c.time = timeWidth
-		left -= timeWidth + 1
+// widen makes the columns wide enough for a row.
+func (c *columns) widen(v cells) {
+	resource := &c.resource
+	if v.object == "" {
+		resource = &c.whole
 	}
-	if more := revWidth + tryWidth + stepsWidth + 3; left >= 40+more {
-		c.rev, c.try, c.steps = revWidth, tryWidth, stepsWidth
+	for _, one := range []struct {
+		w    *int
+		text string
+	}{
+		{&c.id, v.id}, {&c.verb, v.verb}, {resource, v.resource}, {&c.object, v.object}, {&c.code, v.code}, {&c.took, v.took},
+		{&c.rev, v.rev}, {&c.try, v.try}, {&c.steps, v.steps}, {&c.user, v.user},
+	} {
+		*one.w = max(*one.w, draw.Width(one.text))
+	}
+	c.user = min(c.user, userMost)
+}
+
+// columnsFor shares w cells among the columns, by what each needs. Verb, resource, object, code and how long it took are always
+// there; what else there is comes as there is room. What is left over stays free, at the right.
+func columnsFor(w int, need columns) columns {
+	c := columns{id: need.id, verb: least.verb, code: need.code, took: need.took}
+	left := w - marksWidth - c.id - c.verb - c.code - c.took - 5 // a space before each but the first
+	if left >= 40 {
+		c.time = need.time
+		left -= c.time + 1
+	}
+	if more := need.rev + need.try + need.steps + 3; left >= 40+more {
+		c.rev, c.try, c.steps = need.rev, need.try, need.steps
 		left -= more
 	}
-	if left >= 50 {
-		c.user = min(max(left/6, 10), 24)
+	if left >= 41+need.user {
+		c.user = need.user
 		left -= c.user + 1
 	}
-	if left >= 60 {
-		c.verb = len("deletecollection")
-		left -= c.verb - verbWidth
+	if more := need.verb - c.verb; left-more >= need.resource+need.object { // it is cut before they are
+		c.verb += more
+		left -= more
 	}
-	left = max(left, 0)
-	c.resource = left * 2 / 5
-	c.object = left - c.resource
+	shared := draw.Share(left, need.resource, need.object)
+	c.resource, c.object = shared[0], shared[1]
+	spare := left - c.resource - c.object
+	for _, more := range []struct {
+		w    *int
+		need int
+	}{{&c.resource, usual}, {&c.object, usual}, {&c.object, need.whole - c.resource - 1}} {
+		n := max(min(more.need-*more.w, spare), 0)
+		*more.w += n
+		spare -= n
+	}
 	return c
 }
 

@@ -30,7 +30,8 @@ type Pane struct {
 	scroll   pane.Scroll
 	selected string
 	follow   bool
-	idWidth  int
+	// need is what the columns need for the rows that were seen: they do not move when a longer one is gone.
+	need columns
 
 	cached    []string
 	cachedKey cacheKey
@@ -44,7 +45,7 @@ type cacheKey struct {
 
 // New makes a list of the rows of ring, which follows the newest.
 func New(ring *session.Ring, t theme.Theme, zone *time.Location) *Pane {
-	return &Pane{ring: ring, theme: t, zone: zone, follow: true, idWidth: len("#")}
+	return &Pane{ring: ring, theme: t, zone: zone, follow: true, need: least}
 }
 
 // SetEmpty says what an empty list shows.
@@ -145,9 +146,9 @@ func (p *Pane) render(focused bool) []string {
 func (p *Pane) lines(focused bool) []string {
 	last := min(p.scroll.Top+p.rows(), p.ring.Len())
 	for i := p.scroll.Top; i < last; i++ {
-		p.idWidth = max(p.idWidth, len(p.ring.At(i).Name))
+		p.need.widen(p.cells(p.ring.At(i)))
 	}
-	c := columnsFor(p.w-2, p.idWidth)
+	c := columnsFor(p.w-2, p.need)
 	lines := []string{p.theme.Dim(c.line("", cells{
 		id: "#", time: "time", verb: "verb", resource: "resource", object: "ns/name", code: "code", took: "took", rev: "rev", try: "try", steps: "steps", user: "user",
 	}))}

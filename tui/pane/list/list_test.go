@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane/panetest"
 	"github.com/kx-apiserver/kx/tui/session"
@@ -91,4 +92,31 @@ func TestSizes(t *testing.T) {
 	empty := New(session.NewRing(1), theme.Plain(), time.UTC)
 	empty.SetEmpty([]string{"nothing yet"})
 	panetest.Sizes(t, "an empty list", func(w, h int) []string { empty.SetSize(w, h); empty.Sync(); return empty.Render(false) })
+}
+
+// TestColumns shares the width by what the rows need.
+func TestColumns(t *testing.T) {
+	long := cells{id: "642e7f-1", verb: "create", resource: "customresourcedefinitions.apiextensions.k8s.io", object: "a.b", code: "201", took: "12ms", user: "kx-admin"}
+	need := least
+	need.widen(long)
+	if c := columnsFor(118, need); c.resource != len(long.resource) || c.object < len(long.object) || c.user == 0 || c.time == 0 {
+		t.Errorf("the name is cut although there is room: %+v", c)
+	}
+	uri := "/apis/apiextensions.k8s.io/v1/namespaces/default/something?with=parameters"
+	need.widen(cells{resource: uri})
+	if c := columnsFor(150, need); c.resource+1+c.object < len(uri) || c.resource != len(long.resource) {
+		t.Errorf("a path has not the place of both: %+v", c)
+	}
+	need.widen(cells{verb: "deletecollection"})
+	if c := columnsFor(118, need); c.verb != least.verb || c.resource != len(long.resource) {
+		t.Errorf("a long verb takes from the names: %+v", c)
+	}
+	if c := columnsFor(160, need); c.verb != len("deletecollection") {
+		t.Errorf("a long verb is cut although there is room: %+v", c)
+	}
+	for w := range 200 {
+		if c := columnsFor(w, need); draw.Width(c.line("", long)) > max(w, 40) {
+			t.Errorf("%d: %+v", w, c)
+		}
+	}
 }

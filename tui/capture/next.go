@@ -1,0 +1,124 @@
+package capture
+
+import (
+	"cmp"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/pane/list"
+)
+
+// alike is a request like the one that is held, which went its way before: the held one may well go the same.
+type alike struct {
+	of      string // the one that is held
+	journey *v1alpha1.Journey
+}
+
+// alikeMsg is the answer to a fetch of one.
+type alikeMsg struct {
+	of      string
+	journey *v1alpha1.Journey
+}
+
+// wantAlike fetches the latest request like the open one, once it is held.
+func (s *Screen) wantAlike() tea.Cmd {
+	id := s.open.id
+	if id == "" || s.alike.of == id || len(s.heldAt()) == 0 {
+		return nil
+	}
+	s.alike = alike{of: id}
+	like := s.latestLike(&s.list.Selected().Spec)
+	if like == "" {
+		return nil
+	}
+	return s.host.Do(func() tea.Msg {
+		j, err := s.session.Get(s.host.Context(), like)
+		if err != nil {
+			return nil // it is gone by now: what the keys do is said without it
+		}
+		return alikeMsg{of: id, journey: j}
+	})
+}
+
+// latestLike is the latest request that did what q asks for, or at least tried to.
+func (s *Screen) latestLike(q *v1alpha1.JourneySpec) (tried string) {
+	for i := s.ring.Len() - 1; i >= 0; i-- {
+		row := s.ring.At(i)
+		if row.Status.Phase != v1alpha1.JourneyComplete || !sameKind(&row.Spec, q) {
+			continue
+		}
+		if !list.Failed(row.Journey) {
+			return row.Name
+		}
+		tried = cmp.Or(tried, row.Name)
+	}
+	return tried
+}
+
+// sameKind says whether two requests go the same way. Of one that is held early, no more is known than its path.
+func sameKind(a, b *v1alpha1.JourneySpec) bool {
+	if b.Verb == "" {
+		pathA, _, _ := strings.Cut(a.URI, "?")
+		pathB, _, _ := strings.Cut(b.URI, "?")
+		return a.Method == b.Method && pathA == pathB
+	}
+	return a.Verb == b.Verb && a.Group == b.Group && a.Resource == b.Resource && a.Subresource == b.Subresource
+}
+
+// wouldStop is what the hint of a command that steps says of a held request: at which step it would stop next, if one like it
+// went that way, or else what it runs past. Empty if the request is not held.
+func (s *Screen) wouldStop(action v1alpha1.JourneyAction) string {
+	held := s.heldAt()
+	j := s.open.journey
+	if len(held) == 0 || j == nil || j.Name != s.list.Selected().Name {
+		return ""
+	}
+	h := s.heldHere(held)
+	if action == v1alpha1.ActionInto && h.At == v1alpha1.AtEnd {
+		action = v1alpha1.ActionNext // what it called has ended
+	}
+	steps := j.Status.Steps
+	if action == v1alpha1.ActionOut && (int(h.Step) >= len(steps) || steps[h.Step].Parent < 0) {
+		return ""
+	}
+	if like := s.alike; like.of == j.Name && like.journey != nil {
+		if at := sameStep(steps, int(h.Step), like.journey.Status.Steps); at >= 0 {
+			if to := stepAfter(like.journey.Status.Steps, at, action); to >= 0 {
+				return "to " + like.journey.Status.Steps[to].ID
+			}
+			return "to its end"
+		}
+	}
+	switch action {
+	case v1alpha1.ActionInto:
+		return "into it"
+	case v1alpha1.ActionOut:
+		return "out of " + steps[steps[h.Step].Parent].ID
+	}
+	return "past it"
+}
+
+// sameStep finds, in the steps of another request, the one that is to them what the one at an index is to these; -1 for none.
+func sameStep(steps []v1alpha1.Step, at int, others []v1alpha1.Step) int {
+	if at >= len(steps) {
+		return -1
+	}
+	nth := 0
+	for i := range at {
+		if steps[i].ID == steps[at].ID {
+			nth++
+		}
+	}
+	for i := range others {
+		if others[i].ID != steps[at].ID {
+			continue
+		}
+		if nth == 0 {
+			return i
+		}
+		nth--
+	}
+	return -1
+}
