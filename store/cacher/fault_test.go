@@ -94,11 +94,15 @@ func TestTooOldAndTooNew(t *testing.T) {
 	if !store.IsTooLargeResourceVersion(err) {
 		t.Errorf("a GET from the future: %v", err)
 	}
-	opts := everything
-	opts.ResourceVersion = "999999999"
-	if err := r.cached.GetList(t.Context(), "/pandas/", opts, &unstructured.UnstructuredList{}); !store.IsTooLargeResourceVersion(err) {
-		t.Errorf("a LIST from the future: %v", err)
+	for _, match := range []metav1.ResourceVersionMatch{"", metav1.ResourceVersionMatchNotOlderThan, metav1.ResourceVersionMatchExact} {
+		opts := everything
+		opts.ResourceVersion, opts.ResourceVersionMatch = "999999999", match
+		err := r.cached.GetList(t.Context(), "/pandas/", opts, &unstructured.UnstructuredList{})
+		if seconds, ok := apierrors.SuggestsClientDelay(err); !store.IsTooLargeResourceVersion(err) || !ok || seconds == 0 {
+			t.Errorf("a LIST from the future, %q: %v, again in %d s", match, err, seconds)
+		}
 	}
+	opts := everything
 	// An exact revision that the cache has forgotten is etcd's to answer.
 	opts.ResourceVersion, opts.ResourceVersionMatch = first.GetResourceVersion(), metav1.ResourceVersionMatchExact
 	if got := list(t, r.cached, opts); got.GetResourceVersion() != first.GetResourceVersion() || got.Items[0].GetResourceVersion() != first.GetResourceVersion() {

@@ -83,7 +83,7 @@ func (l *listing) moment(ctx context.Context) (why string, err error) {
 	case latest:
 		return l.latest(ctx)
 	case l.exact > 0:
-		return l.atExactly(), nil
+		return l.atExactly(ctx)
 	}
 	minimum, err := c.parseRevision(l.opts.ResourceVersion)
 	if err != nil {
@@ -134,21 +134,26 @@ func (l *listing) latest(ctx context.Context) (why string, err error) {
 	return why, nil
 }
 
-// atExactly finds the state at the one revision that will do.
-func (l *listing) atExactly() (why string) {
+// atExactly finds the state at the one revision that will do, as soon as the cache has seen it.
+func (l *listing) atExactly(ctx context.Context) (why string, err error) {
 	c := l.cacher
 	why = fmt.Sprintf("revision %d is wanted", l.exact)
-	switch seen := c.watchCache.revision.Load(); {
-	case l.exact > seen:
-		return fmt.Sprintf("%s, and the cache is at %d", why, seen)
-	case l.exact < c.config.Storage.CompactRevision():
-		return why + ", and that has been compacted"
+	if l.exact < c.config.Storage.CompactRevision() {
+		return why + ", and that has been compacted", nil
+	}
+	err = c.watchCache.waitUntilFresh(ctx, l.exact)
+	var late notSeen
+	if errors.As(err, &late) {
+		return fmt.Sprintf("%s, and the cache is at %d and does not get on", why, late.seen), c.tooLarge(ctx, l.exact)
+	}
+	if err != nil {
+		return "", err
 	}
 	if l.tree = c.watchCache.getExact(l.exact); l.tree == nil {
-		return why + ", and the cache has forgotten what happened since"
+		return why + ", and the cache has forgotten what happened since", nil
 	}
 	l.revision = l.exact
-	return why
+	return why, nil
 }
 
 // limit is how many items the list may have, 0 for any number. Whoever takes what is there takes all of it.
