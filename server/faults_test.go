@@ -37,6 +37,22 @@ func (r *running) cacheOf(t testing.TB, name string) v1alpha1.CacheStatus {
 	return c.Status
 }
 
+// metFault is how many of the journeys of config maps that a field selector selects met a fault at a step.
+func (r *running) metFault(t testing.TB, query, fault, step string) (n int) {
+	t.Helper()
+	var list v1alpha1.JourneyList
+	r.kx(t, "GET", "journeys?fieldSelector=spec.resource=configmaps,spec.namespace=default,"+query, nil, 200, &list)
+	for i := range list.Items {
+		j := r.journeyOf(t, list.Items[i].Name)
+		if slices.ContainsFunc(j.Status.Interventions, func(i v1alpha1.Intervention) bool {
+			return i.By == fault && i.Kind == "Delayed" && j.Status.Steps[i.Step].ID == step && strings.Contains(i.Message, "held back")
+		}) {
+			n++
+		}
+	}
+	return n
+}
+
 // TestStaleCache lets the cache of config maps fall behind: who takes what it has is told of yesterday, who wants the
 // latest gets it, and a watcher gets all events in the end.
 func TestStaleCache(t *testing.T) {
@@ -71,6 +87,15 @@ func TestStaleCache(t *testing.T) {
 	}
 	if other := r.cacheOf(t, "secrets"); other.State != v1alpha1.CacheFresh {
 		t.Errorf("the cache of secrets is %s", other.State)
+	}
+	// The journeys of those that met it say so: the reads, and the writes whose events have gone nowhere.
+	for query, want := range map[string]struct {
+		step string
+		n    int
+	}{
+		"spec.verb=create": {"etcd.txn", 3}, "spec.verb=get,spec.name=late-2": {"cacher.get", 1}, "spec.verb=list": {"cacher.list", 2},
+	} {
+		until(t, query+" says that it met the fault", func() bool { return r.metFault(t, query, `fault "stale"`, want.step) == want.n })
 	}
 	var f v1alpha1.Fault
 	r.kx(t, "GET", "faults/stale", nil, 200, &f)

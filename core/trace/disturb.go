@@ -138,3 +138,23 @@ func (j *Journey) dropped(rule, by, text string) {
 	j.intervened(Intervention{Kind: Dropped, Step: max(last, 0), Rule: rule, By: by, Text: text, At: time.Since(j.started)})
 	j.rec.tellChanged(j)
 }
+
+// HeldBack notes that the step goes by what a rule holds back elsewhere, where requests share it.
+func (s *Step) HeldBack(rule, text string) {
+	if s != nil {
+		s.j.intervened(Intervention{Kind: Delayed, Step: int(s.index), Rule: rule, Text: text, At: time.Since(s.j.started)})
+	}
+}
+
+// HeldBack notes that a rule holds back what is waited for. Only the first call counts.
+func (w *Waiting) HeldBack(rule, text string) {
+	if w.heldBack.Swap(true) {
+		return
+	}
+	j := w.j
+	j.mu.Lock()
+	wrote := j.wrote - 1
+	j.mu.Unlock()
+	j.intervened(Intervention{Kind: Delayed, Step: int(max(wrote, 0)), AtEnd: true, Rule: rule, Text: text, At: time.Since(j.started)})
+	j.rec.tellChanged(j)
+}

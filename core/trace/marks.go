@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,6 +29,7 @@ func At(id ID) time.Time {
 type Waiting struct {
 	j        *Journey
 	revision int64
+	heldBack atomic.Bool
 }
 
 // Await says that the journey of ctx made a revision, and waits for its marks. Nil is nobody who waits.

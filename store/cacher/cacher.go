@@ -39,7 +39,7 @@ type Cacher struct {
 	written    written
 	marks      marks
 	counts     counts
-	late       atomic.Pointer[Condition] // while changes are held back
+	late       atomic.Pointer[lateness] // while changes are held back
 
 	// following is the context of the watch that progress may be asked of; nil while there is none. asking is held while
 	// etcd is asked, so that no request outlives its watch.

@@ -100,6 +100,7 @@ func (d *CacheDelegator) Delete(ctx context.Context, key string, out runtime.Obj
 
 // suggestion is what the cache has of an object that is to be written, nil if it has none.
 func (c *Cacher) suggestion(step *trace.Step, key string) *object.Encoded {
+	c.sayLate(step)
 	state := c.state.get().State
 	if state == Uninitialized {
 		step.Whyf("the cache is %s: the storage reads the object", state)
@@ -118,6 +119,7 @@ func (c *Cacher) suggestion(step *trace.Step, key string) *object.Encoded {
 func (c *Cacher) GetList(ctx context.Context, key string, opts store.ListOptions, listObj runtime.Object) (err error) {
 	ctx, step := trace.Start(ctx, trace.CacherList, key)
 	defer step.End(&err)
+	c.sayLate(step)
 	list, err := c.list(ctx, step, key, opts)
 	if err != nil {
 		return err

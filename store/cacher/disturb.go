@@ -14,13 +14,39 @@ import (
 // errLate says that etcd's watch was given up while changes were held back: what came since is read from its history.
 var errLate = errors.New("changes were held back")
 
+// lateness is the condition of a cache while a rule holds changes back.
+type lateness struct {
+	Condition
+	rule string
+}
+
+// sayLate tells a step that goes by the cache that changes are held back from it, if they are.
+func (c *Cacher) sayLate(step *trace.Step) {
+	if late := c.late.Load(); late != nil {
+		step.HeldBack(late.rule, late.Err.Error())
+	}
+}
+
+// tellWriters tells the journeys that made changes that they are held back. Writers that are not known yet find out when
+// they begin to wait.
+func (c *Cacher) tellWriters(changes store.Changes, late *lateness) {
+	for i := range changes.Changes {
+		revision := changes.Changes[i].Revision
+		if waiting := c.marks.note(revision).Load(); waiting != nil && waiting.Revision() == revision {
+			waiting.HeldBack(late.rule, late.Err.Error())
+		}
+	}
+}
+
 // disturbed makes changes part of the cache and hands them out, with what faults ask for at the cache's marks. What is held
 // back is held in one place: leave gives up etcd's watch, so that nothing piles up behind it. No change is lost, unless etcd
 // compacts it meanwhile, and then the cache is filled again.
 func (c *Cacher) disturbed(changes store.Changes, leave func(error)) error {
 	hold := func(d trace.Disturbance) {
 		leave(errLate)
-		c.late.Store(&Condition{State: Lagging, Since: time.Now(), Err: fmt.Errorf("changes are held back by %s", d.Rule)})
+		late := &lateness{Condition{State: Lagging, Since: time.Now(), Err: fmt.Errorf("changes are held back by %s", d.Rule)}, d.Rule}
+		c.late.Store(late)
+		c.tellWriters(changes, late)
 		d.Wait(c.ctx)
 		c.late.Store(nil)
 	}

@@ -17,6 +17,7 @@ import (
 func (c *Cacher) Get(ctx context.Context, key string, opts store.GetOptions, out runtime.Object) (err error) {
 	ctx, step := trace.Start(ctx, trace.CacherGet, key)
 	defer step.End(&err)
+	c.sayLate(step)
 	obj, err := c.get(ctx, step, key, opts)
 	if err != nil {
 		return err

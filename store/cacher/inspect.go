@@ -75,7 +75,7 @@ func (c *Cacher) Inspect() Inspection {
 		i.State, i.Since = Lagging, since
 	}
 	if late := c.late.Load(); late != nil && (i.State == Fresh || i.State == Lagging) {
-		i.Condition = *late
+		i.Condition = late.Condition
 	}
 	i.Watchers = c.dispatcher.inspect()
 	return i

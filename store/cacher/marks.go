@@ -30,6 +30,9 @@ func (c *Cacher) await(ctx context.Context, revision int64) {
 	}
 	note := c.marks.note(revision)
 	note.Store(waiting)
+	if late := c.late.Load(); late != nil {
+		waiting.HeldBack(late.rule, late.Err.Error())
+	}
 	if c.marks.marked.Load() < revision || !note.CompareAndSwap(waiting, nil) {
 		return
 	}

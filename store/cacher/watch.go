@@ -18,6 +18,7 @@ import (
 func (c *Cacher) WatchEncoded(ctx context.Context, key string, opts store.ListOptions) (_ watch.Interface, err error) {
 	ctx, step := trace.Start(ctx, trace.CacherWatch, key)
 	defer step.End(&err)
+	c.sayLate(step)
 	prefix, err := store.PrepareKey(c.config.ResourcePrefix, key, opts.Recursive)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,8 @@ func journey() *v1alpha1.Journey {
 		{ID: "etcd.txn", Layer: "etcd", Title: "KV.Txn", Subject: "/registry/x", Parent: 5, TookNanos: -1, Error: "lost"},
 		{ID: "odd", Layer: "etcd", Title: "a step before its parent", Parent: 99, Before: object(`{`), After: object(`{}`)},
 	}, Marks: []v1alpha1.Mark{{ID: "cacher.dispatch", Layer: "cacher", Title: "the event goes", Function: "give", Revision: 7, AfterMicros: 1900}},
-		Deliveries: []v1alpha1.Delivery{{Watcher: "w", User: "bob", UserAgent: "kubectl", Type: "MODIFIED", Revision: 7, AfterMicros: 2000}}}
+		Interventions: []v1alpha1.Intervention{{Kind: "Delayed", Step: 7, Message: "held \x1bback"}},
+		Deliveries:    []v1alpha1.Delivery{{Watcher: "w", User: "bob", UserAgent: "kubectl", Type: "MODIFIED", Revision: 7, AfterMicros: 2000}}}
 	return j
 }
 

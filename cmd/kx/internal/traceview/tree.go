@@ -129,7 +129,17 @@ func (t *tree) roots(roots []int) {
 // passed says whether a step is a filter that had nothing against the request.
 func (t *tree) passed(i int) bool {
 	s := &t.j.Status.Steps[i]
-	return s.Layer == "filter" && s.Error == "" && len(t.children[int32(i)]) == 0
+	return s.Layer == "filter" && s.Error == "" && len(t.children[int32(i)]) == 0 && len(t.done(i)) == 0
+}
+
+// done is what was done at a step that would not have happened by itself.
+func (t *tree) done(i int) (done []string) {
+	for _, v := range t.j.Status.Interventions {
+		if int(v.Step) == i {
+			done = append(done, draw.Clean(v.Kind+": "+v.Message))
+		}
+	}
+	return done
 }
 
 // step writes a step and those that it called. here is drawn before the step, below before what comes under it.
@@ -147,6 +157,9 @@ func (t *tree) step(i int, here, below string) {
 	}
 	t.line(s.Layer, time.Duration(s.TookNanos), here, text, reason)
 	children := t.children[int32(i)]
+	for _, done := range t.done(i) {
+		fmt.Fprintln(t.out, t.rail(below, len(children) > 0)+t.p.notes("* "+done))
+	}
 	t.source(s, below, len(children) > 0)
 	if t.objects {
 		t.change(s, below, len(children) > 0)
