@@ -42,6 +42,7 @@ type model struct {
 	drained time.Time
 
 	revisions revisions
+	returns   int              // how often the server had come back when the screens were told
 	held      *control.Control // closed by the screen of breakpoints
 	table     *keys.Table
 	screens   map[screen.Name]screen.Screen
@@ -268,8 +269,13 @@ func (m *model) waitForChange() tea.Cmd {
 func (m *model) drain() tea.Cmd {
 	m.drained = time.Now()
 	var cmds []tea.Cmd
+	back := m.client.Returns() != m.returns
+	m.returns = m.client.Returns()
 	for _, s := range m.order {
 		cmds = append(cmds, s.Drain())
+		if r, ok := s.(screen.Returner); ok && back {
+			cmds = append(cmds, r.Returned())
+		}
 	}
 	return tea.Batch(append(cmds, m.askRevisions())...)
 }

@@ -216,7 +216,7 @@ func (d *driver) part(name string) string {
 //	type "verb:get a"    text
 //	paste "jj"           text from the clipboard
 //	wait 3               until the list has that many rows
-//	trouble 503          the server answers so; 0 ends it
+//	trouble 503          the server answers so, or is gone; 0 ends it
 //	frame steps          a part of the screen: all header filter list steps detail same state hints
 //	clipboard            what was copied
 func TestStories(t *testing.T) {
@@ -257,6 +257,9 @@ func (d *driver) do(td *datadriven.TestData) string {
 		d.until("there are "+args[0]+" rows", func() bool { return d.requests() == n && d.phase() == session.Live })
 	case "trouble":
 		code, _ := strconv.Atoi(args[0])
+		if args[0] == "gone" {
+			code = tuitest.Gone
+		}
 		d.server.Refuse(code)
 		d.until("the screen knows", func() bool { return (d.phase() == session.Retrying) == (code != 0) })
 	case "frame":

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
@@ -149,7 +150,23 @@ func (m *model) stateLine(state string) string {
 	case m.note.text != "":
 		return " " + draw.Clean(m.note.text)
 	}
+	if away := m.client.Away(); away != nil {
+		return m.awayLine(away)
+	}
 	return state
+}
+
+// awayLine says, wherever one is, that the server does not answer, and what to do.
+func (m *model) awayLine(away *api.Away) string {
+	next := "; kx serve starts it"
+	if m.server.InProcess {
+		next = "; if it stays away, leave with q and start kx tui again"
+	}
+	return m.theme.Bad(draw.Fitting(m.w,
+		draw.Part{Text: " ! no answer from " + draw.Clean(away.Host), Weight: 4},
+		draw.Part{Text: " (" + draw.Clean(away.Why) + ")", Weight: 1},
+		draw.Part{Text: ". It is asked again", Weight: 3},
+		draw.Part{Text: next, Weight: 2}))
 }
 
 // hints are the keys that one wants next, as many as there is room for, and always those that lead to all others.

@@ -35,7 +35,8 @@ type Client struct {
 	// ready is closed when the server is known: http and base are not looked at before.
 	ready chan struct{}
 	// absent is why there is no server to ask.
-	absent string
+	absent   string
+	presence presence
 }
 
 // New makes a client of the server of a config.
@@ -164,7 +165,8 @@ func (c *Client) Send(ctx context.Context, r Request) (*http.Response, error) {
 	for name, values := range r.Header {
 		req.Header[name] = values
 	}
-	return c.http.Do(req)
+	res, err := c.http.Do(req)
+	return res, c.answered(ctx, res, err)
 }
 
 // JSON sends a request and decodes the answer into out, unless out is nil.
@@ -230,7 +232,7 @@ func (c *Client) Watch(ctx context.Context, path string, query url.Values, each 
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
-			return fmt.Errorf("read the watch of %s: %w", path, err)
+			return c.cut(ctx, fmt.Errorf("read the watch of %s: %w", path, err))
 		}
 		if e.Type == "ERROR" {
 			failed := &Error{Request: "watch " + path}

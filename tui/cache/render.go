@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -86,6 +87,7 @@ func (s *Screen) listRows() rows.Content {
 	switch {
 	case s.wrong != "":
 		c.Note = look.Bad("! no answer")
+		c.Empty = []string{"", "  " + s.wrong}
 	case s.heard && len(s.caches) == 0:
 		c.Empty = []string{"", "  The server has no watch caches: it was started with --watch-cache=false."}
 	}
@@ -138,7 +140,7 @@ func (s *Screen) watcherRows() rows.Content {
 	c := rows.Content{Title: look.Title("Watches") + " " + draw.Clean(s.want), Empty: []string{"", "  Nobody watches."}}
 	cache := s.one
 	if cache == nil {
-		c.Empty = []string{"", "  Asking the server ..."}
+		c.Empty = []string{"", "  " + cmp.Or(s.wrong, "Asking the server ...")}
 		return c
 	}
 	for _, l := range ruler(cache, w-4) {

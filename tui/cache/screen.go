@@ -7,7 +7,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
@@ -178,7 +177,7 @@ func (s *Screen) Drain() tea.Cmd {
 	}
 	s.wrong = ""
 	if a.err != nil {
-		s.wrong = draw.Clean(api.Reason(a.err))
+		s.wrong = screen.Trouble(a.err)
 		return nil
 	}
 	s.caches, s.heard = a.caches, true

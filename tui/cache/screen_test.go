@@ -284,7 +284,7 @@ func TestTrouble(t *testing.T) {
 	s := New(h)
 	h.Attach(s)
 	h.Until("it is said", func() bool { return s.wrong != "" })
-	sees(t, h, "! no answer")
+	sees(t, h, "! no answer", "  starting")
 	if _, state := s.Foot(); !strings.Contains(state, "starting") {
 		t.Errorf("%s", state)
 	}
@@ -301,6 +301,20 @@ func TestTrouble(t *testing.T) {
 	h.Press("r")
 	h.Until("it answers", func() bool { return s.heard })
 	sees(t, h, "The server has no watch caches")
+}
+
+// TestGone goes on by itself when the server is back.
+func TestGone(t *testing.T) {
+	h, s, _ := newScreen(t)
+	h.Gone(true)
+	h.Press("r")
+	h.Until("it is said", func() bool { return s.wrong != "" })
+	sees(t, h, "! no answer", "serviceaccounts") // what it had is seen
+	s.heard, s.caches, s.one = false, nil, nil
+	h.Golden("away")
+	h.Gone(false)
+	h.Press("r")
+	h.Until("it is there again", func() bool { return s.wrong == "" && s.one != nil })
 }
 
 func TestRuler(t *testing.T) {

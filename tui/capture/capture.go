@@ -60,8 +60,9 @@ type Screen struct {
 }
 
 var (
-	_ screen.Screen  = (*Screen)(nil)
-	_ screen.Resizer = (*Screen)(nil)
+	_ screen.Screen   = (*Screen)(nil)
+	_ screen.Resizer  = (*Screen)(nil)
+	_ screen.Returner = (*Screen)(nil)
 )
 
 // Options are what else the screen is told.
@@ -336,7 +337,7 @@ func (s *Screen) emptyList() []string {
 	case s.state.Phase == session.Connecting:
 		return []string{"  Connecting to " + host + " ..."}
 	case s.state.Phase == session.Retrying:
-		return []string{"  No answer from " + host + " yet; trying again."}
+		return []string{"  " + screen.NoAnswer}
 	case s.applied != "":
 		return []string{"  No request that the server remembers matches the filter. esc shows all."}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane/steps"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // opened is the journey under the cursor, as far as it is fetched.
@@ -108,6 +109,14 @@ func (s *Screen) fetch(id string) tea.Cmd {
 	})
 }
 
+// Returned implements screen.Returner.
+func (s *Screen) Returned() tea.Cmd {
+	if s.open.id == "" || s.open.journey != nil || s.open.fetching {
+		return nil
+	}
+	return s.fetch(s.open.id)
+}
+
 func (s *Screen) fetched(msg fetchedMsg) {
 	if msg.request != s.open.request {
 		return // the cursor is elsewhere by now
@@ -116,7 +125,7 @@ func (s *Screen) fetched(msg fetchedMsg) {
 	s.open.fetching = false
 	if msg.err != nil {
 		s.open.journey = nil
-		why := draw.Clean(s.open.id + ": " + msg.err.Error())
+		why := draw.Clean(s.open.id+": ") + screen.Trouble(msg.err)
 		s.steps.Message("", " "+why)
 		s.detail.Message("", why)
 		return

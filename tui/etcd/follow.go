@@ -13,7 +13,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
-	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // eventsMost is how many events wait to be taken. If there are more, it is not followed any longer: to read all again would
@@ -132,7 +132,7 @@ func (s *Screen) ended(err error) tea.Cmd {
 	s.ends++
 	switch {
 	case err != nil && api.Code(err) != http.StatusGone:
-		s.unfollowed = draw.Clean(api.Reason(err))
+		s.unfollowed = screen.Trouble(err)
 	case s.ends > endsMost:
 		s.unfollowed = "the server ends the watch at once"
 	default:

@@ -14,6 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 const (
@@ -100,6 +101,18 @@ func (s *Screen) reread() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
+// Returned implements screen.Returner.
+func (s *Screen) Returned() tea.Cmd {
+	if !s.seen {
+		return nil // all is read again when it is
+	}
+	s.unfollowed, s.ends = "", 0
+	if c := s.chosen; c != nil {
+		maps.DeleteFunc(c.values, func(_ int64, v *value) bool { return v.err != "" })
+	}
+	return s.reread()
+}
+
 // take takes a list.
 func (s *Screen) take(m listed) tea.Cmd {
 	if m.generation != s.generation {
@@ -143,7 +156,9 @@ func (s *Screen) failed(n *node, m listed) tea.Cmd {
 	if api.Code(m.err) == http.StatusGone && s.at == 0 && m.more {
 		return s.read(n, false) // its first page is of a revision that is gone meanwhile
 	}
-	n.err = draw.Clean(api.Reason(m.err))
+	if n.err = screen.Trouble(m.err); n.err == screen.NoAnswer {
+		n.err = "no answer" // there may be one in each row
+	}
 	if s.at > 0 {
 		n.children, n.next = nil, "" // they are of another revision
 	}
@@ -273,7 +288,7 @@ func (s *Screen) heard(m told) tea.Cmd {
 	}
 	c.loading = false
 	if m.err != nil {
-		c.err, c.known = draw.Clean(api.Reason(m.err)), false
+		c.err, c.known = screen.Trouble(m.err), false
 		return nil
 	}
 	if c.stale {

@@ -67,8 +67,9 @@ type Screen struct {
 }
 
 var (
-	_ screen.Screen  = (*Screen)(nil)
-	_ screen.Resizer = (*Screen)(nil)
+	_ screen.Screen   = (*Screen)(nil)
+	_ screen.Resizer  = (*Screen)(nil)
+	_ screen.Returner = (*Screen)(nil)
 )
 
 // New makes the screen. It asks for nothing until it is shown.

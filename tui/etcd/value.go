@@ -9,10 +9,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // form is how a value is shown.
@@ -41,7 +41,7 @@ type value struct {
 func valueOf(k v1alpha1.Key, err error) *value {
 	v := &value{key: k}
 	if err != nil {
-		v.err = draw.Clean(api.Reason(err))
+		v.err = screen.Trouble(err)
 	} else if k.Status.Value == nil {
 		v.err = "the server sent no value"
 	}

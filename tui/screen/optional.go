@@ -3,6 +3,8 @@ package screen
 import (
 	"encoding/json"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"github.com/kx-apiserver/kx/tui/layout"
 )
 
@@ -19,6 +21,9 @@ type (
 		// Leaving is what the user is told before the program is left: what he would lose. Empty if nothing.
 		Leaving() string
 	}
+
+	// Returner is a screen that asks again what failed, when the server answers again after it did not.
+	Returner interface{ Returned() tea.Cmd }
 
 	// Resizer is a screen with several panes, which the user can make larger and smaller. What he made of them is remembered
 	// from one run to the next.

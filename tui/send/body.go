@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -67,6 +68,15 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		s.completed(msg)
 	}
 	return nil
+}
+
+// Returned implements screen.Returner.
+func (s *Screen) Returned() tea.Cmd {
+	maps.DeleteFunc(s.schemas, func(_ request.Kind, got *schemas) bool { return got.err != nil })
+	if !s.seen {
+		return nil // it is asked when it is
+	}
+	return s.askResources()
 }
 
 // askResources asks the server what it has.

@@ -82,8 +82,9 @@ type schemas struct {
 }
 
 var (
-	_ screen.Screen  = (*Screen)(nil)
-	_ screen.Resizer = (*Screen)(nil)
+	_ screen.Screen   = (*Screen)(nil)
+	_ screen.Resizer  = (*Screen)(nil)
+	_ screen.Returner = (*Screen)(nil)
 )
 
 // New makes the screen.

@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/request"
+	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/send/catalog"
 )
 
@@ -134,7 +135,7 @@ func (s *Screen) find() tea.Cmd {
 	}
 	p.free = s.resources == nil
 	if s.resourcesErr != nil {
-		p.note = "what the server has is not known: " + s.resourcesErr.Error()
+		p.note = "what the server has is not known: " + screen.Trouble(s.resourcesErr)
 	}
 	p.then = func(value string) tea.Cmd {
 		if s.form.verb == "" {

@@ -66,8 +66,9 @@ type sheetOfNode struct {
 }
 
 var (
-	_ screen.Screen  = (*Screen)(nil)
-	_ screen.Resizer = (*Screen)(nil)
+	_ screen.Screen   = (*Screen)(nil)
+	_ screen.Resizer  = (*Screen)(nil)
+	_ screen.Returner = (*Screen)(nil)
 )
 
 // New makes the screen. It asks the server once it is shown.
@@ -125,6 +126,14 @@ func (s *Screen) Close() { s.cancel() }
 // SetSize implements screen.Screen.
 func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
 
+// Returned implements screen.Returner: it may be another server by now.
+func (s *Screen) Returned() tea.Cmd {
+	if s.loading == 0 {
+		return nil // nobody has looked yet
+	}
+	return s.load()
+}
+
 // loadedMsg is the answer to a fetch of all parts.
 type loadedMsg struct {
 	request uint64
@@ -159,7 +168,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			return nil
 		}
 		if msg.err != nil {
-			s.failed = draw.Clean(msg.err.Error())
+			s.failed = screen.Trouble(msg.err)
 			return nil
 		}
 		s.take(msg.list.Items)
@@ -173,7 +182,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 			return s.sync()
 		case msg.err != nil:
 			if s.chosen() == msg.name {
-				s.failed = draw.Clean(msg.err.Error())
+				s.failed = screen.Trouble(msg.err)
 			}
 		default:
 			s.whole[msg.name], s.fresh[msg.name], s.failed = msg.part, true, ""

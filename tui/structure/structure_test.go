@@ -215,6 +215,28 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestGone asks again when the server is back, for all parts and for the one under the cursor.
+func TestGone(t *testing.T) {
+	h := screentest.New(t, recorded(t))
+	s := New(h)
+	h.Gone(true)
+	h.Attach(s)
+	h.Golden("away")
+	h.Gone(false)
+	if !s.loaded || s.failed != "" {
+		t.Fatalf("it is not there: %q", s.failed)
+	}
+	h.Gone(true)
+	h.Press("r")
+	if !s.loaded || s.failed != screen.NoAnswer {
+		t.Errorf("%q", s.failed)
+	}
+	h.Gone(false)
+	if s.failed != "" {
+		t.Errorf("%q", s.failed)
+	}
+}
+
 func TestMouse(t *testing.T) {
 	h, s := newHost(t, recorded(t))
 	h.Frame(120, 36)

@@ -86,7 +86,11 @@ func (s *Screen) content() rows.Content {
 	c := rows.Content{Title: "Structure", Rows: len(s.tree.rows), Row: s.row}
 	switch {
 	case s.failed != "" && !s.loaded:
-		c.Empty = append([]string{""}, draw.Wrap(" "+s.failed, max(s.w/3, 20))...)
+		w, _ := s.list.Size()
+		c.Empty = []string{""}
+		for _, line := range draw.Wrap(s.failed, max(w-4, 1)) {
+			c.Empty = append(c.Empty, " "+line)
+		}
 	case !s.loaded:
 		c.Empty = []string{"", " The server is being asked how it is built."}
 	default:

@@ -124,6 +124,9 @@ func (s *Server) EndWatches() {
 	s.ended = make(chan struct{})
 }
 
+// Gone is a code that stands for no answer at all: the connection is closed.
+const Gone = -1
+
 // Refuse answers every request with a status code from now on; 0 ends that. It ends the watches.
 func (s *Server) Refuse(code int) {
 	s.mu.Lock()
@@ -144,6 +147,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	code := s.refused
 	s.mu.Unlock()
+	if code == Gone {
+		panic(http.ErrAbortHandler)
+	}
 	if code != 0 {
 		refuse(w, code, http.StatusText(code))
 		return

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,6 +77,7 @@ type Host struct {
 	changed chan struct{}
 	panics  chan string
 	swept   int // how often it was drawn at many sizes
+	gone    atomic.Bool
 
 	// Look is the theme; plain if nobody says.
 	Look theme.Theme
@@ -100,7 +102,13 @@ const Address = "http://127.0.0.1:7443"
 // New makes a host with a server that answers with handler.
 func New(t testing.TB, handler http.Handler) *Host {
 	t.Helper()
-	server := httptest.NewServer(handler)
+	h := &Host{t: t, changed: make(chan struct{}, 1), panics: make(chan string, 1), Look: theme.Plain()}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.gone.Load() {
+			panic(http.ErrAbortHandler) // the client sees a connection that is closed
+		}
+		handler.ServeHTTP(w, r)
+	}))
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, strings.TrimPrefix(server.URL, "http://"))
 	}
@@ -109,7 +117,7 @@ func New(t testing.TB, handler http.Handler) *Host {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	h := &Host{t: t, ctx: ctx, client: client, changed: make(chan struct{}, 1), panics: make(chan string, 1), Look: theme.Plain()}
+	h.ctx, h.client = ctx, client
 	t.Cleanup(func() {
 		cancel()
 		if h.screen != nil {
@@ -120,6 +128,14 @@ func New(t testing.TB, handler http.Handler) *Host {
 		server.Close()
 	})
 	return h
+}
+
+// Gone has the server answer nobody from now on, or again. Back again, the screen is told so.
+func (h *Host) Gone(gone bool) {
+	h.gone.Store(gone)
+	if r, ok := h.screen.(screen.Returner); ok && !gone {
+		h.Run(r.Returned())
+	}
 }
 
 // Attach gives the host its screen, shows it, and checks its keys.
