@@ -10,6 +10,7 @@ import (
 
 // The command from end to end: a table on stdout, a result to compare, and nothing else.
 func TestBench(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--ephemeral")
 	result := filepath.Join(t.TempDir(), "result.json")
 	args := []string{"bench", "--kubeconfig", p.kubeconfig, "--pid", strconv.Itoa(p.Process.Pid), "--objects", "20", "--watchers", "2",
@@ -37,6 +38,7 @@ func TestBench(t *testing.T) {
 
 // An interrupt in the middle leaves nothing on the server, and is not a success.
 func TestBenchInterrupted(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--ephemeral")
 	cmd := kx(t, "bench", "--kubeconfig", p.kubeconfig, "--objects", "50", "--duration", "1h")
 	stdout, err := cmd.StdoutPipe()
@@ -69,6 +71,7 @@ func TestBenchInterrupted(t *testing.T) {
 }
 
 func TestBenchWithoutServer(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ args, want string }{
 		{"--kubeconfig /does/not/exist", "/does/not/exist"},
 		{"--objects 0 --kubeconfig KUBECONFIG", "0 objects"},

@@ -31,6 +31,7 @@ func TestEtcdScripts(t *testing.T) { runScripts(t, "etcd") }
 func TestStorageScripts(t *testing.T) { runScripts(t, "storage") }
 
 func runScripts(t *testing.T, dir string) {
+	t.Parallel()
 	rewrite := flag.Lookup("rewrite")
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", dir),
@@ -114,6 +115,7 @@ func scriptClean(ts *testscript.TestScript, _ bool, args []string) {
 
 // TestEtcdOfServe looks below a kx serve that runs in another process.
 func TestEtcdOfServe(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := serve(t, "--data-dir", dir).client(t)
 	ctx := context.Background()
@@ -162,6 +164,7 @@ func TestEtcdOfServe(t *testing.T) {
 
 // TestRestoreObject puts objects of a snapshot back into a server that lost them.
 func TestRestoreObject(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := serve(t, "--data-dir", dir)
 	ctx := context.Background()

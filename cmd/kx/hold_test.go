@@ -158,7 +158,7 @@ var transactions = regexp.MustCompile(`\d [ +-]+KV\.Txn`)
 // TestHoldOnScreen holds an update before it is written, while two other clients go on for longer than a request may take;
 // has another writer steal its revision; and sees both of its attempts.
 func TestHoldOnScreen(t *testing.T) {
-	server := serve(t, "--ephemeral", "--allow-breakpoints", "--allow-faults", "--request-timeout", "5s")
+	server := serve(t, "--ephemeral", "--allow-breakpoints", "--allow-faults", "--request-timeout", "2s")
 	client, ctx := server.client(t), context.Background()
 	maps := client.CoreV1().ConfigMaps("default")
 	for _, name := range []string{"held", "other"} {
@@ -174,7 +174,7 @@ func TestHoldOnScreen(t *testing.T) {
 	p.see("PAUSED", "|| held 1", "KV.Txn")
 
 	others := [2]kubernetes.Interface{server.client(t), server.client(t)}
-	for n, until := 0, time.Now().Add(5500*time.Millisecond); time.Now().Before(until); n++ {
+	for n, until := 0, time.Now().Add(2500*time.Millisecond); time.Now().Before(until); n++ {
 		for _, other := range others {
 			if err := <-updating(t, other, "other", fmt.Sprint(n)); err != nil {
 				t.Fatal(err)

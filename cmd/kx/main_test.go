@@ -44,7 +44,8 @@ func kx(t testing.TB, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(os.Environ(), asKX+"=yes", "HOME="+t.TempDir())
+	// The race detector lets each process wait for a second before it ends, unless it is told not to.
+	cmd.Env = append(os.Environ(), asKX+"=yes", "HOME="+t.TempDir(), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	return cmd
 }
 
@@ -122,6 +123,7 @@ func (p *process) client(t testing.TB) *kubernetes.Clientset {
 }
 
 func TestVersion(t *testing.T) {
+	t.Parallel()
 	out, err := kx(t, "version").Output()
 	if err != nil || !regexp.MustCompile(`^kx \S+, Kubernetes v1\.37\.\d+\+kx, go\S+ \S+/\S+\n$`).Match(out) {
 		t.Errorf("%q, %v", out, err)

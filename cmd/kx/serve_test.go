@@ -33,6 +33,7 @@ func configMap(name string) *corev1.ConfigMap {
 }
 
 func TestOneServerADirectory(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := serve(t, "--data-dir", dir)
 	out, err := kx(t, "serve", "--listen=127.0.0.1:0", "--data-dir", dir).CombinedOutput()
@@ -46,6 +47,7 @@ func TestOneServerADirectory(t *testing.T) {
 }
 
 func TestBadFlags(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ flag, want string }{
 		{"--runtime-config=apps/v9=true", "apps/v9"},
 		{"--storage-backend=etcd2", "allowed values: etcd3"},
@@ -120,6 +122,7 @@ func until(t *testing.T, what string, yes func() bool) {
 
 // TestOrderlyStop has a watch and a slow request under way when the signal comes.
 func TestOrderlyStop(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := serve(t, "--data-dir", dir)
 	c := p.client(t)
@@ -160,6 +163,7 @@ func TestOrderlyStop(t *testing.T) {
 }
 
 func TestSecondSignal(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--ephemeral")
 	send, _ := p.slowCreate(t)
 	defer send.Close()
@@ -197,6 +201,7 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 
 // TestKill kills the server in the middle of a thousand concurrent creates: what it acknowledged is there afterwards.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	const objects, writers, enough = 1000, 50, 300
 	dir := t.TempDir()
 	p := serve(t, "--data-dir", dir)
@@ -243,6 +248,7 @@ func TestKill(t *testing.T) {
 
 // TestCluster has two servers in front of three etcds, one of which stops.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	cluster := embedtest.StartCluster(t)
 	servers := "--etcd-servers=" + strings.Join(cluster.Endpoints(), ",")
 	a := serve(t, "--data-dir", t.TempDir(), servers).client(t).CoreV1().ConfigMaps("default")
@@ -281,6 +287,7 @@ func TestCluster(t *testing.T) {
 }
 
 func TestReadiness(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--ephemeral")
 	c := p.client(t)
 	out, err := c.CoreV1().RESTClient().Get().AbsPath("/readyz").Param("verbose", "").DoRaw(context.Background())

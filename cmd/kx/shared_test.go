@@ -128,6 +128,7 @@ func (l *lasting) ended() int {
 
 // TestFreshMachine types what one would first, where nothing runs and nothing is.
 func TestFreshMachine(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	for _, step := range []struct {
 		args, out, err string
@@ -166,6 +167,7 @@ func TestFreshMachine(t *testing.T) {
 
 // TestShare has commands share the server of the first, which stays until the last has gone.
 func TestShare(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	first := m.begin("get", "namespaces", "-w")
 	first.see("kube-system")
@@ -196,6 +198,7 @@ func TestShare(t *testing.T) {
 
 // TestAtOnce starts many commands where nothing runs: one of them has the server, and all are answered.
 func TestAtOnce(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	const many = 4
 	answers := make(chan answer, many)
@@ -215,6 +218,7 @@ func TestAtOnce(t *testing.T) {
 
 // TestJoinServe uses a kx serve that runs on the data directory, and stays out of the way of its end.
 func TestJoinServe(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	cmd := m.command("serve", "--listen=127.0.0.1:0")
 	out, err := cmd.StdoutPipe()

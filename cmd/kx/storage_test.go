@@ -59,6 +59,7 @@ spec:
 
 // TestStorageMigrate writes secrets with a new key, and custom resources in a new version.
 func TestStorageMigrate(t *testing.T) {
+	t.Parallel()
 	m, dir := newMachine(t), t.TempDir()
 	data := filepath.Join(dir, "data")
 	ask := func(args ...string) answer {

@@ -9,6 +9,7 @@ import (
 
 // TestAsksNoTerminal runs a command on a terminal that answers nothing: it is not asked for its colours, so nobody waits.
 func TestAsksNoTerminal(t *testing.T) {
+	t.Parallel()
 	master, slave := terminal(t)
 	cmd := kx(t, "version")
 	cmd.Env = append(cmd.Env, "TERM=xterm-256color", "CI=")

@@ -10,6 +10,7 @@ import (
 // TestTUIBelowInATerminal goes below the API in a terminal: to a key in etcd, its revisions and what they changed, to the
 // request that wrote one, and to the watch cache, whose window does not reach back to where a watch would begin.
 func TestTUIBelowInATerminal(t *testing.T) {
+	t.Parallel()
 	user := newMachine(t)
 	// Another server writes first, so that the caches of this one do not begin where etcd does.
 	for _, words := range [][]string{

@@ -92,6 +92,7 @@ func (m *muxed) resize(w, h int, texts ...string) {
 
 // TestTUIInATerminal walks through kx tui as a user does: from an empty list to the steps of a request, and out again.
 func TestTUIInATerminal(t *testing.T) {
+	t.Parallel()
 	m := mux(t, kx(t, "tui", "--ephemeral", "--listen=127.0.0.1:0"))
 	shown := m.see("1 Capture", "press T for a demo", "live")
 	file := regexp.MustCompile(`KUBECONFIG=(\S+) kubectl`).FindStringSubmatch(shown)
