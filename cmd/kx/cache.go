@@ -49,6 +49,7 @@ Exit codes: 0 done, 1 failed, 3 done and found a difference.`,
 	fs := cmd.PersistentFlags()
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "the server's kubeconfig (default: KUBECONFIG, or else the kx that runs on "+o.dataDir+")")
 	fs.StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	oneOf(cmd, "output", listFormats...)
 	cmd.AddCommand(newCacheLsCommand(o), newCacheGetCommand(o), newCacheCheckCommand(o))
 	return cmd
 }
@@ -223,6 +224,8 @@ func fieldsOfCache(cache *v1alpha1.Cache) [][2]string {
 	}
 	seen := fmt.Sprintf("%d, etcd is at %d", s.Revision, s.EtcdRevision)
 	switch {
+	case s.CaughtUpMicros == nil && s.Lag == 0:
+		seen = fmt.Sprintf("%d, where etcd is now is not known", s.Revision)
 	case s.CaughtUpMicros == nil:
 		seen += ": the cache has not caught up"
 	default:

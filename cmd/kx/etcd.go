@@ -73,6 +73,7 @@ Exit codes: 0 done, 1 failed, 2 refused (see --force), 3 done and found somethin
 	}
 	o.addFlags(cmd, cmd.PersistentFlags())
 	cmd.PersistentFlags().StringVar(&o.color, "color", o.color, "colour differences: auto, always or never")
+	oneOf(cmd, "color", "auto", "always", "never")
 	cmd.AddCommand(
 		newEtcdLsCommand(o), newEtcdGetCommand(o), newEtcdHistoryCommand(o), newEtcdWatchCommand(o), newEtcdDiffCommand(o),
 		newEtcdTopCommand(o), newEtcdFindCommand(o),
@@ -230,10 +231,13 @@ func (r *reading) keysProgress() *render.Progress {
 	})
 }
 
-// outputFlag is -o of a command that lists.
-func outputFlag(cmd *cobra.Command) *string {
-	return cmd.Flags().StringP("output", "o", string(render.Table), "table, json or yaml")
+// outputVar is -o of a command that lists.
+func outputVar(cmd *cobra.Command, output *string) {
+	cmd.Flags().StringVarP(output, "output", "o", string(render.Table), "table, json or yaml")
+	oneOf(cmd, "output", listFormats...)
 }
+
+var listFormats = []cobra.Completion{string(render.Table), string(render.JSON), string(render.YAML)}
 
 func listFormat(text string) (render.Format, error) {
 	return render.ParseFormat(text, render.Table, render.JSON, render.YAML)

@@ -41,7 +41,7 @@ goes back from now (after a --, so that it is no flag). Ends with 3 if there are
 			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, args) })
 		},
 	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	outputVar(cmd, &o.output)
 	return cmd
 }
 

@@ -36,7 +36,7 @@ It reads all values once and changes nothing. It ends with 3 if it finds somethi
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.read(cmd, o.run) },
 	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	outputVar(cmd, &o.output)
 	return cmd
 }
 

@@ -33,7 +33,8 @@ A JSONPath holds if it has a result; followed by = and a value, if a result is t
   kx etcd find pods --jsonpath '{.spec.nodeName}=node-1'
   kx etcd find --jsonpath '{.spec.template.spec.containers[*].image}' -o json
   kx etcd find --jsonpath '{.metadata.finalizers}'         # what may hold up a deletion`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, args) })
 		},
@@ -41,10 +42,11 @@ A JSONPath holds if it has a result; followed by = and a value, if a result is t
 	fs := cmd.Flags()
 	fs.StringVar(&o.criteria.Name, "name", "", "pattern for the name, as a shell has them")
 	fs.StringVarP(&o.criteria.Namespace, "namespace", "n", "", "namespace")
+	completeFlag(cmd, "namespace", o.completeNamespace)
 	fs.StringVarP(&o.selector, "selector", "l", "", "label selector")
 	fs.StringVar(&o.jsonPath, "jsonpath", "", "JSONPath that has a result, or PATH=VALUE")
 	fs.StringVar(&o.revision, "rev", "", "as it was at this revision; -100 is a hundred before now")
-	fs.StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	outputVar(cmd, &o.output)
 	return cmd
 }
 

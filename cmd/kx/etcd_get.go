@@ -39,13 +39,15 @@ An object is shown as it is stored, so it has no resourceVersion: that is the ke
   kx etcd get secrets/default/s --encryption-provider-config enc.yaml
   kx etcd get secrets/default/s -o hex                # the bytes in etcd
   kx etcd get compact_rev_key                         # what is no object is text`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, o.path(args[0])) })
 		},
 	}
 	cmd.Flags().StringVar(&o.revision, "rev", "", "as it was at this revision; -100 is a hundred before now")
 	cmd.Flags().StringVarP(&o.output, "output", "o", string(render.YAML), "yaml, json, table (about the key), raw or hex (the bytes in etcd)")
+	oneOf(cmd, "output", string(render.YAML), string(render.JSON), string(render.Table), string(rawFormat), string(hexFormat))
 	return cmd
 }
 

@@ -28,13 +28,14 @@ latest. API servers compact etcd every few minutes, so history is short unless -
 		Example: `  kx etcd history deployments/default/web
   kx etcd history deployments/default/web --diff     # and what each changed
   kx etcd history leases/kube-system/x -o json`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, o.path(args[0])) })
 		},
 	}
 	cmd.Flags().BoolVar(&o.diff, "diff", false, "show what each revision changed")
-	cmd.Flags().StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	outputVar(cmd, &o.output)
 	return cmd
 }
 

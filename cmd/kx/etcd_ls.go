@@ -32,7 +32,8 @@ REVISION is that of the newest change below. Below the first level a directory n
   kx etcd ls configmaps/default -o json       # for a script
   kx etcd ls --depth 3 --keys-only            # deeper, and without reading values
   kx etcd ls --file snapshot.db               # of a snapshot`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, args) })
 		},
@@ -41,7 +42,7 @@ REVISION is that of the newest change below. Below the first level a directory n
 	fs.IntVar(&o.depth, "depth", o.depth, "how many levels to show")
 	fs.StringVar(&o.revision, "rev", "", "as it was at this revision; -100 is a hundred before now")
 	fs.BoolVar(&o.keysOnly, "keys-only", false, "count keys and read no values: there are no bytes then")
-	fs.StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	outputVar(cmd, &o.output)
 	return cmd
 }
 

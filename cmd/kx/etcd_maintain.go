@@ -19,7 +19,8 @@ import (
 func listCommand[T any](o *etcdOptions, use, short, long, example string, columns []render.Column[T],
 	ask func(context.Context, *admin.Live) iter.Seq2[T, error]) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example, Args: cobra.NoArgs}
-	output := outputFlag(cmd)
+	output := new(string)
+	outputVar(cmd, output)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		format, err := listFormat(*output)
 		if err != nil {

@@ -39,6 +39,7 @@ left out. Status is not restored: controllers write it. What exists is left as i
 		Example: `  kx etcd restore-object --file backup.db configmaps/default/settings
   kx etcd restore-object --file backup.db -n shop
   kx etcd restore-object --file backup.db deployments/shop replicasets/shop --kubeconfig other.kubeconfig`,
+		ValidArgsFunction: o.completeKeys(anyNumber),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.file == "" || (len(args) == 0) == (o.namespace == "") {
 				return errors.New("restore what? Give --file, and keys or --namespace")
@@ -48,8 +49,9 @@ left out. Status is not restored: controllers write it. What exists is left as i
 	}
 	fs := cmd.Flags()
 	fs.StringVarP(&o.namespace, "namespace", "n", "", "all of this namespace")
+	completeFlag(cmd, "namespace", o.completeNamespace)
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the server (default: KUBECONFIG, or else the kx that runs on --data-dir)")
-	fs.StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	outputVar(cmd, &o.output)
 	return cmd
 }
 

@@ -66,7 +66,8 @@ complete and its sum was checked.`,
 		Example: "  kx etcd snapshot save backup.db",
 		Args:    cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd)
+	output := new(string)
+	outputVar(cmd, output)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return o.ask(cmd, func(ctx context.Context, live *admin.Live) error {
 			progress := bytesProgress(cmd, args[0])
@@ -89,7 +90,8 @@ func newSnapshotStatusCommand() *cobra.Command {
 		Example: "  kx etcd snapshot status backup.db\n  kx etcd snapshot status ~/.kx -o json      # of a kx that does not run",
 		Args:    cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd)
+	output := new(string)
+	outputVar(cmd, output)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		info, err := admin.SnapshotStatus(cmd.Context(), args[0])
 		if err != nil {
@@ -117,7 +119,8 @@ there has to be of version 3.6 or newer.`,
 		Example: "  kx etcd snapshot restore backup.db --to ~/.kx/etcd && kx serve",
 		Args:    cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd)
+	output := new(string)
+	outputVar(cmd, output)
 	cmd.Flags().StringVar(&r.Dir, "to", "", "the data directory to make")
 	cmd.Flags().Int64Var(&r.Bump, "bump", r.Bump, "what to raise the revision by")
 	_ = cmd.MarkFlagRequired("to")

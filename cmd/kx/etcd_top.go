@@ -33,7 +33,8 @@ BYTES are those of keys and values, WRITES all since the keys were created, and 
   kx etcd top --by namespace pods
   kx etcd top --sort churn --since -1000      # in the last thousand revisions
   kx etcd top --every 5s                      # again and again`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.read(cmd, func(ctx context.Context, r *reading) error {
 				o.top.Prefix, o.top.Path = o.prefix, o.pathOf(args)
@@ -43,11 +44,13 @@ BYTES are those of keys and values, WRITES all since the keys were created, and 
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.top.By, "by", o.top.By, "resource, namespace or object")
+	oneOf(cmd, "by", "resource", "namespace", "object")
 	fs.StringVar(&o.top.Sort, "sort", o.top.Sort, "bytes, keys, writes or churn")
+	oneOf(cmd, "sort", "bytes", "keys", "writes", "churn")
 	fs.StringVar(&o.since, "since", "", "the revision from which churn counts; -1000 is a thousand before now")
 	fs.IntVar(&o.top.Limit, "limit", o.top.Limit, "how many to show; 0 for all")
 	fs.DurationVar(&o.every, "every", 0, "show it again each time so long has passed, with the churn in between")
-	fs.StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	outputVar(cmd, &o.output)
 	return cmd
 }
 

@@ -37,7 +37,8 @@ WRITTEN BY is the manager that the object's managed fields name as the latest.`,
   kx etcd watch leases
   kx etcd watch pods --rev -100          # the last hundred revisions, and on
   kx etcd watch pods -o json | jq .object.status.phase`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, o.pathOf(args)) })
 		},
@@ -46,6 +47,7 @@ WRITTEN BY is the manager that the object's managed fields name as the latest.`,
 	fs.StringVar(&o.revision, "rev", "", "begin with what came after this revision; -100 is a hundred before now")
 	fs.IntVar(&o.events, "events", 0, "end after so many; 0 does not end")
 	fs.StringVarP(&o.output, "output", "o", string(render.Table), "table, json (a line each) or yaml (a document each)")
+	oneOf(cmd, "output", listFormats...)
 	return cmd
 }
 

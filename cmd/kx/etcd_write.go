@@ -139,7 +139,8 @@ func newEtcdPutCommand(etcd *etcdOptions) *cobra.Command {
 		Example: `  kx etcd get configmaps/default/x > x.yaml; edit x.yaml; kx etcd put configmaps/default/x -f x.yaml
   kx etcd put configmaps/default/x -f - --yes < x.yaml
   kx etcd put configmaps/default/x -f x.bin --raw     # the bytes as they are`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			data, err := input(cmd, o.file)
 			if err != nil {
@@ -171,7 +172,8 @@ func newEtcdPatchCommand(etcd *etcdOptions) *cobra.Command {
 		Long:  `Change the object at a key by a merge patch or a JSON patch, given as YAML or JSON.` + writeLong,
 		Example: `  kx etcd patch pods/default/web -p '{"metadata":{"finalizers":null}}'
   kx etcd patch configmaps/default/x --type json -p '[{"op":"remove","path":"/data/key"}]'`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patch := []byte(o.patch)
 			if o.file != "" {
@@ -193,6 +195,7 @@ func newEtcdPatchCommand(etcd *etcdOptions) *cobra.Command {
 	cmd.Flags().StringVarP(&o.patch, "patch", "p", "", "the patch")
 	cmd.Flags().StringVar(&o.file, "patch-file", "", "file with the patch, or - for standard input")
 	cmd.Flags().StringVar(&o.kind, "type", o.kind, "merge or json")
+	oneOf(cmd, "type", string(admin.MergePatch), string(admin.JSONPatch))
 	cmd.MarkFlagsOneRequired("patch", "patch-file")
 	cmd.MarkFlagsMutuallyExclusive("patch", "patch-file")
 	return cmd
@@ -206,7 +209,8 @@ func newEtcdDeleteCommand(etcd *etcdOptions) *cobra.Command {
 		Long:  `Delete a key. Finalizers are not waited for, and nothing that the object owns is deleted.` + writeLong,
 		Example: `  kx etcd delete pods/default/stuck
   kx etcd delete --force example.com/broken`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.write(cmd, func(ctx context.Context, e *admin.Editor) (*admin.Plan, error) {
 				return e.Delete(ctx, o.path(args[0]))

@@ -57,6 +57,7 @@ The exit code is 1 if an answer is an error (400 or more).`,
 	fs.StringArrayVarP(&o.files, "filename", "f", nil, "a file of requests; - for standard input")
 	fs.BoolVar(&o.held, "held", false, "have each request held at its first step, on a server with --allow-breakpoints")
 	fs.StringVarP(&o.output, "output", "o", "", "json: a line for each answer, with status, headers, journey, time and body")
+	oneOf(cmd, "output", "json")
 	_ = cmd.MarkFlagRequired("filename")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	return cmd

@@ -40,7 +40,7 @@ It reads all values once. It ends with 3 if there is something that can't be rea
 		},
 	}
 	o.addFlags(cmd, cmd.Flags())
-	cmd.Flags().StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	outputVar(cmd, &o.output)
 	return cmd
 }
 

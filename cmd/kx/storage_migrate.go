@@ -51,6 +51,10 @@ it asks, or --drop-stored-versions says yes.`,
   kx storage migrate --all --rate 20
   kx storage migrate crontabs.stable.example.com --drop-stored-versions
   kx storage migrate secrets configmaps -o json`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			server := &traceOptions{dataDir: o.dataDir, kubeconfig: o.kubeconfig}
+			return server.completing(anyNumber, groupResourceNames)(cmd, args, typed)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	fs := cmd.Flags()
@@ -60,7 +64,7 @@ it asks, or --drop-stored-versions says yes.`,
 	fs.Float32Var(&o.rate, "rate", o.rate, "objects a second at most; 0 for as fast as the server is")
 	fs.StringVar(&o.from, "from", "", "go on where a migration was stopped, by the cursor that it showed")
 	fs.BoolVar(&o.drop, "drop-stored-versions", false, "take versions off status.storedVersions of definitions that no object is stored in any more")
-	fs.StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	outputVar(cmd, &o.output)
 	return cmd
 }
 

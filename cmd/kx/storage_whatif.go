@@ -47,7 +47,7 @@ the definition is not valid.`,
 	o.addFlags(cmd, cmd.Flags())
 	cmd.Flags().StringVar(&o.crd, "crd", "", "file with the definition, YAML or JSON; - for standard input")
 	cmd.Flags().BoolVar(&o.all, "all", false, "list also the objects that have nothing to fear")
-	cmd.Flags().StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
+	outputVar(cmd, &o.output)
 	_ = cmd.MarkFlagRequired("crd")
 	return cmd
 }

@@ -57,6 +57,7 @@ The filter is kx's filter language, in which these flags are written too:
 	cmd.PersistentFlags().StringVar(&o.kubeconfig, "kubeconfig", "", "the server's kubeconfig (default: KUBECONFIG, or else the kx that runs on "+o.dataDir+")")
 	o.addFilterFlags(cmd)
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "json: a journey a line, without its steps")
+	oneOf(cmd, "output", "json")
 	cmd.AddCommand(newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o), newTraceSaveCommand(o))
 	return cmd
 }
@@ -79,6 +80,7 @@ func (o *traceOptions) addFilterFlags(cmd *cobra.Command) {
 	fs.StringSliceVar(&o.agents, "agent", nil, "with which program, or a part of its name")
 	fs.IntSliceVar(&o.codes, "code", nil, "with which HTTP status they are answered")
 	fs.DurationVar(&o.min, "min", 0, "how long they take at least")
+	o.completeFilter(cmd)
 }
 
 // filter is the flags and the filter in one, in the filter language.

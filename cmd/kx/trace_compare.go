@@ -25,12 +25,13 @@ alone, > one that the second took alone, ~ one that both took and that went othe
 		Example: `  kx trace compare 3f2a1c-17 3f2a1c-19
   kx trace compare 3f2a1c-17 3f2a1c-19 -o json
   kx trace compare --file slow.kxtrace 3f2a1c-17 3f2a1c-19`,
-		Args: cobra.ExactArgs(2),
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: o.completeID(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.compare(cmd.Context(), args[0], args[1], cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	s.addFlags(cmd, "json: the steps of both, side by side")
+	s.addFlags(cmd, "json: the steps of both, side by side", "json")
 	return cmd
 }
 

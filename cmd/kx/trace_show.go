@@ -32,9 +32,10 @@ type journeySource struct {
 	source bool
 }
 
-func (s *journeySource) addFlags(cmd *cobra.Command, formats string) {
+func (s *journeySource) addFlags(cmd *cobra.Command, usage string, formats ...cobra.Completion) {
 	cmd.Flags().StringVar(&s.file, "file", "", "a capture that kx trace save wrote, instead of a server; - for standard input")
-	cmd.Flags().StringVarP(&s.output, "output", "o", "", formats)
+	cmd.Flags().StringVarP(&s.output, "output", "o", "", usage)
+	oneOf(cmd, "output", formats...)
 }
 
 func newTraceShowCommand(o *traceOptions) *cobra.Command {
@@ -54,12 +55,13 @@ With --file and without an ID, the journeys of the capture are listed.`,
   kx trace show 3f2a1c-17 -o yaml
   kx trace show --file slow.kxtrace             # which journeys are in it?
   kx trace show --file slow.kxtrace 3f2a1c-17`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: o.completeID(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.show(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	s.addFlags(cmd, "json or yaml: the whole journey")
+	s.addFlags(cmd, "json or yaml: the whole journey", "json", "yaml")
 	cmd.Flags().BoolVar(&s.source, "source", false, "show the code of each step: the lines around the one that ran")
 	return cmd
 }
@@ -216,12 +218,13 @@ resource's strategy. The request must have been made with --trace, so that its o
 		Example: `  kx trace blame 3f2a1c-17 spec.replicas
   kx trace blame 3f2a1c-17 'spec.template.spec.containers[0].image'
   kx trace blame 3f2a1c-17 'metadata.labels[app.kubernetes.io/name]'`,
-		Args: cobra.ExactArgs(2),
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: o.completeID(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.blame(cmd.Context(), args[0], args[1], cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	s.addFlags(cmd, "json: the steps that changed the field, with its values")
+	s.addFlags(cmd, "json: the steps that changed the field, with its values", "json")
 	return cmd
 }
 

@@ -23,6 +23,7 @@ func newVersionCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return o.run(cmd.OutOrStdout()) },
 	}
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "json for all there is to know")
+	oneOf(cmd, "output", "json")
 	return cmd
 }
 

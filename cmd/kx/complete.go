@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/tui/api"
+)
+
+const (
+	// completeWait is how long somebody who pressed Tab waits: what is known by then is offered.
+	completeWait = 2 * time.Second
+	// completeMost bounds how many keys are offered.
+	completeMost = 500
+)
+
+// oneOf completes a flag by the values that it may have.
+func oneOf(cmd *cobra.Command, flag string, values ...cobra.Completion) {
+	completeFlag(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// completeFlag completes a flag, which there must be.
+func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err)
+	}
+}
+
+// completeKeys completes so many arguments by the keys of the etcd or file, a directory at a time.
+func (o *etcdOptions) completeKeys(most int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return o.below(cmd.Context(), "", typed)
+	}
+}
+
+// completeNamespace completes a flag by the namespaces that the etcd or file has.
+func (o *etcdOptions) completeNamespace(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return o.below(cmd.Context(), "namespaces/", typed)
+}
+
+// below are the keys and directories of keys in dir that begin with what was typed.
+func (o *etcdOptions) below(ctx context.Context, dir, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	directive := cobra.ShellCompDirectiveNoFileComp
+	ctx, cancel := context.WithTimeout(ctx, completeWait)
+	defer cancel()
+	source, err := o.source(ctx)
+	if err != nil {
+		return nil, directive
+	}
+	defer source.Close()
+	paths := admin.Children(ctx, source, o.path(dir+typed), completeMost)
+	for i, path := range paths {
+		if strings.HasSuffix(path, "/") {
+			directive |= cobra.ShellCompDirectiveNoSpace // it goes on
+		}
+		if !strings.HasPrefix(typed, "/") {
+			paths[i] = strings.TrimPrefix(path, o.path(dir))
+		}
+	}
+	return paths, directive
+}
+
+// completing makes a completion of what a server is asked for.
+func (o *traceOptions) completing(most int, ask func(context.Context, *rest.Config) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeWait)
+		defer cancel()
+		config, err := o.server()
+		if err != nil || len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		config.Timeout = completeWait
+		names := slices.DeleteFunc(ask(ctx, config), func(name string) bool {
+			return !strings.HasPrefix(name, typed) || name == "" || slices.Contains(args, name)
+		})
+		slices.Sort(names)
+		return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// anyNumber is how many arguments a flag is completed behind.
+const anyNumber = 1 << 30
+
+// completeFilter completes the flags that narrow what is shown of requests.
+func (o *traceOptions) completeFilter(cmd *cobra.Command) {
+	oneOf(cmd, "verb", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+	completeFlag(cmd, "resource", o.completing(anyNumber, resourceNames))
+	completeFlag(cmd, "namespace", o.completing(anyNumber, namespaceNames))
+	completeFlag(cmd, "user", o.completing(anyNumber, ofJourneys(func(j *v1alpha1.Journey) string { return j.Spec.User })))
+	completeFlag(cmd, "name", o.completing(anyNumber, ofJourneys(func(j *v1alpha1.Journey) string { return j.Spec.Name })))
+}
+
+// completeID completes so many arguments by the requests that the server remembers, with what they are.
+func (o *traceOptions) completeID(most int) cobra.CompletionFunc {
+	return o.completing(most, ofJourneys(func(j *v1alpha1.Journey) string {
+		return cobra.CompletionWithDesc(j.Name, j.Spec.Method+" "+j.Spec.URI)
+	}))
+}
+
+// ofJourneys asks for one word about each journey.
+func ofJourneys(word func(*v1alpha1.Journey) string) func(context.Context, *rest.Config) []string {
+	return func(ctx context.Context, config *rest.Config) (words []string) {
+		var list v1alpha1.JourneyList
+		read(ctx, config, api.KX+"/journeys", &list)
+		for i := range list.Items {
+			words = append(words, word(&list.Items[i]))
+		}
+		return words
+	}
+}
+
+func namespaceNames(ctx context.Context, config *rest.Config) (names []string) {
+	var list metav1.PartialObjectMetadataList
+	read(ctx, config, "/api/v1/namespaces", &list)
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names
+}
+
+// read reads a list of the server. One that can't be read is empty: there is nobody to tell why.
+func read(ctx context.Context, config *rest.Config, path string, list any) {
+	if client, err := api.New(config); err == nil {
+		defer client.Close()
+		_ = client.Get(ctx, path, nil, list)
+	}
+}
+
+// resourceNames are the resources of a server without their groups.
+func resourceNames(ctx context.Context, config *rest.Config) (names []string) {
+	for _, resource := range resourcesOf(ctx, config) {
+		names = append(names, resource.Resource)
+	}
+	return names
+}
+
+// groupResourceNames are the resources of a server with their groups.
+func groupResourceNames(ctx context.Context, config *rest.Config) (names []string) {
+	for _, resource := range resourcesOf(ctx, config) {
+		names = append(names, resource.String())
+	}
+	return names
+}
+
+func resourcesOf(_ context.Context, config *rest.Config) (all []schema.GroupResource) {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil
+	}
+	lists, _ := client.ServerPreferredResources() // those that it knows, if not all
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		for _, r := range list.APIResources {
+			if err == nil && slices.Contains(r.Verbs, "list") {
+				all = append(all, schema.GroupResource{Group: gv.Group, Resource: r.Name})
+			}
+		}
+	}
+	return all
+}
