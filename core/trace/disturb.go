@@ -132,9 +132,7 @@ func (j *Journey) DroppedBy(rule string) bool {
 
 // dropped notes it at the step that the watch has come to.
 func (j *Journey) dropped(rule, by, text string) {
-	j.mu.Lock()
-	last := len(j.steps) - 1
-	j.mu.Unlock()
+	last := j.log.stepCount() - 1
 	j.intervened(Intervention{Kind: Dropped, Step: max(last, 0), Rule: rule, By: by, Text: text, At: time.Since(j.started)})
 	j.rec.tellChanged(j)
 }

@@ -22,7 +22,7 @@
 //  1. A step has one place in the code. Its function, file and line are therefore a property of its ID: the program
 //     counter is stored when the step is first taken and resolved when somebody looks.
 //  2. Steps of one goroutine nest: they end in the reverse order of their start. Work that a request does on several
-//     goroutines at once goes through [Fork].
+//     goroutines at once goes through [Fork]. Until the first one its steps take no lock.
 //  3. No step lies between a Lock and its Unlock.
 //  4. A reader gets copies. What a journey holds is bounded, and what was cut is counted.
 //  5. Objects are recorded as bytes, with secrets masked, at the moment they are shown to the step.

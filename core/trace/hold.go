@@ -13,9 +13,10 @@ import (
 
 // acts is what may be done to a step.
 type acts struct {
-	ctx    context.Context
-	object apiruntime.Object // that may be edited, if there is one
-	fail   error             // what the step fails with; written on its own goroutine alone
+	ctx     context.Context
+	subject string
+	object  apiruntime.Object // that may be edited, if there is one
+	fail    error             // what the step fails with; written on its own goroutine alone
 }
 
 // Action is what a held request is told.
@@ -246,7 +247,7 @@ func (c *Control) carryOut(s *Step, r *Rule, cmd Command) {
 	}
 	switch cmd.Action {
 	case Next, Into, Out:
-		s.j.setStepping(&stepping{rule: r, action: cmd.Action, from: s.index})
+		s.j.setStepping(&stepping{rule: r, action: cmd.Action, from: s})
 	case Fail:
 		note(Failed, 0, fmt.Sprintf("failed while held: %v", cmd.Err))
 		s.acts.fail = cmd.Err
@@ -259,7 +260,7 @@ func (c *Control) carryOut(s *Step, r *Rule, cmd Command) {
 type stepping struct {
 	rule   *Rule
 	action Action
-	from   int32
+	from   *Step
 }
 
 func (j *Journey) setStepping(to *stepping) {
@@ -281,16 +282,16 @@ func (c *Control) stepped(rules []*Rule, s *Step) *Rule {
 		j.stepping = nil
 		return nil
 	}
-	within := int32(-1) // what lies below is passed
+	var within *Step // what lies below is passed
 	switch st.action {
 	case Next:
 		within = st.from
 	case Out:
-		if within = j.steps[st.from].parent; within < 0 {
+		if within = st.from.caller; within == nil {
 			return nil
 		}
 	}
-	for at := s.parent; at >= 0 && within >= 0; at = j.steps[at].parent {
+	for at := s.caller; at != nil && within != nil; at = at.caller {
 		if at == within {
 			return nil
 		}
@@ -343,63 +344,4 @@ func (j *Journey) meets(r *Rule) bool {
 	}
 	j.met = append(j.met, r)
 	return true
-}
-
-// Pauser is what a request occupies while it runs, and need not while it is held: its deadline, its seat.
-type Pauser interface {
-	Pause()
-	Resume()
-}
-
-// OnHold has p paused while the request that ctx belongs to is held. It is called on the request's own goroutine, before
-// any other works for the request.
-func OnHold(ctx context.Context, p Pauser) {
-	if j := FromContext(ctx); j != nil {
-		j.pausing.pausers = append(j.pausing.pausers, p)
-	}
-}
-
-// HeldFor is how long the request that ctx belongs to has been held.
-func HeldFor(ctx context.Context) time.Duration {
-	if j := FromContext(ctx); j != nil {
-		return time.Duration(j.heldFor.Load())
-	}
-	return 0
-}
-
-// pausing pauses for as long as one of a request's goroutines is held.
-type pausing struct {
-	pausers []Pauser
-
-	mu sync.Mutex
-	n  int
-}
-
-// over forgets the pausers of a request that has ended: they hold on to the request, and its journey is kept.
-func (p *pausing) over() {
-	p.mu.Lock()
-	p.pausers = nil
-	p.mu.Unlock()
-}
-
-func (p *pausing) pause() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.n++; p.n > 1 {
-		return
-	}
-	for _, pauser := range p.pausers {
-		pauser.Pause()
-	}
-}
-
-func (p *pausing) resume() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.n--; p.n > 0 {
-		return
-	}
-	for i := len(p.pausers) - 1; i >= 0; i-- {
-		p.pausers[i].Resume()
-	}
 }

@@ -55,7 +55,7 @@ func (j *Journey) intervened(i Intervention) {
 	}
 	i.Text = clip(i.Text)
 	if len(j.interventions) == maxInterventions {
-		j.cut++
+		j.cut.Add(1)
 		return
 	}
 	j.interventions = append(j.interventions, i)

@@ -15,9 +15,9 @@ type Journey struct {
 	started time.Time
 	level   atomic.Uint32
 	rec     *Recorder
-	changed Change        // the last one; guarded by the recorder's mu
-	at      int           // where it is in the recorder's kept; guarded by the recorder's mu
-	counted int           // what the recorder counts it as since it ended; guarded by the recorder's mu
+	change  ChangeType    // the last one; guarded by the recorder's mu
+	changed uint64        // its number; guarded by the recorder's mu
+	at      int           // where it is in the recorder's kept, -1 if it is not; guarded by the recorder's mu
 	done    chan struct{} // made when somebody waits; closed at the end
 
 	// untouchable means that the journey is neither held nor disturbed.
@@ -29,18 +29,26 @@ type Journey struct {
 	request    Request
 	response   Response
 	took       time.Duration // 0 while it runs
-	steps      []*Step
-	free       []Step // what is left of the last block
 	deliveries []Delivery
 	marks      []MarkRecord
-	bytes      int
-	reserved   int // of what all that run may take
-	cut        int // steps, attributes and objects left out because the journey was full
+	objects    []seen
 	pinned     bool
 	finished   bool
+	gone       bool // nothing is recorded any more
+	touched    Touched
+
+	// alone says that the request's own goroutine writes what follows, and needs no lock to: see log. It changes on that
+	// goroutine alone. Others write while they hold mu.
+	alone    bool
+	root     branch // the request's own
+	log      log
+	free     []Step // what is left of the last block
+	bytes    int
+	reserved int          // of what all that run may take
+	cut      atomic.Int32 // steps, attributes and objects left out because the journey was full
+	tries    atomic.Int32 // how often the storage asked for the next state
 
 	interventions []Intervention
-	touched       Touched
 	holds         []*hold       // what holds it now, the oldest first
 	stopped       chan struct{} // made when somebody waits; closed when it is held or ends
 	stepping      *stepping
@@ -48,8 +56,20 @@ type Journey struct {
 	end           func()  // ends a watch without a word to its client
 	wrote         int32   // index of the step that wrote last, and 1; 0 if none did
 	revision      int64   // what it wrote last; 0 if it wrote nothing
-	tries         int     // how often the storage asked for the next state
 	watchError    int     // code of the ERROR event that its watch ended with; 0 if none did
+}
+
+// lock lets the caller write to the log until unlock.
+func (j *Journey) lock() {
+	if !j.alone {
+		j.mu.Lock()
+	}
+}
+
+func (j *Journey) unlock() {
+	if !j.alone {
+		j.mu.Unlock()
+	}
 }
 
 // ID names the journey among those of all processes.
@@ -92,7 +112,7 @@ func (j *Journey) Pin(pinned bool) {
 	j.mu.Unlock()
 }
 
-// Finish ends the journey.
+// Finish ends the journey. Unlike the other methods, it is for the request's own goroutine.
 func (j *Journey) Finish(response Response) {
 	j.mu.Lock()
 	if j.finished {
@@ -102,8 +122,10 @@ func (j *Journey) Finish(response Response) {
 	j.response = response
 	j.took = max(time.Since(j.started), 1)
 	j.finished = true
-	j.end = nil // it holds on to the request
-	bytes := j.bytes
+	if j.alone { // as in Fork
+		j.alone = false
+	}
+	j.end, j.free = nil, nil // they hold on to the request and to its steps
 	j.rec.running.Add(-int64(j.reserved))
 	if j.done != nil {
 		close(j.done)
@@ -111,7 +133,7 @@ func (j *Journey) Finish(response Response) {
 	j.tellStopped()
 	j.mu.Unlock()
 	j.pausing.over()
-	j.rec.finished(j, bytes)
+	j.rec.finished(j)
 }
 
 // Wait waits until the journey ends or ctx does. It says whether the journey has ended.
@@ -139,7 +161,9 @@ func (j *Journey) Wait(ctx context.Context) bool {
 func (j *Journey) drop() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.steps, j.free, j.deliveries, j.marks, j.interventions = nil, nil, nil, nil, nil
+	j.gone = true
+	j.log.forget()
+	j.objects, j.deliveries, j.marks, j.interventions = nil, nil, nil, nil
 }
 
 func (j *Journey) isPinned() bool {
@@ -202,9 +226,9 @@ func (j *Journey) Summary() Record {
 func (j *Journey) summary() Record {
 	return Record{
 		ID: j.id, Started: j.started, Took: j.took, Running: !j.finished, Pinned: j.pinned,
-		Level: Level(j.level.Load()), Request: j.request, Response: j.response, Cut: j.cut,
+		Level: Level(j.level.Load()), Request: j.request, Response: j.response, Cut: int(j.cut.Load()),
 		Held: j.heldSteps(), HeldFor: time.Duration(j.heldFor.Load()), Touched: j.touched,
-		StepCount: len(j.steps), Tries: j.tries, Revision: j.revision,
+		StepCount: j.log.stepCount(), Tries: int(j.tries.Load()), Revision: j.revision,
 		WatchError: j.watchError,
 	}
 }
@@ -217,15 +241,12 @@ func (j *Journey) Record() Record {
 	r.Marks = append([]MarkRecord(nil), j.marks...)
 	r.Deliveries = append([]Delivery(nil), j.deliveries...)
 	r.Interventions = append([]Intervention(nil), j.interventions...)
-	r.Steps = make([]StepRecord, len(j.steps))
-	for i, s := range j.steps {
-		r.Steps[i] = StepRecord{
-			ID: s.id, Parent: int(s.parent), Start: s.start, Took: s.took,
-			Subject: s.subject, Why: s.why, Error: s.err,
-			Attrs: append([]Attr(nil), s.attrs...),
-		}
-		if s.objects != nil {
-			r.Steps[i].Before, r.Steps[i].After = s.objects.before, s.objects.after
+	r.Steps = j.log.records()
+	for _, o := range j.objects {
+		if o.after {
+			r.Steps[o.step].After = o.data
+		} else {
+			r.Steps[o.step].Before = o.data
 		}
 	}
 	return r

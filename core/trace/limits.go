@@ -10,10 +10,13 @@ const (
 	// cutText stands for a text for which there is no room.
 	cutText = "(cut off)"
 
-	// What a journey, a step and an attribute are counted as, beside their text.
+	// What a journey, a step and what it is told are counted as, beside their text.
 	journeyBytes = 1024
-	stepBytes    = 240
-	attrBytes    = 48
+	stepBytes    = 2*entryBytes + 32 // that it began and ended, and the Step
+	whyBytes     = entryBytes
+	numberBytes  = entryBytes
+	textBytes    = 2 * entryBytes
+	entryBytes   = 32 // of a log
 )
 
 // clip bounds a text. What is cut off is not kept alive by what is left.
@@ -35,13 +38,13 @@ func (q *Request) clip() {
 }
 
 // room counts n bytes more, unless the journey is full, or all that run together are: then what was to be added is cut.
-// Nothing is added to a journey that has ended. The caller holds mu.
+// Nothing is added to a journey that has ended. The caller is who writes to the log.
 func (j *Journey) room(n int) bool {
 	if j.finished {
 		return false
 	}
 	if j.bytes+n > j.rec.limits.JourneyBytes || !j.reserve(j.bytes+n) {
-		j.cut++
+		j.cut.Add(1)
 		return false
 	}
 	j.bytes += n
@@ -49,7 +52,7 @@ func (j *Journey) room(n int) bool {
 }
 
 // reserve makes sure that the journey has reserved so many bytes of what all that run may take together: half, so that
-// there is room for a history. The caller holds mu.
+// there is room for a history. The caller is who writes to the log.
 func (j *Journey) reserve(bytes int) bool {
 	if bytes <= j.reserved {
 		return true

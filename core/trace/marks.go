@@ -50,7 +50,7 @@ func (w *Waiting) Mark(id ID, at time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.marks) == maxMarks {
-		j.cut++
+		j.cut.Add(1)
 		return
 	}
 	j.marks = append(j.marks, MarkRecord{ID: id, Revision: w.revision, After: at.Sub(j.started)})

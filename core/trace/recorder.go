@@ -1,8 +1,11 @@
 package trace
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,11 +73,11 @@ type Recorder struct {
 
 	mu        sync.Mutex
 	seq       uint64
-	journeys  uint64
-	kept      []*Journey // oldest first; nil where one was forgotten
+	journeys  uint64     // how many there were: the number of the last one
+	kept      []slot     // by number
+	count     int        // how many are kept
 	ended     []*Journey // those of kept that have ended, in that order
-	byID      map[string]*Journey
-	bytes     int // of those that have ended
+	bytes     int        // of those that have ended
 	forgotten uint64
 	changes   []Change
 	wake      chan struct{}
@@ -83,12 +86,17 @@ type Recorder struct {
 	writes writes
 }
 
+// slot has room for a journey.
+type slot struct {
+	number  uint64
+	journey *Journey // nil if it was forgotten
+}
+
 // NewRecorder returns a Recorder whose journeys' IDs begin with process.
 func NewRecorder(process string, limits Limits) *Recorder {
 	r := &Recorder{
 		limits:  limits,
 		process: process,
-		byID:    make(map[string]*Journey, limits.Journeys),
 		changes: make([]Change, limits.Changes),
 		wake:    make(chan struct{}),
 		writes:  newWrites(limits.Journeys),
@@ -109,30 +117,33 @@ func (r *Recorder) Begin(ctx context.Context, request Request) (context.Context,
 	if r.off.Load() {
 		return ctx, nil
 	}
-	j := &Journey{
-		started: time.Now(), rec: r, request: request,
-		steps: make([]*Step, 0, firstSteps), free: make([]Step, firstSteps),
-	}
+	j := &Journey{started: time.Now(), rec: r, request: request, alone: true, free: make([]Step, firstSteps)}
 	j.level.Store(r.level.Load())
 	j.request.clip()
 	j.bytes = journeyBytes + len(j.request.URI) + len(j.request.UserAgent)
 	j.reserve(j.bytes)
 	r.mu.Lock()
 	r.journeys++
-	j.id = r.process + "-" + strconv.FormatUint(r.journeys, 10)
-	r.byID[j.id] = j
+	j.id = r.id(r.journeys)
 	j.at = len(r.kept)
-	r.kept = append(r.kept, j)
+	r.kept = append(r.kept, slot{number: r.journeys, journey: j})
+	r.count++
 	r.changed(Began, j)
 	r.mu.Unlock()
-	return ContextWith(ctx, j), j
+	return contextWith(ctx, j), j
+}
+
+// id names the journey with a number.
+func (r *Recorder) id(number uint64) string {
+	var room [64]byte // so that the text is all that is allocated
+	return string(strconv.AppendUint(append(append(room[:0], r.process...), '-'), number, 10))
 }
 
 // changed notes a change. The caller holds mu.
 func (r *Recorder) changed(t ChangeType, j *Journey) {
 	r.seq++
-	j.changed = Change{Seq: r.seq, Type: t, Journey: j}
-	r.changes[r.seq%uint64(len(r.changes))] = j.changed
+	j.change, j.changed = t, r.seq
+	r.changes[r.seq%uint64(len(r.changes))] = j.lastChange()
 	if r.waiting > 0 {
 		close(r.wake)
 		r.wake = make(chan struct{})
@@ -140,16 +151,18 @@ func (r *Recorder) changed(t ChangeType, j *Journey) {
 	}
 }
 
-// finished counts what j takes and makes room for it.
-func (r *Recorder) finished(j *Journey, bytes int) {
+// lastChange is what happened last to the journey. The caller holds the recorder's mu.
+func (j *Journey) lastChange() Change { return Change{Seq: j.changed, Type: j.change, Journey: j} }
+
+// finished counts what j takes, which is what it takes from now on, and makes room for it.
+func (r *Recorder) finished(j *Journey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.byID[j.id]; !ok {
+	if j.at < 0 {
 		j.drop() // discarded
 		return
 	}
-	r.bytes += bytes
-	j.counted = bytes
+	r.bytes += j.bytes
 	r.ended = append(r.ended, j)
 	r.changed(Ended, j)
 	for n := len(r.ended); n > 0 && r.full(); n-- {
@@ -160,7 +173,7 @@ func (r *Recorder) finished(j *Journey, bytes int) {
 			r.ended = append(r.ended, old)
 			continue
 		}
-		r.bytes -= old.counted
+		r.bytes -= old.bytes
 		r.forgotten++
 		r.forget(old)
 		old.drop()
@@ -174,17 +187,18 @@ func (r *Recorder) full() bool {
 
 // forget lets go of a journey. The caller holds mu.
 func (r *Recorder) forget(j *Journey) {
-	r.kept[j.at] = nil
-	delete(r.byID, j.id)
+	r.kept[j.at].journey = nil
+	j.at = -1
+	r.count--
 	r.changed(Forgotten, j)
-	if len(r.kept) < 2*len(r.byID)+16 {
+	if len(r.kept) < 2*r.count+16 {
 		return
 	}
 	full := r.kept[:0]
-	for _, j := range r.kept {
-		if j != nil {
-			j.at = len(full)
-			full = append(full, j)
+	for _, s := range r.kept {
+		if s.journey != nil {
+			s.journey.at = len(full)
+			full = append(full, s)
 		}
 	}
 	clear(r.kept[len(full):])
@@ -195,7 +209,7 @@ func (r *Recorder) forget(j *Journey) {
 func (r *Recorder) discard(j *Journey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.byID[j.id] == j && (j.changed.Type == Began || j.changed.Type == Changed) {
+	if j.at >= 0 && (j.change == Began || j.change == Changed) {
 		r.forget(j)
 	}
 }
@@ -204,23 +218,32 @@ func (r *Recorder) discard(j *Journey) {
 func (r *Recorder) tellChanged(j *Journey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.byID[j.id] == j {
+	if j.at >= 0 {
 		r.changed(Changed, j)
 	}
 }
 
 // Get finds a journey by ID, or returns nil.
 func (r *Recorder) Get(id string) *Journey {
+	text, ok := strings.CutPrefix(id, r.process+"-")
+	number, err := strconv.ParseUint(text, 10, 64)
+	if !ok || err != nil || r.id(number) != id {
+		return nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.byID[id]
+	i, found := slices.BinarySearchFunc(r.kept, number, func(s slot, n uint64) int { return cmp.Compare(s.number, n) })
+	if !found {
+		return nil
+	}
+	return r.kept[i].journey
 }
 
 // LastChange is what happened last to the journey.
 func (r *Recorder) LastChange(j *Journey) Change {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return j.changed
+	return j.lastChange()
 }
 
 // List returns the last change of each journey that is kept, in the order in which they began, and the number of the
@@ -228,10 +251,10 @@ func (r *Recorder) LastChange(j *Journey) Change {
 func (r *Recorder) List() ([]Change, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := make([]Change, 0, len(r.byID))
-	for _, j := range r.kept {
-		if j != nil {
-			list = append(list, j.changed)
+	list := make([]Change, 0, r.count)
+	for _, s := range r.kept {
+		if s.journey != nil {
+			list = append(list, s.journey.lastChange())
 		}
 	}
 	return list, r.seq
@@ -248,7 +271,7 @@ type Stats struct {
 func (r *Recorder) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return Stats{Journeys: len(r.byID), Bytes: r.bytes, Forgotten: r.forgotten}
+	return Stats{Journeys: r.count, Bytes: r.bytes, Forgotten: r.forgotten}
 }
 
 // Since returns the changes after number seq, and how many of them are lost because the follower was too slow.

@@ -160,7 +160,7 @@ func subjectOf(s *Step, end bool, err error) *subject {
 	defer j.mu.Unlock()
 	v := &subject{j: j, s: s, request: j.request}
 	if end {
-		v.why = s.why
+		v.why = j.log.why(s.index)
 		if err != nil {
 			v.err = err.Error()
 		}
@@ -188,7 +188,7 @@ func (v *subject) text(name string) string {
 	case "layer":
 		return table[v.s.id].Layer.String()
 	case "key":
-		return v.s.subject
+		return v.s.acts.subject
 	case "why":
 		return v.why
 	case "error":

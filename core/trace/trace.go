@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -30,38 +31,26 @@ type Attr struct {
 
 // Step is one call in one layer. A nil Step does nothing.
 type Step struct {
-	j      *Journey
-	branch *branch
-	id     ID
+	*branch
+	caller *Step // nil for none
+	acts   *acts // nil unless there were rules when the step began
 	index  int32
-	parent int32 // index of the step that called this one; -1 for none
-	start  time.Duration
-	took   time.Duration // -1 while running
-
-	subject string
-	why     string
-	err     string
-	attrs   []Attr
-	few     [2]Attr // where attrs begins, so that most steps need no more
-	objects *objects
-	acts    *acts // nil unless there were rules when the step began
+	id     ID
 }
-
-// objects are what a step saw, if objects are recorded.
-type objects struct{ before, after []byte }
 
 // branch is a line of steps that nest: one a goroutine.
 type branch struct {
 	j       *Journey
-	current int32
-	shared  bool // others wait for what is done now
+	current *Step // nil for none
+	shared  bool  // others wait for what is done now
 }
 
 type branchKey struct{}
 
-// ContextWith returns a context in which steps are recorded in j.
-func ContextWith(ctx context.Context, j *Journey) context.Context {
-	return context.WithValue(ctx, branchKey{}, &branch{j: j, current: -1})
+// contextWith returns a context in which steps are recorded in j.
+func contextWith(ctx context.Context, j *Journey) context.Context {
+	j.root.j = j
+	return context.WithValue(ctx, branchKey{}, &j.root)
 }
 
 // FromContext is the journey that ctx records in, or nil.
@@ -77,6 +66,9 @@ func Fork(ctx context.Context) context.Context {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok {
 		return ctx
+	}
+	if b.j.alone { // there may be others who read it, but not before it is false
+		b.j.alone = false
 	}
 	return context.WithValue(ctx, branchKey{}, &branch{j: b.j, current: b.current})
 }
@@ -96,7 +88,7 @@ func Start(ctx context.Context, id ID, subject string) (context.Context, *Step) 
 	}
 	step := b.begin(id, subject)
 	if step != nil && b.j.rec.control.rules.Load() != nil {
-		step.acts = &acts{ctx: ctx}
+		step.acts = &acts{ctx: ctx, subject: clip(subject)}
 		b.j.rec.control.reached(step)
 	}
 	return ctx, step
@@ -115,7 +107,7 @@ func StartObject(ctx context.Context, id ID, subject string, obj apiruntime.Obje
 	step := b.begin(id, subject)
 	step.Before(obj)
 	if step != nil && b.j.rec.control.rules.Load() != nil {
-		step.acts = &acts{ctx: ctx, object: obj}
+		step.acts = &acts{ctx: ctx, subject: clip(subject), object: obj}
 		b.j.rec.control.reached(step)
 	}
 	return ctx, step
@@ -126,15 +118,6 @@ func caller() uintptr {
 	var pc [1]uintptr
 	runtime.Callers(3, pc[:])
 	return pc[0]
-}
-
-// begin adds a step and makes it the current one.
-func (b *branch) begin(id ID, subject string) *Step {
-	step := b.j.add(b, id, subject)
-	if step != nil {
-		b.current = step.index
-	}
-	return step
 }
 
 // Err is the error that the step is to fail with, at once and without doing anything: somebody wants it to. A step whose
@@ -170,15 +153,16 @@ func (s Sharing) End() {
 // Steps are allocated in blocks: the first has room for what most journeys take.
 const (
 	firstSteps = 24
-	moreSteps  = 8
+	moreSteps  = 12
 )
 
-// add appends a step, or counts it as cut and returns nil if the journey is full.
-func (j *Journey) add(b *branch, id ID, subject string) *Step {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+// begin adds a step and makes it the current one, or counts it as cut and returns nil if the journey is full.
+func (b *branch) begin(id ID, subject string) *Step {
+	j := b.j
 	subject = clip(subject)
+	j.lock()
 	if !j.room(stepBytes + len(subject)) {
+		j.unlock()
 		return nil
 	}
 	if len(j.free) == 0 {
@@ -186,13 +170,20 @@ func (j *Journey) add(b *branch, id ID, subject string) *Step {
 	}
 	step := &j.free[0]
 	j.free = j.free[1:]
-	step.j, step.branch, step.id, step.subject = j, b, id, subject
-	step.index, step.parent = int32(len(j.steps)), b.current
-	step.start, step.took = time.Since(j.started), -1
-	step.attrs = step.few[:0]
-	j.steps = append(j.steps, step)
+	step.branch, step.caller, step.id, step.index = b, b.current, id, int32(j.log.steps)
+	parent := int32(-1)
+	if b.current != nil {
+		parent = b.current.index
+	}
+	j.log.steps++
+	e := j.log.add()
+	e.kind, e.id, e.step, e.text = entryBegan, id, parent, subject
+	e.n = int64(time.Since(j.started))
+	j.log.tell()
+	j.unlock()
+	b.current = step
 	if id == StoreTryUpdate {
-		j.tries++
+		j.tries.Add(1)
 	}
 	return step
 }
@@ -206,15 +197,22 @@ func (s *Step) End(err *error) {
 	if s.acts != nil {
 		j.rec.control.ending(s, err)
 	}
-	j.mu.Lock()
-	s.took = time.Since(j.started) - s.start
+	text := ""
 	if err != nil && *err != nil {
-		if s.err = clip((*err).Error()); !j.room(len(s.err)) {
-			s.err = cutText
-		}
+		text = clip((*err).Error())
 	}
-	j.mu.Unlock()
-	s.branch.current = s.parent
+	j.lock()
+	if !j.gone {
+		if text != "" && !j.room(len(text)) {
+			text = cutText
+		}
+		e := j.log.add()
+		e.kind, e.step, e.text = entryEnded, s.index, text
+		e.n = int64(time.Since(j.started))
+		j.log.tell()
+	}
+	j.unlock()
+	s.branch.current = s.caller
 }
 
 // Recording says whether anybody sees what the step is told.
@@ -228,12 +226,8 @@ func (s *Step) Why(sentence string) {
 	if s == nil {
 		return
 	}
-	j := s.j
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if sentence = clip(sentence); j.room(len(sentence)) {
-		s.why = sentence
-	}
+	sentence = clip(sentence)
+	s.tell(whyBytes+len(sentence), entryWhy, sentence, 0)
 }
 
 // Whyf is Why with a format, applied only if somebody records.
@@ -246,50 +240,73 @@ func (s *Step) Whyf(format string, args ...any) {
 // Int notes a number that went in or came out.
 func (s *Step) Int(name string, v int64) {
 	if s != nil {
-		s.attr(Attr{Name: name, Int: v, IsInt: true})
+		s.tell(numberBytes, entryNumber, name, v)
 	}
 }
 
 // Text notes what went in or came out.
 func (s *Step) Text(name, v string) {
-	if s != nil {
-		s.attr(Attr{Name: name, Text: v})
+	if s == nil {
+		return
 	}
+	v = clip(v)
+	j := s.j
+	j.lock()
+	if j.room(textBytes + len(v)) {
+		e := j.log.add()
+		e.kind, e.step, e.text = entryName, s.index, name
+		e = j.log.add()
+		e.kind, e.step, e.text = entryText, s.index, v
+		j.log.tell()
+	}
+	j.unlock()
 }
 
-func (s *Step) attr(a Attr) {
+// tell adds an entry that is counted as so many bytes.
+func (s *Step) tell(bytes int, kind entryKind, text string, n int64) {
 	j := s.j
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if a.Text = clip(a.Text); j.room(attrBytes + len(a.Text)) {
-		s.attrs = append(s.attrs, a)
+	j.lock()
+	if j.room(bytes) {
+		e := j.log.add()
+		e.kind, e.step, e.text, e.n = kind, s.index, text, n
+		j.log.tell()
 	}
+	j.unlock()
 }
 
 // Before records obj as it was before the step changed it, if objects are recorded.
 func (s *Step) Before(obj apiruntime.Object) {
 	if s.Objects() {
-		s.object(obj, func(o *objects, data []byte) { o.before = data })
+		s.saw(seen{step: s.index, data: encodeMasked(obj)})
 	}
 }
 
 // After records obj as it was after the step changed it, if objects are recorded.
 func (s *Step) After(obj apiruntime.Object) {
 	if s.Objects() {
-		s.object(obj, func(o *objects, data []byte) { o.after = data })
+		s.saw(seen{step: s.index, after: true, data: encodeMasked(obj)})
 	}
 }
 
-func (s *Step) object(obj apiruntime.Object, put func(*objects, []byte)) {
-	data := encodeMasked(obj)
+// seen is an object that a step saw, before or after its work.
+type seen struct {
+	step  int32
+	after bool
+	data  []byte
+}
+
+func (s *Step) saw(o seen) {
 	j := s.j
-	j.mu.Lock()
+	j.mu.Lock() // also of a journey that is alone
 	defer j.mu.Unlock()
-	if !j.room(len(data)) {
+	if !j.room(len(o.data)) {
 		return
 	}
-	if s.objects == nil {
-		s.objects = &objects{}
+	// What is seen once more was edited.
+	i := slices.IndexFunc(j.objects, func(known seen) bool { return known.step == o.step && known.after == o.after })
+	if i < 0 {
+		j.objects = append(j.objects, o)
+	} else {
+		j.objects[i] = o
 	}
-	put(s.objects, data)
 }

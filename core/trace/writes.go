@@ -59,7 +59,10 @@ func Wrote(ctx context.Context, revision int64) {
 	}
 	j := b.j
 	j.mu.Lock()
-	j.wrote, j.revision = b.current+1, revision
+	j.wrote, j.revision = 0, revision
+	if b.current != nil {
+		j.wrote = b.current.index + 1
+	}
 	j.mu.Unlock()
 	j.rec.mu.Lock()
 	w := j.rec.writes.of(revision)
@@ -77,7 +80,7 @@ func (r *Recorder) Writer(revision int64) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w := r.writes.byRevision[revision]
-	if w == nil || w.journey == nil || r.byID[w.journey.id] != w.journey {
+	if w == nil || w.journey == nil || w.journey.at < 0 {
 		return ""
 	}
 	return w.journey.id
@@ -114,7 +117,7 @@ func (j *Journey) deliver(d Delivery, at time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.deliveries) == maxDeliveries {
-		j.cut++
+		j.cut.Add(1)
 		return
 	}
 	d.After = at.Sub(j.started)

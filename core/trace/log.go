@@ -1,0 +1,147 @@
+package trace
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// log is what the steps of a journey were told, in the order in which they were.
+//
+// Purpose: requests write all the time, and somebody looks once in a while.
+//
+//  1. An entry is never changed once it is told of. Told is after all that belongs together: a name and its text.
+//  2. One goroutine writes at a time: the request's own, without a lock, as long as the journey is alone; from the first
+//     Fork on, and from the end of the journey on, whoever holds the journey's mu.
+//  3. Who reads holds the journey's mu, so that the chunks are not given to another journey meanwhile.
+//  4. Chunks of a journey that is forgotten are used again. A Step is not: callers may still have it.
+type log struct {
+	first, last *chunk
+	entries     uint32
+	steps       uint32
+	told        atomic.Uint64 // how many steps and entries may be read
+}
+
+// chunk is a piece of a log. Its size is that of the blocks which the runtime hands out, or a little less.
+type chunk struct {
+	next    *chunk
+	entries [chunkEntries]entry
+}
+
+const chunkEntries = 23
+
+var chunks = sync.Pool{New: func() any { return new(chunk) }}
+
+// entry is one thing that a step was told.
+type entry struct {
+	n    int64
+	text string
+	step int32 // the index of the step; of the one that called it, or -1, if it began
+	id   ID    // of a step that began
+	kind entryKind
+}
+
+type entryKind uint8
+
+const (
+	entryBegan  entryKind = iota // n is when, text the subject
+	entryEnded                   // n is when, text the error
+	entryWhy                     // text
+	entryNumber                  // text is the name, n the number
+	entryName                    // text is the name of the text in the next entry
+	entryText
+)
+
+// add adds an empty entry, which nobody sees yet. The caller is who writes.
+func (l *log) add() *entry {
+	if l.entries%chunkEntries == 0 {
+		l.grow()
+	}
+	e := &l.last.entries[l.entries%chunkEntries]
+	l.entries++
+	return e
+}
+
+func (l *log) grow() {
+	c := chunks.Get().(*chunk)
+	if l.last == nil {
+		l.first = c
+	} else {
+		l.last.next = c
+	}
+	l.last = c
+}
+
+// tell lets readers see what was added. The caller is who writes.
+func (l *log) tell() { l.told.Store(uint64(l.steps)<<32 | uint64(l.entries)) }
+
+// stepCount is how many steps have begun.
+func (l *log) stepCount() int { return int(l.told.Load() >> 32) }
+
+// read calls f for each entry. The caller holds the journey's mu.
+func (l *log) read(f func(*entry)) {
+	left := int(uint32(l.told.Load()))
+	var c *chunk
+	for left > 0 { // what comes after the last of them is not ours to look at
+		if c == nil {
+			c = l.first
+		} else {
+			c = c.next
+		}
+		n := min(left, chunkEntries)
+		for i := range n {
+			f(&c.entries[i])
+		}
+		left -= n
+	}
+}
+
+// forget gives the chunks back. The caller holds the journey's mu, and nobody writes any more.
+func (l *log) forget() {
+	for c := l.first; c != nil; {
+		next := c.next
+		*c = chunk{}
+		chunks.Put(c)
+		c = next
+	}
+	l.first, l.last, l.entries, l.steps = nil, nil, 0, 0
+	l.tell()
+}
+
+// records are the steps. The caller holds the journey's mu.
+func (l *log) records() []StepRecord {
+	steps := make([]StepRecord, 0, l.stepCount())
+	name := ""
+	l.read(func(e *entry) {
+		if e.kind == entryBegan {
+			steps = append(steps, StepRecord{
+				ID: e.id, Parent: int(e.step), Start: time.Duration(e.n), Took: -1, Subject: e.text,
+			})
+			return
+		}
+		s := &steps[e.step]
+		switch e.kind {
+		case entryEnded:
+			s.Took, s.Error = time.Duration(e.n)-s.Start, e.text
+		case entryWhy:
+			s.Why = e.text
+		case entryNumber:
+			s.Attrs = append(s.Attrs, Attr{Name: e.text, Int: e.n, IsInt: true})
+		case entryName:
+			name = e.text
+		case entryText:
+			s.Attrs = append(s.Attrs, Attr{Name: name, Text: e.text})
+		}
+	})
+	return steps
+}
+
+// why is what a step was told last of why it went the way it did. The caller holds the journey's mu.
+func (l *log) why(step int32) (why string) {
+	l.read(func(e *entry) {
+		if e.kind == entryWhy && e.step == step {
+			why = e.text
+		}
+	})
+	return why
+}

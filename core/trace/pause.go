@@ -1,0 +1,72 @@
+package trace
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Pauser is what a request occupies while it runs, and need not while it is held: its deadline, its seat.
+type Pauser interface {
+	Pause()
+	Resume()
+}
+
+// OnHold has p paused while the request that ctx belongs to is held. It is called on the request's own goroutine, before
+// any other works for the request.
+func OnHold(ctx context.Context, p Pauser) {
+	if j := FromContext(ctx); j != nil {
+		if j.pausing.pausers == nil {
+			j.pausing.pausers = make([]Pauser, 0, usualPausers)
+		}
+		j.pausing.pausers = append(j.pausing.pausers, p)
+	}
+}
+
+// usualPausers is how many a request has: its deadline and its seat.
+const usualPausers = 2
+
+// HeldFor is how long the request that ctx belongs to has been held.
+func HeldFor(ctx context.Context) time.Duration {
+	if j := FromContext(ctx); j != nil {
+		return time.Duration(j.heldFor.Load())
+	}
+	return 0
+}
+
+// pausing pauses for as long as one of a request's goroutines is held.
+type pausing struct {
+	pausers []Pauser
+
+	mu sync.Mutex
+	n  int
+}
+
+// over forgets the pausers of a request that has ended: they hold on to the request, and its journey is kept.
+func (p *pausing) over() {
+	p.mu.Lock()
+	p.pausers = nil
+	p.mu.Unlock()
+}
+
+func (p *pausing) pause() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.n++; p.n > 1 {
+		return
+	}
+	for _, pauser := range p.pausers {
+		pauser.Pause()
+	}
+}
+
+func (p *pausing) resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.n--; p.n > 0 {
+		return
+	}
+	for i := len(p.pausers) - 1; i >= 0; i-- {
+		p.pausers[i].Resume()
+	}
+}
