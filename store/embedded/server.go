@@ -93,6 +93,11 @@ func startEtcd(ctx context.Context, config *embed.Config, faults *faults) (*embe
 	case <-faults.seen:
 		return nil, faults.err
 	}
+	electing, stop := context.WithCancel(ctx)
+	var election sync.WaitGroup
+	election.Go(func() { elect(electing, etcd.Server) })
+	defer election.Wait()
+	defer stop()
 	select {
 	case <-etcd.Server.ReadyNotify():
 		return etcd, nil
