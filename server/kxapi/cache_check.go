@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -47,6 +48,9 @@ func (r *CacheCheckREST) Get(ctx context.Context, name string, _ *metav1.GetOpti
 	}
 	start := time.Now()
 	found, err := c.CheckConsistency(ctx)
+	if errors.Is(err, cacher.ErrNotFresh) {
+		return nil, apierrors.NewServiceUnavailable(err.Error())
+	}
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}

@@ -248,8 +248,8 @@ func TestStates(t *testing.T) {
 	d.await(t, "says why it is not filled", func(s v1alpha1.CacheStatus) bool {
 		return s.State == v1alpha1.CacheUninitialized && strings.Contains(s.Error, down.Error())
 	})
-	if code, body := get(t, d.server.URL+cachesRoot+"/pandas.example.com/check"); code != 500 || !strings.Contains(body, down.Error()) {
-		t.Errorf("a check while etcd is down: %d %s", code, body)
+	if code, body := get(t, d.server.URL+cachesRoot+"/pandas.example.com/check"); code != 503 || !strings.Contains(body, "is uninitialized") || !strings.Contains(body, down.Error()) {
+		t.Errorf("a check before it was filled: %d %s", code, body)
 	}
 	storage.unread.Store(nil)
 	if s := d.await(t, "is filled", func(s v1alpha1.CacheStatus) bool { return s.State == v1alpha1.CacheFresh }); s.Error != "" {
@@ -260,6 +260,9 @@ func TestStates(t *testing.T) {
 	d.await(t, "is broken", func(s v1alpha1.CacheStatus) bool {
 		return s.State == v1alpha1.CacheBroken && strings.Contains(s.Error, down.Error())
 	})
+	if code, body := get(t, d.server.URL+cachesRoot+"/pandas.example.com/check"); code != 503 || !strings.Contains(body, "is broken") || !strings.Contains(body, down.Error()) {
+		t.Errorf("a check while it is broken: %d %s", code, body)
+	}
 	// What etcd has since, a broken cache does not see: it says how far it is behind.
 	made := d.create(t, "a")
 	if s := read[v1alpha1.Cache](t, d, "/pandas.example.com").Status; s.State != v1alpha1.CacheBroken || s.EtcdRevision < made || s.Lag == 0 || s.CaughtUpMicros != nil {

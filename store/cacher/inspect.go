@@ -3,6 +3,7 @@ package cacher
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -153,10 +154,20 @@ func (d Difference) String() string {
 // maxDifferences is how many differences a comparison names.
 const maxDifferences = 100
 
+// ErrNotFresh says that a cache can't be compared with etcd: it is not filled, or does not follow what changes.
+var ErrNotFresh = errors.New("nothing can be compared until it is fresh again")
+
 // CheckConsistency reads all of etcd's and compares it with what the cache has at the same revision.
 func (c *Cacher) CheckConsistency(ctx context.Context) (result *Consistency, err error) {
 	status := "error"
 	defer func() { c.metrics.Checked(status) }()
+	if now := c.state.get(); now.State != Fresh {
+		err := fmt.Errorf("the cache of %s is %s: %w", c.config.GroupResource, now.State, ErrNotFresh)
+		if now.Err != nil {
+			err = fmt.Errorf("%w: %w", err, now.Err)
+		}
+		return nil, err
+	}
 	var stored []*object.Encoded
 	revision, err := c.config.Storage.ReadAll(ctx, c.prefix, c.limits.PageSize, func(obj *object.Encoded) { stored = append(stored, obj) })
 	if err != nil {
