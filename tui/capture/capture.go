@@ -49,6 +49,7 @@ type Screen struct {
 	held    *control.Control
 	telling telling
 	alike   alike
+	hidden  hidden
 
 	sources  *sources.Library
 	watching watching // the watch cache that Detail is given
@@ -176,7 +177,7 @@ func (s *Screen) Drain() tea.Cmd {
 	s.state = batch.State
 	s.list.SetEmpty(s.emptyList())
 	s.list.Sync()
-	return tea.Batch(s.lead(), s.sync())
+	return tea.Batch(s.lead(), s.sync(), s.countHidden())
 }
 
 // lead brings the cursor to the request that the user was led to, once the list has it.
@@ -339,7 +340,7 @@ func (s *Screen) emptyList() []string {
 	case s.state.Phase == session.Retrying:
 		return []string{"  " + screen.NoAnswer}
 	case s.applied != "":
-		return []string{"  No request that the server remembers matches the filter. esc shows all."}
+		return s.hidden.lines(s.applied)
 	}
 	kubectl := "kubectl create configmap demo"
 	if file := s.host.Kubeconfig(); file != "" {

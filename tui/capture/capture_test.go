@@ -59,6 +59,32 @@ func TestLead(t *testing.T) {
 	h.Until("the filter is on", func() bool { return s.ring.Len() == 1 })
 }
 
+// TestHidden says of a filter that was kept from the last time how many requests it hides, until it is off.
+func TestHidden(t *testing.T) {
+	server := tuitest.New(t)
+	server.Put(tuitest.Recorded(t, "../testdata/journeys.json")...)
+	h := screentest.New(t, server)
+	held := control.New(h.API(), h.Changed, h.Guard)
+	t.Cleanup(held.Close)
+	s := New(h, held, Options{})
+	if err := s.Restore([]byte(`{"filter":"code:418"}`)); err != nil {
+		t.Fatal(err)
+	}
+	h.Attach(s)
+	h.Until("it is known how many are hidden", func() bool { return s.hidden.requests > 1 })
+	h.Golden("hidden")
+	h.Press("esc")
+	h.Until("all are there", func() bool { return s.ring.Len() == len(tuitest.Recorded(t, "../testdata/journeys.json")) })
+	for _, test := range []struct {
+		hidden hidden
+		want   string
+	}{{hidden{}, "No request matches"}, {hidden{"a", 0}, "No request matches"}, {hidden{"a", 1}, "hides the only request"}, {hidden{"b", 7}, "No request matches"}} {
+		if got := test.hidden.lines("a"); !strings.Contains(got[0], test.want) {
+			t.Errorf("%+v: %q", test.hidden, got)
+		}
+	}
+}
+
 func TestMouse(t *testing.T) {
 	h, s := shown(t)
 	h.Click(5, s.areas.Panes[1].Y+2, 0)

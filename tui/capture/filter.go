@@ -58,7 +58,7 @@ func (s *Screen) apply() {
 }
 
 func (s *Screen) follow(f string) {
-	s.applied = f
+	s.applied, s.hidden = f, hidden{}
 	s.state.Reason = ""
 	s.session.Follow(f)
 }

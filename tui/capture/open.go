@@ -38,6 +38,11 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	case fetchedMsg:
 		s.fetched(msg)
 		return s.sync() // it may be later by now
+	case hiddenMsg:
+		if msg.filter == s.hidden.filter {
+			s.hidden.requests = msg.requests
+			s.list.SetEmpty(s.emptyList())
+		}
 	case alikeMsg:
 		if msg.of == s.alike.of {
 			s.alike.journey = msg.journey

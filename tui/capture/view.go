@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/session"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
@@ -85,6 +86,9 @@ func (s *Screen) filterLine() string {
 	left := look.Dim(" / all requests")
 	if s.applied != "" {
 		left = " / " + s.applied
+		if s.focus == layout.List && s.mode.Zoom == layout.None {
+			left += look.Dim("   esc shows all")
+		}
 	}
 	follow := "follow off"
 	if s.list.Following() {

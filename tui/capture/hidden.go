@@ -1,0 +1,46 @@
+package capture
+
+import (
+	"fmt"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/tui/session"
+)
+
+// hidden is how many requests there were when a filter left none of them: who kept it from the last time may not remember.
+type hidden struct {
+	filter   string // the one that this was asked of
+	requests int
+}
+
+// hiddenMsg is the answer.
+type hiddenMsg hidden
+
+// countHidden asks how many requests there are, once the filter has left none.
+func (s *Screen) countHidden() tea.Cmd {
+	if s.applied == "" || s.applied == s.hidden.filter || s.ring.Len() > 0 || s.state.Phase != session.Live {
+		return nil
+	}
+	s.hidden = hidden{filter: s.applied}
+	msg := hiddenMsg(s.hidden)
+	return s.host.Do(func() tea.Msg {
+		all, err := s.session.List(s.host.Context(), "")
+		if err != nil {
+			return nil // it is not said how many
+		}
+		msg.requests = len(all)
+		return msg
+	})
+}
+
+// lines are what a list says that is empty because of a filter.
+func (h hidden) lines(filter string) []string {
+	switch {
+	case h.filter != filter || h.requests == 0:
+		return []string{"  No request matches the filter. esc shows all."}
+	case h.requests == 1:
+		return []string{"  The filter hides the only request that the server has. esc shows it."}
+	}
+	return []string{fmt.Sprintf("  The filter hides all %d requests that the server has. esc shows them.", h.requests)}
+}
