@@ -23,7 +23,7 @@ type maker struct {
 // makers are the screens: the numbered ones in the order of their digits, then those that open above them.
 var makers = []maker{
 	{make: func(h screen.Host, m *model) screen.Screen { return capture.New(h, m.held, m.capture()) }},
-	{make: func(h screen.Host, _ *model) screen.Screen { return send.New(h) }, asks: true},
+	{make: func(h screen.Host, m *model) screen.Screen { return send.New(h, m.held.MadeBySend) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return etcd.New(h) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return cache.New(h) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return structure.New(h) }, asks: true},

@@ -273,7 +273,7 @@ func TestSendScreen(t *testing.T) {
 		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	h := screentest.New(t, proxy)
-	s := send.New(h)
+	s := send.New(h, nil)
 	h.Attach(s)
 	saw := func(want string) func() bool {
 		return func() bool { return strings.Contains(strings.Join(h.Frame(200, 56), "\n"), want) }

@@ -26,7 +26,7 @@ func (s *Screen) replayCommands() []keys.Command {
 	return []keys.Command{
 		{ID: replayID, Title: "send the request again", Help: "Put the request into the screen Send, where it can be changed and sent.",
 			Contexts: keys.Panes, Keys: []string{"r"}, Enabled: s.selected},
-		{ID: replayHeldID, Title: "send the request again, held", Help: "Put the request into the screen Send, to be sent held at its first step.",
+		{ID: replayHeldID, Title: "send the request again, held", Help: "Send the request again, held at its first step: here it is stepped from there. What can't be sent as it was is put into the screen Send.",
 			Contexts: keys.Panes, Keys: []string{"R"}, Enabled: s.selected},
 	}
 }

@@ -35,6 +35,16 @@ func (c *Control) Add(ctx context.Context, spec Spec) (Key, error) {
 	return Key{}, fmt.Errorf("find a name for a rule: %w", err)
 }
 
+// MadeBySend notes that the screen Send made a breakpoint, to hold one request.
+func (c *Control) MadeBySend(breakpoint string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.sent) < objectsMost {
+		c.sent[Key{Breakpoint, breakpoint}] = true
+	}
+	c.tellChanged()
+}
+
 // freeName is the first of b1, b2 and so on, or of f1, that is not used.
 func (c *Control) freeName(kind Kind) Key {
 	c.mu.Lock()

@@ -27,6 +27,7 @@ type Control struct {
 	version uint64
 	rules   map[Key]Rule // the server's
 	own     map[Key]*ownRule
+	sent    map[Key]bool // made by the screen Send, each for one request
 	held    map[string]*v1alpha1.Journey
 	// problem is why the server's are not known, by what is followed; refused why none can be made.
 	problem map[string]string
@@ -40,7 +41,7 @@ type Control struct {
 func New(client *api.Client, changed, guard func()) *Control {
 	c := &Control{
 		api: client, changed: changed, guard: guard,
-		rules: map[Key]Rule{}, own: map[Key]*ownRule{}, held: map[string]*v1alpha1.Journey{},
+		rules: map[Key]Rule{}, own: map[Key]*ownRule{}, sent: map[Key]bool{}, held: map[string]*v1alpha1.Journey{},
 		problem: map[string]string{}, refused: map[Kind]string{},
 	}
 	c.life, c.end = context.WithCancel(context.Background())
@@ -129,6 +130,7 @@ func (c *Control) View() View {
 		if own := c.own[key]; own != nil && own.on {
 			r.Mine, r.Spec = true, own.spec // without what was added to it
 		}
+		r.Sent = c.sent[key]
 		v.Rules = append(v.Rules, r)
 	}
 	for key, own := range c.own {

@@ -200,6 +200,7 @@ func (c *Control) ruleEvent(kind string, r Rule, meta metav1.ObjectMeta) {
 		return // one that had the name before
 	}
 	delete(c.rules, r.Key)
+	delete(c.sent, r.Key)
 	if own != nil {
 		own.status = r.Status
 		if own.on {

@@ -126,8 +126,9 @@ type Rule struct {
 	Spec
 	// On says that the server has it.
 	On bool
-	// Mine says that the user made it here.
+	// Mine says that the user made it here, and Sent that the screen Send did, to hold one request.
 	Mine   bool
+	Sent   bool
 	Status v1alpha1.RuleStatus
 	// Note is why it is off although the user did not switch it off.
 	Note string

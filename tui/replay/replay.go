@@ -13,21 +13,24 @@ import (
 
 const mergePatch = "application/merge-patch+json"
 
-// Of is the request of a journey, and a note on what is different.
+// Of is the request of a journey, and a note on what is different. Where it would not do the same, it is not to be sent at
+// once.
 func Of(j *v1alpha1.Journey, held bool) (to screen.ToSend, note string) {
 	to = screen.ToSend{Method: j.Spec.Method, URI: j.Spec.URI, Held: held}
 	switch j.Spec.Method {
 	case "POST", "PUT":
 		to.ContentType = "application/json"
 		if to.Body = decoded(j); to.Body == nil {
+			to.Held = false
 			return to, "its body is not recorded: that of another client, or objects were not asked for"
 		}
 		if j.Spec.Resource == "secrets" {
-			note = "the values of the Secret are masked in it"
+			to.Held, note = false, "the values of the Secret are masked in it"
 		}
 	case "PATCH":
 		to.ContentType = j.Spec.ContentType
 		if to.Body = changed(j); to.Body == nil {
+			to.Held = false
 			return to, "the body of the patch is not recorded"
 		}
 		to.ContentType, to.URI = mergePatch, withoutForce(j.Spec.URI)

@@ -30,17 +30,17 @@ func TestOf(t *testing.T) {
 	}
 	bare := journeys[0].DeepCopy()
 	bare.Status.Steps = nil
-	if to, note := Of(bare, false); to.Body != nil || note == "" {
+	if to, note := Of(bare, true); to.Body != nil || note == "" || to.Held {
 		t.Errorf("%+v %q", to, note)
 	}
 	bare.Spec.Method = "PATCH"
-	if to, note := Of(bare, false); to.Body != nil || note == "" {
+	if to, note := Of(bare, true); to.Body != nil || note == "" || to.Held {
 		t.Errorf("%+v %q", to, note)
 	}
 	secret := journeys[0].DeepCopy()
 	secret.Spec.Resource = "secrets"
-	if _, note := Of(secret, false); note == "" {
-		t.Error("it is not said that a Secret is masked")
+	if to, note := Of(secret, true); note == "" || to.Held {
+		t.Error("a Secret that is masked would be sent at once, or nobody is told")
 	}
 	if to, note := Of(&v1alpha1.Journey{Spec: v1alpha1.JourneySpec{Method: "GET", URI: "/version"}}, false); to.URI != "/version" || note != "" {
 		t.Errorf("%+v %q", to, note)

@@ -121,6 +121,23 @@ func TestGoldens(t *testing.T) {
 	h.Sizes()
 }
 
+// TestSent says whose the breakpoints are that hold what Send sent.
+func TestSent(t *testing.T) {
+	h, s, _ := full(t)
+	if _, state := s.Foot(); strings.Contains(state, "Send") {
+		t.Errorf("%q", state)
+	}
+	s.control.MadeBySend("t1")
+	h.Run(s.Drain())
+	h.Press("j")
+	if _, state := s.Foot(); state != " t1 holds the request that Send sent, and goes when that is answered" {
+		t.Errorf("%q", state)
+	}
+	if s.Leaving() != "" {
+		t.Error("Send says itself what ends when one leaves")
+	}
+}
+
 // TestMake makes rules, of which the server is told.
 func TestMake(t *testing.T) {
 	h, s, a := full(t)

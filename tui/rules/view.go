@@ -267,6 +267,8 @@ func (s *Screen) Foot() (same, state string) {
 		state = look.Notice(" " + draw.Clean(r.Name+" is off: "+r.Note))
 	case r.Status.Missed > 0:
 		state = look.Notice(fmt.Sprintf(" %s would have held %d more: too many were held already", draw.Clean(r.Name), r.Status.Missed))
+	case r.Sent:
+		state = look.Dim(" " + draw.Clean(r.Name) + " holds the request that Send sent, and goes when that is answered")
 	case r.On && !r.Mine:
 		state = look.Dim(" " + draw.Clean(r.Name) + " was not made here")
 	}

@@ -122,7 +122,7 @@ type ToRequests struct{ Filter string }
 type ToSend struct {
 	Method, URI, ContentType string
 	Body                     []byte
-	Held                     bool // to be sent held at its first step
+	Held                     bool // it is sent at once, held at its first step
 }
 
 // ToKey leads to a key in etcd, and to one of its revisions unless that is 0.

@@ -14,7 +14,7 @@ func BenchmarkType(b *testing.B) {
 	for _, bytes := range []int{1 << 10, 32 << 10, 60 << 10, 900 << 10} {
 		b.Run(size(int64(bytes)), func(b *testing.B) {
 			h := screentest.New(b, newFakeServer(b))
-			s := New(h)
+			s := New(h, nil)
 			h.Attach(s)
 			var body strings.Builder
 			body.WriteString("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n")

@@ -13,6 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/editor"
+	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/send/catalog"
 	"github.com/kx-apiserver/kx/tui/send/schema"
 )
@@ -52,7 +53,7 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 				s.picker.refresh()
 			}
 		}
-		return s.wantSchemas()
+		return tea.Batch(s.wantSchemas(), s.known(msg.err))
 	case schemasMsg:
 		if got := s.schemas[msg.of]; got != nil {
 			got.doc, got.err = msg.doc, msg.err
@@ -68,6 +69,19 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 		s.completed(msg)
 	}
 	return nil
+}
+
+// known sends what waited until it was known what the server has.
+func (s *Screen) known(err error) tea.Cmd {
+	if !s.waiting {
+		return nil
+	}
+	s.waiting = false
+	if err != nil {
+		s.host.Complain("it was not sent: " + screen.Trouble(err))
+		return nil
+	}
+	return s.send(true)
 }
 
 // Returned implements screen.Returner.

@@ -58,7 +58,7 @@ func TestHostile(t *testing.T) {
 		w.Header().Set("Content-Type", "text/plain")
 		fmt.Fprint(w, "\x1b]52;c;x\x07\r\n", strings.Repeat("y", 100<<10), "\nend")
 	}))
-	s := New(h)
+	s := New(h, nil)
 	h.Attach(s)
 	s.load(request.Request{Method: "GET", Path: "/x"})
 	h.Press("r")

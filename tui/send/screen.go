@@ -40,9 +40,10 @@ var partContexts = [parts]keys.Context{requestContext, bodyContext, answerContex
 
 // Screen is the screen Send.
 type Screen struct {
-	host screen.Host
-	now  func() time.Time
-	seen bool // the user is here
+	host    screen.Host
+	now     func() time.Time
+	holding func(breakpoint string)
+	seen    bool // the user is here
 
 	w, h    int
 	borders layout.Borders
@@ -71,6 +72,7 @@ type Screen struct {
 
 	resources    *request.Resources
 	resourcesErr error
+	waiting      bool                      // for them, with a request that is to be sent held
 	schemas      map[request.Kind]*schemas // of a group and version
 }
 
@@ -87,9 +89,9 @@ var (
 	_ screen.Returner = (*Screen)(nil)
 )
 
-// New makes the screen.
-func New(host screen.Host) *Screen {
-	s := &Screen{host: host, now: time.Now, lower: bodyPart, schemas: map[request.Kind]*schemas{}}
+// New makes the screen. holding is told, by any goroutine, of each breakpoint that holds a request which is sent held.
+func New(host screen.Host, holding func(breakpoint string)) *Screen {
+	s := &Screen{host: host, now: time.Now, holding: holding, lower: bodyPart, schemas: map[request.Kind]*schemas{}}
 	s.form = newForm(request.Request{Verb: request.Create, Resource: "v1/configmaps", Namespace: "default"})
 	s.form.version = 1
 	return s
@@ -173,12 +175,20 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 		s.load(request.From(t.Method, t.URI, t.ContentType, t.Body))
 		s.goTo(requestPart)
 		if t.Held {
-			s.host.Say("R sends it, held at its first step; it can be changed before")
-		} else {
-			s.host.Say("r sends it again; it can be changed before")
+			return tea.Batch(s.askResources(), s.sendHeld())
 		}
+		s.host.Say("r sends it again; it can be changed before")
 	}
 	return tea.Batch(s.askResources(), s.wantSchemas())
+}
+
+// sendHeld sends the request that the user was led to, as soon as it is known what the server has.
+func (s *Screen) sendHeld() tea.Cmd {
+	s.waiting = s.resources == nil
+	if s.waiting {
+		return nil
+	}
+	return s.send(true)
 }
 
 // load puts a request into the fields.
@@ -186,7 +196,7 @@ func (s *Screen) load(r request.Request) {
 	version := s.form.version
 	s.form = newForm(r)
 	s.form.version = version + 1
-	s.picker, s.editing, s.template = nil, false, ""
+	s.picker, s.editing, s.template, s.waiting = nil, false, "", false
 	s.formRows = pane.Scroll{}
 	s.body.Reset(r.Body)
 	if !s.form.hasBody() && s.lower == bodyPart {

@@ -18,7 +18,7 @@ func start(t *testing.T) (*screentest.Host, *Screen, *fakeServer) {
 	t.Helper()
 	f := newFakeServer(t)
 	h := screentest.New(t, f)
-	s := New(h)
+	s := New(h, nil)
 	s.now = func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 	h.Attach(s)
 	return h, s, f
@@ -272,6 +272,12 @@ func TestReplay(t *testing.T) {
 		t.Errorf("%v", s.check().problems)
 	}
 	h.Golden("replay")
+	h.Until("it is held", func() bool { return len(h.Went) == 1 })
+	if e := s.shown; e == nil || !e.held || e.answer.HeldAt == "" || e.request.Verb != request.Patch {
+		t.Errorf("%+v", s.shown)
+	}
+	h.Press("K")
+	answered(h, s)
 	h.Show(screen.ToSend{Method: "GET", URI: "/metrics"})
 	if r := s.request(); !r.Raw() || r.Path != "/metrics" {
 		t.Errorf("%+v", r)

@@ -49,7 +49,7 @@ func (s *Screen) send(held bool) tea.Cmd {
 // start sends a request in the background.
 func (s *Screen) start(r request.Request, h request.HTTP, held bool) {
 	e := &entry{request: r.Clone(), at: s.now(), held: held}
-	e.exchange = exchange.Start(s.host.Context(), s.host.API(), h, exchange.Options{Held: held, Guard: s.host.Guard}, s.now, s.host.Changed)
+	e.exchange = exchange.Start(s.host.Context(), s.host.API(), h, exchange.Options{Held: held, Made: s.holding, Guard: s.host.Guard}, s.now, s.host.Changed)
 	e.answer = exchange.Answer{Started: e.at}
 	s.history.add(e)
 	s.shown = e

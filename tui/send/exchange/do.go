@@ -39,6 +39,8 @@ type Options struct {
 	// Held has the request held at its first step. OnHeld is called, on another goroutine, when it is.
 	Held   bool
 	OnHeld func(journey, step string)
+	// Made is told the name of the breakpoint that holds it. It may be nil.
+	Made func(breakpoint string)
 	// Guard is deferred in each goroutine that is started. It may be nil.
 	Guard func()
 	// Plain leaves out the header that asks for a journey with its objects.
@@ -82,6 +84,9 @@ func hold(ctx context.Context, c *api.Client, id string, o Options) (done func()
 	}
 	if err := c.Create(ctx, collection, &breakpoint, nil); err != nil {
 		return nil, fmt.Errorf("it was not sent, since it could not be held: %w", reason(err))
+	}
+	if o.Made != nil {
+		o.Made(name)
 	}
 	watching, stop := context.WithCancel(ctx)
 	var ended sync.WaitGroup
