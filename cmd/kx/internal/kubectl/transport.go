@@ -27,7 +27,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return refusal(req, err)
 	}
-	res, err := t.next.RoundTrip(req)
+	res, err := t.roundTrip(req, t.next)
 	if err != nil {
 		return nil, err
 	}

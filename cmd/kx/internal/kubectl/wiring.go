@@ -47,6 +47,7 @@ type wiring struct {
 	trace            traceFlag
 	at               atFlag
 	conflicts        conflictsFlag
+	waiting          waiting
 
 	find      sync.Once
 	place     *join.Place // nil for a server elsewhere

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/kx-apiserver/kx/tui/diff"
+	"github.com/kx-apiserver/kx/tui/draw"
 )
 
 // IsTerminal says whether somebody looks at what is written to w, or read from it.
@@ -59,6 +60,17 @@ func Diff(out io.Writer, before, after []byte, colored bool) (int, error) {
 	return changed, nil
 }
 
+// Overwrite writes text in the place of the terminal's last line, as much of it as the line takes: what is longer would
+// stay behind.
+func Overwrite(terminal io.Writer, text string) {
+	if f, ok := terminal.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && draw.Width(text) >= width {
+			text = draw.Fit(text, width-1)
+		}
+	}
+	fmt.Fprintf(terminal, "\r\x1b[K%s", text)
+}
+
 // progressInterval is how often a progress is written anew.
 const progressInterval = 100 * time.Millisecond
 
@@ -89,14 +101,14 @@ func (p *Progress) Add(n int) {
 	}
 	if now := time.Now(); now.After(p.next) {
 		p.next, p.shown = now.Add(progressInterval), true
-		fmt.Fprintf(p.out, "\r\x1b[K%s", p.text(p.done))
+		Overwrite(p.out, p.text(p.done))
 	}
 }
 
 // Clear takes the progress off the terminal.
 func (p *Progress) Clear() {
 	if p.shown {
-		fmt.Fprint(p.out, "\r\x1b[K")
+		Overwrite(p.out, "")
 		p.shown = false
 	}
 }

@@ -1,0 +1,145 @@
+package kubectl
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+)
+
+const (
+	// waitSilent is how long a command waits for an answer before it says so: nearly all come sooner.
+	waitSilent = 2 * time.Second
+	// waitEvery is how often it says so anew.
+	waitEvery = time.Second
+	// readyMost is how long a server may take to say whether it is ready. One without etcd waits for etcd first.
+	readyMost = 10 * time.Second
+	// givesUpAfter is how often a server says in a row that it does without its etcd until the command gives up.
+	givesUpAfter = 2
+)
+
+// waiting says on a terminal what a command waits for. Elsewhere it says nothing, and leaves the end to the server, as
+// kubectl does: a script that waits as long as the server does may get its answer.
+type waiting struct {
+	line sync.Mutex // held by the request that says what it waits for
+}
+
+// roundTrip does a request, and says meanwhile that its answer is late.
+func (w *wiring) roundTrip(req *http.Request, next http.RoundTripper) (*http.Response, error) {
+	if !render.IsTerminal(w.streams.ErrOut) {
+		return next.RoundTrip(req)
+	}
+	answered, told := make(chan struct{}), make(chan bool, 1)
+	go func() {
+		defer close(told) // the command may end before an answer
+		told <- w.tellWait(req, next, answered)
+	}()
+	res, err := next.RoundTrip(req)
+	close(answered)
+	if withoutEtcd := <-told; withoutEtcd && res != nil && res.StatusCode == http.StatusGatewayTimeout {
+		w.say("the server's etcd does not answer it: " + seeToEtcd + ", and look whether this was done before you repeat it")
+	}
+	return res, err
+}
+
+const seeToEtcd = "see to that etcd (kx etcd status --endpoints URL shows its members)"
+
+// tellWait says, until a request is answered, how long that takes and what the server says of itself. It ends the command
+// if the server goes on saying that it is without its etcd: a read can be asked again. A write may be done yet, so its
+// answer is waited for; and whoever said how long a request may take is not second-guessed. The result is whether the
+// server said so last.
+func (w *wiring) tellWait(req *http.Request, next http.RoundTripper, answered <-chan struct{}) (withoutEtcd bool) {
+	begun := time.Now()
+	select {
+	case <-answered:
+		return false
+	case <-time.After(waitSilent):
+	}
+	if !w.waiting.line.TryLock() {
+		return false // another request says it
+	}
+	defer w.waiting.line.Unlock()
+	defer render.Overwrite(w.streams.ErrOut, "")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	states := readiness(ctx, req, next)
+	impatient := req.Method == http.MethodGet && (*w.flags.Timeout == "" || *w.flags.Timeout == "0")
+	state, without := "", 0
+	for {
+		render.Overwrite(w.streams.ErrOut, fmt.Sprintf("kx: no answer for %.0fs%s (%s %s)", time.Since(begun).Seconds(), state, req.Method, req.URL.Path))
+		select {
+		case <-answered:
+			return without > 0
+		case ready := <-states:
+			state = ready.text
+			if without++; !ready.withoutEtcd {
+				without = 0
+			}
+		case <-time.After(waitEvery):
+		}
+		if impatient && without == givesUpAfter {
+			render.Overwrite(w.streams.ErrOut, "")
+			w.fatal(fmt.Sprintf("kx: gave up after %.0fs: the server runs, but its etcd does not answer it: %s, or say with --request-timeout how long to wait",
+				time.Since(begun).Seconds(), seeToEtcd), 1)
+		}
+	}
+}
+
+// ready is what a server says of itself.
+type ready struct {
+	text        string
+	withoutEtcd bool
+}
+
+// readiness asks the server that a request went to whether it is ready, again and again until ctx ends.
+func readiness(ctx context.Context, req *http.Request, next http.RoundTripper) <-chan ready {
+	states := make(chan ready)
+	go func() {
+		for {
+			select {
+			case states <- askReady(ctx, req, next):
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case <-time.After(waitEvery):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return states
+}
+
+// readyAnswerMost bounds what is read of a server's answer about itself.
+const readyAnswerMost = 64 << 10
+
+func askReady(ctx context.Context, req *http.Request, next http.RoundTripper) ready {
+	ctx, cancel := context.WithTimeout(ctx, readyMost)
+	defer cancel()
+	ask := req.Clone(ctx)
+	prefix, _, _ := strings.Cut(req.URL.Path, "/api")
+	ask.Method, ask.Body, ask.ContentLength = http.MethodGet, nil, 0
+	ask.URL.Path, ask.URL.RawPath, ask.URL.RawQuery = prefix+"/readyz", "", "verbose&exclude=etcd-readiness" // which waits as long again
+	res, err := next.RoundTrip(ask)
+	if err != nil {
+		return ready{text: ": the server answers nothing else either"}
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, readyAnswerMost))
+	switch {
+	case err != nil || res.StatusCode == http.StatusForbidden || res.StatusCode == http.StatusUnauthorized:
+		return ready{}
+	case res.StatusCode == http.StatusOK:
+		return ready{text: ": the server says that it is ready"}
+	case bytes.Contains(text, []byte("[-]etcd failed")):
+		return ready{text: ": its etcd does not answer the server", withoutEtcd: true}
+	}
+	return ready{text: ": the server says that it is not ready"}
+}
