@@ -4,7 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
-	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -183,8 +183,33 @@ func (w *wiring) adopt(cmd *cobra.Command) {
 	}
 }
 
-// asCommand is kubectl where it is called by name, not a part of a name.
-var asCommand = regexp.MustCompile(`\bkubectl ([a-z])`)
+// renamed is a help text of kubectl's for kx: kubectl is renamed where it is called by name, not where it is a part of one.
+// All texts are renamed each time that a kx starts, so this is a plain search and no regular expression.
+func renamed(text string) string {
+	const theirs = "kubectl "
+	var b strings.Builder
+	for {
+		at := strings.Index(text, theirs)
+		if at < 0 {
+			break
+		}
+		end := at + len(theirs)
+		b.WriteString(text[:at])
+		if (at == 0 || !inWord(text[at-1])) && end < len(text) && 'a' <= text[end] && text[end] <= 'z' {
+			b.WriteString(parent + " ")
+		} else {
+			b.WriteString(theirs)
+		}
+		text = text[end:]
+	}
+	if b.Len() == 0 {
+		return text
+	}
+	b.WriteString(text)
+	return b.String()
+}
 
-// renamed is a help text of kubectl's for kx.
-func renamed(text string) string { return asCommand.ReplaceAllString(text, parent+" $1") }
+// inWord says that a character is a part of a word.
+func inWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
