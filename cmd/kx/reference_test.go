@@ -180,6 +180,7 @@ func manPage(top *cobra.Command) string {
 	}
 	if !top.HasParent() {
 		section("DESCRIPTION", help(top.Long))
+		section("EXAMPLES", outdent(top.Example))
 		b.WriteString(".SH COMMANDS\n")
 		for _, sub := range top.Commands() {
 			if sub.IsAvailableCommand() {

@@ -22,6 +22,12 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kx",
 		Short: "The Kubernetes API server's storage path, to run, to call and to watch at work",
+		Example: `  kx tui                                            # a server with its requests on a screen: begin here
+  kx serve                                          # a server alone; the other commands find it
+  kx create configmap hello --from-literal=who=me   # without one, each command starts one for itself
+  kx get configmap hello --trace                    # and which way the request went, step by step
+  kx etcd get configmaps/default/hello              # what is stored, while a server runs
+  source <(kx completion bash)                      # or zsh, fish: names complete too`,
 		// An error is one sentence, printed by main; the usage is for those who ask.
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -114,6 +114,8 @@ func ParseRevision(text string, head Head) (int64, error) {
 		n += head.Revision
 	}
 	switch {
+	case n < 1 && head.Compacted == 0:
+		return 0, fmt.Errorf("revision %s is before the first: it has 1 to %d", text, head.Revision)
 	case n < 1 || n < head.Compacted:
 		return 0, fmt.Errorf("revision %d: %w: it has %d to %d", n, ErrCompacted, max(head.Compacted, 1), head.Revision)
 	case n > head.Revision:

@@ -331,4 +331,8 @@ func TestParseRevision(t *testing.T) {
 			t.Errorf("%s: %d", text, got)
 		}
 	}
+	_, err := ParseRevision("-50", Head{Revision: 20})
+	if err == nil || err.Error() != "revision -50 is before the first: it has 1 to 20" {
+		t.Errorf("before the first: %v", err)
+	}
 }
