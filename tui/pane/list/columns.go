@@ -88,6 +88,11 @@ func (c *columns) widen(v cells) {
 	c.user = min(c.user, userMost)
 }
 
+// cuts says that names would be cut that need so much.
+func (c columns) cuts(need columns) bool {
+	return c.resource < need.resource || c.object < need.object || c.resource+1+c.object < need.whole
+}
+
 // columnsFor shares w cells among the columns, by what each needs. Verb, resource, object, code and how long it took are always
 // there; what else there is comes as there is room. What is left over stays free, at the right.
 func columnsFor(w int, need columns) columns {

@@ -3,6 +3,7 @@ package list
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -145,10 +146,18 @@ func (p *Pane) render(focused bool) []string {
 
 func (p *Pane) lines(focused bool) []string {
 	last := min(p.scroll.Top+p.rows(), p.ring.Len())
+	seen := least
 	for i := p.scroll.Top; i < last; i++ {
-		p.need.widen(p.cells(p.ring.At(i)))
+		row := p.cells(p.ring.At(i))
+		seen.widen(row)
+		p.need.widen(row)
 	}
 	c := columnsFor(p.w-2, p.need)
+	if c.cuts(p.need) { // not for the sake of rows that are not seen
+		need := p.need
+		need.resource, need.object, need.whole = seen.resource, seen.object, seen.whole
+		c = columnsFor(p.w-2, need)
+	}
 	lines := []string{p.theme.Dim(c.line("", cells{
 		id: "#", time: "time", verb: "verb", resource: "resource", object: "ns/name", code: "code", took: "took", rev: "rev", try: "try", steps: "steps", user: "user",
 	}))}
@@ -218,6 +227,9 @@ func (p *Pane) cells(row *session.Row) cells {
 	c.rev, c.try, c.steps = count(row.Status.Revision), count(int64(row.Status.Tries)), count(int64(max(int(row.Status.StepCount), len(row.Status.Steps))))
 	if row.Gone {
 		c.took = "gone"
+	}
+	if code := row.Status.WatchError; code != 0 { // the answer had begun with 200
+		c.object = strings.TrimSpace(fmt.Sprintf("%s ERROR %d", c.object, code))
 	}
 	return c
 }

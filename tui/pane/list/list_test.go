@@ -94,6 +94,43 @@ func TestSizes(t *testing.T) {
 	panetest.Sizes(t, "an empty list", func(w, h int) []string { empty.SetSize(w, h); empty.Sync(); return empty.Render(false) })
 }
 
+// TestWatchError says in its row with what a watch ended whose answer had begun with 200.
+func TestWatchError(t *testing.T) {
+	gone := &v1alpha1.Journey{}
+	gone.Name, gone.Spec.Verb, gone.Spec.Resource, gone.Spec.URI = "rec-99", "watch", "pods", "/api/v1/pods?watch=true&resourceVersion=12"
+	gone.Status.Phase, gone.Status.Code, gone.Status.WatchError = v1alpha1.JourneyComplete, 200, 410
+	row := ""
+	for _, line := range shown(t, gone).Render(true) {
+		if strings.Contains(line, "rec-99") {
+			row = line
+		}
+	}
+	if !strings.HasPrefix(row, "┃>!   rec-99") || !strings.Contains(row, "from 12 ERROR 410 ") || !strings.Contains(row, " 200 ") {
+		t.Errorf("%q", row)
+	}
+}
+
+// TestUnseen does not cut a name for the sake of rows that have been scrolled away.
+func TestUnseen(t *testing.T) {
+	long := &v1alpha1.Journey{}
+	long.Name, long.Spec.Verb, long.Spec.Resource, long.Spec.Name = "rec-0", "get", strings.Repeat("r", 60), strings.Repeat("n", 60)
+	p := shown(t, long)
+	p.SetSize(120, 4)
+	p.Handle(keys.Top)
+	for range p.ring.Len() {
+		p.Render(true)
+		p.Handle(keys.Down)
+	}
+	p.Handle(keys.Up)
+	for i := range p.ring.Len() {
+		p.scroll.Cursor = i
+		p.moved()
+		if row := p.ring.At(i); row.Spec.Group == "recorded.example.com" && !strings.Contains(strings.Join(p.Render(true), ""), "crontabs.recorded.example.com ") {
+			t.Errorf("%s is cut: %s", row.Name, p.Render(true))
+		}
+	}
+}
+
 // TestColumns shares the width by what the rows need.
 func TestColumns(t *testing.T) {
 	long := cells{id: "642e7f-1", verb: "create", resource: "customresourcedefinitions.apiextensions.k8s.io", object: "a.b", code: "201", took: "12ms", user: "kx-admin"}
