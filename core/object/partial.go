@@ -1,6 +1,10 @@
 package object
 
 import (
+	"encoding/json"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -25,6 +29,32 @@ func (e *Encoded) PartialJSON(gv schema.GroupVersion) (data []byte, ok bool) {
 		return nil, false
 	}
 	return append(out, '}'), true
+}
+
+// Metadata is the object's metadata, decoded without the rest of it. Not ok means that somebody has to decode the object, or
+// has done it.
+func (e *Encoded) Metadata() (partial *metav1.PartialObjectMetadata, ok bool) {
+	p := e.bytes.Load()
+	if p == nil || e.isDecoded() {
+		return nil, false
+	}
+	partial = &metav1.PartialObjectMetadata{}
+	if _, raw, _, err := cutRaw(p.data); err == nil {
+		// In protobuf every type has its metadata in the same field, as this one has. All other fields are skipped.
+		if partial.Unmarshal(raw) != nil || partial.Name == "" {
+			return nil, false
+		}
+		partial.ResourceVersion = strconv.FormatInt(e.revision, 10)
+		return partial, true
+	}
+	data, ok := e.PartialJSON(metav1.SchemeGroupVersion)
+	return partial, ok && json.Unmarshal(data, partial) == nil
+}
+
+func (e *Encoded) isDecoded() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.decoded.Value() != nil
 }
 
 // partialBytes is what most take.

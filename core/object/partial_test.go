@@ -6,8 +6,11 @@ import (
 	"strconv"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/object"
 )
@@ -93,4 +96,70 @@ func TestLookupByEscapedNames(t *testing.T) {
 			t.Errorf("%q: %q, %t in %s", name, got, found, data)
 		}
 	}
+}
+
+// TestMetadata holds the metadata that is decoded alone against that of the whole object, for what is stored as JSON and as
+// protobuf. What is no object at all has none.
+func TestMetadata(t *testing.T) {
+	alone := 0
+	for _, tc := range metadatas {
+		full := &corev1.ConfigMap{Data: map[string]string{"a": "b"}}
+		if err := json.Unmarshal([]byte(`{"metadata":`+tc.json+`}`), full); err != nil {
+			t.Fatal(err)
+		}
+		for _, mediaType := range []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON} {
+			info, _ := runtime.SerializerInfoForMediaType(typedCodecs.SupportedMediaTypes(), mediaType)
+			stored, err := runtime.Encode(typedCodecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), full)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := object.NewEncoded(configMaps, "/configmaps/a", stored, revision, false)
+			got, ok := e.Metadata()
+			if !ok {
+				if mediaType == runtime.ContentTypeProtobuf {
+					t.Errorf("%s: the whole object is decoded", tc.json)
+				}
+				continue
+			}
+			alone++
+			m, err := meta.Accessor(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := meta.AsPartialObjectMetadata(m); !equality.Semantic.DeepEqual(got.ObjectMeta, want.ObjectMeta) || got.ResourceVersion == "" {
+				t.Errorf("%s, %s:\ngot  %+v\nwant %+v", mediaType, tc.json, got.ObjectMeta, want.ObjectMeta)
+			}
+		}
+	}
+	if alone < len(metadatas) {
+		t.Errorf("%d of %d were decoded alone", alone, 2*len(metadatas))
+	}
+	for _, stored := range []string{"", "k8s\x00", "k8s\x00\x12\x00", "k8s\x00\x12\x02\x0a\xff", "{}", "garbage"} {
+		if _, ok := object.NewEncoded(configMaps, "/configmaps/a", []byte(stored), revision, false).Metadata(); ok {
+			t.Errorf("%q has metadata", stored)
+		}
+	}
+}
+
+// BenchmarkMetadata reads the metadata of an object of many fields: alone, and with the whole of it.
+func BenchmarkMetadata(b *testing.B) {
+	data := map[string]string{}
+	for i := range 30 {
+		data[strconv.Itoa(i)] = "0123456789abcdef0123456789abcdef"
+	}
+	e := newConfigMap(b, runtime.ContentTypeProtobuf, "a", data)
+	b.Run("alone", func(b *testing.B) {
+		for b.Loop() {
+			if _, ok := e.Metadata(); !ok {
+				b.Fatal("not alone")
+			}
+		}
+	})
+	b.Run("whole", func(b *testing.B) {
+		for b.Loop() {
+			if err := e.Into(&corev1.ConfigMap{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -14,7 +15,7 @@ import (
 )
 
 // metadataList is the PartialObjectMetadataList of a list of encoded objects. An encoder of JSON is given each item's
-// metadata out of the bytes that the item has, so that nobody decodes it.
+// metadata out of the bytes that the item has, if it has JSON, so that nobody decodes it; other encoders the metadata alone.
 type metadataList struct {
 	*object.List
 	gv schema.GroupVersion
@@ -77,11 +78,27 @@ func (l *metadataList) CacheEncode(id runtime.Identifier, encode func(runtime.Ob
 
 // encoded is the metadata of an item whose bytes don't do.
 func (l *metadataList) encoded(item *object.Encoded) ([]byte, error) {
-	m, err := meta.Accessor(item)
+	partial, err := metadataOf(item, l.gv)
 	if err != nil {
 		return nil, err
 	}
-	partial := meta.AsPartialObjectMetadata(m)
-	partial.SetGroupVersionKind(l.gv.WithKind("PartialObjectMetadata"))
 	return json.Marshal(partial)
+}
+
+// metadataOf is the metadata of an object, as an object of gv. Of an encoded one nothing else is decoded, if it can be so.
+func metadataOf(obj runtime.Object, gv schema.GroupVersion) (*metav1.PartialObjectMetadata, error) {
+	var partial *metav1.PartialObjectMetadata
+	found := false
+	if encoded, ok := obj.(*object.Encoded); ok {
+		partial, found = encoded.Metadata()
+	}
+	if !found {
+		m, err := meta.Accessor(obj)
+		if err != nil {
+			return nil, err
+		}
+		partial = meta.AsPartialObjectMetadata(m)
+	}
+	partial.SetGroupVersionKind(gv.WithKind("PartialObjectMetadata"))
+	return partial, nil
 }

@@ -43,7 +43,11 @@ func TestMetadataList(t *testing.T) {
 			for i, data := range stored[:n] {
 				list.Items = append(list.Items, object.NewEncoded(format, fmt.Sprint("/pandas/", i), []byte(data+"\n"), int64(i+1), false))
 			}
-			want, err := makeMetadataList(list, list, gv)
+			decoded, err := list.Object()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := makeMetadataList(list, decoded, gv)
 			if err != nil {
 				t.Fatal(err)
 			}

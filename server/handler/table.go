@@ -87,13 +87,7 @@ func asPartialObjectMetadata(result runtime.Object, gv schema.GroupVersion) (run
 	if !isMetaVersion(gv) {
 		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no PartialObjectMetadataList exists in group version %s", gv))
 	}
-	m, err := meta.Accessor(result)
-	if err != nil {
-		return nil, err
-	}
-	partial := meta.AsPartialObjectMetadata(m)
-	partial.GetObjectKind().SetGroupVersionKind(gv.WithKind("PartialObjectMetadata"))
-	return partial, nil
+	return metadataOf(result, gv)
 }
 
 func asPartialObjectMetadataList(result runtime.Object, gv schema.GroupVersion) (runtime.Object, error) {
@@ -114,12 +108,10 @@ func asPartialObjectMetadataList(result runtime.Object, gv schema.GroupVersion) 
 func makeMetadataList(li metav1.ListInterface, list runtime.Object, gv schema.GroupVersion) (runtime.Object, error) {
 	items := []metav1.PartialObjectMetadata{}
 	add := func(obj runtime.Object) error {
-		m, err := meta.Accessor(obj)
+		partial, err := metadataOf(obj, gv)
 		if err != nil {
 			return err
 		}
-		partial := meta.AsPartialObjectMetadata(m)
-		partial.SetGroupVersionKind(gv.WithKind("PartialObjectMetadata"))
 		items = append(items, *partial)
 		return nil
 	}
