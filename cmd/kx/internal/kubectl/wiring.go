@@ -82,7 +82,7 @@ func (w *wiring) factory(flags *pflag.FlagSet) cmdutil.Factory {
 	flags.BoolVar(&w.warningsAsErrors, "warnings-as-errors", false, "Treat warnings received from the server as errors and exit with a non-zero exit code")
 	matching := cmdutil.NewMatchVersionFlags(w)
 	matching.AddFlags(flags)
-	return cmdutil.NewFactory(matching)
+	return knowing{cmdutil.NewFactory(matching), w}
 }
 
 // prepare finds the server. It does so when the command needs one, which some never do.
