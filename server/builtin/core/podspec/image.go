@@ -1,7 +1,6 @@
 package podspec
 
 import (
-	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,8 +17,8 @@ const (
 )
 
 var (
-	imageReference = regexp.MustCompile(`^(` + imageName + `)(?::(` + imageTag + `))?(?:@(` + digest + `))?$`)
-	imageID        = regexp.MustCompile(`^[a-f0-9]{64}$`)
+	imageReference = pattern(`^(` + imageName + `)(?::(` + imageTag + `))?(?:@(` + digest + `))?$`)
+	imageID        = pattern(`^[a-f0-9]{64}$`)
 )
 
 const maxImageNameLength = 255
@@ -27,10 +26,10 @@ const maxImageNameLength = 255
 // pullPolicyFor is Always for an image whose tag is, or would be taken as, latest. A reference that can't be read, or
 // that names a digest and no tag, always means the same image or none.
 func pullPolicyFor(image string) corev1.PullPolicy {
-	if imageID.MatchString(image) {
+	if imageID().MatchString(image) {
 		return corev1.PullIfNotPresent
 	}
-	m := imageReference.FindStringSubmatch(image)
+	m := imageReference().FindStringSubmatch(image)
 	if m == nil || len(m[1]) > maxImageNameLength || strings.HasPrefix(m[1], "/") {
 		return corev1.PullIfNotPresent
 	}

@@ -2,7 +2,6 @@ package podspec
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -153,11 +152,11 @@ const (
 )
 
 var (
-	controlCharacters = regexp.MustCompile(`[[:cntrl:]]+`)
-	netBIOSName       = regexp.MustCompile(`^[^\\/:\*\?"<>|\.][^\\/:\*\?"<>|]{0,14}$`)
-	windowsDNSName    = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`)
-	badUserCharacters = regexp.MustCompile(`["/\\:;|=,\+\*\?<>@\[\]]`)
-	dotsAndSpaces     = regexp.MustCompile(`^[\. ]+$`)
+	controlCharacters = pattern(`[[:cntrl:]]+`)
+	netBIOSName       = pattern(`^[^\\/:\*\?"<>|\.][^\\/:\*\?"<>|]{0,14}$`)
+	windowsDNSName    = pattern(`^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`)
+	badUserCharacters = pattern(`["/\\:;|=,\+\*\?<>@\[\]]`)
+	dotsAndSpaces     = pattern(`^[\. ]+$`)
 )
 
 func validateWindowsOptions(o *corev1.WindowsSecurityContextOptions, path *field.Path) field.ErrorList {
@@ -188,7 +187,7 @@ func windowsUserName(name string) []string {
 	switch {
 	case name == "":
 		return []string{"runAsUserName cannot be an empty string"}
-	case controlCharacters.MatchString(name):
+	case controlCharacters().MatchString(name):
 		return []string{"runAsUserName cannot contain control characters"}
 	case len(parts) > 2:
 		return []string{"runAsUserName cannot contain more than one backslash"}
@@ -201,7 +200,7 @@ func windowsUserName(name string) []string {
 	if len(domain) >= maxUserDomain {
 		wrong = append(wrong, fmt.Sprintf("runAsUserName's Domain length must be under %d characters", maxUserDomain))
 	}
-	if len(parts) == 2 && !netBIOSName.MatchString(domain) && !windowsDNSName.MatchString(domain) {
+	if len(parts) == 2 && !netBIOSName().MatchString(domain) && !windowsDNSName().MatchString(domain) {
 		wrong = append(wrong, "runAsUserName's Domain doesn't match the NetBios nor the DNS format")
 	}
 	if user == "" {
@@ -209,10 +208,10 @@ func windowsUserName(name string) []string {
 	} else if len(user) > maxUserName {
 		wrong = append(wrong, fmt.Sprintf("runAsUserName's User length must not be longer than %d characters", maxUserName))
 	}
-	if dotsAndSpaces.MatchString(user) {
+	if dotsAndSpaces().MatchString(user) {
 		wrong = append(wrong, "runAsUserName's User cannot contain only periods or spaces")
 	}
-	if badUserCharacters.MatchString(user) {
+	if badUserCharacters().MatchString(user) {
 		wrong = append(wrong, `runAsUserName's User cannot contain the following characters: "/\:;|=,+*?<>@[]`)
 	}
 	return wrong

@@ -2,7 +2,6 @@ package podspec
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -139,7 +138,7 @@ func validateAppArmor(p *corev1.AppArmorProfile, path *field.Path) field.ErrorLi
 
 const maxSysctlName = 253
 
-var sysctlName = regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`)
+var sysctlName = pattern(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`)
 
 func (v *validator) validateSysctls(sysctls []corev1.Sysctl, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -149,8 +148,8 @@ func (v *validator) validateSysctls(sysctls []corev1.Sysctl, path *field.Path) f
 		switch {
 		case s.Name == "":
 			errs = append(errs, field.Required(at, ""))
-		case len(s.Name) > maxSysctlName || !sysctlName.MatchString(s.Name):
-			errs = append(errs, field.Invalid(at, s.Name, fmt.Sprintf("must have at most %d characters and match regex %s", maxSysctlName, sysctlName)))
+		case len(s.Name) > maxSysctlName || !sysctlName().MatchString(s.Name):
+			errs = append(errs, field.Invalid(at, s.Name, fmt.Sprintf("must have at most %d characters and match regex %s", maxSysctlName, sysctlName())))
 		case seen.Has(s.Name):
 			errs = append(errs, field.Duplicate(at, s.Name))
 		}

@@ -13,16 +13,16 @@ import (
 
 // Volumes that drivers for particular kinds of storage serve.
 
-var iscsiNames = map[string]*regexp.Regexp{
-	"iqn": regexp.MustCompile(`iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$`),
-	"eui": regexp.MustCompile(`^eui.[[:alnum:]]{16}$`),
-	"naa": regexp.MustCompile(`^naa.[[:alnum:]]{32}$`),
+var iscsiNames = map[string]func() *regexp.Regexp{
+	"iqn": pattern(`iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$`),
+	"eui": pattern(`^eui.[[:alnum:]]{16}$`),
+	"naa": pattern(`^naa.[[:alnum:]]{32}$`),
 }
 
 func iscsiName(name string, path *field.Path) field.ErrorList {
 	for prefix, format := range iscsiNames {
 		if strings.HasPrefix(name, prefix) {
-			if format.MatchString(name) {
+			if format().MatchString(name) {
 				return nil
 			}
 			return field.ErrorList{field.Invalid(path, name, "must be valid format")}
