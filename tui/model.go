@@ -10,6 +10,7 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/control"
@@ -174,12 +175,17 @@ func (m *model) Init() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
+// userAgent is who asks, where a server says who sent a request or watches.
+const userAgent = "kx-tui"
+
 // connected takes the server that was found or started.
 func (m *model) connected(msg connectedMsg) tea.Cmd {
 	err := msg.err
 	if err == nil {
 		m.server = msg.server
-		err = m.client.Connect(msg.server.Config)
+		config := rest.CopyConfig(msg.server.Config)
+		config.UserAgent = userAgent
+		err = m.client.Connect(config)
 	}
 	if err != nil {
 		m.failed = err

@@ -13,6 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/tui/draw"
@@ -88,7 +89,7 @@ func (c *Client) Host() string {
 // Close gives back the connections that nobody uses.
 func (c *Client) Close() {
 	if c.Host() != "" {
-		c.http.CloseIdleConnections()
+		utilnet.CloseIdleConnectionsFor(c.http.Transport) // also where it is wrapped
 	}
 }
 

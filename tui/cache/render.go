@@ -60,29 +60,44 @@ func titles(columns []column) []string {
 	return out
 }
 
-// listColumns are those of the caches in w cells: what is of less use goes first.
-func listColumns(w int) []column {
+// listColumns are those of the caches in w cells, as wide as they need: what is of less use goes first.
+func listColumns(w int, caches []v1alpha1.Cache) []column {
 	all := []column{
-		{"resource", 20, false}, {"items", 6, true}, {"bytes", 7, true}, {"revision", 8, true}, {"lag", 4, true},
-		{"watches", 7, true}, {"hits", 7, true}, {"etcd", 6, true}, {"state", 0, false},
-	}
-	fixed := 9 + len(all)
-	for _, c := range all {
-		fixed += c.width
+		{"resource", 12, false}, {"items", 5, true}, {"bytes", 7, true}, {"revision", 8, true}, {"lag", 4, true},
+		{"watches", 7, true}, {"hits", 5, true}, {"etcd", 4, true}, {"state", 7, false},
 	}
 	if w < 78 {
 		all = append(all[:2:2], all[3:]...) // without bytes
-		fixed -= 8
 	}
-	all[0].width = min(max(w-fixed+20, 12), 60)
+	for i := range caches {
+		cells := listCells(&caches[i])
+		for k := range all[:len(all)-1] {
+			all[k].width = max(all[k].width, draw.Width(cells[all[k].title]))
+		}
+	}
+	room := w - len(all) + 1
+	for _, c := range all[1:] {
+		room -= c.width
+	}
+	all[0].width = max(min(all[0].width, room), 12)
 	return all
+}
+
+// listCells are what is known of a cache, by the title of the column.
+func listCells(cache *v1alpha1.Cache) map[string]string {
+	st := &cache.Status
+	return map[string]string{
+		"resource": cache.Name, "items": fmt.Sprint(st.Items), "bytes": draw.Bytes(st.Bytes), "revision": fmt.Sprint(st.Revision),
+		"lag": fmt.Sprint(st.Lag), "watches": fmt.Sprint(st.Watches), "hits": fmt.Sprint(st.Hits), "etcd": fmt.Sprint(st.Fallbacks),
+		"state": strings.TrimSpace(string(st.State) + " " + st.Error),
+	}
 }
 
 // listRows are the caches.
 func (s *Screen) listRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.list.Size()
-	columns := listColumns(w - 5)
+	columns := listColumns(w-5, s.caches)
 	c := rows.Content{Title: look.Title("Caches"), Rows: len(s.caches), Empty: []string{"", "  Asking the server ..."}}
 	switch {
 	case s.wrong != "":
@@ -95,11 +110,7 @@ func (s *Screen) listRows() rows.Content {
 	c.Row = func(i int) rows.Row {
 		cache := &s.caches[i]
 		st := &cache.Status
-		cells := map[string]string{
-			"resource": cache.Name, "items": fmt.Sprint(st.Items), "bytes": draw.Bytes(st.Bytes), "revision": fmt.Sprint(st.Revision),
-			"lag": fmt.Sprint(st.Lag), "watches": fmt.Sprint(st.Watches), "hits": fmt.Sprint(st.Hits), "etcd": fmt.Sprint(st.Fallbacks),
-			"state": strings.TrimSpace(string(st.State) + " " + st.Error),
-		}
+		cells := listCells(cache)
 		var values []string
 		for _, column := range columns {
 			values = append(values, draw.Clean(cells[column.title]))

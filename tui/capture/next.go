@@ -97,8 +97,14 @@ func (s *Screen) wouldStop(action v1alpha1.JourneyAction) string {
 	case v1alpha1.ActionOut:
 		return "out of " + steps[steps[h.Step].Parent].ID
 	}
+	if int(h.Step) < len(steps) && steps[h.Step].Parent < 0 && h.At != v1alpha1.AtEnd && steps[h.Step].Layer != filterLayer {
+		return "to its end" // it is what the whole request is
+	}
 	return "past it"
 }
+
+// filterLayer is the layer of what each request passes one after the other.
+const filterLayer = "filter"
 
 // sameStep finds, in the steps of another request, the one that is to them what the one at an index is to these; -1 for none.
 func sameStep(steps []v1alpha1.Step, at int, others []v1alpha1.Step) int {

@@ -143,6 +143,16 @@ func TestWouldStop(t *testing.T) {
 	if got := hints(); got != "past it, into it, out of store.try-update" {
 		t.Error(got)
 	}
+	for i, step := range s.open.journey.Status.Steps {
+		if step.ID == "handler.update" {
+			s.steps.SelectStep(i)
+			s.open.journey.Status.Held[0].Step = int32(i)
+		}
+	}
+	if got := hints(); got != "to its end, into it, " {
+		t.Error(got)
+	}
+	s.open.journey.Status.Held = []v1alpha1.HeldStep{heldJourney(server.becomes, "", "store.before-update").Status.Held[0]}
 	like := over(server.becomes)
 	like.Name = "like"
 	server.Put(like)

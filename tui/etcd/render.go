@@ -173,7 +173,7 @@ func (s *Screen) aboutDirectory() []string {
 		return []string{"", "  Choose a key: its revisions are shown here, and its value."}
 	}
 	st := &r.node.item.Status
-	lines := []string{"", "  " + draw.Clean(r.node.key()), fmt.Sprintf("  %d keys, %d bytes, changed last at revision %d", st.Keys, st.Bytes, st.ModRevision)}
+	lines := []string{"", "  " + draw.Clean(r.node.key()), fmt.Sprintf("  %s, %d bytes, changed last at revision %d", keysText(st.Keys), st.Bytes, st.ModRevision)}
 	if st.Measured < st.Keys {
 		lines = append(lines, fmt.Sprintf("  Bytes and revision are of the first %d keys: more are not read at once.", st.Measured))
 	}
@@ -181,6 +181,13 @@ func (s *Screen) aboutDirectory() []string {
 		lines = append(lines, "  What changed since is not all counted in the bytes: r reads them again.")
 	}
 	return append(lines, "", "  enter unfolds it. Choose a key to see its revisions and its value.")
+}
+
+func keysText(n int64) string {
+	if n == 1 {
+		return "1 key"
+	}
+	return fmt.Sprintf("%d keys", n)
 }
 
 // comparison is a difference that was made, and of what.

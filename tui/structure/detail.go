@@ -139,9 +139,9 @@ func (s *sheet) heading(n *node) {
 	}
 }
 
-// doc adds the comment of a place.
-func (s *sheet) doc(p v1alpha1.CodePlace) {
-	if p.Doc != "" {
+// doc adds the comment of a place, below a title that may say the same.
+func (s *sheet) doc(title string, p v1alpha1.CodePlace) {
+	if p.Doc != "" && strings.TrimSuffix(p.Doc, ".") != strings.TrimSuffix(title, ".") {
 		s.say(dim, p.Doc)
 	}
 }
@@ -149,7 +149,7 @@ func (s *sheet) doc(p v1alpha1.CodePlace) {
 func (s *sheet) filter(part *v1alpha1.Structure) {
 	spec, f := &part.Spec, part.Spec.Filter
 	s.say(strong, spec.Title)
-	s.doc(spec.Source)
+	s.doc(spec.Title, spec.Source)
 	s.gap("")
 	s.has("position", fmt.Sprintf("%d, of those that a request passes", f.Position))
 	s.code("source", spec.Source)
@@ -160,7 +160,7 @@ func (s *sheet) filter(part *v1alpha1.Structure) {
 func (s *sheet) server(t *tree, part *v1alpha1.Structure) {
 	spec, server := &part.Spec, part.Spec.Server
 	s.say(strong, spec.Title)
-	s.doc(spec.Source)
+	s.doc(spec.Title, spec.Source)
 	s.gap("")
 	s.has("position", fmt.Sprintf("%d, of those that are asked", server.Position))
 	s.code("source", spec.Source)
@@ -234,7 +234,7 @@ func (s *sheet) storage(r *v1alpha1.StructureResource, storage *v1alpha1.Structu
 	}
 	s.gap(name + "  " + storage.Kind)
 	s.code("storage", storage.Type)
-	s.doc(storage.Type)
+	s.doc("", storage.Type)
 	for _, strategy := range storage.Strategies {
 		s.code(strategy.For+" by", strategy.Type)
 	}
