@@ -164,8 +164,10 @@ func (p *process) until(name string, yes func(*apiextensionsv1.CustomResourceDef
 	defer w.Stop()
 	for event := range w.ResultChan() {
 		in, ok := event.Object.(*apiextensions.CustomResourceDefinition)
-		if !ok {
-			p.t.Fatal(apierrors.FromObject(event.Object))
+		if err := apierrors.FromObject(event.Object); !ok && apierrors.IsResourceExpired(err) {
+			return p.until(name, yes) // it was listed before the watch cache was filled: clients list again
+		} else if !ok {
+			p.t.Fatal(err)
 		}
 		d = p.toV1(in)
 		if event.Type == watch.Deleted {
