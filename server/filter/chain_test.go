@@ -288,6 +288,27 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
+func TestDeadlinePauses(t *testing.T) {
+	d := newDeadline(context.Background(), time.Now().Add(time.Minute), func() {})
+	defer d.stop()
+	d.Pause()
+	d.Pause()
+	if _, ok := d.Deadline(); ok {
+		t.Error("a paused deadline is still one")
+	}
+	d.Resume()
+	d.Resume()
+	if until, ok := d.Deadline(); !ok || time.Until(until) > time.Minute {
+		t.Errorf("after the pause it ends at %v, %v", until, ok)
+	}
+	short := newDeadline(context.Background(), time.Now().Add(time.Nanosecond), func() {})
+	<-short.Done()
+	short.Pause() // too late
+	if !errors.Is(short.Err(), context.DeadlineExceeded) {
+		t.Errorf("Err = %v", short.Err())
+	}
+}
+
 func TestSeats(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	d := newDoor(t, func(w http.ResponseWriter, r *http.Request) {
@@ -538,5 +559,15 @@ func TestNoCacheKeepsAnswersUnlessTheyAreForAll(t *testing.T) {
 	}
 	if res, _ := d.ask(t, d.stranger, "GET", "/api/v1/pods"); res.Header.Get("Cache-Control") != "no-cache, private" {
 		t.Errorf("a 401: Cache-Control: %q", res.Header.Get("Cache-Control"))
+	}
+}
+
+// TestPastDeadline asks for less time than it takes to ask: the request finds its time up, not soon to be.
+func TestPastDeadline(t *testing.T) {
+	expired := 0
+	d := newDeadline(context.Background(), time.Now().Add(-time.Nanosecond), func() { expired++ })
+	defer d.stop()
+	if !errors.Is(d.Err(), context.DeadlineExceeded) || expired != 1 {
+		t.Errorf("Err = %v, expired %d times", d.Err(), expired)
 	}
 }

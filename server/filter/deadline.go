@@ -1,9 +1,11 @@
 package filter
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,8 +35,8 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 		step.Text("timeout", timeout.String())
 		step.End(nil)
 		received, _ := request.ReceivedTimestampFrom(ctx)
-		deadline := trace.NewDeadline(ctx, received.Add(timeout+trace.HeldFor(ctx)), func() { giveUpOnClient(w, patience) })
-		defer deadline.Stop()
+		deadline := newDeadline(ctx, received.Add(timeout+trace.HeldFor(ctx)), func() { giveUpOnClient(w, patience) })
+		defer deadline.stop()
 		trace.OnHold(ctx, deadline)
 		if deadline.Err() != nil {
 			c.fail(w, r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
@@ -62,4 +64,97 @@ func timeoutOf(r *http.Request, most time.Duration) (time.Duration, error) {
 		return asked, nil
 	}
 	return most, nil
+}
+
+// Deadline is a context that ends after some time, not counting the time for which it is paused: a request that is held
+// at a step should not die of it. Contexts derived from it end with it, with context.DeadlineExceeded as their cause.
+type Deadline struct {
+	context.Context
+	cancel context.CancelCauseFunc
+	// onExpire runs when the time is up, and never once stop has returned. It must not call back.
+	onExpire func()
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	until   time.Time
+	paused  time.Duration // what was left when it was paused; 0 while it runs
+	stopped bool
+}
+
+func newDeadline(parent context.Context, until time.Time, onExpire func()) *Deadline {
+	ctx, cancel := context.WithCancelCause(parent)
+	d := &Deadline{Context: ctx, cancel: cancel, onExpire: onExpire, until: until}
+	d.mu.Lock() // the timer may fire before it is assigned
+	defer d.mu.Unlock()
+	left := time.Until(until)
+	d.timer = time.AfterFunc(left, d.expire)
+	if left <= 0 {
+		d.end() // now, and not when a timer gets its turn
+	}
+	return d
+}
+
+func (d *Deadline) expire() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.end()
+}
+
+// end ends the context. The caller holds mu.
+func (d *Deadline) end() {
+	if d.stopped || d.paused > 0 || d.Context.Err() != nil {
+		return
+	}
+	d.cancel(context.DeadlineExceeded)
+	d.onExpire()
+}
+
+// Deadline is when the context ends, unless it is paused.
+func (d *Deadline) Deadline() (time.Time, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.paused > 0 {
+		return d.Context.Deadline()
+	}
+	return d.until, true
+}
+
+// Err is context.DeadlineExceeded once the time is up.
+func (d *Deadline) Err() error {
+	err := d.Context.Err()
+	if err != nil && context.Cause(d.Context) == context.DeadlineExceeded {
+		return context.DeadlineExceeded
+	}
+	return err
+}
+
+// Pause stops the clock, unless the time is up.
+func (d *Deadline) Pause() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stopped || d.paused > 0 || d.Context.Err() != nil {
+		return
+	}
+	d.timer.Stop()
+	d.paused = max(time.Until(d.until), 1)
+}
+
+// Resume lets the clock go on from where Pause stopped it.
+func (d *Deadline) Resume() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stopped || d.paused == 0 {
+		return
+	}
+	d.until = time.Now().Add(d.paused)
+	d.timer.Reset(d.paused)
+	d.paused = 0
+}
+
+func (d *Deadline) stop() {
+	d.mu.Lock()
+	d.stopped = true
+	d.timer.Stop()
+	d.mu.Unlock()
+	d.cancel(context.Canceled)
 }

@@ -11,8 +11,6 @@ import (
 	"os"
 	"testing"
 	"time"
-
-	"github.com/kx-apiserver/kx/core/trace"
 )
 
 const halfARequest = "POST / HTTP/1.1\r\nHost: kx\r\nContent-Length: 10\r\n\r\nhalf"
@@ -45,8 +43,8 @@ func answer(t *testing.T, conn net.Conn) *http.Response {
 
 func TestDeadlineEndsTheReadOfABody(t *testing.T) {
 	conn := dial(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d := trace.NewDeadline(r.Context(), time.Now().Add(time.Millisecond), func() { giveUpOnClient(w, patience) })
-		defer d.Stop()
+		d := newDeadline(r.Context(), time.Now().Add(time.Millisecond), func() { giveUpOnClient(w, patience) })
+		defer d.stop()
 		if _, err := io.ReadAll(r.Body); !errors.Is(err, os.ErrDeadlineExceeded) || !errors.Is(d.Err(), context.DeadlineExceeded) {
 			t.Errorf("a body that never comes: %v, %v", err, d.Err())
 		}
@@ -78,6 +76,17 @@ func TestDeadlineEndsWrites(t *testing.T) {
 	}), "GET / HTTP/1.1\r\nHost: kx\r\n\r\n")
 	if err := <-done; !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a client that does not read: %v", err)
+	}
+}
+
+func TestStoppedDeadlineDoesNothing(t *testing.T) {
+	d := newDeadline(t.Context(), time.Now().Add(time.Hour), func() { t.Error("expired after its end") })
+	d.Pause()
+	d.stop()
+	d.Resume()
+	d.expire()
+	if !errors.Is(d.Err(), context.Canceled) {
+		t.Errorf("after its end: %v", d.Err())
 	}
 }
 

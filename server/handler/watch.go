@@ -37,11 +37,7 @@ func handleWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, req 
 	step.Text("timeout", timeout.String())
 
 	if timeout > 0 {
-		// The storage knows it too, for a last bookmark before the end.
-		deadline := trace.NewDeadline(ctx, time.Now().Add(timeout), func() {})
-		defer deadline.Stop()
-		trace.OnHold(ctx, deadline)
-		ctx = deadline
+		ctx = rest.WithWatchEnd(ctx, time.Now().Add(timeout))
 	}
 	// The storage's watch ends when this returns, whatever became of it.
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -49,13 +45,10 @@ func handleWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, req 
 	trace.OnDrop(ctx, func() { cancel(trace.ErrDropped) })
 	watcher, err := startWatch(ctx, rw, scope, opts)
 	if err != nil {
-		if isTimeUp(ctx) {
-			return apierrors.NewTimeoutError("the time of the watch was up before it could begin", 0)
-		}
 		return err
 	}
 	defer watcher.Stop()
-	server, err := serveWatchHandler(watcher, scope, mediaType, req, isWatchList(opts))
+	server, err := serveWatchHandler(watcher, scope, mediaType, req, timeout, isWatchList(opts))
 	if err != nil {
 		return err
 	}
@@ -99,6 +92,8 @@ func startWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, opts 
 type WatchServer struct {
 	Watching watch.Interface
 	Scope    *RequestScope
+	// Timeout is how long it may last; 0 is without end.
+	Timeout time.Duration
 	// ServerShuttingDownCh is closed when the server goes. It may be nil.
 	ServerShuttingDownCh <-chan struct{}
 
@@ -113,7 +108,7 @@ type WatchServer struct {
 
 // serveWatchHandler prepares what sends the events of watcher in the form that the client asked for.
 func serveWatchHandler(watcher watch.Interface, scope *RequestScope, mediaType negotiation.MediaTypeOptions, req *http.Request,
-	initialEvents bool) (*WatchServer, error) {
+	timeout time.Duration, initialEvents bool) (*WatchServer, error) {
 	format := watchFormatFor(mediaType.Accepted.MediaType)
 	if format == nil {
 		_, supported := negotiation.MediaTypesForSerializer(scope.Serializer)
@@ -126,6 +121,7 @@ func serveWatchHandler(watcher watch.Interface, scope *RequestScope, mediaType n
 	server := &WatchServer{
 		Watching: watcher,
 		Scope:    scope,
+		Timeout:  timeout,
 		format:   format,
 		encoder:  encoder,
 		gzip:     initialEvents && responsewriters.AcceptsGzip(req),
@@ -162,8 +158,14 @@ type eventStream interface {
 
 var errWatchEncoding = errors.New("an event could not be encoded")
 
-// serve sends events until there is a reason to end, which it leaves in s.ended. The time of the watch is in ctx.
+// serve sends events until there is a reason to end, which it leaves in s.ended.
 func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
+	var timeout <-chan time.Time
+	if s.Timeout > 0 {
+		timer := time.NewTimer(s.Timeout)
+		defer timer.Stop()
+		timeout = timer.C
+	}
 	events := s.Watching.ResultChan()
 	var pending *watchBuffers // nil while idle
 	defer func() {
@@ -183,6 +185,9 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 			return
 		case <-stream.done():
 			s.ended = "the client closed the connection"
+			return
+		case <-timeout:
+			s.ended = "the time of the watch is up"
 			return
 		case event, ok := <-events:
 			if !ok {
@@ -211,17 +216,10 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 
 // whyDone is why the request of a watch has ended.
 func whyDone(ctx context.Context) string {
-	switch {
-	case errors.Is(context.Cause(ctx), trace.ErrDropped):
+	if errors.Is(context.Cause(ctx), trace.ErrDropped) {
 		return "somebody dropped the watch"
-	case isTimeUp(ctx):
-		return "the time of the watch is up"
 	}
 	return "the client is gone"
-}
-
-func isTimeUp(ctx context.Context) bool {
-	return errors.Is(context.Cause(ctx), context.DeadlineExceeded)
 }
 
 // send encodes event into b. One that can't be encoded ends the watch, with an ERROR event that says so: a client that

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
@@ -36,7 +37,7 @@ type cacheWatcher struct {
 	name, trigger string
 	triggered     bool
 	bookmarks     bool
-	deadline      time.Time
+	end           time.Time // when it will be ended, if that is known
 	since         time.Time
 	who           string
 	journey       *trace.Journey // nil if no request watches
@@ -70,13 +71,13 @@ func (c *Cacher) newCacheWatcher(ctx context.Context, key string, opts store.Lis
 		all:       pred.Empty(),
 		bookmarks: pred.AllowWatchBookmarks,
 		since:     time.Now(),
+		end:       rest.WatchEnd(ctx),
 		who:       watcherOf(ctx),
 		journey:   trace.FromContext(ctx),
 		result:    make(chan watch.Event, resultBuffer),
 		stop:      make(chan struct{}),
 		slot:      -1,
 	}
-	w.deadline, _ = ctx.Deadline()
 	if name, ok := pred.MatchesSingle(); ok {
 		w.name = name
 	} else if c.trigger != "" && pred.Field != nil {
@@ -295,15 +296,15 @@ func (w *cacheWatcher) newBookmark(revision int64, initialEventsEnd bool) (runti
 	return obj, nil
 }
 
-// beforeDeadline is when the last bookmark comes, before a watch's time is over.
-const beforeDeadline = 2 * time.Second
+// beforeEnd is when the last bookmark comes, before a watch's time is over.
+const beforeEnd = 2 * time.Second
 
 func (w *cacheWatcher) scheduleBookmark(now time.Time) {
 	w.nextBookmark = now.Add(w.cacher.limits.BookmarkPeriod)
-	if w.deadline.IsZero() {
+	if w.end.IsZero() {
 		return
 	}
-	if last := w.deadline.Add(-beforeDeadline); last.Before(w.nextBookmark) && last.After(now) {
+	if last := w.end.Add(-beforeEnd); last.Before(w.nextBookmark) && last.After(now) {
 		w.nextBookmark = last
 	}
 }
