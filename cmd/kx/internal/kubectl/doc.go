@@ -12,6 +12,7 @@
 //   - --explain-conflicts on apply: who owns the fields that a server-side apply could not have.
 //   - On a terminal, a command whose answer is late says so and what the server says of itself. A read is given up when
 //     the server goes on saying that its etcd does not answer.
+//   - Where a command fails since the server has no such resource, it is said which, and what lists those that it has.
 //   - The server of a data directory is a kx and validates fields: kubectl's code reads its OpenAPI to find that out.
 //   - apply and diff parse of the server's OpenAPI only what they make patches by: it is parsed for each object.
 //   - apply --prune looks at the kinds that the server has: kubectl's gives up where one of its list is missing.

@@ -32,6 +32,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	t.trace.took(req, res)
+	t.missing.see(req, res)
 	if err := t.conflicts.see(req, res); err != nil {
 		return nil, err
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -48,6 +50,7 @@ type wiring struct {
 	at               atFlag
 	conflicts        conflictsFlag
 	waiting          waiting
+	missing          missing
 
 	find      sync.Once
 	place     *join.Place // nil for a server elsewhere
@@ -98,9 +101,27 @@ func (w *wiring) prepare() error {
 		}
 		if w.findErr == nil {
 			*w.flags.KubeConfig, *w.flags.APIServer = w.place.Kubeconfig, w.place.Server
+			w.findErr = w.checkContext()
 		}
 	})
 	return w.findErr
+}
+
+// checkContext says so if nobody says which context of the data directory's kubeconfig to use: kubectl's code would ask for
+// a user name.
+func (w *wiring) checkContext() error {
+	if *w.flags.Context != "" || *w.flags.AuthInfoName != "" || *w.flags.BearerToken != "" {
+		return nil
+	}
+	config, err := clientcmd.LoadFromFile(w.place.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	if config.Contexts[config.CurrentContext] != nil {
+		return nil
+	}
+	return fmt.Errorf("%s has no current context: choose one with kx config use-context, of %s", w.place.Kubeconfig,
+		strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", "))
 }
 
 // say says something about kx itself.
@@ -196,6 +217,9 @@ func (w *wiring) finish(code int) error {
 	if n := w.warnings.WarningCount(); code == 0 && w.warningsAsErrors && n > 0 {
 		fmt.Fprintf(w.streams.ErrOut, "error: %s received\n", count(n, "warning"))
 		code = 1
+	}
+	if code != 0 {
+		w.missing.explain(w)
 	}
 	w.conflicts.explain(w)
 	w.trace.show(w)
