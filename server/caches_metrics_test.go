@@ -107,6 +107,7 @@ func TestCacheMetrics(t *testing.T) {
 		"apiserver_terminated_watchers_total":                               0,
 		"apiserver_watch_events_dispatch_duration_seconds total":            1,
 		"apiserver_watch_events_dispatch_duration_seconds cache_to_watcher": 1,
+		"apiserver_watch_events_dispatch_duration_seconds storage_to_cache": 1,
 		"apiserver_watch_events_total":                                      objects + 2,
 		"apiserver_watch_events_sizes":                                      objects + 2,
 		"apiserver_watch_list_duration_seconds namespace":                   1,

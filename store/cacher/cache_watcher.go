@@ -172,7 +172,7 @@ func (w *cacheWatcher) give(e *event) error {
 	}
 	w.gave(e.revision)
 	sent := time.Now()
-	w.cacher.metrics.Dispatched(sent.Sub(e.at), sent.Sub(ready))
+	w.cacher.metrics.Dispatched(sent.Sub(e.at), e.processed.Sub(e.at), sent.Sub(ready))
 	return nil
 }
 

@@ -235,7 +235,7 @@ func (l watcherList) give(e *event) {
 			select {
 			case w.result <- out:
 				w.gave(e.revision)
-				w.cacher.metrics.Dispatched(time.Since(e.at), 0)
+				w.cacher.metrics.Dispatched(time.Since(e.at), e.processed.Sub(e.at), 0)
 				continue
 			default:
 			}

@@ -45,7 +45,7 @@ var (
 	consistentReads = counter("apiserver_watch_cache_consistent_read_total",
 		"Reads of the latest state that watch caches were asked for.", "group", "resource", "success", "fallback")
 	dispatchDuration = histogram("apiserver_watch_events_dispatch_duration_seconds",
-		"How long events took to watchers, by stage: total from the moment that etcd's answer was read until the watcher could be sent the event; cache_to_watcher what of it was waiting for the watcher to take the one before.",
+		"How long events took to watchers, by stage: total from the moment that etcd's answer was read until the watcher could be sent the event; storage_to_cache what of it was until the cache had it; cache_to_watcher what of it was waiting for the watcher to take the one before.",
 		[]float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}, "group", "resource", "stage")
 	consistencyChecks = counter("apiserver_storage_consistency_checks_total",
 		"Comparisons of watch caches with etcd.", "group", "resource", "status")
@@ -88,7 +88,7 @@ type Cache struct {
 	EventsReceived, EventsDispatched, InitEvents, TerminatedWatchers prometheus.Counter
 
 	resourceVersion                                  prometheus.Gauge
-	dispatchTotal, cacheToWatcher                    prometheus.Observer
+	dispatchTotal, storageToCache, cacheToWatcher    prometheus.Observer
 	storageLists                                     *storagemetrics.Lists
 	lists, fetched, returned                         prometheus.Counter
 	capacityIncrease, capacityDecrease               prometheus.Counter
@@ -125,6 +125,7 @@ func For(resource schema.GroupResource) *Cache {
 		TerminatedWatchers:     terminatedWatchers.WithLabelValues(group, name),
 		resourceVersion:        resourceVersion.WithLabelValues(group, name),
 		dispatchTotal:          dispatchDuration.WithLabelValues(group, name, "total"),
+		storageToCache:         dispatchDuration.WithLabelValues(group, name, "storage_to_cache"),
 		cacheToWatcher:         dispatchDuration.WithLabelValues(group, name, "cache_to_watcher"),
 		storageLists:           storagemetrics.NewLists(resource, storageWatchCache),
 		lists:                  listTotal.WithLabelValues(group, name, noIndex),
@@ -164,10 +165,11 @@ func (c *Cache) leave() {
 // At notes the revision that the cache has seen: its last 15 digits, which are what a float64 can hold.
 func (c *Cache) At(revision int64) { c.resourceVersion.Set(float64(revision % 1e15)) }
 
-// Dispatched notes an event that a watcher can be sent: how long after it came, and how much of that was waiting for the
-// watcher.
-func (c *Cache) Dispatched(after, waited time.Duration) {
+// Dispatched notes an event that a watcher can be sent: how long after it came, how much of that it took to become part of
+// the cache, and how much was waiting for the watcher.
+func (c *Cache) Dispatched(after, cached, waited time.Duration) {
 	c.dispatchTotal.Observe(after.Seconds())
+	c.storageToCache.Observe(cached.Seconds())
 	c.cacheToWatcher.Observe(waited.Seconds())
 }
 
