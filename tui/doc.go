@@ -7,7 +7,7 @@
 // # How it is made
 //
 // There is one tea.Model, [model]. It knows which screen is seen and whether something of its own is open above it (the
-// palette, help, a question), and routes. The screens (package screen says what one is, screens.go which there are) know
+// palette, help, a menu, a question), and routes. The screens (package screen says what one is, screens.go which there are) know
 // of it only what screen.Host says. They are plain structs; so is what they are made of:
 //
 //	capture …  the screens

@@ -1,4 +1,5 @@
-// Package layout says where things go on a terminal of a given size. It is pure: sizes in, rectangles out.
+// Package layout says where things go on a terminal of a given size, and how far the user moved the borders between them. It is
+// pure: sizes in, rectangles out.
 //
 // # Invariants
 //
