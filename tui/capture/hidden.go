@@ -38,7 +38,7 @@ func (s *Screen) countHidden() tea.Cmd {
 func (h hidden) lines(filter string) []string {
 	switch {
 	case h.filter != filter || h.requests == 0:
-		return []string{"  No request matches the filter. esc shows all."}
+		return []string{"  No request matches the filter: it hides all others that come. esc shows all."}
 	case h.requests == 1:
 		return []string{"  The filter hides the only request that the server has. esc shows it."}
 	}
