@@ -69,7 +69,7 @@ func (c *Control) Remove(r *Rule) {
 	}
 	for h := range c.held {
 		if h.rule == r {
-			h.release(Command{Action: Continue, why: "the breakpoint was deleted"})
+			_ = h.release(Command{Action: Continue, why: "the breakpoint was deleted"})
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (c *Control) Close() {
 		}
 	}
 	for h := range c.held {
-		h.release(Command{Action: Continue, why: "the server is stopping"})
+		_ = h.release(Command{Action: Continue, why: "the server is stopping"})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"weak"
@@ -289,19 +290,58 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// TestKeptJourneyHoldsNoRequest: journeys are kept by the hundred, what their requests occupied is not.
+type keyOf string
+
+// TestKeptJourneyHoldsNoRequest: journeys are kept by the hundred, what their requests occupied is not, nor is the step at
+// which one was told to go on to the next.
 func TestKeptJourneyHoldsNoRequest(t *testing.T) {
 	r := NewRecorder("p", DefaultLimits)
+	add(t, r, rule(t, Breakpoint, "step:etcd.get"))
 	ctx, j := r.Begin(context.Background(), Request{})
-	p := &paused{}
+	p, of := &paused{}, &paused{}
 	OnHold(ctx, p)
-	occupied := weak.Make(p)
-	j.Finish(Response{})
+	occupied, object := weak.Make(p), weak.Make(of)
+	var own sync.WaitGroup
+	own.Go(func() {
+		_ = leaf(context.WithValue(ctx, keyOf("object"), of), EtcdGet)
+		j.Finish(Response{})
+	})
+	if !j.WaitStop(t.Context()) {
+		t.Fatal("the request neither stops nor ends")
+	}
+	must(t, j.Tell(-1, Command{Action: Into}))
+	own.Wait()
 	runtime.GC()
-	if occupied.Value() != nil {
+	if occupied.Value() != nil || object.Value() != nil {
 		t.Error("it is still there after the request")
 	}
 	runtime.KeepAlive(j)
+}
+
+// TestToldAtOnce: of two who tell a request to fail one is heard, and the other is told that it is not held there any more.
+func TestToldAtOnce(t *testing.T) {
+	r := NewRecorder("p", DefaultLimits)
+	add(t, r, rule(t, Breakpoint, "step:rest.update"))
+	for range 100 {
+		tr := travel(t, context.Background(), r, "update")
+		tr.stop()
+		var telling sync.WaitGroup
+		var heard atomic.Int32
+		for range 2 {
+			telling.Go(func() {
+				switch err := tr.j.Tell(-1, Command{Action: Fail, Err: errors.New("told")}); {
+				case err == nil:
+					heard.Add(1)
+				case !errors.Is(err, ErrNotHeld):
+					t.Error(err)
+				}
+			})
+		}
+		telling.Wait()
+		if err := <-tr.done; heard.Load() != 1 || err == nil || err.Error() != "told" {
+			t.Fatalf("%d were heard, and it ended with %v", heard.Load(), err)
+		}
+	}
 }
 
 func must(t *testing.T, err error) {

@@ -72,16 +72,19 @@ type hold struct {
 	released bool
 }
 
-// release ends the hold, unless it has ended.
-func (h *hold) release(cmd Command) bool {
+// release ends the hold, unless it has ended: then the step is its request's again.
+func (h *hold) release(cmd Command) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.released {
-		return false
+		return ErrNotHeld
+	}
+	if cmd.Action == Fail && !h.fails() {
+		return fmt.Errorf("%s: %w", h.step.id, ErrNoFail)
 	}
 	h.released = true
 	h.tell <- cmd
-	return true
+	return nil
 }
 
 func (h *hold) fails() bool { return table[h.step.id].Fails && h.step.acts.fail == nil }
@@ -99,7 +102,7 @@ func (c *Control) hold(s *Step, r *Rule, end bool) Command {
 	select {
 	case cmd = <-h.tell:
 	case <-s.acts.ctx.Done():
-		h.release(Command{Action: Continue, why: "the request ended: " + context.Cause(s.acts.ctx).Error()})
+		_ = h.release(Command{Action: Continue, why: "the request ended: " + context.Cause(s.acts.ctx).Error()})
 		cmd = <-h.tell
 	}
 	c.mu.Lock()
@@ -188,13 +191,11 @@ var (
 // Tell tells a held request what to do. step is the index of the step at which it is held; -1 is the oldest hold.
 func (j *Journey) Tell(step int, cmd Command) error {
 	h := j.findHold(step)
-	switch {
-	case h == nil:
+	if h == nil {
 		return ErrNotHeld
-	case cmd.Action == Fail && !h.fails():
-		return fmt.Errorf("%s: %w", h.step.id, ErrNoFail)
-	case !h.release(cmd):
-		return ErrNotHeld
+	}
+	if err := h.release(cmd); err != nil {
+		return err
 	}
 	j.forgetHold(h) // now, so that who waits for the next stop does not find this one
 	return nil

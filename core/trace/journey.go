@@ -45,7 +45,7 @@ type Journey struct {
 	free     []Step // what is left of the last block
 	bytes    int
 	reserved int          // of what all that run may take
-	cut      atomic.Int32 // steps, attributes and objects left out because the journey was full
+	cut      atomic.Int64 // steps, attributes and objects left out because the journey was full
 	tries    atomic.Int32 // how often the storage asked for the next state
 
 	interventions []Intervention
@@ -125,7 +125,7 @@ func (j *Journey) Finish(response Response) {
 	if j.alone { // as in Fork
 		j.alone = false
 	}
-	j.end, j.free = nil, nil // they hold on to the request and to its steps
+	j.end, j.free, j.stepping = nil, nil, nil // they hold on to the request and to its steps
 	j.rec.running.Add(-int64(j.reserved))
 	if j.done != nil {
 		close(j.done)

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestLongJourney: what a step is told comes back as it was told, wherever a chunk ends.
@@ -53,32 +57,25 @@ func TestLongJourney(t *testing.T) {
 }
 
 // TestLookingAtWhatRuns: a journey shows what its steps have been told so far, while they are told more, and shows nothing
-// of another one's, whose memory it has.
+// of another one's, whose memory it has. Meanwhile journeys fork, are discarded and forgotten, and leave work behind.
 func TestLookingAtWhatRuns(t *testing.T) {
 	r := NewRecorder("p", Limits{Journeys: 2, Bytes: 1 << 20, JourneyBytes: 1 << 16, Changes: 8})
 	var running sync.WaitGroup
 	var stop atomic.Bool
-	for range 2 {
+	for range 3 {
 		running.Go(func() {
-			for !stop.Load() {
-				wander(r)
+			for n := 0; !stop.Load(); n++ {
+				wander(t, r, n)
 			}
 		})
 	}
-	for seen := 0; seen < 5000; {
-		list, _ := r.List()
-		for _, c := range list {
-			rec := c.Journey.Record()
-			for i, s := range rec.Steps {
-				seen++
-				if s.Subject != rec.ID || s.Why != "" && s.Why != rec.ID || s.Parent >= i || s.Took >= 0 && s.Why == "" {
-					t.Fatalf("step %d of %s: %+v", i, rec.ID, s)
-				}
-				for _, a := range s.Attrs {
-					if a.Name != "id" || a.Text != rec.ID {
-						t.Fatalf("step %d of %s: %+v", i, rec.ID, a)
-					}
-				}
+	for seen := 0; seen < 10000 && !t.Failed(); {
+		list, last := r.List()
+		changes, _ := r.Since(last - min(last, 8))
+		for _, c := range append(list, changes...) {
+			seen += onlyItsOwn(t, c.Journey)
+			if j := r.Get(c.Journey.ID()); j != nil && j != c.Journey {
+				t.Errorf("%s is found for %s", j.ID(), c.Journey.ID())
 			}
 		}
 		runtime.Gosched()
@@ -87,33 +84,93 @@ func TestLookingAtWhatRuns(t *testing.T) {
 	running.Wait()
 }
 
-// wander takes some steps, of which the last are taken on two goroutines, and one ends late. All that they are told is the
-// journey's ID.
-func wander(r *Recorder) {
+// onlyItsOwn checks that all that the journey shows carries its ID, and says how many steps those are.
+func onlyItsOwn(t *testing.T, j *Journey) int {
+	rec := j.Record()
+	for i, s := range rec.Steps {
+		own := s.Subject == rec.ID && s.Parent < i && (s.Error == "" || s.Error == rec.ID || s.Error == cutText) &&
+			(s.Why == rec.ID || s.Why == "" && (s.Took < 0 || s.ID == leftBehind))
+		for _, a := range s.Attrs {
+			own = own && (a.Name == "id" && a.Text == rec.ID || a.Name == "n" && a.IsInt)
+		}
+		for _, object := range [][]byte{s.Before, s.After} {
+			own = own && (object == nil || strings.Contains(string(object), `"name":"`+rec.ID+`"`))
+		}
+		if !own {
+			t.Errorf("step %d of %s: %+v", i, rec.ID, s)
+		}
+	}
+	return len(rec.Steps)
+}
+
+// leftBehind are steps that may go on when the request is over: what they are told then is not noted, but that they end is.
+const leftBehind = StoreDelete
+
+// wander takes some steps, of which the last are taken on several goroutines, and some end late. All that they are told is
+// the journey's ID.
+func wander(t *testing.T, r *Recorder, n int) {
 	ctx, j := r.Begin(context.Background(), Request{})
 	var looking sync.WaitGroup
-	looking.Go(func() { j.Record() })
-	runtime.Gosched() // somebody looks before there is anything
 	defer looking.Wait()
-	take := func(ctx context.Context) {
+	looking.Go(func() { onlyItsOwn(t, j) })
+	runtime.Gosched() // somebody looks before there is anything
+	if n%4 == 1 {
+		j.SetLevel(Objects)
+	}
+	err := errors.New(j.ID())
+	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: j.ID()}}
+	take := func(ctx context.Context, id ID) {
 		for range chunkEntries {
-			_, step := Start(ctx, StoreList, j.ID())
+			_, step := StartObject(ctx, id, j.ID(), obj)
 			step.Text("id", j.ID())
+			step.Int("n", 1)
 			step.Why(j.ID())
-			step.End(nil)
+			step.After(obj)
+			step.End(&err)
 		}
 	}
 	ctx, outer := Start(ctx, StoreGet, j.ID())
-	take(ctx)
+	take(ctx, StoreList)
+	if n%3 == 1 {
+		j.Discard()
+	}
 	var forked sync.WaitGroup
 	for range 2 {
 		ctx := Fork(ctx)
-		forked.Go(func() { take(ctx) })
+		forked.Go(func() { take(ctx, StoreList) })
 	}
+	behind := Fork(ctx)
+	looking.Go(func() { take(behind, leftBehind) })
 	forked.Wait()
 	outer.Why(j.ID())
 	j.Finish(Response{})
-	outer.End(nil)
+	outer.End(&err)
+}
+
+// TestForgottenTextsAreGone: what another journey gets to write on is empty, and so is what nobody writes on for now.
+func TestForgottenTextsAreGone(t *testing.T) {
+	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: 1 << 16, Changes: 8})
+	ctx, j := begin(t, r)
+	for range chunkEntries {
+		_, step := Start(ctx, StoreGet, "secret")
+		step.Int("n", 1)
+		step.End(nil)
+	}
+	var was []*chunk
+	for c := j.log.first; c != nil; c = c.next {
+		was = append(was, c)
+	}
+	j.Finish(Response{})
+	_, next := begin(t, r)
+	next.Finish(Response{})
+	if len(was) != 3 {
+		t.Errorf("%d chunks of a journey that filled 3", len(was))
+	}
+	for i, c := range was {
+		if *c != (chunk{}) {
+			t.Errorf("chunk %d of a journey that was forgotten: %+v", i, c)
+		}
+	}
 }
 
 // TestStepEndsAfterItsJourney: what a request leaves running on another goroutine ends later, and is seen to.
@@ -146,6 +203,16 @@ func TestStepEndsAfterItsJourney(t *testing.T) {
 	forgetting.Wait()
 	if steps := j.Record().Steps; len(steps) != 0 {
 		t.Errorf("steps %+v of a journey that was forgotten meanwhile", steps)
+	}
+}
+
+// TestCutForLong: a watch that runs for weeks leaves out more than 32 bits count.
+func TestCutForLong(t *testing.T) {
+	r := NewRecorder("p", Limits{Journeys: 1, Bytes: 1 << 20, JourneyBytes: journeyBytes, Changes: 8})
+	ctx, j := begin(t, r)
+	j.cut.Store(math.MaxInt32)
+	if _, step := Start(ctx, StoreGet, "key"); step.Recording() || j.Summary().Cut != math.MaxInt32+1 {
+		t.Errorf("%d were cut", j.Summary().Cut)
 	}
 }
 
