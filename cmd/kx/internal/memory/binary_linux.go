@@ -18,31 +18,38 @@ func unmapBinary() {
 	}
 }
 
-// binary finds the mappings of the binary that this process never writes; none where the system does not tell.
+// binary finds the mappings of the binary's file that are in memory as they are in the file; none where the system does not tell.
+// What a dynamic linker has written before it took the right to write away is not in the file, and would be lost.
 func binary() (found []mapping) {
 	name, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return nil
 	}
-	maps, err := os.ReadFile("/proc/self/maps")
+	maps, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		return nil
 	}
-	for line := range bytes.Lines(maps) { // start-end permissions offset device inode   path
+	var at mapping
+	var ours bool
+	for line := range bytes.Lines(maps) {
 		fields := bytes.Fields(line)
-		if len(fields) < 6 || !bytes.HasSuffix(bytes.TrimSpace(line), []byte(name)) || bytes.IndexByte(fields[1], 'w') >= 0 {
-			continue
+		switch {
+		case len(fields) >= 5 && bytes.IndexByte(fields[0], '-') > 0: // start-end permissions offset device inode   path
+			ours = false
+			if bytes.IndexByte(fields[1], 'w') < 0 && bytes.HasSuffix(bytes.TrimSpace(line), []byte(" "+name)) {
+				at, ours = parseMapping(fields[0])
+			}
+		case ours && len(fields) == 3 && string(fields[0]) == "Anonymous:" && string(fields[1]) == "0":
+			found = append(found, at)
 		}
-		from, to, _ := bytes.Cut(fields[0], []byte("-"))
-		start, err := strconv.ParseUint(string(from), 16, 64)
-		if err != nil {
-			continue
-		}
-		end, err := strconv.ParseUint(string(to), 16, 64)
-		if err != nil {
-			continue
-		}
-		found = append(found, mapping{uintptr(start), uintptr(end)})
 	}
 	return found
+}
+
+// parseMapping reads start-end, as the system writes it.
+func parseMapping(field []byte) (m mapping, ok bool) {
+	from, to, _ := bytes.Cut(field, []byte("-"))
+	start, errStart := strconv.ParseUint(string(from), 16, 64)
+	end, errEnd := strconv.ParseUint(string(to), 16, 64)
+	return mapping{uintptr(start), uintptr(end)}, errStart == nil && errEnd == nil
 }

@@ -29,6 +29,30 @@ func TestUnmapBinary(t *testing.T) {
 	}
 }
 
+// TestWrittenPagesStay writes into a mapping of the binary and then takes the right to write away, as a dynamic linker does with
+// the addresses it has found.
+func TestWrittenPagesStay(t *testing.T) {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	written, err := syscall.Mmap(int(f.Fd()), 0, os.Getpagesize(), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Munmap(written) }()
+	written[0]++
+	want := written[0]
+	if err := syscall.Mprotect(written, syscall.PROT_READ); err != nil {
+		t.Fatal(err)
+	}
+	unmapBinary()
+	if written[0] != want {
+		t.Error("what was written is lost")
+	}
+}
+
 // resident is how much of the binary this process has in memory, in KiB.
 func resident(t *testing.T) (sum int) {
 	t.Helper()
