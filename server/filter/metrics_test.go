@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"crypto/rand"
 	"io"
 	"net/http"
 	"net/url"
@@ -33,15 +34,16 @@ func TestRequestsAreCountedByWhatClientsGet(t *testing.T) {
 			panic("no")
 		}
 	}, nil)
-	const path = "/apis/example.com/v1/namespaces/a/counted"
+	resource := "counted" + rand.Text() // counters are the process's
+	path := "/apis/example.com/v1/namespaces/a/" + resource
 	d.ask(t, d.admin, http.MethodGet, path+"/b")
 	d.ask(t, d.admin, http.MethodPost, path+"?dryRun=All")
 	d.ask(t, d.stranger, http.MethodGet, path+"/b")
-	lines := scrape(t, "counted")
+	lines := scrape(t, resource)
 	for _, want := range []string{
-		`apiserver_request_total{code="200",component="apiserver",dry_run="",group="example.com",resource="counted",scope="resource",subresource="",verb="GET",version="v1"} 1`,
-		`apiserver_request_total{code="500",component="apiserver",dry_run="All",group="example.com",resource="counted",scope="namespace",subresource="",verb="POST",version="v1"} 1`,
-		`apiserver_request_total{code="401",component="apiserver",dry_run="",group="example.com",resource="counted",scope="resource",subresource="",verb="GET",version="v1"} 1`,
+		`apiserver_request_total{code="200",component="apiserver",dry_run="",group="example.com",resource="` + resource + `",scope="resource",subresource="",verb="GET",version="v1"} 1`,
+		`apiserver_request_total{code="500",component="apiserver",dry_run="All",group="example.com",resource="` + resource + `",scope="namespace",subresource="",verb="POST",version="v1"} 1`,
+		`apiserver_request_total{code="401",component="apiserver",dry_run="",group="example.com",resource="` + resource + `",scope="resource",subresource="",verb="GET",version="v1"} 1`,
 	} {
 		if !strings.Contains(lines, want+"\n") {
 			t.Errorf("no line %s in\n%s", want, lines)

@@ -290,7 +290,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// Definitions of one group version share its document, and don't take each other with them.
+// Definitions of one group version share its document, and don't take each other with them. Who has the same has the same hash.
 func TestSharedGroupVersion(t *testing.T) {
 	s := serve(t)
 	first, second := crontab(t), crontab(t)
@@ -318,8 +318,22 @@ func TestSharedGroupVersion(t *testing.T) {
 		}
 	}
 	has("CronTab", "Clock")
+
+	// Another server hears of them in another order.
+	other := serve(t)
+	at := func(s *server) string { return s.index(t)["apis/stable.example.com/v1"] }
+	other.tell(nil, second)
+	alone := at(other)
+	other.tell(nil, first)
+	both := at(other)
+	if both == alone || at(s) != both {
+		t.Errorf("both are at %s, and of another server at %s; one alone is at %s", at(s), both, alone)
+	}
 	s.tell(first, nil)
 	has("Clock")
+	if at(s) != alone {
+		t.Errorf("one alone is at %s again, before at %s", at(s), alone)
+	}
 }
 
 // A definition in a group version of built-in resources leaves their document as it is.
