@@ -82,6 +82,14 @@ func TestLookingAtWhatRuns(t *testing.T) {
 	}
 	stop.Store(true)
 	running.Wait()
+	bytes := 0
+	list, _ := r.List()
+	for _, c := range list {
+		bytes += c.Journey.bytes
+	}
+	if stats := r.Stats(); stats.Journeys != 2 || len(list) != 2 || stats.Bytes != bytes || r.running.Load() != 0 {
+		t.Errorf("%+v, and %d bytes of those that run, after all; %d journeys of %d bytes are kept", stats, r.running.Load(), len(list), bytes)
+	}
 }
 
 // onlyItsOwn checks that all that the journey shows carries its ID, and says how many steps those are.
