@@ -7,16 +7,24 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
-// demo is what a newcomer is offered: a resource of his own, and two objects of it. They are created over the API, as if
-// he had done it.
+// The demo is what a newcomer is offered: a resource of his own, and two objects of it. They are created over the API, as
+// if he had done it.
+const (
+	demoDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	demoName        = "crontabs.stable.example.com"
+	demoObjects     = "/apis/stable.example.com/v1/namespaces/default/crontabs"
+)
+
 var demo = []api.Request{
-	{Method: http.MethodPost, Path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Body: []byte(`{
+	{Method: http.MethodPost, Path: demoDefinitions, Body: []byte(`{
   "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-  "metadata": {"name": "crontabs.stable.example.com"},
+  "metadata": {"name": "` + demoName + `"},
   "spec": {
     "group": "stable.example.com", "scope": "Namespaced",
     "names": {"plural": "crontabs", "singular": "crontab", "kind": "CronTab", "shortNames": ["ct"]},
@@ -30,10 +38,10 @@ var demo = []api.Request{
           "image": {"type": "string"},
           "replicas": {"type": "integer", "minimum": 0, "default": 1}}},
         "status": {"type": "object", "properties": {"replicas": {"type": "integer"}}}}}}}]}}`)},
-	{Method: http.MethodPost, Path: "/apis/stable.example.com/v1/namespaces/default/crontabs", Body: []byte(`{
+	{Method: http.MethodPost, Path: demoObjects, Body: []byte(`{
   "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "nightly"},
   "spec": {"cronSpec": "0 3 * * *", "image": "backup:1"}}`)},
-	{Method: http.MethodPost, Path: "/apis/stable.example.com/v1/namespaces/default/crontabs", Body: []byte(`{
+	{Method: http.MethodPost, Path: demoObjects, Body: []byte(`{
   "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "hourly"},
   "spec": {"cronSpec": "5 * * * *", "image": "report:1", "replicas": 2}}`)},
 }
@@ -53,26 +61,51 @@ func (s *Screen) createDemo() tea.Cmd {
 	})
 }
 
-// demoPause is how long to wait for a definition that is not served yet.
-const demoPause = 20 * time.Millisecond
-
 // create creates the demo. What is there already stays as it is.
 func create(ctx context.Context, server *api.Client) error {
 	for i, r := range demo {
-		err := server.JSON(ctx, r, nil)
-		for api.Code(err) == http.StatusNotFound && i > 0 { // the definition is a moment ahead of what serves it
-			select {
-			case <-time.After(demoPause):
-			case <-ctx.Done():
-				return err
-			}
-			err = server.JSON(ctx, r, nil)
+		if err := server.JSON(ctx, r, nil); err != nil && api.Code(err) != http.StatusConflict {
+			return fmt.Errorf("create the demo: %w", err)
 		}
-		if err != nil && api.Code(err) != http.StatusConflict {
+		if i > 0 {
+			continue
+		}
+		if err := established(ctx, server); err != nil {
 			return fmt.Errorf("create the demo: %w", err)
 		}
 	}
 	return nil
+}
+
+// demoPause is how long to wait before a definition is looked at again.
+const demoPause = 20 * time.Millisecond
+
+// established waits until the demo's definition is established: until then the server may answer 404 for what it
+// defines. What it asks meanwhile is not recorded, so that the list shows what the demo creates, and no failures.
+func established(ctx context.Context, server *api.Client) error {
+	look := api.Request{Path: demoDefinitions + "/" + demoName, Header: http.Header{"Kx-Trace": {"off"}}}
+	for {
+		var definition struct {
+			Status struct {
+				Conditions []metav1.Condition `json:"conditions"`
+			} `json:"status"`
+		}
+		if err := server.JSON(ctx, look, &definition); err != nil {
+			return err
+		}
+		conditions := definition.Status.Conditions
+		if meta.IsStatusConditionTrue(conditions, "Established") {
+			return nil
+		}
+		if names := meta.FindStatusCondition(conditions, "NamesAccepted"); names != nil && names.Status == metav1.ConditionFalse {
+			return fmt.Errorf("the server does not serve %s: %s", demoName, names.Message)
+		}
+		select {
+		case <-time.After(demoPause):
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not established: %w", demoName, ctx.Err())
+		}
+	}
 }
 
 func (s *Screen) demoCreated(msg demoMsg) {
