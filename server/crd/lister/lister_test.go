@@ -1,9 +1,11 @@
 package lister_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +43,8 @@ type storage struct {
 
 	mu      sync.Mutex
 	watches []watch.Interface
-	failing error // of List and Watch
+	failing error         // of List and Watch
+	failed  chan struct{} // if there is one, told of each List that fails
 	gets    atomic.Int64
 	hold    chan struct{} // nil, or Get waits for it
 }
@@ -62,6 +65,9 @@ func (s *storage) failure() error {
 
 func (s *storage) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
 	if err := s.failure(); err != nil {
+		if s.failed != nil {
+			s.failed <- struct{}{}
+		}
 		return nil, err
 	}
 	return s.REST.List(ctx, options)
@@ -254,6 +260,29 @@ func TestFollowsAgain(t *testing.T) {
 	})
 	s.label(t, "Stays", "later")
 	eventually(t, "it goes on", func() bool { return l.Get(nameOf("Stays")).Labels["l"] == "later" })
+}
+
+// TestListsAgainQuietly: what has expired since it was listed is listed again, of which nobody need read in the log, as of what
+// is wrong with etcd.
+func TestListsAgainQuietly(t *testing.T) {
+	s := newStorage(t)
+	s.failed = make(chan struct{})
+	s.breakOff(apierrors.NewResourceExpired("too old resource version: 1 (5)"))
+	var log bytes.Buffer
+	l := lister.New(s)
+	l.Log = slog.New(slog.NewTextHandler(&log, nil))
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { l.Run(ctx) })
+	<-s.failed
+	s.breakOff(errors.New("etcd is gone"))
+	<-s.failed
+	<-s.failed
+	cancel()
+	running.Wait()
+	if got := log.String(); strings.Contains(got, "too old") || !strings.Contains(got, "etcd is gone") {
+		t.Errorf("logged: %s", got)
+	}
 }
 
 // TestSlowSubscriber: changes that come meanwhile become one, and nobody waits.

@@ -42,7 +42,8 @@ func (l *Lister) follow(ctx context.Context) {
 				pause = shortestPause
 			}
 		}
-		if err != nil && ctx.Err() == nil && l.Log != nil {
+		// What expired between the list and the watch, as when a cache is being filled, is listed again.
+		if err != nil && !apierrors.IsResourceExpired(err) && ctx.Err() == nil && l.Log != nil {
 			l.Log.Warn("cannot follow the CustomResourceDefinitions: trying again", "error", err)
 		}
 		select {
