@@ -20,6 +20,9 @@ type transport struct {
 	next http.RoundTripper
 }
 
+// WrappedRoundTripper implements net.RoundTripperWrapper: by it client-go finds the one that can cancel a request whose time is up.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.trace.ask(&req)
