@@ -88,9 +88,14 @@ func (c *Client) Host() string {
 
 // Close gives back the connections that nobody uses.
 func (c *Client) Close() {
-	if c.Host() != "" {
-		utilnet.CloseIdleConnectionsFor(c.http.Transport) // also where it is wrapped
+	if c.Host() == "" {
+		return
 	}
+	transport := c.http.Transport
+	if transport == nil { // without TLS or anything else of its own
+		transport = http.DefaultTransport
+	}
+	utilnet.CloseIdleConnectionsFor(transport) // also where it is wrapped
 }
 
 // Request is one request.
