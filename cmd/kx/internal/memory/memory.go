@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	every = 5 * time.Second
+	every = 2 * time.Second
 
 	// quiet is the most that is allocated between two looks at a server that does next to nothing: watch caches ask for
 	// etcd's progress, controllers renew their leases.
-	quiet = 8 << 20
+	quiet = 4 << 20
 
 	// least is what has to be allocated before there is something to give back, however small the heap.
 	least = 32 << 20
@@ -23,6 +23,7 @@ func GiveBack(ctx context.Context) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	var k keeper
+	k.seen, _ = sizes()
 	for {
 		select {
 		case <-ctx.Done():
