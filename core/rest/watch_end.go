@@ -13,8 +13,11 @@ func WithWatchEnd(ctx context.Context, at time.Time) context.Context {
 	return context.WithValue(ctx, watchEndKey{}, at)
 }
 
-// WatchEnd is what [WithWatchEnd] said; zero is nothing.
+// WatchEnd is when a watch that is begun with ctx will be ended: what [WithWatchEnd] said, or else its deadline. Zero is not known.
 func WatchEnd(ctx context.Context) time.Time {
-	at, _ := ctx.Value(watchEndKey{}).(time.Time)
-	return at
+	if at, said := ctx.Value(watchEndKey{}).(time.Time); said {
+		return at
+	}
+	deadline, _ := ctx.Deadline()
+	return deadline
 }
