@@ -307,8 +307,8 @@ func TestTokenUsers(t *testing.T) {
 	}
 	anyone := r.anyone(t)
 	for path, code := range map[string]int{
-		"/healthz": 200, "/livez": 200, "/readyz": 200, "/readyz/etcd": 200, "/version": 200,
-		"/metrics": 401, "/api": 401, "/openapi/v2": 401, "/": 401, "/api/v1/namespaces": 401, "/readyz/../metrics": 404,
+		"/healthz": 200, "/livez": 200, "/readyz": 200, "/version": 200, "/version/": 200,
+		"/readyz/etcd": 401, "/healthz/": 401, "/version/anything": 401, "/metrics": 401, "/api": 401, "/openapi/v2": 401, "/": 401, "/api/v1/namespaces": 401, "/readyz/../metrics": 401,
 	} {
 		if res, _ := ask(t, anyone, "GET", r.URL+path, nil); res.StatusCode != code {
 			t.Errorf("%s for anyone: %s", path, res.Status)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/health"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/version"
@@ -60,7 +62,17 @@ func nonAPIPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool) 
 	return append(paths, path{"/", serveIndex(paths)})
 }
 
-func serveVersion(w http.ResponseWriter, _ *http.Request) { writeJSON(w, version.Info()) }
+// serveVersion tells which server this is, to who asks for that path and nothing else.
+func serveVersion(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path != "/version" && r.URL.Path != "/version/":
+		endpoint.Fail(http.StatusNotFound, scheme.Codecs, w, r)
+	case r.Method != http.MethodGet:
+		endpoint.Fail(http.StatusMethodNotAllowed, scheme.Codecs, w, r)
+	default:
+		writeJSON(w, version.Info())
+	}
+}
 
 // serveIndex tells what there is.
 func serveIndex(paths []path) http.Handler {

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
@@ -25,8 +26,8 @@ type Config struct {
 	Anonymous bool
 }
 
-// AnonymousPaths are what anybody may ask.
-var AnonymousPaths = []string{"/healthz", "/livez", "/readyz", "/version"}
+// AnonymousPaths are what anybody may ask: these and none below them, as the role system:public-info-viewer has it.
+var AnonymousPaths = []string{"/healthz", "/livez", "/readyz", "/version", "/version/"}
 
 // New makes the authenticator.
 func New(c Config) (authenticator.Request, error) {
@@ -52,21 +53,11 @@ func New(c Config) (authenticator.Request, error) {
 // anonymous authenticates requests without credentials as nobody in particular, on the paths that anybody may ask. A
 // token that no file knows is a credential.
 func anonymous(r *http.Request) (*authenticator.Response, bool, error) {
-	if r.Header.Get("Authorization") != "" || !AnonymousPath(r.URL.Path) {
+	if r.Header.Get("Authorization") != "" || !slices.Contains(AnonymousPaths, r.URL.Path) {
 		return nil, false, nil
 	}
 	return &authenticator.Response{User: &user.DefaultInfo{
 		Name:   user.Anonymous,
 		Groups: []string{user.AllUnauthenticated},
 	}}, true, nil
-}
-
-// AnonymousPath says whether anybody may ask for path.
-func AnonymousPath(path string) bool {
-	for _, p := range AnonymousPaths {
-		if path == p || len(path) > len(p) && path[:len(p)] == p && path[len(p)] == '/' {
-			return true
-		}
-	}
-	return false
 }

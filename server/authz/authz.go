@@ -48,7 +48,7 @@ func selfReviews(_ context.Context, a authorizer.Attributes) (authorizer.Decisio
 
 // openPaths lets everybody read how the server is and which it is.
 func openPaths(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if !a.IsResourceRequest() && a.GetVerb() == "get" && authn.AnonymousPath(a.GetPath()) {
+	if !a.IsResourceRequest() && a.GetVerb() == "get" && slices.Contains(authn.AnonymousPaths, a.GetPath()) {
 		return authorizer.DecisionAllow, "anybody may read this path", nil
 	}
 	return authorizer.DecisionNoOpinion, "", nil
@@ -75,9 +75,5 @@ func (Rules) RulesFor(_ context.Context, who user.Info, _ string) ([]authorizer.
 			})
 		}
 	}
-	var open []string
-	for _, path := range authn.AnonymousPaths {
-		open = append(open, path, path+"/*")
-	}
-	return resources, append(paths, &authorizer.DefaultNonResourceRuleInfo{Verbs: []string{"get"}, NonResourceURLs: open}), false, nil
+	return resources, append(paths, &authorizer.DefaultNonResourceRuleInfo{Verbs: []string{"get"}, NonResourceURLs: authn.AnonymousPaths}), false, nil
 }

@@ -190,8 +190,13 @@ func (known *routes) lookup(info *request.RequestInfo) *paths {
 }
 
 func (r *Router) fail(code int, w http.ResponseWriter, req *http.Request) {
+	Fail(code, r.serializer, w, req)
+}
+
+// Fail answers with a Status that says no more than its code.
+func Fail(code int, serializer runtime.NegotiatedSerializer, w http.ResponseWriter, req *http.Request) {
 	err := apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", http.StatusText(code), 0, false)
-	responsewriters.ErrorNegotiated(err, r.serializer, schema.GroupVersion{}, w, req)
+	responsewriters.ErrorNegotiated(err, serializer, schema.GroupVersion{}, w, req)
 }
 
 // install adds the routes of a group version.

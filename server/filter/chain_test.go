@@ -174,7 +174,7 @@ func TestWhoMayComeIn(t *testing.T) {
 		{"admin", d.admin, "/api/v1/namespaces/default/configmaps", nil, 200, ""},
 		{"anonymous at a door", d.stranger, "/api/v1/configmaps", nil, 401, "Unauthorized"},
 		{"anonymous asks for health", d.stranger, "/healthz", nil, 200, ""},
-		{"anonymous asks for one check", d.stranger, "/readyz/etcd", nil, 200, ""},
+		{"anonymous asks for one check", d.stranger, "/readyz/etcd", nil, 401, "Unauthorized"},
 		{"anonymous asks for the version", d.stranger, "/version", nil, 200, ""},
 		{"anonymous beside the path", d.stranger, "/healthzz", nil, 401, "Unauthorized"},
 		{"anonymous asks for metrics", d.stranger, "/metrics", nil, 401, "Unauthorized"},

@@ -2,6 +2,7 @@ package handler
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,6 +36,15 @@ func (ContextBasedNaming) Namespace(req *http.Request) (string, error) {
 	if !ok {
 		return "", errNoRequestInfo
 	}
+	return namespaceOf(info)
+}
+
+// namespaceOf refuses a namespace that would be no part of a key but a step in it: the client's mistake, which the storage
+// could only call an invalid key. What else is no namespace's name finds nothing.
+func namespaceOf(info *request.RequestInfo) (string, error) {
+	if ns := info.Namespace; ns == "." || ns == ".." {
+		return "", apierrors.NewBadRequest(fmt.Sprintf("Namespace parameter invalid: %q: may not be '%s'", ns, ns))
+	}
 	return info.Namespace, nil
 }
 
@@ -46,7 +56,8 @@ func (ContextBasedNaming) Name(req *http.Request) (namespace, name string, err e
 	if info.Name == "" {
 		return "", "", errEmptyName
 	}
-	return info.Namespace, info.Name, nil
+	namespace, err = namespaceOf(info)
+	return namespace, info.Name, err
 }
 
 func (ContextBasedNaming) ObjectName(obj runtime.Object) (namespace, name string, err error) {

@@ -62,8 +62,7 @@ var Ping = Check{Name: "ping", Run: func(context.Context) error { return nil }}
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	name := strings.Trim(strings.TrimPrefix(r.URL.Path, e.path), "/")
-	if name != "" {
+	if name, below := strings.CutPrefix(r.URL.Path, e.path+"/"); below {
 		e.serveOne(w, r, name)
 		return
 	}

@@ -31,6 +31,8 @@ func TestEndpoint(t *testing.T) {
 		{"/readyz?verbose", false, 200, "[+]ping ok\n[+]etcd ok\nreadyz check passed\n"},
 		{"/readyz/etcd", false, 200, "ok"},
 		{"/readyz/none", false, 404, "404 page not found\n"},
+		{"/readyz/", false, 404, "404 page not found\n"},
+		{"/readyz/etcd/", false, 404, "404 page not found\n"},
 		{"/readyz", true, 500, "[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n"},
 		{"/readyz/etcd", true, 500, "internal server error: reason withheld\n"},
 		{"/readyz/ping", true, 200, "ok"},

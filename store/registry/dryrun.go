@@ -68,9 +68,6 @@ func (s *DryRunnableStorage) Create(ctx context.Context, key string, obj, out ru
 		return s.Storage.Create(ctx, key, obj, out, ttl)
 	}
 	step.Why("dry run: look whether the key is free, write nothing")
-	if revision, err := s.Versioner().ObjectResourceVersion(obj); err == nil && revision != 0 {
-		return store.ErrResourceVersionSetOnCreate
-	}
 	switch err := s.Storage.Get(ctx, key, store.GetOptions{}, out); {
 	case err == nil, store.IsCorruptObject(err):
 		return store.NewKeyExistsError(key, 0)
