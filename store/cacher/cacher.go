@@ -39,6 +39,7 @@ type Cacher struct {
 	written    written
 	marks      marks
 	counts     counts
+	follows    atomic.Int64             // how many watches of etcd were begun
 	late       atomic.Pointer[lateness] // while changes are held back
 
 	// following is the context of the watch that progress may be asked of; nil while there is none. asking is held while
@@ -60,6 +61,10 @@ type counts struct{ hits, fallbacks atomic.Int64 }
 // NewCacherFromConfig starts a cacher. It fills itself; until then everything is read from the storage. Stop ends it.
 func NewCacherFromConfig(config Config) (*Cacher, error) {
 	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	check, err := checkPeriod()
+	if err != nil {
 		return nil, err
 	}
 	limits := config.Limits.orDefault()
@@ -101,6 +106,9 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 	c.running.Go(c.reflect)
 	c.running.Go(c.requestProgressWhileWaiting)
 	c.running.Go(c.keep)
+	if check > 0 {
+		c.running.Go(func() { c.keepChecking(check) })
+	}
 	return c, nil
 }
 

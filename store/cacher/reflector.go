@@ -103,6 +103,7 @@ func (c *Cacher) fill(ctx context.Context) error {
 // follow applies changes until that fails. A cache that has to be filled is filled when the watch has begun: a watch ends
 // with its connection, so the etcd that is read is the one that is watched, and nothing that comes between is missed.
 func (c *Cacher) follow() error {
+	c.follows.Add(1)
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	defer func() {
 		cancel(nil)
