@@ -2,18 +2,13 @@ package conversion
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apiserver/pkg/util/webhook"
-	"k8s.io/client-go/rest"
 )
 
 // badAnswer is why a webhook's object is refused, and what of it is wrong.
@@ -143,45 +138,4 @@ func takeStrings(name string, ours, theirs map[string]any) error {
 	}
 	ours[name] = next
 	return nil
-}
-
-// maxAnswerBytes is the longest answer that is read to a question of so many bytes: objects may grow, but not without end.
-func maxAnswerBytes(asked int64) int64 { return 8*max(asked, 0) + 8<<20 }
-
-// limitAnswers bounds what is read from webhooks.
-func limitAnswers(delegate webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
-	limited := func(config *rest.Config, err error) (*rest.Config, error) {
-		if err != nil {
-			return nil, err
-		}
-		config = rest.CopyConfig(config)
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return limitedAnswers{next} })
-		return config, nil
-	}
-	return &webhook.AuthenticationInfoResolverDelegator{
-		ClientConfigForFunc: func(hostPort string) (*rest.Config, error) {
-			return limited(delegate.ClientConfigFor(hostPort))
-		},
-		ClientConfigForServiceFunc: func(name, namespace string, port int) (*rest.Config, error) {
-			return limited(delegate.ClientConfigForService(name, namespace, port))
-		},
-	}
-}
-
-type limitedAnswers struct{ next http.RoundTripper }
-
-var _ utilnet.RoundTripperWrapper = limitedAnswers{}
-
-// WrappedRoundTripper lets the client cancel a request that takes too long.
-func (l limitedAnswers) WrappedRoundTripper() http.RoundTripper { return l.next }
-
-func (l limitedAnswers) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := l.next.RoundTrip(req)
-	if err == nil {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxAnswerBytes(req.ContentLength)), resp.Body}
-	}
-	return resp, err
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -103,6 +105,25 @@ func TestWebhooksThatDoNotAnswer(t *testing.T) {
 	if got := try(t.Context(), crd); !strings.HasPrefix(got, prefix+"the server responded with the status code 418 but did not return more information") {
 		t.Errorf("refused: %s", got)
 	}
+	// What stands behind the URL may be no webhook: what it says is not passed on, in no form.
+	for code, want := range map[int]string{
+		400: "the server rejected our request for an unknown reason",
+		403: "403 Forbidden",
+		404: "the server could not find the requested resource",
+		500: `an error on the server ("500 Internal Server Error") has prevented the request from succeeding`,
+		503: "the server is currently unable to handle the request",
+	} {
+		for _, mediaType := range []string{"", "text/plain", "application/json"} {
+			hook.Reply(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", mediaType)
+				w.WriteHeader(code)
+				fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"hidden","code":%d}`, code)
+			})
+			if got := try(t.Context(), crd); got != prefix+want {
+				t.Errorf("%d of %q: %s", code, mediaType, got)
+			}
+		}
+	}
 	// One that does not stop is not listened to for ever.
 	hook.Reply(func(w http.ResponseWriter, _ *http.Request) {
 		for err := error(nil); err == nil; {
@@ -113,21 +134,27 @@ func TestWebhooksThatDoNotAnswer(t *testing.T) {
 		t.Errorf("endless: %s", got)
 	}
 
-	// One that is slow is given up with the request that asks it.
-	asked, given := make(chan struct{}), make(chan struct{})
-	hook.Reply(func(http.ResponseWriter, *http.Request) {
-		close(asked)
-		<-given // an answer that comes while the call is given up would win sometimes
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		<-asked
-		cancel()
-	}()
-	if got := try(ctx, crd); !strings.HasPrefix(got, prefix) || !strings.HasSuffix(got, "context canceled") {
-		t.Errorf("slow: %s", got)
+	// One that is slow is given up with the request that asks it, whether it has begun to answer or not.
+	for _, begun := range []string{"", "{"} {
+		asked, given := make(chan struct{}), make(chan struct{})
+		hook.Reply(func(w http.ResponseWriter, _ *http.Request) {
+			if begun != "" {
+				_, _ = io.WriteString(w, begun)
+				_ = http.NewResponseController(w).Flush()
+			}
+			close(asked)
+			<-given // an answer that comes while the call is given up would win sometimes
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			<-asked
+			cancel()
+		}()
+		if got := try(ctx, crd); !strings.HasPrefix(got, prefix) || !strings.HasSuffix(got, "context canceled") {
+			t.Errorf("slow after %q: %s", begun, got)
+		}
+		close(given)
 	}
-	close(given)
 	hook.Reply(nil)
 
 	distrusted := definition(hook.ClientConfig(), "v1")
@@ -138,6 +165,26 @@ func TestWebhooksThatDoNotAnswer(t *testing.T) {
 	hook.Server.Close()
 	if got := try(t.Context(), crd); !strings.HasPrefix(got, prefix+`Post "`+hook.Server.URL+`/convert?timeout=30s": dial tcp`) {
 		t.Errorf("gone: %s", got)
+	}
+}
+
+// TestRedirects has a webhook send the objects elsewhere.
+func TestRedirects(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s was asked", r.Method, r.URL)
+	}))
+	defer elsewhere.Close()
+	hook := webhooktest.New(t, rename)
+	in := widget(v1, "a", map[string]any{"size": int64(1)})
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		hook.Reply(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, code) })
+		_, err := converterFor(t, definition(hook.ClientConfig(), "v1")).Convert(t.Context(), &in, v2)
+		if err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("it answered %d, and redirects are not followed: let the definition name the URL that serves it", code)) {
+			t.Errorf("%d: %v", code, err)
+		}
+		if calls := hook.Calls(); len(calls) != 1 {
+			t.Errorf("%d: the webhook was asked %d times", code, len(calls))
+		}
 	}
 }
 

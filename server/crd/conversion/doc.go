@@ -16,4 +16,6 @@
 //     answer with another name, namespace, UID or kind is refused.
 //  4. A call ends with its context, and after the 30 seconds of the library's client at the latest. A webhook that fails is
 //     not asked again for the same request, unless its answer is a 429 or a 5xx that says when to come back.
+//  5. Objects go to the URL that the CRD names, and nowhere else: a redirect is an error. Of an answer that is no success,
+//     only the status code is passed on.
 package conversion

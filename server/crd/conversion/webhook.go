@@ -47,7 +47,7 @@ func newClientManager(services webhook.ServiceResolver, auth webhook.Authenticat
 	}
 	clients.SetAuthenticationInfoResolver(resolver)
 	clients.SetAuthenticationInfoResolverWrapper(auth)
-	clients.SetAuthenticationInfoResolverWrapper(limitAnswers)
+	clients.SetAuthenticationInfoResolverWrapper(distrustWebhooks)
 	clients.SetServiceResolver(services)
 	return clients, clients.Validate()
 }
