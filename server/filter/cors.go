@@ -1,8 +1,12 @@
 package filter
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/trace"
 )
@@ -12,7 +16,9 @@ const (
 	corsHeaders = "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since"
 )
 
-// WithCORS lets pages of the allowed origins call the server from a browser.
+// WithCORS lets pages of the allowed origins call the server from a browser. Pages of other sites may not write, nor
+// upgrade to a WebSocket: their user's certificate, or the proxy that they go through, would make them that user. They may
+// read, because the browser keeps the answer from them.
 func WithCORS(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
@@ -26,6 +32,11 @@ func WithCORS(next http.Handler, c *Config) http.Handler {
 			h.Set("Access-Control-Expose-Headers", "Date, "+JourneyHeader)
 			h.Set("Access-Control-Allow-Credentials", "true")
 			h.Add("Vary", "Origin")
+		} else if err := refuseOtherSite(r); err != nil {
+			step.End(&err)
+			closeConnectionOfStranger(w, r)
+			c.fail(w, r, err)
+			return
 		}
 		step.End(nil)
 		if allowed && r.Method == http.MethodOptions {
@@ -43,4 +54,27 @@ func originAllowed(origin string, c *Config) bool {
 		}
 	}
 	return false
+}
+
+// sites tells whose page sent a request, by headers that browsers set and pages can't. Other clients send neither.
+var sites http.CrossOriginProtection
+
+// refuseOtherSite is the 403 for a write or an upgrade by a page of another site.
+func refuseOtherSite(r *http.Request) error {
+	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
+	if origin == "" && site == "" {
+		return nil
+	}
+	request := &http.Request{Method: r.Method, Header: r.Header, Host: r.Host}
+	if r.Header.Get("Upgrade") != "" {
+		request.Method = http.MethodPost // an upgrade is a GET, but the page can read what comes back
+	}
+	if sites.Check(request) == nil {
+		return nil
+	}
+	message := fmt.Sprintf("pages of another site may neither write nor upgrade: Origin is %.200q and Sec-Fetch-Site %.20q; "+
+		"to allow an origin, start the server with --cors-allowed-origins", origin, site)
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: message,
+	}}
 }

@@ -27,8 +27,8 @@ func isWebSocketRequest(req *http.Request) bool {
 	return false
 }
 
-// HandleWebSocket sends each event as a message. Requests from any origin are taken: a browser's page has no credentials
-// for an API server unless its user gave it some. An error that it returns has not been answered.
+// HandleWebSocket sends each event as a message. It takes any Origin: the CORS filter has refused the pages of other sites.
+// An error that it returns has not been answered.
 func (s *WatchServer) HandleWebSocket(w http.ResponseWriter, req *http.Request) error {
 	w.Header().Set("Content-Type", s.format.contentType)
 	conn, rw, err := http.NewResponseController(w).Hijack()
