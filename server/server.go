@@ -85,12 +85,19 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server
 	if err != nil {
 		return s, err
 	}
-	transport, err := s.etcd(ctx, o, dir)
+	transport, ready, err := s.etcd(o, dir)
 	if err != nil {
 		return s, err
 	}
 	address := reachable(listener.Addr().(*net.TCPAddr))
-	handler, err := s.handler(ctx, o, tls, address, transport)
+	c, chain, err := s.chain(o, tls, address, transport)
+	if err != nil {
+		return s, err
+	}
+	if err := ready(ctx); err != nil {
+		return s, err
+	}
+	handler, err := s.handler(ctx, c, chain)
 	if err != nil {
 		return s, err
 	}
@@ -120,15 +127,15 @@ func (s *Server) openDataDir(o *options.Options) (dir *identity.DataDir, err err
 	return dir, err
 }
 
-// etcd starts an etcd in this process, unless one elsewhere is given.
-func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.DataDir) (backend.TransportConfig, error) {
+// etcd starts an etcd in this process, unless one elsewhere is given. Its election goes on until ready returns.
+func (s *Server) etcd(o *options.Options, dir *identity.DataDir) (transport backend.TransportConfig, ready func(context.Context) error, err error) {
 	if len(o.Etcd.Servers) > 0 {
 		transport := backend.TransportConfig{
 			ServerList: o.Etcd.Servers, CertFile: o.Etcd.CertFile, KeyFile: o.Etcd.KeyFile, TrustedCAFile: o.Etcd.CAFile,
 		}
-		return transport, s.connect(transport)
+		return transport, func(context.Context) error { return nil }, s.connect(transport)
 	}
-	etcd, err := embedded.Start(ctx, embedded.Config{
+	etcd, err := embedded.Begin(embedded.Config{
 		Dir:       dir.File("etcd"),
 		Ephemeral: o.Ephemeral,
 		Socket:    dir.File(embedded.SocketName),
@@ -137,15 +144,21 @@ func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.Dat
 		Logger:    s.log,
 	})
 	if err != nil {
-		return backend.TransportConfig{}, err
+		return transport, nil, err
 	}
 	s.onClose(func() error { etcd.Close(); return nil })
-	go func() {
-		if err, ok := <-etcd.Errors(); ok {
-			s.fail(fmt.Errorf("the etcd in this process failed: %w", err))
+	ready = func(ctx context.Context) error {
+		if err := etcd.Ready(ctx); err != nil {
+			return err
 		}
-	}()
-	return backend.TransportConfig{InProcess: etcd}, nil
+		go func() {
+			if err, ok := <-etcd.Errors(); ok {
+				s.fail(fmt.Errorf("the etcd in this process failed: %w", err))
+			}
+		}()
+		return nil
+	}
+	return backend.TransportConfig{InProcess: etcd}, ready, nil
 }
 
 // connect reaches the etcd cluster, and says so if that takes longer than somebody waits in silence.
@@ -159,21 +172,26 @@ func (s *Server) connect(transport backend.TransportConfig) error {
 	return err
 }
 
-// handler makes the chain of servers with its controllers, and before it the chain of filters.
-func (s *Server) handler(ctx context.Context, o *options.Options, tls *identity.TLS, address string, transport backend.TransportConfig) (http.Handler, error) {
+// chain makes the chain of servers. What its storages ask in the background may wait for etcd.
+func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, transport backend.TransportConfig) (*Config, *Chain, error) {
 	life, end := context.WithCancel(context.Background())
 	s.onClose(func() error { end(); return nil })
 	c, err := newConfig(life, o, s.log, address, tls, transport)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.onClose(c.AuditLog.Close)
 	s.Journeys, s.drain = c.Journeys, c.Drain
 	chain, err := CreateServerChain(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.onClose(func() error { chain.Destroy(); return nil })
+	return c, chain, nil
+}
+
+// handler starts the controllers of the chain and puts the filters before it.
+func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Handler, error) {
 	stopCustomResources, err := chain.CustomResources.Start(ctx)
 	if err != nil {
 		return nil, err

@@ -31,10 +31,12 @@ const (
 	// quotaBytes is the most that etcd recommends.
 	quotaBytes = 8 << 30
 
-	// etcd keeps this many entries of its log in memory, values included: the snapshot's interval, and below it those
-	// kept for slow followers, of which one member has none.
-	snapshotEntries = 2000
-	catchUpEntries  = 100
+	// etcd writes a snapshot after this many entries. A start replays those after the newest one.
+	snapshotEntries = 500
+	// firstSnapshotEntries is how many that are in a directory without a snapshot: after as many etcd compacts its memory.
+	firstSnapshotEntries = 100
+	// etcd keeps at least this many entries in memory, values included, for slow followers. One member has none.
+	catchUpEntries = 100
 
 	// progressInterval is how often an idle watch that asked for it is told etcd's revision.
 	progressInterval = 5 * time.Second
@@ -94,7 +96,6 @@ func (c *Config) etcdConfig(faults *faults, closing *atomic.Bool) (*embed.Config
 	e.UnsafeNoFsync = c.Ephemeral
 	e.MaxRequestBytes = MaxRequestBytes
 	e.QuotaBackendBytes = quotaBytes
-	e.SnapshotCount, e.SnapshotCatchUpEntries = snapshotEntries, catchUpEntries
 	e.WatchProgressNotifyInterval = progressInterval
 	e.EnableGRPCGateway = false
 	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(newLogger(c.Logger, faults, closing))

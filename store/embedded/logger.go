@@ -51,7 +51,7 @@ func newLogger(to *slog.Logger, faults *faults, closing *atomic.Bool) *zap.Logge
 	if to != nil {
 		handler = to.Handler()
 	}
-	core := &slogCore{handler: handler, closing: closing}
+	core := &slogCore{handler: handler, closing: closing, said: &sync.Map{}}
 	return zap.New(core, zap.WithFatalHook(faults), zap.WithPanicHook(faults))
 }
 
@@ -87,16 +87,24 @@ var expectedClosing = map[string]bool{
 	"stopped secure grpc server due to error":            true,
 }
 
+// onceEnough are messages that etcd repeats, without a pause, for as long as their reason lasts. The first one says it.
+var onceEnough = map[string]bool{
+	// A start that has more than 5,000 entries of its log to replay is too busy to take the first one of its own.
+	"failed to publish local member to cluster through raft": true,
+}
+
 // slogCore is a zap core that writes to an slog handler.
 type slogCore struct {
 	handler slog.Handler
 	closing *atomic.Bool
+	// said has those of onceEnough that were written.
+	said *sync.Map
 }
 
 func (c *slogCore) Enabled(level zapcore.Level) bool { return level >= zapcore.WarnLevel }
 
 func (c *slogCore) With(fields []zapcore.Field) zapcore.Core {
-	return &slogCore{handler: c.handler.WithAttrs(attrs(fields)), closing: c.closing}
+	return &slogCore{handler: c.handler.WithAttrs(attrs(fields)), closing: c.closing, said: c.said}
 }
 
 func (c *slogCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
@@ -111,6 +119,11 @@ func (c *slogCore) isExpected(message string) bool {
 }
 
 func (c *slogCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	if onceEnough[entry.Message] {
+		if _, said := c.said.LoadOrStore(entry.Message, nil); said {
+			return nil
+		}
+	}
 	level := slog.LevelError
 	if entry.Level == zapcore.WarnLevel {
 		level = slog.LevelWarn

@@ -24,6 +24,9 @@ type Server struct {
 	faults *faults
 
 	errors chan error
+	// failed is closed when etcd can't go on; err says why.
+	failed chan struct{}
+	err    error
 	// quiet is set, and closing closed, when Close begins.
 	quiet     *atomic.Bool
 	closing   chan struct{}
@@ -31,12 +34,25 @@ type Server struct {
 	watching  sync.WaitGroup
 }
 
-// Start runs an etcd and returns when it takes writes. If ctx ends before that, the start is undone, and nothing of it is
-// left when Start returns. After an error about damaged data the directory stays locked until this process ends.
+// Start runs an etcd and returns when it takes requests. If ctx ends before that, the start is undone, and nothing of it
+// is left when Start returns. After an error about damaged data the directory stays locked until this process ends.
 func Start(ctx context.Context, config Config) (*Server, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("embedded etcd: not started: %w", context.Cause(ctx))
 	}
+	s, err := Begin(config)
+	if err == nil {
+		err = s.Ready(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Begin runs an etcd that has to be elected first, which takes 20 to 100 ms. Requests of its clients wait for that, and
+// [Server.Ready] tells how it ended.
+func Begin(config Config) (*Server, error) {
 	faults, quiet := newFaults(), &atomic.Bool{}
 	etcdConfig, err := config.etcdConfig(faults, quiet)
 	if err != nil {
@@ -45,7 +61,8 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	if err := prepareDir(config.Dir); err != nil {
 		return nil, err
 	}
-	etcd, err := startEtcd(ctx, etcdConfig, faults)
+	keepForElection(etcdConfig)
+	etcd, err := startEtcd(etcdConfig, faults)
 	if err != nil {
 		return nil, fmt.Errorf("embedded etcd: start in %s: %w", config.Dir, err)
 	}
@@ -59,6 +76,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 		etcd:    etcd,
 		faults:  faults,
 		errors:  make(chan error, 1),
+		failed:  make(chan struct{}),
 		quiet:   quiet,
 		closing: make(chan struct{}),
 	}
@@ -67,7 +85,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 }
 
 // startEtcd runs etcd's start on a goroutine of its own, since a fault ends the goroutine it happens on.
-func startEtcd(ctx context.Context, config *embed.Config, faults *faults) (*embed.Etcd, error) {
+func startEtcd(config *embed.Config, faults *faults) (*embed.Etcd, error) {
 	type result struct {
 		etcd *embed.Etcd
 		err  error
@@ -83,32 +101,40 @@ func startEtcd(ctx context.Context, config *embed.Config, faults *faults) (*embe
 		etcd, err := embed.StartEtcd(config)
 		started <- result{etcd, err}
 	}()
-	var etcd *embed.Etcd
 	select {
 	case r := <-started:
-		if r.err != nil {
-			return nil, r.err
-		}
-		etcd = r.etcd
+		return r.etcd, r.err
 	case <-faults.seen:
 		return nil, faults.err
 	}
-	electing, stop := context.WithCancel(ctx)
-	var election sync.WaitGroup
-	election.Go(func() { elect(electing, etcd.Server) })
-	defer election.Wait()
-	defer stop()
+}
+
+// Ready waits until etcd leads and takes requests. After an error etcd is closed.
+func (s *Server) Ready(ctx context.Context) error {
+	err := s.ready(ctx)
+	if err != nil {
+		s.Close()
+		return fmt.Errorf("embedded etcd: start in %s: %w", s.etcd.Config().Dir, err)
+	}
+	return nil
+}
+
+func (s *Server) ready(ctx context.Context) error {
+	elected := s.etcd.Server.ReadyNotify()
 	select {
-	case <-etcd.Server.ReadyNotify():
-		return etcd, nil
-	case <-faults.seen:
-		return nil, faults.err
-	case err := <-etcd.Err():
-		etcd.Close()
-		return nil, err
+	case <-elected:
+		return nil
+	default:
+	}
+	select {
+	case <-elected:
+		return nil
+	case <-s.failed:
+		return s.err
+	case <-s.closing:
+		return errors.New("it was closed")
 	case <-ctx.Done():
-		etcd.Close()
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 }
 
@@ -117,19 +143,23 @@ func (s *Server) watch() {
 	defer close(s.errors)
 	select {
 	case <-s.closing:
+		return
 	case <-s.faults.seen:
-		s.errors <- fmt.Errorf("embedded etcd stopped: %w", s.faults.err)
+		s.err = fmt.Errorf("embedded etcd stopped: %w", s.faults.err)
 	case err := <-s.etcd.Err():
-		s.errors <- fmt.Errorf("embedded etcd stopped serving: %w", err)
+		s.err = fmt.Errorf("embedded etcd stopped serving: %w", err)
 	case <-s.etcd.Server.StopNotify():
-		s.errors <- errors.New("embedded etcd stopped by itself")
+		s.err = errors.New("embedded etcd stopped by itself")
 	}
+	close(s.failed)
+	s.errors <- s.err
 }
 
 // Client returns a new client that calls this etcd without a socket. It costs a few microseconds. The caller closes it;
 // that it then says "context canceled" means nothing.
 func (s *Server) Client() *clientv3.Client {
 	c := v3client.New(s.etcd.Server)
+	c.KV = newKV(s, c)
 	c.Watcher = newWatcher(s.etcd.Server, c)
 	return c
 }

@@ -23,8 +23,6 @@ import (
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
-func TestMain(m *testing.M) { embedtest.Main(m) }
-
 // start runs an etcd and reports its log if the test fails.
 func start(t *testing.T, config embedded.Config) *embedded.Server {
 	t.Helper()

@@ -1,0 +1,124 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/raft/v3/raftpb"
+	"golang.org/x/sync/errgroup"
+)
+
+// write starts an etcd, writes entries to it, many at a time, and stops it.
+func write(t *testing.T, config Config, entries int) {
+	t.Helper()
+	s, err := Start(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c := s.Client()
+	defer func() { _ = c.Close() }()
+	var writers errgroup.Group
+	writers.SetLimit(64)
+	for i := range entries {
+		writers.Go(func() error {
+			_, err := c.Put(t.Context(), fmt.Sprint("/registry/", i), "1")
+			return err
+		})
+	}
+	if err := writers.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLogTail(t *testing.T) {
+	config := Config{Dir: t.TempDir(), Ephemeral: true}
+	member := filepath.Join(config.Dir, "member")
+	if tail, err := readLogTail(member); err != nil || tail != (logTail{}) {
+		t.Errorf("no log: %+v, %v", tail, err)
+	}
+	write(t, config, 50)
+	first, err := readLogTail(member)
+	if err != nil || first.snapshot != 0 || first.entries() < 50 || first.commit < 50 {
+		t.Errorf("50 entries: %+v, %v", first, err)
+	}
+	write(t, config, firstSnapshotEntries)
+	second, err := readLogTail(member)
+	if err != nil || second.snapshot < firstSnapshotEntries || second.last < first.last+firstSnapshotEntries || second.entries() > first.entries() {
+		t.Errorf("past a snapshot: %+v, %v", second, err)
+	}
+}
+
+// TestElectionAtAnyMoment asks a starting etcd to stand for election all the time, as its clock may do at any moment. Raft
+// looks through the entries that the start has not replayed then: all must be there.
+func TestElectionAtAnyMoment(t *testing.T) {
+	config := Config{Dir: t.TempDir(), Ephemeral: true}
+	write(t, config, 2*firstSnapshotEntries)
+	write(t, config, 3*catchUpEntries)
+	if tail, err := readLogTail(filepath.Join(config.Dir, "member")); err != nil || tail.snapshot == 0 || tail.entries() < 2*catchUpEntries {
+		t.Fatalf("want a snapshot, and many entries after it: %+v, %v", tail, err)
+	}
+	for i := range 20 {
+		s, err := Begin(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		go hurry(ctx, s.etcd.Server)
+		err = s.Ready(ctx)
+		cancel()
+		if err != nil {
+			t.Fatalf("start %d: %v", i+1, err)
+		}
+		s.Close()
+	}
+}
+
+// hurry tells etcd not to wait with its election, until it leads.
+func hurry(ctx context.Context, etcd *etcdserver.EtcdServer) {
+	self := uint64(etcd.MemberID())
+	for etcd.Lead() == 0 && ctx.Err() == nil {
+		if etcd.Process(ctx, &raftpb.Message{Type: raftpb.MsgTimeoutNow.Enum(), From: &self, To: &self}) != nil {
+			return
+		}
+	}
+}
+
+func TestRequestsWaitForElection(t *testing.T) {
+	s, err := Begin(Config{Dir: t.TempDir(), Ephemeral: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c := s.Client()
+	defer func() { _ = c.Close() }()
+	if s.etcd.Server.Lead() != 0 {
+		t.Skip("it was elected before it could be asked")
+	}
+	if _, err := c.Get(t.Context(), "/registry/a"); err != nil {
+		t.Errorf("a read: %v", err)
+	}
+}
+
+func TestMessageSaidOnce(t *testing.T) {
+	var log bytes.Buffer
+	logger := newLogger(slog.New(slog.NewTextHandler(&log, nil)), newFaults(), &atomic.Bool{})
+	for range 3 {
+		logger.Warn("failed to publish local member to cluster through raft")
+		logger.Warn("another")
+	}
+	if n := strings.Count(log.String(), "failed to publish"); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+	if n := strings.Count(log.String(), "another"); n != 3 {
+		t.Errorf("another message is said %d times", n)
+	}
+}
