@@ -1,0 +1,137 @@
+package history
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// colors are enough for events that objects leave a scope.
+var colors = []string{"red", "green"}
+
+// perfect is the history of a server that does nothing wrong: what happens does so at one moment between call and return,
+// and calls overlap.
+type perfect struct {
+	History
+	random   *rand.Rand
+	state    map[string]Object
+	revision int64
+	now      int64
+}
+
+func newPerfect(seed uint64, operations int) *History {
+	p := &perfect{random: rand.New(rand.NewPCG(seed, 0)), state: map[string]Object{}, revision: 10}
+	for n := range operations {
+		p.now += 10
+		p.operate(n)
+		if n%7 == 0 {
+			p.list(n)
+		}
+	}
+	for n := range 12 {
+		p.watch(n)
+	}
+	p.Final = p.state
+	return &p.History
+}
+
+func (p *perfect) around() (call, done int64) {
+	return p.now - p.random.Int64N(25), p.now + p.random.Int64N(25)
+}
+
+func (p *perfect) operate(n int) {
+	key := fmt.Sprintf("things/%c/%d-%d", 'a'+n%2, n%4, n/60)
+	o := Operation{Client: n % 5, Key: key, Verb: Verb(p.random.IntN(6))}
+	o.Call, o.Return = p.around()
+	was := p.state[key]
+	if o.Verb == Update || o.Verb == Delete {
+		o.Expect = max(0, was.Revision-p.random.Int64N(2))
+	}
+	if o.writes() {
+		o.Value = fmt.Sprintf("%s-%d", colors[p.random.IntN(len(colors))], n)
+	}
+	switch {
+	case o.Verb == Create && was.Revision != 0:
+		o.Outcome = Exists
+	case o.Verb != Create && o.Verb != Apply && was.Revision == 0:
+		o.Outcome = NotFound
+	case o.Expect != 0 && o.Expect != was.Revision:
+		o.Outcome = Conflict
+	case o.Verb == Get:
+		o.Value, o.Revision = was.Value, was.Revision
+	default:
+		p.revision++
+		o.Revision = p.revision
+		p.commit(&o)
+	}
+	if o.Verb == Delete {
+		o.Revision = 0
+	}
+	if n%11 == 0 && o.Verb != Delete { // the answer is lost
+		o.Outcome, o.Revision = Unknown, 0
+	}
+	p.Operations = append(p.Operations, o)
+}
+
+func (p *perfect) commit(o *Operation) {
+	c := Change{Object{o.Key, o.Value, o.Revision}, o.Verb == Delete}
+	p.Log = append(p.Log, c)
+	p.state[o.Key] = c.Object
+	if c.Deleted {
+		delete(p.state, o.Key)
+	}
+}
+
+func (p *perfect) scope() Scope {
+	s := Scope{Prefix: []string{"things/", "things/a/"}[p.random.IntN(2)]}
+	if p.random.IntN(2) == 0 {
+		s.Color = "red"
+	}
+	return s
+}
+
+func (p *perfect) list(n int) {
+	l := List{Client: n % 5, Scope: p.scope(), Latest: n%3 == 0, Exact: n%3 == 1}
+	l.Call, l.Return = p.around()
+	if !l.Latest {
+		l.Least = p.revision
+	}
+	p.moveTo(&l, p.revision)
+	p.Lists = append(p.Lists, l)
+}
+
+func (p *perfect) watch(n int) {
+	s := Stream{Watcher: n, Scope: p.scope(), From: 10 + p.random.Int64N(p.revision-10)}
+	byKey := p.Log.byKey()
+	for _, c := range p.Log[p.Log.after(s.From):] {
+		if e, ok := p.event(c, s.Scope, byKey); ok {
+			s.Events = append(s.Events, e)
+		}
+		if p.random.IntN(9) == 0 {
+			s.Events = append(s.Events, Event{Type: Bookmark, Object: Object{Revision: c.Revision}})
+		}
+	}
+	p.Streams = append(p.Streams, s)
+}
+
+// TestCheckersAccept shows that nothing is found where nothing is wrong.
+func TestCheckersAccept(t *testing.T) {
+	for seed := range uint64(30) {
+		if err := Check(newPerfect(seed, 300)); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+// TestCheckersFind shows that each checker finds what it is for.
+func TestCheckersFind(t *testing.T) {
+	for _, m := range Mutations {
+		t.Run(m.Name, func(t *testing.T) {
+			for seed := range uint64(10) {
+				if err := newPerfect(seed, 300).Finds(m, rand.New(rand.NewPCG(seed, 1))); err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			}
+		})
+	}
+}

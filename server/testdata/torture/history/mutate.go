@@ -1,0 +1,186 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+)
+
+// Mutation makes of a history without violations one that a certain checker must not accept.
+type Mutation struct {
+	Name    string
+	Checker string
+	// Mutate alters a history of the caller's own, and says whether there was something to alter.
+	Mutate func(*History, *rand.Rand) bool
+}
+
+// Clone is a copy that can be altered.
+func (h *History) Clone() *History {
+	c := *h
+	c.Operations = slices.Clone(h.Operations)
+	c.Lists = slices.Clone(h.Lists)
+	for i := range c.Lists {
+		c.Lists[i].Items = slices.Clone(c.Lists[i].Items)
+	}
+	c.Streams = slices.Clone(h.Streams)
+	for i := range c.Streams {
+		c.Streams[i].Events = slices.Clone(c.Streams[i].Events)
+	}
+	c.Log = slices.Clone(h.Log)
+	c.Final = maps.Clone(h.Final)
+	return &c
+}
+
+// victim picks one of the indexes below n that fit.
+func victim(random *rand.Rand, n int, fits func(int) bool) (int, bool) {
+	for _, i := range random.Perm(n) {
+		if fits(i) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Mutations has at least one for each thing that a checker is for.
+var Mutations = slices.Concat(operationMutations, stateMutations, listMutations, watchMutations)
+
+// previous is what was at an operation's key before the version that it was told of, if a client knew of that version
+// before the operation began.
+func (h *History) previous(o *Operation) (Object, bool) {
+	acknowledged := slices.ContainsFunc(h.Operations, func(w Operation) bool {
+		return w.Outcome == OK && w.writes() && w.Revision == o.Revision && w.Key == o.Key && w.Return < o.Call
+	})
+	if !acknowledged {
+		return Object{}, false
+	}
+	was := h.Log.byKey()[o.Key].stateAt(o.Revision - 1)
+	return was, was.Revision != 0
+}
+
+// operation alters one of the operations that fit.
+func operation(fits func(*History, *Operation) bool, alter func(*History, *Operation)) func(*History, *rand.Rand) bool {
+	return func(h *History, random *rand.Rand) bool {
+		i, ok := victim(random, len(h.Operations), func(i int) bool { return fits(h, &h.Operations[i]) })
+		if ok {
+			alter(h, &h.Operations[i])
+		}
+		return ok
+	}
+}
+
+func acknowledgedWrite(_ *History, o *Operation) bool { return o.Outcome == OK && o.writes() }
+
+var operationMutations = []Mutation{
+	{"a read is stale", "linearizable", operation(
+		func(h *History, o *Operation) bool {
+			_, ok := h.previous(o)
+			return ok && o.Verb == Get && o.Outcome == OK
+		},
+		func(h *History, o *Operation) {
+			was, _ := h.previous(o)
+			o.Value, o.Revision = was.Value, was.Revision
+		})},
+	{"a read finds nothing", "linearizable", operation(
+		func(h *History, o *Operation) bool {
+			// Nobody deletes it around then.
+			quiet := !slices.ContainsFunc(h.Operations, func(d Operation) bool {
+				return d.Key == o.Key && d.Verb == Delete && d.Outcome == OK && d.Return > o.Call && d.Call < o.Return
+			})
+			_, known := h.previous(o)
+			return quiet && known && o.Verb == Get && o.Outcome == OK && h.deletesKnown(o.Key)
+		},
+		func(_ *History, o *Operation) { o.Outcome, o.Value, o.Revision = NotFound, "", 0 })},
+	{"a read finds what nobody wrote", "linearizable", operation(
+		func(_ *History, o *Operation) bool { return o.Verb == Get && o.Outcome == OK },
+		func(_ *History, o *Operation) { o.Value = "red-0-0" })},
+	{"an update does not mind another in between", "linearizable", operation(
+		func(h *History, o *Operation) bool { return o.Verb == Update && o.Outcome == OK && o.Expect > 1 },
+		func(_ *History, o *Operation) { o.Expect-- })},
+	{"a create replaces what is there", "linearizable", operation(
+		func(h *History, o *Operation) bool {
+			return o.Verb == Update && o.Outcome == OK && o.Expect != 0
+		},
+		func(_ *History, o *Operation) { o.Verb, o.Expect = Create, 0 })},
+	{"a write has the revision of another", "revisions", operation(acknowledgedWrite, func(h *History, o *Operation) {
+		for i := range h.Operations {
+			if other := &h.Operations[i]; other != o && acknowledgedWrite(h, other) {
+				o.Revision = other.Revision
+			}
+		}
+	})},
+	{"revisions go back", "revisions", operation(
+		func(h *History, o *Operation) bool {
+			return acknowledgedWrite(h, o) && slices.ContainsFunc(h.Operations, func(before Operation) bool {
+				return acknowledgedWrite(h, &before) && before.Return < o.Call
+			})
+		},
+		func(_ *History, o *Operation) { o.Revision = 1 })},
+}
+
+// deletesKnown is whether the outcome of every delete of a key is known.
+func (h *History) deletesKnown(key string) bool {
+	return !slices.ContainsFunc(h.Operations, func(o Operation) bool {
+		return o.Key == key && o.Verb == Delete && o.Outcome == Unknown
+	})
+}
+
+var stateMutations = []Mutation{
+	{"an acknowledged write is lost", "acknowledged", operation(acknowledgedWrite, func(h *History, o *Operation) {
+		h.Log = slices.DeleteFunc(h.Log, func(c Change) bool { return c.Revision == o.Revision })
+	})},
+	{"an acknowledged delete is lost", "acknowledged", operation(
+		func(h *History, o *Operation) bool {
+			return o.Verb == Delete && o.Outcome == OK && h.deletesKnown(o.Key)
+		},
+		func(h *History, o *Operation) {
+			i := slices.IndexFunc(h.Log, func(c Change) bool { return c.Key == o.Key && c.Deleted })
+			h.Log = slices.Delete(h.Log, i, i+1)
+		})},
+	{"etcd has another value", "acknowledged", operation(acknowledgedWrite, func(h *History, o *Operation) {
+		h.Log[h.Log.after(o.Revision)-1].Value += "x"
+	})},
+	{"the last write is lost", "final", object(func(h *History, key string) { delete(h.Final, key) })},
+	{"the last write is undone", "final", object(func(h *History, key string) {
+		h.Final[key] = Object{key, "red-0-0", h.Final[key].Revision - 1}
+	})},
+	{"a deleted object is there again", "final", func(h *History, random *rand.Rand) bool {
+		i, ok := victim(random, len(h.Log), func(i int) bool {
+			_, there := h.Final[h.Log[i].Key]
+			return h.Log[i].Deleted && !there
+		})
+		if ok {
+			h.Final[h.Log[i].Key] = h.Log[i].Object
+		}
+		return ok
+	}},
+}
+
+// object alters what is there in the end.
+func object(alter func(*History, string)) func(*History, *rand.Rand) bool {
+	return func(h *History, random *rand.Rand) bool {
+		keys := slices.Sorted(maps.Keys(h.Final))
+		if len(keys) == 0 {
+			return false
+		}
+		alter(h, keys[random.IntN(len(keys))])
+		return true
+	}
+}
+
+// ErrNothing says that a history has nothing to try a mutation on.
+var ErrNothing = errors.New("nothing to try it on")
+
+// Finds is an error if the checker that a mutation is for does not find it in a copy of the history.
+func (h *History) Finds(m Mutation, random *rand.Rand) error {
+	i := slices.IndexFunc(Checkers, func(c Checker) bool { return c.Name == m.Checker })
+	mutant := h.Clone()
+	if !m.Mutate(mutant, random) {
+		return fmt.Errorf("%q: %w", m.Name, ErrNothing)
+	}
+	if len(Checkers[i].Check(mutant)) == 0 {
+		return fmt.Errorf("%q was not found by %q", m.Name, m.Checker)
+	}
+	return nil
+}

@@ -1,0 +1,300 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/server/testdata/torture/system"
+)
+
+// startPatience is how long a start may take until it serves and its caches are full.
+const startPatience = 60 * time.Second
+
+// knownFault is why a start may fail until that is mended: etcd is made to stand for election too early.
+const (
+	knownFault = "error scanning unapplied entries"
+	knownTries = 9
+)
+
+// world is what is tortured in a round: servers, etcds, and what asks them.
+type world struct {
+	kxs []*server
+	// etcds are empty if the one server has its own.
+	etcds []*system.Etcd
+	// etcd is a client of etcd itself.
+	etcd    *clientv3.Client
+	witness *witness
+	round   *round
+
+	mu     sync.Mutex
+	counts map[string]int
+	memory map[string]int64
+}
+
+// server is one kx and clients of it.
+type server struct {
+	*system.KX
+	typed   kubernetes.Interface
+	dynamic dynamic.Interface
+	raw     *http.Client
+	config  *rest.Config
+}
+
+// newWorld starts it all and creates what the clients need. members of 0 is a server with its own etcd.
+func newWorld(ctx context.Context, program, dir string, kxs, members int) (w *world, err error) {
+	w = &world{counts: map[string]int{}, memory: map[string]int64{}}
+	defer func() {
+		if err != nil {
+			w.end()
+		}
+	}()
+	var endpoints []string
+	if members > 0 {
+		if w.etcds, err = system.StartCluster(ctx, dir, members); err != nil {
+			return w, err
+		}
+		for _, e := range w.etcds {
+			endpoints = append(endpoints, e.Client)
+		}
+	}
+	for i := range kxs {
+		k, err := system.NewKX(program, dir, fmt.Sprintf("kx-%d", i), w.etcds)
+		if err != nil {
+			return w, err
+		}
+		s := &server{KX: k}
+		w.kxs = append(w.kxs, s)
+		if err := w.start(ctx, s); err != nil {
+			return w, err
+		}
+	}
+	if members == 0 {
+		endpoints = []string{w.kxs[0].Socket()}
+	}
+	if w.etcd, err = system.Connect(endpoints...); err != nil {
+		return w, err
+	}
+	if err := w.furnish(ctx); err != nil {
+		return w, err
+	}
+	if w.witness, err = newWitness(ctx, w.etcd); err != nil {
+		return w, err
+	}
+	w.round = newRound(w.witness.begin)
+	return w, nil
+}
+
+// count notes that something happened.
+func (w *world) count(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts[what]++
+}
+
+// start starts a server and waits until it serves from full caches.
+func (w *world) start(ctx context.Context, s *server) error {
+	w.count("starts")
+	for try := 0; ; try++ {
+		err := s.Start(ctx)
+		if err == nil {
+			break
+		}
+		if try == knownTries || !s.Said(knownFault) {
+			return err
+		}
+		w.count("starts that failed for a known reason")
+	}
+	if s.config == nil {
+		if err := s.connect(); err != nil {
+			return err
+		}
+	}
+	return s.ready(ctx)
+}
+
+func (s *server) connect() (err error) {
+	if s.config, err = s.Config(); err != nil {
+		return err
+	}
+	// client-go sends again what was answered with Retry-After: then nobody knows how often a write was made.
+	s.config.Wrap(func(next http.RoundTripper) http.RoundTripper { return onceOnly{next} })
+	binary := rest.CopyConfig(s.config)
+	binary.ContentType = runtime.ContentTypeProtobuf
+	if s.typed, err = kubernetes.NewForConfig(binary); err != nil {
+		return err
+	}
+	if s.dynamic, err = dynamic.NewForConfig(s.config); err != nil {
+		return err
+	}
+	s.raw, err = rest.HTTPClientFor(s.config)
+	return err
+}
+
+// onceOnly takes from answers what says when to ask again.
+type onceOnly struct{ http.RoundTripper }
+
+func (o onceOnly) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := o.RoundTripper.RoundTrip(req)
+	if err == nil {
+		res.Header.Del("Retry-After")
+	}
+	return res, err
+}
+
+// ready waits until /readyz says yes.
+func (s *server) ready(ctx context.Context) error {
+	return within(ctx, s.Name+" becomes ready", func(ctx context.Context) error {
+		select {
+		case <-s.Process.Done():
+			return fatal{fmt.Errorf("%s ended", s.Name)}
+		default:
+		}
+		return s.typed.CoreV1().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	})
+}
+
+// fatal is an error that does not go away.
+type fatal struct{ error }
+
+// within tries until it works.
+func within(ctx context.Context, what string, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for {
+		trying, stop := context.WithTimeout(ctx, requestPatience)
+		err := try(trying)
+		stop()
+		if err == nil {
+			return nil
+		}
+		if f, ok := errors.AsType[fatal](err); ok {
+			return fmt.Errorf("%s: %w", what, f.error)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: not in time: %w", what, err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+func widgetDefinition() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": "widgets.torture.kx.dev"},
+		"spec": map[string]any{
+			"group": "torture.kx.dev", "scope": "Namespaced",
+			"names": map[string]any{"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{
+				"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{"spec": map[string]any{
+					"type": "object", "properties": map[string]any{"v": map[string]any{"type": "string"}},
+				}}},
+			}}},
+		},
+	}}
+}
+
+// furnish creates namespaces and a custom resource, and waits until every server has them.
+func (w *world) furnish(ctx context.Context) error {
+	first := w.kxs[0]
+	exists := func(err error) error {
+		if apierrors.IsAlreadyExists(err) {
+			return nil
+		}
+		return err
+	}
+	for _, ns := range namespaces {
+		_, err := first.typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
+		if exists(err) != nil {
+			return err
+		}
+	}
+	_, err := first.dynamic.Resource(definitions).Create(ctx, widgetDefinition(), metav1.CreateOptions{})
+	if exists(err) != nil {
+		return err
+	}
+	for _, s := range w.kxs {
+		err := within(ctx, s.Name+" serves widgets", func(ctx context.Context) error {
+			_, err := s.dynamic.Resource(widgets.resource).List(ctx, metav1.ListOptions{})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alive says which process ended that nobody ended.
+func (w *world) alive() error {
+	for _, s := range w.kxs {
+		select {
+		case <-s.Process.Done():
+			return fmt.Errorf("%s ended by itself", s.Name)
+		default:
+		}
+	}
+	for _, e := range w.etcds {
+		select {
+		case <-e.Process.Done():
+			return fmt.Errorf("%s ended by itself", e.Name)
+		default:
+		}
+	}
+	return nil
+}
+
+// look notes how much memory a server had at most.
+func (w *world) look(s *server) {
+	peak := s.Process.Look()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.memory[s.Name] = max(w.memory[s.Name], peak)
+}
+
+// stop stops a server in good order.
+func (w *world) stop(s *server, sig syscall.Signal) error {
+	w.count("stops")
+	w.look(s)
+	return s.Stop(sig)
+}
+
+// end ends all processes, whatever they do.
+func (w *world) end() {
+	if w.witness != nil {
+		_ = w.witness.stop()
+	}
+	if w.etcd != nil {
+		_ = w.etcd.Close()
+	}
+	for _, s := range w.kxs {
+		if s.Process != nil {
+			s.Kill()
+		}
+		s.Close()
+	}
+	for _, e := range w.etcds {
+		if e.Process != nil {
+			e.Kill()
+		}
+		e.Close()
+	}
+}
