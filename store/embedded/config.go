@@ -102,6 +102,13 @@ func (c *Config) etcdConfig(faults *faults, closing *atomic.Bool) (*embed.Config
 	return e, nil
 }
 
+func (c *Config) log() *slog.Logger {
+	if c.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return c.Logger
+}
+
 func (c *Config) clientURLs() ([]url.URL, error) {
 	var urls []url.URL
 	if c.Socket != "" {

@@ -11,12 +11,17 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
 	"go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 )
 
-// write starts an etcd, writes entries to it, many at a time, and stops it.
+// write starts an etcd, writes entries to it and stops it.
 func write(t *testing.T, config Config, entries int) {
 	t.Helper()
 	s, err := Start(t.Context(), config)
@@ -26,6 +31,12 @@ func write(t *testing.T, config Config, entries int) {
 	defer s.Close()
 	c := s.Client()
 	defer func() { _ = c.Close() }()
+	put(t, c, entries)
+}
+
+// put writes entries, many at a time.
+func put(t *testing.T, c *clientv3.Client, entries int) {
+	t.Helper()
 	var writers errgroup.Group
 	writers.SetLimit(64)
 	for i := range entries {
@@ -108,17 +119,56 @@ func TestRequestsWaitForElection(t *testing.T) {
 	}
 }
 
-func TestMessageSaidOnce(t *testing.T) {
+func TestBusyStartIsNoNews(t *testing.T) {
 	var log bytes.Buffer
 	logger := newLogger(slog.New(slog.NewTextHandler(&log, nil)), newFaults(), &atomic.Bool{})
-	for range 3 {
-		logger.Warn("failed to publish local member to cluster through raft")
-		logger.Warn("another")
+	logger.Warn(notPublished, zap.Error(etcderrors.ErrTooManyRequests))
+	if log.Len() > 0 {
+		t.Errorf("said: %s", &log)
 	}
-	if n := strings.Count(log.String(), "failed to publish"); n != 1 {
-		t.Errorf("said %d times", n)
+	logger.Warn(notPublished, zap.Error(etcderrors.ErrTimeout))
+	if !strings.Contains(log.String(), notPublished) {
+		t.Errorf("another reason is not said: %s", &log)
 	}
-	if n := strings.Count(log.String(), "another"); n != 3 {
-		t.Errorf("another message is said %d times", n)
+}
+
+// TestStartOverLongLog starts over a log that is longer than etcd lets itself fall behind, as an etcd with other settings
+// leaves it.
+func TestStartOverLongLog(t *testing.T) {
+	config := Config{Dir: filepath.Join(t.TempDir(), "etcd"), Ephemeral: true}
+	leaveLongLog(t, config, 6000)
+	var log bytes.Buffer
+	config.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	for range 2 {
+		s, err := Start(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
 	}
+	if strings.Contains(log.String(), notPublished) {
+		t.Errorf("said: %s", &log)
+	}
+}
+
+// leaveLongLog writes that many entries with an etcd that makes no snapshot.
+func leaveLongLog(t *testing.T, config Config, entries int) {
+	t.Helper()
+	if err := prepareDir(config.Dir); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.etcdConfig(newFaults(), &atomic.Bool{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SnapshotCount, c.SnapshotCatchUpEntries = uint64(2*entries), uint64(2*entries)
+	etcd, err := embed.StartEtcd(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer etcd.Close()
+	<-etcd.Server.ReadyNotify()
+	client := v3client.New(etcd.Server)
+	defer func() { _ = client.Close() }()
+	put(t, client, entries)
 }

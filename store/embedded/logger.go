@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
@@ -51,7 +53,7 @@ func newLogger(to *slog.Logger, faults *faults, closing *atomic.Bool) *zap.Logge
 	if to != nil {
 		handler = to.Handler()
 	}
-	core := &slogCore{handler: handler, closing: closing, said: &sync.Map{}}
+	core := &slogCore{handler: handler, closing: closing}
 	return zap.New(core, zap.WithFatalHook(faults), zap.WithPanicHook(faults))
 }
 
@@ -87,24 +89,28 @@ var expectedClosing = map[string]bool{
 	"stopped secure grpc server due to error":            true,
 }
 
-// onceEnough are messages that etcd repeats, without a pause, for as long as their reason lasts. The first one says it.
-var onceEnough = map[string]bool{
-	// A start that has more than 5,000 entries of its log to replay is too busy to take the first one of its own.
-	"failed to publish local member to cluster through raft": true,
+// notPublished ends an attempt of a start to write its first entry. etcd tries again without a pause.
+const notPublished = "failed to publish local member to cluster through raft"
+
+// busyReplaying says whether an attempt failed because the start has not applied its log yet. That is so for a moment in
+// each start over more than 5,000 entries.
+func busyReplaying(message string, fields []zapcore.Field) bool {
+	return message == notPublished && slices.ContainsFunc(fields, func(f zapcore.Field) bool {
+		err, ok := f.Interface.(error)
+		return ok && errors.Is(err, etcderrors.ErrTooManyRequests)
+	})
 }
 
 // slogCore is a zap core that writes to an slog handler.
 type slogCore struct {
 	handler slog.Handler
 	closing *atomic.Bool
-	// said has those of onceEnough that were written.
-	said *sync.Map
 }
 
 func (c *slogCore) Enabled(level zapcore.Level) bool { return level >= zapcore.WarnLevel }
 
 func (c *slogCore) With(fields []zapcore.Field) zapcore.Core {
-	return &slogCore{handler: c.handler.WithAttrs(attrs(fields)), closing: c.closing, said: c.said}
+	return &slogCore{handler: c.handler.WithAttrs(attrs(fields)), closing: c.closing}
 }
 
 func (c *slogCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
@@ -119,10 +125,8 @@ func (c *slogCore) isExpected(message string) bool {
 }
 
 func (c *slogCore) Write(entry zapcore.Entry, fields []zapcore.Field) error {
-	if onceEnough[entry.Message] {
-		if _, said := c.said.LoadOrStore(entry.Message, nil); said {
-			return nil
-		}
+	if busyReplaying(entry.Message, fields) {
+		return nil
 	}
 	level := slog.LevelError
 	if entry.Level == zapcore.WarnLevel {

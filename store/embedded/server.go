@@ -18,10 +18,15 @@ import (
 // closeWait bounds Close after a fault, when parts of etcd that it waits for may be gone.
 const closeWait = 5 * time.Second
 
+// startQuietly is how long a start may take without saying so.
+const startQuietly = time.Second
+
 // Server is a running etcd.
 type Server struct {
 	etcd   *embed.Etcd
 	faults *faults
+	// slow says that a start takes its time, unless it is stopped before.
+	slow *time.Timer
 
 	errors chan error
 	// failed is closed when etcd can't go on; err says why.
@@ -62,12 +67,15 @@ func Begin(config Config) (*Server, error) {
 		return nil, err
 	}
 	keepForElection(etcdConfig)
+	slow := time.AfterFunc(startQuietly, func() { config.log().Info("etcd is starting: it reads its log", "dir", config.Dir) })
 	etcd, err := startEtcd(etcdConfig, faults)
 	if err != nil {
+		slow.Stop()
 		return nil, fmt.Errorf("embedded etcd: start in %s: %w", config.Dir, err)
 	}
 	if config.Socket != "" {
 		if err := os.Chmod(config.Socket, 0o600); err != nil {
+			slow.Stop()
 			etcd.Close()
 			return nil, fmt.Errorf("embedded etcd: keep the unix socket to its owner: %w", err)
 		}
@@ -75,6 +83,7 @@ func Begin(config Config) (*Server, error) {
 	s := &Server{
 		etcd:    etcd,
 		faults:  faults,
+		slow:    slow,
 		errors:  make(chan error, 1),
 		failed:  make(chan struct{}),
 		quiet:   quiet,
@@ -112,6 +121,7 @@ func startEtcd(config *embed.Config, faults *faults) (*embed.Etcd, error) {
 // Ready waits until etcd leads and takes requests. After an error etcd is closed.
 func (s *Server) Ready(ctx context.Context) error {
 	err := s.ready(ctx)
+	s.slow.Stop()
 	if err != nil {
 		s.Close()
 		return fmt.Errorf("embedded etcd: start in %s: %w", s.etcd.Config().Dir, err)
