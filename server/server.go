@@ -121,10 +121,14 @@ func (s *Server) openDataDir(o *options.Options) (dir *identity.DataDir, err err
 	} else {
 		dir, err = identity.OpenDataDir(o.DataDir)
 	}
-	if err == nil {
-		s.onClose(dir.Close)
+	if err != nil {
+		return nil, err
 	}
-	return dir, err
+	s.onClose(dir.Close)
+	for _, warning := range dir.Warnings {
+		s.log.Warn(warning)
+	}
+	return dir, nil
 }
 
 // etcd starts an etcd in this process, unless one elsewhere is given. Its election goes on until ready returns.

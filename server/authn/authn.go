@@ -2,9 +2,14 @@ package authn
 
 import (
 	"crypto/x509"
+	"encoding/csv"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"slices"
+	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
@@ -14,6 +19,8 @@ import (
 	x509request "k8s.io/apiserver/pkg/authentication/request/x509"
 	"k8s.io/apiserver/pkg/authentication/token/tokenfile"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/kx-apiserver/kx/server/identity"
 )
 
 // Config says whom to believe.
@@ -36,6 +43,9 @@ func New(c Config) (authenticator.Request, error) {
 	certificates := x509request.New(verify, x509request.CommonNameUserConversion)
 	ways := []authenticator.Request{onceAConnection(group.NewAuthenticatedGroupAdder(certificates))}
 	if c.TokenFile != "" {
+		if err := checkTokenFile(c.TokenFile); err != nil {
+			return nil, err
+		}
 		tokens, err := tokenfile.NewCSV(c.TokenFile)
 		if err != nil {
 			return nil, fmt.Errorf("read --token-auth-file: %w", err)
@@ -48,6 +58,37 @@ func New(c Config) (authenticator.Request, error) {
 		return known, nil
 	}
 	return union.NewFailOnError(known, authenticator.RequestFunc(anonymous)), nil
+}
+
+// checkTokenFile refuses a file that others may read, and a row that names nobody: whatever knows users by their names
+// would take its bearer for no user at all.
+func checkTokenFile(path string) error {
+	if err := identity.CheckSecret("--token-auth-file", path); err != nil {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read --token-auth-file: %w", err)
+	}
+	defer file.Close()
+	rows := csv.NewReader(file)
+	rows.FieldsPerRecord = -1
+	for {
+		row, err := rows.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read --token-auth-file %s: %w", path, err)
+		}
+		line, _ := rows.FieldPos(0)
+		if len(row) < 3 {
+			return fmt.Errorf("--token-auth-file: line %d of %s has %d columns: write token,user,uid and, if you like, \"group1,group2\"", line, path, len(row))
+		}
+		if strings.TrimSpace(row[1]) == "" {
+			return fmt.Errorf("--token-auth-file: line %d of %s has no user name: write token,user,uid", line, path)
+		}
+	}
 }
 
 // anonymous authenticates requests without credentials as nobody in particular, on the paths that anybody may ask. A

@@ -14,6 +14,7 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -36,7 +37,8 @@ func LoadAuthority(d *DataDir) (*Authority, error) {
 	certFile, keyFile := d.File("ca.crt"), d.File("ca.key")
 	certPEM, certErr := os.ReadFile(certFile)
 	keyPEM, keyErr := os.ReadFile(keyFile)
-	if errors.Is(certErr, fs.ErrNotExist) && errors.Is(keyErr, fs.ErrNotExist) {
+	// A key without its certificate is what a first start left that was cut short: nothing was ever signed with it.
+	if errors.Is(certErr, fs.ErrNotExist) && (keyErr == nil || errors.Is(keyErr, fs.ErrNotExist)) {
 		return makeAuthority(certFile, keyFile)
 	}
 	if err := errors.Join(certErr, keyErr); err != nil {
@@ -81,6 +83,9 @@ func makeAuthority(certFile, keyFile string) (*Authority, error) {
 	}
 	if err := writeFile(certFile, certPEM, 0o644); err != nil {
 		return nil, fmt.Errorf("keep the authority's certificate: %w", err)
+	}
+	if err := syncDir(filepath.Dir(certFile)); err != nil {
+		return nil, fmt.Errorf("keep the authority: %w", err)
 	}
 	return &Authority{cert: cert, key: key, certPEM: certPEM}, nil
 }

@@ -12,27 +12,42 @@ import (
 
 // DataDir is a directory that this process owns.
 type DataDir struct {
-	Path      string
+	Path string
+	// Warnings are what should be told about who else can look into it.
+	Warnings []string
+
 	ephemeral bool
 	lock      *fileutil.LockedFile
 }
 
-const lockName = "kx.lock"
+const (
+	lockName   = "kx.lock"
+	lockBegins = "pid "
+)
 
-// OpenDataDir makes path if need be and locks it. It fails with one sentence if another process has it.
+// OpenDataDir makes path if need be and locks it. It fails with one sentence if another process has it, or if others could
+// change what is in it.
 func OpenDataDir(path string) (*DataDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w; choose another with --data-dir", err)
 	}
+	d := &DataDir{Path: path}
+	if err := d.secure(); err != nil {
+		return nil, err
+	}
 	file := filepath.Join(path, lockName)
-	lock, err := fileutil.TryLockFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := fileutil.TryLockFile(file, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	if errors.Is(err, fileutil.ErrLocked) {
 		return nil, &inUse{fmt.Sprintf("%s is in use by another kx%s: stop it, or choose another --data-dir", path, owner(file))}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lock the data directory: %w; choose another with --data-dir", err)
+		return nil, fmt.Errorf("lock the data directory: %w; choose another with --data-dir", notFollowed(file, err))
 	}
-	d := &DataDir{Path: path, lock: lock}
+	if err := checkLock(lock.File); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("lock the data directory: %w; or choose another with --data-dir", err)
+	}
+	d.lock = lock
 	return d, d.SetOwner("")
 }
 
@@ -52,7 +67,7 @@ func OpenEphemeral() (*DataDir, error) {
 
 // SetOwner writes into the lock who has it, for those who are turned away.
 func (d *DataDir) SetOwner(address string) error {
-	text := fmt.Sprintf("pid %d %s\n", os.Getpid(), address)
+	text := fmt.Sprintf(lockBegins+"%d %s\n", os.Getpid(), address)
 	if err := d.lock.Truncate(0); err != nil {
 		return fmt.Errorf("write the lock of %s: %w", d.Path, err)
 	}

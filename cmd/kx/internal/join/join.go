@@ -75,7 +75,7 @@ func Running(dir string) (*Place, error) {
 }
 
 func openUsers(dir string, alone bool) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, usersName), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := identity.OpenPrivate(filepath.Join(dir, usersName), os.O_APPEND)
 	if err != nil {
 		return nil, fmt.Errorf("open the list of users: %w", err)
 	}

@@ -1,0 +1,141 @@
+package identity
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// What the mode of a file lets others do: those who are neither its owner nor, for the last two, in its group.
+const (
+	othersRead  fs.FileMode = 0o044
+	othersWrite fs.FileMode = 0o022
+	worldRead   fs.FileMode = 0o004
+)
+
+// secure refuses a data directory into which somebody else could put keys of their own. One that is empty is made private,
+// for it was made for kx; another one may have other uses, and keeps its mode. What only lets others look is a warning.
+func (d *DataDir) secure() error {
+	info, err := os.Stat(d.Path)
+	if err != nil {
+		return fmt.Errorf("look at the data directory: %w", err)
+	}
+	if err := checkOwner("the data directory "+d.Path, info, "--data-dir"); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(d.Path)
+	if err != nil {
+		return fmt.Errorf("look into the data directory: %w; choose another with --data-dir", err)
+	}
+	mode := permissions(info)
+	if len(entries) == 0 && mode&(othersRead|othersWrite) != 0 {
+		if err := os.Chmod(d.Path, 0o700); err != nil {
+			return fmt.Errorf("keep the data directory to its owner: %w; choose another with --data-dir", err)
+		}
+		mode = 0o700
+	}
+	switch {
+	case mode&othersWrite != 0:
+		return fmt.Errorf("the data directory %s can be written by others (mode %04o), who could put keys of theirs into it: run chmod 700 %s, or choose another with --data-dir",
+			d.Path, mode, d.Path)
+	case mode&othersRead != 0:
+		d.Warnings = append(d.Warnings, fmt.Sprintf("the data directory %s can be read by others (mode %04o), and should be its owner's alone: run chmod 700 %s", d.Path, mode, d.Path))
+	}
+	for _, entry := range entries {
+		if err := d.secureEntry(entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// secureEntry looks at what lies in the directory from before.
+func (d *DataDir) secureEntry(entry fs.DirEntry) error {
+	info, err := entry.Info()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a command has just removed it
+	}
+	if err != nil {
+		return fmt.Errorf("look into the data directory: %w", err)
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		return nil
+	}
+	path, mode := d.File(entry.Name()), permissions(info)
+	if mode&othersWrite != 0 {
+		return fmt.Errorf("%s can be written by others (mode %04o): run chmod go-w %s, if nobody has changed it", path, mode, path)
+	}
+	if mode&othersRead == 0 {
+		return nil
+	}
+	switch entry.Name() {
+	case "ca.key":
+		return fmt.Errorf("%s can be read by others (mode %04o), who could make themselves administrators with it: remove it and %s to have new ones made, or, if nobody has read it, run chmod 600 %s",
+			path, mode, d.File("ca.crt"), path)
+	case "kubeconfig":
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s could be read by others (mode %04o), and whoever has read it is an administrator: remove ca.crt and ca.key in %s to have new ones made", path, mode, d.Path))
+	}
+	return nil
+}
+
+// CheckSecret refuses a file, which a flag names, of secrets that everybody may read or somebody else may write. Its group
+// may read it: a service often gets its secrets so.
+func CheckSecret(flag, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", flag, err)
+	}
+	if mode := permissions(info); mode&(worldRead|othersWrite) != 0 {
+		return fmt.Errorf("%s: %s can be read or written by others (mode %04o): run chmod 600 %s, and give out new secrets if somebody has read it", flag, path, mode, path)
+	}
+	return nil
+}
+
+// OpenPrivate opens, or makes, a file in a data directory to be read and written. It follows no symbolic link, and opens
+// nothing that has another name, so that nothing elsewhere is written to.
+func OpenPrivate(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+	if err != nil {
+		return nil, notFollowed(path, err)
+	}
+	if err := checkPlain(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// notFollowed says what it means that a symbolic link was not followed.
+func notFollowed(path string, err error) error {
+	if errors.Is(err, syscall.ELOOP) {
+		return fmt.Errorf("%s is a symbolic link, which is not followed: remove it", path)
+	}
+	return err
+}
+
+// checkPlain refuses what is no regular file, or has a second name.
+func checkPlain(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() || links(info) > 1 {
+		return fmt.Errorf("%s is not a file of kx's own: remove it", f.Name())
+	}
+	return nil
+}
+
+// checkLock refuses to take for a lock, and to write over, what no kx has written.
+func checkLock(f *os.File) error {
+	if err := checkPlain(f); err != nil {
+		return err
+	}
+	begins := make([]byte, len(lockBegins))
+	if n, _ := f.ReadAt(begins, 0); n > 0 && !bytes.Equal(begins, []byte(lockBegins)) {
+		return fmt.Errorf("%s holds something else than a lock of kx: move it away", f.Name())
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+//go:build !unix
+
+package identity
+
+import "io/fs"
+
+const noFollow = 0
+
+// permissions are those of the owner: the modes of files say nothing about others here.
+func permissions(info fs.FileInfo) fs.FileMode { return info.Mode().Perm() & 0o700 }
+
+func syncDir(string) error { return nil }
+
+func links(fs.FileInfo) uint64 { return 1 }
+
+func checkOwner(string, fs.FileInfo, string) error { return nil }
