@@ -81,7 +81,8 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server
 	host, _, _ := net.SplitHostPort(o.Listen)
 	tls, err := identity.NewTLS(authority, identity.Files{
 		TLSCert: o.Serving.TLSCertFile, TLSKey: o.Serving.TLSPrivateKeyFile, ClientCA: o.Access.ClientCAFile,
-	}, []string{host})
+		EtcdCert: o.Etcd.CertFile, EtcdCA: o.Etcd.CAFile,
+	}, []string{host}, log)
 	if err != nil {
 		return s, err
 	}
@@ -107,9 +108,10 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server
 	if s.Kubeconfig == "" {
 		s.Kubeconfig = dir.File("kubeconfig")
 	}
-	if err := authority.WriteKubeconfig(s.Kubeconfig, s.URL, tls.ServerCA); err != nil {
+	if err := tls.WriteKubeconfig(s.Kubeconfig, s.URL); err != nil {
 		return s, err
 	}
+	s.inBackground(tls.Keep)
 	return s, dir.SetOwner(s.URL)
 }
 

@@ -25,8 +25,8 @@ import (
 
 // Config says whom to believe.
 type Config struct {
-	// ClientCAs are the authorities whose client certificates are believed.
-	ClientCAs *x509.CertPool
+	// ClientCAs are the authorities whose client certificates are believed now.
+	ClientCAs func() *x509.CertPool
 	// TokenFile is a CSV file of bearer tokens; empty for none.
 	TokenFile string
 	// Anonymous lets requests without credentials through to AnonymousPaths.
@@ -38,9 +38,12 @@ var AnonymousPaths = []string{"/healthz", "/livez", "/readyz", "/version", "/ver
 
 // New makes the authenticator.
 func New(c Config) (authenticator.Request, error) {
-	verify := x509request.DefaultVerifyOptions()
-	verify.Roots = c.ClientCAs
-	certificates := x509request.New(verify, x509request.CommonNameUserConversion)
+	verify := func() (x509.VerifyOptions, bool) {
+		options := x509request.DefaultVerifyOptions()
+		options.Roots = c.ClientCAs()
+		return options, true
+	}
+	certificates := x509request.NewDynamic(verify, x509request.CommonNameUserConversion)
 	ways := []authenticator.Request{onceAConnection(group.NewAuthenticatedGroupAdder(certificates))}
 	if c.TokenFile != "" {
 		if err := checkTokenFile(c.TokenFile); err != nil {

@@ -74,7 +74,7 @@ func newDoor(t *testing.T, handler http.HandlerFunc, change func(*Config)) *door
 	if err := os.WriteFile(tokens, []byte(userToken+",alice,1,\"readers\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	serving, err := identity.NewTLS(authority, identity.Files{}, nil)
+	serving, err := identity.NewTLS(authority, identity.Files{}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,12 @@ func newDoor(t *testing.T, handler http.HandlerFunc, change func(*Config)) *door
 		change(config)
 	}
 	server := httptest.NewUnstartedServer(BuildHandlerChain(handler, config))
-	server.TLS = serving.Config
+	cert, err := authority.ServingCert(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.TLS = serving.Config.Clone()
+	server.TLS.Certificates = []tls.Certificate{cert} // else httptest adds its own
 	server.Config.ErrorLog = slog.NewLogLogger(config.Logger.Handler(), slog.LevelInfo)
 	server.StartTLS()
 	t.Cleanup(server.Close)
@@ -120,7 +125,7 @@ func newDoor(t *testing.T, handler http.HandlerFunc, change func(*Config)) *door
 		t.Fatal(err)
 	}
 	client := func(certs ...tls.Certificate) *http.Client {
-		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: serving.ClientCAs, Certificates: certs}}
+		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: serving.ClientCAs(), Certificates: certs}}
 		t.Cleanup(transport.CloseIdleConnections)
 		return &http.Client{Transport: transport}
 	}

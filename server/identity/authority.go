@@ -18,31 +18,52 @@ import (
 	"time"
 )
 
-// Authority signs certificates.
+// Authority signs certificates. It never changes: its successor has the same key.
 type Authority struct {
+	dir     *DataDir
 	cert    *x509.Certificate
 	key     *ecdsa.PrivateKey
 	certPEM []byte
+	now     func() time.Time
+	// renewed says that its certificate was made in the place of another.
+	renewed bool
 }
 
 const (
+	authorityName  = "kx-ca"
 	authorityYears = 10
 	leafYears      = 1
 	// clockSkew is how far behind a client's clock may be.
 	clockSkew = 5 * time.Minute
+	// renewBefore is how long before its end a certificate is made anew, or told of if it was given.
+	renewBefore = 30 * 24 * time.Hour
+	// renewAuthorityBefore lets no certificate outlive the authority that stands beside it in a kubeconfig.
+	renewAuthorityBefore = (leafYears*366 + 30) * 24 * time.Hour
 )
 
-// LoadAuthority reads the directory's authority, or makes it on the first start.
-func LoadAuthority(d *DataDir) (*Authority, error) {
+// LoadAuthority reads the directory's authority, or makes it on the first start. One that is about to end, or that has not
+// begun because a clock was wrong, gets a new certificate for its key: what the key signed stays good, and clients that have
+// the old certificate go on with it.
+func LoadAuthority(d *DataDir) (*Authority, error) { return loadAuthority(d, time.Now) }
+
+func loadAuthority(d *DataDir, now func() time.Time) (*Authority, error) {
 	certFile, keyFile := d.File("ca.crt"), d.File("ca.key")
 	certPEM, certErr := os.ReadFile(certFile)
 	keyPEM, keyErr := os.ReadFile(keyFile)
-	// A key without its certificate is what a first start left that was cut short: nothing was ever signed with it.
-	if errors.Is(certErr, fs.ErrNotExist) && (keyErr == nil || errors.Is(keyErr, fs.ErrNotExist)) {
-		return makeAuthority(certFile, keyFile)
-	}
-	if err := errors.Join(certErr, keyErr); err != nil {
-		return nil, fmt.Errorf("read the certificate authority: %w; remove both %s and %s to have a new one made", err, certFile, keyFile)
+	a := &Authority{dir: d, now: now}
+	switch {
+	case errors.Is(certErr, fs.ErrNotExist) && errors.Is(keyErr, fs.ErrNotExist):
+		return a.make()
+	case errors.Is(certErr, fs.ErrNotExist) && keyErr == nil:
+		// A first start was cut short, or somebody removed the certificate.
+		key, err := parseKey(keyPEM)
+		if err != nil {
+			return nil, fmt.Errorf("read the authority's key in %s: %w; remove it to have a new one made", keyFile, err)
+		}
+		a.key = key
+		return a.renew()
+	case certErr != nil || keyErr != nil:
+		return nil, fmt.Errorf("read the certificate authority: %w; remove both %s and %s to have a new one made", errors.Join(certErr, keyErr), certFile, keyFile)
 	}
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
@@ -52,42 +73,72 @@ func LoadAuthority(d *DataDir) (*Authority, error) {
 	if !ok {
 		return nil, fmt.Errorf("the key in %s is a %T, not an ECDSA key: remove it and %s to have new ones made", keyFile, pair.PrivateKey, certFile)
 	}
-	return &Authority{cert: pair.Leaf, key: key, certPEM: certPEM}, nil
+	a.cert, a.key, a.certPEM = pair.Leaf, key, certPEM
+	if a.ends() {
+		return a.renew()
+	}
+	return a, nil
 }
 
-func makeAuthority(certFile, keyFile string) (*Authority, error) {
+// make makes an authority and keeps it, the key first: a key alone gets its certificate at the next start.
+func (a *Authority) make() (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make the authority's key: %w", err)
 	}
+	keyPEM, err := encodeKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("make the authority's key: %w", err)
+	}
+	if err := writeFile(a.dir.File("ca.key"), keyPEM, 0o600); err != nil {
+		return nil, fmt.Errorf("keep the authority's key: %w", err)
+	}
+	return (&Authority{dir: a.dir, now: a.now, key: key}).renew()
+}
+
+// renew makes a certificate for the key and keeps it.
+func (a *Authority) renew() (*Authority, error) {
 	template := &x509.Certificate{
-		Subject:               pkix.Name{CommonName: "kx-ca"},
+		Subject:               pkix.Name{CommonName: authorityName},
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 		IsCA:                  true,
 		BasicConstraintsValid: true,
 	}
-	der, err := sign(template, template, &key.PublicKey, key, authorityYears)
+	if a.cert != nil {
+		template.SubjectKeyId = a.cert.SubjectKeyId // what the key has signed names its signer so
+	}
+	der, err := a.sign(template, template, &a.key.PublicKey, authorityYears)
 	if err != nil {
 		return nil, fmt.Errorf("make the authority's certificate: %w", err)
 	}
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make the authority's certificate: %w", err)
 	}
-	certPEM, keyPEM, err := encode(der, key)
+	next := &Authority{dir: a.dir, now: a.now, key: a.key, cert: cert, certPEM: encodeCert(der), renewed: a.cert != nil}
+	file := a.dir.File("ca.crt")
+	err = writeFile(file, next.certPEM, 0o644)
+	if err == nil {
+		err = syncDir(filepath.Dir(file))
+	}
 	if err != nil {
-		return nil, err
-	}
-	if err := writeFile(keyFile, keyPEM, 0o600); err != nil {
-		return nil, fmt.Errorf("keep the authority's key: %w", err)
-	}
-	if err := writeFile(certFile, certPEM, 0o644); err != nil {
 		return nil, fmt.Errorf("keep the authority's certificate: %w", err)
 	}
-	if err := syncDir(filepath.Dir(certFile)); err != nil {
-		return nil, fmt.Errorf("keep the authority: %w", err)
-	}
-	return &Authority{cert: cert, key: key, certPEM: certPEM}, nil
+	return next, nil
+}
+
+// ends says whether the authority's certificate must be made anew. One that kx did not make is left to whoever did.
+func (a *Authority) ends() bool {
+	return a.isOwn() && ends(a.cert, a.now(), renewAuthorityBefore)
+}
+
+func (a *Authority) isOwn() bool {
+	return a.cert.Subject.CommonName == authorityName && a.cert.CheckSignatureFrom(a.cert) == nil
+}
+
+// ends says that a certificate ends within a time, or that it has not begun.
+func ends(cert *x509.Certificate, now time.Time, within time.Duration) bool {
+	return now.Before(cert.NotBefore) || now.Add(within).After(cert.NotAfter)
 }
 
 // CertPEM is the authority's certificate.
@@ -134,29 +185,41 @@ func (a *Authority) issue(template *x509.Certificate) (certPEM, keyPEM []byte, e
 	if err != nil {
 		return nil, nil, err
 	}
-	der, err := sign(template, a.cert, &key.PublicKey, a.key, leafYears)
+	der, err := a.sign(template, a.cert, &key.PublicKey, leafYears)
 	if err != nil {
 		return nil, nil, err
 	}
-	return encode(der, key)
+	keyPEM, err = encodeKey(key)
+	return encodeCert(der), keyPEM, err
 }
 
-func sign(template, parent *x509.Certificate, public *ecdsa.PublicKey, by *ecdsa.PrivateKey, years int) ([]byte, error) {
+func (a *Authority) sign(template, parent *x509.Certificate, public *ecdsa.PublicKey, years int) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
 		return nil, err
 	}
 	template.SerialNumber = serial
-	template.NotBefore = time.Now().Add(-clockSkew)
+	template.NotBefore = a.now().Add(-clockSkew)
 	template.NotAfter = template.NotBefore.AddDate(years, 0, 0)
-	return x509.CreateCertificate(rand.Reader, template, parent, public, by)
+	return x509.CreateCertificate(rand.Reader, template, parent, public, a.key)
 }
 
-func encode(der []byte, key *ecdsa.PrivateKey) (certPEM, keyPEM []byte, err error) {
-	keyDER, err := x509.MarshalECPrivateKey(key)
+func encodeCert(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}), nil
+	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
+}
+
+func parseKey(data []byte) (*ecdsa.PrivateKey, error) {
+	block, _ := pem.Decode(data)
+	if block == nil {
+		return nil, errors.New("it is not PEM")
+	}
+	return x509.ParseECPrivateKey(block.Bytes)
 }

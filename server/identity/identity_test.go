@@ -3,8 +3,10 @@ package identity
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"io"
+	"log"
+	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -97,23 +99,20 @@ func TestKubeconfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serving, err := NewTLS(a, Files{}, []string{"kx.test", "192.0.2.1"})
+	serving, err := NewTLS(a, Files{}, []string{"kx.test", "192.0.2.1"}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	url := serveTLS(t, serving, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, c := range r.TLS.PeerCertificates {
-			if _, err := c.Verify(x509.VerifyOptions{Roots: serving.ClientCAs, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err == nil {
+			if _, err := c.Verify(x509.VerifyOptions{Roots: serving.ClientCAs(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err == nil {
 				w.Header().Set("User", c.Subject.CommonName+" "+strings.Join(c.Subject.Organization, ","))
 			}
 		}
 	}))
-	server.TLS = serving.Config
-	server.StartTLS()
-	defer server.Close()
 
 	file := filepath.Join(t.TempDir(), "new", "kubeconfig")
-	if err := a.WriteKubeconfig(file, server.URL, serving.ServerCA); err != nil {
+	if err := serving.WriteKubeconfig(file, url); err != nil {
 		t.Fatal(err)
 	}
 	if info, _ := os.Stat(file); runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
@@ -127,7 +126,7 @@ func TestKubeconfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := client.Get(server.URL)
+	res, err := client.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +134,7 @@ func TestKubeconfig(t *testing.T) {
 	if got := res.Header.Get("User"); got != "kx-admin system:masters" {
 		t.Errorf("the server takes the client for %q", got)
 	}
-	leaf, err := x509.ParseCertificate(serving.Config.Certificates[0].Certificate[0])
+	leaf, err := shown(serving)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,6 +143,28 @@ func TestKubeconfig(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// serveTLS serves as a server does, and says where.
+func serveTLS(t *testing.T, serving *TLS, handler http.Handler) (url string) {
+	t.Helper()
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", serving.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return "https://" + listener.Addr().String()
+}
+
+// shown is the certificate that a client is shown.
+func shown(serving *TLS) (*x509.Certificate, error) {
+	cert, err := serving.Config.GetCertificate(nil)
+	if err != nil {
+		return nil, err
+	}
+	return cert.Leaf, nil
 }
 
 func TestGivenFiles(t *testing.T) {
@@ -168,13 +189,13 @@ func TestGivenFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	serving, err := NewTLS(a, Files{TLSCert: cert, TLSKey: key, ClientCA: other.File("ca.crt")}, nil)
+	serving, err := NewTLS(a, Files{TLSCert: cert, TLSKey: key, ClientCA: other.File("ca.crt")}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(serving.ServerCA)
-	leaf, _ := x509.ParseCertificate(serving.Config.Certificates[0].Certificate[0])
+	roots.AppendCertsFromPEM(serving.serverCA)
+	leaf, _ := shown(serving)
 	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "kx.test"}); err != nil {
 		t.Errorf("a client that believes the file does not believe the server: %v", err)
 	}
@@ -187,7 +208,7 @@ func TestGivenFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: serving.ClientCAs, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: serving.ClientCAs(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
 			t.Errorf("a client certificate is not believed: %v", err)
 		}
 	}
@@ -196,7 +217,7 @@ func TestGivenFiles(t *testing.T) {
 		"--client-ca-file:": {ClientCA: d.File("missing")},
 		"--tls-cert-file":   {TLSCert: d.File("empty.pem"), TLSKey: key},
 	} {
-		if _, err := NewTLS(a, files, nil); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := NewTLS(a, files, nil, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%+v: %v", files, err)
 		}
 	}

@@ -1,6 +1,8 @@
 package identity
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,12 +17,16 @@ const (
 	AdminGroup = "system:masters"
 )
 
-// WriteKubeconfig makes an administrator's client certificate and writes it to file with the server's address and the
+// writeKubeconfig makes an administrator's client certificate and writes it to file with the server's address and the
 // authority that signed the server's certificate.
-func (a *Authority) WriteKubeconfig(file, server string, serverCA []byte) error {
+func (a *Authority) writeKubeconfig(file, server string, serverCA []byte) (*x509.Certificate, error) {
 	certPEM, keyPEM, err := a.ClientCert(AdminUser, AdminGroup)
 	if err != nil {
-		return fmt.Errorf("make the administrator's certificate: %w", err)
+		return nil, fmt.Errorf("make the administrator's certificate: %w", err)
+	}
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		return nil, fmt.Errorf("make the administrator's certificate: %w", err)
 	}
 	config := clientcmdapi.NewConfig()
 	config.Clusters["kx"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: serverCA}
@@ -29,13 +35,13 @@ func (a *Authority) WriteKubeconfig(file, server string, serverCA []byte) error 
 	config.CurrentContext = "kx"
 	data, err := clientcmd.Write(*config)
 	if err != nil {
-		return fmt.Errorf("make the kubeconfig: %w", err)
+		return nil, fmt.Errorf("make the kubeconfig: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("write the kubeconfig: %w; choose another place with --kubeconfig-out", err)
+		return nil, fmt.Errorf("write the kubeconfig: %w; choose another place with --kubeconfig-out", err)
 	}
 	if err := writeFile(file, data, 0o600); err != nil {
-		return fmt.Errorf("write the kubeconfig: %w; choose another place with --kubeconfig-out", err)
+		return nil, fmt.Errorf("write the kubeconfig: %w; choose another place with --kubeconfig-out", err)
 	}
-	return nil
+	return pair.Leaf, nil
 }

@@ -118,7 +118,8 @@ func TestLinkOfAnotherFile(t *testing.T) {
 	must(t, os.Symlink(target, d.File("kubeconfig")))
 	a, err := LoadAuthority(d)
 	must(t, err)
-	must(t, a.WriteKubeconfig(d.File("kubeconfig"), "https://127.0.0.1:1", a.CertPEM()))
+	_, err = a.writeKubeconfig(d.File("kubeconfig"), "https://127.0.0.1:1", a.CertPEM())
+	must(t, err)
 	must(t, os.Symlink(target, d.File("private")))
 	if f, err := OpenPrivate(d.File("private"), os.O_APPEND); err == nil || !strings.Contains(err.Error(), "symbolic link") {
 		t.Errorf("%v, %v", f, err)

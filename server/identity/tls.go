@@ -4,62 +4,121 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"log/slog"
 	"os"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Files are keys and certificates given from outside. Each may be empty.
 type Files struct {
 	TLSCert, TLSKey string
 	ClientCA        string
+	// EtcdCert and EtcdCA are only looked at, for when they end.
+	EtcdCert, EtcdCA string
 }
 
-// TLS is how a server shows who it is and whom it believes.
+// TLS is how a server shows who it is and whom it believes. What the directory's authority signed for it is made anew, by
+// Keep, before it ends.
 type TLS struct {
 	Config *tls.Config
-	// ClientCAs are the authorities whose client certificates are believed.
-	ClientCAs *x509.CertPool
-	// ServerCA is what a client needs to believe the server.
-	ServerCA []byte
+
+	log     *slog.Logger
+	now     func() time.Time
+	hosts   []string
+	given   []given
+	serving atomic.Pointer[tls.Certificate]
+	// ownServing says that the authority signed what is served.
+	ownServing bool
+	clientCAs  atomic.Pointer[x509.CertPool]
+
+	// mu guards the rest.
+	mu        sync.Mutex
+	authority *Authority
+	serverCA  []byte
+	// clientCA is PEM of the other authority whose client certificates are believed.
+	clientCA   []byte
+	kubeconfig struct {
+		file, server string
+		cert         *x509.Certificate
+	}
+	warned time.Time
 }
 
 // NewTLS makes the server's TLS configuration: from the files that are given, and from the directory's own authority
 // where none is. The directory's authority is believed in any case, since the administrator's certificate is its.
-func NewTLS(a *Authority, files Files, hosts []string) (*TLS, error) {
-	t := &TLS{ClientCAs: x509.NewCertPool(), ServerCA: a.CertPEM()}
-	t.ClientCAs.AddCert(a.cert)
+func NewTLS(a *Authority, files Files, hosts []string, log *slog.Logger) (*TLS, error) {
+	t := &TLS{log: log, now: a.now, hosts: hosts, authority: a, serverCA: a.CertPEM()}
 	if files.ClientCA != "" {
 		data, err := os.ReadFile(files.ClientCA)
 		if err != nil {
 			return nil, fmt.Errorf("read --client-ca-file: %w", err)
 		}
-		if !t.ClientCAs.AppendCertsFromPEM(data) {
+		if !x509.NewCertPool().AppendCertsFromPEM(data) {
 			return nil, fmt.Errorf("read --client-ca-file: %s holds no certificate in PEM", files.ClientCA)
 		}
+		t.clientCA = data
 	}
-	cert, err := t.servingCert(a, files, hosts)
-	if err != nil {
+	if a.renewed {
+		t.tellRenewal("authority", a.cert, nil)
+	}
+	t.believe(a)
+	if err := t.serve(a, files); err != nil {
 		return nil, err
 	}
+	t.given = files.given(a)
 	t.Config = &tls.Config{
-		Certificates: []tls.Certificate{cert},
+		GetCertificate: t.certificate,
 		// Certificates are verified by the authenticator, so that a bad one is a 401 and not a broken connection.
 		ClientAuth: tls.RequestClientCert,
-		ClientCAs:  t.ClientCAs,
+		ClientCAs:  t.ClientCAs(),
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"h2", "http/1.1"},
 	}
 	return t, nil
 }
 
-func (t *TLS) servingCert(a *Authority, files Files, hosts []string) (tls.Certificate, error) {
+// ClientCAs are the authorities whose client certificates are believed now.
+func (t *TLS) ClientCAs() *x509.CertPool { return t.clientCAs.Load() }
+
+func (t *TLS) believe(a *Authority) {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	pool.AppendCertsFromPEM(t.clientCA)
+	t.clientCAs.Store(pool)
+}
+
+// serve takes the serving certificate that is given, or makes one.
+func (t *TLS) serve(a *Authority, files Files) error {
 	if files.TLSCert == "" && files.TLSKey == "" {
-		return a.ServingCert(hosts)
+		t.ownServing = true
+		return t.serveOwn(a)
 	}
 	cert, err := tls.LoadX509KeyPair(files.TLSCert, files.TLSKey)
 	if err != nil {
-		return cert, fmt.Errorf("read --tls-cert-file and --tls-private-key-file (both are needed): %w", err)
+		return fmt.Errorf("read --tls-cert-file and --tls-private-key-file (both are needed): %w", err)
 	}
+	t.serving.Store(&cert)
 	// A certificate that is given may be its own authority or bring its chain: clients are told to believe the file.
-	t.ServerCA, err = os.ReadFile(files.TLSCert)
-	return cert, err
+	t.serverCA, err = os.ReadFile(files.TLSCert)
+	return err
+}
+
+func (t *TLS) serveOwn(a *Authority) error {
+	cert, err := a.ServingCert(t.hosts)
+	if err != nil {
+		return err
+	}
+	t.serving.Store(&cert)
+	return nil
+}
+
+// certificate is what a connection is shown. A clock that was set to another year is noticed here.
+func (t *TLS) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if cert := t.serving.Load(); !t.ownServing || !ends(cert.Leaf, t.now(), 0) {
+		return cert, nil
+	}
+	t.renew()
+	return t.serving.Load(), nil
 }

@@ -1,0 +1,170 @@
+package identity
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/kx-apiserver/kx/server/metrics"
+)
+
+const (
+	// keepEvery is how often certificates are looked at, and warnEvery how often those that were given are told of.
+	keepEvery = time.Hour
+	warnEvery = 24 * time.Hour
+)
+
+// Keep makes certificates anew before they end, and warns of those that were given, until ctx ends.
+func (t *TLS) Keep(ctx context.Context) {
+	ticker := time.NewTicker(keepEvery)
+	defer ticker.Stop()
+	for {
+		t.renew()
+		t.warn()
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// WriteKubeconfig writes an administrator's kubeconfig for the server at an address, and from then on keeps it good.
+func (t *TLS) WriteKubeconfig(file, server string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kubeconfig.file, t.kubeconfig.server = file, server
+	return t.writeKubeconfig()
+}
+
+// writeKubeconfig is for who holds t.mu.
+func (t *TLS) writeKubeconfig() (err error) {
+	k := &t.kubeconfig
+	k.cert, err = t.authority.writeKubeconfig(k.file, k.server, t.serverCA)
+	return err
+}
+
+// renew makes anew what ends soon, or has not begun because a clock was wrong. Its failures are tried again an hour later.
+func (t *TLS) renew() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	renewed := false
+	if t.authority.ends() {
+		next, err := t.authority.renew()
+		if err == nil {
+			t.authority, renewed = next, true
+			t.believe(next)
+			if t.ownServing {
+				t.serverCA = next.CertPEM()
+			}
+		}
+		t.tellRenewal("authority", t.authority.cert, err)
+	}
+	if t.ownServing && (renewed || ends(t.serving.Load().Leaf, t.now(), renewBefore)) {
+		err := t.serveOwn(t.authority)
+		t.tellRenewal("serving", t.serving.Load().Leaf, err)
+	}
+	if cert := t.kubeconfig.cert; cert != nil && (renewed || ends(cert, t.now(), renewBefore)) {
+		if err := t.writeKubeconfig(); err != nil {
+			t.kubeconfig.cert = cert
+			t.tellRenewal("administrator", cert, err)
+		} else {
+			t.tellRenewal("administrator", t.kubeconfig.cert, nil)
+		}
+	}
+	t.measure()
+}
+
+func (t *TLS) tellRenewal(what string, cert *x509.Certificate, err error) {
+	if err != nil {
+		t.log.Error("a certificate could not be renewed", "certificate", what, "ends", cert.NotAfter, "error", err)
+		return
+	}
+	t.log.Info("renewed a certificate", "certificate", what, "ends", cert.NotAfter)
+}
+
+// measure tells the metrics when each certificate ends.
+func (t *TLS) measure() {
+	metrics.CertificateEnds("authority", t.authority.cert.NotAfter)
+	metrics.CertificateEnds("serving", t.serving.Load().Leaf.NotAfter)
+	if cert := t.kubeconfig.cert; cert != nil {
+		metrics.CertificateEnds("administrator", cert.NotAfter)
+	}
+	for _, g := range t.given {
+		metrics.CertificateEnds(g.flag, g.cert.NotAfter)
+	}
+}
+
+// given is a certificate that somebody else must renew.
+type given struct {
+	flag, file string
+	cert       *x509.Certificate
+}
+
+// given are those whose end makes the files useless: of a chain the first to end, of authorities the last.
+func (f Files) given(a *Authority) (all []given) {
+	add := func(flag, file string, better func(a, b *x509.Certificate) bool) {
+		var chosen *x509.Certificate
+		for _, cert := range certificates(file) {
+			if chosen == nil || better(cert, chosen) {
+				chosen = cert
+			}
+		}
+		if chosen != nil {
+			all = append(all, given{flag, file, chosen})
+		}
+	}
+	first := func(a, b *x509.Certificate) bool { return a.NotAfter.Before(b.NotAfter) }
+	last := func(a, b *x509.Certificate) bool { return a.NotAfter.After(b.NotAfter) }
+	add("tls-cert-file", f.TLSCert, first)
+	add("client-ca-file", f.ClientCA, last)
+	add("etcd-certfile", f.EtcdCert, first)
+	add("etcd-cafile", f.EtcdCA, last)
+	if !a.isOwn() {
+		add("data-dir", a.dir.File("ca.crt"), first)
+	}
+	return all
+}
+
+// certificates are those of a PEM file. What can't be read is told by who needs it.
+func certificates(file string) (certs []*x509.Certificate) {
+	if file == "" {
+		return nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		if cert, err := x509.ParseCertificate(block.Bytes); err == nil {
+			certs = append(certs, cert)
+		}
+	}
+	return certs
+}
+
+// warn tells once a day of certificates that were given and end soon.
+func (t *TLS) warn() {
+	now := t.now()
+	if since := now.Sub(t.warned); since >= 0 && since < warnEvery {
+		return
+	}
+	t.warned = now
+	for _, g := range t.given {
+		text := ""
+		switch {
+		case now.Before(g.cert.NotBefore):
+			text = "a certificate is not valid yet: set the clock, or give another and start again"
+		case now.After(g.cert.NotAfter):
+			text = "a certificate has expired: give another and start again"
+		case ends(g.cert, now, renewBefore):
+			text = "a certificate expires soon: give another and start again"
+		default:
+			continue
+		}
+		t.log.Warn(text, "flag", "--"+g.flag, "file", g.file, slog.String("subject", g.cert.Subject.String()), "begins", g.cert.NotBefore, "ends", g.cert.NotAfter)
+	}
+}
