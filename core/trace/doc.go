@@ -25,7 +25,8 @@
 //     goroutines at once goes through [Fork]. Until the first one its steps take no lock.
 //  3. No step lies between a Lock and its Unlock.
 //  4. A reader gets copies. What a journey holds is bounded, and what was cut is counted.
-//  5. Objects are recorded as bytes, with secrets masked, at the moment they are shown to the step.
+//  5. Objects are recorded as bytes, at the moment they are shown to the step. Package mask takes what is secret out of
+//     objects, errors and URIs before they are recorded.
 //  6. A step may be held, delayed or made to fail ([Control]), by its request's own will alone: others never wait for it.
 //     What was done is an [Intervention] of the journey, for ever. Without rules this costs one atomic load a step.
 package trace

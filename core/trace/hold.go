@@ -221,6 +221,9 @@ func (j *Journey) Edit(step int, by string, change func(apiruntime.Object) (stri
 		return err
 	}
 	h.step.Before(h.step.acts.object)
+	if h.step.Confidential() {
+		text = "edited while held"
+	}
 	j.intervened(Intervention{
 		Kind: Edited, Step: int(h.step.index), Rule: h.rule.title(), By: by, Text: text, At: time.Since(j.started),
 	})

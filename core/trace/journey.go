@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/kx-apiserver/kx/core/mask"
 )
 
 // Journey is one request's trip. Its methods may be called from any goroutine.
@@ -14,11 +16,13 @@ type Journey struct {
 	id      string
 	started time.Time
 	level   atomic.Uint32
-	rec     *Recorder
-	change  ChangeType    // the last one; guarded by the recorder's mu
-	changed uint64        // its number; guarded by the recorder's mu
-	at      int           // where it is in the recorder's kept, -1 if it is not; guarded by the recorder's mu
-	done    chan struct{} // made when somebody waits; closed at the end
+	// confidential says that what the request sends and gets must not be kept.
+	confidential atomic.Bool
+	rec          *Recorder
+	change       ChangeType    // the last one; guarded by the recorder's mu
+	changed      uint64        // its number; guarded by the recorder's mu
+	at           int           // where it is in the recorder's kept, -1 if it is not; guarded by the recorder's mu
+	done         chan struct{} // made when somebody waits; closed at the end
 
 	// untouchable means that the journey is neither held nor disturbed.
 	untouchable atomic.Bool
@@ -81,8 +85,10 @@ func (j *Journey) SetLevel(l Level) { j.level.Store(uint32(l)) }
 // UpdateRequest fills in what is found out about the request.
 func (j *Journey) UpdateRequest(f func(*Request)) {
 	j.mu.Lock()
-	f(&j.request)
-	j.request.clip()
+	q := &j.request
+	f(q)
+	q.clip()
+	j.confidential.Store(mask.Confidential(mask.Request{Group: q.Group, Resource: q.Resource, Subresource: q.Subresource}))
 	j.mu.Unlock()
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/kx-apiserver/kx/core/mask"
 )
 
 // Limits bound what a Recorder keeps. Whichever is reached first makes room by forgetting, of the journeys that have ended
@@ -119,6 +121,7 @@ func (r *Recorder) Begin(ctx context.Context, request Request) (context.Context,
 	}
 	j := &Journey{started: time.Now(), rec: r, request: request, alone: true, free: make([]Step, firstSteps)}
 	j.level.Store(r.level.Load())
+	j.request.URI = mask.URI(j.request.URI)
 	j.request.clip()
 	j.bytes = journeyBytes + len(j.request.URI) + len(j.request.UserAgent)
 	j.reserve(j.bytes)

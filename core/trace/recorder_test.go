@@ -10,9 +10,6 @@ import (
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
 )
 
 func begin(t *testing.T, r *Recorder) (context.Context, *Journey) {
@@ -311,38 +308,6 @@ func TestOff(t *testing.T) {
 	r.SetOff(true)
 	if _, j := r.Begin(context.Background(), Request{}); j != nil {
 		t.Error("recorded while off")
-	}
-}
-
-func TestSecretsAreMasked(t *testing.T) {
-	const secret = "c2VjcmV0LXZhbHVl" // base64 of secret-value
-	applied := map[string]string{lastApplied: `{"data":{"k":"` + secret + `"}}`, "other": "kept"}
-	typed := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "s", Annotations: applied},
-		Data:       map[string][]byte{"k": []byte("secret-value")},
-		StringData: map[string]string{"k": "secret-value"},
-	}
-	loose := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Secret",
-		"metadata":   map[string]any{"name": "s", "annotations": map[string]any{lastApplied: secret, "other": "kept"}},
-		"data":       map[string]any{"k": secret},
-		"stringData": map[string]any{"k": "secret-value"},
-	}}
-	odd := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "data": secret}}
-	for name, obj := range map[string]apiruntime.Object{
-		"typed": typed, "list": &corev1.SecretList{Items: []corev1.Secret{*typed}}, "unstructured": loose, "malformed": odd,
-	} {
-		before := obj.DeepCopyObject()
-		got := string(encodeMasked(obj))
-		if strings.Contains(got, secret) || strings.Contains(got, "secret-value") {
-			t.Errorf("%s: the secret is shown: %s", name, got)
-		}
-		if name != "malformed" && !strings.Contains(got, "kept") {
-			t.Errorf("%s: more than secrets is masked: %s", name, got)
-		}
-		if string(encodeMasked(before)) != got {
-			t.Errorf("%s: masking changed the object", name)
-		}
 	}
 }
 

@@ -162,7 +162,7 @@ func subjectOf(s *Step, end bool, err error) *subject {
 	if end {
 		v.why = j.log.why(s.index)
 		if err != nil {
-			v.err = err.Error()
+			v.err = s.errorText(err)
 		}
 	}
 	return v

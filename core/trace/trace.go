@@ -9,6 +9,8 @@ import (
 	"time"
 
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/mask"
 )
 
 // Level is how much of a journey is recorded.
@@ -199,7 +201,7 @@ func (s *Step) End(err *error) {
 	}
 	text := ""
 	if err != nil && *err != nil {
-		text = clip((*err).Error())
+		text = clip(s.errorText(*err))
 	}
 	j.lock()
 	if !j.gone {
@@ -214,6 +216,17 @@ func (s *Step) End(err *error) {
 	j.unlock()
 	s.branch.current = s.caller
 }
+
+// errorText is what is kept of the error that the step ends with. etcd's client knows keys and bytes, and quotes neither.
+func (s *Step) errorText(err error) string {
+	if s.Confidential() && table[s.id].Layer != LayerEtcd {
+		return mask.Error(err)
+	}
+	return err.Error()
+}
+
+// Confidential says that the step must not be told what the request's body or objects say.
+func (s *Step) Confidential() bool { return s != nil && s.j.confidential.Load() }
 
 // Recording says whether anybody sees what the step is told.
 func (s *Step) Recording() bool { return s != nil }
@@ -277,14 +290,14 @@ func (s *Step) tell(bytes int, kind entryKind, text string, n int64) {
 // Before records obj as it was before the step changed it, if objects are recorded.
 func (s *Step) Before(obj apiruntime.Object) {
 	if s.Objects() {
-		s.saw(seen{step: s.index, data: encodeMasked(obj)})
+		s.saw(seen{step: s.index, data: mask.Object(obj, s.Confidential())})
 	}
 }
 
 // After records obj as it was after the step changed it, if objects are recorded.
 func (s *Step) After(obj apiruntime.Object) {
 	if s.Objects() {
-		s.saw(seen{step: s.index, after: true, data: encodeMasked(obj)})
+		s.saw(seen{step: s.index, after: true, data: mask.Object(obj, s.Confidential())})
 	}
 }
 

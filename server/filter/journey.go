@@ -81,7 +81,11 @@ func WithTracing(next http.Handler, _ *Config) http.Handler {
 
 func decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
-	_, step := trace.Start(ctx, trace.FilterTracing, r.Header.Get(LevelHeader))
+	asked := r.Header.Get(LevelHeader)
+	if asked != "off" && asked != "objects" {
+		asked = "" // headers may hold anything
+	}
+	_, step := trace.Start(ctx, trace.FilterTracing, asked)
 	defer step.End(nil)
 	u, _ := request.UserFrom(ctx)
 	if u != nil {
@@ -90,7 +94,7 @@ func decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request)
 	if r.Header.Get(HoldHeader) == "off" && isAdmin(u) {
 		journey.LeaveAlone()
 	}
-	switch asked := r.Header.Get(LevelHeader); {
+	switch {
 	case asked == "off":
 		journey.Discard()
 		w.Header().Del(JourneyHeader)

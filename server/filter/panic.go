@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -25,7 +26,7 @@ func WithPanicRecovery(next http.Handler, c *Config) http.Handler {
 			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(p)
 			}
-			c.Logger.Error("a request panicked", "method", r.Method, "uri", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			c.Logger.Error("a request panicked", "method", r.Method, "uri", r.URL.Path, "panic", c.panicText(r, p), "stack", string(debug.Stack()))
 			if res := responseOf(w); res != nil && res.code != 0 {
 				panic(http.ErrAbortHandler) // half an answer is out: let the client see that it ends here
 			}
@@ -33,4 +34,13 @@ func WithPanicRecovery(next http.Handler, c *Config) http.Handler {
 		}()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// panicText is what the log says of a panic. What panics over a secret may quote it.
+func (c *Config) panicText(r *http.Request, p any) string {
+	info, err := c.RequestInfo.NewRequestInfo(withMaskedQuery(r))
+	if err != nil || mask.Confidential(mask.Request{Group: info.APIGroup, Resource: info.Resource, Subresource: info.Subresource}) {
+		return fmt.Sprintf("masked: a value of type %T", p)
+	}
+	return fmt.Sprint(p)
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/metrics"
 )
@@ -20,7 +21,7 @@ import (
 func WithRequestInfo(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterRequestInfo, r.URL.Path)
-		info, err := c.RequestInfo.NewRequestInfo(r)
+		info, err := c.RequestInfo.NewRequestInfo(withMaskedQuery(r))
 		if err != nil {
 			step.End(&err)
 			c.fail(w, r, apierrors.NewBadRequest(fmt.Sprintf("failed to read the request's path %q: %v", r.URL.Path, err)))
@@ -37,6 +38,18 @@ func WithRequestInfo(next http.Handler, c *Config) http.Handler {
 		step.End(nil)
 		next.ServeHTTP(w, r.WithContext(request.WithRequestInfo(ctx, info)))
 	})
+}
+
+// withMaskedQuery is r without the parameters that may be secret: the resolver logs a query that it can't read.
+func withMaskedQuery(r *http.Request) *http.Request {
+	query := mask.Query(r.URL.RawQuery)
+	if query == r.URL.RawQuery {
+		return r
+	}
+	masked, u := *r, *r.URL
+	u.RawQuery = query
+	masked.URL = &u
+	return &masked
 }
 
 func describe(step *trace.Step, info *request.RequestInfo) {

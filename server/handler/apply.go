@@ -38,7 +38,7 @@ func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object
 	applied, err = p.scope.FieldManager.Apply(current, configuration, p.manager, force)
 	forgetKind(current)
 	if err != nil {
-		if step.Recording() {
+		if step.Recording() && !step.Confidential() {
 			step.Why(conflictsNamed(err))
 		}
 		return nil, applyError(err)
@@ -51,7 +51,7 @@ func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object
 		addStrictDecodingWarnings(ctx, []error{strictErr})
 	}
 	step.After(applied)
-	if step.Recording() {
+	if step.Recording() && !step.Confidential() {
 		step.Why(ownersMoved(current, applied, managerKey{p.manager, metav1.ManagedFieldsOperationApply, p.scope.Subresource}))
 	}
 	return applied, nil

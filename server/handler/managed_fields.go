@@ -60,7 +60,7 @@ func updateManagedFields(ctx context.Context, scope *RequestScope, live, obj run
 	forgetKind(live)
 	forgetKind(obj)
 	step.After(obj)
-	if step.Recording() {
+	if step.Recording() && !step.Confidential() {
 		step.Why(ownersMoved(live, obj, managerKey{manager, metav1.ManagedFieldsOperationUpdate, scope.Subresource}))
 	}
 	return obj

@@ -25,6 +25,9 @@ func decodeParameters(req *http.Request, version schema.GroupVersion, into runti
 		return nil
 	}
 	if err := metainternalversionscheme.ParameterCodec.DecodeParameters(req.URL.Query(), version, into); err != nil {
+		if req.URL.Query().Has("fieldSelector") {
+			return &maskedError{apierrors.NewBadRequest(err.Error()), "the query can't be read; the reason may quote its field selector"}
+		}
 		return apierrors.NewBadRequest(err.Error())
 	}
 	return nil

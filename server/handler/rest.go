@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -64,7 +65,7 @@ func noteSelection(step *trace.Step, options *metainternalversion.ListOptions) {
 		step.Text("labelSelector", options.LabelSelector.String())
 	}
 	if options.FieldSelector != nil && !options.FieldSelector.Empty() {
-		step.Text("fieldSelector", options.FieldSelector.String())
+		step.Text("fieldSelector", mask.Selector(options.FieldSelector))
 	}
 }
 

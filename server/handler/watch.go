@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -309,6 +310,9 @@ func describeEvent(step *trace.Step, event watch.Event) {
 		return
 	}
 	if status, ok := event.Object.(*metav1.Status); ok {
+		if step.Confidential() {
+			status = mask.Status(status)
+		}
 		step.Text("error", status.Message)
 		return
 	}

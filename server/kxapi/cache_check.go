@@ -3,7 +3,6 @@ package kxapi
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -18,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/core/trace"
 	builtin "github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/store/cacher"
 )
@@ -122,7 +121,7 @@ func stateOf(resource schema.GroupResource, e *object.Encoded) *v1alpha1.ObjectS
 	state := &v1alpha1.ObjectState{Revision: e.Revision(), Bytes: int64(e.StoredSize())}
 	data, err := jsonOf(e, resource == secrets)
 	if err != nil {
-		state.Error = err.Error()
+		state.Error = errorText(err, resource == secrets)
 		return state
 	}
 	state.Object = &runtime.RawExtension{Raw: data}
@@ -132,7 +131,7 @@ func stateOf(resource schema.GroupResource, e *object.Encoded) *v1alpha1.ObjectS
 // jsonOf is an object as JSON, in its storage version, masked if it is a Secret.
 func jsonOf(e *object.Encoded, secret bool) ([]byte, error) {
 	if data, _, ok := e.JSON(); ok && !secret {
-		return bytes.TrimSpace(data), nil
+		return mask.JSON(bytes.TrimSpace(data), false)
 	}
 	obj, err := e.Object()
 	if err != nil {
@@ -143,8 +142,5 @@ func jsonOf(e *object.Encoded, secret bool) ([]byte, error) {
 		obj = obj.DeepCopyObject()
 		obj.GetObjectKind().SetGroupVersionKind(kinds[0])
 	}
-	if secret {
-		return trace.Mask(obj), nil
-	}
-	return json.Marshal(obj)
+	return mask.Object(obj, secret), nil
 }

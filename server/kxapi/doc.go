@@ -19,6 +19,6 @@
 //     installer noted, the live serving infos, and the embedded source. No list of it is kept a second time.
 //  7. Breakpoints and faults are of this process and in its memory. Whoever makes one, or tells a held request what to do, is
 //     an administrator, on a server that allows it.
-//  8. Keys are read only, by administrators, and what is secret in a Secret is masked in every form. What is held of etcd for
+//  8. Keys are read only, by administrators, and what is secret is masked in every form (core/mask). What is held of etcd for
 //     one request is a page of values, whatever the prefix.
 package kxapi

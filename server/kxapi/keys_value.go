@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
@@ -22,7 +22,7 @@ func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
 	v, err := e.Decoder.Decode(kv.Key, kv.Value)
 	secret := e.isSecret(kv.Key, v)
 	if err != nil {
-		out.Error = err.Error()
+		out.Error = errorText(err, secret)
 	}
 	encrypted := admin.Encrypted(kv.Value)
 	if v != nil {
@@ -36,7 +36,7 @@ func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
 	case secret:
 		// The same that journeys leave out. A value that says of itself that it is no Secret is not shown at all.
 		if isSecretKind(v) {
-			out.Object = &runtime.RawExtension{Raw: trace.Mask(&unstructured.Unstructured{Object: v.Object})}
+			out.Object = &runtime.RawExtension{Raw: mask.Object(&unstructured.Unstructured{Object: v.Object}, true)}
 		}
 	default:
 		data, err := json.Marshal(v.Object)
@@ -50,6 +50,14 @@ func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
 		out.Raw = kv.Value
 	}
 	return out
+}
+
+// errorText is what clients are told of a value that can't be read.
+func errorText(err error, secret bool) string {
+	if secret {
+		return mask.Error(err)
+	}
+	return err.Error()
 }
 
 // isSecret says whether a value is to be masked, by its key or by what it says of itself. v is nil if it can't be read.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/object"
 )
 
@@ -116,7 +117,7 @@ func (d *dispatcher) inspect() (infos []WatcherInfo) {
 			info.Labels = w.pred.Label.String()
 		}
 		if w.pred.Field != nil {
-			info.Fields = w.pred.Field.String()
+			info.Fields = mask.Selector(w.pred.Field)
 		}
 		infos = append(infos, info)
 	})

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
@@ -115,7 +116,7 @@ func noteSelection(step *trace.Step, opts *store.ListOptions) {
 		note("labelSelector", p.Label.String())
 	}
 	if p.Field != nil {
-		note("fieldSelector", p.Field.String())
+		note("fieldSelector", mask.Selector(p.Field))
 	}
 	note("resourceVersion", opts.ResourceVersion)
 	note("resourceVersionMatch", string(opts.ResourceVersionMatch))

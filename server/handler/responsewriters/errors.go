@@ -1,6 +1,7 @@
 package responsewriters
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,8 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
@@ -22,7 +26,7 @@ var sanitizer = strings.NewReplacer(`&`, "&amp;", `<`, "&lt;", `>`, "&gt;")
 // ErrorNegotiated answers req with err's Status, in the media type that the client asked for, or as JSON if that can't be.
 // It returns the status code.
 func ErrorNegotiated(err error, s runtime.NegotiatedSerializer, gv schema.GroupVersion, w http.ResponseWriter, req *http.Request) int {
-	status := ErrorToAPIStatus(err)
+	status := ErrorToAPIStatus(req.Context(), err)
 	code := int(status.Code)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
@@ -32,7 +36,22 @@ func ErrorNegotiated(err error, s runtime.NegotiatedSerializer, gv schema.GroupV
 		return code
 	}
 	WriteObjectNegotiated(s, negotiation.DefaultEndpointRestrictions, gv, w, req, code, status, false)
+	auditQuietly(req.Context(), err)
 	return code
+}
+
+// auditQuietly keeps out of an audit event that is to have no bodies what an error says to the client alone: its text says
+// less than its Status then.
+func auditQuietly(ctx context.Context, err error) {
+	ac := audit.AuditContextFrom(ctx)
+	if !ac.Enabled() || ac.GetEventLevel() != auditinternal.LevelMetadata {
+		return
+	}
+	if status := ac.GetEventResponseStatus(); status != nil && status.Message != err.Error() {
+		quiet := *mask.Status(status)
+		quiet.Message = err.Error()
+		ac.SetEventResponseStatus(&quiet)
+	}
 }
 
 // RespondWithError answers a request that belongs to no API group.

@@ -9,15 +9,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/store"
 )
 
 // ErrorToAPIStatus makes a Status of any error. One that carries none of its own is the server's fault, and is logged.
-func ErrorToAPIStatus(err error) *metav1.Status {
+func ErrorToAPIStatus(ctx context.Context, err error) *metav1.Status {
 	var carrier apierrors.APIStatus
 	if !errors.As(err, &carrier) {
-		return unexpected(err)
+		return unexpected(ctx, err)
 	}
 	status := carrier.Status()
 	if status.Status == "" {
@@ -33,13 +35,22 @@ func ErrorToAPIStatus(err error) *metav1.Status {
 	return &status
 }
 
+// forLog is what the log says of an error of the request that ctx belongs to.
+func forLog(ctx context.Context, err error) error {
+	info, ok := request.RequestInfoFrom(ctx)
+	if ok && mask.Confidential(mask.Request{Group: info.APIGroup, Resource: info.Resource, Subresource: info.Subresource}) {
+		return errors.New(mask.Error(err))
+	}
+	return err
+}
+
 // unexpected is the Status of an error that nobody made one for.
-func unexpected(err error) *metav1.Status {
+func unexpected(ctx context.Context, err error) *metav1.Status {
 	code := http.StatusInternalServerError
 	if store.IsConflict(err) {
 		code = http.StatusConflict
 	}
-	utilruntime.HandleErrorWithContext(context.Background(), err, "An error without a Status reached the response", "type", fmt.Sprintf("%T", err))
+	utilruntime.HandleErrorWithContext(ctx, forLog(ctx, err), "An error without a Status reached the response", "type", fmt.Sprintf("%T", err))
 	return &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusFailure,

@@ -1,7 +1,6 @@
 package responsewriters
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 
@@ -25,7 +24,7 @@ func WriteObjectNegotiated(s runtime.NegotiatedSerializer, restrictions negotiat
 			WriteRawJSON(statusCode, object, w)
 			return
 		}
-		status := ErrorToAPIStatus(err)
+		status := ErrorToAPIStatus(req.Context(), err)
 		WriteRawJSON(int(status.Code), status, w)
 		return
 	}
@@ -71,14 +70,14 @@ func SerializeObject(mediaType string, encoder runtime.Encoder, hw http.Response
 	if err == nil {
 		err = w.Close()
 		if err != nil {
-			utilruntime.HandleErrorWithContext(context.Background(), err, "Failed to end a response", "path", req.URL.Path)
+			utilruntime.HandleErrorWithContext(req.Context(), forLog(req.Context(), err), "Failed to end a response", "path", req.URL.Path)
 		}
 		return
 	}
 
-	utilruntime.HandleErrorWithContext(context.Background(), err, "Failed to write a response", "mediaType", mediaType, "path", req.URL.Path)
+	utilruntime.HandleErrorWithContext(req.Context(), forLog(req.Context(), err), "Failed to write a response", "mediaType", mediaType, "path", req.URL.Path)
 	w.discard()
-	status := ErrorToAPIStatus(err)
+	status := ErrorToAPIStatus(req.Context(), err)
 	if statusCode >= http.StatusOK && statusCode < http.StatusBadRequest {
 		w.statusCode = int(status.Code)
 	}

@@ -38,7 +38,7 @@ func TestEveryErrorHasAStatus(t *testing.T) {
 		{store.NewResourceVersionConflictsError("/things/a", 5), 409, "",
 			"StorageError: resource version conflicts, Code: 3, Key: /things/a, ResourceVersion: 5, AdditionalErrorMsg: <nil>"},
 	} {
-		got := ErrorToAPIStatus(tc.err)
+		got := ErrorToAPIStatus(t.Context(), tc.err)
 		if got.Code != tc.code || got.Reason != tc.reason || got.Message != tc.message || got.Kind != "Status" || got.APIVersion != "v1" || got.Status == "" {
 			t.Errorf("%v: got %+v", tc.err, got)
 		}

@@ -1,0 +1,84 @@
+package mask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Request is what decides whether a request is confidential.
+type Request struct{ Group, Resource, Subresource string }
+
+// Confidential says whether what a request sends and gets must not be kept.
+func Confidential(r Request) bool {
+	switch r.Group {
+	case "":
+		return r.Resource == "secrets" || r.Resource == "serviceaccounts" && r.Subresource == "token"
+	case "authentication.k8s.io":
+		return r.Resource == "tokenreviews"
+	case "kx.dev":
+		return r.Resource == "journeys" && r.Subresource == "step"
+	}
+	return false
+}
+
+// Error is what may be kept of a confidential request's error.
+func Error(err error) string {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return errorOfContext(err).Error()
+	}
+	var carrier apierrors.APIStatus
+	if errors.As(err, &carrier) {
+		status := carrier.Status()
+		return Message(&status)
+	}
+	return fmt.Sprintf("masked: an error of type %T, which may quote what is secret", err)
+}
+
+func errorOfContext(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return context.Canceled
+	}
+	return context.DeadlineExceeded
+}
+
+// Message is what may be kept of the message of a confidential request's Status.
+func Message(s *metav1.Status) string {
+	if s.Message == "" || s.Status == metav1.StatusSuccess || composed(s) {
+		return s.Message
+	}
+	reason := s.Reason
+	if reason == "" {
+		reason = "no reason"
+	}
+	return fmt.Sprintf("masked: the message of a %d (%s), which may quote what is secret", s.Code, reason)
+}
+
+// composed says whether the server composes the message of resource, name and constants alone.
+func composed(s *metav1.Status) bool {
+	switch s.Reason {
+	case metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists,
+		metav1.StatusReasonGone, metav1.StatusReasonExpired, metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout,
+		metav1.StatusReasonTooManyRequests, metav1.StatusReasonMethodNotAllowed, metav1.StatusReasonNotAcceptable,
+		metav1.StatusReasonUnsupportedMediaType, metav1.StatusReasonRequestEntityTooLarge, metav1.StatusReasonServiceUnavailable:
+		return true
+	case metav1.StatusReasonConflict: // of field managers it names fields
+		return s.Details == nil || len(s.Details.Causes) == 0
+	}
+	return false
+}
+
+// Status is what may be kept of a confidential request's Status.
+func Status(s *metav1.Status) *metav1.Status {
+	out := *s
+	out.Message = Message(s)
+	if s.Details != nil && len(s.Details.Causes) > 0 {
+		details := *s.Details
+		details.Causes = nil
+		out.Details = &details
+	}
+	return &out
+}

@@ -1,0 +1,35 @@
+package audit
+
+import (
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit"
+
+	"github.com/kx-apiserver/kx/core/mask"
+)
+
+// quiet is a sink that masks events before the next one writes them. It leaves an event as it is for those who still work
+// on it.
+type quiet struct{ next audit.Sink }
+
+// ProcessEvents implements audit.Sink.
+func (q quiet) ProcessEvents(events ...*auditinternal.Event) bool {
+	masked := make([]*auditinternal.Event, len(events))
+	for i, e := range events {
+		masked[i] = maskEvent(e)
+	}
+	return q.next.ProcessEvents(masked...)
+}
+
+// maskEvent is an event without tokens and, where the policy wants no bodies, without what errors quote of them.
+func maskEvent(e *auditinternal.Event) *auditinternal.Event {
+	out := *e
+	out.RequestURI = mask.URI(e.RequestURI)
+	if e.Level == auditinternal.LevelMetadata && e.ResponseStatus != nil && confidential(e.ObjectRef) {
+		out.ResponseStatus = mask.Status(e.ResponseStatus)
+	}
+	return &out
+}
+
+func confidential(of *auditinternal.ObjectReference) bool {
+	return of != nil && mask.Confidential(mask.Request{Group: of.APIGroup, Resource: of.Resource, Subresource: of.Subresource})
+}
