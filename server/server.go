@@ -50,10 +50,6 @@ const (
 	streamsMost = 100
 	// streamBuffer is how much of a body may arrive before its handler reads it: nearly all objects whole.
 	streamBuffer = 256 << 10
-	// connectionBuffer is the same for all bodies of a connection together. Handlers that don't read hold up their own client.
-	connectionBuffer = 16 * streamBuffer
-	// writeWait is how long a client may take nothing of what is written to its connection of HTTP/2: as long as a watch.
-	writeWait = 30 * time.Second
 	// closeWait is how long connections may take to end once no request is under way. Go's HTTP/2 waits a second for every
 	// client that keeps one open; they have had their answers, so they are told, and then cut off.
 	closeWait = 200 * time.Millisecond
@@ -90,7 +86,7 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server
 	if err != nil {
 		return s, err
 	}
-	transport, ready, err := s.etcd(o, dir)
+	transport, ready, err := s.etcd(ctx, o, dir)
 	if err != nil {
 		return s, err
 	}
@@ -138,14 +134,14 @@ func (s *Server) openDataDir(o *options.Options) (dir *identity.DataDir, err err
 }
 
 // etcd starts an etcd in this process, unless one elsewhere is given. Its election goes on until ready returns.
-func (s *Server) etcd(o *options.Options, dir *identity.DataDir) (transport backend.TransportConfig, ready func(context.Context) error, err error) {
+func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.DataDir) (transport backend.TransportConfig, ready func(context.Context) error, err error) {
 	if len(o.Etcd.Servers) > 0 {
 		transport := backend.TransportConfig{
 			ServerList: o.Etcd.Servers, CertFile: o.Etcd.CertFile, KeyFile: o.Etcd.KeyFile, TrustedCAFile: o.Etcd.CAFile,
 		}
 		return transport, func(context.Context) error { return nil }, s.connect(transport)
 	}
-	etcd, err := embedded.Begin(embedded.Config{
+	etcd, err := embedded.Begin(ctx, embedded.Config{
 		Dir:       dir.File("etcd"),
 		Ephemeral: o.Ephemeral,
 		Socket:    dir.File(embedded.SocketName),
@@ -249,8 +245,7 @@ func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Ha
 			MaxConcurrentStreams:          streamsMost,
 			MaxReadFrameSize:              streamBuffer,
 			MaxReceiveBufferPerStream:     streamBuffer,
-			MaxReceiveBufferPerConnection: connectionBuffer,
-			WriteByteTimeout:              writeWait,
+			MaxReceiveBufferPerConnection: streamsMost * streamBuffer,
 		},
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}

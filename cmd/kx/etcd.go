@@ -80,7 +80,7 @@ Exit codes: 0 done, 1 failed, 2 refused (see --force), 3 done and found somethin
 		newEtcdPutCommand(o), newEtcdPatchCommand(o), newEtcdDeleteCommand(o), newEtcdUndoCommand(o),
 		newEtcdStatusCommand(o), newEtcdMembersCommand(o), newEtcdCompactCommand(o), newEtcdDefragCommand(o),
 		newEtcdAlarmsCommand(o), newEtcdHashCommand(o), newEtcdLeasesCommand(o),
-		newEtcdSnapshotCommand(o), newEtcdRestoreObjectCommand(o), newEtcdDoctorCommand(o),
+		newEtcdSnapshotCommand(o), newEtcdSalvageCommand(), newEtcdRestoreObjectCommand(o), newEtcdDoctorCommand(o),
 	)
 	return cmd
 }

@@ -9,8 +9,8 @@
 //
 // Invariants:
 //
-//  1. Nothing here writes except Editor, the maintenance functions that say so, and Restore, which writes to a new
-//     directory only. A file is opened for reading.
+//  1. Nothing here writes except Editor, the maintenance functions that say so, and Restore and Salvage, which write to a
+//     new directory only. A file is opened for reading.
 //  2. A write is one transaction that holds only if the key is at the revision that was read, and what was there before
 //     is in an undo file before the transaction is sent.
 //  3. Streams are in the order of keys and hold a page of values at a time. A file's stream holds in addition where each

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/storage/wal"
 
 	"github.com/kx-apiserver/kx/store/embedded"
 )
@@ -80,6 +81,7 @@ func sharedEtcd(t testing.TB) *etcd {
 }
 
 func TestMain(m *testing.M) {
+	wal.SegmentSizeBytes = 1 << 20 // tests read and copy these files
 	var err error
 	if sharedDir, err = os.MkdirTemp("", "kx"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

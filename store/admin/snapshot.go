@@ -211,24 +211,35 @@ func makeNew(file string, revision int64) error {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		for _, name := range []string{"members", "members_removed"} {
-			if tx.Bucket([]byte(name)) == nil {
-				continue
-			}
-			if err := tx.DeleteBucket([]byte(name)); err != nil {
-				return err
-			}
-			if _, err := tx.CreateBucket([]byte(name)); err != nil {
-				return err
-			}
+		if err := detach(tx); err != nil {
+			return err
 		}
-		meta := tx.Bucket(metaBucket)
-		for _, name := range []string{"consistent_index", "term"} {
-			if err := meta.Put([]byte(name), binary.BigEndian.AppendUint64(nil, 0)); err != nil {
-				return err
-			}
-		}
-		return meta.Put(scheduledCompact, place{main: revision}.bytes())
+		return tx.Bucket(metaBucket).Put(scheduledCompact, place{main: revision}.bytes())
 	})
 	return errors.Join(err, db.Close())
+}
+
+// detach takes out of a database what ties it to a cluster and its log.
+func detach(tx *bolt.Tx) error {
+	for _, name := range []string{"members", "members_removed"} {
+		if tx.Bucket([]byte(name)) == nil {
+			continue
+		}
+		if err := tx.DeleteBucket([]byte(name)); err != nil {
+			return err
+		}
+		if _, err := tx.CreateBucket([]byte(name)); err != nil {
+			return err
+		}
+	}
+	meta, err := tx.CreateBucketIfNotExists(metaBucket)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"consistent_index", "term"} {
+		if err := meta.Put([]byte(name), binary.BigEndian.AppendUint64(nil, 0)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

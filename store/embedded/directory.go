@@ -4,102 +4,57 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"runtime/debug"
-	"time"
 
-	bolt "go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
-	"go.etcd.io/etcd/server/v3/storage/wal"
-	"go.etcd.io/etcd/server/v3/storage/wal/walpb"
-	"go.uber.org/zap"
+	"github.com/kx-apiserver/kx/store/datadir"
 )
-
-// lockWait is how long the directory may stay locked: a process that was killed a moment ago may not be gone yet.
-const lockWait = 200 * time.Millisecond
 
 // prepareDir makes the directory and checks, before etcd opens it, what etcd itself would wait for or die of.
 func prepareDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("embedded etcd: cannot make the data directory: %w", err)
+		return fmt.Errorf("cannot make the data directory: %w", err)
 	}
 	probe, err := os.CreateTemp(dir, ".writable-*")
 	if err != nil {
-		return fmt.Errorf("embedded etcd: cannot write to the data directory: %w", err)
+		return fmt.Errorf("cannot write to the data directory: %w", err)
 	}
 	err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	if err != nil {
-		return fmt.Errorf("embedded etcd: cannot write to the data directory: %w", err)
+		return fmt.Errorf("cannot write to the data directory: %w", err)
 	}
-	member := filepath.Join(dir, "member")
-	db := filepath.Join(member, "snap", "db")
-	if info, err := os.Stat(db); errors.Is(err, os.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("embedded etcd: cannot read the data directory: %w", err)
-	} else if info.Size() == 0 {
-		// etcd was stopped between making the file and filling it, and fills it now.
-		return nil
+	state, err := datadir.Check(dir)
+	switch damage := (*datadir.Damage)(nil); {
+	case errors.Is(err, datadir.ErrInUse):
+		return fmt.Errorf("the data directory %s is in use by another process: stop that one, or use another directory", dir)
+	case errors.As(err, &damage):
+		return fmt.Errorf("%w", damage)
+	case err != nil:
+		return fmt.Errorf("cannot read the data directory: %w", err)
 	}
-	hasMembers, err := checkDB(db)
-	if errors.Is(err, bolterrors.ErrTimeout) {
-		return fmt.Errorf("embedded etcd: the data directory %s is in use by another process: stop that one, or use another directory", dir)
-	} else if err != nil {
-		return fmt.Errorf("embedded etcd: %s is damaged: restore the data directory from a backup, or use another one: %w", db, err)
-	}
-	if !hasMembers && nothingCommitted(filepath.Join(member, "wal")) {
+	if state.HasLog && state.Database.Members == 0 && state.Last == 0 && state.Commit == 0 {
 		// A first start was stopped before it had written down that it is a cluster of one. etcd would wait for a leader
-		// forever. Nothing was ever acknowledged here, so beginning anew loses nothing.
-		if err := os.RemoveAll(member); err != nil {
-			return fmt.Errorf("embedded etcd: remove what an interrupted first start left: %w", err)
+		// forever. Nothing was ever acknowledged here, so etcd may begin the log anew. The database stays: a restore may
+		// have filled it.
+		if err := os.RemoveAll(datadir.LogPath(dir)); err != nil {
+			return fmt.Errorf("remove the log that an interrupted first start left: %w", err)
 		}
 	}
 	return nil
 }
 
-// checkDB opens the database for reading. That takes its lock, which etcd's server holds for as long as it runs, and
-// finds a damaged beginning or a missing end. hasMembers says whether the database knows a cluster.
-func checkDB(path string) (hasMembers bool, err error) {
-	// A file shorter than it says is a fault of the memory mapping, not an error.
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%v", r)
-		}
-	}()
-	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
-	if err != nil {
-		return false, err
+// explain says what is damaged in a directory on which etcd did not start, if that is the reason.
+func explain(dir string, err error) error {
+	if damage := datadir.Explain(dir); damage != nil {
+		return fmt.Errorf("%w (etcd says: %v)", damage, err)
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	info, err := os.Stat(path)
-	if err != nil {
-		return false, err
-	}
-	err = db.View(func(tx *bolt.Tx) error {
-		if tx.Size() > info.Size() {
-			return fmt.Errorf("it has %d bytes and should have %d", info.Size(), tx.Size())
-		}
-		if members := tx.Bucket([]byte("members")); members != nil {
-			first, _ := members.Cursor().First()
-			hasMembers = first != nil
-		}
-		return nil
-	})
-	return hasMembers, err
+	return err
 }
 
-// nothingCommitted says whether the log was begun and holds no commitment: etcd writes its first one together with its
-// first entries.
-func nothingCommitted(dir string) bool {
-	if !wal.Exist(dir) {
-		return false
+// damaged is the error of a start that ended with what etcd takes for the end of its process. If it can't be said what is
+// damaged, it is what etcd says.
+func damaged(dir string, err error) error {
+	explained := explain(dir, err)
+	if explained != err {
+		return explained
 	}
-	log, err := wal.OpenForRead(zap.NewNop(), dir, &walpb.Snapshot{})
-	if err != nil {
-		return false
-	}
-	defer func() { _ = log.Close() }()
-	_, state, _, err := log.ReadAll()
-	return err == nil && state.GetCommit() == 0
+	return fmt.Errorf("start in %s: %w", dir, err)
 }

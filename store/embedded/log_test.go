@@ -78,7 +78,7 @@ func TestElectionAtAnyMoment(t *testing.T) {
 		t.Fatalf("want a snapshot, and many entries after it: %+v, %v", tail, err)
 	}
 	for i := range 20 {
-		s, err := Begin(config)
+		s, err := Begin(t.Context(), config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func hurry(ctx context.Context, etcd *etcdserver.EtcdServer) {
 }
 
 func TestRequestsWaitForElection(t *testing.T) {
-	s, err := Begin(Config{Dir: t.TempDir(), Ephemeral: true})
+	s, err := Begin(t.Context(), Config{Dir: t.TempDir(), Ephemeral: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,12 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 )
 
-// closeWait bounds Close after a fault, when parts of etcd that it waits for may be gone.
-const closeWait = 5 * time.Second
+const (
+	// closeWait bounds Close after a fault, when parts of etcd that it waits for may be gone.
+	closeWait = 5 * time.Second
+	// undoWait bounds the end of a start that was given up: whatever it hangs on, the process ends soon.
+	undoWait = 2 * time.Second
+)
 
 // startQuietly is how long a start may take without saying so.
 const startQuietly = time.Second
@@ -40,12 +44,13 @@ type Server struct {
 }
 
 // Start runs an etcd and returns when it takes requests. If ctx ends before that, the start is undone, and nothing of it
-// is left when Start returns. After an error about damaged data the directory stays locked until this process ends.
+// is left when Start returns. After an error about damaged data, and after a start that hangs, the directory stays locked
+// until this process ends.
 func Start(ctx context.Context, config Config) (*Server, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("embedded etcd: not started: %w", context.Cause(ctx))
 	}
-	s, err := Begin(config)
+	s, err := Begin(ctx, config)
 	if err == nil {
 		err = s.Ready(ctx)
 	}
@@ -56,27 +61,23 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 }
 
 // Begin runs an etcd that has to be elected first, which takes 20 to 100 ms. Requests of its clients wait for that, and
-// [Server.Ready] tells how it ended.
-func Begin(config Config) (*Server, error) {
+// [Server.Ready] tells how it ended. ctx ends the beginning alone.
+func Begin(ctx context.Context, config Config) (*Server, error) {
 	faults, quiet := newFaults(), &atomic.Bool{}
 	etcdConfig, err := config.etcdConfig(faults, quiet)
 	if err != nil {
 		return nil, err
 	}
-	if err := prepareDir(config.Dir); err != nil {
-		return nil, err
-	}
-	keepForElection(etcdConfig)
 	slow := time.AfterFunc(startQuietly, func() { config.log().Info("etcd is starting: it reads its log", "dir", config.Dir) })
-	etcd, err := startEtcd(etcdConfig, faults)
+	etcd, err := startEtcd(ctx, etcdConfig, faults)
 	if err != nil {
 		slow.Stop()
-		return nil, fmt.Errorf("embedded etcd: start in %s: %w", config.Dir, err)
+		return nil, fmt.Errorf("embedded etcd: %w", err)
 	}
 	if config.Socket != "" {
 		if err := os.Chmod(config.Socket, 0o600); err != nil {
 			slow.Stop()
-			etcd.Close()
+			closeEtcd(etcd, faults)
 			return nil, fmt.Errorf("embedded etcd: keep the unix socket to its owner: %w", err)
 		}
 	}
@@ -93,28 +94,93 @@ func Begin(config Config) (*Server, error) {
 	return s, nil
 }
 
-// startEtcd runs etcd's start on a goroutine of its own, since a fault ends the goroutine it happens on.
-func startEtcd(config *embed.Config, faults *faults) (*embed.Etcd, error) {
-	type result struct {
-		etcd *embed.Etcd
-		err  error
-	}
-	started := make(chan result, 1)
+// start is how a start of etcd ended.
+type start struct {
+	etcd *embed.Etcd
+	err  error
+}
+
+// startEtcd runs etcd's start on a goroutine of its own: a fault ends the goroutine that it happens on, and nothing ends a
+// read that hangs.
+func startEtcd(ctx context.Context, config *embed.Config, faults *faults) (*embed.Etcd, error) {
+	started := make(chan start, 1)
 	go func() {
 		// Some damage of the directory makes etcd trip over itself.
 		defer func() {
 			if r := recover(); r != nil {
-				started <- result{nil, fmt.Errorf("the data directory is damaged, restore it from a backup or use another one: etcd failed: %v", r)}
+				err := fmt.Errorf("the data directory is damaged, restore it from a backup or use another one: etcd failed: %v", r)
+				started <- start{nil, damaged(config.Dir, err)}
 			}
 		}()
+		if err := prepareDir(config.Dir); err != nil {
+			started <- start{nil, err}
+			return
+		}
+		keepForElection(config)
+		if ctx.Err() != nil {
+			started <- start{nil, context.Cause(ctx)}
+			return
+		}
 		etcd, err := embed.StartEtcd(config)
-		started <- result{etcd, err}
+		if err != nil {
+			err = fmt.Errorf("start in %s: %w", config.Dir, explain(config.Dir, err))
+		}
+		started <- start{etcd, err}
 	}()
 	select {
-	case r := <-started:
-		return r.etcd, r.err
+	case s := <-started:
+		return s.etcd, s.err
 	case <-faults.seen:
-		return nil, faults.err
+		return nil, damaged(config.Dir, faults.err)
+	case <-ctx.Done():
+		undo(started, faults)
+		return nil, fmt.Errorf("start in %s: %w", config.Dir, context.Cause(ctx))
+	}
+}
+
+// undo closes what a start that was given up started. It waits for that start, unless it hangs.
+func undo(started <-chan start, faults *faults) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if s := <-started; s.etcd != nil {
+			closeEtcd(s.etcd, faults)
+		}
+	}()
+	select {
+	case <-done:
+	case <-faults.seen:
+	case <-time.After(undoWait):
+	}
+}
+
+// closeEtcd ends an etcd. It waits for all of it, unless something went wrong with it before.
+func closeEtcd(etcd *embed.Etcd, faults *faults) {
+	wait, elected := undoWait, false
+	select {
+	case <-etcd.Server.ReadyNotify():
+		wait, elected = closeWait, true
+	default:
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if !elected {
+			// etcd's Close waits for its listeners, and they wait for the election or for this.
+			etcd.Server.HardStop()
+		}
+		etcd.Close()
+	}()
+	if elected {
+		select {
+		case <-done:
+			return
+		case <-faults.seen:
+		}
+	}
+	select {
+	case <-done:
+	case <-time.After(wait):
 	}
 }
 
@@ -124,7 +190,11 @@ func (s *Server) Ready(ctx context.Context) error {
 	s.slow.Stop()
 	if err != nil {
 		s.Close()
-		return fmt.Errorf("embedded etcd: start in %s: %w", s.etcd.Config().Dir, err)
+		dir := s.etcd.Config().Dir
+		if ctx.Err() == nil {
+			err = explain(dir, err)
+		}
+		return fmt.Errorf("embedded etcd: start in %s: %w", dir, err)
 	}
 	return nil
 }
@@ -193,19 +263,6 @@ func (s *Server) Close() {
 		s.quiet.Store(true)
 		close(s.closing)
 		s.watching.Wait()
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			s.etcd.Close()
-		}()
-		select {
-		case <-done:
-			return
-		case <-s.faults.seen:
-		}
-		select {
-		case <-done:
-		case <-time.After(closeWait):
-		}
+		closeEtcd(s.etcd, s.faults)
 	})
 }

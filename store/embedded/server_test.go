@@ -232,7 +232,7 @@ func TestDamagedDirectory(t *testing.T) {
 				t.Fatalf("no log: %v", err)
 			}
 			overwrite(t, files[0], 0, bytes.Repeat([]byte("damaged"), 64))
-			return "the data directory is damaged"
+			return ".wal is damaged: it has a record that is cut off"
 		},
 		"log has wrong bytes": func(t *testing.T, dir string) string {
 			files, err := filepath.Glob(filepath.Join(dir, "member", "wal", "*.wal"))

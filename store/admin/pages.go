@@ -1,0 +1,229 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+)
+
+// bbolt's file format. bbolt itself gives up at the first page that it cannot read; here the others are read.
+const (
+	boltMagic, boltVersion = 0xED0CDAED, 2
+
+	pageHeader               = 16
+	branchPage, leafPage     = 0x01, 0x02
+	elementBytes, bucketFlag = 16, 0x01
+
+	metaSummed = 56 // the bytes of a meta page that its checksum covers
+	// deepest bounds a tree: no file has more levels, but a damaged one may have circles. longestPage bounds a page: etcd
+	// writes no value of this size.
+	deepest     = 64
+	longestPage = 64 << 20
+)
+
+// lostPages are keys of a bucket that cannot be read.
+type lostPages struct {
+	bucket string
+	// From is the first key that may be lost, to the first one behind; nil is the end of the bucket.
+	from, to []byte
+	why      string
+}
+
+// boltPages reads a bbolt file page by page, past what cannot be read.
+type boltPages struct {
+	file       *os.File
+	size       int64
+	pageSize   int64
+	root, high uint64
+
+	lost []lostPages
+}
+
+// openPages opens a database. It fails if none of the two pages that say where everything is can be read.
+func openPages(path string) (*boltPages, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	p := &boltPages{file: file}
+	info, err := file.Stat()
+	if err == nil {
+		p.size = info.Size()
+		err = p.readMeta()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
+	}
+	return p, nil
+}
+
+func (p *boltPages) close() { _ = p.file.Close() }
+
+// readMeta takes the newer one of the meta pages that can be read. The second begins where the first page ends, however
+// long a page is.
+func (p *boltPages) readMeta() error {
+	var newest uint64
+	found := false
+	for _, offset := range []int64{0, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10} {
+		meta := make([]byte, metaSummed+8)
+		if _, err := p.file.ReadAt(meta, offset+pageHeader); err != nil {
+			continue
+		}
+		sum := fnv.New64a()
+		sum.Write(meta[:metaSummed])
+		u32, u64 := binary.LittleEndian.Uint32, binary.LittleEndian.Uint64
+		pageSize, txid := int64(u32(meta[8:])), u64(meta[48:])
+		if u32(meta) != boltMagic || u32(meta[4:]) != boltVersion || u64(meta[metaSummed:]) != sum.Sum64() || offset != 0 && offset != pageSize {
+			continue
+		}
+		if !found || txid > newest {
+			found, newest = true, txid
+			p.pageSize, p.root, p.high = pageSize, u64(meta[16:]), u64(meta[40:])
+		}
+	}
+	if !found {
+		return errors.New("neither of its two first pages can be read, which say where everything is")
+	}
+	return nil
+}
+
+// page reads a page with its overflow.
+func (p *boltPages) page(id uint64) (data []byte, flags, count uint16, err error) {
+	header := make([]byte, pageHeader)
+	if id >= p.high {
+		return nil, 0, 0, fmt.Errorf("page %d is beyond the last", id)
+	}
+	if _, err := p.file.ReadAt(header, int64(id)*p.pageSize); err != nil {
+		return nil, 0, 0, fmt.Errorf("page %d: %w", id, noEOF(err))
+	}
+	if got := binary.LittleEndian.Uint64(header); got != id {
+		return nil, 0, 0, fmt.Errorf("page %d holds something else", id)
+	}
+	length := (int64(binary.LittleEndian.Uint32(header[12:])) + 1) * p.pageSize
+	if int64(id)*p.pageSize+length > p.size || length > longestPage {
+		return nil, 0, 0, fmt.Errorf("page %d: the file ends before", id)
+	}
+	data = make([]byte, length)
+	if _, err := p.file.ReadAt(data, int64(id)*p.pageSize); err != nil {
+		return nil, 0, 0, fmt.Errorf("page %d: %w", id, noEOF(err))
+	}
+	return data, binary.LittleEndian.Uint16(header[8:]), binary.LittleEndian.Uint16(header[10:]), nil
+}
+
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errors.New("the file ends before")
+	}
+	return err
+}
+
+// element is one of a page: a key and its value, or a key and the page below it.
+type element struct {
+	key, value []byte
+	bucket     bool
+	below      uint64
+}
+
+// elements takes a page apart. Its keys must ascend, else it is not what it was.
+func elements(data []byte, flags, count uint16) (out []element, err error) {
+	if flags != branchPage && flags != leafPage {
+		return nil, fmt.Errorf("it is of kind %#x", flags)
+	}
+	for i := range int(count) {
+		at := pageHeader + i*elementBytes
+		if at+elementBytes > len(data) {
+			return nil, errors.New("it has more elements than room")
+		}
+		var e element
+		head, keyBytes, valueBytes, from := data[at:at+elementBytes], uint32(0), uint32(0), uint32(0)
+		u32 := binary.LittleEndian.Uint32
+		if flags == branchPage {
+			from, keyBytes, e.below = u32(head), u32(head[4:]), binary.LittleEndian.Uint64(head[8:])
+		} else {
+			e.bucket = u32(head)&bucketFlag != 0
+			from, keyBytes, valueBytes = u32(head[4:]), u32(head[8:]), u32(head[12:])
+		}
+		begin, middle := int64(at)+int64(from), int64(at)+int64(from)+int64(keyBytes)
+		if end := middle + int64(valueBytes); end > int64(len(data)) {
+			return nil, errors.New("an element of it lies outside")
+		}
+		e.key, e.value = data[begin:middle], data[middle:middle+int64(valueBytes)]
+		if i > 0 && bytes.Compare(out[i-1].key, e.key) >= 0 {
+			return nil, errors.New("its keys are not in order")
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// buckets calls visit with every key and value of every bucket, in order. What cannot be read is added to lost.
+func (p *boltPages) buckets(begin func(bucket string) error, visit func(bucket string, key, value []byte) error) error {
+	return p.walk("", p.root, nil, nil, 0, func(e element) error {
+		if !e.bucket || len(e.value) < elementBytes {
+			return nil
+		}
+		name := string(e.key)
+		if err := begin(name); err != nil {
+			return err
+		}
+		leaf := func(e element) error { return visit(name, e.key, e.value) }
+		root := binary.LittleEndian.Uint64(e.value)
+		if root != 0 {
+			return p.walk(name, root, nil, nil, 0, leaf)
+		}
+		// A small bucket's only page is its value.
+		page := e.value[elementBytes:]
+		if len(page) < pageHeader {
+			p.lose(name, nil, nil, errors.New("it is too short"))
+			return nil
+		}
+		return p.leaves(name, page, binary.LittleEndian.Uint16(page[8:]), binary.LittleEndian.Uint16(page[10:]), nil, nil, 0, leaf)
+	})
+}
+
+func (p *boltPages) lose(bucket string, from, to []byte, why error) {
+	p.lost = append(p.lost, lostPages{bucket, from, to, why.Error()})
+}
+
+// walk visits the leaves below a page, whose keys are from from on and before to.
+func (p *boltPages) walk(bucket string, id uint64, from, to []byte, depth int, leaf func(element) error) error {
+	data, flags, count, err := p.page(id)
+	if err == nil && depth > deepest {
+		err = fmt.Errorf("page %d is below itself", id)
+	}
+	if err != nil {
+		p.lose(bucket, from, to, err)
+		return nil
+	}
+	return p.leaves(bucket, data, flags, count, from, to, depth, leaf)
+}
+
+func (p *boltPages) leaves(bucket string, data []byte, flags, count uint16, from, to []byte, depth int, leaf func(element) error) error {
+	all, err := elements(data, flags, count)
+	if err == nil && len(all) > 0 && (bytes.Compare(all[0].key, from) < 0 || to != nil && bytes.Compare(all[len(all)-1].key, to) >= 0) {
+		err = errors.New("it has keys of another page")
+	}
+	if err != nil {
+		p.lose(bucket, from, to, fmt.Errorf("page %d: %w", binary.LittleEndian.Uint64(data), err))
+		return nil
+	}
+	for i, e := range all {
+		if flags == leafPage {
+			err = leaf(e)
+		} else {
+			end := to
+			if i+1 < len(all) {
+				end = all[i+1].key
+			}
+			err = p.walk(bucket, e.below, e.key, end, depth+1, leaf)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

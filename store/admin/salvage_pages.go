@@ -1,0 +1,200 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+)
+
+// copyBatch is how many bytes are copied in one transaction.
+const copyBatch = 16 << 20
+
+// copyPages writes what can be read of one database to a new one, bucket by bucket, and returns what could not be read.
+func copyPages(from, to string) (lost []lostPages, err error) {
+	pages, err := openPages(from)
+	if err != nil {
+		return nil, err
+	}
+	defer pages.close()
+	db, err := bolt.Open(to, 0o600, &bolt.Options{Timeout: lockWait, NoSync: true})
+	if err != nil {
+		return nil, err
+	}
+	c := &copier{db: db, pages: pages}
+	err = pages.buckets(c.begin, c.copy)
+	if err == nil {
+		err = c.commit()
+	}
+	if err == nil && (!c.had[string(keyBucket)] || !c.had[string(metaBucket)]) {
+		err = errors.New("its bucket of keys, or that of metadata, cannot be read")
+	}
+	return pages.lost, errors.Join(err, db.Sync(), db.Close())
+}
+
+// copier writes in the order of keys.
+type copier struct {
+	db    *bolt.DB
+	pages *boltPages
+	tx    *bolt.Tx
+	bytes int
+	had   map[string]bool
+}
+
+func (c *copier) bucket(name string) (*bolt.Bucket, error) {
+	if c.tx == nil {
+		var err error
+		if c.tx, err = c.db.Begin(true); err != nil {
+			return nil, err
+		}
+	}
+	b, err := c.tx.CreateBucketIfNotExists([]byte(name))
+	if err == nil {
+		b.FillPercent = 0.9 // keys come in order
+	}
+	return b, err
+}
+
+func (c *copier) begin(name string) error {
+	if c.had == nil {
+		c.had = map[string]bool{}
+	}
+	c.had[name] = true
+	_, err := c.bucket(name)
+	return err
+}
+
+func (c *copier) copy(name string, key, value []byte) error {
+	if name == string(keyBucket) {
+		if err := checkRecord(key, value); err != nil {
+			c.pages.lose(name, key, append(append([]byte(nil), key...), 0), err)
+			return nil
+		}
+	}
+	b, err := c.bucket(name)
+	if err != nil {
+		return err
+	}
+	if err := b.Put(key, value); err != nil {
+		return err
+	}
+	if c.bytes += len(key) + len(value); c.bytes < copyBatch {
+		return nil
+	}
+	return c.commit()
+}
+
+func (c *copier) commit() error {
+	if c.tx == nil {
+		return nil
+	}
+	tx := c.tx
+	c.tx, c.bytes = nil, 0
+	return tx.Commit()
+}
+
+// checkRecord finds what a change cannot be. A value that was changed and still can be one is not found: the database has
+// no sums.
+func checkRecord(key, value []byte) error {
+	at, err := parsePlace(key)
+	if err != nil {
+		return err
+	}
+	r, err := parseRecord(value)
+	if err != nil {
+		return err
+	}
+	// A deletion's record has nothing but the key.
+	if !at.deleted && r.mod != at.main || at.deleted && r.mod != 0 {
+		return fmt.Errorf("it says that it is of revision %d", r.mod)
+	}
+	return nil
+}
+
+// String says which keys may be lost; those of the bucket of changes are revisions.
+func (l lostPages) String() string {
+	what := fmt.Sprintf("the database's bucket %q", l.bucket)
+	switch {
+	case l.bucket == "":
+		what = "buckets of the database"
+	case l.bucket == string(keyBucket):
+		what = "the database's revisions"
+		if from, err := parsePlace(l.from); err == nil {
+			what += fmt.Sprintf(" from %d", from.main)
+		}
+		if to, err := parsePlace(l.to); err == nil {
+			what += fmt.Sprintf(" to before %d", to.main)
+		}
+	}
+	return what + ": " + l.why
+}
+
+// mostNames is how many keys a loss names.
+const mostNames = 1000
+
+// unusedEntries are entries of the log that follow others which cannot be read.
+type unusedEntries struct {
+	first, last uint64
+	count       int
+	keys        []string
+	seen        map[string]bool
+	more        int
+}
+
+func (u *unusedEntries) add(e *raftpb.Entry) {
+	if u.count++; u.first == 0 {
+		u.first = e.GetIndex()
+	}
+	u.last = e.GetIndex()
+	var request pb.InternalRaftRequest
+	if e.GetType() != raftpb.EntryNormal || proto.Unmarshal(e.Data, &request) != nil {
+		return
+	}
+	if r := request.Put; r != nil {
+		u.name(r.Key)
+	}
+	if r := request.DeleteRange; r != nil {
+		u.name(r.Key)
+	}
+	if r := request.Txn; r != nil {
+		u.nameAll(append(r.Success, r.Failure...))
+	}
+}
+
+// nameAll names what a transaction may write.
+func (u *unusedEntries) nameAll(ops []*pb.RequestOp) {
+	for _, op := range ops {
+		if r := op.GetRequestPut(); r != nil {
+			u.name(r.Key)
+		}
+		if r := op.GetRequestDeleteRange(); r != nil {
+			u.name(r.Key)
+		}
+	}
+}
+
+func (u *unusedEntries) name(key []byte) {
+	if u.seen[string(key)] {
+		return
+	}
+	if len(u.keys) == mostNames {
+		u.more++
+		return
+	}
+	if u.seen == nil {
+		u.seen = map[string]bool{}
+	}
+	u.seen[string(key)] = true
+	u.keys = append(u.keys, strings.Clone(string(key)))
+}
+
+func (u *unusedEntries) names() []string {
+	if u.more > 0 {
+		return append(u.keys, fmt.Sprintf("and %d more", u.more))
+	}
+	return u.keys
+}

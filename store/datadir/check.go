@@ -1,0 +1,128 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// bootstrapEntries is how many entries of a new log say who its members are. etcd takes them as committed before they
+// are written, so a database may have them and its log not. No other entry of a single member is applied before it is on
+// the disk.
+const bootstrapEntries = 1
+
+// tailBytes is how far a check looks behind the end of the log. A gap there matters if the database does not have the
+// entries in it, and it is behind the log by a tenth of a second.
+const tailBytes = 8 << 20
+
+// zeros stand where etcd takes the log to end.
+const zeros = "zeros"
+
+// State is a directory on which an etcd can start.
+type State struct {
+	Database Database
+	// HasLog says that there is a log, Last is its last entry. Commit is the last of which the log says that it is
+	// committed: 0 in a log that was begun and never written to.
+	HasLog       bool
+	Last, Commit uint64
+}
+
+// Check says whether an etcd can start in dir: an error is a *Damage, ErrInUse, or that something could not be read. It
+// reads the beginning of the database and the last segment of the log, and leaves to etcd what etcd finds by itself
+// without changing anything.
+func Check(dir string) (state State, err error) {
+	path := DatabasePath(dir)
+	state.Database, err = ReadDatabase(path)
+	if errors.Is(err, ErrInUse) {
+		return state, err
+	} else if err != nil {
+		return state, &Damage{Dir: dir, File: path, What: err.Error(), Saved: "what can be read of it, and the log,"}
+	}
+	all, err := segments(LogPath(dir))
+	if err != nil {
+		return state, fmt.Errorf("read the log in %s: %w", LogPath(dir), err)
+	}
+	if len(all) == 0 {
+		return state, state.tooShort(dir, LogPath(dir), "it has no log file")
+	}
+	state.HasLog = true
+	last := all[len(all)-1]
+	end, err := state.readLast(last)
+	if err != nil {
+		return state, &Damage{Dir: dir, File: last.path, What: err.Error(), Saved: state.Database.saved(state.Database.Index, state.Last)}
+	}
+	return state, state.tooShort(dir, last.path, fmt.Sprintf("it ends at byte %d with entry %d", end, state.Last))
+}
+
+// tooShort is a *Damage if the log ends before what the database has.
+func (s *State) tooShort(dir, file, what string) error {
+	if s.Database.Index <= max(s.Last, bootstrapEntries) {
+		return nil
+	}
+	what += fmt.Sprintf(", and the database has entry %d", s.Database.Index)
+	return &Damage{Dir: dir, File: file, What: what, Saved: s.Database.saved(0, 0)}
+}
+
+// readLast reads the last segment as etcd will, which truncates it behind the last record that it can read.
+func (s *State) readLast(last segment) (end int64, err error) {
+	s.Last = last.lastBefore()
+	r, err := openRecords(last.path)
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	var reason error
+	for reason == nil {
+		var rec record
+		if rec, reason = r.read(); reason == nil {
+			s.count(rec)
+		}
+	}
+	end = r.next
+	what := zeros
+	if stopped := (*stop)(nil); errors.As(reason, &stopped) {
+		if what = stopped.reason; !stopped.torn {
+			return end, fmt.Errorf("it has %w at byte %d, after entry %d", reason, end, s.Last)
+		}
+	} else if !errors.Is(reason, io.EOF) {
+		return end, reason
+	}
+	if s.Commit > s.Last {
+		return end, fmt.Errorf("it ends at byte %d with entry %d, and says that entry %d was committed", end, s.Last, s.Commit)
+	}
+	if behind := r.committedBehind(end); behind > s.Last {
+		return end, fmt.Errorf("it has %s at byte %d, after entry %d, and later records say that entry %d was committed", what, end, s.Last, behind)
+	}
+	return end, nil
+}
+
+func (s *State) count(rec record) {
+	switch rec.kind {
+	case entryRecord:
+		s.Last = entryIndex(rec.data)
+	case snapshotRecord:
+		s.Last = max(s.Last, snapshotIndex(rec.data))
+	case stateRecord:
+		s.Commit = stateCommit(rec.data)
+	}
+}
+
+// committedBehind is the last entry that records after a gap say was committed, 0 if there are none. A torn write may leave
+// records after a gap. But an entry is committed once it is on the disk and not before, so records of a torn write never
+// say that of an entry in the gap.
+func (r *records) committedBehind(end int64) (commit uint64) {
+	to := min(end+tailBytes, r.size)
+	for r.resume(end+frameBytes, to) {
+		for {
+			rec, err := r.read()
+			if err != nil {
+				break
+			}
+			if rec.kind == stateRecord {
+				commit = max(commit, stateCommit(rec.data))
+			}
+		}
+		end = r.next
+	}
+	return commit
+}

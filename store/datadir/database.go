@@ -1,0 +1,107 @@
+package datadir
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// lockWait is how long the database may stay locked: a process that was killed a moment ago may not be gone yet.
+const lockWait = 200 * time.Millisecond
+
+// ErrInUse says that an etcd has the directory open.
+var ErrInUse = errors.New("it is in use by another process")
+
+// Database is what etcd's database says of itself.
+type Database struct {
+	// Index is the last entry of the log that the database has.
+	Index uint64
+	// Members is how many members of its cluster it knows.
+	Members int
+	// Revision is the newest revision that it holds.
+	Revision int64
+}
+
+// DatabasePath is where an etcd in dir keeps its database.
+func DatabasePath(dir string) string { return filepath.Join(dir, "member", "snap", "db") }
+
+// LogPath is the directory of the log of an etcd in dir.
+func LogPath(dir string) string { return filepath.Join(dir, "member", "wal") }
+
+// ReadDatabase opens a database for reading. That takes its lock, which an etcd holds for as long as it runs. It finds a
+// damaged beginning, a missing end, and pages that are not where they belong; it does not look at values. A file that is
+// missing or empty is a new database.
+func ReadDatabase(path string) (d Database, err error) {
+	// A file shorter than it says is a fault of the memory mapping, not an error.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return d, nil
+	} else if err != nil {
+		return d, err
+	} else if info.Size() == 0 {
+		// etcd was stopped between making the file and filling it, and fills it now.
+		return d, nil
+	}
+	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return d, ErrInUse
+	} else if err != nil {
+		return d, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	err = db.View(func(tx *bolt.Tx) error {
+		if tx.Size() > info.Size() {
+			return fmt.Errorf("it has %d bytes and should have %d", info.Size(), tx.Size())
+		}
+		d.read(tx)
+		return touchPages(tx)
+	})
+	return d, err
+}
+
+// touchPages looks at the head of each page. etcd does so when it opens the database, on a goroutine that takes the process
+// with it if it finds another page than it expects.
+func touchPages(tx *bolt.Tx) error {
+	return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
+		b.Stats()
+		return nil
+	})
+}
+
+func (d *Database) read(tx *bolt.Tx) {
+	if meta := tx.Bucket([]byte("meta")); meta != nil {
+		if index := meta.Get([]byte("consistent_index")); len(index) == 8 {
+			d.Index = binary.BigEndian.Uint64(index)
+		}
+	}
+	if members := tx.Bucket([]byte("members")); members != nil {
+		for c, k := members.Cursor(), []byte(nil); ; d.Members++ {
+			if d.Members == 0 {
+				k, _ = c.First()
+			} else {
+				k, _ = c.Next()
+			}
+			if k == nil {
+				break
+			}
+		}
+	}
+	if keys := tx.Bucket([]byte("key")); keys != nil {
+		if last, _ := keys.Cursor().Last(); len(last) >= 8 {
+			d.Revision = int64(binary.BigEndian.Uint64(last))
+		}
+	}
+}
