@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
@@ -39,6 +40,9 @@ An interrupt stops it in good order; a second one at once.`,
 	return cmd
 }
 
+// failedPatience is how long requests may go on after the server failed: most wait for an etcd that is gone.
+const failedPatience = time.Second
+
 func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -56,13 +60,15 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 	go memory.GiveBack(ctx)
 	fmt.Fprintf(out, "kx: serving %s  kubeconfig: %s\n", s.URL, s.Kubeconfig)
 	var failure error
+	patience := o.Limits.RequestTimeout
 	select {
 	case <-ctx.Done():
 		log.Info("stopping: requests in flight may finish", "reason", context.Cause(ctx))
 	case failure = <-s.Failed():
 		log.Error("stopping", "error", failure)
+		patience = min(patience, failedPatience)
 	}
-	stopCtx, cancel := context.WithTimeout(context.Background(), o.Limits.RequestTimeout)
+	stopCtx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return errors.Join(failure, s.Stop(stopCtx))
 }
