@@ -106,6 +106,13 @@ func (r *round) noteStream(s history.Stream) {
 	r.history.Streams = append(r.history.Streams, s)
 }
 
+// compacted notes what etcd is about to forget.
+func (r *round) compacted(revision int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.history.Compacted = max(r.history.Compacted, revision)
+}
+
 // check is what is wrong with the round.
 func (r *round) check(log history.Log, final map[string]history.Object) error {
 	r.mu.Lock()

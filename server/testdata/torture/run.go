@@ -82,28 +82,47 @@ func (w *world) gather(ctx context.Context, random *rand.Rand) *crowd {
 	return c
 }
 
-// torment lets nemeses at the world, one after another, for a while.
+// torment lets nemeses at the world for a while: in each lane one after another.
 func (w *world) torment(ctx context.Context, random *rand.Rand, duration time.Duration) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	end := time.Now().Add(duration)
+	var acting sync.WaitGroup
+	for l := range lanes {
+		own := rand.New(rand.NewPCG(random.Uint64(), random.Uint64()))
+		acting.Go(func() {
+			for time.Now().Before(end) && ctx.Err() == nil {
+				if err := w.harm(ctx, l, own); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	acting.Wait()
+	return context.Cause(ctx)
+}
+
+// harm waits for a moment and lets one nemesis act.
+func (w *world) harm(ctx context.Context, l lane, random *rand.Rand) error {
 	var fitting []nemesis
 	for _, n := range nemeses {
-		if n.fits(w) {
+		if n.lane == l && n.fits(w) {
 			fitting = append(fitting, n)
 		}
 	}
-	for end := time.Now().Add(duration); time.Now().Before(end); {
-		if err := pause(ctx, time.Duration(random.IntN(700))*time.Millisecond); err != nil {
-			return err
-		}
-		n := fitting[random.IntN(len(fitting))]
-		// Each has numbers of its own, so that what it draws does not change who comes next.
-		own := rand.New(rand.NewPCG(random.Uint64(), random.Uint64()))
-		if err := n.act(ctx, w, own); err != nil {
-			return fmt.Errorf("%s: %w", n.name, err)
-		}
-		w.count(n.name)
-		if err := w.alive(); err != nil {
-			return fmt.Errorf("after %s: %w", n.name, err)
-		}
+	if err := pause(ctx, time.Duration(random.IntN(700))*time.Millisecond); err != nil {
+		return err
+	}
+	n := fitting[random.IntN(len(fitting))]
+	// Each has numbers of its own, so that what it draws does not change who comes next.
+	own := rand.New(rand.NewPCG(random.Uint64(), random.Uint64()))
+	w.log("%s", n.name)
+	if err := n.act(ctx, w, own); err != nil {
+		return fmt.Errorf("%s: %w", n.name, err)
+	}
+	w.count("nemesis: " + n.name)
+	if err := w.alive(l); err != nil {
+		return fmt.Errorf("after %q: %w", n.name, err)
 	}
 	return nil
 }

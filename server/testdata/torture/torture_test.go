@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -86,7 +87,18 @@ func tortureOnce(t *testing.T, seed uint64, length time.Duration, figures Figure
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), length+10*time.Minute)
 	defer cancel()
-	w, err := newWorld(ctx, program, dir, 1, 0)
+	log, err := os.Create(filepath.Join(dir, "nemeses.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	kxs, members := 1, 0
+	if seed%2 == 1 {
+		kxs, members = 1+random.IntN(3), 3
+	}
+	w, err := newWorld(ctx, program, dir, kxs, members, func(format string, args ...any) {
+		fmt.Fprintf(log, time.Now().UTC().Format(time.RFC3339Nano)+" "+format+"\n", args...)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

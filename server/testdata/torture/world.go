@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,12 +27,6 @@ import (
 // startPatience is how long a start may take until it serves and its caches are full.
 const startPatience = 60 * time.Second
 
-// knownFault is why a start may fail until that is mended: etcd is made to stand for election too early.
-const (
-	knownFault = "error scanning unapplied entries"
-	knownTries = 9
-)
-
 // world is what is tortured in a round: servers, etcds, and what asks them.
 type world struct {
 	kxs []*server
@@ -42,7 +37,9 @@ type world struct {
 	witness *witness
 	round   *round
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// log says what is done, as it is done.
+	log    func(format string, args ...any)
 	counts map[string]int
 	memory map[string]int64
 }
@@ -50,6 +47,8 @@ type world struct {
 // server is one kx and clients of it.
 type server struct {
 	*system.KX
+	// down is set while somebody ends it on purpose.
+	down    atomic.Bool
 	typed   kubernetes.Interface
 	dynamic dynamic.Interface
 	raw     *http.Client
@@ -57,8 +56,8 @@ type server struct {
 }
 
 // newWorld starts it all and creates what the clients need. members of 0 is a server with its own etcd.
-func newWorld(ctx context.Context, program, dir string, kxs, members int) (w *world, err error) {
-	w = &world{counts: map[string]int{}, memory: map[string]int64{}}
+func newWorld(ctx context.Context, program, dir string, kxs, members int, log func(string, ...any)) (w *world, err error) {
+	w = &world{log: log, counts: map[string]int{}, memory: map[string]int64{}}
 	defer func() {
 		if err != nil {
 			w.end()
@@ -110,16 +109,10 @@ func (w *world) count(what string) {
 // start starts a server and waits until it serves from full caches.
 func (w *world) start(ctx context.Context, s *server) error {
 	w.count("starts")
-	for try := 0; ; try++ {
-		err := s.Start(ctx)
-		if err == nil {
-			break
-		}
-		if try == knownTries || !s.Said(knownFault) {
-			return err
-		}
-		w.count("starts that failed for a known reason")
+	if err := s.Start(ctx); err != nil {
+		return err
 	}
+	s.down.Store(false)
 	if s.config == nil {
 		if err := s.connect(); err != nil {
 			return err
@@ -160,10 +153,8 @@ func (o onceOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 // ready waits until /readyz says yes.
 func (s *server) ready(ctx context.Context) error {
 	return within(ctx, s.Name+" becomes ready", func(ctx context.Context) error {
-		select {
-		case <-s.Process.Done():
+		if s.Process.Ended() {
 			return fatal{fmt.Errorf("%s ended", s.Name)}
-		default:
 		}
 		return s.typed.CoreV1().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 	})
@@ -243,20 +234,19 @@ func (w *world) furnish(ctx context.Context) error {
 	return nil
 }
 
-// alive says which process ended that nobody ended.
-func (w *world) alive() error {
-	for _, s := range w.kxs {
-		select {
-		case <-s.Process.Done():
-			return fmt.Errorf("%s ended by itself", s.Name)
-		default:
+// alive says which process ended that nobody ended, of those that a lane is about.
+func (w *world) alive(l lane) error {
+	if l == servers {
+		for _, s := range w.kxs {
+			if !s.down.Load() && s.Process.Ended() {
+				return fmt.Errorf("%s ended by itself", s.Name)
+			}
 		}
+		return nil
 	}
 	for _, e := range w.etcds {
-		select {
-		case <-e.Process.Done():
+		if !e.Down.Load() && e.Process.Ended() {
 			return fmt.Errorf("%s ended by itself", e.Name)
-		default:
 		}
 	}
 	return nil
@@ -270,10 +260,19 @@ func (w *world) look(s *server) {
 	w.memory[s.Name] = max(w.memory[s.Name], peak)
 }
 
+// kill kills a server.
+func (w *world) kill(s *server) {
+	w.count("kills of kx")
+	w.look(s)
+	s.down.Store(true)
+	s.Kill()
+}
+
 // stop stops a server in good order.
 func (w *world) stop(s *server, sig syscall.Signal) error {
 	w.count("stops")
 	w.look(s)
+	s.down.Store(true)
 	return s.Stop(sig)
 }
 

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -103,7 +104,9 @@ func (m *member) config() (*embed.Config, error) {
 type Etcd struct {
 	Name string
 	// ID is what its cluster calls it, and how it introduces itself to other members.
-	ID     string
+	ID string
+	// Down is set while somebody ends it on purpose.
+	Down   atomic.Bool
 	member member
 	log    string
 	// peers is what the others connect to; Client is what it listens at.
@@ -129,18 +132,29 @@ func (e *Etcd) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	e.ID, err = e.Process.Ready(ctx)
+	e.Down.Store(err != nil)
 	return err
 }
 
 // Kill ends it at once.
-func (e *Etcd) Kill() { e.Process.kill() }
+func (e *Etcd) Kill() {
+	e.Down.Store(true)
+	e.Process.kill()
+}
 
-// Separate cuts or slows its links with the other members, both ways.
-func (e *Etcd) Separate(others []*Etcd, mode Mode) {
-	for _, other := range others {
+// Stop asks it to end.
+func (e *Etcd) Stop() error {
+	e.Down.Store(true)
+	_, err := e.Process.stop(syscall.SIGTERM, patience)
+	return err
+}
+
+// Isolate cuts or slows its links with the other members: what they send it, or what it sends them.
+func (e *Etcd) Isolate(all []*Etcd, in, out Mode) {
+	for _, other := range all {
 		if other != e {
-			e.peers.SetFrom(other.ID, mode)
-			other.peers.SetFrom(e.ID, mode)
+			e.peers.SetFrom(other.ID, in)
+			other.peers.SetFrom(e.ID, out)
 		}
 	}
 }

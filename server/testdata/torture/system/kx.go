@@ -1,12 +1,10 @@
 package system
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -103,15 +101,6 @@ func (k *KX) Serving(ctx context.Context) error {
 	k.Front.Target(addr)
 	return nil
 }
-
-// Said is whether its last words on stderr contain a text.
-func (k *KX) Said(text string) bool {
-	data, err := os.ReadFile(k.Log)
-	return err == nil && bytes.Contains(data[max(0, len(data)-lastWords):], []byte(text))
-}
-
-// lastWords is how much of a log is the end of it.
-const lastWords = 2000
 
 // Kill ends it at once.
 func (k *KX) Kill() { k.Process.kill() }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Process is one run of a program, from its start to its end.
@@ -35,30 +37,33 @@ func startProcess(name, log string, env []string, program string, args ...string
 	if err != nil {
 		return nil, err
 	}
-	defer out.Close()
 	p := &Process{Name: name, cmd: exec.Command(program, args...), first: make(chan string, 1), done: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), env...)
-	p.cmd.Stderr = out
+	// Not the file itself: a process that may not write to files shall still say so.
+	p.cmd.Stderr = struct{ io.Writer }{out}
 	// A test that dies takes its processes along.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
+		_ = out.Close()
 		return nil, err
 	}
 	if err := p.cmd.Start(); err != nil {
+		_ = out.Close()
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
-	go p.follow(stdout)
+	go p.follow(stdout, out)
 	return p, nil
 }
 
-func (p *Process) follow(stdout io.Reader) {
+func (p *Process) follow(stdout io.Reader, log io.Closer) {
 	lines := bufio.NewReader(stdout)
 	if line, err := lines.ReadString('\n'); err == nil {
 		p.first <- strings.TrimSpace(line)
 	}
 	_, _ = io.Copy(io.Discard, lines)
 	p.err = p.cmd.Wait()
+	_ = log.Close()
 	close(p.done)
 }
 
@@ -93,8 +98,24 @@ func (p *Process) Wait(ctx context.Context) (code int, err error) {
 	}
 }
 
-// Done is closed at the end.
-func (p *Process) Done() <-chan struct{} { return p.done }
+// LimitFiles lets it write no file beyond a size, as if the disk were full.
+func (p *Process) LimitFiles(size uint64) error {
+	limit := unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}
+	if err := unix.Prlimit(p.PID(), unix.RLIMIT_FSIZE, &limit, nil); err != nil {
+		return fmt.Errorf("limit the files of %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// Ended is whether it has.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
 
 // PID is what the system calls it.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
