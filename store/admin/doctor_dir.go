@@ -44,24 +44,24 @@ func examineDatabase(path string) Finding {
 	} else if err != nil {
 		return problem(err.Error())
 	}
-	pages, err := openPages(path)
+	pages, err := datadir.OpenPages(path)
 	if err != nil {
 		return problem(err.Error())
 	}
-	defer pages.close()
-	_ = pages.buckets(func(string) error { return nil }, func(bucket string, key, value []byte) error {
+	defer pages.Close()
+	_ = pages.Buckets(func(string) error { return nil }, func(bucket string, key, value []byte) error {
 		if bucket == string(keyBucket) {
 			if err := checkRecord(key, value); err != nil {
-				pages.lose(bucket, key, append(append([]byte(nil), key...), 0), err)
+				pages.Lose(bucket, key, append(append([]byte(nil), key...), 0), err)
 			}
 		}
 		return nil
 	})
-	if len(pages.lost) == 0 {
+	if len(pages.Lost) == 0 {
 		return f
 	}
-	f = problem(pages.lost[0].String())
-	if more := len(pages.lost) - 1; more > 0 {
+	f = problem(lossText(pages.Lost[0]))
+	if more := len(pages.Lost) - 1; more > 0 {
 		f.Finding += fmt.Sprintf("; and %d more places", more)
 	}
 	return f

@@ -150,7 +150,7 @@ func (s *salvage) copyDatabase() error {
 		return newDatabase(path)
 	}
 	for _, loss := range lost {
-		s.lose(loss.String())
+		s.lose(lossText(loss))
 	}
 	if s.database, err = datadir.ReadDatabase(path); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,37 +10,39 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/kx-apiserver/kx/store/datadir"
 )
 
 // copyBatch is how many bytes are copied in one transaction.
 const copyBatch = 16 << 20
 
 // copyPages writes what can be read of one database to a new one, bucket by bucket, and returns what could not be read.
-func copyPages(from, to string) (lost []lostPages, err error) {
-	pages, err := openPages(from)
+func copyPages(from, to string) (lost []datadir.LostPages, err error) {
+	pages, err := datadir.OpenPages(from)
 	if err != nil {
 		return nil, err
 	}
-	defer pages.close()
+	defer pages.Close()
 	db, err := bolt.Open(to, 0o600, &bolt.Options{Timeout: lockWait, NoSync: true})
 	if err != nil {
 		return nil, err
 	}
 	c := &copier{db: db, pages: pages}
-	err = pages.buckets(c.begin, c.copy)
+	err = pages.Buckets(c.begin, c.copy)
 	if err == nil {
 		err = c.commit()
 	}
 	if err == nil && (!c.had[string(keyBucket)] || !c.had[string(metaBucket)]) {
 		err = errors.New("its bucket of keys, or that of metadata, cannot be read")
 	}
-	return pages.lost, errors.Join(err, db.Sync(), db.Close())
+	return pages.Lost, errors.Join(err, db.Sync(), db.Close())
 }
 
 // copier writes in the order of keys.
 type copier struct {
 	db    *bolt.DB
-	pages *boltPages
+	pages *datadir.Pages
 	tx    *bolt.Tx
 	bytes int
 	had   map[string]bool
@@ -71,7 +74,7 @@ func (c *copier) begin(name string) error {
 func (c *copier) copy(name string, key, value []byte) error {
 	if name == string(keyBucket) {
 		if err := checkRecord(key, value); err != nil {
-			c.pages.lose(name, key, append(append([]byte(nil), key...), 0), err)
+			c.pages.Lose(name, key, append(append([]byte(nil), key...), 0), err)
 			return nil
 		}
 	}
@@ -79,7 +82,7 @@ func (c *copier) copy(name string, key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := b.Put(key, value); err != nil {
+	if err := b.Put(key, bytes.Clone(value)); err != nil {
 		return err
 	}
 	if c.bytes += len(key) + len(value); c.bytes < copyBatch {
@@ -115,22 +118,22 @@ func checkRecord(key, value []byte) error {
 	return nil
 }
 
-// String says which keys may be lost; those of the bucket of changes are revisions.
-func (l lostPages) String() string {
-	what := fmt.Sprintf("the database's bucket %q", l.bucket)
+// lossText says which keys may be lost; those of the bucket of changes are revisions.
+func lossText(l datadir.LostPages) string {
+	what := fmt.Sprintf("the database's bucket %q", l.Bucket)
 	switch {
-	case l.bucket == "":
+	case l.Bucket == "":
 		what = "buckets of the database"
-	case l.bucket == string(keyBucket):
+	case l.Bucket == string(keyBucket):
 		what = "the database's revisions"
-		if from, err := parsePlace(l.from); err == nil {
+		if from, err := parsePlace(l.From); err == nil {
 			what += fmt.Sprintf(" from %d", from.main)
 		}
-		if to, err := parsePlace(l.to); err == nil {
+		if to, err := parsePlace(l.To); err == nil {
 			what += fmt.Sprintf(" to before %d", to.main)
 		}
 	}
-	return what + ": " + l.why
+	return what + ": " + l.Why
 }
 
 // mostNames is how many keys a loss names.

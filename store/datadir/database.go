@@ -66,19 +66,28 @@ func ReadDatabase(path string) (d Database, err error) {
 		if tx.Size() > info.Size() {
 			return fmt.Errorf("it has %d bytes and should have %d", info.Size(), tx.Size())
 		}
+		if err := checkPages(path); err != nil {
+			return err
+		}
 		d.read(tx)
-		return touchPages(tx)
+		return nil
 	})
 	return d, err
 }
 
-// touchPages looks at the head of each page. etcd does so when it opens the database, on a goroutine that takes the process
+// checkPages reads the tree of each bucket. etcd does so when it opens the database, on a goroutine that takes the process
 // with it if it finds another page than it expects.
-func touchPages(tx *bolt.Tx) error {
-	return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
-		b.Stats()
-		return nil
-	})
+func checkPages(path string) error {
+	pages, err := OpenPages(path)
+	if err != nil {
+		return err
+	}
+	defer pages.Close()
+	err = pages.Buckets(func(string) error { return nil }, func(string, []byte, []byte) error { return nil })
+	if err == nil && len(pages.Lost) > 0 {
+		err = errors.New(pages.Lost[0].Why)
+	}
+	return err
 }
 
 func (d *Database) read(tx *bolt.Tx) {

@@ -272,16 +272,7 @@ func TestRestoreInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	putAll(t, dir, 0, 3)
 	detach(t, datadir.DatabasePath(dir))
-	if err := os.RemoveAll(datadir.LogPath(dir)); err != nil {
-		t.Fatal(err)
-	}
-	log, err := wal.Create(zap.NewNop(), datadir.LogPath(dir), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	beginLog(t, dir, nil)
 	c := client(t, start(t, embedded.Config{Dir: dir, Ephemeral: true}))
 	got, err := c.Get(t.Context(), "/registry/", clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err != nil || got.Count != 3 {
@@ -289,20 +280,55 @@ func TestRestoreInterrupted(t *testing.T) {
 	}
 }
 
-// detach takes a database out of its cluster, as a restore does.
-func detach(t *testing.T, path string) {
-	t.Helper()
-	db, err := bolt.Open(path, 0o600, nil)
+// TestFirstEntryNotWritten has a database that knows its only member, and a log without the entry that says so: a first start
+// applies that entry while it is being written.
+func TestFirstEntryNotWritten(t *testing.T) {
+	dir := t.TempDir()
+	putAll(t, dir, 0, 1)
+	written, err := datadir.ReadLog(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = db.Update(func(tx *bolt.Tx) error {
+	update(t, datadir.DatabasePath(dir), func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte("meta")).Put([]byte("consistent_index"), []byte{0, 0, 0, 0, 0, 0, 0, 1})
+	})
+	beginLog(t, dir, written.Metadata)
+	putAll(t, dir, 1, 2)
+}
+
+// beginLog puts a log in the place of another that has no entries yet.
+func beginLog(t *testing.T, dir string, metadata []byte) {
+	t.Helper()
+	if err := os.RemoveAll(datadir.LogPath(dir)); err != nil {
+		t.Fatal(err)
+	}
+	log, err := wal.Create(zap.NewNop(), datadir.LogPath(dir), metadata)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// detach takes a database out of its cluster, as a restore does.
+func detach(t *testing.T, path string) {
+	t.Helper()
+	update(t, path, func(tx *bolt.Tx) error {
 		if err := tx.DeleteBucket([]byte("members")); err != nil {
 			return err
 		}
 		return tx.Bucket([]byte("meta")).Put([]byte("consistent_index"), make([]byte, 8))
 	})
-	if err := errors.Join(err, db.Close()); err != nil {
+}
+
+func update(t *testing.T, path string, do func(*bolt.Tx) error) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Update(do), db.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package admin
+package datadir
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 const (
 	boltMagic, boltVersion = 0xED0CDAED, 2
 
-	pageHeader               = 16
+	pageHeadBytes            = 16
 	branchPage, leafPage     = 0x01, 0x02
 	elementBytes, bucketFlag = 16, 0x01
 
@@ -23,33 +23,41 @@ const (
 	// writes no value of this size.
 	deepest     = 64
 	longestPage = 64 << 20
+	// bucketDepth is where the trees of the buckets begin, below the tree of their names.
+	bucketDepth = 16
 )
 
-// lostPages are keys of a bucket that cannot be read.
-type lostPages struct {
-	bucket string
-	// From is the first key that may be lost, to the first one behind; nil is the end of the bucket.
-	from, to []byte
-	why      string
+// LostPages are keys of a bucket that cannot be read.
+type LostPages struct {
+	// Bucket is empty if the buckets themselves are lost.
+	Bucket string
+	// From is the first key that may be lost, To the first one after those; nil is the bucket's end.
+	From, To []byte
+	Why      string
 }
 
-// boltPages reads a bbolt file page by page, past what cannot be read.
-type boltPages struct {
+// Pages reads a bbolt file page by page, past what cannot be read.
+type Pages struct {
+	// Lost are the pages that could not be read so far.
+	Lost []LostPages
+
 	file       *os.File
 	size       int64
 	pageSize   int64
 	root, high uint64
-
-	lost []lostPages
+	// visited has a bit for each page: none belongs to two others.
+	visited []uint64
+	// buffers hold a page for each level of a tree.
+	buffers [deepest + 1][]byte
 }
 
-// openPages opens a database. It fails if none of the two pages that say where everything is can be read.
-func openPages(path string) (*boltPages, error) {
+// OpenPages opens a database. It fails if none of the two pages that say where everything is can be read.
+func OpenPages(path string) (*Pages, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	p := &boltPages{file: file}
+	p := &Pages{file: file}
 	info, err := file.Stat()
 	if err == nil {
 		p.size = info.Size()
@@ -61,42 +69,48 @@ func openPages(path string) (*boltPages, error) {
 	return p, nil
 }
 
-func (p *boltPages) close() { _ = p.file.Close() }
+// Close ends the reading.
+func (p *Pages) Close() { _ = p.file.Close() }
 
 // readMeta takes the newer one of the meta pages that can be read. The second begins where the first page ends, however
 // long a page is.
-func (p *boltPages) readMeta() error {
+func (p *Pages) readMeta() error {
 	var newest uint64
 	found := false
 	for _, offset := range []int64{0, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10} {
 		meta := make([]byte, metaSummed+8)
-		if _, err := p.file.ReadAt(meta, offset+pageHeader); err != nil {
+		if _, err := p.file.ReadAt(meta, offset+pageHeadBytes); err != nil {
 			continue
 		}
 		sum := fnv.New64a()
 		sum.Write(meta[:metaSummed])
 		u32, u64 := binary.LittleEndian.Uint32, binary.LittleEndian.Uint64
 		pageSize, txid := int64(u32(meta[8:])), u64(meta[48:])
-		if u32(meta) != boltMagic || u32(meta[4:]) != boltVersion || u64(meta[metaSummed:]) != sum.Sum64() || offset != 0 && offset != pageSize {
+		if u32(meta) != boltMagic || u32(meta[4:]) != boltVersion || u64(meta[metaSummed:]) != sum.Sum64() || offset != 0 && offset != pageSize || pageSize < pageHeadBytes {
 			continue
 		}
 		if !found || txid > newest {
 			found, newest = true, txid
-			p.pageSize, p.root, p.high = pageSize, u64(meta[16:]), u64(meta[40:])
+			p.pageSize, p.root, p.high = pageSize, u64(meta[16:]), min(u64(meta[40:]), uint64(p.size/pageSize))
 		}
 	}
 	if !found {
 		return errors.New("neither of its two first pages can be read, which say where everything is")
 	}
+	p.visited = make([]uint64, p.high/64+1)
 	return nil
 }
 
 // page reads a page with its overflow.
-func (p *boltPages) page(id uint64) (data []byte, flags, count uint16, err error) {
-	header := make([]byte, pageHeader)
+func (p *Pages) page(id uint64, depth int) (data []byte, flags, count uint16, err error) {
 	if id >= p.high {
 		return nil, 0, 0, fmt.Errorf("page %d is beyond the last", id)
 	}
+	if depth > deepest || p.visited[id/64]&(1<<(id%64)) != 0 {
+		return nil, 0, 0, fmt.Errorf("page %d belongs to two others", id)
+	}
+	p.visited[id/64] |= 1 << (id % 64)
+	header := p.buffer(depth, p.pageSize)
 	if _, err := p.file.ReadAt(header, int64(id)*p.pageSize); err != nil {
 		return nil, 0, 0, fmt.Errorf("page %d: %w", id, noEOF(err))
 	}
@@ -107,11 +121,21 @@ func (p *boltPages) page(id uint64) (data []byte, flags, count uint16, err error
 	if int64(id)*p.pageSize+length > p.size || length > longestPage {
 		return nil, 0, 0, fmt.Errorf("page %d: the file ends before", id)
 	}
-	data = make([]byte, length)
-	if _, err := p.file.ReadAt(data, int64(id)*p.pageSize); err != nil {
-		return nil, 0, 0, fmt.Errorf("page %d: %w", id, noEOF(err))
+	data = header
+	if length > p.pageSize {
+		data = p.buffer(depth, length)
+		if _, err := p.file.ReadAt(data, int64(id)*p.pageSize); err != nil {
+			return nil, 0, 0, fmt.Errorf("page %d: %w", id, noEOF(err))
+		}
 	}
 	return data, binary.LittleEndian.Uint16(header[8:]), binary.LittleEndian.Uint16(header[10:]), nil
+}
+
+func (p *Pages) buffer(depth int, length int64) []byte {
+	if int64(cap(p.buffers[depth])) < length {
+		p.buffers[depth] = make([]byte, length)
+	}
+	return p.buffers[depth][:length]
 }
 
 func noEOF(err error) error {
@@ -133,11 +157,12 @@ func elements(data []byte, flags, count uint16) (out []element, err error) {
 	if flags != branchPage && flags != leafPage {
 		return nil, fmt.Errorf("it is of kind %#x", flags)
 	}
+	if pageHeadBytes+int(count)*elementBytes > len(data) {
+		return nil, errors.New("it has more elements than room")
+	}
+	out = make([]element, 0, count)
 	for i := range int(count) {
-		at := pageHeader + i*elementBytes
-		if at+elementBytes > len(data) {
-			return nil, errors.New("it has more elements than room")
-		}
+		at := pageHeadBytes + i*elementBytes
 		var e element
 		head, keyBytes, valueBytes, from := data[at:at+elementBytes], uint32(0), uint32(0), uint32(0)
 		u32 := binary.LittleEndian.Uint32
@@ -160,8 +185,9 @@ func elements(data []byte, flags, count uint16) (out []element, err error) {
 	return out, nil
 }
 
-// buckets calls visit with every key and value of every bucket, in order. What cannot be read is added to lost.
-func (p *boltPages) buckets(begin func(bucket string) error, visit func(bucket string, key, value []byte) error) error {
+// Buckets calls begin for every bucket, and visit with each of its keys and values in order, which are valid until it
+// returns. What cannot be read is added to Lost.
+func (p *Pages) Buckets(begin func(bucket string) error, visit func(bucket string, key, value []byte) error) error {
 	return p.walk("", p.root, nil, nil, 0, func(e element) error {
 		if !e.bucket || len(e.value) < elementBytes {
 			return nil
@@ -173,42 +199,40 @@ func (p *boltPages) buckets(begin func(bucket string) error, visit func(bucket s
 		leaf := func(e element) error { return visit(name, e.key, e.value) }
 		root := binary.LittleEndian.Uint64(e.value)
 		if root != 0 {
-			return p.walk(name, root, nil, nil, 0, leaf)
+			return p.walk(name, root, nil, nil, bucketDepth, leaf)
 		}
 		// A small bucket's only page is its value.
 		page := e.value[elementBytes:]
-		if len(page) < pageHeader {
-			p.lose(name, nil, nil, errors.New("it is too short"))
+		if len(page) < pageHeadBytes {
+			p.Lose(name, nil, nil, errors.New("it is too short"))
 			return nil
 		}
-		return p.leaves(name, page, binary.LittleEndian.Uint16(page[8:]), binary.LittleEndian.Uint16(page[10:]), nil, nil, 0, leaf)
+		return p.leaves(name, page, binary.LittleEndian.Uint16(page[8:]), binary.LittleEndian.Uint16(page[10:]), nil, nil, bucketDepth, leaf)
 	})
 }
 
-func (p *boltPages) lose(bucket string, from, to []byte, why error) {
-	p.lost = append(p.lost, lostPages{bucket, from, to, why.Error()})
+// Lose adds keys to Lost.
+func (p *Pages) Lose(bucket string, from, to []byte, why error) {
+	p.Lost = append(p.Lost, LostPages{bucket, bytes.Clone(from), bytes.Clone(to), why.Error()})
 }
 
 // walk visits the leaves below a page, whose keys are from from on and before to.
-func (p *boltPages) walk(bucket string, id uint64, from, to []byte, depth int, leaf func(element) error) error {
-	data, flags, count, err := p.page(id)
-	if err == nil && depth > deepest {
-		err = fmt.Errorf("page %d is below itself", id)
-	}
+func (p *Pages) walk(bucket string, id uint64, from, to []byte, depth int, leaf func(element) error) error {
+	data, flags, count, err := p.page(id, depth)
 	if err != nil {
-		p.lose(bucket, from, to, err)
+		p.Lose(bucket, from, to, err)
 		return nil
 	}
 	return p.leaves(bucket, data, flags, count, from, to, depth, leaf)
 }
 
-func (p *boltPages) leaves(bucket string, data []byte, flags, count uint16, from, to []byte, depth int, leaf func(element) error) error {
+func (p *Pages) leaves(bucket string, data []byte, flags, count uint16, from, to []byte, depth int, leaf func(element) error) error {
 	all, err := elements(data, flags, count)
 	if err == nil && len(all) > 0 && (bytes.Compare(all[0].key, from) < 0 || to != nil && bytes.Compare(all[len(all)-1].key, to) >= 0) {
 		err = errors.New("it has keys of another page")
 	}
 	if err != nil {
-		p.lose(bucket, from, to, fmt.Errorf("page %d: %w", binary.LittleEndian.Uint64(data), err))
+		p.Lose(bucket, from, to, fmt.Errorf("page %d: %w", binary.LittleEndian.Uint64(data), err))
 		return nil
 	}
 	for i, e := range all {
