@@ -19,20 +19,26 @@ type EncodedReader interface {
 	// GetEncoded is Interface.Get. Nothing at the key is nil if opts.IgnoreNotFound.
 	GetEncoded(ctx context.Context, key string, opts GetOptions) (*object.Encoded, error)
 
-	// ListEncoded is Interface.GetList.
-	ListEncoded(ctx context.Context, key string, opts ListOptions) (*EncodedList, error)
+	ItemReader
 
 	// WatchEncoded is Interface.Watch. The objects of ADDED, MODIFIED and DELETED events are *object.Encoded; those of
 	// bookmarks and errors are not. A storage that has none to give answers as Watch does.
 	WatchEncoded(ctx context.Context, key string, opts ListOptions) (watch.Interface, error)
 }
 
-// EncodedResult is where Interface.Get and GetList of an EncodedReader put what they read, and Create and GuaranteedUpdate
-// what they wrote, undecoded, if they are given it to fill. So there is one way through the layers for both.
+// ItemReader reads lists item by item.
+type ItemReader interface {
+	// ListItems is Interface.GetList. Objects that can't be read are an error of it, as far as they are at hand; others are an
+	// error of the items when they are met.
+	ListItems(ctx context.Context, key string, opts ListOptions) (*ItemList, error)
+}
+
+// EncodedResult is where Interface.Get of an EncodedReader and GetList of an ItemReader put what they read, and Create and
+// GuaranteedUpdate what they wrote, undecoded, if they are given it to fill. So there is one way through the layers for both.
 type EncodedResult struct {
 	// Object is nil if nothing is there and that is no error.
 	Object *object.Encoded
-	List   *EncodedList
+	List   *ItemList
 }
 
 // GetObjectKind implements runtime.Object.
@@ -44,15 +50,16 @@ func (r *EncodedResult) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// EncodedList is a list: one moment of the storage.
-type EncodedList struct {
+// ItemList is a list: one moment of the storage.
+type ItemList struct {
 	// Revision is the moment.
 	Revision int64
 	// Continue is where the next page begins, and Remaining how many objects there are from there on, nil if nobody
 	// counted them.
 	Continue  string
 	Remaining *int64
-	Items     []*object.Encoded
+	// Items are read as they are taken, where they are not at hand: by whoever takes them, in a context that reads.
+	Items object.Items
 }
 
 // EncodedSource is what a cacher fills itself from.

@@ -41,6 +41,8 @@ type Encoded struct {
 	err error
 	// stale says that the value in etcd should be written again, even if the object does not change.
 	stale bool
+	// read says that somebody has decoded the object: it can be read.
+	read atomic.Bool
 
 	bytes atomic.Pointer[payload]
 	attrs atomic.Pointer[Attributes]
@@ -184,13 +186,17 @@ func (e *Encoded) objectLocked() (runtime.Object, error) {
 		return nil, err
 	}
 	e.decoded = weak.Make(&decoded{obj})
+	e.read.Store(true)
 	return obj, nil
 }
 
 // Readable is why the object can't be read, or nil. It is found out once, if nobody has read the object before.
 func (e *Encoded) Readable() error {
-	if _, _, ok := e.JSON(); ok || e.forms.Load() != nil {
-		return nil // it has been read
+	if e.read.Load() {
+		return nil
+	}
+	if _, _, ok := e.JSON(); ok {
+		return nil
 	}
 	_, err := e.Object()
 	return err
@@ -268,7 +274,7 @@ func splice(data []byte, c canonical, revision int64) payload {
 // CacheEncode implements runtime.CacheableObject: it writes the bytes that the encoder called id wrote before, if there
 // are any.
 func (e *Encoded) CacheEncode(id runtime.Identifier, encode func(runtime.Object, io.Writer) error, w io.Writer) error {
-	data, err := e.form(id, encode)
+	data, _, err := e.Form(id, encode)
 	if err != nil {
 		return err
 	}
@@ -276,15 +282,24 @@ func (e *Encoded) CacheEncode(id runtime.Identifier, encode func(runtime.Object,
 	return err
 }
 
-func (e *Encoded) form(id runtime.Identifier, encode func(runtime.Object, io.Writer) error) ([]byte, error) {
+// Form is the object as the encoder called id writes it, and whether it was there before: otherwise encode writes it, and it
+// is kept. The caller must not change data.
+func (e *Encoded) Form(id runtime.Identifier, encode func(runtime.Object, io.Writer) error) (data []byte, there bool, err error) {
 	if gv, ok := jsonVersionOf(id); ok {
+		p := e.bytes.Load()
+		known := p != nil && p.json == jsonYes
 		if data, apiVersion, ok := e.JSON(); ok && apiVersion == gv {
-			return data, nil
+			return data, known || p.json == jsonFinal, nil
 		}
 	}
 	if data, ok := e.known(id); ok {
-		return data, nil
+		return data, true, nil
 	}
+	data, err = e.encoded(id, encode)
+	return data, false, err
+}
+
+func (e *Encoded) encoded(id runtime.Identifier, encode func(runtime.Object, io.Writer) error) ([]byte, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if data, ok := e.known(id); ok {

@@ -5,12 +5,8 @@ import (
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
-
-// WritesJSON says whether the encoder called id writes plain JSON.
-func WritesJSON(id runtime.Identifier) bool { return encodingOf(id).form == formJSON }
 
 // PartialJSON is the object's metadata as a PartialObjectMetadata of gv, as an encoder would write it but for the newline at
 // its end: it is cut out of the object's JSON. Not ok means that somebody has to decode the object and encode its metadata.
@@ -39,7 +35,7 @@ func (e *Encoded) Metadata() (partial *metav1.PartialObjectMetadata, ok bool) {
 		return nil, false
 	}
 	partial = &metav1.PartialObjectMetadata{}
-	if _, raw, _, err := cutRaw(p.data); err == nil {
+	if _, raw, _, err := CutRaw(p.data); err == nil {
 		// In protobuf every type has its metadata in the same field, as this one has. All other fields are skipped.
 		if partial.Unmarshal(raw) != nil || partial.Name == "" {
 			return nil, false

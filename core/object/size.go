@@ -1,5 +1,9 @@
 package object
 
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
 // StoredSize is how many bytes are stored of it.
 func (e *Encoded) StoredSize() int {
 	p := e.bytes.Load()
@@ -7,4 +11,38 @@ func (e *Encoded) StoredSize() int {
 		return 0
 	}
 	return len(p.data) - p.n
+}
+
+// SizeOf is how many bytes an object takes when it is encoded, about: enough to bound what many of them take.
+func SizeOf(obj runtime.Object) int {
+	switch obj := obj.(type) {
+	case *Encoded:
+		return obj.StoredSize()
+	case runtime.Unstructured:
+		return sizeOfValue(obj.UnstructuredContent())
+	case interface{ Size() int }: // in protobuf
+		return obj.Size()
+	}
+	return 0
+}
+
+func sizeOfValue(value any) int {
+	const punctuation = 4 // quotes, a colon, a comma
+	switch value := value.(type) {
+	case map[string]any:
+		size := punctuation
+		for name, field := range value {
+			size += len(name) + punctuation + sizeOfValue(field)
+		}
+		return size
+	case []any:
+		size := punctuation
+		for _, item := range value {
+			size += sizeOfValue(item)
+		}
+		return size
+	case string:
+		return len(value) + punctuation
+	}
+	return 2 * punctuation
 }

@@ -5,7 +5,8 @@ import "context"
 type encodedKey struct{}
 
 // WithEncoded says in a context that whoever reads, creates or updates with it takes an object.Encoded and an object.List
-// for an answer instead of decoded objects and lists. A storage need not care. One that looks into what another gives asks with [WithDecoded], or decodes.
+// for an answer instead of decoded objects and lists. The items of an object.List may be either. A storage need not care. One
+// that looks into what another gives asks with [WithDecoded], or decodes.
 func WithEncoded(ctx context.Context) context.Context {
 	return context.WithValue(ctx, encodedKey{}, true)
 }

@@ -60,7 +60,7 @@ type Journey struct {
 	end           func()  // ends a watch without a word to its client
 	wrote         int32   // index of the step that wrote last, and 1; 0 if none did
 	revision      int64   // what it wrote last; 0 if it wrote nothing
-	watchError    int     // code of the ERROR event that its watch ended with; 0 if none did
+	watchError    int     // code of the error that ended its response after that had begun; 0 if none did
 }
 
 // lock lets the caller write to the log until unlock.
@@ -101,9 +101,9 @@ func (j *Journey) Discard() {
 // LeaveAlone has the journey neither held nor disturbed from now on.
 func (j *Journey) LeaveAlone() { j.untouchable.Store(true) }
 
-// WatchFailed notes the code of the ERROR event that the watch ended with which ctx belongs to. The response has begun by then,
-// with another code.
-func WatchFailed(ctx context.Context, code int) {
+// AnswerFailed notes the code of the error that ended the response which ctx belongs to, when it had begun with another code:
+// that of a watch's ERROR event, or of what a list was cut off for.
+func AnswerFailed(ctx context.Context, code int) {
 	if j := FromContext(ctx); j != nil {
 		j.mu.Lock()
 		j.watchError = code
@@ -206,7 +206,7 @@ type Record struct {
 	Tries int
 	// Revision is what the journey wrote last; 0 if it wrote nothing.
 	Revision int64
-	// WatchError is the code of the ERROR event that its watch ended with; 0 if none did.
+	// WatchError is the code of the ERROR event that its watch ended with, or of what its list was cut off for; 0 if neither.
 	WatchError int
 }
 

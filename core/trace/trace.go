@@ -75,6 +75,14 @@ func Fork(ctx context.Context) context.Context {
 	return context.WithValue(ctx, branchKey{}, &branch{j: b.j, current: b.current})
 }
 
+// Unrecorded returns ctx for work that is like what was recorded before: its steps are not.
+func Unrecorded(ctx context.Context) context.Context {
+	if FromContext(ctx) == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, branchKey{}, nil)
+}
+
 // sites holds where each step is taken: a program counter, stored the first time.
 var sites [numSteps]atomic.Uintptr
 

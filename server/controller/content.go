@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
@@ -127,16 +128,16 @@ func (c collection) delete(ctx context.Context, ns *corev1.Namespace, guard rest
 	if err != nil {
 		return err
 	}
-	if meta.LenList(found) == 0 {
-		return nil
+	if any, err := hasItems(ctx, found); err != nil || !any {
+		return err
 	}
-	left, err := c.storage.List(c.request(ctx, "list", ns.Name), &metainternalversion.ListOptions{})
+	left, err := c.storage.List(c.request(rest.WithEncoded(ctx), "list", ns.Name), &metainternalversion.ListOptions{})
 	if err != nil {
 		return err
 	}
 	objects := 0
 	held := false
-	err = meta.EachListItem(left, func(obj runtime.Object) error {
+	err = object.Each(ctx, left, func(obj runtime.Object) error {
 		m, err := meta.Accessor(obj)
 		if err != nil {
 			return err
@@ -155,6 +156,14 @@ func (c collection) delete(ctx context.Context, ns *corev1.Namespace, guard rest
 		}
 	}
 	return err
+}
+
+// hasItems says whether there is anything in a list.
+func hasItems(ctx context.Context, list runtime.Object) (bool, error) {
+	if items, ok := list.(*object.List); ok {
+		return items.Items.Any(ctx)
+	}
+	return meta.LenList(list) > 0, nil
 }
 
 func (c collection) request(ctx context.Context, verb, namespace string) context.Context {

@@ -192,7 +192,7 @@ func TestObjectsWithoutGoTypes(t *testing.T) {
 		{"get", get, widgetV1, "GET", "/b", "", "", 200, 0, []string{`"size":2`, `"kind":"Widget"`}},
 		{"get in another version", get, widgetBeta, "GET", "/a", "", "", 200, 1, []string{`"length":1`, `"apiVersion":"example.com/v1beta1"`}},
 		{"list", list, widgetV1, "GET", "", "", "", 200, 0, []string{`"kind":"WidgetList"`, `"size":1`, `"size":2`}},
-		{"list in another version, converted in one call", list, widgetBeta, "GET", "", "", "", 200, 1, []string{`"length":1`, `"length":2`}},
+		{"list in another version, converted one by one, and the list without items", list, widgetBeta, "GET", "", "", "", 200, 3, []string{`"length":1`, `"length":2`}},
 		{"table", list, widgetV1, "GET", "", "", "application/json;as=Table;g=meta.k8s.io;v=v1", 200, 0, []string{`"rows":[{"cells":["a"`}},
 		{"update", update, widgetBeta, "PUT", "/a", `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"a"},"length":5}`, "", 200, 2, []string{`"length":5`}},
 		{"delete", remove, widgetBeta, "DELETE", "/a", "", "", 200, 0, []string{`"status":"Success"`}},

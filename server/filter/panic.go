@@ -7,9 +7,11 @@ import (
 	"runtime/debug"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/metrics"
 )
 
 // WithPanicRecovery answers 500 where a handler panics, and logs the stack: a fault in the service of one request is
@@ -24,10 +26,12 @@ func WithPanicRecovery(next http.Handler, c *Config) http.Handler {
 				return
 			}
 			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				c.countAborted(r)
 				panic(p)
 			}
 			c.Logger.Error("a request panicked", "method", r.Method, "uri", r.URL.Path, "panic", c.panicText(r, p), "stack", string(debug.Stack()))
 			if res := responseOf(w); res != nil && res.code != 0 {
+				c.countAborted(r)
 				panic(http.ErrAbortHandler) // half an answer is out: let the client see that it ends here
 			}
 			c.fail(w, r, apierrors.NewInternalError(errors.New("this request caused apiserver to panic. Look in the logs for details")))
@@ -43,4 +47,13 @@ func (c *Config) panicText(r *http.Request, p any) string {
 		return fmt.Sprintf("masked: a value of type %T", p)
 	}
 	return fmt.Sprint(p)
+}
+
+// countAborted counts a request whose answer is cut off. What it was about is not in its context here.
+func (c *Config) countAborted(r *http.Request) {
+	info, err := c.RequestInfo.NewRequestInfo(withMaskedQuery(r))
+	if err != nil || !info.IsResourceRequest || !c.Counted(info) {
+		info = &request.RequestInfo{}
+	}
+	metrics.Aborted(info)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	auditinternal "k8s.io/apiserver/pkg/apis/audit"
-	"k8s.io/apiserver/pkg/audit"
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
@@ -22,27 +20,16 @@ func (scope *RequestScope) takeEncoded(ctx context.Context) context.Context {
 
 // describeEncoded tells step where the bytes of the response come from, and shows it the object if it shows objects.
 func describeEncoded(step *trace.Step, obj runtime.Object, encoder runtime.Encoder) {
-	switch obj := obj.(type) {
-	case *object.Encoded:
-		if obj.Has(encoder.Identifier()) {
-			step.Why("bytes that were there: nothing is encoded")
-		} else {
-			step.Why("nobody has had the object in this form before: encoded, and the bytes kept with it")
-		}
-		step.After(obj)
-	case *object.List:
-		there, id := 0, encoder.Identifier()
-		for _, item := range obj.Items {
-			if item.Has(id) {
-				there++
-			}
-		}
-		if there == len(obj.Items) {
-			step.Why("bytes that were there, of all items: nothing is encoded")
-		} else {
-			step.Whyf("bytes that were there, of %d of %d items: the others are encoded, and the bytes kept with them", there, len(obj.Items))
-		}
+	encoded, ok := obj.(*object.Encoded)
+	if !ok {
+		return
 	}
+	if encoded.Has(encoder.Identifier()) {
+		step.Why("bytes that were there: nothing is encoded")
+	} else {
+		step.Why("nobody has had the object in this form before: encoded, and the bytes kept with it")
+	}
+	step.After(encoded)
 }
 
 // auditable is what the audit log is shown of a response. It takes parts away from objects that it writes down, so it gets
@@ -52,7 +39,7 @@ func auditable(ctx context.Context, obj runtime.Object) runtime.Object {
 	if !ok {
 		return obj
 	}
-	if ac := audit.AuditContextFrom(ctx); ac == nil || ac.GetEventLevel().Less(auditinternal.LevelRequestResponse) {
+	if !auditsAnswers(ctx) {
 		return obj
 	}
 	return encoded.GetObject()

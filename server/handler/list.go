@@ -23,9 +23,9 @@ func ListResource(r rest.Lister, rw rest.Watcher, scope *RequestScope, forceWatc
 			ctx, err = queryReader.ReadQuery(ctx, req.URL.Query())
 		}
 		if err == nil && (options.Watch || forceWatch) {
-			err = handleWatch(ctx, rw, scope, req, w, options, mediaType, minRequestTimeout)
+			err = handleWatch(scope.takeEncoded(ctx), rw, scope, req, w, options, mediaType, minRequestTimeout)
 		} else if err == nil {
-			err = handleList(ctx, r, scope, req, w, options, mediaType)
+			err = handleList(rest.WithEncoded(ctx), r, scope, req, w, options, mediaType)
 		}
 		if err != nil {
 			scope.err(err, w, req)
@@ -41,7 +41,7 @@ func listRequest(req *http.Request, scope *RequestScope) (context.Context, *meta
 	if err != nil {
 		return ctx, nil, mediaType, err
 	}
-	ctx = scope.takeEncoded(request.WithNamespace(ctx, namespace))
+	ctx = request.WithNamespace(ctx, namespace)
 	if mediaType, _, err = negotiation.NegotiateOutputMediaType(req, scope.Serializer, scope); err != nil {
 		return ctx, nil, mediaType, err
 	}

@@ -26,7 +26,7 @@ var metaCodecs = serializer.NewCodecFactory(metainternalversionscheme.Scheme,
 	serializer.WithStreamingCollectionEncodingToJSON(), serializer.WithStreamingCollectionEncodingToProtobuf())
 
 // transformResponseObject answers with what came from rest, in the version and form that the client asked for. If it
-// returns an error, nothing has been written yet.
+// returns an error, nothing has been written yet. A list that fails later is cut off.
 func transformResponseObject(ctx context.Context, scope *RequestScope, req *http.Request, w http.ResponseWriter, statusCode int,
 	mediaType negotiation.MediaTypeOptions, result runtime.Object) (err error) {
 	ctx, step := trace.Start(ctx, trace.HandlerEncode, scope.Kind.Kind)
@@ -37,6 +37,14 @@ func transformResponseObject(ctx context.Context, scope *RequestScope, req *http
 	}
 	options, err := optionsForTransform(mediaType, req)
 	if err != nil {
+		return err
+	}
+	if list, ok := result.(*object.List); ok {
+		a := listAnswer{scope: scope, req: req, mediaType: mediaType, options: options, list: list}
+		stream := responsewriters.NewStream(mediaType.Accepted.MediaType, w, req, statusCode)
+		if err = a.write(ctx, step, stream); err != nil && stream.Sent() {
+			stream.Abort()
+		}
 		return err
 	}
 	if err := withItems(result); err != nil {
@@ -64,8 +72,7 @@ func transformResponseObject(ctx context.Context, scope *RequestScope, req *http
 // withItems makes sure that an empty list has items: [], as clients expect, and not null. Lists are made for one request, so
 // this is ours to change.
 func withItems(result runtime.Object) error {
-	switch result.(type) {
-	case *object.Encoded, *object.List:
+	if _, ok := result.(*object.Encoded); ok {
 		return nil
 	}
 	if !meta.IsListType(result) || meta.LenList(result) > 0 {
@@ -89,11 +96,7 @@ func doTransformObject(ctx context.Context, obj runtime.Object, options *metav1.
 	case "PartialObjectMetadataList":
 		return asPartialObjectMetadataList(obj, target.GroupVersion())
 	case "Table":
-		table, err := asTable(ctx, obj, options, scope, target.GroupVersion())
-		if err != nil {
-			return nil, err
-		}
-		return &rowWriter{table}, nil
+		return asTable(ctx, obj, options, scope, target.GroupVersion())
 	}
 	accepted, _ := negotiation.MediaTypesForSerializer(metaCodecs)
 	return nil, negotiation.NewNotAcceptableError(accepted)

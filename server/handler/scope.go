@@ -31,8 +31,8 @@ type RequestScope struct {
 	Convertor runtime.ObjectConvertor
 	Defaulter runtime.ObjectDefaulter
 	Typer     runtime.ObjectTyper
-	// UnsafeConvertor may return its input, or something that shares memory with it. ConvertToVersion of a list converts
-	// all its items.
+	// UnsafeConvertor may return its input, or something that shares memory with it. Of a list it is given the items one by
+	// one, and the list without them.
 	UnsafeConvertor runtime.ObjectConvertor
 
 	// Authorizer decides what the authorization filter could not see, such as a create by PUT.

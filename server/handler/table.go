@@ -24,11 +24,17 @@ func asTable(ctx context.Context, result runtime.Object, options *metav1.TableOp
 	}
 	ctx, step := trace.Start(ctx, trace.HandlerTable, scope.Kind.Kind)
 	defer step.End(&err)
-	table, err = scope.TableConvertor.ConvertToTable(ctx, result, options)
+	if table, err = makeTable(ctx, result, options, scope, gv); err == nil {
+		step.Int("columns", int64(len(table.ColumnDefinitions)))
+	}
+	return table, err
+}
+
+func makeTable(ctx context.Context, result runtime.Object, options *metav1.TableOptions, scope *RequestScope, gv schema.GroupVersion) (*metav1.Table, error) {
+	table, err := scope.TableConvertor.ConvertToTable(ctx, result, options)
 	if err != nil {
 		return nil, err
 	}
-	step.Int("rows", int64(len(table.Rows)))
 	for i := range table.Rows {
 		row := &table.Rows[i].Object
 		if row.Raw = partialJSON(row.Object, options.IncludeObject, gv); row.Raw != nil {
@@ -97,9 +103,6 @@ func asPartialObjectMetadataList(result runtime.Object, gv schema.GroupVersion) 
 	}
 	if !isMetaVersion(gv) {
 		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("no PartialObjectMetadataList exists in group version %s", gv))
-	}
-	if list, ok := result.(*object.List); ok {
-		return &metadataList{list, gv}, nil
 	}
 	return makeMetadataList(li, result, gv)
 }

@@ -1,74 +1,64 @@
 package handler
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/server/handler/listing"
 )
 
-// rowWriter is a table for an encoder of JSON to write row by row. The objects in its rows may be JSON already, which
-// encoding/json would read again, twice.
-type rowWriter struct{ *metav1.Table }
-
-var _ runtime.CacheableObject = &rowWriter{}
-
-// GetObject implements runtime.CacheableObject.
-func (t *rowWriter) GetObject() runtime.Object { return t.Table.DeepCopy() }
-
-// noRows is where a table has its rows. It can't occur elsewhere: in a string its quotes would be escaped.
-var noRows = []byte(`"rows":[]`)
-
-// CacheEncode implements runtime.CacheableObject. Nothing is kept.
-func (t *rowWriter) CacheEncode(id runtime.Identifier, encode func(runtime.Object, io.Writer) error, w io.Writer) error {
-	if !object.WritesJSON(id) || len(t.Rows) == 0 {
-		return encode(t.Table, w)
+// tableList is the table of a list, made row by row.
+func tableList(ctx context.Context, scope *RequestScope, list *object.List, options *metav1.TableOptions, gv schema.GroupVersion) (*listing.Document, error) {
+	whole, err := list.Empty()
+	if err != nil {
+		return nil, err
 	}
-	head := *t.Table
+	empty, err := asTable(ctx, whole, options, scope, gv)
+	if err != nil {
+		return nil, err
+	}
+	head := *empty
 	head.Rows = []metav1.TableRow{}
-	var out bytes.Buffer
-	if err := encode(&head, &out); err != nil {
-		return err
-	}
-	at := bytes.Index(out.Bytes(), noRows)
-	if at < 0 {
-		return fmt.Errorf("write a table: without rows it is %q", out.Bytes())
-	}
-	at += len(noRows) - len("]")
-	end := bytes.Clone(out.Bytes()[at:])
-	out.Truncate(at)
-	for i := range t.Rows {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		if err := writeRow(&out, &t.Rows[i]); err != nil {
-			return err
-		}
-	}
-	out.Write(end)
-	_, err := w.Write(out.Bytes())
-	return err
+	row := *options
+	row.NoHeaders = true // columns are described once
+	return &listing.Document{
+		Empty: empty, Head: &head, Field: "rows", Items: list.Items,
+		Element: func(ctx context.Context, item runtime.Object, _ *listing.Encoding) (listing.Element, error) {
+			return rowOf(ctx, scope, item, &row, gv)
+		},
+	}, nil
 }
 
-func writeRow(out *bytes.Buffer, row *metav1.TableRow) error {
+// rowOf is an item's row in a table.
+func rowOf(ctx context.Context, scope *RequestScope, item runtime.Object, options *metav1.TableOptions, gv schema.GroupVersion) (listing.Element, error) {
+	table, err := makeTable(ctx, item, options, scope, gv)
+	if err != nil {
+		return listing.Element{}, err
+	}
+	if len(table.Rows) != 1 {
+		return listing.Element{}, fmt.Errorf("make a table of %s: an object has %d rows", scope.Resource.Resource, len(table.Rows))
+	}
+	data, err := marshalRow(&table.Rows[0])
+	return listing.Element{Data: data}, err
+}
+
+// marshalRow is the row as JSON. The object in it may be JSON already, which encoding/json would read again, twice.
+func marshalRow(row *metav1.TableRow) ([]byte, error) {
 	if row.Object.Raw == nil || len(row.Conditions) > 0 {
-		data, err := json.Marshal(row)
-		out.Write(data)
-		return err
+		return json.Marshal(row)
 	}
 	cells, err := json.Marshal(row.Cells)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	out.WriteString(`{"cells":`)
-	out.Write(cells)
-	out.WriteString(`,"object":`)
-	out.Write(row.Object.Raw)
-	out.WriteByte('}')
-	return nil
+	out := make([]byte, 0, len(cells)+len(row.Object.Raw)+len(`{"cells":,"object":}`))
+	out = append(append(out, `{"cells":`...), cells...)
+	out = append(append(out, `,"object":`...), row.Object.Raw...)
+	return append(out, '}'), nil
 }

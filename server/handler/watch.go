@@ -253,7 +253,7 @@ func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuff
 		countListed(ctx)
 	}
 	if failed, ok := event.Object.(*metav1.Status); ok && event.Type == watch.Error {
-		trace.WatchFailed(ctx, int(failed.Code))
+		trace.AnswerFailed(ctx, int(failed.Code))
 		return &apierrors.StatusError{ErrStatus: *failed} // nothing comes after it
 	}
 	return nil
@@ -271,7 +271,7 @@ func countListed(ctx context.Context) {
 // sendError tells the client why the watch ends, if it can be told.
 func (s *WatchServer) sendError(ctx context.Context, stream eventStream, b *watchBuffers, why error) {
 	status := statusOf(why)
-	trace.WatchFailed(ctx, int(status.Code))
+	trace.AnswerFailed(ctx, int(status.Code))
 	if s.encoder.encode(ctx, b, watch.Event{Type: watch.Error, Object: &status}, stream.framed()) == nil {
 		_ = stream.event(b)
 	}

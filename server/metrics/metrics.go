@@ -50,10 +50,14 @@ var (
 		Name: "apiserver_dropped_requests_total",
 		Help: "Requests answered 429 because no seat was free.",
 	}, []string{"request_kind"})
+	aborted = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "apiserver_request_aborts_total",
+		Help: "Requests whose answer was cut off, since it had begun and could not be completed.",
+	}, []string{"verb", "group", "version", "resource", "subresource", "scope"})
 )
 
 func init() {
-	prometheus.MustRegister(requestTotal, requestDuration, responseSizes, longRunning, currentInFlight, dropped)
+	prometheus.MustRegister(requestTotal, requestDuration, responseSizes, longRunning, currentInFlight, dropped, aborted)
 }
 
 // Request is one request to be counted.
@@ -165,6 +169,12 @@ func InFlight(kind string) func() {
 
 // Dropped counts a request that found no seat.
 func Dropped(kind string) { dropped.WithLabelValues(kind).Inc() }
+
+// Aborted counts a request whose answer was cut off.
+func Aborted(info *request.RequestInfo) {
+	q := Request{Info: info}
+	aborted.WithLabelValues(q.verb(), info.APIGroup, info.APIVersion, info.Resource, info.Subresource, q.scope()).Inc()
+}
 
 // Handler answers /metrics.
 func Handler() http.Handler {

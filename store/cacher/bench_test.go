@@ -73,13 +73,18 @@ func BenchmarkList5000(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				list, err := r.cached.ListEncoded(b.Context(), "/pandas/", c.opts)
-				if err != nil || len(list.Items) != c.want {
-					b.Fatal(err, len(list.Items))
+				list, err := r.cached.ListItems(b.Context(), "/pandas/", c.opts)
+				if err != nil {
+					b.Fatal(err)
 				}
-				for _, obj := range list.Items {
-					data, _, _ := obj.JSON()
+				items := 0
+				for item := range list.Items(b.Context()) {
+					data, _, _ := item.(*object.Encoded).JSON()
 					_, _ = io.Discard.Write(data)
+					items++
+				}
+				if items != c.want {
+					b.Fatal(items)
 				}
 			}
 		})

@@ -55,9 +55,9 @@ func (d *CacheDelegator) GetList(ctx context.Context, key string, opts store.Lis
 	return d.cacher.GetList(ctx, key, opts, listObj)
 }
 
-// ListEncoded implements store.EncodedReader.
-func (d *CacheDelegator) ListEncoded(ctx context.Context, key string, opts store.ListOptions) (*store.EncodedList, error) {
-	return d.cacher.ListEncoded(ctx, key, opts)
+// ListItems implements store.ItemReader.
+func (d *CacheDelegator) ListItems(ctx context.Context, key string, opts store.ListOptions) (*store.ItemList, error) {
+	return d.cacher.ListItems(ctx, key, opts)
 }
 
 // Watch implements store.Interface.
@@ -128,7 +128,7 @@ func (c *Cacher) GetList(ctx context.Context, key string, opts store.ListOptions
 		result.List = list
 		return nil
 	}
-	if decodeInto(list, listObj) != nil {
+	if decodeInto(ctx, list, listObj) != nil {
 		step.Why("the cache can't read an object: went to etcd, which says why")
 		return c.config.Storage.GetList(ctx, key, opts, listObj)
 	}
@@ -136,7 +136,7 @@ func (c *Cacher) GetList(ctx context.Context, key string, opts store.ListOptions
 }
 
 // decodeInto makes the items of listObj, a pointer to a list, of those of list.
-func decodeInto(list *store.EncodedList, listObj runtime.Object) error {
+func decodeInto(ctx context.Context, list *store.ItemList, listObj runtime.Object) error {
 	ptr, err := meta.GetItemsPtr(listObj)
 	if err != nil {
 		return err
@@ -149,8 +149,15 @@ func decodeInto(list *store.EncodedList, listObj runtime.Object) error {
 	if u, ok := listObj.(*unstructured.UnstructuredList); ok {
 		apiVersion = u.GetAPIVersion()
 	}
-	items := reflect.MakeSlice(values.Type(), len(list.Items), len(list.Items))
-	for i, obj := range list.Items {
+	var encoded []*object.Encoded
+	for item, err := range list.Items(ctx) {
+		if err != nil {
+			return err
+		}
+		encoded = append(encoded, item.(*object.Encoded))
+	}
+	items := reflect.MakeSlice(values.Type(), len(encoded), len(encoded))
+	for i, obj := range encoded {
 		into, ok := items.Index(i).Addr().Interface().(runtime.Object)
 		if !ok {
 			return fmt.Errorf("the items of %T are no objects", listObj)

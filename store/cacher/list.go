@@ -10,14 +10,14 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// ListEncoded lists what opts select.
-func (c *Cacher) ListEncoded(ctx context.Context, key string, opts store.ListOptions) (*store.EncodedList, error) {
+// ListItems lists what opts select.
+func (c *Cacher) ListItems(ctx context.Context, key string, opts store.ListOptions) (*store.ItemList, error) {
 	var out store.EncodedResult
 	err := c.GetList(ctx, key, opts, &out)
 	return out.List, err
 }
 
-func (c *Cacher) list(ctx context.Context, step *trace.Step, key string, opts store.ListOptions) (*store.EncodedList, error) {
+func (c *Cacher) list(ctx context.Context, step *trace.Step, key string, opts store.ListOptions) (*store.ItemList, error) {
 	prefix, err := store.PrepareKey(c.config.ResourcePrefix, key, opts.Recursive)
 	if err != nil {
 		return nil, err
@@ -34,27 +34,31 @@ func (c *Cacher) list(ctx context.Context, step *trace.Step, key string, opts st
 		step.Why(why + ": went to etcd")
 		return l.fromStorage(ctx)
 	}
-	list, err := l.collect()
+	list, items, err := l.collect()
 	if err != nil {
 		step.Why("the cache can't read an object: went to etcd, which says why")
-		return l.fromStorage(ctx)
+		list, err := l.fromStorage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return list, list.Items.Readable(ctx)
 	}
 	c.counts.hits.Add(1)
 	evaluated := l.looked
 	if l.opts.Predicate.Empty() {
 		evaluated = 0
 	}
-	c.metrics.List(l.looked, evaluated, len(list.Items))
+	c.metrics.List(l.looked, evaluated, items)
 	if step.Recording() {
 		step.Int("revision", list.Revision)
 		step.Int("looked", int64(l.looked))
-		step.Int("returned", int64(len(list.Items)))
-		step.Whyf("%s: served %d items from the cache's snapshot at %d", why, len(list.Items), list.Revision)
+		step.Int("returned", int64(items))
+		step.Whyf("%s: served %d items from the cache's snapshot at %d", why, items, list.Revision)
 	}
 	return list, nil
 }
 
-// listing is one call of ListEncoded.
+// listing is one call of ListItems.
 type listing struct {
 	cacher *Cacher
 	step   *trace.Step
@@ -164,41 +168,41 @@ func (l *listing) limit() int64 {
 	return l.opts.Predicate.Limit
 }
 
-// collect makes the list of the tree.
-func (l *listing) collect() (*store.EncodedList, error) {
-	list := &store.EncodedList{Revision: l.revision}
+// collect makes the list of the tree, and says how many items it has.
+func (l *listing) collect() (list *store.ItemList, count int, err error) {
+	var items []*object.Encoded
 	pred, limit := &l.opts.Predicate, l.limit()
 	everything := pred.Empty()
 	if everything && limit == 0 && l.prefix == l.cacher.prefix && l.from == "" {
-		list.Items = make([]*object.Encoded, 0, l.tree.Len())
+		items = make([]*object.Encoded, 0, l.tree.Len())
 	}
-	var err error
 	var lastKey string
 	hasMore, left := false, int64(0)
 	l.each(func(i item) bool {
-		if hasMore = limit > 0 && int64(len(list.Items)) >= limit; hasMore {
+		if hasMore = limit > 0 && int64(len(items)) >= limit; hasMore {
 			left++
 			return everything // only then does anybody want to know how many are left
 		}
 		l.looked++
 		selected := true
-		if err = i.obj.Err(); err == nil && !everything {
+		if err = i.obj.Readable(); err == nil && !everything {
 			selected, err = l.cacher.selects(pred, i.obj)
 		}
 		if err != nil {
 			return false
 		}
 		if selected {
-			list.Items = append(list.Items, i.obj)
+			items = append(items, i.obj)
 		}
 		lastKey = i.key
 		return true
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	list = &store.ItemList{Revision: l.revision, Items: object.ItemsOf(items)}
 	list.Continue, list.Remaining, err = store.PrepareContinueToken(lastKey, l.prefix, l.revision, limit+left, hasMore, l.opts)
-	return list, err
+	return list, len(items), err
 }
 
 // each visits the items of the list's range.
@@ -212,7 +216,7 @@ func (l *listing) each(visit func(item) bool) {
 	ascend(l.tree, l.prefix, l.from, visit)
 }
 
-func (l *listing) fromStorage(ctx context.Context) (*store.EncodedList, error) {
+func (l *listing) fromStorage(ctx context.Context) (*store.ItemList, error) {
 	l.cacher.counts.fallbacks.Add(1)
-	return l.cacher.config.Storage.ListEncoded(ctx, l.key, l.opts)
+	return l.cacher.config.Storage.ListItems(ctx, l.key, l.opts)
 }

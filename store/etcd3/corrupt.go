@@ -95,9 +95,13 @@ func (s *encodedCorruptObjectDeleter) GetEncoded(ctx context.Context, key string
 	return obj, s.getError(key, err)
 }
 
-func (s *encodedCorruptObjectDeleter) ListEncoded(ctx context.Context, key string, opts storage.ListOptions) (*storage.EncodedList, error) {
-	list, err := s.EncodedSource.ListEncoded(ctx, key, opts)
-	return list, s.listError(err)
+func (s *encodedCorruptObjectDeleter) ListItems(ctx context.Context, key string, opts storage.ListOptions) (*storage.ItemList, error) {
+	list, err := s.EncodedSource.ListItems(ctx, key, opts)
+	if err != nil {
+		return nil, s.listError(err)
+	}
+	list.Items = list.Items.Failing(s.listError)
+	return list, nil
 }
 
 func (s *corruptObjectDeleter) Get(ctx context.Context, key string, opts storage.GetOptions, out runtime.Object) error {

@@ -83,72 +83,6 @@ func (s *store) getEncoded(ctx context.Context, step *trace.Step, key string, op
 	return object.NewEncoded(s.format, key, data, resp.KV.ModRevision, stale), nil
 }
 
-// ListEncoded implements storage.EncodedReader. With a selector it decodes what the selector looks at.
-func (s *store) ListEncoded(ctx context.Context, key string, opts storage.ListOptions) (_ *storage.EncodedList, err error) {
-	prefix, err := s.prepareKey(key, opts.Recursive)
-	if err != nil {
-		return nil, err
-	}
-	items := &encodedItems{store: s, pred: opts.Predicate}
-	list := &storage.EncodedList{}
-	err = s.list(ctx, prefix, opts, items, func(revision int64, token string, remaining *int64) error {
-		list.Revision, list.Continue, list.Remaining = revision, token, remaining
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	list.Items = items.items
-	return list, nil
-}
-
-// encodedItems is the items of an encoded list as it fills.
-type encodedItems struct {
-	store     *store
-	pred      storage.SelectionPredicate
-	items     []*object.Encoded
-	evaluated int
-	errors    corruptObjErrAggregator
-}
-
-func (l *encodedItems) len() int     { return len(l.items) }
-func (l *encodedItems) seen() int    { return l.evaluated }
-func (l *encodedItems) err() error   { return l.errors.aggregate() }
-func (l *encodedItems) full() bool   { return l.pred.Limit > 0 && int64(len(l.items)) >= l.pred.Limit }
-func (l *encodedItems) expect(n int) {}
-
-func (l *encodedItems) add(ctx context.Context, kv *mvccpb.KeyValue) error {
-	if ctx.Err() != nil {
-		return timeoutError(kv.Key)
-	}
-	obj := l.store.encoded(ctx, kv)
-	l.evaluated++
-	matched, err := selects(&l.pred, obj)
-	if err != nil {
-		if l.errors.add(string(kv.Key), err) {
-			return l.errors.aggregate()
-		}
-		return nil
-	}
-	if matched {
-		l.items = append(l.items, obj)
-	}
-	return nil
-}
-
-// selects says whether pred selects obj. What a predicate can't look into is not selected; what can't be read is an error.
-func selects(pred *storage.SelectionPredicate, obj *object.Encoded) (bool, error) {
-	if err := obj.Err(); err != nil || pred.Empty() {
-		return true, err
-	}
-	decoded, err := obj.Object()
-	if err != nil {
-		return false, err
-	}
-	matched, err := pred.Matches(decoded)
-	return err == nil && matched, nil
-}
-
 func timeoutError(key []byte) error {
 	return storage.NewTimeoutError(string(key), "request did not complete within requested timeout")
 }
@@ -192,7 +126,7 @@ func (s *store) ReadAll(ctx context.Context, key string, pageSize int64, each fu
 			return revision, nil
 		}
 		if len(page.Kvs) == 0 {
-			return 0, fmt.Errorf("no results were found, but etcd indicated there were more values remaining")
+			return 0, errNothingFound
 		}
 	}
 }

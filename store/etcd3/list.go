@@ -3,6 +3,7 @@ package etcd3
 import (
 	"context"
 	"fmt"
+	"math"
 	"reflect"
 	"time"
 
@@ -19,13 +20,10 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// maxLimit bounds the pages that a list asks etcd for on its own account. A client may ask for larger ones.
-const maxLimit = 10000
-
 // GetList implements storage.Interface.
 func (s *store) GetList(ctx context.Context, key string, opts storage.ListOptions, listObj runtime.Object) (err error) {
 	if result, ok := listObj.(*storage.EncodedResult); ok {
-		result.List, err = s.ListEncoded(ctx, key, opts)
+		result.List, err = s.ListItems(ctx, key, opts)
 		return err
 	}
 	prefix, err := s.prepareKey(key, opts.Recursive)
@@ -45,8 +43,10 @@ func (s *store) GetList(ctx context.Context, key string, opts storage.ListOption
 
 // collector is what becomes of a list's objects.
 type collector interface {
-	// full says whether it holds what was asked for; expect makes room for n objects more, if all of them will be kept.
+	// full says whether it has what was asked for, enough whether the rest need not be read now; expect makes room for n
+	// objects more, if all of them will be kept.
 	full() bool
+	enough() bool
 	expect(n int)
 	// add keeps the object that kv is if it is selected. One that can't be read is kept as an error, until there are too
 	// many of them.
@@ -69,7 +69,10 @@ func (s *store) list(ctx context.Context, prefix string, opts storage.ListOption
 	}
 	l := listing{
 		store: s, prefix: prefix, opts: opts, items: items,
-		revision: revision, continueKey: continueKey, limit: opts.Predicate.Limit,
+		revision: revision, continueKey: continueKey, limit: opts.Predicate.Limit, count: -1,
+	}
+	if l.limit == 0 {
+		l.limit = math.MaxInt64
 	}
 	start := time.Now()
 	err = l.run(ctx)
@@ -119,13 +122,13 @@ type listing struct {
 	// revision is what all pages are read at; 0 before the first one if that is the latest.
 	revision    int64
 	continueKey string
-	// limit is the size of the next page, 0 for all there is.
+	// limit is how many keys are wanted next. They may take several pages.
 	limit int64
 
 	fetched int
 	pages   int64
 	lastKey []byte
-	// count is how many keys there were from the start of the last page on.
+	// count is how many keys there were from the start of the first page on.
 	count   int64
 	hasMore bool
 }
@@ -141,13 +144,17 @@ func (l *listing) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.hasMore = pageHasMore || full
-		if full || !pageHasMore || l.items.full() {
+		l.hasMore = (pageHasMore || full) && l.opts.Predicate.Limit > 0
+		if full || !pageHasMore || l.items.full() || l.items.enough() {
 			return nil
 		}
 		l.continueKey = string(l.lastKey) + "\x00"
-		// The selector lets few objects through. Larger pages ask etcd less often.
-		l.limit = max(l.limit, min(2*l.limit, maxLimit))
+		if l.opts.Predicate.Empty() {
+			l.limit -= int64(len(page.Kvs))
+		} else {
+			// The selector lets few objects through. Larger pages ask etcd less often.
+			l.limit = max(l.limit, min(l.limit, maxLimit/2)*2)
+		}
 	}
 }
 
@@ -155,7 +162,7 @@ func (l *listing) run(ctx context.Context) error {
 func (l *listing) read(ctx context.Context) (page kubernetes.ListResponse, err error) {
 	if l.opts.Recursive {
 		page, err = l.store.kv.list(ctx, l.prefix,
-			kubernetes.ListOptions{Revision: l.revision, Limit: l.limit, Continue: l.continueKey})
+			kubernetes.ListOptions{Revision: l.revision, Limit: min(l.limit, l.store.pages.limit()), Continue: l.continueKey})
 	} else {
 		page, err = l.store.getAsList(ctx, l.prefix, l.revision)
 	}
@@ -165,7 +172,10 @@ func (l *listing) read(ctx context.Context) (page kubernetes.ListResponse, err e
 	}
 	l.pages++
 	l.fetched += len(page.Kvs)
-	l.count = page.Count
+	l.store.pages.observe(page.Kvs)
+	if l.count < 0 {
+		l.count = page.Count
+	}
 	if l.revision == 0 {
 		if err := l.store.validateMinimumResourceVersion(l.opts.ResourceVersion, uint64(page.Revision)); err != nil {
 			return page, err
@@ -173,7 +183,7 @@ func (l *listing) read(ctx context.Context) (page kubernetes.ListResponse, err e
 		l.revision = page.Revision
 	}
 	if len(page.Kvs) == 0 && page.Count > 0 {
-		return page, fmt.Errorf("no results were found, but etcd indicated there were more values remaining")
+		return page, errNothingFound
 	}
 	if estimator := l.store.estimator.Load(); estimator != nil {
 		estimator.update(page.Kvs...)
@@ -221,7 +231,7 @@ func (l *listing) describe(step *trace.Step, cost metrics.ListCost) {
 	step.Int("returned", int64(cost.Returned))
 	switch {
 	case l.pages > 1:
-		step.Whyf("%d pages: the selector let %d of %d objects through", l.pages, cost.Returned, cost.Fetched)
+		step.Whyf("%d pages: %d of %d objects are in the list", l.pages, cost.Returned, cost.Fetched)
 	case cost.Evaluated > 1:
 		step.Whyf("all %d objects were read like the first one, whose steps are here", cost.Evaluated)
 	}
@@ -265,6 +275,9 @@ func (l *listItems) err() error { return l.errors.aggregate() }
 
 // full says whether the list holds what was asked for.
 func (l *listItems) full() bool { return l.pred.Limit > 0 && int64(l.values.Len()) >= l.pred.Limit }
+
+// enough is never: all objects are decoded now.
+func (l *listItems) enough() bool { return false }
 
 // expect makes room for n objects more, if all of them will be in the list.
 func (l *listItems) expect(n int) {

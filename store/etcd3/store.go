@@ -80,6 +80,7 @@ type store struct {
 	onWrite atomic.Pointer[func(context.Context, *object.Encoded)]
 
 	estimator atomic.Pointer[resourceSizeEstimator]
+	pages     pages
 }
 
 var _ storage.Interface = (*store)(nil)

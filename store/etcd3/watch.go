@@ -181,9 +181,10 @@ func (wc *watchChan) sync() error {
 			return wc.store.listError(wc.ctx, err, revision, true, from, wc.key)
 		}
 		if len(page.Kvs) == 0 && page.Count > 0 {
-			return fmt.Errorf("no results were found, but etcd indicated there were more values remaining")
+			return errNothingFound
 		}
 		hasMore := int64(len(page.Kvs)) < page.Count
+		wc.store.pages.observe(page.Kvs)
 		for i, kv := range page.Kvs {
 			continueKey = string(kv.Key) + "\x00"
 			if err := wc.added(kv, sent > 0); err != nil {
@@ -207,7 +208,7 @@ func (wc *watchChan) page(revision int64, continueKey string) (kubernetes.ListRe
 		return wc.store.getAsList(wc.ctx, wc.key, revision)
 	}
 	return wc.store.kv.list(wc.ctx, wc.key,
-		kubernetes.ListOptions{Revision: revision, Limit: maxLimit, Continue: continueKey})
+		kubernetes.ListOptions{Revision: revision, Limit: wc.store.pages.limit(), Continue: continueKey})
 }
 
 // added sends an object of the initial state. Of many only the first is traced.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path"
 	"runtime/debug"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,61 +20,68 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// defaultDeleteCollectionPageSize bounds how many objects are read before the first of them are deleted.
-const defaultDeleteCollectionPageSize = 10000
-
-// DeleteCollection implements rest.CollectionDeleter: it lists, page by page, and deletes what it finds in parallel. It
-// is not atomic. On the first error no further object is begun; those deleted by then stay deleted. The answer is the
-// list of what was found: encoded, if that will do, for decoded it is several times as large.
+// DeleteCollection implements rest.CollectionDeleter: it lists, and deletes what it finds in parallel. It is not atomic. On
+// the first error no further object is begun; those deleted by then stay deleted. The answer is the list of what was found:
+// for a reader that takes encoded objects it is read once more, as it was, if it is long.
 func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	listOptions *metainternalversion.ListOptions) (_ runtime.Object, err error) {
 	workers := max(e.DeleteCollectionWorkers, 1)
 	ctx, step := trace.Start(ctx, trace.StoreDeleteCollection, e.KeyRootFunc(ctx))
 	defer step.End(&err)
 	step.Int("workers", int64(workers))
-	listCtx := ctx
-	ctx = rest.WithDecoded(ctx)
-
-	found := make(chan runtime.Object, workers)
-	group, groupCtx := errgroup.WithContext(ctx)
+	found, err := e.find(ctx, listOptions)
+	if err != nil {
+		return nil, err
+	}
+	deleting := rest.WithDecoded(ctx)
+	names := make(chan string)
+	group, groupCtx := errgroup.WithContext(deleting)
 	for range workers {
-		// Deletions under way are finished when another one fails, so they run in ctx, not in groupCtx.
-		workerCtx := trace.Fork(ctx)
+		// Deletions under way are finished when another one fails, so they run in deleting, not in groupCtx.
+		workerCtx := trace.Fork(deleting)
 		group.Go(func() error {
-			for obj := range found {
+			for name := range names {
 				if groupCtx.Err() != nil {
 					continue
 				}
-				if err := e.deleteOne(workerCtx, obj, deleteValidation, options); err != nil {
+				if err := e.deleteOne(workerCtx, name, deleteValidation, options); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 	}
-	list, items, listErr := e.listPages(listCtx, groupCtx.Done(), listOptions, found)
+	feed(groupCtx, names, found.names)
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if listErr != nil {
-		return nil, listErr
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	step.Whyf("%d objects found and deleted", items)
-	return list, nil
+	step.Whyf("%d objects found and deleted", len(found.names))
+	return found.answer(ctx)
+}
+
+// feed sends names to workers until ctx ends.
+func feed(ctx context.Context, to chan<- string, names []string) {
+	defer close(to)
+	for _, name := range names {
+		select {
+		case to <- name:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // deleteOne deletes one object of a collection. A panic would end the process, outside of the request's goroutine.
-func (e *Store) deleteOne(ctx context.Context, obj runtime.Object, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (err error) {
+func (e *Store) deleteOne(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			slog.ErrorContext(ctx, "panic while deleting an object of a collection", "panic", reason, "stack", string(debug.Stack()))
 			err = fmt.Errorf("DeleteCollection goroutine panicked: %v", reason)
 		}
 	}()
-	name, err := nameOf(obj)
-	if err != nil {
-		return err
-	}
 	// The strategy writes each object's grace period into its options.
 	if _, _, err := e.Delete(ctx, name, deleteValidation, options.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -93,81 +101,69 @@ func nameOf(obj runtime.Object) (string, error) {
 	return m.GetName(), nil
 }
 
-// listPages sends all objects to found and returns them as one list. A client's limit means one page. It stops when
-// stop is closed, without an error: whoever closes it has one. It closes found at its end, also if the list panics: nobody
-// waits for more then.
-func (e *Store) listPages(ctx context.Context, stop <-chan struct{}, listOptions *metainternalversion.ListOptions,
-	found chan<- runtime.Object) (whole runtime.Object, count int, err error) {
-	defer close(found)
-	page := &metainternalversion.ListOptions{}
-	if listOptions != nil {
-		page = listOptions.DeepCopy()
-	}
-	onePage := page.Limit > 0
-	if !onePage {
-		page.Limit = defaultDeleteCollectionPageSize
-		if e.deleteCollectionPageSize > 0 {
-			page.Limit = e.deleteCollectionPageSize
-		}
-	}
-	var items []runtime.Object
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, 0, err
-		}
-		list, err := e.List(ctx, page)
-		if err != nil {
-			return nil, 0, err
-		}
-		pageItems, err := meta.ExtractList(list)
-		if err != nil {
-			return nil, 0, err
-		}
-		items = append(items, pageItems...)
-		for _, item := range pageItems {
-			select {
-			case found <- item:
-			case <-stop:
-				return nil, 0, ctx.Err()
-			}
-		}
-		m, err := meta.ListAccessor(list)
-		if err != nil {
-			return nil, 0, err
-		}
-		if whole == nil {
-			whole = list
-		}
-		if onePage {
-			return whole, len(items), nil
-		}
-		if m.GetContinue() == "" {
-			return whole, len(items), joinPages(whole, items)
-		}
-		page.Continue = m.GetContinue()
-		page.ResourceVersion, page.ResourceVersionMatch = "", ""
-	}
+// heldBytes is how much is held of the objects that a collection's deletion found.
+const heldBytes = 1 << 20
+
+// collection is what was found to be deleted.
+type collection struct {
+	store   *Store
+	options *metainternalversion.ListOptions
+	names   []string
+	// list is the answer. tooLong says that it has to be read again: its objects would stay in memory, although they are
+	// deleted everywhere else.
+	list    runtime.Object
+	tooLong bool
 }
 
-// joinPages puts the items of all pages into the first one, which then is the whole and continues nowhere.
-func joinPages(first runtime.Object, items []runtime.Object) error {
-	m, err := meta.ListAccessor(first)
-	if err != nil {
-		return err
+func (e *Store) find(ctx context.Context, options *metainternalversion.ListOptions) (*collection, error) {
+	c := &collection{store: e, options: options}
+	var err error
+	if c.list, err = e.List(ctx, options); err != nil {
+		return nil, err
 	}
-	m.SetContinue("")
-	m.SetRemainingItemCount(nil)
-	list, encoded := first.(*object.List)
-	if !encoded {
-		return meta.SetList(first, items)
+	list, ok := c.list.(*object.List)
+	if !ok {
+		return c, meta.EachListItem(c.list, c.add)
 	}
-	list.Items = make([]*object.Encoded, len(items))
-	for i, item := range items {
-		encoded, ok := item.(*object.Encoded)
-		if !ok {
-			return fmt.Errorf("a page of an encoded list has a %T", item)
+	var held []runtime.Object
+	size := 0
+	for item, err := range list.Items(ctx) {
+		if err == nil {
+			err = c.add(item)
 		}
-		list.Items[i] = encoded
+		if err != nil {
+			return nil, err
+		}
+		if size += object.SizeOf(item); size > heldBytes {
+			c.tooLong, held = true, nil
+			continue
+		}
+		held = append(held, item)
 	}
-	return nil
+	if list.Items = object.ItemsOf(held); c.tooLong {
+		list.Items = nil
+	}
+	return c, nil
+}
+
+func (c *collection) add(obj runtime.Object) error {
+	name, err := nameOf(obj)
+	c.names = append(c.names, strings.Clone(name)) // without the key that it is the end of
+	return err
+}
+
+// answer is the list of what was found, as it was then.
+func (c *collection) answer(ctx context.Context) (runtime.Object, error) {
+	if !c.tooLong {
+		return c.list, nil
+	}
+	again := &metainternalversion.ListOptions{}
+	if c.options != nil {
+		again = c.options.DeepCopy()
+	}
+	if again.Continue == "" {
+		again.ResourceVersion = c.list.(*object.List).ResourceVersion
+		again.ResourceVersionMatch = metav1.ResourceVersionMatchExact
+	}
+	return c.store.List(ctx, again)
 }

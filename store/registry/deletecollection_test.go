@@ -7,6 +7,7 @@ import (
 	"fmt"
 	goruntime "runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,10 @@ func tenPods(t *testing.T, change ...func(*Store)) (*Store, context.Context) {
 
 func names(list runtime.Object) (out []string) {
 	if encoded, ok := list.(*object.List); ok {
-		list = encoded.GetObject()
+		var err error
+		if list, err = encoded.Object(context.Background()); err != nil {
+			panic(err)
+		}
 	}
 	for _, p := range list.(*corev1.PodList).Items {
 		out = append(out, p.Name)
@@ -56,23 +60,20 @@ func TestDeleteCollection(t *testing.T) {
 	selectOdd := &metainternalversion.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{"odd": "true"})}
 	tests := []struct {
 		name    string
-		page    int64
 		options *metav1.DeleteOptions
 		list    *metainternalversion.ListOptions
 		deleted []string
 		left    []string
 	}{
-		{"all", 0, &metav1.DeleteOptions{}, nil, all, nil},
-		{"page by page", 3, &metav1.DeleteOptions{}, &metainternalversion.ListOptions{}, all, nil},
-		{"by label", 2, nil, selectOdd, odd, even},
-		{"one page of the client's", 2, nil, &metainternalversion.ListOptions{Limit: 4}, all[:4], all[4:]},
-		{"dry run", 3, &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}, nil, all, all},
+		{"all", &metav1.DeleteOptions{}, nil, all, nil},
+		{"by label", nil, selectOdd, odd, even},
+		{"one page of the client's", nil, &metainternalversion.ListOptions{Limit: 4}, all[:4], all[4:]},
+		{"dry run", &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}, nil, all, all},
 	}
 	for i := range 2 * len(tests) {
 		tt, encoded := tests[i/2], i%2 == 1
 		t.Run(fmt.Sprintf("%s, encoded %t", tt.name, encoded), func(t *testing.T) {
 			e, ctx := tenPods(t)
-			e.deleteCollectionPageSize = tt.page
 			deleting := ctx
 			if encoded {
 				deleting = rest.WithEncoded(ctx)
@@ -97,6 +98,36 @@ func TestDeleteCollection(t *testing.T) {
 				t.Error("the other namespace's pod is gone")
 			}
 		})
+	}
+}
+
+// TestDeleteCollectionOfLargeObjects: what was deleted is not held until it is told, and is told nevertheless.
+func TestDeleteCollectionOfLargeObjects(t *testing.T) {
+	large := map[string]string{"large": strings.Repeat("x", heldBytes/5)}
+	for _, options := range []*metainternalversion.ListOptions{nil, {LabelSelector: labels.SelectorFromSet(labels.Set{"large": "yes"})}, {Limit: 8}} {
+		e, ctx := newStore(t, newStrategy()), inNamespace(t, "ns")
+		for i := range 8 {
+			mustCreate(t, ctx, e, pod(fmt.Sprintf("p%d", i), func(p *corev1.Pod) { p.Annotations, p.Labels = large, map[string]string{"large": "yes"} }))
+		}
+		reading := rest.WithEncoded(ctx)
+		found, err := e.find(reading, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !found.tooLong || len(found.names) != 8 || found.list.(*object.List).Items != nil {
+			t.Errorf("%v: found %d, held %v", options, len(found.names), !found.tooLong)
+		}
+		list, err := e.DeleteCollection(reading, rest.ValidateAllObjectFunc, nil, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustCreate(t, ctx, e, pod("later"))
+		if got := names(list); !slices.Equal(got, []string{"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"}) {
+			t.Errorf("%v: told of %v", options, got)
+		}
+		if left := remaining(t, inNamespace(t, "ns"), e); !slices.Equal(left, []string{"later"}) {
+			t.Errorf("%v: left %v", options, left)
+		}
 	}
 }
 
@@ -131,7 +162,6 @@ func TestDeleteCollectionWhatIsGoneAlready(t *testing.T) {
 func TestDeleteCollectionFails(t *testing.T) {
 	e, ctx := tenPods(t)
 	e.DeleteCollectionWorkers = 1
-	e.deleteCollectionPageSize = 4
 	refuse := func(_ context.Context, obj runtime.Object) error {
 		switch obj.(*corev1.Pod).Name {
 		case "p2":

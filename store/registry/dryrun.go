@@ -35,6 +35,12 @@ func (s *DryRunnableStorage) readsEncoded() bool {
 	return ok
 }
 
+// readsItems says whether the storage can list item by item.
+func (s *DryRunnableStorage) readsItems() bool {
+	_, ok := s.Storage.(store.ItemReader)
+	return ok
+}
+
 // Get reads one object.
 func (s *DryRunnableStorage) Get(ctx context.Context, key string, opts store.GetOptions, objPtr runtime.Object) (err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunGet, key)

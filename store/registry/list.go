@@ -12,11 +12,12 @@ import (
 
 	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
 
-// List implements rest.Lister. A reader that takes an encoded list gets one, if nobody here has to look into it.
+// List implements rest.Lister. A reader that takes encoded objects gets them item by item, if nobody here has to look into them.
 func (e *Store) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
 	out, err := e.ListPredicate(ctx, e.predicate(options), options)
 	if err != nil {
@@ -47,16 +48,15 @@ func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate, o
 		noteSelection(step, &opts)
 	}
 
-	if e.givesEncoded(ctx) {
+	if e.givesItems(ctx) {
 		var result store.EncodedResult
 		if err := e.Storage.GetList(ctx, key, opts, &result); err != nil {
 			return nil, InterpretListError(err, e.qualifiedResourceFromContext(ctx))
 		}
-		if list := result.List; readable(list.Items) {
-			out := &object.List{Items: list.Items, New: e.NewListFunc}
-			return out, e.Storage.Versioner().UpdateList(out, uint64(list.Revision), list.Continue, list.Remaining)
-		}
-		// Who decodes them says in a client's words what is wrong with which.
+		resource := e.qualifiedResourceFromContext(ctx)
+		items := result.List.Items.Failing(func(err error) error { return InterpretListError(err, resource) })
+		out := &object.List{Items: items, New: e.NewListFunc}
+		return out, e.Storage.Versioner().UpdateList(out, uint64(result.List.Revision), result.List.Continue, result.List.Remaining)
 	}
 	out := e.NewListFunc()
 	if err := e.Storage.GetList(ctx, key, opts, out); err != nil {
@@ -65,13 +65,9 @@ func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate, o
 	return out, nil
 }
 
-func readable(items []*object.Encoded) bool {
-	for _, item := range items {
-		if item.Readable() != nil {
-			return false
-		}
-	}
-	return true
+// givesItems says whether the reader is given a list item by item.
+func (e *Store) givesItems(ctx context.Context) bool {
+	return e.Decorator == nil && rest.TakesEncoded(ctx) && e.Storage.readsItems()
 }
 
 // predicate makes a predicate of the options' selectors.

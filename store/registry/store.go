@@ -84,8 +84,6 @@ type Store struct {
 	DestroyFunc func()
 
 	corruptObjDeleter rest.GracefulDeleter
-	// deleteCollectionPageSize is how many objects DeleteCollection lists at a time; 0 is the default.
-	deleteCollectionPageSize int64
 }
 
 // GenericStore gives access to the strategies of a storage that embeds a Store.

@@ -111,15 +111,17 @@ func (w *webhookClient) convert(ctx context.Context, in runtime.Object, to schem
 		}
 		return converted[0], nil
 	}
-	out := list.DeepCopy()
+	out := &unstructured.UnstructuredList{Object: runtime.DeepCopyJSON(list.Object), Items: make([]unstructured.Unstructured, len(list.Items))}
+	out.SetAPIVersion(to.String())
 	var ask []*unstructured.Unstructured
 	var at []int
-	for i := range out.Items {
-		if out.Items[i].GetAPIVersion() != to.String() {
-			ask, at = append(ask, &out.Items[i]), append(at, i)
+	for i := range list.Items {
+		if list.Items[i].GetAPIVersion() == to.String() {
+			out.Items[i] = *list.Items[i].DeepCopy()
+		} else {
+			ask, at = append(ask, &list.Items[i]), append(at, i)
 		}
 	}
-	out.SetAPIVersion(to.String())
 	if len(ask) == 0 {
 		return out, nil
 	}

@@ -18,7 +18,7 @@
 // There is one storage below all versions. Objects come out of it in the version that they are stored in, and have to go in
 // in the storage version. A [view] stands before it for every version that stored objects may not be in, and converts; the
 // storage version itself has no view, and no cost, unless status.storedVersions says that others were stored too.
-// A LIST is one conversion, and so is as much of a watch as is there to be sent.
+// A webhook converts 512 KiB of a LIST at a time, as they are sent, and as much of a watch as is there to be sent.
 //
 // # Invariants
 //

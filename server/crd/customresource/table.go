@@ -111,16 +111,6 @@ func (c *columns) ConvertToTable(_ context.Context, obj, tableOptions runtime.Ob
 	} else if m, err := meta.CommonAccessor(obj); err == nil {
 		table.ResourceVersion = m.GetResourceVersion()
 	}
-	if list, ok := obj.(*object.List); ok {
-		table.Rows = make([]metav1.TableRow, len(list.Items))
-		for i, item := range list.Items {
-			var err error
-			if table.Rows[i], err = c.encodedRow(item); err != nil {
-				return nil, err
-			}
-		}
-		return table, nil
-	}
 	var err error
 	table.Rows, err = metatable.MetaToTableRow(obj, func(obj runtime.Object, _ metav1.Object, name, _ string) ([]any, error) {
 		content, err := contentOf(obj)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/crd/conversion"
 	"github.com/kx-apiserver/kx/server/crd/schema"
 	"github.com/kx-apiserver/kx/store"
@@ -161,29 +162,19 @@ func (v *view) convert(ctx context.Context, obj runtime.Object, to apischema.Gro
 	return converted, v.shape(ctx, converted.(*unstructured.Unstructured), to)
 }
 
-// convertList converts the items of a list that are in another version, in one go, and says that all are in the version up.
+// convertList converts the items of a list, all of which are in other versions, in one go.
 func (v *view) convertList(ctx context.Context, list *unstructured.UnstructuredList) error {
-	var others []int
-	for i := range list.Items {
-		if list.Items[i].GetAPIVersion() != v.up.String() {
-			others = append(others, i)
-		}
-	}
-	if len(others) == 0 {
-		return nil
-	}
 	converted, err := v.converter.Convert(ctx, list, v.up)
 	if err != nil {
 		return unreadable(err)
 	}
-	items := converted.(*unstructured.UnstructuredList).Items
-	for _, i := range others {
-		if err := v.shape(ctx, &items[i], v.up); err != nil {
+	list.Items = converted.(*unstructured.UnstructuredList).Items
+	for i := range list.Items {
+		if err := v.shape(ctx, &list.Items[i], v.up); err != nil {
 			return err
 		}
-		ctx = context.Background() // the first is shown, and the others are like it
+		ctx = trace.Unrecorded(ctx) // the first is shown, and the others are like it
 	}
-	list.Items = items
 	return nil
 }
 

@@ -3,81 +3,188 @@ package customresource
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/store"
 )
 
-// GetList implements store.Interface. All that is read at once is converted at once.
+var _ store.ItemReader = &view{}
+
+// GetList implements store.Interface.
 func (v *view) GetList(ctx context.Context, key string, opts store.ListOptions, listObj runtime.Object) error {
+	found, err := v.ListItems(ctx, key, opts)
+	if err != nil {
+		return err
+	}
+	if result, ok := listObj.(*store.EncodedResult); ok {
+		result.List = found
+		return nil
+	}
 	list, ok := listObj.(*unstructured.UnstructuredList)
 	if !ok {
 		return store.NewInternalError(fmt.Errorf("list custom resources: %T is no list of them", listObj))
 	}
-	if v.selectsAbove(&opts.Predicate) {
-		return v.selectList(ctx, key, opts, list)
+	list.Items = []unstructured.Unstructured{}
+	for item, err := range found.Items(ctx) {
+		if err != nil {
+			return err
+		}
+		u, err := own(item)
+		if err != nil {
+			return err
+		}
+		list.Items = append(list.Items, *u)
 	}
-	if err := v.Interface.GetList(ctx, key, opts, list); err != nil {
-		return err
-	}
-	return v.convertList(ctx, list)
+	return v.Versioner().UpdateList(list, uint64(found.Revision), found.Continue, found.Remaining)
 }
 
-// maxPage is how many objects are read at once to fill a page with those of them that are selected.
-const maxPage = 10000
+// own is a decoded object that is the caller's alone.
+func own(item runtime.Object) (*unstructured.Unstructured, error) {
+	encoded, ok := item.(*object.Encoded)
+	if !ok {
+		return asUnstructured(item)
+	}
+	u := &unstructured.Unstructured{}
+	return u, encoded.Into(u)
+}
 
-// selectList fills list with what opts select of the converted objects. With a limit it reads page after page, each one
-// larger than the last, until the list is full.
-func (v *view) selectList(ctx context.Context, key string, opts store.ListOptions, list *unstructured.UnstructuredList) error {
+// ListItems implements store.ItemReader. Objects are converted as they are taken; a webhook gets several at a time.
+func (v *view) ListItems(ctx context.Context, key string, opts store.ListOptions) (*store.ItemList, error) {
+	if v.selectsAbove(&opts.Predicate) {
+		return v.selectItems(ctx, key, opts)
+	}
+	list, err := v.listBelow(ctx, key, opts)
+	if err != nil {
+		return nil, err
+	}
+	list.Items = v.converted(list.Items, int(opts.Predicate.Limit))
+	return list, nil
+}
+
+func (v *view) listBelow(ctx context.Context, key string, opts store.ListOptions) (*store.ItemList, error) {
+	var below store.EncodedResult
+	if err := v.Interface.GetList(ctx, key, opts, &below); err != nil {
+		return nil, err
+	}
+	return below.List, nil
+}
+
+// heldBytes is how much is held of a page whose objects were selected after they were converted. What a larger page has
+// besides is read and converted again when it is taken.
+const heldBytes = 1 << 20
+
+// selectItems lists what opts select of the converted objects.
+func (v *view) selectItems(ctx context.Context, key string, opts store.ListOptions) (*store.ItemList, error) {
 	selects := opts.Predicate
 	limit := int(selects.Limit)
+	if limit > 0 && opts.ResourceVersion != "" && opts.ResourceVersion != "0" && opts.ResourceVersionMatch == "" {
+		opts.ResourceVersionMatch = metav1.ResourceVersionMatchExact // as the limit says, which the storage is not told
+	}
 	opts.Predicate = unselected(selects)
-	list.Items = []unstructured.Unstructured{}
-	for {
-		page := &unstructured.UnstructuredList{}
-		page.SetGroupVersionKind(v.listKind)
-		if err := v.Interface.GetList(ctx, key, opts, page); err != nil {
-			return err
+	opts.Predicate.Limit = 0
+	list, err := v.listBelow(ctx, key, opts)
+	if err != nil {
+		return nil, err
+	}
+	all := v.converted(list.Items, limit)
+	if limit == 0 {
+		list.Items = selected(all, &selects, 0)
+		return list, nil
+	}
+	page, err := readPage(ctx, all, &selects, limit)
+	if err != nil {
+		return nil, err
+	}
+	if list.Items = object.ItemsOf(page.held); page.held == nil {
+		list.Items = selected(all, &selects, page.count)
+	}
+	if page.more {
+		list.Continue, err = store.EncodeContinue(v.keyOf(page.last, key)+"\x00", key+"/", list.Revision)
+	}
+	return list, err
+}
+
+// page is what a limit lets through of a selection.
+type page struct {
+	count int
+	last  *unstructured.Unstructured
+	// held are its items, nil if they are too large to be held.
+	held []runtime.Object
+	// more says that there are objects behind it, selected or not.
+	more bool
+}
+
+func readPage(ctx context.Context, all object.Items, selects *store.SelectionPredicate, limit int) (*page, error) {
+	p := &page{held: []runtime.Object{}}
+	size := 0
+	for item, err := range all(ctx) {
+		if err != nil {
+			return nil, err
 		}
-		if err := v.convertList(ctx, page); err != nil {
-			return err
+		if p.more = p.count == limit; p.more {
+			return p, nil
 		}
-		list.SetResourceVersion(page.GetResourceVersion())
-		list.SetContinue(page.GetContinue())
-		for i := range page.Items {
-			matches, err := selects.Matches(&page.Items[i])
-			if err != nil || !matches {
-				continue // what a selector can't look into is not selected
+		u, matches, err := match(item, selects)
+		if err != nil {
+			return nil, err
+		}
+		if !matches {
+			continue
+		}
+		p.count, p.last = p.count+1, u
+		if size += object.SizeOf(u); size > heldBytes {
+			p.held = nil
+		} else {
+			p.held = append(p.held, item)
+		}
+	}
+	return p, nil
+}
+
+// selected are those of items that are selected; limit is how many of them, 0 for all.
+func selected(items object.Items, selects *store.SelectionPredicate, limit int) object.Items {
+	return func(ctx context.Context) iter.Seq2[runtime.Object, error] {
+		return func(yield func(runtime.Object, error) bool) {
+			left := limit
+			for item, err := range items(ctx) {
+				matches := false
+				if err == nil {
+					_, matches, err = match(item, selects)
+				}
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if !matches {
+					continue
+				}
+				left--
+				if !yield(item, nil) || left == 0 {
+					return
+				}
 			}
-			list.Items = append(list.Items, page.Items[i])
-			if limit > 0 && len(list.Items) == limit && i < len(page.Items)-1 {
-				token, err := v.continueAfter(&page.Items[i], key, page.GetResourceVersion())
-				list.SetContinue(token)
-				return err
-			}
 		}
-		if page.GetContinue() == "" || len(list.Items) == limit {
-			return nil
-		}
-		// From now on the token says at which revision.
-		opts.ResourceVersion, opts.ResourceVersionMatch = "", ""
-		opts.Predicate.Continue = page.GetContinue()
-		opts.Predicate.Limit = min(2*opts.Predicate.Limit, maxPage)
 	}
 }
 
-// continueAfter is the token of a list below key that goes on after an object.
-func (v *view) continueAfter(last *unstructured.Unstructured, key, resourceVersion string) (string, error) {
-	revision, err := strconv.ParseInt(resourceVersion, 10, 64)
+// match decodes an item and says whether it is selected. What a selector can't look into is not.
+func match(item runtime.Object, selects *store.SelectionPredicate) (*unstructured.Unstructured, bool, error) {
+	decoded, err := object.Decoded(item)
 	if err != nil {
-		return "", store.NewInternalError(fmt.Errorf("continue a list of custom resources: %w", err))
+		return nil, false, err
 	}
-	below := key + "/"
-	return store.EncodeContinue(v.keyOf(last, key)+"\x00", below, revision)
+	u, err := asUnstructured(decoded)
+	if err != nil {
+		return nil, false, err
+	}
+	matches, err := selects.Matches(u)
+	return u, err == nil && matches, nil
 }
 
 // keyOf is the key of an object that was found below key: of one namespace or of all.
@@ -91,16 +198,12 @@ func (v *view) keyOf(u *unstructured.Unstructured, key string) string {
 // previous is an object as it was before the change that has a revision, converted; nil if it was not there.
 func (v *view) previous(ctx context.Context, key string, revision uint64) (*unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(v.listKind)
-	err := v.Interface.GetList(ctx, key, store.ListOptions{
+	err := v.GetList(ctx, key, store.ListOptions{
 		ResourceVersion:      strconv.FormatUint(revision-1, 10),
 		ResourceVersionMatch: metav1.ResourceVersionMatchExact,
 		Predicate:            store.Everything,
 	}, list)
 	if err != nil || len(list.Items) == 0 {
-		return nil, err
-	}
-	if err := v.convertList(ctx, list); err != nil {
 		return nil, err
 	}
 	return &list.Items[0], nil

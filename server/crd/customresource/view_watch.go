@@ -7,14 +7,17 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
 
-// maxBatch is how many events are converted at once.
+// maxBatch is how many events are converted at once; batchBytes is how much.
 const maxBatch = 100
 
 // Watch implements store.Interface. A conversion that fails ends the watch with an ERROR event.
@@ -26,7 +29,7 @@ func (v *view) Watch(ctx context.Context, key string, opts store.ListOptions) (w
 		opts.Predicate = unselected(selects)
 	}
 	w.ctx, w.cancel = context.WithCancel(trace.Fork(ctx))
-	inner, err := v.Interface.Watch(w.ctx, key, opts)
+	inner, err := v.watchBelow(w.ctx, key, opts)
 	if err != nil {
 		w.cancel()
 		return nil, err
@@ -34,6 +37,14 @@ func (v *view) Watch(ctx context.Context, key string, opts store.ListOptions) (w
 	w.inner = inner
 	go w.run()
 	return w, nil
+}
+
+// watchBelow watches the storage, of encoded objects if it has them: of those nothing is decoded before its turn.
+func (v *view) watchBelow(ctx context.Context, key string, opts store.ListOptions) (watch.Interface, error) {
+	if encoded, ok := v.Interface.(store.EncodedReader); ok {
+		return encoded.WatchEncoded(ctx, key, opts)
+	}
+	return v.Interface.Watch(ctx, key, opts)
 }
 
 // viewWatch converts the events of the storage's watch.
@@ -85,13 +96,14 @@ func (w *viewWatch) next() []watch.Event {
 	case <-w.ctx.Done():
 		return nil
 	}
-	for len(events) < maxBatch {
+	for bytes := object.SizeOf(events[0].Object); len(events) < maxBatch && bytes < batchBytes; {
 		select {
 		case event, ok := <-w.inner.ResultChan():
 			if !ok {
 				return events // the next call finds the end again
 			}
 			events = append(events, event)
+			bytes += object.SizeOf(event.Object)
 		default:
 			return events
 		}
@@ -130,9 +142,13 @@ func (w *viewWatch) convert(events []watch.Event) error {
 	list.SetGroupVersionKind(v.listKind)
 	var at []int
 	for i := range events {
-		u, ok := events[i].Object.(*unstructured.Unstructured)
+		u, err := eventObject(events[i].Object)
 		switch {
-		case !ok || u.GetAPIVersion() == v.up.String():
+		case err != nil:
+			return err
+		case u == nil:
+		case u.GetAPIVersion() == v.up.String():
+			events[i].Object = u
 		case events[i].Type == watch.Bookmark:
 			// It is no object, and nothing for a webhook.
 			bookmark := u.DeepCopy()
@@ -150,6 +166,9 @@ func (w *viewWatch) convert(events []watch.Event) error {
 		events[at[0]].Object = converted
 		return nil
 	}
+	if len(at) == 0 {
+		return nil
+	}
 	if err := v.convertList(w.ctx, list); err != nil {
 		return err
 	}
@@ -157,6 +176,14 @@ func (w *viewWatch) convert(events []watch.Event) error {
 		events[at[i]].Object = &list.Items[i]
 	}
 	return nil
+}
+
+// eventObject is the object of an event, for its watcher alone; nil for a Status.
+func eventObject(obj runtime.Object) (*unstructured.Unstructured, error) {
+	if _, ok := obj.(*metav1.Status); ok {
+		return nil, nil
+	}
+	return own(obj)
 }
 
 // fail tells the watcher why there is nothing more, unless it has left.

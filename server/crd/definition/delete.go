@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/store/registry"
@@ -45,8 +46,12 @@ func (r *REST) DeleteCollection(ctx context.Context, deleteValidation rest.Valid
 	if err != nil {
 		return nil, err
 	}
-	err = meta.EachListItem(list, func(item runtime.Object) error {
-		_, _, err := r.Delete(ctx, item.(*crd).Name, deleteValidation, options.DeepCopy())
+	err = object.Each(ctx, list, func(item runtime.Object) error {
+		d, err := meta.Accessor(item)
+		if err != nil {
+			return err
+		}
+		_, _, err = r.Delete(rest.WithDecoded(ctx), d.GetName(), deleteValidation, options.DeepCopy())
 		if apierrors.IsNotFound(err) {
 			return nil
 		}

@@ -6,5 +6,6 @@
 // Invariants:
 //
 //  1. Every error has a Status: [ErrorToAPIStatus] is the one table from errors to HTTP codes.
-//  2. Bodies are streamed from the serializer to the socket: nothing is encoded twice, nor held whole by this package.
+//  2. Half an answer never looks like a whole one: what fails after it has begun cuts the connection, or resets the stream.
+//  3. Bodies are streamed from the serializer to the socket: nothing is encoded twice, nor held whole by this package.
 package responsewriters

@@ -57,38 +57,40 @@ func mediaTypeWithGVK(mediaType string, gvk *schema.GroupVersionKind) string {
 	return mediaType
 }
 
-// SerializeObject writes object by encoder. If that fails before anything was sent, the client gets the error instead.
+// SerializeObject writes object by encoder. If that fails before anything was sent, the client gets the error instead; later
+// the connection is cut.
 func SerializeObject(mediaType string, encoder runtime.Encoder, hw http.ResponseWriter, req *http.Request, statusCode int, object runtime.Object) {
-	w := &deferredResponseWriter{mediaType: mediaType, statusCode: statusCode, gzip: AcceptsGzip(req), hw: hw}
+	s := NewStream(mediaType, hw, req, statusCode)
+	reused := encoder
 	if reuser, ok := encoder.(runtime.EncoderWithAllocator); ok {
 		allocator := runtime.AllocatorPool.Get().(*runtime.Allocator)
 		defer runtime.AllocatorPool.Put(allocator)
-		encoder = runtime.NewEncoderWithAllocator(reuser, allocator)
+		reused = runtime.NewEncoderWithAllocator(reuser, allocator)
 	}
-
-	err := encoder.Encode(object, w)
+	err := reused.Encode(object, s)
 	if err == nil {
-		err = w.Close()
-		if err != nil {
-			utilruntime.HandleErrorWithContext(req.Context(), forLog(req.Context(), err), "Failed to end a response", "path", req.URL.Path)
-		}
+		err = s.Close()
+	}
+	if err == nil {
 		return
 	}
-
 	utilruntime.HandleErrorWithContext(req.Context(), forLog(req.Context(), err), "Failed to write a response", "mediaType", mediaType, "path", req.URL.Path)
-	w.discard()
+	if s.Sent() {
+		s.Abort()
+	}
+	s.discard()
 	status := ErrorToAPIStatus(req.Context(), err)
 	if statusCode >= http.StatusOK && statusCode < http.StatusBadRequest {
-		w.statusCode = int(status.Code)
+		s.statusCode = int(status.Code)
 	}
 	output, err := runtime.Encode(encoder, status)
 	if err != nil {
-		w.mediaType = "text/plain"
+		s.mediaType = "text/plain"
 		output = []byte(string(status.Reason) + ": " + status.Message)
 	}
-	// The client may be gone, and that is what made the first attempt fail: nothing is left to tell, or to whom.
-	_, _ = w.Write(output)
-	_ = w.Close()
+	// The client may be gone: nothing is left to tell, or to whom.
+	_, _ = s.Write(output)
+	_ = s.Close()
 }
 
 // WriteRawJSON answers with any value as JSON, for when nothing could be negotiated.

@@ -159,6 +159,11 @@ func RecordList(resource schema.GroupResource, cost ListCost, start time.Time) {
 	NewLists(resource, storageEtcd).Record(cost)
 }
 
+// RecordListed counts what was read of a list that was counted before.
+func RecordListed(resource schema.GroupResource, cost ListCost) {
+	NewLists(resource, storageEtcd).add(cost)
+}
+
 // Lists counts the lists that a storage answers for one resource. To keep it spares finding each metric by its labels.
 type Lists struct {
 	resource schema.GroupResource
@@ -182,6 +187,10 @@ func NewLists(resource schema.GroupResource, storage string) *Lists {
 // Record counts a list.
 func (l *Lists) Record(cost ListCost) {
 	l.total.Inc()
+	l.add(cost)
+}
+
+func (l *Lists) add(cost ListCost) {
 	l.fetched.Add(float64(cost.Fetched))
 	l.evaluated.Add(float64(cost.Evaluated))
 	l.returned.Add(float64(cost.Returned))

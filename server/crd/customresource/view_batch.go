@@ -1,0 +1,139 @@
+package customresource
+
+import (
+	"context"
+	"iter"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/object"
+)
+
+// batchBytes is how much is converted at once, as JSON. A webhook's question and answer, and the objects of both, take several
+// times as much.
+const batchBytes = 512 << 10
+
+// maxBatchItems is how many objects are converted at once.
+const maxBatchItems = 10000
+
+// converted are items in the version up. first is how many of them are converted at once to begin with, since the reader may
+// want no more; 0 is any number.
+func (v *view) converted(items object.Items, first int) object.Items {
+	return func(ctx context.Context) iter.Seq2[runtime.Object, error] {
+		return func(yield func(runtime.Object, error) bool) {
+			b := &batch{view: v, most: maxBatchItems}
+			if first > 0 {
+				b.most = first
+			}
+			for item, err := range items(ctx) {
+				if err == nil && b.full(item) {
+					if !b.flush(ctx, yield) {
+						return
+					}
+					b.most = min(2*b.most, maxBatchItems)
+				}
+				if err == nil {
+					err = b.add(item)
+				}
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+			}
+			b.flush(ctx, yield)
+		}
+	}
+}
+
+// batch is objects, in order, that are converted together.
+type batch struct {
+	view  *view
+	items []runtime.Object
+	// others are those of items, by their place, that are in another version.
+	others []int
+	bytes  int
+	most   int
+}
+
+// full says whether the batch has to be converted before item is added to it. Nothing is gained by a batch without a webhook,
+// nor by one in which nothing is to be converted.
+func (b *batch) full(item runtime.Object) bool {
+	if len(b.items) == 0 {
+		return false
+	}
+	return len(b.others) == 0 || !b.view.converter.ChangesContent() ||
+		len(b.items) >= b.most || b.bytes+object.SizeOf(item) > batchBytes
+}
+
+func (b *batch) add(item runtime.Object) error {
+	apiVersion, err := apiVersionOf(item)
+	if err != nil {
+		return err
+	}
+	if apiVersion != b.view.up.String() {
+		b.others = append(b.others, len(b.items))
+	}
+	b.items = append(b.items, item)
+	b.bytes += object.SizeOf(item)
+	return nil
+}
+
+func apiVersionOf(item runtime.Object) (string, error) {
+	if encoded, ok := item.(*object.Encoded); ok {
+		if _, apiVersion, ok := encoded.JSON(); ok {
+			return apiVersion, nil
+		}
+	}
+	decoded, err := object.Decoded(item)
+	if err != nil {
+		return "", err
+	}
+	u, err := asUnstructured(decoded)
+	if err != nil {
+		return "", err
+	}
+	return u.GetAPIVersion(), nil
+}
+
+// convert replaces those of the items that are in another version, in one call of a webhook.
+func (b *batch) convert(ctx context.Context) error {
+	list := &unstructured.UnstructuredList{Items: make([]unstructured.Unstructured, len(b.others))}
+	list.SetGroupVersionKind(b.view.listKind)
+	for i, at := range b.others {
+		decoded, err := object.Decoded(b.items[at])
+		if err != nil {
+			return err
+		}
+		u, err := asUnstructured(decoded)
+		if err != nil {
+			return err
+		}
+		list.Items[i] = *u
+	}
+	if err := b.view.convertList(ctx, list); err != nil {
+		return err
+	}
+	for i, at := range b.others {
+		b.items[at] = &list.Items[i]
+	}
+	return nil
+}
+
+// flush converts the batch, yields it and begins another. It says whether there is to be another.
+func (b *batch) flush(ctx context.Context, yield func(runtime.Object, error) bool) bool {
+	if len(b.others) > 0 {
+		if err := b.convert(ctx); err != nil {
+			yield(nil, err)
+			return false
+		}
+	}
+	for i, item := range b.items {
+		b.items[i] = nil
+		if !yield(item, nil) {
+			return false
+		}
+	}
+	b.items, b.others, b.bytes = b.items[:0], b.others[:0], 0
+	return true
+}

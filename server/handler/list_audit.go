@@ -1,0 +1,62 @@
+package handler
+
+import (
+	"context"
+
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit"
+
+	"github.com/kx-apiserver/kx/core/object"
+)
+
+// maxAuditedBytes is how much may be stored of a list's items for the audit log to be shown them.
+const maxAuditedBytes = 1 << 20
+
+// truncatedAnnotation says in an audit event that an object was left out, as upstream's truncating backend does.
+const truncatedAnnotation = "audit.k8s.io/truncated"
+
+// audit shows the list to the audit log, if that wants answers. One event of the log is one piece of memory, so a long list is
+// left out, and the event says so.
+func (a *listAnswer) audit(ctx context.Context) error {
+	if !auditsAnswers(ctx) {
+		return nil
+	}
+	short, err := isShort(ctx, a.list)
+	if err != nil {
+		return err
+	}
+	if !short {
+		audit.AddAuditAnnotation(ctx, truncatedAnnotation, "true")
+		return nil
+	}
+	whole, err := a.list.Object(ctx)
+	if err != nil {
+		return err
+	}
+	obj, err := doTransformObject(ctx, whole.DeepCopyObject(), a.options, a.mediaType.Convert, a.scope)
+	if err != nil {
+		return err
+	}
+	kind, codecs := targetEncodingForTransform(a.scope, a.mediaType)
+	audit.LogResponseObject(ctx, obj, kind.GroupVersion(), codecs)
+	return nil
+}
+
+// auditsAnswers says whether the audit log wants to see what is answered.
+func auditsAnswers(ctx context.Context) bool {
+	ac := audit.AuditContextFrom(ctx)
+	return ac != nil && !ac.GetEventLevel().Less(auditinternal.LevelRequestResponse)
+}
+
+func isShort(ctx context.Context, list *object.List) (bool, error) {
+	size := 0
+	for item, err := range list.Items(ctx) {
+		if err != nil {
+			return false, err
+		}
+		if size += object.SizeOf(item); size > maxAuditedBytes {
+			return false, nil
+		}
+	}
+	return true, nil
+}

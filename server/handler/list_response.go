@@ -1,0 +1,146 @@
+package handler
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/handler/listing"
+	"github.com/kx-apiserver/kx/server/handler/negotiation"
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
+)
+
+// listAnswer is a list that a client is answered with, item by item.
+type listAnswer struct {
+	scope     *RequestScope
+	req       *http.Request
+	mediaType negotiation.MediaTypeOptions
+	options   *metav1.TableOptions
+	list      *object.List
+}
+
+// write writes the list in the version and form that the client asked for.
+func (a *listAnswer) write(ctx context.Context, step *trace.Step, stream *responsewriters.Stream) error {
+	kind, codecs := targetEncodingForTransform(a.scope, a.mediaType)
+	format, ok := listing.FormatOf(a.mediaType.Accepted.MediaType, a.mediaType.Pretty || negotiation.IsPrettyPrint(a.req))
+	if !ok {
+		return fmt.Errorf("write a list of %s as %s: nobody knows how", kind, a.mediaType.Accepted.MediaType)
+	}
+	encoder, err := format.Encoder(codecs, kind.GroupVersion())
+	if err != nil {
+		return err
+	}
+	document, err := a.document(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.audit(ctx); err != nil {
+		return err
+	}
+	counts, err := format.Write(ctx, stream, encoder, kind.GroupVersion(), document)
+	if err == nil {
+		err = stream.Close()
+	}
+	describeItems(step, counts, a.mediaType.Convert)
+	return failure(ctx, step, stream, err)
+}
+
+// failure is what a response failed with, as its client or its journey is told of it.
+func failure(ctx context.Context, step *trace.Step, stream *responsewriters.Stream, err error) error {
+	if timedOut(ctx, err) {
+		err = requestTimedOut(ctx.Err())
+	}
+	if err != nil && stream.Sent() {
+		step.Why("the answer had begun, and can't be completed: the connection is cut, so that nobody takes it for the whole")
+		trace.AnswerFailed(ctx, int(responsewriters.ErrorToAPIStatus(ctx, err).Code))
+	}
+	return err
+}
+
+// describeItems tells step how many items were written, and where their bytes came from.
+func describeItems(step *trace.Step, counts listing.Counts, target *schema.GroupVersionKind) {
+	switch {
+	case !step.Recording():
+	case target != nil:
+		step.Int("items", int64(counts.Items))
+	case counts.Made > 0:
+		step.Whyf("%d of %d items were converted: encoded for this answer alone", counts.Made, counts.Items)
+	case counts.There == counts.Items:
+		step.Why("bytes that were there, of all items: nothing is encoded")
+	default:
+		step.Whyf("bytes that were there, of %d of %d items: the others are encoded, and the bytes kept with them", counts.There, counts.Items)
+	}
+}
+
+// document is the list in the form that the client asked for: a kind of its own, or the objects in the request's version.
+func (a *listAnswer) document(ctx context.Context) (*listing.Document, error) {
+	target := a.mediaType.Convert
+	switch {
+	case target == nil:
+		return objectList(ctx, a.scope, a.list)
+	case target.Kind == "PartialObjectMetadata":
+		return nil, negotiation.NewNotAcceptableMessage(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%T)", a.list.New()))
+	case target.Kind == "PartialObjectMetadataList":
+		return metadataList(a.list, target.GroupVersion())
+	case target.Kind == "Table":
+		return tableList(ctx, a.scope, a.list, a.options, target.GroupVersion())
+	}
+	accepted, _ := negotiation.MediaTypesForSerializer(metaCodecs)
+	return nil, negotiation.NewNotAcceptableError(accepted)
+}
+
+// objectList is the list in the request's version. Its items are converted one by one; the first is shown.
+func objectList(ctx context.Context, scope *RequestScope, list *object.List) (*listing.Document, error) {
+	empty, err := list.Empty()
+	if err != nil {
+		return nil, err
+	}
+	_, untyped := empty.(*unstructured.UnstructuredList)
+	d := &listing.Document{Empty: empty, Field: "items", Items: list.Items, Element: listing.Object(!untyped)}
+	to := scope.Kind.GroupVersion()
+	if scope.HubGroupVersion == to {
+		return d, nil
+	}
+	if d.Empty, err = emptyListIn(scope, empty, to); err != nil {
+		return nil, err
+	}
+	d.Items = list.Items.Each(eachShownOnce(func(ctx context.Context, item runtime.Object) (runtime.Object, error) {
+		item, err := object.Decoded(item)
+		if err != nil {
+			return nil, err
+		}
+		return convert(ctx, scope, item, scope.HubGroupVersion, to)
+	}))
+	return d, nil
+}
+
+// eachShownOnce is change, of whose steps only those of the first item are recorded: the others are like it.
+func eachShownOnce(change func(context.Context, runtime.Object) (runtime.Object, error)) func(context.Context, runtime.Object) (runtime.Object, error) {
+	shown := false
+	return func(ctx context.Context, item runtime.Object) (runtime.Object, error) {
+		if shown {
+			ctx = trace.Unrecorded(ctx)
+		}
+		shown = true
+		return change(ctx, item)
+	}
+}
+
+// emptyListIn converts a list without items.
+func emptyListIn(scope *RequestScope, empty runtime.Object, to schema.GroupVersion) (runtime.Object, error) {
+	if scope.HubGroupVersion.Group == to.Group {
+		return scope.UnsafeConvertor.ConvertToVersion(empty, to)
+	}
+	out, err := scope.Creater.New(to.WithKind(scope.Kind.Kind + "List"))
+	if err != nil {
+		return nil, err
+	}
+	return out, scope.UnsafeConvertor.Convert(empty, out, nil)
+}

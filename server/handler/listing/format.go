@@ -1,0 +1,96 @@
+package listing
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Format is a media type as lists are written in it.
+type Format struct {
+	// mediaType is that of the encoder whose bytes the list is made of.
+	mediaType string
+	write     func(ctx context.Context, out *chunks, e *Encoding, d *Document) error
+}
+
+var (
+	plainJSON  = Format{runtime.ContentTypeJSON, plainText.write}
+	prettyJSON = Format{runtime.ContentTypeJSON, prettyText.write}
+	yaml       = Format{runtime.ContentTypeJSON, yamlText.write}
+	protobuf   = Format{runtime.ContentTypeProtobuf, writeProtobuf}
+)
+
+// FormatOf is how lists are written in a media type; pretty is for JSON alone. Not ok is one in which there are no lists.
+func FormatOf(mediaType string, pretty bool) (f Format, ok bool) {
+	switch {
+	case mediaType == runtime.ContentTypeJSON && pretty:
+		return prettyJSON, true
+	case mediaType == runtime.ContentTypeJSON:
+		return plainJSON, true
+	case mediaType == runtime.ContentTypeYAML:
+		return yaml, true
+	case mediaType == runtime.ContentTypeProtobuf:
+		return protobuf, true
+	}
+	return f, false
+}
+
+// Encoder is the one of codecs whose bytes lists in version gv are made of.
+func (f Format) Encoder(codecs runtime.NegotiatedSerializer, gv schema.GroupVersion) (runtime.Encoder, error) {
+	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), f.mediaType)
+	if !ok {
+		return nil, fmt.Errorf("no encoder for %q exists for %s", f.mediaType, gv)
+	}
+	return codecs.EncoderForVersion(info.Serializer, gv), nil
+}
+
+// Write writes d, in version gv, to w.
+func (f Format) Write(ctx context.Context, w io.Writer, encoder runtime.Encoder, gv schema.GroupVersion, d *Document) (counts Counts, err error) {
+	if with, ok := encoder.(runtime.EncoderWithAllocator); ok {
+		allocator := runtime.AllocatorPool.Get().(*runtime.Allocator)
+		defer runtime.AllocatorPool.Put(allocator)
+		encoder = runtime.NewEncoderWithAllocator(with, allocator)
+	}
+	s := &session{write: func(e *Encoding) error {
+		if f.mediaType == runtime.ContentTypeJSON {
+			e.apiVersion = gv.String()
+		}
+		out := newChunks(w)
+		defer out.release()
+		err := f.write(ctx, out, e, d)
+		counts = e.Counts
+		if err != nil {
+			return err
+		}
+		return out.flush()
+	}}
+	err = encoder.Encode(s, w)
+	return counts, err
+}
+
+// session is an object to an encoder, which tells it its name and how it encodes.
+type session struct {
+	runtime.Object
+	write func(e *Encoding) error
+}
+
+var _ runtime.CacheableObject = &session{}
+
+// GetObject implements runtime.CacheableObject.
+func (s *session) GetObject() runtime.Object { return s }
+
+// CacheEncode implements runtime.CacheableObject.
+func (s *session) CacheEncode(id runtime.Identifier, encode func(runtime.Object, io.Writer) error, _ io.Writer) error {
+	return s.write(&Encoding{id: id, encode: encode})
+}
+
+// whole is what the encoder writes of an object that is not an item.
+func (e *Encoding) whole(obj runtime.Object) ([]byte, error) {
+	var out bytes.Buffer
+	err := e.encode(obj, &out)
+	return bytes.TrimSuffix(out.Bytes(), newline), err
+}

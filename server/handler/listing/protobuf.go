@@ -1,0 +1,117 @@
+package listing
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/kx-apiserver/kx/core/object"
+)
+
+// A list in protobuf has its metadata in field 1, and its items, without anything around them, in field 2, or the other way
+// round. Both together are the raw bytes of the message around it, whose length comes before them.
+const (
+	rawField       = 2<<3 | 2
+	itemField      = 2<<3 | 2
+	itemFieldFirst = 1<<3 | 2
+)
+
+// heldBytes is how much of the items is held that are encoded to know how long the list is.
+const heldBytes = 2 << 20
+
+var errChanged = errors.New("write a list: its items changed while they were written")
+
+func writeProtobuf(ctx context.Context, out *chunks, e *Encoding, d *Document) error {
+	whole, err := e.whole(d.Empty)
+	if err != nil {
+		return err
+	}
+	before, list, after, err := object.CutRaw(whole)
+	if err != nil {
+		return fmt.Errorf("write a list: %w", err)
+	}
+	items, held, err := measure(ctx, e, d)
+	if err != nil {
+		return err
+	}
+	out.write(before)
+	out.writeField(rawField, len(list)+items)
+	field := byte(itemField)
+	if d.ItemsFirst {
+		field = itemFieldFirst
+	} else {
+		out.write(list)
+	}
+	if err := writeItems(ctx, out, e, d, field, items, held); err != nil {
+		return err
+	}
+	if d.ItemsFirst {
+		out.write(list)
+	}
+	return out.write(after)
+}
+
+// writeItems writes items that take size bytes; held is all of them, or nil.
+func writeItems(ctx context.Context, out *chunks, e *Encoding, d *Document, field byte, size int, held [][]byte) error {
+	for _, data := range held {
+		out.writeField(field, len(data))
+		out.write(data)
+	}
+	if held != nil {
+		return out.err
+	}
+	counts := e.Counts
+	defer func() { e.Counts = counts }() // the second time more bytes are there
+	for element, err := range e.elements(ctx, d) {
+		if err != nil {
+			return err
+		}
+		if size -= fieldSize(len(element.Data)); size < 0 {
+			return errChanged
+		}
+		out.writeField(field, len(element.Data))
+		if err := out.write(element.Data); err != nil {
+			return err
+		}
+	}
+	if size != 0 {
+		return errChanged
+	}
+	return nil
+}
+
+// measure is how many bytes all items take, and what they are if that is little; otherwise nil.
+func measure(ctx context.Context, e *Encoding, d *Document) (size int, held [][]byte, err error) {
+	held = [][]byte{}
+	for element, err := range e.elements(ctx, d) {
+		if err != nil {
+			return 0, nil, err
+		}
+		size += fieldSize(len(element.Data))
+		switch {
+		case size > heldBytes:
+			held = nil
+		case held != nil && e.borrowed:
+			held = append(held, bytes.Clone(element.Data))
+		case held != nil:
+			held = append(held, element.Data)
+		}
+	}
+	return size, held, nil
+}
+
+// fieldSize is how many bytes a field takes whose value takes n.
+func fieldSize(n int) int {
+	size := 2 + n
+	for v := n; v >= 1<<7; v >>= 7 {
+		size++
+	}
+	return size
+}
+
+func (c *chunks) writeField(tag byte, size int) {
+	var header [1 + binary.MaxVarintLen64]byte
+	c.write(binary.AppendUvarint(append(header[:0], tag), uint64(size)))
+}

@@ -1,0 +1,182 @@
+package etcd3
+
+import (
+	"context"
+	"iter"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/object"
+	storage "github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/etcd3/metrics"
+)
+
+// heldBytes is how much of a list is held, from its first item on. The others are read when somebody takes them.
+const heldBytes = 2 << 20
+
+// ListItems implements storage.ItemReader. With a selector it decodes what the selector looks at.
+func (s *store) ListItems(ctx context.Context, key string, opts storage.ListOptions) (_ *storage.ItemList, err error) {
+	prefix, err := s.prepareKey(key, opts.Recursive)
+	if err != nil {
+		return nil, err
+	}
+	begin := &beginning{store: s, pred: opts.Predicate}
+	list := &storage.ItemList{}
+	err = s.list(ctx, prefix, opts, begin, func(revision int64, token string, remaining *int64) error {
+		list.Revision, list.Continue, list.Remaining = revision, token, remaining
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	list.Items = object.ItemsOf(begin.items)
+	if begin.rest != "" {
+		list.Items = (&following{beginning: begin, prefix: prefix, revision: list.Revision}).items
+	}
+	return list, nil
+}
+
+// beginning is the first items of a list: all of them, if they are not too large together.
+type beginning struct {
+	store *store
+	pred  storage.SelectionPredicate
+	items []*object.Encoded
+	bytes int
+	// rest is the key of the first item that is not held, "" if all are.
+	rest string
+	// selected is how many items the list has, as far as it was read: up to its limit, or to rest.
+	selected  int
+	evaluated int
+	errors    corruptObjErrAggregator
+}
+
+func (l *beginning) len() int     { return l.selected }
+func (l *beginning) seen() int    { return l.evaluated }
+func (l *beginning) err() error   { return l.errors.aggregate() }
+func (l *beginning) expect(n int) {}
+func (l *beginning) full() bool   { return l.pred.Limit > 0 && int64(l.selected) >= l.pred.Limit }
+
+// enough says that nobody need read on: all that follows is part of the list, or is seen to be when it is taken. A list with
+// a limit has to know where it ends.
+func (l *beginning) enough() bool { return l.pred.Limit == 0 && l.rest != "" }
+
+func (l *beginning) add(ctx context.Context, kv *mvccpb.KeyValue) error {
+	if l.enough() {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return timeoutError(kv.Key)
+	}
+	obj := l.store.encoded(ctx, kv)
+	l.evaluated++
+	matched, err := selects(&l.pred, obj)
+	if err != nil {
+		if l.errors.add(string(kv.Key), err) {
+			return l.errors.aggregate()
+		}
+		return nil
+	}
+	if !matched {
+		return nil
+	}
+	if l.bytes += obj.StoredSize(); l.bytes > heldBytes && len(l.items) > 0 && l.rest == "" {
+		l.rest = string(kv.Key)
+	}
+	if l.rest == "" {
+		l.items = append(l.items, obj)
+	}
+	if !l.enough() {
+		l.selected++
+	}
+	return nil
+}
+
+// following is a list that is longer than its beginning.
+type following struct {
+	*beginning
+	prefix   string
+	revision int64
+}
+
+// items is the list's object.Items.
+func (f *following) items(ctx context.Context) iter.Seq2[runtime.Object, error] {
+	return func(yield func(runtime.Object, error) bool) {
+		for _, item := range f.beginning.items {
+			if !yield(item, nil) {
+				return
+			}
+		}
+		cost := metrics.ListCost{}
+		defer func() { metrics.RecordListed(f.store.groupResource, cost) }()
+		f.read(ctx, &cost, yield)
+	}
+}
+
+// read yields what comes after the beginning.
+func (f *following) read(ctx context.Context, cost *metrics.ListCost, yield func(runtime.Object, error) bool) {
+	left := f.selected - len(f.beginning.items) // of a list with a limit
+	for from := f.rest; ; {
+		page, err := f.store.kv.list(ctx, f.prefix, kubernetes.ListOptions{Revision: f.revision, Limit: f.store.pages.limit(), Continue: from})
+		if err != nil {
+			yield(nil, f.store.listError(ctx, err, f.revision, false, "", f.prefix))
+			return
+		}
+		f.store.pages.observe(page.Kvs)
+		cost.Fetched += len(page.Kvs)
+		for i, kv := range page.Kvs {
+			if f.pred.Limit > 0 && left == 0 {
+				return
+			}
+			from = string(kv.Key) + "\x00"
+			obj, matched, err := f.item(ctx, kv)
+			page.Kvs[i] = nil // what is done need not stay in memory
+			cost.Evaluated++
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !matched {
+				continue
+			}
+			left--
+			cost.Returned++
+			if !yield(obj, nil) {
+				return
+			}
+		}
+		if int64(len(page.Kvs)) >= page.Count {
+			return
+		}
+		if len(page.Kvs) == 0 {
+			yield(nil, errNothingFound)
+			return
+		}
+	}
+}
+
+// item is a stored object, and whether it is selected. One that can't be read fails as a list of it does.
+func (f *following) item(ctx context.Context, kv *mvccpb.KeyValue) (*object.Encoded, bool, error) {
+	obj := f.store.encoded(ctx, kv)
+	matched, err := selects(&f.pred, obj)
+	if err == nil {
+		return obj, matched, nil
+	}
+	var failed corruptObjErrAggregator
+	failed.add(string(kv.Key), err)
+	return nil, false, failed.aggregate()
+}
+
+// selects says whether pred selects obj. What a predicate can't look into is not selected; what can't be read is an error.
+func selects(pred *storage.SelectionPredicate, obj *object.Encoded) (bool, error) {
+	if err := obj.Readable(); err != nil || pred.Empty() {
+		return true, err
+	}
+	decoded, err := obj.Object()
+	if err != nil {
+		return false, err
+	}
+	matched, err := pred.Matches(decoded)
+	return err == nil && matched, nil
+}
