@@ -1,6 +1,7 @@
 package cacher
 
 import (
+	"sort"
 	"sync/atomic"
 	"time"
 
@@ -99,13 +100,14 @@ func (h *history) trim(now time.Time) {
 	}
 }
 
-// after is the seq of the first event after a position. Not ok says that some of them are forgotten.
-func (h *history) after(at position) (seq int64, ok bool) {
-	if at.after() < h.since {
+// after is the seq of the first event after a revision. Not ok says that some of them are forgotten.
+func (h *history) after(revision int64) (seq int64, ok bool) {
+	if revision < h.since {
 		return 0, false
 	}
 	kept := h.events[h.head:]
-	return h.next - int64(len(kept)-at.seek(kept)), true
+	i := sort.Search(len(kept), func(i int) bool { return kept[i].revision > revision })
+	return h.next - int64(len(kept)-i), true
 }
 
 // read copies the events from seq on into buf. Not ok says that the first of them is forgotten.

@@ -31,7 +31,6 @@ func (c *Cacher) keep() {
 		}
 		now := time.Now()
 		c.watchCache.trim(now)
-		c.past.trim(now)
 		if next := c.dispatcher.nextBookmark(); !next.IsZero() && !now.Before(next) {
 			c.catchUpForBookmarks()
 			c.dispatcher.bookmark(now)

@@ -1,3 +1,5 @@
+//go:build linux
+
 package torture
 
 import (
@@ -89,11 +91,14 @@ func (k kind) seen(obj runtime.Object) (history.Object, error) {
 
 func (k kind) key(ns, name string) string { return k.prefix + ns + "/" + name }
 
+// has is whether a key of histories is one of the kind.
+func (k kind) has(key string) bool { return strings.HasPrefix(key, k.prefix) }
+
 // stored decodes what etcd has at a key; ok is whether it is of a kind that is watched here.
 func stored(key string, value []byte) (o history.Object, ok bool, err error) {
 	key = strings.TrimPrefix(key, registry)
 	for _, k := range kinds {
-		if !strings.HasPrefix(key, k.prefix) {
+		if !k.has(key) {
 			continue
 		}
 		if len(value) == 0 {

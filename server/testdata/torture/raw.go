@@ -1,3 +1,5 @@
+//go:build linux
+
 package torture
 
 import (
@@ -103,8 +105,12 @@ func (r rawRegister) decoded(data []byte, err error) (runtime.Object, error) {
 	return unstructuredOf(data)
 }
 
-func (r rawRegister) get(ctx context.Context, ns, name string) (runtime.Object, error) {
-	return r.decoded(r.ask(ctx, "GET", r.url(ns, name, nil), "", nil))
+func (r rawRegister) get(ctx context.Context, ns, name, version string) (runtime.Object, error) {
+	query := url.Values{}
+	if version != "" {
+		query.Set("resourceVersion", version)
+	}
+	return r.decoded(r.ask(ctx, "GET", r.url(ns, name, query), "", nil))
 }
 
 func (r rawRegister) create(ctx context.Context, ns, name, value string) (runtime.Object, error) {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package torture
 
 import (
@@ -28,7 +30,8 @@ const fieldManager = "torture"
 // register does what a client can do with objects of one kind, in one way, on one server.
 type register interface {
 	of() kind
-	get(ctx context.Context, ns, name string) (runtime.Object, error)
+	// get reads the latest state without a resourceVersion.
+	get(ctx context.Context, ns, name, version string) (runtime.Object, error)
 	create(ctx context.Context, ns, name, value string) (runtime.Object, error)
 	// update demands a resourceVersion unless it is empty.
 	update(ctx context.Context, ns, name, value, version string) (runtime.Object, error)
@@ -51,8 +54,8 @@ func (r dynamicRegister) in(ns string) dynamic.ResourceInterface {
 	return r.client.Resource(r.resource).Namespace(ns)
 }
 
-func (r dynamicRegister) get(ctx context.Context, ns, name string) (runtime.Object, error) {
-	return r.in(ns).Get(ctx, name, metav1.GetOptions{})
+func (r dynamicRegister) get(ctx context.Context, ns, name, version string) (runtime.Object, error) {
+	return r.in(ns).Get(ctx, name, metav1.GetOptions{ResourceVersion: version})
 }
 
 func (r dynamicRegister) create(ctx context.Context, ns, name, value string) (runtime.Object, error) {
@@ -111,8 +114,8 @@ func typed(ns, name, value string) *corev1.ConfigMap {
 	}
 }
 
-func (r typedRegister) get(ctx context.Context, ns, name string) (runtime.Object, error) {
-	return r.client.CoreV1().ConfigMaps(ns).Get(ctx, name, metav1.GetOptions{})
+func (r typedRegister) get(ctx context.Context, ns, name, version string) (runtime.Object, error) {
+	return r.client.CoreV1().ConfigMaps(ns).Get(ctx, name, metav1.GetOptions{ResourceVersion: version})
 }
 
 func (r typedRegister) create(ctx context.Context, ns, name, value string) (runtime.Object, error) {

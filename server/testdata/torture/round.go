@@ -1,3 +1,5 @@
+//go:build linux
+
 package torture
 
 import (
@@ -92,6 +94,12 @@ func (r *round) note(o history.Operation) {
 		r.versions[o.Key] = max(r.versions[o.Key], o.Revision)
 		r.known.Store(max(r.known.Load(), o.Revision))
 	}
+}
+
+func (r *round) noteRead(read history.Read) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.history.Reads = append(r.history.Reads, read)
 }
 
 func (r *round) noteList(l history.List) {

@@ -1,9 +1,10 @@
+//go:build linux
+
 package torture
 
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -20,8 +21,9 @@ const (
 
 // crowd are the clients of a round.
 type crowd struct {
-	workers  []*worker
-	watchers []*watcher
+	workers   []*worker
+	watchers  []*watcher
+	informers []*informer
 	// working and watching end when their stop was called and all are done.
 	working, watching sync.WaitGroup
 	stopWorkers       context.CancelFunc
@@ -49,7 +51,7 @@ func ways() []func(*server) []register {
 }
 
 // gather makes the clients of a round and lets them begin.
-func (w *world) gather(ctx context.Context, random *rand.Rand) *crowd {
+func (w *world) gather(ctx context.Context, random *rand.Rand) (*crowd, error) {
 	c := &crowd{}
 	source := func() *rand.Rand { return rand.New(rand.NewPCG(random.Uint64(), random.Uint64())) }
 	for _, way := range ways() {
@@ -70,6 +72,15 @@ func (w *world) gather(ctx context.Context, random *rand.Rand) *crowd {
 			c.watchers = append(c.watchers, &watcher{id: 100 + len(c.watchers), random: source(), registers: registers, round: w.round, ns: ns, scope: scope})
 		}
 	}
+	for _, s := range w.kxs {
+		for _, k := range kinds {
+			i, err := newInformer(s, k)
+			if err != nil {
+				return nil, err
+			}
+			c.informers = append(c.informers, i)
+		}
+	}
 	working, stopWorkers := context.WithCancel(ctx)
 	watching, stopWatchers := context.WithCancel(ctx)
 	c.stopWorkers, c.stopWatchers = stopWorkers, stopWatchers
@@ -79,7 +90,10 @@ func (w *world) gather(ctx context.Context, random *rand.Rand) *crowd {
 	for _, one := range c.watchers {
 		c.watching.Go(func() { one.run(watching) })
 	}
-	return c
+	for _, one := range c.informers {
+		c.watching.Go(func() { one.shared.RunWithContext(watching) })
+	}
+	return c, nil
 }
 
 // torment lets nemeses at the world for a while: in each lane one after another.
@@ -157,6 +171,11 @@ func (w *world) settle(ctx context.Context, c *crowd) error {
 			return err
 		}
 	}
+	for _, i := range c.informers {
+		if err := i.settle(ctx, w); err != nil {
+			return err
+		}
+	}
 	c.stopWatchers()
 	c.watching.Wait()
 	return w.witness.reach(ctx, w.round.known.Load())
@@ -217,43 +236,4 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-time.After(d):
 		return nil
 	}
-}
-
-// Figures are what happened in some rounds.
-type Figures map[string]int
-
-func (f Figures) add(other map[string]int) {
-	for what, n := range other {
-		f[what] += n
-	}
-}
-
-func (f Figures) String() (text string) {
-	for _, what := range slices.Sorted(maps.Keys(f)) {
-		text += fmt.Sprintf("%12d %s\n", f[what], what)
-	}
-	return text
-}
-
-// figures are what was done in the round.
-func (w *world) figures() map[string]int {
-	f := maps.Clone(w.counts)
-	h := &w.round.history
-	f["operations"] = len(h.Operations)
-	for i := range h.Operations {
-		if h.Operations[i].Outcome == history.Unknown {
-			f["operations of unknown outcome"]++
-		}
-	}
-	f["lists"] = len(h.Lists)
-	f["watches"] = len(h.Streams)
-	for i := range h.Streams {
-		f["watch events"] += len(h.Streams[i].Events)
-		if h.Streams[i].Expired {
-			f["watches expired"]++
-		}
-	}
-	f["changes in etcd"] = len(h.Log)
-	f["rounds"]++
-	return f
 }

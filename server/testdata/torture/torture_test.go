@@ -1,3 +1,5 @@
+//go:build linux
+
 package torture
 
 import (
@@ -5,11 +7,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"k8s.io/klog/v2"
 
 	"github.com/kx-apiserver/kx/server/testdata/torture/history"
 	"github.com/kx-apiserver/kx/server/testdata/torture/system"
@@ -30,6 +35,8 @@ var program string
 func TestMain(m *testing.M) {
 	system.Main()
 	flag.Parse()
+	// client-go says of each watch that it ended.
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
 	os.Exit(run(m))
 }
 
@@ -80,7 +87,8 @@ func tortureOnce(t *testing.T, seed uint64, length time.Duration, figures Figure
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("data and logs of the round are in %s", dir)
+			t.Logf("data and logs of the round are in %s; the same again: go test . -run TestTorture -v -timeout 0 -torture.seed=%d -torture.rounds=1 -torture.length=%s",
+				dir, seed, length)
 		} else {
 			_ = os.RemoveAll(dir)
 		}
@@ -103,7 +111,10 @@ func tortureOnce(t *testing.T, seed uint64, length time.Duration, figures Figure
 		t.Fatal(err)
 	}
 	defer w.end()
-	crowd := w.gather(ctx, random)
+	crowd, err := w.gather(ctx, random)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer crowd.stopWorkers()
 	defer crowd.stopWatchers()
 	if err := w.torment(ctx, random, length); err != nil {
@@ -115,6 +126,9 @@ func tortureOnce(t *testing.T, seed uint64, length time.Duration, figures Figure
 	final, err := w.finish(ctx)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err := w.frugal(); err != nil {
+		t.Error(err)
 	}
 	if err := checkLogs(dir); err != nil {
 		t.Error(err)

@@ -1,3 +1,5 @@
+//go:build linux
+
 package torture
 
 import (
@@ -41,9 +43,12 @@ func (w *worker) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		r := w.registers[w.random.IntN(len(w.registers))]
 		var failed bool
-		if w.random.IntN(12) == 0 {
+		switch w.random.IntN(12) {
+		case 0:
 			failed = w.list(r)
-		} else {
+		case 1:
+			failed = w.read(r)
+		default:
 			failed = w.operate(r)
 		}
 		pause := time.Duration(w.random.IntN(10)) * time.Millisecond
@@ -101,7 +106,7 @@ func perform(ctx context.Context, r register, o *history.Operation, ns, name str
 	var obj runtime.Object
 	switch o.Verb {
 	case history.Get:
-		obj, err = r.get(ctx, ns, name)
+		obj, err = r.get(ctx, ns, name, "")
 	case history.Create:
 		obj, err = r.create(ctx, ns, name, o.Value)
 	case history.Update:
@@ -117,6 +122,33 @@ func perform(ctx context.Context, r register, o *history.Operation, ns, name str
 		return seen, err
 	}
 	return r.of().seen(obj)
+}
+
+// read asks for an object as it was at some revision or later, and notes what it got.
+func (w *worker) read(r register) (failed bool) {
+	ns, name := w.round.target(r.of(), w.random)
+	read := history.Read{Client: w.id}
+	version := "0"
+	if w.random.IntN(2) == 0 {
+		read.Least = max(w.round.begin, w.round.known.Load()-w.random.Int64N(20))
+		version = strconv.FormatInt(read.Least, 10)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), requestPatience)
+	defer cancel()
+	obj, err := r.get(ctx, ns, name, version)
+	switch o, known := outcome(err); {
+	case !known:
+		w.round.fail("a read that is in order was refused: %s: %v", r.of().key(ns, name), err)
+	case o == history.OK:
+		if read.Object, err = r.of().seen(obj); err != nil {
+			w.round.fail("an object can't be read: %v", err)
+		}
+	case o != history.NotFound:
+		return true
+	}
+	read.Key = r.of().key(ns, name)
+	w.round.noteRead(read)
+	return false
 }
 
 // list asks for many objects in one of the ways there are, and notes what it got.

@@ -1,3 +1,5 @@
+//go:build linux
+
 package torture
 
 import (
@@ -163,9 +165,13 @@ func (s *server) ready(ctx context.Context) error {
 // fatal is an error that does not go away.
 type fatal struct{ error }
 
-// within tries until it works.
+// within tries until it works, for as long as a start may take.
 func within(ctx context.Context, what string, try func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	return withinTime(ctx, startPatience, what, try)
+}
+
+func withinTime(ctx context.Context, patience time.Duration, what string, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		trying, stop := context.WithTimeout(ctx, requestPatience)

@@ -27,6 +27,9 @@ func newPerfect(seed uint64, operations int) *History {
 		if n%7 == 0 {
 			p.list(n)
 		}
+		if n%5 == 0 {
+			p.read(n)
+		}
 	}
 	for n := range 12 {
 		p.watch(n)
@@ -100,6 +103,14 @@ func (p *perfect) list(n int) {
 	p.Lists = append(p.Lists, l)
 }
 
+func (p *perfect) read(n int) {
+	r := Read{Client: n % 5, Object: Object{Key: p.Operations[p.random.IntN(len(p.Operations))].Key}, Least: p.revision}
+	if now, ok := p.state[r.Key]; ok {
+		r.Object = now
+	}
+	p.Reads = append(p.Reads, r)
+}
+
 func (p *perfect) watch(n int) {
 	s := Stream{Watcher: n, Scope: p.scope(), From: 10 + p.random.Int64N(p.revision-10)}
 	byKey := p.Log.byKey()
@@ -128,7 +139,7 @@ func TestCheckersFind(t *testing.T) {
 	for _, m := range Mutations {
 		t.Run(m.Name, func(t *testing.T) {
 			for seed := range uint64(10) {
-				if err := newPerfect(seed, 300).Finds(m, rand.New(rand.NewPCG(seed, 1))); err != nil {
+				if err := newPerfect(seed, 600).Finds(m, rand.New(rand.NewPCG(seed, 1))); err != nil {
 					t.Errorf("seed %d: %v", seed, err)
 				}
 			}

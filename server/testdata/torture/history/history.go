@@ -9,6 +9,7 @@ import (
 // History is all that happened in one round.
 type History struct {
 	Operations []Operation
+	Reads      []Read
 	Lists      []List
 	Streams    []Stream
 	// Log is etcd's history, in the order of revisions, from the round's begin on.

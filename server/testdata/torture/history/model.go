@@ -11,15 +11,25 @@ import (
 // patience is how long porcupine may look at the operations of all keys.
 const patience = 5 * time.Minute
 
-// model is one key of an API server: an object with a resourceVersion, or none.
+// register is one key of an API server: an object with a resourceVersion, or none, and the highest resourceVersion so far.
+type register struct {
+	Object
+	newest int64
+}
+
+// model is that of a register.
 var model = porcupine.Model{
-	Init: func() any { return Object{} },
+	Init: func() any { return register{} },
 	Step: func(state, input, _ any) (bool, any) {
-		was, o := state.(Object), input.(*Operation)
-		return o.step(was)
+		was, o := state.(register), input.(*Operation)
+		possible, now := o.step(was.Object)
+		if now == was.Object {
+			return possible, was
+		}
+		return possible && (now.Revision == 0 || now.Revision > was.newest), register{now, max(was.newest, now.Revision)}
 	},
 	DescribeOperation: func(input, _ any) string { return input.(*Operation).String() },
-	DescribeState:     func(state any) string { return fmt.Sprintf("%s@%d", state.(Object).Value, state.(Object).Revision) },
+	DescribeState:     func(state any) string { return fmt.Sprintf("%s@%d", state.(register).Value, state.(register).Revision) },
 }
 
 // step says whether the operation can have had its outcome on an object, and what is there afterwards.

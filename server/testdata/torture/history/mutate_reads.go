@@ -5,6 +5,43 @@ import (
 	"slices"
 )
 
+// read alters one of the reads that fit.
+func read(fits func(*History, *Read) bool, alter func(*History, *Read)) func(*History, *rand.Rand) bool {
+	return func(h *History, random *rand.Rand) bool {
+		i, ok := victim(random, len(h.Reads), func(i int) bool { return fits(h, &h.Reads[i]) })
+		if ok {
+			alter(h, &h.Reads[i])
+		}
+		return ok
+	}
+}
+
+// replaced is what a read's object was before the revision that was asked for.
+func (h *History) replaced(r *Read) (Object, bool) {
+	l := h.Log.byKey()[r.Key]
+	now := l.stateAt(r.Least)
+	was := l.stateAt(now.Revision - 1)
+	return was, now.Revision != 0 && was.Revision != 0
+}
+
+var readMutations = []Mutation{
+	{"a cached read is older than was asked", "reads", read(
+		func(h *History, r *Read) bool {
+			_, ok := h.replaced(r)
+			return ok
+		},
+		func(h *History, r *Read) { r.Object, _ = h.replaced(r) })},
+	{"a cached read finds what never was", "reads", read(
+		func(_ *History, r *Read) bool { return r.Revision != 0 },
+		func(_ *History, r *Read) { r.Value += "x" })},
+	{"a cached read finds nothing", "reads", read(
+		func(h *History, r *Read) bool {
+			l := h.Log.byKey()[r.Key]
+			return r.Revision != 0 && !l.had(Object{}, r.Least)
+		},
+		func(_ *History, r *Read) { r.Value, r.Revision = "", 0 })},
+}
+
 // list alters one of the lists that fit.
 func list(fits func(*History, *List) bool, alter func(*History, *List, *rand.Rand)) func(*History, *rand.Rand) bool {
 	return func(h *History, random *rand.Rand) bool {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package system
 
 import (
@@ -70,6 +72,9 @@ func NewKX(program, dir, name string, etcds []*Etcd) (*KX, error) {
 	}
 	return k, nil
 }
+
+// Args adds flags to all further starts.
+func (k *KX) Args(args ...string) { k.args = append(k.args, args...) }
 
 // Start starts it again, and returns when it serves.
 func (k *KX) Start(ctx context.Context) error {
