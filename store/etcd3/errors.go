@@ -3,6 +3,7 @@ package etcd3
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -75,8 +76,23 @@ func interpretWatchError(err error) error {
 	return err
 }
 
-// interpretWriteError turns etcd's refusal of a large request, or that of the client to send it, into a 413.
+// What is added to etcd's own words when it refuses writes.
+const (
+	noSpaceAdvice = "etcd has raised the alarm NOSPACE and takes only deletions: delete what is not needed, or give it more space " +
+		"with --quota-backend-bytes, then run kx etcd compact, kx etcd defrag and kx etcd alarms --disarm"
+	corruptAdvice = "etcd has raised the alarm CORRUPT, since its members' data differ: compare them with kx etcd hash, replace " +
+		"the one that differs, then run kx etcd alarms --disarm"
+)
+
+// interpretWriteError turns etcd's refusal of a large request, or that of the client to send it, into a 413. Of a refusal
+// of all writes it says what to do.
 func interpretWriteError(err error) error {
+	switch {
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		return fmt.Errorf("%w: %s", err, noSpaceAdvice)
+	case errors.Is(err, rpctypes.ErrCorrupt):
+		return fmt.Errorf("%w: %s", err, corruptAdvice)
+	}
 	tooLarge := errors.Is(err, rpctypes.ErrRequestTooLarge) ||
 		(grpcstatus.Code(err) == grpccodes.ResourceExhausted && strings.Contains(err.Error(), "message larger than max"))
 	if tooLarge {

@@ -14,9 +14,9 @@ const redialInterval = time.Second
 
 var errNotConnected = errors.New("etcd client connection not yet established")
 
-// check asks etcd for a key, at most once every half of its timeout; who asks more often gets the last answer.
+// check asks etcd something, at most once every half of its timeout; who asks more often gets the last answer.
 type check struct {
-	key     string
+	ask     func(context.Context, *transport) error
 	timeout time.Duration
 
 	mu        sync.Mutex
@@ -26,7 +26,17 @@ type check struct {
 }
 
 func newETCD3Check(ctx context.Context, c Config, timeout time.Duration) func() error {
-	ch := &check{key: path.Join("/", c.Prefix, "health"), timeout: timeout, err: errNotConnected}
+	key := path.Join("/", c.Prefix, "health")
+	return newCheck(ctx, c, timeout, func(ctx context.Context, t *transport) error {
+		if _, err := t.client.Get(ctx, key); err != nil {
+			return fmt.Errorf("error getting data from etcd: %w", err)
+		}
+		return nil
+	})
+}
+
+func newCheck(ctx context.Context, c Config, timeout time.Duration, ask func(context.Context, *transport) error) func() error {
+	ch := &check{ask: ask, timeout: timeout, err: errNotConnected}
 	go ch.connect(ctx, c.Transport)
 	return ch.probe
 }
@@ -63,9 +73,6 @@ func (ch *check) probe() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), ch.timeout)
 	defer cancel()
-	ch.last, ch.err = time.Now(), nil
-	if _, err := ch.transport.client.Get(ctx, ch.key); err != nil {
-		ch.err = fmt.Errorf("error getting data from etcd: %w", err)
-	}
+	ch.last, ch.err = time.Now(), ch.ask(ctx, ch.transport)
 	return ch.err
 }
