@@ -3,7 +3,6 @@ package etcd3
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -89,9 +88,9 @@ const (
 func interpretWriteError(err error) error {
 	switch {
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		return fmt.Errorf("%w: %s", err, noSpaceAdvice)
+		return refusedError(err, noSpaceAdvice)
 	case errors.Is(err, rpctypes.ErrCorrupt):
-		return fmt.Errorf("%w: %s", err, corruptAdvice)
+		return refusedError(err, corruptAdvice)
 	}
 	tooLarge := errors.Is(err, rpctypes.ErrRequestTooLarge) ||
 		(grpcstatus.Code(err) == grpccodes.ResourceExhausted && strings.Contains(err.Error(), "message larger than max"))
@@ -99,6 +98,16 @@ func interpretWriteError(err error) error {
 		return apierrors.NewRequestEntityTooLargeError(err.Error())
 	}
 	return err
+}
+
+// refusedError is what the API server makes of etcd's error, with advice. That it is a Status keeps each refused write out
+// of the log, which tells of the alarm once.
+func refusedError(err error, advice string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status:  metav1.StatusFailure,
+		Code:    http.StatusInternalServerError,
+		Message: err.Error() + ": " + advice,
+	}}
 }
 
 // isCancelError says whether err only tells that somebody gave up.
