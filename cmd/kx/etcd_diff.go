@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
@@ -137,11 +138,11 @@ func (o *etcdDiffOptions) show(r *reading, d admin.Difference, colored bool) err
 			sides[i], err = v.JSON()
 		}
 		if err != nil {
-			_, err = fmt.Fprintf(r.out, "%s: %s\n\n", operation(d), err)
+			_, err = fmt.Fprintf(r.out, "%s: %s\n\n", operation(d), escape.Text(err.Error()))
 			return err
 		}
 	}
-	fmt.Fprintf(r.out, "%s %s: %s to %s\n", operation(d), d.Key, from, to)
+	fmt.Fprintf(r.out, "%s %s: %s to %s\n", operation(d), escape.Line(d.Key), from, to)
 	if _, err := render.Diff(r.out, sides[0], sides[1], colored); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
@@ -96,7 +97,7 @@ func (o *etcdGetOptions) write(r *reading, format render.Format, kv *admin.KV, v
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(r.out, "%s\n", data)
+		_, err = fmt.Fprintf(r.out, "%s\n", escape.JSON(data))
 		return err
 	case render.YAML:
 		data, err := value.YAML()

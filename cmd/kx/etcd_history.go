@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
@@ -89,9 +90,9 @@ func (o *etcdHistoryOptions) run(ctx context.Context, r *reading, key string) er
 
 // show writes a change and what it changed, and returns the object for the next one.
 func (o *etcdHistoryOptions) show(r *reading, c admin.Change, before []byte, colored bool) (after []byte, err error) {
-	fmt.Fprintf(r.out, "revision %d  %s  %s  %s  %s\n", c.Revision, c.Operation, when(c.Time), render.Bytes(int64(c.Bytes)), authors(c))
+	fmt.Fprintf(r.out, "revision %d  %s  %s  %s  %s\n", c.Revision, c.Operation, when(c.Time), render.Bytes(int64(c.Bytes)), escape.Line(authors(c)))
 	if c.Error != "" {
-		_, err := fmt.Fprintf(r.out, "  %s\n\n", c.Error)
+		_, err := fmt.Fprintf(r.out, "  %s\n\n", escape.Text(c.Error))
 		return before, err
 	}
 	after = []byte("null")

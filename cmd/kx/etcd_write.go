@@ -15,6 +15,7 @@ import (
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/whatif"
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
@@ -66,7 +67,7 @@ func (o *etcdWriteOptions) write(cmd *cobra.Command, plan func(context.Context, 
 func (o *etcdWriteOptions) apply(ctx context.Context, cmd *cobra.Command, editor *admin.Editor, p *admin.Plan) error {
 	out := cmd.OutOrStdout()
 	if p.Unchanged() {
-		_, err := fmt.Fprintf(out, "%s: it is like that already, nothing was written\n", p.Key)
+		_, err := fmt.Fprintf(out, "%s: it is like that already, nothing was written\n", escape.Line(p.Key))
 		return err
 	}
 	colored, err := render.Colored(o.color, out)
@@ -77,7 +78,7 @@ func (o *etcdWriteOptions) apply(ctx context.Context, cmd *cobra.Command, editor
 	if p.Before != nil {
 		at = fmt.Sprintf("at revision %d", p.Before.ModRevision)
 	}
-	fmt.Fprintf(out, "%s %s, %s:\n", p.Operation, p.Key, at)
+	fmt.Fprintf(out, "%s %s, %s:\n", p.Operation, escape.Line(p.Key), at)
 	if _, err := render.Diff(out, p.BeforeJSON, p.AfterJSON, colored); err != nil {
 		return err
 	}

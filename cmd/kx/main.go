@@ -13,6 +13,7 @@ import (
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/atinit"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/kubectl"
+	"github.com/kx-apiserver/kx/core/escape"
 )
 
 func main() {
@@ -39,13 +40,13 @@ func execute(ctx context.Context, cmd *cobra.Command, args []string, streams kub
 		return int(exit) // it has said what there was to say
 	case errors.As(err, &coded):
 		if coded.err != nil {
-			fmt.Fprintf(streams.ErrOut, "kx: %v\n", err)
+			fmt.Fprintf(streams.ErrOut, "kx: %s\n", escape.Text(err.Error()))
 		}
 		return coded.code
 	}
 	if _, _, unknown := cmd.Find(args); unknown != nil && !strings.Contains(unknown.Error(), "\n") {
 		err = fmt.Errorf("%w (kx help lists those there are)", err)
 	}
-	fmt.Fprintf(streams.ErrOut, "kx: %v\n", err)
+	fmt.Fprintf(streams.ErrOut, "kx: %s\n", escape.Text(err.Error()))
 	return 1
 }

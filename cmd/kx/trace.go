@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/traceview"
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -235,7 +235,7 @@ func (f *traceFollower) take(host string) error {
 
 func (f *traceFollower) write(j *v1alpha1.Journey) error {
 	if f.asJSON {
-		return json.NewEncoder(f.out).Encode(j)
+		return render.JSONLine(f.out, j)
 	}
 	return traceview.Line(f.out, j, traceview.PaintFor(f.out))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/traceview"
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/capture"
@@ -144,15 +143,12 @@ func (s *journeySource) write(out io.Writer, j *v1alpha1.Journey, brief bool) er
 		traceview.Objects(out, j, p)
 		return nil
 	case "json":
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(j)
+		return render.One(out, render.JSON, j)
 	case "yaml":
-		data, err := yaml.Marshal(j)
-		if err == nil {
-			_, err = fmt.Fprintf(out, "---\n%s", data)
+		if _, err := fmt.Fprintln(out, "---"); err != nil {
+			return err
 		}
-		return err
+		return render.One(out, render.YAML, j)
 	}
 	return fmt.Errorf("trace show: output %q is unknown: use json or yaml, or leave -o out", s.output)
 }
@@ -241,9 +237,7 @@ func (s *journeySource) blame(ctx context.Context, id, path string, in io.Reader
 		return err
 	}
 	if s.output == "json" {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(changes)
+		return render.One(out, render.JSON, changes)
 	}
 	traceview.WriteBlame(out, j, path, changes, traceview.PaintFor(out))
 	return nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
@@ -35,12 +36,22 @@ type Writer struct{ lines *json.Encoder }
 
 // NewWriter begins a capture.
 func NewWriter(w io.Writer, server string, saved time.Time) (*Writer, error) {
-	lines := json.NewEncoder(w)
+	lines := json.NewEncoder(visible{w})
 	lines.SetEscapeHTML(false)
 	if err := lines.Encode(Header{Kind: kind, Version: Version, Saved: saved.UTC(), Server: server}); err != nil {
 		return nil, fmt.Errorf("write the capture: %w", err)
 	}
 	return &Writer{lines}, nil
+}
+
+// visible writes lines so that nothing in them acts on the terminal of who looks at the file. Each write is a whole line.
+type visible struct{ to io.Writer }
+
+func (v visible) Write(line []byte) (int, error) {
+	if _, err := v.to.Write(escape.JSON(line)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }
 
 // Write adds a journey.

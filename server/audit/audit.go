@@ -38,7 +38,7 @@ func Open(path, policyFile string) (*Log, error) {
 		}
 		l.out, out = file, file
 	}
-	l.Sink = quiet{log.NewBackend(out, log.FormatJson, auditv1.SchemeGroupVersion)}
+	l.Sink = quiet{log.NewBackend(visible{out}, log.FormatJson, auditv1.SchemeGroupVersion)}
 	return l, nil
 }
 

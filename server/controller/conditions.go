@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/core/escape"
 )
 
 // conditions are those that tell of a namespace's end, in the order in which they appear: what each says when there is
@@ -29,7 +31,7 @@ func setConditions(status *corev1.NamespaceStatus, bad map[corev1.NamespaceCondi
 			Type: c.kind, Status: corev1.ConditionFalse, LastTransitionTime: now, Reason: c.reason, Message: c.message,
 		}
 		if message, ok := bad[c.kind]; ok {
-			next.Status, next.Reason, next.Message = corev1.ConditionTrue, c.badReason, message
+			next.Status, next.Reason, next.Message = corev1.ConditionTrue, c.badReason, escape.Text(message)
 		}
 		i := slices.IndexFunc(status.Conditions, func(old corev1.NamespaceCondition) bool { return old.Type == c.kind })
 		if i < 0 {

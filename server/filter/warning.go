@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/warning"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -48,6 +49,7 @@ func (ws *warnings) AddWarning(agent, text string) {
 		ws.seen = map[string]bool{}
 	}
 	ws.seen[text] = true
+	text = escape.Line(text) // a control character would have the warning left out
 	if runes := []rune(text); ws.bytes > warningsCutBytes && len(runes) > warningCutRunes {
 		text = fmt.Sprintf("%s...", string(runes[:warningCutRunes]))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
 // watchEncoder makes bytes of the events of one watch. It is not for several goroutines.
@@ -48,6 +49,9 @@ func (e *watchEncoder) encode(ctx context.Context, b *watchBuffers, event watch.
 	obj, err := doTransformObject(ctx, event.Object, e.table, e.target, e.scope)
 	if err != nil {
 		return err
+	}
+	if status, ok := obj.(*metav1.Status); ok {
+		obj = responsewriters.EscapedStatus(status)
 	}
 	if e.table != nil {
 		e.table.NoHeaders = true // columns are described once

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -81,7 +82,7 @@ func (r *CacheREST) nameClients(watchers []v1alpha1.CacheWatcher) {
 	for i := range watchers {
 		if w := &watchers[i]; w.Journey != "" {
 			if j := r.journeys.Get(w.Journey); j != nil {
-				w.UserAgent = j.Summary().Request.UserAgent
+				w.UserAgent = escape.Line(j.Summary().Request.UserAgent)
 			}
 		}
 	}
@@ -152,7 +153,7 @@ func cacheOf(c *cacher.Cacher) *v1alpha1.Cache {
 		},
 	}
 	if seen.Err != nil {
-		cache.Status.Error = seen.Err.Error()
+		cache.Status.Error = escape.Line(seen.Err.Error())
 	}
 	if oldest := seen.History.Oldest; !oldest.IsZero() {
 		cache.Status.History.Oldest = &metav1.MicroTime{Time: oldest}
@@ -166,7 +167,7 @@ func cacheOf(c *cacher.Cacher) *v1alpha1.Cache {
 // cacheWatcherOf is a watch as clients see it, of a cache that has seen a revision.
 func cacheWatcherOf(w *cacher.WatcherInfo, revision int64) v1alpha1.CacheWatcher {
 	watcher := v1alpha1.CacheWatcher{
-		ID: w.ID, Journey: w.Journey, User: w.User, Key: w.Key, Since: metav1.NewMicroTime(w.Since), LabelSelector: w.Labels, FieldSelector: w.Fields,
+		ID: w.ID, Journey: w.Journey, User: escape.Line(w.User), Key: escape.Line(w.Key), Since: metav1.NewMicroTime(w.Since), LabelSelector: escape.Line(w.Labels), FieldSelector: escape.Line(w.Fields),
 		From: w.From, At: w.At, Lag: max(revision-w.At, 0), Sent: w.Sent,
 		Queued: int32(w.Queued), Buffer: int32(w.Buffer), Behind: w.Behind, LastBookmark: w.Bookmark,
 	}

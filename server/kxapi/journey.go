@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
 )
@@ -35,7 +36,7 @@ func fieldsOf(j *v1alpha1.Journey) fields.Set {
 	return set
 }
 
-// journeyOf is a record as clients see it, as of the seq-th change.
+// journeyOf is a record as clients see it, as of the seq-th change: with its texts escaped.
 func journeyOf(r *trace.Record, seq uint64) *v1alpha1.Journey {
 	j := &v1alpha1.Journey{
 		ObjectMeta: metav1.ObjectMeta{
@@ -76,6 +77,7 @@ func journeyOf(r *trace.Record, seq uint64) *v1alpha1.Journey {
 			Type: d.Type, Revision: d.Revision, AfterMicros: d.After.Microseconds(),
 		})
 	}
+	j.Texts(escape.Line)
 	return j
 }
 

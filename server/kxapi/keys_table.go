@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-var keyTable = table.New([]table.Column{
+var keyTable = newTable([]table.Column{
 	table.NameColumn,
 	{Name: "Keys", Type: "integer", Description: "How many keys there are."},
 	{Name: "Bytes", Type: "integer", Description: "What their values have; of large directories what was read of them."},

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/store/admin"
@@ -57,7 +58,7 @@ func errorText(err error, secret bool) string {
 	if secret {
 		return mask.Error(err)
 	}
-	return err.Error()
+	return escape.Line(err.Error())
 }
 
 // isSecret says whether a value is to be masked, by its key or by what it says of itself. v is nil if it can't be read.

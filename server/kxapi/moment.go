@@ -170,7 +170,7 @@ func momentOf(name string, m moment) *v1alpha1.Moment {
 	}
 }
 
-var momentTable = table.New([]table.Column{
+var momentTable = newTable([]table.Column{
 	table.NameColumn,
 	{Name: "Revision", Type: "integer", Description: "The revision that etcd had come to."},
 	{Name: "Ago", Type: "string", Description: "How long ago that was."},

@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-var breakpointTable = table.New([]table.Column{
+var breakpointTable = newTable([]table.Column{
 	table.NameColumn,
 	{Name: "Filter", Type: "string", Description: "Which steps of which requests."},
 	{Name: "At", Type: "string", Description: "The beginning or the end of the step."},
@@ -25,7 +25,7 @@ var breakpointTable = table.New([]table.Column{
 		table.Age(b.CreationTimestamp), b.Status.Matches, b.Status.Missed)
 })
 
-var faultTable = table.New([]table.Column{
+var faultTable = newTable([]table.Column{
 	table.NameColumn,
 	{Name: "Effect", Type: "string", Description: "What goes wrong."},
 	{Name: "Filter", Type: "string", Description: "At which steps of which requests."},

@@ -149,7 +149,7 @@ func picks(options *metainternalversion.ListOptions, of fields.Set) bool {
 	return options.LabelSelector == nil || options.LabelSelector.Matches(labels.Set{})
 }
 
-var sourceTable = table.New([]table.Column{
+var sourceTable = newTable([]table.Column{
 	table.NameColumn,
 	{Name: "Package", Type: "string", Description: "The package, from the module's root."},
 	{Name: "File", Type: "string", Description: "The file in it."},

@@ -15,7 +15,7 @@ import (
 
 var storeType = reflect.TypeFor[registry.Store]()
 
-var structureTable = table.New([]table.Column{
+var structureTable = newTable([]table.Column{
 	table.NameColumn,
 	{Name: "Part", Type: "string", Description: "Filter, Server, Resource or Definition."},
 	{Name: "What", Type: "string", Description: "What it is or does."},

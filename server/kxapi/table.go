@@ -24,7 +24,7 @@ var columns = []table.Column{
 	{Name: "Bytes", Type: "integer", Priority: 1, Description: "The size of the answer."},
 }
 
-var journeyTable = table.New(columns, func(j *v1alpha1.Journey) metav1.TableRow {
+var journeyTable = newTable(columns, func(j *v1alpha1.Journey) metav1.TableRow {
 	verb, resource, object := j.Spec.Verb, j.Spec.Resource, j.Spec.Name
 	if resource == "" {
 		resource, _, _ = strings.Cut(j.Spec.URI, "?")

@@ -18,6 +18,7 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
@@ -311,27 +312,7 @@ func (v *Value) YAML() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return yaml.JSONToYAML(escaped(data))
-}
-
-// escaped writes the characters of strings that JSON takes as they are and YAML does not as escapes.
-func escaped(data []byte) []byte {
-	if bytes.IndexFunc(data, isForeign) < 0 {
-		return data
-	}
-	var out bytes.Buffer
-	for _, r := range string(data) {
-		if isForeign(r) {
-			fmt.Fprintf(&out, "\\u%04x", r)
-		} else {
-			out.WriteRune(r)
-		}
-	}
-	return out.Bytes()
-}
-
-func isForeign(r rune) bool {
-	return r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff
+	return escape.YAML(data, yaml.JSONToYAML), nil
 }
 
 // Metadata are the object's, as far as they can be read.

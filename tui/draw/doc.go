@@ -1,7 +1,7 @@
 // Package draw makes text that fits: lines of an exact width, blocks of an exact size, boxes, and one block over another.
 //
 // What comes in is text that anybody may have written (names, errors, URIs). What goes out can't reach the terminal in
-// any way but as characters: [Clean] takes control characters and invisible marks out.
+// any way but as characters: [Clean] takes out what core/escape finds hostile.
 //
 // # Invariants
 //

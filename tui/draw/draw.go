@@ -2,10 +2,11 @@ package draw
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/kx-apiserver/kx/core/escape"
 )
 
 // Ellipsis stands where text was cut.
@@ -34,9 +35,7 @@ func Clean(s string) string {
 const emojiSelector = '\uFE0F'
 
 // hostile are characters that do something to the terminal or to the line instead of being seen in it.
-func hostile(r rune) bool {
-	return r < ' ' || r == emojiSelector || r >= 0x7f && (unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r))
-}
+func hostile(r rune) bool { return escape.Hostile(r) || r == emojiSelector }
 
 // Width is how many cells s takes. Escape codes take none.
 func Width(s string) int { return ansi.StringWidth(s) }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
@@ -47,9 +48,10 @@ func auditQuietly(ctx context.Context, err error) {
 	if !ac.Enabled() || ac.GetEventLevel() != auditinternal.LevelMetadata {
 		return
 	}
-	if status := ac.GetEventResponseStatus(); status != nil && status.Message != err.Error() {
+	text := escape.Text(err.Error())
+	if status := ac.GetEventResponseStatus(); status != nil && status.Message != text {
 		quiet := *mask.Status(status)
-		quiet.Message = err.Error()
+		quiet.Message = text
 		ac.SetEventResponseStatus(&quiet)
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/store"
 )
@@ -19,7 +21,7 @@ import (
 func ErrorToAPIStatus(ctx context.Context, err error) *metav1.Status {
 	var carrier apierrors.APIStatus
 	if !errors.As(err, &carrier) {
-		return unexpected(ctx, err)
+		return EscapedStatus(unexpected(ctx, err))
 	}
 	status := carrier.Status()
 	if status.Status == "" {
@@ -32,7 +34,25 @@ func ErrorToAPIStatus(ctx context.Context, err error) *metav1.Status {
 		}
 	}
 	status.Kind, status.APIVersion = "Status", "v1"
-	return &status
+	return EscapedStatus(&status)
+}
+
+// EscapedStatus is a Status for somebody's terminal. What a webhook said, or another client wrote, may stand in it.
+func EscapedStatus(s *metav1.Status) *metav1.Status {
+	out := *s
+	out.Message = escape.Text(s.Message)
+	if s.Details == nil {
+		return &out
+	}
+	details := *s.Details
+	details.Name = escape.Line(details.Name)
+	details.Causes = slices.Clone(details.Causes)
+	for i := range details.Causes {
+		c := &details.Causes[i]
+		c.Message, c.Field = escape.Text(c.Message), escape.Line(c.Field)
+	}
+	out.Details = &details
+	return &out
 }
 
 // forLog is what the log says of an error of the request that ctx belongs to.

@@ -2,7 +2,6 @@ package kubectl
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/traceview"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/session"
@@ -145,7 +145,7 @@ func (f *traceFlag) print(w *wiring, first bool, j *v1alpha1.Journey) {
 	paint := traceview.PaintFor(out)
 	switch f.form {
 	case traceJSON:
-		_ = json.NewEncoder(out).Encode(j)
+		_ = render.JSONLine(out, j)
 	case traceBrief:
 		traceview.Brief(out, j, paint)
 	default:

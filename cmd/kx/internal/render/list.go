@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
@@ -112,7 +113,7 @@ func (l *List[T]) json(row T) error {
 		if err != nil {
 			return err
 		}
-		return l.write(string(data) + "\n")
+		return l.write(string(escape.JSON(data)) + "\n")
 	}
 	data, err := json.MarshalIndent(row, "  ", "  ")
 	if err != nil {
@@ -122,23 +123,37 @@ func (l *List[T]) json(row T) error {
 	if l.rows == 1 {
 		before = "[\n  "
 	}
-	return l.write(before + string(data))
+	return l.write(before + string(escape.JSON(data)))
 }
 
 func (l *List[T]) yaml(row T) error {
 	if l.Lines {
-		data, err := yaml.Marshal(row)
+		data, err := asYAML(row)
 		if err != nil {
 			return err
 		}
 		return l.write("---\n" + string(data))
 	}
-	data, err := yaml.Marshal([]T{row})
+	data, err := asYAML([]T{row})
 	if err != nil {
 		return err
 	}
+	if bytes.HasPrefix(data, []byte("[")) { // hostile characters made it JSON: a document of its own can't be one of a list
+		item, err := asYAML(row)
+		if err != nil {
+			return err
+		}
+		data = append([]byte("- "), bytes.ReplaceAll(item, []byte("\n"), []byte("\n  "))...)
+		data = append(bytes.TrimRight(data, " \n"), '\n')
+	}
 	_, err = l.out.Write(data)
 	return err
+}
+
+// asYAML is a value as YAML that can be shown.
+func asYAML(value any) ([]byte, error) {
+	data, err := json.MarshalIndent(value, "", "  ")
+	return escape.YAML(data, yaml.JSONToYAML), err
 }
 
 // flush writes the titles and the held rows. A table without rows has no titles.
@@ -192,15 +207,25 @@ func One(out io.Writer, format Format, value any) error {
 	var data []byte
 	var err error
 	if format == YAML {
-		data, err = yaml.Marshal(value)
+		data, err = asYAML(value)
 	} else {
 		data, err = json.MarshalIndent(value, "", "  ")
-		data = append(data, '\n')
+		data = append(escape.JSON(data), '\n')
 	}
 	if err != nil {
 		return err
 	}
 	_, err = out.Write(data)
+	return err
+}
+
+// JSONLine writes a single value as JSON on one line.
+func JSONLine(out io.Writer, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(append(escape.JSON(data), '\n'))
 	return err
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"sigs.k8s.io/yaml"
+	"github.com/kx-apiserver/kx/core/escape"
 )
 
 // Sections writes one JSON or YAML document of named parts, some of which may be lists whose rows come one by one.
@@ -82,11 +82,11 @@ func (s *Sections) json(before string, value any, indent string) error {
 	if err != nil {
 		return err
 	}
-	return s.write(before + string(data))
+	return s.write(before + string(escape.JSON(data)))
 }
 
 func (s *Sections) yaml(value any) error {
-	data, err := yaml.Marshal(value)
+	data, err := asYAML(value)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 )
@@ -55,6 +56,10 @@ func (s Status) Update(ctx context.Context, seen *Definition, change func(*Defin
 	next.Status = *seen.Status.DeepCopy()
 	next.Finalizers = slices.Clone(seen.Finalizers)
 	change(&next)
+	for i := range next.Status.Conditions {
+		c := &next.Status.Conditions[i]
+		c.Message = escape.Text(c.Message) // it may quote the schema
+	}
 
 	ctx, cancel := context.WithTimeout(ctx, longestWrite)
 	defer cancel()

@@ -1,0 +1,44 @@
+package v1alpha1
+
+// Texts replaces each text of a journey that a client may have chosen, or that quotes one, by what change makes of it. The
+// objects before and after steps stay as they are.
+func (j *Journey) Texts(change func(string) string) {
+	all := func(texts ...*string) {
+		for _, text := range texts {
+			*text = change(*text)
+		}
+	}
+	s := &j.Spec
+	all(&j.Name, &s.Method, &s.URI, &s.Verb, &s.Group, &s.Version, &s.Resource, &s.Subresource, &s.Namespace, &s.Name,
+		&s.ContentType, &s.User, &s.UserAgent, &s.SourceIP, &s.AuditID, &j.Status.Level)
+	for i := range j.Status.Steps {
+		step := &j.Status.Steps[i]
+		all(&step.ID, &step.Layer, &step.Title, &step.Function, &step.File, &step.Upstream, &step.UpstreamFile,
+			&step.Subject, &step.Why, &step.Error)
+		for k := range step.Attributes {
+			all(&step.Attributes[k].Name, &step.Attributes[k].Value)
+		}
+	}
+	for i := range j.Status.Marks {
+		m := &j.Status.Marks[i]
+		all(&m.ID, &m.Layer, &m.Title, &m.Function, &m.File, &m.Upstream, &m.UpstreamFile)
+	}
+	for i := range j.Status.Interventions {
+		v := &j.Status.Interventions[i]
+		all(&v.Kind, &v.By, &v.User, &v.Message)
+	}
+	for i := range j.Status.Held {
+		h := &j.Status.Held[i]
+		all(&h.ID, &h.By)
+		for k := range h.Actions {
+			h.Actions[k] = JourneyAction(change(string(h.Actions[k])))
+		}
+	}
+	for i := range j.Status.Touched {
+		all(&j.Status.Touched[i])
+	}
+	for i := range j.Status.Deliveries {
+		d := &j.Status.Deliveries[i]
+		all(&d.Watcher, &d.User, &d.UserAgent, &d.Type)
+	}
+}
