@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -27,6 +28,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store/embedded"
@@ -63,15 +65,17 @@ func ask(t testing.TB, client *http.Client, method, url string, body io.Reader, 
 // TestSeats takes the only seat for writes: others are told to come again, administrators and watches need none.
 func TestSeats(t *testing.T) {
 	t.Parallel()
-	r := start(t, tokens(t, "somebody,ann,1\n"), func(o *options.Options) {
+	r := start(t, allow, tokens(t, "somebody,ann,1\n"), func(o *options.Options) {
 		o.Limits.MaxRequestsInFlight, o.Limits.MaxMutatingRequestsInFlight = 1, 1
 	})
 	const maps = "/api/v1/namespaces/default/configmaps"
 	client := r.httpClient(t)
-	body, rest := io.Pipe()
+	r.fault(t, "slow", v1alpha1.FaultSpec{
+		Effect: v1alpha1.FaultDelay, Delay: &metav1.Duration{Duration: 10 * time.Minute}, Filter: "step:store.create resource:configmaps", Count: 1,
+	})
 	answered := make(chan int, 1)
 	go func() {
-		res, err := client.Post(r.URL+maps, "application/json", body)
+		res, err := client.Post(r.URL+maps, "application/json", strings.NewReader(`{"metadata":{"name":"slow"}}`))
 		if err != nil {
 			answered <- 0
 			return
@@ -79,8 +83,6 @@ func TestSeats(t *testing.T) {
 		res.Body.Close()
 		answered <- res.StatusCode
 	}()
-	_, err := io.WriteString(rest, `{"metadata":`)
-	must(t, err)
 
 	anyone := r.anyone(t)
 	var res *http.Response
@@ -106,9 +108,7 @@ func TestSeats(t *testing.T) {
 	if res, _ := ask(t, anyone, "GET", r.URL+maps, nil, "Authorization: Bearer somebody"); res.StatusCode != http.StatusForbidden {
 		t.Errorf("a read: %s", res.Status)
 	}
-	_, err = io.WriteString(rest, `{"name":"slow"}}`)
-	must(t, err)
-	must(t, rest.Close())
+	r.kx(t, "DELETE", "faults/slow", nil, 200, nil)
 	if code := <-answered; code != 201 {
 		t.Errorf("who has the seat is answered %d", code)
 	}
@@ -147,6 +147,41 @@ func TestLargeObjects(t *testing.T) {
 	if res.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a byte above the limit: %s: %.300s", res.Status, data)
 	}
+}
+
+// TestSlowBody begins to send a body. Its request has the only seat, and gives it to others until the rest is there.
+func TestSlowBody(t *testing.T) {
+	t.Parallel()
+	r := start(t, tokens(t, "somebody,ann,1\n"), func(o *options.Options) { o.Limits.MaxMutatingRequestsInFlight = 1 })
+	const maps = "/api/v1/namespaces/default/configmaps"
+	body, rest := io.Pipe()
+	answered := make(chan string, 1)
+	client := r.httpClient(t)
+	go func() {
+		res, err := client.Post(r.URL+maps, "application/json", body)
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		res.Body.Close()
+		answered <- res.Status
+	}()
+	_, err := io.WriteString(rest, `{"metadata":`)
+	must(t, err)
+	anyone := r.anyone(t)
+	other := func() int {
+		res, _ := ask(t, anyone, "POST", r.URL+maps, strings.NewReader("{}"), "Authorization: Bearer somebody")
+		return res.StatusCode
+	}
+	until(t, "the seat is taken", func() bool { return other() == http.StatusTooManyRequests })
+	until(t, "the seat is given up", func() bool { return other() == http.StatusForbidden })
+	_, err = io.WriteString(rest, `{"name":"slow"}}`)
+	must(t, err)
+	must(t, rest.Close())
+	if got := <-answered; got != "201 Created" {
+		t.Errorf("when the body is there: %s", got)
+	}
+	until(t, "the seat is free", func() bool { return other() == http.StatusForbidden })
 }
 
 // TestStoredTooLarge sends little that defaults make too much for etcd.

@@ -50,6 +50,10 @@ const (
 	streamsMost = 100
 	// streamBuffer is how much of a body may arrive before its handler reads it: nearly all objects whole.
 	streamBuffer = 256 << 10
+	// connectionBuffer is the same for all bodies of a connection together. Handlers that don't read hold up their own client.
+	connectionBuffer = 16 * streamBuffer
+	// writeWait is how long a client may take nothing of what is written to its connection of HTTP/2: as long as a watch.
+	writeWait = 30 * time.Second
 	// closeWait is how long connections may take to end once no request is under way. Go's HTTP/2 waits a second for every
 	// client that keeps one open; they have had their answers, so they are told, and then cut off.
 	closeWait = 200 * time.Millisecond
@@ -246,7 +250,8 @@ func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Ha
 			MaxConcurrentStreams:          streamsMost,
 			MaxReadFrameSize:              streamBuffer,
 			MaxReceiveBufferPerStream:     streamBuffer,
-			MaxReceiveBufferPerConnection: streamsMost * streamBuffer,
+			MaxReceiveBufferPerConnection: connectionBuffer,
+			WriteByteTimeout:              writeWait,
 		},
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}

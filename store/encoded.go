@@ -81,6 +81,11 @@ type EncodedSource interface {
 	// the storage is still the one that the revision is of is not looked at.
 	Follow(ctx context.Context, key string, revision int64, handle func(Changes) error) error
 
+	// History calls handle with the changes of what is below key after one revision and up to another, in order and in
+	// batches, from what the storage remembers. Each batch has all changes up to its revision; the last one's is until. It
+	// ends when handle fails, with its error. A *CompactedError says from where on changes are remembered.
+	History(ctx context.Context, key string, after, until int64, handle func(PastChanges) error) error
+
 	// Holds says whether objects, in the order of their keys, are what was below key at a revision. It costs a read of all
 	// keys. A 410 says that nobody knows any more.
 	Holds(ctx context.Context, key string, revision int64, objects iter.Seq[*object.Encoded]) (bool, error)
@@ -105,4 +110,16 @@ type Change struct {
 	Key      string
 	Revision int64
 	Object   *object.Encoded
+}
+
+// PastChanges are changes that happened a while ago, and all there were up to Revision since the ones before.
+type PastChanges struct {
+	Revision int64
+	Changes  []PastChange
+}
+
+// PastChange is a change with the object as it was before, nil if the change created it.
+type PastChange struct {
+	Change
+	Before *object.Encoded
 }

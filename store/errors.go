@@ -160,3 +160,13 @@ func NewTooLargeResourceVersionError(minimumResourceVersion, currentRevision uin
 func IsTooLargeResourceVersion(err error) bool {
 	return apierrors.IsTimeout(err) && apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
 }
+
+// CompactedError says that a storage has forgotten changes that were asked for.
+type CompactedError struct {
+	// Oldest is the revision after which all changes are remembered.
+	Oldest int64
+}
+
+func (e *CompactedError) Error() string {
+	return fmt.Sprintf("changes before revision %d have been compacted", e.Oldest+1)
+}

@@ -1,7 +1,9 @@
 package filter
 
 import (
+	"context"
 	"net/http"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -21,9 +23,11 @@ func newSeats(n int) seats {
 }
 
 // WithMaxInFlightLimit answers 429 where more is asked at once than the server is to do. Watches take no seat, and
-// administrators go in when there is none, since they may have to mend what fills the house.
+// administrators go in when there is none, since they may have to mend what fills the house. A seat is for work: who waits
+// for the rest of a body stands meanwhile.
 func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 	reads, writes := newSeats(c.MaxRequestsInFlight), newSeats(c.MaxMutatingRequestsInFlight)
+	bodies := &bodies{users: map[string]holding{}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterInFlight, "")
 		info, _ := request.RequestInfoFrom(ctx)
@@ -37,10 +41,11 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 		if isWrite(info.Verb) {
 			kind, free = metrics.Mutating, writes
 		}
+		var taken *seat
 		if free != nil {
 			select {
 			case free <- struct{}{}:
-				taken := &seat{free: free, taken: true}
+				taken = &seat{free: free, taken: true}
 				defer taken.Pause()
 				trace.OnHold(ctx, taken)
 				step.Int("taken", int64(len(free)))
@@ -58,6 +63,7 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 			}
 		}
 		defer metrics.InFlight(kind)()
+		defer bodies.watch(w, r, kind, taken).end()
 		step.End(nil)
 		next.ServeHTTP(w, r)
 	})
@@ -66,11 +72,14 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 // seat is one request's. It is a trace.Pauser: whoever is held stands up for others.
 type seat struct {
 	free  seats
+	mu    sync.Mutex
 	taken bool
 }
 
 // Pause gives the seat back.
 func (s *seat) Pause() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.taken {
 		s.taken = false
 		<-s.free
@@ -79,10 +88,31 @@ func (s *seat) Pause() {
 
 // Resume takes a seat again. If none is free the request goes on standing: it has been let in, and few are held.
 func (s *seat) Resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken {
+		return
+	}
 	select {
 	case s.free <- struct{}{}:
 		s.taken = true
 	default:
+	}
+}
+
+// wait takes a seat again when one is free, and says whether that was before ctx ended.
+func (s *seat) wait(ctx context.Context) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken {
+		return true
+	}
+	select {
+	case s.free <- struct{}{}:
+		s.taken = true
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

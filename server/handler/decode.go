@@ -1,7 +1,6 @@
 package handler
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,25 +37,47 @@ func limitedReadBody(req *http.Request, limit int64) ([]byte, error) {
 }
 
 func readBody(req *http.Request, r io.Reader) ([]byte, error) {
-	var data bytes.Buffer
-	if req.ContentLength > 0 {
-		data.Grow(int(min(req.ContentLength, maxBodyGuess)) + bytes.MinRead)
+	data, err := readAll(r, req.ContentLength)
+	if err == nil {
+		return data, nil
 	}
-	if _, err := data.ReadFrom(r); err != nil {
-		var carrier apierrors.APIStatus
-		switch {
-		case errors.As(err, &carrier):
-			return nil, err
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, requestTimedOut(context.DeadlineExceeded)
-		}
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("unable to read the request body: %v", err))
+	var carrier apierrors.APIStatus
+	switch {
+	case errors.As(err, &carrier):
+		return nil, err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, requestTimedOut(context.DeadlineExceeded)
 	}
-	return data.Bytes(), nil
+	return nil, apierrors.NewBadRequest(fmt.Sprintf("unable to read the request body: %v", err))
 }
 
-// maxBodyGuess bounds the memory that a client gets for announcing a body, before it sends any.
-const maxBodyGuess = 1 << 20
+// bodyFirst bounds the memory that a client gets for announcing a body, before it sends any.
+const bodyFirst = 16 << 10
+
+// readAll reads what r has. A body that was announced and is small takes one piece of memory, any other takes more as it
+// comes.
+func readAll(r io.Reader, announced int64) ([]byte, error) {
+	size := int64(bodyFirst)
+	if announced >= 0 {
+		size = min(size, announced+1) // one more, to see the end
+	}
+	first := make([]byte, 0, size)
+	for len(first) < cap(first) {
+		n, err := r.Read(first[len(first):cap(first)])
+		first = first[:len(first)+n]
+		if err == io.EOF {
+			return first, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	rest, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(first, rest), nil
+}
 
 // asSent is the version of whatever is decoded.
 type asSent struct{}

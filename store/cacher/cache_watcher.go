@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -44,8 +45,12 @@ type cacheWatcher struct {
 
 	result chan watch.Event
 	stop   chan struct{} // closed when nobody reads any more
-	// next is the seq of the first event that it was not given.
+	// next is the seq of the first event that it was not given, and noSeq if the history does not have that one. come is how
+	// far it has come, while it is behind.
 	next int64
+	come position
+	// epoch is which of the histories that etcd had it watches.
+	epoch int64
 	// from is the revision that its client knows from the beginning on: no bookmark goes behind it.
 	from int64
 	// at is the revision of the last event that it was given, and sent how many there were. They are only looked at.
@@ -77,6 +82,8 @@ func (c *Cacher) newCacheWatcher(ctx context.Context, key string, opts store.Lis
 		result:    make(chan watch.Event, resultBuffer),
 		stop:      make(chan struct{}),
 		slot:      -1,
+		next:      noSeq,
+		epoch:     c.epoch.Load(),
 	}
 	if name, ok := pred.MatchesSingle(); ok {
 		w.name = name
@@ -130,27 +137,80 @@ func (w *cacheWatcher) run(begin func() error) {
 
 var errStopped = errors.New("stopped")
 
-// catchUp goes through the history.
+// catchUp goes through the history, and through what etcd tells of the time before.
 func (w *cacheWatcher) catchUp() error {
 	var batch [catchUpBatch]*event
 	for {
+		if w.epoch != w.cacher.epoch.Load() {
+			return errNewEpoch
+		}
 		n, ok := w.cacher.watchCache.readHistory(w.next, batch[:])
 		if !ok {
-			return w.tooSlow()
-		}
-		for _, e := range batch[:n] {
-			if err := w.give(e); err != nil {
+			var err error
+			if n, err = w.readPast(batch[:]); err != nil {
 				return err
 			}
-			w.next = e.seq + 1
+		}
+		for _, e := range batch[:n] {
+			if err := w.pass(e); err != nil {
+				return err
+			}
 		}
 		clear(batch[:n])
-		if n == 0 && w.cacher.dispatcher.goLive(w) {
+		if ok && n == 0 && w.cacher.dispatcher.goLive(w) {
 			return nil
 		}
 		if w.isStopped() {
 			return errStopped
 		}
+	}
+}
+
+// pass gives the watcher what e is to it, and goes on behind e.
+func (w *cacheWatcher) pass(e *event) error {
+	if err := w.give(e); err != nil {
+		return err
+	}
+	w.next, w.come = e.seq+1, position{e.revision, e.key}
+	return nil
+}
+
+// readPast copies events that the history does not have into batch, or finds out that it goes on in the history.
+func (w *cacheWatcher) readPast(batch []*event) (n int, err error) {
+	c := w.cacher
+	if next, _, ok := c.watchCache.eventsAfter(w.come); ok {
+		w.next = next
+		return 0, nil
+	}
+	w.next = noSeq
+	found, err := c.past.page(w.stop, w.come.after())
+	switch {
+	case apierrors.IsResourceExpired(err):
+		c.metrics.TerminatedWatchers.Inc()
+		return 0, err
+	case err != nil:
+		// The client is told nothing: it would list again, where it only has to wait until etcd answers.
+		w.pause()
+		return 0, nil
+	case found == nil:
+		return 0, nil
+	}
+	if n = copy(batch, found.events[w.come.seek(found.events):]); n == 0 {
+		w.come = position{revision: found.until}
+	}
+	return n, nil
+}
+
+// pastRetry is when etcd's history is asked for again, at the earliest.
+const pastRetry = 250 * time.Millisecond
+
+// pause waits a moment, or until the watch ends.
+func (w *cacheWatcher) pause() {
+	timer := time.NewTimer(pastRetry + rand.N(pastRetry))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.stop:
 	}
 }
 
@@ -182,14 +242,8 @@ func (w *cacheWatcher) gave(revision int64) {
 	w.sent.Add(1)
 }
 
-// tooSlow is what a watcher ends with whose next event is forgotten. Its client may go on where it is, if it can.
-func (w *cacheWatcher) tooSlow() error {
-	if w.cacher.state.get().State != Fresh {
-		return apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
-	}
-	w.cacher.metrics.TerminatedWatchers.Inc()
-	return apierrors.NewResourceExpired("the watch was too slow: the events that it has not read are gone from the history")
-}
+// errNewEpoch is what a watcher ends with whose history is not etcd's any more, or can't be known to be.
+var errNewEpoch = apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
 
 func (w *cacheWatcher) isStopped() bool {
 	select {

@@ -35,10 +35,12 @@ type Cacher struct {
 	answered   chan struct{} // etcd has told it
 	wakeKeeper chan struct{}
 	dispatcher dispatcher
+	past       past
 	revisions  asker
 	written    written
 	marks      marks
 	counts     counts
+	epoch      atomic.Int64             // how many histories etcd had; written under the dispatcher's mu
 	follows    atomic.Int64             // how many watches of etcd were begun
 	late       atomic.Pointer[lateness] // while changes are held back
 
@@ -94,6 +96,7 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 		waitLimit: limits.Wait,
 	}
 	c.dispatcher.init(c)
+	c.past.cacher = c
 	c.state.init()
 	c.revisions.ask, c.revisions.seen = config.Storage.GetCurrentResourceVersion, c.watchCache.revision.Load
 	// The cache's watch and its requests for progress share a stream that no other watch is on, not even another cache's:
@@ -116,6 +119,7 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 func (c *Cacher) Stop() {
 	c.cancel()
 	c.dispatcher.close()
+	c.past.close()
 	c.running.Wait()
 	c.metrics.Forget()
 }

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -17,8 +16,8 @@ import (
 // has put them into the cache. If the channel is full, the watcher is behind from then on: a goroutine of its own goes
 // through the cache's history from the event on that did not fit, and waits for the client as long as that takes. When it
 // has reached the end of the history, the watcher is live again and the goroutine ends. A watcher that begins in the past
-// begins behind. So a slow client makes nobody wait and holds nothing in memory; one so slow that the history no longer has
-// its next event is told so and begins again.
+// begins behind. So a slow client makes nobody wait and holds nothing in memory. Events that the history no longer has are
+// read from etcd's (past); a watcher whose next event etcd has compacted is told so and begins again.
 //
 // Invariants:
 //
@@ -136,7 +135,7 @@ func (d *dispatcher) removeLocked(w *cacheWatcher) {
 func (d *dispatcher) goLive(w *cacheWatcher) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if w.stopped || w.next < d.next {
+	if w.stopped || w.next < d.next || w.epoch != d.cacher.epoch.Load() {
 		return false
 	}
 	w.live = true
@@ -240,24 +239,28 @@ func (l watcherList) give(e *event) {
 			default:
 			}
 		}
-		w.live, w.next = false, e.seq
-		w.cacher.running.Go(func() { w.run(nil) })
+		w.live = false
+		w.cacher.running.Go(func() { w.run(func() error { return w.pass(e) }) })
 	}
 }
 
-// restart is called around a fill: no event is dispatched meanwhile. All watchers end, for what happened between the state
-// before and this one is not known.
-func (d *dispatcher) restart(replace func() (revision int64)) {
+// restart is called around a fill: no event is dispatched meanwhile. All watchers are behind then, for what happened between
+// the state before and this one is for etcd to tell. If etcd has another history they end.
+func (d *dispatcher) restart(same bool, replace func() (revision int64)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if !same {
+		d.cacher.epoch.Add(1)
+		d.cacher.past.forget()
+	}
+	come := position{revision: d.revision}
 	d.revision = replace()
 	d.next = d.cacher.watchCache.nextSeq()
-	expired := apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
 	d.each(func(w *cacheWatcher) {
-		// Those that are behind find out when they look for their next event.
+		// Those that are behind already find out when they look for their next event.
 		if w.live {
-			w.live = false
-			d.cacher.running.Go(func() { w.fail(expired) })
+			w.live, w.next, w.come = false, noSeq, come
+			d.cacher.running.Go(func() { w.run(nil) })
 		}
 	})
 }

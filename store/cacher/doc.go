@@ -1,7 +1,7 @@
 // Package cacher answers reads and watches of one resource from memory.
 //
-// It owns the present state of the resource as etcd has it, the events of the last minute or so, and the watchers that are
-// told of the next ones. What it keeps is bytes: an object.Encoded for each state of each object, which readers and
+// It owns the present state of the resource as etcd has it, the events of the last minute or so, those before that were read
+// from etcd's history for somebody, and the watchers that are told of the next ones. What it keeps is bytes: an object.Encoded for each state of each object, which readers and
 // watchers share. What comes in: calls of store.Interface and store.EncodedReader, and changes from a store.EncodedSource
 // beneath. What goes out: objects as they are stored, decoded for those who want that; writes, which go through to the
 // storage with what the cache has as the first state to try; and requests to etcd for nothing but a revision.
@@ -13,7 +13,8 @@
 //	GetList  unset: ask etcd for its revision, wait until the cache has seen it, answer from a snapshot
 //	         0: what the cache has        N: wait until the cache has seen N
 //	         exactly N, or a page: the snapshot at N, if need be made by undoing the events since
-//	Watch    from the state, or from N: through the history, until the watcher has all that others have; then live
+//	Watch    from the state, or from N: through etcd's history (past), if the cache's begins later, then through the
+//	         cache's, until the watcher has all that others have; then live
 //	writes   the storage's; the object is handed over to the cache, so that its event need not be read again
 //
 //	etcd's watch → Follow → watchCache.processEvent → dispatcher.dispatchEvents → a watcher's channel
@@ -30,7 +31,8 @@
 // to have another history: that is looked at whenever a watch of etcd goes on where another one ended, as it does with its
 // connection. A cache is filled after its watch has begun, and need not look. What must be the latest is read from etcd while
 // the cache is not fresh; what may be old comes from it unless it was never filled or is being filled again. Watchers survive
-// all but a refill: that ends them with 410 Expired.
+// all of that: after a refill they go through etcd's history. They end with 410 Expired if etcd has another history by then,
+// or has compacted what they were not told.
 //
 // # Ordering
 //
@@ -47,6 +49,11 @@
 //  1. No lock is held while anybody decodes, writes to a client, waits or is traced.
 //  2. A watcher never makes another one wait, nor the cache: who does not read is behind, and goes through the history on
 //     a goroutine of its own.
-//  3. All that is kept has a limit: the history by time, number and size; snapshots by number; waits by time.
-//  4. An object that can't be read fails those who read it, with the storage's error, and nobody else.
+//  3. All that is kept has a limit: the history by time, number and size, together with what was read of etcd's; snapshots
+//     by number; waits by time.
+//  4. A revision that etcd has not compacted is not too old. Whoever begins there, or is that far behind, is told all that
+//     happened since, whatever the cache has.
+//  5. What etcd told of its history while the cache knew that its own watch had ended reaches no watcher: it may be another
+//     etcd's.
+//  6. An object that can't be read fails those who read it, with the storage's error, and nobody else.
 package cacher

@@ -74,17 +74,28 @@ func consistent(t testing.TB, r *rig) {
 }
 
 func TestTooOldAndTooNew(t *testing.T) {
-	r := shared(t, func(c *cacher.Config) {
+	client := embedtest.New(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	r := newRig(t, client, func(c *cacher.Config) {
 		c.Limits = cacher.Limits{HistoryMin: 3, HistoryMax: 10, Wait: 50 * time.Millisecond}
 	})
-	first := r.create(t, "ns", "a", "red")
+	old := r.create(t, "ns", "a", "red")
+	first := r.update(t, "ns", "a", "red")
+	if _, err := client.Compact(t.Context(), revisionOf(first)); err != nil {
+		t.Fatal(err)
+	}
 	for range 30 {
 		r.update(t, "ns", "a", "red")
 	}
 	list(t, r.cached, everything) // the cache has seen all
-	status := statusOf(t, next(t, watchFrom(t, r.cached, first.GetResourceVersion(), nil)))
-	if status.Code != http.StatusGone || !strings.HasPrefix(status.Message, "too old resource version: "+first.GetResourceVersion()+" (") {
-		t.Errorf("a watch from before the history: %+v", status)
+	// What the history has forgotten and etcd has not is there.
+	if e := next(t, watchFrom(t, r.cached, first.GetResourceVersion(), nil)); revisionOf(e.Object) != revisionOf(first)+1 {
+		t.Errorf("a watch from before the history: %s", describe(e))
+	}
+	status := statusOf(t, next(t, watchFrom(t, r.cached, old.GetResourceVersion(), nil)))
+	if want := fmt.Sprintf("too old resource version: %s (%s)", old.GetResourceVersion(), first.GetResourceVersion()); status.Code != http.StatusGone ||
+		status.Reason != metav1.StatusReasonExpired || status.Message != want {
+		t.Errorf("a watch from before what etcd has: %+v, want %s", status, want)
 	}
 	status = statusOf(t, next(t, watchFrom(t, r.cached, "999999999", nil)))
 	if !store.IsTooLargeResourceVersion(&apierrors.StatusError{ErrStatus: *status}) || status.Details.RetryAfterSeconds == 0 {
@@ -110,15 +121,22 @@ func TestTooOldAndTooNew(t *testing.T) {
 	}
 }
 
-// TestSlowWatcher has a client that reads nothing while far more happens than the history holds: others don't notice, and
-// it is told.
+// TestSlowWatcher has clients that read nothing while far more happens than the history holds: others don't notice, and they
+// are told all of it by etcd's history, until that is compacted.
 func TestSlowWatcher(t *testing.T) {
-	r := shared(t, func(c *cacher.Config) { c.Limits = cacher.Limits{HistoryMin: 10, HistoryMax: 100} })
+	client := embedtest.New(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	r := newRig(t, client, func(c *cacher.Config) { c.Limits = cacher.Limits{HistoryMin: 10, HistoryMax: 100} })
 	opts := everything
 	opts.ResourceVersion = r.create(t, "ns", "a", "red").GetResourceVersion()
-	slow, err := r.cached.WatchEncoded(t.Context(), "/pandas/", opts)
-	if err != nil {
-		t.Fatal(err)
+	var slow [2]watch.Interface
+	for i := range slow {
+		w, err := r.cached.WatchEncoded(t.Context(), "/pandas/", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Stop()
+		slow[i] = w
 	}
 	fast := watchFrom(t, r.cached, opts.ResourceVersion, nil)
 	const burst = 300
@@ -132,28 +150,39 @@ func TestSlowWatcher(t *testing.T) {
 		}
 		done <- n
 	}()
+	var want []int64
 	for range burst {
-		r.update(t, "ns", "a", "red")
+		want = append(want, revisionOf(r.update(t, "ns", "a", "red")))
 	}
 	if n := <-done; n != burst {
 		t.Errorf("the fast watcher got %d events of %d", n, burst)
 	}
-	var last int64
-	for e := range slow.ResultChan() {
-		if e.Type == watch.Error {
-			if status := e.Object.(*metav1.Status); status.Code != http.StatusGone {
-				t.Errorf("%+v", status)
+	var got []int64
+	for range want {
+		got = append(got, next(t, slow[0]).Object.(*object.Encoded).Revision())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the slow watcher was told %v, want %v", got, want)
+	}
+	if _, err := client.Compact(t.Context(), want[burst-1]); err != nil {
+		t.Fatal(err)
+	}
+	r.cacher.ForgetPast()
+	n := 0
+	for e := range slow[1].ResultChan() {
+		if e.Type != watch.Error {
+			if revision := e.Object.(*object.Encoded).Revision(); revision != want[n] {
+				t.Errorf("event %d is of %d, want %d", n, revision, want[n])
 			}
+			n++
 			continue
 		}
-		if revision := e.Object.(*object.Encoded).Revision(); revision <= last {
-			t.Errorf("%d after %d", revision, last)
-		} else {
-			last = revision
+		if status := e.Object.(*metav1.Status); status.Code != http.StatusGone || !strings.HasPrefix(status.Message, "too old resource version: ") {
+			t.Errorf("%+v", status)
 		}
 	}
-	if last == 0 {
-		t.Error("the slow watcher did not get what came first")
+	if n == 0 || n == burst {
+		t.Errorf("the slower watcher was told %d events", n)
 	}
 }
 

@@ -1,7 +1,6 @@
 package cacher
 
 import (
-	"sort"
 	"sync/atomic"
 	"time"
 
@@ -100,14 +99,13 @@ func (h *history) trim(now time.Time) {
 	}
 }
 
-// after is the seq of the first event after a revision. Not ok says that some of them are forgotten.
-func (h *history) after(revision int64) (seq int64, ok bool) {
-	if revision < h.since {
+// after is the seq of the first event after a position. Not ok says that some of them are forgotten.
+func (h *history) after(at position) (seq int64, ok bool) {
+	if at.after() < h.since {
 		return 0, false
 	}
 	kept := h.events[h.head:]
-	i := sort.Search(len(kept), func(i int) bool { return kept[i].revision > revision })
-	return h.next - int64(len(kept)-i), true
+	return h.next - int64(len(kept)-at.seek(kept)), true
 }
 
 // read copies the events from seq on into buf. Not ok says that the first of them is forgotten.

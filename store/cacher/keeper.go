@@ -31,6 +31,7 @@ func (c *Cacher) keep() {
 		}
 		now := time.Now()
 		c.watchCache.trim(now)
+		c.past.trim(now)
 		if next := c.dispatcher.nextBookmark(); !next.IsZero() && !now.Before(next) {
 			c.catchUpForBookmarks()
 			c.dispatcher.bookmark(now)

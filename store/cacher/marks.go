@@ -75,7 +75,7 @@ func (w *watchCache) eventAt(revision int64) *event {
 	var found [1]*event
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	seq, ok := w.history.after(revision - 1)
+	seq, ok := w.history.after(position{revision: revision - 1})
 	if !ok {
 		return nil
 	}

@@ -36,16 +36,16 @@ var (
 )
 
 // TestModel has many clients do what occurs to them, on the cached storage and on the uncached one, while etcd is compacted
-// and the cache loses its watch, and is filled again. Every answer is held against what truly happened, which a watch of
-// etcd's own tells: a GET is never older than it may be, a LIST is one moment, a watch is told every change once, in order,
-// from where it began.
+// and the cache loses its watch, is filled again, and begins anew as after a restart. Every answer is held against what truly
+// happened, which a watch of etcd's own tells: a GET is never older than it may be, a LIST is one moment, a watch is told
+// every change once, in order, from where it began, and 410 only if etcd has compacted what comes next.
 //
 //	go test ./store/cacher -run TestModel -model.seed=<seed> -model.time=1h
 func TestModel(t *testing.T) {
 	client := embedtest.New(t).Client()
 	t.Cleanup(func() { _ = client.Close() })
 	m := newModel(t, client)
-	m.run(t, *modelTime, m.compact, m.lose, m.refill)
+	m.run(t, *modelTime, m.compact, m.lose, m.refill, func(context.Context) error { m.restart(t); return nil })
 }
 
 // TestModelOnACluster does the same on an etcd of three members that is spoken to through sockets, and whose leader is
@@ -79,6 +79,10 @@ type model struct {
 	seed   uint64
 	client *clientv3.Client
 	faults *faultyStorage
+	// now is the storage with the cacher of now in front.
+	now atomic.Pointer[cacher.CacheDelegator]
+	// compacted is the newest revision that etcd was asked to compact.
+	compacted atomic.Int64
 	// faultPause is the most that there is between faults.
 	faultPause time.Duration
 
@@ -128,12 +132,22 @@ func newModel(t *testing.T, client *clientv3.Client) *model {
 		m.seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("-model.seed=%d", m.seed)
-	m.rig = newRig(t, client, func(c *cacher.Config) {
-		m.faults = &faultyStorage{Storage: c.Storage, fail: make(chan error)}
-		c.Storage = m.faults
-		c.Limits = cacher.Limits{HistoryMin: 5, HistoryMax: 400, HistoryWindow: time.Second, BookmarkPeriod: 200 * time.Millisecond, PageSize: 7}
-	})
+	m.rig = newRig(t, client, m.configure)
+	m.now.Store(m.cached)
 	return m
+}
+
+func (m *model) configure(c *cacher.Config) {
+	m.faults = &faultyStorage{Storage: c.Storage, fail: make(chan error)}
+	c.Storage = m.faults
+	c.Limits = cacher.Limits{HistoryMin: 5, HistoryMax: 400, HistoryWindow: time.Second, BookmarkPeriod: 200 * time.Millisecond, PageSize: 7}
+}
+
+// restart puts another cacher in the place of the one that runs.
+func (m *model) restart(t *testing.T) {
+	m.cacher.Stop()
+	m.start(t, m.configure)
+	m.now.Store(m.cached)
 }
 
 // run lets clients and faults work for a while, and then checks all they were told.
@@ -147,9 +161,9 @@ func (m *model) run(t *testing.T, d time.Duration, faults ...func(context.Contex
 	other := open(t, m.client, m.prefix) // another process, whose writes the cache is not told of by anybody but etcd
 	for i := range 12 {
 		random := rand.New(rand.NewPCG(m.seed, uint64(i)))
-		s := store.Interface(m.cached)
+		s := func() store.Interface { return m.now.Load() }
 		if i%4 == 3 {
-			s = other
+			s = func() store.Interface { return other }
 		}
 		clients.Go(func() { m.client12(ctx, random, s, i) })
 	}
@@ -254,7 +268,9 @@ func content(u *unstructured.Unstructured) (n, color string) {
 }
 
 func (m *model) compact(ctx context.Context) error {
-	_, err := m.client.Compact(ctx, m.complete())
+	revision := m.complete()
+	m.compacted.Store(revision)
+	_, err := m.client.Compact(ctx, revision)
 	if err != nil && strings.Contains(err.Error(), "compacted") || m.complete() == 0 {
 		return nil // nothing has happened since
 	}
@@ -284,8 +300,9 @@ func (m *model) check(check func(m *model) error) {
 }
 
 // client12 is one client: most write and read, some watch.
-func (m *model) client12(ctx context.Context, random *rand.Rand, s store.Interface, i int) {
+func (m *model) client12(ctx context.Context, random *rand.Rand, storage func() store.Interface, i int) {
 	for ctx.Err() == nil {
+		s := storage()
 		switch {
 		case i >= 8:
 			m.watch(ctx, random, s)
@@ -502,8 +519,10 @@ func (m *model) watch(ctx context.Context, random *rand.Rand, s store.Interface)
 	}
 	defer w.Stop()
 	var events []watch.Event
+	var failed error
 	for e := range w.ResultChan() {
 		if e.Type == watch.Error {
+			failed = apierrors.FromObject(e.Object)
 			break // too old, or lost: it may have been told all until then
 		}
 		events = append(events, e)
@@ -512,7 +531,19 @@ func (m *model) watch(ctx context.Context, random *rand.Rand, s store.Interface)
 		}
 	}
 	what := fmt.Sprintf("WATCH %s color=%s from %s initial=%t", prefix, color, opts.ResourceVersion, initial)
-	m.check(func(m *model) error { return m.isWatch(what, events, from, initial, prefix, color) })
+	compacted := m.compacted.Load()
+	m.check(func(m *model) error {
+		if err := m.isWatch(what, events, from, initial, prefix, color); err != nil {
+			return err
+		}
+		if apierrors.IsResourceExpired(failed) && len(events) > 0 {
+			from = revisionOf(events[len(events)-1].Object)
+		}
+		if apierrors.IsResourceExpired(failed) && (!initial || len(events) > 0) && from >= compacted {
+			return fmt.Errorf("%s: %v after %d, and etcd was compacted at %d", what, failed, from, compacted)
+		}
+		return nil
+	})
 }
 
 // isWatch says whether events are what happened after a revision, until the last of them, without a gap.

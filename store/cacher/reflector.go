@@ -73,7 +73,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// fill reads the whole resource. Watchers of the state before have missed changes: they end.
+// fill reads the whole resource. Watchers of the state before have missed changes: they go on with what etcd tells of them,
+// if it still has the history that they watched.
 func (c *Cacher) fill(ctx context.Context) error {
 	if c.config.Fills != nil {
 		select {
@@ -83,13 +84,17 @@ func (c *Cacher) fill(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+	same, err := c.goesOn(ctx)
+	if err != nil {
+		return err
+	}
 	start := time.Now()
 	var objects []*object.Encoded
 	revision, err := c.config.Storage.ReadAll(ctx, c.prefix, c.limits.PageSize, func(obj *object.Encoded) { objects = append(objects, obj) })
 	if err != nil {
 		return fmt.Errorf("fill the cache of %s: %w", c.config.GroupResource, err)
 	}
-	c.dispatcher.restart(func() int64 {
+	c.dispatcher.restart(same, func() int64 {
 		c.written.clear()
 		c.marks.forget(revision)
 		c.watchCache.replace(objects, revision)
@@ -137,17 +142,40 @@ func (c *Cacher) follow() error {
 // on where another one ended: all changes that it sends are of the history that is looked at here. An etcd that was restored
 // from a backup may be past the cache's revision already, and nothing else would tell.
 func (c *Cacher) verify(ctx context.Context) error {
-	state, revision := c.watchCache.snapshot()
-	same, err := c.config.Storage.Holds(ctx, c.prefix, revision, func(yield func(*object.Encoded) bool) {
-		state.Ascend(func(i item) bool { return yield(i.obj) })
-	})
+	same, err := c.sameHistory(ctx)
 	if err != nil {
-		return fmt.Errorf("compare the cache of %s with etcd at revision %d: %w", c.config.GroupResource, revision, err)
+		return err
 	}
 	if !same {
 		return errOtherHistory
 	}
 	return nil
+}
+
+// goesOn says whether the history of a cache that is filled again is known to be etcd's still. Mostly it is not: etcd has
+// compacted the revision at which the cache stopped.
+func (c *Cacher) goesOn(ctx context.Context) (bool, error) {
+	now := c.state.get()
+	if now.State == Uninitialized || errors.Is(now.Err, errWentBack) || errors.Is(now.Err, errOtherHistory) {
+		return false, nil
+	}
+	same, err := c.sameHistory(ctx)
+	if apierrors.IsResourceExpired(err) {
+		return false, nil
+	}
+	return same, err
+}
+
+// sameHistory says whether etcd, at the cache's revision, had what the cache has.
+func (c *Cacher) sameHistory(ctx context.Context) (same bool, err error) {
+	state, revision := c.watchCache.snapshot()
+	same, err = c.config.Storage.Holds(ctx, c.prefix, revision, func(yield func(*object.Encoded) bool) {
+		state.Ascend(func(i item) bool { return yield(i.obj) })
+	})
+	if err != nil {
+		return false, fmt.Errorf("compare the cache of %s with etcd at revision %d: %w", c.config.GroupResource, revision, err)
+	}
+	return same, nil
 }
 
 // receive takes what etcd sent. leave gives up its watch.

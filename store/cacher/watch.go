@@ -3,7 +3,6 @@ package cacher
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -86,17 +85,38 @@ func (s *starting) start(ctx context.Context) (*cacheWatcher, error) {
 		w.next = c.watchCache.nextSeq()
 		s.step.Why("no initial events wanted: the changes from now on")
 	default:
-		next, since, ok := c.watchCache.eventsAfter(s.given)
+		w.from = s.given
+		next, since, ok := c.watchCache.eventsAfter(position{revision: s.given})
 		if !ok {
-			return nil, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", s.given, since))
+			if err := s.fromPast(ctx, since); err != nil {
+				return nil, err
+			}
+			break
 		}
-		w.next, w.from = next, s.given
+		w.next = next
 		if s.step.Recording() {
 			s.step.Whyf("the changes after %d: %d of the resource's are in the cache's history, which begins at %d",
 				s.given, c.watchCache.nextSeq()-next, since)
 		}
 	}
+	w.come = position{revision: w.from}
 	return w, s.add(ctx, w, nil)
+}
+
+// fromPast waits until etcd has told the first of the changes that the history does not have. What fails for now is tried
+// again by the watch.
+func (s *starting) fromPast(ctx context.Context, since int64) error {
+	c := s.cacher
+	ctx, cancel := context.WithTimeout(ctx, c.limits.Wait)
+	defer cancel()
+	_, err := c.past.page(ctx.Done(), s.given)
+	if apierrors.IsResourceExpired(err) {
+		return err
+	}
+	if s.step.Recording() {
+		s.step.Whyf("revision %d is before the cache's first, %d: events %d to %d are read from etcd's history", s.given, since, s.given+1, since)
+	}
+	return nil
 }
 
 // wait waits until the cache is as new as the watch wants it.
@@ -125,7 +145,7 @@ func (s *starting) wait(ctx context.Context) error {
 func (s *starting) withState(ctx context.Context, w *cacheWatcher, bookmark bool) (*cacheWatcher, error) {
 	c := s.cacher
 	t, revision, next := c.watchCache.snapshotAndNext()
-	w.next, w.from = next, revision
+	w.next, w.from, w.come = next, revision, position{revision: revision}
 	if s.step.Recording() {
 		s.step.Int("revision", revision)
 		s.step.Whyf("the state at %d first, then its changes", revision)
@@ -185,12 +205,12 @@ func (s *starting) add(ctx context.Context, w *cacheWatcher, begin func() error)
 	return nil
 }
 
-// eventsAfter is where the history begins for a watcher that knows a revision. Not ok says that it would miss changes:
+// eventsAfter is where the history goes on for a watcher that has come to a position. Not ok says that it would miss changes:
 // those until since are forgotten.
-func (w *watchCache) eventsAfter(revision int64) (seq, since int64, ok bool) {
+func (w *watchCache) eventsAfter(at position) (seq, since int64, ok bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	seq, ok = w.history.after(revision)
+	seq, ok = w.history.after(at)
 	return seq, w.history.since, ok
 }
 

@@ -171,7 +171,7 @@ func (w *watchCache) getExact(revision int64) *tree {
 		return t
 	}
 	seen := w.revision.Load()
-	seq, ok := w.history.after(revision)
+	seq, ok := w.history.after(position{revision: revision})
 	if revision > seen || !ok {
 		w.mu.Unlock()
 		return nil
@@ -358,6 +358,13 @@ func (w *watchCache) readHistory(seq int64, buf []*event) (n int, ok bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.history.read(seq, buf)
+}
+
+// kept says after which revision the history has all events, and how much of them.
+func (w *watchCache) kept() (since int64, events, bytes int) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.history.since, w.history.len(), w.history.bytes
 }
 
 // nextSeq is the seq that the next event will have.

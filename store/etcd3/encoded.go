@@ -171,11 +171,17 @@ func (s *store) Follow(ctx context.Context, key string, revision int64, handle f
 	return fmt.Errorf("etcd ended the watch of %s", key)
 }
 
+// change makes a change of an event of the present.
 func (s *store) change(ctx context.Context, e *clientv3.Event) storage.Change {
-	metrics.RecordEtcdEvent(s.groupResource)
 	if estimator := s.estimator.Load(); estimator != nil {
 		estimator.observe(e)
 	}
+	return s.changed(ctx, e)
+}
+
+// changed makes a change of an event, whenever that was.
+func (s *store) changed(ctx context.Context, e *clientv3.Event) storage.Change {
+	metrics.RecordEtcdEvent(s.groupResource)
 	change := storage.Change{Revision: e.Kv.ModRevision}
 	if e.Type == clientv3.EventTypeDelete {
 		change.Key = string(e.Kv.Key)[s.format.KeyPrefix:]

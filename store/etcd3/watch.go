@@ -275,14 +275,14 @@ func (wc *watchChan) transform(e *clientv3.Event) (event watch.Event, err error)
 	if estimator := wc.store.estimator.Load(); estimator != nil {
 		estimator.observe(e)
 	}
-	if !e.IsCreate() && e.PrevKv == nil {
-		return event, fmt.Errorf("etcd event received with PrevKv=nil (key=%q, modRevision=%d, type=%s)",
-			key, e.Kv.ModRevision, e.Type)
-	}
-	if e.Type == clientv3.EventTypeDelete {
-		event, err = wc.deleted(ctx, e)
-	} else {
-		event, err = wc.put(ctx, e)
+	prev, err := wc.store.previous(ctx, e)
+	switch {
+	case err != nil:
+		return event, err
+	case e.Type == clientv3.EventTypeDelete:
+		event, err = wc.deleted(ctx, e, prev.Value)
+	default:
+		event, err = wc.put(ctx, e, prev)
 	}
 	if event.Type == "" && err == nil {
 		step.Why("not selected, neither before nor now")
@@ -292,8 +292,8 @@ func (wc *watchChan) transform(e *clientv3.Event) (event watch.Event, err error)
 }
 
 // deleted makes an event of a deletion: the last state of the object, at the revision of its deletion.
-func (wc *watchChan) deleted(ctx context.Context, e *clientv3.Event) (watch.Event, error) {
-	obj, err := wc.object(ctx, e, e.PrevKv.Value)
+func (wc *watchChan) deleted(ctx context.Context, e *clientv3.Event, value []byte) (watch.Event, error) {
+	obj, err := wc.object(ctx, e, value)
 	if err != nil {
 		var corrupt *CorruptObjectError
 		if errors.As(err, &corrupt) {
@@ -308,7 +308,7 @@ func (wc *watchChan) deleted(ctx context.Context, e *clientv3.Event) (watch.Even
 }
 
 // put makes an event of a write. To a watcher with a selector an object comes and goes as it is selected.
-func (wc *watchChan) put(ctx context.Context, e *clientv3.Event) (watch.Event, error) {
+func (wc *watchChan) put(ctx context.Context, e *clientv3.Event, prev *mvccpb.KeyValue) (watch.Event, error) {
 	obj, err := wc.object(ctx, e, e.Kv.Value)
 	if err != nil {
 		return watch.Event{}, err
@@ -323,7 +323,7 @@ func (wc *watchChan) put(ctx context.Context, e *clientv3.Event) (watch.Event, e
 	if wc.pred.Empty() {
 		return watch.Event{Type: watch.Modified, Object: obj}, nil
 	}
-	old, err := wc.object(ctx, e, e.PrevKv.Value)
+	old, err := wc.object(ctx, e, prev.Value)
 	if err != nil {
 		return watch.Event{}, err
 	}

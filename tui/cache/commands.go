@@ -193,7 +193,7 @@ func (s *Screen) open() (tea.Cmd, bool) {
 // askWatch asks from where to watch.
 func (s *Screen) askWatch() tea.Cmd {
 	spec, status := s.one.Spec, &s.one.Status
-	question := fmt.Sprintf("watch %s from which revision? The cache has what came after %d (nothing: the present state first)", s.want, status.History.After)
+	question := fmt.Sprintf("watch %s from which revision? The cache has what came after %d, etcd more (nothing: the present state first)", s.want, status.History.After)
 	return s.host.Ask(question, strconv.FormatInt(status.Revision, 10), func(answer string) tea.Cmd {
 		answer = strings.TrimSpace(answer)
 		if answer != "" {

@@ -186,9 +186,9 @@ func (s *seen) advice(from start, cache *v1alpha1.Cache) []string {
 	}
 	if cache != nil {
 		after := cache.Status.History.After
-		lines = append(lines, fmt.Sprintf("The cache keeps the events after %d: w from %d on goes through, and from %d on does not.", after, after, after-1))
+		lines = append(lines, fmt.Sprintf("The cache has the events after %d, and etcd those that it has not compacted: w from %d on goes through.", after, after))
 		if n, err := strconv.ParseInt(from.revision, 10, 64); err == nil && n >= after {
-			lines[len(lines)-1] = fmt.Sprintf("The cache keeps the events after %d by now.", after)
+			lines[len(lines)-1] = fmt.Sprintf("The cache has the events after %d by now.", after)
 		}
 	}
 	return lines

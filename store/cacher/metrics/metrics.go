@@ -24,7 +24,7 @@ var (
 	eventsDispatched = counter("apiserver_watch_cache_events_dispatched_total",
 		"Events that watch caches handed on to those watchers that they are for.", "group", "resource")
 	terminatedWatchers = counter("apiserver_terminated_watchers_total",
-		"Watchers that were ended because they were too slow.", "group", "resource")
+		"Watchers that were ended because they were so slow that etcd had compacted their next event.", "group", "resource")
 	resourceVersion = gauge("apiserver_watch_cache_resource_version",
 		"The revision that a watch cache has seen.", "group", "resource")
 	capacityIncrease = counter("watch_cache_capacity_increase_total",

@@ -1,0 +1,190 @@
+package filter
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/server/metrics"
+)
+
+// slowBody is how long a body may take to arrive. After that its request gives its seat to others, and the body counts
+// as slow.
+const slowBody = time.Second
+
+// holding is what the bodies of requests hold until their requests end. Memory of slow bodies counts twice: it is bounded
+// by less, so that there is always some for bodies that arrive at once.
+type holding struct {
+	bytes, slowBytes, slow int64
+}
+
+func (h holding) plus(sign int64, more holding) holding {
+	return holding{h.bytes + sign*more.bytes, h.slowBytes + sign*more.slowBytes, h.slow + sign*more.slow}
+}
+
+// exceeds says whether there is more of anything than most.
+func (h holding) exceeds(most holding) bool {
+	return h.bytes > most.bytes || h.slowBytes > most.slowBytes || h.slow > most.slow
+}
+
+var (
+	bodiesMost   = holding{bytes: 256 << 20, slowBytes: 128 << 20, slow: 200}
+	bodiesOfUser = holding{bytes: 64 << 20, slowBytes: 32 << 20, slow: 100}
+)
+
+// bodies bounds what bodies hold, in all and for each user. For administrators only their own counts: they may have to
+// mend what fills the house.
+type bodies struct {
+	mu    sync.Mutex
+	all   holding
+	users map[string]holding
+}
+
+// take adds to what a user holds, unless that is too much.
+func (b *bodies) take(user string, admin bool, more holding) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all, own := b.all.plus(1, more), b.users[user].plus(1, more)
+	if own.exceeds(bodiesOfUser) || !admin && all.exceeds(bodiesMost) {
+		return false
+	}
+	b.all, b.users[user] = all, own
+	return true
+}
+
+func (b *bodies) giveBack(user string, held holding) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all = b.all.plus(-1, held)
+	if own := b.users[user].plus(-1, held); own != (holding{}) {
+		b.users[user] = own
+	} else {
+		delete(b.users, user)
+	}
+}
+
+// body is the body of one request as its handler reads it.
+type body struct {
+	io.ReadCloser
+	ctx   context.Context
+	w     http.ResponseWriter
+	in    *bodies
+	user  string
+	admin bool
+	kind  string      // of the request, for the metrics
+	seat  *seat       // nil if it has none
+	timer *time.Timer // set by the first read
+
+	mu      sync.Mutex
+	held    holding
+	refused error
+	ended   bool // it has arrived, or nobody reads it any more
+}
+
+// watch puts the bounds around the body of r, if it has one. The caller must call end.
+func (b *bodies) watch(w http.ResponseWriter, r *http.Request, kind string, taken *seat) *body {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	u, _ := request.UserFrom(r.Context())
+	watched := &body{
+		ReadCloser: r.Body, ctx: r.Context(), w: w, in: b, user: u.GetName(), admin: isAdmin(u), kind: kind, seat: taken,
+	}
+	r.Body = watched
+	return watched
+}
+
+// Read implements io.Reader. A body that is too much ends with a 429.
+func (b *body) Read(p []byte) (int, error) {
+	if b.timer == nil {
+		b.timer = time.AfterFunc(slowBody, b.isSlow)
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return n, err
+	}
+	more := holding{bytes: int64(n)}
+	if b.held.slow > 0 {
+		more.slowBytes = more.bytes
+	}
+	if b.refused == nil && !b.take(more) {
+		b.refused = busy("the bodies of requests under way are too large together")
+	}
+	if b.refused != nil {
+		metrics.Dropped(b.kind)
+		return 0, b.refused
+	}
+	if err != nil {
+		b.ended = true
+		return n, b.sit(err)
+	}
+	return n, nil
+}
+
+// take is called with mu held.
+func (b *body) take(more holding) bool {
+	ok := b.in.take(b.user, b.admin, more)
+	if ok {
+		b.held = b.held.plus(1, more)
+	}
+	return ok
+}
+
+// isSlow gives the seat to others. It runs beside the handler, which waits for the client.
+func (b *body) isSlow() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return
+	}
+	if !b.take(holding{slow: 1, slowBytes: b.held.bytes}) {
+		b.refused = busy("too many bodies arrive slowly")
+		// A writer without deadlines has no socket to wait for.
+		_ = http.NewResponseController(b.w).SetReadDeadline(time.Now())
+	}
+	if b.seat != nil {
+		b.seat.Pause()
+	}
+}
+
+// sit ends the time of a slow body. If the body is there, the request waits for a seat again. The caller holds mu.
+func (b *body) sit(end error) error {
+	if b.held.slow == 0 {
+		return end
+	}
+	slow := holding{slow: 1, slowBytes: b.held.slowBytes}
+	b.in.giveBack(b.user, slow)
+	b.held = b.held.plus(-1, slow)
+	if end != io.EOF || b.seat == nil || b.seat.wait(b.ctx) {
+		return end
+	}
+	metrics.Dropped(b.kind)
+	return busy("no seat has become free since the body is there")
+}
+
+func busy(why string) error {
+	return apierrors.NewTooManyRequests("too many requests, please try again later: "+why, 1)
+}
+
+// end gives back what the body holds.
+func (b *body) end() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended = true
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	if b.held != (holding{}) {
+		b.in.giveBack(b.user, b.held)
+	}
+}
