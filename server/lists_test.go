@@ -34,13 +34,13 @@ const (
 var large = strings.Repeat("a line: with <text> that is not too short\n", largeBytes/43)
 
 // fillEtcd writes objects as the server would.
-func (r *running) fillEtcd(t testing.TB, prefix string, object func(name string) []byte) {
+func (r *running) fillEtcd(t testing.TB, prefix string, objects int, object func(name string) []byte) {
 	t.Helper()
 	client := r.etcd(t)
 	var ops []clientv3.Op
-	for i := range longItems {
-		name := fmt.Sprintf("o%05d", i)
-		if ops = append(ops, clientv3.OpPut(prefix+name, string(object(name)))); len(ops) == 50 || i == longItems-1 {
+	for i := range objects {
+		name := fmt.Sprintf("o%06d", i)
+		if ops = append(ops, clientv3.OpPut(prefix+name, string(object(name)))); len(ops) == 50 || i == objects-1 {
 			_, err := client.Txn(t.Context()).Then(ops...).Commit()
 			must(t, err)
 			ops = nil
@@ -127,45 +127,47 @@ func atRest(most float64) (used float64) {
 	return used
 }
 
+// listForms are the forms in which lists can be had.
+var listForms = []struct{ what, path, accept string }{
+	{"JSON", configMaps, runtime.ContentTypeJSON},
+	{"JSON for people", configMaps + "?pretty=true", runtime.ContentTypeJSON},
+	{"YAML", configMaps, runtime.ContentTypeYAML},
+	{"protobuf", configMaps, runtime.ContentTypeProtobuf},
+	{"metadata", configMaps, runtime.ContentTypeJSON + partial},
+	{"metadata in protobuf", configMaps, runtime.ContentTypeProtobuf + partial},
+	{"a table of objects", configMaps + "?includeObject=Object", runtime.ContentTypeJSON + asTable},
+	{"selected", configMaps + "?fieldSelector=metadata.name!%3Dx&labelSelector=!x", runtime.ContentTypeJSON},
+	{"a page", configMaps + "?limit=1199", runtime.ContentTypeJSON},
+	{"custom resources as JSON", tabs, runtime.ContentTypeJSON},
+	{"custom resources for people", tabs + "?pretty=true", runtime.ContentTypeJSON},
+	{"custom resources as YAML", tabs, runtime.ContentTypeYAML},
+	{"custom resources as a table of objects", tabs + "?includeObject=Object", runtime.ContentTypeJSON + asTable},
+	{"metadata of custom resources in protobuf", tabs, runtime.ContentTypeProtobuf + partial},
+	{"custom resources in another version", strings.Replace(tabs, "v1", "v1beta1", 1), runtime.ContentTypeJSON},
+	{"custom resources in another version, selected", strings.Replace(tabs, "v1", "v1beta1", 1) + "?fieldSelector=spec.image%3Di", runtime.ContentTypeYAML},
+}
+
+const (
+	partial = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	asTable = ";as=Table;g=meta.k8s.io;v=v1"
+	tabs    = "/apis/long.example.com/v1/namespaces/default/crontabs"
+)
+
 // TestListsHoldLittle reads lists of 12 MB in every form, slowly, and looks what the server holds meanwhile.
 func TestListsHoldLittle(t *testing.T) {
-	const (
-		partial = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-		table   = ";as=Table;g=meta.k8s.io;v=v1"
-		tabs    = "/apis/long.example.com/v1/namespaces/default/crontabs"
-	)
 	// They differ from those of a cache in where they come from.
 	uncached := []string{"JSON", "protobuf", "a page", "custom resources as YAML", "custom resources in another version, selected"}
 	for _, cached := range []bool{true, false} {
 		r := start(t, func(o *options.Options) { o.WatchCache.Enabled = cached })
-		r.fillEtcd(t, "/registry/configmaps/default/", storedConfigMap(t))
+		r.fillEtcd(t, "/registry/configmaps/default/", longItems, storedConfigMap(t))
 		crd := cronTab("long.example.com")
 		older := crd.Spec.Versions[0]
 		older.Name, older.Storage = "v1beta1", false
 		crd.Spec.Versions = append(crd.Spec.Versions, older)
 		r.define(t, crd)
-		r.fillEtcd(t, "/registry/long.example.com/crontabs/default/", storedTab(t))
+		r.fillEtcd(t, "/registry/long.example.com/crontabs/default/", longItems, storedTab(t))
 		client := r.http1(t)
-		for _, tc := range []struct {
-			what, path, accept string
-		}{
-			{"JSON", configMaps, runtime.ContentTypeJSON},
-			{"JSON for people", configMaps + "?pretty=true", runtime.ContentTypeJSON},
-			{"YAML", configMaps, runtime.ContentTypeYAML},
-			{"protobuf", configMaps, runtime.ContentTypeProtobuf},
-			{"metadata", configMaps, runtime.ContentTypeJSON + partial},
-			{"metadata in protobuf", configMaps, runtime.ContentTypeProtobuf + partial},
-			{"a table of objects", configMaps + "?includeObject=Object", runtime.ContentTypeJSON + table},
-			{"selected", configMaps + "?fieldSelector=metadata.name!%3Dx&labelSelector=!x", runtime.ContentTypeJSON},
-			{"a page", configMaps + "?limit=1199", runtime.ContentTypeJSON},
-			{"custom resources as JSON", tabs, runtime.ContentTypeJSON},
-			{"custom resources for people", tabs + "?pretty=true", runtime.ContentTypeJSON},
-			{"custom resources as YAML", tabs, runtime.ContentTypeYAML},
-			{"custom resources as a table of objects", tabs + "?includeObject=Object", runtime.ContentTypeJSON + table},
-			{"metadata of custom resources in protobuf", tabs, runtime.ContentTypeProtobuf + partial},
-			{"custom resources in another version", strings.Replace(tabs, "v1", "v1beta1", 1), runtime.ContentTypeJSON},
-			{"custom resources in another version, selected", strings.Replace(tabs, "v1", "v1beta1", 1) + "?fieldSelector=spec.image%3Di", runtime.ContentTypeYAML},
-		} {
+		for _, tc := range listForms {
 			if !cached && !slices.Contains(uncached, tc.what) {
 				continue
 			}
@@ -181,7 +183,7 @@ func TestListsHoldLittle(t *testing.T) {
 // TestListsAreCutOffWhereTheyFail: an object at the end of a long list can't be read.
 func TestListsAreCutOffWhereTheyFail(t *testing.T) {
 	r := start(t, func(o *options.Options) { o.WatchCache.Enabled = false })
-	r.fillEtcd(t, "/registry/configmaps/default/", storedConfigMap(t))
+	r.fillEtcd(t, "/registry/configmaps/default/", longItems, storedConfigMap(t))
 	_, err := r.etcd(t).Put(t.Context(), "/registry/configmaps/default/z", "nonsense")
 	must(t, err)
 	aborts := func() float64 { return r.counter(t, "apiserver_request_aborts_total", `verb="LIST"`) }
@@ -243,7 +245,7 @@ func (r *running) ended(t testing.TB, id string) *v1alpha1.Journey {
 // TestListsEndWithTheirClient: nothing is read for a client that has gone.
 func TestListsEndWithTheirClient(t *testing.T) {
 	r := start(t, func(o *options.Options) { o.WatchCache.Enabled = false })
-	r.fillEtcd(t, "/registry/configmaps/default/", storedConfigMap(t))
+	r.fillEtcd(t, "/registry/configmaps/default/", longItems, storedConfigMap(t))
 	read := func() float64 { return r.counter(t, "apiserver_storage_list_fetched_objects_total", `storage="etcd"`) }
 	for _, client := range []*http.Client{r.http1(t), r.httpClient(t)} {
 		before := read()
