@@ -43,6 +43,8 @@ type Encoded struct {
 	stale bool
 	// read says that somebody has decoded the object: it can be read.
 	read atomic.Bool
+	// transient says that nobody will find the object again: what is made of it is not kept.
+	transient bool
 
 	bytes atomic.Pointer[payload]
 	attrs atomic.Pointer[Attributes]
@@ -93,6 +95,16 @@ func NewEncoded(format *Format, key string, data []byte, revision int64, stale b
 	e.bytes.Store(&payload{data: data})
 	return e
 }
+
+// NewTransient is NewEncoded for an object that is read for one reader: nobody keeps it.
+func NewTransient(format *Format, key string, data []byte, revision int64, stale bool) *Encoded {
+	e := NewEncoded(format, key, data, revision, stale)
+	e.transient = true
+	return e
+}
+
+// Transient says that what is made of the object is not kept.
+func (e *Encoded) Transient() bool { return e.transient }
 
 // NewUnreadable returns an object whose value can't be made into bytes. All that asks for them gets err.
 func NewUnreadable(format *Format, key string, revision int64, err error) *Encoded {
@@ -315,6 +327,9 @@ func (e *Encoded) encoded(id runtime.Identifier, encode func(runtime.Object, io.
 	}
 	if err := encode(shallowCopy(obj), &out); err != nil {
 		return nil, err
+	}
+	if e.transient {
+		return out.Bytes(), nil
 	}
 	data := bytes.Clone(out.Bytes())
 	e.keep(id, data)

@@ -71,7 +71,7 @@ func describeItems(step *trace.Step, counts listing.Counts, target *schema.Group
 	case target != nil:
 		step.Int("items", int64(counts.Items))
 	case counts.Made > 0:
-		step.Whyf("%d of %d items were converted: encoded for this answer alone", counts.Made, counts.Items)
+		step.Whyf("%d of %d items were encoded for this answer alone", counts.Made, counts.Items)
 	case counts.There == counts.Items:
 		step.Why("bytes that were there, of all items: nothing is encoded")
 	default:

@@ -40,12 +40,21 @@ func (s *store) writesAgain(data []byte, obj runtime.Object) bool {
 
 // encoded makes an object of a stored value. One that can't be decrypted says so to whoever looks at it.
 func (s *store) encoded(ctx context.Context, kv *mvccpb.KeyValue) *object.Encoded {
+	return s.encodedBy(ctx, kv, object.NewEncoded)
+}
+
+// transient is encoded for an object that one reader takes, and nobody keeps.
+func (s *store) transient(ctx context.Context, kv *mvccpb.KeyValue) *object.Encoded {
+	return s.encodedBy(ctx, kv, object.NewTransient)
+}
+
+func (s *store) encodedBy(ctx context.Context, kv *mvccpb.KeyValue, make func(*object.Format, string, []byte, int64, bool) *object.Encoded) *object.Encoded {
 	key := string(kv.Key)
 	data, stale, err := s.transformer.TransformFromStorage(ctx, kv.Value, transform.DefaultContext(kv.Key))
 	if err != nil {
 		return object.NewUnreadable(s.format, key, kv.ModRevision, transformError(key, err))
 	}
-	return object.NewEncoded(s.format, key, data, kv.ModRevision, stale)
+	return make(s.format, key, data, kv.ModRevision, stale)
 }
 
 // GetEncoded implements storage.EncodedReader.

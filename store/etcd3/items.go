@@ -69,7 +69,7 @@ func (l *beginning) add(ctx context.Context, kv *mvccpb.KeyValue) error {
 	if ctx.Err() != nil {
 		return timeoutError(kv.Key)
 	}
-	obj := l.store.encoded(ctx, kv)
+	obj := l.store.transient(ctx, kv)
 	l.evaluated++
 	matched, err := selects(&l.pred, obj)
 	if err != nil {
@@ -158,7 +158,7 @@ func (f *following) read(ctx context.Context, cost *metrics.ListCost, yield func
 
 // item is a stored object, and whether it is selected. One that can't be read fails as a list of it does.
 func (f *following) item(ctx context.Context, kv *mvccpb.KeyValue) (*object.Encoded, bool, error) {
-	obj := f.store.encoded(ctx, kv)
+	obj := f.store.transient(ctx, kv)
 	matched, err := selects(&f.pred, obj)
 	if err == nil {
 		return obj, matched, nil

@@ -64,8 +64,11 @@ func (e *Encoding) Bytes(obj runtime.Object) ([]byte, error) {
 		return e.scratch.Bytes(), err
 	}
 	data, there, err := encoded.Form(e.id, e.encode)
-	if there {
+	switch {
+	case there:
 		e.There++
+	case encoded.Transient():
+		e.Made++
 	}
 	return data, err
 }
