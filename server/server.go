@@ -146,13 +146,12 @@ func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.Dat
 		return transport, func(context.Context) error { return nil }, s.connect(transport)
 	}
 	etcd, err := embedded.Begin(ctx, embedded.Config{
-		Dir:        dir.File("etcd"),
-		Ephemeral:  o.Ephemeral,
-		QuotaBytes: o.Etcd.QuotaBackendBytes,
-		Socket:     dir.File(embedded.SocketName),
-		Listen:     o.Etcd.EmbeddedListen,
-		TLS:        embedded.TLSFiles{CertFile: o.Etcd.CertFile, KeyFile: o.Etcd.KeyFile, TrustedCAFile: o.Etcd.CAFile},
-		Logger:     s.log,
+		Dir:       dir.File("etcd"),
+		Ephemeral: o.Ephemeral,
+		Socket:    dir.File(embedded.SocketName),
+		Listen:    o.Etcd.EmbeddedListen,
+		TLS:       embedded.TLSFiles{CertFile: o.Etcd.CertFile, KeyFile: o.Etcd.KeyFile, TrustedCAFile: o.Etcd.CAFile},
+		Logger:    s.log,
 	})
 	if err != nil {
 		return transport, nil, err
