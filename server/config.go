@@ -67,8 +67,6 @@ type Config struct {
 
 	// EtcdHealth and EtcdReady say why etcd can't be used.
 	EtcdHealth, EtcdReady func() error
-	// EtcdAlarms says which alarms etcd has raised.
-	EtcdAlarms func() error
 	// Etcd is what lies below the API.
 	Etcd *kxapi.Etcd
 	// Moments remember when it had which revision, while they run.
@@ -149,9 +147,6 @@ func (c *Config) storage(ctx context.Context, o *options.Options, transport back
 	}
 	getter.StorageWithCacher = backend.StorageWithCacher(&c.Caches, c.Journeys.Control(), c.Logger)
 	c.RESTOptions = getter
-	if c.EtcdAlarms, err = factory.CreateAlarmCheck(ctx, *config); err != nil {
-		return err
-	}
 	if c.EtcdHealth, err = factory.CreateHealthCheck(ctx, *config); err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/kx-apiserver/kx/server/health"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/version"
-	"github.com/kx-apiserver/kx/store/backend/factory"
 )
 
 // path is something that is served beside the APIs. One that ends in a slash stands for all that begin with it.
@@ -41,7 +40,6 @@ func withPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool, ap
 func nonAPIPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool) []path {
 	etcd := health.Check{Name: "etcd", Run: func(context.Context) error { return c.EtcdHealth() }}
 	etcdReady := health.Check{Name: "etcd-readiness", Run: func(context.Context) error { return c.EtcdReady() }}
-	alarms := health.Check{Name: "etcd-alarms", Run: func(context.Context) error { return alarmed(c.EtcdAlarms()) }}
 	storages := health.Check{Name: "storage-readiness", Run: func(context.Context) error { return fill.check(chain.ReadinessCheck) }}
 	shutdown := health.Check{Name: "shutdown", Run: func(context.Context) error {
 		if stopping.Load() {
@@ -51,7 +49,7 @@ func nonAPIPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool) 
 	}}
 	healthz := health.NewEndpoint("/healthz", c.Logger, health.Ping, etcd)
 	livez := health.NewEndpoint("/livez", c.Logger, health.Ping, etcd)
-	readyz := health.NewEndpoint("/readyz", c.Logger, health.Ping, etcd, etcdReady, alarms, storages, shutdown)
+	readyz := health.NewEndpoint("/readyz", c.Logger, health.Ping, etcd, etcdReady, storages, shutdown)
 	openAPI := chain.CustomResources.WithOpenAPI(c.OpenAPI)
 	paths := []path{
 		{"/healthz", healthz}, {"/healthz/", healthz},
@@ -62,20 +60,6 @@ func nonAPIPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool) 
 		{"/openapi/v2", openAPI}, {"/openapi/v3", openAPI}, {"/openapi/v3/", openAPI},
 	}
 	return append(paths, path{"/", serveIndex(paths)})
-}
-
-// alarmed makes a server ready or not by etcd's alarms. Without space etcd still answers reads and takes deletions, which
-// is how its users make space: were no server ready, they could do neither. If its members' data differ, what is read may
-// be wrong, and no server should be asked.
-func alarmed(err error) error {
-	var alarm *factory.AlarmError
-	switch {
-	case !errors.As(err, &alarm):
-		return nil // whether etcd answers is another check
-	case alarm.Corrupt():
-		return health.Reason(alarm.Error())
-	}
-	return health.Warning(alarm.Error())
 }
 
 // serveVersion tells which server this is, to who asks for that path and nothing else.

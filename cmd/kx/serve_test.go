@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -199,13 +200,18 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestKill kills the server in the middle of a thousand concurrent creates: what it acknowledged is there afterwards.
+// TestKill kills the server in the middle of a thousand concurrent creates: what it acknowledged is there afterwards, and a
+// watch that goes on from before is told of it.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	const objects, writers, enough = 1000, 50, 300
 	dir := t.TempDir()
 	p := serve(t, "--data-dir", dir)
 	c := p.client(t)
+	before, err := c.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var acknowledged sync.Map
 	var count, next atomic.Int64
 	var kill sync.Once
@@ -230,13 +236,27 @@ func TestKill(t *testing.T) {
 	if n := count.Load(); n < enough || n == objects {
 		t.Fatalf("%d of %d creates were acknowledged before the kill: it was not in the middle", n, objects)
 	}
-	list, err := serve(t, "--data-dir", dir).client(t).CoreV1().ConfigMaps("default").List(context.Background(), metav1.ListOptions{})
+	configMaps := serve(t, "--data-dir", dir).client(t).CoreV1().ConfigMaps("default")
+	list, err := configMaps.List(context.Background(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := map[string]string{}
 	for _, cm := range list.Items {
 		found[cm.Name] = cm.ResourceVersion
+	}
+	w, err := configMaps.Watch(context.Background(), metav1.ListOptions{ResourceVersion: before.ResourceVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	for left := maps.Clone(found); len(left) > 0; {
+		e := <-w.ResultChan()
+		cm, ok := e.Object.(*corev1.ConfigMap)
+		if !ok || e.Type != watch.Added || left[cm.Name] != cm.ResourceVersion {
+			t.Fatalf("%d are left, and the watch is told %s %v", len(left), e.Type, e.Object)
+		}
+		delete(left, cm.Name)
 	}
 	acknowledged.Range(func(name, rv any) bool {
 		if found[name.(string)] != rv {

@@ -32,33 +32,16 @@ type Reason string
 
 func (r Reason) Error() string { return string(r) }
 
-// Warning is what is amiss although the check passes. It says nothing that a client who is known may not know.
-type Warning string
-
-func (w Warning) Error() string { return string(w) }
-
 const withheld = "reason withheld"
 
-// told is what a client is told of a check that failed, or passed with a warning.
+// told is what a client is told of a check that failed.
 func told(ctx context.Context, err error) string {
-	who, ok := request.UserFrom(ctx)
-	if !ok || !slices.Contains(who.GetGroups(), user.AllAuthenticated) {
-		return withheld
-	}
 	var reason Reason
-	var warning Warning
-	switch {
-	case errors.As(err, &reason):
+	who, ok := request.UserFrom(ctx)
+	if ok && slices.Contains(who.GetGroups(), user.AllAuthenticated) && errors.As(err, &reason) {
 		return reason.Error()
-	case errors.As(err, &warning):
-		return warning.Error()
 	}
 	return withheld
-}
-
-func isWarning(err error) bool {
-	var warning Warning
-	return errors.As(err, &warning)
 }
 
 // Endpoint is one of the paths, with its checks in order.
@@ -92,10 +75,7 @@ func (e *Endpoint) serveOne(w http.ResponseWriter, r *http.Request, name string)
 		http.Error(w, "404 page not found", http.StatusNotFound)
 		return
 	}
-	if err := e.run(r.Context(), e.checks[i]); isWarning(err) {
-		fmt.Fprintf(w, "ok, but %s", told(r.Context(), err))
-		return
-	} else if err != nil {
+	if err := e.run(r.Context(), e.checks[i]); err != nil {
 		http.Error(w, "internal server error: "+told(r.Context(), err), http.StatusInternalServerError)
 		return
 	}
@@ -112,10 +92,7 @@ func (e *Endpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(&lines, "[+]%s excluded: ok\n", c.Name)
 			continue
 		}
-		if err := e.run(r.Context(), c); isWarning(err) {
-			fmt.Fprintf(&lines, "[+]%s ok, but %s\n", c.Name, told(r.Context(), err))
-			continue
-		} else if err != nil {
+		if err := e.run(r.Context(), c); err != nil {
 			fmt.Fprintf(&lines, "[-]%s failed: %s\n", c.Name, told(r.Context(), err))
 			failed = append(failed, c.Name)
 			continue
@@ -150,7 +127,7 @@ func (e *Endpoint) unknown(names []string) []string {
 
 func (e *Endpoint) run(ctx context.Context, c Check) error {
 	err := c.Run(ctx)
-	if err != nil && !isWarning(err) { // whoever warns says so in the log once, not each time somebody asks
+	if err != nil {
 		e.log.Warn("a health check failed", "path", e.path, "check", c.Name, "error", err)
 	}
 	return err

@@ -52,32 +52,6 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// TestWarning: what is amiss is told, and the check passes.
-func TestWarning(t *testing.T) {
-	e := NewEndpoint("/readyz", slog.New(slog.DiscardHandler), Ping, Check{"space", func(context.Context) error { return Warning("NOSPACE") }})
-	ann := &user.DefaultInfo{Name: "ann", Groups: []string{user.AllAuthenticated}}
-	for _, test := range []struct {
-		target string
-		who    user.Info
-		want   string
-	}{
-		{"/readyz", ann, "ok"},
-		{"/readyz?verbose", ann, "[+]ping ok\n[+]space ok, but NOSPACE\nreadyz check passed\n"},
-		{"/readyz/space", ann, "ok, but NOSPACE"},
-		{"/readyz?verbose", nil, "[+]ping ok\n[+]space ok, but reason withheld\nreadyz check passed\n"},
-	} {
-		r := httptest.NewRequest(http.MethodGet, test.target, nil)
-		if test.who != nil {
-			r = r.WithContext(request.WithUser(r.Context(), test.who))
-		}
-		w := httptest.NewRecorder()
-		e.ServeHTTP(w, r)
-		if w.Code != 200 || w.Body.String() != test.want {
-			t.Errorf("%s by %v: %d %q, want %q", test.target, test.who, w.Code, w.Body, test.want)
-		}
-	}
-}
-
 // TestReason: what may be told is told to those who say who they are.
 func TestReason(t *testing.T) {
 	failure := errors.Join(Reason("pods are missing"), errors.New("secret-host is down"))

@@ -26,13 +26,6 @@ func open(t *testing.T, path string) *DataDir {
 	return d
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestOneOwner(t *testing.T) {
 	path := t.TempDir()
 	first := open(t, path)

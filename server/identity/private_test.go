@@ -128,3 +128,10 @@ func TestLinkOfAnotherFile(t *testing.T) {
 		t.Errorf("the file was changed to %q: %v", got, err)
 	}
 }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

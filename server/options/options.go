@@ -43,7 +43,6 @@ type Etcd struct {
 	StorageMediaType          string
 	EncryptionProviderConfig  string
 	CompactionInterval        time.Duration
-	QuotaBackendBytes         int64
 	EmbeddedListen            []string
 	DeleteCollectionWorkers   int
 }
@@ -154,7 +153,6 @@ func (e *Etcd) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&e.StorageMediaType, "storage-media-type", e.StorageMediaType, "in which form built-in resources are kept: application/vnd.kubernetes.protobuf, application/json or application/yaml")
 	fs.StringVar(&e.EncryptionProviderConfig, "encryption-provider-config", e.EncryptionProviderConfig, "file that says which resources are encrypted in etcd, and how")
 	fs.DurationVar(&e.CompactionInterval, "etcd-compaction-interval", e.CompactionInterval, "how often etcd's history is compacted; 0 for never")
-	fs.Int64Var(&e.QuotaBackendBytes, "quota-backend-bytes", e.QuotaBackendBytes, "how large the database of the etcd in this process may become before it takes only deletions; 0 is 8 GiB, the most that etcd recommends")
 	fs.StringSliceVar(&e.EmbeddedListen, "embedded-etcd-listen", e.EmbeddedListen, "URLs at which the etcd in this process listens beside its socket: https://…, or http://… on a loopback address")
 }
 
@@ -231,12 +229,6 @@ func (e *Etcd) validate() error {
 	}
 	if len(e.Servers) > 0 && len(e.EmbeddedListen) > 0 {
 		bad("--embedded-etcd-listen is for the etcd in this process, and with --etcd-servers there is none")
-	}
-	if e.QuotaBackendBytes < 0 {
-		bad("--quota-backend-bytes: %d can't be negative: give 0 for 8 GiB", e.QuotaBackendBytes)
-	}
-	if len(e.Servers) > 0 && e.QuotaBackendBytes != 0 {
-		bad("--quota-backend-bytes is for the etcd in this process: give it to those of --etcd-servers themselves")
 	}
 	if (e.CertFile == "") != (e.KeyFile == "") {
 		bad("--etcd-certfile and --etcd-keyfile go together: give both or neither")

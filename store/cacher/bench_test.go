@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/cacher"
 )
 
 // large is n pandas of 1.5 KB in a rig, 1 % of them blue.
@@ -147,5 +149,57 @@ func BenchmarkDispatchToOne(b *testing.B) {
 	for b.Loop() {
 		r.update(b, "ns", "p00000", "red")
 		<-w.ResultChan()
+	}
+}
+
+// BenchmarkWatchFromNow begins and ends a watch at the present revision, when the history has a thousand changes.
+func BenchmarkWatchFromNow(b *testing.B) {
+	r := large(b, 1000)
+	opts := everything
+	opts.ResourceVersion = fmt.Sprint(r.cacher.Inspect().Revision)
+	b.ReportAllocs()
+	for b.Loop() {
+		w, err := r.cached.WatchEncoded(b.Context(), "/pandas/", opts)
+		if err != nil {
+			b.Fatal(err)
+		}
+		w.Stop()
+	}
+}
+
+// BenchmarkComeBack has two thousand watches go on after a restart, each from a revision of its own, until all are told the last
+// change.
+func BenchmarkComeBack(b *testing.B) {
+	const watchers, changes = 2000, 500
+	r := shared(b, nil)
+	revisions := make([]int64, changes)
+	for i := range revisions {
+		revisions[i] = revisionOf(r.create(b, "ns", fmt.Sprint(i), "red"))
+	}
+	last := revisions[changes-1]
+	for b.Loop() {
+		b.StopTimer()
+		storage := r.again(b, cacher.Limits{})
+		b.StartTimer()
+		var all sync.WaitGroup
+		for i := range watchers {
+			opts := everything
+			opts.ResourceVersion = fmt.Sprint(revisions[i%(changes-1)])
+			w, err := r.cached.WatchEncoded(b.Context(), "/pandas/", opts)
+			if err != nil {
+				b.Fatal(err)
+			}
+			all.Go(func() {
+				defer w.Stop()
+				for e := range w.ResultChan() {
+					if obj, ok := e.Object.(*object.Encoded); ok && obj.Revision() == last {
+						return
+					}
+				}
+				b.Error("a watch ended")
+			})
+		}
+		all.Wait()
+		b.ReportMetric(float64(storage.reads.Load()), "reads")
 	}
 }

@@ -28,8 +28,8 @@ const (
 	tickMs     = 20
 	electionMs = 100
 
-	// DefaultQuotaBytes is the most that etcd recommends.
-	DefaultQuotaBytes = 8 << 30
+	// quotaBytes is the most that etcd recommends.
+	quotaBytes = 8 << 30
 
 	// etcd writes a snapshot after this many entries. A start replays those after the newest one.
 	snapshotEntries = 500
@@ -52,8 +52,6 @@ type Config struct {
 	Dir string
 	// Ephemeral leaves out fsync: a crash of the machine may lose what was written, one of the process does not.
 	Ephemeral bool
-	// QuotaBytes is how large the database may become before etcd takes only deletions; 0 is DefaultQuotaBytes.
-	QuotaBytes int64
 	// Socket is the path of a unix socket, 0600, that other programs of this user may connect to. Empty makes none.
 	Socket string
 	// Listen are further URLs: https, or http on a loopback address.
@@ -97,10 +95,7 @@ func (c *Config) etcdConfig(faults *faults, closing *atomic.Bool) (*embed.Config
 	e.TickMs, e.ElectionMs = tickMs, electionMs
 	e.UnsafeNoFsync = c.Ephemeral
 	e.MaxRequestBytes = MaxRequestBytes
-	e.QuotaBackendBytes = DefaultQuotaBytes
-	if c.QuotaBytes > 0 {
-		e.QuotaBackendBytes = c.QuotaBytes
-	}
+	e.QuotaBackendBytes = quotaBytes
 	e.WatchProgressNotifyInterval = progressInterval
 	e.EnableGRPCGateway = false
 	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(newLogger(c.Logger, faults, closing))

@@ -75,39 +75,14 @@ func interpretWatchError(err error) error {
 	return err
 }
 
-// What is added to etcd's own words when it refuses writes.
-const (
-	noSpaceAdvice = "etcd has raised the alarm NOSPACE and takes only deletions: delete what is not needed, or give it more space " +
-		"with --quota-backend-bytes, then run kx etcd compact, kx etcd defrag and kx etcd alarms --disarm"
-	corruptAdvice = "etcd has raised the alarm CORRUPT, since its members' data differ: compare them with kx etcd hash, replace " +
-		"the one that differs, then run kx etcd alarms --disarm"
-)
-
-// interpretWriteError turns etcd's refusal of a large request, or that of the client to send it, into a 413. Of a refusal
-// of all writes it says what to do.
+// interpretWriteError turns etcd's refusal of a large request, or that of the client to send it, into a 413.
 func interpretWriteError(err error) error {
-	switch {
-	case errors.Is(err, rpctypes.ErrNoSpace):
-		return refusedError(err, noSpaceAdvice)
-	case errors.Is(err, rpctypes.ErrCorrupt):
-		return refusedError(err, corruptAdvice)
-	}
 	tooLarge := errors.Is(err, rpctypes.ErrRequestTooLarge) ||
 		(grpcstatus.Code(err) == grpccodes.ResourceExhausted && strings.Contains(err.Error(), "message larger than max"))
 	if tooLarge {
 		return apierrors.NewRequestEntityTooLargeError(err.Error())
 	}
 	return err
-}
-
-// refusedError is what the API server makes of etcd's error, with advice. That it is a Status keeps each refused write out
-// of the log, which tells of the alarm once.
-func refusedError(err error, advice string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status:  metav1.StatusFailure,
-		Code:    http.StatusInternalServerError,
-		Message: err.Error() + ": " + advice,
-	}}
 }
 
 // isCancelError says whether err only tells that somebody gave up.

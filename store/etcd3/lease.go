@@ -89,7 +89,7 @@ func (l *leaseManager) get(ctx context.Context, ttl int64) (_ clientv3.LeaseID, 
 	}
 	granted, err := l.client.Grant(ctx, ttl+reuse)
 	if err != nil {
-		return clientv3.NoLease, false, interpretWriteError(err)
+		return clientv3.NoLease, false, err
 	}
 	metrics.RecordLeaseObjects(l.objects)
 	l.lease, l.expires, l.objects = granted.ID, now.Add(time.Duration(ttl+reuse)*time.Second), 1

@@ -14,9 +14,9 @@ const redialInterval = time.Second
 
 var errNotConnected = errors.New("etcd client connection not yet established")
 
-// check asks etcd something, at most once every half of its timeout; who asks more often gets the last answer.
+// check asks etcd for a key, at most once every half of its timeout; who asks more often gets the last answer.
 type check struct {
-	ask     func(context.Context, *transport) error
+	key     string
 	timeout time.Duration
 
 	mu        sync.Mutex
@@ -26,17 +26,7 @@ type check struct {
 }
 
 func newETCD3Check(ctx context.Context, c Config, timeout time.Duration) func() error {
-	key := path.Join("/", c.Prefix, "health")
-	return newCheck(ctx, c, timeout, func(ctx context.Context, t *transport) error {
-		if _, err := t.client.Get(ctx, key); err != nil {
-			return fmt.Errorf("error getting data from etcd: %w", err)
-		}
-		return nil
-	})
-}
-
-func newCheck(ctx context.Context, c Config, timeout time.Duration, ask func(context.Context, *transport) error) func() error {
-	ch := &check{ask: ask, timeout: timeout, err: errNotConnected}
+	ch := &check{key: path.Join("/", c.Prefix, "health"), timeout: timeout, err: errNotConnected}
 	go ch.connect(ctx, c.Transport)
 	return ch.probe
 }
@@ -73,6 +63,9 @@ func (ch *check) probe() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), ch.timeout)
 	defer cancel()
-	ch.last, ch.err = time.Now(), ch.ask(ctx, ch.transport)
+	ch.last, ch.err = time.Now(), nil
+	if _, err := ch.transport.client.Get(ctx, ch.key); err != nil {
+		ch.err = fmt.Errorf("error getting data from etcd: %w", err)
+	}
 	return ch.err
 }

@@ -40,15 +40,6 @@ func CreateReadyCheck(ctx context.Context, c Config) (func() error, error) {
 	return newETCD3Check(ctx, c, orDefault(c.ReadycheckTimeout, DefaultReadinessTimeout)), nil
 }
 
-// CreateAlarmCheck makes a function that says which alarms etcd's members have raised, with an [*AlarmError]. It says nothing
-// of an etcd that does not answer. Until ctx ends it keeps a connection.
-func CreateAlarmCheck(ctx context.Context, c Config) (func() error, error) {
-	if err := checkType(c.Type); err != nil {
-		return nil, err
-	}
-	return newCheck(ctx, c, orDefault(c.HealthcheckTimeout, DefaultHealthcheckTimeout), askAlarms), nil
-}
-
 // Compact forgets etcd's history before a revision, 0 being the present one, and says which it was.
 func Compact(ctx context.Context, c Config, revision int64) (int64, error) {
 	t, err := acquire(c.Transport)

@@ -140,14 +140,6 @@ func (t *transport) compactor(interval time.Duration) *etcd3.PeriodicCompactor {
 	return c
 }
 
-// endpoints are the members, each of which can be asked for its status; the etcd in this process has no name.
-func (t *transport) endpoints() []string {
-	if t.config.InProcess != nil {
-		return []string{""}
-	}
-	return t.config.ServerList
-}
-
 // monitor begins to measure etcd's size, unless that was begun.
 func (t *transport) monitor(interval time.Duration) {
 	if interval == 0 {
@@ -156,7 +148,7 @@ func (t *transport) monitor(interval time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.monitoring == nil {
-		t.monitoring = startSizeMonitor(t.client, t.endpoints(), interval)
+		t.monitoring = startSizeMonitor(t.client, t.config.ServerList, interval)
 	}
 }
 

@@ -76,15 +76,13 @@ var (
 		"Estimated size of the stored objects, -1 if it is unknown.", "group", "resource")
 	storageSize = gauge("apiserver_storage_size_bytes",
 		"Size of the storage's database file.", "storage_cluster_id")
-	alarms = gauge("kx_etcd_alarm",
-		"Whether a member of etcd has raised an alarm: 1 if so.", "alarm")
 )
 
 func init() {
 	prometheus.MustRegister(requestDuration, requests, requestErrors,
 		eventsReceived, bookmarkGauge, bookmarks, decodeErrors, leaseObjects,
 		listDuration, lists, listFetched, listEvaluated, listReturned,
-		storageObjects, resourceObjects, resourceSize, storageSize, alarms)
+		storageObjects, resourceObjects, resourceSize, storageSize)
 }
 
 func counter(name, help string, labels ...string) *prometheus.CounterVec {
