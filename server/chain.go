@@ -10,6 +10,7 @@ import (
 
 	corerest "github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/authz"
+	"github.com/kx-apiserver/kx/server/builtin/all"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/crd"
@@ -73,12 +74,9 @@ func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.Gene
 // CreateKubeAPIServer makes the server of the built-in resources, with kx's own group beside them.
 func CreateKubeAPIServer(c *Config, delegate http.Handler) (*endpoint.GenericAPIServer, error) {
 	s := c.newGenericAPIServer(delegate)
-	restStorageProviders := []endpoint.RESTStorageProvider{
-		rest.LegacyRESTStorageProvider{EventTTL: c.EventTTL},
-		rest.AppsRESTStorageProvider{},
-		rest.AuthenticationRESTStorageProvider{Authenticator: c.Authenticator},
-		rest.AuthorizationRESTStorageProvider{Authorizer: c.Authorizer, RuleResolver: authz.Rules{}},
-	}
+	restStorageProviders := rest.Providers(all.Needs{
+		EventTTL: c.EventTTL, Authenticator: c.Authenticator, Authorizer: c.Authorizer, Rules: authz.Rules{},
+	})
 	err := s.InstallAPIs(c.APIResources, c.RESTOptions, restStorageProviders...)
 	if err == nil {
 		group := kxapi.NewAPIGroupInfo(kxapi.Config{

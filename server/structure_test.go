@@ -312,7 +312,7 @@ func TestStructureRecorded(t *testing.T) {
 }
 
 // deploymentsStructure is what the installer made of deployments.
-const deploymentsStructure = `"" apps/v1 Deployment server/builtin/apps/deployment.REST
+const deploymentsStructure = `"" apps/v1 Deployment server/builtin.REST
   create server/builtin/apps/deployment.strategy
   update server/builtin/apps/deployment.strategy
   delete server/builtin/apps/deployment.strategy
@@ -327,21 +327,21 @@ const deploymentsStructure = `"" apps/v1 Deployment server/builtin/apps/deployme
   update PUT /apis/apps/v1/namespaces/{namespace}/deployments/{name}: server/handler.UpdateResource, store/registry.Store.Update
   patch PATCH /apis/apps/v1/namespaces/{namespace}/deployments/{name}: server/handler.PatchResource, store/registry.Store.Update
   delete DELETE /apis/apps/v1/namespaces/{namespace}/deployments/{name}: server/handler.DeleteResource, store/registry.Store.Delete
-"scale" autoscaling/v1 Scale server/builtin/apps/deployment.ScaleREST
+"scale" autoscaling/v1 Scale server/builtin/apps/scale.ScaleREST
   update server/builtin/apps/deployment.strategy
-  get GET /apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale: server/handler.getResourceHandler, server/builtin/apps/scale.REST.Get
-  update PUT /apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale: server/handler.UpdateResource, server/builtin/apps/scale.REST.Update
-  patch PATCH /apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale: server/handler.PatchResource, server/builtin/apps/scale.REST.Update
+  get GET /apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale: server/handler.getResourceHandler, server/builtin/apps/scale.ScaleREST.Get
+  update PUT /apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale: server/handler.UpdateResource, server/builtin/apps/scale.ScaleREST.Update
+  patch PATCH /apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale: server/handler.PatchResource, server/builtin/apps/scale.ScaleREST.Update
   no list: the storage is not a rest.Lister
   no watch: the storage is not a rest.Watcher
   no create: the storage is not a rest.Creater and not a rest.NamedCreater
   no deletecollection: the storage is not a rest.CollectionDeleter
   no delete: the storage is not a rest.GracefulDeleter
-"status" apps/v1 Deployment server/builtin/apps/deployment.StatusREST
+"status" apps/v1 Deployment server/builtin.StatusREST
   update server/builtin.StatusStrategy
-  get GET /apis/apps/v1/namespaces/{namespace}/deployments/{name}/status: server/handler.getResourceHandler, server/builtin.SubresourceREST.Get
-  update PUT /apis/apps/v1/namespaces/{namespace}/deployments/{name}/status: server/handler.UpdateResource, server/builtin.SubresourceREST.Update
-  patch PATCH /apis/apps/v1/namespaces/{namespace}/deployments/{name}/status: server/handler.PatchResource, server/builtin.SubresourceREST.Update
+  get GET /apis/apps/v1/namespaces/{namespace}/deployments/{name}/status: server/handler.getResourceHandler, server/builtin.StatusREST.Get
+  update PUT /apis/apps/v1/namespaces/{namespace}/deployments/{name}/status: server/handler.UpdateResource, server/builtin.StatusREST.Update
+  patch PATCH /apis/apps/v1/namespaces/{namespace}/deployments/{name}/status: server/handler.PatchResource, server/builtin.StatusREST.Update
   no list: the storage is not a rest.Lister
   no watch: the storage is not a rest.Watcher
   no create: the storage is not a rest.Creater and not a rest.NamedCreater

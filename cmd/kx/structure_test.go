@@ -22,9 +22,9 @@ func TestStructureOnScreen(t *testing.T) {
 	p.see("filters (14)", "1 kube", "find out who asks")
 
 	p.press("/", "configmaps")
-	p.see("1 found", "/registry/configmaps/", "server/builtin.REST", "server/builtin/core/configmap.strategy", "store/registry.Store.List")
+	p.see("1 found", "/registry/configmaps/", "server/builtin.REST", "server/builtin/core/configmap.Resource", "store/registry.Store.List")
 	p.press("enter", "v")
-	p.see("server/builtin/storage.go", "type REST struct")
+	p.see("server/builtin/store.go", "type REST struct")
 	p.press("esc")
 	p.see("/registry/configmaps/")
 	p.press("t")

@@ -195,18 +195,14 @@ type namespacesAsResource struct {
 
 // TestNamespaceThatAnotherServerDeleted is gone, though this server's cache has not heard of it.
 func TestNamespaceThatAnotherServerDeleted(t *testing.T) {
-	namespaces, _, _, err := namespace.NewREST(builtintest.NewEtcd(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(namespaces.Destroy)
+	namespaces := builtintest.Storages(t, namespace.Resource, builtintest.NewEtcd(t))[""].(*namespace.REST)
 	old := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive}}
 	plugins := admission.New()
 	plugins.Initialize(map[schema.GroupVersionResource]corerest.Storage{
 		corev1.SchemeGroupVersion.WithResource("namespaces"): namespacesAsResource{namespaces, staleNamespaces{namespaces, map[string]*corev1.Namespace{"x": old}}},
 	})
 	things := schema.GroupVersion{Group: "example.com", Version: "v1"}
-	err = plugins.Admit(t.Context(), library.NewAttributesRecord(configMap("a"), nil, things.WithKind("Thing"), "x", "a",
+	err := plugins.Admit(t.Context(), library.NewAttributesRecord(configMap("a"), nil, things.WithKind("Thing"), "x", "a",
 		things.WithResource("things"), "", library.Create, nil, false, nil), nil)
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("got %v", err)
@@ -236,11 +232,7 @@ func TestWithoutNamespaces(t *testing.T) {
 
 // TestWhatIsAsked has the kinds of requests that no resource of the server makes yet.
 func TestWhatIsAsked(t *testing.T) {
-	namespaces, _, _, err := namespace.NewREST(builtintest.NewEtcd(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(namespaces.Destroy)
+	namespaces := builtintest.Storages(t, namespace.Resource, builtintest.NewEtcd(t))[""].(*namespace.REST)
 	plugins := admission.New()
 	plugins.Initialize(map[schema.GroupVersionResource]corerest.Storage{corev1.SchemeGroupVersion.WithResource("namespaces"): namespaces})
 	for _, test := range []struct {
@@ -272,7 +264,7 @@ func TestWhatIsAsked(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	things := schema.GroupVersion{Group: "example.com", Version: "v1"}
-	err = plugins.Admit(ctx, library.NewAttributesRecord(configMap("a"), nil, things.WithKind("Thing"), "x", "a",
+	err := plugins.Admit(ctx, library.NewAttributesRecord(configMap("a"), nil, things.WithKind("Thing"), "x", "a",
 		things.WithResource("things"), "", library.Create, nil, false, nil), nil)
 	if err == nil || apierrors.IsNotFound(err) {
 		t.Errorf("without an answer from etcd: %v", err)

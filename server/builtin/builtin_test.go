@@ -5,36 +5,27 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/kx-apiserver/kx/core/rest"
 )
 
-func TestTyper(t *testing.T) {
-	for _, tc := range []struct {
-		obj  runtime.Object
-		want string
-	}{
-		{&corev1.Pod{}, "/v1, Kind=Pod"},
-		{&appsv1.DeploymentList{}, "apps/v1, Kind=DeploymentList"},
-		{&autoscalingv1.Scale{}, "autoscaling/v1, Kind=Scale"},
-	} {
-		kinds, _, err := NewStrategy(true).ObjectKinds(tc.obj)
-		if err != nil || len(kinds) != 1 || kinds[0].String() != tc.want {
-			t.Errorf("%T: %v, %v", tc.obj, kinds, err)
-		}
+func TestStrategyKnowsItsKind(t *testing.T) {
+	s := Resource[*corev1.ConfigMap]{Stored: corev1.SchemeGroupVersion}.Strategy()
+	kinds, _, err := s.ObjectKinds(&corev1.ConfigMap{})
+	if err != nil || len(kinds) != 1 || kinds[0].String() != "/v1, Kind=ConfigMap" || !s.Recognizes(kinds[0]) {
+		t.Errorf("%v, %v", kinds, err)
+	}
+	if kinds, _, err := s.ObjectKinds(&corev1.Pod{}); err == nil {
+		t.Errorf("a pod is %v", kinds)
 	}
 }
 
-func TestStrategyDoesNothing(t *testing.T) {
+func TestResourceThatDeclaresNothing(t *testing.T) {
 	ctx := context.Background()
-	s := NewStrategy(false)
+	s := Resource[*corev1.ConfigMap]{ClusterScoped: true}.Strategy()
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
 	before := obj.DeepCopy()
 	s.PrepareForCreate(ctx, obj)
@@ -43,21 +34,44 @@ func TestStrategyDoesNothing(t *testing.T) {
 	if diff := cmp.Diff(before, obj); diff != "" {
 		t.Error(diff)
 	}
-	if s.Validate(ctx, obj) != nil || s.ValidateUpdate(ctx, obj, before) != nil || s.WarningsOnCreate(ctx, obj) != nil || s.WarningsOnUpdate(ctx, obj, before) != nil {
-		t.Error("it says something")
+	if s.WarningsOnCreate(ctx, obj) != nil || s.WarningsOnUpdate(ctx, obj, before) != nil {
+		t.Error("it warns")
 	}
-	if s.NamespaceScoped() || s.AllowCreateOnUpdate() || !s.AllowUnconditionalUpdate() || !NewStrategy(true).NamespaceScoped() {
+	if s.NamespaceScoped() || s.AllowCreateOnUpdate() || !s.AllowUnconditionalUpdate() || !(Resource[*corev1.Pod]{}.Strategy().NamespaceScoped()) {
 		t.Error("wrong defaults")
+	}
+}
+
+func TestStatusAndGeneration(t *testing.T) {
+	ctx := context.Background()
+	s := Resource[*corev1.Pod]{
+		Spec:   func(pod *corev1.Pod) any { return &pod.Spec },
+		Status: &Status[*corev1.Pod]{Of: func(pod *corev1.Pod) any { return &pod.Status }},
+	}.Strategy()
+	running := corev1.PodStatus{Phase: corev1.PodRunning}
+	old := &corev1.Pod{Status: running}
+	s.PrepareForCreate(ctx, old)
+	if old.Generation != 1 || old.Status.Phase != "" {
+		t.Errorf("created: generation %d, %q", old.Generation, old.Status.Phase)
+	}
+	old.Status = running
+	for _, tc := range []struct {
+		node string
+		want int64
+	}{{"", 1}, {"a", 2}} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Generation: 1}, Spec: corev1.PodSpec{NodeName: tc.node}}
+		s.PrepareForUpdate(ctx, pod, old)
+		if pod.Generation != tc.want || pod.Status.Phase != corev1.PodRunning {
+			t.Errorf("updated to node %q: generation %d, %q", tc.node, pod.Generation, pod.Status.Phase)
+		}
 	}
 }
 
 func TestStatusStrategy(t *testing.T) {
 	ctx := context.Background()
-	s := StatusStrategy[*corev1.Pod]{
-		RESTUpdateStrategy: NewStrategy(true),
-		Keep:               func(pod, old *corev1.Pod) { pod.Spec = old.Spec },
-	}
-	var _ rest.RESTUpdateStrategy = s
+	main := Resource[*corev1.Pod]{}.Strategy()
+	part := Part[*corev1.Pod]{Keep: func(pod, old *corev1.Pod) { pod.Spec = old.Spec }}
+	s := NewStatusStrategy(main, "status", corev1.SchemeGroupVersion, part)
 	old := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "a"}}
 	pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning}}
 	s.PrepareForUpdate(ctx, pod, old)
@@ -67,28 +81,49 @@ func TestStatusStrategy(t *testing.T) {
 	if errs := s.ValidateUpdate(ctx, pod, old); errs != nil {
 		t.Error(errs)
 	}
-	s.Check = func(pod, _ *corev1.Pod) field.ErrorList {
+	if got := s.GetResetFields()["v1"].String(); got != ".spec" {
+		t.Errorf("resets %s", got)
+	}
+	part.Check = func(pod, _ *corev1.Pod) field.ErrorList {
 		return field.ErrorList{field.Forbidden(field.NewPath("status"), string(pod.Status.Phase))}
 	}
+	s = NewStatusStrategy(main, "status", corev1.SchemeGroupVersion, part)
 	if errs := s.ValidateUpdate(ctx, pod, old); len(errs) != 1 || errs[0].Detail != "Running" {
 		t.Error(errs)
 	}
 }
 
-func TestAddFieldLabels(t *testing.T) {
+func TestFields(t *testing.T) {
+	pods := Resource[*corev1.Pod]{Stored: corev1.SchemeGroupVersion, Fields: []Field[*corev1.Pod]{
+		{Label: "spec.nodeName", Value: func(pod *corev1.Pod) string { return pod.Spec.NodeName }},
+		{Label: "spec.host", AliasOf: "spec.nodeName"},
+		{Label: "status.podIPs"},
+	}}
 	s := runtime.NewScheme()
-	kind := corev1.SchemeGroupVersion.WithKind("Pod")
-	if err := AddFieldLabels(s, kind, map[string]string{"spec.host": "spec.nodeName"}, "metadata.name", "spec.nodeName"); err != nil {
+	if err := pods.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	for label, want := range map[string]string{"metadata.name": "metadata.name", "spec.host": "spec.nodeName", "x": ""} {
-		got, value, err := s.ConvertFieldLabel(kind, label, "v")
+	for label, want := range map[string]string{
+		"metadata.name": "metadata.name", "metadata.namespace": "metadata.namespace", "spec.host": "spec.nodeName",
+		"status.podIPs": "status.podIPs", "x": "",
+	} {
+		got, value, err := s.ConvertFieldLabel(corev1.SchemeGroupVersion.WithKind("Pod"), label, "v")
 		if got != want || (err == nil) != (want != "") || err == nil && value != "v" {
 			t.Errorf("%s: %q, %q, %v", label, got, value, err)
 		}
 		if err != nil && err.Error() != "field label not supported: x" {
 			t.Error(err)
 		}
+	}
+	_, set, err := pods.Attrs()(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "b"}, Spec: corev1.PodSpec{NodeName: "n"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(fields.Set{"metadata.name": "a", "metadata.namespace": "b", "spec.nodeName": "n"}, set); diff != "" {
+		t.Error(diff)
+	}
+	if _, _, err := pods.Attrs()(&corev1.ConfigMap{}); err == nil {
+		t.Error("a config map has a pod's fields")
 	}
 }
 

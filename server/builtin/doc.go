@@ -1,20 +1,19 @@
-// Package builtin is what all built-in resources have in common, so that each of them says only what is special about it.
+// Package builtin is what a built-in resource is, as one value.
 //
-// It owns the Go types of the API groups that kx knows (with [Typer] to tell what an object is), a [Strategy] that does
-// nothing special and is embedded in every other, a [StatusStrategy] for status subresources, and [Resource], which makes
-// a registry.Store of a resource's description.
+// It owns [Resource], by which a resource whose objects are stored declares its names, versions, rules, subresources and
+// columns; [Review], for one whose objects are answered and not stored; and [Group], which has both. What comes in is such
+// a declaration. What goes out is its storage (a [REST], with a [StatusREST] for its status), its [Strategy], and what the
+// scheme must know of it.
 //
-// A resource is a package below this one, group/resource, with
+// A resource is a package below this one, group/resource, with a variable Resource. The table in server/builtin/all lists
+// them: a new resource is such a package and a line there.
 //
-//   - strategy.go: a strategy that embeds [Strategy];
-//   - storage.go: NewREST or NewStorage, which fill in a [Resource] and ask it for its [REST];
-//   - defaults, validation and columns as far as it has any;
-//   - AddToScheme, which registers its defaulting functions, its field labels and, if it is served in older versions, their
-//     conversions. The table in server/builtin/scheme lists them all.
+// Invariants:
 //
-// Arrows: scheme imports the resources, the resources import this package, and this package knows neither. A resource
-// that needs to know what kind an object has asks [Typer], not the scheme.
-//
-// There are no internal types: every resource has one storage version, whose Go type goes through rest, registry and
-// store. Older versions are converted to it and back above rest, in the handlers.
+//  1. There are no internal types. A resource has one storage version, whose Go type goes through rest, registry and
+//     store. Other versions are converted to it and back above rest, in the handlers.
+//  2. Where a resource has a status, only the subresource writes it. Where it has a spec, metadata.generation counts the
+//     changes of that.
+//  3. Arrows: all imports the resources, the resources import this package, and no resource imports another. What several
+//     share has a room of its own, such as core/podspec and apps/workload.
 package builtin

@@ -3,6 +3,7 @@ package builtin
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kx-apiserver/kx/core/rest"
@@ -10,7 +11,7 @@ import (
 
 // ResetFields is a set of fields, such as "metadata.labels", in one version, for a rest.ResetFieldsStrategy. Other versions
 // have none, as with every Kubernetes API server: a client of an old version owns what it sends.
-func ResetFields(version fieldpath.APIVersion, fields ...string) map[fieldpath.APIVersion]*fieldpath.Set {
+func ResetFields(version schema.GroupVersion, fields ...string) map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet()
 	for _, field := range fields {
 		var path fieldpath.Path
@@ -19,7 +20,7 @@ func ResetFields(version fieldpath.APIVersion, fields ...string) map[fieldpath.A
 		}
 		set.Insert(path)
 	}
-	return map[fieldpath.APIVersion]*fieldpath.Set{version: set}
+	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(version.String()): set}
 }
 
 // resetFieldsOf asks a strategy that may have something to say.
@@ -30,15 +31,10 @@ func resetFieldsOf(strategy rest.RESTUpdateStrategy) map[fieldpath.APIVersion]*f
 	return nil
 }
 
-// GetResetFields implements rest.ResetFieldsStrategy.
 func (r *REST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return resetFieldsOf(r.UpdateStrategy)
 }
 
-// GetResetFields implements rest.ResetFieldsStrategy.
-func (r *SubresourceREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+func (r *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return resetFieldsOf(r.store.UpdateStrategy)
 }
-
-// GetResetFields implements rest.ResetFieldsStrategy.
-func (s StatusStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set { return s.Reset }

@@ -2,72 +2,129 @@ package builtin
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// Strategy does nothing special on create, update and delete. It is a rest.RESTCreateUpdateStrategy and a
-// rest.RESTDeleteStrategy; resources embed it and override what they must.
-type Strategy struct {
-	runtime.ObjectTyper
+// Strategy creates, updates and deletes objects as their [Resource] declares.
+type Strategy[T Object] struct {
 	rest.NameGenerator
 
-	namespaced bool
+	resource *Resource[T]
+	name     string
 }
 
-var _ rest.RESTCreateUpdateStrategy = Strategy{}
+// String is where the rules are written: "configmap.Resource".
+func (s Strategy[T]) String() string { return s.name }
 
-// NewStrategy is the strategy of a resource that lives in namespaces, or of one that does not.
-func NewStrategy(namespaced bool) Strategy {
-	return Strategy{ObjectTyper: Typer, NameGenerator: rest.SimpleNameGenerator, namespaced: namespaced}
+var (
+	_ rest.RESTCreateUpdateStrategy        = Strategy[Object]{}
+	_ rest.GarbageCollectionDeleteStrategy = Strategy[Object]{}
+	_ rest.ResetFieldsStrategy             = Strategy[Object]{}
+)
+
+// ObjectKinds is the stored kind: below the handlers there is no other.
+func (s Strategy[T]) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error) {
+	if _, ok := obj.(T); !ok {
+		return nil, false, runtime.NewNotRegisteredErrForType("builtin.Strategy", reflect.TypeOf(obj))
+	}
+	return []schema.GroupVersionKind{s.kind()}, false, nil
 }
 
-func (s Strategy) NamespaceScoped() bool { return s.namespaced }
+func (s Strategy[T]) Recognizes(kind schema.GroupVersionKind) bool { return kind == s.kind() }
 
-func (Strategy) PrepareForCreate(context.Context, runtime.Object)                 {}
-func (Strategy) Validate(context.Context, runtime.Object) field.ErrorList         { return nil }
-func (Strategy) WarningsOnCreate(context.Context, runtime.Object) []string        { return nil }
-func (Strategy) Canonicalize(runtime.Object)                                      {}
-func (Strategy) AllowCreateOnUpdate() bool                                        { return false }
-func (Strategy) AllowUnconditionalUpdate() bool                                   { return true }
-func (Strategy) PrepareForUpdate(context.Context, runtime.Object, runtime.Object) {}
+func (s Strategy[T]) kind() schema.GroupVersionKind { return s.resource.Stored.WithKind(kindOf[T]()) }
 
-func (Strategy) ValidateUpdate(context.Context, runtime.Object, runtime.Object) field.ErrorList {
-	return nil
+func (s Strategy[T]) NamespaceScoped() bool        { return !s.resource.ClusterScoped }
+func (s Strategy[T]) AllowCreateOnUpdate() bool    { return s.resource.CreateOnUpdate }
+func (Strategy[T]) AllowUnconditionalUpdate() bool { return true }
+
+// DefaultGarbageCollectionPolicy deletes dependents, unless the resource says otherwise.
+func (s Strategy[T]) DefaultGarbageCollectionPolicy(ctx context.Context) rest.GarbageCollectionPolicy {
+	if s.resource.Dependents == nil {
+		return rest.DeleteDependents
+	}
+	return s.resource.Dependents(ctx)
 }
 
-func (Strategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
-	return nil
-}
-
-// StatusStrategy is how a status subresource, or another that changes a part of the same object, updates objects of
-// type T.
-type StatusStrategy[T runtime.Object] struct {
-	// RESTUpdateStrategy is the resource's own.
-	rest.RESTUpdateStrategy
-	// Keep takes from old into obj all that this subresource may not change.
-	Keep func(obj, old T)
-	// Reset names what Keep takes from old, as far as clients could own it.
-	Reset map[fieldpath.APIVersion]*fieldpath.Set
-	// Check (optional) validates the update.
-	Check func(obj, old T) field.ErrorList
-}
-
-func (s StatusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
-	s.Keep(obj.(T), old.(T))
-}
-
-func (s StatusStrategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	if s.Check == nil {
+// GetResetFields names the status, which a client that writes the object can not own.
+func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
+	if s.resource.Status == nil {
 		return nil
 	}
-	return s.Check(obj.(T), old.(T))
+	return ResetFields(s.resource.Stored, "status")
 }
 
-func (StatusStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
-	return nil
+// PrepareForCreate begins with an empty status and the first generation.
+func (s Strategy[T]) PrepareForCreate(ctx context.Context, object runtime.Object) {
+	obj := object.(T)
+	if s.resource.Status != nil {
+		reflect.ValueOf(s.resource.Status.Of(obj)).Elem().SetZero()
+	}
+	if s.resource.Spec != nil {
+		obj.SetGeneration(1)
+	}
+	if s.resource.PrepareCreate != nil {
+		s.resource.PrepareCreate(ctx, obj)
+	}
+}
+
+// PrepareForUpdate keeps the status, and counts the generation if the spec has changed.
+func (s Strategy[T]) PrepareForUpdate(_ context.Context, object, oldObject runtime.Object) {
+	obj, old := object.(T), oldObject.(T)
+	if s.resource.Status != nil {
+		reflect.ValueOf(s.resource.Status.Of(obj)).Elem().Set(reflect.ValueOf(s.resource.Status.Of(old)).Elem())
+	}
+	if s.resource.PrepareUpdate != nil {
+		s.resource.PrepareUpdate(obj, old)
+	}
+	if s.resource.Spec != nil && !apiequality.Semantic.DeepEqual(s.resource.Spec(obj), s.resource.Spec(old)) {
+		obj.SetGeneration(old.GetGeneration() + 1)
+	}
+}
+
+func (s Strategy[T]) Canonicalize(obj runtime.Object) {
+	if s.resource.Canonicalize != nil {
+		s.resource.Canonicalize(obj.(T))
+	}
+}
+
+func (s Strategy[T]) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
+	return s.resource.Validate(obj.(T))
+}
+
+func (s Strategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	return s.resource.ValidateUpdate(obj.(T), old.(T))
+}
+
+func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
+	if s.resource.Warnings == nil {
+		return nil
+	}
+	var none T
+	return s.resource.Warnings(obj.(T), none)
+}
+
+func (s Strategy[T]) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
+	if s.resource.Warnings == nil {
+		return nil
+	}
+	return s.resource.Warnings(obj.(T), old.(T))
+}
+
+// As is obj as a T, or an error that says what it is instead.
+func As[T runtime.Object](obj runtime.Object) (T, error) {
+	t, ok := obj.(T)
+	if !ok {
+		return t, fmt.Errorf("not a %T: %T", t, obj)
+	}
+	return t, nil
 }

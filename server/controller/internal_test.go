@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin/all"
 	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	providers "github.com/kx-apiserver/kx/server/builtin/rest"
-	"github.com/kx-apiserver/kx/server/endpoint"
 )
 
 // parts is a controller that has not been started, and what it works with.
@@ -37,7 +37,7 @@ func newParts(t *testing.T, config map[string]string) parts {
 		t.Fatal(err)
 	}
 	p := parts{t: t, all: map[schema.GroupVersionResource]rest.Storage{}, etcd: builtintest.NewEtcd(t)}
-	for _, provider := range []endpoint.RESTStorageProvider{providers.LegacyRESTStorageProvider{}, providers.AppsRESTStorageProvider{}} {
+	for _, provider := range providers.Providers(all.Needs{}) {
 		group, err := provider.NewRESTStorage(source, p.etcd)
 		if err != nil {
 			t.Fatal(err)

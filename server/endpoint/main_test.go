@@ -19,6 +19,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/deployment"
 	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
 	"github.com/kx-apiserver/kx/server/builtin/core/event"
@@ -147,21 +148,9 @@ func (o optionsGetter) GetRESTOptions(resource schema.GroupResource, _ runtime.O
 
 func coreGroup(t testing.TB, getter backend.RESTOptionsGetter) *endpoint.APIGroupInfo {
 	t.Helper()
-	cm, err := configmap.NewREST(getter)
-	must(t, err)
-	secrets, err := secret.NewREST(getter)
-	must(t, err)
-	events, err := event.NewREST(getter, time.Hour)
-	must(t, err)
-	pods, err := pod.NewStorage(getter)
-	must(t, err)
-	ns, nsStatus, nsFinalize, err := namespace.NewREST(getter)
-	must(t, err)
 	group := endpoint.NewDefaultAPIGroupInfo("", scheme.Scheme)
-	group.VersionedResourcesStorageMap["v1"] = map[string]rest.Storage{
-		"configmaps": cm, "secrets": secrets, "events": events,
-		"pods": pods.Pod, "pods/status": pods.Status,
-		"namespaces": ns, "namespaces/status": nsStatus, "namespaces/finalize": nsFinalize,
+	for _, r := range []builtin.Declaration{configmap.Resource, secret.Resource, event.Resource(time.Hour), pod.Resource, namespace.Resource} {
+		install(t, &group, r, getter)
 	}
 	return &group
 }
@@ -169,16 +158,25 @@ func coreGroup(t testing.TB, getter backend.RESTOptionsGetter) *endpoint.APIGrou
 // appsGroup serves deployments as apps/v1, which is what is stored, and in the older versions.
 func appsGroup(t testing.TB, getter backend.RESTOptionsGetter) *endpoint.APIGroupInfo {
 	t.Helper()
-	d, err := deployment.NewStorage(getter)
-	must(t, err)
 	group := endpoint.NewDefaultAPIGroupInfo("apps", scheme.Scheme)
-	for _, version := range []string{"v1", "v1beta2", "v1beta1"} {
-		group.VersionedResourcesStorageMap[version] = map[string]rest.Storage{
-			"deployments": d.Deployment, "deployments/status": d.Status, "deployments/scale": d.Scale,
+	install(t, &group, deployment.Resource, getter)
+	return &group
+}
+
+// install enters a resource and its subresources into all their versions.
+func install(t testing.TB, group *endpoint.APIGroupInfo, r builtin.Declaration, getter backend.RESTOptionsGetter) {
+	t.Helper()
+	storages, err := r.NewStorages(getter)
+	must(t, err)
+	for version, subresources := range r.Versions() {
+		if group.VersionedResourcesStorageMap[version.Version] == nil {
+			group.VersionedResourcesStorageMap[version.Version] = map[string]rest.Storage{}
+		}
+		group.VersionedResourcesStorageMap[version.Version][r.Name()] = storages[""]
+		for _, sub := range subresources {
+			group.VersionedResourcesStorageMap[version.Version][r.Name()+"/"+sub] = storages[sub]
 		}
 	}
-	group.VersionedResourcesStorageMap["v1beta1"]["deployments/rollback"] = d.Rollback
-	return &group
 }
 
 func must(t testing.TB, err error) {

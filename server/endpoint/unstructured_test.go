@@ -17,6 +17,7 @@ import (
 	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/versioning"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/rest"
@@ -125,7 +126,10 @@ func (w *widgets) store(t *testing.T) *registry.Store {
 	config.Transport.InProcess = embedtest.Shared(t)
 	config.CompactionInterval = 0
 	resource := schema.GroupResource{Group: "example.com", Resource: "widgets"}
-	strategy := widgetStrategy{builtin.NewStrategy(true)}
+	strategy := widgetStrategy{builtin.Resource[*unstructured.Unstructured]{
+		Validate:       func(*unstructured.Unstructured) field.ErrorList { return nil },
+		ValidateUpdate: func(_, _ *unstructured.Unstructured) field.ErrorList { return nil },
+	}.Strategy()}
 	s := &registry.Store{
 		NewFunc: func() runtime.Object { obj, _ := w.New(widgetV1); return obj },
 		NewListFunc: func() runtime.Object {
@@ -146,7 +150,7 @@ func (w *widgets) store(t *testing.T) *registry.Store {
 }
 
 // widgetStrategy knows what has no Go type.
-type widgetStrategy struct{ builtin.Strategy }
+type widgetStrategy struct{ rest.RESTCreateUpdateStrategy }
 
 func (widgetStrategy) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error) {
 	return typer.ObjectKinds(obj)

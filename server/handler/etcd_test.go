@@ -62,16 +62,16 @@ func newReal(t *testing.T) *real {
 		MaxRequestBodyBytes:        3 << 20,
 	}
 	getter := optionsGetter{t, embedtest.Prefix()}
-	configMaps, err := configmap.NewREST(getter)
+	configMaps, err := configmap.Resource.NewREST(getter)
 	check(err)
-	deployments, err := deployment.NewStorage(getter)
+	deployments, err := deployment.Resource.NewREST(getter)
 	check(err)
 	core := endpoint.NewDefaultAPIGroupInfo("", scheme.Scheme)
 	core.VersionedResourcesStorageMap["v1"] = map[string]rest.Storage{"configmaps": configMaps}
 	check(api.InstallLegacyAPIGroup("/api", &core))
 	apps := endpoint.NewDefaultAPIGroupInfo("apps", scheme.Scheme)
 	for _, version := range []string{"v1", "v1beta1"} {
-		apps.VersionedResourcesStorageMap[version] = map[string]rest.Storage{"deployments": deployments.Deployment}
+		apps.VersionedResourcesStorageMap[version] = map[string]rest.Storage{"deployments": deployments}
 	}
 	check(api.InstallAPIGroups(&apps))
 

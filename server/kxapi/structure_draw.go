@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/crd"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/filter"
@@ -195,10 +196,20 @@ func (m *structure) strategies(one *endpoint.Installed) []v1alpha1.StructureStra
 	for _, s := range []struct{ verb, field string }{{"create", "CreateStrategy"}, {"update", "UpdateStrategy"}, {"delete", "DeleteStrategy"}} {
 		has := slices.ContainsFunc(one.Routes, func(r endpoint.Route) bool { return r.Verb == s.verb })
 		if f := store.FieldByName(s.field); has && !f.IsNil() {
-			all = append(all, v1alpha1.StructureStrategy{For: s.verb, Type: m.code.typeOf(f.Elem().Type())})
+			all = append(all, v1alpha1.StructureStrategy{For: s.verb, Type: m.strategy(one.Storage, f.Elem().Type())})
 		}
 	}
 	return all
+}
+
+// strategy is a type, or the declaration of the resource where that is all that the type goes by.
+func (m *structure) strategy(storage rest.Storage, t reflect.Type) v1alpha1.CodePlace {
+	if declared, ok := storage.(interface{ Declaration() string }); ok && typeName(t) == "server/builtin.Strategy" {
+		if place, ok := m.code.byName[strings.TrimPrefix(declared.Declaration(), modulePath)]; ok {
+			return place
+		}
+	}
+	return m.code.typeOf(t)
 }
 
 // storeIn is the registry.Store in a value, or nothing.

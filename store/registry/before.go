@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -57,11 +58,19 @@ func BeforeCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj run
 
 // prepare has the strategy put obj in order, which is what do does.
 func prepare(ctx context.Context, strategy any, obj runtime.Object, do func(context.Context)) {
-	ctx, step := trace.Start(ctx, trace.StorePrepare, reflect.TypeOf(strategy).String())
+	ctx, step := trace.Start(ctx, trace.StorePrepare, strategyName(strategy))
 	defer step.End(nil)
 	step.Before(obj)
 	do(ctx)
 	step.After(obj)
+}
+
+// strategyName is what a strategy calls itself, or else its type.
+func strategyName(strategy any) string {
+	if named, ok := strategy.(fmt.Stringer); ok {
+		return named.String()
+	}
+	return reflect.TypeOf(strategy).String()
 }
 
 // validateCreate looks at the metadata only if the strategy has no complaint: its own are more specific.

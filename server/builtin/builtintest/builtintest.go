@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
@@ -44,6 +46,17 @@ func NewEtcd(t testing.TB) *Etcd {
 	client := server.Client()
 	t.Cleanup(func() { _ = client.Close() })
 	return &Etcd{SimpleRestOptionsFactory: factory, Client: client, Prefix: prefix}
+}
+
+// Storages makes the storages of a resource, "", and of its subresources. They end with the test.
+func Storages(t testing.TB, resource builtin.Declaration, getter backend.RESTOptionsGetter) map[string]rest.Storage {
+	t.Helper()
+	storages, err := resource.NewStorages(getter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(storages[""].Destroy)
+	return storages
 }
 
 // Context is that of a request in a namespace, or in none.

@@ -8,23 +8,36 @@ import (
 	"strconv"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	appsv1beta1 "k8s.io/api/apps/v1beta1"
-	appsv1beta2 "k8s.io/api/apps/v1beta2"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/all"
 )
 
-// servable are the versions that can be served, and whether they are unless somebody says otherwise.
-var servable = map[schema.GroupVersion]bool{
-	corev1.SchemeGroupVersion:           true,
-	appsv1.SchemeGroupVersion:           true,
-	appsv1beta1.SchemeGroupVersion:      false,
-	appsv1beta2.SchemeGroupVersion:      false,
-	authenticationv1.SchemeGroupVersion: true,
-	authorizationv1.SchemeGroupVersion:  true,
+// servable is what can be served: the versions that have resources, whether they are served unless somebody says
+// otherwise, and which resources they have.
+var servable = newServable(all.Groups(all.Needs{}))
+
+type versions struct {
+	onByDefault map[schema.GroupVersion]bool
+	resources   map[schema.GroupVersion][]string
+}
+
+func newServable(groups []builtin.Group) versions {
+	v := versions{map[schema.GroupVersion]bool{}, map[schema.GroupVersion][]string{}}
+	for _, group := range groups {
+		for _, resource := range group.Resources {
+			for version := range resource.Versions() {
+				v.resources[version] = append(v.resources[version], resource.Name())
+			}
+		}
+		for _, version := range group.Versions {
+			if v.resources[version.GroupVersion] != nil {
+				v.onByDefault[version.GroupVersion] = !version.OffByDefault
+			}
+		}
+	}
+	return v
 }
 
 // APIResourceConfig says which versions and resources are served.
@@ -36,7 +49,7 @@ type APIResourceConfig struct {
 
 // DefaultAPIResourceConfig is what is served unless --runtime-config says otherwise.
 func DefaultAPIResourceConfig() *APIResourceConfig {
-	return &APIResourceConfig{versions: maps.Clone(servable), resources: map[schema.GroupVersionResource]bool{}}
+	return &APIResourceConfig{versions: maps.Clone(servable.onByDefault), resources: map[schema.GroupVersionResource]bool{}}
 }
 
 // ResourceEnabled says whether a resource is served.
@@ -130,16 +143,17 @@ func (c *APIResourceConfig) set(key string, enabled bool) error {
 		name, resource = parts[0]+"/"+parts[1], strings.Join(parts[2:], "/")
 	}
 	version, err := schema.ParseGroupVersion(name)
-	if _, known := servable[version]; err != nil || !known {
+	resources, known := servable.resources[version]
+	if err != nil || !known {
 		return fmt.Errorf("--runtime-config: %s: no such version: known are %s", key, knownVersions())
 	}
 	if resource == "" {
 		c.versions[version] = enabled
 		return nil
 	}
-	if !slices.Contains(resourcesOf(version), resource) {
+	if !slices.Contains(resources, resource) {
 		return fmt.Errorf("--runtime-config: %s: %s has no resource %q: known are %s", key, version, resource,
-			strings.Join(resourcesOf(version), ", "))
+			strings.Join(resources, ", "))
 	}
 	c.resources[version.WithResource(resource)] = enabled
 	return nil
@@ -147,7 +161,7 @@ func (c *APIResourceConfig) set(key string, enabled bool) error {
 
 func knownVersions() string {
 	var names []string
-	for version := range servable {
+	for version := range servable.resources {
 		names = append(names, version.String())
 	}
 	slices.Sort(names)

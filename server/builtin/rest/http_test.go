@@ -39,7 +39,7 @@ func serve(t *testing.T, config map[string]string) *httptest.Server {
 		MinRequestTimeout:          time.Minute,
 		MaxRequestBodyBytes:        3 << 20,
 	}
-	err = api.InstallAPIs(source, builtintest.NewEtcd(t), rest.LegacyRESTStorageProvider{EventTTL: time.Hour}, rest.AppsRESTStorageProvider{})
+	err = api.InstallAPIs(source, builtintest.NewEtcd(t), core(time.Hour), apps())
 	if err != nil {
 		t.Fatal(err)
 	}

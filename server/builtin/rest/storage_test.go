@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	corerest "github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin/all"
 	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/endpoint"
@@ -29,6 +30,14 @@ import (
 )
 
 func TestMain(m *testing.M) { embedtest.Main(m) }
+
+func core(eventTTL time.Duration) endpoint.RESTStorageProvider {
+	return rest.RESTStorageProvider{Group: all.Group("", all.Needs{EventTTL: eventTTL})}
+}
+
+func apps() endpoint.RESTStorageProvider {
+	return rest.RESTStorageProvider{Group: all.Group("apps", all.Needs{})}
+}
 
 func storages(t *testing.T, provider endpoint.RESTStorageProvider, getter backend.RESTOptionsGetter, config map[string]string) endpoint.APIGroupInfo {
 	t.Helper()
@@ -60,28 +69,28 @@ func names(group endpoint.APIGroupInfo) map[string][]string {
 
 func TestGroups(t *testing.T) {
 	etcd := builtintest.NewEtcd(t)
-	core := []string{
+	inCore := []string{
 		"configmaps", "events", "namespaces", "namespaces/finalize", "namespaces/status", "pods", "pods/status", "secrets",
 		"serviceaccounts", "services", "services/status",
 	}
 	deployments := []string{"deployments", "deployments/scale", "deployments/status"}
-	apps := slices.Concat(deployments, []string{"replicasets", "replicasets/scale", "replicasets/status"})
+	inApps := slices.Concat(deployments, []string{"replicasets", "replicasets/scale", "replicasets/status"})
 	for name, tc := range map[string]struct {
 		provider endpoint.RESTStorageProvider
 		config   map[string]string
 		want     map[string][]string
 	}{
-		"core": {rest.LegacyRESTStorageProvider{EventTTL: time.Hour}, nil, map[string][]string{"v1": core}},
-		"core without services": {rest.LegacyRESTStorageProvider{EventTTL: time.Hour}, map[string]string{"v1/services": "false"},
-			map[string][]string{"v1": core[:9]}},
-		"apps": {rest.AppsRESTStorageProvider{}, nil, map[string][]string{"v1": apps}},
-		"apps in all versions": {rest.AppsRESTStorageProvider{}, map[string]string{"api/all": "true"}, map[string][]string{
-			"v1": apps, "v1beta2": deployments,
+		"core": {core(time.Hour), nil, map[string][]string{"v1": inCore}},
+		"core without services": {core(time.Hour), map[string]string{"v1/services": "false"},
+			map[string][]string{"v1": inCore[:9]}},
+		"apps": {apps(), nil, map[string][]string{"v1": inApps}},
+		"apps in all versions": {apps(), map[string]string{"api/all": "true"}, map[string][]string{
+			"v1": inApps, "v1beta2": deployments,
 			"v1beta1": {"deployments", "deployments/rollback", "deployments/scale", "deployments/status"},
 		}},
-		"apps/v1beta1 alone": {rest.AppsRESTStorageProvider{}, map[string]string{"apps/v1": "false", "apps/v1beta1": "true"},
+		"apps/v1beta1 alone": {apps(), map[string]string{"apps/v1": "false", "apps/v1beta1": "true"},
 			map[string][]string{"v1beta1": {"deployments", "deployments/rollback", "deployments/scale", "deployments/status"}}},
-		"no apps": {rest.AppsRESTStorageProvider{}, map[string]string{"apps/v1": "false"}, map[string][]string{}},
+		"no apps": {apps(), map[string]string{"apps/v1": "false"}, map[string][]string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			group := storages(t, tc.provider, etcd, tc.config)
@@ -93,7 +102,7 @@ func TestGroups(t *testing.T) {
 }
 
 func TestVersionsShareOneStorage(t *testing.T) {
-	group := storages(t, rest.AppsRESTStorageProvider{}, builtintest.NewEtcd(t), map[string]string{"api/all": "true"})
+	group := storages(t, apps(), builtintest.NewEtcd(t), map[string]string{"api/all": "true"})
 	v1 := group.VersionedResourcesStorageMap["v1"]
 	for _, version := range []string{"v1beta1", "v1beta2"} {
 		for _, name := range []string{"deployments", "deployments/status", "deployments/scale"} {
@@ -111,22 +120,22 @@ func TestVersionsShareOneStorage(t *testing.T) {
 // TestNames compares what discovery and kubectl call the resources.
 func TestNames(t *testing.T) {
 	etcd := builtintest.NewEtcd(t)
-	core := storages(t, rest.LegacyRESTStorageProvider{EventTTL: time.Hour}, etcd, nil).VersionedResourcesStorageMap["v1"]
-	apps := storages(t, rest.AppsRESTStorageProvider{}, etcd, nil).VersionedResourcesStorageMap["v1"]
+	coreV1 := storages(t, core(time.Hour), etcd, nil).VersionedResourcesStorageMap["v1"]
+	appsV1 := storages(t, apps(), etcd, nil).VersionedResourcesStorageMap["v1"]
 	for _, tc := range []struct {
 		resource, singular, short, category string
 		namespaced, returnsDeleted          bool
 		storages                            map[string]corerest.Storage
 	}{
-		{"configmaps", "configmap", "cm", "", true, false, core},
-		{"events", "event", "ev", "", true, false, core},
-		{"namespaces", "namespace", "ns", "", false, true, core},
-		{"pods", "pod", "po", "all", true, true, core},
-		{"secrets", "secret", "", "", true, false, core},
-		{"serviceaccounts", "serviceaccount", "sa", "", true, true, core},
-		{"services", "service", "svc", "all", true, true, core},
-		{"deployments", "deployment", "deploy", "all", true, false, apps},
-		{"replicasets", "replicaset", "rs", "all", true, false, apps},
+		{"configmaps", "configmap", "cm", "", true, false, coreV1},
+		{"events", "event", "ev", "", true, false, coreV1},
+		{"namespaces", "namespace", "ns", "", false, true, coreV1},
+		{"pods", "pod", "po", "all", true, true, coreV1},
+		{"secrets", "secret", "", "", true, false, coreV1},
+		{"serviceaccounts", "serviceaccount", "sa", "", true, true, coreV1},
+		{"services", "service", "svc", "all", true, true, coreV1},
+		{"deployments", "deployment", "deploy", "all", true, false, appsV1},
+		{"replicasets", "replicaset", "rs", "all", true, false, appsV1},
 	} {
 		s := tc.storages[tc.resource]
 		if got := s.(corerest.SingularNameProvider).GetSingularName(); got != tc.singular {
@@ -182,10 +191,10 @@ func onDiskCases(core, apps map[string]corerest.Storage) []onDiskCase {
 // TestOnDisk creates an object of every resource and looks at it in etcd, where a Kubernetes API server must find it.
 func TestOnDisk(t *testing.T) {
 	etcd := builtintest.NewEtcd(t)
-	core := storages(t, rest.LegacyRESTStorageProvider{EventTTL: time.Hour}, etcd, nil).VersionedResourcesStorageMap["v1"]
-	apps := storages(t, rest.AppsRESTStorageProvider{}, etcd, nil).VersionedResourcesStorageMap["v1"]
+	coreV1 := storages(t, core(time.Hour), etcd, nil).VersionedResourcesStorageMap["v1"]
+	appsV1 := storages(t, apps(), etcd, nil).VersionedResourcesStorageMap["v1"]
 	ctx := builtintest.Context(t, "default")
-	for _, tc := range onDiskCases(core, apps) {
+	for _, tc := range onDiskCases(coreV1, appsV1) {
 		t.Run(tc.resource, func(t *testing.T) {
 			in := ctx
 			if tc.resource == "namespaces" {
@@ -236,18 +245,18 @@ func TestOnDisk(t *testing.T) {
 // TestSelectors lists by every field that a resource has for it.
 func TestSelectors(t *testing.T) {
 	etcd := builtintest.NewEtcd(t)
-	core := storages(t, rest.LegacyRESTStorageProvider{EventTTL: time.Hour}, etcd, nil).VersionedResourcesStorageMap["v1"]
+	coreV1 := storages(t, core(time.Hour), etcd, nil).VersionedResourcesStorageMap["v1"]
 	ctx := builtintest.Context(t, "default")
 	for _, name := range []string{"a", "b"} {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Type: corev1.SecretType("example.com/" + name)}
-		if _, err := core["secrets"].(corerest.Creater).Create(ctx, secret, corerest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err != nil {
+		if _, err := coreV1["secrets"].(corerest.Creater).Create(ctx, secret, corerest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for selector, want := range map[string]int{
 		"type=example.com/b": 1, "type!=example.com/b": 1, "metadata.name=a": 1, "metadata.namespace=default": 2, "metadata.name=a,type=example.com/b": 0,
 	} {
-		list, err := core["secrets"].(corerest.Lister).List(ctx, &metainternalversion.ListOptions{FieldSelector: fields.ParseSelectorOrDie(selector)})
+		list, err := coreV1["secrets"].(corerest.Lister).List(ctx, &metainternalversion.ListOptions{FieldSelector: fields.ParseSelectorOrDie(selector)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +282,7 @@ func (f failing) GetRESTOptions(resource schema.GroupResource, example runtime.O
 func TestAStorageThatFailsIsNamed(t *testing.T) {
 	etcd := builtintest.NewEtcd(t)
 	for _, resource := range []string{"configmaps", "services", "servicenodeportallocations"} {
-		_, err := rest.LegacyRESTStorageProvider{}.NewRESTStorage(rest.DefaultAPIResourceConfig(), failing{etcd, resource})
+		_, err := core(0).NewRESTStorage(rest.DefaultAPIResourceConfig(), failing{etcd, resource})
 		if err == nil || !strings.Contains(err.Error(), resource) || !strings.Contains(err.Error(), "no disk") {
 			t.Errorf("%s: %v", resource, err)
 		}
@@ -283,11 +292,11 @@ func TestAStorageThatFailsIsNamed(t *testing.T) {
 // TestEventsEnd waits for an event to go by itself.
 func TestEventsEnd(t *testing.T) {
 	etcd := builtintest.NewEtcd(t)
-	core := storages(t, rest.LegacyRESTStorageProvider{EventTTL: time.Second}, etcd, nil).VersionedResourcesStorageMap["v1"]
+	coreV1 := storages(t, core(time.Second), etcd, nil).VersionedResourcesStorageMap["v1"]
 	ctx := builtintest.Context(t, "default")
 	watch := etcd.Client.Watch(ctx, etcd.Prefix+"/events/", clientv3.WithPrefix(), clientv3.WithFilterPut())
 	event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "x"}, InvolvedObject: corev1.ObjectReference{Namespace: "default"}}
-	if _, err := core["events"].(corerest.Creater).Create(ctx, event, corerest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err != nil {
+	if _, err := coreV1["events"].(corerest.Creater).Create(ctx, event, corerest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := etcd.Client.Get(ctx, etcd.Prefix+"/events/default/x")

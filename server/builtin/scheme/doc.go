@@ -1,8 +1,8 @@
 // Package scheme knows every built-in type: how to make, recognise, default, convert, encode and decode it.
 //
 // It owns [Scheme], [Codecs] and [ParameterCodec], complete once the package is imported, and [StorageCodec], by which a
-// resource's objects become bytes in etcd and come back. In come the AddToScheme functions of the resource packages,
-// listed in one table; nothing else is registered anywhere.
+// resource's objects become bytes in etcd and come back. In comes the table of server/builtin/all; nothing else is
+// registered anywhere.
 //
 // Invariants:
 //

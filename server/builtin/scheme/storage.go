@@ -12,12 +12,25 @@ import (
 // protobufMagic begins every protobuf object on disk and on the wire.
 var protobufMagic = []byte("k8s\x00")
 
-// StorageCodec encodes objects of a resource's group into the group's storage version, in mediaType, and decodes
-// whatever a Kubernetes API server may have stored: protobuf, JSON or YAML, in any version that is known.
-func StorageCodec(resource schema.GroupResource, mediaType string) (runtime.Codec, error) {
+// storageVersion is the version in which a resource is stored. What an API server keeps for itself is in no table, and
+// stored in its group's first version.
+func storageVersion(resource schema.GroupResource) (schema.GroupVersion, error) {
+	if version := storedIn[resource]; !version.Empty() {
+		return version, nil
+	}
 	versions := Scheme.PrioritizedVersionsForGroup(resource.Group)
 	if len(versions) == 0 {
-		return nil, fmt.Errorf("storage codec of %s: no version of group %q is known", resource, resource.Group)
+		return schema.GroupVersion{}, fmt.Errorf("storage codec of %s: no version of group %q is known", resource, resource.Group)
+	}
+	return versions[0], nil
+}
+
+// StorageCodec encodes objects of a resource into its storage version, in mediaType, and decodes whatever a Kubernetes
+// API server may have stored: protobuf, JSON or YAML, in any version that is known.
+func StorageCodec(resource schema.GroupResource, mediaType string) (runtime.Codec, error) {
+	version, err := storageVersion(resource)
+	if err != nil {
+		return nil, err
 	}
 	info, ok := runtime.SerializerInfoForMediaType(Codecs.SupportedMediaTypes(), mediaType)
 	if !ok {
@@ -29,12 +42,12 @@ func StorageCodec(resource schema.GroupResource, mediaType string) (runtime.Code
 		return nil, fmt.Errorf("storage codec of %s: no protobuf serializer", resource)
 	}
 	return &storageCodec{
-		version:    versions[0],
-		apiVersion: versions[0].String(),
+		version:    version,
+		apiVersion: version.String(),
 		text:       info.EncodesAsText,
 		encoder:    info.Serializer,
 		protobuf:   protobuf.Serializer,
-		identifier: runtime.Identifier("storage:" + versions[0].String() + ":" + info.MediaType),
+		identifier: runtime.Identifier("storage:" + version.String() + ":" + info.MediaType),
 	}, nil
 }
 

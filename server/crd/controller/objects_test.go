@@ -32,12 +32,7 @@ type objects struct {
 
 func newObjects(t testing.TB, etcd *builtintest.Etcd) *objects {
 	t.Helper()
-	r, err := configmap.NewREST(etcd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Destroy)
-	return &objects{t: t, StandardStorage: r}
+	return &objects{t: t, StandardStorage: builtintest.Storages(t, configmap.Resource, etcd)[""].(rest.StandardStorage)}
 }
 
 func (o *objects) GetCustomResourceListerCollectionDeleter(*apiextensionsv1.CustomResourceDefinition) (finalizing.ListerCollectionDeleter, error) {

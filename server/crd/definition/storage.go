@@ -42,7 +42,7 @@ var (
 
 // NewREST makes the storages of customresourcedefinitions and customresourcedefinitions/status.
 func NewREST(optsGetter backend.RESTOptionsGetter) (*REST, *StatusREST, error) {
-	r, err := builtin.Resource{
+	r, err := builtin.Store{
 		Group:      resource.Group,
 		Plural:     resource.Resource,
 		Singular:   singular.Resource,

@@ -12,15 +12,21 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 type crd = apiextensions.CustomResourceDefinition
 
-type strategy struct{ builtin.Strategy }
+type strategy struct {
+	runtime.ObjectTyper
+	rest.NameGenerator
+}
 
 // Strategy is how definitions are created and updated.
-var Strategy = strategy{builtin.Strategy{ObjectTyper: Scheme, NameGenerator: rest.SimpleNameGenerator}}
+var Strategy = strategy{Scheme, rest.SimpleNameGenerator}
+
+func (strategy) NamespaceScoped() bool       { return false }
+func (strategy) AllowCreateOnUpdate() bool   { return false }
+func (strategy) Canonicalize(runtime.Object) {}
 
 // AllowUnconditionalUpdate is false: who replaces a schema without having seen the present one loses what others added.
 func (strategy) AllowUnconditionalUpdate() bool { return false }

@@ -67,10 +67,10 @@ func startUpstream(t *testing.T) *httptest.Server {
 		NewListFunc:               func() runtime.Object { return &corev1.ConfigMapList{} },
 		DefaultQualifiedResource:  corev1.Resource("configmaps"),
 		SingularQualifiedResource: corev1.Resource("configmap"),
-		CreateStrategy:            configmap.Strategy,
-		UpdateStrategy:            updateStrategy{configmap.Strategy},
-		DeleteStrategy:            configmap.Strategy,
-		TableConvertor:            configmap.Table,
+		CreateStrategy:            configmap.Resource.Strategy(),
+		UpdateStrategy:            updateStrategy{configmap.Resource.Strategy()},
+		DeleteStrategy:            configmap.Resource.Strategy(),
+		TableConvertor:            configmap.Resource.Table(),
 	}
 	resource := schema.GroupResource{Resource: "configmaps"}
 	must(t, store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: generic.RESTOptions{

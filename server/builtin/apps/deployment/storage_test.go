@@ -17,21 +17,29 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/deployment"
+	"github.com/kx-apiserver/kx/server/builtin/apps/scale"
 	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
 func TestMain(m *testing.M) { embedtest.Main(m) }
 
-func newStorage(t *testing.T) deployment.DeploymentStorage {
+type storages struct {
+	Deployment *builtin.REST
+	Status     *builtin.StatusREST
+	Scale      *scale.ScaleREST[*appsv1.Deployment]
+	Rollback   *deployment.RollbackREST
+}
+
+func newStorage(t *testing.T) storages {
 	t.Helper()
-	s, err := deployment.NewStorage(builtintest.NewEtcd(t))
-	if err != nil {
-		t.Fatal(err)
+	s := builtintest.Storages(t, deployment.Resource, builtintest.NewEtcd(t))
+	return storages{
+		s[""].(*builtin.REST), s["status"].(*builtin.StatusREST), s["scale"].(*scale.ScaleREST[*appsv1.Deployment]),
+		s["rollback"].(*deployment.RollbackREST),
 	}
-	t.Cleanup(s.Deployment.Destroy)
-	return s
 }
 
 func newDeployment() *appsv1.Deployment {
@@ -48,7 +56,7 @@ func newDeployment() *appsv1.Deployment {
 	}
 }
 
-func create(t *testing.T, s deployment.DeploymentStorage) *appsv1.Deployment {
+func create(t *testing.T, s storages) *appsv1.Deployment {
 	t.Helper()
 	d := newDeployment()
 	d.Status.Replicas = 9
@@ -59,7 +67,7 @@ func create(t *testing.T, s deployment.DeploymentStorage) *appsv1.Deployment {
 	return obj.(*appsv1.Deployment)
 }
 
-func get(t *testing.T, s deployment.DeploymentStorage) *appsv1.Deployment {
+func get(t *testing.T, s storages) *appsv1.Deployment {
 	t.Helper()
 	obj, err := s.Deployment.Get(builtintest.Context(t, "default"), "d", &metav1.GetOptions{})
 	if err != nil {

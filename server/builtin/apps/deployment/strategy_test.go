@@ -15,6 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
+var rules, tables, statusRules = Resource.Strategy(), Resource.Table(), Resource.StatusStrategy()
+
 // parse reads a deployment; what its YAML does not say is right.
 func parse(t testing.TB, spec string) *appsv1.Deployment {
 	t.Helper()
@@ -81,7 +83,7 @@ func TestValidate(t *testing.T) {
 			`spec.rollback.version: Invalid value: -1: must be greater than or equal to 0`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, messages(Strategy.Validate(context.Background(), parse(t, tc.deployment)))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(rules.Validate(context.Background(), parse(t, tc.deployment)))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -97,7 +99,7 @@ func TestSelectorChange(t *testing.T) {
 	changed := parse(t, "spec: {selector: {matchLabels: {a: b, c: d}}, template: {metadata: {labels: {a: b, c: d}}}}")
 	refused := []string{`spec.selector: Invalid value: {"matchLabels":{"a":"b","c":"d"}}: field is immutable`}
 	for version, want := range map[string][]string{"v1": refused, "v1beta2": refused, "v1beta1": nil} {
-		if diff := cmp.Diff(want, messages(Strategy.ValidateUpdate(in(version), changed, old))); diff != "" {
+		if diff := cmp.Diff(want, messages(rules.ValidateUpdate(in(version), changed, old))); diff != "" {
 			t.Errorf("apps/%s: %s", version, diff)
 		}
 	}
@@ -107,11 +109,11 @@ func TestDefaultGarbageCollectionPolicy(t *testing.T) {
 	for version, want := range map[string]rest.GarbageCollectionPolicy{
 		"v1": rest.DeleteDependents, "v1beta2": rest.OrphanDependents, "v1beta1": rest.OrphanDependents,
 	} {
-		if got := Strategy.DefaultGarbageCollectionPolicy(in(version)); got != want {
+		if got := Resource.Dependents(in(version)); got != want {
 			t.Errorf("apps/%s: got %s, want %s", version, got, want)
 		}
 	}
-	if got := Strategy.DefaultGarbageCollectionPolicy(context.Background()); got != rest.DeleteDependents {
+	if got := Resource.Dependents(context.Background()); got != rest.DeleteDependents {
 		t.Errorf("without a request: %s", got)
 	}
 }
@@ -134,7 +136,7 @@ func TestGeneration(t *testing.T) {
 			old := parse(t, "metadata: {generation: 4}")
 			d := old.DeepCopy()
 			tc.change(d)
-			Strategy.PrepareForUpdate(context.Background(), d, old)
+			rules.PrepareForUpdate(context.Background(), d, old)
 			if d.Generation != tc.want || d.Status.Replicas != 0 {
 				t.Errorf("generation %d, want %d; status %+v", d.Generation, tc.want, d.Status)
 			}
@@ -162,7 +164,7 @@ func TestValidateStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, old := parse(t, "status: "+tc.new), parse(t, "status: "+tc.old)
-			if diff := cmp.Diff(tc.want, messages(StatusStrategy.ValidateUpdate(context.Background(), d, old))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(statusRules.ValidateUpdate(context.Background(), d, old))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -171,24 +173,24 @@ func TestValidateStatus(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	d := parse(t, "metadata: {name: a.b}\nspec: {template: {spec: {terminationGracePeriodSeconds: -1}}}")
-	got := Strategy.WarningsOnCreate(context.Background(), d)
+	got := rules.WarningsOnCreate(context.Background(), d)
 	grace := `spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`
 	if len(got) != 2 || !strings.HasPrefix(got[0], "metadata.name: this is used in Pod names and hostnames") || got[1] != grace {
 		t.Errorf("on create: %q", got)
 	}
-	if got := Strategy.WarningsOnUpdate(context.Background(), d, d); got != nil {
+	if got := rules.WarningsOnUpdate(context.Background(), d, d); got != nil {
 		t.Errorf("on an update that changes nothing: %q", got)
 	}
 	changed := d.DeepCopy()
 	changed.Generation++
-	if diff := cmp.Diff([]string{grace}, Strategy.WarningsOnUpdate(context.Background(), changed, d)); diff != "" {
+	if diff := cmp.Diff([]string{grace}, rules.WarningsOnUpdate(context.Background(), changed, d)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestTable(t *testing.T) {
 	d := parse(t, "spec: {replicas: 3, template: {spec: {containers: [{name: c, image: i}, {name: d, image: j}]}}}\nstatus: {readyReplicas: 1, updatedReplicas: 2, availableReplicas: 1}")
-	table, err := Table.ConvertToTable(context.Background(), d, nil)
+	table, err := tables.ConvertToTable(context.Background(), d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

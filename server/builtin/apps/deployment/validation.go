@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/apps/replicaset"
+	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
@@ -43,7 +43,7 @@ func validateSpec(d *appsv1.Deployment, opts podspec.Options) field.ErrorList {
 		}
 	}
 	nonnegative(spec.Replicas, "replicas")
-	errs = append(errs, replicaset.ValidateSelectorAndTemplate(spec.Selector, &spec.Template, specPath, opts)...)
+	errs = append(errs, workload.ValidateSelectorAndTemplate(spec.Selector, &spec.Template, specPath, opts)...)
 	errs = append(errs, validateStrategy(&spec.Strategy, specPath.Child("strategy"))...)
 	nonnegative(&spec.MinReadySeconds, "minReadySeconds")
 	nonnegative(spec.RevisionHistoryLimit, "revisionHistoryLimit")
@@ -139,7 +139,7 @@ func validateRollback(r *appsv1beta1.DeploymentRollback) field.ErrorList {
 func validateStatusUpdate(d, old *appsv1.Deployment) field.ErrorList {
 	s := &d.Status
 	errs := builtin.ValidateObjectMetaUpdate(&d.ObjectMeta, &old.ObjectMeta)
-	counts := []replicaset.Count{
+	counts := []workload.Count{
 		{Name: "observedGeneration", Value: s.ObservedGeneration},
 		{Name: "replicas", Value: int64(s.Replicas)},
 		{Name: "updatedReplicas", Value: int64(s.UpdatedReplicas)},
@@ -150,12 +150,12 @@ func validateStatusUpdate(d, old *appsv1.Deployment) field.ErrorList {
 	parts := counts[2:5]
 	collisions, oldCollisions := s.CollisionCount, old.Status.CollisionCount
 	if s.TerminatingReplicas != nil {
-		counts = append(counts, replicaset.Count{Name: "terminatingReplicas", Value: int64(*s.TerminatingReplicas)})
+		counts = append(counts, workload.Count{Name: "terminatingReplicas", Value: int64(*s.TerminatingReplicas)})
 	}
 	if collisions != nil {
-		counts = append(counts, replicaset.Count{Name: "collisionCount", Value: int64(*collisions)})
+		counts = append(counts, workload.Count{Name: "collisionCount", Value: int64(*collisions)})
 	}
-	errs = append(errs, replicaset.ValidateCounts(counts)...)
+	errs = append(errs, workload.ValidateCounts(counts)...)
 	for _, c := range parts {
 		if c.Value > int64(s.Replicas) {
 			errs = append(errs, field.Invalid(statusPath.Child(c.Name), int32(c.Value), "cannot be greater than status.replicas"))

@@ -15,10 +15,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/replicaset"
 	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
+
+var rules, tables, statusRules = replicaset.Resource.Strategy(), replicaset.Resource.Table(), replicaset.Resource.StatusStrategy()
 
 func TestMain(m *testing.M) { embedtest.Main(m) }
 
@@ -63,7 +66,7 @@ func TestValidate(t *testing.T) {
 			`spec.template.spec.restartPolicy: Unsupported value: "OnFailure": supported values: "Always"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, messages(replicaset.Strategy.Validate(context.Background(), parse(t, tc.rs)))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(rules.Validate(context.Background(), parse(t, tc.rs)))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -74,7 +77,7 @@ func TestValidateUpdate(t *testing.T) {
 	old := parse(t, "metadata: {resourceVersion: '1'}")
 	rs := parse(t, "metadata: {resourceVersion: '1'}\nspec: {selector: {matchLabels: {c: d}}, template: {metadata: {labels: {c: d}}}}")
 	if diff := cmp.Diff([]string{`spec.selector: Invalid value: {"matchLabels":{"a":"b","c":"d"}}: field is immutable`},
-		messages(replicaset.Strategy.ValidateUpdate(context.Background(), rs, old))); diff != "" {
+		messages(rules.ValidateUpdate(context.Background(), rs, old))); diff != "" {
 		t.Error(diff)
 	}
 	rs = parse(t, "metadata: {resourceVersion: '1'}\nstatus: {replicas: 1, fullyLabeledReplicas: 2, readyReplicas: 1, availableReplicas: 2, terminatingReplicas: -1}")
@@ -83,7 +86,7 @@ func TestValidateUpdate(t *testing.T) {
 		`status.fullyLabeledReplicas: Invalid value: 2: cannot be greater than status.replicas`,
 		`status.availableReplicas: Invalid value: 2: cannot be greater than status.replicas`,
 		`status.availableReplicas: Invalid value: 2: cannot be greater than readyReplicas`,
-	}, messages(replicaset.StatusStrategy.ValidateUpdate(context.Background(), rs, old))); diff != "" {
+	}, messages(statusRules.ValidateUpdate(context.Background(), rs, old))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -91,23 +94,20 @@ func TestValidateUpdate(t *testing.T) {
 func TestGarbageCollectionPolicy(t *testing.T) {
 	for version, want := range map[string]rest.GarbageCollectionPolicy{"v1": rest.DeleteDependents, "v1beta2": rest.OrphanDependents} {
 		ctx := request.WithRequestInfo(context.Background(), &request.RequestInfo{APIGroup: "apps", APIVersion: version})
-		if got := replicaset.Strategy.DefaultGarbageCollectionPolicy(ctx); got != want {
+		if got := replicaset.Resource.Dependents(ctx); got != want {
 			t.Errorf("apps/%s: got %s, want %s", version, got, want)
 		}
 	}
 }
 
 func TestLife(t *testing.T) {
-	s, err := replicaset.NewStorage(builtintest.NewEtcd(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.ReplicaSet.Destroy)
-	if !slices.Equal(s.ReplicaSet.ShortNames(), []string{"rs"}) || !slices.Equal(s.ReplicaSet.Categories(), []string{"all"}) {
+	s := builtintest.Storages(t, replicaset.Resource, builtintest.NewEtcd(t))
+	main := s[""].(*builtin.REST)
+	if !slices.Equal(main.ShortNames(), []string{"rs"}) || !slices.Equal(main.Categories(), []string{"all"}) {
 		t.Error("replica sets are known by other names")
 	}
 	ctx := builtintest.Context(t, "default")
-	obj, err := s.ReplicaSet.Create(ctx, parse(t, "status: {replicas: 7}"), rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	obj, err := main.Create(ctx, parse(t, "status: {replicas: 7}"), rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,38 +126,38 @@ func TestLife(t *testing.T) {
 	}
 	next := rs.DeepCopy()
 	next.Spec.MinReadySeconds, next.Status.Replicas = 3, 1
-	if next = update(s.Status, next); next.Spec.MinReadySeconds != 0 || next.Status.Replicas != 1 || next.Generation != 1 {
+	if next = update(s["status"].(rest.Updater), next); next.Spec.MinReadySeconds != 0 || next.Status.Replicas != 1 || next.Generation != 1 {
 		t.Errorf("status updated to %+v", next)
 	}
 	next.Spec.MinReadySeconds, next.Status.Replicas = 3, 2
-	if next = update(s.ReplicaSet, next); next.Spec.MinReadySeconds != 3 || next.Status.Replicas != 1 || next.Generation != 2 {
+	if next = update(main, next); next.Spec.MinReadySeconds != 3 || next.Status.Replicas != 1 || next.Generation != 2 {
 		t.Errorf("updated to %+v", next)
 	}
 
-	obj, err = s.Scale.Get(ctx, "r", &metav1.GetOptions{})
+	obj, err = s["scale"].(rest.Getter).Get(ctx, "r", &metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	scale := obj.(*autoscalingv1.Scale)
 	scale.Spec.Replicas = 4
-	if _, _, err := s.Scale.Update(ctx, "r", rest.DefaultUpdatedObjectInfo(scale), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{}); err != nil {
+	if _, _, err := s["scale"].(rest.Updater).Update(ctx, "r", rest.DefaultUpdatedObjectInfo(scale), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	obj, err = s.ReplicaSet.Get(ctx, "r", &metav1.GetOptions{})
+	obj, err = main.Get(ctx, "r", &metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if rs = obj.(*appsv1.ReplicaSet); *rs.Spec.Replicas != 4 || rs.Generation != 3 || rs.Status.Replicas != 1 {
 		t.Errorf("scaled to %+v", rs)
 	}
-	if _, err := s.Scale.Get(ctx, "none", &metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := s["scale"].(rest.Getter).Get(ctx, "none", &metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("scale of nothing: %v", err)
 	}
 }
 
 func TestTable(t *testing.T) {
 	rs := parse(t, "spec: {replicas: 3}\nstatus: {replicas: 2, readyReplicas: 1}")
-	table, err := replicaset.Table.ConvertToTable(context.Background(), rs, nil)
+	table, err := tables.ConvertToTable(context.Background(), rs, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,12 +28,6 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// Object is what can be scaled.
-type Object interface {
-	runtime.Object
-	metav1.Object
-}
-
 // View is what a Scale shows of an object: its number of pods, wanted and counted, and which pods are meant.
 type View struct {
 	Replicas *int32
@@ -41,23 +35,24 @@ type View struct {
 	Selector *metav1.LabelSelector
 }
 
-// REST serves scale of objects of type T.
-type REST[T Object] struct {
+// ScaleREST serves scale of objects of type T.
+type ScaleREST[T builtin.Object] struct {
 	store    *registry.Store
 	resource schema.GroupResource
 	view     func(T) View
 }
 
-// New is the scale of the objects in store, which are stored in the group's version v1. view is a pointer into the
-// object as far as replicas go, for that is what updates change.
-func New[T Object](store *registry.Store, view func(T) View) *REST[T] {
-	resource := store.DefaultQualifiedResource
-	resource.Resource += "/scale"
-	return &REST[T]{store: store, resource: resource, view: view}
+// Sub declares the subresource scale. view points into the object as far as replicas go, for that is what updates change.
+func Sub[T builtin.Object](view func(T) View) builtin.Sub {
+	return builtin.Sub{Name: "scale", New: func(r *builtin.REST) rest.Storage {
+		resource := r.DefaultQualifiedResource
+		resource.Resource += "/scale"
+		return &ScaleREST[T]{store: r.Store, resource: resource, view: view}
+	}}
 }
 
 // GroupVersionKind is autoscaling's Scale, but for those old versions of apps that have their own.
-func (*REST[T]) GroupVersionKind(containingGV schema.GroupVersion) schema.GroupVersionKind {
+func (*ScaleREST[T]) GroupVersionKind(containingGV schema.GroupVersion) schema.GroupVersionKind {
 	switch containingGV {
 	case appsv1beta1.SchemeGroupVersion, appsv1beta2.SchemeGroupVersion:
 		return containingGV.WithKind("Scale")
@@ -65,12 +60,12 @@ func (*REST[T]) GroupVersionKind(containingGV schema.GroupVersion) schema.GroupV
 	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 }
 
-func (*REST[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
+func (*ScaleREST[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
 
 // Destroy does nothing: the storage is its resource's.
-func (*REST[T]) Destroy() {}
+func (*ScaleREST[T]) Destroy() {}
 
-func (r *REST[T]) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+func (r *ScaleREST[T]) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	obj, err := r.store.Get(rest.WithDecoded(ctx), name, options)
 	if err != nil {
 		return nil, err
@@ -79,7 +74,7 @@ func (r *REST[T]) Get(ctx context.Context, name string, options *metav1.GetOptio
 }
 
 // Update changes the number of pods wanted. It never creates.
-func (r *REST[T]) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+func (r *ScaleREST[T]) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	obj, _, err := r.store.Update(rest.WithDecoded(ctx), name, &updatedObjectInfo[T]{UpdatedObjectInfo: objInfo, rest: r, name: name},
 		r.validateObject(createValidation), r.validateUpdate(updateValidation), false, options)
@@ -90,7 +85,7 @@ func (r *REST[T]) Update(ctx context.Context, name string, objInfo rest.UpdatedO
 	return scale, false, err
 }
 
-func (*REST[T]) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
+func (*ScaleREST[T]) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
 	return Table.ConvertToTable(ctx, object, tableOptions)
 }
 
@@ -107,7 +102,7 @@ var Table = table.New(columns, func(s *autoscalingv1.Scale) metav1.TableRow {
 })
 
 // answer is the Scale of a stored object.
-func (r *REST[T]) answer(obj runtime.Object) (runtime.Object, error) {
+func (r *ScaleREST[T]) answer(obj runtime.Object) (runtime.Object, error) {
 	scale, err := r.scaleOf(obj)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
@@ -115,7 +110,7 @@ func (r *REST[T]) answer(obj runtime.Object) (runtime.Object, error) {
 	return scale, nil
 }
 
-func (r *REST[T]) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
+func (r *ScaleREST[T]) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	object, err := builtin.As[T](obj)
 	if err != nil {
 		return nil, err
@@ -142,7 +137,7 @@ func (r *REST[T]) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
 }
 
 // validateObject shows admission the Scale, not the object.
-func (r *REST[T]) validateObject(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+func (r *ScaleREST[T]) validateObject(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		scale, err := r.scaleOf(obj)
 		if err != nil {
@@ -152,7 +147,7 @@ func (r *REST[T]) validateObject(validate rest.ValidateObjectFunc) rest.Validate
 	}
 }
 
-func (r *REST[T]) validateUpdate(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+func (r *ScaleREST[T]) validateUpdate(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
 	return func(ctx context.Context, obj, old runtime.Object) error {
 		scale, err := r.scaleOf(obj)
 		if err != nil {
@@ -167,10 +162,10 @@ func (r *REST[T]) validateUpdate(validate rest.ValidateObjectUpdateFunc) rest.Va
 }
 
 // updatedObjectInfo makes the next object: object → its Scale → the client's Scale → object.
-type updatedObjectInfo[T Object] struct {
+type updatedObjectInfo[T builtin.Object] struct {
 	rest.UpdatedObjectInfo
 
-	rest *REST[T]
+	rest *ScaleREST[T]
 	name string
 }
 

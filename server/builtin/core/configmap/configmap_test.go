@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+var rules, tables = Resource.Strategy(), Resource.Table()
+
 func valid() *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "app", Namespace: "default", ResourceVersion: "1"},
@@ -59,7 +61,7 @@ func TestValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cm := valid()
 			tc.change(cm)
-			if diff := cmp.Diff(tc.want, messages(Strategy.Validate(context.Background(), cm))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(rules.Validate(context.Background(), cm))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -93,7 +95,7 @@ func TestValidateUpdate(t *testing.T) {
 			cm, old := valid(), valid()
 			tc.old(old)
 			tc.change(cm)
-			if diff := cmp.Diff(tc.want, messages(Strategy.ValidateUpdate(context.Background(), cm, old))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(rules.ValidateUpdate(context.Background(), cm, old))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -112,7 +114,7 @@ func TestTable(t *testing.T) {
 	cm := valid()
 	cm.BinaryData = map[string][]byte{"x": nil, "y": nil}
 	cm.CreationTimestamp = metav1.NewTime(time.Now().Add(-5*time.Minute - time.Second))
-	got, err := Table.ConvertToTable(context.Background(), cm, nil)
+	got, err := tables.ConvertToTable(context.Background(), cm, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+var (
+	resource             = Resource(time.Hour)
+	rules, tables, attrs = resource.Strategy(), resource.Table(), resource.Attrs()
+)
+
 func messages(errs field.ErrorList) []string {
 	var all []string
 	for _, err := range errs {
@@ -65,7 +70,7 @@ func TestValidate(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, messages(Strategy.Validate(context.Background(), &tc.event))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(rules.Validate(context.Background(), &tc.event))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -79,7 +84,7 @@ func TestAttrs(t *testing.T) {
 			ResourceVersion: "3", FieldPath: "spec.containers{c}"},
 		Reason: "Started", Type: "Normal", ReportingController: "kubelet",
 	}
-	_, got, err := Attrs(e)
+	_, got, err := attrs(e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +119,7 @@ func TestTable(t *testing.T) {
 		}, []any{"3m1s", "", "", "", "", "", "", "5h", int64(4), "e"}},
 		"timeless": {corev1.Event{}, []any{"<unknown>", "", "", "", "", "", "", "<unknown>", int64(1), ""}},
 	} {
-		got, err := Table.ConvertToTable(context.Background(), &tc.event, nil)
+		got, err := tables.ConvertToTable(context.Background(), &tc.event, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,9 +24,6 @@ var columns = []table.Column{
 	{Name: "Name", Type: "string", Priority: 1, Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]},
 }
 
-// Table has kubectl's columns.
-var Table = table.New(columns, row)
-
 func row(e *corev1.Event) metav1.TableRow {
 	first := table.Age(e.FirstTimestamp)
 	if e.FirstTimestamp.IsZero() {
@@ -52,15 +49,12 @@ func row(e *corev1.Event) metav1.TableRow {
 }
 
 func source(e *corev1.Event) string {
-	component, instance := e.Source.Component, e.Source.Host
-	if component == "" {
-		component = e.ReportingController
-	}
+	instance := e.Source.Host
 	if instance == "" {
 		instance = e.ReportingInstance
 	}
 	if instance == "" {
-		return component
+		return component(e)
 	}
-	return component + ", " + instance
+	return component(e) + ", " + instance
 }

@@ -10,6 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+)
+
+var (
+	rules, tables, statusRules = Resource.Strategy(), Resource.Table(), Resource.StatusStrategy()
+
+	finalizeRules = builtin.NewStatusStrategy(rules, "finalize", Resource.Stored, finalize)
 )
 
 func messages(errs field.ErrorList) []string {
@@ -44,7 +52,7 @@ func TestValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ns := named("a")
 			tc.change(ns)
-			if diff := cmp.Diff(tc.want, messages(Strategy.Validate(context.Background(), ns))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(rules.Validate(context.Background(), ns))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -60,7 +68,7 @@ func TestPrepareForCreate(t *testing.T) {
 		ns := named("a")
 		ns.Spec.Finalizers = tc.in
 		ns.Status.Phase = corev1.NamespaceTerminating
-		Strategy.PrepareForCreate(context.Background(), ns)
+		rules.PrepareForCreate(context.Background(), ns)
 		if diff := cmp.Diff(tc.want, ns.Spec.Finalizers); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
@@ -82,9 +90,9 @@ func TestUpdatesKeepWhatIsNotTheirs(t *testing.T) {
 	ctx := context.Background()
 
 	main, status, finalize := changed(), changed(), changed()
-	Strategy.PrepareForUpdate(ctx, main, old)
-	StatusStrategy.PrepareForUpdate(ctx, status, old)
-	FinalizeStrategy.PrepareForUpdate(ctx, finalize, old)
+	rules.PrepareForUpdate(ctx, main, old)
+	statusRules.PrepareForUpdate(ctx, status, old)
+	finalizeRules.PrepareForUpdate(ctx, finalize, old)
 	for name, tc := range map[string]struct {
 		ns         *corev1.Namespace
 		finalizers int
@@ -99,18 +107,18 @@ func TestUpdatesKeepWhatIsNotTheirs(t *testing.T) {
 		}
 	}
 	want := []string{`status.Phase: Invalid value: "Terminating": may only be 'Active' if ` + "`deletionTimestamp` is empty"}
-	if diff := cmp.Diff(want, messages(StatusStrategy.ValidateUpdate(ctx, status, old))); diff != "" {
+	if diff := cmp.Diff(want, messages(statusRules.ValidateUpdate(ctx, status, old))); diff != "" {
 		t.Error(diff)
 	}
 	ending := old.DeepCopy()
 	ending.DeletionTimestamp = new(metav1.Now())
 	want = []string{`status.Phase: Invalid value: "Active": may only be 'Terminating' if ` + "`deletionTimestamp` is not empty"}
-	if diff := cmp.Diff(want, messages(StatusStrategy.ValidateUpdate(ctx, ending, ending))); diff != "" {
+	if diff := cmp.Diff(want, messages(statusRules.ValidateUpdate(ctx, ending, ending))); diff != "" {
 		t.Error(diff)
 	}
 	finalize.Spec.Finalizers = []corev1.FinalizerName{"a.b/c", "mine"}
 	want = []string{`spec.finalizers[1]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified`}
-	if diff := cmp.Diff(want, messages(FinalizeStrategy.ValidateUpdate(ctx, finalize, old))); diff != "" {
+	if diff := cmp.Diff(want, messages(finalizeRules.ValidateUpdate(ctx, finalize, old))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -128,7 +136,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("labelled before it has a name: %v", generated.Labels)
 	}
 	generated.Name = "a-x"
-	Strategy.Canonicalize(generated)
+	rules.Canonicalize(generated)
 	if generated.Labels["kubernetes.io/metadata.name"] != "a-x" {
 		t.Errorf("got %v", generated.Labels)
 	}
@@ -165,7 +173,7 @@ func TestTable(t *testing.T) {
 	ns := named("a")
 	ns.Status.Phase = corev1.NamespaceTerminating
 	ns.CreationTimestamp = metav1.NewTime(time.Now().Add(-10 * 24 * time.Hour))
-	got, err := Table.ConvertToTable(context.Background(), ns, nil)
+	got, err := tables.ConvertToTable(context.Background(), ns, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
@@ -29,6 +28,8 @@ type verbs interface {
 	rest.CreaterUpdater
 	rest.Watcher
 	rest.ResetFieldsStrategy
+
+	Declaration() string
 }
 
 // REST is the storage of namespaces.
@@ -40,29 +41,7 @@ type REST struct {
 
 // FinalizeREST is the subresource finalize.
 type FinalizeREST struct {
-	subresource *builtin.SubresourceREST
-}
-
-// NewREST makes the storage of namespaces, namespaces/status and namespaces/finalize.
-func NewREST(optsGetter backend.RESTOptionsGetter) (*REST, *builtin.SubresourceREST, *FinalizeREST, error) {
-	r, err := builtin.Resource{
-		Plural:     "namespaces",
-		Singular:   "namespace",
-		ShortNames: []string{"ns"},
-		New:        func() runtime.Object { return &corev1.Namespace{} },
-		NewList:    func() runtime.Object { return &corev1.NamespaceList{} },
-		Strategy:   Strategy,
-		Attrs:      Attrs,
-		Table:      Table,
-		Tune: func(s *registry.Store) {
-			s.ReturnDeletedObject = true
-			s.ShouldDeleteDuringUpdate = shouldDeleteDuringUpdate
-		},
-	}.NewREST(optsGetter)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	return &REST{verbs: r, store: r.Store}, r.Subresource(StatusStrategy), &FinalizeREST{r.Subresource(FinalizeStrategy)}, nil
+	subresource *builtin.StatusREST
 }
 
 // shouldDeleteDuringUpdate keeps a namespace until spec.finalizers is empty too.
@@ -71,13 +50,11 @@ func shouldDeleteDuringUpdate(ctx context.Context, key string, obj, existing run
 	return ok && len(ns.Spec.Finalizers) == 0 && registry.ShouldDeleteDuringUpdate(ctx, key, obj, existing)
 }
 
-// New implements rest.Storage.
 func (r *FinalizeREST) New() runtime.Object { return r.subresource.New() }
 
 // Destroy does nothing: the storage is namespaces'.
 func (r *FinalizeREST) Destroy() {}
 
-// GetResetFields implements rest.ResetFieldsStrategy.
 func (r *FinalizeREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return r.subresource.GetResetFields()
 }

@@ -27,12 +27,8 @@ type storages struct {
 func newStorages(t *testing.T) storages {
 	t.Helper()
 	etcd := builtintest.NewEtcd(t)
-	main, status, finalize, err := namespace.NewREST(etcd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(main.Destroy)
-	return storages{main, status, finalize, etcd}
+	s := builtintest.Storages(t, namespace.Resource, etcd)
+	return storages{s[""].(*namespace.REST), s["status"].(rest.Updater), s["finalize"].(*namespace.FinalizeREST), etcd}
 }
 
 func (s storages) create(t *testing.T, ns *corev1.Namespace) *corev1.Namespace {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	"github.com/kx-apiserver/kx/server/builtin/core/pod"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
@@ -20,19 +21,16 @@ import (
 func TestMain(m *testing.M) { embedtest.Main(m) }
 
 type storages struct {
-	pod.PodStorage
-	etcd *builtintest.Etcd
+	Pod    *builtin.REST
+	Status *builtin.StatusREST
+	etcd   *builtintest.Etcd
 }
 
 func newStorages(t *testing.T) storages {
 	t.Helper()
 	etcd := builtintest.NewEtcd(t)
-	s, err := pod.NewStorage(etcd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Pod.Destroy)
-	return storages{s, etcd}
+	s := builtintest.Storages(t, pod.Resource, etcd)
+	return storages{s[""].(*builtin.REST), s["status"].(*builtin.StatusREST), etcd}
 }
 
 func newPod(name string) *corev1.Pod {

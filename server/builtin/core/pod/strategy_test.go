@@ -15,6 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
+var rules, tables, statusRules = Resource.Strategy(), Resource.Table(), Resource.StatusStrategy()
+
 func parse(t testing.TB, manifest string) *corev1.Pod {
 	t.Helper()
 	pod := &corev1.Pod{}
@@ -56,7 +58,7 @@ func TestValidateCreate(t *testing.T) {
 			`spec.volumes[0].projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := messages(Strategy.Validate(context.Background(), parse(t, tc.pod)))
+			got := messages(rules.Validate(context.Background(), parse(t, tc.pod)))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -120,7 +122,7 @@ func TestValidateUpdate(t *testing.T) {
 				podspec.SetDefaultsPod(p.pod)
 			}
 			pod.Spec.Containers[0].ImagePullPolicy = old.Spec.Containers[0].ImagePullPolicy
-			got := messages(Strategy.ValidateUpdate(context.Background(), pod, old))
+			got := messages(rules.ValidateUpdate(context.Background(), pod, old))
 			for i := range got {
 				if i < len(tc.want) && strings.HasSuffix(tc.want[i], "\n") && len(got[i]) > len(tc.want[i]) {
 					got[i] = got[i][:len(tc.want[i])]
@@ -139,13 +141,13 @@ func TestValidateAnnotationUpdate(t *testing.T) {
 	delete(pod.Annotations, "kubernetes.io/config.mirror")
 	pod.Annotations["x"] = "other"
 	if diff := cmp.Diff([]string{`metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not remove or update mirror pod annotation`},
-		messages(Strategy.ValidateUpdate(context.Background(), pod, old))); diff != "" {
+		messages(rules.ValidateUpdate(context.Background(), pod, old))); diff != "" {
 		t.Error(diff)
 	}
 	old.Annotations = map[string]string{}
 	pod.Annotations = map[string]string{"container.apparmor.security.beta.kubernetes.io/c": "runtime/default"}
 	if diff := cmp.Diff([]string{`metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: Forbidden: may not add AppArmor annotations`},
-		messages(Strategy.ValidateUpdate(context.Background(), pod, old))); diff != "" {
+		messages(rules.ValidateUpdate(context.Background(), pod, old))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -175,7 +177,7 @@ func TestValidateStatusUpdate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			old := parse(t, "spec: "+tc.spec+"\nstatus: "+tc.old)
 			pod := parse(t, "spec: "+tc.spec+"\nstatus: "+tc.new)
-			got := messages(StatusStrategy.ValidateUpdate(context.Background(), pod, old))
+			got := messages(statusRules.ValidateUpdate(context.Background(), pod, old))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -210,7 +212,7 @@ spec:
   affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t, matchLabelKeys: [app, none], mismatchLabelKeys: [tier], labelSelector: {}}]}}
   topologySpreadConstraints: [{maxSkew: 1, topologyKey: t, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [app], labelSelector: {}}]`)
 	recorder := &recorder{}
-	Strategy.PrepareForCreate(warning.WithWarningRecorder(context.Background(), recorder), pod)
+	rules.PrepareForCreate(warning.WithWarningRecorder(context.Background(), recorder), pod)
 
 	if c := pod.Status.Conditions; len(c) != 1 || c[0].Type != corev1.PodScheduled || c[0].Reason != "SchedulingGated" {
 		t.Errorf("conditions of a gated pod: %+v", c)
@@ -234,7 +236,7 @@ spec:
 	if diff := cmp.Diff(want, recorder.texts); diff != "" {
 		t.Error(diff)
 	}
-	if errs := Strategy.Validate(context.Background(), pod); len(errs) > 0 {
+	if errs := rules.Validate(context.Background(), pod); len(errs) > 0 {
 		t.Errorf("no longer valid: %v", errs)
 	}
 }
@@ -245,7 +247,7 @@ func (r *recorder) AddWarning(_, text string) { r.texts = append(r.texts, text) 
 
 func TestWarningsOnCreate(t *testing.T) {
 	pod := parse(t, "metadata: {name: a.b, namespace: default}")
-	got := Strategy.WarningsOnCreate(context.Background(), pod)
+	got := rules.WarningsOnCreate(context.Background(), pod)
 	if len(got) != 1 || !strings.HasPrefix(got[0], "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [") {
 		t.Errorf("got %q", got)
 	}

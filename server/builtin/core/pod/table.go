@@ -23,8 +23,7 @@ var columns = []table.Column{
 	{Name: "Readiness Gates", Type: "string", Priority: 1, Description: corev1.PodSpec{}.SwaggerDoc()["readinessGates"]},
 }
 
-// Table has kubectl's columns.
-var Table = table.New(columns, func(pod *corev1.Pod) metav1.TableRow {
+func row(pod *corev1.Pod) metav1.TableRow {
 	s := summarize(pod)
 	podIP := ""
 	if len(pod.Status.PodIPs) > 0 {
@@ -39,7 +38,7 @@ var Table = table.New(columns, func(pod *corev1.Pod) metav1.TableRow {
 		row.Conditions = completed(corev1.PodFailed, "The pod failed.")
 	}
 	return row
-})
+}
 
 func completed(phase corev1.PodPhase, message string) []metav1.TableRowCondition {
 	return []metav1.TableRowCondition{{Type: metav1.RowCompleted, Status: metav1.ConditionTrue, Reason: string(phase), Message: message}}

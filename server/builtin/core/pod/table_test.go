@@ -51,7 +51,7 @@ func TestTable(t *testing.T) {
 		pod.Name = tc.name
 		list.Items = append(list.Items, *pod)
 	}
-	table, err := Table.ConvertToTable(context.Background(), list, nil)
+	table, err := tables.ConvertToTable(context.Background(), list, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

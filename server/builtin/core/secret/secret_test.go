@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+var rules, tables, attrs = Resource.Strategy(), Resource.Table(), Resource.Attrs()
+
 func valid() *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "default", ResourceVersion: "1"},
@@ -51,7 +53,7 @@ func TestValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := valid()
 			s.Type, s.Data = tc.kind, tc.data
-			if diff := cmp.Diff(tc.want, messages(Strategy.Validate(context.Background(), s))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(rules.Validate(context.Background(), s))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -74,7 +76,7 @@ func TestValidateUpdate(t *testing.T) {
 			s, old := valid(), valid()
 			tc.old(old)
 			tc.change(s)
-			if diff := cmp.Diff(tc.want, messages(Strategy.ValidateUpdate(context.Background(), s, old))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(rules.ValidateUpdate(context.Background(), s, old))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -84,7 +86,7 @@ func TestValidateUpdate(t *testing.T) {
 func TestPrepareForUpdateKeepsType(t *testing.T) {
 	s, old := valid(), valid()
 	s.Type, old.Type = "", corev1.SecretTypeTLS
-	Strategy.PrepareForUpdate(context.Background(), s, old)
+	rules.PrepareForUpdate(context.Background(), s, old)
 	if s.Type != corev1.SecretTypeTLS {
 		t.Errorf("type %q", s.Type)
 	}
@@ -110,14 +112,14 @@ func TestDefaults(t *testing.T) {
 func TestAttrs(t *testing.T) {
 	s := valid()
 	s.Labels = map[string]string{"a": "b"}
-	l, f, err := Attrs(s)
+	l, f, err := attrs(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(fields.Set{"metadata.name": "s", "metadata.namespace": "default", "type": "Opaque"}, f); diff != "" || l["a"] != "b" {
 		t.Error(diff, l)
 	}
-	if _, _, err := Attrs(&corev1.Pod{}); err == nil || err.Error() != "not a *v1.Secret: *v1.Pod" {
+	if _, _, err := attrs(&corev1.Pod{}); err == nil || err.Error() != "not a *v1.Secret: *v1.Pod" {
 		t.Errorf("of a pod: %v", err)
 	}
 }
@@ -125,7 +127,7 @@ func TestAttrs(t *testing.T) {
 func TestTable(t *testing.T) {
 	s := valid()
 	s.CreationTimestamp = metav1.NewTime(time.Now().Add(-25*time.Hour - time.Second))
-	got, err := Table.ConvertToTable(context.Background(), s, nil)
+	got, err := tables.ConvertToTable(context.Background(), s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,18 +2,8 @@ package service
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
-
-	"github.com/kx-apiserver/kx/server/builtin"
 )
-
-// AddToScheme registers defaults and field labels.
-func AddToScheme(s *runtime.Scheme) error {
-	s.AddTypeDefaultingFunc(&corev1.Service{}, func(obj any) { setDefaults(obj.(*corev1.Service)) })
-	return builtin.AddFieldLabels(s, corev1.SchemeGroupVersion.WithKind("Service"), nil,
-		"metadata.namespace", "metadata.name", "spec.clusterIP", "spec.type")
-}
 
 // setDefaults fills in what depends on the service alone. IP families and what is allocated follow in BeginCreate.
 func setDefaults(svc *corev1.Service) {

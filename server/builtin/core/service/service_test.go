@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+var rules, tables, statusRules = Resource.Strategy(), Resource.Table(), Resource.StatusStrategy()
+
 func messages(errs field.ErrorList) []string {
 	var all []string
 	for _, err := range errs {
@@ -179,7 +181,7 @@ func TestValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			svc := valid()
 			tc.change(svc)
-			if diff := cmp.Diff(tc.want, messages(Strategy.Validate(context.Background(), svc))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(rules.Validate(context.Background(), svc))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -210,7 +212,7 @@ func TestValidateUpdate(t *testing.T) {
 				tc.old(old)
 			}
 			tc.change(svc)
-			if diff := cmp.Diff(tc.want, messages(Strategy.ValidateUpdate(context.Background(), svc, old))); diff != "" {
+			if diff := cmp.Diff(tc.want, messages(rules.ValidateUpdate(context.Background(), svc, old))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -222,12 +224,12 @@ func TestStatusStrategy(t *testing.T) {
 	old := valid()
 	svc := valid()
 	svc.Spec.Ports, svc.Status.LoadBalancer.Ingress = nil, []corev1.LoadBalancerIngress{{Hostname: "192.0.2.1"}}
-	StatusStrategy.PrepareForUpdate(ctx, svc, old)
+	statusRules.PrepareForUpdate(ctx, svc, old)
 	if len(svc.Spec.Ports) != 1 {
 		t.Error("a status update changed the spec")
 	}
 	want := []string{`status.loadBalancer.ingress: Forbidden: may only be used when ` + "`spec.type` is 'LoadBalancer'"}
-	if diff := cmp.Diff(want, messages(StatusStrategy.ValidateUpdate(ctx, svc, old))); diff != "" {
+	if diff := cmp.Diff(want, messages(statusRules.ValidateUpdate(ctx, svc, old))); diff != "" {
 		t.Error(diff)
 	}
 	balanced(svc)
@@ -239,7 +241,7 @@ func TestStatusStrategy(t *testing.T) {
 		`status.loadBalancer.ingress[1].ipMode: Required value: must be specified when ` + "`ip` is set",
 		`status.loadBalancer.ingress[2].ipMode: Forbidden: may not be specified when ` + "`ip` is not set",
 	}
-	if diff := cmp.Diff(want, messages(StatusStrategy.ValidateUpdate(ctx, svc, old))); diff != "" {
+	if diff := cmp.Diff(want, messages(statusRules.ValidateUpdate(ctx, svc, old))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -252,7 +254,7 @@ func TestDropTypeDependentFields(t *testing.T) {
 
 	svc := old.DeepCopy()
 	svc.Spec.Type, svc.Spec.ExternalName = corev1.ServiceTypeExternalName, "example.com"
-	Strategy.PrepareForUpdate(context.Background(), svc, old)
+	rules.PrepareForUpdate(context.Background(), svc, old)
 	want := corev1.ServiceSpec{
 		Type: "ExternalName", ExternalName: "example.com", SessionAffinity: "None", Selector: old.Spec.Selector,
 		InternalTrafficPolicy: old.Spec.InternalTrafficPolicy,
@@ -268,7 +270,7 @@ func TestDropTypeDependentFields(t *testing.T) {
 	// What the client changed too stays, for validation to refuse.
 	svc = old.DeepCopy()
 	svc.Spec.Type, svc.Spec.Ports[0].NodePort = corev1.ServiceTypeClusterIP, 30002
-	Strategy.PrepareForUpdate(context.Background(), svc, old)
+	rules.PrepareForUpdate(context.Background(), svc, old)
 	if svc.Spec.Ports[0].NodePort != 30002 {
 		t.Error("dropped a node port that the client asked for")
 	}
@@ -285,10 +287,10 @@ func TestWarnings(t *testing.T) {
 		"spec.externalIPs is ignored for headless services",
 		"spec.SessionAffinity is ignored for headless services",
 	}
-	if diff := cmp.Diff(want, Strategy.WarningsOnCreate(context.Background(), svc)); diff != "" {
+	if diff := cmp.Diff(want, rules.WarningsOnCreate(context.Background(), svc)); diff != "" {
 		t.Error(diff)
 	}
-	if w := Strategy.WarningsOnCreate(context.Background(), valid()); w != nil {
+	if w := rules.WarningsOnCreate(context.Background(), valid()); w != nil {
 		t.Error(w)
 	}
 }
@@ -317,7 +319,7 @@ func TestTable(t *testing.T) {
 		{name, []any{"web", "ExternalName", "<none>", "example.com", "<none>", "3d", "<none>"}},
 	} {
 		tc.svc.CreationTimestamp = age
-		got, err := Table.ConvertToTable(context.Background(), tc.svc, nil)
+		got, err := tables.ConvertToTable(context.Background(), tc.svc, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

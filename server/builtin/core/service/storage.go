@@ -8,7 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend"
@@ -21,41 +23,63 @@ const (
 	defaultPorts = "30000-32767"
 )
 
-// NewREST makes the storage of services and services/status.
-func NewREST(optsGetter backend.RESTOptionsGetter) (*builtin.REST, *builtin.SubresourceREST, error) {
+// Resource declares services.
+var Resource = resource{builtin.Resource[*corev1.Service]{
+	Names:   builtin.Names{Plural: "services", Singular: "service", Short: []string{"svc"}, Categories: []string{"all"}},
+	List:    &corev1.ServiceList{},
+	Stored:  corev1.SchemeGroupVersion,
+	Default: setDefaults,
+	Fields: []builtin.Field[*corev1.Service]{
+		{Label: "spec.clusterIP", Value: func(svc *corev1.Service) string { return svc.Spec.ClusterIP }},
+		{Label: "spec.type", Value: func(svc *corev1.Service) string { return string(svc.Spec.Type) }},
+	},
+	PrepareUpdate:  dropTypeDependentFields,
+	Validate:       func(svc *corev1.Service) field.ErrorList { return validate(svc, nil) },
+	ValidateUpdate: validateUpdate,
+	Warnings:       warnings,
+	CreateOnUpdate: true,
+	Status: &builtin.Status[*corev1.Service]{
+		Of: func(svc *corev1.Service) any { return &svc.Status },
+		Part: builtin.Part[*corev1.Service]{
+			Keep:  func(svc, old *corev1.Service) { svc.Spec = old.Spec },
+			Check: validateStatusUpdate,
+		},
+	},
+	Columns: columns,
+	Row:     row,
+}}
+
+// resource gives services what their pools have.
+type resource struct {
+	builtin.Resource[*corev1.Service]
+}
+
+// NewStorages makes pools for one server, and the storages of services that take from them.
+func (r resource) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
 	a := &allocator{
 		ips: &pool{name: "cluster IPs", key: "/ranges/serviceips", initial: defaultIPs, parse: parseIPs,
 			taken: errors.New("provided IP is already allocated")},
 		ports: &pool{name: "node ports", key: "/ranges/servicenodeports", initial: defaultPorts, parse: parsePorts,
 			taken: errors.New("provided port is already allocated")},
 	}
-	r, err := builtin.Resource{
-		Plural:     "services",
-		Singular:   "service",
-		ShortNames: []string{"svc"},
-		Categories: []string{"all"},
-		New:        func() runtime.Object { return &corev1.Service{} },
-		NewList:    func() runtime.Object { return &corev1.ServiceList{} },
-		Strategy:   Strategy,
-		Attrs:      Attrs,
-		Table:      Table,
-		Tune: func(s *registry.Store) {
-			s.ReturnDeletedObject = true
-			s.BeginCreate = a.beginCreate
-			s.BeginUpdate = a.beginUpdate
-			s.AfterDelete = a.afterDelete
-		},
-	}.NewREST(optsGetter)
+	r.Tune = func(s *registry.Store) {
+		s.ReturnDeletedObject = true
+		s.BeginCreate = a.beginCreate
+		s.BeginUpdate = a.beginUpdate
+		s.AfterDelete = a.afterDelete
+	}
+	storages, err := r.Resource.NewStorages(getter)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	a.ips.inUse = inUse(r.Store, clusterIPNumbers)
-	a.ports.inUse = inUse(r.Store, portNumbers)
-	if err := a.open(optsGetter, r.Store); err != nil {
-		r.Destroy()
-		return nil, nil, err
+	services := storages[""].(*builtin.REST)
+	a.ips.inUse = inUse(services.Store, clusterIPNumbers)
+	a.ports.inUse = inUse(services.Store, portNumbers)
+	if err := a.open(getter, services.Store); err != nil {
+		services.Destroy()
+		return nil, err
 	}
-	return r, r.Subresource(StatusStrategy), nil
+	return storages, nil
 }
 
 // open makes the storage of the bitmaps, and lets it end with that of the services.

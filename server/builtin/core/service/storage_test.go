@@ -27,18 +27,14 @@ func TestMain(m *testing.M) { embedtest.Main(m) }
 type server struct {
 	*builtin.REST
 
-	status *builtin.SubresourceREST
+	status *builtin.StatusREST
 	etcd   *builtintest.Etcd
 }
 
 func newServer(t *testing.T, etcd *builtintest.Etcd) server {
 	t.Helper()
-	main, status, err := service.NewREST(etcd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(main.Destroy)
-	return server{main, status, etcd}
+	s := builtintest.Storages(t, service.Resource, etcd)
+	return server{s[""].(*builtin.REST), s["status"].(*builtin.StatusREST), etcd}
 }
 
 func web(name string, change ...func(*corev1.Service)) *corev1.Service {

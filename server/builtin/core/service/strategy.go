@@ -1,68 +1,15 @@
 package service
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
-	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-type strategy struct{ builtin.Strategy }
-
-// Strategy is how services are created and updated.
-var Strategy = strategy{builtin.NewStrategy(true)}
-
-// StatusStrategy is how their status is.
-var StatusStrategy = builtin.StatusStrategy[*corev1.Service]{
-	RESTUpdateStrategy: Strategy,
-	Keep:               func(svc, old *corev1.Service) { svc.Spec = old.Spec },
-	Reset:              builtin.ResetFields("v1", "spec"),
-	Check:              validateStatusUpdate,
-}
-
-// GetResetFields implements rest.ResetFieldsStrategy.
-func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
-	return builtin.ResetFields("v1", "status")
-}
-
-func (strategy) AllowCreateOnUpdate() bool { return true }
-
-func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
-	obj.(*corev1.Service).Status = corev1.ServiceStatus{}
-}
-
-func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
-	svc, was := obj.(*corev1.Service), old.(*corev1.Service)
-	svc.Status = was.Status
-	dropTypeDependentFields(svc, was)
-}
-
-func (strategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
-	return validate(obj.(*corev1.Service), nil)
-}
-
-func (strategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return validateUpdate(obj.(*corev1.Service), old.(*corev1.Service))
-}
-
-func (strategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
-	return warnings(obj.(*corev1.Service))
-}
-
-func (strategy) WarningsOnUpdate(_ context.Context, obj, _ runtime.Object) []string {
-	return warnings(obj.(*corev1.Service))
-}
-
-func warnings(svc *corev1.Service) []string {
+func warnings(svc, _ *corev1.Service) []string {
 	var w []string
 	if _, ok := svc.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints]; ok {
 		w = append(w, fmt.Sprintf("annotation %s is deprecated, please use %s instead",
@@ -126,16 +73,4 @@ func dropTypeDependentFields(svc, old *corev1.Service) {
 	if !isLoadBalancer(svc) {
 		svc.Status.LoadBalancer = corev1.LoadBalancerStatus{}
 	}
-}
-
-// Attrs is what selectors see of a service.
-func Attrs(obj runtime.Object) (labels.Set, fields.Set, error) {
-	svc, err := builtin.As[*corev1.Service](obj)
-	if err != nil {
-		return nil, nil, err
-	}
-	f := builtin.MetaFields(&svc.ObjectMeta, 2)
-	f["spec.clusterIP"] = svc.Spec.ClusterIP
-	f["spec.type"] = string(svc.Spec.Type)
-	return svc.Labels, f, nil
 }

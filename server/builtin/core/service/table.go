@@ -24,9 +24,6 @@ var columns = []table.Column{
 	{Name: "Selector", Type: "string", Priority: 1, Description: docs["selector"]},
 }
 
-// Table has kubectl's columns.
-var Table = table.New(columns, row)
-
 func row(svc *corev1.Service) metav1.TableRow {
 	internal := "<none>"
 	if len(svc.Spec.ClusterIPs) > 0 {

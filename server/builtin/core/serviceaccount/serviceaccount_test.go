@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+var rules, tables = Resource.Strategy(), Resource.Table()
+
 func TestStrategy(t *testing.T) {
 	ctx := context.Background()
 	sa := &corev1.ServiceAccount{
@@ -19,26 +21,26 @@ func TestStrategy(t *testing.T) {
 		},
 		Secrets: []corev1.ObjectReference{{Kind: "Secret", Namespace: "elsewhere", Name: "token"}},
 	}
-	Strategy.PrepareForCreate(ctx, sa)
+	rules.PrepareForCreate(ctx, sa)
 	if diff := cmp.Diff([]corev1.ObjectReference{{Name: "token"}}, sa.Secrets); diff != "" {
 		t.Error(diff)
 	}
-	if errs := Strategy.Validate(ctx, sa); len(errs) > 0 {
+	if errs := rules.Validate(ctx, sa); len(errs) > 0 {
 		t.Error(errs)
 	}
 	const warning = "metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
-	if diff := cmp.Diff([]string{warning}, Strategy.WarningsOnCreate(ctx, sa)); diff != "" {
+	if diff := cmp.Diff([]string{warning}, rules.WarningsOnCreate(ctx, sa)); diff != "" {
 		t.Error(diff)
 	}
-	if w := Strategy.WarningsOnUpdate(ctx, sa, sa); w != nil {
+	if w := rules.WarningsOnUpdate(ctx, sa, sa); w != nil {
 		t.Errorf("warned again: %v", w)
 	}
-	if w := Strategy.WarningsOnUpdate(ctx, sa, &corev1.ServiceAccount{}); len(w) != 1 {
+	if w := rules.WarningsOnUpdate(ctx, sa, &corev1.ServiceAccount{}); len(w) != 1 {
 		t.Errorf("not warned: %v", w)
 	}
 	renamed := sa.DeepCopy()
 	renamed.Name = "-"
-	errs := Strategy.ValidateUpdate(ctx, renamed, sa)
+	errs := rules.ValidateUpdate(ctx, renamed, sa)
 	if len(errs) != 2 || errs[0].Error() != `metadata.name: Invalid value: "-": field is immutable` {
 		t.Error(errs)
 	}
@@ -49,7 +51,7 @@ func TestTable(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "robot", CreationTimestamp: metav1.NewTime(time.Now().Add(-61 * time.Second))},
 		Secrets:    make([]corev1.ObjectReference, 2),
 	}
-	got, err := Table.ConvertToTable(context.Background(), sa, nil)
+	got, err := tables.ConvertToTable(context.Background(), sa, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// Resource describes a resource: all that its storage needs to know.
-type Resource struct {
+// Store describes the storage of a resource. Built-in resources are declared by a [Resource], which makes it.
+type Store struct {
 	// Group, Plural and Singular are its names in discovery and in messages.
 	Group, Plural, Singular string
 	ShortNames, Categories  []string
@@ -29,6 +29,8 @@ type Resource struct {
 	Attrs store.AttrFunc
 	// Table makes kubectl's columns.
 	Table rest.TableConvertor
+	// Declared is where the rules of the resource are written, as package and name.
+	Declared string
 	// Tune (optional) sets what few resources need of a Store, before it is completed.
 	Tune func(*registry.Store)
 }
@@ -38,7 +40,11 @@ type REST struct {
 	*registry.Store
 
 	shortNames, categories []string
+	declared               string
 }
+
+// Declaration is where the rules of the resource are written: "…/core/configmap.Resource".
+func (r *REST) Declaration() string { return r.declared }
 
 // ShortNames are what kubectl users type.
 func (r *REST) ShortNames() []string { return r.shortNames }
@@ -47,7 +53,7 @@ func (r *REST) ShortNames() []string { return r.shortNames }
 func (r *REST) Categories() []string { return r.categories }
 
 // NewREST makes the resource's storage.
-func (r Resource) NewREST(optsGetter backend.RESTOptionsGetter) (*REST, error) {
+func (r Store) NewREST(optsGetter backend.RESTOptionsGetter) (*REST, error) {
 	s := &registry.Store{
 		NewFunc:                   r.New,
 		NewListFunc:               r.NewList,
@@ -64,38 +70,38 @@ func (r Resource) NewREST(optsGetter backend.RESTOptionsGetter) (*REST, error) {
 	if err := s.CompleteWithOptions(&registry.StoreOptions{RESTOptions: optsGetter, AttrFunc: r.Attrs}); err != nil {
 		return nil, fmt.Errorf("storage of %s: %w", s.DefaultQualifiedResource, err)
 	}
-	return &REST{Store: s, shortNames: r.ShortNames, categories: r.Categories}, nil
+	return &REST{Store: s, shortNames: r.ShortNames, categories: r.Categories, declared: r.Declared}, nil
 }
 
-// SubresourceREST is a subresource such as status, which reads the whole object and updates a part of it.
-type SubresourceREST struct {
+// StatusREST is the subresource status, or another that reads the whole object and updates a part of it.
+type StatusREST struct {
 	store *registry.Store
 }
 
-// Subresource is a view on the resource's storage that updates by strategy. The resource's own update hooks don't run:
+// Subresource is a view of the resource's storage that updates by strategy. The resource's own update hooks do not run:
 // they see the object before the strategy has taken back what the subresource may not change.
-func (r *REST) Subresource(strategy rest.RESTUpdateStrategy) *SubresourceREST {
+func (r *REST) Subresource(strategy rest.RESTUpdateStrategy) *StatusREST {
 	s := *r.Store
 	s.UpdateStrategy = strategy
 	s.BeginUpdate, s.AfterUpdate = nil, nil
-	return &SubresourceREST{store: &s}
+	return &StatusREST{store: &s}
 }
 
-func (r *SubresourceREST) New() runtime.Object { return r.store.New() }
+func (r *StatusREST) New() runtime.Object { return r.store.New() }
 
 // Destroy does nothing: the storage is its resource's.
-func (r *SubresourceREST) Destroy() {}
+func (r *StatusREST) Destroy() {}
 
-func (r *SubresourceREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	return r.store.Get(ctx, name, options)
 }
 
 // Update never creates: who may change a part of an object may not make one.
-func (r *SubresourceREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	return r.store.Update(ctx, name, objInfo, createValidation, updateValidation, false, options)
 }
 
-func (r *SubresourceREST) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
+func (r *StatusREST) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
 	return r.store.ConvertToTable(ctx, object, tableOptions)
 }

@@ -1,0 +1,124 @@
+package all
+
+import (
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	appsv1beta1 "k8s.io/api/apps/v1beta1"
+	appsv1beta2 "k8s.io/api/apps/v1beta2"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/apps/deployment"
+	"github.com/kx-apiserver/kx/server/builtin/apps/replicaset"
+	"github.com/kx-apiserver/kx/server/builtin/apps/v1beta1"
+	"github.com/kx-apiserver/kx/server/builtin/apps/v1beta2"
+	"github.com/kx-apiserver/kx/server/builtin/authentication"
+	"github.com/kx-apiserver/kx/server/builtin/authorization"
+	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
+	"github.com/kx-apiserver/kx/server/builtin/core/event"
+	"github.com/kx-apiserver/kx/server/builtin/core/namespace"
+	"github.com/kx-apiserver/kx/server/builtin/core/pod"
+	"github.com/kx-apiserver/kx/server/builtin/core/secret"
+	"github.com/kx-apiserver/kx/server/builtin/core/service"
+	"github.com/kx-apiserver/kx/server/builtin/core/serviceaccount"
+)
+
+// Needs are what single resources need of the server that has them.
+type Needs struct {
+	// EventTTL is how long events live.
+	EventTTL time.Duration
+	// Authenticator knows whose a token is.
+	Authenticator authenticator.Request
+	// Authorizer decides who may do what, and Rules tell what it would decide.
+	Authorizer authorizer.UnconditionalAuthorizer
+	Rules      authorizer.RuleResolver
+}
+
+// Groups are all built-in groups. Without its needs a group can be looked at, but not served.
+func Groups(n Needs) []builtin.Group {
+	return []builtin.Group{core(n), apps(), authenticationGroup(n), authorizationGroup(n), autoscaling(), policy()}
+}
+
+// Group is one of them.
+func Group(name string, n Needs) builtin.Group {
+	groups := Groups(n)
+	return groups[slices.IndexFunc(groups, func(g builtin.Group) bool { return g.Name() == name })]
+}
+
+func core(n Needs) builtin.Group {
+	return builtin.Group{
+		Versions: []builtin.Version{{GroupVersion: corev1.SchemeGroupVersion, Types: corev1.AddToScheme}},
+		Resources: []builtin.Declaration{
+			configmap.Resource,
+			event.Resource(n.EventTTL),
+			namespace.Resource,
+			pod.Resource,
+			secret.Resource,
+			serviceaccount.Resource,
+			service.Resource,
+		},
+	}
+}
+
+func apps() builtin.Group {
+	return builtin.Group{
+		Versions: []builtin.Version{
+			{GroupVersion: appsv1.SchemeGroupVersion, Types: appsv1.AddToScheme},
+			{GroupVersion: appsv1beta2.SchemeGroupVersion, Types: appsv1beta2.AddToScheme, Convert: v1beta2.AddToScheme, OffByDefault: true},
+			{GroupVersion: appsv1beta1.SchemeGroupVersion, Types: appsv1beta1.AddToScheme, Convert: v1beta1.AddToScheme, OffByDefault: true},
+		},
+		Resources: []builtin.Declaration{deployment.Resource, replicaset.Resource},
+	}
+}
+
+func authenticationGroup(n Needs) builtin.Group {
+	review := func(plural string, storage rest.Storage) builtin.Declaration {
+		return builtin.Review{Plural: plural, Served: authenticationv1.SchemeGroupVersion, REST: storage}
+	}
+	return builtin.Group{
+		Versions: []builtin.Version{{GroupVersion: authenticationv1.SchemeGroupVersion, Types: authenticationv1.AddToScheme}},
+		Resources: []builtin.Declaration{
+			review("selfsubjectreviews", authentication.SelfSubjectReviewREST{}),
+			review("tokenreviews", authentication.TokenReviewREST{Authenticator: n.Authenticator}),
+		},
+	}
+}
+
+func authorizationGroup(n Needs) builtin.Group {
+	review := func(plural string, storage rest.Storage) builtin.Declaration {
+		return builtin.Review{Plural: plural, Served: authorizationv1.SchemeGroupVersion, REST: storage}
+	}
+	return builtin.Group{
+		Versions: []builtin.Version{{GroupVersion: authorizationv1.SchemeGroupVersion, Types: authorizationv1.AddToScheme}},
+		Resources: []builtin.Declaration{
+			review("localsubjectaccessreviews", authorization.NewLocalSubjectAccessReviewREST(n.Authorizer)),
+			review("selfsubjectaccessreviews", authorization.NewSelfSubjectAccessReviewREST(n.Authorizer)),
+			review("selfsubjectrulesreviews", authorization.NewSelfSubjectRulesReviewREST(n.Rules)),
+			review("subjectaccessreviews", authorization.NewSubjectAccessReviewREST(n.Authorizer)),
+		},
+	}
+}
+
+// autoscaling has the Scale of everything that can be scaled.
+func autoscaling() builtin.Group {
+	return types(autoscalingv1.SchemeGroupVersion, autoscalingv1.AddToScheme)
+}
+
+// policy has the options of evictions.
+func policy() builtin.Group { return types(policyv1.SchemeGroupVersion, policyv1.AddToScheme) }
+
+// types is a group whose types occur in the resources of others.
+func types(version schema.GroupVersion, add func(*runtime.Scheme) error) builtin.Group {
+	return builtin.Group{Versions: []builtin.Version{{GroupVersion: version, Types: add}}}
+}

@@ -1,0 +1,8 @@
+// Package all is the table of built-in resources.
+//
+// It owns which groups, versions and resources there are, and in which order they are discovered. What comes in is what a
+// few of them need of the server; what goes out is a list of builtin.Groups. Schemes, storages and what --runtime-config
+// knows are made from it (server/builtin/scheme, server/builtin/rest).
+//
+// A new resource is a package that declares it, and a line here.
+package all

@@ -1,0 +1,84 @@
+package replicaset
+
+import (
+	"context"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	appsv1beta2 "k8s.io/api/apps/v1beta2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/apps/scale"
+	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+// Resource declares replica sets.
+var Resource = builtin.Resource[*appsv1.ReplicaSet]{
+	Names: builtin.Names{
+		Plural: "replicasets", Singular: "replicaset", Short: []string{"rs"}, Categories: []string{"all"},
+	},
+	List:    &appsv1.ReplicaSetList{},
+	Stored:  appsv1.SchemeGroupVersion,
+	Default: setDefaults,
+	Fields: []builtin.Field[*appsv1.ReplicaSet]{
+		{Label: "status.replicas", Value: func(rs *appsv1.ReplicaSet) string { return strconv.Itoa(int(rs.Status.Replicas)) }},
+	},
+	PrepareCreate: func(_ context.Context, rs *appsv1.ReplicaSet) {
+		podspec.DropDisabledFields(&rs.Spec.Template.Spec, nil)
+	},
+	PrepareUpdate: func(rs, old *appsv1.ReplicaSet) {
+		podspec.DropDisabledFields(&rs.Spec.Template.Spec, &old.Spec.Template.Spec)
+	},
+	Validate:       validate,
+	ValidateUpdate: validateUpdate,
+	Warnings:       warnings,
+	// The first versions of the group left pods behind.
+	Dependents: workload.OrphansOf(appsv1beta2.SchemeGroupVersion),
+	Spec:       func(rs *appsv1.ReplicaSet) any { return &rs.Spec },
+	Status: &builtin.Status[*appsv1.ReplicaSet]{
+		Of: func(rs *appsv1.ReplicaSet) any { return &rs.Status },
+		Part: builtin.Part[*appsv1.ReplicaSet]{
+			Keep:  func(rs, old *appsv1.ReplicaSet) { rs.Spec = old.Spec },
+			Check: validateStatusUpdate,
+		},
+	},
+	Sub: []builtin.Sub{scale.Sub(func(rs *appsv1.ReplicaSet) scale.View {
+		return scale.View{Replicas: rs.Spec.Replicas, Current: rs.Status.Replicas, Selector: rs.Spec.Selector}
+	})},
+	Columns: []table.Column{
+		table.NameColumn,
+		{Name: "Desired", Type: "integer", Description: appsv1.ReplicaSetSpec{}.SwaggerDoc()["replicas"]},
+		{Name: "Current", Type: "integer", Description: appsv1.ReplicaSetStatus{}.SwaggerDoc()["replicas"]},
+		{Name: "Ready", Type: "integer", Description: appsv1.ReplicaSetStatus{}.SwaggerDoc()["readyReplicas"]},
+		table.AgeColumn,
+		{Name: "Containers", Type: "string", Priority: 1, Description: "Names of each container in the template."},
+		{Name: "Images", Type: "string", Priority: 1, Description: "Images referenced by each container in the template."},
+		{Name: "Selector", Type: "string", Priority: 1, Description: appsv1.ReplicaSetSpec{}.SwaggerDoc()["selector"]},
+	},
+	Row: row,
+}
+
+func row(rs *appsv1.ReplicaSet) metav1.TableRow {
+	desired := int32(0)
+	if rs.Spec.Replicas != nil {
+		desired = *rs.Spec.Replicas
+	}
+	names, images := workload.ContainerCells(rs.Spec.Template.Spec.Containers)
+	return table.Row(rs.Name, int64(desired), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas), table.Age(rs.CreationTimestamp),
+		names, images, metav1.FormatLabelSelector(rs.Spec.Selector))
+}
+
+func setDefaults(rs *appsv1.ReplicaSet) {
+	if rs.Spec.Replicas == nil {
+		rs.Spec.Replicas = new(int32)
+		*rs.Spec.Replicas = 1
+	}
+	podspec.SetDefaultsPodTemplate(&rs.Spec.Template)
+}
+
+func warnings(rs, old *appsv1.ReplicaSet) []string {
+	return workload.Warnings(rs, old, &rs.Spec.Template, old == nil)
+}

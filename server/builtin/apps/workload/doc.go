@@ -1,0 +1,5 @@
+// Package workload is what resources that make pods of a template have in common.
+//
+// It owns the rules for a selector and the template that it must select, for counts in a status, for names that pods'
+// names begin with, and the cells of kubectl's columns about containers. Resources import it, and never each other.
+package workload

@@ -1,0 +1,82 @@
+package pod
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
+	"github.com/kx-apiserver/kx/store/registry"
+)
+
+// Resource declares pods.
+var Resource = builtin.Resource[*corev1.Pod]{
+	Names:          builtin.Names{Plural: "pods", Singular: "pod", Short: []string{"po"}, Categories: []string{"all"}},
+	List:           &corev1.PodList{},
+	Stored:         corev1.SchemeGroupVersion,
+	Default:        podspec.SetDefaultsPod,
+	Fields:         selectable,
+	PrepareCreate:  prepareCreate,
+	PrepareUpdate:  func(pod, old *corev1.Pod) { podspec.DropDisabledFields(&pod.Spec, &old.Spec) },
+	Validate:       validateCreate,
+	ValidateUpdate: validateUpdate,
+	Warnings:       warnings,
+	Spec:           func(pod *corev1.Pod) any { return &pod.Spec },
+	Status: &builtin.Status[*corev1.Pod]{
+		Of:   func(pod *corev1.Pod) any { return &pod.Status },
+		Part: status,
+	},
+	Columns: columns,
+	Row:     row,
+	Special: newStrategy,
+	Tune:    func(s *registry.Store) { s.ReturnDeletedObject = true },
+}
+
+var selectable = []builtin.Field[*corev1.Pod]{
+	{Label: "spec.nodeName", Value: func(pod *corev1.Pod) string { return pod.Spec.NodeName }},
+	{Label: "spec.host", AliasOf: "spec.nodeName"},
+	{Label: "spec.restartPolicy", Value: func(pod *corev1.Pod) string { return string(pod.Spec.RestartPolicy) }},
+	{Label: "spec.schedulerName", Value: func(pod *corev1.Pod) string { return pod.Spec.SchedulerName }},
+	{Label: "spec.serviceAccountName", Value: func(pod *corev1.Pod) string { return pod.Spec.ServiceAccountName }},
+	{Label: "spec.hostNetwork", Value: func(pod *corev1.Pod) string { return strconv.FormatBool(pod.Spec.HostNetwork) }},
+	{Label: "status.phase", Value: func(pod *corev1.Pod) string { return string(pod.Status.Phase) }},
+	{Label: "status.podIP", Value: firstIP},
+	{Label: "status.podIPs"},
+	{Label: "status.nominatedNodeName", Value: func(pod *corev1.Pod) string { return pod.Status.NominatedNodeName }},
+}
+
+func firstIP(pod *corev1.Pod) string {
+	if len(pod.Status.PodIPs) == 0 {
+		return ""
+	}
+	return pod.Status.PodIPs[0].IP
+}
+
+func prepareCreate(ctx context.Context, pod *corev1.Pod) {
+	pod.Status.Phase, pod.Status.QOSClass = corev1.PodPending, qosClass(&pod.Spec)
+	podspec.DropDisabledFields(&pod.Spec, nil)
+	if len(pod.Spec.SchedulingGates) > 0 {
+		pod.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
+			Message: "Scheduling is blocked due to non-empty scheduling gates",
+		}}
+	}
+	mergeLabelKeys(pod)
+	syncAppArmor(ctx, pod)
+}
+
+// warnings are about new pods: what a pod does is decided when it is created.
+func warnings(pod, old *corev1.Pod) []string {
+	if old != nil {
+		return nil
+	}
+	var warnings []string
+	if wrong := validation.IsDNS1123Label(pod.Name); len(wrong) > 0 {
+		warnings = append(warnings, fmt.Sprintf("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: %v", wrong))
+	}
+	return append(warnings, podspec.PodWarnings(pod)...)
+}

@@ -1,0 +1,61 @@
+package pod
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+)
+
+// status declares what the subresource status changes.
+var status = builtin.Part[*corev1.Pod]{
+	Keep:     keepAllButStatus,
+	Reset:    []string{"spec", "metadata.deletionTimestamp", "metadata.ownerReferences"},
+	Check:    validateStatusUpdate,
+	Warnings: ipWarnings,
+}
+
+func keepAllButStatus(pod, old *corev1.Pod) {
+	pod.Spec = old.Spec
+	pod.DeletionTimestamp = nil
+	// Old kubelets send owner references as they remember them, which may be wrong.
+	pod.OwnerReferences = old.OwnerReferences
+	if pod.Status.QOSClass == "" {
+		pod.Status.QOSClass = old.Status.QOSClass
+	}
+	keepObservedGenerations(&pod.Status, &old.Status)
+}
+
+func ipWarnings(pod *corev1.Pod) []string {
+	var warnings []string
+	for i, ip := range pod.Status.PodIPs {
+		warnings = append(warnings, validation.GetWarningsForIP(field.NewPath("status", "podIPs").Index(i).Child("ip"), ip.IP)...)
+	}
+	for i, ip := range pod.Status.HostIPs {
+		warnings = append(warnings, validation.GetWarningsForIP(field.NewPath("status", "hostIPs").Index(i).Child("ip"), ip.IP)...)
+	}
+	return warnings
+}
+
+// keepObservedGenerations keeps those that a writer who does not know them left out.
+func keepObservedGenerations(status, old *corev1.PodStatus) {
+	if status.ObservedGeneration == 0 {
+		status.ObservedGeneration = old.ObservedGeneration
+	}
+	known := map[corev1.PodConditionType][]int64{}
+	for _, c := range old.Conditions {
+		known[c.Type] = append(known[c.Type], c.ObservedGeneration)
+	}
+	for i := range status.Conditions {
+		c := &status.Conditions[i]
+		generations := known[c.Type]
+		if len(generations) == 0 {
+			continue
+		}
+		known[c.Type] = generations[1:]
+		if c.ObservedGeneration == 0 {
+			c.ObservedGeneration = generations[0]
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package secret
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+// Resource declares secrets.
+var Resource = builtin.Resource[*corev1.Secret]{
+	Names:          builtin.Names{Plural: "secrets", Singular: "secret"},
+	List:           &corev1.SecretList{},
+	Stored:         corev1.SchemeGroupVersion,
+	Default:        setDefaults,
+	Fields:         []builtin.Field[*corev1.Secret]{{Label: "type", Value: func(s *corev1.Secret) string { return string(s.Type) }}},
+	PrepareUpdate:  keepType,
+	Validate:       validate,
+	ValidateUpdate: validateUpdate,
+	Columns: []table.Column{
+		table.NameColumn,
+		{Name: "Type", Type: "string", Description: corev1.Secret{}.SwaggerDoc()["type"]},
+		{Name: "Data", Type: "string", Description: corev1.Secret{}.SwaggerDoc()["data"]},
+		table.AgeColumn,
+	},
+	Row: func(s *corev1.Secret) metav1.TableRow {
+		return table.Row(s.Name, string(s.Type), int64(len(s.Data)), table.Age(s.CreationTimestamp))
+	},
+}
+
+func setDefaults(s *corev1.Secret) {
+	if s.Type == "" {
+		s.Type = corev1.SecretTypeOpaque
+	}
+	if len(s.StringData) == 0 {
+		s.StringData = nil
+		return
+	}
+	if s.Data == nil {
+		s.Data = make(map[string][]byte, len(s.StringData))
+	}
+	for k, v := range s.StringData {
+		s.Data[k] = []byte(v)
+	}
+	s.StringData = nil
+}
+
+// keepType is for clients that do not say the type again.
+func keepType(s, old *corev1.Secret) {
+	if s.Type == "" {
+		s.Type = old.Type
+	}
+}

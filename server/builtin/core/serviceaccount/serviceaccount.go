@@ -1,0 +1,68 @@
+package serviceaccount
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+	"github.com/kx-apiserver/kx/store/registry"
+)
+
+// enforceMountableSecrets is an annotation that is on its way out.
+const enforceMountableSecrets = "kubernetes.io/enforce-mountable-secrets"
+
+// Resource declares service accounts.
+var Resource = builtin.Resource[*corev1.ServiceAccount]{
+	Names:          builtin.Names{Plural: "serviceaccounts", Singular: "serviceaccount", Short: []string{"sa"}},
+	List:           &corev1.ServiceAccountList{},
+	Stored:         corev1.SchemeGroupVersion,
+	PrepareCreate:  func(_ context.Context, sa *corev1.ServiceAccount) { keepSecretNames(sa) },
+	PrepareUpdate:  func(sa, _ *corev1.ServiceAccount) { keepSecretNames(sa) },
+	Validate:       validate,
+	ValidateUpdate: validateUpdate,
+	Warnings:       warnings,
+	Columns: []table.Column{
+		table.NameColumn,
+		{Name: "Secrets", Type: "string", Description: corev1.ServiceAccount{}.SwaggerDoc()["secrets"]},
+		table.AgeColumn,
+	},
+	Row: func(sa *corev1.ServiceAccount) metav1.TableRow {
+		return table.Row(sa.Name, int64(len(sa.Secrets)), table.Age(sa.CreationTimestamp))
+	},
+	Tune: func(s *registry.Store) { s.ReturnDeletedObject = true },
+}
+
+// keepSecretNames drops all but the names of the referenced secrets: they are in the account's own namespace.
+func keepSecretNames(sa *corev1.ServiceAccount) {
+	for i := range sa.Secrets {
+		sa.Secrets[i] = corev1.ObjectReference{Name: sa.Secrets[i].Name}
+	}
+}
+
+func validate(sa *corev1.ServiceAccount) field.ErrorList {
+	return builtin.ValidateObjectMeta(&sa.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+}
+
+func validateUpdate(sa, old *corev1.ServiceAccount) field.ErrorList {
+	return append(builtin.ValidateObjectMetaUpdate(&sa.ObjectMeta, &old.ObjectMeta), validate(sa)...)
+}
+
+// warnings are about an annotation that obj has and old has not.
+func warnings(sa, old *corev1.ServiceAccount) []string {
+	if old != nil {
+		if _, had := old.Annotations[enforceMountableSecrets]; had {
+			return nil
+		}
+	}
+	if _, has := sa.Annotations[enforceMountableSecrets]; !has {
+		return nil
+	}
+	return []string{fmt.Sprintf("metadata.annotations[%s]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets",
+		enforceMountableSecrets)}
+}

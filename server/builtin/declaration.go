@@ -1,0 +1,101 @@
+package builtin
+
+import (
+	"reflect"
+	"runtime"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/store/backend"
+)
+
+// Declaration is an entry of the table of built-in resources: a [Resource], or a [Review].
+type Declaration interface {
+	// Name is the resource's in paths.
+	Name() string
+	// StoredIn is the version in which its objects are stored, empty if they are not.
+	StoredIn() schema.GroupVersion
+	// Versions are those of the API that have it, each with the subresources it has there.
+	Versions() map[schema.GroupVersion][]string
+	// AddToScheme registers what decoding its objects takes.
+	AddToScheme(*apiruntime.Scheme) error
+	// NewStorages makes the storages of the resource, "", and of all its subresources.
+	NewStorages(backend.RESTOptionsGetter) (map[string]rest.Storage, error)
+}
+
+// Group is an API group with all its resources.
+type Group struct {
+	// Versions are the group's, the preferred one first.
+	Versions []Version
+	// Resources are in the order of discovery.
+	Resources []Declaration
+}
+
+// Version is a version of a group.
+type Version struct {
+	schema.GroupVersion
+	// Types registers its Go types.
+	Types func(*apiruntime.Scheme) error
+	// Convert registers defaults and conversions of a version in which nothing is stored.
+	Convert func(*apiruntime.Scheme) error
+	// OffByDefault versions are served if --runtime-config says so.
+	OffByDefault bool
+}
+
+// Name is the group's, empty for the core group.
+func (g Group) Name() string { return g.Versions[0].Group }
+
+// AddToScheme registers the group's types, the order of its versions, and what its resources declare.
+func (g Group) AddToScheme(s *apiruntime.Scheme) error {
+	var register []func(*apiruntime.Scheme) error
+	var order []schema.GroupVersion
+	for _, v := range g.Versions {
+		register, order = append(register, v.Types), append(order, v.GroupVersion)
+	}
+	register = append(register, func(s *apiruntime.Scheme) error { return s.SetVersionPriority(order...) })
+	for _, r := range g.Resources {
+		register = append(register, r.AddToScheme)
+	}
+	for _, v := range g.Versions {
+		if v.Convert != nil {
+			register = append(register, v.Convert)
+		}
+	}
+	for _, f := range register {
+		if err := f(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Review declares a resource whose objects are questions: they are answered, and not stored.
+type Review struct {
+	Plural string
+	Served schema.GroupVersion
+	REST   rest.Storage
+}
+
+func (r Review) Name() string                { return r.Plural }
+func (Review) StoredIn() schema.GroupVersion { return schema.GroupVersion{} }
+func (r Review) Versions() map[schema.GroupVersion][]string {
+	return map[schema.GroupVersion][]string{r.Served: nil}
+}
+func (Review) AddToScheme(*apiruntime.Scheme) error { return nil }
+
+func (r Review) NewStorages(backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
+	return map[string]rest.Storage{"": r.REST}, nil
+}
+
+// place is where the resource is declared: "…/core/configmap.Resource". A resource has rules of its own, and they are
+// functions of its package.
+func (r Resource[T]) place() string {
+	name := runtime.FuncForPC(reflect.ValueOf(r.Validate).Pointer()).Name()
+	slash := strings.LastIndexByte(name, '/')
+	pkg, _, _ := strings.Cut(name[slash+1:], ".")
+	return name[:slash+1] + pkg + ".Resource"
+}

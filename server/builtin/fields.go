@@ -1,0 +1,70 @@
+package builtin
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/store"
+)
+
+// Field is what a field selector may name.
+type Field[T Object] struct {
+	Label string
+	// Value is the field's. A field without one may be named, and selects nothing.
+	Value func(T) string
+	// AliasOf is the label of the field that this one is another name for.
+	AliasOf string
+}
+
+// MetaFields are the fields that selectors see in every object, with room for more of its own. An object without a
+// namespace has no field for it.
+func MetaFields(m metav1.Object, more int) fields.Set {
+	f := make(fields.Set, 2+more)
+	f["metadata.name"] = m.GetName()
+	if namespace := m.GetNamespace(); namespace != "" {
+		f["metadata.namespace"] = namespace
+	}
+	return f
+}
+
+// attrsOf is what selectors see of objects that have declared fields.
+func attrsOf[T Object](declared []Field[T]) store.AttrFunc {
+	return func(object runtime.Object) (labels.Set, fields.Set, error) {
+		obj, err := As[T](object)
+		if err != nil {
+			return nil, nil, err
+		}
+		set := MetaFields(obj, len(declared))
+		for _, f := range declared {
+			if f.Value != nil {
+				set[f.Label] = f.Value(obj)
+			}
+		}
+		return obj.GetLabels(), set, nil
+	}
+}
+
+// addFieldLabels lets selectors on objects of a kind name the declared fields and the metadata's, and no others.
+func addFieldLabels[T Object](s *runtime.Scheme, kind schema.GroupVersionKind, namespaced bool, declared []Field[T]) error {
+	known := map[string]string{"metadata.name": "metadata.name"}
+	if namespaced {
+		known["metadata.namespace"] = "metadata.namespace"
+	}
+	for _, f := range declared {
+		known[f.Label] = f.Label
+		if f.AliasOf != "" {
+			known[f.Label] = f.AliasOf
+		}
+	}
+	return s.AddFieldLabelConversionFunc(kind, func(label, value string) (string, string, error) {
+		if to, ok := known[label]; ok {
+			return to, value, nil
+		}
+		return "", "", fmt.Errorf("field label not supported: %s", label)
+	})
+}

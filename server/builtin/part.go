@@ -1,0 +1,79 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/kx-apiserver/kx/core/rest"
+)
+
+// Part declares a subresource that updates a part of its resource's objects.
+type Part[T Object] struct {
+	// Keep takes from old into obj all that the subresource may not change.
+	Keep func(obj, old T)
+	// Reset names what Keep takes from old, as far as clients could own it: "spec" if nil.
+	Reset []string
+	// Check validates an update.
+	Check func(obj, old T) field.ErrorList
+	// Warnings are for the client that wrote obj.
+	Warnings func(obj T) []string
+}
+
+// Status declares the subresource status.
+type Status[T Object] struct {
+	// Of points to the status in an object.
+	Of func(T) any
+	Part[T]
+}
+
+// NewPart makes the storage of a subresource of main, whose objects are stored in a version.
+func NewPart[T Object](main *REST, name string, stored schema.GroupVersion, part Part[T]) *StatusREST {
+	return main.Subresource(NewStatusStrategy(main.UpdateStrategy, name, stored, part))
+}
+
+// StatusStrategy updates a part of objects of type T.
+type StatusStrategy[T Object] struct {
+	// RESTUpdateStrategy is the resource's own.
+	rest.RESTUpdateStrategy
+
+	name  string
+	part  Part[T]
+	reset map[fieldpath.APIVersion]*fieldpath.Set
+}
+
+// NewStatusStrategy updates the part of what main updates as a whole.
+func NewStatusStrategy[T Object](main rest.RESTUpdateStrategy, name string, stored schema.GroupVersion, part Part[T]) StatusStrategy[T] {
+	reset := part.Reset
+	if reset == nil {
+		reset = []string{"spec"}
+	}
+	return StatusStrategy[T]{main, fmt.Sprintf("%v %s", main, name), part, ResetFields(stored, reset...)}
+}
+
+// String is where the rules are written, and for what: "pod.Resource status".
+func (s StatusStrategy[T]) String() string { return s.name }
+
+func (s StatusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
+	s.part.Keep(obj.(T), old.(T))
+}
+
+func (s StatusStrategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
+	if s.part.Check == nil {
+		return nil
+	}
+	return s.part.Check(obj.(T), old.(T))
+}
+
+func (s StatusStrategy[T]) WarningsOnUpdate(_ context.Context, obj, _ runtime.Object) []string {
+	if s.part.Warnings == nil {
+		return nil
+	}
+	return s.part.Warnings(obj.(T))
+}
+
+func (s StatusStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set { return s.reset }

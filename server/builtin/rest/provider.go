@@ -1,0 +1,75 @@
+package rest
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/all"
+	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/store/backend"
+)
+
+// RESTStorageProvider makes the storages of a group.
+type RESTStorageProvider struct {
+	Group builtin.Group
+}
+
+var _ endpoint.RESTStorageProvider = RESTStorageProvider{}
+
+// Providers are those of all groups that have resources, in the order of discovery.
+func Providers(n all.Needs) []endpoint.RESTStorageProvider {
+	var providers []endpoint.RESTStorageProvider
+	for _, group := range all.Groups(n) {
+		if len(group.Resources) > 0 {
+			providers = append(providers, RESTStorageProvider{group})
+		}
+	}
+	return providers
+}
+
+// GroupName is empty for the core group.
+func (p RESTStorageProvider) GroupName() string { return p.Group.Name() }
+
+// NewRESTStorage makes the storages of the resources that source enables. If one fails, those made before it end.
+func (p RESTStorageProvider) NewRESTStorage(source endpoint.APIResourceConfigSource, getter backend.RESTOptionsGetter) (endpoint.APIGroupInfo, error) {
+	group := endpoint.NewDefaultAPIGroupInfo(p.GroupName(), scheme.Scheme)
+	var made []rest.Storage
+	for _, r := range p.Group.Resources {
+		served := map[schema.GroupVersion][]string{}
+		for version, subresources := range r.Versions() {
+			if source.ResourceEnabled(version.WithResource(r.Name())) {
+				served[version] = subresources
+			}
+		}
+		if len(served) == 0 {
+			continue
+		}
+		storages, err := r.NewStorages(getter)
+		if err != nil {
+			for _, m := range made {
+				m.Destroy()
+			}
+			return endpoint.APIGroupInfo{}, fmt.Errorf("make the storage of %s: %w", r.Name(), err)
+		}
+		made = append(made, storages[""])
+		for version, subresources := range served {
+			put(group.VersionedResourcesStorageMap, version.Version, r.Name(), storages, subresources)
+		}
+	}
+	return group, nil
+}
+
+// put enters a resource and its subresources into a version.
+func put(group map[string]map[string]rest.Storage, version, name string, storages map[string]rest.Storage, subresources []string) {
+	if group[version] == nil {
+		group[version] = map[string]rest.Storage{}
+	}
+	group[version][name] = storages[""]
+	for _, sub := range subresources {
+		group[version][name+"/"+sub] = storages[sub]
+	}
+}
