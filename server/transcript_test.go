@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -98,6 +99,7 @@ func (p *performer) perform(d *datadriven.TestData) (string, error) {
 		}
 		return strconv.Itoa(a.code), nil
 	case "request":
+		p.filled()
 		a, err := p.send(d.Input, d)
 		if err != nil {
 			return "", err
@@ -109,6 +111,13 @@ func (p *performer) perform(d *datadriven.TestData) (string, error) {
 		return p.watch(d)
 	}
 	return "", fmt.Errorf("unknown command %s", d.Cmd)
+}
+
+// filled waits until no cache has yet to be filled for the first time: a request that finds one goes to etcd.
+func (p *performer) filled() {
+	until(p.t, "the caches are filled", func() bool {
+		return len(p.server.caches(p.t, "?fieldSelector=status.state="+string(v1alpha1.CacheUninitialized))) == 0
+	})
 }
 
 // and are the requests of an input that holds several.

@@ -17,9 +17,8 @@ import (
 )
 
 var (
-	specPath     = field.NewPath("spec")
-	templatePath = specPath.Child("template")
-	statusPath   = field.NewPath("status")
+	specPath   = field.NewPath("spec")
+	statusPath = field.NewPath("status")
 )
 
 func validate(d *appsv1.Deployment) field.ErrorList {

@@ -11,9 +11,8 @@ import (
 )
 
 var (
-	specPath     = field.NewPath("spec")
-	templatePath = specPath.Child("template")
-	statusPath   = field.NewPath("status")
+	specPath   = field.NewPath("spec")
+	statusPath = field.NewPath("status")
 )
 
 func validate(rs *appsv1.ReplicaSet) field.ErrorList {
