@@ -261,5 +261,5 @@ func TestDeafWatchers(t *testing.T) {
 	}
 	t.Logf("16 MiB were written in %v", time.Since(start).Round(time.Millisecond))
 	c.othersAreServed(t, "meanwhile")
-	c.costs(t, "deaf watchers", int64(*crowdSize)*2*mib+64*mib)
+	c.costs(t, "deaf watchers", int64(*crowdSize)*256*kib+144*mib)
 }

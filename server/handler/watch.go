@@ -242,8 +242,8 @@ func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuff
 		s.sendError(ctx, stream, b, encodeErr)
 		return errors.Join(errWatchEncoding, encodeErr)
 	}
-	step.Int("bytes", int64(b.out.Len()-before))
-	s.count(b.out.Len() - before)
+	step.Int("bytes", int64(b.size()-before))
+	s.count(b.size() - before)
 	s.sent++
 	if err := stream.event(b); err != nil {
 		return err

@@ -44,7 +44,7 @@ func newWatchEncoder(scope *RequestScope, mediaType negotiation.MediaTypeOptions
 	}, nil
 }
 
-// encode appends event to b.out, in the version and form that the client asked for.
+// encode adds event to b, in the version and form that the client asked for.
 func (e *watchEncoder) encode(ctx context.Context, b *watchBuffers, event watch.Event, framed bool) error {
 	obj, err := doTransformObject(ctx, event.Object, e.table, e.target, e.scope)
 	if err != nil {
@@ -61,18 +61,18 @@ func (e *watchEncoder) encode(ctx context.Context, b *watchBuffers, event watch.
 		if err := e.object.Encode(encoded, &kept); err != nil {
 			return err
 		}
-		return e.format.write(&b.out, framed, string(event.Type), kept)
+		return e.format.write(b, framed, string(event.Type), kept, true)
 	}
-	b.object.Reset()
+	b.encoded.Reset()
 	if with, ok := e.object.(runtime.EncoderWithAllocator); ok {
-		err = with.EncodeWithAllocator(obj, &b.object, &b.allocator)
+		err = with.EncodeWithAllocator(obj, &b.encoded, &b.allocator)
 	} else {
-		err = e.object.Encode(obj, &b.object)
+		err = e.object.Encode(obj, &b.encoded)
 	}
 	if err != nil {
 		return fmt.Errorf("unable to encode watch object %T: %w", event.Object, err)
 	}
-	return e.format.write(&b.out, framed, string(event.Type), b.object.Bytes())
+	return e.format.write(b, framed, string(event.Type), b.encoded.Bytes(), false)
 }
 
 // keptBytes are what an encoder wrote of an object.Encoded: in one piece, which is kept with the object and does not change.

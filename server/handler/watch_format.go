@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 )
@@ -21,23 +22,26 @@ type watchFormat struct {
 	frame string
 	// sized says that the frame is to hold the length of its event.
 	sized bool
-	// event writes an event around its encoded object.
-	event func(out *bytes.Buffer, eventType string, object []byte) error
+	// head writes what stands before an encoded object of some size in its event; tail stands behind it.
+	head func(out *bytes.Buffer, eventType string, size int)
+	tail string
+	// rewrite changes the whole event. It may be nil.
+	rewrite func(event []byte) ([]byte, error)
 }
 
 // watchFormats are those in which a watch can be had.
 var watchFormats = []watchFormat{
 	{
 		mediaType: runtime.ContentTypeJSON, contentType: runtime.ContentTypeJSON, objectType: runtime.ContentTypeJSON,
-		text: true, event: writeJSONEvent,
+		text: true, head: writeJSONHead, tail: jsonTail,
 	},
 	{
 		mediaType: runtime.ContentTypeYAML, contentType: runtime.ContentTypeYAML + ";stream=watch", objectType: runtime.ContentTypeJSON,
-		text: true, frame: "---\n", event: writeYAMLEvent,
+		text: true, frame: "---\n", head: writeJSONHead, tail: jsonTail, rewrite: yaml.JSONToYAML,
 	},
 	{
 		mediaType: runtime.ContentTypeProtobuf, contentType: runtime.ContentTypeProtobuf + ";stream=watch", objectType: runtime.ContentTypeProtobuf,
-		frame: "\x00\x00\x00\x00", sized: true, event: writeProtobufEvent,
+		frame: "\x00\x00\x00\x00", sized: true, head: writeProtobufHead,
 	},
 }
 
@@ -50,63 +54,89 @@ func watchFormatFor(mediaType string) *watchFormat {
 	return nil
 }
 
-// write writes an event into out, in a frame if the stream needs one.
-func (f *watchFormat) write(out *bytes.Buffer, framed bool, eventType string, object []byte) error {
-	if !framed {
-		return f.event(out, eventType, object)
+// write adds an event to b, in a frame if the stream needs one. A large object that nobody will change is not copied: a
+// client that does not read it would hold a copy each.
+func (f *watchFormat) write(b *watchBuffers, framed bool, eventType string, object []byte, kept bool) error {
+	if f.text {
+		object = bytes.TrimSuffix(object, []byte("\n"))
 	}
-	start := out.Len()
-	out.WriteString(f.frame)
-	if err := f.event(out, eventType, object); err != nil {
-		return err
+	start := b.out.Len()
+	if framed {
+		b.out.WriteString(f.frame)
 	}
-	if f.sized {
-		written := out.Bytes()[start:]
-		binary.BigEndian.PutUint32(written, uint32(len(written)-len(f.frame)))
+	body := b.out.Len()
+	f.head(&b.out, eventType, len(object))
+	if framed && kept && f.rewrite == nil && len(object) >= watchFlushBytes {
+		b.object, b.tail = object, f.tail
+	} else {
+		b.out.Write(object)
+		b.out.WriteString(f.tail)
+	}
+	if f.rewrite != nil {
+		event, err := f.rewrite(b.out.Bytes()[body:])
+		if err != nil {
+			return fmt.Errorf("write a watch event as %s: %w", f.mediaType, err)
+		}
+		b.out.Truncate(body)
+		b.out.Write(event)
+	}
+	if framed && f.sized {
+		binary.BigEndian.PutUint32(b.out.Bytes()[start:], uint32(b.size()-body))
 	}
 	return nil
 }
 
-// writeJSONEvent writes what encoding/json would write for a metav1.WatchEvent. The object is encoded JSON already.
-func writeJSONEvent(out *bytes.Buffer, eventType string, object []byte) error {
+// writeJSONHead and jsonTail are what encoding/json would write for a metav1.WatchEvent.
+func writeJSONHead(out *bytes.Buffer, eventType string, _ int) {
 	out.WriteString(`{"type":"`)
 	out.WriteString(eventType)
 	out.WriteString(`","object":`)
-	out.Write(bytes.TrimSuffix(object, []byte("\n")))
-	out.WriteString("}\n")
-	return nil
 }
 
-func writeYAMLEvent(out *bytes.Buffer, eventType string, object []byte) error {
-	var event bytes.Buffer
-	if err := writeJSONEvent(&event, eventType, object); err != nil {
-		return err
-	}
-	document, err := yaml.JSONToYAML(event.Bytes())
-	if err != nil {
-		return fmt.Errorf("write a watch event as YAML: %w", err)
-	}
-	out.Write(document)
-	return nil
-}
+const jsonTail = "}\n"
 
-func writeProtobufEvent(out *bytes.Buffer, eventType string, object []byte) error {
-	event := metav1.WatchEvent{Type: eventType, Object: runtime.RawExtension{Raw: object}}
-	size := event.Size()
-	out.Grow(size)
-	written, err := event.MarshalToSizedBuffer(out.AvailableBuffer()[:size])
-	if err != nil {
-		return fmt.Errorf("write a watch event as protobuf: %w", err)
-	}
-	out.Write(out.AvailableBuffer()[:written])
-	return nil
+// writeProtobufHead writes a metav1.WatchEvent but for the raw object, which is its last field.
+func writeProtobufHead(out *bytes.Buffer, eventType string, size int) {
+	head := out.AvailableBuffer()
+	head = protowire.AppendTag(head, 1, protowire.BytesType) // WatchEvent.Type
+	head = protowire.AppendString(head, eventType)
+	head = protowire.AppendTag(head, 2, protowire.BytesType) // WatchEvent.Object
+	head = protowire.AppendVarint(head, uint64(protowire.SizeTag(1)+protowire.SizeBytes(size)))
+	head = protowire.AppendTag(head, 1, protowire.BytesType) // RawExtension.Raw
+	head = protowire.AppendVarint(head, uint64(size))
+	out.Write(head)
 }
 
 // watchBuffers are what a watch needs while it has something to send.
 type watchBuffers struct {
-	out       bytes.Buffer // whole events
-	object    bytes.Buffer // the object of the event at hand
+	out bytes.Buffer // events; of the last one what stands before object, if that is set
+	// object is large, and others have it too. Behind it comes tail.
+	object []byte
+	tail   string
+
+	encoded   bytes.Buffer // the object of the event at hand
 	allocator runtime.Allocator
+}
+
+// size is how much there is to send.
+func (b *watchBuffers) size() int { return b.out.Len() + len(b.object) + len(b.tail) }
+
+// writeTo sends it.
+func (b *watchBuffers) writeTo(w io.Writer) error {
+	for _, p := range [][]byte{b.out.Bytes(), b.object, []byte(b.tail)} {
+		if len(p) == 0 {
+			continue
+		}
+		if _, err := w.Write(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *watchBuffers) reset() {
+	b.out.Reset()
+	b.object, b.tail = nil, ""
 }
 
 const (
@@ -121,10 +151,10 @@ var watchBufferPool = sync.Pool{New: func() any { return new(watchBuffers) }}
 func newWatchBuffers() *watchBuffers { return watchBufferPool.Get().(*watchBuffers) }
 
 func (b *watchBuffers) release() {
-	if b.out.Cap()+b.object.Cap() > watchKeepBytes {
+	if b.out.Cap()+b.encoded.Cap() > watchKeepBytes {
 		return
 	}
-	b.out.Reset()
-	b.object.Reset()
+	b.reset()
+	b.encoded.Reset()
 	watchBufferPool.Put(b)
 }

@@ -53,33 +53,31 @@ func (s *httpStream) framed() bool { return true }
 func (s *httpStream) done() <-chan struct{} { return nil }
 
 func (s *httpStream) event(b *watchBuffers) error {
-	if b.out.Len() < watchFlushBytes {
+	if b.size() < watchFlushBytes {
 		return nil
 	}
 	return s.flush(b)
 }
 
 func (s *httpStream) flush(b *watchBuffers) error {
-	if b.out.Len() == 0 {
+	if b.size() == 0 {
 		return nil
 	}
 	s.stuck.Reset(s.timeout)
 	defer s.stuck.Stop()
-	defer b.out.Reset()
-	if err := s.write(b.out.Bytes()); err != nil {
+	defer b.reset()
+	if err := s.write(b); err != nil {
 		return err
 	}
 	return s.control.Flush()
 }
 
-// write compresses p by itself: an idle watch holds no compressor. The end of the data lies in a block of its own, or a
+// write compresses what lies in b by itself: an idle watch holds no compressor. The end of the data lies in a block of its own, or a
 // reader that finds it together with data would wait for what comes next before it hands the data out.
-func (s *httpStream) write(p []byte) error {
+func (s *httpStream) write(b *watchBuffers) error {
 	if !s.gzip {
-		_, err := s.w.Write(p)
-		return err
+		return b.writeTo(s.w)
 	}
 	z := responsewriters.NewZipper(s.w)
-	_, err := z.Write(p)
-	return errors.Join(err, z.Close())
+	return errors.Join(b.writeTo(z), z.Close())
 }

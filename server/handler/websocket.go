@@ -88,7 +88,7 @@ func (s *webSocketStream) framed() bool { return false }
 func (s *webSocketStream) done() <-chan struct{} { return s.gone }
 
 func (s *webSocketStream) event(b *watchBuffers) error {
-	defer b.out.Reset()
+	defer b.reset()
 	if err := s.ws.SetWriteDeadline(time.Now().Add(watchWriteTimeout)); err != nil {
 		return err
 	}
