@@ -46,7 +46,7 @@ func BeforeCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj run
 	prepare(ctx, strategy, obj, func(ctx context.Context) { strategy.PrepareForCreate(ctx, obj) })
 	if errs := validateCreate(ctx, strategy, obj, m); len(errs) > 0 {
 		step.Whyf("refused: %d fields are not valid", len(errs))
-		return apierrors.NewInvalid(kind.GroupKind(), m.GetName(), errs)
+		return invalid(ctx, kind.GroupKind(), m.GetName(), errs)
 	}
 	warn(ctx, strategy.WarningsOnCreate(ctx, obj))
 	strategy.Canonicalize(obj)
@@ -103,7 +103,7 @@ func BeforeUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, ol
 	keepSystemFields(m, oldMeta)
 	if errs := validateUpdate(ctx, strategy, obj, old, m, oldMeta); len(errs) > 0 {
 		step.Whyf("refused: %d fields are not valid", len(errs))
-		return apierrors.NewInvalid(kind.GroupKind(), m.GetName(), errs)
+		return invalid(ctx, kind.GroupKind(), m.GetName(), errs)
 	}
 	warn(ctx, strategy.WarningsOnUpdate(ctx, obj, old))
 	strategy.Canonicalize(obj)

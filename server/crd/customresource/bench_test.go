@@ -36,7 +36,7 @@ func benchCodec(b testing.TB) *codec {
 	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{
 		{Name: "v1", Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &root}},
 	}
-	s, err := schema.Compile(crd, "v1")
+	s, err := schema.Compile(crd, "v1", schema.Limits{})
 	if err != nil {
 		b.Fatal(err)
 	}

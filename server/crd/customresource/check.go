@@ -59,7 +59,7 @@ func NewChecker(crd *apiextensionsv1.CustomResourceDefinition, factory *conversi
 		if v.Served {
 			c.Served = append(c.Served, v.Name)
 		}
-		if c.schemas[v.Name], err = schema.Compile(crd, v.Name); err != nil {
+		if c.schemas[v.Name], err = schema.Compile(crd, v.Name, schema.Limits{}); err != nil {
 			return nil, err
 		}
 	}

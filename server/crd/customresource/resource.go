@@ -24,6 +24,8 @@ type Config struct {
 	Options backend.RESTOptionsGetter
 	// Conversion makes the converter between the definition's versions.
 	Conversion *conversion.Factory
+	// Limits bound what one object may cost.
+	Limits schema.Limits
 }
 
 // Resource serves the objects of one CRD. Its fields are not to be changed.
@@ -96,7 +98,7 @@ func newResource(c Config) (*Resource, error) {
 	// Objects may be stored in versions that are no longer served.
 	for i := range crd.Spec.Versions {
 		name := crd.Spec.Versions[i].Name
-		if r.schemas[name], err = schema.Compile(crd, name); err != nil {
+		if r.schemas[name], err = schema.Compile(crd, name, c.Limits); err != nil {
 			return nil, err
 		}
 	}

@@ -152,7 +152,7 @@ func BenchmarkCompile(b *testing.B) {
 			runtime.GC()
 			runtime.ReadMemStats(&before)
 			for b.Loop() {
-				s, err := Compile(crd, "v1")
+				s, err := Compile(crd, "v1", Limits{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -28,6 +28,13 @@
 // is left out, as is the way through ObjectMeta for metadata that it would not change: a test holds both against the
 // library.
 //
+// # OpenAPI
+//
+// The library's validator says what is wrong with a value, and knows no end: no context, a list of errors that it searches
+// for each that it adds, and patterns that it keeps for ever and copies for each that is new. Here a walk says the same, by
+// a test that compares both on random schemas and values. It ends with its request or after a number of steps, and keeps
+// 100 errors.
+//
 // # Rules
 //
 // The library's validator of rules tells errors alone. Here the library compiles the rules, presents the values to them

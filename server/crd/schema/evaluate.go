@@ -123,6 +123,10 @@ func (e *evaluation) evaluateHere(n *place, path *field.Path, value, old any, re
 	r := &ruleRun{evaluation: e, path: path, value: value, old: notNil(old), rel: rel, programs: p}
 	r.bind()
 	for i := range n.rules {
+		if err := e.ctx.Err(); err != nil {
+			e.errs, e.budget = append(e.errs, ended(err)...), -1
+			return
+		}
 		step, budget := e.report.start(n, i, path), e.budget
 		out := r.evaluate(&n.rules[i], &p.results[i])
 		e.report.end(step, out, budget-max(e.budget, 0))

@@ -155,7 +155,7 @@ func FuzzSchema(f *testing.F) {
 		}
 		crd := definition(t, `{}`)
 		crd.Spec.Versions[0].Schema.OpenAPIV3Schema = props
-		s, err := Compile(crd, "v1")
+		s, err := Compile(crd, "v1", Limits{})
 		if err != nil {
 			t.Fatalf("a definition may have a schema that does not compile: %v\n%s", err, data)
 		}

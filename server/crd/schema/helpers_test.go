@@ -8,6 +8,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/cel/common"
+	celopenapi "k8s.io/apiserver/pkg/cel/openapi"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
 )
 
@@ -34,7 +37,7 @@ func definition(t testing.TB, schema string) *apiextensionsv1.CustomResourceDefi
 // compile makes a Schema of a YAML schema.
 func compile(t testing.TB, schema string) *Schema {
 	t.Helper()
-	s, err := Compile(definition(t, schema), "v1")
+	s, err := Compile(definition(t, schema), "v1", Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,4 +94,9 @@ func lines(errs field.ErrorList) string {
 		texts = append(texts, err.Error())
 	}
 	return strings.Join(texts, "\n")
+}
+
+// correlateBySpec relates the values of an object to its old ones, as a schema that need not be structural has them.
+func correlateBySpec(s *spec.Schema, obj, old map[string]any) *common.CorrelatedObject {
+	return common.NewCorrelatedObject(obj, old, &celopenapi.Schema{Schema: s})
 }

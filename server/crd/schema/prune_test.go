@@ -94,11 +94,11 @@ func TestPruneStored(t *testing.T) {
 
 func TestPruneLegacy(t *testing.T) {
 	crd := definition(t, `{patternProperties: {^x: {type: string}}, properties: {spec: {type: object, properties: {a: {type: string}}}}}`)
-	if _, err := Compile(crd, "v1"); err == nil || !strings.Contains(err.Error(), "compile the schema of version v1 of CustomResourceDefinition things.example.com: ") {
+	if _, err := Compile(crd, "v1", Limits{}); err == nil || !strings.Contains(err.Error(), "compile the schema of version v1 of CustomResourceDefinition things.example.com: ") {
 		t.Errorf("a schema that is not structural was compiled: %v", err)
 	}
 	crd.Spec.PreserveUnknownFields = true
-	s, err := Compile(crd, "v1")
+	s, err := Compile(crd, "v1", Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestPruneLegacy(t *testing.T) {
 func TestWithoutSchema(t *testing.T) {
 	crd := definition(t, `{}`)
 	crd.Spec.Versions[0].Schema = nil
-	s, err := Compile(crd, "v1")
+	s, err := Compile(crd, "v1", Limits{})
 	if err != nil || s.Structural() != nil {
 		t.Fatal(s.Structural(), err)
 	}
@@ -139,7 +139,7 @@ func TestWithoutSchema(t *testing.T) {
 	if errs := s.ValidateUpdate(context.Background(), obj, thing(t, `{}`), Others{}); len(errs) > 0 {
 		t.Error(errs)
 	}
-	if _, err := Compile(crd, "v2"); err == nil || err.Error() != `compile the schema of CustomResourceDefinition things.example.com: it has no version "v2"` {
+	if _, err := Compile(crd, "v2", Limits{}); err == nil || err.Error() != `compile the schema of CustomResourceDefinition things.example.com: it has no version "v2"` {
 		t.Error(err)
 	}
 }

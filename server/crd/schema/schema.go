@@ -8,9 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // Schema is what the schema of one version of a CustomResourceDefinition does to objects. It is immutable and shared by
@@ -22,19 +20,20 @@ type Schema struct {
 	preserveUnknown bool
 	structural      *structuralschema.Structural
 	uses            uses
+	limits          Limits
 	validators      func() (*validators, error)
 	rules           func() *rules
 }
 
-// validators check values against the OpenAPI schema. One is nil if there is nothing to check.
+// validators are what values are checked against. One is nil if there is nothing to check.
 type validators struct {
-	object, status validation.SchemaValidator
+	object, status *node
 }
 
 // Compile makes the Schema of one version. It fails if the schema is not structural though it must be: a CRD that was
 // validated does not come to that. What only writes need, the validators and the CEL rules, is compiled when the first
 // write asks for it.
-func Compile(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Schema, error) {
+func Compile(crd *apiextensionsv1.CustomResourceDefinition, version string, limits Limits) (*Schema, error) {
 	v := find(crd, version)
 	if v == nil {
 		return nil, fmt.Errorf("compile the schema of CustomResourceDefinition %s: it has no version %q", crd.Name, version)
@@ -46,6 +45,7 @@ func Compile(crd *apiextensionsv1.CustomResourceDefinition, version string) (*Sc
 	s := &Schema{
 		kind:            apischema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: kind},
 		preserveUnknown: crd.Spec.PreserveUnknownFields,
+		limits:          limits.orDefault(),
 	}
 	props, err := internalSchema(v)
 	if err == nil && props != nil {
@@ -104,14 +104,15 @@ func newValidators(v *apiextensionsv1.CustomResourceDefinitionVersion) (*validat
 	if err != nil {
 		return nil, err
 	}
-	var openapi *spec.Schema
-	var out validators
-	if out.object, openapi, err = validation.NewSchemaValidator(props); err != nil {
+	openapi, err := openAPISchema(props)
+	if err != nil {
 		return nil, err
 	}
+	all := newNodes()
+	out := validators{object: all.of(openapi)}
 	if v.Subresources != nil && v.Subresources.Status != nil {
 		if status, ok := openapi.Properties["status"]; ok {
-			out.status = validation.NewSchemaValidatorFromOpenAPI(&status)
+			out.status = all.of(&status)
 		}
 	}
 	return &out, nil

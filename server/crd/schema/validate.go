@@ -8,7 +8,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	structurallisttype "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -80,6 +79,9 @@ func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs f
 	}
 	for _, check := range checks {
 		errs = append(errs, check(s, ctx, v, c)...)
+		if err := ctx.Err(); err != nil {
+			return ended(err)
+		}
 	}
 	r := s.rules()
 	switch {
@@ -125,40 +127,33 @@ func blocksRules(err *field.Error) bool {
 }
 
 // checkObject checks the object by its schema, among what is checked without one.
-func (s *Schema) checkObject(_ context.Context, v *validators, c *checking) field.ErrorList {
+func (s *Schema) checkObject(ctx context.Context, v *validators, c *checking) field.ErrorList {
 	if errs := s.checkKind(c.obj); len(errs) > 0 {
 		return errs
 	}
 	errs := append(field.ErrorList{}, c.others.Metadata...)
-	invalid := validation.ValidateCustomResource(nil, c.obj, v.object)
-	if len(invalid) > 0 && c.update {
+	invalid := s.walk(ctx, nil, v.object, c.obj, nil)
+	if len(invalid) > 0 && c.update && c.related != nil {
 		// To relate each value to its old one costs more than the rest, and only ever makes errors fewer.
-		invalid = validation.ValidateCustomResourceUpdate(nil, c.obj, c.old, v.object, ratcheting(c.related)...)
+		invalid = s.walk(ctx, nil, v.object, c.obj, c.related)
 	}
 	return append(append(errs, invalid...), c.others.Scale...)
 }
 
 // checkStatus checks the status by its schema.
-func (s *Schema) checkStatus(_ context.Context, v *validators, c *checking) field.ErrorList {
+func (s *Schema) checkStatus(ctx context.Context, v *validators, c *checking) field.ErrorList {
 	if errs := s.checkKind(c.obj); len(errs) > 0 {
 		return errs
 	}
 	errs := append(field.ErrorList{}, c.others.Metadata...)
-	if status, ok := c.obj["status"]; ok {
-		var options []validation.ValidationOption
+	if status, ok := c.obj["status"]; ok && v.status != nil {
+		var related *common.CorrelatedObject
 		if c.related != nil {
-			options = append(options, validation.WithRatcheting(c.related.Key("status")))
+			related = c.related.Key("status")
 		}
-		errs = append(errs, validation.ValidateCustomResourceUpdate(field.NewPath("status"), status, c.old["status"], v.status, options...)...)
+		errs = append(errs, s.walk(ctx, field.NewPath("status"), v.status, status, related)...)
 	}
 	return append(errs, c.others.Scale...)
-}
-
-func ratcheting(related *common.CorrelatedObject) []validation.ValidationOption {
-	if related == nil {
-		return nil
-	}
-	return []validation.ValidationOption{validation.WithRatcheting(related)}
 }
 
 // checkKind checks that the object is of this kind and version.

@@ -43,7 +43,7 @@ func compile(t *testing.T, text string) (*schema.Schema, checks, checks) {
 		Schema:       &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: props},
 		Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
 	}}
-	s, err := schema.Compile(crd, "v1")
+	s, err := schema.Compile(crd, "v1", schema.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

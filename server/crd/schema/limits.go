@@ -1,0 +1,76 @@
+package schema
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+)
+
+// Limits bound what one object may cost. A field that is 0 has the value of DefaultLimits.
+type Limits struct {
+	// Bytes is how large an object may become by its defaults, as JSON.
+	Bytes int64
+	// Steps is how many steps the validation of an object may take: about one for each value and schema that it is held
+	// against.
+	Steps int64
+}
+
+// DefaultLimits are far above what projects use. A million steps take about a second.
+var DefaultLimits = Limits{Bytes: 16 << 20, Steps: 10_000_000}
+
+func (l Limits) orDefault() Limits {
+	if l.Bytes == 0 {
+		l.Bytes = DefaultLimits.Bytes
+	}
+	if l.Steps == 0 {
+		l.Steps = DefaultLimits.Steps
+	}
+	return l
+}
+
+// maxErrors is how many errors are told of one object. Strict decoding stops at as many.
+const maxErrors = 100
+
+var errTooManySteps = errors.New("too many steps")
+
+// walked makes the library's errors of a walk.
+type walked struct {
+	*walk
+	root    *node
+	related *common.CorrelatedObject
+}
+
+func (w *walked) Validate(value any, _ ...validation.ValidationOption) *validate.Result {
+	found := w.value(w.root, nil, value, w.related)
+	if found.more {
+		found.errs = append(found.errs, fmt.Errorf("too many errors: only the first %d are shown", maxErrors))
+	}
+	return &validate.Result{Errors: found.errs}
+}
+
+// walk validates a value by a schema, which may be nil. If related is not nil, errors of what did not change are forgiven.
+func (s *Schema) walk(ctx context.Context, path *field.Path, root *node, value any, related *common.CorrelatedObject) field.ErrorList {
+	if root == nil {
+		return nil
+	}
+	w := &walk{ctx: ctx, left: s.limits.Steps}
+	errs := validation.ValidateCustomResource(path, value, &walked{w, root, related})
+	switch {
+	case errors.Is(w.err, errTooManySteps):
+		return field.ErrorList{field.Forbidden(path, fmt.Sprintf(
+			"validating the object by its schema takes more than %d steps, the limit that --max-validation-steps sets", s.limits.Steps))}
+	case w.err != nil:
+		return ended(w.err)
+	}
+	return errs
+}
+
+// ended is for a request whose client is gone or whose time is up.
+func ended(err error) field.ErrorList {
+	return field.ErrorList{field.InternalError(nil, fmt.Errorf("validate the object: %w", err))}
+}

@@ -1,0 +1,120 @@
+package schema
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"sync"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+)
+
+// node is an OpenAPI schema as a walk uses it. It is immutable.
+type node struct {
+	*spec.Schema
+	pattern *pattern
+	// hasFormat says that strings must have Schema.Format; other formats are not known.
+	hasFormat bool
+
+	allOf, anyOf, oneOf []*node
+	not                 *node
+	items               *node
+	additional          *node
+	properties          []namedNode // by name
+}
+
+type namedNode struct {
+	name string
+	*node
+}
+
+// pattern is a regular expression that is compiled when the first value comes to it.
+type pattern struct {
+	text    string
+	compile func() compiledPattern
+}
+
+type compiledPattern struct {
+	*regexp.Regexp
+	err error
+	// size is the number of its instructions: a byte may cost a step of each of them.
+	size int
+}
+
+// openAPISchema is the schema that values are validated by, without the formats that nobody knows.
+func openAPISchema(props *apiextensions.JSONSchemaProps) (*spec.Schema, error) {
+	out := &spec.Schema{}
+	if props == nil {
+		return out, nil
+	}
+	strip := validation.StripUnsupportedFormatsPostProcessorForVersion(environment.DefaultCompatibilityVersion())
+	return out, validation.ConvertJSONSchemaPropsWithPostProcess(props, out, strip)
+}
+
+// nodes makes the nodes of one version's schemas. Equal patterns are compiled once.
+type nodes struct{ patterns map[string]*pattern }
+
+func newNodes() *nodes { return &nodes{map[string]*pattern{}} }
+
+func (c *nodes) of(s *spec.Schema) *node {
+	if s == nil {
+		return nil
+	}
+	n := &node{
+		Schema: s, hasFormat: strfmt.Default.ContainsName(s.Format),
+		allOf: c.each(s.AllOf), anyOf: c.each(s.AnyOf), oneOf: c.each(s.OneOf), not: c.of(s.Not),
+	}
+	if s.Pattern != "" {
+		n.pattern = c.patternOf(s.Pattern)
+	}
+	if s.Items != nil {
+		n.items = c.of(s.Items.Schema)
+	}
+	if s.AdditionalProperties != nil {
+		n.additional = c.of(s.AdditionalProperties.Schema)
+	}
+	for name, prop := range s.Properties {
+		n.properties = append(n.properties, namedNode{name, c.of(&prop)})
+	}
+	slices.SortFunc(n.properties, func(a, b namedNode) int {
+		if a.name < b.name {
+			return -1
+		}
+		return 1
+	})
+	return n
+}
+
+func (c *nodes) each(schemas []spec.Schema) (out []*node) {
+	for i := range schemas {
+		out = append(out, c.of(&schemas[i]))
+	}
+	return out
+}
+
+func (c *nodes) patternOf(text string) *pattern {
+	p := c.patterns[text]
+	if p == nil {
+		p = &pattern{text, sync.OnceValue(func() compiledPattern { return compilePattern(text) })}
+		c.patterns[text] = p
+	}
+	return p
+}
+
+func compilePattern(text string) compiledPattern {
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return compiledPattern{err: err}
+	}
+	out := compiledPattern{Regexp: re, size: len(text)}
+	if parsed, err := syntax.Parse(text, syntax.Perl); err == nil {
+		if program, err := syntax.Compile(parsed.Simplify()); err == nil {
+			out.size = len(program.Inst)
+		}
+	}
+	return out
+}

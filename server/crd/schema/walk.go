@@ -1,0 +1,273 @@
+package schema
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/kube-openapi/pkg/validation/errors"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+)
+
+// walk validates one object by an OpenAPI schema. It says what the library's validator says. Unlike that one it ends when
+// its context does or when it has taken its steps, keeps a bounded number of errors, and forgets its patterns with their
+// schema.
+type walk struct {
+	ctx context.Context
+	// left are the steps that it may still take.
+	left int64
+	// err is why it ended before its end.
+	err error
+}
+
+const (
+	// stepsBetweenLooks is how many steps are taken before the context is looked at again.
+	stepsBetweenLooks = 1 << 10
+	// patternWorkAStep is how many instructions of a pattern's program make a step.
+	patternWorkAStep = 50
+)
+
+// take takes n steps, and says whether the walk goes on.
+func (w *walk) take(n int64) bool {
+	before := w.left
+	w.left -= n
+	switch {
+	case w.err != nil:
+	case w.left < 0:
+		w.err = errTooManySteps
+	case before/stepsBetweenLooks != w.left/stepsBetweenLooks:
+		w.err = w.ctx.Err()
+	}
+	return w.err == nil
+}
+
+// at is where a value is in its object: a name or an index within the value around it. The object itself is nil.
+type at struct {
+	parent *at
+	name   string
+	index  int // for those without a name
+	isItem bool
+	// isKey says that the name is no property's.
+	isKey bool
+}
+
+// String is the path as errors have it. A key in a map at the top begins with a dot, a property does not.
+func (a *at) String() string {
+	var b strings.Builder
+	a.write(&b)
+	return b.String()
+}
+
+func (a *at) write(b *strings.Builder) {
+	switch {
+	case a == nil:
+	case a.isItem:
+		a.parent.write(b)
+		b.WriteByte('[')
+		b.WriteString(strconv.Itoa(a.index))
+		b.WriteByte(']')
+	default:
+		a.parent.write(b)
+		if a.parent != nil || a.isKey {
+			b.WriteByte('.')
+		}
+		b.WriteString(a.name)
+	}
+}
+
+// validated is what a walk found in a value.
+type validated struct {
+	errs []error
+	// texts are those of errs: an error that was found already is not found again.
+	texts []string
+	more  bool
+	// matched counts the checks that held. Of the branches that all fail, errors are those of the one with the most.
+	matched int
+}
+
+func (v *validated) add(err error) {
+	if err == nil {
+		return
+	}
+	if len(v.errs) == maxErrors {
+		v.more = true
+		return
+	}
+	text := err.Error()
+	for _, known := range v.texts {
+		if known == text {
+			return
+		}
+	}
+	v.errs, v.texts = append(v.errs, err), append(v.texts, text)
+}
+
+func (v *validated) merge(other validated) {
+	for _, err := range other.errs {
+		v.add(err)
+	}
+	v.more = v.more || other.more
+	v.matched += other.matched
+}
+
+// addOf is add for the functions of the library, whose nil is not a nil error.
+func (v *validated) addOf(err *errors.Validation) {
+	if err != nil {
+		v.add(err)
+	}
+}
+
+const inBody = "body"
+
+// value validates a value. related, if not nil, relates it to its old value: errors of what is as it was are forgiven.
+func (w *walk) value(n *node, p *at, value any, related *common.CorrelatedObject) validated {
+	out := w.check(n, p, value, related)
+	if len(out.errs) > 0 && related != nil && related.CachedDeepEqual() {
+		return validated{matched: out.matched}
+	}
+	return out
+}
+
+func (w *walk) check(n *node, p *at, value any, related *common.CorrelatedObject) (out validated) {
+	if !w.take(1 + int64(len(n.Enum))) {
+		return out
+	}
+	if value == nil {
+		out.merge(checkType(n, p, nil))
+		w.enum(n, p, nil, &out)
+		return out
+	}
+	if len(n.Type) > 0 || n.Format != "" {
+		out.merge(checkType(n, p, value))
+		out.matched++
+	}
+	out.merge(w.branches(n, p, value))
+	out.matched++
+	switch value := value.(type) {
+	case string:
+		w.text(n, p, value, &out)
+	case []any:
+		w.list(n, p, value, related, &out)
+	case int64, float64:
+		out.merge(number(n, p, value))
+		out.matched++
+	}
+	w.enum(n, p, value, &out)
+	out.matched++
+	if m, ok := value.(map[string]any); ok {
+		w.object(n, p, m, related, &out)
+		out.matched++
+	}
+	out.matched++
+	return out
+}
+
+func (w *walk) text(n *node, p *at, value string, out *validated) {
+	switch {
+	case n.MaxLength != nil && int64(utf8.RuneCountInString(value)) > *n.MaxLength:
+		out.add(errors.TooLong(p.String(), inBody, *n.MaxLength, value))
+	case n.MinLength != nil && int64(utf8.RuneCountInString(value)) < *n.MinLength:
+		out.add(errors.TooShort(p.String(), inBody, *n.MinLength, value))
+	case n.pattern != nil:
+		w.match(n, p, value, out)
+	}
+	out.matched++
+	if n.hasFormat {
+		if !strfmt.Default.Validates(n.Format, value) {
+			out.add(errors.InvalidType(p.String(), inBody, n.Format, value))
+		}
+		out.matched++
+	}
+}
+
+// match matches a text with a pattern, which costs as much as both are long.
+func (w *walk) match(n *node, p *at, value string, out *validated) {
+	re := n.pattern.compile()
+	switch {
+	case re.err != nil:
+		out.add(errors.FailedPattern(p.String(), inBody, fmt.Sprintf("%s, but pattern is invalid: %s", n.pattern.text, re.err), value))
+	case !w.take(int64(len(value)) * int64(re.size) / patternWorkAStep):
+	case !re.MatchString(value):
+		out.add(errors.FailedPattern(p.String(), inBody, n.pattern.text, value))
+	}
+}
+
+func (w *walk) list(n *node, p *at, items []any, related *common.CorrelatedObject, out *validated) {
+	if n.items != nil {
+		for i, item := range items {
+			if w.err != nil {
+				return
+			}
+			var itemRelated *common.CorrelatedObject
+			if related != nil {
+				itemRelated = related.Index(i)
+			}
+			out.merge(w.value(n.items, &at{parent: p, index: i, isItem: true}, item, itemRelated))
+		}
+	}
+	size := int64(len(items))
+	if n.MinItems != nil && size < *n.MinItems {
+		out.add(errors.TooFewItems(p.String(), inBody, *n.MinItems, size))
+	}
+	if n.MaxItems != nil && size > *n.MaxItems {
+		out.add(errors.TooManyItems(p.String(), inBody, *n.MaxItems, size))
+	}
+	if n.UniqueItems && w.take(size*size) {
+		out.addOf(validate.UniqueItems(p.String(), inBody, items))
+	}
+	out.matched += 2
+}
+
+func (w *walk) object(n *node, p *at, fields map[string]any, related *common.CorrelatedObject, out *validated) {
+	size := int64(len(fields))
+	if n.MinProperties != nil && size < *n.MinProperties {
+		out.add(errors.TooFewProperties(p.String(), inBody, *n.MinProperties, size))
+	}
+	if n.MaxProperties != nil && size > *n.MaxProperties {
+		out.add(errors.TooManyProperties(p.String(), inBody, *n.MaxProperties, size))
+	}
+	if n.AdditionalProperties != nil && (!n.AdditionalProperties.Allows || n.additional != nil) {
+		w.additional(n, p, fields, related, out)
+	}
+	for i := range n.properties {
+		prop := &n.properties[i]
+		if value, ok := fields[prop.name]; ok {
+			out.merge(w.value(prop.node, &at{parent: p, name: prop.name}, value, relatedField(p, prop.name, related)))
+		}
+	}
+	for _, name := range n.Required {
+		if _, ok := fields[name]; !ok {
+			out.add(errors.Required(p.String()+"."+name, inBody))
+		}
+	}
+}
+
+// additional validates the fields that are no properties.
+func (w *walk) additional(n *node, p *at, fields map[string]any, related *common.CorrelatedObject, out *validated) {
+	for name, value := range fields {
+		if _, ok := n.Properties[name]; ok {
+			continue
+		}
+		if w.err != nil {
+			return
+		}
+		if !n.AdditionalProperties.Allows {
+			out.add(errors.PropertyNotAllowed(p.String(), inBody, name))
+			continue
+		}
+		out.merge(w.value(n.additional, &at{parent: p, name: name, isKey: true}, value, relatedField(p, name, related)))
+	}
+}
+
+// relatedField relates a field to its old value. The version and the kind at the top can't be: old and new were both
+// converted to this version, and whether they changed can't be seen.
+func relatedField(p *at, name string, related *common.CorrelatedObject) *common.CorrelatedObject {
+	if related == nil || p == nil && (name == "apiVersion" || name == "kind") {
+		return nil
+	}
+	return related.Key(name)
+}

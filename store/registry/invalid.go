@@ -1,0 +1,59 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	// maxErrorsTold is how many errors an answer tells.
+	maxErrorsTold = 100
+	// maxErrorText is how long they are together, in bytes.
+	maxErrorText = 256 << 10
+)
+
+// invalid is the 422 for an object with errors. A validation whose request has ended is not complete: that is no 422.
+func invalid(ctx context.Context, kind schema.GroupKind, name string, errs field.ErrorList) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return apierrors.NewInvalid(kind, name, bounded(errs))
+}
+
+// bounded are the errors that an answer has room for. The text of many errors takes time that grows with their square.
+func bounded(errs field.ErrorList) field.ErrorList {
+	left := maxErrorText
+	for i, err := range errs {
+		if i == maxErrorsTold {
+			return append(errs[:i:i], notTold(len(errs)-i))
+		}
+		if left -= len(err.Error()); left >= 0 {
+			continue
+		}
+		if i > 0 {
+			return append(errs[:i:i], notTold(len(errs)-i))
+		}
+		first := field.ErrorList{shortened(err)}
+		if len(errs) > 1 {
+			first = append(first, notTold(len(errs)-1))
+		}
+		return first
+	}
+	return errs
+}
+
+// shortened is an error without its value, which is longer than an answer may be.
+func shortened(err *field.Error) *field.Error {
+	short := *err
+	short.BadValue = field.OmitValueType{}
+	short.Detail = short.Detail[:min(len(short.Detail), maxErrorText/2)]
+	return &short
+}
+
+func notTold(n int) *field.Error {
+	return &field.Error{Type: field.ErrorTypeTooMany, BadValue: field.OmitValueType{}, Detail: fmt.Sprintf("%d more errors are not shown", n)}
+}
