@@ -100,7 +100,9 @@ func (c *Checker) in(ctx context.Context, version string, content map[string]any
 	slices.Sort(lost)
 	out.Lost = lost
 	before := (&unstructured.Unstructured{Object: content}).DeepCopy().Object
-	s.Default(ctx, content)
+	if err := s.DefaultStored(ctx, content); err != nil {
+		return out, err
+	}
 	out.Defaults = added(before, content)
 	u := &unstructured.Unstructured{Object: content}
 	scale := c.scaleOf(version)

@@ -87,7 +87,11 @@ func (c *codec) Decode(data []byte, _ *apischema.GroupVersionKind, into runtime.
 	if _, err := s.Prune(context.Background(), content, schema.PruneOptions{Stored: true}); err != nil {
 		return nil, &kind, err
 	}
-	c.defaulter.of(context.Background(), u)
+	if kind.Kind == c.defaulter.kind.Kind {
+		if err := s.DefaultStored(context.Background(), content); err != nil {
+			return nil, &kind, err
+		}
+	}
 	if c.converter != nil && kind.Version != c.version.Version {
 		if err := c.toStorageVersion(u); err != nil {
 			return nil, &kind, err

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
 
 	"github.com/kx-apiserver/kx/server/crd/schema"
 )
@@ -44,21 +45,36 @@ func (typer) ObjectKinds(obj runtime.Object) ([]apischema.GroupVersionKind, bool
 
 func (typer) Recognizes(kind apischema.GroupVersionKind) bool { return metaScheme.Recognizes(kind) }
 
-// defaulter gives an object the defaults of the version that it is in.
+// defaulter gives an object the defaults of the version that it is in. It is a runtime.ObjectDefaulter, which can't fail:
+// Default leaves out what there is no room for, and DefaultWithin fails.
 type defaulter struct {
 	schemas map[string]*schema.Schema
 	kind    apischema.GroupKind
 }
 
 func (d defaulter) Default(obj runtime.Object) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		d.of(context.Background(), u)
+	if err := d.DefaultWithin(context.Background(), obj); err != nil {
+		klog.V(2).ErrorS(err, "defaults were left out")
 	}
 }
 
-func (d defaulter) of(ctx context.Context, u *unstructured.Unstructured) {
-	kind := u.GroupVersionKind()
-	if s := d.schemas[kind.Version]; s != nil && kind.GroupKind() == d.kind {
-		s.Default(ctx, u.Object)
+// DefaultWithin is Default for a request.
+func (d defaulter) DefaultWithin(ctx context.Context, obj runtime.Object) error {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil
 	}
+	if s := d.of(u); s != nil {
+		return s.Default(ctx, u.Object)
+	}
+	return nil
+}
+
+// of is the schema of the version that an object is in, nil if it is of another kind.
+func (d defaulter) of(u *unstructured.Unstructured) *schema.Schema {
+	kind := u.GroupVersionKind()
+	if kind.GroupKind() != d.kind {
+		return nil
+	}
+	return d.schemas[kind.Version]
 }

@@ -161,6 +161,5 @@ func (d *decoder) complete(ctx context.Context, u *unstructured.Unstructured, ki
 	for _, path := range paths {
 		unknown = append(unknown, fmt.Errorf(`unknown field "%s"`, path))
 	}
-	d.defaulter.of(ctx, u)
-	return unknown, nil
+	return unknown, d.defaulter.DefaultWithin(ctx, u)
 }

@@ -2,27 +2,50 @@ package schema
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
-	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Default gives the fields that the object does not have their defaults.
-func (s *Schema) Default(ctx context.Context, obj map[string]any) {
+// storedFactor is how many times as much defaults may add to an object that is stored. It was written when its schema had
+// other defaults, and is to be served if it can be.
+const storedFactor = 8
+
+// Default gives the fields that the object does not have their defaults. It fails with a 413, and leaves the object
+// unfinished, if they would add more than Limits.Bytes; and if ctx ends.
+func (s *Schema) Default(ctx context.Context, obj map[string]any) error {
+	return s.giveDefaults(ctx, obj, s.limits.Bytes)
+}
+
+// DefaultStored is Default for an object that was read from etcd.
+func (s *Schema) DefaultStored(ctx context.Context, obj map[string]any) error {
+	return s.giveDefaults(ctx, obj, storedFactor*s.limits.Bytes)
+}
+
+func (s *Schema) giveDefaults(ctx context.Context, obj map[string]any, limit int64) (err error) {
 	_, step := trace.Start(ctx, trace.CRDDefault, s.kind.Kind)
-	defer step.End(nil)
+	defer step.End(&err)
 	if step.Recording() {
 		step.Before(&unstructured.Unstructured{Object: obj})
 		step.Why(s.defaultsWhy(obj))
 	}
 	if s.uses.defaults {
-		structuraldefaulting.Default(obj, s.structural)
+		d := defaulting{ctx: ctx, limit: limit}
+		d.fill(s.defaults(), obj)
+		if err := d.result(); err != nil {
+			return err
+		}
 	}
 	if step.Recording() {
 		step.After(&unstructured.Unstructured{Object: obj})
 	}
+	return nil
 }
 
 // defaultsWhy says which defaults will be set.
@@ -34,4 +57,137 @@ func (s *Schema) defaultsWhy(obj map[string]any) string {
 		return listed(paths, "default", "set")
 	}
 	return "no default set: what has one is there"
+}
+
+// defaults are what a schema gives at a place and beneath it. Places without any are not there.
+type defaults struct {
+	schema *structuralschema.Structural
+	// size is that of the default at this place as JSON, 0 if there is none.
+	size       int64
+	properties map[string]*defaults
+	additional *defaults
+	items      *defaults
+}
+
+func newDefaults(s *structuralschema.Structural) *defaults {
+	if s == nil {
+		return nil
+	}
+	d := &defaults{schema: s, additional: newDefaults(additional(s)), items: newDefaults(s.Items)}
+	for name, prop := range s.Properties {
+		if child := newDefaults(&prop); child != nil {
+			if d.properties == nil {
+				d.properties = map[string]*defaults{}
+			}
+			d.properties[name] = child
+		}
+	}
+	if s.Default.Object != nil {
+		text, err := json.Marshal(s.Default.Object)
+		if err != nil {
+			panic(fmt.Sprintf("a default that was read from JSON can't be written: %v", err))
+		}
+		d.size = int64(len(text))
+	}
+	if d.size == 0 && d.properties == nil && d.additional == nil && d.items == nil {
+		return nil
+	}
+	return d
+}
+
+// replaces says whether the default stands for a null: where there can be none.
+func (d *defaults) replaces(value any) bool { return value == nil && d.size > 0 && !d.schema.Nullable }
+
+// defaulting is one run of Default.
+type defaulting struct {
+	ctx   context.Context
+	limit int64
+	// added are the bytes that defaults have added, and those of the defaults that there was no more room for.
+	added int64
+	taken int64
+	err   error
+}
+
+func (d *defaulting) result() error {
+	switch {
+	case d.err != nil:
+		return d.err
+	case d.added > d.limit:
+		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
+			"the defaults of the schema would add %d bytes to the object or more, the limit that --max-default-bytes sets is %d", d.added, d.limit))
+	}
+	return nil
+}
+
+// ended says whether there is no more to do.
+func (d *defaulting) ended() bool {
+	if d.taken++; d.taken%stepsBetweenLooks == 0 && d.err == nil {
+		d.err = d.ctx.Err()
+	}
+	return d.err != nil
+}
+
+// give returns a copy of a default, unless there is no room for it.
+func (d *defaulting) give(at *defaults) (value any, ok bool) {
+	if d.added += at.size; d.added > d.limit {
+		return nil, false
+	}
+	return runtime.DeepCopyJSONValue(at.schema.Default.Object), true
+}
+
+// fill fills a value and what is beneath it.
+func (d *defaulting) fill(at *defaults, value any) {
+	if at == nil || d.ended() {
+		return
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		d.fillFields(at, value)
+	case []any:
+		if at.items == nil {
+			return
+		}
+		for i := range value {
+			if at.items.replaces(value[i]) {
+				if given, ok := d.give(at.items); ok {
+					value[i] = given
+				}
+			}
+			d.fill(at.items, value[i])
+		}
+	}
+}
+
+func (d *defaulting) fillFields(at *defaults, fields map[string]any) {
+	for name, prop := range at.properties {
+		value, found := fields[name]
+		if prop.size > 0 && !found || found && prop.replaces(value) {
+			given, ok := d.give(prop)
+			if !ok {
+				continue
+			}
+			value, found = given, true
+			fields[name] = given
+			d.added += int64(len(name)) + 4
+		}
+		if found {
+			d.fill(prop, value)
+		}
+	}
+	if at.additional == nil {
+		return
+	}
+	for name, value := range fields {
+		if _, ok := at.schema.Properties[name]; ok {
+			continue
+		}
+		if at.additional.replaces(value) {
+			given, ok := d.give(at.additional)
+			if !ok {
+				continue
+			}
+			value, fields[name] = given, given
+		}
+		d.fill(at.additional, value)
+	}
 }

@@ -13,15 +13,15 @@ import (
 
 // Limits bound what one object may cost. A field that is 0 has the value of DefaultLimits.
 type Limits struct {
-	// Bytes is how large an object may become by its defaults, as JSON.
+	// Bytes is how much the defaults of a schema may add to an object, as JSON.
 	Bytes int64
 	// Steps is how many steps the validation of an object may take: about one for each value and schema that it is held
 	// against.
 	Steps int64
 }
 
-// DefaultLimits are far above what projects use. A million steps take about a second.
-var DefaultLimits = Limits{Bytes: 16 << 20, Steps: 10_000_000}
+// DefaultLimits are far above what projects use. What exceeds Bytes could not be stored: no write to etcd may be larger.
+var DefaultLimits = Limits{Bytes: 8 << 20, Steps: 10_000_000}
 
 func (l Limits) orDefault() Limits {
 	if l.Bytes == 0 {

@@ -23,6 +23,7 @@ type Schema struct {
 	limits          Limits
 	validators      func() (*validators, error)
 	rules           func() *rules
+	defaults        func() *defaults
 }
 
 // validators are what values are checked against. One is nil if there is nothing to check.
@@ -56,6 +57,7 @@ func Compile(crd *apiextensionsv1.CustomResourceDefinition, version string, limi
 	}
 	s.uses.add(s.structural)
 	s.validators = sync.OnceValues(func() (*validators, error) { return newValidators(v) })
+	s.defaults = sync.OnceValue(func() *defaults { return newDefaults(s.structural) })
 	s.rules = sync.OnceValue(func() *rules { return newRules(s.structural) })
 	return s, nil
 }
