@@ -14,6 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/crd"
+	crdschema "github.com/kx-apiserver/kx/server/crd/schema"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/kxapi"
 )
@@ -57,7 +58,11 @@ func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.Gene
 		Log:                 c.Logger,
 		MinRequestTimeout:   c.MinRequestTimeout,
 		MaxRequestBodyBytes: maxRequestBodyBytes,
-		Delegate:            delegate,
+		MaxObjectFields:     c.Options.Limits.MaxObjectFields,
+		Limits: crdschema.Limits{
+			Bytes: c.Options.Limits.MaxDefaultBytes, Steps: c.Options.Limits.MaxValidationSteps,
+		},
+		Delegate: delegate,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -104,6 +109,7 @@ func (c *Config) newGenericAPIServer(delegate http.Handler) *endpoint.GenericAPI
 		EquivalentResourceRegistry: c.equivalents,
 		MinRequestTimeout:          c.MinRequestTimeout,
 		MaxRequestBodyBytes:        maxRequestBodyBytes,
+		MaxObjectFields:            c.Options.Limits.MaxObjectFields,
 	}
 }
 

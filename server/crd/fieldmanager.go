@@ -9,6 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	"github.com/kx-apiserver/kx/server/crd/openapi"
 	"github.com/kx-apiserver/kx/server/handler"
+	"github.com/kx-apiserver/kx/server/handler/fieldorder"
 )
 
 // fieldManagers makes the field managers of a definition. They share one type converter, for a manager of one version may
@@ -19,7 +20,7 @@ type fieldManagers struct {
 }
 
 func newFieldManagers(crd *lister.Definition, resource *customresource.Resource) *fieldManagers {
-	return &fieldManagers{resource: resource, converter: openapi.NewTypeConverter(crd)}
+	return &fieldManagers{resource: resource, converter: fieldorder.Of(openapi.NewTypeConverter(crd))}
 }
 
 // of makes the field manager of a scope, which is of the version v or of one of its subresources.

@@ -213,7 +213,7 @@ func (h *crdHandler) destroy() {
 
 // newCRDInfo makes what serves a definition.
 func newCRDInfo(c Config, crd *lister.Definition) (*crdInfo, error) {
-	resource, err := customresource.New(customresource.Config{Definition: crd, Options: c.RESTOptions, Conversion: c.conversion})
+	resource, err := customresource.New(customresource.Config{Definition: crd, Options: c.RESTOptions, Conversion: c.conversion, Limits: c.Limits})
 	if err != nil {
 		return nil, err
 	}

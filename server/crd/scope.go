@@ -79,6 +79,7 @@ func (s *scopes) ofResource(v *customresource.Version) *handler.RequestScope {
 		MetaGroupVersion: metav1.SchemeGroupVersion,
 
 		MaxRequestBodyBytes: s.config.MaxRequestBodyBytes,
+		MaxObjectFields:     s.config.MaxObjectFields,
 	}
 }
 

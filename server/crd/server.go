@@ -22,6 +22,7 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/definition"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	crdopenapi "github.com/kx-apiserver/kx/server/crd/openapi"
+	crdschema "github.com/kx-apiserver/kx/server/crd/schema"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/openapi"
@@ -40,6 +41,9 @@ type Config struct {
 
 	MinRequestTimeout   time.Duration
 	MaxRequestBodyBytes int64
+	MaxObjectFields     int
+	// Limits bound what one custom resource may cost.
+	Limits crdschema.Limits
 
 	// Delegate answers what is no custom resource.
 	Delegate http.Handler

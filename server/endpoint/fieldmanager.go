@@ -14,6 +14,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/handler"
+	"github.com/kx-apiserver/kx/server/handler/fieldorder"
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
@@ -74,7 +75,7 @@ func (a *APIInstaller) fieldManagerOf(scope *handler.RequestScope, storage rest.
 	if scope.Kind.Group != scope.HubGroupVersion.Group {
 		convertor = &groupConvertor{ObjectConvertor: convertor, creater: scope.Creater, hub: scope.HubGroupVersion, kind: scope.Kind.Kind}
 	}
-	manager, err := managedfields.NewDefaultFieldManager(&types, convertor, scope.Defaulter, scope.Creater,
+	manager, err := managedfields.NewDefaultFieldManager(fieldorder.Of(&types), convertor, scope.Defaulter, scope.Creater,
 		scope.Kind, scope.HubGroupVersion, scope.Subresource, resetFields)
 	if err != nil {
 		return nil, fmt.Errorf("field manager of %s/%s: %w", scope.Resource, scope.Subresource, err)

@@ -32,6 +32,7 @@ type APIGroupVersion struct {
 
 	MinRequestTimeout   time.Duration
 	MaxRequestBodyBytes int64
+	MaxObjectFields     int
 }
 
 // InstallREST gives the storages their routes in router, and returns what clients may know of them, and what was done why.

@@ -141,6 +141,7 @@ func (a *APIInstaller) scopeOf(resource, subresource string, storage rest.Storag
 
 		AcceptsGroupVersionDelegate: acceptor,
 		MaxRequestBodyBytes:         a.group.MaxRequestBodyBytes,
+		MaxObjectFields:             a.group.MaxObjectFields,
 	}
 	scope.FieldManager, err = a.fieldManagerOf(scope, storage)
 	return scope, err

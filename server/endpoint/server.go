@@ -77,6 +77,8 @@ type GenericAPIServer struct {
 
 	MinRequestTimeout   time.Duration
 	MaxRequestBodyBytes int64
+	// MaxObjectFields limits the fields and list items of an object; 0 is no limit.
+	MaxObjectFields int
 
 	mu       sync.Mutex
 	storages map[schema.GroupVersionResource]rest.Storage
@@ -180,6 +182,7 @@ func (s *GenericAPIServer) getAPIGroupVersion(group *APIGroupInfo, gv schema.Gro
 		Admit:                      s.Admit,
 		MinRequestTimeout:          s.MinRequestTimeout,
 		MaxRequestBodyBytes:        s.MaxRequestBodyBytes,
+		MaxObjectFields:            s.MaxObjectFields,
 	}
 }
 

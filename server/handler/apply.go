@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +37,9 @@ func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object
 	if err != nil {
 		return nil, err
 	}
+	if err := p.scope.checkFields(nil, configuration); err != nil {
+		return nil, err
+	}
 	applied, err = p.scope.FieldManager.Apply(current, configuration, p.manager, force)
 	forgetKind(current)
 	if err != nil {
@@ -44,6 +49,9 @@ func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object
 		return nil, applyError(err)
 	}
 	forgetKind(applied)
+	if err := p.checkApplied(ctx, current, applied); err != nil {
+		return nil, err
+	}
 	if strictErr != nil {
 		if p.fieldValidation == metav1.FieldValidationStrict {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", strictErr))
@@ -55,6 +63,18 @@ func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object
 		step.Why(ownersMoved(current, applied, managerKey{p.manager, metav1.ManagedFieldsOperationApply, p.scope.Subresource}))
 	}
 	return applied, nil
+}
+
+// checkApplied refuses what an apply made too large. The field manager gives defaults by an interface that can't refuse.
+func (p *patcher) checkApplied(ctx context.Context, current, applied runtime.Object) error {
+	if d, ok := p.scope.Defaulter.(interface {
+		DefaultWithin(ctx context.Context, obj runtime.Object) error
+	}); ok {
+		if err := d.DefaultWithin(ctx, applied); err != nil {
+			return err
+		}
+	}
+	return p.scope.checkFields(current, applied)
 }
 
 // decodeConfiguration reads the fields that a client applies. strictErr says which of them it sent twice, if strict.
@@ -100,14 +120,44 @@ func configurationAsJSON(body []byte) ([]byte, error) {
 	return asJSON, nil
 }
 
+const (
+	// maxCauses is how many conflicts an answer names.
+	maxCauses = 100
+	// maxMessage is how long a message about fields may be.
+	maxMessage = 64 << 10
+)
+
 // applyError tells the client what does not fit the schema, value included, and traces and logs only that something
-// does not.
+// does not. What it tells is bounded: an apply may conflict in each field of an object.
 func applyError(err error) error {
 	var carrier apierrors.APIStatus
 	if errors.As(err, &carrier) {
-		return err
+		return boundedConflict(err, carrier.Status())
+	}
+	message := err.Error()
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + " …"
 	}
 	return patchError(&apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonUnknown, Message: err.Error(),
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonUnknown, Message: message,
 	}}, "it does not fit the schema")
+}
+
+// boundedConflict names no more conflicts than anybody reads, and says how many there are.
+func boundedConflict(err error, status metav1.Status) error {
+	if status.Details == nil || len(status.Details.Causes) <= maxCauses {
+		return err
+	}
+	causes := status.Details.Causes
+	details := *status.Details
+	details.Causes = append(slices.Clip(causes[:maxCauses]), metav1.StatusCause{
+		Type: metav1.CauseTypeFieldManagerConflict, Message: fmt.Sprintf("%d more conflicts are not shown", len(causes)-maxCauses),
+	})
+	named := make([]string, maxCauses)
+	for i, cause := range causes[:maxCauses] {
+		named[i] = fmt.Sprintf("- %s: %s", cause.Field, cause.Message)
+	}
+	status.Details = &details
+	status.Message = fmt.Sprintf("Apply failed with %d conflicts, of which these are the first %d:\n%s", len(causes), maxCauses, strings.Join(named, "\n"))
+	return &apierrors.StatusError{ErrStatus: status}
 }

@@ -117,7 +117,9 @@ func createObject(ctx context.Context, r rest.NamedCreater, scope *RequestScope,
 	if err != nil {
 		return nil, err
 	}
-	obj = updateManagedFields(ctx, scope, live, obj, manager)
+	if obj, err = updateManagedFields(ctx, scope, live, obj, manager); err != nil {
+		return nil, err
+	}
 	user, _ := request.UserFrom(ctx)
 	attributes := admission.NewAttributesRecord(obj, nil, scope.Kind, namespace, name, scope.Resource, scope.Subresource,
 		admission.Create, options, len(options.DryRun) > 0, user)

@@ -183,11 +183,21 @@ func fieldValidation(directive string) string {
 
 // transformDecodeError is the 400 for a body that is not a kind.
 func transformDecodeError(err error, kind string, sent *schema.GroupVersionKind, body []byte) error {
+	if answersItself(err) {
+		return err
+	}
 	if sent != nil && sent.Kind != "" {
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", sent.Kind, sent.Version, kind, err))
 	}
 	text := fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v", kind, err)
 	return &maskedError{apierrors.NewBadRequest(fmt.Sprintf("%s (%s)", text, summarizeData(body, 30))), text}
+}
+
+// answersItself says of an error of a decoder that it has a Status, or is the end of the request: it is not about the data's
+// form.
+func answersItself(err error) bool {
+	var carrier apierrors.APIStatus
+	return errors.As(err, &carrier) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // summarizeData is the beginning of a body: as text if it looks like JSON, else in hexadecimal.

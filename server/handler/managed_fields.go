@@ -45,23 +45,44 @@ func managerOrUserAgent(manager, userAgent string) string {
 
 // updateManagedFields notes in obj, which is going to replace live, that manager owns what it changes. An object that
 // does not exist yet has an empty live.
-func updateManagedFields(ctx context.Context, scope *RequestScope, live, obj runtime.Object, manager string) runtime.Object {
+func updateManagedFields(ctx context.Context, scope *RequestScope, live, obj runtime.Object, manager string) (_ runtime.Object, err error) {
+	if err := scope.checkFields(live, obj); err != nil {
+		return nil, err
+	}
 	if scope.FieldManager == nil {
-		return obj
+		return obj, nil
 	}
 	if _, err := meta.Accessor(obj); err != nil {
-		return obj // nothing to keep it in
+		return obj, nil // nothing to keep it in
 	}
-	var err error
+	if err := ctx.Err(); err != nil {
+		return nil, requestTimedOut(err)
+	}
 	_, step := trace.Start(ctx, trace.HandlerManagedFields, manager)
 	defer step.End(&err)
 	step.Before(obj)
-	obj = scope.FieldManager.UpdateNoErrors(live, obj, manager)
+	obj = updateOwners(scope, live, obj, manager)
 	forgetKind(live)
 	forgetKind(obj)
 	step.After(obj)
 	if step.Recording() && !step.Confidential() {
 		step.Why(ownersMoved(live, obj, managerKey{manager, metav1.ManagedFieldsOperationUpdate, scope.Subresource}))
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, requestTimedOut(err)
+	}
+	return obj, nil
+}
+
+// updateOwners leaves the owners as they are in live if they can't be updated: an object can't be taken apart that its
+// schema is about to refuse. The error is not told: it may have each value of the object.
+func updateOwners(scope *RequestScope, live, obj runtime.Object, manager string) runtime.Object {
+	updated, err := scope.FieldManager.Update(live, obj, manager)
+	if err == nil {
+		return updated
+	}
+	if m, metaErr := meta.Accessor(obj); metaErr == nil {
+		m.SetManagedFields(managedFieldsOf(live))
 	}
 	return obj
 }

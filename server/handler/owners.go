@@ -3,13 +3,12 @@ package handler
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/warning"
 )
 
@@ -37,19 +36,35 @@ func dedupOwnerReferencesAndAddWarning(ctx context.Context, obj runtime.Object, 
 	warning.AddWarning(ctx, "", fmt.Sprintf(duplicateOwnersFormat, when, strings.Join(duplicates, ", ")))
 }
 
+// ownerKey is the same for references that are equal.
+type ownerKey struct {
+	apiVersion, kind, name string
+	uid                    types.UID
+	controller, blocks     truth
+}
+
+// truth is a bool that may be missing.
+type truth struct{ known, is bool }
+
+func truthOf(b *bool) truth { return truth{b != nil, b != nil && *b} }
+
+func keyOfOwner(ref metav1.OwnerReference) ownerKey {
+	return ownerKey{ref.APIVersion, ref.Kind, ref.Name, ref.UID, truthOf(ref.Controller), truthOf(ref.BlockOwnerDeletion)}
+}
+
 // dedupOwnerReferences drops references that are equal to an earlier one, and returns the UIDs of those dropped.
 func dedupOwnerReferences(refs []metav1.OwnerReference) (kept []metav1.OwnerReference, duplicates []string) {
 	if len(refs) < 2 {
 		return refs, nil
 	}
+	known := make(map[ownerKey]bool, len(refs))
 	for _, ref := range refs {
-		same := func(other metav1.OwnerReference) bool {
-			return other.UID == ref.UID && apiequality.Semantic.DeepEqual(other, ref)
-		}
-		if slices.ContainsFunc(kept, same) {
+		key := keyOfOwner(ref)
+		if known[key] {
 			duplicates = append(duplicates, string(ref.UID))
 			continue
 		}
+		known[key] = true
 		kept = append(kept, ref)
 	}
 	return kept, duplicates

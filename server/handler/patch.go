@@ -149,7 +149,7 @@ func (p *patcher) patchResource(ctx context.Context, r rest.Patcher) (result run
 		return restUpdate(p.scope.takeEncoded(ctx), r, p.name, p, p.validateCreate(), p.validateUpdate(), p.mechanism.creates, patchToUpdateOptions(p.options))
 	}
 	result, created, err = update()
-	if tooLargeWithManagedFields(p.scope, err) && !p.mechanism.creates {
+	if !p.refused && tooLargeWithManagedFields(p.scope, err) && !p.mechanism.creates {
 		p.withoutManagedFields = true
 		result, created, err = update()
 	}
@@ -162,7 +162,7 @@ func (p *patcher) Preconditions() *metav1.Preconditions { return nil }
 // UpdatedObject applies the patch to current, and asks admission what it wants changed.
 func (p *patcher) UpdatedObject(ctx context.Context, current runtime.Object) (runtime.Object, error) {
 	patched, err := p.applyPatch(ctx, current)
-	if err != nil {
+	if p.refused = err != nil; p.refused {
 		return nil, err
 	}
 	if m, err := meta.Accessor(patched); err == nil {

@@ -240,6 +240,9 @@ func unprocessable(err error) error {
 // invalidPatch is the 422 for a patch that makes no valid object. The client is shown what it made: value, which may
 // hold a secret.
 func invalidPatch(value string, err error) error {
+	if answersItself(err) {
+		return err
+	}
 	return patchError(
 		apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
 			field.Invalid(field.NewPath("patch"), value, err.Error()),

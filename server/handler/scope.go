@@ -62,6 +62,8 @@ type RequestScope struct {
 
 	// MaxRequestBodyBytes limits bodies; 0 is no limit.
 	MaxRequestBodyBytes int64
+	// MaxObjectFields limits the fields and list items of an object that is written; 0 is no limit.
+	MaxObjectFields int
 }
 
 // GroupVersionAcceptor says in which versions a body may come.

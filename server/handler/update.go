@@ -81,7 +81,7 @@ func serveUpdate(ctx context.Context, r rest.Updater, scope *RequestScope, w htt
 			u.validateCreate(), u.validateUpdate(), false, options)
 	}
 	result, created, err := update()
-	if tooLargeWithManagedFields(scope, err) && dropManagedFields(obj) {
+	if !u.refused && tooLargeWithManagedFields(scope, err) && dropManagedFields(obj) {
 		u.withoutManagedFields = true
 		result, created, err = update()
 	}
@@ -108,6 +108,8 @@ type update struct {
 	manager string
 	// withoutManagedFields is for an object that is too large with them.
 	withoutManagedFields bool
+	// refused says that no next state was made of the object: then nothing was too large for etcd.
+	refused bool
 }
 
 func newUpdate(ctx context.Context, scope *RequestScope, namespace, name, path string, options *metav1.UpdateOptions) *update {
@@ -134,7 +136,9 @@ func (u *update) manageFields(ctx context.Context, newObj, oldObj runtime.Object
 	if u.withoutManagedFields {
 		return newObj, nil
 	}
-	return updateManagedFields(ctx, u.scope, oldObj, newObj, u.manager), nil
+	managed, err := updateManagedFields(ctx, u.scope, oldObj, newObj, u.manager)
+	u.refused = err != nil
+	return managed, err
 }
 
 // admit is mutating admission's turn, each time that storage asks for the next state. It is a rest.TransformFunc.

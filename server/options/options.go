@@ -67,6 +67,11 @@ type Limits struct {
 	MaxMutatingRequestsInFlight int
 	RequestTimeout              time.Duration
 	MinRequestTimeout           int // seconds
+
+	// What one write may cost.
+	MaxObjectFields    int
+	MaxDefaultBytes    int64
+	MaxValidationSteps int64
 }
 
 // Audit is what is written down of requests.
@@ -106,6 +111,9 @@ func New() *Options {
 			MaxMutatingRequestsInFlight: 200,
 			RequestTimeout:              time.Minute,
 			MinRequestTimeout:           1800,
+			MaxObjectFields:             100_000,
+			MaxDefaultBytes:             8 << 20,
+			MaxValidationSteps:          2_000_000,
 		},
 		WatchCache: WatchCache{Enabled: true, DefaultSize: 100},
 		EventTTL:   time.Hour,
@@ -136,6 +144,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Limits.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.Limits.MaxMutatingRequestsInFlight, "how many writes are served at once before others are answered 429; 0 for no limit")
 	fs.DurationVar(&o.Limits.RequestTimeout, "request-timeout", o.Limits.RequestTimeout, "how long a request may take, watches excepted")
 	fs.IntVar(&o.Limits.MinRequestTimeout, "min-request-timeout", o.Limits.MinRequestTimeout, "seconds that a watch lives at least, if its client does not say")
+	fs.IntVar(&o.Limits.MaxObjectFields, "max-object-fields", o.Limits.MaxObjectFields, "how many fields and list items an object that is written may have, at any depth; more is answered 413")
+	fs.Int64Var(&o.Limits.MaxDefaultBytes, "max-default-bytes", o.Limits.MaxDefaultBytes, "how many bytes the defaults of its schema may add to a custom resource; more is answered 413")
+	fs.Int64Var(&o.Limits.MaxValidationSteps, "max-validation-steps", o.Limits.MaxValidationSteps, "how many steps the validation of a custom resource by its schema may take, about one for each value and schema it is held against; more is answered 422")
 	fs.StringVar(&o.Audit.PolicyFile, "audit-policy-file", o.Audit.PolicyFile, "which requests the audit log records, and how much of them (default: the metadata of every write)")
 	fs.StringVar(&o.Audit.LogPath, "audit-log-path", o.Audit.LogPath, "file to write the audit log to; - for standard output")
 	fs.BoolVar(&o.WatchCache.Enabled, "watch-cache", o.WatchCache.Enabled, "keep what is in etcd in memory for reads and watches; etcd is only asked for its revision")
@@ -180,6 +191,9 @@ func (o *Options) Validate() error {
 	}
 	if o.Limits.MinRequestTimeout < 0 || o.Limits.MaxRequestsInFlight < 0 || o.Limits.MaxMutatingRequestsInFlight < 0 {
 		bad("--min-request-timeout, --max-requests-inflight and --max-mutating-requests-inflight can't be negative")
+	}
+	if o.Limits.MaxObjectFields <= 0 || o.Limits.MaxDefaultBytes <= 0 || o.Limits.MaxValidationSteps <= 0 {
+		bad("--max-object-fields, --max-default-bytes and --max-validation-steps must be more than 0")
 	}
 	if o.Audit.PolicyFile != "" && o.Audit.LogPath == "" {
 		bad("--audit-policy-file says what to log, but --audit-log-path does not say where")

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxErrorsTold is how many errors an answer tells.
-	maxErrorsTold = 100
+	// maxErrorsTold is how many errors an answer tells. A strategy that stops at 100 has room to say so.
+	maxErrorsTold = 128
 	// maxErrorText is how long they are together, in bytes.
 	maxErrorText = 256 << 10
 )

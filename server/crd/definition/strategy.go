@@ -64,11 +64,18 @@ func trackStoredVersion(d *crd) {
 	d.Status.StoredVersions = append(slices.Clip(d.Status.StoredVersions), d.Spec.Versions[i].Name)
 }
 
+// Validate looks at the size first: what comes after it takes time by that.
 func (strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	if errs := tooLarge(&obj.(*crd).Spec, nil); len(errs) > 0 {
+		return errs
+	}
 	return validation.ValidateCustomResourceDefinition(ctx, obj.(*crd))
 }
 
 func (strategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	if errs := tooLarge(&obj.(*crd).Spec, &old.(*crd).Spec); len(errs) > 0 {
+		return errs
+	}
 	return validation.ValidateCustomResourceDefinitionUpdate(ctx, obj.(*crd), old.(*crd))
 }
 

@@ -21,7 +21,7 @@ type Limits struct {
 }
 
 // DefaultLimits are far above what projects use. What exceeds Bytes could not be stored: no write to etcd may be larger.
-var DefaultLimits = Limits{Bytes: 8 << 20, Steps: 10_000_000}
+var DefaultLimits = Limits{Bytes: 8 << 20, Steps: 2_000_000}
 
 func (l Limits) orDefault() Limits {
 	if l.Bytes == 0 {
@@ -36,6 +36,8 @@ func (l Limits) orDefault() Limits {
 // maxErrors is how many errors are told of one object. Strict decoding stops at as many.
 const maxErrors = 100
 
+var tooManyErrors = fmt.Sprintf("too many errors: only the first %d are shown", maxErrors)
+
 var errTooManySteps = errors.New("too many steps")
 
 // walked makes the library's errors of a walk.
@@ -48,7 +50,7 @@ type walked struct {
 func (w *walked) Validate(value any, _ ...validation.ValidationOption) *validate.Result {
 	found := w.value(w.root, nil, value, w.related)
 	if found.more {
-		found.errs = append(found.errs, fmt.Errorf("too many errors: only the first %d are shown", maxErrors))
+		found.errs = append(found.errs, errors.New(tooManyErrors))
 	}
 	return &validate.Result{Errors: found.errs}
 }
@@ -68,6 +70,17 @@ func (s *Schema) walk(ctx context.Context, path *field.Path, root *node, value a
 		return ended(w.err)
 	}
 	return errs
+}
+
+// cut keeps the first errors of many.
+func cut(errs field.ErrorList) field.ErrorList {
+	if len(errs) <= maxErrors {
+		return errs
+	}
+	if last := errs[len(errs)-1]; len(errs) == maxErrors+1 && last.Detail == tooManyErrors {
+		return errs
+	}
+	return append(errs[:maxErrors:maxErrors], field.Invalid(nil, field.OmitValueType{}, tooManyErrors))
 }
 
 // ended is for a request whose client is gone or whose time is up.

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -170,5 +171,62 @@ func TestDefault(t *testing.T) {
 				t.Errorf("still missing: %v", again)
 			}
 		})
+	}
+}
+
+// growing is a schema whose default makes much of an empty item, and n of these.
+func growing(t *testing.T, limit int64, n int) (*Schema, map[string]any) {
+	t.Helper()
+	crd := definition(t, withSpec(`{type: array, items: {type: object, properties: {text: {type: string, default: `+strings.Repeat("x", 1<<10)+`}}}}`))
+	s, err := Compile(crd, "v1", Limits{Bytes: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	items := make([]any, n)
+	for i := range items {
+		items[i] = map[string]any{}
+	}
+	obj := thing(t, `{}`)
+	obj["spec"] = map[string]any{"v": items}
+	return s, obj
+}
+
+// TestDefaultsAreLimited has defaults that add more than they may. What is stored may get more.
+func TestDefaultsAreLimited(t *testing.T) {
+	const limit = 100 << 10
+	for _, tt := range []struct {
+		items   int
+		written bool
+		stored  bool
+	}{{90, true, true}, {200, false, true}, {200_000, false, false}} {
+		s, obj := growing(t, limit, tt.items)
+		err := s.Default(context.Background(), obj)
+		if (err == nil) != tt.written || err != nil && !strings.Contains(err.Error(), "the limit that --max-default-bytes sets is 102400") {
+			t.Errorf("%d items: %v", tt.items, err)
+		}
+		given := 0
+		for _, item := range obj["spec"].(map[string]any)["v"].([]any) {
+			given += len(item.(map[string]any))
+		}
+		if given > 100 {
+			t.Errorf("%d items: %d got the default", tt.items, given)
+		}
+		s, obj = growing(t, limit, tt.items)
+		if err := s.DefaultStored(context.Background(), obj); (err == nil) != tt.stored {
+			t.Errorf("%d items that are stored: %v", tt.items, err)
+		}
+	}
+}
+
+// TestDefaultsEnd has a client that left.
+func TestDefaultsEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	s, obj := growing(t, 1<<40, 10*stepsBetweenLooks)
+	if err := s.Default(ctx, obj); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if last := obj["spec"].(map[string]any)["v"].([]any)[10*stepsBetweenLooks-1]; len(last.(map[string]any)) > 0 {
+		t.Error("the last item got its default after the end")
 	}
 }

@@ -66,7 +66,10 @@ var (
 
 func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs field.ErrorList) {
 	ctx, step := trace.Start(ctx, trace.CRDValidate, s.kind.Kind)
-	defer func() { endWith(step, errs) }()
+	defer func() {
+		errs = cut(errs)
+		endWith(step, errs)
+	}()
 	if step.Objects() {
 		if c.old != nil {
 			step.Before(&unstructured.Unstructured{Object: c.old})
@@ -78,7 +81,7 @@ func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs f
 		return field.ErrorList{field.InternalError(nil, fmt.Errorf("compile the validators of %s: %w", s.kind, err))}
 	}
 	for _, check := range checks {
-		errs = append(errs, check(s, ctx, v, c)...)
+		errs = append(errs, cut(check(s, ctx, v, c))...)
 		if err := ctx.Err(); err != nil {
 			return ended(err)
 		}

@@ -27,8 +27,10 @@ type walk struct {
 const (
 	// stepsBetweenLooks is how many steps are taken before the context is looked at again.
 	stepsBetweenLooks = 1 << 10
-	// patternWorkAStep is how many instructions of a pattern's program make a step.
-	patternWorkAStep = 50
+	// patternWorkAStep is how many instructions of a pattern's program make a step, and enumWorkAStep how many values of an
+	// enum.
+	patternWorkAStep = 200
+	enumWorkAStep    = 16
 )
 
 // take takes n steps, and says whether the walk goes on.
@@ -133,7 +135,7 @@ func (w *walk) value(n *node, p *at, value any, related *common.CorrelatedObject
 }
 
 func (w *walk) check(n *node, p *at, value any, related *common.CorrelatedObject) (out validated) {
-	if !w.take(1 + int64(len(n.Enum))) {
+	if !w.take(1 + int64(len(n.Enum)/enumWorkAStep)) {
 		return out
 	}
 	if value == nil {

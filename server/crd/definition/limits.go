@@ -1,0 +1,69 @@
+package definition
+
+import (
+	"fmt"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// What is limited of a definition costs more than its bytes. The library of Kubernetes compiles each rule when a definition
+// is validated, copies a global cache for each pattern that is new in a default, and compares each error in a default with
+// all before.
+const (
+	maxRules         = 2_000
+	maxPatterns      = 5_000
+	maxDefaultValues = 1_000
+)
+
+// size is how much of what is limited a definition has.
+type size struct {
+	rules, patterns, defaultValues int
+}
+
+func sizeOf(spec *apiextensions.CustomResourceDefinitionSpec) (n size) {
+	patterns := map[string]bool{}
+	eachSchema(spec, func(s *apiextensions.JSONSchemaProps) {
+		n.rules += len(s.XValidations)
+		if s.Pattern != "" {
+			patterns[s.Pattern] = true
+		}
+		if s.Default != nil {
+			n.defaultValues = max(n.defaultValues, countValues(*s.Default))
+		}
+	})
+	n.patterns = len(patterns)
+	return n
+}
+
+func countValues(value any) int {
+	n := 1
+	switch value := value.(type) {
+	case map[string]any:
+		for _, v := range value {
+			n += countValues(v)
+		}
+	case []any:
+		for _, v := range value {
+			n += countValues(v)
+		}
+	}
+	return n
+}
+
+// tooLarge says what a definition has more of than there may be. What was stored with as much stays: old may be nil.
+func tooLarge(spec, old *apiextensions.CustomResourceDefinitionSpec) (errs field.ErrorList) {
+	n, was := sizeOf(spec), size{}
+	if old != nil {
+		was = sizeOf(old)
+	}
+	check := func(n, was, most int, what string) {
+		if n > most && n > was {
+			errs = append(errs, field.Forbidden(field.NewPath("spec", "versions"), fmt.Sprintf("%d %s: the limit is %d", n, what, most)))
+		}
+	}
+	check(n.rules, was.rules, maxRules, "validation rules")
+	check(n.patterns, was.patterns, maxPatterns, "different patterns")
+	check(n.defaultValues, was.defaultValues, maxDefaultValues, "values in one default")
+	return errs
+}
