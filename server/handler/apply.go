@@ -68,9 +68,9 @@ func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object
 // checkApplied refuses what an apply made too large. The field manager gives defaults by an interface that can't refuse.
 func (p *patcher) checkApplied(ctx context.Context, current, applied runtime.Object) error {
 	if d, ok := p.scope.Defaulter.(interface {
-		DefaultWithin(ctx context.Context, obj runtime.Object) error
+		Complete(ctx context.Context, obj runtime.Object) error
 	}); ok {
-		if err := d.DefaultWithin(ctx, applied); err != nil {
+		if err := d.Complete(ctx, applied); err != nil {
 			return err
 		}
 	}

@@ -70,6 +70,18 @@ func (d defaulter) DefaultWithin(ctx context.Context, obj runtime.Object) error 
 	return nil
 }
 
+// Complete fails if Default has left something out and there is still no room for it.
+func (d defaulter) Complete(ctx context.Context, obj runtime.Object) error {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	if s := d.of(u); s != nil {
+		return s.Complete(ctx, u.Object)
+	}
+	return nil
+}
+
 // of is the schema of the version that an object is in, nil if it is of another kind.
 func (d defaulter) of(u *unstructured.Unstructured) *schema.Schema {
 	kind := u.GroupVersionKind()

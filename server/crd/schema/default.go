@@ -19,33 +19,39 @@ const storedFactor = 8
 
 // Default gives the fields that the object does not have their defaults. It fails with a 413, and leaves the object
 // unfinished, if they would add more than Limits.Bytes; and if ctx ends.
-func (s *Schema) Default(ctx context.Context, obj map[string]any) error {
-	return s.giveDefaults(ctx, obj, s.limits.Bytes)
-}
-
-// DefaultStored is Default for an object that was read from etcd.
-func (s *Schema) DefaultStored(ctx context.Context, obj map[string]any) error {
-	return s.giveDefaults(ctx, obj, storedFactor*s.limits.Bytes)
-}
-
-func (s *Schema) giveDefaults(ctx context.Context, obj map[string]any, limit int64) (err error) {
+func (s *Schema) Default(ctx context.Context, obj map[string]any) (err error) {
 	_, step := trace.Start(ctx, trace.CRDDefault, s.kind.Kind)
 	defer step.End(&err)
 	if step.Recording() {
 		step.Before(&unstructured.Unstructured{Object: obj})
 		step.Why(s.defaultsWhy(obj))
 	}
-	if s.uses.defaults {
-		d := defaulting{ctx: ctx, limit: limit}
-		d.fill(s.defaults(), obj)
-		if err := d.result(); err != nil {
-			return err
-		}
+	if err := s.giveDefaults(ctx, obj, s.limits.Bytes); err != nil {
+		return err
 	}
 	if step.Recording() {
 		step.After(&unstructured.Unstructured{Object: obj})
 	}
 	return nil
+}
+
+// DefaultStored is Default for an object that was read from etcd. No journey shows it: many requests may share the object.
+func (s *Schema) DefaultStored(ctx context.Context, obj map[string]any) error {
+	return s.giveDefaults(ctx, obj, storedFactor*s.limits.Bytes)
+}
+
+// Complete is Default for an object that should have its defaults already. It is no step of a journey.
+func (s *Schema) Complete(ctx context.Context, obj map[string]any) error {
+	return s.giveDefaults(ctx, obj, s.limits.Bytes)
+}
+
+func (s *Schema) giveDefaults(ctx context.Context, obj map[string]any, limit int64) error {
+	if !s.uses.defaults {
+		return nil
+	}
+	d := defaulting{ctx: ctx, limit: limit}
+	d.fill(s.defaults(), obj)
+	return d.result()
 }
 
 // defaultsWhy says which defaults will be set.
