@@ -36,7 +36,7 @@ func (r shape) limits(s *spec.Schema) {
 		func() { s.Enum = []any{"a", int64(1), 1.5, nil, true} }, func() { s.Enum = []any{"a", "aa"} },
 		func() { s.Nullable = true },
 	} {
-		if r.rarely() && r.rarely() {
+		if r.IntN(25) == 0 {
 			set()
 		}
 	}

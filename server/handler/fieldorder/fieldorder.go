@@ -33,7 +33,7 @@ func (c converter) ObjectToTyped(obj runtime.Object, options ...typed.Validation
 	if err != nil || !isLong(obj) {
 		return out, err
 	}
-	return typed.AsTypedUnvalidated(wrap(out.AsValue()), out.Schema(), out.TypeRef()), nil
+	return typed.AsTyped(wrap(out.AsValue()), out.Schema(), out.TypeRef(), options...)
 }
 
 // isLong says whether an object may have a long map.
