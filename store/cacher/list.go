@@ -168,6 +168,10 @@ func (l *listing) limit() int64 {
 	return l.opts.Predicate.Limit
 }
 
+// checkedBytes is how much of a list is known to be readable before its first byte is sent, so that an object that is not
+// is an answer of its own. One that comes later ends the list where it stands, as in a list that is read from etcd.
+const checkedBytes = 2 << 20
+
 // collect makes the list of the tree, and says how many items it has.
 func (l *listing) collect() (list *store.ItemList, count int, err error) {
 	var items []*object.Encoded
@@ -177,6 +181,7 @@ func (l *listing) collect() (list *store.ItemList, count int, err error) {
 		items = make([]*object.Encoded, 0, l.tree.Len())
 	}
 	var lastKey string
+	checked := 0
 	hasMore, left := false, int64(0)
 	l.each(func(i item) bool {
 		if hasMore = limit > 0 && int64(len(items)) >= limit; hasMore {
@@ -185,8 +190,11 @@ func (l *listing) collect() (list *store.ItemList, count int, err error) {
 		}
 		l.looked++
 		selected := true
-		if err = i.obj.Readable(); err == nil && !everything {
+		if !everything {
 			selected, err = l.cacher.selects(pred, i.obj)
+		} else if checked < checkedBytes {
+			checked += i.obj.Size()
+			err = i.obj.Readable()
 		}
 		if err != nil {
 			return false
