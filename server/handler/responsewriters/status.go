@@ -37,7 +37,8 @@ func ErrorToAPIStatus(ctx context.Context, err error) *metav1.Status {
 	return EscapedStatus(&status)
 }
 
-// EscapedStatus is a Status for somebody's terminal. What a webhook said, or another client wrote, may stand in it.
+// EscapedStatus is a Status for somebody's terminal. What a webhook said, or another client wrote, may stand in it. The
+// object's name stays as it was asked for: programs read it, and people have it in the message.
 func EscapedStatus(s *metav1.Status) *metav1.Status {
 	out := *s
 	out.Message = escape.Text(s.Message)
@@ -45,7 +46,6 @@ func EscapedStatus(s *metav1.Status) *metav1.Status {
 		return &out
 	}
 	details := *s.Details
-	details.Name = escape.Line(details.Name)
 	details.Causes = slices.Clone(details.Causes)
 	for i := range details.Causes {
 		c := &details.Causes[i]
