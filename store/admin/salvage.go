@@ -85,11 +85,15 @@ func (o SalvageOptions) check() (from string, err error) {
 	if from, err = FindDataDir(o.From); err != nil {
 		return "", err
 	}
+	if o.Dir == "" {
+		return "", errNoDirectory
+	}
 	if o.Bump < 1 {
 		return "", fmt.Errorf("a revision can't be raised by %d: clients would take what is new for what they know", o.Bump)
 	}
-	inside, err := filepath.Rel(from, o.Dir)
-	if err == nil && inside != ".." && !strings.HasPrefix(inside, ".."+string(filepath.Separator)) {
+	if is, err := isInside(o.Dir, from); err != nil {
+		return "", err
+	} else if is {
 		return "", fmt.Errorf("%s is in %s, which is only read: give a directory elsewhere", o.Dir, from)
 	}
 	if entries, err := os.ReadDir(o.Dir); err == nil && len(entries) > 0 {
@@ -99,6 +103,19 @@ func (o SalvageOptions) check() (from string, err error) {
 		return "", fmt.Errorf("%s: %w: stop the etcd or kx that runs over it first", from, err)
 	}
 	return from, nil
+}
+
+// isInside says whether a directory is another one or in it. One of them may be given from the root, the other not.
+func isInside(dir, other string) (bool, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return false, err
+	}
+	if other, err = filepath.Abs(other); err != nil {
+		return false, err
+	}
+	inside, err := filepath.Rel(other, dir)
+	return err == nil && inside != ".." && !strings.HasPrefix(inside, ".."+string(filepath.Separator)), nil
 }
 
 // salvage is one under way.
@@ -145,9 +162,11 @@ func (s *salvage) copyDatabase() error {
 		return err
 	}
 	lost, err := copyPages(datadir.DatabasePath(s.from), path)
-	if err != nil {
-		s.lose("the database: " + err.Error())
+	if unreadable := (*unreadableError)(nil); errors.As(err, &unreadable) {
+		s.lose("the database: " + unreadable.Error())
 		return newDatabase(path)
+	} else if err != nil {
+		return err
 	}
 	for _, loss := range lost {
 		s.lose(lossText(loss))

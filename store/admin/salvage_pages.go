@@ -17,11 +17,15 @@ import (
 // copyBatch is how many bytes are copied in one transaction.
 const copyBatch = 16 << 20
 
-// copyPages writes what can be read of one database to a new one, bucket by bucket, and returns what could not be read.
+// unreadableError says why nothing of a database can be read.
+type unreadableError struct{ error }
+
+// copyPages writes what can be read of one database to a new one, bucket by bucket, and returns what could not be read. An
+// error is an *unreadableError, or that the new one can't be written.
 func copyPages(from, to string) (lost []datadir.LostPages, err error) {
 	pages, err := datadir.OpenPages(from)
 	if err != nil {
-		return nil, err
+		return nil, &unreadableError{err}
 	}
 	defer pages.Close()
 	db, err := bolt.Open(to, 0o600, &bolt.Options{Timeout: lockWait, NoSync: true})
@@ -34,7 +38,10 @@ func copyPages(from, to string) (lost []datadir.LostPages, err error) {
 		err = c.commit()
 	}
 	if err == nil && (!c.had[string(keyBucket)] || !c.had[string(metaBucket)]) {
-		err = errors.New("its bucket of keys, or that of metadata, cannot be read")
+		err = &unreadableError{errors.New("its bucket of keys, or that of metadata, cannot be read")}
+	}
+	if c.tx != nil {
+		err = errors.Join(err, c.tx.Rollback()) // Close would wait for it
 	}
 	return pages.Lost, errors.Join(err, db.Sync(), db.Close())
 }
@@ -66,16 +73,26 @@ func (c *copier) begin(name string) error {
 	if c.had == nil {
 		c.had = map[string]bool{}
 	}
+	if name == "" {
+		c.pages.Lose(name, nil, nil, errors.New("one of them has no name"))
+		return nil
+	}
 	c.had[name] = true
 	_, err := c.bucket(name)
 	return err
 }
 
 func (c *copier) copy(name string, key, value []byte) error {
+	if !c.had[name] {
+		return nil
+	}
+	lose := func(err error) error {
+		c.pages.Lose(name, key, append(bytes.Clone(key), 0), err)
+		return nil
+	}
 	if name == string(keyBucket) {
 		if err := checkRecord(key, value); err != nil {
-			c.pages.Lose(name, key, append(append([]byte(nil), key...), 0), err)
-			return nil
+			return lose(err)
 		}
 	}
 	b, err := c.bucket(name)
@@ -83,7 +100,7 @@ func (c *copier) copy(name string, key, value []byte) error {
 		return err
 	}
 	if err := b.Put(key, bytes.Clone(value)); err != nil {
-		return err
+		return lose(err) // no database has such a key
 	}
 	if c.bytes += len(key) + len(value); c.bytes < copyBatch {
 		return nil

@@ -148,6 +148,10 @@ type RestoreOptions struct {
 	Bump int64
 }
 
+// errNoDirectory says that the name of the directory to make is empty. That is the working directory for the system, and
+// mostly a variable without a value for who gave it.
+var errNoDirectory = errors.New("no directory to make was given: its name is empty")
+
 // Restored is what came of it.
 type Restored struct {
 	Dir string `json:"dir"`
@@ -164,6 +168,9 @@ type Restored struct {
 // claim to be further. And a database whose compaction was begun and is not done is one that etcd knows: it goes to that
 // revision and ends the compaction when it starts.
 func Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (*Restored, error) {
+	if o.Dir == "" {
+		return nil, errNoDirectory
+	}
 	info, err := SnapshotStatus(ctx, o.File)
 	if err != nil {
 		return nil, err
