@@ -59,3 +59,21 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestFullDiskOfDatabase lets etcd fail while it writes its database: no read of that etcd ever ends.
+func TestFullDiskOfDatabase(t *testing.T) {
+	t.Setenv("KUBE_WATCHCACHE_CONSISTENCY_CHECKER", "1ms") // caches read etcd all the time
+	p := serve(t, "--data-dir", t.TempDir())
+	maps := p.client(t).CoreV1().ConfigMaps("default")
+	if _, err := maps.Create(context.Background(), configMap("a"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	limit := unix.Rlimit{Cur: 4096, Max: unix.RLIM_INFINITY}
+	if err := unix.Prlimit(p.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := p.wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("kx ended with %v: %s", err, p.stderr)
+	}
+}

@@ -43,6 +43,9 @@ An interrupt stops it in good order; a second one at once.`,
 // failedPatience is how long requests may go on after the server failed: most wait for an etcd that is gone.
 const failedPatience = time.Second
 
+// closePatience is how long a server that failed may take to stop. A read that is inside of a failed etcd never ends.
+const closePatience = 8 * time.Second
+
 func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -70,7 +73,17 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 	}
 	stopCtx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return errors.Join(failure, s.Stop(stopCtx))
+	if failure == nil {
+		return s.Stop(stopCtx)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Stop(stopCtx) }()
+	select {
+	case err = <-stopped:
+	case <-time.After(closePatience):
+		log.Warn("stopped before all was closed", "waited", closePatience)
+	}
+	return errors.Join(failure, err)
 }
 
 // interruptible ends ctx at the first signal, and the process at the second, whatever it is doing.

@@ -141,6 +141,7 @@ func fillDisk(ctx context.Context, w *world, random *rand.Rand) error {
 	defer cancel()
 	code, err := s.Process.Wait(ended)
 	if err != nil {
+		_ = s.Process.Signal(syscall.SIGQUIT) // its log then says what it waits for
 		return err
 	}
 	if code != 1 {

@@ -145,7 +145,7 @@ func compact(ctx context.Context, w *world, random *rand.Rand) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
-	w.round.compacted(revision)
+	w.round.noteCompaction(revision)
 	_, _ = w.etcd.Compact(ctx, revision, clientv3.WithCompactPhysical())
 	return nil
 }

@@ -23,6 +23,8 @@ type round struct {
 
 	mu      sync.Mutex
 	history history.History
+	// compacted is the highest revision that etcd was told to compact.
+	compacted int64
 	// turns counts the operations of each slot of keys; versions has the last known revision of each key.
 	turns    map[string]int
 	versions map[string]int64
@@ -111,14 +113,15 @@ func (r *round) noteList(l history.List) {
 func (r *round) noteStream(s history.Stream) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	s.Compacted = r.compacted
 	r.history.Streams = append(r.history.Streams, s)
 }
 
-// compacted notes what etcd is about to forget.
-func (r *round) compacted(revision int64) {
+// noteCompaction notes what etcd is about to forget.
+func (r *round) noteCompaction(revision int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.history.Compacted = max(r.history.Compacted, revision)
+	r.compacted = max(r.compacted, revision)
 }
 
 // check is what is wrong with the round.

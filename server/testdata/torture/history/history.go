@@ -14,8 +14,6 @@ type History struct {
 	Streams    []Stream
 	// Log is etcd's history, in the order of revisions, from the round's begin on.
 	Log Log
-	// Compacted is the highest revision that etcd was told to forget all before.
-	Compacted int64
 	// Final is what etcd has at the end, read anew after all processes were started once more.
 	Final map[string]Object
 }

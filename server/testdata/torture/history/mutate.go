@@ -85,12 +85,8 @@ var operationMutations = []Mutation{
 		})},
 	{"a read finds nothing", "linearizable", operation(
 		func(h *History, o *Operation) bool {
-			// Nobody deletes it around then.
-			quiet := !slices.ContainsFunc(h.Operations, func(d Operation) bool {
-				return d.Key == o.Key && d.Verb == Delete && d.Outcome == OK && d.Return > o.Call && d.Call < o.Return
-			})
 			_, known := h.previous(o)
-			return quiet && known && o.Verb == Get && o.Outcome == OK && h.deletesKnown(o.Key)
+			return known && o.Verb == Get && o.Outcome == OK && h.undeleted(o)
 		},
 		func(_ *History, o *Operation) { o.Outcome, o.Value, o.Revision = NotFound, "", 0 })},
 	{"a read finds what nobody wrote", "linearizable", operation(
@@ -101,7 +97,7 @@ var operationMutations = []Mutation{
 		func(_ *History, o *Operation) { o.Expect-- })},
 	{"a create replaces what is there", "linearizable", operation(
 		func(h *History, o *Operation) bool {
-			return o.Verb == Update && o.Outcome == OK && o.Expect != 0
+			return o.Verb == Update && o.Outcome == OK && o.Expect != 0 && h.undeleted(o)
 		},
 		func(_ *History, o *Operation) { o.Verb, o.Expect = Create, 0 })},
 	{"a write has the revision of another", "revisions", operation(acknowledgedWrite, func(h *History, o *Operation) {
@@ -118,6 +114,13 @@ var operationMutations = []Mutation{
 			})
 		},
 		func(_ *History, o *Operation) { o.Revision = 1 })},
+}
+
+// undeleted is whether nobody can have deleted its object while an operation was under way.
+func (h *History) undeleted(o *Operation) bool {
+	return h.deletesKnown(o.Key) && !slices.ContainsFunc(h.Operations, func(d Operation) bool {
+		return d.Key == o.Key && d.Verb == Delete && d.Outcome == OK && d.Return > o.Call && d.Call < o.Return
+	})
 }
 
 // deletesKnown is whether the outcome of every delete of a key is known.

@@ -131,4 +131,12 @@ var watchMutations = []Mutation{
 		func(_ *History, s *Stream, i int) {
 			s.Events = append(s.Events[:i:i], Event{Type: Bookmark, Object: Object{Revision: s.Events[i].Revision}})
 		})},
+	{"a watch is refused what etcd has", "watches", func(h *History, random *rand.Rand) bool {
+		i, ok := victim(random, len(h.Streams), func(int) bool { return true })
+		if ok {
+			s := &h.Streams[i]
+			s.Expired, s.Compacted = true, s.last()
+		}
+		return ok
+	}},
 }

@@ -1,6 +1,10 @@
 package history
 
-import "fmt"
+import (
+	"fmt"
+	"path"
+	"strings"
+)
 
 // Stream is what one watch was sent, from its begin to its end.
 type Stream struct {
@@ -11,6 +15,16 @@ type Stream struct {
 	Events []Event
 	// Expired is whether it ended with 410, or was refused with it.
 	Expired bool
+	// Compacted is the highest revision that etcd had been told to compact when it ended.
+	Compacted int64
+}
+
+// last is the revision up to which the client has seen all: it goes on after that.
+func (s *Stream) last() int64 {
+	if n := len(s.Events); n > 0 {
+		return s.Events[n-1].Revision
+	}
+	return s.From
 }
 
 // EventType is one of the types of a watch event, as the wire has them.
@@ -75,7 +89,25 @@ func (h *History) checkStream(s *Stream, byKey map[string]Log) string {
 		}
 		next++
 	}
+	if s.Expired && h.had(s, byKey) {
+		return fmt.Sprintf("410 after %d, though etcd, compacted at %d, had what comes next", s.last(), s.Compacted)
+	}
 	return ""
+}
+
+// had is whether etcd could tell a watch that ended all changes after the last that it was sent.
+//
+// After a compaction at C etcd watches from C on, so the first change it tells is that of C. But what that change replaced is
+// gone: without it nobody knows who is to be told MODIFIED, ADDED or DELETED. A cache reads its whole resource, so that change
+// may be in another namespace. In "too old resource version: X (Y)" X is the client's revision and Y the lowest that
+// would do: C-1, or C if the change of C replaced something.
+func (h *History) had(s *Stream, byKey map[string]Log) bool {
+	if s.last()+1 != s.Compacted {
+		return s.last() >= s.Compacted
+	}
+	c, any := h.Log.at(s.Compacted)
+	resource := path.Dir(path.Dir(c.Key)) + "/"
+	return !any || !strings.HasPrefix(s.Scope.Prefix, resource) || byKey[c.Key].stateAt(s.last()).Revision == 0
 }
 
 func (h *History) eventAt(i int, revision int64, scope Scope, byKey map[string]Log) (Event, bool) {
