@@ -137,7 +137,6 @@ func serveWatchHandler(watcher watch.Interface, scope *RequestScope, mediaType n
 // HandleHTTP sends the events as one response without end.
 func (s *WatchServer) HandleHTTP(w http.ResponseWriter, req *http.Request) {
 	stream := newHTTPStream(w, s.format, s.gzip)
-	defer stream.close()
 	if err := stream.begin(); err != nil {
 		s.ended = "the client can't be reached: " + err.Error()
 		return

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,7 +43,6 @@ func TestStuckClient(t *testing.T) {
 		ended := make(chan error, 1)
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			stream := newHTTPStream(w, watchFormatFor("application/json"), false)
-			defer stream.close()
 			stream.timeout = 50 * time.Millisecond
 			err := stream.begin()
 			for err == nil {
@@ -69,5 +70,46 @@ func TestStuckClient(t *testing.T) {
 		}
 		res.Body.Close()
 		server.Close()
+	}
+}
+
+// lateWriter takes until a deadline is set, and notes whether its handler returns meanwhile: then a writer of HTTP/2 panics.
+type lateWriter struct {
+	*httptest.ResponseRecorder
+	setting chan struct{}
+	ended   atomic.Bool
+	late    chan bool
+}
+
+func (w *lateWriter) Write(p []byte) (int, error) {
+	<-w.setting
+	return len(p), nil
+}
+
+func (w *lateWriter) SetWriteDeadline(time.Time) error {
+	close(w.setting)
+	for range 1000 {
+		runtime.Gosched()
+	}
+	w.late <- w.ended.Load()
+	return nil
+}
+
+// TestStuckTooLate: a handler does not return while the timer of its last write uses its writer.
+func TestStuckTooLate(t *testing.T) {
+	for range 20 {
+		w := &lateWriter{ResponseRecorder: httptest.NewRecorder(), setting: make(chan struct{}), late: make(chan bool, 1)}
+		stream := newHTTPStream(w, watchFormatFor("application/json"), false)
+		stream.timeout = time.Nanosecond
+		b := newWatchBuffers()
+		b.out.WriteString("event")
+		if err := stream.flush(b); err != nil {
+			t.Fatal(err)
+		}
+		b.release()
+		w.ended.Store(true)
+		if <-w.late {
+			t.Fatal("the handler returned while a deadline was set")
+		}
 	}
 }

@@ -3,6 +3,7 @@ package handler
 import (
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
@@ -22,16 +23,39 @@ type httpStream struct {
 	// stuck fires when a write takes too long. A write deadline alone would not do: it also ends an HTTP/2 stream on
 	// which nothing is written.
 	stuck *time.Timer
+
+	mu sync.Mutex
+	// writing says that a write is under way. The timer must not touch w otherwise: once the handler has returned, a
+	// writer of HTTP/2 panics, and nothing recovers in a timer.
+	writing bool
 }
 
 func newHTTPStream(w http.ResponseWriter, format *watchFormat, gzip bool) *httpStream {
 	s := &httpStream{w: w, control: http.NewResponseController(w), format: format, gzip: gzip, timeout: watchWriteTimeout}
-	s.stuck = time.AfterFunc(s.timeout, func() {
-		// A writer without deadlines has no socket to block on.
-		_ = s.control.SetWriteDeadline(time.Now())
-	})
+	s.stuck = time.AfterFunc(s.timeout, s.isStuck)
 	s.stuck.Stop()
 	return s
+}
+
+func (s *httpStream) isStuck() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writing {
+		// A writer without deadlines has no socket to block on.
+		_ = s.control.SetWriteDeadline(time.Now())
+	}
+}
+
+// setWriting returns once the timer has ended the write, if it is about to.
+func (s *httpStream) setWriting(writing bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writing = writing
+	if writing {
+		s.stuck.Reset(s.timeout)
+	} else {
+		s.stuck.Stop()
+	}
 }
 
 // begin sends the headers.
@@ -45,8 +69,6 @@ func (s *httpStream) begin() error {
 	s.w.WriteHeader(http.StatusOK)
 	return s.control.Flush()
 }
-
-func (s *httpStream) close() { s.stuck.Stop() }
 
 func (s *httpStream) framed() bool { return true }
 
@@ -63,8 +85,8 @@ func (s *httpStream) flush(b *watchBuffers) error {
 	if b.size() == 0 {
 		return nil
 	}
-	s.stuck.Reset(s.timeout)
-	defer s.stuck.Stop()
+	s.setWriting(true)
+	defer s.setWriting(false)
 	defer b.reset()
 	if err := s.write(b); err != nil {
 		return err
