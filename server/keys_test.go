@@ -283,7 +283,9 @@ func TestKeysOfSecrets(t *testing.T) {
 			must(t, err)
 			_, err = r.etcd(t).Put(ctx, "/registry/secrets/default/text", secret)
 			must(t, err)
-			for _, key := range []string{"/elsewhere", "/registry/secrets/default/text"} {
+			_, err = r.etcd(t).Put(ctx, "/within", `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Secret","data":{"password":"aHVudGVyMi1odW50ZXIy"}}]}`)
+			must(t, err)
+			for _, key := range []string{"/elsewhere", "/within", "/registry/secrets/default/text"} {
 				if k := r.key(t, key, ""); !k.Status.Value.Masked || k.Status.Value.Raw != nil || k.Status.Value.Text != "" ||
 					k.Status.Value.Object != nil && !strings.Contains(string(k.Status.Value.Object.Raw), "masked, 15 bytes") {
 					t.Errorf("%s: %+v", key, k.Status.Value)

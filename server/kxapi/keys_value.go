@@ -1,6 +1,7 @@
 package kxapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"unicode/utf8"
 
@@ -40,17 +41,28 @@ func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
 			out.Object = &runtime.RawExtension{Raw: mask.Object(&unstructured.Unstructured{Object: v.Object}, true)}
 		}
 	default:
-		data, err := json.Marshal(v.Object)
+		data, found, err := masked(v.Object)
 		if err != nil {
-			out.Error = err.Error()
+			out.Error = errorText(err, false)
 			break
 		}
 		out.Object = &runtime.RawExtension{Raw: data}
+		secret = found
 	}
 	if out.Masked = secret; !secret || encrypted {
 		out.Raw = kv.Value
 	}
 	return out
+}
+
+// masked is an object's JSON without the secret objects within it, and whether there are any.
+func masked(object map[string]any) (data []byte, found bool, err error) {
+	whole, err := json.Marshal(object)
+	if err != nil {
+		return nil, false, err
+	}
+	data, err = mask.JSON(whole, false)
+	return data, !bytes.Equal(data, whole), err
 }
 
 // errorText is what clients are told of a value that can't be read.
