@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -72,6 +73,11 @@ func TestFullDiskOfDatabase(t *testing.T) {
 	if err := unix.Prlimit(p.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
 		t.Fatal(err)
 	}
+	// If etcd had written its database before there was a limit, another write ends it.
+	another := time.AfterFunc(closePatience, func() {
+		_, _ = maps.Create(context.Background(), configMap("b"), metav1.CreateOptions{})
+	})
+	defer another.Stop()
 	var exit *exec.ExitError
 	if err := p.wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		t.Fatalf("kx ended with %v: %s", err, p.stderr)
