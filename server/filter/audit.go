@@ -65,7 +65,8 @@ func WithAudit(next http.Handler, c *Config) http.Handler {
 			}
 		}
 		defer func() {
-			if p := recover(); p != nil {
+			p := recover()
+			if p != nil && !clientLeft(ctx, p) {
 				ac.SetEventResponseStatus(&metav1.Status{
 					Code: http.StatusInternalServerError, Status: metav1.StatusFailure,
 					Reason: metav1.StatusReasonInternalError, Message: fmt.Sprintf("APIServer panic'd: %v", p),
@@ -77,9 +78,17 @@ func WithAudit(next http.Handler, c *Config) http.Handler {
 				ac.SetEventResponseStatus(&metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"})
 			}
 			ac.ProcessEventStage(ctx, auditinternal.StageResponseComplete)
+			if p != nil {
+				panic(p)
+			}
 		}()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// clientLeft says whether a handler gave up an answer that it had begun because nobody reads it any more.
+func clientLeft(ctx context.Context, panicked any) bool {
+	return panicked == http.ErrAbortHandler && errors.Is(ctx.Err(), context.Canceled)
 }
 
 // failUnaudited refuses a request of which the audit log would know nothing.

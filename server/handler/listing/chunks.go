@@ -56,6 +56,6 @@ func (c *chunks) flush() error {
 }
 
 func (c *chunks) release() {
-	c.buf = c.buf[:0]
-	chunkPool.Put(&c.buf)
+	buf := c.buf[:0] // not the field: the pool would keep all of c, and its connection
+	chunkPool.Put(&buf)
 }
