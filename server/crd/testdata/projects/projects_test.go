@@ -94,6 +94,8 @@ func start(t *testing.T) *rest.Config {
 // shipped are the definitions in the directories of a module, as Go keeps it.
 func shipped(t *testing.T, module string, dirs []string) []*apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
+	// Nothing of it is compiled, so nobody has downloaded it.
+	must(t, exec.Command("go", "mod", "download", module).Run())
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	must(t, err)
 	var crds []*apiextensionsv1.CustomResourceDefinition

@@ -53,9 +53,16 @@ func TestProjects(t *testing.T) {
 func folder(t *testing.T, path string) string {
 	t.Helper()
 	for module := path; module != "."; module = filepath.Dir(module) {
+		if exec.CommandContext(t.Context(), "go", "list", "-m", module).Run() != nil {
+			continue
+		}
+		// Nothing of it is compiled, so nobody has downloaded it.
+		if err := exec.CommandContext(t.Context(), "go", "mod", "download", module).Run(); err != nil {
+			t.Fatal(err)
+		}
 		out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 		if err != nil {
-			continue
+			t.Fatal(err)
 		}
 		return filepath.Join(strings.TrimSpace(string(out)), strings.TrimPrefix(path, module))
 	}
