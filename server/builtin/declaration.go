@@ -91,8 +91,8 @@ func (r Review) NewStorages(backend.RESTOptionsGetter) (map[string]rest.Storage,
 	return map[string]rest.Storage{"": r.REST}, nil
 }
 
-// place is where the resource is declared: "…/core/configmap.Resource". A resource has rules of its own, and they are
-// functions of its package.
+// place is where the resource is declared: "…/core/configmap.Resource". The package is that of its function Validate,
+// which every resource has.
 func (r Resource[T]) place() string {
 	name := runtime.FuncForPC(reflect.ValueOf(r.Validate).Pointer()).Name()
 	slash := strings.LastIndexByte(name, '/')

@@ -1,4 +1,4 @@
-// Package builtin is what a built-in resource is, as one value.
+// Package builtin declares built-in resources: each is one value.
 //
 // It owns [Resource], by which a resource whose objects are stored declares its names, versions, rules, subresources and
 // columns; [Review], for one whose objects are answered and not stored; and [Group], which has both. What comes in is such

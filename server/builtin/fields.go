@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Field is what a field selector may name.
+// Field declares one field that selectors may name.
 type Field[T Object] struct {
 	Label string
 	// Value is the field's. A field without one may be named, and selects nothing.

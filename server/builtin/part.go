@@ -55,7 +55,7 @@ func NewStatusStrategy[T Object](main rest.RESTUpdateStrategy, name string, stor
 	return StatusStrategy[T]{main, fmt.Sprintf("%v %s", main, name), part, ResetFields(stored, reset...)}
 }
 
-// String is where the rules are written, and for what: "pod.Resource status".
+// String names the declaration and the subresource: "pod.Resource status".
 func (s StatusStrategy[T]) String() string { return s.name }
 
 func (s StatusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {

@@ -18,7 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// Object is what a resource keeps.
+// Object is an object that a resource stores.
 type Object interface {
 	runtime.Object
 	metav1.Object

@@ -22,7 +22,7 @@ type Strategy[T Object] struct {
 	name     string
 }
 
-// String is where the rules are written: "configmap.Resource".
+// String names the declaration that has the rules: "configmap.Resource".
 func (s Strategy[T]) String() string { return s.name }
 
 var (

@@ -28,7 +28,7 @@ type State struct {
 }
 
 // Check says whether an etcd can start in dir: an error is a *Damage, ErrInUse, or that something could not be read. It
-// reads the beginning of the database and the last segment of the log, and leaves to etcd what etcd finds by itself
+// reads every page of the database and the last segment of the log, and leaves to etcd what etcd finds by itself
 // without changing anything.
 func Check(dir string) (state State, err error) {
 	path := DatabasePath(dir)
