@@ -31,13 +31,15 @@ type kind struct {
 	field []string
 	// unconditional is whether an update needs no resourceVersion.
 	unconditional bool
+	// encrypted is whether etcd has it encrypted in the rounds that encrypt.
+	encrypted bool
 }
 
 var (
-	configMaps = kind{corev1.SchemeGroupVersion.WithResource("configmaps"), "ConfigMap", "configmaps/", []string{"data", "v"}, true}
-	secrets    = kind{corev1.SchemeGroupVersion.WithResource("secrets"), "Secret", "secrets/", []string{"data", "v"}, true}
+	configMaps = kind{corev1.SchemeGroupVersion.WithResource("configmaps"), "ConfigMap", "configmaps/", []string{"data", "v"}, true, false}
+	secrets    = kind{corev1.SchemeGroupVersion.WithResource("secrets"), "Secret", "secrets/", []string{"data", "v"}, true, true}
 	widgets    = kind{schema.GroupVersionResource{Group: "torture.kx.dev", Version: "v1", Resource: "widgets"}, "Widget",
-		"torture.kx.dev/widgets/", []string{"spec", "v"}, false}
+		"torture.kx.dev/widgets/", []string{"spec", "v"}, false, true}
 
 	kinds = []kind{configMaps, secrets, widgets}
 )
@@ -95,14 +97,19 @@ func (k kind) key(ns, name string) string { return k.prefix + ns + "/" + name }
 func (k kind) has(key string) bool { return strings.HasPrefix(key, k.prefix) }
 
 // stored decodes what etcd has at a key; ok is whether it is of a kind that is watched here.
-func stored(key string, value []byte) (o history.Object, ok bool, err error) {
-	key = strings.TrimPrefix(key, registry)
+func stored(key string, value []byte, encryption *encryption) (o history.Object, ok bool, err error) {
+	full, key := key, strings.TrimPrefix(key, registry)
 	for _, k := range kinds {
 		if !k.has(key) {
 			continue
 		}
 		if len(value) == 0 {
 			return history.Object{Key: key}, true, nil
+		}
+		if encryption != nil && k.encrypted {
+			if value, err = encryption.open(full, value); err != nil {
+				return o, true, err
+			}
 		}
 		var obj runtime.Object
 		if k.resource.Group == widgets.resource.Group {

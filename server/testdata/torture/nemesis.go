@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"syscall"
 	"time"
+
+	"github.com/kx-apiserver/kx/server/testdata/torture/system"
 )
 
 // nemesis is one way to harm a world and to heal it again.
@@ -39,7 +41,9 @@ var nemeses = []nemesis{
 	{"terminate kx", servers, always, restartBy(syscall.SIGTERM)},
 	{"interrupt kx", servers, always, restartBy(syscall.SIGINT)},
 	{"pause kx", servers, always, pauseKX},
+	{"rotate keys", servers, encrypted, rotateKeys},
 	{"disk of kx is full", servers, alone, fillDisk},
+	{"disk of kx is slow", servers, alone, slowDisk},
 
 	{"clients are cut off", surroundings, always, front(cut)},
 	{"clients hear nothing", surroundings, always, front(deaf)},
@@ -59,6 +63,7 @@ var nemeses = []nemesis{
 	{"stop member", surroundings, clustered, stopMember},
 	{"pause member", surroundings, clustered, pauseMember},
 	{"disk of member is full", surroundings, clustered, fillMember},
+	{"disk of member is slow", surroundings, clustered, slowMember},
 	{"move leader", surroundings, clustered, moveLeader},
 	{"etcd has no space", surroundings, always, raiseAlarm},
 	{"compact", surroundings, always, compact},
@@ -125,10 +130,28 @@ func pauseKX(ctx context.Context, w *world, random *rand.Rand) error {
 	return err
 }
 
+// slowDisk lets the syncs of a server's own etcd take long for a while.
+func slowDisk(ctx context.Context, w *world, random *rand.Rand) error {
+	return w.slowSyncs(ctx, random, &w.anyone(random).Process.Disk)
+}
+
+func (w *world) slowSyncs(ctx context.Context, random *rand.Rand, disk *system.Disk) error {
+	before := disk.Delayed()
+	disk.Slow(moment(random, syncMost))
+	defer func() {
+		disk.Slow(0)
+		w.add("delayed syncs", disk.Delayed()-before)
+	}()
+	return pause(ctx, moment(random, harmMost))
+}
+
 // limit is a size that files may have: as on a full disk, whole blocks can be written.
 func limit(random *rand.Rand) uint64 { return blockSize * random.Uint64N(16) }
 
 const blockSize = 4096
+
+// syncMost is how long a sync takes at most on a slow disk.
+const syncMost = 800 * time.Millisecond
 
 // fillDisk lets a server write no more, waits until it has ended for that, and starts it again.
 func fillDisk(ctx context.Context, w *world, random *rand.Rand) error {

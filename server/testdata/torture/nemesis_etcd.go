@@ -157,3 +157,8 @@ func defragment(ctx context.Context, w *world, random *rand.Rand) error {
 	_, _ = w.etcd.Defragment(ctx, endpoints[random.IntN(len(endpoints))])
 	return nil
 }
+
+// slowMember lets the syncs of a member take long for a while.
+func slowMember(ctx context.Context, w *world, random *rand.Rand) error {
+	return w.slowSyncs(ctx, random, &w.etcds[random.IntN(len(w.etcds))].Process.Disk)
+}

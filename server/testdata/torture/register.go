@@ -199,7 +199,7 @@ func outcome(err error) (o history.Outcome, known bool) {
 	return history.Unknown, true
 }
 
-var _ = []register{dynamicRegister{}, typedRegister{}, rawRegister{}}
+var _ = []register{dynamicRegister{}, typedRegister{}, rawRegister{}, socketRegister{}}
 
 // unstructuredOf reads JSON.
 func unstructuredOf(data []byte) (*unstructured.Unstructured, error) {

@@ -47,6 +47,13 @@ func ways() []func(*server) []register {
 		func(s *server) []register {
 			return []register{rawRegister{configMaps, s.config.Host, s.raw}, rawRegister{secrets, s.config.Host, s.raw}}
 		},
+		func(s *server) []register {
+			var all []register
+			for _, k := range []kind{secrets, widgets} {
+				all = append(all, socketRegister{rawRegister{k, s.config.Host, s.raw}, s.dialer})
+			}
+			return all
+		},
 	}
 }
 

@@ -100,11 +100,12 @@ func tortureOnce(t *testing.T, seed uint64, length time.Duration, figures Figure
 		t.Fatal(err)
 	}
 	defer log.Close()
-	kxs, members := 1, 0
+	// Four rounds in a row have each kind of world.
+	plan := plan{kxs: 1, encrypted: seed%4 > 1}
 	if seed%2 == 1 {
-		kxs, members = 1+random.IntN(3), 3
+		plan.kxs, plan.members = 1+random.IntN(3), 3
 	}
-	w, err := newWorld(ctx, program, dir, kxs, members, func(format string, args ...any) {
+	w, err := newWorld(ctx, program, dir, plan, func(format string, args ...any) {
 		fmt.Fprintf(log, time.Now().UTC().Format(time.RFC3339Nano)+" "+format+"\n", args...)
 	})
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 
 // witness follows etcd itself, past every kx and every proxy.
 type witness struct {
-	client *clientv3.Client
+	client     *clientv3.Client
+	encryption *encryption
 	// begin is the revision from which on it knows all.
 	begin int64
 	at    atomic.Int64
@@ -32,8 +33,8 @@ type witness struct {
 }
 
 // newWitness begins with what is there.
-func newWitness(ctx context.Context, client *clientv3.Client) (*witness, error) {
-	w := &witness{client: client, done: make(chan struct{})}
+func newWitness(ctx context.Context, client *clientv3.Client, encryption *encryption) (*witness, error) {
+	w := &witness{client: client, encryption: encryption, done: make(chan struct{})}
 	now, revision, err := w.read(ctx)
 	if err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (w *witness) read(ctx context.Context) (objects map[string]history.Object, 
 		return nil, 0, fmt.Errorf("read etcd: %w", err)
 	}
 	for _, kv := range res.Kvs {
-		o, ok, err := stored(string(kv.Key), kv.Value)
+		o, ok, err := stored(string(kv.Key), kv.Value, w.encryption)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -102,7 +103,7 @@ func (w *witness) take(res clientv3.WatchResponse) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, e := range res.Events {
-		o, ok, err := stored(string(e.Kv.Key), e.Kv.Value)
+		o, ok, err := stored(string(e.Kv.Key), e.Kv.Value, w.encryption)
 		if err != nil {
 			return err
 		}

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/gorilla/websocket"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,9 +37,10 @@ type world struct {
 	// etcds are empty if the one server has its own.
 	etcds []*system.Etcd
 	// etcd is a client of etcd itself.
-	etcd    *clientv3.Client
-	witness *witness
-	round   *round
+	etcd       *clientv3.Client
+	witness    *witness
+	encryption *encryption
+	round      *round
 
 	mu sync.Mutex
 	// log says what is done, as it is done.
@@ -54,11 +57,18 @@ type server struct {
 	typed   kubernetes.Interface
 	dynamic dynamic.Interface
 	raw     *http.Client
+	dialer  *websocket.Dialer
 	config  *rest.Config
 }
 
-// newWorld starts it all and creates what the clients need. members of 0 is a server with its own etcd.
-func newWorld(ctx context.Context, program, dir string, kxs, members int, log func(string, ...any)) (w *world, err error) {
+// plan is what a world is made of. No members are a server with its own etcd.
+type plan struct {
+	kxs, members int
+	encrypted    bool
+}
+
+// newWorld starts it all below a directory and creates what the clients need.
+func newWorld(ctx context.Context, program, dir string, plan plan, log func(string, ...any)) (w *world, err error) {
 	w = &world{log: log, counts: map[string]int{}, memory: map[string]int64{}}
 	defer func() {
 		if err != nil {
@@ -66,18 +76,26 @@ func newWorld(ctx context.Context, program, dir string, kxs, members int, log fu
 		}
 	}()
 	var endpoints []string
-	if members > 0 {
-		if w.etcds, err = system.StartCluster(ctx, dir, members); err != nil {
+	if plan.encrypted {
+		if w.encryption, err = newEncryption(filepath.Join(dir, "encryption.yaml")); err != nil {
+			return w, err
+		}
+	}
+	if plan.members > 0 {
+		if w.etcds, err = system.StartCluster(ctx, dir, plan.members); err != nil {
 			return w, err
 		}
 		for _, e := range w.etcds {
 			endpoints = append(endpoints, e.Client)
 		}
 	}
-	for i := range kxs {
+	for i := range plan.kxs {
 		k, err := system.NewKX(program, dir, fmt.Sprintf("kx-%d", i), w.etcds)
 		if err != nil {
 			return w, err
+		}
+		if plan.encrypted {
+			k.Args("--encryption-provider-config", w.encryption.file)
 		}
 		s := &server{KX: k}
 		w.kxs = append(w.kxs, s)
@@ -85,7 +103,7 @@ func newWorld(ctx context.Context, program, dir string, kxs, members int, log fu
 			return w, err
 		}
 	}
-	if members == 0 {
+	if plan.members == 0 {
 		endpoints = []string{w.kxs[0].Socket()}
 	}
 	if w.etcd, err = system.Connect(endpoints...); err != nil {
@@ -94,7 +112,7 @@ func newWorld(ctx context.Context, program, dir string, kxs, members int, log fu
 	if err := w.furnish(ctx); err != nil {
 		return w, err
 	}
-	if w.witness, err = newWitness(ctx, w.etcd); err != nil {
+	if w.witness, err = newWitness(ctx, w.etcd, w.encryption); err != nil {
 		return w, err
 	}
 	w.round = newRound(w.witness.begin)
@@ -102,10 +120,12 @@ func newWorld(ctx context.Context, program, dir string, kxs, members int, log fu
 }
 
 // count notes that something happened.
-func (w *world) count(what string) {
+func (w *world) count(what string) { w.add(what, 1) }
+
+func (w *world) add(what string, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.counts[what]++
+	w.counts[what] += n
 }
 
 // start starts a server and waits until it serves from full caches.
@@ -137,7 +157,10 @@ func (s *server) connect() (err error) {
 	if s.dynamic, err = dynamic.NewForConfig(s.config); err != nil {
 		return err
 	}
-	s.raw, err = rest.HTTPClientFor(s.config)
+	if s.raw, err = rest.HTTPClientFor(s.config); err != nil {
+		return err
+	}
+	s.dialer, err = newDialer(s.config)
 	return err
 }
 

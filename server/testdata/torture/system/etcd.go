@@ -39,8 +39,12 @@ type member struct {
 	SnapshotCatchUpEntries uint64
 }
 
-// Main runs the process as an etcd if it was started to be one. Call it first in TestMain.
+// Main runs the process as a program with a slow disk, or as an etcd, if it was started to be one. Call it first in TestMain.
 func Main() {
+	if _, ok := os.LookupEnv(diskEnv); ok {
+		fmt.Fprintln(os.Stderr, runSlowly(os.Args[1:]))
+		os.Exit(1)
+	}
 	config, ok := os.LookupEnv(memberEnv)
 	if !ok {
 		return

@@ -28,6 +28,9 @@ type Process struct {
 	done  chan struct{}
 	err   error
 
+	// Disk is what it syncs its files to.
+	Disk Disk
+
 	mu sync.Mutex
 	// peak is the most memory that it had when it was last looked at, in bytes.
 	peak int64
@@ -39,8 +42,12 @@ func startProcess(name, log string, env []string, program string, args ...string
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{Name: name, cmd: exec.Command(program, args...), first: make(chan string, 1), done: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), env...)
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{Name: name, cmd: exec.Command(self, append([]string{program}, args...)...), first: make(chan string, 1), done: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), append(env, diskEnv+"=1")...)
 	// Not the file itself: a process that may not write to files shall still say so.
 	p.cmd.Stderr = struct{ io.Writer }{out}
 	// A test that dies takes its processes along.
@@ -50,10 +57,19 @@ func startProcess(name, log string, env []string, program string, args ...string
 		_ = out.Close()
 		return nil, err
 	}
-	if err := p.cmd.Start(); err != nil {
+	ours, theirs, err := socketPair()
+	if err != nil {
 		_ = out.Close()
+		return nil, err
+	}
+	p.cmd.ExtraFiles = []*os.File{theirs} // diskSocket
+	err = p.cmd.Start()
+	_ = theirs.Close()
+	if err != nil {
+		_, _ = ours.Close(), out.Close()
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
+	go p.Disk.serve(ours)
 	go p.follow(stdout, out)
 	return p, nil
 }
