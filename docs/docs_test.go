@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -22,25 +21,21 @@ func read(t *testing.T, name string) string {
 	return string(data)
 }
 
-// TestWays holds the ways that documents describe, row by row, against the code: the files exist, and have the functions.
-func TestWays(t *testing.T) {
-	for _, name := range []string{"get.md", "crd.md"} {
-		rows := regexp.MustCompile("(?m)^\\| (\\d+) \\| (\\S+\\.go) \\| `(\\w+)` \\|").FindAllStringSubmatch(read(t, name), -1)
-		if len(rows) == 0 {
-			t.Errorf("%s describes no way", name)
+// TestTables looks up the functions that the tables of crd.md name. The tables of get.md have a test in package server,
+// which sends the requests.
+func TestTables(t *testing.T) {
+	rows := regexp.MustCompile("(?m)^\\| \\d+ \\| (\\S+\\.go) \\| `(\\w+)` \\|").FindAllStringSubmatch(read(t, "crd.md"), -1)
+	if len(rows) == 0 {
+		t.Error("crd.md has no table of functions")
+	}
+	for _, row := range rows {
+		source, err := os.ReadFile(filepath.Join(root, row[1]))
+		if err != nil {
+			t.Error(err)
+			continue
 		}
-		for _, row := range rows {
-			if step, err := strconv.Atoi(row[1]); err != nil || step > 10 {
-				t.Errorf("%s goes through more than 10 files", name)
-			}
-			source, err := os.ReadFile(filepath.Join(root, row[2]))
-			if err != nil {
-				t.Error(err)
-				continue
-			}
-			if !regexp.MustCompile(`(?m)^func (\([^)]+\) )?` + row[3] + `\(`).Match(source) {
-				t.Errorf("%s has no function %s", row[2], row[3])
-			}
+		if !regexp.MustCompile(`(?m)^func (\([^)]+\) )?` + row[2] + `\(`).Match(source) {
+			t.Errorf("%s has no function %s", row[1], row[2])
 		}
 	}
 }
