@@ -74,8 +74,10 @@ type Resource[T Object] struct {
 
 	// Special is the strategy of a resource that needs more than the fields above can say.
 	Special func(Strategy[T]) rest.RESTCreateUpdateStrategy
-	// Tune sets what few resources need of their Store.
-	Tune func(*registry.Store)
+	// Hooks run before and after a write, beside the strategy.
+	Hooks registry.Hooks
+	// ReturnDeletedObject makes DELETE answer with the object instead of a Status.
+	ReturnDeletedObject bool
 	// REST wraps the storage of a resource that does not have all verbs.
 	REST func(*REST) rest.Storage
 }
@@ -198,7 +200,9 @@ func (r Resource[T]) NewREST(getter backend.RESTOptionsGetter) (*REST, error) {
 		Attrs:      r.Attrs(),
 		Table:      r.Table(),
 		Declared:   r.place(),
-		Tune:       r.Tune,
+		Hooks:      r.Hooks,
+
+		ReturnDeletedObject: r.ReturnDeletedObject,
 	}.NewREST(getter)
 }
 

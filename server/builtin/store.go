@@ -31,8 +31,9 @@ type Store struct {
 	Table rest.TableConvertor
 	// Declared is where the rules of the resource are written, as package and name.
 	Declared string
-	// Tune (optional) sets what few resources need of a Store, before it is completed.
-	Tune func(*registry.Store)
+	// Hooks and ReturnDeletedObject are for the registry's Store.
+	Hooks               registry.Hooks
+	ReturnDeletedObject bool
 }
 
 // REST is the storage of a resource, with all verbs.
@@ -63,11 +64,11 @@ func (r Store) NewREST(optsGetter backend.RESTOptionsGetter) (*REST, error) {
 		UpdateStrategy:            r.Strategy,
 		DeleteStrategy:            r.Strategy,
 		TableConvertor:            r.Table,
+		AttrFunc:                  r.Attrs,
+		ReturnDeletedObject:       r.ReturnDeletedObject,
+		Hooks:                     r.Hooks,
 	}
-	if r.Tune != nil {
-		r.Tune(s)
-	}
-	if err := s.CompleteWithOptions(&registry.StoreOptions{RESTOptions: optsGetter, AttrFunc: r.Attrs}); err != nil {
+	if err := s.CompleteWithOptions(&registry.StoreOptions{RESTOptions: optsGetter}); err != nil {
 		return nil, fmt.Errorf("storage of %s: %w", s.DefaultQualifiedResource, err)
 	}
 	return &REST{Store: s, shortNames: r.ShortNames, categories: r.Categories, declared: r.Declared}, nil

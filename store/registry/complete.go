@@ -1,15 +1,10 @@
 package registry
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kx-apiserver/kx/store"
@@ -18,18 +13,15 @@ import (
 
 // StoreOptions complete a Store.
 type StoreOptions struct {
-	// RESTOptions knows how the resource is kept.
+	// RESTOptions knows how the server stores the resource.
 	RESTOptions backend.RESTOptionsGetter
-	// AttrFunc is what selectors may look at; unset is labels, name and namespace.
-	AttrFunc store.AttrFunc
-	// TriggerFunc and Indexers are for a cacher: values that it finds watchers and objects by. The names of indexers
+	// TriggerFunc and Indexers give a cacher the values by which it finds watchers and objects. The names of indexers
 	// begin with "l:" for a label and "f:" for a field.
 	TriggerFunc store.IndexerFuncs
 	Indexers    *cache.Indexers
 }
 
-// CompleteWithOptions checks what the Store must have, fills in what it may leave out, and makes its storage unless it
-// has one.
+// CompleteWithOptions checks the Store's description, and makes its storage.
 func (e *Store) CompleteWithOptions(options *StoreOptions) error {
 	if err := errors.Join(e.missing()...); err != nil {
 		return fmt.Errorf("complete the store of %q: %w", e.DefaultQualifiedResource.String(), err)
@@ -45,27 +37,24 @@ func (e *Store) CompleteWithOptions(options *StoreOptions) error {
 	if prefix == "/" {
 		return fmt.Errorf("store for %s has an invalid prefix %q", e.DefaultQualifiedResource, opts.ResourcePrefix)
 	}
-
-	namespaced := e.NamespaceScoped()
-	attrs := options.AttrFunc
-	if attrs == nil {
-		attrs = store.DefaultClusterScopedAttr
-		if namespaced {
-			attrs = store.DefaultNamespaceScopedAttr
+	opts.ResourcePrefix = prefix
+	e.options = opts
+	if e.AttrFunc == nil {
+		e.AttrFunc = store.DefaultClusterScopedAttr
+		if e.NamespaceScoped() {
+			e.AttrFunc = store.DefaultNamespaceScopedAttr
 		}
 	}
-	e.fillIn(prefix, namespaced, attrs, opts)
-	if e.Storage.Storage == nil {
-		if err := e.makeStorage(prefix, namespaced, attrs, opts, options); err != nil {
-			return err
-		}
-	}
-	e.ReadinessCheckFunc = e.Storage.Storage.ReadinessCheck
-	e.corruptObjDeleter = NewCorruptObjectDeleter(e)
-	return nil
+	return e.makeStorage(options)
 }
 
-// missing says what nobody but the resource can know, and did not say.
+// CompleteFrom completes the Store of another version of a resource. It shares the storage of whole, and reads and writes
+// through view, which converts.
+func (e *Store) CompleteFrom(whole *Store, view DryRunnableStorage) {
+	e.options, e.DestroyFunc, e.Storage = whole.options, whole.DestroyFunc, view
+}
+
+// missing lists what only the resource's author can know, and did not say.
 func (e *Store) missing() []error {
 	rules := []struct {
 		broken  bool
@@ -77,7 +66,6 @@ func (e *Store) missing() []error {
 			"DefaultQualifiedResource and SingularQualifiedResource must be of one group"},
 		{e.NewFunc == nil, "NewFunc must be set"},
 		{e.NewListFunc == nil, "NewListFunc must be set"},
-		{(e.KeyRootFunc == nil) != (e.KeyFunc == nil), "KeyRootFunc and KeyFunc must be set both, or neither"},
 		{e.TableConvertor == nil, "TableConvertor must be set; rest.NewDefaultTableConvertor shows name and age"},
 		{e.CreateStrategy == nil && e.UpdateStrategy == nil, "CreateStrategy or UpdateStrategy must be set"},
 		{e.DeleteStrategy == nil, "DeleteStrategy must be set"},
@@ -106,49 +94,18 @@ func (o *StoreOptions) validate() error {
 	return nil
 }
 
-// fillIn sets what the resource left to the defaults.
-func (e *Store) fillIn(prefix string, namespaced bool, attrs store.AttrFunc, opts backend.RESTOptions) {
-	e.EnableGarbageCollection = opts.EnableGarbageCollection
-	if e.DeleteCollectionWorkers == 0 {
-		e.DeleteCollectionWorkers = opts.DeleteCollectionWorkers
-	}
-	if e.PredicateFunc == nil {
-		e.PredicateFunc = func(label labels.Selector, field fields.Selector) store.SelectionPredicate {
-			return store.SelectionPredicate{Label: label, Field: field, GetAttrs: attrs}
-		}
-	}
-	if e.ObjectNameFunc == nil {
-		e.ObjectNameFunc = func(obj runtime.Object) (string, error) {
-			m, err := meta.Accessor(obj)
-			if err != nil {
-				return "", err
-			}
-			return m.GetName(), nil
-		}
-	}
-	switch {
-	case e.KeyFunc != nil:
-	case namespaced:
-		e.KeyRootFunc = func(ctx context.Context) string { return NamespaceKeyRootFunc(ctx, prefix) }
-		e.KeyFunc = func(ctx context.Context, name string) (string, error) { return NamespaceKeyFunc(ctx, prefix, name) }
-	default:
-		e.KeyRootFunc = func(context.Context) string { return prefix }
-		e.KeyFunc = func(ctx context.Context, name string) (string, error) { return NoNamespaceKeyFunc(ctx, prefix, name) }
-	}
-}
-
-// makeStorage has the storage made, and counted.
-func (e *Store) makeStorage(prefix string, namespaced bool, attrs store.AttrFunc, opts backend.RESTOptions, options *StoreOptions) error {
-	storage, destroy, err := opts.Decorator(opts.StorageConfig, prefix, objectKeyFunc(namespaced, e.KeyFunc),
-		e.NewFunc, e.NewListFunc, attrs, options.TriggerFunc, options.Indexers)
+// makeStorage calls the server's decorator, and starts to count the objects if the server wants that.
+func (e *Store) makeStorage(options *StoreOptions) error {
+	config := e.options.StorageConfig
+	storage, destroy, err := e.options.Decorator(config, e.options.ResourcePrefix, e.objectKey,
+		e.NewFunc, e.NewListFunc, e.AttrFunc, options.TriggerFunc, options.Indexers)
 	if err != nil {
 		return fmt.Errorf("make the storage of %s: %w", e.DefaultQualifiedResource, err)
 	}
-	e.Storage = DryRunnableStorage{Storage: storage, Codec: opts.StorageConfig.Codec}
-	e.StorageVersioner = opts.StorageConfig.EncodeVersioner
+	e.Storage = DryRunnableStorage{Storage: storage, Codec: config.Codec}
 	e.DestroyFunc = destroy
-	if opts.CountMetricPollPeriod > 0 {
-		e.DestroyFunc = countObjects(e.DefaultQualifiedResource, storage, opts.CountMetricPollPeriod, destroy)
+	if period := e.options.CountMetricPollPeriod; period > 0 {
+		e.DestroyFunc = countObjects(e.DefaultQualifiedResource, storage, period, destroy)
 	}
 	return nil
 }

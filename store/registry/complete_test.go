@@ -46,8 +46,6 @@ func TestCompleteSaysWhatIsMissing(t *testing.T) {
 		change  func(*Store, *StoreOptions)
 		message string
 	}{
-		{"one key function", func(e *Store, _ *StoreOptions) { e.KeyRootFunc = func(context.Context) string { return "/x" } },
-			`complete the store of "pods": KeyRootFunc and KeyFunc must be set both, or neither`},
 		{"two groups", func(e *Store, _ *StoreOptions) { e.SingularQualifiedResource.Group = "g" },
 			`complete the store of "pods": DefaultQualifiedResource and SingularQualifiedResource must be of one group`},
 		{"no options", func(_ *Store, o *StoreOptions) { o.RESTOptions = nil }, `complete the store of pods: options must have RESTOptions set`},

@@ -21,7 +21,7 @@ import (
 // unlikely (0.1 %) for a prefix that a million objects have already.
 const maxNameGenerationCreateAttempts = 8
 
-// Create implements rest.Creater. It may change obj.
+// Create stores a new object. It may change obj.
 func (e *Store) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
@@ -74,11 +74,7 @@ func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object,
 			return nil, err
 		}
 	}
-	name, err := e.ObjectNameFunc(obj)
-	if err != nil {
-		return nil, err
-	}
-	key, err := e.KeyFunc(ctx, name)
+	key, err := e.KeyFunc(ctx, m.GetName())
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +88,7 @@ func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object,
 		out = e.NewFunc()
 	}
 	if err := e.Storage.Create(ctx, key, obj, out, ttl, isDryRun(options.DryRun)); err != nil {
-		return nil, e.interpretCreate(ctx, err, key, name, obj)
+		return nil, e.interpretCreate(ctx, err, key, m.GetName(), obj)
 	}
 	finish(ctx, true)
 	if encoded {
@@ -103,34 +99,6 @@ func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object,
 	}
 	e.decorate(out)
 	return out, nil
-}
-
-// beginCreate calls the hook. The function that it returns may be called more than once: the first call counts.
-func (e *Store) beginCreate(ctx context.Context, obj runtime.Object, options *metav1.CreateOptions) (FinishFunc, error) {
-	if e.BeginCreate == nil {
-		return finishNothing, nil
-	}
-	finish, err := e.BeginCreate(ctx, obj, options)
-	if err != nil {
-		return nil, err
-	}
-	return onlyOnce(finish), nil
-}
-
-func finishNothing(context.Context, bool) {}
-
-// onlyOnce lets a function say at its start that it failed, whatever happens, and at its end that it did not.
-func onlyOnce(finish FinishFunc) FinishFunc {
-	if finish == nil {
-		return finishNothing
-	}
-	called := false
-	return func(ctx context.Context, success bool) {
-		if !called {
-			called = true
-			finish(ctx, success)
-		}
-	}
 }
 
 // interpretCreate makes an API error of the storage's. An object that is there only until its finalizers are done is

@@ -172,7 +172,7 @@ func TestPropagation(t *testing.T) {
 			s := newStrategy()
 			s.gc = tt.gc
 			e, ctx := newStore(t, s), inNamespace(t, "ns")
-			e.EnableGarbageCollection = !tt.off
+			e.options.EnableGarbageCollection = !tt.off
 			mustCreate(t, ctx, e, pod("a", finalizers(tt.had...)))
 			dry := tt.options.DeepCopy()
 			dry.DryRun = []string{metav1.DryRunAll}

@@ -25,7 +25,7 @@ import (
 // for a reader that takes encoded objects it is read once more, as it was, if it is long.
 func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	listOptions *metainternalversion.ListOptions) (_ runtime.Object, err error) {
-	workers := max(e.DeleteCollectionWorkers, 1)
+	workers := max(e.options.DeleteCollectionWorkers, 1)
 	ctx, step := trace.Start(ctx, trace.StoreDeleteCollection, e.KeyRootFunc(ctx))
 	defer step.End(&err)
 	step.Int("workers", int64(workers))

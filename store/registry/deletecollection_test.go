@@ -161,7 +161,7 @@ func TestDeleteCollectionWhatIsGoneAlready(t *testing.T) {
 
 func TestDeleteCollectionFails(t *testing.T) {
 	e, ctx := tenPods(t)
-	e.DeleteCollectionWorkers = 1
+	e.options.DeleteCollectionWorkers = 1
 	refuse := func(_ context.Context, obj runtime.Object) error {
 		switch obj.(*corev1.Pod).Name {
 		case "p2":
@@ -187,7 +187,7 @@ func TestDeleteCollectionFails(t *testing.T) {
 
 func TestDeleteCollectionIsCancelled(t *testing.T) {
 	e, ctx := tenPods(t)
-	e.DeleteCollectionWorkers = 1
+	e.options.DeleteCollectionWorkers = 1
 	ctx, cancel := context.WithCancel(ctx)
 	_, err := e.DeleteCollection(ctx, func(context.Context, runtime.Object) error { cancel(); return nil }, nil, nil)
 	if !errors.Is(err, context.Canceled) {

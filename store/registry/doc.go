@@ -1,8 +1,8 @@
 // Package registry is what the REST storages of nearly all resources have in common.
 //
-// It owns [Store]: create, read, update and delete with all that the API promises about them and that a bare storage
-// knows nothing of: names that are generated, the metadata that only the server sets, validation by the resource's
-// strategies, optimistic locking, graceful deletion, finalizers, preconditions, dry runs. One file a verb.
+// It owns [Store]: create, read, update and delete, with what the API promises and a bare storage does not know. These
+// are generated names, the metadata that only the server sets, validation by the resource's strategies, optimistic
+// locking, graceful deletion, finalizers, preconditions and dry runs. There is one file a verb; [Hooks] are in hooks.go.
 //
 // What comes in: the request's context (with its namespace and, normally, its RequestInfo), a name or an object in the
 // storage version, and the verb's options. What goes out: an object, or an error that carries a metav1.Status. Below is
@@ -21,12 +21,10 @@
 // Invariants:
 //
 //  1. A dry run goes through every stage and writes nothing.
-//  2. Validation and admission see the object as it will be stored; what they saw and what is stored differ in nothing
-//     but what Canonicalize does.
-//  3. An object with finalizers is never removed. It is marked as deleting, and goes with the update that takes the last
-//     finalizer away.
+//  2. Validation and admission see the object as the storage gets it, before Canonicalize.
+//  3. An object with finalizers is never removed. It is marked as deleting; the update that takes the last finalizer
+//     away removes it.
 //  4. Errors of the storage become API errors in one file, errors.go.
-//
-// A Store may be copied after CompleteWithOptions: the copies share the storage, and that is how a status subresource
-// gets other strategies.
+//  5. The description of a Store does not change after CompleteWithOptions. A copy of a Store shares the storage, so a
+//     status subresource is a copy with another UpdateStrategy.
 package registry

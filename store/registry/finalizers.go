@@ -13,7 +13,7 @@ import (
 // has. Of the two that speak to the garbage collector, "orphan" and "foregroundDeletion", it has afterwards the one that
 // its propagation calls for; all others stay.
 func (e *Store) finalizersForDeletion(ctx context.Context, m metav1.Object, options *metav1.DeleteOptions) (finalizers []string, changed bool) {
-	if !e.EnableGarbageCollection {
+	if !e.options.EnableGarbageCollection {
 		return nil, false
 	}
 	had := m.GetFinalizers()

@@ -40,17 +40,30 @@ func NoNamespaceKeyFunc(_ context.Context, prefix, name string) (string, error) 
 	return prefix + "/" + name, nil
 }
 
-// objectKeyFunc is keyFunc for layers that have an object and no request.
-func objectKeyFunc(namespaced bool, keyFunc func(context.Context, string) (string, error)) func(runtime.Object) (string, error) {
-	return func(obj runtime.Object) (string, error) {
-		m, err := meta.Accessor(obj)
-		if err != nil {
-			return "", err
-		}
-		ctx := request.NewContext()
-		if namespaced {
-			ctx = request.WithNamespace(ctx, m.GetNamespace())
-		}
-		return keyFunc(ctx, m.GetName())
+// KeyRootFunc is the key under which the objects of a request lie, without a slash at its end.
+func (e *Store) KeyRootFunc(ctx context.Context) string {
+	if e.NamespaceScoped() {
+		return NamespaceKeyRootFunc(ctx, e.options.ResourcePrefix)
 	}
+	return e.options.ResourcePrefix
+}
+
+// KeyFunc is the key of one object of a request.
+func (e *Store) KeyFunc(ctx context.Context, name string) (string, error) {
+	if e.NamespaceScoped() {
+		return NamespaceKeyFunc(ctx, e.options.ResourcePrefix, name)
+	}
+	return NoNamespaceKeyFunc(ctx, e.options.ResourcePrefix, name)
+}
+
+// KeyPrefix begins the keys of all objects of the resource, below the prefix of all keys in etcd.
+func (e *Store) KeyPrefix() string { return e.options.ResourcePrefix + "/" }
+
+// objectKey is KeyFunc for layers that have an object and no request.
+func (e *Store) objectKey(obj runtime.Object) (string, error) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return "", err
+	}
+	return e.KeyFunc(request.WithNamespace(request.NewContext(), m.GetNamespace()), m.GetName())
 }

@@ -79,7 +79,7 @@ func (e *Store) predicate(options *metainternalversion.ListOptions) store.Select
 	if options != nil && options.FieldSelector != nil {
 		field = options.FieldSelector
 	}
-	return e.PredicateFunc(label, field)
+	return store.SelectionPredicate{Label: label, Field: field, GetAttrs: e.AttrFunc}
 }
 
 // scope is the least of the key space that holds all that p selects: one object, one namespace, or the resource. A

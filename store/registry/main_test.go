@@ -160,11 +160,12 @@ func newStoreWith(t *testing.T, s *strategy, options backend.RESTOptions, change
 		SingularQualifiedResource: schema.GroupResource{Resource: "pod"},
 		CreateStrategy:            s, UpdateStrategy: s, DeleteStrategy: s,
 		TableConvertor: rest.NewDefaultTableConvertor(pods),
+		AttrFunc:       podAttrs,
 	}
 	for _, f := range change {
 		f(e)
 	}
-	if err := e.CompleteWithOptions(&StoreOptions{RESTOptions: options, AttrFunc: podAttrs}); err != nil {
+	if err := e.CompleteWithOptions(&StoreOptions{RESTOptions: options}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(e.Destroy)

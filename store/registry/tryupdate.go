@@ -100,7 +100,7 @@ func (u *update) tryChange(ctx context.Context, obj, existing runtime.Object, re
 	if err := u.checkResourceVersion(obj, revision, res); err != nil {
 		return nil, nil, err
 	}
-	finish, err := u.beginUpdate(ctx, obj, existing)
+	finish, err := u.beginUpdate(ctx, obj, existing, u.options)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -150,17 +150,6 @@ func (u *update) checkResourceVersion(obj runtime.Object, revision uint64, res s
 		return apierrors.NewConflict(u.resource, u.name, errors.New(OptimisticLockErrorMsg))
 	}
 	return nil
-}
-
-func (u *update) beginUpdate(ctx context.Context, obj, old runtime.Object) (FinishFunc, error) {
-	if u.BeginUpdate == nil {
-		return finishNothing, nil
-	}
-	finish, err := u.BeginUpdate(ctx, obj, old, u.options)
-	if err != nil {
-		return nil, err
-	}
-	return onlyOnce(finish), nil
 }
 
 func (u *update) emptiesFinalizers(ctx context.Context, obj, existing runtime.Object) bool {

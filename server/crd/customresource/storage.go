@@ -100,23 +100,20 @@ func (r *Resource) makeStorages(options backend.RESTOptionsGetter) error {
 	r.store = r.newStore(storageVersion, storageStrategy)
 	if err := r.store.CompleteWithOptions(&registry.StoreOptions{
 		RESTOptions: ownCodec{options, codec},
-		AttrFunc:    storageStrategy.GetAttrs,
 	}); err != nil {
 		return err
 	}
 	for name, version := range r.Versions {
-		store, strategy := *r.store, r.newStrategy(name)
+		store, strategy := r.store, storageStrategy
 		if mixed || name != r.StorageVersion {
-			own := r.newStore(version, strategy)
-			store.NewFunc, store.NewListFunc, store.PredicateFunc = own.NewFunc, own.NewListFunc, own.PredicateFunc
-			store.CreateStrategy, store.UpdateStrategy, store.DeleteStrategy = strategy, strategy, strategy
-			store.TableConvertor = own.TableConvertor
-			store.Storage = registry.DryRunnableStorage{
+			strategy = r.newStrategy(name)
+			store = r.newStore(version, strategy)
+			store.CompleteFrom(r.store, registry.DryRunnableStorage{
 				Storage: r.newView(version, storageStrategy),
 				Codec:   &viewCodec{codec: codec, converter: r.converter, version: version.Kind.GroupVersion()},
-			}
+			})
 		}
-		version.Storage = r.storagesOf(&store, strategy)
+		version.Storage = r.storagesOf(store, strategy)
 	}
 	return nil
 }
@@ -172,7 +169,7 @@ func (r *Resource) newStore(version *Version, s *strategy) *registry.Store {
 			list.SetGroupVersionKind(version.ListKind)
 			return list
 		},
-		PredicateFunc:             s.predicate,
+		AttrFunc:                  s.GetAttrs,
 		DefaultQualifiedResource:  r.resource,
 		SingularQualifiedResource: apischema.GroupResource{Group: r.resource.Group, Resource: r.definition.Status.AcceptedNames.Singular},
 		CreateStrategy:            s,

@@ -17,7 +17,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/crd/schema"
-	"github.com/kx-apiserver/kx/store"
 )
 
 // strategy is how objects are created, updated and deleted in one version.
@@ -167,11 +166,6 @@ func (s *strategy) GetAttrs(obj runtime.Object) (labels.Set, fields.Set, error) 
 		set[s.selectable[i].name] = value
 	}
 	return u.GetLabels(), set, nil
-}
-
-// predicate makes a predicate of selectors, for registry.Store.
-func (s *strategy) predicate(label labels.Selector, field fields.Selector) store.SelectionPredicate {
-	return store.SelectionPredicate{Label: label, Field: field, GetAttrs: s.GetAttrs}
 }
 
 // statusStrategy is how the status subresource is updated.

@@ -28,8 +28,8 @@ func Resource(ttl time.Duration) builtin.Resource[*corev1.Event] {
 		Dependents: func(context.Context) rest.GarbageCollectionPolicy { return rest.Unsupported },
 		Columns:    columns,
 		Row:        row,
-		Tune: func(s *registry.Store) {
-			s.TTLFunc = func(runtime.Object, uint64, bool) (uint64, error) { return seconds, nil }
+		Hooks: registry.Hooks{
+			TTLFunc: func(runtime.Object, uint64, bool) (uint64, error) { return seconds, nil },
 		},
 	}
 }

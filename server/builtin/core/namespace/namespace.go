@@ -44,11 +44,9 @@ var Resource = builtin.Resource[*corev1.Namespace]{
 	Row: func(ns *corev1.Namespace) metav1.TableRow {
 		return table.Row(ns.Name, string(ns.Status.Phase), table.Age(ns.CreationTimestamp))
 	},
-	Tune: func(s *registry.Store) {
-		s.ReturnDeletedObject = true
-		s.ShouldDeleteDuringUpdate = shouldDeleteDuringUpdate
-	},
-	REST: func(r *builtin.REST) rest.Storage { return &REST{verbs: r, store: r.Store} },
+	Hooks:               registry.Hooks{ShouldDeleteDuringUpdate: shouldDeleteDuringUpdate},
+	ReturnDeletedObject: true,
+	REST:                func(r *builtin.REST) rest.Storage { return &REST{verbs: r, store: r.Store} },
 }
 
 // finalize declares the subresource finalize, to which spec.finalizers belongs.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
-	"github.com/kx-apiserver/kx/store/registry"
 )
 
 // Resource declares pods.
@@ -30,10 +29,10 @@ var Resource = builtin.Resource[*corev1.Pod]{
 		Of:   func(pod *corev1.Pod) any { return &pod.Status },
 		Part: status,
 	},
-	Columns: columns,
-	Row:     row,
-	Special: newStrategy,
-	Tune:    func(s *registry.Store) { s.ReturnDeletedObject = true },
+	Columns:             columns,
+	Row:                 row,
+	Special:             newStrategy,
+	ReturnDeletedObject: true,
 }
 
 var selectable = []builtin.Field[*corev1.Pod]{

@@ -47,6 +47,8 @@ var Resource = resource{builtin.Resource[*corev1.Service]{
 	},
 	Columns: columns,
 	Row:     row,
+
+	ReturnDeletedObject: true,
 }}
 
 // resource gives services what their pools have.
@@ -62,12 +64,7 @@ func (r resource) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest
 		ports: &pool{name: "node ports", key: "/ranges/servicenodeports", initial: defaultPorts, parse: parsePorts,
 			taken: errors.New("provided port is already allocated")},
 	}
-	r.Tune = func(s *registry.Store) {
-		s.ReturnDeletedObject = true
-		s.BeginCreate = a.beginCreate
-		s.BeginUpdate = a.beginUpdate
-		s.AfterDelete = a.afterDelete
-	}
+	r.Hooks = registry.Hooks{BeginCreate: a.beginCreate, BeginUpdate: a.beginUpdate, AfterDelete: a.afterDelete}
 	storages, err := r.Resource.NewStorages(getter)
 	if err != nil {
 		return nil, err
@@ -112,7 +109,7 @@ func newRange() runtime.Object { return &corev1.RangeAllocation{} }
 func inUse(services *registry.Store, numbers func(*corev1.Service) []uint32) func(context.Context) ([]uint32, error) {
 	return func(ctx context.Context) ([]uint32, error) {
 		list := &corev1.ServiceList{}
-		// A context without a namespace: the key of all of them.
+		// A context without a namespace makes the key of all of them.
 		key := services.KeyRootFunc(context.Background())
 		if err := services.Storage.GetList(ctx, key, store.ListOptions{Predicate: store.Everything, Recursive: true}, list); err != nil {
 			return nil, err

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/table"
-	"github.com/kx-apiserver/kx/store/registry"
 )
 
 // enforceMountableSecrets is an annotation that is on its way out.
@@ -35,7 +34,7 @@ var Resource = builtin.Resource[*corev1.ServiceAccount]{
 	Row: func(sa *corev1.ServiceAccount) metav1.TableRow {
 		return table.Row(sa.Name, int64(len(sa.Secrets)), table.Age(sa.CreationTimestamp))
 	},
-	Tune: func(s *registry.Store) { s.ReturnDeletedObject = true },
+	ReturnDeletedObject: true,
 }
 
 // keepSecretNames drops all but the names of the referenced secrets: they are in the account's own namespace.
