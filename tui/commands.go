@@ -194,8 +194,7 @@ func (m *model) toggleMouse() tea.Cmd {
 
 // resizePane makes the pane with the focus larger or smaller.
 func (m *model) resizePane(larger bool) {
-	r, ok := m.current.(screen.Resizer)
-	if !ok || !r.Borders().Resize(larger, r.Place) {
+	if !m.current.Resize(larger) {
 		m.say("no border of this pane can be moved so")
 	}
 }

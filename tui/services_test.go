@@ -270,8 +270,8 @@ func TestState(t *testing.T) {
 		t.Errorf("mouse %v, theme %s, %q", m.mouse, m.theme.Name, m.note.text)
 	}
 	for _, s := range m.order {
-		if r, ok := s.(screen.Resizer); ok && *r.Borders() != moved[s.Name()] {
-			t.Errorf("%s has %+v, want %+v", s.Name(), *r.Borders(), moved[s.Name()])
+		if *s.Borders() != moved[s.Name()] {
+			t.Errorf("%s has %+v, want %+v", s.Name(), *s.Borders(), moved[s.Name()])
 		}
 	}
 	for text, want := range map[string]string{

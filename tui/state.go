@@ -61,10 +61,8 @@ func readState(file string) (state, error) {
 func (m *model) restore(s state) error {
 	var errs []error
 	for _, one := range m.order {
-		if r, ok := one.(screen.Resizer); ok {
-			*r.Borders() = s.Borders[one.Name()]
-			r.Borders().Clamp()
-		}
+		*one.Borders() = s.Borders[one.Name()]
+		one.Borders().Clamp()
 		k, ok := one.(screen.Keeper)
 		if kept := s.Screens[one.Name()]; ok && len(kept) > 0 {
 			if err := k.Restore(kept); err != nil {
@@ -82,8 +80,8 @@ func (m *model) keep() error {
 	}
 	s := state{Theme: m.keptTheme, NoMouse: !m.mouse, Borders: map[screen.Name]layout.Borders{}, Screens: map[screen.Name]json.RawMessage{}}
 	for _, one := range m.order {
-		if r, ok := one.(screen.Resizer); ok && *r.Borders() != (layout.Borders{}) {
-			s.Borders[one.Name()] = *r.Borders()
+		if b := *one.Borders(); b != (layout.Borders{}) {
+			s.Borders[one.Name()] = b
 		}
 		k, ok := one.(screen.Keeper)
 		if !ok {

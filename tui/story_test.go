@@ -188,14 +188,14 @@ func exact(t testing.TB, lines []string, w, h int) {
 func (d *driver) part(name string) string {
 	lines := d.frame()
 	f := d.m.frame
-	panes := layout.ForCapture(f.Screen.W, f.Screen.H, layout.Mode{}) // a story that zooms looks at all
-	below := func(r layout.Rect) layout.Rect { r.Y += f.Screen.Y; return r }
-	if panes.Shared {
-		panes.Panes[layout.Detail] = panes.Panes[layout.Steps]
+	panes := layout.ForCapture(f.Screen.W, f.Screen.H-1, layout.Steps, layout.Borders{}) // a story that zooms looks at all
+	below := func(r layout.Rect) layout.Rect { r.Y += f.Screen.Y + 1; return r }
+	if f.Screen.W < layout.Narrow {
+		panes[layout.Detail] = panes[layout.Steps]
 	}
 	rect, ok := map[string]layout.Rect{
-		"all": {W: d.m.w, H: d.m.h}, "header": f.Header, "filter": below(panes.Filter), "same": f.SameAs, "state": f.State, "hints": f.Hint,
-		"list": below(panes.Panes[layout.List]), "steps": below(panes.Panes[layout.Steps]), "detail": below(panes.Panes[layout.Detail]),
+		"all": {W: d.m.w, H: d.m.h}, "header": f.Header, "filter": {Y: f.Screen.Y, W: f.Screen.W, H: 1}, "same": f.SameAs, "state": f.State, "hints": f.Hint,
+		"list": below(panes[layout.List]), "steps": below(panes[layout.Steps]), "detail": below(panes[layout.Detail]),
 	}[name]
 	if !ok {
 		d.t.Fatalf("the screen has no part %q", name)

@@ -57,8 +57,8 @@ func (s *Screen) Commands() []keys.Command {
 		{ID: structureID, Title: "show the resource in the server's map", Help: "Go to what serves the resource.", Contexts: panes, Keys: []string{"s"}, Enabled: s.hasCache},
 		{ID: refreshID, Title: "ask again", Help: "Ask the server now, and not only once a second.", Contexts: panes, Keys: []string{"r"}},
 		{ID: findID, Title: "find in the pane", Help: "Go to the next row that has a text.", Hint: "find", Contexts: panes, Keys: []string{"f"}},
-		{ID: findNextID, Title: "find the next", Help: "Go to the next row with the text that was looked for.", Contexts: panes, Keys: []string{"n"}, Enabled: s.hasFound},
-		{ID: findBeforeID, Title: "find the one before", Help: "Go to the row before with the text that was looked for.", Contexts: panes, Keys: []string{"N"}, Enabled: s.hasFound},
+		{ID: findNextID, Title: "find the next", Help: "Go to the next row with the text that was looked for.", Contexts: panes, Keys: []string{"n"}, Enabled: s.NothingSought},
+		{ID: findBeforeID, Title: "find the one before", Help: "Go to the row before with the text that was looked for.", Contexts: panes, Keys: []string{"N"}, Enabled: s.NothingSought},
 		{ID: findAcceptID, Title: "go where the text is", Help: "Leave the line, and stay where the text was found.", Hint: "go there", Contexts: []keys.Context{inFind}, Keys: []string{"enter"}},
 		{ID: editID, Title: "open the result in the editor", Help: "Open a copy of what is shown below in $EDITOR.", Contexts: []keys.Context{inResult}, Keys: []string{"E"}},
 		{ID: copySameID, Title: "copy the kx cache command", Help: "Put the command that shows the same on the clipboard.", Contexts: panes, Keys: []string{"Y"}},
@@ -72,18 +72,11 @@ func (s *Screen) hasCache() string {
 	return ""
 }
 
-func (s *Screen) hasFound() string {
-	if s.pane(s.focus).Found() == "" {
-		return "nothing was looked for in this pane: f does"
-	}
-	return ""
-}
-
 func (s *Screen) watcherUnder() *v1alpha1.CacheWatcher {
 	if s.one == nil {
 		return nil
 	}
-	if i := s.watchers.Cursor(s.watcherRows()); i >= 0 {
+	if i := s.watchers.Cursor(); i >= 0 {
 		return &s.one.Status.Watchers[i]
 	}
 	return nil
@@ -99,41 +92,22 @@ func (s *Screen) hasJourney() string {
 	return ""
 }
 
-// Handle implements screen.Screen.
+// Handle does a command of the screen. Back from the result ends the watch.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
-	if s.search.Open() {
-		return nil, s.handleFind(id)
+	if id == keys.Back && s.At() == resultPart && !s.Typing() && !s.Zoomed() {
+		s.stopStream()
+		s.report = nil
+	}
+	if cmd, ok := s.Split.Handle(id); ok {
+		return cmd, true
 	}
 	switch id {
-	case keys.Back:
-		return nil, s.back()
 	case keys.Open:
 		return s.open()
-	case keys.NextPane:
-		s.tab(1)
-	case keys.PreviousPane:
-		s.tab(parts - 1)
-	case keys.Zoom:
-		s.zoomed = !s.zoomed
-		s.layout()
 	case keys.Copy:
 		return s.copy()
-	default:
-		if s.pane(s.focus).Move(id, s.content(s.focus)) {
-			s.moved(s.focus)
-			return nil, true
-		}
-		return s.command(id)
 	}
-	return nil, true
-}
-
-func (s *Screen) tab(by part) {
-	next := (s.focus + by) % parts
-	if !s.has(next) {
-		next = (next + by) % parts
-	}
-	s.goTo(next)
+	return s.command(id)
 }
 
 // command does one of the screen's own commands.
@@ -160,9 +134,11 @@ func (s *Screen) command(id keys.ID) (tea.Cmd, bool) {
 			s.poller.now()
 		}
 	case findID:
-		s.find()
+		s.OpenLine()
 	case findNextID, findBeforeID:
-		s.findNext(map[keys.ID]int{findNextID: 1, findBeforeID: -1}[id])
+		return s.FindAgain(map[keys.ID]int{findNextID: 1, findBeforeID: -1}[id]), true
+	case findAcceptID:
+		return s.EndFind(), true
 	case editID:
 		return s.edit(), true
 	case copySameID:
@@ -175,9 +151,9 @@ func (s *Screen) command(id keys.ID) (tea.Cmd, bool) {
 
 // open goes into what is under the cursor.
 func (s *Screen) open() (tea.Cmd, bool) {
-	switch s.focus {
+	switch s.At() {
 	case cachesPart:
-		s.goTo(watchersPart)
+		s.GoTo(watchersPart)
 	case watchersPart:
 		if why := s.hasJourney(); why != "" {
 			s.host.Complain("can't show the watch's request: " + why)
@@ -213,7 +189,7 @@ func (s *Screen) startWatch(from start) {
 	s.report = nil
 	s.stream = startStream(s.life, s.host, from)
 	s.result.ToTop()
-	s.reveal()
+	s.GoTo(resultPart)
 }
 
 // askObject asks which object to show.
@@ -283,7 +259,7 @@ func (s *Screen) shownText() string {
 // copy copies what is under the cursor: a cache's name, the journey of a watch, or the result.
 func (s *Screen) copy() (tea.Cmd, bool) {
 	text := ""
-	switch s.focus {
+	switch s.At() {
 	case cachesPart:
 		text = s.want
 	case watchersPart:

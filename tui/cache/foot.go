@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/tui/draw"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
@@ -15,11 +15,11 @@ func (s *Screen) Foot() (same, state string) {
 		same = look.SameAs(command)
 	}
 	switch {
-	case s.search.Open():
-		state = look.Dim(rows.SearchHelp)
+	case s.Typing():
+		state = look.Dim(screen.FindHelp)
 	case s.wrong != "":
 		state = look.Bad(" ! no answer: " + s.wrong + "; what is shown is from before")
-	case s.focus == watchersPart:
+	case s.At() == watchersPart:
 		if w := s.watcherUnder(); w != nil {
 			state = " " + draw.Clean(strings.TrimSpace(selection(w)+"  "+w.UserAgent))
 			if w.Behind {
@@ -33,16 +33,16 @@ func (s *Screen) Foot() (same, state string) {
 // sameAs is the command that shows the same.
 func (s *Screen) sameAs() string {
 	switch {
-	case s.focus == cachesPart || s.want == "":
+	case s.At() == cachesPart || s.want == "":
 		return "kx cache ls"
-	case s.focus == resultPart && s.stream != nil:
+	case s.At() == resultPart && s.stream != nil:
 		if s.watched.path == "" {
 			return ""
 		}
 		q := s.stream.start.query()
 		q.Set("watch", "true")
 		return shell.Line("kubectl", "get", "--raw", s.watched.path+"?"+q.Encode())
-	case s.focus == resultPart && s.report != nil:
+	case s.At() == resultPart && s.report != nil:
 		return s.report.command
 	}
 	return shell.Line("kx", "cache", "get", s.want)

@@ -11,21 +11,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 )
 
-// Render implements screen.Screen.
-func (s *Screen) Render() []string {
-	look := s.host.Theme()
-	var frame []string
-	for p := range parts {
-		if a := s.areas[p]; a.W > 0 && a.H > 0 {
-			frame = append(frame, s.pane(p).Render(s.content(p), p == s.focus && !s.search.Open(), look)...)
-		}
-	}
-	if s.search.Open() && len(frame) > 0 {
-		frame[0] = s.search.View(s.w)
-	}
-	return draw.Block(frame, s.w, s.h)
-}
-
 // column is one of a table's: its title, how wide it is, and whether it stands at the right.
 type column struct {
 	title string

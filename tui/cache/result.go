@@ -37,7 +37,7 @@ func (s *Screen) askAbout(title, command string, ask func() ([]line, error)) tea
 	r := &report{title: title, command: command, pending: true}
 	s.report = r
 	s.result.ToTop()
-	s.reveal()
+	s.GoTo(resultPart)
 	return s.host.Do(func() tea.Msg {
 		lines, err := ask()
 		return reported{r, lines, err}

@@ -12,7 +12,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/pane/detail"
 	"github.com/kx-apiserver/kx/tui/pane/list"
 	"github.com/kx-apiserver/kx/tui/pane/steps"
-	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/session"
 	"github.com/kx-apiserver/kx/tui/sources"
@@ -24,6 +23,7 @@ const ringCapacity = 10_000
 
 // Screen is the screen Capture. Its methods are called by one goroutine.
 type Screen struct {
+	screen.Split
 	host    screen.Host
 	options Options
 	session *session.Session
@@ -36,14 +36,7 @@ type Screen struct {
 	detail *detail.Pane
 	look   theme.Name // what the panes look like
 
-	w, h  int
-	areas layout.Capture
-	focus layout.Pane
-	mode  layout.Mode
-
-	filtering bool        // the filter is typed
-	typing    prompt.Line // what of it there is
-	applied   string      // the filter that is followed
+	applied string // the filter that is followed
 
 	open    opened
 	held    *control.Control
@@ -62,7 +55,6 @@ type Screen struct {
 
 var (
 	_ screen.Screen   = (*Screen)(nil)
-	_ screen.Resizer  = (*Screen)(nil)
 	_ screen.Returner = (*Screen)(nil)
 )
 
@@ -82,8 +74,16 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 	s := &Screen{
 		host: host, options: o, session: of(host, o), ring: ring,
 		list: list.New(ring, look, host.Zone()), steps: steps.New(look), detail: detail.New(look), look: look.Name,
-		focus: layout.List, held: held, sources: sources.New(host),
+		held: held, sources: sources.New(host),
 	}
+	s.Split = screen.NewSplit(host, screen.Plan{
+		Panes: []screen.Place{{Context: keys.List, Pane: s.list}, {Context: keys.Steps, Pane: s.steps}, {Context: keys.Detail, Pane: s.detail}},
+		Arrange: func(w, h int) []layout.Rect {
+			return layout.ForCapture(w, h, s.Behind(), *s.Borders())
+		},
+		Head: func() []string { return []string{s.filterLine()} }, HeadLines: 1, Focused: s.focused,
+		Line: &screen.Line{Context: keys.Filter, Begin: func() string { return s.applied }},
+	})
 	s.open.cancel = func() {}
 	s.steps.Message("", " Here come the steps of a request:", " which code it went through, how long it took, and why it went that way.")
 	s.detail.Message("", "Here comes what is known of one step.")
@@ -102,45 +102,14 @@ func of(host screen.Host, o Options) *session.Session {
 // Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Capture }
 
-// panes are in the order in which tab goes through them.
-func (s *Screen) panes() []place {
-	return []place{{layout.List, keys.List, s.list}, {layout.Steps, keys.Steps, s.steps}, {layout.Detail, keys.Detail, s.detail}}
+// commander is a pane with commands of its own.
+type commander interface {
+	pane.Pane
+	Commands() []keys.Command
 }
 
-// place is a pane, with its names.
-type place struct {
-	id      layout.Pane
-	context keys.Context
-	pane    pane.Pane
-}
-
-// Contexts implements screen.Screen.
-func (s *Screen) Contexts() []keys.Context {
-	return []keys.Context{keys.List, keys.Steps, keys.Detail, keys.Filter}
-}
-
-// Context implements screen.Screen.
-func (s *Screen) Context() keys.Context {
-	if s.filtering {
-		return keys.Filter
-	}
-	return s.Contexts()[s.focus-1]
-}
-
-// Focus implements screen.Screen.
-func (s *Screen) Focus(ctx keys.Context) bool {
-	for _, p := range s.panes() {
-		if p.context == ctx {
-			s.filtering = false
-			s.goTo(p.id)
-			return true
-		}
-	}
-	if ctx == keys.Filter {
-		s.edit()
-	}
-	return ctx == keys.Filter
-}
+// panes are the panes in the order of layout's.
+func (s *Screen) panes() []commander { return []commander{s.list, s.steps, s.detail} }
 
 // Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
@@ -154,15 +123,11 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 		s.want = to
 		return s.lead()
 	case screen.ToRequests:
-		s.filtering = false
-		s.goTo(layout.List)
+		s.GoTo(layout.List)
 		s.follow(to.Filter)
 	}
 	return nil
 }
-
-// Hide implements screen.Screen.
-func (s *Screen) Hide() {}
 
 // Close implements screen.Screen.
 func (s *Screen) Close() {
@@ -195,7 +160,7 @@ func (s *Screen) lead() tea.Cmd {
 			s.showField()
 		}
 		if want.Step != "" {
-			s.goTo(layout.Steps)
+			s.GoTo(layout.Steps)
 			s.toStep()
 		}
 		return cmd
@@ -213,116 +178,41 @@ func (s *Screen) lead() tea.Cmd {
 // Status is how many requests there are, and how the following goes.
 func (s *Screen) Status() (requests int, state session.State) { return s.ring.Len(), s.state }
 
-// SetSize implements screen.Screen.
+// SetSize sets the size of the screen. There may be room only then for a source that Drain asks for.
 func (s *Screen) SetSize(w, h int) {
-	s.w, s.h = w, h
-	s.relayout()
+	s.steps.Share(w < layout.Narrow)
+	s.detail.Share(w < layout.Narrow)
+	s.Split.SetSize(w, h)
+	s.host.Changed()
 }
 
-// Borders implements screen.Resizer.
-func (s *Screen) Borders() *layout.Borders { return &s.mode.Borders }
-
-// Place implements screen.Resizer.
-func (s *Screen) Place() layout.Rect {
-	s.relayout()
-	return s.areas.Panes[s.focus]
+// Resize makes the pane with the focus larger or smaller, as SetSize.
+func (s *Screen) Resize(larger bool) bool {
+	s.host.Changed()
+	return s.Split.Resize(larger)
 }
 
-func (s *Screen) relayout() {
-	s.areas = layout.ForCapture(s.w, s.h, s.mode)
-	s.steps.Share(s.areas.Shared)
-	s.detail.Share(s.areas.Shared)
-	for _, p := range s.panes() {
-		r := s.areas.Panes[p.id]
-		p.pane.SetSize(r.W, r.H)
-	}
-	if s.detail.WantsSource() != "" {
-		s.host.Changed() // there may be room for it only now
-	}
-	s.list.Sync()
-}
-
-// goTo gives a pane the focus. Who looks at a request does not want it to move away.
-func (s *Screen) goTo(p layout.Pane) {
-	if p != layout.List && s.list.Following() && s.list.Selected() != nil {
+// focused stops following when the user looks at a request: it would move away.
+func (s *Screen) focused(pane int) {
+	if pane != layout.List && s.list.Following() && s.list.Selected() != nil {
 		s.list.Hold()
 		s.host.Say("follow is off while you look: F follows again")
 	}
-	s.focus = p
-	if p != layout.List {
-		s.mode.Body = p
-	}
-	s.zoom(s.mode.Zoom != layout.None)
 }
 
-func (s *Screen) zoom(on bool) {
-	s.mode.Zoom = layout.None
-	if on {
-		s.mode.Zoom = s.focus
-	}
-	s.relayout()
-}
-
-// back closes what was opened last. It says whether there was anything.
+// back takes the filter off. It reports whether there was one.
 func (s *Screen) back() bool {
-	switch {
-	case s.filtering:
-		s.filtering = false
-	case s.mode.Zoom != layout.None:
-		s.zoom(false)
-	case s.focus > layout.List:
-		s.goTo(s.focus - 1)
-	case s.applied != "":
-		s.follow("")
-		s.host.Say("the filter is off: all requests are shown")
-	default:
+	if s.applied == "" {
 		return false
 	}
+	s.follow("")
+	s.host.Say("the filter is off: all requests are shown")
 	return true
 }
 
-// Mouse implements screen.Screen.
+// Mouse takes a press or a turn of the wheel.
 func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
-	if s.areas.Filter.Has(x, y) && wheel == 0 {
-		s.edit()
-		return nil
-	}
-	for _, p := range s.panes() {
-		r := s.areas.Panes[p.id]
-		if !r.Has(x, y) {
-			continue
-		}
-		if wheel != 0 {
-			return s.turn(p, wheel)
-		}
-		s.filtering = false
-		s.goTo(p.id)
-		switch p.id {
-		case layout.List:
-			s.list.SelectRow(y - r.Y)
-		case layout.Steps:
-			s.steps.SelectRow(y - r.Y)
-		case layout.Detail:
-			s.detail.SelectRow(y - r.Y)
-		}
-	}
-	return s.sync()
-}
-
-// wheelRows is how many rows a turn of the wheel goes.
-const wheelRows = 3
-
-func (s *Screen) turn(p place, wheel int) tea.Cmd {
-	id := keys.Down
-	if wheel < 0 {
-		id = keys.Up
-	}
-	var cmds []tea.Cmd
-	for range wheelRows {
-		cmd, _ := p.pane.Handle(id)
-		cmds = append(cmds, cmd)
-	}
-	return tea.Batch(append(cmds, s.sync())...)
+	return tea.Batch(s.Split.Mouse(x, y, wheel), s.sync())
 }
 
 // emptyList is what a list without requests says.

@@ -87,13 +87,13 @@ func TestHidden(t *testing.T) {
 
 func TestMouse(t *testing.T) {
 	h, s := shown(t)
-	h.Click(5, s.areas.Panes[1].Y+2, 0)
+	h.Click(5, s.Area(0).Y+2, 0)
 	top := s.list.Selected().Name
-	h.Click(5, s.areas.Panes[1].Y+3, 0)
+	h.Click(5, s.Area(0).Y+3, 0)
 	if s.Context() != keys.List || s.list.Selected().Name == top {
 		t.Errorf("a click in the list: %s", s.list.Selected().Name)
 	}
-	r := s.areas.Panes[2]
+	r := s.Area(1)
 	h.Click(r.X+3, r.Y+4, 0)
 	at := s.steps.Selected()
 	h.Click(r.X+3, r.Y+4, 1)
@@ -140,22 +140,22 @@ func TestComplete(t *testing.T) {
 		"layer:tr":             "layer:transform",
 		"verb:deletecollectio": "verb:deletecollection",
 	} {
-		s.typing.Set(typed)
+		s.Line().Set(typed)
 		h.Press("tab")
-		if got := s.typing.String(); got != want {
+		if got := s.Line().String(); got != want {
 			t.Errorf("%s becomes %s, want %s", typed, got, want)
 		}
 	}
-	s.typing.Set("verb:")
+	s.Line().Set("verb:")
 	if _, state := s.Foot(); !strings.Contains(state, "values: get list watch") {
 		t.Errorf("%q", state)
 	}
 	// What is no word to the language stands in quotes.
 	s.ring.At(0).Spec.User = "Ann, of here"
 	for _, typed := range []string{"user:An", `user:"Ann, of`} {
-		s.typing.Set(typed)
+		s.Line().Set(typed)
 		h.Press("tab")
-		if got := s.typing.String(); got != `user:"Ann, of here"` {
+		if got := s.Line().String(); got != `user:"Ann, of here"` {
 			t.Errorf("%s becomes %s", typed, got)
 		}
 		if _, err := s.parsed(); err != nil {

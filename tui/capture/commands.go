@@ -1,6 +1,8 @@
 package capture
 
 import (
+	"slices"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -31,7 +33,7 @@ func (s *Screen) Commands() []keys.Command {
 			Contexts: keys.Panes, Keys: []string{"/"}},
 	}
 	for _, p := range s.panes() {
-		for _, c := range p.pane.Commands() {
+		for _, c := range p.Commands() {
 			if c.ID == steps.NextID {
 				c.Now = func() string { return s.wouldStop(v1alpha1.ActionNext) }
 			}
@@ -82,27 +84,16 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 }
 
 func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
-	if s.filtering {
-		return nil, s.editFilter(id)
-	}
 	switch id {
-	case keys.Back:
-		return nil, s.back()
 	case keys.Open:
-		if s.focus == layout.Detail {
+		if s.At() == layout.Detail {
 			return s.followLink()
 		}
 		if why := s.selected(); why != "" {
 			s.host.Complain("can't open: " + why)
 			return nil, true
 		}
-		s.goTo(s.focus + 1)
-	case keys.NextPane:
-		s.goTo(s.focus%layout.Detail + 1)
-	case keys.PreviousPane:
-		s.goTo((s.focus+1)%layout.Detail + 1)
-	case keys.Zoom:
-		s.zoom(s.mode.Zoom == layout.None)
+		s.GoTo(s.At() + 1)
 	case keys.Copy:
 		return s.copy()
 	case copySameID:
@@ -117,12 +108,19 @@ func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
 	case demoID:
 		return s.createDemo(), true
 	case filterID:
-		s.edit()
+		s.OpenLine()
+	case applyID:
+		s.apply()
+	case completeID:
+		s.complete()
 	default:
-		for _, do := range []func(keys.ID) (tea.Cmd, bool){s.step, s.link, s.marking, s.replay} {
+		for _, do := range []func(keys.ID) (tea.Cmd, bool){s.step, s.link, s.marking, s.replay, s.Split.Handle} {
 			if cmd, ok := do(id); ok {
 				return cmd, true
 			}
+		}
+		if id == keys.Back {
+			return nil, s.back()
 		}
 		return s.toPane(id)
 	}
@@ -135,48 +133,34 @@ func (s *Screen) copy() (tea.Cmd, bool) {
 		s.host.Complain("can't copy: there is no request")
 		return nil, true
 	}
-	if s.focus == layout.Detail && s.open.journey != nil {
+	if s.At() == layout.Detail && s.open.journey != nil {
 		text, _ := s.detail.Text()
 		return s.host.Copy(text), true
 	}
 	return s.host.Copy(row.Name), true
 }
 
-// toPane gives a command to the pane that has the focus, or else to the one whose command it is.
+// toPane gives a command to the pane whose command it is, whichever has the focus.
 func (s *Screen) toPane(id keys.ID) (tea.Cmd, bool) {
-	all := s.panes()
-	if cmd, ok := all[s.focus-1].pane.Handle(id); ok {
-		return cmd, true
-	}
-	for _, p := range all {
-		if !has(p.pane.Commands(), id) {
+	for i, p := range s.panes() {
+		if !slices.ContainsFunc(p.Commands(), func(c keys.Command) bool { return c.ID == id }) {
 			continue
 		}
-		if cmd, ok := p.pane.Handle(id); ok {
-			s.reveal(p.id)
+		if cmd, ok := p.Handle(id); ok {
+			s.reveal(i)
 			return cmd, true
 		}
 	}
 	return nil, false
 }
 
-func has(commands []keys.Command, id keys.ID) bool {
-	for _, c := range commands {
-		if c.ID == id {
-			return true
-		}
-	}
-	return false
-}
-
-// reveal shows Detail where a command changed what it shows from another pane, and it is not seen.
-func (s *Screen) reveal(p layout.Pane) {
+// reveal shows Detail where a command changed what it shows from another pane, and it is not in view.
+func (s *Screen) reveal(pane int) {
 	switch {
-	case p != layout.Detail || s.areas.Panes[p].W > 0:
-	case s.focus == layout.List && s.mode.Zoom == layout.None:
-		s.mode.Body = p
-		s.relayout()
+	case pane != layout.Detail || s.Area(pane).W > 0:
+	case s.At() == layout.List && !s.Zoomed():
+		s.Bring(pane)
 	default:
-		s.goTo(p)
+		s.GoTo(pane)
 	}
 }

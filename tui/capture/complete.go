@@ -11,7 +11,7 @@ import (
 
 // completing is the word before the cursor of the filter: a field, or what is wanted of one so far.
 func (s *Screen) completing() (field, value string) {
-	before := s.typing.Before()
+	before := s.Line().Before()
 	outside := before // of quotes
 	if s.quoting() {
 		outside = before[:strings.LastIndexByte(before, '"')]
@@ -19,7 +19,7 @@ func (s *Screen) completing() (field, value string) {
 	word := strings.TrimLeft(before[strings.LastIndexByte(outside, ' ')+1:], "!(")
 	field, value, ok := strings.Cut(word, ":")
 	if !ok {
-		return "", s.typing.Word()
+		return "", s.Line().Word()
 	}
 	if s.quoting() {
 		return strings.ToLower(field), before[len(outside)+1:]
@@ -28,7 +28,7 @@ func (s *Screen) completing() (field, value string) {
 }
 
 // quoting says whether the cursor is behind a quote that is not closed.
-func (s *Screen) quoting() bool { return strings.Count(s.typing.Before(), `"`)%2 == 1 }
+func (s *Screen) quoting() bool { return strings.Count(s.Line().Before(), `"`)%2 == 1 }
 
 // candidates are the fields that begin with the word before the cursor.
 func (s *Screen) candidates() []filter.Field {
@@ -131,7 +131,7 @@ func (s *Screen) complete() {
 		}
 	case filter.Of(field, common) != field+":"+common && field != "":
 		for range []rune(word) {
-			s.typing.Backspace()
+			s.Line().Backspace()
 		}
 		common, word = strings.TrimSuffix(strconv.Quote(common), `"`), ""
 		if len(names) == 1 {

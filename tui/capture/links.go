@@ -57,18 +57,18 @@ func (s *Screen) link(id keys.ID) (tea.Cmd, bool) {
 			return nil
 		}), true
 	case detail.DiffID:
-		if s.focus == layout.Detail || !s.detail.OfDiff() {
+		if s.At() == layout.Detail || !s.detail.OfDiff() {
 			s.detail.Handle(id)
 		}
-		s.goTo(layout.Detail)
+		s.GoTo(layout.Detail)
 		return nil, true
 	case detail.SourceID:
 		// From a field, the source is that of the step which changed it.
-		if step, ok := s.detail.Blamed(); ok && s.focus == layout.Detail {
+		if step, ok := s.detail.Blamed(); ok && s.At() == layout.Detail {
 			s.steps.SelectStep(step)
 		}
 		s.detail.Handle(id)
-		s.goTo(layout.Detail)
+		s.GoTo(layout.Detail)
 		return nil, true
 	}
 	return nil, false
@@ -85,7 +85,7 @@ func (s *Screen) followLink() (tea.Cmd, bool) {
 		return s.host.Go(to.Target), true
 	}
 	s.steps.SelectStep(to.Step)
-	s.goTo(layout.Steps)
+	s.GoTo(layout.Steps)
 	return nil, true
 }
 
@@ -148,8 +148,8 @@ func (s *Screen) whyNoRevision() string {
 // find looks for text in the pane that has the focus.
 func (s *Screen) find(text string) tea.Cmd {
 	s.found = text
-	looks := map[layout.Pane]func(string) bool{layout.List: s.list.Find, layout.Steps: s.steps.Find, layout.Detail: s.detail.Find}
-	if !looks[s.focus](text) {
+	looks := []func(string) bool{layout.List: s.list.Find, layout.Steps: s.steps.Find, layout.Detail: s.detail.Find}
+	if !looks[s.At()](text) {
 		s.host.Complain("nothing in this pane has " + text)
 	}
 	return s.sync()

@@ -126,7 +126,7 @@ func TestGolden(t *testing.T) {
 func TestClick(t *testing.T) {
 	h, s := linked(t, "rec-7")
 	h.Press("d")
-	r := s.areas.Panes[layout.Detail]
+	r := s.Area(layout.Detail)
 	for y, line := range h.Frame(120, 36)[r.Y:] {
 		if strings.Contains(line, `resourceVersion: "7"`) {
 			h.Click(r.X+5, r.Y+y, 0)
@@ -217,7 +217,7 @@ func TestMarkAndCompare(t *testing.T) {
 	}
 	h.Press("G", "'")
 	h.Answer("a")
-	if s.list.Selected().Name != "rec-2" || s.focus != layout.List {
+	if s.list.Selected().Name != "rec-2" || s.At() != layout.List {
 		t.Errorf("the cursor is on %s", s.list.Selected().Name)
 	}
 	h.Press("'")

@@ -73,7 +73,7 @@ func (s *Screen) mark(id string) {
 
 func (s *Screen) jump(letter string) tea.Cmd {
 	if l := []rune(letter); len(l) == 1 && s.list.Select(s.ring.Marked(l[0])) {
-		s.goTo(layout.List)
+		s.GoTo(layout.List)
 		return s.sync()
 	}
 	s.host.Complain("no request in the list is marked " + letter)

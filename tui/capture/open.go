@@ -161,7 +161,7 @@ func (s *Screen) showField() {
 		s.host.Say(s.open.id + " did not change " + s.open.field)
 	}
 	s.open.field = ""
-	s.goTo(layout.Detail)
+	s.GoTo(layout.Detail)
 }
 
 // showStep brings detail to the step under the cursor.

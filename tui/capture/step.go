@@ -365,5 +365,6 @@ func (s *Screen) pausedState() string {
 	if like := s.alike; like.of == s.open.id && like.journey != nil {
 		parts = append(parts, part(2, look.Dim("   next as in "+like.journey.Name)))
 	}
-	return draw.Fitting(s.w, parts...)
+	w, _ := s.Size()
+	return draw.Fitting(w, parts...)
 }

@@ -19,29 +19,7 @@ func (s *Screen) Render() []string {
 		s.steps.SetTheme(look)
 		s.detail.SetTheme(look)
 	}
-	frame := []string{s.filterLine()}
-	for _, row := range s.bodies() {
-		frame = append(frame, row...)
-	}
-	return draw.Block(frame, s.w, s.h)
-}
-
-// bodies are the panes that are seen, row by row of the screen.
-func (s *Screen) bodies() [][]string {
-	var rows [][]string
-	for _, p := range s.panes() {
-		r := s.areas.Panes[p.id]
-		if r.W == 0 || r.H == 0 {
-			continue
-		}
-		block := p.pane.Render(p.id == s.focus && !s.filtering)
-		if r.X > 0 {
-			rows[len(rows)-1] = draw.Beside(rows[len(rows)-1], block)
-			continue
-		}
-		rows = append(rows, block)
-	}
-	return rows
+	return s.Split.Render()
 }
 
 // Facts implements screen.Facts.
@@ -74,19 +52,20 @@ func (s *Screen) Facts() []string {
 
 func (s *Screen) filterLine() string {
 	look := s.host.Theme()
-	if s.filtering {
+	w, _ := s.Size()
+	if s.Typing() {
 		_, err := s.parsed()
 		verdict := look.Good("ok")
 		if err != nil {
 			verdict = look.Bad("! error")
 		}
 		verdict = " " + verdict + " "
-		return " / " + s.typing.View(s.w-3-draw.Width(verdict)) + verdict
+		return " / " + s.Line().View(w-3-draw.Width(verdict)) + verdict
 	}
 	left := look.Dim(" / all requests")
 	if s.applied != "" {
 		left = " / " + s.applied
-		if s.focus == layout.List && s.mode.Zoom == layout.None {
+		if s.At() == layout.List && !s.Zoomed() {
 			left += look.Dim("   esc shows all")
 		}
 	}
@@ -94,13 +73,13 @@ func (s *Screen) filterLine() string {
 	if s.list.Following() {
 		follow = "follow on"
 	}
-	return draw.Ends(left, follow+" ", s.w)
+	return draw.Ends(left, follow+" ", w)
 }
 
 // Foot implements screen.Screen.
 func (s *Screen) Foot() (same, state string) {
 	look := s.host.Theme()
-	if s.filtering {
+	if s.Typing() {
 		return s.caretLine(), s.filterState()
 	}
 	if row, command := s.sameAs(); command != "" {
@@ -120,12 +99,12 @@ func (s *Screen) caretLine() string {
 	look := s.host.Theme()
 	_, err := s.parsed()
 	if err == nil {
-		if s.typing.String() == "" {
+		if s.Line().String() == "" {
 			return look.Dim(" nothing: all requests")
 		}
 		return ""
 	}
-	runes := []rune(s.typing.String())
+	runes := []rune(s.Line().String())
 	at := min(max(err.Column-1, 0), len(runes))
 	text := fmt.Sprintf(" column %d: ", err.Column)
 	rest := string(runes[at:])

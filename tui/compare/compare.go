@@ -1,13 +1,14 @@
 package compare
 
 import (
+	"slices"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/compare/align"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/pane"
+	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -28,63 +29,55 @@ const (
 
 // Screen is the screen Compare. Its methods are called by one goroutine.
 type Screen struct {
+	screen.Split
 	host screen.Host
 	a, b *v1alpha1.Journey
 	all  []align.Pair
-	// seen are the pairs that are shown: all, or those in which the two differ.
-	seen  []align.Pair
-	hide  bool
-	focus keys.Context
-	find  string
+	// rows are the pairs in the list: all, or those in which the two differ.
+	rows []align.Pair
+	hide bool
 
-	w, h    int
-	borders layout.Borders
-	scroll  pane.Scroll
-	view    pane.View
-	details []line
-	of      detailsKey
+	steps, step *rows.Pane
+	details     []line
+	of          detailsKey
 }
 
-// detailsKey is what the details were made of.
+// detailsKey is what the details depend on.
 type detailsKey struct {
 	a, b *v1alpha1.Journey
 	pair align.Pair
 	w    int
 }
 
-var (
-	_ screen.Screen  = (*Screen)(nil)
-	_ screen.Resizer = (*Screen)(nil)
-)
+var _ screen.Screen = (*Screen)(nil)
 
 // New makes the screen.
-func New(host screen.Host) *Screen { return &Screen{host: host, focus: stepsPlace} }
+func New(host screen.Host) *Screen {
+	s := &Screen{host: host}
+	s.steps, s.step = rows.New(host.Theme, s.stepRows), rows.New(host.Theme, s.detailRows)
+	s.Split = screen.NewSplit(host, screen.Plan{
+		Panes: []screen.Place{{Context: stepsPlace, Pane: s.steps}, {Context: detailsPlace, Pane: s.step}}, Arrange: s.arrange,
+		Head: s.head, HeadLines: headLines,
+		Moved: func(pane int) tea.Cmd {
+			if pane == 0 {
+				s.step.ToTop()
+			}
+			return nil
+		},
+	})
+	return s
+}
 
 // Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Compare }
-
-// Contexts implements screen.Screen.
-func (s *Screen) Contexts() []keys.Context { return []keys.Context{stepsPlace, detailsPlace} }
-
-// Context implements screen.Screen.
-func (s *Screen) Context() keys.Context { return s.focus }
-
-// Focus implements screen.Screen.
-func (s *Screen) Focus(ctx keys.Context) bool {
-	if ctx != stepsPlace && ctx != detailsPlace {
-		return false
-	}
-	s.focus = ctx
-	return true
-}
 
 // Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToCompare); ok && to.A != nil && to.B != nil {
 		s.a, s.b = to.A, to.B
 		s.align()
-		s.focus = stepsPlace
-		s.scroll = pane.Scroll{}
+		s.GoTo(0)
+		s.steps.ToTop()
 		s.toDifference(1)
 	}
 	return nil
@@ -98,36 +91,29 @@ func (s *Screen) align() {
 
 func (s *Screen) pick() {
 	at := s.current()
-	s.seen = nil
+	s.rows = nil
 	for _, p := range s.all {
 		if !s.hide || p.Differs || p.A < 0 || p.B < 0 {
-			s.seen = append(s.seen, p)
+			s.rows = append(s.rows, p)
 		}
 	}
-	s.scroll.Cursor = 0
-	for i, p := range s.seen {
-		if p == at {
-			s.scroll.Cursor = i
-		}
-	}
-	s.clamp()
+	s.steps.SetCursor(slices.Index(s.rows, at))
 }
 
 // current is the pair under the cursor.
 func (s *Screen) current() align.Pair {
-	if s.scroll.Cursor < len(s.seen) {
-		return s.seen[s.scroll.Cursor]
+	if i := s.steps.Cursor(); i >= 0 {
+		return s.rows[i]
 	}
 	return align.Pair{A: -1, B: -1}
 }
 
 // toDifference goes to the next pair in which the two differ, in a direction. From the very first it may stay.
 func (s *Screen) toDifference(step int) bool {
-	for i := s.scroll.Cursor + step; i >= 0 && i < len(s.seen); i += step {
-		if p := s.seen[i]; p.Differs || p.A < 0 || p.B < 0 {
-			s.scroll.Cursor = i
-			s.view.Top = 0
-			s.clamp()
+	for i := s.steps.Cursor() + step; i >= 0 && i < len(s.rows); i += step {
+		if p := s.rows[i]; p.Differs || p.A < 0 || p.B < 0 {
+			s.steps.SetCursor(i)
+			s.step.ToTop()
 			return true
 		}
 	}
@@ -136,7 +122,7 @@ func (s *Screen) toDifference(step int) bool {
 
 // Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
-	both := s.Contexts()
+	both := s.Panes()
 	some := func() string {
 		if s.a == nil {
 			return "nothing is compared: mark a request with m in Capture, and press D on another"
@@ -154,6 +140,9 @@ func (s *Screen) Commands() []keys.Command {
 
 // Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
+	if cmd, ok := s.Split.Handle(id); ok {
+		return cmd, true
+	}
 	switch id {
 	case nextID, previousID:
 		step := map[keys.ID]int{nextID: 1, previousID: -1}[id]
@@ -167,34 +156,24 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 		s.a, s.b = s.b, s.a
 		s.align()
 	case findID:
-		return screen.AskFind(s.host, "find a step", s.find, s.findStep), true
-	case keys.NextPane, keys.PreviousPane:
-		if s.focus == stepsPlace {
-			s.focus = detailsPlace
-		} else {
-			s.focus = stepsPlace
-		}
+		return screen.AskFind(s.host, "find a step", s.steps.Sought(), s.find), true
 	case keys.Open:
 		return s.open()
 	case keys.Copy:
 		return s.host.Copy(s.text()), true
 	default:
-		return nil, s.move(id)
+		return nil, false
 	}
 	return nil, true
 }
 
-// move does a motion of the pane that has the focus.
-func (s *Screen) move(id keys.ID) bool {
-	if s.focus == detailsPlace {
-		return s.view.Move(id, len(s.made()), s.room(s.places().details))
+// find goes to the next pair whose step has a text.
+func (s *Screen) find(text string) tea.Cmd {
+	if !s.steps.Find(text, 1, false) {
+		s.host.Complain("no step has " + text)
 	}
-	at := s.scroll.Cursor
-	moved := s.scroll.Move(id, len(s.seen), s.rows())
-	if s.scroll.Cursor != at {
-		s.view.Top = 0
-	}
-	return moved
+	s.step.ToTop()
+	return nil
 }
 
 // open goes to the step under the cursor, in the first request that took it.
@@ -208,48 +187,3 @@ func (s *Screen) open() (tea.Cmd, bool) {
 	}
 	return nil, true
 }
-
-// Type implements screen.Screen.
-func (s *Screen) Type([]rune) {}
-
-// Mouse implements screen.Screen.
-func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
-	at := s.places()
-	switch {
-	case wheel != 0 && at.details.Has(x, y):
-		s.view.Top += 3 * wheel
-		s.view.Clamp(len(s.made()), s.room(at.details))
-	case wheel != 0:
-		s.scroll.Cursor += 3 * wheel
-		s.clamp()
-	case at.details.Has(x, y):
-		s.focus = detailsPlace
-	case at.steps.Has(x, y):
-		s.focus = stepsPlace
-		if i := s.scroll.Top + y - at.steps.Y - 2; i >= s.scroll.Top && i < len(s.seen) {
-			s.scroll.Cursor = i
-			s.clamp()
-		}
-	}
-	return nil
-}
-
-// SetSize implements screen.Screen.
-func (s *Screen) SetSize(w, h int) {
-	s.w, s.h = w, h
-	s.clamp()
-}
-
-func (s *Screen) clamp() { s.scroll.Clamp(len(s.seen), s.rows()) }
-
-// Hide implements screen.Screen.
-func (s *Screen) Hide() {}
-
-// Update implements screen.Screen.
-func (s *Screen) Update(tea.Msg) tea.Cmd { return nil }
-
-// Drain implements screen.Screen.
-func (s *Screen) Drain() tea.Cmd { return nil }
-
-// Close implements screen.Screen.
-func (s *Screen) Close() {}

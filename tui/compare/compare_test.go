@@ -57,8 +57,8 @@ func TestKeys(t *testing.T) {
 		t.Errorf("%+v", h.Went)
 	}
 	h.Press("u")
-	if len(s.seen) != 3 {
-		t.Errorf("%d differences", len(s.seen))
+	if len(s.rows) != 3 {
+		t.Errorf("%d differences", len(s.rows))
 	}
 	h.Press("u", "s", "f")
 	h.Answer("CACHER.GET")

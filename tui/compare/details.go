@@ -34,12 +34,12 @@ type line struct {
 	text string
 }
 
-// made are the details of the pair under the cursor: made once for each pair and width.
-func (s *Screen) made() []line {
+// lines are the details of the pair under the cursor. They are kept until the pair or the width is another.
+func (s *Screen) lines() []line {
 	if s.a == nil {
 		return nil
 	}
-	key := detailsKey{s.a, s.b, s.current(), s.places().details.W}
+	key := detailsKey{s.a, s.b, s.current(), s.Area(1).W}
 	if s.details == nil || key != s.of {
 		s.details, s.of = s.make(max(key.w-4, 1)), key
 	}
@@ -191,7 +191,7 @@ func orEmpty(raw []byte) []byte {
 // text is the comparison as text, for a clipboard.
 func (s *Screen) text() string {
 	var b strings.Builder
-	for _, p := range s.seen {
+	for _, p := range s.rows {
 		mark := " "
 		switch {
 		case p.B < 0:

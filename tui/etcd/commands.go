@@ -50,8 +50,8 @@ func (s *Screen) Commands() []keys.Command {
 			Contexts: revisions, Keys: []string{"v"}, Enabled: s.hasRevision},
 		{ID: wholeID, Title: "show what is the same too", Help: "Show in a difference all lines, or those that differ alone.", Contexts: revisions, Keys: []string{"a"}},
 		{ID: findID, Title: "find in the pane", Help: "Go to the next row that has a text.", Hint: "find", Contexts: panes, Keys: []string{"f"}},
-		{ID: findNextID, Title: "find the next", Help: "Go to the next row with the text that was looked for.", Contexts: panes, Keys: []string{"n"}, Enabled: s.hasFound},
-		{ID: findBeforeID, Title: "find the one before", Help: "Go to the row before with the text that was looked for.", Contexts: panes, Keys: []string{"N"}, Enabled: s.hasFound},
+		{ID: findNextID, Title: "find the next", Help: "Go to the next row with the text that was looked for.", Contexts: panes, Keys: []string{"n"}, Enabled: s.NothingSought},
+		{ID: findBeforeID, Title: "find the one before", Help: "Go to the row before with the text that was looked for.", Contexts: panes, Keys: []string{"N"}, Enabled: s.NothingSought},
 		{ID: findAcceptID, Title: "go where the text is", Help: "Leave the line, and stay where the text was found.", Hint: "go there", Contexts: []keys.Context{inFind}, Keys: []string{"enter"}},
 		{ID: refreshID, Title: "read etcd again", Help: "Read all that is unfolded, and the key's history, again.", Contexts: panes, Keys: []string{"r"}},
 		{ID: followID, Title: "follow what is written, or no longer", Help: "Mark what changes in etcd as it does.", Contexts: panes, Keys: []string{"F"},
@@ -81,13 +81,6 @@ func (s *Screen) hasRevision() string {
 	return ""
 }
 
-func (s *Screen) hasFound() string {
-	if s.pane(s.focus).Found() == "" {
-		return "nothing was looked for in this pane: f does"
-	}
-	return ""
-}
-
 func (s *Screen) hasText() string {
 	if len(s.shownText()) == 0 {
 		return "no value is shown"
@@ -102,37 +95,37 @@ func (s *Screen) hasResource() string {
 	return ""
 }
 
-// Handle implements screen.Screen.
+// Handle does a command of the screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
-	if s.search.Open() {
-		return s.handleFind(id)
+	if cmd, ok := s.Split.Handle(id); ok {
+		return cmd, true
 	}
 	switch id {
 	case keys.Back:
 		return s.back()
 	case keys.Open:
 		return s.open()
-	case keys.NextPane:
-		s.goTo((s.focus + 1) % parts)
-	case keys.PreviousPane:
-		s.goTo((s.focus + parts - 1) % parts)
-	case keys.Zoom:
-		s.zoomed = !s.zoomed
-		s.layout()
 	case keys.Copy:
 		return s.copy()
 	case keys.Left, keys.Right:
-		if s.focus == keysPart {
+		if s.At() == keysPart {
 			return s.fold(id), true
 		}
-		return nil, s.pane(s.focus).Move(id, s.content(s.focus))
-	default:
-		if s.pane(s.focus).Move(id, s.content(s.focus)) {
-			return s.moved(s.focus), true
-		}
-		return s.command(id)
 	}
-	return nil, true
+	return s.command(id)
+}
+
+// back undoes the mark, and then the journey to an earlier revision. It reports whether there was either.
+func (s *Screen) back() (tea.Cmd, bool) {
+	switch {
+	case s.chosen != nil && s.chosen.marked != 0:
+		s.chosen.marked = 0
+		return s.fetch(), true
+	case s.at > 0:
+		s.host.Say("back to now")
+		return s.travel(0), true
+	}
+	return nil, false
 }
 
 // command does one of the screen's own commands.
@@ -170,9 +163,11 @@ func (s *Screen) command(id keys.ID) (tea.Cmd, bool) {
 	case compactID:
 		return s.askCompact(), true
 	case findID:
-		s.find()
+		s.OpenLine()
 	case findNextID, findBeforeID:
-		return s.findNext(map[keys.ID]int{findNextID: 1, findBeforeID: -1}[id]), true
+		return s.FindAgain(map[keys.ID]int{findNextID: 1, findBeforeID: -1}[id]), true
+	case findAcceptID:
+		return s.EndFind(), true
 	default:
 		return s.leave(id)
 	}
@@ -205,12 +200,12 @@ func (s *Screen) leave(id keys.ID) (tea.Cmd, bool) {
 func (s *Screen) show(f form) {
 	s.form = f
 	s.text.ToTop()
-	if s.areas[valuePart].W == 0 && !s.zoomed {
-		s.body = valuePart
-		if s.focus == revisionsPart {
-			s.focus = valuePart
-		}
-		s.layout()
+	switch {
+	case s.Area(valuePart).W > 0 || s.Zoomed():
+	case s.At() == revisionsPart:
+		s.GoTo(valuePart)
+	default:
+		s.Bring(valuePart)
 	}
 }
 
@@ -228,7 +223,7 @@ func (s *Screen) mark() {
 
 // open unfolds a directory, goes to a key's revisions, or to the request that wrote one.
 func (s *Screen) open() (tea.Cmd, bool) {
-	switch s.focus {
+	switch s.At() {
 	case keysPart:
 		r, ok := s.under()
 		switch {
@@ -244,7 +239,7 @@ func (s *Screen) open() (tea.Cmd, bool) {
 			}
 			return s.unfold(r.node), true
 		}
-		s.goTo(revisionsPart)
+		s.GoTo(revisionsPart)
 	case revisionsPart:
 		r := s.revisionUnder()
 		if r == nil {
@@ -274,7 +269,7 @@ func (s *Screen) fold(id keys.ID) tea.Cmd {
 	case id == keys.Right && r.kind == keyRow && n.directory():
 		s.keys.SetCursor(s.tree.position(n.key()) + 1)
 	case id == keys.Right && r.kind == keyRow:
-		s.goTo(revisionsPart)
+		s.GoTo(revisionsPart)
 		return nil
 	case id == keys.Left && r.kind == keyRow && n.directory() && n.open:
 		n.open = false
@@ -291,7 +286,7 @@ func (s *Screen) fold(id keys.ID) tea.Cmd {
 func (s *Screen) askRevision() tea.Cmd {
 	oldest := max(s.head.Compacted, 1)
 	initial := ""
-	if s.focus != keysPart && s.revisionAt() > 0 {
+	if s.At() != keysPart && s.revisionAt() > 0 {
 		initial = strconv.FormatInt(max(s.revisionAt(), oldest), 10)
 	}
 	question := fmt.Sprintf("as at which revision, %d to %d, or -20 for twenty before now (nothing: now)?", oldest, s.head.Revision)
@@ -320,7 +315,7 @@ func (s *Screen) askRevision() tea.Cmd {
 // askCompact asks whether etcd should forget its history.
 func (s *Screen) askCompact() tea.Cmd {
 	revision, what := int64(0), "now"
-	if s.focus != keysPart && s.revisionAt() > 0 {
+	if s.At() != keysPart && s.revisionAt() > 0 {
 		revision = s.revisionAt()
 		what = fmt.Sprintf("revision %d", revision)
 	}
@@ -356,7 +351,7 @@ func (s *Screen) shownText() []string {
 
 // copy copies what is under the cursor: a key, a revision's number, or the value as it is shown.
 func (s *Screen) copy() (tea.Cmd, bool) {
-	switch s.focus {
+	switch s.At() {
 	case keysPart:
 		if r, ok := s.under(); ok && r.kind == keyRow {
 			return s.host.Copy(r.node.exact()), true

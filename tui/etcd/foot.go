@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/tui/draw"
-	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
@@ -16,8 +16,8 @@ func (s *Screen) Foot() (same, state string) {
 		same = look.SameAs(command)
 	}
 	switch {
-	case s.search.Open():
-		state = look.Dim(rows.SearchHelp)
+	case s.Typing():
+		state = look.Dim(screen.FindHelp)
 	case s.unfollowed != "" && s.at == 0:
 		state = look.Bad(" ! not followed: " + s.unfollowed + "; r reads all again")
 	default:
@@ -29,7 +29,7 @@ func (s *Screen) Foot() (same, state string) {
 // about is what is known of the key under the cursor, in a line.
 func (s *Screen) about() string {
 	r, ok := s.under()
-	if s.focus == keysPart && ok && r.kind == keyRow && r.node.directory() {
+	if s.At() == keysPart && ok && r.kind == keyRow && r.node.directory() {
 		return " " + draw.Clean(r.node.key())
 	}
 	at := s.revisionUnder()
@@ -52,7 +52,7 @@ func (s *Screen) about() string {
 func (s *Screen) sameAs() string {
 	words := []string{"kx", "etcd"}
 	r, ok := s.under()
-	directory := s.focus == keysPart && (!ok || r.node.directory())
+	directory := s.At() == keysPart && (!ok || r.node.directory())
 	at := s.revisionAt()
 	key := ""
 	if s.chosen != nil {
@@ -65,14 +65,14 @@ func (s *Screen) sameAs() string {
 		words = append(words, "ls")
 	case key == "":
 		return ""
-	case s.focus == revisionsPart:
+	case s.At() == revisionsPart:
 		return shell.Line(append(words, "history", key)...)
-	case s.focus == valuePart && s.form == formDiff:
+	case s.At() == valuePart && s.form == formDiff:
 		if base, ok := s.base(); ok {
 			return shell.Line(append(words, "diff", fmt.Sprint(base), fmt.Sprint(at), key)...)
 		}
 		return shell.Line(append(words, "history", "--diff", key)...)
-	case s.focus == valuePart && at > 0:
+	case s.At() == valuePart && at > 0:
 		return shell.Line(append(words, "get", key, "--rev", fmt.Sprint(at), "-o", s.form.String())...)
 	default:
 		words = append(words, "get", key)

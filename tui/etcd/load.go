@@ -297,7 +297,7 @@ func (s *Screen) heard(m told) tea.Cmd {
 	at := s.revisionAt()
 	if !c.known && c.wanted == 0 {
 		c.wanted = s.at
-	} else if c.known && c.wanted == 0 && s.revisions.Cursor(s.revisionRows()) > 0 {
+	} else if c.known && c.wanted == 0 && s.revisions.Cursor() > 0 {
 		c.wanted = at // who looks at an older one goes on doing so
 	}
 	c.history, c.known, c.err = m.history.Status, true, ""

@@ -10,30 +10,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// Render implements screen.Screen.
-func (s *Screen) Render() []string {
-	look := s.host.Theme()
-	block := func(p part) []string {
-		a := s.areas[p]
-		if a.W == 0 || a.H == 0 {
-			return nil
-		}
-		return s.pane(p).Render(s.content(p), p == s.focus && !s.search.Open(), look)
-	}
-	frame := []string{s.headLine()}
-	left, right := block(keysPart), append(block(revisionsPart), block(valuePart)...)
-	if s.areas[keysPart].W > 0 && s.areas[keysPart].W < s.w {
-		return draw.Block(append(frame, draw.Beside(left, right)...), s.w, s.h)
-	}
-	return draw.Block(append(append(frame, left...), right...), s.w, s.h)
-}
-
 // headLine says which moment is looked at.
-func (s *Screen) headLine() string {
+func (s *Screen) headLine() []string {
 	look := s.host.Theme()
-	if s.search.Open() {
-		return s.search.View(s.w)
-	}
+	w, _ := s.Size()
 	var right []string
 	if s.head.Compacted > 0 {
 		right = append(right, fmt.Sprintf("compacted %d", s.head.Compacted))
@@ -54,7 +34,7 @@ func (s *Screen) headLine() string {
 	case s.head.Revision > 0:
 		left = fmt.Sprintf(" etcd now, revision %d", s.head.Revision)
 	}
-	return draw.Ends(left, strings.Join(right, " | ")+" ", s.w)
+	return []string{draw.Ends(left, strings.Join(right, " | ")+" ", w)}
 }
 
 // asAt says in a sentence which moment is looked at, if it is not now.

@@ -30,7 +30,7 @@ func (s *Screen) revisionUnder() *v1alpha1.KeyRevision {
 	if s.chosen == nil || !s.chosen.known {
 		return nil
 	}
-	return s.chosen.at(s.revisions.Cursor(s.revisionRows()))
+	return s.chosen.at(s.revisions.Cursor())
 }
 
 // toWanted puts the cursor on the revision that is wanted, or else on the one that was there at that time.
@@ -57,7 +57,7 @@ func (s *Screen) base() (revision int64, ok bool) {
 	if c.marked != 0 && c.marked != at && c.revision(c.marked) != nil {
 		return c.marked, true
 	}
-	before := c.at(s.revisions.Cursor(s.revisionRows()) + 1)
+	before := c.at(s.revisions.Cursor() + 1)
 	if before == nil {
 		return 0, false
 	}
@@ -106,12 +106,14 @@ func (s *Screen) revisionRows() rows.Content {
 	c.Head = []string{look.Dim("   " + columns.line("mod", "create", "ver", "op", "by", "bytes", "written"))}
 	c.Rows = len(h.Revisions)
 	c.Row = func(i int) rows.Row { return s.revisionRow(i, columns) }
+	var foot []string
 	if h.Cut > 0 {
-		c.Foot = append(c.Foot, look.Notice(fmt.Sprintf("  %d older ones are left out: there are too many", h.Cut)))
+		foot = append(foot, look.Notice(fmt.Sprintf("  %d older ones are left out: there are too many", h.Cut)))
 	}
 	if h.Etcd.Compacted > 0 {
-		c.Foot = append(c.Foot, look.Dim(fmt.Sprintf("  etcd's history begins at %d: it was compacted", h.Etcd.Compacted)))
+		foot = append(foot, look.Dim(fmt.Sprintf("  etcd's history begins at %d: it was compacted", h.Etcd.Compacted)))
 	}
+	c.Foot = func(int) []string { return foot }
 	return c
 }
 

@@ -7,8 +7,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -23,11 +21,9 @@ var (
 	panes = []keys.Context{inKeys, inRevisions, inValue}
 )
 
-// part is a pane of the screen.
-type part int
-
+// The panes.
 const (
-	keysPart part = iota
+	keysPart = iota
 	revisionsPart
 	valuePart
 	parts
@@ -35,6 +31,7 @@ const (
 
 // Screen is the screen etcd. Its methods are called by one goroutine.
 type Screen struct {
+	screen.Split
 	host screen.Host
 	life context.Context
 	end  context.CancelFunc
@@ -52,76 +49,31 @@ type Screen struct {
 	ends       int    // how many watches in a row ended that brought nothing
 	seen       bool
 
-	keys, revisions, text rows.Pane
+	keys, revisions, text *rows.Pane
 	form                  form
 	all                   bool // of differences: what is the same too
 	compared              comparison
-
-	w, h    int
-	areas   [parts]layout.Rect
-	borders layout.Borders
-	focus   part
-	body    part // which of revisions and value is seen where they share a place
-	zoomed  bool
-	search  rows.Search
 }
 
 var (
 	_ screen.Screen   = (*Screen)(nil)
-	_ screen.Resizer  = (*Screen)(nil)
 	_ screen.Returner = (*Screen)(nil)
 )
 
 // New makes the screen. It asks for nothing until it is shown.
 func New(host screen.Host) *Screen {
 	life, end := context.WithCancel(host.Context())
-	return &Screen{host: host, life: life, end: end, tree: newTree(), following: true, body: revisionsPart}
+	s := &Screen{host: host, life: life, end: end, tree: newTree(), following: true}
+	s.keys, s.revisions, s.text = rows.New(host.Theme, s.keyRows), rows.New(host.Theme, s.revisionRows), rows.New(host.Theme, s.valueRows)
+	s.Split = screen.NewSplit(host, screen.Plan{
+		Panes:   []screen.Place{{Context: inKeys, Pane: s.keys}, {Context: inRevisions, Pane: s.revisions}, {Context: inValue, Pane: s.text}},
+		Arrange: s.arrange, Head: s.headLine, HeadLines: 1, Line: s.FindLine(inFind, nil), Moved: s.moved,
+	})
+	return s
 }
 
 // Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Etcd }
-
-// Contexts implements screen.Screen.
-func (s *Screen) Contexts() []keys.Context { return append(append([]keys.Context{}, panes...), inFind) }
-
-// Context implements screen.Screen.
-func (s *Screen) Context() keys.Context {
-	if s.search.Open() {
-		return inFind
-	}
-	return panes[s.focus]
-}
-
-// Focus implements screen.Screen.
-func (s *Screen) Focus(ctx keys.Context) bool {
-	if ctx == inFind {
-		s.find()
-		return true
-	}
-	for i, p := range panes {
-		if p == ctx {
-			s.goTo(part(i))
-			return true
-		}
-	}
-	return false
-}
-
-// pane is a part's.
-func (s *Screen) pane(p part) *rows.Pane {
-	return [parts]*rows.Pane{&s.keys, &s.revisions, &s.text}[p]
-}
-
-// content is what a part shows.
-func (s *Screen) content(p part) rows.Content {
-	switch p {
-	case keysPart:
-		return s.keyRows()
-	case revisionsPart:
-		return s.revisionRows()
-	}
-	return s.valueRows()
-}
 
 // Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
@@ -147,9 +99,8 @@ func (s *Screen) leadTo(to screen.ToKey) tea.Cmd {
 		cmds = append(cmds, s.travel(0))
 	}
 	s.want = to.Key
-	s.search.Close()
 	cmds = append(cmds, s.pick(to.Key, v1alpha1.KeyName(to.Key), to.Revision))
-	s.goTo(revisionsPart)
+	s.GoTo(revisionsPart)
 	if s.tree.root.loaded {
 		cmds = append(cmds, s.lead())
 	}
@@ -185,7 +136,7 @@ func (s *Screen) Drain() tea.Cmd { return s.drain() }
 
 // under is the row under the cursor.
 func (s *Screen) under() (r row, ok bool) {
-	i := s.keys.Cursor(rows.Content{Rows: len(s.tree.rows)})
+	i := s.keys.Cursor()
 	if i < 0 {
 		return row{}, false
 	}
@@ -235,64 +186,9 @@ func (s *Screen) travel(revision int64) tea.Cmd {
 	return tea.Batch(s.reread(), s.fetch())
 }
 
-// goTo gives a part the focus.
-func (s *Screen) goTo(p part) {
-	s.search.Close()
-	s.focus = p
-	if p != keysPart {
-		s.body = p
-	}
-	s.layout()
-}
-
-// back goes back from what was opened last. It says whether there was anything.
-func (s *Screen) back() (tea.Cmd, bool) {
-	switch {
-	case s.search.Open():
-		s.search.Close()
-	case s.zoomed:
-		s.zoomed = false
-		s.layout()
-	case s.focus > keysPart:
-		s.goTo(s.focus - 1)
-	case s.chosen != nil && s.chosen.marked != 0:
-		s.chosen.marked = 0
-		return s.fetch(), true
-	case s.at > 0:
-		s.host.Say("back to now")
-		return s.travel(0), true
-	default:
-		return nil, false
-	}
-	return nil, true
-}
-
-// Mouse implements screen.Screen.
-func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
-	for p := range parts {
-		a := s.areas[p]
-		if !a.Has(x, y) {
-			continue
-		}
-		if wheel != 0 {
-			return s.turn(p, wheel)
-		}
-		s.goTo(p)
-		if s.pane(p).Click(y-a.Y, s.content(p)) {
-			return s.moved(p)
-		}
-	}
-	return nil
-}
-
-func (s *Screen) turn(p part, wheel int) tea.Cmd {
-	pane.Wheel(wheel, func(id keys.ID) { s.pane(p).Move(id, s.content(p)) })
-	return s.moved(p)
-}
-
-// moved follows the cursor of a part.
-func (s *Screen) moved(p part) tea.Cmd {
-	switch p {
+// moved follows the cursor of a pane.
+func (s *Screen) moved(pane int) tea.Cmd {
+	switch pane {
 	case keysPart:
 		return s.choose()
 	case revisionsPart:

@@ -55,9 +55,9 @@ func (b *Borders) Clamp() {
 	}
 }
 
-// Split says where a border is that would be at a cell of total, after it was moved by hundredths. There are at least before
-// cells before it and after behind it, if there is room for both; if not, it is where it would be.
-func Split(total, at, moved, before, after int) int {
+// Border is the cell of total at which a border stands that was moved from a cell by hundredths of total. It leaves at least
+// so many cells before and after it; where there is no room for both, it is not moved.
+func Border(total, at, moved, before, after int) int {
 	if moved == 0 || total < before+after {
 		return at
 	}

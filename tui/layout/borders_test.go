@@ -7,20 +7,20 @@ func TestResize(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		w, h    int
-		pane    Pane
+		pane    int
 		larger  bool
 		borders Borders
 	}{
-		{name: "the list, larger", w: 120, h: 36, pane: List, larger: true, borders: Borders{Down: 5}},
-		{name: "the list, smaller", w: 120, h: 36, pane: List, borders: Borders{Down: -5}},
-		{name: "the steps, larger", w: 120, h: 36, pane: Steps, larger: true, borders: Borders{Across: 5}},
-		{name: "the detail, larger", w: 120, h: 36, pane: Detail, larger: true, borders: Borders{Across: -5}},
-		{name: "the detail, smaller", w: 120, h: 36, pane: Detail, borders: Borders{Across: 5}},
-		{name: "shared, larger", w: 80, h: 36, pane: Steps, larger: true, borders: Borders{Down: -5}},
-		{name: "low", w: 80, h: 16, pane: List, larger: true, borders: Borders{Down: 10}}, // 5 of 100 are less than a line
+		{name: "the list, larger", w: 120, h: 35, pane: List, larger: true, borders: Borders{Down: 5}},
+		{name: "the list, smaller", w: 120, h: 35, pane: List, borders: Borders{Down: -5}},
+		{name: "the steps, larger", w: 120, h: 35, pane: Steps, larger: true, borders: Borders{Across: 5}},
+		{name: "the detail, larger", w: 120, h: 35, pane: Detail, larger: true, borders: Borders{Across: -5}},
+		{name: "the detail, smaller", w: 120, h: 35, pane: Detail, borders: Borders{Across: 5}},
+		{name: "shared, larger", w: 80, h: 35, pane: Steps, larger: true, borders: Borders{Down: -5}},
+		{name: "low", w: 80, h: 15, pane: List, larger: true, borders: Borders{Down: 10}}, // 5 of 100 are less than a line
 	} {
 		var b Borders
-		at := func() Rect { return ForCapture(test.w, test.h, Mode{Borders: b}).Panes[test.pane] }
+		at := func() Rect { return ForCapture(test.w, test.h, Steps, b)[test.pane] }
 		was := at()
 		if !b.Resize(test.larger, at) || b != test.borders {
 			t.Errorf("%s: %+v, want %+v", test.name, b, test.borders)
@@ -36,14 +36,14 @@ func TestResize(t *testing.T) {
 func TestResizeEnds(t *testing.T) {
 	var b Borders
 	w := 200
-	at := func() Rect { return ForCapture(w, 50, Mode{Borders: b}).Panes[Steps] }
+	at := func() Rect { return ForCapture(w, 49, Steps, b)[Steps] }
 	times := 0
 	for b.Resize(true, at) {
 		if times++; times > 100 {
 			t.Fatal("it never ends")
 		}
 	}
-	if got, want := at(), (Rect{0, 5, 200 - leastWide, 45}); got != want {
+	if got, want := at(), (Rect{0, 4, 200 - leastWide, 45}); got != want {
 		t.Errorf("at its largest it is %v, want %v", got, want)
 	}
 	w = 110
@@ -52,7 +52,7 @@ func TestResizeEnds(t *testing.T) {
 		t.Errorf("from %v to %v", was, at())
 	}
 	kept := b
-	zoomed := func() Rect { return ForCapture(w, 50, Mode{Zoom: Steps, Borders: b}).Panes[Steps] }
+	zoomed := func() Rect { return At(0, 0, w, 49) }
 	if b.Resize(true, zoomed) || b != kept {
 		t.Errorf("zoomed: %+v, before %+v", b, kept)
 	}

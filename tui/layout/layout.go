@@ -10,12 +10,12 @@ const (
 const FootHeight = 3
 
 const (
-	// narrow is the width below which Steps and Detail share one place.
-	narrow = 100
+	// Narrow is the width below which Steps and Detail of Capture share one place.
+	Narrow = 100
 	// wide is the width above which Detail has room for two things side by side.
 	wide = 160
-	// low is the height below which the list shows the selected row alone.
-	low = 20
+	// low is the height below which the list of Capture shows a few rows.
+	low = 19
 	// leastWide and leastHigh are what a border that the user moves leaves on both sides.
 	leastWide = 24
 	leastHigh = 4
@@ -56,65 +56,33 @@ func Terminal(w, h int) Frame {
 	return f
 }
 
-// Mode is what the user wants of the layout of Capture.
-type Mode struct {
-	// Zoom is the pane that has the place of all, if any.
-	Zoom Pane
-	// Body is which of Steps and Detail is seen where they share one place.
-	Body Pane
-	// Borders are as the user moved them.
-	Borders Borders
-}
-
-// Pane names a part of Capture that can have the focus.
-type Pane uint8
-
-// The panes.
+// The panes of Capture.
 const (
-	None Pane = iota
-	List
+	List = iota
 	Steps
 	Detail
 )
 
-// Capture is where everything goes on the screen Capture. A pane that is not seen has an empty Rect.
-type Capture struct {
-	// Shared says that Steps and Detail share one place.
-	Shared bool
-
-	Filter Rect
-	Panes  [Detail + 1]Rect
-}
-
-// ForCapture lays out a screen of w by h.
-func ForCapture(w, h int, mode Mode) Capture {
-	w, h = max(w, 0), max(h, 1)
-	c := Capture{Filter: Rect{0, 0, w, 1}, Shared: w < narrow}
-	all := Rect{0, 1, w, h - 1}
-	if mode.Zoom != None {
-		c.Panes[mode.Zoom] = all
-		return c
-	}
-	top := (h - 1) / 3
+// ForCapture places the panes of Capture on w by h cells. body is the one of Steps and Detail that has the place of both where
+// they share one; the other has an empty Rect.
+func ForCapture(w, h, body int, borders Borders) []Rect {
+	w, h = max(w, 0), max(h, 0)
+	top := h / 3
 	if h < low {
-		top = min(4, h-1) // the frame, the columns' names and one row
+		top = min(4, h) // the frame, the columns' names and one row
 	}
-	top = Split(all.H, top, mode.Borders.Down, leastHigh, leastHigh)
-	c.Panes[List] = Rect{0, all.Y, w, top}
-	body := Rect{0, all.Y + top, w, all.H - top}
-	if c.Shared {
-		if mode.Body != Detail {
-			mode.Body = Steps
-		}
-		c.Panes[mode.Body] = body
-		return c
+	top = Border(h, top, borders.Down, leastHigh, leastHigh)
+	areas := []Rect{List: {W: w, H: top}, Detail: {}}
+	if w < Narrow {
+		areas[body] = Rect{0, top, w, h - top}
+		return areas
 	}
 	left := w * 4 / 7 // the lanes need more
 	if w > wide {
 		left = w * 2 / 5 // Diff and Source are side by side in Detail
 	}
-	left = Split(w, left, mode.Borders.Across, leastWide, leastWide)
-	c.Panes[Steps] = Rect{0, body.Y, left, body.H}
-	c.Panes[Detail] = Rect{left, body.Y, w - left, body.H}
-	return c
+	left = Border(w, left, borders.Across, leastWide, leastWide)
+	areas[Steps] = Rect{0, top, left, h - top}
+	areas[Detail] = Rect{left, top, w - left, h - top}
+	return areas
 }

@@ -1,33 +1,28 @@
 package layout
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestCapture(t *testing.T) {
 	tests := []struct {
 		name                string
 		w, h                int
-		mode                Mode
+		body                int
 		list, steps, detail Rect
 	}{
-		{name: "usual", w: 80, h: 20, list: Rect{0, 1, 80, 6}, steps: Rect{0, 7, 80, 13}},
-		{name: "usual, detail", w: 80, h: 20, mode: Mode{Body: Detail}, list: Rect{0, 1, 80, 6}, detail: Rect{0, 7, 80, 13}},
-		{name: "low", w: 80, h: 16, list: Rect{0, 1, 80, 4}, steps: Rect{0, 5, 80, 11}},
-		{name: "smallest", w: 60, h: 11, list: Rect{0, 1, 60, 4}, steps: Rect{0, 5, 60, 6}},
-		{name: "wide", w: 120, h: 36, list: Rect{0, 1, 120, 11}, steps: Rect{0, 12, 68, 24}, detail: Rect{68, 12, 52, 24}},
-		{name: "odd", w: 121, h: 36, list: Rect{0, 1, 121, 11}, steps: Rect{0, 12, 69, 24}, detail: Rect{69, 12, 52, 24}},
-		{name: "zoomed", w: 120, h: 36, mode: Mode{Zoom: Steps}, steps: Rect{0, 1, 120, 35}},
-		{name: "zoomed list", w: 80, h: 20, mode: Mode{Zoom: List, Body: Detail}, list: Rect{0, 1, 80, 19}},
+		{name: "usual", w: 80, h: 19, body: Steps, list: Rect{0, 0, 80, 6}, steps: Rect{0, 6, 80, 13}},
+		{name: "usual, detail", w: 80, h: 19, body: Detail, list: Rect{0, 0, 80, 6}, detail: Rect{0, 6, 80, 13}},
+		{name: "low", w: 80, h: 15, body: Steps, list: Rect{0, 0, 80, 4}, steps: Rect{0, 4, 80, 11}},
+		{name: "smallest", w: 60, h: 10, body: Steps, list: Rect{0, 0, 60, 4}, steps: Rect{0, 4, 60, 6}},
+		{name: "wide", w: 120, h: 35, body: Steps, list: Rect{0, 0, 120, 11}, steps: Rect{0, 11, 68, 24}, detail: Rect{68, 11, 52, 24}},
+		{name: "odd", w: 121, h: 35, body: Detail, list: Rect{0, 0, 121, 11}, steps: Rect{0, 11, 69, 24}, detail: Rect{69, 11, 52, 24}},
 	}
 	for _, test := range tests {
-		s := ForCapture(test.w, test.h, test.mode)
-		if got := s.Panes[List]; got != test.list {
-			t.Errorf("%s: list at %v, want %v", test.name, got, test.list)
-		}
-		if got := s.Panes[Steps]; got != test.steps {
-			t.Errorf("%s: steps at %v, want %v", test.name, got, test.steps)
-		}
-		if got := s.Panes[Detail]; got != test.detail {
-			t.Errorf("%s: detail at %v, want %v", test.name, got, test.detail)
+		got := ForCapture(test.w, test.h, test.body, Borders{})
+		if want := []Rect{test.list, test.steps, test.detail}; !slices.Equal(got, want) {
+			t.Errorf("%s: the panes are at %v, want %v", test.name, got, want)
 		}
 	}
 }
@@ -47,15 +42,12 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestCovered counts, for every size and mode, who has each cell of Capture.
+// TestCovered counts, for every size, who has each cell of Capture.
 func TestCovered(t *testing.T) {
 	for w := 1; w <= 220; w += 3 {
 		for h := 1; h <= 70; h++ {
-			for _, zoom := range []Pane{None, List, Steps, Detail} {
-				for _, body := range []Pane{None, Steps, Detail} {
-					c := ForCapture(w, h, Mode{Zoom: zoom, Body: body})
-					covered(t, w, h, append(c.Panes[:], c.Filter)...)
-				}
+			for _, body := range []int{Steps, Detail} {
+				covered(t, w, h, ForCapture(w, h, body, Borders{})...)
 			}
 		}
 	}

@@ -8,23 +8,22 @@ import (
 
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane"
+	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/screen"
-	"github.com/kx-apiserver/kx/tui/theme"
 )
 
 // place is where the screen's keys are pressed.
 var place = keys.Place("log")
 
-// Screen shows a tail. It opens above the others.
+// Screen is the screen Log. Its methods are called by one goroutine.
 type Screen struct {
+	screen.Split
 	host screen.Host
 	tail *Tail
 
-	w, h    int
 	lines   []string
 	dropped int
-	scroll  pane.Scroll
+	list    *rows.Pane
 	held    bool // the cursor does not follow the newest line
 }
 
@@ -33,6 +32,14 @@ var _ screen.Screen = (*Screen)(nil)
 // New makes the screen of a tail.
 func New(host screen.Host, tail *Tail) *Screen {
 	s := &Screen{host: host, tail: tail}
+	s.list = rows.New(host.Theme, s.content)
+	s.Split = screen.NewSplit(host, screen.Plan{
+		Panes: []screen.Place{{Context: place, Pane: s.list}},
+		Moved: func(int) tea.Cmd {
+			s.held = s.list.Cursor() < len(s.lines)-1
+			return nil
+		},
+	})
 	tail.notify(host.Changed)
 	return s
 }
@@ -40,90 +47,30 @@ func New(host screen.Host, tail *Tail) *Screen {
 // Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Log }
 
-// Contexts implements screen.Screen.
-func (s *Screen) Contexts() []keys.Context { return []keys.Context{place} }
-
-// Context implements screen.Screen.
-func (s *Screen) Context() keys.Context { return place }
-
-// Focus implements screen.Screen.
-func (s *Screen) Focus(ctx keys.Context) bool { return ctx == place }
-
 // Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command { return nil }
 
-// Handle implements screen.Screen.
+// Handle copies a line, or moves.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
-	if id == keys.Copy && len(s.lines) > 0 {
-		return s.host.Copy(s.lines[s.scroll.Cursor]), true
+	if i := s.list.Cursor(); id == keys.Copy && i >= 0 {
+		return s.host.Copy(s.lines[i]), true
 	}
-	if !s.scroll.Move(id, len(s.lines), s.rows()) {
-		return nil, false
-	}
-	s.held = s.scroll.Cursor < len(s.lines)-1
-	return nil, true
-}
-
-// Type implements screen.Screen.
-func (s *Screen) Type([]rune) {}
-
-// Mouse implements screen.Screen.
-func (s *Screen) Mouse(_, y, wheel int) tea.Cmd {
-	const rows = 3
-	i := s.scroll.Cursor + rows*wheel
-	if wheel == 0 {
-		i = s.scroll.Top + y - 1
-	}
-	if i >= 0 && i < len(s.lines) {
-		s.scroll.Cursor = i
-		s.held = i < len(s.lines)-1
-		s.scroll.Clamp(len(s.lines), s.rows())
-	}
-	return nil
-}
-
-// rows is how many lines of the log are seen: below them is the whole of the one under the cursor.
-func (s *Screen) rows() int { return max(s.h-2-s.footLines(), 1) }
-
-// footLines is how much room the whole of a line has.
-func (s *Screen) footLines() int {
-	if s.h < 12 {
-		return 0
-	}
-	return 4
-}
-
-// SetSize implements screen.Screen.
-func (s *Screen) SetSize(w, h int) {
-	s.w, s.h = w, h
-	s.follow()
-}
-
-func (s *Screen) follow() {
-	if !s.held {
-		s.scroll.Cursor = len(s.lines) - 1
-	}
-	s.scroll.Clamp(len(s.lines), s.rows())
+	return s.Split.Handle(id)
 }
 
 // Show implements screen.Screen.
 func (s *Screen) Show(screen.Target) tea.Cmd { return s.Drain() }
 
-// Hide implements screen.Screen.
-func (s *Screen) Hide() {}
-
-// Update implements screen.Screen.
-func (s *Screen) Update(tea.Msg) tea.Cmd { return nil }
-
-// Drain implements screen.Screen.
+// Drain takes what was logged since. The cursor stays on its line, or follows the newest.
 func (s *Screen) Drain() tea.Cmd {
 	var dropped int
 	s.lines, dropped = s.tail.Lines()
 	if s.held {
-		s.scroll.Cursor = max(s.scroll.Cursor-(dropped-s.dropped), 0)
+		s.list.SetCursor(s.list.Cursor() - (dropped - s.dropped))
+	} else {
+		s.list.SetCursor(len(s.lines) - 1)
 	}
 	s.dropped = dropped
-	s.follow()
 	return nil
 }
 
@@ -133,41 +80,32 @@ func (s *Screen) Close() { s.tail.notify(nil) }
 // Foot implements screen.Screen.
 func (s *Screen) Foot() (sameAs, state string) { return "", "" }
 
-// Render implements screen.Screen.
-func (s *Screen) Render() []string {
-	look := s.host.Theme()
-	var lines []string
-	for i := s.scroll.Top; i < min(s.scroll.Top+s.rows(), len(s.lines)); i++ {
-		lines = append(lines, s.row(look, i))
-	}
-	if len(s.lines) == 0 {
-		lines = []string{"  Nothing was logged."}
-	}
-	note := ""
-	if n := len(s.lines); n > 0 {
-		note = fmt.Sprintf("%d of %d", s.scroll.Cursor+1, n)
-	}
-	if s.dropped > 0 {
-		note += fmt.Sprintf(", %d before them are in the file alone", s.dropped)
-	}
-	lines = draw.Block(lines, s.w-2, s.rows())
-	if foot := s.footLines(); foot > 0 && len(s.lines) > 0 {
-		lines = append(lines, look.Border(strings.Repeat("╌", max(s.w-2, 0))))
-		lines = append(lines, draw.Wrap(" "+s.lines[s.scroll.Cursor], s.w-2)...)
-	}
-	return draw.Block(look.Box(lines, look.Title("Log"), note, s.w, s.h, true), s.w, s.h)
-}
+const (
+	// footLines is the room for the whole of the line under the cursor, below the others.
+	footLines = 4
+	// low is the height below which there is none.
+	low = 12
+)
 
-func (s *Screen) row(look theme.Theme, i int) string {
-	line, mark := s.lines[i], "  "
-	if strings.Contains(line, "level=ERROR") {
-		mark = "! "
+// content is the log as it is drawn.
+func (s *Screen) content() rows.Content {
+	look := s.host.Theme()
+	w, h := s.Size()
+	c := rows.Content{Title: look.Title("Log"), NoMarks: true, Counted: true, Rows: len(s.lines), Empty: []string{"  Nothing was logged."}}
+	if s.dropped > 0 {
+		c.Note = fmt.Sprintf(", %d before them are in the file alone", s.dropped)
 	}
-	if i == s.scroll.Cursor {
-		return look.Selected(draw.Fit("> "+mark[:1]+" "+line, s.w-2))
+	c.Row = func(i int) rows.Row {
+		if strings.Contains(s.lines[i], "level=ERROR") {
+			return rows.Row{Text: "! " + s.lines[i], Style: look.Bad}
+		}
+		return rows.Row{Text: "  " + s.lines[i]}
 	}
-	if mark == "! " {
-		return look.Bad("  " + mark[:1] + " " + line)
+	if h >= low {
+		c.Foot = func(row int) []string {
+			rule := look.Border(strings.Repeat("╌", max(w-2, 0)))
+			return draw.Block(append([]string{rule}, draw.Wrap(" "+s.lines[row], w-2)...), w-2, footLines)
+		}
 	}
-	return "    " + line
+	return c
 }

@@ -8,12 +8,13 @@ import (
 
 // Pane is a part of the screen.
 type Pane interface {
+	// SetSize sets the size of the pane with its frame.
 	SetSize(w, h int)
-	// Handle does a command, if it is one of the pane's. What takes time is returned.
-	Handle(keys.ID) (tea.Cmd, bool)
+	// Handle does a motion or another command of the pane, and reports whether id is one.
+	Handle(id keys.ID) (tea.Cmd, bool)
+	// Click takes a press of the left button at a cell of the pane. It reports whether a cursor is there now.
+	Click(x, y int) bool
 	Render(focused bool) []string
-	// Commands are what the pane can do beyond moving.
-	Commands() []keys.Command
 }
 
 // Scroll is a cursor among rows, and a window that follows it.

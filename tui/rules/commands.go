@@ -86,10 +86,11 @@ func (s *Screen) hasEdge() string {
 
 // Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
+	if cmd, ok := s.Split.Handle(id); ok {
+		return cmd, true
+	}
 	r, _ := s.selected()
 	switch id {
-	case keys.NextPane, keys.PreviousPane:
-		s.onHeld = !s.onHeld
 	case keys.Open:
 		return s.open(r), true
 	case keys.Copy:
@@ -118,23 +119,13 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 		return s.letGo(s.selectedHeld()), true
 	case allID:
 		return ContinueAll(s.host, s.control), true
-	default:
-		return nil, s.move(id)
 	}
-	return nil, true
-}
-
-func (s *Screen) move(id keys.ID) bool {
-	top, bottom := s.heights()
-	if s.onHeld {
-		return s.held.Move(id, len(s.view.Held), bottom-2)
-	}
-	return s.rules.Move(id, len(s.view.Rules), top-3)
+	return nil, false
 }
 
 // open leads to the request under the cursor, or to the one that the rule met last.
 func (s *Screen) open(r control.Rule) tea.Cmd {
-	if s.onHeld {
+	if s.onHeld() {
 		j := s.selectedHeld()
 		if j == nil {
 			s.host.Complain("can't open: no request is held")
@@ -154,7 +145,7 @@ func (s *Screen) open(r control.Rule) tea.Cmd {
 }
 
 func (s *Screen) copy(r control.Rule) tea.Cmd {
-	if s.onHeld {
+	if s.onHeld() {
 		if j := s.selectedHeld(); j != nil {
 			return s.host.Copy(j.Name)
 		}

@@ -9,8 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/pane"
+	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -22,61 +21,45 @@ var (
 
 // Screen is the screen Breakpoints. Its methods are called by one goroutine.
 type Screen struct {
+	screen.Split
 	host    screen.Host
 	control *control.Control
 	view    control.View
 
-	w, h    int
-	borders layout.Borders
-	onHeld  bool // the focus is on the held requests
-	rules   pane.Scroll
-	held    pane.Scroll
+	rules, held *rows.Pane
 }
 
 var (
-	_ screen.Screen  = (*Screen)(nil)
-	_ screen.Leaver  = (*Screen)(nil)
-	_ screen.Keeper  = (*Screen)(nil)
-	_ screen.Resizer = (*Screen)(nil)
+	_ screen.Screen = (*Screen)(nil)
+	_ screen.Leaver = (*Screen)(nil)
+	_ screen.Keeper = (*Screen)(nil)
 )
 
 // New makes the screen. It ends c when it is closed.
 func New(host screen.Host, c *control.Control) *Screen {
-	return &Screen{host: host, control: c, view: c.View()}
+	s := &Screen{host: host, control: c, view: c.View()}
+	s.rules, s.held = rows.New(host.Theme, s.ruleRows), rows.New(host.Theme, s.heldRows)
+	s.Split = screen.NewSplit(host, screen.Plan{
+		Panes: []screen.Place{{Context: rulesPane, Pane: s.rules}, {Context: heldPane, Pane: s.held}}, Arrange: s.arrange,
+	})
+	return s
 }
+
+// onHeld reports whether the focus is on the held requests.
+func (s *Screen) onHeld() bool { return s.Context() == heldPane }
 
 // Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Rules }
-
-// Contexts implements screen.Screen.
-func (s *Screen) Contexts() []keys.Context { return []keys.Context{rulesPane, heldPane} }
-
-// Context implements screen.Screen.
-func (s *Screen) Context() keys.Context {
-	if s.onHeld {
-		return heldPane
-	}
-	return rulesPane
-}
-
-// Focus implements screen.Screen.
-func (s *Screen) Focus(ctx keys.Context) bool {
-	s.onHeld = ctx == heldPane
-	return ctx == heldPane || ctx == rulesPane
-}
 
 // Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	s.control.Start()
 	if to, ok := to.(screen.ToRules); ok && to.Filter != "" {
-		s.onHeld = false
+		s.Focus(rulesPane)
 		return Ask(s.host, s.control, v1alpha1.BreakpointHold, to.Filter)
 	}
 	return nil
 }
-
-// Hide implements screen.Screen.
-func (s *Screen) Hide() {}
 
 // Update implements screen.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
@@ -94,14 +77,13 @@ func (s *Screen) Drain() tea.Cmd {
 	}
 	was, ok := s.selected()
 	s.view = s.control.View()
-	if ok && s.rules.Cursor > 0 { // it stays on its rule, but at the top at the top
+	if ok && s.rules.Cursor() > 0 { // the cursor stays on its rule, but at the top it stays there
 		for i, r := range s.view.Rules {
 			if r.Key == was.Key {
-				s.rules.Cursor = i
+				s.rules.SetCursor(i)
 			}
 		}
 	}
-	s.clamp()
 	return nil
 }
 
@@ -128,49 +110,18 @@ func (s *Screen) Restore(kept json.RawMessage) error { return s.control.Restore(
 
 // selected is the rule under the cursor.
 func (s *Screen) selected() (control.Rule, bool) {
-	if s.rules.Cursor >= len(s.view.Rules) {
+	i := s.rules.Cursor()
+	if i < 0 {
 		return control.Rule{}, false
 	}
-	return s.view.Rules[s.rules.Cursor], true
+	return s.view.Rules[i], true
 }
 
 // selectedHeld is the held request under the cursor, or nil.
 func (s *Screen) selectedHeld() *v1alpha1.Journey {
-	if s.held.Cursor >= len(s.view.Held) {
+	i := s.held.Cursor()
+	if i < 0 {
 		return nil
 	}
-	return s.view.Held[s.held.Cursor]
-}
-
-// SetSize implements screen.Screen.
-func (s *Screen) SetSize(w, h int) {
-	s.w, s.h = w, h
-	s.clamp()
-}
-
-func (s *Screen) clamp() {
-	top, bottom := s.heights()
-	s.rules.Clamp(len(s.view.Rules), top-3)
-	s.held.Clamp(len(s.view.Held), bottom-2)
-}
-
-// Type implements screen.Screen.
-func (s *Screen) Type([]rune) {}
-
-// Mouse implements screen.Screen.
-func (s *Screen) Mouse(_, y, wheel int) tea.Cmd {
-	top, _ := s.heights()
-	s.onHeld = y >= top
-	switch {
-	case wheel > 0:
-		s.move(keys.Down)
-	case wheel < 0:
-		s.move(keys.Up)
-	case s.onHeld:
-		s.held.Cursor = s.held.Top + y - top - 1
-	default:
-		s.rules.Cursor = s.rules.Top + y - 2
-	}
-	s.clamp()
-	return nil
+	return s.view.Held[i]
 }

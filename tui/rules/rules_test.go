@@ -280,13 +280,20 @@ func TestHeld(t *testing.T) {
 	if len(h.Copied) != 3 || strings.Count(h.Copied[2], "apiVersion: kx.dev/v1alpha1") != 4 || !strings.Contains(h.Copied[1], "name: before-the-write") {
 		t.Errorf("%q", h.Copied)
 	}
-	_, top := s.heights()
 	h.Click(3, 3, 0)
-	if s.rules.Cursor != 1 {
-		t.Errorf("a click on the second rule: %d", s.rules.Cursor)
+	if s.rules.Cursor() != 1 {
+		t.Errorf("a click on the second rule: %d", s.rules.Cursor())
 	}
 	h.Click(3, 35, 0)
-	if !s.onHeld || top == 0 {
+	if !s.onHeld() {
 		t.Error("a click on what is held")
+	}
+	h.Press("z")
+	if frame := strings.Join(h.Frame(80, 20), "\n"); strings.Contains(frame, "Breakpoints and faults") {
+		t.Errorf("zoomed, the held requests do not have the place of all:\n%s", frame)
+	}
+	h.Press("esc", "esc")
+	if s.onHeld() || s.Zoomed() {
+		t.Error("esc does not go back from zoom and from the held requests")
 	}
 }

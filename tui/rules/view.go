@@ -8,52 +8,21 @@ import (
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
-
-// heights are those of the panes: the held requests have what they need, up to a third.
-func (s *Screen) heights() (rules, held int) {
-	held = min(max(len(s.view.Held), 1)+2, max(s.h/3, 3))
-	if s.h < 2*3 {
-		return s.h, 0
-	}
-	rules = layout.Split(s.h, s.h-held, s.borders.Down, leastHigh, leastHigh)
-	return rules, s.h - rules
-}
 
 // leastHigh is what a border that the user moves leaves on both sides.
 const leastHigh = 4
 
-// Borders implements screen.Resizer.
-func (s *Screen) Borders() *layout.Borders { return &s.borders }
-
-// Place implements screen.Resizer.
-func (s *Screen) Place() layout.Rect {
-	s.clamp()
-	top, bottom := s.heights()
-	if s.onHeld {
-		return layout.At(0, top, s.w, bottom)
+// arrange places the held requests below the rules. They have what they need, up to a third.
+func (s *Screen) arrange(w, h int) []layout.Rect {
+	if h < 2*3 {
+		return nil
 	}
-	return layout.At(0, 0, s.w, top)
-}
-
-// Render implements screen.Screen.
-func (s *Screen) Render() []string {
-	top, bottom := s.heights()
-	look := s.host.Theme()
-	frame := s.box(s.ruleLines(look, top-2), "Breakpoints and faults", s.counts(), top, !s.onHeld, look)
-	if bottom > 0 {
-		note := ""
-		if n := len(s.view.Held); n > 0 {
-			note = fmt.Sprintf("%d of %d", s.held.Cursor+1, n)
-		}
-		frame = append(frame, s.box(s.heldLines(look, bottom-2), "Held requests", note, bottom, s.onHeld, look)...)
-	}
-	return draw.Block(frame, s.w, s.h)
-}
-
-func (s *Screen) box(lines []string, title, note string, h int, focused bool, look theme.Theme) []string {
-	return look.Box(lines, look.Title(title), note, s.w, h, focused)
+	held := min(max(len(s.view.Held), 1)+2, max(h/3, 3))
+	top := layout.Border(h, h-held, s.Borders().Down, leastHigh, leastHigh)
+	return []layout.Rect{layout.At(0, 0, w, top), layout.At(0, top, w, h-top)}
 }
 
 // counts are how many rules are on and off.
@@ -151,55 +120,47 @@ func fitting(w int, rules []control.Rule) (shown []column, filter int) {
 	}
 }
 
-func (s *Screen) ruleLines(look theme.Theme, h int) []string {
-	if len(s.view.Rules) == 0 {
-		return s.nothing(look)
+// ruleRows are the rules as they are drawn.
+func (s *Screen) ruleRows() rows.Content {
+	look := s.host.Theme()
+	w, _ := s.rules.Size()
+	c := rows.Content{Title: look.Title("Breakpoints and faults"), Note: s.counts(), NoMarks: true, Rows: len(s.view.Rules)}
+	if c.Rows == 0 {
+		c.Empty = s.nothing(w, look)
+		return c
 	}
-	shown, filter := fitting(s.w-2, s.view.Rules)
-	row := func(mark string, text func(column) string) string {
-		line := mark
+	shown, filter := fitting(w-2, s.view.Rules)
+	line := func(text func(column) string) string {
+		cells := make([]string, len(shown))
 		for i, c := range shown {
-			w, gap := c.w, "  "
+			w := c.w
 			if c.name == filterColumn {
 				w = filter
 			}
-			if i == len(shown)-1 {
-				gap = ""
-			}
-			if c.right {
-				line += draw.FitRight(text(c), w) + gap
-			} else {
-				line += draw.Fit(text(c), w) + gap
+			if cells[i] = draw.Fit(text(c), w); c.right {
+				cells[i] = draw.FitRight(text(c), w)
 			}
 		}
-		return line
+		return strings.Join(cells, "  ")
 	}
-	lines := []string{look.Dim(row("  ", func(c column) string { return c.name }))}
-	rows := max(h-1, 1)
-	for i := s.rules.Top; i < min(s.rules.Top+rows, len(s.view.Rules)); i++ {
+	c.Head = []string{look.Dim("  " + line(func(c column) string { return c.name }))}
+	c.Row = func(i int) rows.Row {
 		r := s.view.Rules[i]
-		mark := "  "
-		if i == s.rules.Cursor {
-			mark = "> "
+		row := rows.Row{Text: line(func(c column) string { return draw.Clean(c.of(r)) })}
+		if !r.On {
+			row.Style = look.Dim
 		}
-		line := row(mark, func(c column) string { return draw.Clean(c.of(r)) })
-		switch {
-		case i == s.rules.Cursor && !s.onHeld:
-			line = look.Selected(line)
-		case !r.On:
-			line = look.Dim(line)
-		}
-		lines = append(lines, line)
+		return row
 	}
-	return lines
+	return c
 }
 
 // nothing says what there could be.
-func (s *Screen) nothing(look theme.Theme) []string {
+func (s *Screen) nothing(w int, look theme.Theme) []string {
 	lines := []string{"  There are no breakpoints and no faults.", ""}
 	for _, kind := range []control.Kind{control.Breakpoint, control.Fault} {
 		if why := s.view.Refused[kind]; why != "" {
-			for _, line := range draw.Wrap(draw.Clean(why), max(s.w-6, 1)) {
+			for _, line := range draw.Wrap(draw.Clean(why), max(w-6, 1)) {
 				lines = append(lines, "  "+look.Notice(line))
 			}
 		}
@@ -211,23 +172,13 @@ func (s *Screen) nothing(look theme.Theme) []string {
 	return lines
 }
 
-func (s *Screen) heldLines(look theme.Theme, h int) []string {
-	if len(s.view.Held) == 0 {
-		return []string{"  No request is held."}
+// heldRows are the held requests as they are drawn.
+func (s *Screen) heldRows() rows.Content {
+	return rows.Content{
+		Title: s.host.Theme().Title("Held requests"), NoMarks: true, Counted: true, Rows: len(s.view.Held),
+		Empty: []string{"  No request is held."},
+		Row:   func(i int) rows.Row { return rows.Row{Text: draw.Clean(s.heldText(s.view.Held[i]))} },
 	}
-	var lines []string
-	for i := s.held.Top; i < min(s.held.Top+max(h, 1), len(s.view.Held)); i++ {
-		mark := "  "
-		if i == s.held.Cursor {
-			mark = "> "
-		}
-		line := draw.Fit(mark+draw.Clean(s.heldText(s.view.Held[i])), s.w-2)
-		if i == s.held.Cursor && s.onHeld {
-			line = look.Selected(line)
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // heldText is a held request in one line.
@@ -262,7 +213,7 @@ func (s *Screen) Foot() (same, state string) {
 	}
 	r, ok := s.selected()
 	switch {
-	case !ok || s.onHeld:
+	case !ok || s.onHeld():
 	case r.Note != "":
 		state = look.Notice(" " + draw.Clean(r.Name+" is off: "+r.Note))
 	case r.Status.Missed > 0:

@@ -6,6 +6,9 @@
 // it routes keys and asks the screen that is seen for its lines. A screen knows no other: it names a [Target], and the
 // program finds the screen that it leads to.
 //
+// What all screens do alike is a [Split], which a screen embeds: its panes, which has the focus or the place of all, their
+// borders, the mouse, the line that is typed into, and the way back. A screen adds what its panes show and its commands.
+//
 // # Invariants
 //
 //  1. All methods of a Screen, and all of a Host but Changed, are called on one goroutine: Bubble Tea's.

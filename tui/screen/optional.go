@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 
 	tea "github.com/charmbracelet/bubbletea"
-
-	"github.com/kx-apiserver/kx/tui/layout"
 )
 
 // What a screen may have beside being one. The program asks each screen for it.
@@ -24,15 +22,6 @@ type (
 
 	// Returner is a screen that asks again what failed, when the server answers again after it did not.
 	Returner interface{ Returned() tea.Cmd }
-
-	// Resizer is a screen with several panes, which the user can make larger and smaller. What he made of them is remembered
-	// from one run to the next.
-	Resizer interface {
-		// Borders are those between its panes. They are the program's to change.
-		Borders() *layout.Borders
-		// Place lays out anew, and says where the pane with the focus is.
-		Place() layout.Rect
-	}
 
 	// Keeper is a screen that remembers something from one run to the next.
 	Keeper interface {

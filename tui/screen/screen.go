@@ -9,6 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
@@ -51,6 +52,10 @@ type Screen interface {
 	Mouse(x, y, wheel int) tea.Cmd
 
 	SetSize(w, h int)
+	// Borders are where the user moved the borders between its panes. They last from one run to the next.
+	Borders() *layout.Borders
+	// Resize makes the pane with the focus larger or smaller. It reports whether there is a border to move.
+	Resize(larger bool) bool
 	Render() []string
 	// Foot is what stands below: how else the same can be done, and how things are. Either may be empty.
 	Foot() (sameAs, state string)

@@ -38,7 +38,7 @@ const (
 
 // Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
-	panes := partContexts[:]
+	panes := s.Panes()
 	text, value := []keys.Context{textContext}, []keys.Context{valueContext}
 	return []keys.Command{
 		{ID: sendID, Title: "send the request", Help: "Send what is shown. In the history: what is under the cursor, again.", Hint: "send",
@@ -92,7 +92,7 @@ func (s *Screen) Commands() []keys.Command {
 
 // sendable is why nothing can be sent.
 func (s *Screen) sendable() string {
-	if s.focus == historyPart && !s.editing {
+	if s.At() == historyPart && !s.editing {
 		if s.history.selected() == nil {
 			return "nothing was sent yet"
 		}
@@ -160,22 +160,21 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	if cmd, ok := s.bodyAct(id); ok {
 		return cmd, true
 	}
-	return s.move(id)
+	return s.Split.Handle(id)
 }
 
-// back goes back from what was opened last. It says whether there was anything.
+// back closes what was opened last: the picker, the body that is typed into, or a pane. It reports whether there was anything.
 func (s *Screen) back() bool {
 	switch {
 	case s.picker != nil:
 		s.picker = nil
 	case s.editing:
 		s.editing = false
-	case s.zoomed:
-		s.zoomed = false
-	case s.focus != requestPart:
-		s.goTo(requestPart)
+	case s.At() != requestPart && !s.Zoomed():
+		s.GoTo(requestPart)
 	default:
-		return false
+		_, ok := s.Split.Handle(keys.Back)
+		return ok
 	}
 	return true
 }
@@ -203,15 +202,6 @@ func (s *Screen) act(id keys.ID) (tea.Cmd, bool) {
 		return s.save(), true
 	case openID:
 		return s.open(), true
-	case keys.NextPane:
-		s.step(1)
-		return nil, true
-	case keys.PreviousPane:
-		s.step(-1)
-		return nil, true
-	case keys.Zoom:
-		s.zoomed = !s.zoomed
-		return nil, true
 	case keys.Copy:
 		return s.copy(), true
 	case keys.Open:
@@ -224,15 +214,15 @@ func (s *Screen) act(id keys.ID) (tea.Cmd, bool) {
 func (s *Screen) bodyAct(id keys.ID) (tea.Cmd, bool) {
 	switch id {
 	case typeID:
-		s.goTo(bodyPart)
+		s.GoTo(bodyPart)
 		s.editing = true
 	case editorID:
 		return s.external(), true
 	case templateID:
 		s.putTemplate()
-		s.goTo(bodyPart)
+		s.GoTo(bodyPart)
 	case loadID:
-		s.goTo(bodyPart)
+		s.GoTo(bodyPart)
 		return s.loadObject(), true
 	case undoID:
 		if !s.body.Undo() {
@@ -268,29 +258,9 @@ func (s *Screen) nextProblem() {
 			break
 		}
 	}
-	s.goTo(bodyPart)
+	s.GoTo(bodyPart)
 	s.body.Go(next.Line, next.Column)
 	s.host.Say(next.String())
-}
-
-// move moves in the pane that has the focus.
-func (s *Screen) move(id keys.ID) (tea.Cmd, bool) {
-	switch s.focus {
-	case requestPart:
-		switch id {
-		case keys.Left:
-			return s.cycle(-1), true
-		case keys.Right:
-			return s.cycle(1), true
-		}
-		return nil, s.formRows.Move(id, len(s.rows()), s.formHeight())
-	case bodyPart:
-		return nil, s.body.Handle(id)
-	case answerPart:
-		ok := s.answer.handle(id)
-		return nil, ok
-	}
-	return nil, s.history.rows.Move(id, len(s.history.entries), s.historyHeight())
 }
 
 // clear makes the field under the cursor empty.
@@ -306,7 +276,7 @@ func (s *Screen) clear() tea.Cmd {
 
 // enter opens what is under the cursor.
 func (s *Screen) enter() tea.Cmd {
-	switch s.focus {
+	switch s.At() {
 	case requestPart:
 		return s.edit()
 	case bodyPart:

@@ -198,7 +198,7 @@ func (s *Screen) filed(msg fileMsg) tea.Cmd {
 		s.history.add(&entry{request: msg.requests[i]})
 	}
 	s.load(msg.requests[0])
-	s.goTo(requestPart)
+	s.GoTo(requestPart)
 	if n := len(msg.requests); n > 1 {
 		s.host.Say(fmt.Sprintf("the first of %d requests is here, all are in the history", n))
 	} else {

@@ -8,7 +8,6 @@ import (
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/send/sameas"
@@ -25,32 +24,23 @@ var (
 	valueContext   = keys.Line("send value")
 )
 
-// part is a pane of the screen.
-type part int
-
+// The panes.
 const (
-	requestPart part = iota
+	requestPart = iota
 	bodyPart
 	answerPart
 	historyPart
 	parts
 )
 
-var partContexts = [parts]keys.Context{requestContext, bodyContext, answerContext, historyContext}
-
 // Screen is the screen Send.
 type Screen struct {
+	screen.Split
 	host    screen.Host
 	now     func() time.Time
 	holding func(breakpoint string)
 	seen    bool // the user is here
 
-	w, h    int
-	borders layout.Borders
-
-	focus   part
-	lower   part // what stands below the request where there is no room for all
-	zoomed  bool
 	editing bool    // the body is typed into
 	picker  *picker // open, or nil
 
@@ -85,24 +75,34 @@ type schemas struct {
 
 var (
 	_ screen.Screen   = (*Screen)(nil)
-	_ screen.Resizer  = (*Screen)(nil)
 	_ screen.Returner = (*Screen)(nil)
 )
 
 // New makes the screen. holding is told, by any goroutine, of each breakpoint that holds a request which is sent held.
 func New(host screen.Host, holding func(breakpoint string)) *Screen {
-	s := &Screen{host: host, now: time.Now, holding: holding, lower: bodyPart, schemas: map[request.Kind]*schemas{}}
+	s := &Screen{host: host, now: time.Now, holding: holding, schemas: map[request.Kind]*schemas{}}
 	s.form = newForm(request.Request{Verb: request.Create, Resource: "v1/configmaps", Namespace: "default"})
 	s.form.version = 1
+	place := func(ctx keys.Context, id int) screen.Place {
+		return screen.Place{Context: ctx, Pane: &part{screen: s, id: id}}
+	}
+	s.Split = screen.NewSplit(host, screen.Plan{
+		Panes: []screen.Place{
+			place(requestContext, requestPart), place(bodyContext, bodyPart), place(answerContext, answerPart), place(historyContext, historyPart),
+		},
+		Arrange: s.arrange,
+		Absent:  func(pane int) bool { return pane == bodyPart && !s.form.hasBody() },
+		Focused: func(pane int) { s.editing = s.editing && pane == bodyPart },
+	})
 	return s
 }
 
 // Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Send }
 
-// Contexts implements screen.Screen.
+// Contexts are those of the panes, of the body that is typed into, and of the picker.
 func (s *Screen) Contexts() []keys.Context {
-	return append(partContexts[:len(partContexts):len(partContexts)], textContext, valueContext)
+	return append(s.Split.Contexts(), textContext, valueContext)
 }
 
 // Context implements screen.Screen.
@@ -113,67 +113,32 @@ func (s *Screen) Context() keys.Context {
 	case s.editing:
 		return textContext
 	}
-	return partContexts[s.focus]
+	return s.Split.Context()
 }
 
 // Focus implements screen.Screen.
 func (s *Screen) Focus(ctx keys.Context) bool {
-	if ctx == valueContext {
+	switch ctx {
+	case valueContext:
 		return s.picker != nil
-	}
-	if ctx == textContext {
-		if !s.form.hasBody() {
+	case textContext:
+		s.editing = s.form.hasBody() && s.Split.Focus(bodyContext)
+	default:
+		s.editing = false
+		if !s.Split.Focus(ctx) {
 			return false
 		}
-		s.picker, s.editing = nil, true
-		s.goTo(bodyPart)
-		return true
 	}
-	for p, c := range partContexts {
-		if c == ctx {
-			if part(p) == bodyPart && !s.form.hasBody() {
-				return false
-			}
-			s.picker, s.editing = nil, false
-			s.goTo(part(p))
-			return true
-		}
-	}
-	return false
+	s.picker = nil
+	return ctx != textContext || s.editing
 }
-
-// goTo gives a pane the focus.
-func (s *Screen) goTo(p part) {
-	s.focus = p
-	if p != requestPart {
-		s.lower = p
-	}
-	if p != bodyPart {
-		s.editing = false
-	}
-}
-
-// step goes to the next pane, or the one before.
-func (s *Screen) step(by int) {
-	p := s.focus
-	for {
-		p = (p + part(by) + parts) % parts
-		if p != bodyPart || s.form.hasBody() {
-			break
-		}
-	}
-	s.goTo(p)
-}
-
-// SetSize implements screen.Screen.
-func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
 
 // Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	s.seen = true
 	if t, ok := to.(screen.ToSend); ok {
 		s.load(request.From(t.Method, t.URI, t.ContentType, t.Body))
-		s.goTo(requestPart)
+		s.GoTo(requestPart)
 		if t.Held {
 			return tea.Batch(s.askResources(), s.sendHeld())
 		}
@@ -199,8 +164,13 @@ func (s *Screen) load(r request.Request) {
 	s.picker, s.editing, s.template, s.waiting = nil, false, "", false
 	s.formRows = pane.Scroll{}
 	s.body.Reset(r.Body)
-	if !s.form.hasBody() && s.lower == bodyPart {
-		s.lower = answerPart
+	s.noBody()
+}
+
+// noBody brings the answer to the place of a body that is no longer there.
+func (s *Screen) noBody() {
+	if !s.form.hasBody() && s.Behind() == bodyPart {
+		s.Bring(answerPart)
 	}
 }
 

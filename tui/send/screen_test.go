@@ -152,7 +152,7 @@ func TestRaw(t *testing.T) {
 	h, s, f := start(t)
 	s.load(request.Request{Verb: request.Patch, Patch: request.MergePatch, Resource: "v1/configmaps", Namespace: "default", Name: "a",
 		Query: map[string][]string{"dryRun": {"All"}, "x": {"1", "2"}}, Body: `{"data":{}}`})
-	s.goTo(requestPart)
+	s.GoTo(requestPart)
 	h.Press("enter")
 	h.Type("raw")
 	h.Press("enter", "r")
@@ -233,7 +233,7 @@ func TestErrors(t *testing.T) {
 	answered(h, s)
 	h.Golden("notfound")
 	s.load(request.Request{Verb: request.Get, Resource: "v1/configmaps"})
-	s.goTo(requestPart)
+	s.GoTo(requestPart)
 	h.Press("r")
 	if len(h.Complained) != 1 || !strings.Contains(h.Complained[0], "get which one?") {
 		t.Errorf("%q", h.Complained)

@@ -16,7 +16,7 @@ const runningMost = 16
 // send sends the request that is shown, or the one of the history that is under the cursor.
 func (s *Screen) send(held bool) tea.Cmd {
 	var r request.Request
-	if s.focus == historyPart && !s.editing {
+	if s.At() == historyPart && !s.editing {
 		r = s.history.selected().request
 	} else {
 		r = s.request()
@@ -53,8 +53,7 @@ func (s *Screen) start(r request.Request, h request.HTTP, held bool) {
 	e.answer = exchange.Answer{Started: e.at}
 	s.history.add(e)
 	s.shown = e
-	s.editing = false
-	s.goTo(answerPart)
+	s.GoTo(answerPart)
 }
 
 // proxy is where kubectl proxy and kx proxy listen, through which curl needs no credentials.
@@ -94,9 +93,9 @@ func (s *Screen) copyCommand() tea.Cmd {
 // copy puts what has the focus on the clipboard: the body, the answer, else the command.
 func (s *Screen) copy() tea.Cmd {
 	switch {
-	case s.focus == bodyPart && !s.body.Empty():
+	case s.At() == bodyPart && !s.body.Empty():
 		return s.host.Copy(s.body.String())
-	case s.focus == answerPart && s.shown != nil:
+	case s.At() == answerPart && s.shown != nil:
 		text := ""
 		for _, l := range s.answer.text {
 			text += l + "\n"

@@ -32,9 +32,7 @@ func (s *Screen) set(id, value string) tea.Cmd {
 	if id == resourceRow {
 		s.resourceChanged()
 	}
-	if !s.form.hasBody() && s.lower == bodyPart {
-		s.lower = answerPart
-	}
+	s.noBody()
 	return s.wantSchemas()
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/editor"
+	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -23,115 +24,132 @@ const (
 	leastHigh = 4
 )
 
-// layout is where each pane is; one of no width is not seen.
-func (s *Screen) layout() (at [parts]layout.Rect) {
-	whole := layout.At(0, 0, s.w, s.h)
-	body := s.form.hasBody()
+// arrange places the panes: in two columns, or where there is no room for these, the request above one of the others.
+func (s *Screen) arrange(w, h int) []layout.Rect {
+	at, borders, body := make([]layout.Rect, parts), s.Borders(), s.form.hasBody()
 	switch {
-	case s.zoomed || s.w < 30 || s.h < 9:
-		at[s.focus] = whole
-	case s.w < besideWidth:
-		top := min(max(s.h/2, 6), len(s.rows())+3)
-		if s.focus != requestPart && s.h < tightHeight {
+	case w < 30 || h < 9:
+		return nil
+	case w < besideWidth:
+		top := min(max(h/2, 6), len(s.rows())+3)
+		if s.At() != requestPart && h < tightHeight {
 			top = 4
 		}
-		top = layout.Split(s.h, top, s.borders.Down, leastHigh, leastHigh)
-		at[requestPart] = layout.At(0, 0, s.w, top)
-		lower := s.lower
-		if lower == bodyPart && !body {
-			lower = answerPart
-		}
-		at[lower] = layout.At(0, top, s.w, s.h-top)
+		top = layout.Border(h, top, borders.Down, leastHigh, leastHigh)
+		at[requestPart] = layout.At(0, 0, w, top)
+		at[s.Behind()] = layout.At(0, top, w, h-top)
 	default:
-		left := layout.Split(s.w, min(max(s.w*2/5, 46), 70), s.borders.Across, leastWide, leastWide)
-		top := layout.Split(s.h, s.h-min(max(s.h/4, 5), 12), s.borders.Down, leastHigh, leastHigh)
+		left := layout.Border(w, min(max(w*2/5, 46), 70), borders.Across, leastWide, leastWide)
+		top := layout.Border(h, h-min(max(h/4, 5), 12), borders.Down, leastHigh, leastHigh)
 		at[requestPart] = layout.At(0, 0, left, top)
-		at[historyPart] = layout.At(0, top, left, s.h-top)
+		at[historyPart] = layout.At(0, top, left, h-top)
 		high := 0
 		if body {
-			high = layout.Split(s.h, s.h*11/20, s.borders.Lower, leastHigh, leastHigh)
-			at[bodyPart] = layout.At(left, 0, s.w-left, high)
+			high = layout.Border(h, h*11/20, borders.Lower, leastHigh, leastHigh)
+			at[bodyPart] = layout.At(left, 0, w-left, high)
 		}
-		at[answerPart] = layout.At(left, high, s.w-left, s.h-high)
+		at[answerPart] = layout.At(left, high, w-left, h-high)
 	}
 	return at
 }
 
-// Borders implements screen.Resizer.
-func (s *Screen) Borders() *layout.Borders { return &s.borders }
-
-// Place implements screen.Resizer.
-func (s *Screen) Place() layout.Rect { return s.layout()[s.focus] }
-
-// formHeight is how many lines of the form are seen.
-func (s *Screen) formHeight() int { return max(s.layout()[requestPart].H-3, 1) }
-
-func (s *Screen) historyHeight() int { return max(s.layout()[historyPart].H-2, 1) }
-
-// Render implements screen.Screen.
+// Render draws the panes, and the picker above them.
 func (s *Screen) Render() []string {
-	if s.focus == bodyPart && !s.form.hasBody() {
-		s.goTo(requestPart)
-	}
-	at := s.layout()
-	var columns [2][]string // of panes that stand above each other
-	for _, p := range []part{requestPart, historyPart, bodyPart, answerPart} {
-		switch {
-		case at[p].W <= 0 || at[p].H <= 0:
-		case at[p].X == 0:
-			columns[0] = append(columns[0], s.pane(p, at[p])...)
-		default:
-			columns[1] = append(columns[1], s.pane(p, at[p])...)
-		}
-	}
-	frame := columns[0]
-	if len(columns[1]) > 0 {
-		frame = draw.Beside(columns[0], columns[1])
-	}
+	frame := s.Draw(s.picker == nil)
 	if s.picker != nil {
-		w := min(s.w, 84)
-		box := s.picker.box(w, max(s.h-2, 1), s.host.Theme())
-		frame = draw.Over(frame, box, (s.w-w)/2, min(1, max(s.h-len(box), 0)))
+		width, h := s.Size()
+		w := min(width, 84)
+		box := s.picker.box(w, max(h-2, 1), s.host.Theme())
+		frame = draw.Over(frame, box, (width-w)/2, min(1, max(h-len(box), 0)))
 	}
 	return frame
 }
 
-// pane draws a pane with its frame.
-func (s *Screen) pane(p part, at layout.Rect) []string {
+// part is a pane of the screen.
+type part struct {
+	screen *Screen
+	id     int
+
+	outside layout.Rect
+	w, h    int // inside the frame
+}
+
+// SetSize implements pane.Pane.
+func (p *part) SetSize(w, h int) {
+	p.outside, p.w, p.h = layout.At(0, 0, w, h), max(w-2, 0), max(h-2, 0)
+}
+
+// Handle implements pane.Pane.
+func (p *part) Handle(id keys.ID) (tea.Cmd, bool) {
+	s := p.screen
+	switch p.id {
+	case requestPart:
+		switch id {
+		case keys.Left:
+			return s.cycle(-1), true
+		case keys.Right:
+			return s.cycle(1), true
+		}
+		return nil, s.formRows.Move(id, len(s.rows()), p.h-1)
+	case bodyPart:
+		return nil, s.body.Handle(id)
+	case answerPart:
+		return nil, s.answer.handle(id)
+	}
+	return nil, s.history.rows.Move(id, len(s.history.entries), p.h)
+}
+
+// Click implements pane.Pane.
+func (p *part) Click(x, y int) bool {
+	s := p.screen
+	switch p.id {
+	case requestPart:
+		s.formRows.Cursor = s.formRows.Top + y - 1
+		s.formRows.Clamp(len(s.rows()), p.h-1)
+	case bodyPart:
+		s.body.Press(x-1, y-1)
+	case historyPart:
+		s.history.rows.Cursor = s.history.rows.Top + y - 1
+		s.history.rows.Clamp(len(s.history.entries), p.h)
+	}
+	return p.id != answerPart
+}
+
+// Render implements pane.Pane.
+func (p *part) Render(focused bool) []string {
+	s := p.screen
 	look := s.host.Theme()
-	focused := s.focus == p && s.picker == nil
-	w, h := max(at.W-2, 0), max(at.H-2, 0)
 	var lines []string
 	var title, note string
-	switch p {
+	switch p.id {
 	case requestPart:
-		title, lines = "Request", s.formLines(w, h, focused, look)
+		title, lines = "Request", s.formLines(p.w, p.h, focused, look)
 	case bodyPart:
-		title, note, lines = s.bodyTitle(), s.checkNote(), s.bodyLines(w, h, look)
+		title, note, lines = s.bodyTitle(), s.checkNote(), s.bodyLines(p.w, p.h, look)
 		if s.editing {
 			note += "  esc: done"
 		}
 	case answerPart:
-		s.answer.w, s.answer.h = w, h
+		s.answer.w, s.answer.h = p.w, p.h
 		s.answer.update(s.shown, s.host.Zone())
 		title, lines = "Answer", s.answer.render(s.shown, look)
 		if s.shown != nil {
-			note = draw.Fit(draw.Clean(s.shown.request.Title()), min(draw.Width(draw.Clean(s.shown.request.Title())), w/2))
+			note = draw.Fit(draw.Clean(s.shown.request.Title()), min(draw.Width(draw.Clean(s.shown.request.Title())), p.w/2))
 		}
 	case historyPart:
-		title, lines = "History", s.history.render(w, h, s.shown, focused, s.host.Zone(), look)
+		title, lines = "History", s.history.render(p.w, p.h, s.shown, focused, s.host.Zone(), look)
 		if s.history.gone > 0 {
 			note = fmt.Sprintf("%d forgotten", s.history.gone)
 		}
 	}
-	if at.W < besideWidth && p != requestPart && s.w < besideWidth {
-		title = s.tabsTitle(p, title)
+	if w, _ := s.Size(); w < besideWidth && p.id != requestPart {
+		title = s.tabsTitle(p.id, title)
 	}
-	return look.Box(lines, title, note, at.W, at.H, focused)
+	return look.Box(lines, title, note, p.outside.W, p.outside.H, focused)
 }
 
 // tabsTitle names the panes that are not seen beside the one that is.
-func (s *Screen) tabsTitle(p part, title string) string {
+func (s *Screen) tabsTitle(p int, title string) string {
 	names := [parts]string{"", "Body", "Answer", "History"}
 	out := ""
 	for other := bodyPart; other < parts; other++ {
@@ -209,7 +227,7 @@ func (s *Screen) bodyLines(w, h int, look theme.Theme) []string {
 	s.body.SetSize(w, h-n)
 	bad := func(t string) string { return look.Bad(t) }
 	lines := s.body.Render(editor.Look{
-		Dim: look.Dim, Bad: bad, Cursor: s.editing || s.focus == bodyPart,
+		Dim: look.Dim, Bad: bad, Cursor: s.editing || s.At() == bodyPart,
 		Marked: func(line int) bool { return c.marked[line] },
 	})
 	for i := range n {
@@ -247,53 +265,15 @@ func (s *Screen) Foot() (same, state string) {
 	return same, state
 }
 
-// Mouse implements screen.Screen.
+// Mouse takes a press or a turn of the wheel. The wheel moves the picker while that is open.
 func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
-	if s.picker != nil {
-		if wheel != 0 {
-			s.picker.rows.Cursor += wheel
-			s.picker.rows.Clamp(len(s.picker.found), s.picker.seen)
-			s.picker.chosen = true
-		}
-		return nil
+	if s.picker == nil {
+		return s.Split.Mouse(x, y, wheel)
 	}
-	for p, at := range s.layout() {
-		if !at.Has(x, y) {
-			continue
-		}
-		row := y - at.Y - 1
-		if wheel == 0 {
-			s.goTo(part(p))
-		}
-		s.press(part(p), x-at.X-1, row, wheel)
-		return nil
+	if wheel != 0 {
+		s.picker.rows.Cursor += wheel
+		s.picker.rows.Clamp(len(s.picker.found), s.picker.seen)
+		s.picker.chosen = true
 	}
 	return nil
-}
-
-// press takes a press or a turn of the wheel inside a pane.
-func (s *Screen) press(p part, x, row, wheel int) {
-	switch p {
-	case requestPart:
-		s.formRows.Cursor += wheel
-		if wheel == 0 {
-			s.formRows.Cursor = s.formRows.Top + row
-		}
-		s.formRows.Clamp(len(s.rows()), s.formHeight())
-	case bodyPart:
-		if wheel != 0 {
-			s.body.Scroll(3 * wheel)
-		} else {
-			s.body.Press(x, row)
-		}
-	case answerPart:
-		s.answer.view.Top += 3 * wheel
-		s.answer.view.Clamp(len(s.answer.lines), s.answer.room())
-	case historyPart:
-		s.history.rows.Cursor += wheel
-		if wheel == 0 {
-			s.history.rows.Cursor = s.history.rows.Top + row
-		}
-		s.history.rows.Clamp(len(s.history.entries), s.historyHeight())
-	}
 }

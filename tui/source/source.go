@@ -6,7 +6,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/pane/source"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/sources"
@@ -24,13 +23,13 @@ const (
 
 // Screen is the screen Source. Its methods are called by one goroutine.
 type Screen struct {
+	screen.Split
 	host    screen.Host
 	sources *sources.Library
 	pane    *source.Pane
 	look    theme.Name
 	at      screen.ToSource
 	find    string
-	w, h    int
 }
 
 var _ screen.Screen = (*Screen)(nil)
@@ -38,20 +37,13 @@ var _ screen.Screen = (*Screen)(nil)
 // New makes the screen.
 func New(host screen.Host) *Screen {
 	look := host.Theme()
-	return &Screen{host: host, sources: sources.New(host), pane: source.New(look), look: look.Name}
+	s := &Screen{host: host, sources: sources.New(host), pane: source.New(look), look: look.Name}
+	s.Split = screen.NewSplit(host, screen.Plan{Panes: []screen.Place{{Context: place, Pane: s.pane}}})
+	return s
 }
 
 // Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Source }
-
-// Contexts implements screen.Screen.
-func (s *Screen) Contexts() []keys.Context { return []keys.Context{place} }
-
-// Context implements screen.Screen.
-func (s *Screen) Context() keys.Context { return place }
-
-// Focus implements screen.Screen.
-func (s *Screen) Focus(ctx keys.Context) bool { return ctx == place }
 
 // Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
@@ -88,29 +80,12 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	case keys.Copy:
 		return s.host.Copy(s.here()), true
 	}
-	return s.pane.Handle(id)
+	return s.Split.Handle(id)
 }
 
 // here is the line under the cursor, as editors take it.
 func (s *Screen) here() string {
 	return s.at.File + ":" + strconv.Itoa(max(s.pane.Cursor(), s.at.Line))
-}
-
-// Type implements screen.Screen.
-func (s *Screen) Type([]rune) {}
-
-// Mouse implements screen.Screen.
-func (s *Screen) Mouse(_, _, wheel int) tea.Cmd {
-	if wheel != 0 {
-		pane.Wheel(wheel, func(id keys.ID) { s.pane.Handle(id) })
-	}
-	return nil
-}
-
-// SetSize implements screen.Screen.
-func (s *Screen) SetSize(w, h int) {
-	s.w, s.h = w, h
-	s.pane.SetSize(w, h)
 }
 
 // Render implements screen.Screen.
@@ -119,7 +94,7 @@ func (s *Screen) Render() []string {
 		s.look = look.Name
 		s.pane.SetTheme(look)
 	}
-	return s.pane.Render(true)
+	return s.Split.Render()
 }
 
 // Foot implements screen.Screen.
@@ -149,9 +124,6 @@ func (s *Screen) give() {
 	}, file, nil, note)
 }
 
-// Hide implements screen.Screen.
-func (s *Screen) Hide() {}
-
 // Update implements screen.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	if s.sources.Update(msg) {
@@ -159,9 +131,3 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	}
 	return nil
 }
-
-// Drain implements screen.Screen.
-func (s *Screen) Drain() tea.Cmd { return nil }
-
-// Close implements screen.Screen.
-func (s *Screen) Close() {}

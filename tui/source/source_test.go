@@ -46,6 +46,16 @@ func TestScreen(t *testing.T) {
 	if len(h.Copied) != 1 || !strings.HasPrefix(h.Copied[0], "store/etcd3/kv.go:") {
 		t.Errorf("copied %q", h.Copied)
 	}
+	h.Frame(80, 20)
+	h.Press("g", "j")
+	h.Click(20, 6, 0)
+	if line := s.pane.Cursor(); line != 3 {
+		t.Errorf("a press on the third line put the cursor on line %d", line)
+	}
+	h.Click(20, 2, 0)
+	if line := s.pane.Cursor(); line != 3 {
+		t.Errorf("a press above the file put the cursor on line %d", line)
+	}
 	h.Press("f")
 	h.Answer("optimisticput")
 	if line := s.pane.File().Line(s.pane.Cursor()); !strings.Contains(line, "OptimisticPut(") {

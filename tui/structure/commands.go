@@ -7,7 +7,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -48,14 +47,10 @@ func (s *Screen) Commands() []keys.Command {
 	}
 }
 
-// Handle implements screen.Screen.
+// Handle does a command of the screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
-	if s.filtering {
-		ok := s.editFilter(id)
-		return s.sync(), ok
-	}
-	if s.move(s.focus, id) {
-		return s.sync(), true
+	if cmd, ok := s.Split.Handle(id); ok {
+		return cmd, true
 	}
 	cmd, ok := s.do(id)
 	return tea.Batch(cmd, s.sync()), ok
@@ -67,14 +62,16 @@ func (s *Screen) do(id keys.ID) (tea.Cmd, bool) {
 		return nil, s.back()
 	case keys.Open:
 		return s.enter(), true
-	case keys.NextPane, keys.PreviousPane:
-		s.other()
-	case keys.Zoom:
-		s.zoomed = !s.zoomed
+	case keys.Up, keys.Down:
+		return s.list.Handle(id) // while the filter is typed
+	case keys.Left, keys.Right:
+		return nil, s.sideways(id)
 	case keys.Copy:
 		return s.copy(), true
 	case filterID:
-		s.edit()
+		s.OpenLine()
+	case applyID:
+		s.CloseLine()
 	case foldID:
 		s.fold(s.node(), !s.tree.open[s.chosen()])
 	case refreshID:
@@ -89,31 +86,22 @@ func (s *Screen) do(id keys.ID) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// move does a motion in a pane. It says whether id is one.
-func (s *Screen) move(ctx keys.Context, id keys.ID) bool {
-	if ctx == inDetail {
-		if id == keys.Left {
-			s.focus = inTree
-			return true
-		}
-		return s.detail.Move(id, s.sheet(s.host.Theme()))
-	}
+// sideways folds, unfolds, or goes to the other pane. It reports whether there was anything to do.
+func (s *Screen) sideways(id keys.ID) bool {
 	n := s.node()
 	switch {
-	case id == keys.Left && n != nil:
-		if s.tree.open[n.id] && s.tree.filter == "" && len(n.children) > 0 {
-			s.fold(n, false)
-		} else if n.parent != nil {
-			s.stay(n.parent.id)
-		}
-	case id == keys.Right && n != nil:
-		if len(n.children) > 0 {
-			s.fold(n, true)
-		} else {
-			s.focus = inDetail
-		}
-	default:
-		return s.list.Move(id, s.content())
+	case s.At() == detailPane && id == keys.Left:
+		s.GoTo(treePane)
+	case s.At() == detailPane || n == nil:
+		return false
+	case id == keys.Right && len(n.children) > 0:
+		s.fold(n, true)
+	case id == keys.Right:
+		s.GoTo(detailPane)
+	case s.tree.open[n.id] && s.tree.filter == "" && len(n.children) > 0:
+		s.fold(n, false)
+	case n.parent != nil:
+		s.stay(n.parent.id)
 	}
 	return true
 }
@@ -127,11 +115,11 @@ func (s *Screen) fold(n *node, open bool) {
 
 // enter opens what is under the cursor: a heading, what is known of a part, or where a line leads.
 func (s *Screen) enter() tea.Cmd {
-	if s.focus == inTree {
+	if s.At() == treePane {
 		if n := s.node(); n != nil && n.part == nil && s.tree.filter == "" {
 			s.fold(n, !s.tree.open[n.id])
 		} else if n != nil {
-			s.focus = inDetail
+			s.GoTo(detailPane)
 		}
 		return nil
 	}
@@ -147,35 +135,21 @@ func (s *Screen) enter() tea.Cmd {
 	return nil
 }
 
-func (s *Screen) other() {
-	if s.focus == inTree {
-		s.focus = inDetail
-	} else {
-		s.focus = inTree
-	}
-}
-
-// back closes what was opened last. It says whether there was anything.
+// back takes the filter off. It reports whether there was one.
 func (s *Screen) back() bool {
-	switch {
-	case s.zoomed:
-		s.zoomed = false
-	case s.focus == inDetail:
-		s.focus = inTree
-	case s.tree.filter != "":
-		under := s.chosen()
-		s.find("")
-		if s.tree.reveal(under) {
-			s.stay(under)
-		}
-	default:
+	if s.tree.filter == "" {
 		return false
+	}
+	under := s.chosen()
+	s.find("")
+	if s.tree.reveal(under) {
+		s.stay(under)
 	}
 	return true
 }
 
 func (s *Screen) copy() tea.Cmd {
-	if s.focus == inDetail {
+	if s.At() == detailPane {
 		if l := s.line(); l != nil {
 			if l.place != nil {
 				return s.host.Copy(fmt.Sprintf("%s:%d", l.place.File, l.place.Line))
@@ -189,42 +163,22 @@ func (s *Screen) copy() tea.Cmd {
 	return nil
 }
 
-// edit begins to type the filter.
-func (s *Screen) edit() {
-	s.filtering, s.focus = true, inTree
-	s.typing.Set(s.tree.filter)
+// filter is the filter, to be typed anew.
+func (s *Screen) filter() string {
+	s.GoTo(treePane)
+	return s.tree.filter
 }
 
-// Type implements screen.Screen.
-func (s *Screen) Type(text []rune) {
-	if !s.filtering {
-		return
-	}
-	if !s.typing.Insert(text) {
-		s.host.Complain(fmt.Sprintf("a filter has at most %d bytes", prompt.MaxBytes))
-		return
-	}
-	s.find(s.typing.String())
-	s.host.Changed() // the part that it led to is fetched in Drain
+// filtered shows what the typed filter finds. Drain fetches the part that it led to.
+func (s *Screen) filtered() {
+	s.find(s.Line().String())
+	s.host.Changed()
 }
 
-// editFilter does a command of the line that the filter is typed into. It says whether id is one.
-func (s *Screen) editFilter(id keys.ID) bool {
-	switch id {
-	case keys.Back:
-		s.filtering = false
-		s.find("")
-	case applyID:
-		s.filtering = false
-	case keys.Down, keys.Up:
-		return s.list.Move(id, s.content())
-	default:
-		if !s.typing.Handle(id) {
-			return false
-		}
-		s.find(s.typing.String())
-	}
-	return true
+// unfilter shows all parts.
+func (s *Screen) unfilter() tea.Cmd {
+	s.find("")
+	return s.sync()
 }
 
 // find shows the parts that have all of the words, and puts the cursor on the first of them.
@@ -270,7 +224,7 @@ func (s *Screen) target(id keys.ID) screen.Target {
 	case keysID:
 		return screen.ToKey{Key: s.resource().Key}
 	}
-	if s.focus == inDetail {
+	if s.At() == detailPane {
 		if l := s.line(); l != nil {
 			if to, ok := l.target.(screen.ToSend); ok {
 				return to

@@ -12,9 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
-	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -31,18 +29,11 @@ var (
 
 // Screen is the screen Structure. Its methods are called by one goroutine.
 type Screen struct {
+	screen.Split
 	host screen.Host
 
-	tree    *tree
-	list    rows.Pane
-	detail  rows.Pane
-	w, h    int
-	borders layout.Borders
-	focus   keys.Context
-	zoomed  bool
-
-	filtering bool
-	typing    prompt.Line
+	tree         *tree
+	list, detail *rows.Pane
 
 	loaded  bool
 	loading uint64 // counts the fetches of all parts: only the answer to the latest is taken
@@ -67,41 +58,29 @@ type sheetOfNode struct {
 
 var (
 	_ screen.Screen   = (*Screen)(nil)
-	_ screen.Resizer  = (*Screen)(nil)
 	_ screen.Returner = (*Screen)(nil)
 )
 
 // New makes the screen. It asks the server once it is shown.
 func New(host screen.Host) *Screen {
-	return &Screen{host: host, tree: newTree(), focus: inTree, whole: map[string]*v1alpha1.Structure{}, fresh: map[string]bool{}, cancel: func() {}}
+	s := &Screen{host: host, tree: newTree(), whole: map[string]*v1alpha1.Structure{}, fresh: map[string]bool{}, cancel: func() {}}
+	s.list, s.detail = rows.New(host.Theme, s.content), rows.New(host.Theme, s.sheet)
+	s.Split = screen.NewSplit(host, screen.Plan{
+		Panes: []screen.Place{{Context: inTree, Pane: s.list}, {Context: inDetail, Pane: s.detail}}, Arrange: s.arrange,
+		Head: s.filterLine, HeadLines: 1, Moved: func(int) tea.Cmd { return s.sync() },
+		Line: &screen.Line{Context: inFilter, Begin: s.filter, Changed: s.filtered, Left: s.unfilter},
+	})
+	return s
 }
+
+// The panes.
+const (
+	treePane = iota
+	detailPane
+)
 
 // Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Structure }
-
-// Contexts implements screen.Screen.
-func (s *Screen) Contexts() []keys.Context { return []keys.Context{inTree, inDetail, inFilter} }
-
-// Context implements screen.Screen.
-func (s *Screen) Context() keys.Context {
-	if s.filtering {
-		return inFilter
-	}
-	return s.focus
-}
-
-// Focus implements screen.Screen.
-func (s *Screen) Focus(ctx keys.Context) bool {
-	switch ctx {
-	case inTree, inDetail:
-		s.focus, s.filtering = ctx, false
-	case inFilter:
-		s.edit()
-	default:
-		return false
-	}
-	return true
-}
 
 // Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
@@ -114,17 +93,11 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	return s.load()
 }
 
-// Hide implements screen.Screen.
-func (s *Screen) Hide() {}
-
 // Drain implements screen.Screen. What is typed may have led to another part.
 func (s *Screen) Drain() tea.Cmd { return s.sync() }
 
 // Close implements screen.Screen.
 func (s *Screen) Close() { s.cancel() }
-
-// SetSize implements screen.Screen.
-func (s *Screen) SetSize(w, h int) { s.w, s.h = w, h }
 
 // Returned implements screen.Returner: it may be another server by now.
 func (s *Screen) Returned() tea.Cmd {
@@ -231,21 +204,21 @@ func (s *Screen) lead() {
 		s.host.Complain("the server has no resource " + draw.Clean(name))
 		return
 	}
-	s.focus, s.filtering = inTree, false
+	s.GoTo(treePane)
 	s.stay(id)
 }
 
 // turnTo goes to a node of the tree, from what is known of another.
 func (s *Screen) turnTo(id string) {
 	if s.tree.reveal(id) {
-		s.focus = inTree
+		s.GoTo(treePane)
 		s.stay(id)
 	}
 }
 
 // node is what the cursor is on, or nil.
 func (s *Screen) node() *node {
-	if i := s.list.Cursor(s.content()); i >= 0 {
+	if i := s.list.Cursor(); i >= 0 {
 		return s.tree.rows[i]
 	}
 	return nil

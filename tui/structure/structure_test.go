@@ -241,16 +241,16 @@ func TestMouse(t *testing.T) {
 	h, s := newHost(t, recorded(t))
 	h.Frame(120, 36)
 	h.Click(5, 3, 0)
-	if s.focus != inTree || s.list.Cursor(s.content()) != 1 {
-		t.Errorf("row %d", s.list.Cursor(s.content()))
+	if s.At() != treePane || s.list.Cursor() != 1 {
+		t.Errorf("row %d", s.list.Cursor())
 	}
 	h.Click(100, 4, 0)
-	if s.focus != inDetail {
-		t.Errorf("the focus is %s", s.focus)
+	if s.At() != detailPane {
+		t.Errorf("the focus is %s", s.Context())
 	}
 	h.Click(5, 3, 1)
-	if s.list.Cursor(s.content()) != 4 {
-		t.Errorf("row %d after the wheel", s.list.Cursor(s.content()))
+	if s.list.Cursor() != 4 {
+		t.Errorf("row %d after the wheel", s.list.Cursor())
 	}
 	h.Click(5, 0, 0)
 	if s.Context() != inFilter {

@@ -4,13 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
-	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -26,59 +22,28 @@ const (
 // columnMost is how wide the names are in the tree at most.
 const columnMost = 38
 
-// areas are the widths of the panes; a pane that is not seen has none. The first line is the filter's.
-func (s *Screen) areas() (tree, detail, height int) {
-	height = max(s.h-1, 0)
-	if s.w < bothFrom || s.zoomed {
-		if s.focus == inTree {
-			return s.w, 0, height
-		}
-		return 0, s.w, height
+// arrange places the panes side by side, if there is room for both.
+func (s *Screen) arrange(w, h int) []layout.Rect {
+	if w < bothFrom {
+		return nil
 	}
-	tree = layout.Split(s.w, min(max(s.w*2/5, treeLeast), treeMost), s.borders.Across, leastWide, leastWide)
-	return tree, s.w - tree, height
+	tree := layout.Border(w, min(max(w*2/5, treeLeast), treeMost), s.Borders().Across, leastWide, leastWide)
+	return []layout.Rect{layout.At(0, 0, tree, h), layout.At(tree, 0, w-tree, h)}
 }
 
-// Borders implements screen.Resizer.
-func (s *Screen) Borders() *layout.Borders { return &s.borders }
-
-// Place implements screen.Resizer.
-func (s *Screen) Place() layout.Rect {
-	tree, detail, height := s.areas()
-	if s.focus == inTree {
-		return layout.At(0, 1, tree, height)
-	}
-	return layout.At(tree, 1, detail, height)
-}
-
-// Render implements screen.Screen.
-func (s *Screen) Render() []string {
-	look := s.host.Theme()
-	treeWidth, detailWidth, height := s.areas()
-	var blocks [][]string
-	if treeWidth > 0 {
-		s.list.SetSize(treeWidth, height)
-		blocks = append(blocks, s.list.Render(s.content(), s.focus == inTree && !s.filtering, look))
-	}
-	if detailWidth > 0 {
-		s.detail.SetSize(detailWidth, height)
-		blocks = append(blocks, s.detail.Render(s.sheet(look), s.focus == inDetail && !s.filtering, look))
-	}
-	frame := append([]string{s.filterLine(look)}, draw.Beside(blocks...)...)
-	return draw.Block(frame, s.w, s.h)
-}
-
-func (s *Screen) filterLine(look theme.Theme) string {
+func (s *Screen) filterLine() []string {
+	w, _ := s.Size()
 	found := fmt.Sprintf(" %d found ", s.tree.found)
+	line := draw.Ends(" / "+draw.Clean(s.tree.filter), found, w)
 	switch {
-	case s.filtering && s.tree.filter == "":
-		return " / " + s.typing.View(s.w-3)
-	case s.filtering:
-		return " / " + s.typing.View(s.w-3-len(found)) + found
+	case s.Typing() && s.tree.filter == "":
+		line = " / " + s.Line().View(w-3)
+	case s.Typing():
+		line = " / " + s.Line().View(w-3-len(found)) + found
 	case s.tree.filter == "":
-		return look.Dim(" / all parts of the server")
+		line = s.host.Theme().Dim(" / all parts of the server")
 	}
-	return draw.Ends(" / "+draw.Clean(s.tree.filter), found, s.w)
+	return []string{line}
 }
 
 // content is the tree.
@@ -137,9 +102,9 @@ func (s *Screen) noteOf(n *node) string {
 
 // lines are what is known of the node under the cursor.
 func (s *Screen) lines() []line {
-	_, w, _ := s.areas()
+	w, _ := s.detail.Size()
 	if w == 0 {
-		w = s.w
+		w, _ = s.Size()
 	}
 	n := s.node()
 	if n == nil {
@@ -156,8 +121,8 @@ func (s *Screen) lines() []line {
 }
 
 // sheet is the right pane.
-func (s *Screen) sheet(look theme.Theme) rows.Content {
-	lines := s.lines()
+func (s *Screen) sheet() rows.Content {
+	look, lines := s.host.Theme(), s.lines()
 	title := "Part"
 	if n := s.node(); n != nil {
 		title = n.label
@@ -181,7 +146,7 @@ func (l *line) leads() bool { return l.target != nil || l.part != "" }
 // line is what the cursor is on in the right pane, or nil.
 func (s *Screen) line() *line {
 	lines := s.lines()
-	if i := s.detail.Cursor(s.sheet(s.host.Theme())); i >= 0 {
+	if i := s.detail.Cursor(); i >= 0 {
 		return &lines[i]
 	}
 	return nil
@@ -203,33 +168,9 @@ func (s *Screen) Foot() (same, state string) {
 	return same, state
 }
 
-// Mouse implements screen.Screen.
-func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
-	treeWidth, _, _ := s.areas()
-	if y == 0 && wheel == 0 {
-		s.edit()
-		return nil
-	}
-	ctx := inDetail
-	if x < treeWidth {
-		ctx = inTree
-	}
-	if wheel != 0 {
-		pane.Wheel(wheel, func(id keys.ID) { s.move(ctx, id) })
-		return s.sync()
-	}
-	s.focus, s.filtering = ctx, false
-	if ctx == inTree {
-		s.list.Click(y-1, s.content())
-	} else {
-		s.detail.Click(y-1, s.sheet(s.host.Theme()))
-	}
-	return s.sync()
-}
-
 // placeOf is the source under the cursor: the line's, or else the part's.
 func (s *Screen) placeOf() *v1alpha1.CodePlace {
-	if s.focus == inDetail {
+	if s.At() == detailPane {
 		if l := s.line(); l != nil && l.place != nil {
 			return l.place
 		}

@@ -72,16 +72,19 @@ func (p *Pane) clamp(content []text) {
 	}
 }
 
-// SelectRow puts the cursor on what is seen at a line of the pane, if that leads somewhere.
-func (p *Pane) SelectRow(y int) {
+// Click puts the cursor on the line at a cell of the pane, if that leads somewhere.
+func (p *Pane) Click(_, y int) bool {
 	const above = 2 // the frame and the tabs
 	if p.tab == sourceTab || y < above || y >= p.h-1 {
-		return
+		return false
 	}
 	content := p.content()
-	if i := p.view.Top + y - above; i < len(content) && content[i].link != nil {
-		p.cursor = i
+	i := p.view.Top + y - above
+	if i >= len(content) || content[i].link == nil {
+		return false
 	}
+	p.cursor = i
+	return true
 }
 
 // Open is where the line under the cursor leads; ok is false if it leads nowhere.

@@ -56,7 +56,12 @@ func (p *Pane) SetEmpty(lines []string) {
 }
 
 // SetSize implements pane.Pane.
-func (p *Pane) SetSize(w, h int) { p.w, p.h = w, h }
+func (p *Pane) SetSize(w, h int) {
+	if w != p.w || h != p.h {
+		p.w, p.h = w, h
+		p.Sync()
+	}
+}
 
 // Following says whether the cursor follows the newest row.
 func (p *Pane) Following() bool { return p.follow }
@@ -75,7 +80,7 @@ func (p *Pane) Selected() *session.Row {
 // rows is how many rows fit.
 func (p *Pane) rows() int { return max(p.h-3, 1) }
 
-// Sync puts the cursor back on its journey, after the ring or the size changed.
+// Sync puts the cursor back on its journey, after the ring changed.
 func (p *Pane) Sync() {
 	n := p.ring.Len()
 	switch i := p.ring.Index(p.selected); {

@@ -36,15 +36,16 @@ func (p *Pane) Find(text string) bool {
 	return false
 }
 
-// SelectRow puts the cursor on the row that is seen at a line of the pane, if there is one there.
-func (p *Pane) SelectRow(y int) {
+// Click puts the cursor on the row at a cell of the pane, and stops following.
+func (p *Pane) Click(_, y int) bool {
 	i := p.scroll.Top + y - 2 // the frame and the columns' names
 	if y < 2 || y >= p.h-1 || i >= p.ring.Len() {
-		return
+		return false
 	}
 	p.follow = false
 	p.scroll.Cursor = i
 	p.moved()
+	return true
 }
 
 // SetTheme changes how the pane looks.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/kx-apiserver/kx/tui/draw"
@@ -30,19 +31,26 @@ type Content struct {
 	Title, Note string
 	// Head stands above the rows and does not move.
 	Head []string
-	// Foot stands below them, if there is room for a few rows besides.
-	Foot []string
+	// Foot stands below them, if there is room for a few rows besides. It is given the row under the cursor. nil is none.
+	Foot func(row int) []string
 	// Rows is how many there are, and Row makes one of them. Its text must be clean.
 	Rows int
 	Row  func(i int) Row
 	// Text says that it is read, not chosen from: there is no cursor, and the text moves sideways.
 	Text bool
+	// NoMarks leaves the column of marks out.
+	NoMarks bool
+	// Counted puts where the cursor is before Note, also while all rows are in view.
+	Counted bool
 	// Empty is what stands there if there are no rows.
 	Empty []string
 }
 
-// Pane is where somebody is in a content.
+// Pane is a content, and where the user is in it.
 type Pane struct {
+	look    func() theme.Theme
+	content func() Content
+
 	w, h   int
 	scroll pane.Scroll
 	view   pane.View
@@ -50,21 +58,29 @@ type Pane struct {
 	find   string
 }
 
+var _ pane.Pane = (*Pane)(nil)
+
+// New makes a pane. It asks for its content whenever it needs it, so content must not ask the pane for its cursor.
+func New(look func() theme.Theme, content func() Content) *Pane {
+	return &Pane{look: look, content: content}
+}
+
 // sideways is how far the text moves at a time.
 const sideways = 8
 
-// SetSize gives the pane its size, with the frame.
+// SetSize sets the size of the pane with its frame.
 func (p *Pane) SetSize(w, h int) { p.w, p.h = max(w, 0), max(h, 0) }
 
 // Size is what SetSize said.
 func (p *Pane) Size() (w, h int) { return p.w, p.h }
 
-// Cursor is the row under the cursor, clamped to the rows that there are; -1 if there are none.
-func (p *Pane) Cursor(c Content) int {
-	if c.Rows == 0 {
+// Cursor is the row under the cursor, or -1 if there are no rows.
+func (p *Pane) Cursor() int {
+	n := p.content().Rows
+	if n == 0 {
 		return -1
 	}
-	return max(min(p.scroll.Cursor, c.Rows-1), 0)
+	return max(min(p.scroll.Cursor, n-1), 0)
 }
 
 // SetCursor puts the cursor on a row.
@@ -73,38 +89,46 @@ func (p *Pane) SetCursor(i int) { p.scroll.Cursor = max(i, 0) }
 // ToTop goes to where the content begins.
 func (p *Pane) ToTop() { p.scroll, p.view, p.left = pane.Scroll{}, pane.View{}, 0 }
 
-// AtEnd says whether the last line of a text is seen.
-func (p *Pane) AtEnd(c Content) bool { return p.view.Top+p.height(c) >= c.Rows }
+// AtEnd reports whether the last line of a text is in view.
+func (p *Pane) AtEnd() bool {
+	c := p.content()
+	return p.view.Top+p.height(c) >= c.Rows
+}
 
 // height is how many rows are seen.
 func (p *Pane) height(c Content) int {
-	return max(p.h-2-len(c.Head)-p.foot(c), 1)
+	return max(p.h-2-len(c.Head)-len(p.foot(c)), 1)
 }
 
-// foot is how many lines of the foot are seen.
-func (p *Pane) foot(c Content) int {
+// foot is what there is room for of the foot.
+func (p *Pane) foot(c Content) []string {
 	const few = 4
-	return max(min(len(c.Foot), p.h-2-len(c.Head)-few), 0)
+	if c.Foot == nil || c.Rows == 0 {
+		return nil
+	}
+	foot := c.Foot(max(min(p.scroll.Cursor, c.Rows-1), 0))
+	return foot[:max(min(len(foot), p.h-2-len(c.Head)-few), 0)]
 }
 
-// Move does a motion. It says whether id is one that this content has.
-func (p *Pane) Move(id keys.ID, c Content) bool {
-	if !c.Text {
-		return p.scroll.Move(id, c.Rows, p.height(c))
-	}
-	switch id {
-	case keys.Left:
+// Handle does a motion. It reports whether id is one that the content has.
+func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
+	c := p.content()
+	switch {
+	case !c.Text:
+		return nil, p.scroll.Move(id, c.Rows, p.height(c))
+	case id == keys.Left:
 		p.left = max(p.left-sideways, 0)
-		return true
-	case keys.Right:
+	case id == keys.Right:
 		p.left += sideways
-		return true
+	default:
+		return nil, p.view.Move(id, c.Rows, p.height(c))
 	}
-	return p.view.Move(id, c.Rows, p.height(c))
+	return nil, true
 }
 
-// Click puts the cursor on the row in a line of the pane, its frame being line 0. It says whether there is one.
-func (p *Pane) Click(y int, c Content) bool {
+// Click puts the cursor on the row at a cell of the pane. It reports whether there is one.
+func (p *Pane) Click(_, y int) bool {
+	c := p.content()
 	i := y - 1 - len(c.Head)
 	if c.Text || i < 0 || i >= p.height(c) || p.scroll.Top+i >= c.Rows {
 		return false
@@ -113,9 +137,10 @@ func (p *Pane) Click(y int, c Content) bool {
 	return true
 }
 
-// Find goes to the next row that has a text, from the present one on in the direction of step (1 or -1) and around the
-// end. Case is ignored. With here the present row counts too. It says whether there is one.
-func (p *Pane) Find(text string, step int, here bool, c Content) bool {
+// Find goes to the next row that has a text, in the direction of step (1 or -1) and around the end. Case is ignored. With
+// here the present row counts too. It reports whether there is such a row.
+func (p *Pane) Find(text string, step int, here bool) bool {
+	c := p.content()
 	p.find = text
 	if text == "" || c.Rows == 0 {
 		return false
@@ -141,11 +166,12 @@ func (p *Pane) Find(text string, step int, here bool, c Content) bool {
 	return false
 }
 
-// Found is the text that was looked for last.
-func (p *Pane) Found() string { return p.find }
+// Sought is the text that was looked for last.
+func (p *Pane) Sought() string { return p.find }
 
-// Render is the pane as lines.
-func (p *Pane) Render(c Content, focused bool, look theme.Theme) []string {
+// Render draws the pane.
+func (p *Pane) Render(focused bool) []string {
+	c, look := p.content(), p.look()
 	inner, rows := max(p.w-2, 0), p.height(c)
 	lines := append([]string(nil), c.Head...)
 	if c.Text {
@@ -160,12 +186,12 @@ func (p *Pane) Render(c Content, focused bool, look theme.Theme) []string {
 	} else {
 		lines = append(lines, p.list(c, rows, inner, focused, look)...)
 	}
-	if foot := p.foot(c); foot > 0 {
-		lines = append(draw.Block(lines, inner, len(c.Head)+rows), c.Foot[:foot]...)
+	if foot := p.foot(c); len(foot) > 0 {
+		lines = append(draw.Block(lines, inner, len(c.Head)+rows), foot...)
 	}
 	note := c.Note
-	if note == "" && c.Rows > rows {
-		note = p.where(c, rows)
+	if c.Counted && c.Rows > 0 || note == "" && c.Rows > rows {
+		note = p.where(c, rows) + note
 	}
 	return look.Box(lines, c.Title, note, p.w, p.h, focused)
 }
@@ -202,7 +228,10 @@ func (p *Pane) list(c Content, rows, inner int, focused bool, look theme.Theme) 
 		if i == p.scroll.Cursor {
 			cursor = ">"
 		}
-		line := draw.Fit(cursor+draw.Fit(r.Mark, 1)+" "+r.Text, inner)
+		if !c.NoMarks {
+			cursor += draw.Fit(r.Mark, 1)
+		}
+		line := draw.Fit(cursor+" "+r.Text, inner)
 		switch {
 		case i == p.scroll.Cursor && focused:
 			line = look.Selected(line)

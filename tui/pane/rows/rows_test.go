@@ -13,7 +13,7 @@ import (
 // numbers is a content of n rows, and counts how many of them are made.
 func numbers(n int, text bool, made *int) Content {
 	return Content{
-		Title: "Numbers", Head: []string{"head"}, Foot: []string{"foot"}, Rows: n, Text: text, Empty: []string{"none"},
+		Title: "Numbers", Head: []string{"head"}, Foot: func(int) []string { return []string{"foot"} }, Rows: n, Text: text, Empty: []string{"none"},
 		Row: func(i int) Row {
 			*made++
 			return Row{Text: fmt.Sprintf("row %d", i), Mark: "*"}
@@ -21,20 +21,29 @@ func numbers(n int, text bool, made *int) Content {
 	}
 }
 
+// over is a pane of a content.
+func over(c *Content) *Pane { return New(theme.Plain, func() Content { return *c }) }
+
+// moves does a motion.
+func moves(p *Pane, id keys.ID) bool {
+	_, ok := p.Handle(id)
+	return ok
+}
+
 func TestList(t *testing.T) {
 	made := 0
 	c := numbers(1_000_000, false, &made)
-	var p Pane
+	p := over(&c)
 	p.SetSize(20, 9)
 	for _, id := range []keys.ID{keys.Bottom, keys.Up, keys.HalfUp, keys.Down} {
-		if !p.Move(id, c) {
+		if !moves(p, id) {
 			t.Errorf("%s is no motion", id)
 		}
 	}
-	if p.Move(keys.Left, c) {
+	if moves(p, keys.Left) {
 		t.Error("a list moves sideways")
 	}
-	got := p.Render(c, true, theme.Plain())
+	got := p.Render(true)
 	want := []string{
 		"┏━ Numbers ━━━━━━━━┓", "┃head              ┃", "┃ * row 999995     ┃", "┃ * row 999996     ┃", "┃>* row 999997     ┃",
 		"┃ * row 999998     ┃", "┃ * row 999999     ┃", "┃foot              ┃", "┗━━━━━━━━━━━━━━━━━━┛",
@@ -45,38 +54,41 @@ func TestList(t *testing.T) {
 	if made != 5 {
 		t.Errorf("%d rows were made to show 5", made)
 	}
-	if !p.Click(2, c) || p.Cursor(c) != 999995 || p.Click(1, c) || p.Click(8, c) {
-		t.Errorf("the cursor is on %d", p.Cursor(c))
+	if !p.Click(0, 2) || p.Cursor() != 999995 || p.Click(0, 1) || p.Click(0, 8) {
+		t.Errorf("the cursor is on %d", p.Cursor())
 	}
-	if !p.Find("ROW 12", 1, true, c) || p.Cursor(c) != 12 || !p.Find("row 12", 1, false, c) || p.Cursor(c) != 120 || !p.Find("row 12", -1, false, c) || p.Cursor(c) != 12 {
-		t.Errorf("found %d", p.Cursor(c))
+	if !p.Find("ROW 12", 1, true) || p.Cursor() != 12 || !p.Find("row 12", 1, false) || p.Cursor() != 120 || !p.Find("row 12", -1, false) || p.Cursor() != 12 {
+		t.Errorf("found %d", p.Cursor())
 	}
-	small := numbers(3, false, &made)
-	if p.Find("nothing", 1, true, small) || p.Find("", 1, true, small) || p.Cursor(small) != 2 || p.Cursor(numbers(0, false, &made)) != -1 {
+	c = numbers(3, false, &made)
+	if p.Find("nothing", 1, true) || p.Find("", 1, true) || p.Cursor() != 2 {
 		t.Error("found what is not there")
+	}
+	if c.Rows = 0; p.Cursor() != -1 {
+		t.Errorf("without rows, the cursor is on %d", p.Cursor())
 	}
 }
 
 func TestText(t *testing.T) {
 	made := 0
 	c := numbers(10, true, &made)
-	var p Pane
+	p := over(&c)
 	p.SetSize(30, 7)
-	if p.AtEnd(c) || !p.Move(keys.Bottom, c) || !p.AtEnd(c) || !p.Move(keys.Right, c) || p.Click(2, c) {
+	if p.AtEnd() || !moves(p, keys.Bottom) || !p.AtEnd() || !moves(p, keys.Right) || p.Click(0, 2) {
 		t.Error("the text does not move as it should")
 	}
-	got := p.Render(c, false, theme.Plain())
+	got := p.Render(false)
 	if !strings.Contains(got[0], "7-10 of 10") || strings.TrimSpace(strings.Trim(got[2], "│")) != "" {
 		t.Errorf("%s", strings.Join(got, "\n"))
 	}
-	p.Move(keys.Left, c)
-	if got := p.Render(c, false, theme.Plain()); !strings.HasPrefix(got[2], "│ row 6 ") {
+	moves(p, keys.Left)
+	if got := p.Render(false); !strings.HasPrefix(got[2], "│ row 6 ") {
 		t.Errorf("%s", strings.Join(got, "\n"))
 	}
-	if !p.Find("row 3", 1, false, c) {
+	if !p.Find("row 3", 1, false) {
 		t.Error("not found")
 	}
-	if got := p.Render(c, false, theme.Plain()); !strings.HasPrefix(got[2], "│ row 3 ") {
+	if got := p.Render(false); !strings.HasPrefix(got[2], "│ row 3 ") {
 		t.Errorf("%s", strings.Join(got, "\n"))
 	}
 }
@@ -86,10 +98,10 @@ func TestSizes(t *testing.T) {
 	for w := range 40 {
 		for h := range 20 {
 			for _, c := range []Content{numbers(100, false, &made), numbers(100, true, &made), numbers(0, true, &made)} {
-				var p Pane
+				p := over(&c)
 				p.SetSize(w, h)
-				p.Move(keys.Bottom, c)
-				lines := p.Render(c, true, theme.Plain())
+				moves(p, keys.Bottom)
+				lines := p.Render(true)
 				if len(lines) != h {
 					t.Fatalf("%dx%d: %d lines", w, h, len(lines))
 				}

@@ -42,8 +42,8 @@ func (p *Pane) SetSize(w, h int) {
 // Handle implements pane.Pane.
 func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) { return nil, p.View.Handle(id) }
 
-// Commands implements pane.Pane.
-func (p *Pane) Commands() []keys.Command { return nil }
+// Click puts the cursor on the line at a cell of the pane.
+func (p *Pane) Click(_, y int) bool { return p.View.Click(y - 1) }
 
 // Render implements pane.Pane.
 func (p *Pane) Render(focused bool) []string {

@@ -131,6 +131,17 @@ func (v *View) Handle(id keys.ID) bool {
 	return true
 }
 
+// Click puts the cursor on the line of the file at a line of the window. It reports whether there is one.
+func (v *View) Click(y int) bool {
+	at := v.scroll.Top + y - v.headLines()
+	if y < v.headLines() || y >= v.h || at >= v.lines() {
+		return false
+	}
+	v.scroll.Cursor = at
+	v.version++
+	return true
+}
+
 // Cursor is the line under the cursor; the first is 1. It is 0 where there is none.
 func (v *View) Cursor() int {
 	if v.lines() == 0 {

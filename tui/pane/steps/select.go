@@ -58,14 +58,15 @@ func (p *Pane) Find(text string) bool {
 	return false
 }
 
-// SelectRow puts the cursor on the row that is seen at a line of the pane, if there is one there.
-func (p *Pane) SelectRow(y int) {
+// Click puts the cursor on the row at a cell of the pane.
+func (p *Pane) Click(_, y int) bool {
 	i := p.scroll.Top + y - 1 - p.headLines() // the frame
 	if y < 1+p.headLines() || y >= p.h-1-p.foot() || i >= len(p.rows) {
-		return
+		return false
 	}
 	p.scroll.Cursor = i
 	p.clamp()
+	return true
 }
 
 // SetTheme changes how the pane looks.

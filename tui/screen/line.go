@@ -1,0 +1,126 @@
+package screen
+
+import (
+	"fmt"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/prompt"
+)
+
+// Typing reports whether the line is open.
+func (s *Split) Typing() bool { return s.typing }
+
+// Line is the text that is typed.
+func (s *Split) Line() *prompt.Line { return &s.line }
+
+// OpenLine opens the line.
+func (s *Split) OpenLine() {
+	if s.plan.Line.Begin != nil {
+		s.line.Set(s.plan.Line.Begin())
+	}
+	s.typing = true
+}
+
+// CloseLine closes the line.
+func (s *Split) CloseLine() { s.typing = false }
+
+// Type inserts text into the line.
+func (s *Split) Type(text []rune) {
+	if !s.typing {
+		return
+	}
+	if !s.line.Insert(text) {
+		s.host.Complain(fmt.Sprintf("a line has at most %d bytes", prompt.MaxBytes))
+		return
+	}
+	s.changed()
+}
+
+func (s *Split) changed() {
+	if s.plan.Line.Changed != nil {
+		s.plan.Line.Changed()
+	}
+}
+
+// edit does a command that edits or closes the line.
+func (s *Split) edit(id keys.ID) (tea.Cmd, bool) {
+	if id == keys.Back {
+		s.CloseLine()
+		if s.plan.Line.Left == nil {
+			return nil, true
+		}
+		return s.plan.Line.Left(), true
+	}
+	was := s.line.String()
+	if !s.line.Handle(id) {
+		return nil, false
+	}
+	if s.line.String() != was {
+		s.changed()
+	}
+	return nil, true
+}
+
+// FindHelp stands below while the user types what to find.
+const FindHelp = " enter stays there, n and N go on, esc leaves the line"
+
+// finder is a pane whose rows can be searched.
+type finder interface {
+	// Find goes to the next row with a text, in the direction of step; with here, the present row counts too.
+	Find(text string, step int, here bool) bool
+	// Sought is the text that was looked for last.
+	Sought() string
+}
+
+// FindLine is a line that goes to the next row with its text, in the pane with the focus, while the user types. changed is
+// called then; nil does nothing. Plan.Moved follows the cursor once the line is closed.
+func (s *Split) FindLine(ctx keys.Context, changed func()) *Line {
+	return &Line{
+		Context: ctx, finds: true,
+		Begin: func() string { return s.finder().Sought() },
+		Changed: func() {
+			s.finder().Find(s.line.String(), 1, true)
+			if changed != nil {
+				changed()
+			}
+		},
+		Left: func() tea.Cmd { return s.moved(s.focus) },
+	}
+}
+
+func (s *Split) finder() finder { return s.plan.Panes[s.focus].Pane.(finder) }
+
+// EndFind closes the line and stays at what was found. It says so if nothing was.
+func (s *Split) EndFind() tea.Cmd {
+	s.CloseLine()
+	return s.sought(s.finder().Find(s.line.String(), 1, true))
+}
+
+// FindAgain goes to the next row, or with a step of -1 the one before, that has what was looked for last.
+func (s *Split) FindAgain(step int) tea.Cmd {
+	f := s.finder()
+	return s.sought(f.Find(f.Sought(), step, false))
+}
+
+func (s *Split) sought(found bool) tea.Cmd {
+	if text := s.finder().Sought(); !found && text != "" {
+		s.host.Complain("no row has " + draw.Clean(text))
+	}
+	return s.moved(s.focus)
+}
+
+// NothingSought is why FindAgain can't go on; empty if it can.
+func (s *Split) NothingSought() string {
+	if s.finder().Sought() == "" {
+		return "nothing was looked for in this pane: f does"
+	}
+	return ""
+}
+
+const findTitle = " find "
+
+// findView draws the line of a search.
+func (s *Split) findView() string { return findTitle + s.line.View(s.w-len(findTitle)) }
