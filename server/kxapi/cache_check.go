@@ -19,34 +19,28 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/object"
-	"github.com/kx-apiserver/kx/core/rest"
 	builtin "github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
-// CacheCheckREST is the subresource check of caches. It is a GET, since it changes nothing.
-type CacheCheckREST struct{ caches *cacher.Caches }
+// checks is the subresource check of caches. It is read, since a comparison changes nothing.
+func (c *caches) checks() resource[*v1alpha1.CacheCheck] {
+	return resource[*v1alpha1.CacheCheck]{plural: cachesPlural, get: c.check}
+}
 
-// CachedObjectREST is the subresource object of caches: ?namespace= and ?name= say which.
-type CachedObjectREST struct{ caches *cacher.Caches }
+// objects is the subresource object of caches: ?namespace= and ?name= say which object.
+func (c *caches) objects() resource[*v1alpha1.CachedObject] {
+	return resource[*v1alpha1.CachedObject]{plural: cachesPlural, query: readObjectQuery, get: c.object}
+}
 
-var (
-	_ rest.Getter      = &CacheCheckREST{}
-	_ rest.Getter      = &CachedObjectREST{}
-	_ rest.QueryReader = &CachedObjectREST{}
-)
-
-func (r *CacheCheckREST) New() runtime.Object { return &v1alpha1.CacheCheck{} }
-func (r *CacheCheckREST) Destroy()            {}
-
-// Get reads all of a resource in etcd and compares it with what the cache has at the same revision.
-func (r *CacheCheckREST) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	c, err := find(r.caches, name)
+// check reads all of a resource in etcd and compares it with what the cache has at the same revision.
+func (c *caches) check(ctx context.Context, name string) (*v1alpha1.CacheCheck, error) {
+	cache, err := c.find(name)
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	found, err := c.CheckConsistency(ctx)
+	found, err := cache.CheckConsistency(ctx)
 	if errors.Is(err, cacher.ErrNotFresh) {
 		return nil, apierrors.NewServiceUnavailable(err.Error())
 	}
@@ -68,13 +62,10 @@ func (r *CacheCheckREST) Get(ctx context.Context, name string, _ *metav1.GetOpti
 	return check, nil
 }
 
-func (r *CachedObjectREST) New() runtime.Object { return &v1alpha1.CachedObject{} }
-func (r *CachedObjectREST) Destroy()            {}
-
 type objectKey struct{}
 
-// ReadQuery reads which object is meant.
-func (r *CachedObjectREST) ReadQuery(ctx context.Context, query url.Values) (context.Context, error) {
+// readObjectQuery reads which object is meant.
+func readObjectQuery(ctx context.Context, query url.Values) (context.Context, error) {
 	meta := metav1.ObjectMeta{Namespace: query.Get("namespace"), Name: query.Get("name")}
 	if meta.Name == "" {
 		return ctx, apierrors.NewBadRequest("the query must say which object: ?namespace=...&name=..., or ?name=... if it is in no namespace")
@@ -87,33 +78,33 @@ func (r *CachedObjectREST) ReadQuery(ctx context.Context, query url.Values) (con
 	return context.WithValue(ctx, objectKey{}, meta), nil
 }
 
-// Get returns an object as the cache has it, beside what etcd has.
-func (r *CachedObjectREST) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	c, err := find(r.caches, name)
+// object returns an object as the cache has it, beside what etcd has.
+func (c *caches) object(ctx context.Context, name string) (*v1alpha1.CachedObject, error) {
+	cache, err := c.find(name)
 	if err != nil {
 		return nil, err
 	}
 	meta, _ := ctx.Value(objectKey{}).(metav1.ObjectMeta)
-	b, err := c.ReadBeside(ctx, meta.Namespace, meta.Name)
+	b, err := cache.ReadBeside(ctx, meta.Namespace, meta.Name)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
 	if b.Cached == nil && b.Stored == nil {
-		return nil, apierrors.NewNotFound(c.Resource(), meta.Name)
+		return nil, apierrors.NewNotFound(cache.Resource(), meta.Name)
 	}
 	return &v1alpha1.CachedObject{
 		ObjectMeta: meta,
 		Status: v1alpha1.CachedObjectStatus{
 			Key: b.Key, Revision: b.Seen, Difference: b.Difference(),
-			Cached: stateOf(c.Resource(), b.Cached), Etcd: stateOf(c.Resource(), b.Stored),
+			Cached: stateOf(cache.Resource(), b.Cached), Etcd: stateOf(cache.Resource(), b.Stored),
 		},
 	}, nil
 }
 
-// secrets is what is masked: who may read caches need not be one who may read Secrets.
+// secrets are masked: a user who may read caches need not be allowed to read Secrets.
 var secrets = corev1.Resource("secrets")
 
-// stateOf is one state of an object as clients see it; nil is nil.
+// stateOf is one state of an object as clients see it, nil if there is none.
 func stateOf(resource schema.GroupResource, e *object.Encoded) *v1alpha1.ObjectState {
 	if e == nil {
 		return nil
@@ -137,7 +128,7 @@ func jsonOf(e *object.Encoded, secret bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What is decoded into a Go type has lost its kind. It is everybody's: the copy gets it back.
+	// A decoded Go type has lost its kind. Others share the object, so a copy gets the kind back.
 	if kinds, _, err := builtin.Scheme.ObjectKinds(obj); err == nil {
 		obj = obj.DeepCopyObject()
 		obj.GetObjectKind().SetGroupVersionKind(kinds[0])

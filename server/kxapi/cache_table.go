@@ -24,8 +24,8 @@ var cacheColumns = []table.Column{
 	{Name: "Error", Type: "string", Priority: 1, Description: "Why it is in this state."},
 }
 
-var cacheTable = newTable(cacheColumns, func(c *v1alpha1.Cache) metav1.TableRow {
+func cacheRow(c *v1alpha1.Cache) metav1.TableRow {
 	s := &c.Status
 	return table.Row(c.Name, string(s.State), table.MicroAge(s.Since), s.Items, s.Bytes, s.Revision, s.Lag, s.Watches, s.Hits, s.Fallbacks,
 		s.History.Events, s.History.After, int64(s.Snapshots), s.Error)
-})
+}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -26,27 +25,25 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// CommandREST is the storage of journeys/step: what is created there is done.
+// CommandREST is the storage of journeys/step. To create a command is to carry it out.
 type CommandREST struct {
-	journeys *JourneyREST
+	journeys *journeys
 	allow    Allow
-	// tend says that somebody cares for what is held.
+	// tend keeps the leases of breakpoints: somebody works with what they hold.
 	tend func()
 }
-
-var _ rest.NamedCreater = &CommandREST{}
 
 func (r *CommandREST) New() runtime.Object { return &v1alpha1.JourneyCommand{} }
 func (r *CommandREST) Destroy()            {}
 
-var journeyResource = schema.GroupResource{Group: v1alpha1.GroupName, Resource: "journeys"}
+var journeyResource = groupResource("journeys")
 
 var actions = map[v1alpha1.JourneyAction]trace.Action{
 	v1alpha1.ActionNext: trace.Next, v1alpha1.ActionInto: trace.Into, v1alpha1.ActionOut: trace.Out,
 	v1alpha1.ActionContinue: trace.Continue, v1alpha1.ActionFail: trace.Fail, v1alpha1.ActionDelay: trace.Delay,
 }
 
-// Create tells a held request what to do, and returns its journey when it is held again or has ended.
+// Create gives a held request a command, and returns its journey when it is held again or has ended.
 func (r *CommandREST) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	if err := mayControl(ctx, journeyResource, name); err != nil {
 		return nil, err
@@ -81,10 +78,10 @@ func (r *CommandREST) Create(ctx context.Context, name string, obj runtime.Objec
 	if err := carryOut(j, step, &command.Spec, cmd); err != nil {
 		return nil, refusal(j, name, err)
 	}
-	return r.journeys.Get(ctx, name, nil)
+	return r.journeys.whole(ctx, j), nil
 }
 
-// allows says whether the server was started for a command: to end a watch is a fault, all else is for what is held.
+// allows checks that the server's flags allow a command: to end a watch is a fault, all others need breakpoints.
 func (r *CommandREST) allows(action v1alpha1.JourneyAction, name string) error {
 	switch {
 	case action == v1alpha1.ActionDrop && !r.allow.Faults:
@@ -95,7 +92,7 @@ func (r *CommandREST) allows(action v1alpha1.JourneyAction, name string) error {
 	return nil
 }
 
-// readCommand says what is wrong with a command.
+// readCommand reads a command and says what is wrong with it.
 func readCommand(s *v1alpha1.JourneyCommandSpec, by string) (trace.Command, field.ErrorList) {
 	spec, errs := field.NewPath("spec"), field.ErrorList(nil)
 	known := append(slices.Sorted(maps.Keys(actions)), v1alpha1.ActionDrop, v1alpha1.ActionEdit)
@@ -136,7 +133,7 @@ func carryOut(j *trace.Journey, step int, s *v1alpha1.JourneyCommandSpec, cmd tr
 	return j.Tell(step, cmd)
 }
 
-// refusal is why a command was not carried out.
+// refusal is the answer to a command that could not be carried out.
 func refusal(j *trace.Journey, name string, err error) error {
 	switch {
 	case errors.Is(err, trace.ErrNotHeld):
@@ -167,7 +164,7 @@ func stepsThat(can func(trace.Info) bool) string {
 	return strings.Join(names, ", ")
 }
 
-// mergeInto changes an object in place and says which fields were named. Their values are not said: they may be secret.
+// mergeInto changes an object in place and returns the names of the fields. It leaves out their values, which may be secret.
 func mergeInto(obj runtime.Object, patch []byte) (string, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(patch, &fields); err != nil {
@@ -194,7 +191,7 @@ func mergeInto(obj runtime.Object, patch []byte) (string, error) {
 	return "edited while held: " + strings.Join(leaves(nil, "", fields), ", "), nil
 }
 
-// sameIdentity refuses an edit that makes another object of an object: its key is settled.
+// sameIdentity refuses an edit of what identifies an object: its key is settled.
 func sameIdentity(before, after runtime.Object) error {
 	b, err := meta.Accessor(before)
 	if err != nil {
@@ -213,7 +210,7 @@ func sameIdentity(before, after runtime.Object) error {
 	return nil
 }
 
-// leaves are the paths of what a patch sets, in order.
+// leaves are the paths of the fields that a patch sets, in order.
 func leaves(to []string, at string, fields map[string]any) []string {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		path := at + "." + name

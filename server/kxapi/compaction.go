@@ -15,29 +15,23 @@ import (
 	"github.com/kx-apiserver/kx/store/etcd3"
 )
 
-// CompactFunc makes etcd forget what was before a revision, 0 being the present one, and says which it was.
+// CompactFunc makes etcd forget the history before a revision, 0 being the present one, and returns that revision.
 type CompactFunc func(ctx context.Context, revision int64) (int64, error)
 
-// CompactionREST is the storage of compactions: what is created there is done, and not kept.
+// CompactionREST is the storage of compactions. To create one is to compact etcd; it is not kept.
 type CompactionREST struct {
 	compact CompactFunc
 	allowed bool
 }
 
-var (
-	_ rest.Creater              = &CompactionREST{}
-	_ rest.Scoper               = &CompactionREST{}
-	_ rest.SingularNameProvider = &CompactionREST{}
-)
-
-var compactionResource = v1alpha1.SchemeGroupVersion.WithResource("compactions").GroupResource()
+var compactionResource = groupResource("compactions")
 
 func (r *CompactionREST) New() runtime.Object     { return &v1alpha1.Compaction{} }
 func (r *CompactionREST) Destroy()                {}
 func (r *CompactionREST) NamespaceScoped() bool   { return false }
 func (r *CompactionREST) GetSingularName() string { return "compaction" }
 
-// Create compacts etcd, and returns when that is done.
+// Create compacts etcd and waits for the end of it.
 func (r *CompactionREST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	compaction := obj.(*v1alpha1.Compaction).DeepCopy()
 	if err := mayControl(ctx, compactionResource, compaction.Name); err != nil {

@@ -1,24 +1,25 @@
-// Package kxapi serves kx's own API group, kx.dev/v1alpha1: the journeys of the requests that this process served, its
-// watch caches, and what etcd has below them.
+// Package kxapi serves kx's own API group, kx.dev/v1alpha1: the journeys of this process's requests, its watch caches, its
+// source and structure, and what etcd has below them.
 //
-// It owns the storages of the group, which keep nothing in etcd: they read a trace.Recorder and cacher.Caches. What comes
-// in are lists and gets like those of any resource, of journeys also watches and ?filter= in the language of core/filter;
-// what goes out are Journeys, Caches, what a cache is found to be when it is held against etcd, and Keys.
+// It owns the storages of the group. A resource is one value, which says its names, its columns, and how to get, list and
+// watch it; its storage has exactly the verbs that the value has functions for. Breakpoints, faults, commands and
+// compactions can also be created. What comes in are requests like those for any resource, for journeys also ?filter= in
+// the language of core/filter. What goes out are the types of core/kxapi/v1alpha1.
 //
 // Invariants:
 //
-//  1. No request waits for whoever follows journeys: a follower reads the recorder's changes at its own pace, and one that
-//     falls behind further than the recorder remembers is told 410 Expired, and lists again.
-//  2. The resourceVersion of a journey is the number of its last change, counted from when this process began. One that
-//     another process gave out, or this one before a restart, is 410 Expired: the client lists again.
-//  3. A follower that is sent more than [journeysABatch] new journeys every [batchEvery] is sent a sample of them, and told so
-//     in a bookmark, if it takes bookmarks.
-//  4. Requests for this group are not recorded: following would feed itself. So they are never held either.
-//  5. Who looks at caches makes nobody wait: what is read of one is a copy of what it is at that moment.
-//  6. The map of the server (structure) is drawn of what is there when it is asked for: the chain of filters, what the
-//     installer noted, the live serving infos, and the embedded source. No list of it is kept a second time.
-//  7. Breakpoints and faults are of this process and in its memory. Whoever makes one, or tells a held request what to do, is
-//     an administrator, on a server that allows it.
-//  8. Keys are read only, by administrators, and what is secret is masked in every form (core/mask). What is held of etcd for
-//     one request is a page of values, whatever the prefix.
+//  1. etcd holds nothing of this group. What is not in another room's memory already is in this process, and bounded.
+//  2. No request waits for whoever follows journeys: a follower reads the recorder's changes at its own pace. One that falls
+//     behind further than the recorder remembers gets 410 Expired and lists again.
+//  3. The resourceVersion of a journey, breakpoint or fault is the number of its last change, counted from when this process
+//     began. A version of another process, or from before a restart, is 410 Expired: the client lists again.
+//  4. A follower with more than [journeysABatch] new journeys every [batchEvery] gets a sample of them. A bookmark says how
+//     many were left out, if the client takes bookmarks.
+//  5. Requests for this group are not recorded, since following would feed itself. So they are never held either.
+//  6. Reading a cache makes nobody wait: the answer is a copy of what the cache is at that moment.
+//  7. The map of the server (structure) is drawn when it is asked for, from the chain of filters, the installer's notes, the
+//     live serving infos and the embedded source. No list of them is kept a second time.
+//  8. Only administrators create breakpoints and faults or command held requests, and only on a server that allows it.
+//  9. Keys are read only, by administrators, and secrets are masked in every form (core/mask). The memory for one request is
+//     a page of values, whatever the prefix.
 package kxapi

@@ -5,9 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -15,15 +13,13 @@ import (
 )
 
 const (
-	// batchEvery is how often a follower is sent what happened: as often as a screen is drawn.
-	batchEvery = 33 * time.Millisecond
-	// journeysABatch is how many new journeys it is sent at most each time, 3,000 a second.
+	// journeysABatch is how many new journeys a follower is sent at most in each batch, 3,000 a second.
 	journeysABatch = 100
 
 	// bookmarkEvery is how often a client that takes bookmarks learns how far it is while nothing matches.
 	bookmarkEvery = 10 * time.Second
 
-	// SampledAnnotation is, on a bookmark, how many new journeys the watch left out since the last bookmark.
+	// SampledAnnotation is on a bookmark: the number of new journeys that the watch left out since the one before.
 	SampledAnnotation = "kx.dev/left-out"
 )
 
@@ -31,14 +27,13 @@ const (
 //
 // Purpose: to tell one client what happens, without anybody waiting for it.
 //
-//  1. Only run touches what is below stop.
-//  2. sent holds the journeys that the client knows of. What it was not told of as new, because it did not match or was
-//     left out, it is told nothing of later, unless it begins to match.
+//  1. Only follow touches what is below selection.
+//  2. sent holds the journeys that the client knows. It hears nothing of any other, such as one that was left out, unless
+//     that begins to match.
 type follower struct {
+	feed
 	recorder  *trace.Recorder
 	selection selection
-	events    chan watch.Event
-	stop      context.CancelFunc
 
 	seq     uint64
 	sent    map[*trace.Journey]bool
@@ -48,17 +43,12 @@ type follower struct {
 
 func newFollower(recorder *trace.Recorder, s selection) *follower {
 	return &follower{
-		recorder: recorder, selection: s,
-		events: make(chan watch.Event, journeysABatch),
-		sent:   map[*trace.Journey]bool{},
-		told:   time.Now(),
+		feed: feed{events: make(chan watch.Event, journeysABatch)}, recorder: recorder, selection: s,
+		sent: map[*trace.Journey]bool{}, told: time.Now(),
 	}
 }
 
-func (f *follower) ResultChan() <-chan watch.Event { return f.events }
-func (f *follower) Stop()                          { f.stop() }
-
-func (f *follower) run(ctx context.Context, initial bool) {
+func (f *follower) follow(ctx context.Context, initial bool) {
 	defer close(f.events)
 	defer f.stop()
 	if initial && !f.sendAll(ctx) {
@@ -67,26 +57,10 @@ func (f *follower) run(ctx context.Context, initial bool) {
 	if !initial {
 		f.remember()
 	}
-	pause := time.NewTimer(batchEvery)
-	defer pause.Stop()
-	for {
-		if f.recorder.Wait(ctx, f.seq) != nil {
-			return
-		}
-		// What happens at once is sent at once: the first change is not waited for longer than it has to be.
-		if !f.sendNew(ctx) {
-			return
-		}
-		pause.Reset(batchEvery)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	f.run(ctx, func(ctx context.Context) bool { return f.recorder.Wait(ctx, f.seq) == nil }, f.sendNew)
 }
 
-// remember finds out which journeys the client knows of: those that were wanted at the change that it begins from.
+// remember notes the journeys that the client knows: those that it asked for, as of the change that it starts after.
 func (f *follower) remember() {
 	then, _ := f.recorder.List()
 	later, _ := f.recorder.Since(f.seq) // if some are lost, sendNew ends the watch
@@ -108,31 +82,26 @@ func (f *follower) remember() {
 	}
 }
 
-// sendAll sends what is kept, and the bookmark that ends it if the client asked for one.
+// sendAll sends the journeys that are kept, and the bookmark behind them if the client asked for one.
 func (f *follower) sendAll(ctx context.Context) bool {
 	var changes []trace.Change
 	changes, f.seq = f.recorder.List()
 	for _, c := range changes {
 		if j := f.selection.pick(c); j != nil {
 			f.sent[c.Journey] = true
-			if !f.send(ctx, watch.Added, j) {
+			if !f.tell(ctx, watch.Added, j) {
 				return false
 			}
 		}
 	}
-	options := f.selection.options
-	if options.SendInitialEvents == nil || !options.AllowWatchBookmarks {
-		return true
-	}
-	return f.bookmark(ctx, metav1.InitialEventsAnnotationKey, "true")
+	return !endsInitial(f.selection.options) || f.bookmark(ctx, setEndOfInitial)
 }
 
 // sendNew sends what has happened since the last time.
 func (f *follower) sendNew(ctx context.Context) bool {
 	changes, lost := f.recorder.Since(f.seq)
 	if lost > 0 {
-		err := apierrors.NewResourceExpired("too old resource version: the watch fell behind: list again")
-		f.send(ctx, watch.Error, &err.ErrStatus)
+		f.fallBehind(ctx)
 		return false
 	}
 	if len(changes) == 0 {
@@ -142,7 +111,7 @@ func (f *follower) sendNew(ctx context.Context) bool {
 	for i, c := range changes {
 		f.seq = c.Seq
 		if c.Type == trace.Began && endsAmong(changes[i+1:], c.Journey) {
-			continue // it is over: one event tells all of it, or none if it is not to be recorded
+			continue // one event tells all of a journey that is over, and none tells of one that is discarded
 		}
 		eventType, j := f.eventOf(c)
 		if j == nil {
@@ -155,7 +124,7 @@ func (f *follower) sendNew(ctx context.Context) bool {
 				continue
 			}
 		}
-		if !f.send(ctx, eventType, j) {
+		if !f.tell(ctx, eventType, j) {
 			return false
 		}
 	}
@@ -165,12 +134,9 @@ func (f *follower) sendNew(ctx context.Context) bool {
 	if f.leftOut > 0 {
 		text := strconv.Itoa(f.leftOut)
 		f.leftOut = 0
-		return f.bookmark(ctx, SampledAnnotation, text)
+		return f.bookmark(ctx, func(b metav1.Object) { b.SetAnnotations(map[string]string{SampledAnnotation: text}) })
 	}
-	if time.Since(f.told) > bookmarkEvery {
-		return f.bookmark(ctx, "", "")
-	}
-	return true
+	return time.Since(f.told) <= bookmarkEvery || f.bookmark(ctx, func(metav1.Object) {})
 }
 
 // endsAmong says whether a journey ends, or is discarded, in one of the next few changes.
@@ -184,7 +150,7 @@ func endsAmong(changes []trace.Change, j *trace.Journey) bool {
 	return false
 }
 
-// eventOf is what a change is to this client; a nil journey is nothing.
+// eventOf is the event by which this client hears of a change; there is none if the journey is nil.
 func (f *follower) eventOf(c trace.Change) (watch.EventType, *v1alpha1.Journey) {
 	known := f.sent[c.Journey]
 	if c.Type == trace.Forgotten {
@@ -208,22 +174,15 @@ func (f *follower) eventOf(c trace.Change) (watch.EventType, *v1alpha1.Journey) 
 	return "", nil
 }
 
-// bookmark tells the client how far it is, with an annotation unless that has no name.
-func (f *follower) bookmark(ctx context.Context, annotation, value string) bool {
+// bookmark tells the client up to which change it knows everything.
+func (f *follower) bookmark(ctx context.Context, mark func(metav1.Object)) bool {
 	j := &v1alpha1.Journey{}
-	j.ResourceVersion = strconv.FormatUint(f.selection.base+f.seq, 10)
-	if annotation != "" {
-		j.Annotations = map[string]string{annotation: value}
-	}
-	return f.send(ctx, watch.Bookmark, j)
+	j.ResourceVersion = f.selection.text(f.seq)
+	mark(j)
+	return f.tell(ctx, watch.Bookmark, j)
 }
 
-func (f *follower) send(ctx context.Context, eventType watch.EventType, object runtime.Object) bool {
-	select {
-	case f.events <- watch.Event{Type: eventType, Object: object}:
-		f.told = time.Now()
-		return true
-	case <-ctx.Done():
-		return false
-	}
+func (f *follower) tell(ctx context.Context, eventType watch.EventType, j *v1alpha1.Journey) bool {
+	f.told = time.Now()
+	return f.send(ctx, eventType, j)
 }

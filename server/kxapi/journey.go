@@ -15,34 +15,22 @@ import (
 
 var levels = map[trace.Level]string{trace.Steps: "Steps", trace.Objects: "Objects"}
 
-// selectable are the fields that field selectors can ask about.
-var selectable = map[string]func(*v1alpha1.Journey) string{
-	"metadata.name":  func(j *v1alpha1.Journey) string { return j.Name },
-	"spec.verb":      func(j *v1alpha1.Journey) string { return j.Spec.Verb },
-	"spec.group":     func(j *v1alpha1.Journey) string { return j.Spec.Group },
-	"spec.resource":  func(j *v1alpha1.Journey) string { return j.Spec.Resource },
-	"spec.namespace": func(j *v1alpha1.Journey) string { return j.Spec.Namespace },
-	"spec.name":      func(j *v1alpha1.Journey) string { return j.Spec.Name },
-	"spec.user":      func(j *v1alpha1.Journey) string { return j.Spec.User },
-	"status.phase":   func(j *v1alpha1.Journey) string { return string(j.Status.Phase) },
-	"status.code":    func(j *v1alpha1.Journey) string { return strconv.Itoa(int(j.Status.Code)) },
-}
-
-func fieldsOf(j *v1alpha1.Journey) fields.Set {
-	set := make(fields.Set, len(selectable))
-	for name, get := range selectable {
-		set[name] = get(j)
+// journeyFields are the fields that field selectors know.
+func journeyFields(j *v1alpha1.Journey) fields.Set {
+	return fields.Set{
+		"metadata.name": j.Name, "spec.verb": j.Spec.Verb, "spec.group": j.Spec.Group, "spec.resource": j.Spec.Resource,
+		"spec.namespace": j.Spec.Namespace, "spec.name": j.Spec.Name, "spec.user": j.Spec.User,
+		"status.phase": string(j.Status.Phase), "status.code": strconv.Itoa(int(j.Status.Code)),
 	}
-	return set
 }
 
-// journeyOf is a record as clients see it, as of the seq-th change: with its texts escaped.
-func journeyOf(r *trace.Record, seq uint64) *v1alpha1.Journey {
+// journeyOf is a record as clients see it at a resourceVersion. Its texts are escaped.
+func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 	j := &v1alpha1.Journey{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:              r.ID,
 			UID:               types.UID(r.ID),
-			ResourceVersion:   strconv.FormatUint(seq, 10),
+			ResourceVersion:   version,
 			CreationTimestamp: metav1.NewTime(r.Started),
 		},
 		Spec: v1alpha1.JourneySpec{

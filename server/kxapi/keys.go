@@ -14,10 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
@@ -30,45 +29,34 @@ type Etcd struct {
 const (
 	// keysAPage is how many keys and directories a list has at most.
 	keysAPage = 1000
-	// A list reads no more than this to find out how large directories are: well below a second of etcd's time.
+	// A list reads no more than this to measure directories: well below a second of etcd's time.
 	measuredKeys  = 50_000
 	measuredBytes = 64 << 20
 )
 
-var keyResource = schema.GroupResource{Group: v1alpha1.GroupName, Resource: "keys"}
+const keysPlural = "keys"
 
-// KeyREST is the storage of keys: what etcd has, as it lies there. It goes below all that guards objects, so it is for
-// administrators, whatever roles allow.
-type KeyREST struct {
-	rest.TableConvertor
-	etcd *Etcd
+// keys is what etcd has, as it is stored. It bypasses everything that guards objects, so only administrators may read it,
+// whatever roles allow.
+type keys struct {
+	*Etcd
+	journeys *trace.Recorder // of the writes that a key's history names
 }
 
-var (
-	_ rest.Getter               = &KeyREST{}
-	_ rest.Lister               = &KeyREST{}
-	_ rest.Watcher              = &KeyREST{}
-	_ rest.QueryReader          = &KeyREST{}
-	_ rest.Scoper               = &KeyREST{}
-	_ rest.SingularNameProvider = &KeyREST{}
-)
+func (k *keys) resource() resource[*v1alpha1.Key] {
+	return resource[*v1alpha1.Key]{
+		plural: keysPlural, singular: "key", empty: &v1alpha1.KeyList{}, columns: keyColumns, row: keyRow, fields: keyFields,
+		query: readKeyQuery, get: k.get, list: k.list, watch: k.watch,
+	}
+}
 
-// NewKeyREST serves what etcd has.
-func NewKeyREST(etcd *Etcd) *KeyREST { return &KeyREST{TableConvertor: keyTable, etcd: etcd} }
-
-func (r *KeyREST) New() runtime.Object     { return &v1alpha1.Key{} }
-func (r *KeyREST) NewList() runtime.Object { return &v1alpha1.KeyList{} }
-func (r *KeyREST) Destroy()                {}
-func (r *KeyREST) NamespaceScoped() bool   { return false }
-func (r *KeyREST) GetSingularName() string { return "key" }
-
-// keyQuery is what a request says beside the options of all.
+// keyQuery are the query parameters that only keys have.
 type keyQuery struct{ prefix, key, revision string }
 
 type keyQueryKey struct{}
 
-// ReadQuery reads ?prefix=, ?key= and ?revision=.
-func (r *KeyREST) ReadQuery(ctx context.Context, query url.Values) (context.Context, error) {
+// readKeyQuery reads ?prefix=, ?key= and ?revision=.
+func readKeyQuery(ctx context.Context, query url.Values) (context.Context, error) {
 	q := keyQuery{prefix: query.Get("prefix"), key: query.Get("key"), revision: query.Get("revision")}
 	if q.prefix != "" && q.key != "" {
 		return ctx, apierrors.NewBadRequest("either prefix, for what lies below it, or key, for one")
@@ -81,15 +69,15 @@ func keyQueryOf(ctx context.Context) keyQuery {
 	return q
 }
 
-// mayReadKeys refuses all but administrators: in etcd is everybody's.
+// mayReadKeys refuses all but administrators: etcd has everybody's objects.
 func mayReadKeys(ctx context.Context, name string) error {
 	if isAdmin(ctx) {
 		return nil
 	}
-	return apierrors.NewForbidden(keyResource, name, errors.New("only members of system:masters may look below the API"))
+	return apierrors.NewForbidden(groupResource(keysPlural), name, errors.New("only members of system:masters may look below the API"))
 }
 
-// keyError is what a client is told of an error of etcd.
+// keyError is an error of etcd as clients see it.
 func keyError(err error) error {
 	switch {
 	case err == nil:
@@ -104,7 +92,7 @@ func keyError(err error) error {
 	return apierrors.NewInternalError(err)
 }
 
-// revision reads which one is asked for; nothing is the present one.
+// revision reads the revision that a client asks for; the present one if the text is empty.
 func (e *Etcd) revision(text string, head admin.Head) (int64, error) {
 	if text == "" || text == "0" {
 		return head.Revision, nil
@@ -116,34 +104,32 @@ func (e *Etcd) revision(text string, head admin.Head) (int64, error) {
 	return 0, apierrors.NewBadRequest(err.Error())
 }
 
-// Get returns a key with its value, now or as of ?revision=.
-func (r *KeyREST) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+// open checks the user, and returns the key of a name and the revisions that etcd has.
+func (k *keys) open(ctx context.Context, name string) (key string, head admin.Head, err error) {
 	if err := mayReadKeys(ctx, name); err != nil {
-		return nil, err
+		return "", head, err
 	}
-	key, err := v1alpha1.KeyOfName(name)
-	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+	if key, err = v1alpha1.KeyOfName(name); err != nil {
+		return "", head, apierrors.NewBadRequest(err.Error())
 	}
-	head, err := r.etcd.Live.Head(ctx)
-	if err != nil {
-		return nil, keyError(err)
-	}
-	found, err := r.etcd.get(ctx, key, keyQueryOf(ctx).revision, head)
-	if err == nil && found == nil {
-		err = apierrors.NewNotFound(keyResource, name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+	head, err = k.Live.Head(ctx)
+	return key, head, keyError(err)
 }
 
-// get reads a key; nil if there is none.
+// get returns a key with its value, now or at ?revision=.
+func (k *keys) get(ctx context.Context, name string) (*v1alpha1.Key, error) {
+	key, head, err := k.open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return k.read(ctx, key, keyQueryOf(ctx).revision, head)
+}
+
+// read reads a key; nil if there is none.
 //
-// A revision that is compacted away is readable all the same if the key was not written since: what it is when etcd's
-// history begins is what it was then. So each revision in a key's history can be read.
-func (e *Etcd) get(ctx context.Context, key, text string, head admin.Head) (*v1alpha1.Key, error) {
+// A key that was not written since a compacted revision is what it was then, so it can be read at that revision: each
+// revision of a key's history can.
+func (e *Etcd) read(ctx context.Context, key, text string, head admin.Head) (*v1alpha1.Key, error) {
 	asked, err := e.revision(text, head)
 	at := asked
 	if number, numberErr := strconv.ParseInt(text, 10, 64); numberErr == nil && number > 0 && number < head.Compacted {
@@ -208,7 +194,7 @@ func (e *Etcd) directoryOf(c admin.Child, revision int64) *v1alpha1.Key {
 	return k
 }
 
-// keyPage is what a continue token says: where a list goes on, and as of which revision.
+// keyPage is a continue token: where a list continues, and at which revision.
 type keyPage struct {
 	Prefix   []byte `json:"p"`
 	From     []byte `json:"f"`
@@ -234,17 +220,15 @@ func readKeyPage(token, prefix string) (p keyPage, err error) {
 	return p, nil
 }
 
-// List returns what lies right below ?prefix=, of all keys without it: keys without their values, and directories with
-// what is in them. With ?key= it is that one, with its value, or none. All pages of a list are of the revision of the first.
-func (r *KeyREST) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
+// list returns what lies right below ?prefix=, or right below the root: keys without their values, and directories with the
+// number and size of their keys. With ?key= it returns that key with its value, or nothing. All pages of a list are of the
+// revision of the first.
+func (k *keys) list(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
 	if err := mayReadKeys(ctx, ""); err != nil {
 		return nil, err
 	}
-	if options == nil {
-		options = &metainternalversion.ListOptions{}
-	}
 	q := keyQueryOf(ctx)
-	head, err := r.etcd.Live.Head(ctx)
+	head, err := k.Live.Head(ctx)
 	if err != nil {
 		return nil, keyError(err)
 	}
@@ -253,13 +237,13 @@ func (r *KeyREST) List(ctx context.Context, options *metainternalversion.ListOpt
 		Etcd: v1alpha1.EtcdHead{Revision: head.Revision, Compacted: head.Compacted},
 	}
 	if q.key != "" {
-		return r.one(ctx, q, head, options, list)
+		return k.one(ctx, q, head, options, list)
 	}
 	page := keyPage{Prefix: []byte(q.prefix)}
 	if options.Continue != "" {
 		page, err = readKeyPage(options.Continue, q.prefix)
 	} else {
-		page.Revision, err = r.listRevision(q, options, head)
+		page.Revision, err = k.listRevision(q, options, head)
 	}
 	if err != nil {
 		return nil, err
@@ -269,9 +253,10 @@ func (r *KeyREST) List(ctx context.Context, options *metainternalversion.ListOpt
 		limit = min(limit, options.Limit)
 	}
 	budget := admin.Budget{Keys: measuredKeys, Bytes: measuredBytes}
-	next, err := r.etcd.Live.Level(ctx, q.prefix, string(page.From), page.Revision, limit, &budget, func(c admin.Child) {
-		if k := r.etcd.child(c, page.Revision); selectsKey(options, k) {
-			list.Items = append(list.Items, *k)
+	resource := k.resource()
+	next, err := k.Live.Level(ctx, q.prefix, string(page.From), page.Revision, limit, &budget, func(c admin.Child) {
+		if key := k.child(c, page.Revision); resource.selects(options, key) {
+			list.Items = append(list.Items, *key)
 		}
 	})
 	if err != nil {
@@ -285,12 +270,12 @@ func (r *KeyREST) List(ctx context.Context, options *metainternalversion.ListOpt
 	return list, nil
 }
 
-// listRevision is the one that a list is of. A resourceVersion is an etcd's revision: of those that only say how new the
-// list has to be the present one is.
-func (r *KeyREST) listRevision(q keyQuery, options *metainternalversion.ListOptions, head admin.Head) (int64, error) {
+// listRevision is the revision of a list. A resourceVersion is a revision of etcd. The present one serves every
+// resourceVersion that does not ask for an exact match.
+func (k *keys) listRevision(q keyQuery, options *metainternalversion.ListOptions, head admin.Head) (int64, error) {
 	text := q.revision
 	if options.ResourceVersion != "" && options.ResourceVersion != "0" {
-		asked, err := r.etcd.revision(options.ResourceVersion, head)
+		asked, err := k.revision(options.ResourceVersion, head)
 		if options.ResourceVersionMatch == metav1.ResourceVersionMatchExact && text == "" {
 			return asked, err
 		}
@@ -298,7 +283,7 @@ func (r *KeyREST) listRevision(q keyQuery, options *metainternalversion.ListOpti
 			return 0, err
 		}
 	}
-	return r.etcd.revision(text, head)
+	return k.revision(text, head)
 }
 
 func (e *Etcd) child(c admin.Child, revision int64) *v1alpha1.Key {
@@ -308,30 +293,23 @@ func (e *Etcd) child(c admin.Child, revision int64) *v1alpha1.Key {
 	return e.keyOf(c.KV, c.Bytes, revision)
 }
 
-// one lists the key that ?key= says.
-func (r *KeyREST) one(ctx context.Context, q keyQuery, head admin.Head, options *metainternalversion.ListOptions, list *v1alpha1.KeyList) (runtime.Object, error) {
-	found, err := r.etcd.get(ctx, q.key, q.revision, head)
+// one lists the key that ?key= names.
+func (k *keys) one(ctx context.Context, q keyQuery, head admin.Head, options *metainternalversion.ListOptions, list *v1alpha1.KeyList) (runtime.Object, error) {
+	found, err := k.read(ctx, q.key, q.revision, head)
 	if err != nil {
 		return nil, err
 	}
 	list.ResourceVersion = strconv.FormatInt(head.Revision, 10)
-	if found != nil && selectsKey(options, found) {
+	if resource := k.resource(); found != nil && resource.selects(options, found) {
 		list.Items = append(list.Items, *found)
 	}
 	return list, nil
 }
 
-// keyFields are the fields that field selectors can ask about.
+// keyFields are the fields that field selectors know.
 func keyFields(k *v1alpha1.Key) fields.Set {
 	return fields.Set{
 		"metadata.name": k.Name, "spec.group": k.Spec.Group, "spec.resource": k.Spec.Resource,
 		"spec.namespace": k.Spec.Namespace, "spec.name": k.Spec.Name, "spec.directory": strconv.FormatBool(k.Spec.Directory),
 	}
-}
-
-func selectsKey(options *metainternalversion.ListOptions, k *v1alpha1.Key) bool {
-	if s := options.FieldSelector; s != nil && !s.Empty() && !s.Matches(keyFields(k)) {
-		return false
-	}
-	return options.LabelSelector == nil || options.LabelSelector.Matches(noLabels)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-var keyTable = newTable([]table.Column{
+var keyColumns = []table.Column{
 	table.NameColumn,
 	{Name: "Keys", Type: "integer", Description: "How many keys there are."},
 	{Name: "Bytes", Type: "integer", Description: "What their values have; of large directories what was read of them."},
@@ -20,10 +20,12 @@ var keyTable = newTable([]table.Column{
 	{Name: "Lease", Type: "string", Priority: 1, Description: "The lease that the key ends with."},
 	{Name: "Measured", Type: "integer", Priority: 1, Description: "Of how many keys bytes and revision are."},
 	{Name: "Format", Type: "string", Priority: 1, Description: "How the value is encoded and encrypted."},
-}, func(k *v1alpha1.Key) metav1.TableRow {
+}
+
+func keyRow(k *v1alpha1.Key) metav1.TableRow {
 	s, format := &k.Status, ""
 	if s.Value != nil {
 		format = strings.TrimSpace(s.Value.Format + " " + s.Value.Encryption)
 	}
 	return table.Row(k.Name, s.Keys, s.Bytes, s.ModRevision, s.Version, k.Spec.Key, s.CreateRevision, s.Lease, s.Measured, format)
-})
+}

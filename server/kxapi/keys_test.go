@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
@@ -26,11 +27,11 @@ func newEtcd(t *testing.T) *Etcd {
 
 // TestKeyFollowerTooSlow: what waits for a client is bounded, and it is told so.
 func TestKeyFollowerTooSlow(t *testing.T) {
-	f := &keyFollower{events: make(chan watch.Event, keyEventsMost+1)}
-	etcd := &Etcd{Decoder: &admin.Decoder{Prefix: "/registry"}}
+	keys := &keys{&Etcd{Decoder: &admin.Decoder{Prefix: "/registry"}}, nil}
+	f := &keyFollower{feed{events: make(chan watch.Event, keyEventsMost+1)}, keys, keys.resource(), &metainternalversion.ListOptions{}}
 	more, n := true, 0
 	for ; more; n++ {
-		more = f.take(etcd, &metainternalversion.ListOptions{}, admin.Event{KV: admin.KV{Key: "/a", ModRevision: int64(n + 1)}}, nil)
+		more = f.take(admin.Event{KV: admin.KV{Key: "/a", ModRevision: int64(n + 1)}}, nil)
 	}
 	if n != keyEventsMost+1 || len(f.events) != keyEventsMost+1 {
 		t.Errorf("%d events were taken, %d wait", n, len(f.events))
@@ -47,7 +48,7 @@ func TestKeyFollowerTooSlow(t *testing.T) {
 // TestKeyHistoryCut: of a key that was written very often, or is very large, the latest revisions are told of.
 func TestKeyHistoryCut(t *testing.T) {
 	etcd := newEtcd(t)
-	r := &KeyHistoryREST{etcd: etcd, journeys: trace.NewRecorder("p", trace.DefaultLimits)}
+	r := &keys{etcd, trace.NewRecorder("p", trace.DefaultLimits)}
 	for range revisionsMost + 3 {
 		if _, err := etcd.Live.Client.Put(t.Context(), "/often", "x"); err != nil {
 			t.Fatal(err)
@@ -60,11 +61,11 @@ func TestKeyHistoryCut(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]string{"/often": "1000 of 1003", "/large": "32 of 34"} {
-		got, err := r.Get(adminContext(t.Context()), v1alpha1.KeyName(key), nil)
+		got, err := r.history(adminContext(t.Context()), v1alpha1.KeyName(key))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := got.(*v1alpha1.KeyHistory).Status
+		s := got.Status
 		n := len(s.Revisions)
 		if text := fmt.Sprint(n, " of ", int64(n)+s.Cut); text != want || s.Revisions[n-1].Version != int64(n)+s.Cut {
 			t.Errorf("%s: %s, the last of version %d", key, text, s.Revisions[n-1].Version)
@@ -74,11 +75,12 @@ func TestKeyHistoryCut(t *testing.T) {
 
 // TestKeysForNobodyElse: who is no administrator is refused by the storages themselves, whatever roles may say.
 func TestKeysForNobodyElse(t *testing.T) {
-	keys, history := NewKeyREST(&Etcd{}), &KeyHistoryREST{}
-	_, errGet := keys.Get(t.Context(), "a", nil)
-	_, errList := keys.List(t.Context(), nil)
-	_, errWatch := keys.Watch(t.Context(), nil)
-	_, errHistory := history.Get(t.Context(), "a", nil)
+	keys := &keys{&Etcd{}, nil}
+	storage := keys.resource().storage().(watcher[*v1alpha1.Key])
+	_, errGet := storage.Get(t.Context(), "a", nil)
+	_, errList := storage.List(t.Context(), nil)
+	_, errWatch := storage.Watch(t.Context(), nil)
+	_, errHistory := keys.histories().storage().(rest.Getter).Get(t.Context(), "a", nil)
 	for _, err := range []error{errGet, errList, errWatch, errHistory} {
 		if !apierrors.IsForbidden(err) {
 			t.Error(err)

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/escape"
@@ -16,9 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-var noLabels = labels.Set{}
-
-// valueOf is the value of a key as clients see it: decrypted and decoded, and without what is secret in it.
+// valueOf is the value of a key as clients see it: decrypted, decoded and masked.
 func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
 	out := &v1alpha1.KeyValue{}
 	v, err := e.Decoder.Decode(kv.Key, kv.Value)
@@ -36,7 +33,7 @@ func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
 			out.Text = string(v.Plain)
 		}
 	case secret:
-		// The same that journeys leave out. A value that says of itself that it is no Secret is not shown at all.
+		// Masked as in journeys. A value at a Secret's key that is no Secret is not shown at all.
 		if isSecretKind(v) {
 			out.Object = &runtime.RawExtension{Raw: mask.Object(&unstructured.Unstructured{Object: v.Object}, true)}
 		}
@@ -55,7 +52,7 @@ func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
 	return out
 }
 
-// masked is an object's JSON without the secret objects within it, and whether there are any.
+// masked is an object's JSON with the secrets within it masked, and whether there are any.
 func masked(object map[string]any) (data []byte, found bool, err error) {
 	whole, err := json.Marshal(object)
 	if err != nil {
@@ -65,7 +62,7 @@ func masked(object map[string]any) (data []byte, found bool, err error) {
 	return data, !bytes.Equal(data, whole), err
 }
 
-// errorText is what clients are told of a value that can't be read.
+// errorText tells clients why a value can't be read.
 func errorText(err error, secret bool) string {
 	if secret {
 		return mask.Error(err)
@@ -73,7 +70,7 @@ func errorText(err error, secret bool) string {
 	return escape.Line(err.Error())
 }
 
-// isSecret says whether a value is to be masked, by its key or by what it says of itself. v is nil if it can't be read.
+// isSecret says whether to mask a value, by its key or by its kind. v is nil if the value can't be read.
 func (e *Etcd) isSecret(key string, v *admin.Value) bool {
 	if path, _, ok := admin.SplitKey(e.Decoder.Prefix, key); ok && path == "secrets" {
 		return true

@@ -19,24 +19,20 @@ const keyEventsMost = 1024
 
 // keyFollower is one watch of keys: etcd's own, without values.
 //
-// It takes what etcd sends as it comes, since etcd's client keeps without limit what is not taken. A client that leaves more
-// than keyEventsMost of it lying is told 410 Expired.
+// It takes events as etcd sends them, since etcd's client keeps every event that is not taken. A client that leaves more
+// than keyEventsMost of them unread gets 410 Expired.
 type keyFollower struct {
-	events chan watch.Event
-	stop   context.CancelFunc
+	feed
+	keys    *keys
+	wants   resource[*v1alpha1.Key]
+	options *metainternalversion.ListOptions
 }
 
-func (f *keyFollower) ResultChan() <-chan watch.Event { return f.events }
-func (f *keyFollower) Stop()                          { f.stop() }
-
-// Watch follows the keys that begin with ?prefix=, or the one of ?key=, from the revision on that is the resourceVersion, or from now
-// on. There is no present state to begin with: that of a level of the tree is no list of keys.
-func (r *KeyREST) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
+// watch follows the keys that begin with ?prefix=, or the one of ?key=, from after the resourceVersion or from now on. It
+// does not send the present state first, which a level of the tree is not.
+func (k *keys) watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
 	if err := mayReadKeys(ctx, ""); err != nil {
 		return nil, err
-	}
-	if options == nil {
-		options = &metainternalversion.ListOptions{}
 	}
 	if options.SendInitialEvents != nil && *options.SendInitialEvents {
 		return nil, apierrors.NewBadRequest("sendInitialEvents: a watch of keys begins with the next change: list first, and watch from the list's resourceVersion on")
@@ -55,15 +51,15 @@ func (r *KeyREST) Watch(ctx context.Context, options *metainternalversion.ListOp
 		prefix = q.key
 	}
 	ctx, stop := context.WithCancel(ctx)
-	f := &keyFollower{events: make(chan watch.Event, keyEventsMost+1), stop: stop}
+	f := &keyFollower{feed{make(chan watch.Event, keyEventsMost+1), stop}, k, k.resource(), options}
 	go func() {
 		defer close(f.events)
 		defer stop()
-		for e, err := range r.etcd.Live.WatchPrefix(ctx, prefix, from, nil) {
+		for e, err := range k.Live.WatchPrefix(ctx, prefix, from, nil) {
 			if err == nil && q.key != "" && e.Key != q.key {
 				continue
 			}
-			if !f.take(r.etcd, options, e, err) {
+			if !f.take(e, err) {
 				return
 			}
 		}
@@ -71,14 +67,14 @@ func (r *KeyREST) Watch(ctx context.Context, options *metainternalversion.ListOp
 	return f, nil
 }
 
-// take hands on what etcd sent. It says false if that was the last.
-func (f *keyFollower) take(etcd *Etcd, options *metainternalversion.ListOptions, e admin.Event, err error) bool {
+// take passes on what etcd sent. It returns false after the last event.
+func (f *keyFollower) take(e admin.Event, err error) bool {
 	if err != nil {
 		f.fail(keyError(err))
 		return false
 	}
-	k := etcd.keyOf(&e.KV, int64(len(e.Value)), e.ModRevision)
-	if !selectsKey(options, k) {
+	k := f.keys.keyOf(&e.KV, int64(len(e.Value)), e.ModRevision)
+	if !f.wants.selects(f.options, k) {
 		return true
 	}
 	if len(f.events) >= keyEventsMost {
@@ -100,7 +96,7 @@ func keyEventType(e admin.Event, k *v1alpha1.Key) watch.EventType {
 	return watch.Modified
 }
 
-// fail ends the watch. There is room for one event more than wait.
+// fail ends the watch. The channel has room for this event behind keyEventsMost others.
 func (f *keyFollower) fail(err error) {
 	var carrier apierrors.APIStatus
 	if !errors.As(err, &carrier) {

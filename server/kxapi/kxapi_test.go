@@ -390,7 +390,7 @@ func TestForeignVersions(t *testing.T) {
 func TestFromNow(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
 	travel(r, "get", "before", 200)
-	rest := NewJourneyREST(r)
+	rest := newJourneys(r).resource().storage().(watcher[*v1alpha1.Journey])
 	no := false
 	w, err := rest.Watch(t.Context(), &metainternalversion.ListOptions{SendInitialEvents: &no})
 	if err != nil {
@@ -404,12 +404,12 @@ func TestFromNow(t *testing.T) {
 // TestBookmarks: a client that takes them learns how far it is, also if nothing matches.
 func TestBookmarks(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
-	rest := NewJourneyREST(r)
-	ctx, err := rest.ReadQuery(t.Context(), url.Values{"filter": {"name:nothing"}})
+	journeys := newJourneys(r)
+	ctx, err := journeys.readQuery(t.Context(), url.Values{"filter": {"name:nothing"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFollower(r, rest.selection(ctx, &metainternalversion.ListOptions{AllowWatchBookmarks: true}))
+	f := newFollower(r, journeys.selection(ctx, &metainternalversion.ListOptions{AllowWatchBookmarks: true}))
 	travel(r, "get", "a", 200)
 	if !f.sendNew(ctx) || len(f.events) != 0 {
 		t.Fatalf("%d events", len(f.events))
@@ -419,15 +419,15 @@ func TestBookmarks(t *testing.T) {
 	if !f.sendNew(ctx) {
 		t.Fatal("the watch ended")
 	}
-	if b := expect(t, f.events, watch.Bookmark, ""); b.ResourceVersion != fmt.Sprint(rest.base+4) {
-		t.Errorf("the bookmark is at %s, want %d", b.ResourceVersion, rest.base+4)
+	if b := expect(t, f.events, watch.Bookmark, ""); b.ResourceVersion != journeys.text(4) {
+		t.Errorf("the bookmark is at %s, want %s", b.ResourceVersion, journeys.text(4))
 	}
 }
 
 // TestFlood has more happen at once than a follower is sent: it is told how much it misses.
 func TestFlood(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
-	f := newFollower(r, NewJourneyREST(r).selection(t.Context(), nil))
+	f := newFollower(r, newJourneys(r).selection(t.Context(), &metainternalversion.ListOptions{}))
 	f.events = make(chan watch.Event, 500)
 	f.selection.options.AllowWatchBookmarks = true
 	const flood = journeysABatch + 50
@@ -447,7 +447,7 @@ func TestFlood(t *testing.T) {
 	}
 
 	slow := trace.NewRecorder("p", trace.Limits{Journeys: 10, Bytes: 1 << 20, JourneyBytes: 1 << 10, Changes: 4})
-	f = newFollower(slow, NewJourneyREST(slow).selection(t.Context(), nil))
+	f = newFollower(slow, newJourneys(slow).selection(t.Context(), &metainternalversion.ListOptions{}))
 	for range 5 {
 		travel(slow, "get", "x", 200)
 	}

@@ -9,24 +9,20 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 const (
-	// momentEvery is how often etcd is asked for its revision: a moment is as exact as that.
+	// momentEvery is how often etcd is asked for its revision, and so how exact a moment is.
 	momentEvery = time.Second
-	// mostMoments are remembered: an hour, if there are writes in each second of it.
+	// mostMoments are remembered: an hour of them, if there are writes in each second.
 	mostMoments = 3600
 )
 
-// Moments remembers when etcd came to which revision: etcd keeps no times. It is for this process alone, and bounded.
+// Moments remembers when etcd reached which revision, since etcd keeps no times. It is in memory, and bounded.
 type Moments struct {
 	revision func(context.Context) (int64, error)
 
@@ -39,12 +35,12 @@ type moment struct {
 	revision int64
 }
 
-// NewMoments remembers what revision tells.
+// NewMoments remembers what revision returns.
 func NewMoments(revision func(context.Context) (int64, error)) *Moments {
 	return &Moments{revision: revision}
 }
 
-// Run asks etcd until ctx ends. While etcd does not answer there are no moments.
+// Run asks etcd for its revision until ctx ends. An etcd that does not answer makes no moments.
 func (m *Moments) Run(ctx context.Context) {
 	tick := time.NewTicker(momentEvery)
 	defer tick.Stop()
@@ -63,7 +59,7 @@ func (m *Moments) Run(ctx context.Context) {
 	}
 }
 
-// saw remembers a revision, unless it is the last one.
+// saw remembers a revision that is newer than the last one.
 func (m *Moments) saw(at time.Time, revision int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,7 +72,7 @@ func (m *Moments) saw(at time.Time, revision int64) {
 	m.ring = append(m.ring, moment{at, revision})
 }
 
-// at is the last moment that is not after t. ok is false if none is remembered; oldest is then what is.
+// at is the last moment that is not after t. If none is, ok is false and oldest is the first that is remembered.
 func (m *Moments) at(t time.Time) (found, oldest moment, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,38 +86,20 @@ func (m *Moments) at(t time.Time) (found, oldest moment, ok bool) {
 	return m.ring[i-1], oldest, true
 }
 
-// MomentREST is the storage of moments.
-type MomentREST struct {
-	rest.TableConvertor
-	moments *Moments
+func (m *Moments) resource() resource[*v1alpha1.Moment] {
+	return resource[*v1alpha1.Moment]{
+		plural: "moments", singular: "moment", empty: &v1alpha1.MomentList{},
+		columns: momentColumns, row: momentRow, get: m.get, all: m.all,
+	}
 }
 
-var (
-	_ rest.Getter               = &MomentREST{}
-	_ rest.Lister               = &MomentREST{}
-	_ rest.Scoper               = &MomentREST{}
-	_ rest.SingularNameProvider = &MomentREST{}
-)
-
-// NewMomentREST serves what moments remembers.
-func NewMomentREST(moments *Moments) *MomentREST {
-	return &MomentREST{TableConvertor: momentTable, moments: moments}
-}
-
-func (r *MomentREST) New() runtime.Object     { return &v1alpha1.Moment{} }
-func (r *MomentREST) NewList() runtime.Object { return &v1alpha1.MomentList{} }
-func (r *MomentREST) Destroy()                {}
-func (r *MomentREST) NamespaceScoped() bool   { return false }
-func (r *MomentREST) GetSingularName() string { return "moment" }
-
-// Get finds the moment of a time, or of so long ago: by this server's clock.
-func (r *MomentREST) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	now := time.Now()
-	t, err := parseMoment(name, now)
+// get finds the moment of a time, or of so long ago, by this server's clock.
+func (m *Moments) get(_ context.Context, name string) (*v1alpha1.Moment, error) {
+	t, err := parseMoment(name, time.Now())
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	found, oldest, ok := r.moments.at(t)
+	found, oldest, ok := m.at(t)
 	switch {
 	case ok:
 		return momentOf(name, found), nil
@@ -147,20 +125,13 @@ func parseMoment(name string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// List returns all that is remembered.
-func (r *MomentREST) List(_ context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
-	if err := wholeList(options, "moments"); err != nil {
-		return nil, err
+func (m *Moments) all(context.Context) (all []*v1alpha1.Moment, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, one := range m.ring {
+		all = append(all, momentOf(one.at.UTC().Format(time.RFC3339Nano), one))
 	}
-	r.moments.mu.Lock()
-	defer r.moments.mu.Unlock()
-	list := &v1alpha1.MomentList{Items: []v1alpha1.Moment{}}
-	for _, m := range r.moments.ring {
-		if name := m.at.UTC().Format(time.RFC3339Nano); picks(options, fields.Set{"metadata.name": name}) {
-			list.Items = append(list.Items, *momentOf(name, m))
-		}
-	}
-	return list, nil
+	return all, nil
 }
 
 func momentOf(name string, m moment) *v1alpha1.Moment {
@@ -170,10 +141,12 @@ func momentOf(name string, m moment) *v1alpha1.Moment {
 	}
 }
 
-var momentTable = newTable([]table.Column{
+var momentColumns = []table.Column{
 	table.NameColumn,
 	{Name: "Revision", Type: "integer", Description: "The revision that etcd had come to."},
 	{Name: "Ago", Type: "string", Description: "How long ago that was."},
-}, func(m *v1alpha1.Moment) metav1.TableRow {
+}
+
+func momentRow(m *v1alpha1.Moment) metav1.TableRow {
 	return table.Row(m.Name, m.Status.Revision, table.MicroAge(m.Status.Time))
-})
+}

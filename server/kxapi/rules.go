@@ -9,21 +9,19 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // maxDelay bounds how long a step is delayed.
 const maxDelay = 10 * time.Minute
 
-// Allow is how far this server lets its requests be interfered with.
+// Allow says how administrators may interfere with requests.
 type Allow struct{ Breakpoints, Faults bool }
 
 // The flags of kx serve that allow it.
@@ -32,57 +30,23 @@ const (
 	FaultsFlag      = "--allow-faults"
 )
 
-type storageOfRules interface {
-	rest.Creater
-	rest.Getter
-	rest.Lister
-	rest.Watcher
-	rest.GracefulDeleter
-	rest.CollectionDeleter
-	rest.Scoper
-	rest.SingularNameProvider
-	rest.ShortNamesProvider
+func newBreakpoints(control *trace.Control, allowed bool) ruleStorage[*v1alpha1.Breakpoint] {
+	return newRules(resource[*v1alpha1.Breakpoint]{
+		plural: "breakpoints", singular: "breakpoint", shortNames: []string{"bp"}, empty: &v1alpha1.BreakpointList{},
+		columns: breakpointColumns, row: breakpointRow,
+	}, ruleKind[*v1alpha1.Breakpoint]{
+		flag: BreakpointsFlag, parse: breakpointRule,
+		setStatus: func(b *v1alpha1.Breakpoint, status v1alpha1.RuleStatus) { b.Status = status },
+	}, control, allowed)
 }
 
-var (
-	_ storageOfRules = &RuleREST[*v1alpha1.Breakpoint]{}
-	_ storageOfRules = &RuleREST[*v1alpha1.Fault]{}
-)
-
-// NewBreakpointREST serves the breakpoints of control.
-func NewBreakpointREST(control *trace.Control, allowed bool) *RuleREST[*v1alpha1.Breakpoint] {
-	return newRuleREST(ruleKind[*v1alpha1.Breakpoint]{
-		resource: "breakpoints", kind: "Breakpoint", singular: "breakpoint", shortNames: []string{"bp"}, flag: BreakpointsFlag,
-		newOne: func() *v1alpha1.Breakpoint { return &v1alpha1.Breakpoint{} },
-		newList: func(items []*v1alpha1.Breakpoint) runtime.Object {
-			list := &v1alpha1.BreakpointList{Items: []v1alpha1.Breakpoint{}}
-			for _, item := range items {
-				list.Items = append(list.Items, *item)
-			}
-			return list
-		},
-		rule:   breakpointRule,
-		counts: func(b *v1alpha1.Breakpoint, status v1alpha1.RuleStatus) { b.Status = status },
-		copy:   (*v1alpha1.Breakpoint).DeepCopy,
-	}, breakpointTable, control, allowed)
-}
-
-// NewFaultREST serves the faults of control.
-func NewFaultREST(control *trace.Control, allowed bool) *RuleREST[*v1alpha1.Fault] {
-	return newRuleREST(ruleKind[*v1alpha1.Fault]{
-		resource: "faults", kind: "Fault", singular: "fault", flag: FaultsFlag,
-		newOne: func() *v1alpha1.Fault { return &v1alpha1.Fault{} },
-		newList: func(items []*v1alpha1.Fault) runtime.Object {
-			list := &v1alpha1.FaultList{Items: []v1alpha1.Fault{}}
-			for _, item := range items {
-				list.Items = append(list.Items, *item)
-			}
-			return list
-		},
-		rule:   faultRule,
-		counts: func(f *v1alpha1.Fault, status v1alpha1.RuleStatus) { f.Status = status },
-		copy:   (*v1alpha1.Fault).DeepCopy,
-	}, faultTable, control, allowed)
+func newFaults(control *trace.Control, allowed bool) ruleStorage[*v1alpha1.Fault] {
+	return newRules(resource[*v1alpha1.Fault]{
+		plural: "faults", singular: "fault", empty: &v1alpha1.FaultList{}, columns: faultColumns, row: faultRow,
+	}, ruleKind[*v1alpha1.Fault]{
+		flag: FaultsFlag, parse: faultRule,
+		setStatus: func(f *v1alpha1.Fault, status v1alpha1.RuleStatus) { f.Status = status },
+	}, control, allowed)
 }
 
 func isAdmin(ctx context.Context) bool {
@@ -90,7 +54,7 @@ func isAdmin(ctx context.Context) bool {
 	return ok && slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup)
 }
 
-// oneOf fills in the first of the values where none is given, and refuses what is none of them.
+// oneOf fills in the first of the values for an empty one, and refuses a value that is not among them.
 func oneOf[T ~string](at *field.Path, value *T, values ...T) field.ErrorList {
 	if *value == "" {
 		*value = values[0]
@@ -116,7 +80,7 @@ func readFilter(at *field.Path, text string) (filter.Filter, field.ErrorList) {
 	return f, nil
 }
 
-// breakpointRule fills in what is not said, and makes the rule.
+// breakpointRule fills in the defaults and returns the rule and its lease.
 func breakpointRule(b *v1alpha1.Breakpoint) (*trace.Rule, time.Duration, field.ErrorList) {
 	spec, s := field.NewPath("spec"), &b.Spec
 	f, errs := readFilter(spec.Child("filter"), s.Filter)
@@ -138,7 +102,7 @@ func breakpointRule(b *v1alpha1.Breakpoint) (*trace.Rule, time.Duration, field.E
 	return rule, time.Duration(s.LeaseSeconds) * time.Second, errs
 }
 
-// faultRule fills in what is not said, and makes the rule.
+// faultRule fills in the defaults and returns the rule.
 func faultRule(f *v1alpha1.Fault) (*trace.Rule, time.Duration, field.ErrorList) {
 	spec, s := field.NewPath("spec"), &f.Spec
 	parsed, errs := readFilter(spec.Child("filter"), s.Filter)
@@ -217,7 +181,7 @@ func checkCode(at *field.Path, code int32) field.ErrorList {
 	return nil
 }
 
-// reasons are what clients tell errors apart by.
+// reasons are those of injected errors: clients tell errors apart by them.
 var reasons = map[int32]metav1.StatusReason{
 	http.StatusBadRequest:            metav1.StatusReasonBadRequest,
 	http.StatusUnauthorized:          metav1.StatusReasonUnauthorized,
@@ -234,7 +198,7 @@ var reasons = map[int32]metav1.StatusReason{
 	http.StatusGatewayTimeout:        metav1.StatusReasonTimeout,
 }
 
-// injectedError is an error that a client takes for what its code says.
+// injectedError looks to a client like any error of its code.
 func injectedError(code, retryAfterSeconds int32, message string) error {
 	status := metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reasons[code], Message: message}
 	if code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable {

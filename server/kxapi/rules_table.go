@@ -9,7 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-var breakpointTable = newTable([]table.Column{
+var breakpointColumns = []table.Column{
 	table.NameColumn,
 	{Name: "Filter", Type: "string", Description: "Which steps of which requests."},
 	{Name: "At", Type: "string", Description: "The beginning or the end of the step."},
@@ -20,12 +20,14 @@ var breakpointTable = newTable([]table.Column{
 	table.AgeColumn,
 	{Name: "Matches", Type: "integer", Priority: 1, Description: "How many steps its filter found."},
 	{Name: "Missed", Type: "integer", Priority: 1, Description: "How many it would have held, had there not been too many."},
-}, func(b *v1alpha1.Breakpoint) metav1.TableRow {
+}
+
+func breakpointRow(b *v1alpha1.Breakpoint) metav1.TableRow {
 	return table.Row(b.Name, b.Spec.Filter, string(b.Spec.At), string(b.Spec.Action), b.Status.Hits, int64(b.Status.Held), last(b.Status),
 		table.Age(b.CreationTimestamp), b.Status.Matches, b.Status.Missed)
-})
+}
 
-var faultTable = newTable([]table.Column{
+var faultColumns = []table.Column{
 	table.NameColumn,
 	{Name: "Effect", Type: "string", Description: "What goes wrong."},
 	{Name: "Filter", Type: "string", Description: "At which steps of which requests."},
@@ -33,7 +35,9 @@ var faultTable = newTable([]table.Column{
 	{Name: "Matches", Type: "integer", Description: "How often it could have."},
 	{Name: "Last", Type: "string", Description: "The journey that it hit last."},
 	table.AgeColumn,
-}, func(f *v1alpha1.Fault) metav1.TableRow {
+}
+
+func faultRow(f *v1alpha1.Fault) metav1.TableRow {
 	effect := string(f.Spec.Effect)
 	if f.Spec.Code != 0 {
 		effect += fmt.Sprintf(" %d", f.Spec.Code)
@@ -42,7 +46,7 @@ var faultTable = newTable([]table.Column{
 		effect += " " + f.Spec.Delay.Duration.String()
 	}
 	return table.Row(f.Name, effect, f.Spec.Filter, f.Status.Hits, f.Status.Matches, last(f.Status), table.Age(f.CreationTimestamp))
-})
+}
 
 func last(s v1alpha1.RuleStatus) string {
 	if s.LastHit == nil {

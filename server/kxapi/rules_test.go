@@ -139,7 +139,7 @@ func TestRuleObjects(t *testing.T) {
 	}
 }
 
-func makeBreakpoint(t *testing.T, r *RuleREST[*v1alpha1.Breakpoint], name string, lease int32) {
+func makeBreakpoint(t *testing.T, r ruleStorage[*v1alpha1.Breakpoint], name string, lease int32) {
 	t.Helper()
 	b := &v1alpha1.Breakpoint{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.BreakpointSpec{Filter: "step:store.get", Action: "Trace", LeaseSeconds: lease}}
 	if _, err := r.Create(adminContext(t.Context()), b, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err != nil {
@@ -163,7 +163,7 @@ func next(t *testing.T, w watch.Interface) string {
 	}
 }
 
-func watchRules(t *testing.T, r *RuleREST[*v1alpha1.Breakpoint], options *metainternalversion.ListOptions) watch.Interface {
+func watchRules(t *testing.T, r ruleStorage[*v1alpha1.Breakpoint], options *metainternalversion.ListOptions) watch.Interface {
 	t.Helper()
 	w, err := r.Watch(t.Context(), options)
 	if err != nil {
@@ -179,7 +179,7 @@ func watchRules(t *testing.T, r *RuleREST[*v1alpha1.Breakpoint], options *metain
 
 func TestWatchRules(t *testing.T) {
 	recorder := trace.NewRecorder("p", trace.DefaultLimits)
-	r := NewBreakpointREST(recorder.Control(), true)
+	r := newBreakpoints(recorder.Control(), true)
 	makeBreakpoint(t, r, "a", 0)
 	yes := true
 	w := watchRules(t, r, &metainternalversion.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true})
@@ -233,7 +233,7 @@ func TestWatchRules(t *testing.T) {
 // TestLeases: a breakpoint with a lease stays as long as somebody watches.
 func TestLeases(t *testing.T) {
 	recorder := trace.NewRecorder("p", trace.DefaultLimits)
-	r := NewBreakpointREST(recorder.Control(), true)
+	r := newBreakpoints(recorder.Control(), true)
 	defer r.Destroy()
 	w, err := r.Watch(t.Context(), nil)
 	if err != nil {
@@ -278,7 +278,7 @@ func TestWhoMayMakeRules(t *testing.T) {
 	ctx := request.WithUser(t.Context(), &user.DefaultInfo{Name: "ann"})
 	const want = "only members of system:masters"
 	for _, allowed := range []bool{true, false} {
-		r := NewBreakpointREST(recorder.Control(), allowed)
+		r := newBreakpoints(recorder.Control(), allowed)
 		if _, err := r.Create(ctx, b, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Error(err)
 		}
@@ -286,7 +286,7 @@ func TestWhoMayMakeRules(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	r := NewBreakpointREST(recorder.Control(), true)
+	r := newBreakpoints(recorder.Control(), true)
 	for i := range maxRules {
 		makeBreakpoint(t, r, fmt.Sprint(i), 0)
 	}
@@ -294,7 +294,7 @@ func TestWhoMayMakeRules(t *testing.T) {
 		t.Error(err)
 	}
 	recorder.Control().Close()
-	if _, err := NewBreakpointREST(recorder.Control(), true).Create(adminContext(t.Context()), b, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "stopping") {
+	if _, err := newBreakpoints(recorder.Control(), true).Create(adminContext(t.Context()), b, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "stopping") {
 		t.Error(err)
 	}
 }

@@ -6,55 +6,36 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// SourceREST is the storage of sources. It has no watch: the source does not change while the server runs.
-type SourceREST struct {
-	rest.TableConvertor
+// sources are the files that this server was built of. They have no watch: they do not change while the server runs.
+type sources struct {
 	files fs.FS
-	// index has the files in the order of their paths, without their text. It is made for the first who asks.
+	// index has the files in the order of their paths, without their text. The first request makes it.
 	index func() ([]v1alpha1.Source, error)
 }
 
-var (
-	_ rest.Getter               = &SourceREST{}
-	_ rest.Lister               = &SourceREST{}
-	_ rest.Scoper               = &SourceREST{}
-	_ rest.SingularNameProvider = &SourceREST{}
-	_ rest.ShortNamesProvider   = &SourceREST{}
-)
+func newSources(files fs.FS) *sources {
+	return &sources{files, sync.OnceValues(func() ([]v1alpha1.Source, error) { return indexOf(files) })}
+}
 
-// NewSourceREST serves the files of a server's source, whose paths are from the module's root.
-func NewSourceREST(files fs.FS) *SourceREST {
-	return &SourceREST{
-		TableConvertor: sourceTable,
-		files:          files,
-		index:          sync.OnceValues(func() ([]v1alpha1.Source, error) { return indexOf(files) }),
+func (s *sources) resource() resource[*v1alpha1.Source] {
+	return resource[*v1alpha1.Source]{
+		plural: "sources", singular: "source", shortNames: []string{"src"}, empty: &v1alpha1.SourceList{},
+		columns: sourceColumns, row: sourceRow, fields: sourceFields, get: s.get, all: s.all,
 	}
 }
 
-func (r *SourceREST) New() runtime.Object     { return &v1alpha1.Source{} }
-func (r *SourceREST) NewList() runtime.Object { return &v1alpha1.SourceList{} }
-func (r *SourceREST) Destroy()                {}
-func (r *SourceREST) NamespaceScoped() bool   { return false }
-func (r *SourceREST) GetSingularName() string { return "source" }
-func (r *SourceREST) ShortNames() []string    { return []string{"src"} }
-
-// eachFile gives the source file by file, in the order of their paths.
+// eachFile calls give for each file of the source, in the order of their paths.
 func eachFile(files fs.FS, give func(file string, text []byte)) error {
 	for _, room := range []string{"core", "server", "store"} {
 		err := fs.WalkDir(files, room, func(file string, d fs.DirEntry, err error) error {
@@ -83,77 +64,40 @@ func indexOf(files fs.FS) ([]v1alpha1.Source, error) {
 	return sources, err
 }
 
-// Get returns one file with its text.
-func (r *SourceREST) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	index, err := r.index()
-	if err != nil {
+// get returns one file with its text.
+func (s *sources) get(_ context.Context, name string) (*v1alpha1.Source, error) {
+	index, err := s.index()
+	i := slices.IndexFunc(index, func(one v1alpha1.Source) bool { return one.Name == name })
+	if err != nil || i < 0 {
 		return nil, err
 	}
-	for i := range index {
-		if index[i].Name != name {
-			continue
-		}
-		source := index[i].DeepCopy()
-		text, err := fs.ReadFile(r.files, source.Spec.File)
-		source.Spec.Text = string(text)
-		return source, err
-	}
-	return nil, apierrors.NewNotFound(schema.GroupResource{Group: v1alpha1.GroupName, Resource: "sources"}, name)
+	source := index[i].DeepCopy()
+	text, err := fs.ReadFile(s.files, source.Spec.File)
+	source.Spec.Text = string(text)
+	return source, err
 }
 
-// List returns the files without their text.
-func (r *SourceREST) List(_ context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
-	if err := wholeList(options, "sources"); err != nil {
-		return nil, err
-	}
-	index, err := r.index()
-	if err != nil {
-		return nil, err
-	}
-	list := &v1alpha1.SourceList{Items: []v1alpha1.Source{}}
+// all returns the files without their text.
+func (s *sources) all(context.Context) (all []*v1alpha1.Source, err error) {
+	index, err := s.index()
 	for i := range index {
-		if picks(options, sourceFields(&index[i])) {
-			list.Items = append(list.Items, *index[i].DeepCopy())
-		}
+		all = append(all, index[i].DeepCopy())
 	}
-	return list, nil
+	return all, err
 }
 
-// sourceFields are the fields that field selectors can ask about.
+// sourceFields are the fields that field selectors know.
 func sourceFields(s *v1alpha1.Source) fields.Set {
 	return fields.Set{"metadata.name": s.Name, "spec.package": s.Spec.Package, "spec.file": s.Spec.File}
 }
 
-// wholeList refuses what can't be asked of a list that is made when it is asked for: pages, and a resourceVersion.
-func wholeList(options *metainternalversion.ListOptions, resource string) error {
-	if options == nil {
-		return nil
-	}
-	if options.Continue != "" {
-		return apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %s are listed whole", resource))
-	}
-	if version := options.ResourceVersion; version != "" && version != "0" {
-		return apierrors.NewBadRequest(fmt.Sprintf("invalid resourceVersion %q: %s have none", version, resource))
-	}
-	return nil
-}
-
-// picks says whether the selectors want an object that has no labels.
-func picks(options *metainternalversion.ListOptions, of fields.Set) bool {
-	if options == nil {
-		return true
-	}
-	if s := options.FieldSelector; s != nil && !s.Empty() && !s.Matches(of) {
-		return false
-	}
-	return options.LabelSelector == nil || options.LabelSelector.Matches(labels.Set{})
-}
-
-var sourceTable = newTable([]table.Column{
+var sourceColumns = []table.Column{
 	table.NameColumn,
 	{Name: "Package", Type: "string", Description: "The package, from the module's root."},
 	{Name: "File", Type: "string", Description: "The file in it."},
 	{Name: "Lines", Type: "integer", Description: "How many lines it has."},
-}, func(s *v1alpha1.Source) metav1.TableRow {
+}
+
+func sourceRow(s *v1alpha1.Source) metav1.TableRow {
 	return table.Row(s.Name, s.Spec.Package, strings.TrimPrefix(s.Spec.File, s.Spec.Package+"/"), int64(s.Spec.Lines))
-})
+}

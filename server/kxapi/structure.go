@@ -6,90 +6,61 @@ import (
 	"net/http"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/crd"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
-// Server is one of the servers of a chain. What it does not know of itself is nil.
+// Server is one of the servers of a chain. Installed and Definitions are nil where the server has none.
 type Server struct {
 	Name    string
 	Handler http.Handler
-	// Installed are the resources that it has.
+	// Installed returns its resources.
 	Installed func() []endpoint.Installed
-	// Definitions are those of custom resources, if it serves them.
+	// Definitions returns the definitions of the custom resources that it serves.
 	Definitions func() []crd.Serving
 }
 
-// StructureREST is the storage of the server's map. It has no watch: much of it never changes, and the rest at every request.
+// structure is the map of a server. It has no watch: much of it never changes, and the rest changes with every request.
 //
-// Nothing is listed here a second time: the filters are those of the chain, the servers tell what was installed in them,
-// and the source says what they are for.
-type StructureREST struct {
-	rest.TableConvertor
+// Nothing is listed here a second time: the filters are those of the chain, the servers tell what is installed in them,
+// and the source says what each is for.
+type structure struct {
 	servers func() []Server
 	caches  *cacher.Caches
-	// keys begins all keys in etcd.
+	// keys is the prefix of all keys in etcd.
 	keys string
 	code func() (*code, error)
 }
 
-var (
-	_ rest.Getter               = &StructureREST{}
-	_ rest.Lister               = &StructureREST{}
-	_ rest.Scoper               = &StructureREST{}
-	_ rest.SingularNameProvider = &StructureREST{}
-)
+// newStructure is the map of the servers of a chain, in their order. files is their source.
+func newStructure(servers func() []Server, caches *cacher.Caches, files fs.FS, keys string) *structure {
+	return &structure{servers, caches, keys, sync.OnceValues(func() (*code, error) { return readCode(files) })}
+}
 
-// NewStructureREST serves the map of a server: servers are those of its chain, in their order, files is its source, and keys
-// begins all of its keys in etcd.
-func NewStructureREST(servers func() []Server, caches *cacher.Caches, files fs.FS, keys string) *StructureREST {
-	return &StructureREST{
-		TableConvertor: structureTable, servers: servers, caches: caches, keys: keys,
-		code: sync.OnceValues(func() (*code, error) { return readCode(files) }),
+func (s *structure) resource() resource[*v1alpha1.Structure] {
+	return resource[*v1alpha1.Structure]{
+		plural: "structure", singular: "structure", objects: "parts of the structure", empty: &v1alpha1.StructureList{},
+		columns: structureColumns, row: structureRow, fields: structureFields, get: s.get, all: s.all,
 	}
 }
 
-func (r *StructureREST) New() runtime.Object     { return &v1alpha1.Structure{} }
-func (r *StructureREST) NewList() runtime.Object { return &v1alpha1.StructureList{} }
-func (r *StructureREST) Destroy()                {}
-func (r *StructureREST) NamespaceScoped() bool   { return false }
-func (r *StructureREST) GetSingularName() string { return "structure" }
-
-// Get returns one part with all that is known of it.
-func (r *StructureREST) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	m, err := r.draw(true, func(part *v1alpha1.Structure) bool { return part.Name == name })
-	if err != nil {
+// get returns one part with everything that is known about it.
+func (s *structure) get(_ context.Context, name string) (*v1alpha1.Structure, error) {
+	parts, err := s.draw(name)
+	if err != nil || len(parts) == 0 {
 		return nil, err
 	}
-	if len(m.parts) == 0 {
-		return nil, apierrors.NewNotFound(schema.GroupResource{Group: v1alpha1.GroupName, Resource: "structure"}, name)
-	}
-	return &m.parts[0], nil
+	return parts[0], nil
 }
 
-// List returns the parts in brief.
-func (r *StructureREST) List(_ context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
-	if err := wholeList(options, "parts of the structure"); err != nil {
-		return nil, err
-	}
-	m, err := r.draw(false, func(part *v1alpha1.Structure) bool { return picks(options, structureFields(part)) })
-	if err != nil {
-		return nil, err
-	}
-	return &v1alpha1.StructureList{Items: m.parts}, nil
-}
+// all returns the parts in brief.
+func (s *structure) all(context.Context) ([]*v1alpha1.Structure, error) { return s.draw("") }
 
-// structureFields are the fields that field selectors can ask about.
+// structureFields are the fields that field selectors know.
 func structureFields(s *v1alpha1.Structure) fields.Set {
 	set := fields.Set{"metadata.name": s.Name, "spec.part": string(s.Spec.Part), "spec.group": "", "spec.resource": "", "spec.server": ""}
 	switch r, d := s.Spec.Resource, s.Spec.Definition; {
@@ -101,29 +72,29 @@ func structureFields(s *v1alpha1.Structure) fields.Set {
 	return set
 }
 
-// draw draws the parts that are wanted, whole or as lists have them.
-func (r *StructureREST) draw(whole bool, wanted func(*v1alpha1.Structure) bool) (*structure, error) {
-	code, err := r.code()
+// draw draws one part whole, or all in brief if the name is empty.
+func (s *structure) draw(name string) ([]*v1alpha1.Structure, error) {
+	code, err := s.code()
 	if err != nil {
 		return nil, err
 	}
-	m := &structure{code: code, caches: r.caches, keys: r.keys, whole: whole, wanted: wanted, parts: []v1alpha1.Structure{}}
+	d := &drawing{code: code, caches: s.caches, keys: s.keys, only: name}
 	var servers []served
-	if r.servers != nil {
-		servers = ask(r.servers())
+	if s.servers != nil {
+		servers = ask(s.servers())
 	}
-	m.filters()
-	m.chain(servers)
+	d.filters()
+	d.chain(servers)
 	for i := range servers {
-		m.resources(&servers[i])
+		d.resources(&servers[i])
 	}
 	for i := range servers {
-		m.definitions(&servers[i])
+		d.definitions(&servers[i])
 	}
-	return m, nil
+	return d.parts, nil
 }
 
-// served is a server with what it has at one moment.
+// served is a server and what it has at one moment.
 type served struct {
 	Server
 	installed   []endpoint.Installed

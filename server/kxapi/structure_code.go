@@ -10,17 +10,18 @@ import (
 	"sync"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// code finds functions and types in the embedded source. What runs is asked where it is; what it is called and what the
-// comment above it says, the source tells.
+// code finds functions and types in the embedded source. What runs says in which file and line it is, and the source says how
+// it is called there, with the comment above it.
 type code struct {
 	byName map[string]v1alpha1.CodePlace
 	byFile map[string][]v1alpha1.CodePlace // in the order of their lines
 }
 
-// The declarations, as gofmt writes them.
+// These match declarations as gofmt writes them.
 var (
 	functionLine = regexp.MustCompile(`^func (?:\((?:\w+ )?\*?(\w+)(?:\[[^\]]*\])?\) )?(\w+)[\[(]`)
 	declaredLine = regexp.MustCompile(`^(?:type|var) (\w+)`)
@@ -71,7 +72,7 @@ func (c *code) read(file, text string) {
 	}
 }
 
-// paragraph is the first paragraph of a comment, without what is for the compiler.
+// paragraph is the first paragraph of a comment, without directives.
 func paragraph(doc []string) string {
 	var text []string
 	for _, line := range doc {
@@ -85,9 +86,15 @@ func paragraph(doc []string) string {
 	return strings.Join(text, " ")
 }
 
-// function is the place of a function that runs. One that another function made is called by that one's name.
+// methodValue takes from the name of a method value what the names of methods in the source do not have.
+var methodValue = strings.NewReplacer("(*", "", ")", "", "[...]", "", "-fm", "")
+
+// function is the place of a function that runs. A function literal has the name of the function that it is in.
 func (c *code) function(f any) v1alpha1.CodePlace {
 	site := trace.SiteOf(f)
+	if place, ok := c.byName[methodValue.Replace(site.Function)]; ok {
+		return withUpstream(place)
+	}
 	place := v1alpha1.CodePlace{Name: site.Function, File: site.File, Line: int32(site.Line)}
 	known := c.byFile[site.File]
 	if i := sort.Search(len(known), func(i int) bool { return known[i].Line > place.Line }); i > 0 {
@@ -96,8 +103,7 @@ func (c *code) function(f any) v1alpha1.CodePlace {
 	return withUpstream(place)
 }
 
-// upstream are the functions that steps name, by what we call them and by what they are called there: on the way of a request
-// both are mostly the same.
+// upstream are the functions that steps name, by their names in kx and upstream.
 var upstream = sync.OnceValue(func() map[string]trace.Info {
 	all := map[string]trace.Info{}
 	for _, id := range trace.All() {
@@ -115,6 +121,17 @@ func withUpstream(p v1alpha1.CodePlace) v1alpha1.CodePlace {
 	return p
 }
 
+// storage is the place of a storage: of its type or, if it is made from a resource, of the type that does the resource's get.
+func (c *code) storage(s rest.Storage) v1alpha1.CodePlace {
+	if made, ok := s.(declaration); ok {
+		does := c.function(made.function("get")).Name
+		if place, ok := c.byName[does[:max(strings.LastIndexByte(does, '.'), 0)]]; ok {
+			return place
+		}
+	}
+	return c.typeOf(reflect.TypeOf(s))
+}
+
 // typeOf is the place of a type.
 func (c *code) typeOf(t reflect.Type) v1alpha1.CodePlace {
 	name := typeName(t)
@@ -126,7 +143,7 @@ func (c *code) typeOf(t reflect.Type) v1alpha1.CodePlace {
 
 const modulePath = "github.com/kx-apiserver/kx/"
 
-// typeName is what a type is called, with its package, without its parameters.
+// typeName is the name of a type with its package, without type parameters.
 func typeName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -135,7 +152,7 @@ func typeName(t reflect.Type) string {
 	return strings.TrimPrefix(t.PkgPath(), modulePath) + "." + name
 }
 
-// method is the place of a method that v has, if need be because it embeds what has it.
+// method is the place of a method of v, which may be of a type that v embeds.
 func (c *code) method(v reflect.Value, name string) *v1alpha1.CodePlace {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {

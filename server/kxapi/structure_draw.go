@@ -19,27 +19,28 @@ import (
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
-// structure is a map that is being drawn.
-type structure struct {
+// drawing is a map that is being drawn.
+type drawing struct {
 	code   *code
 	caches *cacher.Caches
 	keys   string
-	whole  bool
-	wanted func(*v1alpha1.Structure) bool
-	parts  []v1alpha1.Structure
+	only   string // the name of the part to draw whole; empty for all in brief
+	parts  []*v1alpha1.Structure
 }
 
-// add keeps a part if it is wanted. It says whether it is to be completed.
-func (m *structure) add(name string, spec v1alpha1.StructureSpec) (part *v1alpha1.Structure, complete bool) {
-	one := v1alpha1.Structure{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
-	if !m.wanted(&one) {
-		return nil, false
+// add keeps a part, and returns it if the rest of it is to be drawn too.
+func (m *drawing) add(name string, spec v1alpha1.StructureSpec) *v1alpha1.Structure {
+	if m.only != "" && m.only != name {
+		return nil
 	}
-	m.parts = append(m.parts, one)
-	return &m.parts[len(m.parts)-1], m.whole
+	m.parts = append(m.parts, &v1alpha1.Structure{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+	if m.only == "" {
+		return nil
+	}
+	return m.parts[0]
 }
 
-func (m *structure) filters() {
+func (m *drawing) filters() {
 	for i, f := range filter.Chain {
 		info := f.Step.Info()
 		m.add("filter:"+strings.TrimPrefix(info.Name, "filter."), v1alpha1.StructureSpec{
@@ -49,7 +50,7 @@ func (m *structure) filters() {
 	}
 }
 
-func (m *structure) chain(servers []served) {
+func (m *drawing) chain(servers []served) {
 	for i := range servers {
 		s := &servers[i]
 		part := &v1alpha1.StructureServer{Position: int32(i + 1)}
@@ -75,7 +76,7 @@ func (m *structure) chain(servers []served) {
 	}
 }
 
-// all are the resources of a server, the custom ones among them.
+// all are the resources of a server, including the custom ones.
 func (s *served) all() []endpoint.Installed {
 	all := slices.Clone(s.installed)
 	for i := range s.definitions {
@@ -84,15 +85,15 @@ func (s *served) all() []endpoint.Installed {
 	return all
 }
 
-// resources adds those of a server: each with its subresources, which stand behind it.
-func (m *structure) resources(s *served) {
+// resources adds the resources of a server, each with its subresources.
+func (m *drawing) resources(s *served) {
 	m.installed(s.Name, "", s.installed)
 	for i := range s.definitions {
 		m.installed(s.Name, s.definitions[i].Definition.Name, s.definitions[i].Versions)
 	}
 }
 
-func (m *structure) installed(server, definition string, all []endpoint.Installed) {
+func (m *drawing) installed(server, definition string, all []endpoint.Installed) {
 	for i := range all {
 		if all[i].Subresource != "" {
 			continue
@@ -113,19 +114,18 @@ func (m *structure) installed(server, definition string, all []endpoint.Installe
 		for _, sub := range subresources {
 			part.Subresources = append(part.Subresources, sub.Subresource)
 		}
-		source := m.code.typeOf(reflect.TypeOf(one.Storage))
-		if !m.whole {
+		source := m.code.storage(one.Storage)
+		if m.only == "" {
 			source.Doc = ""
 		}
-		kept, complete := m.add(resourceName(one.Resource), v1alpha1.StructureSpec{
+		kept := m.add(resourceName(one.Resource), v1alpha1.StructureSpec{
 			Part: v1alpha1.PartResource, Title: kindName(one.Kind), Source: source, Resource: part,
 		})
-		if !complete {
+		if kept == nil {
 			continue
 		}
-		kept.Spec.Resource.Storages = append(kept.Spec.Resource.Storages, m.storage(one))
-		for _, sub := range subresources {
-			kept.Spec.Resource.Storages = append(kept.Spec.Resource.Storages, m.storage(sub))
+		for _, s := range append([]*endpoint.Installed{one}, subresources...) {
+			part.Storages = append(part.Storages, m.storage(s))
 		}
 	}
 }
@@ -140,7 +140,7 @@ func subresourcesOf(all []endpoint.Installed, resource schema.GroupVersionResour
 	return subresources
 }
 
-// resourceName is the name of a resource's part.
+// resourceName is the name of the part of a resource.
 func resourceName(r schema.GroupVersionResource) string {
 	if r.Group == "" {
 		return r.Resource + "." + r.Version
@@ -150,7 +150,7 @@ func resourceName(r schema.GroupVersionResource) string {
 
 func kindName(k schema.GroupVersionKind) string { return k.GroupVersion().String() + " " + k.Kind }
 
-func (m *structure) cache(resource schema.GroupResource) *v1alpha1.StructureCache {
+func (m *drawing) cache(resource schema.GroupResource) *v1alpha1.StructureCache {
 	c := m.caches.Get(resource)
 	if c == nil {
 		return nil
@@ -165,15 +165,14 @@ var called = map[string]string{
 	"delete": "Delete", "deletecollection": "DeleteCollection",
 }
 
-func (m *structure) storage(one *endpoint.Installed) v1alpha1.StructureStorage {
-	v := reflect.ValueOf(one.Storage)
+func (m *drawing) storage(one *endpoint.Installed) v1alpha1.StructureStorage {
 	s := v1alpha1.StructureStorage{
-		Subresource: one.Subresource, Kind: kindName(one.Kind), Type: m.code.typeOf(v.Type()), Strategies: m.strategies(one),
+		Subresource: one.Subresource, Kind: kindName(one.Kind), Type: m.code.storage(one.Storage), Strategies: m.strategies(one),
 	}
 	for _, route := range one.Routes {
 		s.Routes = append(s.Routes, v1alpha1.StructureRoute{
 			Verb: route.Verb, Method: route.Method, Path: route.Path,
-			Handler: m.code.function(route.Handler), Calls: m.code.method(v, called[route.Verb]),
+			Handler: m.code.function(route.Handler), Calls: m.calls(one.Storage, route.Verb),
 		})
 	}
 	for _, absence := range one.Absent {
@@ -182,12 +181,23 @@ func (m *structure) storage(one *endpoint.Installed) v1alpha1.StructureStorage {
 	return s
 }
 
+// calls is the function that does a verb.
+func (m *drawing) calls(storage rest.Storage, verb string) *v1alpha1.CodePlace {
+	if made, ok := storage.(declaration); ok {
+		if does := made.function(verb); does != nil {
+			place := m.code.function(does)
+			return &place
+		}
+	}
+	return m.code.method(reflect.ValueOf(storage), called[verb])
+}
+
 // storeDepth is how deep in a storage its Store may lie.
 const storeDepth = 4
 
-// strategies are those of the Store that a storage has, as far as its verbs use them. Storages of subresources keep theirs to
-// themselves, so it is looked for in their fields; nothing but types is read there.
-func (m *structure) strategies(one *endpoint.Installed) []v1alpha1.StructureStrategy {
+// strategies are those of the storage's Store that its verbs use. The storages of subresources have their Store in an
+// unexported field, so it is looked for by reflection, which reads types only.
+func (m *drawing) strategies(one *endpoint.Installed) []v1alpha1.StructureStrategy {
 	store := storeIn(reflect.ValueOf(one.Storage), storeDepth)
 	if !store.IsValid() {
 		return nil
@@ -202,8 +212,8 @@ func (m *structure) strategies(one *endpoint.Installed) []v1alpha1.StructureStra
 	return all
 }
 
-// strategy is a type, or the declaration of the resource where that is all that the type goes by.
-func (m *structure) strategy(storage rest.Storage, t reflect.Type) v1alpha1.CodePlace {
+// strategy is a type, or the declaration of the resource if the type only carries that out.
+func (m *drawing) strategy(storage rest.Storage, t reflect.Type) v1alpha1.CodePlace {
 	if declared, ok := storage.(interface{ Declaration() string }); ok && typeName(t) == "server/builtin.Strategy" {
 		if place, ok := m.code.byName[strings.TrimPrefix(declared.Declaration(), modulePath)]; ok {
 			return place
@@ -212,7 +222,7 @@ func (m *structure) strategy(storage rest.Storage, t reflect.Type) v1alpha1.Code
 	return m.code.typeOf(t)
 }
 
-// storeIn is the registry.Store in a value, or nothing.
+// storeIn finds the registry.Store in a value.
 func storeIn(v reflect.Value, depth int) reflect.Value {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {
@@ -234,7 +244,7 @@ func storeIn(v reflect.Value, depth int) reflect.Value {
 	return reflect.Value{}
 }
 
-func (m *structure) definitions(s *served) {
+func (m *drawing) definitions(s *served) {
 	for i := range s.definitions {
 		d := &s.definitions[i]
 		m.add("definition:"+d.Definition.Name, v1alpha1.StructureSpec{
@@ -243,7 +253,7 @@ func (m *structure) definitions(s *served) {
 	}
 }
 
-// titleOf says how far the definition is.
+// titleOf is the state of a definition.
 func titleOf(s *crd.Serving) string {
 	d := s.Definition
 	switch {

@@ -15,7 +15,7 @@ import (
 
 var storeType = reflect.TypeFor[registry.Store]()
 
-var structureTable = newTable([]table.Column{
+var structureColumns = []table.Column{
 	table.NameColumn,
 	{Name: "Part", Type: "string", Description: "Filter, Server, Resource or Definition."},
 	{Name: "What", Type: "string", Description: "What it is or does."},
@@ -24,7 +24,9 @@ var structureTable = newTable([]table.Column{
 	{Name: "Stored as", Type: "string", Priority: 1, Description: "The version and kind in which objects are stored."},
 	{Name: "Subresources", Type: "string", Priority: 1, Description: "The names of a resource's subresources."},
 	{Name: "Source", Type: "string", Priority: 1, Description: "Where its source is."},
-}, func(s *v1alpha1.Structure) metav1.TableRow {
+}
+
+func structureRow(s *v1alpha1.Structure) metav1.TableRow {
 	var verbs, stored, subresources, cached string
 	if r := s.Spec.Resource; r != nil {
 		verbs, stored, subresources, cached = strings.Join(r.Verbs, ","), r.StoredAs, strings.Join(r.Subresources, ","), "-"
@@ -37,4 +39,4 @@ var structureTable = newTable([]table.Column{
 		source = fmt.Sprintf("%s:%d", p.File, p.Line)
 	}
 	return table.Row(s.Name, string(s.Spec.Part), s.Spec.Title, verbs, cached, stored, subresources, source)
-})
+}

@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-var columns = []table.Column{
+var journeyColumns = []table.Column{
 	table.NameColumn,
 	{Name: "Verb", Type: "string", Description: "What was asked for."},
 	{Name: "Resource", Type: "string", Description: "The resource, or the path where it is none."},
@@ -24,7 +24,7 @@ var columns = []table.Column{
 	{Name: "Bytes", Type: "integer", Priority: 1, Description: "The size of the answer."},
 }
 
-var journeyTable = newTable(columns, func(j *v1alpha1.Journey) metav1.TableRow {
+func journeyRow(j *v1alpha1.Journey) metav1.TableRow {
 	verb, resource, object := j.Spec.Verb, j.Spec.Resource, j.Spec.Name
 	if resource == "" {
 		resource, _, _ = strings.Cut(j.Spec.URI, "?")
@@ -49,4 +49,4 @@ var journeyTable = newTable(columns, func(j *v1alpha1.Journey) metav1.TableRow {
 	}
 	return table.Row(j.Name, verb, resource, object, j.Spec.User, code, took, table.Age(j.CreationTimestamp),
 		j.Spec.UserAgent, j.Status.Bytes)
-})
+}

@@ -1,0 +1,180 @@
+package kxapi
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// endWait is how long a get waits for the end of a journey that still runs.
+const endWait = time.Second
+
+// journeys are what happened to the requests of this process.
+type journeys struct {
+	versions
+	recorder *trace.Recorder
+}
+
+func newJourneys(recorder *trace.Recorder) *journeys { return &journeys{newVersions(), recorder} }
+
+func (j *journeys) resource() resource[*v1alpha1.Journey] {
+	return resource[*v1alpha1.Journey]{
+		plural: "journeys", singular: "journey", shortNames: []string{"jn"}, empty: &v1alpha1.JourneyList{},
+		columns: journeyColumns, row: journeyRow, fields: journeyFields,
+		query: j.readQuery, get: j.get, list: j.list, watch: j.watch,
+	}
+}
+
+func (j *journeys) get(ctx context.Context, name string) (*v1alpha1.Journey, error) {
+	if found := j.recorder.Get(name); found != nil {
+		return j.whole(ctx, found), nil
+	}
+	return nil, nil
+}
+
+// whole returns a journey with its steps. One that still runs is given a moment to end, unless it is held.
+func (j *journeys) whole(ctx context.Context, found *trace.Journey) *v1alpha1.Journey {
+	ctx, cancel := context.WithTimeout(ctx, endWait)
+	defer cancel()
+	found.WaitStop(ctx)
+	record := found.Record()
+	return journeyOf(&record, j.text(j.recorder.LastChange(found).Seq))
+}
+
+type filterKey struct{}
+
+// readQuery reads ?filter=.
+func (j *journeys) readQuery(ctx context.Context, query url.Values) (context.Context, error) {
+	f, err := filter.Parse(query.Get("filter"))
+	if err != nil {
+		return ctx, apierrors.NewBadRequest("filter: " + err.Error())
+	}
+	return context.WithValue(ctx, filterKey{}, f), nil
+}
+
+// selection is the journeys that a client asks for.
+type selection struct {
+	versions
+	filter   filter.Filter
+	options  *metainternalversion.ListOptions
+	resource resource[*v1alpha1.Journey]
+}
+
+func (j *journeys) selection(ctx context.Context, options *metainternalversion.ListOptions) selection {
+	f, _ := ctx.Value(filterKey{}).(filter.Filter)
+	return selection{j.versions, f, options, j.resource()}
+}
+
+// pick returns the journey without its steps, nil if the client did not ask for it. The filter may look at the steps.
+func (s selection) pick(c trace.Change) *v1alpha1.Journey {
+	j := s.summary(c)
+	if s.wants(j, c.Journey) {
+		return j
+	}
+	return nil
+}
+
+// wanted says whether a client whose list is from before change c has the journey. ran says that the journey ended since.
+// The steps of a forgotten journey are not known: if the filter asks about them, the client may have it. The end of a
+// journey that it does not have costs a client nothing.
+func (s selection) wanted(c trace.Change, ran bool) bool {
+	j := s.summary(c)
+	if ran {
+		j.Status.Phase, j.Status.Code, j.Status.Bytes, j.Status.TookMicros = v1alpha1.JourneyRunning, 0, 0, 0
+	}
+	if c.Type != trace.Forgotten || !s.resource.selects(s.options, j) {
+		return s.wants(j, c.Journey)
+	}
+	unknown := false
+	known := v1alpha1.Subject(j)
+	matches := s.filter.Match(filter.SubjectFunc(func(field string) (filter.Value, bool) {
+		unknown = unknown || v1alpha1.InSteps(field)
+		return known.Field(field)
+	}))
+	return matches || unknown
+}
+
+func (s selection) summary(c trace.Change) *v1alpha1.Journey {
+	record := c.Journey.Summary()
+	return journeyOf(&record, s.text(c.Seq))
+}
+
+// wants says whether the client asks for a journey, of which it gets the summary. The steps are read only if the filter
+// asks about them.
+func (s selection) wants(summary *v1alpha1.Journey, journey *trace.Journey) bool {
+	if !s.resource.selects(s.options, summary) {
+		return false
+	}
+	if s.filter.Empty() {
+		return true
+	}
+	ofSummary, ofSteps := v1alpha1.Subject(summary), filter.Subject(nil)
+	return s.filter.Match(filter.SubjectFunc(func(field string) (filter.Value, bool) {
+		if !v1alpha1.InSteps(field) {
+			return ofSummary.Field(field)
+		}
+		if ofSteps == nil {
+			record := journey.Record()
+			ofSteps = v1alpha1.Subject(journeyOf(&record, ""))
+		}
+		return ofSteps.Field(field)
+	}))
+}
+
+// list returns the journeys that are kept, in the order in which they began.
+func (j *journeys) list(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
+	s := j.selection(ctx, options)
+	if err := s.resource.refusePages(options); err != nil {
+		return nil, err
+	}
+	changes, last := j.recorder.List()
+	if version := options.ResourceVersion; version != "" && version != "0" {
+		asked, err := j.number(version, last)
+		if err != nil {
+			return nil, err
+		}
+		if options.ResourceVersionMatch == metav1.ResourceVersionMatchExact && asked != last {
+			return nil, j.tooOld(version, last)
+		}
+	}
+	list := &v1alpha1.JourneyList{Items: []v1alpha1.Journey{}}
+	list.ResourceVersion = j.text(last)
+	for _, c := range changes {
+		if one := s.pick(c); one != nil {
+			list.Items = append(list.Items, *one)
+		}
+	}
+	return list, nil
+}
+
+func (j *journeys) tooOld(version string, last uint64) error {
+	return expired("too old resource version: %s (%s)", version, j.text(last))
+}
+
+// watch follows the journeys: ADDED when one begins (or begins to match), MODIFIED when it ends, DELETED when it is
+// forgotten.
+func (j *journeys) watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
+	_, last := j.recorder.List()
+	start, initial, err := j.start(options, last)
+	if err != nil {
+		return nil, err
+	}
+	if _, lost := j.recorder.Since(start); lost > 0 && !initial {
+		return nil, j.tooOld(options.ResourceVersion, last)
+	}
+	f := newFollower(j.recorder, j.selection(ctx, options))
+	f.seq = start
+	ctx, f.stop = context.WithCancel(ctx)
+	go f.follow(ctx, initial)
+	return f, nil
+}

@@ -1,0 +1,363 @@
+package kxapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+const (
+	// maxRules bounds the breakpoints, and the faults: every step asks each of them.
+	maxRules = 64
+	// maxDeleted is how many deletions are kept: a watch can start before them.
+	maxDeleted = 256
+)
+
+// ruleKind is what breakpoints and faults differ in.
+type ruleKind[T groupObject] struct {
+	// flag lets a server have them.
+	flag string
+	// parse fills in what the object leaves out, and returns its rule and its lease: how long it stays while nobody tends the
+	// rules, 0 for ever.
+	parse     func(T) (*trace.Rule, time.Duration, field.ErrorList)
+	setStatus func(T, v1alpha1.RuleStatus)
+}
+
+// rules are the breakpoints or the faults of this process. They are in its memory only.
+//
+// Purpose: to be like any other resource to kubectl and informers, and to keep nobody waiting who reports a hit.
+//
+//  1. A stored object never changes. Its status is looked up for each reader.
+//  2. The version of an object grows when its rule is hit. Followers read at their own pace what has a newer version than
+//     they have sent, so a rule that is hit very often costs them no more than one that is hit now and then.
+//  3. The control's lock may be taken under mu, never mu under the control's.
+type rules[T groupObject] struct {
+	*resource[T]
+	ruleKind[T]
+	versions
+	control *trace.Control
+	allowed bool
+
+	mu       sync.Mutex
+	last     uint64 // the version of the latest change
+	entries  map[string]*ruleEntry[T]
+	deleted  []*ruleEntry[T] // the latest, the oldest first
+	lost     uint64          // the version of the latest deletion that is not kept
+	wake     chan struct{}   // closed and replaced by each change
+	watches  int
+	tendedAt time.Time // when a client last showed interest
+}
+
+// ruleEntry is one object. The rule of a deleted one is removed.
+type ruleEntry[T groupObject] struct {
+	object           T // without status and version
+	rule             *trace.Rule
+	created, version uint64
+	lease            time.Duration
+	timer            *time.Timer // nil if it stays for ever
+}
+
+// ruleStorage is a watcher that can also create and delete.
+type ruleStorage[T groupObject] struct {
+	watcher[T]
+	*rules[T]
+}
+
+func newRules[T groupObject](r resource[T], kind ruleKind[T], control *trace.Control, allowed bool) ruleStorage[T] {
+	s := &rules[T]{
+		resource: &r, ruleKind: kind, versions: newVersions(), control: control, allowed: allowed,
+		entries: map[string]*ruleEntry[T]{}, wake: make(chan struct{}),
+	}
+	r.get, r.list, r.watch = s.get, s.list, s.watch
+	return ruleStorage[T]{watcher[T]{newLister(&r)}, s}
+}
+
+// Destroy ends the timers of leases.
+func (r *rules[T]) Destroy() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.entries {
+		if e.timer != nil {
+			e.timer.Stop()
+		}
+	}
+}
+
+func copyOf[T groupObject](o T) T { return o.DeepCopyObject().(T) }
+
+// changed gives the entry a new version and wakes the followers. The caller holds mu.
+func (r *rules[T]) changed(e *ruleEntry[T]) {
+	r.last++
+	e.version = r.last
+	close(r.wake)
+	r.wake = make(chan struct{})
+}
+
+func (r *rules[T]) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	object := copyOf(obj.(T))
+	if object.GetName() == "" && object.GetGenerateName() != "" {
+		object.SetName(object.GetGenerateName() + utilrand.String(5))
+	}
+	if err := mayControl(ctx, groupResource(r.plural), object.GetName()); err != nil {
+		return nil, err
+	}
+	if !r.allowed {
+		return nil, apierrors.NewForbidden(groupResource(r.plural), object.GetName(), offWithout(r.plural, r.flag))
+	}
+	r.setStatus(object, v1alpha1.RuleStatus{})
+	rule, lease, errs := r.parse(object)
+	metadata := field.NewPath("metadata", "name")
+	if object.GetName() == "" {
+		errs = append(errs, field.Required(metadata, "name or generateName is required"))
+	}
+	for _, problem := range content.IsPathSegmentName(object.GetName()) {
+		errs = append(errs, field.Invalid(metadata, object.GetName(), problem))
+	}
+	if len(errs) > 0 {
+		return nil, apierrors.NewInvalid(kindOf[T]().GroupKind(), object.GetName(), errs)
+	}
+	object.SetUID(uuid.NewUUID())
+	object.SetCreationTimestamp(metav1.Now())
+	if err := validate(ctx, copyOf(object)); err != nil {
+		return nil, err
+	}
+	e := &ruleEntry[T]{object: object, rule: rule, lease: lease}
+	if err := r.add(e, len(options.DryRun) > 0); err != nil {
+		return nil, err
+	}
+	return r.show(e), nil
+}
+
+// mayControl refuses all but administrators: whoever holds a user's request sees it.
+func mayControl(ctx context.Context, resource schema.GroupResource, name string) error {
+	if isAdmin(ctx) {
+		return nil
+	}
+	return apierrors.NewForbidden(resource, name, errors.New("only members of system:masters may interfere with requests"))
+}
+
+func offWithout(resource, flag string) error {
+	return fmt.Errorf("%s are not allowed on this server: start it with %s", resource, flag)
+}
+
+func (r *rules[T]) add(e *ruleEntry[T], dryRun bool) error {
+	name := e.object.GetName()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.entries[name] != nil:
+		return apierrors.NewAlreadyExists(groupResource(r.plural), name)
+	case len(r.entries) >= maxRules:
+		return apierrors.NewForbidden(groupResource(r.plural), name, fmt.Errorf("there are %d %s already, and no more may be", maxRules, r.plural))
+	case dryRun:
+		return nil
+	}
+	e.rule.Changed = func() { r.hit(e) }
+	r.entries[name] = e
+	r.changed(e)
+	e.created = e.version
+	r.tendedAt = time.Now()
+	if e.lease > 0 {
+		e.timer = time.AfterFunc(e.lease, func() { r.expire(e) })
+	}
+	// The control calls Changed with no lock held, so it can be asked under this one.
+	if err := r.control.Add(e.rule); err != nil {
+		r.remove(e)
+		return apierrors.NewServiceUnavailable(err.Error())
+	}
+	return nil
+}
+
+// hit runs on the goroutine of a request.
+func (r *rules[T]) hit(e *ruleEntry[T]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.entries[e.object.GetName()] == e {
+		r.changed(e)
+	}
+}
+
+// show is the object as clients see it.
+func (r *rules[T]) show(e *ruleEntry[T]) T {
+	object := copyOf(e.object)
+	r.mu.Lock()
+	version := e.version
+	r.mu.Unlock()
+	if version > 0 {
+		object.SetResourceVersion(r.text(version))
+	}
+	r.setStatus(object, statusOf(r.control.Counts(e.rule)))
+	return object
+}
+
+func statusOf(n trace.Counts) v1alpha1.RuleStatus {
+	status := v1alpha1.RuleStatus{Matches: n.Matches, Hits: n.Hits, Missed: n.Missed, Held: int32(n.Held)}
+	if n.Hits > 0 {
+		status.LastHit = &v1alpha1.RuleHit{Journey: n.Last.Journey, Step: n.Last.Step, Time: metav1.NewMicroTime(n.Last.At)}
+	}
+	return status
+}
+
+func (r *rules[T]) find(name string) (*ruleEntry[T], error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.entries[name]; e != nil {
+		return e, nil
+	}
+	return nil, apierrors.NewNotFound(groupResource(r.plural), name)
+}
+
+func (r *rules[T]) get(_ context.Context, name string) (T, error) {
+	e, err := r.find(name)
+	if err != nil {
+		return *new(T), err
+	}
+	return r.show(e), nil
+}
+
+// selected returns the entries that the selectors pick, by name, and the version at which they are those.
+func (r *rules[T]) selected(options *metainternalversion.ListOptions) ([]*ruleEntry[T], uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []*ruleEntry[T]
+	for _, e := range r.entries {
+		if r.selects(options, e.object) {
+			list = append(list, e)
+		}
+	}
+	slices.SortFunc(list, func(a, b *ruleEntry[T]) int { return cmp.Compare(a.object.GetName(), b.object.GetName()) })
+	return list, r.last
+}
+
+func (r *rules[T]) list(_ context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
+	if err := r.refusePages(options); err != nil {
+		return nil, err
+	}
+	entries, last := r.selected(options)
+	if version := options.ResourceVersion; version != "" && version != "0" {
+		if _, err := r.number(version, last); err != nil {
+			return nil, err
+		}
+	}
+	items := make([]T, 0, len(entries))
+	for _, e := range entries {
+		items = append(items, r.show(e))
+	}
+	return r.listOf(items, options, r.text(last))
+}
+
+func (r *rules[T]) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
+	if err := mayControl(ctx, groupResource(r.plural), name); err != nil {
+		return nil, false, err
+	}
+	e, err := r.find(name)
+	if err != nil {
+		return nil, false, err
+	}
+	shown := r.show(e)
+	if err := validate(ctx, copyOf(shown)); err != nil {
+		return nil, false, err
+	}
+	if options != nil {
+		if p := options.Preconditions; p != nil && p.UID != nil && *p.UID != e.object.GetUID() {
+			return nil, false, apierrors.NewConflict(groupResource(r.plural), name, fmt.Errorf("the UID in the precondition (%s) is not that of the object (%s)", *p.UID, e.object.GetUID()))
+		}
+		if len(options.DryRun) > 0 {
+			return shown, true, nil
+		}
+	}
+	r.end(e)
+	return shown, true, nil
+}
+
+func (r *rules[T]) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
+	selected *metainternalversion.ListOptions) (runtime.Object, error) {
+	if err := mayControl(ctx, groupResource(r.plural), ""); err != nil {
+		return nil, err
+	}
+	entries, _ := r.selected(selected)
+	var items []T
+	for _, e := range entries {
+		deleted, _, err := r.Delete(ctx, e.object.GetName(), validate, options)
+		if apierrors.IsNotFound(err) {
+			continue // another client deleted it meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, deleted.(T))
+	}
+	return r.listOf(items, selected, "")
+}
+
+// end deletes an object, unless it is deleted already, and lets the requests go on that it holds.
+func (r *rules[T]) end(e *ruleEntry[T]) {
+	r.mu.Lock()
+	r.remove(e)
+	r.mu.Unlock()
+	r.control.Remove(e.rule)
+}
+
+// remove forgets an object. The caller holds mu.
+func (r *rules[T]) remove(e *ruleEntry[T]) {
+	name := e.object.GetName()
+	if r.entries[name] != e {
+		return
+	}
+	delete(r.entries, name)
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+	r.changed(e)
+	r.deleted = append(r.deleted, e)
+	if len(r.deleted) > maxDeleted {
+		r.lost = r.deleted[0].version
+		r.deleted[0] = nil
+		r.deleted = r.deleted[1:]
+	}
+}
+
+// tend notes that a client is interested in the rules.
+func (r *rules[T]) tend() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tendedAt = time.Now()
+}
+
+// expire deletes an object whose lease is over: nobody tended the rules for that long.
+func (r *rules[T]) expire(e *ruleEntry[T]) {
+	r.mu.Lock()
+	if r.entries[e.object.GetName()] != e {
+		r.mu.Unlock()
+		return
+	}
+	left := e.lease - time.Since(r.tendedAt)
+	if r.watches > 0 {
+		left = e.lease
+	}
+	if left > 0 {
+		e.timer.Reset(left)
+		r.mu.Unlock()
+		return
+	}
+	r.mu.Unlock()
+	r.end(e)
+}
