@@ -37,11 +37,11 @@ const (
 var (
 	protobufMagic = []byte("k8s\x00")
 	cborMagic     = []byte{0xd9, 0xd9, 0xf7}
-	// encryptedMagic begins the values of all providers but the identity.
+	// encryptedMagic begins every encrypted value.
 	encryptedMagic = []byte("k8s:enc:")
 )
 
-// DecodeError says which value can't be read, and why. It has nothing of the value in it.
+// DecodeError says which value can't be read, and why. It never contains a part of the value.
 type DecodeError struct {
 	Key    string
 	Reason string
@@ -53,9 +53,9 @@ func (e *DecodeError) Error() string { return e.Key + ": the value can't be read
 type Value struct {
 	Key    string
 	Format Format
-	// Encryption is the provider and the key that it is encrypted with, such as "aescbc key1"; empty for none.
+	// Encryption names the provider and the key, such as "aescbc key1"; it is empty for a value in the clear.
 	Encryption string
-	// Kind is empty, and Object nil, for what is no object.
+	// Kind is empty and Object is nil if the value is not an API object.
 	Kind   schema.GroupVersionKind
 	Object map[string]any
 	// Plain is the value as it was before it was encrypted.
@@ -70,7 +70,7 @@ type Decoder struct {
 	Encryption *transform.Resources
 }
 
-// Decode reads a value. Below the prefix it has to be an object; elsewhere it may be anything.
+// Decode reads a value. Below the prefix it must be an API object; elsewhere it may be anything.
 func (d *Decoder) Decode(key string, value []byte) (*Value, error) {
 	v, err := d.open(key, value)
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *Decoder) Decode(key string, value []byte) (*Value, error) {
 	return v, nil
 }
 
-// Metadata reads the kind and the metadata of a value, which costs less than all of it.
+// Metadata reads only the kind and the metadata of a value, which is cheaper than Decode.
 func (d *Decoder) Metadata(key string, value []byte) (*metav1.PartialObjectMetadata, error) {
 	v, err := d.open(key, value)
 	if err != nil {
@@ -101,8 +101,7 @@ func (d *Decoder) Metadata(key string, value []byte) (*metav1.PartialObjectMetad
 		if err != nil {
 			return nil, d.failed(key, err)
 		}
-		// The first field of every type with metadata is its metadata. What follows may be of any type, so nothing else
-		// of it is read.
+		// Every type with metadata has it in its first field. The fields after it differ from type to type and are not read.
 		if err := unmarshalMetadata(unknown.Raw, &out.ObjectMeta); err != nil {
 			return nil, d.failed(key, err)
 		}
@@ -126,8 +125,8 @@ func (d *Decoder) Metadata(key string, value []byte) (*metav1.PartialObjectMetad
 	return out, nil
 }
 
-// created decodes all of a value, and returns when its object was created. It makes nothing to be shown, which is most of
-// the work of Decode.
+// created decodes a whole value and returns when its object was created. It skips the form for display, which is most of the
+// work of Decode.
 func (d *Decoder) created(key string, value []byte) (time.Time, error) {
 	v, err := d.open(key, value)
 	if err != nil {
@@ -182,7 +181,7 @@ func (d *Decoder) open(key string, value []byte) (*Value, error) {
 	return v, nil
 }
 
-// Encrypted says whether a value as it is stored is encrypted.
+// Encrypted says whether a stored value is encrypted.
 func Encrypted(value []byte) bool { return bytes.HasPrefix(value, encryptedMagic) }
 
 // encryption reads "k8s:enc:aescbc:v1:key1:" as "aescbc key1".
@@ -210,7 +209,7 @@ func (d *Decoder) decrypt(key string, value []byte) ([]byte, error) {
 	return plain, err
 }
 
-// object is the plain value as JSON has it.
+// object decodes the plain value into JSON's Go types.
 func (v *Value) object() (map[string]any, error) {
 	switch v.Format {
 	case Protobuf:
@@ -238,7 +237,7 @@ func errNoObject(plain []byte) error {
 	return fmt.Errorf("its %d bytes are neither protobuf, JSON nor CBOR, and not encrypted either", len(plain))
 }
 
-// withoutValue keeps what an error of a JSON or CBOR decoder says, without what it cites.
+// withoutValue removes what the error of a JSON or CBOR decoder quotes from the value.
 func withoutValue(err error) error {
 	if text := err.Error(); strings.Contains(text, "EOF") || strings.Contains(text, "unexpected end") {
 		return errors.New("it is cut off")
@@ -249,7 +248,7 @@ func withoutValue(err error) error {
 	return errors.New("its structure is wrong")
 }
 
-// envelope reads what Kubernetes wraps around a protobuf message.
+// envelope reads the message that Kubernetes wraps around a protobuf object.
 func envelope(plain []byte) (*runtime.Unknown, error) {
 	unknown := &runtime.Unknown{}
 	if err := unknown.Unmarshal(plain[len(protobufMagic):]); err != nil {
@@ -315,7 +314,7 @@ func (v *Value) YAML() ([]byte, error) {
 	return escape.YAML(data, yaml.JSONToYAML), nil
 }
 
-// Metadata are the object's, as far as they can be read.
+// Metadata returns the object's metadata, empty if they can't be read.
 func (v *Value) Metadata() metav1.ObjectMeta {
 	var out metav1.ObjectMeta
 	if m, ok := v.Object["metadata"].(map[string]any); ok {

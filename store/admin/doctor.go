@@ -34,7 +34,7 @@ type Finding struct {
 	Keys []string `json:"keys,omitempty"`
 }
 
-// Where a check begins to complain.
+// The limits beyond which a check complains.
 const (
 	slowRead, verySlowRead     = 50 * time.Millisecond, 500 * time.Millisecond
 	reads                      = 9
@@ -44,16 +44,16 @@ const (
 	raftLag              = 1000
 	// By default etcd takes 1.5 MiB: a megabyte is close to it.
 	largeBytes, tooLargeBytes = 512 << 10, 1 << 20
-	// hotWrites are the writes of one key since the oldest revision that are remarkable, if they are also a share of all.
+	// A key is hot if it has had hotWrites writes since the oldest revision, and these are hotShare of all writes.
 	hotWrites, hotShare = 100, 0.2
-	// clockSkew is how far ahead of this machine's clock a time in an object may be.
+	// clockSkew is how far a time in an object may be ahead of this machine's clock.
 	clockSkew = time.Minute
-	// mostExamples are the keys that a finding names.
+	// mostExamples is how many keys a finding names at most.
 	mostExamples = 5
 )
 
-// Examine checks an etcd, or a file of one, and what is in it. custom, if not nil, checks custom resources; progress, if
-// not nil, is told of each key.
+// Examine checks an etcd, or the file of one, and its contents. custom, if not nil, checks custom resources; progress, if
+// not nil, is called for each key.
 func Examine(ctx context.Context, s Source, d *Decoder, custom CustomCheck, now time.Time, progress func(keys int)) ([]Finding, error) {
 	var out []Finding
 	if live, ok := s.(*Live); ok {
@@ -61,7 +61,7 @@ func Examine(ctx context.Context, s Source, d *Decoder, custom CustomCheck, now 
 		members := live.Status(ctx)
 		out = append(out, latency, examineMembers(members))
 		if err != nil {
-			// Nothing else would be answered either.
+			// No other question would be answered either.
 			return out, nil
 		}
 		alarms, err := live.Alarms(ctx, false)
@@ -184,7 +184,7 @@ func examineFragments(members []MemberStatus) Finding {
 	return f
 }
 
-// examineHistory looks whether anybody compacts.
+// examineHistory checks whether anybody compacts.
 func examineHistory(ctx context.Context, s Source, head Head) Finding {
 	f := Finding{Check: "history", Level: OK}
 	f.Finding = fmt.Sprintf("revisions %d to %d can be read", max(head.Compacted, 1), head.Revision)
@@ -197,7 +197,7 @@ func examineHistory(ctx context.Context, s Source, head Head) Finding {
 	return f
 }
 
-// contents are what one pass over all keys finds.
+// contents collects what one pass over all keys finds.
 type contents struct {
 	decoder *Decoder
 	custom  CustomCheck
@@ -220,7 +220,7 @@ type contents struct {
 	resources       map[schema.GroupResource]bool
 }
 
-// examples count keys and keep the first.
+// examples counts keys and keeps the first few.
 type examples struct {
 	count int64
 	keys  []string

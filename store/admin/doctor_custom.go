@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// check holds a custom resource against its definition. A definition that can't be used is not tried again.
+// check compares a custom resource with its definition. A definition that can't be used is not tried again.
 func (c *contents) check(ctx context.Context, resource schema.GroupResource, kv *KV) {
 	if c.unchecked[resource] != nil {
 		return

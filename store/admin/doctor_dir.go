@@ -9,7 +9,7 @@ import (
 )
 
 // ExamineFiles checks the files of an etcd that does not run: the database page by page, and in a data directory the log
-// too. What is in a damaged database is not worth asking: ok says that it is whole.
+// too. ok says that the database is whole; the contents of a damaged one can't be trusted.
 func ExamineFiles(path string) (out []Finding, ok bool) {
 	dir, err := FindDataDir(path)
 	database := path

@@ -16,29 +16,29 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Editor writes below the API. Each write is first a Plan, to be looked at, then applied.
+// Editor writes below the API. Each write is first a Plan, which can be reviewed, and then applied.
 type Editor struct {
 	Live    *Live
 	Decoder *Decoder
-	// Custom, if not nil, says what else is wrong with a custom resource: what its definition's schema does not allow.
+	// Custom, if not nil, checks custom resources against the schema of their definition.
 	Custom CustomCheck
-	// Force plans what a Refusal would be the answer to.
+	// Force plans writes that would otherwise be answered with a Refusal.
 	Force bool
 }
 
-// CustomCheck holds a custom resource against its definition, which it reads from the same etcd. The object is the
-// check's own. An error of another kind than [NotAllowed] means that it could not be checked.
+// CustomCheck compares a custom resource with its definition, which it reads from the same etcd. It may change the object.
+// An error that is no [NotAllowed] means that the check itself failed.
 type CustomCheck func(ctx context.Context, resource schema.GroupResource, object map[string]any) error
 
-// NotAllowed is what a definition does not allow of an object.
+// NotAllowed lists why a definition does not allow an object.
 type NotAllowed struct{ Reasons []string }
 
 func (e *NotAllowed) Error() string { return strings.Join(e.Reasons, "; ") }
 
-// Refusal is why a write was not done although it could have been.
+// Refusal says why a possible write was not made without Force.
 type Refusal struct {
 	Reason error
-	// Hint is what to do about it.
+	// Hint says what the user can do.
 	Hint string
 }
 
@@ -48,23 +48,23 @@ func (r *Refusal) Unwrap() error { return r.Reason }
 
 const hintForce = "use --force to write it all the same"
 
-// Plan is a write that was thought through and not done.
+// Plan is a checked write that has not been made yet.
 type Plan struct {
 	Operation string
 	Key       string
-	// Before is what was read, nil for nothing; After is what will be written, nil for a deletion.
+	// Before is the key as it was read, nil if there was none. After is the value to write, nil for a deletion.
 	Before *KV
 	After  []byte
-	// BeforeJSON and AfterJSON are both as JSON, null for nothing, for a person to compare.
+	// BeforeJSON and AfterJSON show both as JSON for a person to compare; null stands for no value.
 	BeforeJSON, AfterJSON []byte
 }
 
-// Unchanged says that the write would write what is there.
+// Unchanged says that the key has the value already.
 func (p *Plan) Unchanged() bool {
 	return p.Before == nil && p.After == nil || p.Before != nil && p.After != nil && bytes.Equal(p.Before.Value, p.After)
 }
 
-// Put plans to write an object, given as JSON or YAML. With raw, input is the value itself.
+// Put plans to write an object that is given as JSON or YAML. With raw, input is the stored value itself.
 func (e *Editor) Put(ctx context.Context, key string, input []byte, raw bool) (*Plan, error) {
 	before, err := e.Live.Get(ctx, key, 0)
 	if err != nil {
@@ -80,7 +80,7 @@ func (e *Editor) Put(ctx context.Context, key string, input []byte, raw bool) (*
 	return e.planObject(ctx, "put", key, before, object)
 }
 
-// PatchType says how a patch is to be read.
+// PatchType is the language of a patch.
 type PatchType string
 
 // The types of patches.
@@ -142,7 +142,7 @@ func (e *Editor) Delete(ctx context.Context, key string) (*Plan, error) {
 	return e.plan(ctx, "delete", key, before, nil)
 }
 
-// Undo plans to write what was there before a write. It is refused if somebody wrote after that.
+// Undo plans to restore the value from before a write. It is refused if somebody else has written since.
 func (e *Editor) Undo(ctx context.Context, u *Undo) (*Plan, error) {
 	now, err := e.Live.Get(ctx, u.Key, 0)
 	if err != nil {
@@ -185,8 +185,7 @@ func (e *Editor) planObject(ctx context.Context, operation, key string, before *
 	return e.plan(ctx, operation, key, before, after)
 }
 
-// plan checks what will be written. A key that holds no object of an API server, whatever it is, needs force: nothing
-// is known about it.
+// plan checks the value to write. A key that holds no API object needs Force, since nothing is known about it.
 func (e *Editor) plan(ctx context.Context, operation, key string, before *KV, after []byte) (*Plan, error) {
 	p := &Plan{Operation: operation, Key: key, Before: before, After: after}
 	if !e.Force {
@@ -210,7 +209,7 @@ func (e *Editor) plan(ctx context.Context, operation, key string, before *KV, af
 	return p, nil
 }
 
-// show is a value for a person: as far as it can be decoded.
+// show renders a value for a person, decoded as far as possible.
 func (e *Editor) show(key string, value []byte) []byte {
 	if value == nil {
 		return []byte("null")
@@ -224,17 +223,17 @@ func (e *Editor) show(key string, value []byte) []byte {
 	return data
 }
 
-// Undo is what a write changed. Its file holds values as they are stored: encrypted ones stay so.
+// Undo records what a write changed. Its file holds stored values: encrypted ones stay encrypted.
 type Undo struct {
 	Cluster   string    `json:"cluster"`
 	Key       string    `json:"key"`
 	Operation string    `json:"operation"`
 	Time      time.Time `json:"time"`
-	// Revision is the write's, 0 if it is not known to have been done.
+	// Revision is the write's; 0 if it is unknown whether the write was made.
 	Revision int64 `json:"revision"`
 	// Deleted says that the write deleted the key.
 	Deleted bool `json:"deleted,omitempty"`
-	// Before is the value that was there, null for none, BeforeRevision its revision.
+	// Before is the earlier value, null for none, and BeforeRevision its revision.
 	Before         []byte `json:"before"`
 	BeforeRevision int64  `json:"beforeRevision,omitempty"`
 }
@@ -252,7 +251,7 @@ func ReadUndo(file string) (*Undo, error) {
 	return u, nil
 }
 
-// write replaces the file, readable by its owner alone; with fresh, there must be none.
+// write replaces the file and makes it readable only by its owner. With fresh, the file must not exist.
 func (u *Undo) write(file string, fresh bool) error {
 	data, err := json.MarshalIndent(u, "", "  ")
 	if err != nil {
@@ -277,13 +276,13 @@ func writeSynced(file string, flag int, data []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// UndoFile is a name for the undo file of a plan, in dir.
+// UndoFile names the undo file of a plan in dir.
 func (p *Plan) UndoFile(dir string, now time.Time) string {
 	return filepath.Join(dir, fmt.Sprintf("kx-undo-%s-%s.json", filepath.Base(p.Key), now.UTC().Format("20060102T150405.000")))
 }
 
-// Apply does what was planned if the key is still as it was read, and returns the revision of the write. What was there
-// is in undoFile before the write is tried.
+// Apply makes the planned write if the key has not changed since it was read, and returns the revision. The earlier value is
+// in undoFile before the write is sent.
 func (e *Editor) Apply(ctx context.Context, p *Plan, undoFile string, now time.Time) (revision int64, err error) {
 	cluster, err := e.clusterID(ctx)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// encode makes the value of an object: in the format that the key's value has, or else in the one that an API server
-// would choose, and encrypted as the configuration says.
+// encode makes the stored value of an object. Its format is that of the present value, or else the one that an API server
+// would choose; it is encrypted as the configuration says.
 func (d *Decoder) encode(key string, object map[string]any, like *Value) ([]byte, error) {
 	l, ok := Locate(d.Prefix, key)
 	if !ok {
@@ -61,7 +61,7 @@ func encodePlain(l Location, object map[string]any, like *Value) ([]byte, error)
 	return encodeFormat(format, kind, typed, object)
 }
 
-// encodeFormat is an object's value; typed is the object in its Go type, nil if it has none.
+// encodeFormat encodes an object in one format. typed is the object in its Go type, nil if it has none.
 func encodeFormat(format Format, kind schema.GroupVersionKind, typed runtime.Object, object map[string]any) ([]byte, error) {
 	switch format {
 	case Protobuf:
@@ -74,7 +74,7 @@ func encodeFormat(format Format, kind schema.GroupVersionKind, typed runtime.Obj
 		data, err := cbor.Marshal(object)
 		return append(bytes.Clone(cborMagic), data...), err
 	}
-	// As API servers write it: sorted, and with a line's end.
+	// API servers sort the keys and end with a newline.
 	data, err := json.Marshal(object)
 	return append(data, '\n'), err
 }
@@ -90,8 +90,8 @@ func encodeProtobuf(kind schema.GroupVersionKind, message runtime.ProtobufMarsha
 	return append(bytes.Clone(protobufMagic), data...), err
 }
 
-// strictlyTyped is the object in its Go type, nil if it has none. What the type has no place for is an error: the API
-// server would not see it.
+// strictlyTyped converts the object to its Go type, nil if it has none. A field that the type does not have is an error: the
+// API server would not see it.
 func strictlyTyped(l Location, kind schema.GroupVersionKind, object map[string]any) (runtime.Object, error) {
 	if l.Custom || !types().Recognizes(kind) {
 		return nil, nil
@@ -105,7 +105,7 @@ func strictlyTyped(l Location, kind schema.GroupVersionKind, object map[string]a
 	return typed, err
 }
 
-// parseObject reads what a person gives as JSON or YAML. What the API server never stores is taken out.
+// parseObject reads JSON or YAML from a person and removes fields that the API server never stores.
 func parseObject(key string, input []byte) (map[string]any, error) {
 	var object map[string]any
 	if err := yaml.Unmarshal(input, &object); err != nil {
@@ -168,7 +168,7 @@ func checkBuiltin(l Location, v *Value) error {
 	return err
 }
 
-// checkCustom holds a custom resource against its definition in the same etcd.
+// checkCustom compares a custom resource with its definition in the same etcd.
 func (e *Editor) checkCustom(ctx context.Context, l Location, v *Value) error {
 	crd, err := readDefinition(ctx, e.Live, e.Decoder, l.Resource)
 	if err != nil {
@@ -204,14 +204,14 @@ func checkNames(l Location, v *Value) error {
 	return nil
 }
 
-// definition is what a CustomResourceDefinition says that matters here.
+// definition has the fields of a CustomResourceDefinition that matter here.
 type definition struct {
 	kind       string
 	versions   []string
 	namespaced bool
 }
 
-// readDefinition reads the definition of a resource, nil if there is none.
+// readDefinition reads the definition of a resource; it is nil if there is none.
 func readDefinition(ctx context.Context, s Source, d *Decoder, resource schema.GroupResource) (*definition, error) {
 	key := definitionKey(d.Prefix, resource)
 	kv, err := s.Get(ctx, key, 0)

@@ -11,28 +11,27 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// EncryptedBy counts the objects of a resource that are stored in one way.
+// EncryptedBy counts the objects of a resource that one provider's key encrypted.
 type EncryptedBy struct {
 	Resource string `json:"resource"`
-	// Provider and Key say how: provider "identity" and no key is not at all.
+	// Provider and Key say how. Provider "identity" without a key means in the clear.
 	Provider string `json:"provider"`
 	Key      string `json:"key,omitempty"`
 	Objects  int64  `json:"objects"`
 	Bytes    int64  `json:"bytes"`
-	// Write says that this is how the configuration has objects written. It is not known without one.
+	// Write says that the configuration encrypts new writes this way. It is false without a configuration.
 	Write bool `json:"write,omitempty"`
-	// Remaining are the objects that an API server with the configuration would write otherwise.
+	// Remaining counts the objects that an API server with the configuration would write differently.
 	Remaining int64 `json:"remaining,omitempty"`
-	// Unreadable are those that it could not read. They are among the remaining.
+	// Unreadable counts those that it could not read. They are part of Remaining.
 	Unreadable int64 `json:"unreadable,omitempty"`
 }
 
-// identity is what a provider is called that stores values as they are.
+// identity is the provider that stores values in the clear.
 const identity = "identity"
 
-// Encryptions counts at a path and below how objects are stored, by resource, provider and key. With an encryption
-// configuration in d, each value is opened as an API server would; only that tells two keys of one name apart. progress,
-// if not nil, is told of each key.
+// Encryptions counts the objects at a path and below by resource, provider and key. With an encryption configuration in d,
+// each value is decrypted: only that tells two keys of one name apart. progress, if not nil, is called for each key.
 func Encryptions(ctx context.Context, s Source, d *Decoder, below string, progress func(keys int)) ([]EncryptedBy, error) {
 	counts := map[EncryptedBy]*EncryptedBy{}
 	for kv, err := range Below(ctx, s, below, Range{}) {
@@ -67,7 +66,7 @@ func Encryptions(ctx context.Context, s Source, d *Decoder, below string, progre
 	return all, nil
 }
 
-// judge counts a value that the configuration would have written otherwise, or can't read.
+// judge counts a value that the configuration would write differently or can't read.
 func (d *Decoder) judge(ctx context.Context, resource schema.GroupResource, kv *KV, c *EncryptedBy) {
 	if d.Encryption == nil {
 		return
@@ -90,7 +89,7 @@ func (d *Decoder) writesLike(resource schema.GroupResource, provider, key string
 	return p == provider && k == key
 }
 
-// storedBy is the provider and the key that a value names.
+// storedBy returns the provider and the key that a value names.
 func storedBy(value []byte) (provider, key string) {
 	head := string(value[:min(len(value), 256)])
 	rest, ok := strings.CutPrefix(head, string(encryptedMagic))

@@ -19,7 +19,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// etcd's buckets, and the keys in the one for metadata.
+// etcd's buckets, and the keys in the bucket for metadata.
 var (
 	keyBucket  = []byte("key")
 	metaBucket = []byte("meta")
@@ -29,26 +29,26 @@ var (
 )
 
 const (
-	// lockWait is how long a file may be locked before somebody has it.
+	// lockWait is how long to wait for a file's lock before reporting that another process has it.
 	lockWait = 200 * time.Millisecond
 	// filePage is how many values are copied from a file at a time.
 	filePage = 64
 )
 
-// databasePaths are where etcd's database may be in a directory: an etcd's, or a kx's.
+// databasePaths are the places of etcd's database in the data directory of an etcd or a kx.
 var databasePaths = []string{"member/snap/db", "etcd/member/snap/db", "db"}
 
-// File is the database of an etcd that does not run: a snapshot, or a stopped member's.
+// File is the database of an etcd that does not run: a snapshot, or that of a stopped member.
 type File struct {
 	path string
 	db   *bolt.DB
-	// tx stays open: keys are read from the mapped file while it is.
+	// tx stays open as long as the File: keys point into the mapped file.
 	tx *bolt.Tx
 }
 
 var _ Source = &File{}
 
-// FindDatabase is the database that path means: path itself if it is a file, or that of a data directory.
+// FindDatabase returns the database that path means: path itself if it is a file, or the one in a data directory.
 func FindDatabase(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -103,7 +103,7 @@ func (f *File) open() error {
 	return nil
 }
 
-// guard turns what a damaged file does, faults of the memory mapping and panics of bolt, into errors.
+// guard turns the effects of a damaged file into errors: memory faults in the mapping, and panics of bolt.
 func (f *File) guard(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -133,7 +133,7 @@ func (f *File) Close() error {
 	return errors.Join(errs...)
 }
 
-// Size is that of the file, and how much of it is free.
+// Size returns how large the file is, and how much of it is free.
 func (f *File) Size() (size, free int64) {
 	stats := f.db.Stats()
 	return f.tx.Size(), int64(stats.FreePageN) * int64(f.db.Info().PageSize)
@@ -162,8 +162,8 @@ func (f *File) Head(context.Context) (head Head, err error) {
 	return head, err
 }
 
-// changes visits all changes from revision from to revision to, until visit wants no more. The key of a record that a
-// restore made to raise the revision is empty: it is skipped.
+// changes visits all changes between two revisions, both included, until visit returns false. It skips the record with an
+// empty key, which a restore writes to raise the revision.
 func (f *File) changes(from, to int64, visit func(place, record) (more bool)) error {
 	c := f.tx.Bucket(keyBucket).Cursor()
 	for k, v := c.Seek(place{main: from}.bytes()); k != nil; k, v = c.Next() {
@@ -209,7 +209,7 @@ func (f *File) Get(_ context.Context, key string, revision int64) (kv *KV, err e
 	}
 	err = f.guard(func() error {
 		c := f.tx.Bucket(keyBucket).Cursor()
-		// From the newest backwards, the first that names the key is it.
+		// Going back from the newest change, the first one that names the key is the answer.
 		before := c.Last
 		if k, _ := c.Seek(place{main: revision + 1}.bytes()); k != nil {
 			before = c.Prev
@@ -238,13 +238,13 @@ func (f *File) Get(_ context.Context, key string, revision int64) (kv *KV, err e
 	return kv, err
 }
 
-// indexed is a change in the order of keys.
+// indexed is a change and its key.
 type indexed struct {
 	key []byte // the mapped file's
 	at  place
 }
 
-// index is the newest change of each key that begins with prefix, by key.
+// index returns the newest change of each key that begins with prefix, sorted by key.
 func (f *File) index(prefix string, revision int64) ([]indexed, error) {
 	var all []indexed
 	err := f.guard(func() error {
@@ -254,7 +254,7 @@ func (f *File) index(prefix string, revision int64) ([]indexed, error) {
 			}
 			return true
 		})
-		// Stable, and revisions ascend: of each key the last is the newest.
+		// The sort is stable and revisions ascend, so the last change of each key is the newest.
 		slices.SortStableFunc(all, func(a, b indexed) int { return bytes.Compare(a.key, b.key) })
 		return err
 	})
@@ -333,7 +333,7 @@ func (f *File) History(_ context.Context, key string) iter.Seq2[Event, error] {
 				return
 			}
 			e := Event{KV: kvs[0], Deleted: at.deleted}
-			// A deletion's record has nothing but the key.
+			// The record of a deletion holds only the key.
 			e.ModRevision = at.main
 			if !yield(e, nil) {
 				return

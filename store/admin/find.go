@@ -12,15 +12,15 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// Criteria say what to find; all that are given have to hold.
+// Criteria say what to find. Every criterion that is given must hold.
 type Criteria struct {
-	// Name is a pattern for the last part of a key, as a shell has them.
+	// Name is a shell pattern for the last part of a key.
 	Name string
-	// Namespace is the one before the last.
+	// Namespace is the part before the last.
 	Namespace string
 	// Labels select objects.
 	Labels labels.Selector
-	// JSONPath has to have a result in the object. If Equals is not nil one has to be equal to it, as text.
+	// JSONPath must have a result in the object. If Equals is not nil, the text of one result must equal it.
 	JSONPath string
 	Equals   *string
 }
@@ -35,12 +35,12 @@ type Match struct {
 	Revision  int64  `json:"revision"`
 	// Results are what JSONPath gave.
 	Results []string `json:"results,omitempty"`
-	// Error says why the value could not be decided on.
+	// Error says why the value could not be compared with the criteria.
 	Error string `json:"error,omitempty"`
 }
 
-// Find streams what fulfils the criteria at a path and below. Values are read only if the criteria need them, and of
-// objects only the metadata if that suffices. progress, if not nil, is told of each key.
+// Find streams the keys at a path and below that meet the criteria. It reads values only if the criteria need them, and
+// decodes only the metadata where that suffices. progress, if not nil, is called for each key.
 func Find(ctx context.Context, s Source, d *Decoder, below string, c Criteria, revision int64, progress func(keys int)) iter.Seq2[Match, error] {
 	return func(yield func(Match, error) bool) {
 		f, err := newFinder(d, c)
@@ -111,7 +111,7 @@ func (f *finder) match(kv *KV) (Match, bool) {
 	return m, f.path == nil || f.matchPath(kv, &m)
 }
 
-// matchPath evaluates the JSONPath; a value that can't be read is a match with an error.
+// matchPath evaluates the JSONPath. A value that can't be read is a match with an error.
 func (f *finder) matchPath(kv *KV, m *Match) bool {
 	v, err := f.decoder.Decode(kv.Key, kv.Value)
 	if err != nil {
@@ -124,7 +124,7 @@ func (f *finder) matchPath(kv *KV, m *Match) bool {
 	m.Kind = v.Kind.Kind
 	results, err := f.path.FindResults(v.Object)
 	if err != nil {
-		// It does not apply to this kind of object, such as an index into what is no list.
+		// The path does not fit this kind of object; it may index something that is not a list.
 		return false
 	}
 	for _, values := range results {

@@ -25,7 +25,7 @@ type Change struct {
 	Value *Value `json:"-"`
 }
 
-// History streams the revisions of a key that are still there, oldest first.
+// History streams the revisions of a key that etcd still has, oldest first.
 func History(ctx context.Context, s Source, d *Decoder, key string) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		var teller Teller
@@ -41,7 +41,7 @@ func History(ctx context.Context, s Source, d *Decoder, key string) iter.Seq2[Ch
 	}
 }
 
-// Teller makes changes of the events of one key, each compared with the one before.
+// Teller turns the events of one key into changes by comparing each with the one before.
 type Teller struct {
 	before *metav1.ObjectMeta
 }

@@ -9,32 +9,32 @@ import (
 
 // Child is a key, or a directory of keys, right below a prefix.
 type Child struct {
-	// Path is the key; that of a directory ends in a slash.
+	// Path is the key. A directory's path ends in a slash.
 	Path string
 	// KV is the key without its value; nil for a directory.
 	KV *KV
-	// Keys is how many there are. Bytes are those of the first Measured of them, and Revision is that of the newest change
-	// of at least these.
+	// Keys is how many keys there are. Bytes is the size of the first Measured of them; Revision is their newest change, or a
+	// newer one.
 	Keys, Bytes, Revision, Measured int64
 }
 
-// Budget bounds what is read of values to find out how large directories are. What is spent is taken from it.
+// Budget bounds how many values are read to measure directories. Level subtracts what it spends.
 type Budget struct{ Keys, Bytes int64 }
 
 const (
-	// share is how much of what is left of a budget one directory may take, so that a large one leaves some for the others.
+	// One directory may spend 1/share of the remaining budget, so that a large one leaves some for the others.
 	share = 4
-	// To answer for a page of a range etcd walks through all of it, so pages of keys alone are large. A directory that
-	// is larger than a page is counted by etcd, and what follows it is gone on with.
+	// etcd walks through a whole range to answer for one page of it, so pages without values are large. etcd counts a
+	// directory that is larger than a page, and the visit continues behind it.
 	firstLevelKeys = 10_000
 	mostLevelKeys  = 50_000
-	// runKeys is how many keys that stand side by side are measured at a time.
+	// runKeys is how many adjacent keys are measured at a time.
 	runKeys = 256
 )
 
-// Level visits what is right below a prefix as of a revision, which must not be 0, in the order of the keys, at most as
-// many as said. It begins at from, or with the first if that is empty, and returns where another one can go on; nowhere if
-// all was visited. At most one page is held at a time.
+// Level visits the children of a prefix at a revision, which must not be 0, in the order of keys, and `most` at most. It
+// begins at from, or with the first child if from is empty. It returns where another Level can continue, empty if all were
+// visited. It holds one page at a time.
 func (l *Live) Level(ctx context.Context, prefix, from string, revision, most int64, budget *Budget, visit func(Child)) (next string, err error) {
 	v := level{live: l, prefix: prefix, end: rangeEnd(prefix), revision: revision, left: most, budget: budget, visit: visit}
 	v.next = max(prefix, from, firstKey)
@@ -63,10 +63,10 @@ func (l *Live) Level(ctx context.Context, prefix, from string, revision, most in
 	return v.next, v.flush(ctx)
 }
 
-// firstKey is before all others: etcd has no empty key.
+// firstKey sorts before all others: etcd has no empty key.
 const firstKey = "\x00"
 
-// rangeEnd is the first key after all that begin with prefix.
+// rangeEnd is the first key behind all that begin with prefix.
 func rangeEnd(prefix string) string {
 	if prefix == "" {
 		return firstKey
@@ -74,7 +74,7 @@ func rangeEnd(prefix string) string {
 	return clientv3.GetPrefixRangeEnd(prefix)
 }
 
-// level is the visit of one.
+// level is the state of one visit.
 type level struct {
 	live        *Live
 	prefix, end string
@@ -82,14 +82,13 @@ type level struct {
 	budget      *Budget
 	visit       func(Child)
 
-	// next is where to read on, nowhere if nothing is left. full says that what is there is not wanted any more, of which
-	// left are.
+	// next is where to continue reading, empty at the end. full says that visit wants no more; left children remain then.
 	next string
 	left int64
 	full bool
 
-	// What was read and not visited yet: keys that stand side by side, or a directory. bound is the key before which the
-	// part of the directory ends that is measured.
+	// run and dir were read and not visited yet: adjacent keys, or a directory. bound ends the part of the directory that is
+	// measured.
 	run   []KV
 	dir   *Child
 	bound string
@@ -111,7 +110,7 @@ func (v *level) key(ctx context.Context, kv KV) error {
 	}
 	v.left--
 	v.next = kv.Key + firstKey
-	// A slash right behind the prefix begins a name and does not end one, as in Tree.
+	// A slash right behind the prefix begins a name, as in Tree.
 	name := kv.Key[len(v.prefix):]
 	slash := -1
 	if len(name) > 1 {
@@ -129,7 +128,7 @@ func (v *level) key(ctx context.Context, kv KV) error {
 	return nil
 }
 
-// inDirectory counts a key of the directory that is read.
+// inDirectory counts a key of the current directory.
 func (v *level) inDirectory(ctx context.Context, kv *KV) error {
 	d := v.dir
 	v.next = kv.Key + firstKey
@@ -152,7 +151,7 @@ func (v *level) inDirectory(ctx context.Context, kv *KV) error {
 	return v.flush(ctx)
 }
 
-// flush visits what was read.
+// flush visits what was read and not visited yet.
 func (v *level) flush(ctx context.Context) error {
 	if v.dir != nil {
 		d := v.dir
@@ -176,7 +175,7 @@ func (v *level) flush(ctx context.Context) error {
 	})
 }
 
-// measure reads of a directory's values what the budget allows.
+// measure reads as many of a directory's values as the budget allows.
 func (v *level) measure(ctx context.Context, d *Child) error {
 	keys, bytes := v.budget.Keys/share, v.budget.Bytes/share
 	if keys == 0 || bytes == 0 {
@@ -192,7 +191,7 @@ func (v *level) measure(ctx context.Context, d *Child) error {
 	return err
 }
 
-// values reads the keys from first to before end with their values, in pages, until each says no.
+// values reads the keys in [first, end) with their values, page by page, until each returns false.
 func (v *level) values(ctx context.Context, first, end string, each func(KV) bool) error {
 	for limit := int64(firstPageKeys); ; {
 		resp, err := v.live.get(ctx, first, clientv3.WithRange(end), clientv3.WithRev(v.revision), clientv3.WithLimit(limit))

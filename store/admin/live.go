@@ -21,18 +21,18 @@ import (
 const (
 	connectTimeout = 5 * time.Second
 
-	// A page of values is about this large: the first is a guess, each further one goes by the size of the one before.
+	// The size of a page of values. The first page is a guess; each further one is sized by the one before.
 	pageBytes     = 4 << 20
 	firstPageKeys = 256
 	mostPageKeys  = 10_000
 
-	// maxSendBytes is above what etcd accepts: it is etcd who refuses what is too large.
+	// maxSendBytes is more than etcd accepts, so that etcd and not the client refuses large values.
 	maxSendBytes = 32 << 20
 
-	// requestTimeout is the most that one read may take: an etcd without a leader does not answer, and does not say so.
+	// requestTimeout bounds one read: an etcd without a leader never answers.
 	requestTimeout = 30 * time.Second
 
-	// progressRetry is how often etcd is asked how far a watch is: it drops the question while the watch catches up.
+	// progressRetry is how often etcd is asked for a watch's progress. It ignores the question while the watch catches up.
 	progressRetry = 50 * time.Millisecond
 )
 
@@ -44,7 +44,7 @@ type Endpoint struct {
 	CAFile, CertFile, KeyFile string
 }
 
-// Live is an etcd that runs.
+// Live is a running etcd.
 type Live struct {
 	Client *clientv3.Client
 	name   string
@@ -53,7 +53,7 @@ type Live struct {
 
 var _ Source = &Live{}
 
-// Connect reaches an etcd, or says why it can't be reached.
+// Connect connects to an etcd, or says why it can't.
 func Connect(ctx context.Context, e Endpoint) (*Live, error) {
 	name := "etcd at " + strings.Join(e.URLs, ", ")
 	config := clientv3.Config{
@@ -63,7 +63,7 @@ func Connect(ctx context.Context, e Endpoint) (*Live, error) {
 		Logger:             zap.NewNop(),
 	}
 	if e.CAFile != "" {
-		// etcd's reader takes any file, and every handshake fails then.
+		// etcd's own reader accepts any file, and then every handshake fails.
 		pem, err := os.ReadFile(e.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("%s: CA file: %w", name, err)
@@ -92,10 +92,10 @@ func Connect(ctx context.Context, e Endpoint) (*Live, error) {
 	return l, nil
 }
 
-// Over is an etcd that is reached already. name is what errors and headings call it.
+// Over wraps a client that is connected already. Errors and headings call the etcd name.
 func Over(client *clientv3.Client, name string) *Live { return &Live{Client: client, name: name} }
 
-// probe asks any one member whether it is there. A member without a leader answers too.
+// probe asks one member for a sign of life. A member without a leader answers too.
 func (l *Live) probe(ctx context.Context) error {
 	var errs []error
 	for _, url := range l.urls {
@@ -113,7 +113,7 @@ func (l *Live) probe(ctx context.Context) error {
 // Name implements Source.
 func (l *Live) Name() string { return l.name }
 
-// URLs are the members that were named.
+// URLs returns the members that were named.
 func (l *Live) URLs() []string { return l.urls }
 
 // Close implements Source.
@@ -134,7 +134,7 @@ func (l *Live) Head(ctx context.Context) (Head, error) {
 	} else if !errors.Is(err, rpctypes.ErrCompacted) {
 		return Head{}, fmt.Errorf("%s: read the oldest revision: %w", l.Name(), err)
 	}
-	// Only a watch that asks for too old a revision is told which is the oldest.
+	// etcd tells its oldest revision only to a watch from one that is too old.
 	for resp := range l.Client.Watch(ctx, compactRevKey, clientv3.WithRev(1)) {
 		if resp.CompactRevision > 0 {
 			head.Compacted = resp.CompactRevision
@@ -147,7 +147,7 @@ func (l *Live) Head(ctx context.Context) (Head, error) {
 	return Head{}, fmt.Errorf("%s: ask for the oldest revision: %w", l.Name(), context.Cause(ctx))
 }
 
-// Revision is the newest, read from a majority of the members.
+// Revision returns the newest revision, read from a majority of the members.
 func (l *Live) Revision(ctx context.Context) (int64, error) {
 	resp, err := l.Client.Get(ctx, compactRevKey, clientv3.WithCountOnly())
 	if err != nil {
@@ -211,14 +211,14 @@ func (l *Live) Range(ctx context.Context, r Range) iter.Seq2[KV, error] {
 	}
 }
 
-// get is one read that does not take for ever.
+// get is one read with a time limit.
 func (l *Live) get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return l.Client.Get(ctx, key, opts...)
 }
 
-// History implements Source: what the key was when history begins, then what a watch from there says.
+// History reads the key where history begins, and then watches from there to now.
 func (l *Live) History(ctx context.Context, key string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		head, err := l.Head(ctx)
@@ -244,7 +244,7 @@ func (l *Live) History(ctx context.Context, key string) iter.Seq2[Event, error] 
 	}
 }
 
-// events are the changes of a key from one revision to another, both included.
+// events streams the changes of a key between two revisions, both included.
 func (l *Live) events(ctx context.Context, key string, from, to int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if from > to {
@@ -284,8 +284,8 @@ func (l *Live) events(ctx context.Context, key string, from, to int64) iter.Seq2
 	}
 }
 
-// Watch streams what happens at path and below from a revision on, 0 for now, until ctx ends. ready, if not nil, is
-// called when nothing that happens from then on will be missed.
+// Watch streams the changes at path and below from a revision on, 0 for now, until ctx ends. ready, if not nil, is called
+// once no later change can be missed.
 func (l *Live) Watch(ctx context.Context, path string, revision int64, ready func()) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for e, err := range l.WatchPrefix(ctx, path, revision, ready) {
@@ -299,7 +299,7 @@ func (l *Live) Watch(ctx context.Context, path string, revision int64, ready fun
 	}
 }
 
-// WatchPrefix is Watch for all keys that begin with prefix, wherever in a name that ends.
+// WatchPrefix is Watch for all keys that begin with prefix, which may end within a name.
 func (l *Live) WatchPrefix(ctx context.Context, prefix string, revision int64, ready func()) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		opts := []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithRev(revision), clientv3.WithCreatedNotify()}
@@ -335,7 +335,7 @@ func fromEvent(e *clientv3.Event) Event {
 	return Event{KV: fromProto(e.Kv), Deleted: e.Type == mvccpb.Event_DELETE}
 }
 
-// readError says which key could not be read, and what to do where that is known.
+// readError says which key could not be read, and what to do if that is known.
 func readError(key string, revision int64, err error) error {
 	switch {
 	case errors.Is(err, rpctypes.ErrCompacted):
@@ -349,7 +349,7 @@ func readError(key string, revision int64, err error) error {
 	return fmt.Errorf("read %s: %w", key, noAnswer(err))
 }
 
-// noAnswer says what a read that took too long means.
+// noAnswer explains a read that took too long.
 func noAnswer(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no answer in %s, as when a majority of the members does not run (kx etcd status): %w", requestTimeout, err)

@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// DefaultPrefix begins the keys of a Kubernetes API server if nobody says otherwise.
+// DefaultPrefix begins the keys of a Kubernetes API server unless it is configured otherwise.
 const DefaultPrefix = "/registry"
 
-// compactRevKey is where API servers agree on compactions. It is below no prefix.
+// compactRevKey is the key by which API servers agree on compactions. It is outside any prefix.
 const compactRevKey = "compact_rev_key"
 
-// Location is what a key says about its value.
+// Location is what a key says about its value: resource, namespace and name.
 type Location struct {
 	Resource        schema.GroupResource
 	Namespace, Name string
@@ -23,7 +23,7 @@ type Location struct {
 	kinds []schema.GroupVersionKind
 }
 
-// Path is a key, from what a person may write: "pods/default/web" is below prefix.
+// Path completes a key that a person wrote: "pods/default/web" is put below prefix.
 func Path(prefix, key string) string {
 	if strings.HasPrefix(key, "/") || key == compactRevKey {
 		return key
@@ -31,11 +31,11 @@ func Path(prefix, key string) string {
 	return strings.TrimSuffix(prefix, "/") + "/" + key
 }
 
-// twoParts are the beginnings of keys below which the resources are.
+// twoParts are the first parts of keys whose second part names the resource.
 var twoParts = []string{"services", "ranges"}
 
-// SplitKey divides a key below prefix into its resource's part ("pods", "services/specs", "example.com/pandas") and what
-// follows. ok is false for a key that is not below prefix.
+// SplitKey divides a key below prefix into the part of its resource ("pods", "services/specs", "example.com/pandas") and the
+// rest. ok is false for a key that is not below prefix.
 func SplitKey(prefix, key string) (resource string, rest []string, ok bool) {
 	below, ok := strings.CutPrefix(key, strings.TrimSuffix(prefix, "/")+"/")
 	if !ok || below == "" {
@@ -48,7 +48,7 @@ func SplitKey(prefix, key string) (resource string, rest []string, ok bool) {
 	return parts[0], parts[1:], true
 }
 
-// Locate says what a key's value should be. ok is false for a key that no API server makes.
+// Locate says which object a key should hold. ok is false for a key that no API server writes.
 func Locate(prefix, key string) (l Location, ok bool) {
 	path, rest, ok := SplitKey(prefix, key)
 	if !ok {
@@ -63,7 +63,7 @@ func Locate(prefix, key string) (l Location, ok bool) {
 	}
 	switch len(rest) {
 	case 0:
-		// Allocations have one key for all.
+		// An allocation is stored at a single key.
 		_, ok = allocations[path]
 		return l, ok
 	case 1:

@@ -13,18 +13,18 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// MemberStatus is how one member is.
+// MemberStatus is the state of one member.
 type MemberStatus struct {
 	Endpoint       string `json:"endpoint"`
 	ID             string `json:"id,omitempty"`
 	Version        string `json:"version,omitempty"`
 	StorageVersion string `json:"storageVersion,omitempty"`
-	// DBSize is that of the file, InUse how much of it is used, Quota how large it may be; 0 is not known.
+	// DBSize is the size of the file, InUse the used part of it, Quota its limit; 0 means unknown.
 	DBSize int64 `json:"dbSize"`
 	InUse  int64 `json:"inUse"`
 	Quota  int64 `json:"quota,omitempty"`
 	Leader bool  `json:"leader"`
-	// HasLeader says that the member knows one.
+	// HasLeader says that the member knows a leader.
 	HasLeader   bool     `json:"hasLeader"`
 	Learner     bool     `json:"learner,omitempty"`
 	RaftTerm    uint64   `json:"raftTerm"`
@@ -35,10 +35,10 @@ type MemberStatus struct {
 	LatencyUs   int64    `json:"latencyUs"`
 }
 
-// answerTimeout is how long a member may take to answer before it is said not to.
+// answerTimeout is how long a member may take to answer before it counts as silent.
 const answerTimeout = 2 * time.Second
 
-// Status asks each member that was named, all at once. One that does not answer has Errors and nothing else.
+// Status asks all named members at once. A silent one has only Errors.
 func (l *Live) Status(ctx context.Context) []MemberStatus {
 	out := make([]MemberStatus, len(l.urls))
 	var asking sync.WaitGroup
@@ -68,7 +68,7 @@ func (l *Live) statusOf(ctx context.Context, url string) MemberStatus {
 
 func hexID(id uint64) string { return fmt.Sprintf("%x", id) }
 
-// Member is one of the cluster.
+// Member is a member of the cluster.
 type Member struct {
 	ID         string   `json:"id"`
 	Name       string   `json:"name"`
@@ -77,7 +77,7 @@ type Member struct {
 	ClientURLs []string `json:"clientURLs"`
 }
 
-// Members are all of the cluster.
+// Members returns all members of the cluster.
 func (l *Live) Members(ctx context.Context) ([]Member, error) {
 	resp, err := l.Client.MemberList(ctx)
 	if err != nil {
@@ -90,13 +90,13 @@ func (l *Live) Members(ctx context.Context) ([]Member, error) {
 	return out, nil
 }
 
-// Alarm is one that a member has raised.
+// Alarm is an alarm that a member has raised.
 type Alarm struct {
 	Member string `json:"member"`
 	Alarm  string `json:"alarm"`
 }
 
-// Alarms are those that are raised; with disarm, they were.
+// Alarms returns the raised alarms. With disarm, it also ends them.
 func (l *Live) Alarms(ctx context.Context, disarm bool) ([]Alarm, error) {
 	resp, err := l.Client.AlarmList(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (l *Live) Alarms(ctx context.Context, disarm bool) ([]Alarm, error) {
 	return out, nil
 }
 
-// raised says whether an alarm of a kind is among them.
+// raised says whether an alarm of a kind is in the list.
 func raised(alarms []Alarm, kind etcdserverpb.AlarmType) bool {
 	for _, a := range alarms {
 		if a.Alarm == kind.String() {
@@ -125,7 +125,7 @@ func raised(alarms []Alarm, kind etcdserverpb.AlarmType) bool {
 	return false
 }
 
-// Compact forgets what was before a revision, and returns when the space is free for new values.
+// Compact removes the history before a revision, and returns when the space is free for new values.
 func (l *Live) Compact(ctx context.Context, revision int64) error {
 	if _, err := l.Client.Compact(ctx, revision, clientv3.WithCompactPhysical()); err != nil {
 		return fmt.Errorf("%s: compact to revision %d: %w", l.Name(), revision, err)
@@ -133,7 +133,7 @@ func (l *Live) Compact(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// Defragmented is what it did to a member.
+// Defragmented is the result for one member.
 type Defragmented struct {
 	Endpoint string `json:"endpoint"`
 	Before   int64  `json:"before"`
@@ -141,8 +141,8 @@ type Defragmented struct {
 	TookMs   int64  `json:"tookMs"`
 }
 
-// Defragment makes the files of the members that were named as small as they can be, one member after the other, since a
-// member answers nobody meanwhile. It ends at the first failure.
+// Defragment shrinks the files of the named members, one after the other: a member answers nobody meanwhile. It ends at the
+// first failure.
 func (l *Live) Defragment(ctx context.Context) iter.Seq2[Defragmented, error] {
 	return func(yield func(Defragmented, error) bool) {
 		for _, url := range l.urls {
@@ -161,19 +161,19 @@ func (l *Live) Defragment(ctx context.Context) iter.Seq2[Defragmented, error] {
 	}
 }
 
-// Hash is that of one member's keys and values.
+// Hash is a hash of one member's keys and values.
 type Hash struct {
 	Endpoint string `json:"endpoint"`
 	Hash     string `json:"hash"`
-	// Revision is up to where, Compacted from where: only hashes with equal ones can be compared.
+	// The hash covers the history from Compacted to Revision. Hashes can be compared if both are equal.
 	Revision  int64 `json:"revision"`
 	Compacted int64 `json:"compacted"`
 }
 
-// ErrHashesDiffer is in the error about members that do not have the same.
+// ErrHashesDiffer marks the error about members with different contents.
 var ErrHashesDiffer = errors.New("the members do not have the same keys and values")
 
-// Hashes are those of the members that were named, at one revision.
+// Hashes returns the hashes of the named members at one revision.
 func (l *Live) Hashes(ctx context.Context, revision int64) ([]Hash, error) {
 	if revision == 0 {
 		head, err := l.Head(ctx)
@@ -198,17 +198,17 @@ func (l *Live) Hashes(ctx context.Context, revision int64) ([]Hash, error) {
 	return out, nil
 }
 
-// Lease is one, and how many keys end with it.
+// Lease is a lease, and how many keys end with it.
 type Lease struct {
 	ID string `json:"id"`
-	// GrantedSeconds is how long it lives from its last renewal, RemainingSeconds from now.
+	// GrantedSeconds is its time from one renewal to the next, RemainingSeconds the time from now.
 	GrantedSeconds   int64    `json:"grantedSeconds"`
 	RemainingSeconds int64    `json:"remainingSeconds"`
 	Keys             int      `json:"keys"`
 	Names            []string `json:"names,omitempty"`
 }
 
-// Leases streams all leases; with names, also their keys.
+// Leases streams all leases. With names, it includes their keys.
 func (l *Live) Leases(ctx context.Context, names bool) iter.Seq2[Lease, error] {
 	return func(yield func(Lease, error) bool) {
 		all, err := l.Client.Leases(ctx)

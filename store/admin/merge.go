@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// pair is a key as it was at two times; nil is when it was not there.
+// pair is a key at two revisions; nil where it did not exist.
 type pair struct {
 	before, after *KV
 }
@@ -55,13 +55,13 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// Difference is a key whose value is not the same at two revisions. Before or After is nil where there is none.
+// Difference is a key whose value differs between two revisions. Before or After is nil where the key did not exist.
 type Difference struct {
 	Key           string
 	Before, After *KV
 }
 
-// Diff streams what is different below a path between two revisions. Only values that changed are read.
+// Diff streams the differences below a path between two revisions. It reads only values that changed.
 func Diff(ctx context.Context, s Source, path string, from, to int64) iter.Seq2[Difference, error] {
 	return func(yield func(Difference, error) bool) {
 		before := Below(ctx, s, path, Range{Revision: from, KeysOnly: true})

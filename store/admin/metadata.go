@@ -34,7 +34,7 @@ func unmarshalMetadata(message []byte, out *metav1.ObjectMeta) error {
 	return nil
 }
 
-// Author is who wrote a revision of an object, as far as the object itself tells.
+// Author is a manager that wrote a revision of an object, according to its managed fields.
 type Author struct {
 	Manager     string    `json:"manager"`
 	Operation   string    `json:"operation,omitempty"`
@@ -42,8 +42,8 @@ type Author struct {
 	Time        time.Time `json:"time,omitzero"`
 }
 
-// WhoWrote compares the managed fields of an object before and after a write: the managers whose entries changed wrote
-// it. before is nil for the first write that is known. An object that nobody manages tells nothing.
+// WhoWrote compares the managed fields of an object before and after a write: the managers whose entries changed made it.
+// before is nil for the first known write. An object without managed fields has no authors.
 func WhoWrote(before, after *metav1.ObjectMeta) []Author {
 	known := map[string]metav1.ManagedFieldsEntry{}
 	if before != nil {
@@ -67,7 +67,7 @@ func WhoWrote(before, after *metav1.ObjectMeta) []Author {
 		}
 	}
 	if before == nil {
-		// What came before is not known: the latest wrote it.
+		// Without the earlier object, the manager of the latest entry made the write.
 		out = slices.DeleteFunc(out, func(a Author) bool { return a.Time.Before(latest) })
 	}
 	slices.SortFunc(out, func(a, b Author) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Manager, b.Manager)) })

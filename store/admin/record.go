@@ -14,7 +14,7 @@ const (
 	tombstoneBytes = 18 // and a t
 )
 
-// place is where a change is in the file, and what kind it is.
+// place is the position of a change in the history, and whether it is a deletion.
 type place struct {
 	main, sub int64
 	deleted   bool
@@ -42,13 +42,13 @@ func (p place) bytes() []byte {
 	return k
 }
 
-// record is what etcd writes for a change; its slices are the file's own.
+// record is what etcd stores for a change. Its slices point into the file.
 type record struct {
 	key, value                   []byte
 	create, mod, version, leases int64
 }
 
-// parseRecord reads etcd's KeyValue message where it lies.
+// parseRecord reads etcd's KeyValue message without copying it.
 func parseRecord(data []byte) (r record, err error) {
 	for len(data) > 0 {
 		number, kind, n := protowire.ConsumeTag(data)

@@ -15,39 +15,39 @@ import (
 	"github.com/kx-apiserver/kx/store/embedded"
 )
 
-// SalvageOptions say what a salvage reads and makes.
+// SalvageOptions say where a salvage reads and writes.
 type SalvageOptions struct {
-	// From is the data directory of an etcd or kx that does not run. It is only read.
+	// From is the data directory of an etcd or kx that does not run. Salvage does not change it.
 	From string
-	// Dir is etcd's data directory to make. It must not be there, or be empty.
+	// Dir is the new data directory of an etcd. It must be missing or empty.
 	Dir string
-	// Bump is how much is added to the revision: more than what was written and cannot be read.
+	// Bump is added to the revision. It should exceed the number of writes that can't be read any more.
 	Bump int64
 }
 
-// Salvaged is what came of it.
+// Salvaged is the result of a salvage.
 type Salvaged struct {
 	Dir string `json:"dir"`
-	// Database is the revision of what could be read of the database, Entries how many entries of the log were applied to
-	// it, and Salvaged the revision after them.
+	// Database is the revision that the readable part of the database has. Entries of the log were applied to it, and Salvaged
+	// is the revision after them.
 	Database int64 `json:"database"`
 	Entries  int   `json:"entries"`
 	Salvaged int64 `json:"salvaged"`
-	// Revision is the one that the new etcd begins with. All before it is compacted, as after a restore.
+	// Revision is the first revision of the new etcd. History before it is compacted, as after a restore.
 	Revision int64 `json:"revision"`
 	Keys     int64 `json:"keys"`
-	// Losses are what could not be read.
+	// Losses lists what could not be read.
 	Losses []Loss `json:"losses,omitempty"`
 }
 
 // Loss is something that could not be read.
 type Loss struct {
 	What string `json:"what"`
-	// Keys are those it concerns, as far as is known.
+	// Keys are the lost keys, as far as they are known.
 	Keys []string `json:"keys,omitempty"`
 }
 
-// FindDataDir is the directory of an etcd that path means: path itself, or that in the data directory of a kx.
+// FindDataDir returns etcd's data directory: path itself, or the one inside the data directory of a kx.
 func FindDataDir(path string) (string, error) {
 	for _, dir := range []string{path, filepath.Join(path, "etcd")} {
 		if info, err := os.Stat(filepath.Join(dir, "member")); err == nil && info.IsDir() {
@@ -57,11 +57,10 @@ func FindDataDir(path string) (string, error) {
 	return "", fmt.Errorf("%s is no data directory of etcd or kx: it has neither member nor etcd/member", path)
 }
 
-// Salvage makes a data directory of what can be read of a damaged one: what its database holds, and the entries of its
-// log that continue the database without a gap. The new directory belongs to no cluster, as after [Restore].
+// Salvage makes a data directory from the readable parts of a damaged one: its database, and the entries of its log that
+// continue the database without a gap. The new directory belongs to no cluster, as after [Restore].
 //
-// The entries are applied by an etcd, so that they do what they did: each is numbered as it was, and compares what it
-// compared.
+// An etcd applies the entries, so that they have the same effect again: their revisions and comparisons stay the same.
 func Salvage(ctx context.Context, o SalvageOptions) (out *Salvaged, err error) {
 	from, err := o.check()
 	if err != nil {
@@ -71,7 +70,7 @@ func Salvage(ctx context.Context, o SalvageOptions) (out *Salvaged, err error) {
 	if err := os.MkdirAll(member, 0o700); err != nil {
 		return nil, err
 	}
-	// Elsewhere until it is complete: etcd would start anew without it, and with half of it not at all.
+	// It is made elsewhere and moved when complete: with half a database etcd does not start, and with none it starts empty.
 	part := filepath.Join(o.Dir, "part")
 	defer func() { err = errors.Join(err, os.RemoveAll(part)) }()
 	s := &salvage{from: from, part: part, out: &Salvaged{Dir: o.Dir}}
@@ -105,7 +104,7 @@ func (o SalvageOptions) check() (from string, err error) {
 	return from, nil
 }
 
-// isInside says whether a directory is another one or in it. One of them may be given from the root, the other not.
+// isInside says whether dir is other or inside it. Either may be relative.
 func isInside(dir, other string) (bool, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -118,11 +117,11 @@ func isInside(dir, other string) (bool, error) {
 	return err == nil && inside != ".." && !strings.HasPrefix(inside, ".."+string(filepath.Separator)), nil
 }
 
-// salvage is one under way.
+// salvage is the state of one Salvage.
 type salvage struct {
 	from, part string
 	out        *Salvaged
-	// database is what the copied database says, before it is taken out of its cluster.
+	// database describes the copied database before it is detached from its cluster.
 	database datadir.Database
 }
 
@@ -155,7 +154,7 @@ func (s *salvage) run(ctx context.Context, bump int64) error {
 	return makeNew(path, s.out.Revision)
 }
 
-// copyDatabase writes what can be read of the database to a new one.
+// copyDatabase writes the readable part of the database to a new one.
 func (s *salvage) copyDatabase() error {
 	path := datadir.DatabasePath(s.part)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -178,7 +177,7 @@ func (s *salvage) copyDatabase() error {
 	return update(path, detach)
 }
 
-// newDatabase makes an empty one.
+// newDatabase makes an empty database.
 func newDatabase(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -236,7 +235,7 @@ func entriesText(from, to uint64) string {
 	return fmt.Sprintf("entries %d to %d", from, to)
 }
 
-// loseEntries says which entries of the log could not be read, and which could and are of no use without those.
+// loseEntries reports the entries of the log that could not be read, and those that are useless without them.
 func (s *salvage) loseEntries(log *datadir.Log, last uint64, unused *unusedEntries) {
 	for _, gap := range log.Gaps {
 		s.lose(gap.String())

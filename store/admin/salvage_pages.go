@@ -20,8 +20,8 @@ const copyBatch = 16 << 20
 // unreadableError says why nothing of a database can be read.
 type unreadableError struct{ error }
 
-// copyPages writes what can be read of one database to a new one, bucket by bucket, and returns what could not be read. An
-// error is an *unreadableError, or that the new one can't be written.
+// copyPages copies the readable part of a database to a new one, bucket by bucket, and returns what it lost. An error is an
+// *unreadableError, or says that the new database can't be written.
 func copyPages(from, to string) (lost []datadir.LostPages, err error) {
 	pages, err := datadir.OpenPages(from)
 	if err != nil {
@@ -117,8 +117,7 @@ func (c *copier) commit() error {
 	return tx.Commit()
 }
 
-// checkRecord finds what a change cannot be. A value that was changed and still can be one is not found: the database has
-// no sums.
+// checkRecord refuses what can't be a change. It can't find every damaged value, since the database has no checksums.
 func checkRecord(key, value []byte) error {
 	at, err := parsePlace(key)
 	if err != nil {
@@ -128,14 +127,14 @@ func checkRecord(key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	// A deletion's record has nothing but the key.
+	// The record of a deletion holds only the key.
 	if !at.deleted && r.mod != at.main || at.deleted && r.mod != 0 {
 		return fmt.Errorf("it says that it is of revision %d", r.mod)
 	}
 	return nil
 }
 
-// lossText says which keys may be lost; those of the bucket of changes are revisions.
+// lossText says which keys may be lost. In the bucket of changes, keys are revisions.
 func lossText(l datadir.LostPages) string {
 	what := fmt.Sprintf("the database's bucket %q", l.Bucket)
 	switch {
@@ -156,7 +155,7 @@ func lossText(l datadir.LostPages) string {
 // mostNames is how many keys a loss names.
 const mostNames = 1000
 
-// unusedEntries are entries of the log that follow others which cannot be read.
+// unusedEntries are readable entries of the log that follow unreadable ones.
 type unusedEntries struct {
 	first, last uint64
 	count       int
@@ -185,7 +184,7 @@ func (u *unusedEntries) add(e *raftpb.Entry) {
 	}
 }
 
-// nameAll names what a transaction may write.
+// nameAll notes the keys that a transaction may write.
 func (u *unusedEntries) nameAll(ops []*pb.RequestOp) {
 	for _, op := range ops {
 		if r := op.GetRequestPut(); r != nil {

@@ -14,24 +14,24 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A snapshot that etcd sent ends with the SHA-256 of what is before it. A database file has whole pages.
+// A snapshot from etcd ends with the SHA-256 of all bytes before it. A database file consists of whole pages.
 const (
 	sumBytes    = sha256.Size
 	sectorBytes = 512
 )
 
-// SnapshotInfo says what is in a snapshot.
+// SnapshotInfo describes a snapshot.
 type SnapshotInfo struct {
 	File string `json:"file"`
 	Head
 	Keys int64 `json:"keys"`
 	Size int64 `json:"size"`
-	// Sum is the SHA-256 that is at the end of the file, and was checked; a copy of a database file has none.
+	// Sum is the verified SHA-256 at the end of the file. A copy of a database file has none.
 	Sum string `json:"sha256,omitempty"`
 }
 
-// SaveSnapshot writes what a member has to a file, readable by its owner alone. The file gets its name when it is
-// complete and was checked. progress, if not nil, is told how many bytes came.
+// SaveSnapshot writes a member's database to a file that only its owner can read. The file gets its name when it is complete
+// and verified. progress, if not nil, is called with the number of bytes received.
 func (l *Live) SaveSnapshot(ctx context.Context, file string, progress func(bytes int)) (*SnapshotInfo, error) {
 	if _, err := os.Stat(file); err == nil {
 		return nil, fmt.Errorf("%s is there already: remove it, or give another name", file)
@@ -78,7 +78,7 @@ func (c *counting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// checkSum is the sum at the end of a file, nil if it has none, or an error if it is wrong.
+// checkSum returns the sum at the end of a file, nil if it has none, or an error if the sum is wrong.
 func checkSum(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -137,36 +137,35 @@ func SnapshotStatus(ctx context.Context, path string) (*SnapshotInfo, error) {
 	return info, nil
 }
 
-// RestoreOptions say what a restore makes.
+// RestoreOptions say what a restore reads and writes.
 type RestoreOptions struct {
 	// File is a snapshot, or the database of a stopped member.
 	File string
-	// Dir is the data directory to make. It must not be there, or be empty.
+	// Dir is the new data directory. It must be missing or empty.
 	Dir string
-	// Bump is how much is added to the revision. Whatever a client saw after the snapshot was taken must have been below
-	// it: then no revision means two things.
+	// Bump is added to the revision. It must exceed the number of revisions that clients saw after the snapshot was taken, so
+	// that no revision has two meanings.
 	Bump int64
 }
 
-// errNoDirectory says that the name of the directory to make is empty. That is the working directory for the system, and
-// mostly a variable without a value for who gave it.
+// errNoDirectory refuses an empty name for the new directory. To the system it is the working directory; to the user it is
+// mostly an unset variable.
 var errNoDirectory = errors.New("no directory to make was given: its name is empty")
 
-// Restored is what came of it.
+// Restored is the result of a restore.
 type Restored struct {
 	Dir string `json:"dir"`
-	// Snapshot is the snapshot's revision, Revision the one that the new etcd begins with. All before that is compacted,
-	// so that a watch from an older revision fails and its client lists again.
+	// Snapshot is the snapshot's revision, Revision the first one of the new etcd. History before Revision is compacted, so that
+	// a watch from an older revision fails and its client lists again.
 	Snapshot int64 `json:"snapshot"`
 	Revision int64 `json:"revision"`
 }
 
-// Restore makes a data directory of a snapshot. It holds keys, values and leases and belongs to no cluster: the etcd that
-// is started in it, or each of several, is a new member of the new cluster that its flags say.
+// Restore makes a data directory from a snapshot. It holds keys, values and leases and belongs to no cluster: each etcd that
+// is started in a copy of it is a new member of the cluster that its flags name.
 //
-// That etcd keeps its log beside the database and finds none, so it begins one at its beginning; the database must not
-// claim to be further. And a database whose compaction was begun and is not done is one that etcd knows: it goes to that
-// revision and ends the compaction when it starts.
+// The new etcd finds no log and begins one, so the database must not claim to have applied any entry. An unfinished
+// compaction in the database is no problem: etcd finishes it when it starts.
 func Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (*Restored, error) {
 	if o.Dir == "" {
 		return nil, errNoDirectory
@@ -185,7 +184,7 @@ func Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (*
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	// Under another name until it is complete: etcd would start anew without it, and with half of it not at all.
+	// It has another name until it is complete: with half a database etcd does not start, and with none it starts empty.
 	database, part := filepath.Join(dir, "db"), filepath.Join(dir, "db.part")
 	if err := copyDatabase(info, part, progress); err != nil {
 		return nil, fmt.Errorf("restore %s to %s: %w", info.File, o.Dir, err)
@@ -211,7 +210,7 @@ func copyDatabase(info *SnapshotInfo, to string, progress func(bytes int)) error
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
-// makeNew takes out of a database what ties it to a cluster and its log, and raises its revision.
+// makeNew detaches a database from its cluster and log, and raises its revision.
 func makeNew(file string, revision int64) error {
 	db, err := bolt.Open(file, 0o600, &bolt.Options{Timeout: lockWait})
 	if err != nil {
@@ -226,7 +225,7 @@ func makeNew(file string, revision int64) error {
 	return errors.Join(err, db.Close())
 }
 
-// detach takes out of a database what ties it to a cluster and its log.
+// detach removes what ties a database to a cluster and its log.
 func detach(tx *bolt.Tx) error {
 	for _, name := range []string{"members", "members_removed"} {
 		if tx.Bucket([]byte(name)) == nil {

@@ -11,12 +11,12 @@ import (
 // KV is a key with its value at one revision.
 type KV struct {
 	Key string
-	// Value is the caller's to keep; nil if only keys were asked for.
+	// The caller may keep Value. It is nil if only keys were asked for.
 	Value []byte
-	// CreateRevision, ModRevision and Version are etcd's: when the key came to be, when it changed last, and how many
-	// writes that were.
+	// CreateRevision, ModRevision and Version are etcd's: when the key was created, when it changed last, and how many
+	// writes it has had.
 	CreateRevision, ModRevision, Version int64
-	// Lease ends the key when it ends; 0 is none.
+	// Lease deletes the key when it ends; 0 is none.
 	Lease int64
 }
 
@@ -29,16 +29,16 @@ type Event struct {
 
 // Head is where an etcd's history begins and ends.
 type Head struct {
-	// Revision is the newest. Compacted is the oldest that can be read, 0 if all can.
+	// Revision is the newest. Compacted is the oldest one that can be read, 0 if nothing was compacted.
 	Revision  int64 `json:"revision"`
 	Compacted int64 `json:"compacted"`
 }
 
 // Range says which keys to stream.
 type Range struct {
-	// Prefix is what the keys begin with; empty is all.
+	// Prefix begins the keys; an empty one selects all.
 	Prefix string
-	// Revision is when to look; 0 is now.
+	// Revision is the revision to read at; 0 is now.
 	Revision int64
 	KeysOnly bool
 }
@@ -48,23 +48,23 @@ type Source interface {
 	// Name is what errors and headings call it.
 	Name() string
 	Head(ctx context.Context) (Head, error)
-	// Get is a key's value at a revision, 0 for now; nil without error if it has none.
+	// Get reads a key at a revision, 0 for now. It returns nil without an error if the key does not exist.
 	Get(ctx context.Context, key string, revision int64) (*KV, error)
-	// Range streams keys in their order, as they were at one revision.
+	// Range streams keys in order, all at one revision.
 	Range(ctx context.Context, r Range) iter.Seq2[KV, error]
-	// History streams all changes of a key that are still there, oldest first. The first may be older than what can be
-	// read otherwise.
+	// History streams all changes of a key that etcd still has, oldest first. The first may be older than the oldest
+	// revision that Get can read.
 	History(ctx context.Context, key string) iter.Seq2[Event, error]
 	Close() error
 }
 
-// ErrCompacted is in the error about a revision that is no longer there.
+// ErrCompacted marks the error about a revision that was compacted.
 var ErrCompacted = errors.New("etcd no longer has it, history was compacted")
 
-// ErrFuture is in the error about a revision that is not yet there.
+// ErrFuture marks the error about a revision that etcd has not reached.
 var ErrFuture = errors.New("etcd has not reached it")
 
-// Below streams the key named path and all keys below it: path/… . A path that ends in a slash has no key of its own.
+// Below streams the key path and all keys below path/. A path that ends in a slash is no key itself.
 func Below(ctx context.Context, s Source, path string, r Range) iter.Seq2[KV, error] {
 	return func(yield func(KV, error) bool) {
 		dir := strings.TrimSuffix(path, "/") + "/"
@@ -72,7 +72,7 @@ func Below(ctx context.Context, s Source, path string, r Range) iter.Seq2[KV, er
 			dir = ""
 		}
 		if r.Revision == 0 {
-			// One revision for both reads.
+			// Both reads use one revision.
 			head, err := s.Head(ctx)
 			if err != nil {
 				yield(KV{}, err)
@@ -104,7 +104,7 @@ func Below(ctx context.Context, s Source, path string, r Range) iter.Seq2[KV, er
 	}
 }
 
-// ParseRevision reads a revision: a number, or one relative to head such as -100 or -0.
+// ParseRevision reads a revision: a number, or a distance from head such as -100 or -0.
 func ParseRevision(text string, head Head) (int64, error) {
 	var n int64
 	if _, err := fmt.Sscanf(text, "%d", &n); err != nil || fmt.Sprint(n) != strings.TrimPrefix(text, "+") && text != "-0" {

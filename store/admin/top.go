@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Usage is what some keys take and how often they are written.
+// Usage sums up the size and the writes of some keys.
 type Usage struct {
 	Name string `json:"name"`
 	Keys int64  `json:"keys"`
-	// Bytes are those of keys and values; Largest is the largest value.
+	// Bytes is the size of keys and values, Largest that of the largest value.
 	Bytes   int64 `json:"bytes"`
 	Largest int64 `json:"largest"`
-	// Writes are all since the keys were created.
+	// Writes counts the writes since the keys were created.
 	Writes int64 `json:"writes"`
-	// Churn are the writes and deletions since TopOptions.Since.
+	// Churn counts the writes and deletions since TopOptions.Since.
 	Churn int64 `json:"churn"`
 }
 
@@ -32,19 +32,19 @@ func (u *Usage) add(other Usage) {
 
 // TopOptions say what to sum up.
 type TopOptions struct {
-	// Prefix begins the API server's keys; only what is at Path and below counts.
+	// Prefix begins the API server's keys. Only keys at Path and below count.
 	Prefix, Path string
 	// By is "resource", "namespace" or "object".
 	By string
 	// Sort is "bytes", "keys", "writes" or "churn".
 	Sort string
-	// Since is the revision from which churn counts, Revision when it ends and all else is looked at; 0 is now.
+	// Churn is counted from the revision Since to Revision. All else is read at Revision; 0 is now.
 	Since, Revision int64
-	// Limit is how many are kept.
+	// Limit is how many usages are returned.
 	Limit int
 }
 
-// TopBy and TopSort are what TopOptions.By and Sort may be.
+// TopBy and TopSort are the allowed values of TopOptions.By and Sort.
 var (
 	TopBy   = []string{"resource", "namespace", "object"}
 	TopSort = []string{"bytes", "keys", "writes", "churn"}
@@ -60,7 +60,7 @@ func (o *TopOptions) validate() error {
 	return nil
 }
 
-// measure is what top is sorted by.
+// measure returns the figure that usages are sorted by.
 func (o *TopOptions) measure(u *Usage) int64 {
 	switch o.Sort {
 	case "keys":
@@ -73,8 +73,8 @@ func (o *TopOptions) measure(u *Usage) int64 {
 	return u.Bytes
 }
 
-// Top sums up what uses an etcd, and returns the largest and the sum of all. It keeps one Usage a resource or namespace;
-// of objects it keeps the limit. progress, if not nil, is told of each key.
+// Top sums up the usage of an etcd, and returns the largest usages and the sum of all. It keeps one Usage for each resource or
+// namespace; of objects it keeps only the largest. progress, if not nil, is called for each key.
 func Top(ctx context.Context, s Source, o TopOptions, progress func(keys int)) (top []Usage, total Usage, err error) {
 	if err := o.validate(); err != nil {
 		return nil, total, err
@@ -92,7 +92,7 @@ func Top(ctx context.Context, s Source, o TopOptions, progress func(keys int)) (
 		}
 		if o.By == "object" {
 			top = append(top, u)
-			// Twice as many as wanted are sorted at a time: the memory is bounded and the work is not quadratic.
+			// Collecting twice the limit before sorting bounds the memory and keeps the work from being quadratic.
 			if len(top) >= 2*o.Limit+1000 {
 				top = o.largest(top)
 			}
@@ -110,13 +110,13 @@ func Top(ctx context.Context, s Source, o TopOptions, progress func(keys int)) (
 	return o.largest(top), total, nil
 }
 
-// topPairs are all keys now, and what they were when churn begins.
+// topPairs streams all keys now, and their state where churn begins.
 func topPairs(ctx context.Context, s Source, o TopOptions) iter.Seq2[pair, error] {
 	after := Below(ctx, s, o.Path, Range{Revision: o.Revision})
 	if o.Since > 0 {
 		return merge(Below(ctx, s, o.Path, Range{Revision: o.Since, KeysOnly: true}), after)
 	}
-	// Without a beginning nothing is churn.
+	// Without Since there is no churn.
 	return func(yield func(pair, error) bool) {
 		for kv, err := range after {
 			if !yield(pair{before: &kv, after: &kv}, err) || err != nil {

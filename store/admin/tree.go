@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// mostLeaves is how many keys of one directory a Tree names below its first level; the others it counts.
+// mostLeaves is how many keys of one directory a Tree names below its first level. It only counts the others.
 const mostLeaves = 100
 
 // Node is a directory of keys, or a key.
 type Node struct {
 	Path string `json:"path"`
-	// Depth is 1 for what is right below the path that was asked for.
+	// Depth is 1 for the children of the path that was asked for.
 	Depth int   `json:"depth"`
 	Keys  int64 `json:"keys"`
 	Bytes int64 `json:"bytes"`
-	// Revision is that of the newest change.
+	// Revision is the newest change.
 	Revision int64 `json:"revision"`
-	// Key says that it is a key itself, and More that it stands for keys that are not named.
+	// Key says that the node is a key. More says that it stands for keys that are not named.
 	Key  bool `json:"key,omitempty"`
 	More bool `json:"more,omitempty"`
 }
@@ -29,9 +29,9 @@ func (n *Node) add(kv *KV) {
 	n.Revision = max(n.Revision, kv.ModRevision)
 }
 
-// Tree visits the directories and keys below a path, depth levels of them, parents first, and returns their sum. What is
-// on the first level is visited as soon as it is complete, so only one child of path is in memory at a time, and of that
-// no more than mostLeaves keys a directory. Without values there are no bytes.
+// Tree visits the directories and keys below a path, depth levels of them, parents first, and returns their sum. It visits a
+// child of path as soon as that is complete, so it holds one child at a time, with at most mostLeaves keys a directory.
+// Without values there are no bytes.
 func Tree(ctx context.Context, s Source, path string, depth int, r Range, visit func(Node) error) (total Node, err error) {
 	t := &tree{base: strings.TrimSuffix(path, "/"), depth: depth, visit: visit}
 	total.Path = path
@@ -52,7 +52,7 @@ type tree struct {
 	depth int
 	visit func(Node) error
 
-	// nodes are the present child of base and what is below it; open are those that the last key was in.
+	// nodes are the current child of base and its descendants. open are the nodes that contain the last key.
 	nodes []*Node
 	open  []*branch
 }
@@ -94,7 +94,7 @@ func (t *tree) add(kv *KV) error {
 	return nil
 }
 
-// split divides what a key has beyond base, each part with the slash before it.
+// split divides the part of a key behind base; each piece keeps the slash before it.
 func (t *tree) split(key string) []string {
 	rest := key[len(t.base):]
 	if rest == "" {
