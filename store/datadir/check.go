@@ -6,30 +6,29 @@ import (
 	"io"
 )
 
-// bootstrapEntries is how many entries of a new log say who its members are. etcd takes them as committed before they
-// are written, so a database may have them and its log not. No other entry of a single member is applied before it is on
-// the disk.
+// bootstrapEntries is how many entries of a new log name its members. etcd counts them as committed before they are
+// written, so a database may have them and its log not. A single member applies no other entry before it is on the disk.
 const bootstrapEntries = 1
 
-// tailBytes is how far a check looks behind the end of the log. A gap there matters if the database does not have the
-// entries in it, and it is behind the log by a tenth of a second.
+// tailBytes is how far a check reads behind the end of the log. A gap there matters only if the database lacks its entries,
+// and the database is a tenth of a second behind the log.
 const tailBytes = 8 << 20
 
-// zeros stand where etcd takes the log to end.
+// zeros mark the end of the log for etcd.
 const zeros = "zeros"
 
 // State is a directory on which an etcd can start.
 type State struct {
 	Database Database
-	// HasLog says that there is a log, Last is its last entry. Commit is the last of which the log says that it is
-	// committed: 0 in a log that was begun and never written to.
+	// HasLog says that there is a log; Last is its last entry. Commit is the last entry that the log calls committed: 0 in a
+	// log that was created and never written to.
 	HasLog       bool
 	Last, Commit uint64
 }
 
-// Check says whether an etcd can start in dir: an error is a *Damage, ErrInUse, or that something could not be read. It
-// reads every page of the database and the last segment of the log, and leaves to etcd what etcd finds by itself
-// without changing anything.
+// Check says whether an etcd can start in dir. An error is a *Damage, ErrInUse, or about something that could not be read. It
+// reads every page of the database and the last segment of the log. It leaves out what etcd itself finds before it changes
+// anything.
 func Check(dir string) (state State, err error) {
 	path := DatabasePath(dir)
 	state.Database, err = ReadDatabase(path)
@@ -54,7 +53,7 @@ func Check(dir string) (state State, err error) {
 	return state, state.tooShort(dir, last.path, fmt.Sprintf("it ends at byte %d with entry %d", end, state.Last))
 }
 
-// tooShort is a *Damage if the log ends before what the database has.
+// tooShort returns a *Damage if the log ends before the last entry that the database has.
 func (s *State) tooShort(dir, file, what string) error {
 	if s.Database.Index <= max(s.Last, bootstrapEntries) {
 		return nil
@@ -63,7 +62,7 @@ func (s *State) tooShort(dir, file, what string) error {
 	return &Damage{Dir: dir, File: file, What: what, Saved: s.Database.saved(0, 0)}
 }
 
-// readLast reads the last segment as etcd will, which truncates it behind the last record that it can read.
+// readLast reads the last segment as etcd does. etcd truncates it behind the last readable record.
 func (s *State) readLast(last segment) (end int64, err error) {
 	s.Last = last.lastBefore()
 	r, err := openRecords(last.path)
@@ -107,9 +106,9 @@ func (s *State) count(rec record) {
 	}
 }
 
-// committedBehind is the last entry that records after a gap say was committed, 0 if there are none. A torn write may leave
-// records after a gap. But an entry is committed once it is on the disk and not before, so records of a torn write never
-// say that of an entry in the gap.
+// committedBehind returns the last entry that the records behind a gap call committed, 0 if there are none. A torn write may
+// leave records behind a gap, too. But an entry is committed only once it is on the disk, so such records never call an
+// entry in the gap committed.
 func (r *records) committedBehind(end int64) (commit uint64) {
 	to := min(end+tailBytes, r.size)
 	for r.resume(end+frameBytes, to) {

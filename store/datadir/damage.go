@@ -5,21 +5,21 @@ import (
 	"path/filepath"
 )
 
-// Damage is what keeps an etcd from starting on a directory without loss.
+// Damage says why no etcd can start on a directory without loss.
 type Damage struct {
-	// Dir is etcd's directory, File the file in it that is damaged, What what is wrong with it.
+	// Dir is etcd's directory, File the damaged file in it, and What its damage.
 	Dir, File, What string
-	// Saved is what can be read.
+	// Saved says what can still be read.
 	Saved string
 }
 
-// Error is one sentence: the file, what is wrong, what can be saved, and by which command.
+// Error names, in one sentence, the file, its damage, what can be saved, and the command for that.
 func (d *Damage) Error() string {
 	return fmt.Sprintf("%s is damaged: %s; %s can be saved: kx etcd salvage %s --to %s",
 		d.File, d.What, d.Saved, d.Dir, filepath.Clean(d.Dir)+"-salvaged")
 }
 
-// saved says what of a directory can be read: the database, and what of the log is beyond it.
+// saved says what can be read: the database, and the part of the log that continues it.
 func (d Database) saved(from, to uint64) string {
 	text := fmt.Sprintf("all up to revision %d", d.Revision)
 	if d.Revision == 0 {

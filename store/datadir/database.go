@@ -13,33 +13,32 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// lockWait is how long the database may stay locked: a process that was killed a moment ago may not be gone yet.
+// lockWait is how long to wait for the database's lock: a process that was just killed may still hold it.
 const lockWait = 200 * time.Millisecond
 
 // ErrInUse says that an etcd has the directory open.
 var ErrInUse = errors.New("it is in use by another process")
 
-// Database is what etcd's database says of itself.
+// Database describes etcd's database.
 type Database struct {
-	// Index is the last entry of the log that the database has.
+	// Index is the last entry of the log that was applied to the database.
 	Index uint64
-	// Members is how many members of its cluster it knows.
+	// Members is how many members the database lists.
 	Members int
 	// Revision is the newest revision that it holds.
 	Revision int64
 }
 
-// DatabasePath is where an etcd in dir keeps its database.
+// DatabasePath is the path of the database of an etcd in dir.
 func DatabasePath(dir string) string { return filepath.Join(dir, "member", "snap", "db") }
 
 // LogPath is the directory of the log of an etcd in dir.
 func LogPath(dir string) string { return filepath.Join(dir, "member", "wal") }
 
-// ReadDatabase opens a database for reading. That takes its lock, which an etcd holds for as long as it runs. It finds a
-// damaged beginning, a missing end, and pages that are not where they belong; it does not look at values. A file that is
-// missing or empty is a new database.
+// ReadDatabase reads a database. It needs the lock that a running etcd holds. It finds a damaged beginning, a missing end, and
+// misplaced pages; it does not check values. A missing or empty file is a new database.
 func ReadDatabase(path string) (d Database, err error) {
-	// A file shorter than it says is a fault of the memory mapping, not an error.
+	// Reading past the end of a truncated file is a memory fault, not an error.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
@@ -52,7 +51,7 @@ func ReadDatabase(path string) (d Database, err error) {
 	} else if err != nil {
 		return d, err
 	} else if info.Size() == 0 {
-		// etcd was stopped between making the file and filling it, and fills it now.
+		// etcd was stopped before it filled the new file, and will do so at its next start.
 		return d, nil
 	}
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockWait})
@@ -75,8 +74,8 @@ func ReadDatabase(path string) (d Database, err error) {
 	return d, err
 }
 
-// checkPages reads the tree of each bucket. etcd does so when it opens the database, on a goroutine that takes the process
-// with it if it finds another page than it expects.
+// checkPages reads the tree of each bucket. etcd does so too when it opens the database, but an unexpected page crashes its
+// process.
 func checkPages(path string) error {
 	pages, err := OpenPages(path)
 	if err != nil {

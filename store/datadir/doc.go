@@ -1,7 +1,7 @@
 // Package datadir reads the files of an etcd that does not run, and says what is damaged in them.
 //
 // It owns two questions: whether an etcd can start on a directory ([Check], cheap enough for every start), and what can
-// still be read of a damaged one ([ReadLog], which goes past what it cannot read).
+// still be read of a damaged one ([ReadLog], which skips what it can't read).
 //
 // In comes the path of an etcd's directory; out come the state of its database and its log, and a [Damage] that says in
 // one sentence which file is wrong, how, what can be saved and by which command.

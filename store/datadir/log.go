@@ -23,7 +23,7 @@ func (g Gap) String() string {
 	return fmt.Sprintf("%s has %s at byte %d, after entry %d", g.File, g.What, g.Offset, g.After)
 }
 
-// Log is what can be read of a log.
+// Log describes the readable part of a log.
 type Log struct {
 	Files int
 	// Metadata is etcd's: the member's and the cluster's IDs.
@@ -33,8 +33,8 @@ type Log struct {
 	Gaps                []Gap
 }
 
-// ReadLog reads all segments of the log in dir, past what it cannot read. visit, if not nil, is called with each entry in
-// the order of the log. What a torn last write leaves is no gap.
+// ReadLog reads all segments of the log in dir and skips what it can't read. visit, if not nil, is called with each entry in
+// the order of the log. The remains of a torn last write are not a gap.
 func ReadLog(dir string, visit func(*raftpb.Entry) error) (*Log, error) {
 	all, err := segments(LogPath(dir))
 	if err != nil {
@@ -56,11 +56,11 @@ func ReadLog(dir string, visit func(*raftpb.Entry) error) (*Log, error) {
 	return &l.Log, nil
 }
 
-// logReader is where the reading of a log is.
+// logReader is the state of reading a log.
 type logReader struct {
 	Log
 	visit func(*raftpb.Entry) error
-	// Records are read up to end of file. at is the last entry, and sum that of all records; 0 is unknown.
+	// Records were read up to end of file. at is the last entry, and sum the checksum of all records; 0 is unknown.
 	file string
 	end  int64
 	at   uint64
@@ -108,7 +108,7 @@ func (l *logReader) segment(s segment, last bool) error {
 	}
 }
 
-// records reads until it can't read on. reason says why it can't.
+// records reads until it meets something unreadable, which reason describes.
 func (l *logReader) records(r *records) (reason, failure error) {
 	for {
 		rec, err := r.read()
@@ -147,13 +147,13 @@ func (l *logReader) take(rec record) error {
 	return nil
 }
 
-// Continuation picks, of the entries of a log, those that continue a database without a gap.
+// Continuation picks the entries of a log that continue a database without a gap.
 type Continuation struct {
-	// From is the last entry that the database has, Last the last one that continues it.
+	// From is the last entry that was applied to the database, Last the last one that continues it.
 	From, Last uint64
 }
 
-// Continue says whether the next entry of the log belongs to it. An entry that comes again replaces those from there on.
+// Continue says whether the next entry of the log belongs to it. An entry whose index repeats replaces all from that index on.
 func (c *Continuation) Continue(index uint64) bool {
 	c.Last = max(c.Last, c.From)
 	if index <= c.From || index > c.Last+1 {
@@ -163,7 +163,7 @@ func (c *Continuation) Continue(index uint64) bool {
 	return true
 }
 
-// Explain says what is damaged in a directory on which an etcd did not start; nil if nothing is found.
+// Explain says what is damaged in a directory on which etcd did not start. It returns nil if it finds nothing.
 func Explain(dir string) *Damage {
 	state, err := Check(dir)
 	if damage := (*Damage)(nil); errors.As(err, &damage) {

@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// bbolt's file format. bbolt itself gives up at the first page that it cannot read; here the others are read.
+// bbolt's file format. bbolt itself gives up at the first unreadable page; this reader goes on with the others.
 const (
 	boltMagic, boltVersion = 0xED0CDAED, 2
 
@@ -19,39 +19,39 @@ const (
 	elementBytes, bucketFlag = 16, 0x01
 
 	metaSummed = 56 // the bytes of a meta page that its checksum covers
-	// deepest bounds a tree: no file has more levels, but a damaged one may have circles. longestPage bounds a page: etcd
-	// writes no value of this size.
+	// deepest bounds the levels of a tree: a damaged one may have cycles. longestPage bounds a page: etcd never writes a value of
+	// this size.
 	deepest     = 64
 	longestPage = 64 << 20
-	// bucketDepth is where the trees of the buckets begin, below the tree of their names.
+	// bucketDepth is the level at which the trees of the buckets begin, below the tree of their names.
 	bucketDepth = 16
 )
 
-// LostPages are keys of a bucket that cannot be read.
+// LostPages is a range of keys of a bucket that can't be read.
 type LostPages struct {
 	// Bucket is empty if the buckets themselves are lost.
 	Bucket string
-	// From is the first key that may be lost, To the first one after those; nil is the bucket's end.
+	// The keys in [From, To) may be lost; a nil To is the bucket's end.
 	From, To []byte
 	Why      string
 }
 
-// Pages reads a bbolt file page by page, past what cannot be read.
+// Pages reads a bbolt file page by page and skips unreadable pages.
 type Pages struct {
-	// Lost are the pages that could not be read so far.
+	// Lost lists the unreadable pages so far.
 	Lost []LostPages
 
 	file       *os.File
 	size       int64
 	pageSize   int64
 	root, high uint64
-	// visited has a bit for each page: none belongs to two others.
+	// visited has a bit for each page, since no page may have two parents.
 	visited []uint64
-	// buffers hold a page for each level of a tree.
+	// buffers holds a page for each level of a tree.
 	buffers [deepest + 1][]byte
 }
 
-// OpenPages opens a database. It fails if none of the two pages that say where everything is can be read.
+// OpenPages opens a database. It fails if neither of its two meta pages can be read.
 func OpenPages(path string) (*Pages, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -69,11 +69,10 @@ func OpenPages(path string) (*Pages, error) {
 	return p, nil
 }
 
-// Close ends the reading.
+// Close closes the file.
 func (p *Pages) Close() { _ = p.file.Close() }
 
-// readMeta takes the newer one of the meta pages that can be read. The second begins where the first page ends, however
-// long a page is.
+// readMeta takes the newer of the readable meta pages. The second begins where the first ends, whatever the page size.
 func (p *Pages) readMeta() error {
 	var newest uint64
 	found := false
@@ -145,14 +144,14 @@ func noEOF(err error) error {
 	return err
 }
 
-// element is one of a page: a key and its value, or a key and the page below it.
+// element is an entry of a page: a key and its value, or a key and the page below it.
 type element struct {
 	key, value []byte
 	bucket     bool
 	below      uint64
 }
 
-// elements takes a page apart. Its keys must ascend, else it is not what it was.
+// elements parses a page. Keys that do not ascend show that it is damaged.
 func elements(data []byte, flags, count uint16) (out []element, err error) {
 	if flags != branchPage && flags != leafPage {
 		return nil, fmt.Errorf("it is of kind %#x", flags)
@@ -185,8 +184,8 @@ func elements(data []byte, flags, count uint16) (out []element, err error) {
 	return out, nil
 }
 
-// Buckets calls begin for every bucket, and visit with each of its keys and values in order, which are valid until it
-// returns. What cannot be read is added to Lost.
+// Buckets calls begin for every bucket, and visit for each of its keys in order. Key and value are valid until visit returns.
+// What can't be read is added to Lost.
 func (p *Pages) Buckets(begin func(bucket string) error, visit func(bucket string, key, value []byte) error) error {
 	return p.walk("", p.root, nil, nil, 0, func(e element) error {
 		if !e.bucket || len(e.value) < elementBytes {
@@ -201,7 +200,7 @@ func (p *Pages) Buckets(begin func(bucket string) error, visit func(bucket strin
 		if root != 0 {
 			return p.walk(name, root, nil, nil, bucketDepth, leaf)
 		}
-		// A small bucket's only page is its value.
+		// A small bucket is stored inline: its only page is the value.
 		page := e.value[elementBytes:]
 		if len(page) < pageHeadBytes {
 			p.Lose(name, nil, nil, errors.New("it is too short"))
@@ -216,7 +215,7 @@ func (p *Pages) Lose(bucket string, from, to []byte, why error) {
 	p.Lost = append(p.Lost, LostPages{bucket, bytes.Clone(from), bytes.Clone(to), why.Error()})
 }
 
-// walk visits the leaves below a page, whose keys are from from on and before to.
+// walk visits the leaves below a page. Their keys must be in [from, to).
 func (p *Pages) walk(bucket string, id uint64, from, to []byte, depth int, leaf func(element) error) error {
 	data, flags, count, err := p.page(id, depth)
 	if err != nil {

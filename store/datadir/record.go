@@ -23,9 +23,9 @@ const (
 )
 
 const (
-	// frameBytes come before a record and say how long it is. Frames begin at multiples of that.
+	// frameBytes is the size of the frame before a record, which gives its length. Frames begin at multiples of that size.
 	frameBytes = 8
-	// sectorBytes is what a disk writes as a whole. A torn write leaves sectors of zeros.
+	// sectorBytes is the unit that a disk writes atomically. A torn write leaves sectors of zeros.
 	sectorBytes = 512
 	readBytes   = 256 << 10
 )
@@ -35,13 +35,13 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // record is one record of the log.
 type record struct {
 	kind int
-	// sum is that of all data of the log up to here: each record proves those before it.
+	// sum is the checksum of all data of the log up to here, so each record proves those before it.
 	sum uint32
 	// data is valid until the next record is read.
 	data []byte
 }
 
-// parseRecord reads etcd's Record message where it lies.
+// parseRecord reads etcd's Record message without copying it.
 func parseRecord(data []byte) (r record, ok bool) {
 	for len(data) > 0 {
 		number, kind, n := protowire.ConsumeTag(data)
@@ -71,7 +71,7 @@ func parseRecord(data []byte) (r record, ok bool) {
 	return r, r.kind >= metadataRecord && r.kind <= snapshotRecord
 }
 
-// field is one number of the messages Entry, HardState and Snapshot, which hold the indices and terms.
+// field reads a number from an Entry, a HardState or a Snapshot: an index or a term.
 func field(data []byte, wanted protowire.Number) (value uint64) {
 	for len(data) > 0 {
 		number, kind, n := protowire.ConsumeTag(data)
@@ -96,16 +96,16 @@ func entryIndex(data []byte) uint64    { return field(data, 3) }
 func stateCommit(data []byte) uint64   { return field(data, 3) }
 func snapshotIndex(data []byte) uint64 { return field(data, 1) }
 
-// stop is what stands in a segment where no further record can be read.
+// stop describes the place in a segment behind which no record can be read.
 type stop struct {
-	// torn says that a write may have been interrupted here, which etcd repairs if it is in the last segment.
+	// torn says that a write may have been interrupted here. etcd repairs that in the last segment.
 	torn   bool
 	reason string
 }
 
 func (s *stop) Error() string { return s.reason }
 
-// frame takes a frame apart.
+// frame parses a frame.
 func frame(head []byte) (size, padding int64) {
 	word := binary.LittleEndian.Uint64(head)
 	if size = int64(word &^ (0xff << 56)); int64(word) < 0 {
@@ -114,14 +114,14 @@ func frame(head []byte) (size, padding int64) {
 	return size, padding
 }
 
-// records reads a segment from its beginning, or from a record whose predecessor's sum is known. It ends where etcd ends.
+// records reads a segment from its beginning, or from a record whose predecessor's sum is known. It ends where etcd would.
 type records struct {
 	file   *os.File
 	size   int64
 	in     *bufio.Reader
 	sum    uint32
 	buffer []byte
-	// next is where the next record begins.
+	// next is the offset of the next record.
 	next int64
 }
 
@@ -148,7 +148,7 @@ func (r *records) seek(offset int64, sum uint32) {
 	r.in = bufio.NewReaderSize(io.NewSectionReader(r.file, offset, r.size-offset), readBytes)
 }
 
-// read reads the next record. It returns io.EOF at the end of what was written, or a *stop.
+// read reads the next record. An error is io.EOF at the end of the written part, or a *stop.
 func (r *records) read() (record, error) {
 	var head [frameBytes]byte
 	if n, err := io.ReadFull(r.in, head[:]); n == 0 && errors.Is(err, io.EOF) || err == nil && head == [frameBytes]byte{} {
@@ -172,7 +172,7 @@ func (r *records) read() (record, error) {
 		return rec, &stop{torn: torn(r.next+frameBytes, data), reason: "bytes that are no record"}
 	}
 	if rec.kind == sumRecord {
-		// The first of a segment carries the sum of the segments before, which this reader need not have read.
+		// The first record of a segment carries the sum of the earlier segments, which this reader may not have read.
 		if r.sum != 0 && rec.sum != r.sum {
 			return rec, &stop{reason: "a checksum (crc) that does not continue the one before"}
 		}
@@ -186,7 +186,7 @@ func (r *records) read() (record, error) {
 	return rec, nil
 }
 
-// torn says whether a whole sector of what lies at offset is zero.
+// torn says whether data, which begins at offset, has a whole sector of zeros.
 func torn(offset int64, data []byte) bool {
 	for len(data) > 0 {
 		n := min(sectorBytes-offset%sectorBytes, int64(len(data)))

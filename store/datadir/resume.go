@@ -11,16 +11,16 @@ const searchBytes = 256 << 10
 
 var noBytes = make([]byte, searchBytes)
 
-// resume goes to the first record between two offsets that the one before it proves. ok is false if there is none.
+// resume moves to the first record between two offsets that its predecessor proves. ok is false if there is none.
 //
-// The sum of a record covers all records before it. So nothing proves the first record after a gap, and its sum proves
-// the next one.
+// The sum of a record covers all records before it. So nothing proves the first record behind a gap, but its sum proves the
+// next one.
 func (r *records) resume(offset, to int64) (ok bool) {
 	window := make([]byte, searchBytes)
 	for offset = aligned(offset); offset < to; {
 		n, err := r.file.ReadAt(window, offset)
 		if err != nil && !errors.Is(err, io.EOF) {
-			// This sector can't be read: what is after it may be.
+			// This sector can't be read; later ones may be readable.
 			offset += sectorBytes
 			continue
 		}
@@ -31,13 +31,13 @@ func (r *records) resume(offset, to int64) (ok bool) {
 				return true
 			}
 		}
-		// The last frame of this window may go on in the next.
+		// The last frame of this window may continue in the next.
 		offset += max(int64(n)&^(frameBytes-1)-frameBytes, frameBytes)
 	}
 	return false
 }
 
-// search looks for two records that follow each other, of which the first begins in data.
+// search looks for two consecutive records, the first of which begins in data.
 func (r *records) search(data []byte, offset int64) (second int64, sum uint32, ok bool) {
 	for at := 0; at+2*frameBytes <= len(data); at += frameBytes {
 		if !plausible(data[at:], r.size-offset-int64(at)) {
@@ -61,7 +61,7 @@ func plausible(data []byte, rest int64) bool {
 		data[frameBytes+2] == 0x10
 }
 
-// proof says whether two records follow each other at offset, of which the first's sum proves the second.
+// proof says whether two consecutive records begin at offset, the first of which proves the second.
 func (r *records) proof(offset int64) (second int64, sum uint32, ok bool) {
 	first, second, ok := r.at(offset)
 	if !ok {
@@ -72,7 +72,7 @@ func (r *records) proof(offset int64) (second int64, sum uint32, ok bool) {
 	return second, sum, ok && next.kind != sumRecord && crc32.Update(sum, castagnoli, next.data) == next.sum
 }
 
-// at reads what may be a record, and says where it ends.
+// at reads a possible record, and says where it ends.
 func (r *records) at(offset int64) (rec record, end int64, ok bool) {
 	var head [frameBytes]byte
 	if _, err := r.file.ReadAt(head[:], offset); err != nil {

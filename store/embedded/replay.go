@@ -39,8 +39,8 @@ func Replay(ctx context.Context, dir string, each func(func(*raftpb.Entry) error
 	return nil
 }
 
-// writeLog writes a log that begins a cluster and goes on with the entries. A start takes it for one that was killed
-// before it had applied them.
+// writeLog writes a log that begins a cluster and continues with the entries. To a start, it looks like the log of an etcd
+// that was killed before it applied them.
 func writeLog(dir string, each func(func(*raftpb.Entry) error) error) (err error) {
 	urls, err := types.NewURLs([]string{peerURL})
 	if err != nil {
@@ -68,14 +68,14 @@ func writeLog(dir string, each func(func(*raftpb.Entry) error) error) (err error
 	return w.flush()
 }
 
-// replayLog numbers entries anew.
+// replayLog renumbers entries.
 type replayLog struct {
 	log   *wal.WAL
 	last  uint64
 	batch []*raftpb.Entry
 }
 
-// begin writes what a first start writes: who the only member is.
+// begin writes what a first start writes: the only member.
 func (w *replayLog) begin(id uint64, member *membership.Member) error {
 	who, err := json.Marshal(member)
 	if err != nil {

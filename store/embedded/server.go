@@ -16,36 +16,35 @@ import (
 )
 
 const (
-	// closeWait bounds Close after a fault, when parts of etcd that it waits for may be gone.
+	// closeWait bounds Close after a fault, when it may wait for parts of etcd that are gone.
 	closeWait = 5 * time.Second
-	// undoWait bounds the end of a start that was given up: whatever it hangs on, the process ends soon.
+	// undoWait bounds the undoing of a start that was given up: the process is about to end, whatever that start hangs on.
 	undoWait = 2 * time.Second
 )
 
-// startQuietly is how long a start may take without saying so.
+// startQuietly is how long a start may take before a line says that it is slow.
 const startQuietly = time.Second
 
 // Server is a running etcd.
 type Server struct {
 	etcd   *embed.Etcd
 	faults *faults
-	// slow says that a start takes its time, unless it is stopped before.
+	// slow logs that a start is slow, unless it is stopped before.
 	slow *time.Timer
 
 	errors chan error
-	// failed is closed when etcd can't go on; err says why.
+	// failed is closed when etcd fails for good; err says why.
 	failed chan struct{}
 	err    error
-	// quiet is set, and closing closed, when Close begins.
+	// Close begins by setting quiet and closing closing.
 	quiet     *atomic.Bool
 	closing   chan struct{}
 	closeOnce sync.Once
 	watching  sync.WaitGroup
 }
 
-// Start runs an etcd and returns when it takes requests. If ctx ends before that, the start is undone, and nothing of it
-// is left when Start returns. After an error about damaged data, and after a start that hangs, the directory stays locked
-// until this process ends.
+// Start runs an etcd and returns when it serves requests. If ctx ends before, Start undoes the start completely and then
+// returns. After an error about damaged data, or a start that hangs, the directory stays locked until this process ends.
 func Start(ctx context.Context, config Config) (*Server, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("embedded etcd: not started: %w", context.Cause(ctx))
@@ -60,8 +59,8 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	return s, nil
 }
 
-// Begin runs an etcd that has to be elected first, which takes 20 to 100 ms. Requests of its clients wait for that, and
-// [Server.Ready] tells how it ended. ctx ends the beginning alone.
+// Begin runs an etcd and does not wait for its election, which takes 20 to 100 ms. Requests of its clients wait for that;
+// [Server.Ready] returns its result. ctx bounds only Begin itself.
 func Begin(ctx context.Context, config Config) (*Server, error) {
 	faults, quiet := newFaults(), &atomic.Bool{}
 	etcdConfig, err := config.etcdConfig(faults, quiet)
@@ -94,18 +93,18 @@ func Begin(ctx context.Context, config Config) (*Server, error) {
 	return s, nil
 }
 
-// start is how a start of etcd ended.
+// start is the result of starting etcd.
 type start struct {
 	etcd *embed.Etcd
 	err  error
 }
 
-// startEtcd runs etcd's start on a goroutine of its own: a fault ends the goroutine that it happens on, and nothing ends a
-// read that hangs.
+// startEtcd runs etcd's start on its own goroutine: a fault ends the goroutine on which it happens, and a read that hangs can't
+// be ended at all.
 func startEtcd(ctx context.Context, config *embed.Config, faults *faults) (*embed.Etcd, error) {
 	started := make(chan start, 1)
 	go func() {
-		// Some damage of the directory makes etcd trip over itself.
+		// Some damage of the directory makes etcd panic.
 		defer func() {
 			if r := recover(); r != nil {
 				err := fmt.Errorf("the data directory is damaged, restore it from a backup or use another one: etcd failed: %v", r)
@@ -138,7 +137,7 @@ func startEtcd(ctx context.Context, config *embed.Config, faults *faults) (*embe
 	}
 }
 
-// undo closes what a start that was given up started. It waits for that start, unless it hangs.
+// undo closes the etcd of an abandoned start. It waits for that start, unless it hangs.
 func undo(started <-chan start, faults *faults) {
 	done := make(chan struct{})
 	go func() {
@@ -154,7 +153,7 @@ func undo(started <-chan start, faults *faults) {
 	}
 }
 
-// closeEtcd ends an etcd. It waits for all of it, unless something went wrong with it before.
+// closeEtcd closes an etcd. It waits until all of it has ended, unless etcd had failed before.
 func closeEtcd(etcd *embed.Etcd, faults *faults) {
 	wait, elected := undoWait, false
 	select {
@@ -166,7 +165,7 @@ func closeEtcd(etcd *embed.Etcd, faults *faults) {
 	go func() {
 		defer close(done)
 		if !elected {
-			// etcd's Close waits for its listeners, and they wait for the election or for this.
+			// etcd's Close waits for its listeners, which wait for the election or for HardStop.
 			etcd.Server.HardStop()
 		}
 		etcd.Close()
@@ -184,7 +183,7 @@ func closeEtcd(etcd *embed.Etcd, faults *faults) {
 	}
 }
 
-// Ready waits until etcd leads and takes requests. After an error etcd is closed.
+// Ready waits until etcd is the leader and serves requests. After an error etcd is closed.
 func (s *Server) Ready(ctx context.Context) error {
 	err := s.ready(ctx)
 	s.slow.Stop()
@@ -218,7 +217,7 @@ func (s *Server) ready(ctx context.Context) error {
 	}
 }
 
-// watch turns the first thing that goes wrong while etcd runs into the one error of s.errors.
+// watch sends the first failure of the running etcd to s.errors.
 func (s *Server) watch() {
 	defer close(s.errors)
 	select {
@@ -235,8 +234,8 @@ func (s *Server) watch() {
 	s.errors <- s.err
 }
 
-// Client returns a new client that calls this etcd without a socket. It costs a few microseconds. The caller closes it;
-// that it then says "context canceled" means nothing.
+// Client returns a new client that calls this etcd without a socket. Creating one takes a few microseconds. The caller closes
+// it, and can ignore the error "context canceled" from that.
 func (s *Server) Client() *clientv3.Client {
 	c := v3client.New(s.etcd.Server)
 	c.KV = newKV(s, c)
@@ -244,10 +243,10 @@ func (s *Server) Client() *clientv3.Client {
 	return c
 }
 
-// Errors receives at most one error, when etcd can't go on, and is closed when etcd was closed.
+// Errors returns a channel that receives at most one error, when etcd fails for good. It is closed with etcd.
 func (s *Server) Errors() <-chan error { return s.errors }
 
-// Addrs are the addresses that other programs can connect to.
+// Addrs returns the addresses that other programs can connect to.
 func (s *Server) Addrs() []net.Addr {
 	addrs := make([]net.Addr, 0, len(s.etcd.Clients))
 	for _, listener := range s.etcd.Clients {
@@ -256,8 +255,8 @@ func (s *Server) Addrs() []net.Addr {
 	return addrs
 }
 
-// Close ends etcd, after the requests that it is working on, and frees the directory. Watches of in-process clients are
-// not told: end them before. Further calls wait for the first.
+// Close ends etcd after its current requests and frees the directory. It does not end watches of in-process clients: end
+// them before. Further calls wait for the first.
 func (s *Server) Close() {
 	s.closeOnce.Do(func() {
 		s.quiet.Store(true)

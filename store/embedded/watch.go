@@ -14,10 +14,9 @@ import (
 
 // newWatcher makes the watcher of an in-process client.
 //
-// All watches of a client share one stream. Over a socket the stream has buffers; in one process it is a channel with
-// none, and client and server can come to wait for each other for ever: the client sends that a watch has ended and so
-// does not receive, the server sends events and so does not receive. One end must never wait: here it is the client's
-// sending.
+// All watches of a client share one stream. Over a socket the stream has buffers. In one process it is an unbuffered channel,
+// on which client and server could wait for each other for ever: the client while it cancels a watch, the server while it
+// sends events. One end must never wait: here it is the client when it sends.
 func newWatcher(s *etcdserver.EtcdServer, c *clientv3.Client) clientv3.Watcher {
 	return clientv3.NewWatchFromWatchClient(patientWatchClient{adapter.WatchServerToWatchClient(v3rpc.NewWatchServer(s))}, c)
 }
@@ -33,8 +32,8 @@ func (c patientWatchClient) Watch(ctx context.Context, opts ...grpc.CallOption) 
 	return &patientStream{Watch_WatchClient: stream}, nil
 }
 
-// patientStream keeps what the server is not ready to receive. That is little: a watch begins once and ends once, and
-// whoever asks for progress does so a few times a second.
+// patientStream queues what the server is not ready to receive. The queue stays short: a watch begins once and ends once,
+// and progress is requested a few times a second.
 type patientStream struct {
 	pb.Watch_WatchClient
 
@@ -44,7 +43,7 @@ type patientStream struct {
 	err     error
 }
 
-// Send is done when the request is kept. An error is that of a request before, and of all after it.
+// Send queues the request. An error comes from an earlier request, and all later ones return it too.
 func (s *patientStream) Send(r *pb.WatchRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +58,7 @@ func (s *patientStream) Send(r *pb.WatchRequest) error {
 	return nil
 }
 
-// sendAll ends when nothing waits, or with the stream.
+// sendAll ends when the queue is empty, or with the stream.
 func (s *patientStream) sendAll() {
 	for {
 		s.mu.Lock()

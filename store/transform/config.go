@@ -15,15 +15,15 @@ import (
 // anyResource is the rule "*.*".
 var anyResource = schema.GroupResource{Group: "*", Resource: "*"}
 
-// Resources are the transformers of all resources. A nil Resources stores everything as it is.
+// Resources has the transformers of all resources. A nil Resources encrypts nothing.
 type Resources struct {
 	rules map[schema.GroupResource]*prefixed
-	// prefixes are what the rules' transformers begin the values with that they write.
+	// prefixes has the prefix that each rule's transformer writes.
 	prefixes map[schema.GroupResource]string
 }
 
-// Prefix is what a value of a resource begins with that is written today: "k8s:enc:aescbc:v1:key1:"; "" if it is stored
-// as it is.
+// Prefix returns the prefix with which values of a resource are written, such as "k8s:enc:aescbc:v1:key1:". It is empty for
+// values in the clear.
 func (r *Resources) Prefix(resource schema.GroupResource) string {
 	if rule, ok := r.ruleFor(resource); ok {
 		return r.prefixes[rule]
@@ -31,8 +31,8 @@ func (r *Resources) Prefix(resource schema.GroupResource) string {
 	return ""
 }
 
-// ForResource is the transformer of a resource: that of the rule for the resource, else of the one for its group, else
-// of the one for everything, else the identity. What those of rules do is counted for the resource.
+// ForResource returns the transformer of a resource: that of the rule for the resource, for its group, or for everything, or
+// else the identity. Metrics count what a rule's transformer does for the resource.
 func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
 	if rule, ok := r.ruleFor(resource); ok {
 		return r.rules[rule].of(resource.String())
@@ -40,7 +40,7 @@ func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
 	return NewIdentity()
 }
 
-// ruleFor is the rule that decides about a resource.
+// ruleFor returns the rule that applies to a resource.
 func (r *Resources) ruleFor(resource schema.GroupResource) (rule schema.GroupResource, ok bool) {
 	if r == nil {
 		return rule, false
@@ -86,7 +86,7 @@ func decodeConfig(data []byte) (*apiserverv1.EncryptionConfiguration, error) {
 	if err := apiserverv1.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	// Strict, since a misspelled field could mean that secrets are not encrypted.
+	// Strict, since a misspelled field could leave secrets unencrypted.
 	obj, kind, err := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer().Decode(data, nil, nil)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func decodeConfig(data []byte) (*apiserverv1.EncryptionConfiguration, error) {
 	return config, nil
 }
 
-// buildResources follows the rules in their order. A resource that several of them name has the providers of all.
+// buildResources follows the rules in order. A resource that several rules name has the providers of all of them.
 func buildResources(config *apiserverv1.EncryptionConfiguration) (*Resources, error) {
 	providers := map[schema.GroupResource][]Prefixed{}
 	prefixes := map[schema.GroupResource]string{}
@@ -128,7 +128,7 @@ func buildResources(config *apiserverv1.EncryptionConfiguration) (*Resources, er
 	return out, nil
 }
 
-// firstKey is what follows a provider's own prefix in what it writes.
+// firstKey is the part of the prefix behind the provider's name: that of its first key.
 func firstKey(p apiserverv1.ProviderConfiguration) string {
 	switch {
 	case p.AESGCM != nil:
@@ -175,7 +175,7 @@ func newProvider(p apiserverv1.ProviderConfiguration) (Prefixed, error) {
 	}
 }
 
-// keyed is a provider with its keys: the first writes, all read.
+// keyed makes the transformer of a provider with keys: the first key writes, all read.
 func keyed(prefix string, keys []apiserverv1.Key, newTransformer func(key []byte) (Transformer, error)) (Prefixed, error) {
 	transformers := make([]Prefixed, 0, len(keys))
 	for _, key := range keys {

@@ -27,14 +27,14 @@ const (
 	toStorage   = "to_storage"
 )
 
-// Statuses are those of calls of key services. What fails otherwise has one that says so.
+// The values of status, which upstream uses for calls of key services, and one for all other failures.
 const (
 	statusOK     = "OK"
 	statusFailed = "unknown-non-grpc"
 )
 
-// measure counts what one transformer does for one resource, in one direction. A nil one counts nothing. Each metric is found
-// once, when something first succeeds: to find it costs more than to add to it.
+// measure counts what one transformer does for one resource, in one direction. A nil measure counts nothing. It looks each
+// metric up once, at the first success: the lookup costs more than counting.
 type measure struct {
 	resource, direction, prefix string
 
@@ -61,13 +61,13 @@ func (m *measure) record(start time.Time, err error) {
 	m.took.Observe(took.Seconds())
 }
 
-// measures are those of a list of transformers that are told apart by prefixes.
+// measures belong to a list of transformers that differ by prefix.
 type measures struct {
 	reads          []*measure
 	write, noMatch *measure
 }
 
-// of is t as it counts what it does for a resource, and the transformers within do.
+// of returns a copy of t that counts, for a resource, its own work and that of its transformers.
 func (t *prefixed) of(resource string) *prefixed {
 	out := &prefixed{noMatch: t.noMatch, transformers: make([]Prefixed, len(t.transformers))}
 	m := &out.measures

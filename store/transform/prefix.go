@@ -8,15 +8,15 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
-// Prefixed is a transformer and what the values that it writes begin with. An empty prefix is that of the identity.
+// Prefixed is a transformer and the prefix of the values that it writes. The identity has an empty prefix.
 type Prefixed struct {
 	Prefix      []byte
 	Transformer Transformer
 }
 
-// NewPrefixed writes with the first of its transformers and reads with whichever has the value's prefix. Several may
-// have the same one, such as two providers of a kind with different keys: they are tried in order, and the first that
-// succeeds counts. A value that has nobody's prefix is noMatch.
+// NewPrefixed writes with the first transformer and reads with the one that has the value's prefix. If several have it, such
+// as two providers of a kind with different keys, they are tried in order until one succeeds. A value without a known
+// prefix is the error noMatch.
 func NewPrefixed(noMatch error, first Prefixed, others ...Prefixed) Transformer {
 	return newPrefixed(noMatch, first, others...)
 }
@@ -45,7 +45,7 @@ func (t *prefixed) TransformFromStorage(ctx context.Context, data []byte, dataCt
 			t.measures.reads[i].record(start, nil)
 			return out, stale || i > 0, nil
 		}
-		// The identity has every value's prefix. That it refuses an encrypted one says nothing about why the others
+		// The identity has every value's prefix. Its refusal of an encrypted value does not explain why the others
 		// could not read it.
 		if len(candidate.Prefix) > 0 {
 			t.measures.reads[i].record(start, err)

@@ -16,7 +16,7 @@ var (
 	secretboxKeySizes = []int{secretboxKeySize}
 )
 
-// validateConfig refuses what a kube-apiserver refuses, so that a file that works here works there.
+// validateConfig refuses what a kube-apiserver refuses, so that a file works in both or in neither.
 func validateConfig(config *apiserverv1.EncryptionConfiguration) field.ErrorList {
 	root := field.NewPath("resources")
 	if len(config.Resources) == 0 {
@@ -72,7 +72,7 @@ func validateOverlaps(names []string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// withoutAPI are stored by an API server and not served, so no rule can apply to them.
+// withoutAPI are resources that an API server stores and does not serve, so no rule can apply to them.
 var withoutAPI = []string{"apiserveripinfo", "serviceipallocations", "servicenodeportallocations"}
 
 // resourceNameError says what is wrong with the name of a resource, or nothing.
