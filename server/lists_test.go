@@ -116,6 +116,41 @@ func (r *running) held(t testing.TB, client *http.Client, path, accept string) i
 	return int64(most - before)
 }
 
+// TestPagesGrowSlowly lists a resource that had only small objects when it was read last, and has large ones behind them now.
+func TestPagesGrowSlowly(t *testing.T) {
+	const small, items, most = 500, 8000, 5 << 20
+	r := start(t, func(o *options.Options) { o.WatchCache.Enabled = false })
+	r.fillEtcd(t, "/registry/configmaps/default/a", items, func(name string) []byte {
+		return marshal(t, map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a" + name, "namespace": "default", "uid": "u"},
+			"data": map[string]any{"d": strings.Repeat("x", small)},
+		})
+	})
+	list := func() *v1alpha1.Journey {
+		res := r.open(t, r.httpClient(t), configMaps, runtime.ContentTypeJSON)
+		_, err := io.Copy(io.Discard, res.Body)
+		must(t, err)
+		return r.ended(t, res.Header.Get(filter.JourneyHeader))
+	}
+	list()
+	r.fillEtcd(t, "/registry/configmaps/default/b", longItems, storedConfigMap(t))
+	pages := 0
+	for _, step := range list().Status.Steps {
+		for _, a := range step.Attributes {
+			if step.ID != "etcd.range" || a.Name != "bytes" {
+				continue
+			}
+			pages++
+			if size, err := strconv.Atoi(a.Value); err != nil || size > most {
+				t.Errorf("page %d has %s bytes, most is %d", pages, a.Value, most)
+			}
+		}
+	}
+	if pages < 10 {
+		t.Errorf("the list has %d pages", pages)
+	}
+}
+
 // atRest is how much memory is in use when the server waits for the client to read on. Until then it also counts what the server
 // allocates while it is counted, so it is counted again if that is more than is allowed.
 func atRest(most float64) (used float64) {

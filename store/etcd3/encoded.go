@@ -116,7 +116,7 @@ func (s *store) ReadAll(ctx context.Context, key string, pageSize int64, each fu
 		return 0, err
 	}
 	if pageSize == 0 {
-		pageSize = maxLimit
+		pageSize = fillLimit
 	}
 	for continueKey := ""; ; {
 		page, err := s.kv.list(ctx, prefix, kubernetes.ListOptions{Revision: revision, Limit: pageSize, Continue: continueKey})

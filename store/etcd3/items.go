@@ -117,13 +117,14 @@ func (f *following) items(ctx context.Context) iter.Seq2[runtime.Object, error] 
 // read yields what comes after the beginning.
 func (f *following) read(ctx context.Context, cost *metrics.ListCost, yield func(runtime.Object, error) bool) {
 	left := f.selected - len(f.beginning.items) // of a list with a limit
+	pager := f.store.pages.pager()
 	for from := f.rest; ; {
-		page, err := f.store.kv.list(ctx, f.prefix, kubernetes.ListOptions{Revision: f.revision, Limit: f.store.pages.limit(), Continue: from})
+		page, err := f.store.kv.list(ctx, f.prefix, kubernetes.ListOptions{Revision: f.revision, Limit: pager.limit, Continue: from})
 		if err != nil {
 			yield(nil, f.store.listError(ctx, err, f.revision, false, "", f.prefix))
 			return
 		}
-		f.store.pages.observe(page.Kvs)
+		pager.observe(page.Kvs)
 		cost.Fetched += len(page.Kvs)
 		for i, kv := range page.Kvs {
 			if f.pred.Limit > 0 && left == 0 {

@@ -69,7 +69,7 @@ func (s *store) list(ctx context.Context, prefix string, opts storage.ListOption
 	}
 	l := listing{
 		store: s, prefix: prefix, opts: opts, items: items,
-		revision: revision, continueKey: continueKey, limit: opts.Predicate.Limit, count: -1,
+		revision: revision, continueKey: continueKey, limit: opts.Predicate.Limit, count: -1, pager: s.pages.pager(),
 	}
 	if l.limit == 0 {
 		l.limit = math.MaxInt64
@@ -124,6 +124,7 @@ type listing struct {
 	continueKey string
 	// limit is how many keys are wanted next. They may take several pages.
 	limit int64
+	pager *pager
 
 	fetched int
 	pages   int64
@@ -162,7 +163,7 @@ func (l *listing) run(ctx context.Context) error {
 func (l *listing) read(ctx context.Context) (page kubernetes.ListResponse, err error) {
 	if l.opts.Recursive {
 		page, err = l.store.kv.list(ctx, l.prefix,
-			kubernetes.ListOptions{Revision: l.revision, Limit: min(l.limit, l.store.pages.limit()), Continue: l.continueKey})
+			kubernetes.ListOptions{Revision: l.revision, Limit: min(l.limit, l.pager.limit), Continue: l.continueKey})
 	} else {
 		page, err = l.store.getAsList(ctx, l.prefix, l.revision)
 	}
@@ -172,7 +173,7 @@ func (l *listing) read(ctx context.Context) (page kubernetes.ListResponse, err e
 	}
 	l.pages++
 	l.fetched += len(page.Kvs)
-	l.store.pages.observe(page.Kvs)
+	l.pager.observe(page.Kvs)
 	if l.count < 0 {
 		l.count = page.Count
 	}

@@ -9,42 +9,64 @@ import (
 )
 
 const (
-	// pageBytes is how much etcd is asked for at once, about: it counts keys, not bytes.
+	// pageBytes is about how much one page is meant to hold. etcd counts keys, not bytes.
 	pageBytes = 2 << 20
-	// firstLimit is how many keys it is asked for as long as nobody knows how large they are.
+	// firstLimit is how many keys the first page of a request has at most: nobody knows how large these objects are.
 	firstLimit = 64
-	// minLimit and maxLimit are how many it is asked for at least, and at most.
-	minLimit, maxLimit = 8, 10000
+	// minLimit and maxLimit bound the keys of every page. Objects that suddenly are large make a page of maxLimit of them.
+	minLimit, maxLimit = 8, 1024
+	// fillLimit is how many keys a page has that is kept as a whole, by a cache.
+	fillLimit = 10000
 )
 
 var errNothingFound = errors.New("no results were found, but etcd indicated there were more values remaining")
 
-// pages are how large a resource's objects were lately: by that is decided how many of them make a page.
+// pages remembers how large the objects of a resource were lately. Requests begin with that.
 type pages struct{ meanBytes atomic.Int64 }
 
-// limit is how many keys the next page is to have.
-func (p *pages) limit() int64 {
-	mean := p.meanBytes.Load()
-	if mean == 0 {
-		return firstLimit
+// pager decides how many keys each page of one request has. A page has at most twice as many as the one before, and no more
+// than fit if its objects are as large as those of the one before, or as the last few of them.
+type pager struct {
+	resource *pages
+	limit    int64
+}
+
+func (p *pages) pager() *pager {
+	limit := int64(firstLimit)
+	if mean := p.meanBytes.Load(); mean > 0 {
+		limit = min(limit, fitting(mean))
 	}
+	return &pager{resource: p, limit: limit}
+}
+
+// fitting is how many objects of a size fit into a page.
+func fitting(size int64) int64 {
 	// A power of two: it does not change with each object.
-	fit := uint64(pageBytes / mean)
+	fit := uint64(pageBytes / size)
 	return min(max(int64(1)<<bits.Len64(fit)>>1, minLimit), maxLimit)
 }
 
+// lastFew objects of a page tell best how large the next ones are.
+const lastFew = 16
+
+// meanSize is how large objects are. There must be some.
+func meanSize(kvs []*mvccpb.KeyValue) int64 {
+	bytes := 0
+	for _, kv := range kvs {
+		bytes += len(kv.Key) + len(kv.Value)
+	}
+	return int64(bytes / len(kvs))
+}
+
 // observe learns from a page.
-func (p *pages) observe(kvs []*mvccpb.KeyValue) {
+func (p *pager) observe(kvs []*mvccpb.KeyValue) {
 	if len(kvs) == 0 {
 		return
 	}
-	bytes := int64(0)
-	for _, kv := range kvs {
-		bytes += int64(len(kv.Key) + len(kv.Value))
-	}
-	mean := bytes / int64(len(kvs))
-	if known := p.meanBytes.Load(); mean < known {
+	mean := meanSize(kvs)
+	p.limit = min(2*p.limit, fitting(max(mean, meanSize(kvs[max(len(kvs)-lastFew, 0):]))))
+	if known := p.resource.meanBytes.Load(); mean < known {
 		mean = (known + mean) / 2 // pages shrink at once, and grow slowly
 	}
-	p.meanBytes.Store(mean)
+	p.resource.meanBytes.Store(mean)
 }

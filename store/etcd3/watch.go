@@ -171,8 +171,9 @@ func (wc *watchChan) checkRevision() error {
 func (wc *watchChan) sync() error {
 	var revision int64
 	var continueKey string
+	pager := wc.store.pages.pager()
 	for sent := 0; ; {
-		page, err := wc.page(revision, continueKey)
+		page, err := wc.page(revision, pager.limit, continueKey)
 		if err != nil {
 			from := continueKey
 			if from == "" {
@@ -184,7 +185,7 @@ func (wc *watchChan) sync() error {
 			return errNothingFound
 		}
 		hasMore := int64(len(page.Kvs)) < page.Count
-		wc.store.pages.observe(page.Kvs)
+		pager.observe(page.Kvs)
 		for i, kv := range page.Kvs {
 			continueKey = string(kv.Key) + "\x00"
 			if err := wc.added(kv, sent > 0); err != nil {
@@ -203,12 +204,12 @@ func (wc *watchChan) sync() error {
 	}
 }
 
-func (wc *watchChan) page(revision int64, continueKey string) (kubernetes.ListResponse, error) {
+func (wc *watchChan) page(revision, limit int64, continueKey string) (kubernetes.ListResponse, error) {
 	if !wc.recursive {
 		return wc.store.getAsList(wc.ctx, wc.key, revision)
 	}
 	return wc.store.kv.list(wc.ctx, wc.key,
-		kubernetes.ListOptions{Revision: revision, Limit: wc.store.pages.limit(), Continue: continueKey})
+		kubernetes.ListOptions{Revision: revision, Limit: limit, Continue: continueKey})
 }
 
 // added sends an object of the initial state. Of many only the first is traced.
