@@ -8,7 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// forbidCreateAdmission lets nothing be created, however it is done. All else is its delegate's, which may be nil.
+// forbidCreateAdmission refuses every create, whatever verb it comes by. Its delegate, which may be nil, decides all else.
 type forbidCreateAdmission struct{ delegate admission.Interface }
 
 var (

@@ -19,8 +19,8 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
 
-// collection is the objects of a definition, in the version that is stored, for the controllers that delete them. It holds
-// nothing: each call is among the requests of what serves the definition then.
+// collection gives controllers a definition's objects, in the storage version, so that they can be deleted. It holds no
+// storage: each call counts as a request to whatever serves the definition at that time.
 type collection struct {
 	handler  *crdHandler
 	crd      *lister.Definition
@@ -34,14 +34,14 @@ var (
 	_ rest.CollectionDeleter = &collection{}
 )
 
-// collections finds them for the controller that empties definitions.
+// collections finds collections for the controller that empties definitions.
 type collections struct{ handler *crdHandler }
 
 func (c collections) GetCustomResourceListerCollectionDeleter(crd *lister.Definition) (finalizing.ListerCollectionDeleter, error) {
 	return newCollection(c.handler, crd)
 }
 
-// newCollection fails for a definition that has never been served: it has no objects.
+// newCollection fails for a definition that was never served, since it has no objects.
 func newCollection(handler *crdHandler, crd *lister.Definition) (*collection, error) {
 	names := &crd.Status.AcceptedNames
 	if names.Plural == "" || names.ListKind == "" {
@@ -57,7 +57,7 @@ func newCollection(handler *crdHandler, crd *lister.Definition) (*collection, er
 
 func (c *collection) New() runtime.Object { return &unstructured.Unstructured{} }
 
-// Destroy does nothing: the storage is its definition's.
+// Destroy does nothing: the storage belongs to the definition.
 func (*collection) Destroy() {}
 
 func (c *collection) NamespaceScoped() bool {
@@ -85,7 +85,7 @@ func (c *collection) ConvertToTable(ctx context.Context, object, tableOptions ru
 	return rest.NewDefaultTableConvertor(c.resource.GroupResource()).ConvertToTable(ctx, object, tableOptions)
 }
 
-// use calls f with the storage. A definition that is gone has no objects, though a later one of its name may.
+// use calls f with the storage. A deleted definition has no objects, even if a later one has its name.
 func (c *collection) use(ctx context.Context, f func(*customresource.REST) (runtime.Object, error)) (runtime.Object, error) {
 	info, err := c.handler.getOrCreateServingInfoFor(ctx, c.crd)
 	if apierrors.IsNotFound(err) {

@@ -18,20 +18,20 @@ import (
 	serverdiscovery "github.com/kx-apiserver/kx/server/discovery"
 )
 
-// Config is what the controllers work with.
+// Config has what the controllers need.
 type Config struct {
-	// Lister has not been run yet.
+	// Lister must not be running yet.
 	Lister *lister.Lister
 	// Status is the storage of customresourcedefinitions/status.
 	Status rest.Updater
-	// Objects finds the storage of a definition's objects.
+	// Objects finds the storage for a definition's objects.
 	Objects finalizing.CRClientGetter
-	// Discovery is where the server tells of itself.
+	// Discovery has the server's discovery documents.
 	Discovery *serverdiscovery.Manager
 	Log       *slog.Logger
 }
 
-// Controllers are all controllers of definitions.
+// Controllers has all controllers of definitions.
 type Controllers struct {
 	all       []func(context.Context)
 	discovery *discovery.Controller
@@ -52,7 +52,7 @@ func New(c Config) *Controllers {
 	}
 }
 
-// Run runs the controllers until ctx ends, and returns when they have ended. The lister must be run too.
+// Run runs the controllers until ctx ends, and returns when all have ended. The caller also runs the lister.
 func (c *Controllers) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, run := range c.all {
@@ -61,7 +61,7 @@ func (c *Controllers) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// WithDiscovery has discovery tell of custom resources before next, which serves its pages, is asked for one.
+// WithDiscovery brings discovery documents up to date with custom resources before next serves one.
 func (c *Controllers) WithDiscovery(next http.Handler) http.Handler {
 	return c.discovery.WithDiscovery(next)
 }

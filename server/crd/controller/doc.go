@@ -1,7 +1,6 @@
-// Package controller looks after CustomResourceDefinitions: it does what upstream's controllers of the same names do, in this
-// process.
+// Package controller runs the controllers of CustomResourceDefinitions, which have the names of upstream's and do the same.
 //
-// Each has a room of its own, with its reason:
+// Each has its own package:
 //
 //	naming         which names a definition gets: NamesAccepted, status.acceptedNames
 //	establishing   when it is served for good: Established
@@ -10,8 +9,8 @@
 //	finalizing     deletes its objects before it goes: Terminating
 //	discovery      tells clients what is served
 //
-// All of them are told of changes by lister, write through the storage of customresourcedefinitions/status, and are run by
-// [Controllers]. work has what they share: a queue, and writes that are made on the state that was judged or not at all.
+// The lister tells all of them about changes; they write through the storage of customresourcedefinitions/status, and
+// [Controllers] runs them. Package work has what they share: a queue, and writes that fail if the definition has changed.
 //
 // # From a 201 to served
 //
@@ -20,5 +19,5 @@
 //	establishing  one write, when lister has seen the first: Established
 //	discovery     when somebody asks
 //
-// Nothing waits for a clock, and any number of servers do this on one etcd at once.
+// No step waits for a clock, and any number of servers may do this on one etcd at once.
 package controller

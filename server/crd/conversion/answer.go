@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// badAnswer is why a webhook's object is refused, and what of it is wrong.
+// badAnswer says why a webhook's object is refused, and which part of it is wrong.
 type badAnswer struct {
 	part string
 	err  error
@@ -24,7 +24,7 @@ const (
 	badMetadata = "metadata"
 )
 
-// where names the object, as the error of a list or of a single object does.
+// where names the object in the words of the error for a list or a single object.
 func (b *badAnswer) where(isList bool, index int) string {
 	switch {
 	case isList && b.part == badMetadata:
@@ -39,7 +39,8 @@ func (b *badAnswer) where(isList bool, index int) string {
 	return "object"
 }
 
-// accept reads what a webhook made of original. Of its metadata, labels and annotations are taken, the rest is original's.
+// accept reads the webhook's conversion of original. It takes labels and annotations from the webhook, and keeps the rest of
+// original's metadata.
 func accept(original *unstructured.Unstructured, raw runtime.RawExtension, to schema.GroupVersion) (*unstructured.Unstructured, *badAnswer) {
 	converted := &unstructured.Unstructured{}
 	if err := converted.UnmarshalJSON(raw.Raw); err != nil {
@@ -60,7 +61,7 @@ func accept(original *unstructured.Unstructured, raw runtime.RawExtension, to sc
 	return converted, nil
 }
 
-// sameIdentity refuses an object that is another one.
+// sameIdentity refuses a conversion that has another identity.
 func sameIdentity(original, converted *unstructured.Unstructured) error {
 	for _, must := range []struct{ what, want, got string }{
 		{"name", original.GetName(), converted.GetName()},
@@ -74,7 +75,7 @@ func sameIdentity(original, converted *unstructured.Unstructured) error {
 	return nil
 }
 
-// restoreObjectMeta gives converted a copy of original's metadata, but for the labels and annotations that it has itself.
+// restoreObjectMeta gives converted a copy of original's metadata, except that it keeps its own labels and annotations.
 func restoreObjectMeta(original, converted *unstructured.Unstructured) error {
 	answer, found := converted.Object["metadata"]
 	if !found {
@@ -99,8 +100,8 @@ func restoreObjectMeta(original, converted *unstructured.Unstructured) error {
 	return nil
 }
 
-// takeStrings gives ours the labels or annotations of theirs. What a webhook did not change is not validated again, for
-// it may be older than the rule.
+// takeStrings copies labels or annotations from theirs to ours. It does not validate unchanged ones again, since they may be
+// older than the rule.
 func takeStrings(name string, ours, theirs map[string]any) error {
 	value := theirs[name]
 	if value == nil {

@@ -19,8 +19,8 @@ import (
 // Factory makes converters. It keeps one HTTP client for each webhook.
 type Factory struct{ clients webhook.ClientManager }
 
-// NewFactory makes a Factory whose webhooks are found by services (nil: <name>.<namespace>.svc) and spoken to with what
-// auth knows of them (nil: nothing but their CA bundle).
+// NewFactory makes a Factory. services finds webhooks; if nil, a webhook's host is <name>.<namespace>.svc. auth has credentials
+// for them; if nil, only their CA bundle is used.
 func NewFactory(services webhook.ServiceResolver, auth webhook.AuthenticationInfoResolverWrapper) (*Factory, error) {
 	clients, err := newClientManager(services, auth)
 	if err != nil {
@@ -29,14 +29,14 @@ func NewFactory(services webhook.ServiceResolver, auth webhook.AuthenticationInf
 	return &Factory{clients: clients}, nil
 }
 
-// Converter converts the objects of one CRD. It is shared by requests.
+// Converter converts the objects of one CRD. Requests share it.
 type Converter struct {
 	name string
-	// versions are those of the CRD, served or not, with the fields that can be selected by.
+	// versions are the CRD's versions, served or not, with their selectable fields.
 	versions map[schema.GroupVersion]sets.Set[string]
-	// namespaced says that metadata.namespace can be selected by too.
+	// namespaced says that metadata.namespace is a selectable field, too.
 	namespaced bool
-	// webhook is nil for the strategy None.
+	// webhook is nil if the strategy is None.
 	webhook *webhookClient
 }
 
@@ -72,7 +72,7 @@ func (f *Factory) NewConverter(crd *apiextensionsv1.CustomResourceDefinition) (*
 	return c, nil
 }
 
-// ChangesContent says whether an object can differ between versions in more than its apiVersion.
+// ChangesContent says whether conversion can change more than the apiVersion.
 func (c *Converter) ChangesContent() bool { return c.webhook != nil }
 
 // Convert returns in, which is an object or a list of objects, in the version to.
@@ -103,7 +103,7 @@ func (c *Converter) Convert(ctx context.Context, in runtime.Object, to schema.Gr
 	return out, nil
 }
 
-// needsConversion says whether in, or one of its items, is in another version.
+// needsConversion says whether in, or one of its items, has another version.
 func needsConversion(in runtime.Object, apiVersion string) bool {
 	switch in := in.(type) {
 	case *unstructured.Unstructured:
@@ -122,7 +122,7 @@ func needsConversion(in runtime.Object, apiVersion string) bool {
 	return true
 }
 
-// versionsOf says in which versions what is to be converted is: mostly one.
+// versionsOf names the versions of the objects that need a conversion, which is mostly one.
 func versionsOf(in runtime.Object, to schema.GroupVersion) string {
 	list, ok := in.(*unstructured.UnstructuredList)
 	if !ok {
@@ -137,7 +137,7 @@ func versionsOf(in runtime.Object, to schema.GroupVersion) string {
 	return strings.Join(versions, ", ")
 }
 
-// validate refuses what is no object of the CRD.
+// validate refuses an object that does not belong to the CRD.
 func (c *Converter) validate(in runtime.Object, to schema.GroupVersion) error {
 	if c.versions[to] == nil {
 		return fmt.Errorf("request to convert CR to an invalid group/version: %s", to)
@@ -159,7 +159,7 @@ func (c *Converter) validate(in runtime.Object, to schema.GroupVersion) error {
 	return nil
 }
 
-// rename is the strategy None. The result is a copy.
+// rename applies the strategy None to a copy.
 func rename(in runtime.Object, apiVersion string) runtime.Object {
 	list, ok := in.(*unstructured.UnstructuredList)
 	if !ok {
@@ -175,14 +175,14 @@ func rename(in runtime.Object, apiVersion string) runtime.Object {
 	return out
 }
 
-// isEmptyObject says whether in has nothing but its apiVersion and kind, as bookmarks have before they get a revision.
-// A webhook would have to make the same of it that None does.
+// isEmptyObject says whether in has only apiVersion and kind, as bookmarks have before they get a revision. Any webhook would
+// have to convert it as None does.
 func isEmptyObject(in runtime.Object) bool {
 	u, ok := in.(*unstructured.Unstructured)
 	return ok && len(u.Object) == 2 && u.Object["kind"] != nil && u.Object["apiVersion"] != nil
 }
 
-// ConvertFieldLabel says by which fields the objects of a version can be selected.
+// ConvertFieldLabel accepts the selectable fields of a version.
 func (c *Converter) ConvertFieldLabel(gvk schema.GroupVersionKind, label, value string) (string, string, error) {
 	if label == "metadata.name" || c.namespaced && label == "metadata.namespace" || c.versions[gvk.GroupVersion()].Has(label) {
 		return label, value, nil
@@ -190,7 +190,7 @@ func (c *Converter) ConvertFieldLabel(gvk schema.GroupVersionKind, label, value 
 	return "", "", fmt.Errorf("field label not supported: %s", label)
 }
 
-// Within is the Converter for a library that knows no context: the conversions that it asks for are part of ctx.
+// Within adapts the Converter to a library that passes no context: its conversions belong to ctx.
 func (c *Converter) Within(ctx context.Context) runtime.ObjectConvertor { return within{c, ctx} }
 
 type within struct {
@@ -200,7 +200,7 @@ type within struct {
 
 var _ runtime.ObjectConvertor = within{}
 
-// Convert fills out with in, in the version that out has.
+// Convert fills out with in, in out's version.
 func (w within) Convert(in, out, _ any) error {
 	from, ok := in.(*unstructured.Unstructured)
 	if !ok {

@@ -11,10 +11,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// maxAnswerBytes is the longest answer that is read to a question of so many bytes: objects may grow, but not without end.
+// maxAnswerBytes bounds the answer to a request of some size: objects may grow, but not without limit.
 func maxAnswerBytes(asked int64) int64 { return 8*max(asked, 0) + 8<<20 }
 
-// distrustWebhooks gives the clients of webhooks the transport of this package.
+// distrustWebhooks gives webhooks' clients this package's transport.
 func distrustWebhooks(delegate webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
 	distrust := func(config *rest.Config, err error) (*rest.Config, error) {
 		if err != nil {
@@ -34,14 +34,13 @@ func distrustWebhooks(delegate webhook.AuthenticationInfoResolver) webhook.Authe
 	}
 }
 
-// transport takes from a webhook an answer of bounded size, or only its status code. The webhook may be any address that
-// the author of a definition can name: objects must not go where it redirects to, and what another server says there is
-// not for the eyes of the client.
+// transport accepts answers of bounded size, and only the status code of failures. The author of a definition can name any
+// address as the webhook. So objects must not follow its redirects, and clients must not see what a foreign server says.
 type transport struct{ next http.RoundTripper }
 
 var _ utilnet.RoundTripperWrapper = transport{}
 
-// WrappedRoundTripper lets the client cancel a request that takes too long.
+// WrappedRoundTripper lets the client cancel slow requests.
 func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.

@@ -27,7 +27,7 @@ import (
 type webhookClient struct {
 	client *rest.RESTClient
 	url    string
-	// reviewVersion is the version in which the webhook is spoken to.
+	// reviewVersion is the version of ConversionReview that the webhook understands.
 	reviewVersion string
 }
 
@@ -90,7 +90,7 @@ func clientConfig(crd string, config *apiextensionsv1.WebhookClientConfig) webho
 	return out
 }
 
-// reviewVersion is the first that the webhook wants and that is known here.
+// reviewVersion returns the first wanted version that kx knows.
 func reviewVersion(wanted []string) (string, error) {
 	for _, version := range wanted {
 		if version == apiextensionsv1.SchemeGroupVersion.Version || version == v1beta1.SchemeGroupVersion.Version {
@@ -100,7 +100,7 @@ func reviewVersion(wanted []string) (string, error) {
 	return "", fmt.Errorf("no supported conversion review versions")
 }
 
-// convert asks the webhook for in, an object or a list, in another version. The result shares no memory with in.
+// convert has the webhook convert an object or a list. The result shares no memory with in.
 func (w *webhookClient) convert(ctx context.Context, in runtime.Object, to schema.GroupVersion) (runtime.Object, error) {
 	list, ok := in.(*unstructured.UnstructuredList)
 	if !ok {
@@ -135,7 +135,7 @@ func (w *webhookClient) convert(ctx context.Context, in runtime.Object, to schem
 	return out, nil
 }
 
-// ask is one call of the webhook. Errors name the kind of the first object, and the place of one if there is a list.
+// ask makes one call of the webhook. Errors name the kind of the first object, and the index of a bad one in a list.
 func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstructured, to schema.GroupVersion, isList bool) (out []*unstructured.Unstructured, err error) {
 	uid := uuid.NewUUID()
 	ctx, step := trace.Start(ctx, trace.CRDWebhook, w.url)
@@ -157,7 +157,7 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 	request, response := w.review(objects, to, uid)
 	err = w.client.Post().Body(request).Do(ctx).Into(response)
 	step.Int("attempts", attempts)
-	// The webhook's errors end here: one that it answers with must not be taken for an answer of this server.
+	// The type of the webhook's error ends here: a Status from the webhook must not pass for one of this server.
 	if err != nil {
 		return failed(conversion.ConversionWebhookCallFailure, fmt.Errorf("conversion webhook for %v failed: %v", from, err))
 	}
@@ -181,7 +181,7 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 	return out, nil
 }
 
-// review is the question and a place for the answer.
+// review returns the request, and a value to decode the answer into.
 func (w *webhookClient) review(objects []*unstructured.Unstructured, to schema.GroupVersion, uid types.UID) (request, response runtime.Object) {
 	raw := make([]runtime.RawExtension, len(objects))
 	for i, obj := range objects {
@@ -199,8 +199,7 @@ func (w *webhookClient) review(objects []*unstructured.Unstructured, to schema.G
 	}, &apiextensionsv1.ConversionReview{}
 }
 
-// answered are the objects in a webhook's answer, if it says that it succeeded. Webhooks of v1beta1 need not repeat the
-// UID of the question.
+// answered returns the objects of a successful answer. v1beta1 webhooks need not repeat the request's UID.
 func answered(response runtime.Object, uid types.UID) ([]runtime.RawExtension, error) {
 	var result metav1.Status
 	var objects []runtime.RawExtension

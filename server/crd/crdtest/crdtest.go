@@ -15,13 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Collection is where definitions are.
+// Collection is the path of definitions.
 const Collection = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// Name is that of Definition.
+// Name is the name of Definition.
 const Name = "crontabs.stable.example.com"
 
-// Definition is what edits begin with.
+// Definition is the object that edits start from.
 const Definition = `{
   "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
   "metadata": {"name": "crontabs.stable.example.com"},
@@ -46,12 +46,12 @@ const Definition = `{
 type Client struct {
 	URL  string
 	HTTP *http.Client
-	// Settle waits until the server's controllers have accepted and established a definition; nil says that there are
-	// none, and it is done for them.
+	// Settle waits until the server's controllers have accepted and established a definition. If it is nil, there are no
+	// controllers, and the client writes the status itself.
 	Settle func(t testing.TB, name string)
 }
 
-// Try does a command of the transcripts, and leaves nothing behind.
+// Try runs a command of the transcripts, and cleans up.
 func (c *Client) Try(t testing.TB, command, input string) string {
 	t.Helper()
 	edits := strings.Split(strings.TrimSpace(input), "\n")
@@ -101,7 +101,7 @@ func edit(t testing.TB, object []byte, edits []string) []byte {
 	return object
 }
 
-// create makes a definition.
+// create creates a definition.
 func (c *Client) create(t testing.TB, definition []byte, established bool) {
 	t.Helper()
 	if status, answer := c.Send(t, http.MethodPost, Collection, definition); status != http.StatusCreated {
@@ -120,7 +120,7 @@ func (c *Client) create(t testing.TB, definition []byte, established bool) {
 	}
 }
 
-// Remove deletes a definition that has no objects, whether or not somebody looks after its finalizer.
+// Remove deletes a definition without objects, whether or not a controller removes its finalizer.
 func (c *Client) Remove(t testing.TB, name string) {
 	t.Helper()
 	c.Send(t, http.MethodDelete, Collection+"/"+name, nil)
@@ -167,7 +167,7 @@ func (c *Client) do(t testing.TB, method, path string, body []byte, contentType 
 	return answer{code: res.StatusCode, body: content, warnings: res.Header.Values("Warning")}
 }
 
-// show sends a request and writes what the answer says of fields. Schemas are maps, so errors come in any order.
+// show sends a request and prints the errors of the answer, sorted: schemas are maps, so errors come in any order.
 func (c *Client) show(t testing.TB, method, path string, body []byte) string {
 	t.Helper()
 	res := c.do(t, method, path, body, "application/json")
@@ -196,7 +196,7 @@ func (c *Client) show(t testing.TB, method, path string, body []byte) string {
 
 var uid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// shorten leaves out the middle of a message that shows a whole value, and what differs from run to run.
+// shorten cuts the middle of a message that shows a whole value, and removes what differs from run to run.
 func shorten(message string) string {
 	message = uid.ReplaceAllString(message, "<uid>")
 	const begin, end = 100, 300

@@ -1,8 +1,8 @@
-// Package crdtest tries definitions on a server and shows what it says of them, for tests.
+// Package crdtest sends definitions to a server and prints its answers, for tests.
 //
-// It is for the tests of kx, and for the module that asks upstream's server the same: both read the transcripts in
-// server/crd/definition/testdata. What comes in is a command and edits of [Definition], one a line; what goes out is the
-// answer's status code, the fields it complains of and its warnings.
+// kx's tests use it, and so does the module that asks upstream's server the same: both read the transcripts in
+// server/crd/definition/testdata. In come a command and edits of [Definition], one a line. Out go the status code of the answer,
+// the fields with errors, and the warnings.
 //
 //	create                      send it, as a dry run
 //	update                      create it, then replace it, as a dry run

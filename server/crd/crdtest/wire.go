@@ -50,10 +50,10 @@ func Wire(t testing.TB, c *wiretest.Client, d *datadriven.TestData) string {
 	return ""
 }
 
-// managers begins the owners of an object's fields, also of one that an error message quotes.
+// managers matches the start of an object's managedFields, also in a quoted object.
 var managers = regexp.MustCompile(`"managedFields\\*":\[`)
 
-// sortManagers puts the owners of an answer's fields in order: theirs is that of the seconds in which they wrote.
+// sortManagers sorts the managedFields of an answer, whose own order depends on the second of each write.
 func sortManagers(answer string) string {
 	begin := managers.FindStringIndex(answer)
 	if begin == nil {
@@ -79,10 +79,10 @@ func sortManagers(answer string) string {
 	return answer
 }
 
-// patience is for the day that something hangs.
+// patience bounds a wait in case something hangs.
 const patience = 30 * time.Second
 
-// waitStatus asks until that is the answer: upstream serves and closes a definition some time after it has said so.
+// waitStatus asks until the answer has a status: upstream serves and closes a definition some time after its condition says so.
 func waitStatus(t testing.TB, c *wiretest.Client, method, path, body string, want int) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(5 * time.Millisecond) {

@@ -12,22 +12,22 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
 
-// Controller reads annotations.
+// Controller writes the condition that follows from a definition's annotation.
 type Controller struct {
 	lister *lister.Lister
 	status work.Status
 	queue  *work.Queue
-	// told is what has been written, by name. It is Run's own.
+	// told has the states that were written, by name. Only Run uses it.
 	told map[string]state
 }
 
-// state is that of a definition, as far as its approval goes.
+// state is the part of a definition that decides about its approval.
 type state struct {
 	uid        types.UID
 	annotation string
 }
 
-// New makes a controller. It is told of changes from the lister's Run on.
+// New makes a controller, which hears of changes once the lister runs.
 func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 	c := &Controller{
 		lister: l, status: status, queue: work.NewQueue("tell of the approval of a CustomResourceDefinition", log), told: map[string]state{},
@@ -68,7 +68,7 @@ func (c *Controller) look(ctx context.Context, name string) error {
 	return nil
 }
 
-// reasons are what the condition says of each state of approval.
+// reasons has the reason and message of the condition for each state of approval.
 var reasons = map[apihelpers.APIApprovalState]struct {
 	status apiextensionsv1.ConditionStatus
 	reason string

@@ -1,11 +1,11 @@
-// Package apiapproval says of a definition in one of Kubernetes' own groups (k8s.io, kubernetes.io and what is below them)
-// whether its API has been approved.
+// Package apiapproval says whether a definition in one of Kubernetes' own groups (k8s.io, kubernetes.io and those below) has
+// an approved API.
 //
-// What comes in are the definitions as lister knows them: the annotation api-approved.kubernetes.io has the URL of the
-// approval, or says that there is none. What goes out is the condition KubernetesAPIApprovalPolicyConformant.
+// In come definitions from the lister: the annotation api-approved.kubernetes.io has the URL of the approval, or says that
+// there is none. Out goes the condition KubernetesAPIApprovalPolicyConformant.
 //
 // # Invariants
 //
-//  1. What the annotation says is written once in each process, so that servers which read it differently do not take
-//     turns.
+//  1. Each process writes its reading of an annotation once, so that servers that read it differently do not overwrite each
+//     other for ever.
 package apiapproval

@@ -21,7 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/server/discovery"
 )
 
-// longestWait is how long a request waits for definitions that are about to be established.
+// longestWait bounds how long a request waits for definitions that are about to be established.
 const longestWait = time.Second
 
 // Controller keeps the pages up to date.
@@ -29,20 +29,20 @@ type Controller struct {
 	lister *lister.Lister
 	pages  *discovery.Manager
 
-	// published are the definitions that the pages tell of: a list of the lister's in which none is about to be established,
-	// but those that are overdue.
+	// published are the definitions in the documents: a list from the lister in which none is about to be established, unless it
+	// is overdue.
 	published atomic.Pointer[[]*work.Definition]
 	overdue   atomic.Pointer[[]*work.Definition]
 
-	// mu keeps updates from each other. own are the group versions that are told of here.
+	// mu serializes updates. own are the group versions that this controller publishes.
 	mu  sync.Mutex
 	own map[schema.GroupVersion]bool
 
-	// changed is closed and replaced with every change of a definition.
+	// changed is closed and replaced at every change of a definition.
 	changed atomic.Pointer[chan struct{}]
 }
 
-// New makes a controller. It is told of changes from the lister's Run on.
+// New makes a controller, which hears of changes once the lister runs.
 func New(l *lister.Lister, pages *discovery.Manager) *Controller {
 	c := &Controller{lister: l, pages: pages, own: map[schema.GroupVersion]bool{}}
 	c.published.Store(new([]*work.Definition))
@@ -54,7 +54,7 @@ func New(l *lister.Lister, pages *discovery.Manager) *Controller {
 	return c
 }
 
-// WithDiscovery brings the pages up to date before next, which serves them, is asked for one.
+// WithDiscovery brings the documents up to date before next serves one.
 func (c *Controller) WithDiscovery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isPage(r.URL.Path) {
@@ -70,7 +70,7 @@ func isPage(path string) bool {
 	return ok && (path == "" || path[0] == '/' && strings.Count(path, "/") <= 2)
 }
 
-// Update brings the pages up to date.
+// Update brings the documents up to date.
 func (c *Controller) Update(ctx context.Context) {
 	if slices.Equal(*c.published.Load(), c.lister.List()) {
 		return
@@ -80,7 +80,7 @@ func (c *Controller) Update(ctx context.Context) {
 	defer c.mu.Unlock()
 	before, now := *c.published.Load(), c.lister.List()
 	stale := changes(before, now)
-	// All at once, since the pages are made anew when they are asked for after a change.
+	// All changes are made at once, since the first request after a change encodes the documents anew.
 	maps.DeleteFunc(stale, func(gv schema.GroupVersion, _ bool) bool { return !c.own[gv] && c.isForeign(gv) })
 	for gv, resources := range resourcesOf(now, stale) {
 		c.publish(gv, resources)
@@ -95,8 +95,8 @@ func (c *Controller) isAwaited(d *work.Definition) bool {
 	return establishing.IsDue(d) && !slices.Contains(*c.overdue.Load(), d)
 }
 
-// settle waits until no definition that is known now is about to be established. Those for which it has waited too long it
-// notes, so that nobody waits for them again as long as they do not change.
+// settle waits until none of the definitions known now is about to be established. It notes those that took too long, so that
+// nobody waits for them again until they change.
 func (c *Controller) settle(ctx context.Context) {
 	timer := time.NewTimer(longestWait)
 	defer timer.Stop()
@@ -120,7 +120,7 @@ func (c *Controller) settle(ctx context.Context) {
 	}
 }
 
-// changes are the group versions of the definitions that are in one of two lists and not in the other.
+// changes returns the group versions of the definitions that are in only one of two lists.
 func changes(before, now []*work.Definition) map[schema.GroupVersion]bool {
 	stale := map[schema.GroupVersion]bool{}
 	add := func(d *work.Definition) {
@@ -147,7 +147,7 @@ func changes(before, now []*work.Definition) map[schema.GroupVersion]bool {
 	return stale
 }
 
-// publish tells of a group version, or no more.
+// publish publishes a group version, or removes it if it has no resources.
 func (c *Controller) publish(gv schema.GroupVersion, resources []metav1.APIResource) {
 	switch {
 	case len(resources) > 0:
@@ -159,13 +159,13 @@ func (c *Controller) publish(gv schema.GroupVersion, resources []metav1.APIResou
 	}
 }
 
-// isForeign says of a group version that is not told of here whether somebody else tells of it.
+// isForeign says whether somebody other than this controller publishes a group version.
 func (c *Controller) isForeign(gv schema.GroupVersion) bool {
 	_, ok := c.pages.Handler("/apis/" + gv.Group + "/" + gv.Version)
 	return ok
 }
 
-// resourcesOf are what definitions serve in these group versions.
+// resourcesOf returns the resources that definitions serve in some group versions.
 func resourcesOf(definitions []*work.Definition, in map[schema.GroupVersion]bool) map[schema.GroupVersion][]metav1.APIResource {
 	resources := make(map[schema.GroupVersion][]metav1.APIResource, len(in))
 	for gv := range in {

@@ -10,15 +10,15 @@ import (
 	"github.com/kx-apiserver/kx/server/discovery"
 )
 
-// In the order in which clients know them.
+// The verbs, in the order of upstream's documents.
 var (
 	verbs = metav1.Verbs{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
-	// verbsOfTerminating are those of a definition that is being deleted: objects come to an end, and no new ones come.
+	// verbsOfTerminating are the verbs while a definition is being deleted: objects can be deleted and no longer created.
 	verbsOfTerminating = metav1.Verbs{"delete", "deletecollection", "get", "list", "watch"}
 	verbsOfSubresource = metav1.Verbs{"get", "patch", "update"}
 )
 
-// appendResources appends what a version of d offers: its objects and their subresources.
+// appendResources appends the resources of a version of d: its objects and their subresources.
 func appendResources(resources []metav1.APIResource, d *work.Definition, v *apiextensionsv1.CustomResourceDefinitionVersion) []metav1.APIResource {
 	names := &d.Status.AcceptedNames
 	namespaced := d.Spec.Scope == apiextensionsv1.NamespaceScoped
@@ -48,7 +48,7 @@ func appendResources(resources []metav1.APIResource, d *work.Definition, v *apie
 	return resources
 }
 
-// storageVersionHash is empty if clients can't see objects in the version in which they are stored.
+// storageVersionHash is empty if the storage version is not served.
 func storageVersionHash(d *work.Definition) string {
 	for i := range d.Spec.Versions {
 		if v := &d.Spec.Versions[i]; v.Storage && v.Served {

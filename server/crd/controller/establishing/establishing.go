@@ -31,11 +31,11 @@ type Controller struct {
 	lister *lister.Lister
 	status work.Status
 	queue  *work.Queue
-	// contested are the definitions whose names somebody else holds too. It is Run's own.
+	// contested are the definitions one of whose names another one holds, too. Only Run uses it.
 	contested map[string]bool
 }
 
-// New makes a controller. It is told of changes from the lister's Run on.
+// New makes a controller, which hears of changes once the lister runs.
 func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 	c := &Controller{
 		lister: l, status: status, queue: work.NewQueue("establish a CustomResourceDefinition", log), contested: map[string]bool{},
@@ -52,7 +52,7 @@ func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 // Run works until ctx ends.
 func (c *Controller) Run(ctx context.Context) { c.queue.Run(ctx, c.batch) }
 
-// batch looks at all definitions once. The revision comes first: they are then of that revision or later.
+// batch reads all definitions once. It reads the revision first, so the definitions are at that revision or later.
 func (c *Controller) batch(ctx context.Context, names []string) work.Failures {
 	revision := c.lister.Revision()
 	all := c.lister.List()
@@ -86,7 +86,7 @@ func (c *Controller) batch(ctx context.Context, names []string) work.Failures {
 	return failures
 }
 
-// find finds a definition among all, which are sorted by name.
+// find finds a definition in a list that is sorted by name.
 func find(all []*work.Definition, name string) *work.Definition {
 	i, ok := slices.BinarySearchFunc(all, name, func(d *work.Definition, name string) int { return strings.Compare(d.Name, name) })
 	if !ok {
@@ -95,7 +95,7 @@ func find(all []*work.Definition, name string) *work.Definition {
 	return all[i]
 }
 
-// IsDue says whether there is something to be said of d: it will be established, or it will be said why not.
+// IsDue says whether d's condition Established is about to be written, be it true or false.
 func IsDue(d *work.Definition) bool {
 	if d.DeletionTimestamp != nil || !apihelpers.IsCRDConditionTrue(d, apiextensionsv1.NamesAccepted) ||
 		apihelpers.IsCRDConditionTrue(d, apiextensionsv1.Established) {
@@ -105,7 +105,7 @@ func IsDue(d *work.Definition) bool {
 	return !apihelpers.IsCRDConditionEquivalent(&next, apihelpers.FindCRDCondition(d, apiextensionsv1.Established))
 }
 
-// verdict is the condition of a definition whose names nobody else has.
+// verdict returns the condition of a definition whose names nobody else holds.
 func verdict(d *work.Definition) condition {
 	c := d.Spec.Conversion
 	if c != nil && c.Webhook != nil && c.Webhook.ClientConfig != nil &&

@@ -36,19 +36,19 @@ func failed(format string, err error) condition {
 
 type groupResource struct{ group, resource string }
 
-// overlapping are the resources whose objects a definition of the same name would find in etcd as its own.
+// overlapping are the built-in resources whose keys a definition of the same name would share.
 var overlapping = map[groupResource]bool{
 	{"apiregistration.k8s.io", "apiservices"}:             true,
 	{"apiextensions.k8s.io", "customresourcedefinitions"}: true,
 }
 
-// isBegun says whether the condition tells of more than that the deletion will begin soon.
+// isBegun says whether the condition reports more than a deletion that will begin soon.
 func isBegun(d *work.Definition) bool {
 	c := apihelpers.FindCRDCondition(d, apiextensionsv1.Terminating)
 	return c != nil && c.Status == apiextensionsv1.ConditionTrue && c.Reason != "InstanceDeletionPending"
 }
 
-// say writes the condition, if it does not say so already.
+// say writes the condition unless it is there already.
 func (c *Controller) say(ctx context.Context, d *work.Definition, now condition) (*work.Definition, error) {
 	if apihelpers.IsCRDConditionEquivalent(&now, apihelpers.FindCRDCondition(d, apiextensionsv1.Terminating)) {
 		return d, nil
@@ -56,7 +56,7 @@ func (c *Controller) say(ctx context.Context, d *work.Definition, now condition)
 	return c.status.Update(ctx, d, func(d *work.Definition) { apihelpers.SetCRDCondition(d, now) })
 }
 
-// fail says why it does not go on, and returns why.
+// fail writes into the condition why the deletion is stuck, and returns that error.
 func (c *Controller) fail(ctx context.Context, d *work.Definition, now condition, why error) error {
 	if ctx.Err() != nil {
 		return why
@@ -67,7 +67,7 @@ func (c *Controller) fail(ctx context.Context, d *work.Definition, now condition
 	return why
 }
 
-// letGo takes the finalizer off.
+// letGo removes the finalizer.
 func (c *Controller) letGo(ctx context.Context, d *work.Definition, last condition) (done bool, err error) {
 	_, err = c.status.Update(ctx, d, func(d *work.Definition) {
 		apihelpers.SetCRDCondition(d, last)

@@ -1,28 +1,28 @@
-// Package finalizing deletes the objects of a definition that is being deleted, and then lets it go.
+// Package finalizing deletes the objects of a definition that is being deleted, and then removes its finalizer.
 //
-// What comes in are the definitions as lister knows them, and, from the [CRClientGetter], the storage of a definition's
-// objects. What goes out are deletions, the condition Terminating, and at the end an update that takes the finalizer
-// customresourcecleanup.apiextensions.k8s.io off, with which the definition goes.
+// In come definitions from the lister and, from the [CRClientGetter], the storage of their objects. Out go deletions, the
+// condition Terminating, and at the end an update that removes the finalizer customresourcecleanup.apiextensions.k8s.io, which
+// ends the definition.
 //
-//	InstanceDeletionPending     DELETE has marked the definition; nobody creates objects of it any more
+//	InstanceDeletionPending     DELETE has marked the definition; nobody can create its objects any more
 //	InstanceDeletionInProgress  the objects are being deleted, in all namespaces; their finalizers may delay it
 //	InstanceDeletionFailed      they can't be read, or not be deleted: tried again
 //	InstanceDeletionCheck       some are still there after a minute: tried on
 //	InstanceDeletionCompleted, NeverEstablished, OverlappingBuiltInResource
 //	                            nothing is left to do, and the definition goes
 //
-// Upstream looks again every 5 seconds whether the objects are gone. Here it is the first time after some milliseconds, and
-// then less and less often.
+// Upstream checks every 5 seconds whether the objects are gone. kx first checks after some milliseconds, and then less and
+// less often.
 //
-// A create that another process let in before it saw the definition terminating may still be on its way. So an empty list
-// is believed only some time after the definition was seen terminating. That is longer than from there to etcd; upstream
-// believes the first empty list.
+// Another process may have admitted a create before it saw the definition terminating, and that create may still be under
+// way. So an empty list counts only some time after the definition was seen terminating, which is longer than the way of a
+// create to etcd. Upstream accepts the first empty list.
 //
 // # Invariants
 //
-//  1. The finalizer goes after a list of all objects, read from storage, was empty.
-//  2. What is deleted is of this definition: a later one of its name can't be there before the finalizer goes, and the
-//     definition is looked at, by UID, before each attempt.
-//  3. Any number of processes do this at once. What another one has done already is no error.
-//  4. A definition with many objects does not keep others waiting, as long as there are not many of them.
+//  1. The finalizer is removed only after a list of all objects, read from storage, was empty.
+//  2. Only this definition's objects are deleted: no other can have its name while the finalizer is there, and the UID is
+//     checked before each attempt.
+//  3. Any number of processes may do this at once. Work that another one has done already is no error.
+//  4. A few definitions with many objects do not delay the others.
 package finalizing

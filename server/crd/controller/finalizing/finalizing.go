@@ -18,31 +18,31 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
 
-// ListerCollectionDeleter is the storage of a definition's objects, in the version in which they are stored: nothing should
-// have to be converted for its end.
+// ListerCollectionDeleter is the storage of a definition's objects, in the storage version: deleting an object should not need
+// a conversion.
 type ListerCollectionDeleter interface {
 	rest.Lister
 	rest.CollectionDeleter
 }
 
-// CRClientGetter finds the storage of a definition's objects. It is asked for each attempt: what it returns is not kept.
+// CRClientGetter finds the storage of a definition's objects. It is asked at each attempt, and its answer is not kept.
 type CRClientGetter interface {
 	GetCustomResourceListerCollectionDeleter(crd *apiextensionsv1.CustomResourceDefinition) (ListerCollectionDeleter, error)
 }
 
 const (
-	// settle is how long a definition has been seen terminating before an empty list of its objects is believed.
+	// settle is how long a definition must have been seen terminating before an empty list of its objects counts.
 	settle = 100 * time.Millisecond
-	// patience is how long objects may stay before the condition says so.
+	// patience is how long objects may remain before the condition says so.
 	patience = time.Minute
 
 	shortestPause = 20 * time.Millisecond
 	longestPause  = 5 * time.Second
-	// mostAtOnce is how many definitions are worked on at a time. Those that wait cost a goroutine each.
+	// mostAtOnce is how many definitions are emptied at a time. Each of the others costs a waiting goroutine.
 	mostAtOnce = 4
 )
 
-// Controller empties definitions that are being deleted: one goroutine for each, until it is let go.
+// Controller empties definitions that are being deleted, each on a goroutine of its own until its finalizer is removed.
 type Controller struct {
 	lister  *lister.Lister
 	status  work.Status
@@ -53,12 +53,12 @@ type Controller struct {
 	slots   chan struct{}
 	running sync.WaitGroup
 
-	// mu guards what is being worked on: by UID, since a definition can come back under its name before that is noticed.
+	// mu guards the set of current deletions. It has UIDs, since a new definition may take the name before the deletion ends.
 	mu     sync.Mutex
 	ending map[types.UID]bool
 }
 
-// New makes a controller. It is told of changes from the lister's Run on.
+// New makes a controller, which hears of changes once the lister runs.
 func New(l *lister.Lister, status work.Status, objects CRClientGetter, log *slog.Logger) *Controller {
 	const what = "delete the objects of a CustomResourceDefinition"
 	c := &Controller{
@@ -90,7 +90,7 @@ func (c *Controller) Run(ctx context.Context) {
 	})
 }
 
-// begin makes sure that somebody works on a definition.
+// begin starts a goroutine for a definition unless it has one.
 func (c *Controller) begin(ctx context.Context, name string, uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *Controller) begin(ctx context.Context, name string, uid types.UID) {
 	})
 }
 
-// end empties a definition and lets it go, in as many attempts as it takes.
+// end empties a definition and removes its finalizer, in as many attempts as it takes.
 func (c *Controller) end(ctx context.Context, name string, uid types.UID) {
 	since := time.Now()
 	for pause := shortestPause; ctx.Err() == nil; pause = min(2*pause, longestPause) {
@@ -125,7 +125,7 @@ func (c *Controller) end(ctx context.Context, name string, uid types.UID) {
 	}
 }
 
-// attempt is one attempt, when it is its turn. A panic would end the process.
+// attempt makes one attempt when it is its turn. It recovers from a panic, which would end the process.
 func (c *Controller) attempt(ctx context.Context, name string, uid types.UID, since time.Time) (done bool, err error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -145,7 +145,7 @@ func (c *Controller) attempt(ctx context.Context, name string, uid types.UID, si
 	return c.empty(ctx, d, since)
 }
 
-// empty deletes what there is, says how far it has come, and lets the definition go if nothing is left.
+// empty deletes the present objects, writes the condition, and removes the finalizer if none are left.
 func (c *Controller) empty(ctx context.Context, d *work.Definition, since time.Time) (done bool, err error) {
 	if !isBegun(d) {
 		if d, err = c.say(ctx, d, inProgress); err != nil {

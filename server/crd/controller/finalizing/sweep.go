@@ -15,11 +15,11 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/controller/work"
 )
 
-// pageSize is how many objects are in memory at a time.
+// pageSize bounds how many objects are in memory at a time.
 const pageSize = 500
 
-// sweep deletes the objects of d, in each namespace where there are any that are not being deleted already. It says
-// whether it found any. On an error the condition says which one.
+// sweep deletes the objects of d in each namespace that has some which are not being deleted yet. It says whether it found
+// any. On an error, failure is the condition that reports it.
 func sweep(ctx context.Context, d *work.Definition, objects ListerCollectionDeleter) (left bool, failure condition, err error) {
 	left, namespaces, err := find(ctx, d, objects)
 	if err != nil {
@@ -39,8 +39,8 @@ func sweep(ctx context.Context, d *work.Definition, objects ListerCollectionDele
 	return left, condition{}, nil
 }
 
-// find says whether there are any objects, and in which namespaces there are some that nobody has deleted. That of objects
-// without a namespace is "".
+// find says whether there are any objects, and which namespaces have some that nobody has deleted. The namespace of a
+// cluster-scoped object is "".
 func find(ctx context.Context, d *work.Definition, objects ListerCollectionDeleter) (any bool, namespaces []string, err error) {
 	seen := map[string]bool{}
 	page := &metainternalversion.ListOptions{Limit: pageSize}
@@ -73,7 +73,7 @@ func find(ctx context.Context, d *work.Definition, objects ListerCollectionDelet
 	}
 }
 
-// as is the context of a request for d's objects.
+// as returns the context of a request for d's objects.
 func as(ctx context.Context, d *work.Definition, verb, namespace string) context.Context {
 	info := &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, Namespace: namespace, APIGroup: d.Spec.Group, Resource: d.Spec.Names.Plural,

@@ -14,7 +14,7 @@ import (
 
 type names = apiextensionsv1.CustomResourceDefinitionNames
 
-// key is a name that one definition at most may hold. Kinds are apart from resources.
+// key is a name that at most one definition may hold. Kinds and resources are separate name spaces.
 type key struct {
 	group string
 	kind  bool
@@ -26,7 +26,7 @@ type Holders struct {
 	by map[key][]*work.Definition
 }
 
-// NewHolders goes by what the definitions' acceptedNames say.
+// NewHolders reads acceptedNames of all definitions.
 func NewHolders(all []*work.Definition) *Holders {
 	h := &Holders{by: make(map[key][]*work.Definition, 5*len(all))}
 	for _, d := range all {
@@ -47,7 +47,7 @@ func (h *Holders) remove(d *work.Definition) {
 	}
 }
 
-// held is what d holds, each name once.
+// held returns the names that d holds, each once.
 func held(d *work.Definition) []key {
 	n := &d.Status.AcceptedNames
 	keys := make([]key, 0, 4+len(n.ShortNames))
@@ -66,7 +66,7 @@ func held(d *work.Definition) []key {
 	return keys
 }
 
-// Rivals are the other definitions that hold a name which d holds too, by name.
+// Rivals returns the other definitions that hold one of d's names, sorted by name.
 func (h *Holders) Rivals(d *work.Definition) []*work.Definition {
 	var rivals []*work.Definition
 	for _, k := range held(d) {
@@ -83,12 +83,12 @@ func (h *Holders) Rivals(d *work.Definition) []*work.Definition {
 // isUsed says whether anybody holds the name.
 func (h *Holders) isUsed(k key) bool { return len(h.by[k]) > 0 }
 
-// isLost says whether d must give up a name that it holds, to somebody who holds it too.
+// isLost says whether d must give up a name to another definition that holds it, too.
 func (h *Holders) isLost(d *work.Definition, k key) bool {
 	return slices.ContainsFunc(h.by[k], func(other *work.Definition) bool { return other.Name != d.Name && yields(d, other) })
 }
 
-// yields says which of two gives up what both hold: d, or other.
+// yields says whether d, and not other, gives up a name that both hold.
 func yields(d, other *work.Definition) bool {
 	return cmp.Or(
 		first(isEstablished(d), isEstablished(other)),
@@ -98,7 +98,7 @@ func yields(d, other *work.Definition) bool {
 		strings.Compare(d.Name, other.Name)) > 0
 }
 
-// first puts who is so before who is not.
+// first orders true before false.
 func first(a, b bool) int {
 	switch {
 	case a == b:

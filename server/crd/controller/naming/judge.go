@@ -23,14 +23,14 @@ var (
 		Reason: "Installing", Message: "the initial names have been accepted"}
 )
 
-// verdict is what a definition's status should say.
+// verdict is the part of a definition's status that naming decides.
 type verdict struct {
 	names    names
 	accepted condition
 }
 
-// judge says which names d gets. What it holds already it keeps, unless somebody with a better claim holds it too. If it
-// can't have several of its names, the condition tells of the last one.
+// judge decides which names d gets. It keeps names that it holds already, unless another definition has a better claim. If
+// several names are taken, the condition reports the last one.
 func judge(d *work.Definition, h *Holders) verdict {
 	wants, has := &d.Spec.Names, kept(d, h)
 	v := verdict{names: has, accepted: noConflicts}
@@ -62,7 +62,7 @@ func judge(d *work.Definition, h *Holders) verdict {
 	return v
 }
 
-// shortNames are all that d wants, or those that it has.
+// shortNames returns all short names that d asks for, or else those that it has.
 func shortNames(d *work.Definition, has []string, h *Holders) ([]string, error) {
 	wants := d.Spec.Names.ShortNames
 	var errs []error
@@ -79,8 +79,8 @@ func shortNames(d *work.Definition, has []string, h *Holders) ([]string, error) 
 
 func inUse(name string) error { return fmt.Errorf("%q is already in use", name) }
 
-// kept are the names that d holds and need not give up. The plural and the kind of an established definition are those of
-// its objects: nothing takes them away.
+// kept returns the names that d holds and need not give up. An established definition never loses its plural and kind, since
+// its objects have them.
 func kept(d *work.Definition, h *Holders) names {
 	n := d.Status.AcceptedNames
 	lost := func(kind bool, name string) bool { return h.isLost(d, key{d.Spec.Group, kind, name}) }
@@ -101,13 +101,13 @@ func kept(d *work.Definition, h *Holders) names {
 	return n
 }
 
-// isSaid says whether d's status says so already.
+// isSaid says whether d's status equals the verdict already.
 func (v verdict) isSaid(d *work.Definition) bool {
 	return apiequality.Semantic.DeepEqual(v.names, d.Status.AcceptedNames) &&
 		apihelpers.IsCRDConditionEquivalent(&v.accepted, apihelpers.FindCRDCondition(d, apiextensionsv1.NamesAccepted))
 }
 
-// apply makes d's status say so. Once established, a definition stays so.
+// apply writes the verdict into d's status. An established definition stays established.
 func (v verdict) apply(d *work.Definition) {
 	d.Status.AcceptedNames = *v.names.DeepCopy()
 	apihelpers.SetCRDCondition(d, v.accepted)

@@ -17,15 +17,15 @@ type Controller struct {
 	status work.Status
 	queue  *work.Queue
 
-	// What follows is Run's own.
+	// Only Run uses these:
 
-	// written are this process's writes that the lister does not show yet, by name.
+	// written has this process's writes that the lister has not seen yet, by name.
 	written map[string]*work.Definition
-	// waiting are the definitions that want names they can't have, by group.
+	// waiting has the definitions that ask for taken names, by group.
 	waiting map[string]map[string]bool
 }
 
-// New makes a controller. It is told of changes from the lister's Run on.
+// New makes a controller, which hears of changes once the lister runs.
 func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 	c := &Controller{
 		lister: l, status: status, queue: work.NewQueue("accept the names of a CustomResourceDefinition", log),
@@ -43,8 +43,8 @@ func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 // Run works until ctx ends.
 func (c *Controller) Run(ctx context.Context) { c.queue.Run(ctx, c.batch) }
 
-// batch judges each name, and who waits in its group, on one state of all definitions, which the verdicts change as it
-// goes. Then it writes.
+// batch judges definitions, and those that wait in their groups, on one state of all definitions. Each verdict changes that
+// state for the next. Then batch writes the verdicts.
 func (c *Controller) batch(ctx context.Context, toJudge []string) work.Failures {
 	all := c.definitions()
 	list := make([]*work.Definition, 0, len(all))
@@ -79,7 +79,7 @@ func (c *Controller) batch(ctx context.Context, toJudge []string) work.Failures 
 			holders.remove(d)
 			holders.add(&now)
 		}
-		// Whoever holds one of its names too may have been judged before that was known.
+		// A rival may have been judged before this definition held the name.
 		for _, rival := range holders.Rivals(d) {
 			toJudge = append(toJudge, rival.Name)
 		}
@@ -87,7 +87,7 @@ func (c *Controller) batch(ctx context.Context, toJudge []string) work.Failures 
 	return c.write(ctx, all, toWrite, verdicts)
 }
 
-// definitions are all as they are known, with this process's own writes.
+// definitions returns all known definitions, including this process's own writes.
 func (c *Controller) definitions() map[string]*work.Definition {
 	known := c.lister.List()
 	all := make(map[string]*work.Definition, len(known))
@@ -104,7 +104,7 @@ func (c *Controller) definitions() map[string]*work.Definition {
 	return all
 }
 
-// waitingIn are those who wait for a name in the groups of these definitions.
+// waitingIn returns the definitions that wait for a name in the groups of some definitions.
 func (c *Controller) waitingIn(definitions []string) (names []string) {
 	groups := map[string]bool{}
 	for _, name := range definitions {
@@ -117,7 +117,7 @@ func (c *Controller) waitingIn(definitions []string) (names []string) {
 	return names
 }
 
-// note keeps in mind whether a definition waits.
+// note remembers whether a definition waits.
 func (c *Controller) note(name string, waits bool) {
 	group := groupOf(name)
 	switch waiting := c.waiting[group]; {
@@ -133,7 +133,7 @@ func (c *Controller) note(name string, waits bool) {
 	}
 }
 
-// groupOf takes the group from a definition's name, which is that of its plural and its group.
+// groupOf takes the group from a definition's name, which consists of plural and group.
 func groupOf(name string) string {
 	_, group, _ := strings.Cut(name, ".")
 	return group

@@ -1,8 +1,8 @@
-// Package nonstructural says of a definition whose schema is not structural that it isn't, and why.
+// Package nonstructural reports definitions whose schema is not structural.
 //
-// What comes in are the definitions as lister knows them. What goes out is the condition NonStructuralSchema, which is there
-// only while there is something to complain of. A v1 definition with such a schema is refused; but one that an older server
-// stored is still served, without what needs a structural schema: pruning, defaults, publication.
+// In come definitions from the lister. Out goes the condition NonStructuralSchema, which exists only while a schema has
+// violations. A v1 definition with such a schema is refused. One that an older server stored is still served, without what
+// needs a structural schema: pruning, defaults, and publication.
 //
 // # Invariants
 //

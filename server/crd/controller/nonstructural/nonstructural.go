@@ -21,22 +21,22 @@ type Controller struct {
 	lister *lister.Lister
 	status work.Status
 	queue  *work.Queue
-	// judged is what has been judged, by name. It is Run's own.
+	// judged has the states that were judged, by name. Only Run uses it.
 	judged map[string]state
 }
 
-// state is that of a definition, as far as its schemas go.
+// state is the part of a definition that decides about its schemas.
 type state struct {
 	uid        types.UID
 	generation int64
 }
 
-// New makes a controller. It is told of changes from the lister's Run on.
+// New makes a controller, which hears of changes once the lister runs.
 func New(l *lister.Lister, status work.Status, log *slog.Logger) *Controller {
 	c := &Controller{
 		lister: l, status: status, queue: work.NewQueue("judge the schema of a CustomResourceDefinition", log), judged: map[string]state{},
 	}
-	// Also of changes that are none to a schema: one of them may have come between a verdict and its write.
+	// Changes outside the schemas count, too: one of them may have come between a verdict and its write.
 	l.Subscribe(func(old, now *work.Definition) {
 		if now == nil {
 			now = old
@@ -80,7 +80,7 @@ func (c *Controller) look(ctx context.Context, name string) error {
 	return nil
 }
 
-// judge returns the condition, or nil if there is nothing to complain of.
+// judge returns the condition, or nil if all schemas are structural.
 func judge(d *work.Definition) *apiextensionsv1.CustomResourceDefinitionCondition {
 	c := &apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.NonStructuralSchema, Status: apiextensionsv1.ConditionUnknown}
 	var errs field.ErrorList

@@ -15,20 +15,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Failures are what did not work, by name.
+// Failures has the errors of a batch, by name.
 type Failures map[string]error
 
-// ErrLater asks for another attempt soon: nothing is wrong.
+// ErrLater asks for another attempt soon. It is not a failure.
 var ErrLater = errors.New("it is too early for this")
 
 const (
 	shortestPause = 5 * time.Millisecond
 	longestPause  = 10 * time.Second
-	// doublingsMost bounds the exponent; by then the pause is at its longest.
+	// doublingsMost bounds the exponent. By then the pause has its maximum.
 	doublingsMost = 12
 )
 
-// Queue is the names that are to be worked on.
+// Queue holds the names that a controller has yet to examine.
 type Queue struct {
 	what string
 	log  *slog.Logger
@@ -39,22 +39,22 @@ type Queue struct {
 	wake     chan struct{}
 }
 
-// NewQueue is empty. what says what is done with the names, as in "cannot <what>".
+// NewQueue makes an empty queue. Log messages say "cannot <what>" of a name that fails.
 func NewQueue(what string, log *slog.Logger) *Queue {
 	return &Queue{what: what, log: log, due: map[string]time.Time{}, attempts: map[string]int{}, wake: make(chan struct{}, 1)}
 }
 
-// Add has name worked on as soon as somebody is free.
+// Add queues name for the next batch.
 func (q *Queue) Add(name string) { q.AddAfter(name, 0) }
 
-// AddAfter has name worked on after a while, or sooner if it is due sooner.
+// AddAfter queues name for after a pause. A name that is due earlier stays so.
 func (q *Queue) AddAfter(name string, pause time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.add(name, time.Now().Add(pause))
 }
 
-// add is for who holds q.mu.
+// The caller of add holds q.mu.
 func (q *Queue) add(name string, at time.Time) {
 	if before, ok := q.due[name]; ok && !at.Before(before) {
 		return
@@ -85,7 +85,7 @@ func (q *Queue) Run(ctx context.Context, batch func(ctx context.Context, names [
 	}
 }
 
-// take returns the names that are due, in the order in which they became so, and otherwise how long to wait for the next.
+// take returns the due names in the order of their times, or else how long to wait for the next.
 func (q *Queue) take(now time.Time) (names []string, next time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -104,7 +104,7 @@ func (q *Queue) take(now time.Time) (names []string, next time.Duration) {
 	return names, next
 }
 
-// done notes how it went. A batch may have worked on more names than it was given.
+// done records the results of a batch, which may have examined more names than it was given.
 func (q *Queue) done(ctx context.Context, names []string, failures Failures) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -127,7 +127,7 @@ func (q *Queue) done(ctx context.Context, names []string, failures Failures) {
 	}
 }
 
-// call calls batch. A panic would end the process: it is a failure of all the names.
+// call calls batch. It turns a panic, which would end the process, into a failure of all names.
 func call(ctx context.Context, names []string, batch func(context.Context, []string) Failures) (failures Failures) {
 	defer func() {
 		if err := recovered(recover()); err != nil {
@@ -147,7 +147,7 @@ func recovered(reason any) error {
 	return fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
 }
 
-// Each calls f for each name, for no more than most of them at a time.
+// Each calls f for each name, `most` at a time.
 func Each(names []string, most int, f func(name string) error) Failures {
 	var group errgroup.Group
 	group.SetLimit(most)

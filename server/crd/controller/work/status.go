@@ -21,36 +21,36 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Definition is a CustomResourceDefinition, as lister has them.
+// Definition is a CustomResourceDefinition as the lister has it.
 type Definition = apiextensionsv1.CustomResourceDefinition
 
-// ErrChanged says that a definition is not, or not any more, as it was when it was judged. Whoever changed it has us told.
+// ErrChanged says that a definition has changed since it was judged. The lister will report that change.
 var ErrChanged = errors.New("the definition has changed since it was looked at")
 
 const (
-	// WritesMost is how many definitions a controller writes at a time: enough for etcd to sync its disk once for many.
+	// WritesMost is how many definitions a controller writes at a time, so that etcd can sync its disk once for many writes.
 	WritesMost = 16
-	// longestWrite is how long etcd may take for one.
+	// longestWrite bounds one write.
 	longestWrite = 30 * time.Second
 )
 
 var apiServer = &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup}}
 
-// As is the context of a request that a controller makes.
+// As returns the context of a request that a controller makes.
 func As(ctx context.Context, info *request.RequestInfo) context.Context {
 	ctx = request.WithUser(ctx, apiServer)
 	ctx = request.WithNamespace(ctx, info.Namespace)
 	return request.WithRequestInfo(ctx, info)
 }
 
-// Status writes statuses of definitions.
+// Status writes the status of definitions.
 type Status struct {
-	// Storage is that of customresourcedefinitions/status.
+	// Storage is the storage of customresourcedefinitions/status.
 	Storage rest.Updater
 }
 
-// Update writes what change makes of the definition, as it was seen, and returns it. change may touch the status and the
-// finalizers. If the definition in etcd is not the one that was seen, it is ErrChanged.
+// Update applies change to the seen definition, writes it, and returns it. change may edit the status and the finalizers. The
+// error is ErrChanged if the definition in etcd is not the one that was seen.
 func (s Status) Update(ctx context.Context, seen *Definition, change func(*Definition)) (*Definition, error) {
 	next := *seen
 	next.Status = *seen.Status.DeepCopy()
@@ -83,7 +83,7 @@ func (s Status) Update(ctx context.Context, seen *Definition, change func(*Defin
 	return &next, nil
 }
 
-// replace makes next of what is stored, if that is what was seen.
+// replace returns next if the stored definition is the one that was seen.
 func replace(seen, next *Definition) rest.TransformFunc {
 	return func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
 		stored, err := builtin.As[*apiextensions.CustomResourceDefinition](old)
@@ -103,7 +103,7 @@ func replace(seen, next *Definition) rest.TransformFunc {
 	}
 }
 
-// Revision is that of a definition's state; 0 if it has none, which nothing that storage gives lacks.
+// Revision returns a definition's resourceVersion as a number. Every definition from storage has one; 0 stands for none.
 func Revision(d *Definition) uint64 {
 	revision, _ := strconv.ParseUint(d.ResourceVersion, 10, 64)
 	return revision

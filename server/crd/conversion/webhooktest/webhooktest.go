@@ -1,7 +1,6 @@
 // Package webhooktest is a conversion webhook for tests: an HTTPS server of its own, with its own certificate.
 //
-// It owns the answering of ConversionReviews by a function from object to object, the record of what it was asked, and
-// ways to misbehave.
+// It answers ConversionReviews by a function from object to object, records its calls, and can misbehave.
 package webhooktest
 
 import (
@@ -23,7 +22,7 @@ import (
 
 // Webhook is a running webhook.
 type Webhook struct {
-	// Server is what it listens with. Closing it makes the webhook be gone.
+	// Server is its HTTPS server. Close it to make the webhook unreachable.
 	Server  *httptest.Server
 	convert func(obj *unstructured.Unstructured, to string) error
 
@@ -33,13 +32,13 @@ type Webhook struct {
 	reply http.HandlerFunc
 }
 
-// Call is what a webhook was asked once.
+// Call is one call of a webhook.
 type Call struct {
 	Objects int
 	To      string
 }
 
-// New starts a webhook that ends with the test. convert changes an object, whose apiVersion is the wanted one by then.
+// New starts a webhook that ends with the test. convert changes an object that already has the wanted apiVersion.
 func New(t testing.TB, convert func(obj *unstructured.Unstructured, to string) error) *Webhook {
 	t.Helper()
 	w := &Webhook{convert: convert}
@@ -50,7 +49,7 @@ func New(t testing.TB, convert func(obj *unstructured.Unstructured, to string) e
 	return w
 }
 
-// ClientConfig is how a CRD names the webhook.
+// ClientConfig returns the webhook's address for a CRD.
 func (w *Webhook) ClientConfig() *apiextensionsv1.WebhookClientConfig {
 	url := w.Server.URL + "/convert"
 	return &apiextensionsv1.WebhookClientConfig{URL: &url, CABundle: pem.EncodeToMemory(&pem.Block{
@@ -58,7 +57,7 @@ func (w *Webhook) ClientConfig() *apiextensionsv1.WebhookClientConfig {
 	})}
 }
 
-// Calls returns what it was asked since the last time, and forgets it.
+// Calls returns the calls since the last time, and forgets them.
 func (w *Webhook) Calls() []Call {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,14 +66,14 @@ func (w *Webhook) Calls() []Call {
 	return calls
 }
 
-// Spoil has f change each good answer before it is sent. nil ends that.
+// Spoil lets f change each good answer before it is sent. nil ends that.
 func (w *Webhook) Spoil(f func(*apiextensionsv1.ConversionReview)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.spoil = f
 }
 
-// Reply has f answer in the webhook's place. nil ends that.
+// Reply lets f answer in the webhook's place. nil ends that.
 func (w *Webhook) Reply(f http.HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +104,7 @@ func (w *Webhook) serve(rw http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// answer turns the question into its answer.
+// answer turns the request into its answer.
 func (w *Webhook) answer(review *apiextensionsv1.ConversionReview) {
 	request := review.Request
 	review.Request = nil
