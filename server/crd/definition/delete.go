@@ -17,8 +17,8 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// Delete begins the end of a definition: its objects must go before it does. Only what is being deleted already is left to
-// the Store, which waits for the finalizers.
+// Delete begins the deletion of a definition, whose objects must be deleted first. Once the deletion has begun, the Store
+// waits for the finalizers.
 func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	obj, err := r.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
@@ -38,8 +38,8 @@ func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.Va
 	return out, false, err
 }
 
-// DeleteCollection deletes one by one as Delete does. A Store's own would remove definitions whose objects are still there,
-// and nobody could reach those any more. On the first error the rest stays.
+// DeleteCollection deletes one definition after the other by Delete. The Store's own would remove definitions while they have
+// objects, which nobody could reach any more. It stops at the first error.
 func (r *REST) DeleteCollection(ctx context.Context, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	listOptions *metainternalversion.ListOptions) (runtime.Object, error) {
 	list, err := r.List(ctx, listOptions)
@@ -63,7 +63,7 @@ func (r *REST) DeleteCollection(ctx context.Context, deleteValidation rest.Valid
 	return list, nil
 }
 
-// terminate gives a definition the finalizer of the controller that will delete its objects.
+// terminate adds the finalizer of the controller that deletes the definition's objects.
 func terminate(obj runtime.Object) {
 	d := obj.(*crd)
 	if !apiextensions.CRDHasFinalizer(d, apiextensions.CustomResourceCleanupFinalizer) {

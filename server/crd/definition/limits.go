@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What is limited of a definition costs more than its bytes. The library of Kubernetes compiles each rule when a definition
-// is validated, copies a global cache for each pattern that is new in a default, and compares each error in a default with
-// all before.
+// These parts of a definition cost far more than their bytes. When Kubernetes' library validates a definition, it compiles each
+// rule, copies a global cache for each new pattern that a default meets, and compares each error in a default with all
+// earlier ones.
 const (
 	maxRules         = 2_000
 	maxPatterns      = 5_000
 	maxDefaultValues = 1_000
 )
 
-// size is how much of what is limited a definition has.
+// size counts the limited parts of a definition.
 type size struct {
 	rules, patterns, defaultValues int
 }
@@ -51,7 +51,8 @@ func countValues(value any) int {
 	return n
 }
 
-// tooLarge says what a definition has more of than there may be. What was stored with as much stays: old may be nil.
+// tooLarge reports each limit that a definition exceeds. An update may keep an excess that is stored already. old is nil at a
+// create.
 func tooLarge(spec, old *apiextensions.CustomResourceDefinitionSpec) (errs field.ErrorList) {
 	n, was := sizeOf(spec), size{}
 	if old != nil {

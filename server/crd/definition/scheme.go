@@ -14,15 +14,15 @@ import (
 )
 
 var (
-	// Scheme knows the types of the group in all versions, v1beta1 too, which is stored and not served.
+	// Scheme has the group's types in all versions, including v1beta1, which is stored and not served.
 	Scheme = newScheme()
 	// Codecs encodes and decodes them in all media types.
 	Codecs = serializer.NewCodecFactory(Scheme)
 
-	// StorageCodec is for etcd. v1beta1 is what kube-apiservers write, since v1 may be larger: it repeats in each version
-	// what v1beta1 says once for all.
+	// StorageCodec is for etcd. kube-apiservers write v1beta1, since v1 can be larger: it repeats in each version what v1beta1
+	// says once.
 	StorageCodec = Codecs.LegacyCodec(apiextensionsv1beta1.SchemeGroupVersion, apiextensionsv1.SchemeGroupVersion)
-	// StorageVersion is that of StorageCodec.
+	// StorageVersion is the version that StorageCodec writes.
 	StorageVersion runtime.GroupVersioner = runtime.NewMultiGroupVersioner(apiextensionsv1beta1.SchemeGroupVersion,
 		schema.GroupKind{Group: apiextensions.GroupName})
 )
@@ -30,12 +30,12 @@ var (
 func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	install.Install(s)
-	// Status and the like have no version of their own: they are sent as v1.
+	// Status and other common types have no version of their own; they are sent as v1.
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
 	return s
 }
 
-// ownCodec gets storage options from others and a codec from here.
+// ownCodec replaces the codec in the storage options.
 type ownCodec struct{ backend.RESTOptionsGetter }
 
 func (g ownCodec) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (backend.RESTOptions, error) {

@@ -61,7 +61,7 @@ func NewREST(optsGetter backend.RESTOptionsGetter) (*REST, *StatusREST, error) {
 	return &REST{r}, &StatusREST{store: &store}, nil
 }
 
-// NewAPIGroupInfo is the group, with these storages in v1.
+// NewAPIGroupInfo returns the group with these storages in v1.
 func NewAPIGroupInfo(crds *REST, status *StatusREST) endpoint.APIGroupInfo {
 	group := endpoint.NewDefaultAPIGroupInfo(apiextensions.GroupName, Scheme)
 	group.VersionedResourcesStorageMap[apiextensionsv1.SchemeGroupVersion.Version] = map[string]rest.Storage{
@@ -79,7 +79,7 @@ func (r *REST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 // New implements rest.Storage.
 func (r *StatusREST) New() runtime.Object { return r.store.New() }
 
-// Destroy does nothing: the storage is the definitions'.
+// Destroy does nothing: the storage belongs to REST.
 func (r *StatusREST) Destroy() {}
 
 // Get reads the whole definition.

@@ -21,14 +21,14 @@ type strategy struct {
 	rest.NameGenerator
 }
 
-// Strategy is how definitions are created and updated.
+// Strategy decides how definitions are created and updated.
 var Strategy = strategy{Scheme, rest.SimpleNameGenerator}
 
 func (strategy) NamespaceScoped() bool       { return false }
 func (strategy) AllowCreateOnUpdate() bool   { return false }
 func (strategy) Canonicalize(runtime.Object) {}
 
-// AllowUnconditionalUpdate is false: who replaces a schema without having seen the present one loses what others added.
+// AllowUnconditionalUpdate is false: a client that replaces a schema unseen would lose what others added to it.
 func (strategy) AllowUnconditionalUpdate() bool { return false }
 
 // GetResetFields implements rest.ResetFieldsStrategy.
@@ -36,7 +36,7 @@ func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return resetFields("status")
 }
 
-// PrepareForCreate begins with an empty status: its conditions are the controllers'.
+// PrepareForCreate empties the status, whose conditions belong to controllers.
 func (strategy) PrepareForCreate(_ context.Context, obj runtime.Object) {
 	d := obj.(*crd)
 	d.Status = apiextensions.CustomResourceDefinitionStatus{}
@@ -53,18 +53,18 @@ func (strategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	trackStoredVersion(d)
 }
 
-// trackStoredVersion notes the version in which objects are written from now on. Only a client that has rewritten all
-// objects may take one off the list, by the status.
+// trackStoredVersion adds the storage version to the list of stored versions. Only a client that has rewritten all objects may
+// remove one from it, by the status.
 func trackStoredVersion(d *crd) {
 	i := slices.IndexFunc(d.Spec.Versions, func(v apiextensions.CustomResourceDefinitionVersion) bool { return v.Storage })
 	if i < 0 || apiextensions.IsStoredVersion(d, d.Spec.Versions[i].Name) {
 		return
 	}
-	// The list may be the old object's.
+	// The old object may share the list.
 	d.Status.StoredVersions = append(slices.Clip(d.Status.StoredVersions), d.Spec.Versions[i].Name)
 }
 
-// Validate looks at the size first: what comes after it takes time by that.
+// Validate checks the size first, since all other checks take time in proportion to it.
 func (strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
 	if errs := tooLarge(&obj.(*crd).Spec, nil); len(errs) > 0 {
 		return errs
@@ -89,8 +89,8 @@ func (strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []s
 
 type statusStrategy struct{ strategy }
 
-// StatusStrategy is how their status is. Metadata may change with it: that is how the controller that has emptied a
-// definition takes its finalizer off.
+// StatusStrategy decides how the status is updated. Metadata may change with it: in this way a controller removes the finalizer
+// of an emptied definition.
 var StatusStrategy = statusStrategy{Strategy}
 
 // GetResetFields implements rest.ResetFieldsStrategy.
@@ -110,7 +110,7 @@ func (statusStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.
 	return nil
 }
 
-// resetFields is one field in every version of the group.
+// resetFields returns a set with one field for every version of the group.
 func resetFields(name string) map[fieldpath.APIVersion]*fieldpath.Set {
 	fields := map[fieldpath.APIVersion]*fieldpath.Set{}
 	for _, gv := range Scheme.PrioritizedVersionsForGroup(apiextensions.GroupName) {

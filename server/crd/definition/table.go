@@ -15,7 +15,7 @@ var columns = []table.Column{
 	table.NameColumn,
 	{Name: "Scope", Type: "string", Description: "Cluster/Namespaced"},
 	{Name: "Versions", Type: "string", Description: "Served versions"},
-	// A client makes an age of a date, or not.
+	// A client may show a date as an age.
 	{Name: "Created At", Type: "date", Description: table.AgeColumn.Description},
 	{Name: "Group", Type: "string", Priority: 1, Description: "API group"},
 	{Name: "Kind", Type: "string", Priority: 1, Description: "CustomResource kind"},

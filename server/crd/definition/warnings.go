@@ -11,8 +11,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// warnings are about what is allowed and surprises: a format that nobody checks, and a set of things that can't be told
-// apart. What old (may be nil) has already is not said again.
+// warnings reports what is allowed and surprising: a format that nobody checks, and a set whose items can't be compared. It
+// does not repeat warnings about old, which may be nil.
 func warnings(definition, old *apiextensions.CustomResourceDefinitionSpec) []string {
 	var texts []string
 	for _, find := range []func(*apiextensions.CustomResourceDefinitionSpec) []string{unrecognizedFormats, setsOfObjects} {
@@ -61,7 +61,7 @@ func setsOfObjects(definition *apiextensions.CustomResourceDefinitionSpec) (text
 
 // eachSchema visits all schemas within schemas, of all versions.
 func eachSchema(definition *apiextensions.CustomResourceDefinitionSpec, visit func(*apiextensions.JSONSchemaProps)) {
-	// HasSchemaWith ends at the first that is found: none ever is.
+	// HasSchemaWith ends when the function returns true, which it never does.
 	validation.HasSchemaWith(definition, func(top *apiextensions.JSONSchemaProps) bool {
 		return validation.SchemaHas(top, func(s *apiextensions.JSONSchemaProps) bool {
 			visit(s)

@@ -1,25 +1,25 @@
-// Package lister knows the CustomResourceDefinitions as they are, in this process, for whoever needs them often: crdHandler
-// on each request, and the controllers.
+// Package lister keeps the current CustomResourceDefinitions in memory for those who need them often: crdHandler at each
+// request, and the controllers.
 //
-// It owns one list and one watch of the definitions' storage. In comes the storage, in process, whose objects are of the
-// library's internal type. Out go definitions in v1, each converted once, shared by all and never modified.
+// It owns one list and one watch of the definitions' storage. In comes that storage, whose objects have the library's internal
+// type. Out go definitions in v1, each converted once, shared by all readers and never modified.
 //
 // # How it keeps up
 //
 //	Run        lists, then watches; when the watch ends it lists again
 //	Get, List  what is known now
-//	Subscribe  to be told of changes
-//	GetFresh   asks etcd, for what a request needs and is not known here (yet): somebody else may have made it
+//	Subscribe  calls a function at each change
+//	GetFresh   asks etcd for a definition that is unknown here: another server may just have created it
 //
-// What GetFresh finds is known from then on, as if the watch had told of it.
+// A definition that GetFresh finds is known from then on, as if the watch had reported it.
 //
 // # Invariants
 //
 //  1. Get and List take no lock.
-//  2. Of one definition nobody sees an older state after a newer one.
-//  3. Subscribers are told on one goroutine, one change after the other, each after Get shows it. Changes that come faster
-//     than subscribers work become one: the next call's old is the last call's new. So there is never more to be told than
-//     there are definitions.
-//  4. However many requests ask for what is not there: etcd is asked for one name once at a time, and for no more than a
-//     few names at a time. Nobody gets an answer that was read before they asked.
+//  2. No reader sees an older state of a definition after a newer one.
+//  3. One goroutine calls the subscribers, change after change, each after Get returns it. Changes that come faster than
+//     subscribers work are merged: the old state of a call is the new state of the one before. So the backlog is never
+//     longer than the number of definitions.
+//  4. However many requests ask for unknown definitions, etcd is asked once at a time for one name, and for a few names at a
+//     time. No request gets an answer that was read before it asked.
 package lister

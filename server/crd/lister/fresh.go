@@ -15,23 +15,23 @@ import (
 const (
 	// readsMost is how many names are read at a time.
 	readsMost = 8
-	// longestRead is how long etcd may take to answer.
+	// longestRead bounds one read of etcd.
 	longestRead = 10 * time.Second
 )
 
-// reads are those of GetFresh that are under way, and those that wait for them.
+// reads has the current reads of GetFresh, and those that wait for them.
 type reads struct {
 	slots chan struct{}
 
 	mu sync.Mutex
-	// next has, by name, the read that has not begun yet, so that whoever comes now may share it; there is one for each
-	// name that a request is waiting for.
+	// next has the reads that have not begun, by name, so that new requests can share them. There is one for each name that a
+	// request waits for.
 	next map[string]*read
-	// running has the one that is under way.
+	// running has the reads that have begun, by name.
 	running map[string]*read
 }
 
-// read is a read of one name, for all who asked before it began.
+// read is a read of one name, for all requests that came before it began.
 type read struct {
 	done       chan struct{}
 	definition *Definition
@@ -42,7 +42,7 @@ func newReads() reads {
 	return reads{slots: make(chan struct{}, readsMost), next: map[string]*read{}, running: map[string]*read{}}
 }
 
-// GetFresh reads a definition from etcd. That there is none is a NotFound error.
+// GetFresh reads a definition from etcd. The error is NotFound if there is none.
 func (l *Lister) GetFresh(ctx context.Context, name string) (*Definition, error) {
 	for {
 		r, first, before := l.reads.join(name)
@@ -60,11 +60,10 @@ func (l *Lister) GetFresh(ctx context.Context, name string) (*Definition, error)
 	}
 }
 
-// errNotBegun is the end of a read whose first asker gave up before its turn came.
+// errNotBegun ends a read whose first request gave up before its turn came.
 var errNotBegun = errors.New("the read was not begun")
 
-// join returns the next read of name, whether the caller is the first who asks for it and so has to do it, and what it
-// must wait for before.
+// join returns the next read of name. The first caller has to do it, once the read before it has ended.
 func (r *reads) join(name string) (next *read, first bool, before *read) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +93,7 @@ func (l *Lister) begin(ctx context.Context, name string, r *read, before *read) 
 	defer func() { <-l.reads.slots }()
 	l.reads.begun(name, r)
 	defer l.reads.ended(name, r)
-	// Others wait for the same: that one of them goes away must not fail it.
+	// Others wait for the same read: it must not fail because one of them goes away.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRead)
 	defer cancel()
 	r.definition, r.err = l.read(ctx, name)
@@ -124,7 +123,7 @@ func (r *reads) ended(name string, now *read) {
 	}
 }
 
-// read reads name and makes it known.
+// read reads name and stores the result.
 func (l *Lister) read(ctx context.Context, name string) (*Definition, error) {
 	obj, err := l.crds.Get(as(ctx, "get", name), name, &metav1.GetOptions{})
 	if err != nil {

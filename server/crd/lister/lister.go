@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// Storage is what holds the definitions. Its objects are *apiextensions.CustomResourceDefinition.
+// Storage holds the definitions. Its objects are *apiextensions.CustomResourceDefinition.
 type Storage interface {
 	rest.Getter
 	rest.Lister
@@ -24,30 +24,30 @@ type Storage interface {
 // Definition is a CustomResourceDefinition, shared and read only.
 type Definition = apiextensionsv1.CustomResourceDefinition
 
-// Lister knows the definitions.
+// Lister has the current definitions.
 type Lister struct {
-	// Log, if set before Run, is told when etcd can't be read.
+	// Log, if set before Run, receives errors of reading etcd.
 	Log *slog.Logger
 
 	crds Storage
 
 	known sync.Map // of *Definition, by name
-	// changes counts them, so that a sorted list can say of which state it is.
+	// changes counts changes, so that a sorted list knows which state it shows.
 	changes  atomic.Uint64
 	sorted   atomic.Pointer[sortedList]
 	revision atomic.Uint64
 
-	// mu keeps writers from each other.
+	// mu serializes writers.
 	mu     sync.Mutex
 	listed bool
-	// toTell are the names whose subscribers are to be told, in order and once each.
+	// toTell are the names whose change subscribers have yet to hear of, in order and once each.
 	toTell   []string
 	isToTell map[string]bool
 	wake     chan struct{}
 
 	handlers []func(old, new *Definition)
 	synced   chan struct{}
-	// told is how many changes subscribers have been told of. toldMore is closed, and replaced, when it grows.
+	// told counts the changes that subscribers have heard of. toldMore is closed and replaced when it grows.
 	told     uint64
 	toldMore chan struct{}
 
@@ -59,7 +59,7 @@ type sortedList struct {
 	definitions []*Definition
 }
 
-// New makes a Lister that knows nothing until it runs.
+// New makes a Lister, which is empty until it runs.
 func New(crds Storage) *Lister {
 	return &Lister{
 		crds:     crds,
@@ -71,17 +71,16 @@ func New(crds Storage) *Lister {
 	}
 }
 
-// Subscribe lets h be told of each change; old is nil for what was not there, and new for what is deleted. A definition
-// that was deleted and made again may be told of as one change, with another UID. All subscribers must be there before
-// Run.
+// Subscribe calls h at each change. old is nil for a new definition, and new is nil for a deleted one. A definition that was
+// deleted and created again may be one change, with another UID. Subscribe before Run.
 func (l *Lister) Subscribe(h func(old, new *Definition)) { l.handlers = append(l.handlers, h) }
 
-// WaitSynced waits until what was there at the start is known, and the subscribers have been told of it.
+// WaitSynced waits until the first list is known, and the subscribers have heard of it.
 func (l *Lister) WaitSynced(ctx context.Context) error {
 	return wait(ctx, l.synced)
 }
 
-// WaitTold waits until subscribers have been told of all that is known now.
+// WaitTold waits until subscribers have heard of everything that is known now.
 func (l *Lister) WaitTold(ctx context.Context) error {
 	known := l.changes.Load()
 	for {
@@ -97,7 +96,7 @@ func (l *Lister) WaitTold(ctx context.Context) error {
 	}
 }
 
-// Told is closed when subscribers have been told of something more.
+// Told returns a channel that is closed when subscribers have heard of a further change.
 func (l *Lister) Told() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,17 +112,17 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// Revision is the newest revision whose changes are known.
+// Revision returns the newest revision whose changes are known.
 func (l *Lister) Revision() uint64 { return l.revision.Load() }
 
-// Get returns nil for what is not known.
+// Get returns nil for an unknown name.
 func (l *Lister) Get(name string) *Definition {
 	d, _ := l.known.Load(name)
 	known, _ := d.(*Definition)
 	return known
 }
 
-// List returns all that are known, by name. The slice is shared too.
+// List returns all known definitions, sorted by name. Readers share the slice, too.
 func (l *Lister) List() []*Definition {
 	changes := l.changes.Load()
 	if s := l.sorted.Load(); s != nil && s.changes == changes {
@@ -140,7 +139,7 @@ func (l *Lister) List() []*Definition {
 	return s.definitions
 }
 
-// replace makes what a list of a revision says known. What was learned since then, by GetFresh, stays.
+// replace stores a list of a revision. Newer definitions from GetFresh stay.
 func (l *Lister) replace(list []*Definition, revision uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,7 +159,7 @@ func (l *Lister) replace(list []*Definition, revision uint64) {
 	l.wakeUp()
 }
 
-// changed makes an event of the watch known.
+// changed stores an event of the watch.
 func (l *Lister) changed(d *Definition, deleted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,7 +175,7 @@ func (l *Lister) changed(d *Definition, deleted bool) {
 	l.wakeUp()
 }
 
-// learned makes what was read known, unless the watch has come that far: then what it has told is newer.
+// learned stores a definition that was read, unless the watch has reached its revision and so knows a newer state.
 func (l *Lister) learned(d *Definition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,7 +185,7 @@ func (l *Lister) learned(d *Definition) {
 	}
 }
 
-// set and unset are for who holds l.mu.
+// The caller of set and unset holds l.mu.
 func (l *Lister) set(d *Definition) {
 	if known := l.Get(d.Name); known != nil && revisionOf(known) >= revisionOf(d) {
 		return
@@ -215,7 +214,7 @@ func (l *Lister) wakeUp() {
 	}
 }
 
-// toV1 converts what the storage gave. The result may share memory with it.
+// toV1 converts a definition from the storage. The result may share memory with it.
 func toV1(in *apiextensions.CustomResourceDefinition) (*Definition, error) {
 	out := &Definition{}
 	if err := apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(in, out, nil); err != nil {

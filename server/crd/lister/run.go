@@ -18,7 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Run keeps up with the definitions until ctx ends, and returns when subscribers are told nothing more.
+// Run follows the definitions until ctx ends, and returns when no subscriber will be called any more.
 func (l *Lister) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { l.tell(ctx) })
@@ -31,7 +31,7 @@ const (
 	longestPause  = 5 * time.Second
 )
 
-// follow lists and watches, over and over.
+// follow lists and watches again and again.
 func (l *Lister) follow(ctx context.Context) {
 	pause := shortestPause
 	for ctx.Err() == nil {
@@ -42,7 +42,7 @@ func (l *Lister) follow(ctx context.Context) {
 				pause = shortestPause
 			}
 		}
-		// What expired between the list and the watch, as when a cache is being filled, is listed again.
+		// A revision that expired between list and watch, as while a cache is being filled, is no error: the list is repeated.
 		if err != nil && !apierrors.IsResourceExpired(err) && ctx.Err() == nil && l.Log != nil {
 			l.Log.Warn("cannot follow the CustomResourceDefinitions: trying again", "error", err)
 		}
@@ -54,7 +54,7 @@ func (l *Lister) follow(ctx context.Context) {
 	}
 }
 
-// list makes all that is there known.
+// list reads and stores all definitions.
 func (l *Lister) list(ctx context.Context) (revision string, err error) {
 	obj, err := l.crds.List(as(ctx, "list", ""), &metainternalversion.ListOptions{})
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *Lister) list(ctx context.Context) (revision string, err error) {
 	return list.ResourceVersion, nil
 }
 
-// watch makes all changes after revision known until something ends it, and says whether there were any.
+// watch stores all changes after a revision until the watch ends, and says whether there were any.
 func (l *Lister) watch(ctx context.Context, revision string) (saw bool, err error) {
 	w, err := l.crds.Watch(as(ctx, "watch", ""), &metainternalversion.ListOptions{ResourceVersion: revision})
 	if err != nil {
@@ -103,7 +103,7 @@ func (l *Lister) watch(ctx context.Context, revision string) (saw bool, err erro
 	return saw, nil
 }
 
-// tell tells subscribers of changes.
+// tell calls subscribers for changes.
 func (l *Lister) tell(ctx context.Context) {
 	told := map[string]*Definition{}
 	synced := false
@@ -144,7 +144,7 @@ func (l *Lister) tell(ctx context.Context) {
 	}
 }
 
-// call calls a subscriber. That it panics about one definition must not end the process.
+// call calls a subscriber. A panic about one definition must not end the process.
 func (l *Lister) call(h func(old, now *Definition), old, now *Definition) {
 	defer func() {
 		if reason := recover(); reason != nil && l.Log != nil {
@@ -154,7 +154,7 @@ func (l *Lister) call(h func(old, now *Definition), old, now *Definition) {
 	h(old, now)
 }
 
-// revisionOf is 0 for what has none; nothing that storage gives has none.
+// revisionOf returns 0 for a definition without a revision, which storage never returns.
 func revisionOf(d *Definition) uint64 {
 	revision, _ := strconv.ParseUint(d.ResourceVersion, 10, 64)
 	return revision
@@ -162,7 +162,7 @@ func revisionOf(d *Definition) uint64 {
 
 var apiServer = &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup}}
 
-// as is the context of a request that the server makes itself.
+// as returns the context of a request that the server makes itself.
 func as(ctx context.Context, verb, name string) context.Context {
 	ctx = request.WithNamespace(request.WithUser(ctx, apiServer), "")
 	return request.WithRequestInfo(ctx, &request.RequestInfo{

@@ -15,14 +15,14 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
-// typeConverter takes objects of a definition apart. A version's types are made when its first object comes: few of many
-// definitions are ever written to, and of most only one version.
+// typeConverter gives objects of a definition their types. It makes a version's types at the first object: of many definitions
+// only few are ever written to, and mostly in one version.
 type typeConverter struct {
 	versions map[schema.GroupVersionKind]func() (managedfields.TypeConverter, error)
 }
 
-// NewTypeConverter makes the type converter of all versions of a definition, served or not, for an object may have been
-// written in any, and of its scale. It is cheap; what it needs is made when it is used.
+// NewTypeConverter makes the type converter of a definition: for all versions, since an object may have been written in any,
+// and for its scale. It is cheap; types are made when they are used.
 func NewTypeConverter(crd *apiextensionsv1.CustomResourceDefinition) managedfields.TypeConverter {
 	c := &typeConverter{versions: map[schema.GroupVersionKind]func() (managedfields.TypeConverter, error){}}
 	for i := range crd.Spec.Versions {
@@ -49,8 +49,8 @@ func convertVersion(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensi
 	return converter, nil
 }
 
-// ObjectToTyped fails for kinds that are not of the definition as the library's converters do: by that the caller knows
-// that a version is gone.
+// ObjectToTyped fails for foreign kinds with the error of the library's converters, by which callers recognise a removed
+// version.
 func (c *typeConverter) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	version := scaleConverter
 	if own, ok := c.versions[obj.GetObjectKind().GroupVersionKind()]; ok {
@@ -72,10 +72,10 @@ func (c *typeConverter) TypedToObject(value *typed.TypedValue) (runtime.Object, 
 	return converter.TypedToObject(value)
 }
 
-// objectMetaDefinitions are what an object's metadata is made of. They are shared: nobody may change them.
+// objectMetaDefinitions describe metadata. They are shared and must not be changed.
 var objectMetaDefinitions = sync.OnceValue(func() map[string]*spec.Schema { return openapi.Definitions(objectMeta) })
 
-// scaleConverter is the same for all definitions.
+// scaleConverter serves all definitions.
 var scaleConverter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
 	return managedfields.NewTypeConverter(openapi.Definitions(string(scale)), false)
 })

@@ -16,10 +16,10 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
-// What the documents of custom resources say of themselves.
+// The title and version of documents about custom resources.
 var info = spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes CRD Swagger", Version: "v0.1.0"}}
 
-// V3 describes a version in OpenAPI v3. Of built-in definitions it has the names alone.
+// V3 describes a version in OpenAPI v3. It only refers to built-in definitions.
 func V3(crd *apiextensionsv1.CustomResourceDefinition, version string) (*spec3.OpenAPI, error) {
 	s, err := section(crd, version, v3)
 	if err != nil {
@@ -28,7 +28,7 @@ func V3(crd *apiextensionsv1.CustomResourceDefinition, version string) (*spec3.O
 	return s.V3()
 }
 
-// V2 describes a version in OpenAPI v2, as far as that can. Of built-in definitions it has the names alone.
+// V2 describes a version in OpenAPI v2, as far as possible. It only refers to built-in definitions.
 func V2(crd *apiextensionsv1.CustomResourceDefinition, version string) (*spec.Swagger, error) {
 	s, err := section(crd, version, v2)
 	if err != nil {
@@ -37,7 +37,7 @@ func V2(crd *apiextensionsv1.CustomResourceDefinition, version string) (*spec.Sw
 	return s.V2()
 }
 
-// section is all that is to be said of a version.
+// section returns the paths and definitions of a version.
 func section(crd *apiextensionsv1.CustomResourceDefinition, version string, d dialect) (*openapi.Section, error) {
 	v, err := find(crd, version)
 	if err != nil {
@@ -69,7 +69,7 @@ func find(crd *apiextensionsv1.CustomResourceDefinition, version string) (*apiex
 	return nil, fmt.Errorf("describe version %s of %s: there is no such version", version, crd.Name)
 }
 
-// structuralOf is nil for a version that has no schema, or none that can be described.
+// structuralOf returns nil for a version without a schema, or with one that can't be described.
 func structuralOf(v *apiextensionsv1.CustomResourceDefinitionVersion) (*structuralschema.Structural, error) {
 	if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
 		return nil, nil
@@ -93,7 +93,7 @@ func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return crd != nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
 }
 
-// groupVersionOf is where a version of a definition is served.
+// groupVersionOf returns the group version under which a definition's version is served.
 func groupVersionOf(crd *apiextensionsv1.CustomResourceDefinition, version string) schema.GroupVersion {
 	return schema.GroupVersion{Group: crd.Spec.Group, Version: version}
 }

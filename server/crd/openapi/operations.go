@@ -11,17 +11,17 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi/operation"
 )
 
-// action is what can be done with a custom resource.
+// action is an operation on a custom resource.
 type action struct {
-	// name is the one in x-kubernetes-action.
+	// name is the value of x-kubernetes-action.
 	name, method string
-	// prefix is what the operation's ID begins with, and verb its description.
+	// prefix begins the operation's ID, and verb its description.
 	prefix, verb string
 	options      operation.Options
 	codes        []int
 }
 
-// What can be done, in the order of upstream's builder.
+// The actions, in the order of upstream's builder.
 var (
 	list             = action{"list", http.MethodGet, "list", "list objects of kind ", operation.Options{Of: &metav1.ListOptions{}}, []int{200}}
 	create           = action{"post", http.MethodPost, "create", "create", operation.Options{Of: &metav1.CreateOptions{}}, []int{200, 201, 202}}
@@ -41,7 +41,7 @@ var (
 	patchMediaTypes  = []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.ApplyYAMLPatchType)}
 )
 
-// operations are those of all paths of a version.
+// operations returns the operations of all paths of a version.
 func (t *customType) operations() []*operation.Operation {
 	var all []*operation.Operation
 	if t.namespaced {
@@ -106,7 +106,7 @@ func (t *customType) operation(a action, sub string, inNamespace bool) *operatio
 	return o
 }
 
-// bodies says what the action takes and gives.
+// bodies describes the request and the answer of an action.
 func (t *customType) bodies(o *operation.Operation, a action, sub string) {
 	object := t.model
 	if sub == "scale" {
@@ -129,7 +129,7 @@ func (t *customType) bodies(o *operation.Operation, a action, sub string) {
 	}
 }
 
-// describe says in words what an action does.
+// describe returns the description of an action.
 func (t *customType) describe(a action, sub string) string {
 	if sub != "" {
 		sub = " " + sub + " of"
@@ -144,7 +144,7 @@ func (t *customType) describe(a action, sub string) string {
 	}
 }
 
-// upperFirst is for the names of subresources, which are in ASCII.
+// upperFirst works for the names of subresources, which are ASCII.
 func upperFirst(s string) string {
 	if s == "" {
 		return ""

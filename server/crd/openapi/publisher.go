@@ -11,25 +11,25 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
-// Lister tells of definitions that change, one after the other.
+// Lister reports changes of definitions, one after the other.
 type Lister interface {
 	Subscribe(func(old, new *apiextensionsv1.CustomResourceDefinition))
 }
 
-// Documents are where versions are published.
+// Documents publishes descriptions of versions.
 type Documents interface {
 	UpdatePart(gv schema.GroupVersion, part openapi.Part)
 	RemovePart(gv schema.GroupVersion, name string)
 }
 
-// Publish keeps the documents of custom resources as the definitions are, from the lister's start on.
+// Publish keeps the documents up to date with the definitions from the lister's start on.
 func Publish(definitions Lister, documents Documents) {
 	definitions.Subscribe(func(old, new *apiextensionsv1.CustomResourceDefinition) {
 		publish(documents, old, new)
 	})
 }
 
-// publish notes what has changed. It builds nothing.
+// publish notes a change. It builds nothing.
 func publish(documents Documents, old, new *apiextensionsv1.CustomResourceDefinition) {
 	now := map[schema.GroupVersion]bool{}
 	for gv, version := range published(new) {
@@ -43,7 +43,7 @@ func publish(documents Documents, old, new *apiextensionsv1.CustomResourceDefini
 	}
 }
 
-// published are the versions of a definition that documents have, by where they are.
+// published returns the versions of a definition that are in documents, by group version.
 func published(crd *apiextensionsv1.CustomResourceDefinition) map[schema.GroupVersion]string {
 	if !established(crd) {
 		return nil
@@ -57,7 +57,7 @@ func published(crd *apiextensionsv1.CustomResourceDefinition) map[schema.GroupVe
 	return versions
 }
 
-// part describes a version when asked. A definition is the same as long as its generation is.
+// part describes a version on demand. The generation identifies the definition's content.
 func part(crd *apiextensionsv1.CustomResourceDefinition, version string) openapi.Part {
 	return openapi.Part{
 		Name: crd.Name,

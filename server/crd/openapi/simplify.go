@@ -6,7 +6,7 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 )
 
-// simplify drops from a schema, in place, what OpenAPI v2 and those who read it don't understand.
+// simplify removes from a schema, in place, what OpenAPI v2 and its readers do not understand.
 func simplify(s *structuralschema.Structural) {
 	visitor := structuralschema.Visitor{Structural: func(s *structuralschema.Structural) bool {
 		simplifyLevel(s)
@@ -15,16 +15,16 @@ func simplify(s *structuralschema.Structural) {
 	visitor.Visit(s)
 }
 
-// simplifyLevel comes before its fields are simplified, so it still sees which of them may be null.
+// simplifyLevel runs before the fields are simplified, so it still sees which of them may be null.
 func simplifyLevel(s *structuralschema.Structural) {
 	if v := s.ValueValidation; v != nil {
 		v.AllOf, v.OneOf, v.AnyOf, v.Not = nil, nil, nil, nil
 	}
-	// What may be null is said to be anything. kubectl does not take items or properties for something without type.
+	// A value that may be null is described as anything. kubectl does not accept items or properties without a type.
 	if s.Nullable {
 		s.Nullable, s.Type, s.Items, s.Properties = false, "", nil, nil
 	}
-	// What may have unknown fields, too: kubectl would refuse those that are not among the properties.
+	// So is an object that may have unknown fields: kubectl would refuse them.
 	if s.XPreserveUnknownFields {
 		s.Items, s.Properties = nil, nil
 		if s.Type == "object" {
@@ -37,7 +37,7 @@ func simplifyLevel(s *structuralschema.Structural) {
 	if s.ValueValidation == nil {
 		return
 	}
-	// A field that is null counts as missing.
+	// A null field counts as missing, so a required field that may be null is optional here.
 	for name, field := range s.Properties {
 		if !field.Nullable {
 			continue

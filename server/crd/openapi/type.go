@@ -16,7 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi/operation"
 )
 
-// dialect is a version of OpenAPI: where its references point.
+// dialect is a version of OpenAPI; its value begins references.
 type dialect string
 
 const (
@@ -43,7 +43,7 @@ const (
 	embeddedExtension   = "x-kubernetes-embedded-resource"
 )
 
-// customType is a version of a custom resource, as it is described in one dialect.
+// customType describes a version of a custom resource in one dialect.
 type customType struct {
 	dialect          dialect
 	gv               schema.GroupVersion
@@ -67,8 +67,8 @@ func newType(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.C
 	return t
 }
 
-// modelOf names the definition of a kind: com.example.stable.v1.CronTab. In v2, where all definitions of the server share
-// one document, a built-in one has the name first.
+// modelOf names the definition of a kind: com.example.stable.v1.CronTab. In v2, all definitions of the server share one
+// document, and a built-in definition keeps a name that both want.
 func (t *customType) modelOf(kind string) operation.Model {
 	group := strings.Split(t.gv.Group, ".")
 	slices.Reverse(group)
@@ -81,13 +81,13 @@ func (t *customType) modelOf(kind string) operation.Model {
 
 func (t *customType) ref(name string) *spec.Schema { return spec.RefSchema(string(t.dialect) + name) }
 
-// object describes the kind by its schema, which is nil if nothing is known of it.
+// object describes the kind by its schema. A nil schema leaves its fields unknown.
 func (t *customType) object(structural *structuralschema.Structural) *spec.Schema {
 	s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
 	switch {
 	case structural == nil:
 	case t.dialect == v2 && (structural.XPreserveUnknownFields || t.preservesAll):
-		// kubectl refuses what is not among the properties, if there are any, not even these.
+		// kubectl refuses fields outside the properties if there are any properties, even apiVersion, kind and metadata.
 	default:
 		if t.dialect == v2 {
 			simplify(structural)
@@ -101,8 +101,8 @@ func (t *customType) object(structural *structuralschema.Structural) *spec.Schem
 	return s
 }
 
-// list describes the list kind. Its extension is of another Go type than the object's on purpose: type converters take
-// the kinds that they find, and lists are none that anybody applies.
+// list describes the list kind. Its extension intentionally has another Go type than that of the object: type converters then
+// leave out list kinds, which nobody applies.
 func (t *customType) list() *spec.Schema {
 	items := spec.ArrayProperty(t.ref(string(t.model))).WithDescription("List of " + t.names.Plural +
 		". More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md")
@@ -133,10 +133,10 @@ func (t *customType) addTypeMeta(s *spec.Schema) {
 	}
 }
 
-// typeMetaDefinition is shared: nobody may change it.
+// typeMetaDefinition is shared and must not be changed.
 var typeMetaDefinition = sync.OnceValue(func() *spec.Schema { return openapi.Definitions(typeMeta)[typeMeta] })
 
-// embed says of all objects within an object that they have the fields of one.
+// embed adds the fields of an object to all embedded resources.
 func (t *customType) embed(s *spec.Schema) {
 	for name, property := range s.Properties {
 		t.embed(&property)

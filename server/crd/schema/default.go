@@ -13,12 +13,12 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// storedFactor is how many times as much defaults may add to an object that is stored. It was written when its schema had
-// other defaults, and is to be served if it can be.
+// Defaults may add storedFactor times as much to an object that is stored already: its schema may have had other defaults when
+// it was written, and it should still be served if possible.
 const storedFactor = 8
 
-// Default gives the fields that the object does not have their defaults. It fails with a 413, and leaves the object
-// unfinished, if they would add more than Limits.Bytes; and if ctx ends.
+// Default sets the defaults of missing fields. It fails with a 413 if they would add more than Limits.Bytes, or when ctx ends.
+// The object is incomplete then.
 func (s *Schema) Default(ctx context.Context, obj map[string]any) (err error) {
 	_, step := trace.Start(ctx, trace.CRDDefault, s.kind.Kind)
 	defer step.End(&err)
@@ -35,12 +35,12 @@ func (s *Schema) Default(ctx context.Context, obj map[string]any) (err error) {
 	return nil
 }
 
-// DefaultStored is Default for an object that was read from etcd. No journey shows it: many requests may share the object.
+// DefaultStored is Default for an object from etcd. No journey shows it, since many requests may share the object.
 func (s *Schema) DefaultStored(ctx context.Context, obj map[string]any) error {
 	return s.giveDefaults(ctx, obj, storedFactor*s.limits.Bytes)
 }
 
-// Complete is Default for an object that should have its defaults already. It is no step of a journey.
+// Complete is Default for an object that should have its defaults already. No journey shows it.
 func (s *Schema) Complete(ctx context.Context, obj map[string]any) error {
 	return s.giveDefaults(ctx, obj, s.limits.Bytes)
 }
@@ -54,7 +54,7 @@ func (s *Schema) giveDefaults(ctx context.Context, obj map[string]any, limit int
 	return d.result()
 }
 
-// defaultsWhy says which defaults will be set.
+// defaultsWhy names the defaults that will be set.
 func (s *Schema) defaultsWhy(obj map[string]any) string {
 	if !s.uses.defaults {
 		return "no default set: the schema has none"
@@ -65,10 +65,10 @@ func (s *Schema) defaultsWhy(obj map[string]any) string {
 	return "no default set: what has one is there"
 }
 
-// defaults are what a schema gives at a place and beneath it. Places without any are not there.
+// defaults is the tree of a schema's defaults. Places without any are left out.
 type defaults struct {
 	schema *structuralschema.Structural
-	// size is that of the default at this place as JSON, 0 if there is none.
+	// size is the size of this place's default as JSON, 0 if there is none.
 	size       int64
 	properties map[string]*defaults
 	additional *defaults
@@ -101,14 +101,14 @@ func newDefaults(s *structuralschema.Structural) *defaults {
 	return d
 }
 
-// replaces says whether the default stands for a null: where there can be none.
+// replaces says whether the default replaces a null, which it does where null is not allowed.
 func (d *defaults) replaces(value any) bool { return value == nil && d.size > 0 && !d.schema.Nullable }
 
 // defaulting is one run of Default.
 type defaulting struct {
 	ctx   context.Context
 	limit int64
-	// added are the bytes that defaults have added, and those of the defaults that there was no more room for.
+	// added counts the bytes of the defaults that were set, and of those for which there was no room.
 	added int64
 	taken int64
 	err   error
@@ -125,7 +125,7 @@ func (d *defaulting) result() error {
 	return nil
 }
 
-// ended says whether there is no more to do.
+// ended says whether the run must stop.
 func (d *defaulting) ended() bool {
 	if d.taken++; d.taken%stepsBetweenLooks == 0 && d.err == nil {
 		d.err = d.ctx.Err()
@@ -133,7 +133,7 @@ func (d *defaulting) ended() bool {
 	return d.err != nil
 }
 
-// give returns a copy of a default, unless there is no room for it.
+// give returns a copy of a default if there is room for it.
 func (d *defaulting) give(at *defaults) (value any, ok bool) {
 	if d.added += at.size; d.added > d.limit {
 		return nil, false
@@ -141,7 +141,7 @@ func (d *defaulting) give(at *defaults) (value any, ok bool) {
 	return runtime.DeepCopyJSONValue(at.schema.Default.Object), true
 }
 
-// fill fills a value and what is beneath it.
+// fill sets the defaults in a value.
 func (d *defaulting) fill(at *defaults, value any) {
 	if at == nil || d.ended() {
 		return

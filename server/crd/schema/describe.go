@@ -9,10 +9,10 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 )
 
-// maxNamed is how many paths a reason names; the others it counts.
+// maxNamed is how many paths a reason names. It counts the others.
 const maxNamed = 10
 
-// listed says "2 unknown fields dropped: spec.bar, spec.foo".
+// listed makes a text like "2 unknown fields dropped: spec.bar, spec.foo".
 func listed(paths []string, noun, verb string) string {
 	if len(paths) != 1 {
 		noun += "s"
@@ -25,7 +25,7 @@ func listed(paths []string, noun, verb string) string {
 	return fmt.Sprintf("%d %s %s: %s%s", len(paths), noun, verb, strings.Join(named, ", "), more)
 }
 
-// nullPaths are the fields that are null, sorted.
+// nullPaths returns the paths of null fields, sorted.
 func nullPaths(obj map[string]any) []string {
 	var paths []string
 	addNulls(&paths, "", obj)
@@ -52,7 +52,7 @@ func addNulls(paths *[]string, path string, x any) {
 	}
 }
 
-// nested spares a path's making where nothing lies beneath.
+// nested says whether a value has fields or items, so that no path is built for one that has none.
 func nested(x any) bool {
 	switch x.(type) {
 	case map[string]any, []any:
@@ -61,7 +61,7 @@ func nested(x any) bool {
 	return false
 }
 
-// without is what is in all and not in left. Both are sorted.
+// without returns the elements of all that are not in left. Both are sorted.
 func without(all, left []string) []string {
 	var out []string
 	for _, path := range all {
@@ -72,7 +72,7 @@ func without(all, left []string) []string {
 	return out
 }
 
-// missingDefaults are the fields of an object to which its schema will give their defaults, sorted.
+// missingDefaults returns the paths of the fields that defaults will set, sorted.
 func missingDefaults(obj map[string]any, s *structuralschema.Structural) []string {
 	var paths []string
 	addMissing(&paths, "", obj, s)
@@ -110,7 +110,7 @@ func addMissing(paths *[]string, path string, x any, s *structuralschema.Structu
 	}
 }
 
-// addMissingOf is for a value that is there: a null counts as missing where there can be none.
+// addMissingOf handles a present value. A null counts as missing where null is not allowed.
 func addMissingOf(paths *[]string, path string, v any, s *structuralschema.Structural) {
 	if v != nil {
 		addMissing(paths, path, v, s)

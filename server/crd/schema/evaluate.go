@@ -26,19 +26,19 @@ type evaluation struct {
 	errs field.ErrorList
 	// budget is the cost that is left for the rules. Below zero, none is evaluated any more.
 	budget int64
-	// report shows how each rule came out; nil if nobody looks.
+	// report shows the result of each rule. It is nil if nothing is recorded.
 	report *ruleReport
 }
 
-// relation is how a value is related to the old object.
+// relation connects a value to the old object.
 type relation struct {
-	// current is the value and its old one, nil if it has none.
+	// current is the value with its old value, nil if it has none.
 	current *common.CorrelatedObject
-	// parent is the nearest value around it that has an old one.
+	// parent is the nearest enclosing value that has an old value.
 	parent *common.CorrelatedObject
 }
 
-// unchanged says that the value, or what it is in, is as it was: then it is not blamed on this change.
+// unchanged says that the value, or one that encloses it, has not changed. This change is not to blame for its errors.
 func (r relation) unchanged() bool {
 	if r.current != nil {
 		return r.current.CachedDeepEqual()
@@ -70,7 +70,7 @@ func (e *evaluation) evaluate(n *place, path *field.Path, value, old any, rel re
 	}
 	e.evaluateHere(n, path, value, old, rel)
 	for _, part := range n.allOf {
-		// An allOf of the OpenAPI schema does not look at old values either.
+		// An allOf of the OpenAPI schema ignores old values, too.
 		e.evaluate(part, path, value, old, relation{parent: rel.parent})
 	}
 	switch value := value.(type) {
@@ -105,7 +105,7 @@ func (e *evaluation) evaluateFields(n *place, path *field.Path, value, old map[s
 	}
 }
 
-// evaluateHere evaluates the rules of one place, each with what is left of the budget.
+// evaluateHere evaluates the rules of one place, each with the remaining budget.
 func (e *evaluation) evaluateHere(n *place, path *field.Path, value, old any, rel relation) {
 	if len(n.rules) == 0 || e.budget < 0 {
 		return
@@ -136,7 +136,7 @@ func (e *evaluation) evaluateHere(n *place, path *field.Path, value, old any, re
 	}
 }
 
-// notNil makes nil of an old value that is a nil map or list.
+// notNil turns a nil map or list into a nil interface.
 func notNil(old any) any {
 	switch v := old.(type) {
 	case map[string]any:
@@ -158,7 +158,7 @@ type ruleRun struct {
 	value, old any
 	rel        relation
 	programs   *programs
-	// vars are what rules see; optionalVars what those see that set optionalOldSelf.
+	// Rules see vars; those that set optionalOldSelf see optionalVars.
 	vars, optionalVars *variables
 }
 
@@ -244,7 +244,7 @@ func (r *ruleRun) evaluate(rule *apiextensionsv1.ValidationRule, compiled *schem
 	return r.invalid(fmt.Sprintf("%v evaluating rule: %v", err, ruleName(rule)))
 }
 
-// broken says that the value breaks a rule, in the words of the rule.
+// broken returns the error of a value that breaks a rule, in the rule's words.
 func (r *ruleRun) broken(rule *apiextensionsv1.ValidationRule, compiled *schemacel.CompilationResult) outcome {
 	path, kind := r.path, r.programs.schema.Type
 	if compiled.NormalizedRuleFieldPath != "" {
@@ -279,7 +279,7 @@ func (r *ruleRun) broken(rule *apiextensionsv1.ValidationRule, compiled *schemac
 	return blame(errorFor(rule.Reason, path, value, message))
 }
 
-// errorFor is the error of the type that the rule asks for.
+// errorFor returns an error of the type that the rule asks for.
 func errorFor(reason *apiextensionsv1.FieldValueErrorReason, path *field.Path, value any, message string) *field.Error {
 	if reason != nil {
 		switch *reason {
@@ -294,7 +294,7 @@ func errorFor(reason *apiextensionsv1.FieldValueErrorReason, path *field.Path, v
 	return field.Invalid(path, value, message)
 }
 
-// ruleName is what a rule is called in errors: its message, or else the rule itself.
+// ruleName is the name of a rule in errors: its message, or else the rule itself.
 func ruleName(rule *apiextensionsv1.ValidationRule) string {
 	if rule.Message != "" {
 		return strings.TrimSpace(rule.Message)
@@ -311,7 +311,7 @@ func (r *ruleRun) invalid(detail string) outcome {
 	return r.fail(field.Invalid(r.path, r.programs.schema.Type, detail))
 }
 
-// last fails with what lets no further rule run.
+// last returns a failure after which no further rule runs.
 func (r *ruleRun) last(detail string) outcome {
 	r.budget = -1
 	return r.invalid(detail)

@@ -11,16 +11,16 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// Limits bound what one object may cost. A field that is 0 has the value of DefaultLimits.
+// Limits bounds the cost of one object. A zero field means that of DefaultLimits.
 type Limits struct {
 	// Bytes is how much the defaults of a schema may add to an object, as JSON.
 	Bytes int64
-	// Steps is how many steps the validation of an object may take: about one for each value and schema that it is held
-	// against.
+	// Steps bounds the validation of an object: about one step for each value and each schema that it is compared with.
 	Steps int64
 }
 
-// DefaultLimits are far above what projects use. What exceeds Bytes could not be stored: no write to etcd may be larger.
+// DefaultLimits are far above what projects use. An object that exceeds Bytes could not be stored anyway: a write to etcd is
+// limited to as much.
 var DefaultLimits = Limits{Bytes: 8 << 20, Steps: 2_000_000}
 
 func (l Limits) orDefault() Limits {
@@ -33,14 +33,14 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// maxErrors is how many errors are told of one object. Strict decoding stops at as many.
+// maxErrors is how many errors of one object are reported. Strict decoding has the same limit.
 const maxErrors = 100
 
 var tooManyErrors = fmt.Sprintf("too many errors: only the first %d are shown", maxErrors)
 
 var errTooManySteps = errors.New("too many steps")
 
-// walked makes the library's errors of a walk.
+// walked turns the findings of a walk into the library's errors.
 type walked struct {
 	*walk
 	root    *node
@@ -55,7 +55,7 @@ func (w *walked) Validate(value any, _ ...validation.ValidationOption) *validate
 	return &validate.Result{Errors: found.errs}
 }
 
-// walk validates a value by a schema, which may be nil. If related is not nil, errors of what did not change are forgiven.
+// walk validates a value by a schema, which may be nil. If related is not nil, errors of unchanged values are forgiven.
 func (s *Schema) walk(ctx context.Context, path *field.Path, root *node, value any, related *common.CorrelatedObject) field.ErrorList {
 	if root == nil {
 		return nil
@@ -83,7 +83,7 @@ func cut(errs field.ErrorList) field.ErrorList {
 	return append(errs[:maxErrors:maxErrors], field.Invalid(nil, field.OmitValueType{}, tooManyErrors))
 }
 
-// ended is for a request whose client is gone or whose time is up.
+// ended returns the error of a request whose client is gone or whose time is up.
 func ended(err error) field.ErrorList {
 	return field.ErrorList{field.InternalError(nil, fmt.Errorf("validate the object: %w", err))}
 }

@@ -17,7 +17,7 @@ import (
 type node struct {
 	*spec.Schema
 	pattern *pattern
-	// hasFormat says that strings must have Schema.Format; other formats are not known.
+	// hasFormat says that strings must have Schema.Format. It is false for unknown formats.
 	hasFormat bool
 
 	allOf, anyOf, oneOf []*node
@@ -32,7 +32,7 @@ type namedNode struct {
 	*node
 }
 
-// pattern is a regular expression that is compiled when the first value comes to it.
+// pattern is a regular expression that is compiled at the first value.
 type pattern struct {
 	text    string
 	compile func() compiledPattern
@@ -41,11 +41,11 @@ type pattern struct {
 type compiledPattern struct {
 	*regexp.Regexp
 	err error
-	// size is the number of its instructions: a byte may cost a step of each of them.
+	// size is the number of its instructions. Each byte of a value may take a step of each instruction.
 	size int
 }
 
-// openAPISchema is the schema that values are validated by, without the formats that nobody knows.
+// openAPISchema returns the schema for validation, without unknown formats.
 func openAPISchema(props *apiextensions.JSONSchemaProps) (*spec.Schema, error) {
 	out := &spec.Schema{}
 	if props == nil {

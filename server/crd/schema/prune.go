@@ -14,18 +14,18 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// PruneOptions say where the object comes from.
+// PruneOptions says where the object comes from.
 type PruneOptions struct {
-	// UnknownFieldPaths asks for the paths of the fields that were dropped: a client's strict decoding needs them.
+	// UnknownFieldPaths asks for the paths of the dropped fields, which strict decoding reports.
 	UnknownFieldPaths bool
 	// Stored says that the object was read from etcd: metadata that was never validated loses its malformed fields
 	// instead of failing, and a missing generation becomes 1.
 	Stored bool
 }
 
-// Prune makes of a decoded object what decoding into a Go type would have made of it: fields that the schema does not
-// know are dropped, as are nulls where there can be none and no default replaces them; metadata, here and in embedded
-// resources, becomes ObjectMeta. An object of another kind only has its metadata coerced.
+// Prune does to an object what decoding into a Go type would do. It drops unknown fields, and nulls that are not allowed and
+// that no default replaces. It coerces metadata to ObjectMeta, also in embedded resources. An object of another kind has only
+// its metadata coerced.
 func (s *Schema) Prune(ctx context.Context, obj map[string]any, opts PruneOptions) (unknownFieldPaths []string, err error) {
 	_, step := trace.Start(ctx, trace.CRDPrune, s.kind.Kind)
 	defer step.End(&err)
@@ -50,7 +50,7 @@ func (s *Schema) Prune(ctx context.Context, obj map[string]any, opts PruneOption
 type pruning struct {
 	schema *Schema
 	opts   PruneOptions
-	// report says that somebody wants to know what was dropped.
+	// report says that the caller wants the paths of dropped fields.
 	report  bool
 	unknown []string
 	nulls   []string
@@ -90,7 +90,7 @@ func (p *pruning) run(obj map[string]any) error {
 			addGeneration(metadata, meta)
 		}
 	}
-	// What every object has is kept, whatever the schema says of it.
+	// apiVersion, kind and metadata are kept, whatever the schema says.
 	if hasKind {
 		obj["kind"] = kind
 	}
@@ -106,7 +106,7 @@ func (p *pruning) run(obj map[string]any) error {
 	return nil
 }
 
-// addGeneration is for objects from before there were generations. meta is nil if metadata stays as it is.
+// addGeneration is for objects that are older than generations. meta is nil if metadata does not change otherwise.
 func addGeneration(metadata any, meta *metav1.ObjectMeta) {
 	if meta != nil {
 		if meta.Generation == 0 {
@@ -117,7 +117,7 @@ func addGeneration(metadata any, meta *metav1.ObjectMeta) {
 	}
 }
 
-// body prunes what the schema decides.
+// body prunes by the schema.
 func (p *pruning) body(obj map[string]any) error {
 	track := p.opts.UnknownFieldPaths || p.report
 	structural := p.schema.structural
@@ -142,7 +142,7 @@ func (p *pruning) body(obj map[string]any) error {
 	return nil
 }
 
-// dropNulls drops the nulls that can't be and that no default will replace.
+// dropNulls drops nulls that are not allowed and that no default will replace.
 func (p *pruning) dropNulls(obj map[string]any) {
 	var before []string
 	if p.report {

@@ -10,19 +10,19 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// What a journey shows of the rules of one validation: a rule at the items of a list is evaluated once an item, and a
-// large schema has hundreds of rules. What is not shown is counted.
+// A journey shows so many rules of one validation, and counts the others: a rule for the items of a list is evaluated for each
+// item, and a large schema has hundreds of rules.
 const (
 	maxRuleSteps = 64 // all together
 	maxSameRule  = 4  // of one rule
 )
 
-// outcome is how the evaluation of a rule came out. The rule held if it is empty.
+// outcome is the result of evaluating a rule. The rule held if it is empty.
 type outcome struct {
 	failed *field.Error
-	// forgiven is an error that became a warning, since the value is as it was before the change.
+	// forgiven is an error that became a warning, since the value has not changed.
 	forgiven *field.Error
-	// skipped is why the rule was not evaluated.
+	// skipped says why the rule was not evaluated.
 	skipped string
 }
 
@@ -92,8 +92,7 @@ func (r *ruleReport) end(step *trace.Step, out outcome, cost int64) {
 	step.End(&err)
 }
 
-// finish shows the rules that no value came to. stopped says that a rule's failure kept those after it from being
-// evaluated.
+// finish shows the rules that no value reached. stopped says that a failure kept later rules from being evaluated.
 func (r *ruleReport) finish(stopped bool) {
 	for _, n := range r.rules.places {
 		for i := range n.rules {
@@ -119,7 +118,7 @@ func whyNotReached(n *place, stopped bool) string {
 	return "not reached: the object has nothing at " + n.path
 }
 
-// String says how many rules came out how: "rules: 3 held, 1 failed, 2 not reached".
+// String counts the outcomes: "rules: 3 held, 1 failed, 2 not reached".
 func (r *ruleReport) String() string {
 	var parts []string
 	for _, part := range []struct {

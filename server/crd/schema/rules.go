@@ -13,11 +13,11 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// rules are the x-kubernetes-validations of a schema, as the tree of the places where values are to be checked. Places
-// without a rule at or beneath them are not in it.
+// rules has the x-kubernetes-validations of a schema as a tree of places. Places without a rule at or beneath them are left
+// out.
 type rules struct {
 	root *place
-	// places are those that have rules of their own, in the order in which values are checked.
+	// places are the places with rules of their own, in the order of evaluation.
 	places []*place
 	count  int
 }
@@ -26,10 +26,10 @@ type rules struct {
 type place struct {
 	path   string
 	schema *structuralschema.Structural
-	// isResource says that values here have apiVersion, kind and metadata, whether or not the schema says so.
+	// isResource says that values have apiVersion, kind and metadata, whether or not the schema says so.
 	isResource bool
 	rules      []apiextensionsv1.ValidationRule
-	// first is the number of the first of them, counted over the whole schema.
+	// first is the number of the first rule here, counted over the whole schema.
 	first   int
 	compile func() *programs
 
@@ -44,16 +44,17 @@ type property struct {
 	*place
 }
 
-// programs are a place's rules, compiled.
+// programs has the compiled rules of a place.
 type programs struct {
 	results []schemacel.CompilationResult
 	err     error
-	// schema is how values are presented to the rules.
+	// schema says how values are presented to the rules.
 	schema  *structuralschema.Structural
 	usesOld bool
 }
 
-// newRules finds the rules of a schema. It is nil if there are none: rules within allOf alone do not count, as upstream.
+// newRules finds the rules of a schema. It returns nil if there are none. As upstream, it ignores a schema that has rules only
+// within allOf.
 func newRules(s *structuralschema.Structural) *rules {
 	if !hasRules(s) {
 		return nil
@@ -78,9 +79,9 @@ func hasRules(s *structuralschema.Structural) bool {
 	return false
 }
 
-// add makes a place of p and of what is beneath it, or nil if there is no rule. p.schema is what values are; says is the
-// schema whose rules apply to them: the same, or a part of an allOf. decl is the type of the values in rules, nil for
-// what rules can't see.
+// add adds the place p and those beneath it. It returns nil if there is no rule. p.schema describes the values; says is the
+// schema whose rules apply to them: p.schema, or a part of an allOf. decl is the values' type in rules, nil if rules can't
+// see them.
 func (r *rules) add(p place, says *structuralschema.Structural, decl *cel.DeclType) *place {
 	n := &p
 	if n.rules = says.XValidations; len(n.rules) > 0 {
@@ -134,7 +135,7 @@ func (r *rules) addProperties(n *place, says *structuralschema.Structural, decl 
 		}
 		var fieldDecl *cel.DeclType
 		if escaped, ok := cel.Escape(name); !ok {
-			// Rules can't name such a field, and so its type is not in decl, but rules on it can see its value.
+			// Outer rules can't name such a field, so its type is not in decl. Rules on the field itself see its value.
 			fieldDecl = model.SchemaDeclType(&s, s.XEmbeddedResource)
 		} else if decl != nil && decl.Fields[escaped] != nil {
 			fieldDecl = decl.Fields[escaped].Type
@@ -149,7 +150,7 @@ func (r *rules) addProperties(n *place, says *structuralschema.Structural, decl 
 	}
 }
 
-// fromNested is the schema that says what a part of an allOf says, as far as rules go.
+// fromNested turns a part of an allOf into a schema with its rules.
 func fromNested(nested *structuralschema.NestedValueValidation) *structuralschema.Structural {
 	s := &structuralschema.Structural{
 		ValueValidation:      &nested.ValueValidation,

@@ -11,8 +11,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Schema is what the schema of one version of a CustomResourceDefinition does to objects. It is immutable and shared by
-// requests.
+// Schema applies the schema of one version of a CustomResourceDefinition to objects. It is immutable and shared by requests.
 type Schema struct {
 	kind apischema.GroupVersionKind
 	// preserveUnknown is the CRD's legacy spec.preserveUnknownFields: nothing is pruned, and the schema need not be
@@ -26,14 +25,13 @@ type Schema struct {
 	defaults        func() *defaults
 }
 
-// validators are what values are checked against. One is nil if there is nothing to check.
+// validators check values. One is nil if it has nothing to check.
 type validators struct {
 	object, status *node
 }
 
-// Compile makes the Schema of one version. It fails if the schema is not structural though it must be: a CRD that was
-// validated does not come to that. What only writes need, the validators and the CEL rules, is compiled when the first
-// write asks for it.
+// Compile makes the Schema of one version. It fails if the schema is not structural, which validation of CRDs prevents. The
+// validators and CEL rules, which only writes need, are compiled at the first write.
 func Compile(crd *apiextensionsv1.CustomResourceDefinition, version string, limits Limits) (*Schema, error) {
 	v := find(crd, version)
 	if v == nil {
