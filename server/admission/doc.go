@@ -1,18 +1,15 @@
-// Package admission makes the server's admission: a line of plugins, each of which may change or refuse what a request
-// wants to write.
+// Package admission makes the server's admission: a chain of plugins, each of which may change or refuse a write.
 //
-// What comes in are the attributes of a write, from server/handler; what goes out is nil or an error with the Status that
-// the client gets. What plugins read they are given by [Plugins.Initialize], once the API is installed and before the
-// first request.
+// In come the attributes of a write, from server/handler. Out goes nil, or an error with the Status for the client.
+// [Plugins.Initialize] gives plugins the storages that they read, after the API is installed and before the first request.
 //
 // # NamespaceLifecycle
 //
-// The one plugin so far keeps objects out of namespaces that do not exist or are ending. It reads the namespace through
-// its storage, as a GET would: from etcd, and no older than the request. So it has nothing to fill at the start, nothing
-// to keep in memory, and no moment in which it believes what is no longer so: an object can be created as soon as its
-// namespace was, through whichever server. The price is one read of one key for each create, which with etcd in this
-// process is a small part of the write that follows.
+// The only plugin so far refuses objects in namespaces that do not exist or are being deleted. Like a GET, it reads the
+// namespace from etcd, no older than the request. So it has nothing to fill at the start, nothing to keep in memory, and is
+// never out of date: an object can be created as soon as its namespace was, through any server. The price is one read of a key
+// for each create. With etcd in this process, that is a small part of the write that follows.
 //
-// Between that read and the write there is still a moment in which the namespace may begin to end. The controller that
-// empties namespaces waits it out (see server/controller).
+// Between that read and the write, the deletion of the namespace may still begin. The controller that empties namespaces
+// waits for such writes (see server/controller).
 package admission

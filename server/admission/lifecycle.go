@@ -19,35 +19,35 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// NamespaceLifecycle lets objects be created only in namespaces that exist and are not ending, and lets nobody delete the
-// namespaces that a cluster can't be without.
+// NamespaceLifecycle refuses to create objects in a namespace that does not exist or is being deleted. It also refuses to
+// delete the namespaces that every cluster needs.
 type NamespaceLifecycle struct {
-	// namespaces is nil if the server has none: then all is admitted.
+	// namespaces is nil if the server has no namespaces: then everything is admitted.
 	namespaces rest.Getter
-	// lastDeletion is when this process last let a namespace be deleted, in Unix seconds.
+	// lastDeletion is when this process last admitted the deletion of a namespace, in Unix seconds.
 	lastDeletion atomic.Int64
 	looks        looks
 }
 
-// unseenDeletion is how long it may take until a deletion that is let in here has come to etcd.
+// unseenDeletion bounds the time from the admission of a deletion to its write in etcd.
 const unseenDeletion = 30 * time.Second
 
-// lookFor is how long what one creation found in etcd is good for those that come while many do. Another server may delete
-// the namespace meanwhile: its content is deleted 100 ms after that, and what is let in until then has to be in etcd.
+// lookFor is how long concurrent creates may share one read of a namespace. Another server may delete the namespace meanwhile.
+// Its content is deleted 100 ms after that, and every create that was admitted until then must have reached etcd.
 const lookFor = 20 * time.Millisecond
 
-// looks are the looks at namespaces that went well in the last moment. One look at a time is shared with nobody, so that
-// few creations cost nothing but themselves: it is remembered when another was under way at its end.
+// looks remembers the recent reads that found a namespace usable. A read is remembered only if another one was under way when
+// it ended: sharing pays only if there are many creates.
 type looks struct {
 	mu    sync.Mutex
 	under int                  // looks under way
 	good  map[string]time.Time // when the look at a namespace that is there began
 }
 
-// mostLooks bounds the namespaces that are remembered.
+// mostLooks bounds how many namespaces are remembered.
 const mostLooks = 1024
 
-// begin says whether a look is needed at all.
+// begin says whether a namespace has to be read.
 func (l *looks) begin(name string, now time.Time) (needed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,7 +58,7 @@ func (l *looks) begin(name string, now time.Time) (needed bool) {
 	return true
 }
 
-// end is told how a look went that began at some time.
+// end records the result of a read.
 func (l *looks) end(name string, began time.Time, good bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,23 +81,23 @@ var _ admission.MutationInterface = &NamespaceLifecycle{}
 var (
 	namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind()
 
-	// readNamespace is the request that a look at a namespace is: errors name the resource of it.
+	// readNamespace describes the read of a namespace. Errors name its resource.
 	readNamespace = &request.RequestInfo{IsResourceRequest: true, Verb: "get", APIVersion: "v1", Resource: "namespaces"}
 
 	immortal = map[string]bool{metav1.NamespaceDefault: true, metav1.NamespaceSystem: true, metav1.NamespacePublic: true}
 
-	// accessReviews may be created anywhere: a refusal would tell which namespaces exist to those who must not know.
+	// accessReviews may be created in any namespace: a refusal would reveal which namespaces exist.
 	accessReviews = map[schema.GroupResource]bool{
 		{Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"}: true,
 	}
 )
 
-// Handles implements admission.Interface. Updates are of objects whose namespace has let them in.
+// Handles leaves out updates: their objects exist, so their namespace did.
 func (*NamespaceLifecycle) Handles(operation admission.Operation) bool {
 	return operation == admission.Create || operation == admission.Delete
 }
 
-// Admit implements admission.MutationInterface. It changes nothing, but refuses before others do their work.
+// Admit changes nothing. It refuses early, before other plugins do their work.
 func (l *NamespaceLifecycle) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	isNamespace := a.GetKind().GroupKind() == namespaceKind
 	if a.GetOperation() == admission.Delete {
@@ -115,8 +115,8 @@ func (l *NamespaceLifecycle) Admit(ctx context.Context, a admission.Attributes, 
 	return l.admitInto(ctx, a)
 }
 
-// admitInto looks at the namespace that something is to be created in, as it is in etcd: what a cache has may be older than
-// the namespace's end, and what is created then would stay for ever. If many come at once, one looks for others.
+// admitInto reads the namespace of a new object from etcd. A cache may not know yet that the namespace was deleted, and the
+// object would stay for ever. Concurrent creates share one read.
 func (l *NamespaceLifecycle) admitInto(ctx context.Context, a admission.Attributes) (err error) {
 	name, now := a.GetNamespace(), time.Now()
 	if now.Sub(time.Unix(l.lastDeletion.Load(), 0)) > unseenDeletion {

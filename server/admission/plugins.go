@@ -14,13 +14,13 @@ type Plugins struct {
 	lifecycle *NamespaceLifecycle
 }
 
-// chain asks plugins in their order.
+// chain calls plugins in order.
 type chain interface {
 	admission.MutationInterface
 	admission.ValidationInterface
 }
 
-// New makes the plugins. Until they are initialized they let everything pass.
+// New makes the plugins. Until they are initialized they admit everything.
 func New() *Plugins {
 	lifecycle := &NamespaceLifecycle{}
 	return &Plugins{chain: admission.NewChainHandler(recorded{"NamespaceLifecycle", lifecycle}), lifecycle: lifecycle}

@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// recorded is a plugin with a step of its own in the journeys of requests: who changed a field is known by its name.
+// recorded gives a plugin its own step in journeys, so that a field's change can be attributed to it.
 type recorded struct {
 	name string
 	admission.MutationInterface

@@ -19,7 +19,7 @@ type Log struct {
 	out    io.Closer
 }
 
-// Open opens the log at path ("-" is standard output), to be written as the policy in policyFile says.
+// Open opens the log at path, "-" for standard output. The policy in policyFile says what is written.
 func Open(path, policyFile string) (*Log, error) {
 	rules := writesOnly
 	if policyFile != "" {
@@ -50,7 +50,7 @@ func (l *Log) Close() error {
 	return l.out.Close()
 }
 
-// writesOnly is the policy if nobody gives one: who changed what, and what came of it.
+// writesOnly is the default policy: the metadata of every write.
 var writesOnly = &auditinternal.Policy{
 	OmitStages: []auditinternal.Stage{auditinternal.StageRequestReceived},
 	Rules: []auditinternal.PolicyRule{

@@ -10,8 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/core/mask"
 )
 
-// quiet is a sink that masks events before the next one writes them. It leaves an event as it is for those who still work
-// on it.
+// quiet is a sink that masks a copy of each event before the next sink writes it. Others may still use the event itself.
 type quiet struct{ next audit.Sink }
 
 // ProcessEvents implements audit.Sink.
@@ -23,7 +22,7 @@ func (q quiet) ProcessEvents(events ...*auditinternal.Event) bool {
 	return q.next.ProcessEvents(masked...)
 }
 
-// maskEvent is an event without tokens and, where the policy wants no bodies, without what errors quote of them.
+// maskEvent returns an event without tokens. Where the policy wants no bodies, it also removes what errors quote of them.
 func maskEvent(e *auditinternal.Event) *auditinternal.Event {
 	out := *e
 	out.RequestURI = mask.URI(e.RequestURI)
@@ -33,7 +32,7 @@ func maskEvent(e *auditinternal.Event) *auditinternal.Event {
 	return &out
 }
 
-// visible writes events so that nothing in them acts on the terminal of who reads the log. Each write is a whole event.
+// visible escapes events so that nothing in the log acts on a reader's terminal. Each write is a whole event.
 type visible struct{ out io.Writer }
 
 func (v visible) Write(event []byte) (int, error) {

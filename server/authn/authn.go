@@ -23,9 +23,9 @@ import (
 	"github.com/kx-apiserver/kx/server/identity"
 )
 
-// Config says whom to believe.
+// Config says which credentials are accepted.
 type Config struct {
-	// ClientCAs are the authorities whose client certificates are believed now.
+	// ClientCAs returns the authorities whose client certificates are accepted at present.
 	ClientCAs func() *x509.CertPool
 	// TokenFile is a CSV file of bearer tokens; empty for none.
 	TokenFile string
@@ -33,7 +33,7 @@ type Config struct {
 	Anonymous bool
 }
 
-// AnonymousPaths are what anybody may ask: these and none below them, as the role system:public-info-viewer has it.
+// AnonymousPaths are open to everybody: exactly these, and none below them, as in the role system:public-info-viewer.
 var AnonymousPaths = []string{"/healthz", "/livez", "/readyz", "/version", "/version/"}
 
 // New makes the authenticator.
@@ -63,7 +63,7 @@ func New(c Config) (authenticator.Request, error) {
 	return union.NewFailOnError(known, authenticator.RequestFunc(anonymous)), nil
 }
 
-// checkTokenFile refuses a file that others may read, and a row that names nobody: whatever knows users by their names
+// checkTokenFile refuses a file that others may read, and a row without a user name: code that knows users by their names
 // would take its bearer for no user at all.
 func checkTokenFile(path string) error {
 	if err := identity.CheckSecret("--token-auth-file", path); err != nil {
@@ -94,8 +94,8 @@ func checkTokenFile(path string) error {
 	}
 }
 
-// anonymous authenticates requests without credentials as nobody in particular, on the paths that anybody may ask. A
-// token that no file knows is a credential.
+// anonymous authenticates requests without credentials as system:anonymous, on open paths. An unknown token is a credential,
+// too, and is not accepted here.
 func anonymous(r *http.Request) (*authenticator.Response, bool, error) {
 	if r.Header.Get("Authorization") != "" || !slices.Contains(AnonymousPaths, r.URL.Path) {
 		return nil, false, nil

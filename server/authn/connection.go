@@ -10,25 +10,25 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 )
 
-// verifiedFor is how long a connection's certificate is believed without being verified again: long enough that
-// verifying costs nothing, short enough that one that expires is noticed.
+// verifiedFor is how long a connection's certificate is accepted without being verified again: long enough to cost nothing,
+// short enough to notice that it has expired.
 const verifiedFor = time.Minute
 
 type connectionKey struct{}
 
-// verified is who a connection's certificate named when it was last verified.
+// verified is the user of a connection's certificate when it was last verified.
 type verified struct {
 	response *authenticator.Response
 	until    time.Time
 }
 
-// ConnContext is an http.Server's ConnContext: it gives each connection a place to remember whose it is. A connection
-// shows its certificate once, and verifying it costs as much as half a GET.
+// ConnContext is an http.Server's ConnContext: it gives each connection a place to remember its user. A connection shows its
+// certificate once, and verifying it costs as much as half a GET.
 func ConnContext(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, &atomic.Pointer[verified]{})
 }
 
-// onceAConnection asks next about a connection's certificate, and then remembers the answer.
+// onceAConnection remembers for each connection what next says of its certificate.
 func onceAConnection(next authenticator.Request) authenticator.Request {
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		place, ok := r.Context().Value(connectionKey{}).(*atomic.Pointer[verified])

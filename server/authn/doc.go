@@ -1,6 +1,6 @@
-// Package authn makes the server's authenticator of the library's parts: client certificates, bearer tokens from a
-// file (in a header or in a WebSocket's protocol), and anonymous requests to a few paths.
+// Package authn builds the server's authenticator from the library's parts: client certificates, bearer tokens from a file
+// (in a header or in a WebSocket's protocol), and anonymous requests to a few paths.
 //
-// What comes in is a request; what goes out is a user, nobody, or an error. Credentials that are wrong are an error
-// even where nobody would do: a mistake should be seen.
+// In comes a request. Out goes a user, no user, or an error. Wrong credentials are an error even on open paths, so that the
+// mistake is noticed.
 package authn

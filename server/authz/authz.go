@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/authn"
 )
 
-// New makes the authorizer. Roles take their place in the line before the end.
+// New makes the authorizer.
 func New() (authorizer.Authorizer, error) {
 	return union.New(
 		union.NamedAuthorizer{AuthorizerName: "masters", Authorizer: authorizer.AuthorizerFunc(masters)},
@@ -23,7 +23,7 @@ func New() (authorizer.Authorizer, error) {
 	)
 }
 
-// masters lets system:masters do all.
+// masters allows system:masters everything.
 func masters(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if u := a.GetUser(); u != nil && slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup) {
 		return authorizer.DecisionAllow, "system:masters may do all", nil
@@ -31,13 +31,13 @@ func masters(_ context.Context, a authorizer.Attributes) (authorizer.Decision, s
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// aboutOneself are the resources by which clients ask about themselves, by group.
+// aboutOneself has the resources by which clients ask about themselves, by group.
 var aboutOneself = map[string][]string{
 	authenticationv1.GroupName: {"selfsubjectreviews"},
 	authorizationv1.GroupName:  {"selfsubjectaccessreviews", "selfsubjectrulesreviews"},
 }
 
-// selfReviews lets everybody who is known ask who they are and what they may do, as the role system:basic-user does.
+// selfReviews lets authenticated users ask who they are and what they may do, as the role system:basic-user does.
 func selfReviews(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if u := a.GetUser(); u != nil && a.IsResourceRequest() && a.GetVerb() == "create" && a.GetSubresource() == "" &&
 		slices.Contains(u.GetGroups(), user.AllAuthenticated) && slices.Contains(aboutOneself[a.GetAPIGroup()], a.GetResource()) {
@@ -46,7 +46,7 @@ func selfReviews(_ context.Context, a authorizer.Attributes) (authorizer.Decisio
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// openPaths lets everybody read how the server is and which it is.
+// openPaths lets everybody read the server's health and version.
 func openPaths(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if !a.IsResourceRequest() && a.GetVerb() == "get" && slices.Contains(authn.AnonymousPaths, a.GetPath()) {
 		return authorizer.DecisionAllow, "anybody may read this path", nil
@@ -54,12 +54,12 @@ func openPaths(_ context.Context, a authorizer.Attributes) (authorizer.Decision,
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// Rules tells somebody what they may do, as New's authorizer decides it.
+// Rules lists what a user may do by New's authorizer.
 type Rules struct{}
 
 var _ authorizer.RuleResolver = Rules{}
 
-// RulesFor implements authorizer.RuleResolver. What is allowed does not depend on the namespace.
+// RulesFor ignores the namespace, which no rule here depends on.
 func (Rules) RulesFor(_ context.Context, who user.Info, _ string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
 	var resources []authorizer.ResourceRuleInfo
 	var paths []authorizer.NonResourceRuleInfo

@@ -1,5 +1,5 @@
-// Package authz makes the server's authorizer: a line of authorizers, of which the first that has an opinion decides.
+// Package authz makes the server's authorizer: a chain of authorizers, of which the first with an opinion decides.
 //
-// What comes in is who asks and for what; what goes out is a decision and its reason, which the request's journey shows.
-// The last in line denies.
+// In come a user and what they ask for. Out go a decision and its reason, which the request's journey shows. The end of the
+// chain denies.
 package authz

@@ -18,10 +18,10 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// auditIDMaxBytes bounds an ID that a client brings.
+// auditIDMaxBytes bounds an ID from a client.
 const auditIDMaxBytes = 64
 
-// WithAuditInit gives the request an audit ID, the client's own if it brings one, and tells it to the client.
+// WithAuditInit gives the request an audit ID, or keeps the client's, and returns it in the response.
 func WithAuditInit(next http.Handler, _ *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(auditinternal.HeaderAuditID)
@@ -40,7 +40,7 @@ func WithAuditInit(next http.Handler, _ *Config) http.Handler {
 	})
 }
 
-// WithAudit writes down who asked for what and what came of it, as far as the policy wants it.
+// WithAudit logs who asked for what, and the result, as far as the policy wants it.
 func WithAudit(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		level, err := beginAudit(r, c)
@@ -86,18 +86,18 @@ func WithAudit(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// clientLeft says whether a handler gave up an answer that it had begun because nobody reads it any more.
+// clientLeft says whether a handler stopped in the middle of an answer because its client is gone.
 func clientLeft(ctx context.Context, panicked any) bool {
 	return panicked == http.ErrAbortHandler && errors.Is(ctx.Err(), context.Canceled)
 }
 
-// failUnaudited refuses a request of which the audit log would know nothing.
+// failUnaudited refuses a request that could not be audited.
 func (c *Config) failUnaudited(w http.ResponseWriter, r *http.Request, err error) {
 	c.Logger.Error("a request could not be audited, so it was refused", "path", r.URL.Path, "error", err)
 	c.fail(w, r, apierrors.NewInternalError(errors.New("failed to store audit event")))
 }
 
-// beginAudit asks the policy and writes down that the request was received. It returns the policy's level.
+// beginAudit asks the policy, and logs that the request was received. It returns the policy's level.
 func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err error) {
 	ctx, step := trace.Start(r.Context(), trace.FilterAudit, "")
 	defer step.End(&err)
@@ -116,7 +116,7 @@ func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err erro
 	return level, nil
 }
 
-// openAuditEvent begins the request's event with what is known of it, if the policy wants one.
+// openAuditEvent makes the request's event if the policy wants one.
 func openAuditEvent(ctx context.Context, r *http.Request, c *Config) (auditinternal.Level, error) {
 	if c.AuditSink == nil || c.AuditPolicy == nil {
 		return auditinternal.LevelNone, nil
@@ -136,8 +136,7 @@ func openAuditEvent(ctx context.Context, r *http.Request, c *Config) (auditinter
 	return rule.Level, nil
 }
 
-// auditStranger has it written down, when it is answered, that nobody knows who asks: such a request gets no further than
-// authentication, and never to WithAudit.
+// auditStranger logs a request that fails authentication once it is answered. Such a request never reaches WithAudit.
 func auditStranger(w http.ResponseWriter, r *http.Request, c *Config) error {
 	ctx := r.Context()
 	level, err := openAuditEvent(ctx, r, c)
@@ -159,7 +158,7 @@ func auditStranger(w http.ResponseWriter, r *http.Request, c *Config) error {
 	return nil
 }
 
-// credentialsOf names the kinds of credentials that a request came with, never what they are.
+// credentialsOf names the kinds of credentials in a request, never their values.
 func credentialsOf(r *http.Request) string {
 	var kinds []string
 	if _, _, ok := r.BasicAuth(); ok {

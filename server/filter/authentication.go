@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// WithAuthentication finds out who asks, or answers 401.
+// WithAuthentication finds the user, or answers 401.
 func WithAuthentication(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterAuthentication, "")
@@ -40,8 +40,8 @@ func WithAuthentication(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// closeConnectionOfStranger ends a connection of HTTP/2 with this answer: one connection can ask for much at once, which is
-// for those who are known.
+// closeConnectionOfStranger closes an HTTP/2 connection after this answer: one connection can carry many requests at once,
+// which only known users should make.
 func closeConnectionOfStranger(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 2 {
 		w.Header().Set("Connection", "close")

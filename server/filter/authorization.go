@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
-// WithAuthorization finds out whether whoever asks may have it, or answers 403.
+// WithAuthorization checks that the user may do what they ask for, or answers 403.
 func WithAuthorization(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterAuthorization, "")
@@ -41,7 +41,7 @@ func WithAuthorization(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// authorizerAttributes is what the authorizer and the audit policy look at.
+// authorizerAttributes returns the attributes of a request that the authorizer and the audit policy read.
 func authorizerAttributes(ctx context.Context) (authorizer.Attributes, error) {
 	info, ok := request.RequestInfoFrom(ctx)
 	if !ok {
@@ -62,8 +62,8 @@ func authorizerAttributes(ctx context.Context) (authorizer.Attributes, error) {
 	return attributes, nil
 }
 
-// WithImpersonation is where a request would begin to act as somebody else. Until it may be allowed by role, it is
-// refused: a header that is ignored would do as the administrator what was meant to be done as somebody else.
+// WithImpersonation refuses impersonation until roles can allow it. If the header were ignored, an administrator's request
+// would run with more rights than intended.
 func WithImpersonation(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterImpersonation, "")

@@ -13,12 +13,11 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
-// slowBody is how long a body may take to arrive. After that its request gives its seat to others, and the body counts
-// as slow.
+// slowBody is when a body counts as slow: its request then gives its seat to others.
 const slowBody = time.Second
 
-// holding is what the bodies of requests hold until their requests end. Memory of slow bodies counts twice: it is bounded
-// by less, so that there is always some for bodies that arrive at once.
+// holding counts what bodies hold until their requests end. Slow bodies have a second, lower bound, so that there is always
+// memory for bodies that arrive quickly.
 type holding struct {
 	bytes, slowBytes, slow int64
 }
@@ -27,7 +26,7 @@ func (h holding) plus(sign int64, more holding) holding {
 	return holding{h.bytes + sign*more.bytes, h.slowBytes + sign*more.slowBytes, h.slow + sign*more.slow}
 }
 
-// exceeds says whether there is more of anything than most.
+// exceeds says whether any count is above its limit.
 func (h holding) exceeds(most holding) bool {
 	return h.bytes > most.bytes || h.slowBytes > most.slowBytes || h.slow > most.slow
 }
@@ -37,15 +36,15 @@ var (
 	bodiesOfUser = holding{bytes: 64 << 20, slowBytes: 32 << 20, slow: 100}
 )
 
-// bodies bounds what bodies hold, in all and for each user. For administrators only their own counts: they may have to
-// mend what fills the house.
+// bodies bounds what bodies hold, in all and for each user. Administrators are bounded only by their own use, since they may
+// have to mend an overload.
 type bodies struct {
 	mu    sync.Mutex
 	all   holding
 	users map[string]holding
 }
 
-// take adds to what a user holds, unless that is too much.
+// take adds to what a user holds, unless that would exceed a limit.
 func (b *bodies) take(user string, admin bool, more holding) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +67,7 @@ func (b *bodies) giveBack(user string, held holding) {
 	}
 }
 
-// body is the body of one request as its handler reads it.
+// body counts the body of one request while its handler reads it.
 type body struct {
 	io.ReadCloser
 	ctx   context.Context
@@ -86,7 +85,7 @@ type body struct {
 	ended   bool // it has arrived, or nobody reads it any more
 }
 
-// watch puts the bounds around the body of r, if it has one. The caller must call end.
+// watch wraps the body of r, if it has one, in the bounds. The caller must call end.
 func (b *bodies) watch(w http.ResponseWriter, r *http.Request, kind string, taken *seat) *body {
 	if r.ContentLength == 0 {
 		return nil
@@ -99,7 +98,7 @@ func (b *bodies) watch(w http.ResponseWriter, r *http.Request, kind string, take
 	return watched
 }
 
-// Read implements io.Reader. A body that is too much ends with a 429.
+// Read ends with a 429 if the body exceeds a bound.
 func (b *body) Read(p []byte) (int, error) {
 	if b.timer == nil {
 		b.timer = time.AfterFunc(slowBody, b.isSlow)
@@ -128,7 +127,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// take is called with mu held.
+// The caller of take holds mu.
 func (b *body) take(more holding) bool {
 	ok := b.in.take(b.user, b.admin, more)
 	if ok {
@@ -137,7 +136,7 @@ func (b *body) take(more holding) bool {
 	return ok
 }
 
-// isSlow gives the seat to others. It runs beside the handler, which waits for the client.
+// isSlow gives the request's seat to others while the handler waits for the client.
 func (b *body) isSlow() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,7 +145,7 @@ func (b *body) isSlow() {
 	}
 	if !b.take(holding{slow: 1, slowBytes: b.held.bytes}) {
 		b.refused = busy("too many bodies arrive slowly")
-		// A writer without deadlines has no socket to wait for.
+		// A writer without deadlines has no socket.
 		_ = http.NewResponseController(b.w).SetReadDeadline(time.Now())
 	}
 	if b.seat != nil {
@@ -154,7 +153,7 @@ func (b *body) isSlow() {
 	}
 }
 
-// sit ends the time of a slow body. If the body is there, the request waits for a seat again. The caller holds mu.
+// sit ends the slow phase of a body. If the body has arrived, the request waits for a seat again. The caller holds mu.
 func (b *body) sit(end error) error {
 	if b.held.slow == 0 {
 		return end
@@ -173,7 +172,7 @@ func busy(why string) error {
 	return apierrors.NewTooManyRequests("too many requests, please try again later: "+why, 1)
 }
 
-// end gives back what the body holds.
+// end releases what the body holds.
 func (b *body) end() {
 	if b == nil {
 		return

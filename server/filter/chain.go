@@ -15,14 +15,13 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Config is what the filters work with.
+// Config has what the filters need.
 type Config struct {
 	RequestInfo request.RequestInfoResolver
-	// LongRunning says which requests have no deadline and take no seat: watches.
+	// LongRunning says which requests have no deadline and need no seat: watches.
 	LongRunning request.LongRunningRequestCheck
 
-	// Counted says which requests have metrics of their own: those for resources that exist, since anybody can ask for
-	// others by any name.
+	// Counted says which requests have their own metrics: those for existing resources. Anybody can ask for others by any name.
 	Counted func(*request.RequestInfo) bool
 
 	Authenticator authenticator.Request
@@ -32,7 +31,7 @@ type Config struct {
 	AuditSink   audit.Sink
 	AuditPolicy audit.PolicyRuleEvaluator
 
-	// Serializer writes the answers of filters that refuse.
+	// Serializer encodes the errors of filters.
 	Serializer runtime.NegotiatedSerializer
 
 	Journeys *trace.Recorder
@@ -51,7 +50,7 @@ type Filter struct {
 	With func(next http.Handler, c *Config) http.Handler
 }
 
-// Chain is the filters in the order that a request passes them.
+// Chain has the filters in the order in which a request passes them.
 var Chain = []Filter{
 	{trace.FilterAuditInit, WithAuditInit},
 	{trace.FilterPanicRecovery, WithPanicRecovery},
@@ -69,8 +68,7 @@ var Chain = []Filter{
 	{trace.FilterAuthorization, WithAuthorization},
 }
 
-// BuildHandlerChain puts the filters before handler, and before the filters the beginning of the journey and the limits of
-// the socket.
+// BuildHandlerChain wraps handler in the filters. Outside of them, the journey begins and the socket's limits apply.
 func BuildHandlerChain(handler http.Handler, c *Config) http.Handler {
 	for i := len(Chain) - 1; i >= 0; i-- {
 		handler = Chain[i].With(handler, c)

@@ -16,9 +16,9 @@ const (
 	corsHeaders = "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since"
 )
 
-// WithCORS lets pages of the allowed origins call the server from a browser. Pages of other sites may not write, nor
-// upgrade to a WebSocket: their user's certificate, or the proxy that they go through, would make them that user. They may
-// read, because the browser keeps the answer from them.
+// WithCORS lets pages of the allowed origins call the server from a browser. Pages of other sites may neither write nor
+// upgrade to a WebSocket: with the user's certificate, or through the user's proxy, they would act as that user. They may
+// send reads, because the browser does not show them the answer.
 func WithCORS(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
@@ -56,10 +56,11 @@ func originAllowed(origin string, c *Config) bool {
 	return false
 }
 
-// sites tells whose page sent a request, by headers that browsers set and pages can't. Other clients send neither.
+// sites recognises requests from pages of other sites, by headers that browsers set and pages can't change. Other clients do
+// not send these.
 var sites http.CrossOriginProtection
 
-// refuseOtherSite is the 403 for a write or an upgrade by a page of another site.
+// refuseOtherSite returns the 403 for a write or an upgrade by a page of another site.
 func refuseOtherSite(r *http.Request) error {
 	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 	if origin == "" && site == "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// WithRequestDeadline gives the request until a certain time: the server's --request-timeout, or less if the client
-// says so in ?timeout=. Long-running requests have none.
+// WithRequestDeadline gives the request a deadline: the server's --request-timeout, or less if the client asks by ?timeout=.
+// Long-running requests have none.
 func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterDeadline, "")
@@ -46,9 +46,9 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// timeoutOf is how long the request may take. A client's 0 asks for nothing.
+// timeoutOf returns how long the request may take. A client's 0 means no wish.
 func timeoutOf(r *http.Request, most time.Duration) (time.Duration, error) {
-	// Most queries have no such parameter: look before parsing.
+	// Most queries have no such parameter, so parsing them would be wasted.
 	if query := r.URL.RawQuery; !strings.Contains(query, "timeout") && !strings.Contains(query, "%") {
 		return most, nil
 	}
@@ -66,12 +66,12 @@ func timeoutOf(r *http.Request, most time.Duration) (time.Duration, error) {
 	return most, nil
 }
 
-// Deadline is a context that ends after some time, not counting the time for which it is paused: a request that is held
-// at a step should not die of it. Contexts derived from it end with it, with context.DeadlineExceeded as their cause.
+// Deadline is a context that ends after some time, not counting pauses: a request that is held at a step should not time out
+// by that. Derived contexts end with it, with context.DeadlineExceeded as their cause.
 type Deadline struct {
 	context.Context
 	cancel context.CancelCauseFunc
-	// onExpire runs when the time is up, and never once stop has returned. It must not call back.
+	// onExpire runs when the time is up, and never after stop has returned. It must not call the Deadline.
 	onExpire func()
 
 	mu      sync.Mutex
@@ -109,7 +109,7 @@ func (d *Deadline) end() {
 	d.onExpire()
 }
 
-// Deadline is when the context ends, unless it is paused.
+// Deadline returns when the context ends, unless it is paused.
 func (d *Deadline) Deadline() (time.Time, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -119,7 +119,7 @@ func (d *Deadline) Deadline() (time.Time, bool) {
 	return d.until, true
 }
 
-// Err is context.DeadlineExceeded once the time is up.
+// Err returns context.DeadlineExceeded once the time is up.
 func (d *Deadline) Err() error {
 	err := d.Context.Err()
 	if err != nil && context.Cause(d.Context) == context.DeadlineExceeded {
@@ -139,7 +139,7 @@ func (d *Deadline) Pause() {
 	d.paused = max(time.Until(d.until), 1)
 }
 
-// Resume lets the clock go on from where Pause stopped it.
+// Resume restarts the clock where Pause stopped it.
 func (d *Deadline) Resume() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

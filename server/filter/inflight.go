@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
-// seats are the requests of one kind that may be served at once. A nil seats has no end.
+// seats bounds how many requests of one kind are served at once. A nil seats does not.
 type seats chan struct{}
 
 func newSeats(n int) seats {
@@ -22,9 +22,8 @@ func newSeats(n int) seats {
 	return make(seats, n)
 }
 
-// WithMaxInFlightLimit answers 429 where more is asked at once than the server is to do. Watches take no seat, and
-// administrators go in when there is none, since they may have to mend what fills the house. A seat is for work: who waits
-// for the rest of a body stands meanwhile.
+// WithMaxInFlightLimit answers 429 if all seats are taken. Watches need no seat. Administrators are let in without one, since
+// they may have to mend an overload. A seat is for work: a request that waits for the rest of a body gives it up meanwhile.
 func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 	reads, writes := newSeats(c.MaxRequestsInFlight), newSeats(c.MaxMutatingRequestsInFlight)
 	bodies := &bodies{users: map[string]holding{}}
@@ -69,7 +68,7 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// seat is one request's. It is a trace.Pauser: whoever is held stands up for others.
+// seat is the seat of one request. It is a trace.Pauser: a request that is held gives its seat to others.
 type seat struct {
 	free  seats
 	mu    sync.Mutex
@@ -86,7 +85,7 @@ func (s *seat) Pause() {
 	}
 }
 
-// Resume takes a seat again. If none is free the request goes on standing: it has been let in, and few are held.
+// Resume takes a seat again. If none is free, the request goes on without: it has been let in, and few requests are held.
 func (s *seat) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +99,7 @@ func (s *seat) Resume() {
 	}
 }
 
-// wait takes a seat again when one is free, and says whether that was before ctx ended.
+// wait waits for a free seat, and says whether it got one before ctx ended.
 func (s *seat) wait(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +115,7 @@ func (s *seat) wait(ctx context.Context) bool {
 	}
 }
 
-// isWrite says whether a verb takes a seat among the writes.
+// isWrite says whether a verb needs a seat for writes.
 func isWrite(verb string) bool {
 	switch verb {
 	case "get", "list", "watch":

@@ -17,16 +17,16 @@ const (
 	JourneyHeader = "Kx-Journey"
 	// LevelHeader asks, on a request, for a journey with objects or for none.
 	LevelHeader = "Kx-Trace"
-	// HoldHeader says "off", on an administrator's request that is to be neither held by breakpoints nor hit by faults:
-	// that of somebody who works on a request that is held.
+	// HoldHeader, with the value "off" on an administrator's request, keeps breakpoints and faults away from it. Whoever
+	// examines a held request needs that.
 	HoldHeader = "Kx-Hold"
 )
 
-// withJourney begins and ends the request's journey, and puts the chain's response writer around the server's.
+// withJourney begins and ends the request's journey, and wraps the server's response writer in the chain's.
 func withJourney(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := &response{ResponseWriter: w}
-		// What an API answers depends on who asks and when. Whoever answers with something for everybody says so instead.
+		// Answers of an API depend on the user and the time. A handler whose answer is for everybody overwrites this.
 		w.Header().Set("Cache-Control", "no-cache, private")
 		if c.Journeys == nil || unrecordedPath(r.URL.Path) {
 			next.ServeHTTP(res, r)
@@ -49,8 +49,8 @@ func withJourney(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// unrecordedPath says which requests tell nobody anything: kx's own group, through which journeys are read, and what
-// monitors ask every few seconds.
+// unrecordedPath says which requests are not worth a journey: those to kx's own group, by which journeys are read, and those
+// that monitors send every few seconds.
 func unrecordedPath(path string) bool {
 	for _, p := range []string{"/healthz", "/livez", "/readyz", "/metrics", "/apis/kx.dev"} {
 		if rest, ok := strings.CutPrefix(path, p); ok && (rest == "" || rest[0] == '/') {
@@ -68,8 +68,8 @@ func sourceIP(r *http.Request) string {
 	return host
 }
 
-// WithTracing decides, now that it is known who asks for what, how much of the journey is recorded. Objects are
-// recorded for an administrator who asks for them: a journey shows what RBAC might not.
+// WithTracing decides how much of the journey is recorded, now that user and request are known. It records objects only for an
+// administrator who asks for them, since a journey may show what RBAC would not.
 func WithTracing(next http.Handler, _ *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if journey := trace.FromContext(r.Context()); journey != nil {
@@ -110,7 +110,7 @@ func decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request)
 	}
 }
 
-// isAdmin says whether the user may see all there is.
+// isAdmin says whether the user may see everything.
 func isAdmin(u user.Info) bool {
 	return u != nil && slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
-// WithPanicRecovery answers 500 where a handler panics, and logs the stack: a fault in the service of one request is
-// that request's alone. http.ErrAbortHandler goes through: it is how a handler cuts a connection.
+// WithPanicRecovery answers 500 if a handler panics, and logs the stack: the fault of one request must not affect others. It
+// passes http.ErrAbortHandler on, by which a handler cuts a connection.
 func WithPanicRecovery(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, step := trace.Start(r.Context(), trace.FilterPanicRecovery, "")
@@ -40,7 +40,7 @@ func WithPanicRecovery(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// panicText is what the log says of a panic. What panics over a secret may quote it.
+// panicText returns the log's text for a panic. It is masked, since a panic may quote a secret.
 func (c *Config) panicText(r *http.Request, p any) string {
 	info, err := c.RequestInfo.NewRequestInfo(withMaskedQuery(r))
 	if err != nil || mask.Confidential(mask.Request{Group: info.APIGroup, Resource: info.Resource, Subresource: info.Subresource}) {
@@ -49,7 +49,7 @@ func (c *Config) panicText(r *http.Request, p any) string {
 	return fmt.Sprint(p)
 }
 
-// countAborted counts a request whose answer is cut off. What it was about is not in its context here.
+// countAborted counts a request whose answer is cut off. Its request info is not in this filter's context.
 func (c *Config) countAborted(r *http.Request) {
 	info, err := c.RequestInfo.NewRequestInfo(withMaskedQuery(r))
 	if err != nil || !info.IsResourceRequest || !c.Counted(info) {

@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
-// WithRequestInfo reads from the path and the method what is asked for.
+// WithRequestInfo derives verb, resource and name from method and path.
 func WithRequestInfo(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterRequestInfo, r.URL.Path)
@@ -40,7 +40,7 @@ func WithRequestInfo(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// withMaskedQuery is r without the parameters that may be secret: the resolver logs a query that it can't read.
+// withMaskedQuery returns r without secret parameters: the resolver logs a query that it can't parse.
 func withMaskedQuery(r *http.Request) *http.Request {
 	query := mask.Query(r.URL.RawQuery)
 	if query == r.URL.RawQuery {
@@ -76,7 +76,7 @@ func WithLatencyTrackers(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// count serves a request that has metrics of its own.
+// count serves a request that has its own metrics.
 func (c *Config) count(next http.Handler, w http.ResponseWriter, r *http.Request, info *request.RequestInfo) {
 	end := metrics.Begin(metrics.Request{Info: info, DryRun: dryRunOf(r.URL), LongRunning: c.LongRunning(r, info)})
 	returned := false
@@ -89,7 +89,7 @@ func (c *Config) count(next http.Handler, w http.ResponseWriter, r *http.Request
 	returned = true
 }
 
-// finalCode is what the client gets: a handler that wrote nothing is a 200, and one that panicked a 500 a little later.
+// finalCode returns the client's status code: 200 for a handler that wrote nothing, 500 for one that panicked.
 func finalCode(res *response, returned bool) int {
 	switch {
 	case res.code != 0:
@@ -100,7 +100,7 @@ func finalCode(res *response, returned bool) int {
 	return http.StatusInternalServerError
 }
 
-// dryRunOf is the value of the dry_run label. What a client writes there has no end, so all that is wrong is one value.
+// dryRunOf returns the value of the dry_run label. All invalid values share one, since clients can send any.
 func dryRunOf(u *url.URL) string {
 	if !strings.Contains(u.RawQuery, "dryRun") {
 		return ""

@@ -6,18 +6,18 @@ import (
 	"net/http"
 )
 
-// response remembers what was answered, for the journey, the audit log and the metrics. There is one a request, around
-// the server's own, and the filters and handlers inside share it.
+// response remembers the answer for the journey, the audit log and the metrics. It wraps the server's own writer; all filters
+// and handlers of a request share it.
 type response struct {
 	http.ResponseWriter
 	code     int // 0 until something was answered
 	bytes    int64
 	hijacked bool
-	// onHeader runs once, just before the header is sent.
+	// onHeader runs once, before the header is sent.
 	onHeader func(code int)
 }
 
-// responseOf is the chain's response writer, if w is it.
+// responseOf returns the chain's response writer, if w is one.
 func responseOf(w http.ResponseWriter) *response {
 	r, _ := w.(*response)
 	return r
@@ -42,7 +42,7 @@ func (r *response) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// FlushError sends what has been written so far, or says why not: watches live by it.
+// FlushError sends what has been written so far, or says why it can't. Watches rely on it.
 func (r *response) FlushError() error {
 	if r.code == 0 {
 		r.WriteHeader(http.StatusOK)
@@ -50,7 +50,7 @@ func (r *response) FlushError() error {
 	return http.NewResponseController(r.ResponseWriter).Flush()
 }
 
-// Flush is for those who know only http.Flusher.
+// Flush is for callers that know only http.Flusher.
 func (r *response) Flush() { _ = r.FlushError() }
 
 // Hijack hands the connection over, to a WebSocket.

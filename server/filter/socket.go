@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// A handler that reads a body or writes an answer waits for its client where no context reaches it; and what it leaves of
-// a body, the HTTP/1 server reads to its end before it answers, so that the connection can be used again. None of these
-// may last as long as a client likes, or whoever sends half a body, known or not, holds a goroutine for ever, and whoever
-// does not read a list holds a seat.
+// A handler that reads a body or writes an answer may wait for its client, and no context ends that wait. The HTTP/1 server also
+// reads the rest of a body before it answers, so that the connection can be used again. All these waits are bounded: otherwise
+// a client that sends half a body would hold a goroutine for ever, and one that does not read its list a seat.
 
-// patience is how long a client may take for what is left to be said once a request is over, or its time is up.
+// patience is how long a client may take to exchange the rest once its request has ended or timed out.
 const patience = 5 * time.Second
 
-// withSocketLimits bounds the wait for the part of a body that no handler read.
+// withSocketLimits bounds the wait for a part of the body that no handler has read.
 func withSocketLimits(next http.Handler, wait time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// HTTP/2 does not read on, and the stream of a request has deadlines of its own. HTTP/1 resets them for the next.
+		// HTTP/2 does not read the rest, and each stream has its own deadlines. HTTP/1 resets them for the next request.
 		if r.ProtoMajor == 1 && r.ContentLength != 0 {
 			defer func() { _ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(wait)) }()
 		}
@@ -24,7 +23,7 @@ func withSocketLimits(next http.Handler, wait time.Duration) http.Handler {
 	})
 }
 
-// giveUpOnClient ends reads of the body, and soon also writes: there is time to say that there is none.
+// giveUpOnClient ends reads of the body at once, and writes a little later, so that a timeout can still be answered.
 func giveUpOnClient(w http.ResponseWriter, wait time.Duration) {
 	// A writer without deadlines has no socket to wait for.
 	socket := http.NewResponseController(w)

@@ -2,15 +2,15 @@ package filter
 
 import "net/http"
 
-// readStack and writeStack are about what the way down to etcd's client takes of a stack.
+// readStack and writeStack are about the stack size that a request needs down to etcd's client.
 const (
 	readStack  = 12 << 10
 	writeStack = 26 << 10
 )
 
-// withStack makes the goroutine's stack as large as the request will need it while there is little on it. Each request of
-// HTTP/2 has a new goroutine; left to itself its stack is doubled, and copied with more on it each time, five times on the
-// way down: a fifth of what a read from the cache costs.
+// withStack grows the goroutine's stack to the size that the request will need, while there is little on it to copy. Each
+// request of HTTP/2 has a new goroutine, whose stack would be doubled and copied five times on the way down: a fifth of the
+// cost of a cached read.
 func withStack(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
@@ -22,7 +22,7 @@ func withStack(next http.Handler) http.Handler {
 	})
 }
 
-// These need a large frame, for a moment.
+// These functions only need a large frame.
 
 //go:noinline
 func growStackToRead(at int) byte {

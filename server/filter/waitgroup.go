@@ -11,8 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// Drain counts the requests under way, so that a server can stop when they are done, and tells the long-running ones
-// that it wants to.
+// Drain counts requests, so that a server can stop when they are done. It tells long-running ones that the server wants to stop.
 type Drain struct {
 	mu      sync.Mutex
 	closed  bool
@@ -21,7 +20,7 @@ type Drain struct {
 	signal  shutdownSignal
 }
 
-// NewDrain returns a Drain that lets requests in.
+// NewDrain returns a Drain that accepts requests.
 func NewDrain() *Drain {
 	return &Drain{empty: make(chan struct{}), signal: make(shutdownSignal)}
 }
@@ -31,7 +30,7 @@ type shutdownSignal chan struct{}
 
 func (s shutdownSignal) ShuttingDown() <-chan struct{} { return s }
 
-// Close lets no more requests in and ends watches. It may be called once.
+// Close refuses further requests and ends watches. It may be called once.
 func (d *Drain) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,8 +70,8 @@ func (d *Drain) leave() {
 	}
 }
 
-// WithWaitGroup counts the request in and out, and turns it away if the server is stopping. How the server is can be asked
-// to the end: that is how others learn that it stops.
+// WithWaitGroup counts the request in and out, and refuses it if the server is stopping. Health checks are answered to the
+// end, since others learn by them that the server stops.
 func WithWaitGroup(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterWaitGroup, "")

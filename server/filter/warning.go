@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// WithWarningRecorder makes Warning headers of what the layers below have to say to the client beside their answer.
+// WithWarningRecorder collects warnings from the layers below, and sends them as Warning headers.
 func WithWarningRecorder(next http.Handler, _ *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterWarnings, "")
@@ -22,14 +22,14 @@ func WithWarningRecorder(next http.Handler, _ *Config) http.Handler {
 	})
 }
 
-// What the headers of one response may hold. Above the first, long texts are cut; above the second, the rest is left out.
+// The size of the headers of one response. Above the first, long texts are cut; above the second, the rest is left out.
 const (
 	warningsCutBytes = 4 << 10
 	warningsMaxBytes = 16 << 10
 	warningCutRunes  = 256
 )
 
-// warnings adds Warning headers to a response that has not been sent, each once.
+// warnings adds Warning headers to a response before it is sent, each once.
 type warnings struct {
 	w http.ResponseWriter
 

@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// Authority signs certificates. It never changes: its successor has the same key.
+// Authority signs certificates. It is immutable: a renewed one is another Authority with the same key.
 type Authority struct {
 	dir     *DataDir
 	cert    *x509.Certificate
 	key     *ecdsa.PrivateKey
 	certPEM []byte
 	now     func() time.Time
-	// renewed says that its certificate was made in the place of another.
+	// renewed says that its certificate replaced an older one.
 	renewed bool
 }
 
@@ -33,17 +33,17 @@ const (
 	authorityName  = "kx-ca"
 	authorityYears = 10
 	leafYears      = 1
-	// clockSkew is how far behind a client's clock may be.
+	// clockSkew is how far a client's clock may be behind.
 	clockSkew = 5 * time.Minute
-	// renewBefore is how long before its end a certificate is made anew, or told of if it was given.
+	// renewBefore is how long before its end a certificate is renewed, or warned about if kx did not make it.
 	renewBefore = 30 * 24 * time.Hour
-	// renewAuthorityBefore lets no certificate outlive the authority that stands beside it in a kubeconfig.
+	// renewAuthorityBefore is long enough that no certificate outlives the authority beside it in a kubeconfig.
 	renewAuthorityBefore = (leafYears*366 + 30) * 24 * time.Hour
 )
 
-// LoadAuthority reads the directory's authority, or makes it on the first start. One that is about to end, or that has not
-// begun because a clock was wrong, gets a new certificate for its key: what the key signed stays good, and clients that have
-// the old certificate go on with it.
+// LoadAuthority reads the directory's authority, or makes it at the first start. One that is about to end, or that is not valid
+// yet because a clock was wrong, gets a new certificate for its key: signatures of the key stay valid, and clients may keep
+// the old certificate.
 func LoadAuthority(d *DataDir) (*Authority, error) { return loadAuthority(d, time.Now) }
 
 func loadAuthority(d *DataDir, now func() time.Time) (*Authority, error) {
@@ -55,7 +55,7 @@ func loadAuthority(d *DataDir, now func() time.Time) (*Authority, error) {
 	case errors.Is(certErr, fs.ErrNotExist) && errors.Is(keyErr, fs.ErrNotExist):
 		return a.make()
 	case errors.Is(certErr, fs.ErrNotExist) && keyErr == nil:
-		// A first start was cut short, or somebody removed the certificate.
+		// A first start was interrupted, or somebody removed the certificate.
 		key, err := parseKey(keyPEM)
 		if err != nil {
 			return nil, fmt.Errorf("read the authority's key in %s: %w; remove it to have a new one made", keyFile, err)
@@ -80,7 +80,7 @@ func loadAuthority(d *DataDir, now func() time.Time) (*Authority, error) {
 	return a, nil
 }
 
-// make makes an authority and keeps it, the key first: a key alone gets its certificate at the next start.
+// make makes an authority and saves it, the key first: a key without a certificate gets one at the next start.
 func (a *Authority) make() (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -96,7 +96,7 @@ func (a *Authority) make() (*Authority, error) {
 	return (&Authority{dir: a.dir, now: a.now, key: key}).renew()
 }
 
-// renew makes a certificate for the key and keeps it.
+// renew makes a certificate for the key and saves it.
 func (a *Authority) renew() (*Authority, error) {
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: authorityName},
@@ -127,7 +127,7 @@ func (a *Authority) renew() (*Authority, error) {
 	return next, nil
 }
 
-// ends says whether the authority's certificate must be made anew. One that kx did not make is left to whoever did.
+// ends says whether the authority's certificate must be renewed. One that kx did not make is left alone.
 func (a *Authority) ends() bool {
 	return a.isOwn() && ends(a.cert, a.now(), renewAuthorityBefore)
 }
@@ -136,16 +136,16 @@ func (a *Authority) isOwn() bool {
 	return a.cert.Subject.CommonName == authorityName && a.cert.CheckSignatureFrom(a.cert) == nil
 }
 
-// ends says that a certificate ends within a time, or that it has not begun.
+// ends says whether a certificate ends within some time, or is not valid yet.
 func ends(cert *x509.Certificate, now time.Time, within time.Duration) bool {
 	return now.Before(cert.NotBefore) || now.Add(within).After(cert.NotAfter)
 }
 
-// CertPEM is the authority's certificate.
+// CertPEM returns the authority's certificate.
 func (a *Authority) CertPEM() []byte { return a.certPEM }
 
-// ServingCert makes a certificate for a server at these hosts and the names that every API server has. It is made anew
-// at each start, and kept nowhere.
+// ServingCert makes a certificate for a server at these hosts and the names that every API server has. Each start makes a new
+// one, which is not saved.
 func (a *Authority) ServingCert(hosts []string) (tls.Certificate, error) {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kx"},
@@ -171,7 +171,7 @@ func (a *Authority) ServingCert(hosts []string) (tls.Certificate, error) {
 	return tls.X509KeyPair(append(certPEM, a.certPEM...), keyPEM)
 }
 
-// ClientCert makes a certificate that names a user and their groups.
+// ClientCert makes a certificate for a user and their groups.
 func (a *Authority) ClientCert(user string, groups ...string) (certPEM, keyPEM []byte, err error) {
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: user, Organization: groups},

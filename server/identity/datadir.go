@@ -10,10 +10,10 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// DataDir is a directory that this process owns.
+// DataDir is a directory that this process has locked.
 type DataDir struct {
 	Path string
-	// Warnings are what should be told about who else can look into it.
+	// Warnings says who else can read the directory.
 	Warnings []string
 
 	ephemeral bool
@@ -25,8 +25,8 @@ const (
 	lockBegins = "pid "
 )
 
-// OpenDataDir makes path if need be and locks it. It fails with one sentence if another process has it, or if others could
-// change what is in it.
+// OpenDataDir creates path if it is missing, and locks it. It fails with one sentence if another process has it, or if other
+// users could change its content.
 func OpenDataDir(path string) (*DataDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w; choose another with --data-dir", err)
@@ -51,7 +51,7 @@ func OpenDataDir(path string) (*DataDir, error) {
 	return d, d.SetOwner("")
 }
 
-// OpenEphemeral makes a directory that Close removes again.
+// OpenEphemeral makes a directory that Close removes.
 func OpenEphemeral() (*DataDir, error) {
 	path, err := os.MkdirTemp("", "kx-")
 	if err != nil {
@@ -65,7 +65,7 @@ func OpenEphemeral() (*DataDir, error) {
 	return d, nil
 }
 
-// SetOwner writes into the lock who has it, for those who are turned away.
+// SetOwner writes the owner into the lock file, for those who are refused.
 func (d *DataDir) SetOwner(address string) error {
 	text := fmt.Sprintf(lockBegins+"%d %s\n", os.Getpid(), address)
 	if err := d.lock.Truncate(0); err != nil {
@@ -77,7 +77,7 @@ func (d *DataDir) SetOwner(address string) error {
 	return nil
 }
 
-// owner is what the lock file says of its owner, in brackets.
+// owner returns the owner in the lock file, in brackets.
 func owner(file string) string {
 	data, err := os.ReadFile(file)
 	if text := strings.TrimSpace(string(data)); err == nil && text != "" {
@@ -86,7 +86,7 @@ func owner(file string) string {
 	return ""
 }
 
-// File is the path of a file in the directory.
+// File returns the path of a file in the directory.
 func (d *DataDir) File(name string) string { return filepath.Join(d.Path, name) }
 
 // Close unlocks the directory, and removes it if it is ephemeral.
@@ -98,7 +98,7 @@ func (d *DataDir) Close() error {
 	return err
 }
 
-// writeFile writes data so that a reader sees the old content or the new, never half.
+// writeFile replaces a file atomically: a reader sees the old content or the new.
 func writeFile(path string, data []byte, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {

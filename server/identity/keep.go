@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// keepEvery is how often certificates are looked at, and warnEvery how often those that were given are told of.
+	// keepEvery is how often certificates are checked, and warnEvery how often kx warns of those that it can't renew.
 	keepEvery = time.Hour
 	warnEvery = 24 * time.Hour
 )
 
-// Keep makes certificates anew before they end, and warns of those that were given, until ctx ends.
+// Keep renews kx's certificates before they end, and warns of foreign ones, until ctx ends.
 func (t *TLS) Keep(ctx context.Context) {
 	ticker := time.NewTicker(keepEvery)
 	defer ticker.Stop()
@@ -32,7 +32,7 @@ func (t *TLS) Keep(ctx context.Context) {
 	}
 }
 
-// WriteKubeconfig writes an administrator's kubeconfig for the server at an address, and from then on keeps it good.
+// WriteKubeconfig writes an administrator's kubeconfig for the server at an address. Keep renews it from then on.
 func (t *TLS) WriteKubeconfig(file, server string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,14 +40,14 @@ func (t *TLS) WriteKubeconfig(file, server string) error {
 	return t.writeKubeconfig()
 }
 
-// writeKubeconfig is for who holds t.mu.
+// The caller of writeKubeconfig holds t.mu.
 func (t *TLS) writeKubeconfig() (err error) {
 	k := &t.kubeconfig
 	k.cert, err = t.authority.writeKubeconfig(k.file, k.server, t.serverCA)
 	return err
 }
 
-// renew makes anew what ends soon, or has not begun because a clock was wrong. Its failures are tried again an hour later.
+// renew renews certificates that end soon, or are not valid yet because a clock was wrong. It retries failures an hour later.
 func (t *TLS) renew() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +86,7 @@ func (t *TLS) tellRenewal(what string, cert *x509.Certificate, err error) {
 	t.log.Info("renewed a certificate", "certificate", what, "ends", cert.NotAfter)
 }
 
-// measure tells the metrics when each certificate ends.
+// measure sets the metrics that say when each certificate ends.
 func (t *TLS) measure() {
 	metrics.CertificateEnds("authority", t.authority.cert.NotAfter)
 	metrics.CertificateEnds("serving", t.serving.Load().Leaf.NotAfter)
@@ -98,13 +98,13 @@ func (t *TLS) measure() {
 	}
 }
 
-// given is a certificate that somebody else must renew.
+// given is a certificate from a file, which somebody else must renew.
 type given struct {
 	flag, file string
 	cert       *x509.Certificate
 }
 
-// given are those whose end makes the files useless: of a chain the first to end, of authorities the last.
+// given returns the certificates whose end makes a file useless: in a chain the first to end, among authorities the last.
 func (f Files) given(a *Authority) (all []given) {
 	add := func(flag, file string, better func(a, b *x509.Certificate) bool) {
 		var chosen *x509.Certificate
@@ -129,7 +129,7 @@ func (f Files) given(a *Authority) (all []given) {
 	return all
 }
 
-// certificates are those of a PEM file. What can't be read is told by who needs it.
+// certificates returns the certificates of a PEM file. It ignores errors, which the file's user reports.
 func certificates(file string) (certs []*x509.Certificate) {
 	if file == "" {
 		return nil
@@ -146,7 +146,7 @@ func certificates(file string) (certs []*x509.Certificate) {
 	return certs
 }
 
-// warn tells once a day of certificates that were given and end soon.
+// warn warns once a day of foreign certificates that end soon.
 func (t *TLS) warn() {
 	now := t.now()
 	if since := now.Sub(t.warned); since >= 0 && since < warnEvery {

@@ -11,7 +11,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// AdminUser and AdminGroup are who the kubeconfig's certificate names.
+// AdminUser and AdminGroup are the names in the kubeconfig's certificate.
 const (
 	AdminUser  = "kx-admin"
 	AdminGroup = "system:masters"

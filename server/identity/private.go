@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// What the mode of a file lets others do: those who are neither its owner nor, for the last two, in its group.
+// The bits of a file's mode for its group, and for all others.
 const (
 	othersRead  fs.FileMode = 0o044
 	othersWrite fs.FileMode = 0o022
 	worldRead   fs.FileMode = 0o004
 )
 
-// secure refuses a data directory into which somebody else could put keys of their own. One that is empty is made private,
-// for it was made for kx; another one may have other uses, and keeps its mode. What only lets others look is a warning.
+// secure refuses a data directory into which another user could put their own keys. It makes an empty directory private; one
+// with content may have other uses and keeps its mode. If others can only read, it warns.
 func (d *DataDir) secure() error {
 	info, err := os.Stat(d.Path)
 	if err != nil {
@@ -52,7 +52,7 @@ func (d *DataDir) secure() error {
 	return nil
 }
 
-// secureEntry looks at what lies in the directory from before.
+// secureEntry checks an existing entry of the directory.
 func (d *DataDir) secureEntry(entry fs.DirEntry) error {
 	info, err := entry.Info()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,8 +81,8 @@ func (d *DataDir) secureEntry(entry fs.DirEntry) error {
 	return nil
 }
 
-// CheckSecret refuses a file, which a flag names, of secrets that everybody may read or somebody else may write. Its group
-// may read it: a service often gets its secrets so.
+// CheckSecret refuses a secret file, named by a flag, that everybody may read or another user may write. Its group may read
+// it, as services often get secrets that way.
 func CheckSecret(flag, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -94,8 +94,8 @@ func CheckSecret(flag, path string) error {
 	return nil
 }
 
-// OpenPrivate opens, or makes, a file in a data directory to be read and written. It follows no symbolic link, and opens
-// nothing that has another name, so that nothing elsewhere is written to.
+// OpenPrivate opens or creates a file in a data directory for reading and writing. It refuses symbolic links and files with a
+// second name, so that no file elsewhere is written to.
 func OpenPrivate(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	if err != nil {
@@ -108,7 +108,7 @@ func OpenPrivate(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// notFollowed says what it means that a symbolic link was not followed.
+// notFollowed explains the error of a symbolic link.
 func notFollowed(path string, err error) error {
 	if errors.Is(err, syscall.ELOOP) {
 		return fmt.Errorf("%s is a symbolic link, which is not followed: remove it", path)
@@ -116,7 +116,7 @@ func notFollowed(path string, err error) error {
 	return err
 }
 
-// checkPlain refuses what is no regular file, or has a second name.
+// checkPlain refuses anything but a regular file with one name.
 func checkPlain(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -128,7 +128,7 @@ func checkPlain(f *os.File) error {
 	return nil
 }
 
-// checkLock refuses to take for a lock, and to write over, what no kx has written.
+// checkLock refuses to overwrite a file that no kx has written.
 func checkLock(f *os.File) error {
 	if err := checkPlain(f); err != nil {
 		return err

@@ -6,7 +6,7 @@ import "io/fs"
 
 const noFollow = 0
 
-// permissions are those of the owner: the modes of files say nothing about others here.
+// permissions returns only the owner's: on this system, file modes say nothing about others.
 func permissions(info fs.FileInfo) fs.FileMode { return info.Mode().Perm() & 0o700 }
 
 func syncDir(string) error { return nil }

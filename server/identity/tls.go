@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Files are keys and certificates given from outside. Each may be empty.
+// Files names files of keys and certificates from outside. Each name may be empty.
 type Files struct {
 	TLSCert, TLSKey string
 	ClientCA        string
-	// EtcdCert and EtcdCA are only looked at, for when they end.
+	// EtcdCert and EtcdCA are read only to know when they end.
 	EtcdCert, EtcdCA string
 }
 
-// TLS is how a server shows who it is and whom it believes. What the directory's authority signed for it is made anew, by
-// Keep, before it ends.
+// TLS has a server's serving certificate and the authorities that it accepts. Keep renews what the directory's authority
+// signed.
 type TLS struct {
 	Config *tls.Config
 
@@ -29,7 +29,7 @@ type TLS struct {
 	hosts   []string
 	given   []given
 	serving atomic.Pointer[tls.Certificate]
-	// ownServing says that the authority signed what is served.
+	// ownServing says that the directory's authority signed the serving certificate.
 	ownServing bool
 	clientCAs  atomic.Pointer[x509.CertPool]
 
@@ -37,7 +37,7 @@ type TLS struct {
 	mu        sync.Mutex
 	authority *Authority
 	serverCA  []byte
-	// clientCA is PEM of the other authority whose client certificates are believed.
+	// clientCA is the PEM of the other authority whose client certificates are accepted.
 	clientCA   []byte
 	kubeconfig struct {
 		file, server string
@@ -46,8 +46,8 @@ type TLS struct {
 	warned time.Time
 }
 
-// NewTLS makes the server's TLS configuration: from the files that are given, and from the directory's own authority
-// where none is. The directory's authority is believed in any case, since the administrator's certificate is its.
+// NewTLS makes the server's TLS configuration from files, or from the directory's own authority where a file is not given. The
+// directory's authority is always accepted, since it signed the administrator's certificate.
 func NewTLS(a *Authority, files Files, hosts []string, log *slog.Logger) (*TLS, error) {
 	t := &TLS{log: log, now: a.now, hosts: hosts, authority: a, serverCA: a.CertPEM()}
 	if files.ClientCA != "" {
@@ -70,7 +70,7 @@ func NewTLS(a *Authority, files Files, hosts []string, log *slog.Logger) (*TLS, 
 	t.given = files.given(a)
 	t.Config = &tls.Config{
 		GetCertificate: t.certificate,
-		// Certificates are verified by the authenticator, so that a bad one is a 401 and not a broken connection.
+		// The authenticator verifies certificates, so that a bad one is a 401 and not a broken connection.
 		ClientAuth: tls.RequestClientCert,
 		ClientCAs:  t.ClientCAs(),
 		MinVersion: tls.VersionTLS12,
@@ -79,7 +79,7 @@ func NewTLS(a *Authority, files Files, hosts []string, log *slog.Logger) (*TLS, 
 	return t, nil
 }
 
-// ClientCAs are the authorities whose client certificates are believed now.
+// ClientCAs returns the authorities whose client certificates are accepted at present.
 func (t *TLS) ClientCAs() *x509.CertPool { return t.clientCAs.Load() }
 
 func (t *TLS) believe(a *Authority) {
@@ -89,7 +89,7 @@ func (t *TLS) believe(a *Authority) {
 	t.clientCAs.Store(pool)
 }
 
-// serve takes the serving certificate that is given, or makes one.
+// serve reads the given serving certificate, or makes one.
 func (t *TLS) serve(a *Authority, files Files) error {
 	if files.TLSCert == "" && files.TLSKey == "" {
 		t.ownServing = true
@@ -100,7 +100,7 @@ func (t *TLS) serve(a *Authority, files Files) error {
 		return fmt.Errorf("read --tls-cert-file and --tls-private-key-file (both are needed): %w", err)
 	}
 	t.serving.Store(&cert)
-	// A certificate that is given may be its own authority or bring its chain: clients are told to believe the file.
+	// A given certificate may be its own authority or include its chain, so kubeconfigs trust the whole file.
 	t.serverCA, err = os.ReadFile(files.TLSCert)
 	return err
 }
@@ -114,7 +114,7 @@ func (t *TLS) serveOwn(a *Authority) error {
 	return nil
 }
 
-// certificate is what a connection is shown. A clock that was set to another year is noticed here.
+// certificate returns the serving certificate for a connection. It renews one that a jump of the clock has made invalid.
 func (t *TLS) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if cert := t.serving.Load(); !t.ownServing || !ends(cert.Leaf, t.now(), 0) {
 		return cert, nil

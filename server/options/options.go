@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Options are what kx serve can be told.
+// Options has the settings of kx serve.
 type Options struct {
 	DataDir       string
 	Ephemeral     bool
@@ -34,7 +34,7 @@ type Options struct {
 	EventTTL      time.Duration
 }
 
-// Etcd is where objects are kept, and how.
+// Etcd says where objects are stored, and how.
 type Etcd struct {
 	Servers                   []string
 	CAFile, CertFile, KeyFile string
@@ -47,12 +47,12 @@ type Etcd struct {
 	DeleteCollectionWorkers   int
 }
 
-// Serving is how the server shows who it is.
+// Serving has the server's address and certificate.
 type Serving struct {
 	TLSCertFile, TLSPrivateKeyFile string
 }
 
-// Access is who may come in.
+// Access says who may use the server.
 type Access struct {
 	ClientCAFile  string
 	TokenAuthFile string
@@ -61,40 +61,40 @@ type Access struct {
 	CORSAllowedOrigins []string
 }
 
-// Limits are how much is done at once, and for how long.
+// Limits bounds how much is done at once, and for how long.
 type Limits struct {
 	MaxRequestsInFlight         int
 	MaxMutatingRequestsInFlight int
 	RequestTimeout              time.Duration
 	MinRequestTimeout           int // seconds
 
-	// What one write may cost.
+	// Bounds of what one write may cost.
 	MaxObjectFields    int
 	MaxDefaultBytes    int64
 	MaxValidationSteps int64
 }
 
-// Audit is what is written down of requests.
+// Audit says what is logged about requests.
 type Audit struct {
 	PolicyFile, LogPath string
 }
 
-// WatchCache is how much of etcd is kept in memory.
+// WatchCache says how much of etcd is kept in memory.
 type WatchCache struct {
 	Enabled     bool
 	DefaultSize int
 	Sizes       []string
 }
 
-// Allow is how far administrators may interfere with requests.
+// Allow says how far administrators may interfere with requests.
 type Allow struct {
 	Breakpoints, Faults bool
 }
 
-// DefaultListen is where kx serve listens if nobody says.
+// DefaultListen is the default address of kx serve.
 const DefaultListen = "127.0.0.1:7443"
 
-// New are the options that hold if nobody says anything.
+// New returns the default options.
 func New() *Options {
 	return &Options{
 		DataDir: defaultDataDir(),
@@ -128,7 +128,7 @@ func defaultDataDir() string {
 	return filepath.Join(home, ".kx")
 }
 
-// AddFlags makes flags of the options.
+// AddFlags adds the options' flags.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory for keys, kubeconfig and the embedded etcd's data")
 	fs.BoolVar(&o.Ephemeral, "ephemeral", o.Ephemeral, "keep everything in a temporary directory and leave nothing")
@@ -176,7 +176,7 @@ func (o *Options) addAccessFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.Access.AnonymousAuth, "anonymous-auth", o.Access.AnonymousAuth, "let anybody read /healthz, /livez, /readyz and /version, and nothing else")
 }
 
-// Validate says what is wrong with the options, all of it.
+// Validate returns all errors of the options.
 func (o *Options) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -213,8 +213,8 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// checkOriginPattern refuses a pattern that more origins match than was meant: example.com is also in
-// https://example.com.elsewhere.net, whose pages would get to use the credentials that a browser has.
+// checkOriginPattern refuses a pattern that matches more origins than intended: example.com also matches
+// https://example.com.elsewhere.net, whose pages could then use the browser's credentials.
 func checkOriginPattern(pattern string) error {
 	if _, err := regexp.Compile(pattern); err != nil {
 		return fmt.Errorf("%q is not a regular expression: %w", pattern, err)
