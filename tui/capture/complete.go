@@ -7,6 +7,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/keys"
 )
 
 // completing is the word before the cursor of the filter: a field, or what is wanted of one so far.
@@ -131,7 +132,7 @@ func (s *Screen) complete() {
 		}
 	case filter.Of(field, common) != field+":"+common && field != "":
 		for range []rune(word) {
-			s.Line().Backspace()
+			s.Line().Handle(keys.EditBackspace)
 		}
 		common, word = strings.TrimSuffix(strconv.Quote(common), `"`), ""
 		if len(names) == 1 {

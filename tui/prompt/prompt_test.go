@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
 )
 
 func TestEdit(t *testing.T) {
-	edits := map[string]func(*Line){
-		"left": (*Line).Left, "right": (*Line).Right, "home": (*Line).Home, "end": (*Line).End, "bs": (*Line).Backspace,
-		"del": (*Line).Delete, "kill": (*Line).DeleteToStart, "word": (*Line).DeleteWord,
+	edits := map[string]keys.ID{
+		"left": keys.EditLeft, "right": keys.EditRight, "home": keys.EditHome, "end": keys.EditEnd, "bs": keys.EditBackspace,
+		"del": keys.EditDelete, "kill": keys.EditDeleteLine, "word": keys.EditDeleteWord,
 	}
 	for _, test := range []struct{ do, want string }{
 		{"abc", "abc|"}, {"abc left left X", "aX|bc"}, {"abc home X", "X|abc"}, {"abc home right end Y", "abcY|"},
@@ -19,14 +20,11 @@ func TestEdit(t *testing.T) {
 	} {
 		var l Line
 		for _, word := range strings.Fields(test.do) {
-			if edit := edits[word]; edit != nil {
-				edit(&l)
-			} else {
+			if !l.Handle(edits[word]) {
 				l.Insert([]rune(word))
 			}
 		}
-		runes := []rune(l.String())
-		if got := string(runes[:l.Cursor()-1]) + "|" + string(runes[l.Cursor()-1:]); got != test.want {
+		if got := l.Before() + "|" + strings.TrimPrefix(l.String(), l.Before()); got != test.want {
 			t.Errorf("%s: %q, want %q", test.do, got, test.want)
 		}
 	}
@@ -35,7 +33,7 @@ func TestEdit(t *testing.T) {
 func TestDeleteWord(t *testing.T) {
 	var l Line
 	l.Set("verb:get code:409  ")
-	l.DeleteWord()
+	l.Handle(keys.EditDeleteWord)
 	if l.String() != "verb:get " || l.Word() != "" {
 		t.Errorf("%q", l.String())
 	}
