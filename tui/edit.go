@@ -44,16 +44,12 @@ type editing struct {
 	out, err io.Writer
 }
 
-// SetStdin implements tea.ExecCommand.
 func (e *editing) SetStdin(in io.Reader) { e.in = in }
 
-// SetStdout implements tea.ExecCommand.
 func (e *editing) SetStdout(out io.Writer) { e.out = out }
 
-// SetStderr implements tea.ExecCommand.
 func (e *editing) SetStderr(err io.Writer) { e.err = err }
 
-// Run implements tea.ExecCommand.
 func (e *editing) Run() error {
 	file, err := temporary(e.text, e.suffix)
 	if err != nil {

@@ -19,76 +19,59 @@ type host struct{ m *model }
 
 var _ screen.Host = host{}
 
-// Context implements screen.Host.
 func (h host) Context() context.Context { return h.m.ctx }
 
-// API implements screen.Host.
 func (h host) API() *api.Client { return h.m.client }
 
-// Theme implements screen.Host.
 func (h host) Theme() theme.Theme { return h.m.theme }
 
-// Zone implements screen.Host.
 func (h host) Zone() *time.Location { return h.m.options.Zone }
 
-// Kubeconfig implements screen.Host.
 func (h host) Kubeconfig() string { return h.m.server.Kubeconfig }
 
-// Say implements screen.Host.
 func (h host) Say(text string) { h.m.say(text) }
 
-// Complain implements screen.Host.
 func (h host) Complain(text string) { h.m.complain(text) }
 
-// Go implements screen.Host.
 func (h host) Go(to screen.Target) tea.Cmd { return h.m.lead(to) }
 
-// Back implements screen.Host.
 func (h host) Back() tea.Cmd {
 	cmd, _ := h.m.leadBack()
 	return cmd
 }
 
-// Copy implements screen.Host.
 func (h host) Copy(text string) tea.Cmd { return h.m.copy(text) }
 
-// Ask implements screen.Host.
 func (h host) Ask(text, initial string, then func(string) tea.Cmd) tea.Cmd {
 	h.m.ask(text, initial, then)
 	return nil
 }
 
-// Choose implements screen.Host.
 func (h host) Choose(menu screen.Menu) tea.Cmd {
 	h.m.choose(menu)
 	return nil
 }
 
-// Confirm implements screen.Host.
 func (h host) Confirm(text string, then func() tea.Cmd) tea.Cmd {
 	h.m.confirm(text, then)
 	return nil
 }
 
-// Edit implements screen.Host.
 func (h host) Edit(text []byte, suffix string, then func([]byte, error) tea.Cmd) tea.Cmd {
 	return h.m.edit(text, suffix, then)
 }
 
-// Do implements screen.Host.
 func (h host) Do(f func() tea.Msg) tea.Cmd {
 	h.m.busy++
 	return h.m.guarded(func() tea.Msg { return doneMsg{f()} })
 }
 
-// Guard implements screen.Host.
 func (h host) Guard() {
 	if v := recover(); v != nil {
 		h.m.crash.report(v, debug.Stack())
 	}
 }
 
-// Changed implements screen.Host.
 func (h host) Changed() {
 	select {
 	case h.m.changed <- struct{}{}:

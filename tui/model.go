@@ -159,7 +159,6 @@ func readKeys(file string) (keys.Map, error) {
 	return keys.Read(text)
 }
 
-// Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
 	cmds := []tea.Cmd{m.current.Show(nil), m.waitForChange()}
 	if m.mouse {
@@ -194,7 +193,6 @@ func (m *model) connected(msg connectedMsg) tea.Cmd {
 	return m.drain() // the screens may say now where they wait for an answer
 }
 
-// Update implements tea.Model.
 func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	next = m // what is returned after a panic too
 	defer m.crash.caught()

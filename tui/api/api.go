@@ -115,7 +115,6 @@ type Error struct {
 	Status  metav1.Status
 }
 
-// Error implements error.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s: the server answered %d: %s", e.Request, e.Status.Code, draw.Clean(e.Status.Message))
 }

@@ -20,7 +20,6 @@ type Away struct {
 	cause error
 }
 
-// Error implements error.
 func (e *Away) Error() string {
 	return fmt.Sprintf("the server at %s does not answer (%s)", e.Host, e.Why)
 }

@@ -70,13 +70,11 @@ func New(host screen.Host) *Screen {
 	return s
 }
 
-// Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Cache }
 
 // hasResult reports whether there is an answer or a watch to show.
 func (s *Screen) hasResult() bool { return s.stream != nil || s.report != nil }
 
-// Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToCache); ok {
 		s.choose(to.Resource)
@@ -90,7 +88,6 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	return nil
 }
 
-// Hide implements screen.Screen.
 func (s *Screen) Hide() {
 	if s.poller != nil {
 		s.poller.cancel()
@@ -98,10 +95,8 @@ func (s *Screen) Hide() {
 	s.poller = nil
 }
 
-// Close implements screen.Screen.
 func (s *Screen) Close() { s.end() }
 
-// Update implements screen.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case reported:
@@ -114,7 +109,6 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// Drain implements screen.Screen.
 func (s *Screen) Drain() tea.Cmd {
 	if s.stream != nil {
 		end := s.result.AtEnd()

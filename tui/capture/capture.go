@@ -15,7 +15,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/session"
 	"github.com/kx-apiserver/kx/tui/sources"
-	"github.com/kx-apiserver/kx/tui/theme"
 )
 
 // ringCapacity is how many requests the screen remembers.
@@ -34,7 +33,6 @@ type Screen struct {
 	list   *list.Pane
 	steps  *steps.Pane
 	detail *detail.Pane
-	look   theme.Name // what the panes look like
 
 	applied string // the filter that is followed
 
@@ -69,11 +67,11 @@ type Options struct {
 
 // New makes the screen. It follows the server once it is shown.
 func New(host screen.Host, held *control.Control, o Options) *Screen {
-	ring, look := session.NewRing(ringCapacity), host.Theme()
+	ring, look := session.NewRing(ringCapacity), host.Theme
 	ring.Dropped = uint64(o.Dropped)
 	s := &Screen{
 		host: host, options: o, session: of(host, o), ring: ring,
-		list: list.New(ring, look, host.Zone()), steps: steps.New(look), detail: detail.New(look), look: look.Name,
+		list: list.New(ring, look, host.Zone()), steps: steps.New(look), detail: detail.New(look),
 		held: held, sources: sources.New(host),
 	}
 	s.Split = screen.NewSplit(host, screen.Plan{
@@ -99,7 +97,6 @@ func of(host screen.Host, o Options) *session.Session {
 	return session.Of(host.API(), ringCapacity, host.Changed, host.Guard)
 }
 
-// Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Capture }
 
 // commander is a pane with commands of its own.
@@ -111,7 +108,6 @@ type commander interface {
 // panes are the panes in the order of layout's.
 func (s *Screen) panes() []commander { return []commander{s.list, s.steps, s.detail} }
 
-// Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if !s.started {
 		s.started = true
@@ -129,13 +125,11 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	return nil
 }
 
-// Close implements screen.Screen.
 func (s *Screen) Close() {
 	s.open.cancel()
 	s.session.Close()
 }
 
-// Drain implements screen.Screen.
 func (s *Screen) Drain() tea.Cmd {
 	batch := s.session.Drain()
 	s.ring.Apply(batch)

@@ -15,7 +15,6 @@ type kept struct {
 
 var _ screen.Keeper = (*Screen)(nil)
 
-// Keep implements screen.Keeper.
 func (s *Screen) Keep() any {
 	if s.applied == "" {
 		return nil
@@ -23,7 +22,6 @@ func (s *Screen) Keep() any {
 	return kept{Filter: s.applied}
 }
 
-// Restore implements screen.Keeper.
 func (s *Screen) Restore(data json.RawMessage) error {
 	var k kept
 	if err := json.Unmarshal(data, &k); err != nil {

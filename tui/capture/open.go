@@ -32,7 +32,6 @@ type fetchedMsg struct {
 	err     error
 }
 
-// Update implements screen.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case fetchedMsg:
@@ -114,7 +113,6 @@ func (s *Screen) fetch(id string) tea.Cmd {
 	})
 }
 
-// Returned implements screen.Returner.
 func (s *Screen) Returned() tea.Cmd {
 	if s.open.id == "" || s.open.journey != nil || s.open.fetching {
 		return nil

@@ -11,18 +11,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
-// Render implements screen.Screen.
-func (s *Screen) Render() []string {
-	if look := s.host.Theme(); look.Name != s.look {
-		s.look = look.Name
-		s.list.SetTheme(look)
-		s.steps.SetTheme(look)
-		s.detail.SetTheme(look)
-	}
-	return s.Split.Render()
-}
-
-// Facts implements screen.Facts.
 func (s *Screen) Facts() []string {
 	look := s.host.Theme()
 	facts := s.heldFacts()
@@ -76,7 +64,6 @@ func (s *Screen) filterLine() string {
 	return draw.Ends(left, follow+" ", w)
 }
 
-// Foot implements screen.Screen.
 func (s *Screen) Foot() (same, state string) {
 	look := s.host.Theme()
 	if s.Typing() {

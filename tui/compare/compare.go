@@ -68,10 +68,8 @@ func New(host screen.Host) *Screen {
 	return s
 }
 
-// Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Compare }
 
-// Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToCompare); ok && to.A != nil && to.B != nil {
 		s.a, s.b = to.A, to.B

@@ -134,7 +134,6 @@ func (s *Screen) detailRows() rows.Content {
 	}}
 }
 
-// Foot implements screen.Screen.
 func (s *Screen) Foot() (sameAs, state string) {
 	if s.a == nil {
 		return "", ""

@@ -9,7 +9,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
-// Foot implements screen.Screen.
 func (s *Screen) Foot() (same, state string) {
 	look := s.host.Theme()
 	if command := s.sameAs(); command != "" {

@@ -101,7 +101,6 @@ func (s *Screen) reread() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// Returned implements screen.Returner.
 func (s *Screen) Returned() tea.Cmd {
 	if !s.seen {
 		return nil // all is read again when it is

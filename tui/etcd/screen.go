@@ -72,10 +72,8 @@ func New(host screen.Host) *Screen {
 	return s
 }
 
-// Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Etcd }
 
-// Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	was := s.seen
 	s.seen = true
@@ -107,16 +105,13 @@ func (s *Screen) leadTo(to screen.ToKey) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// Hide implements screen.Screen.
 func (s *Screen) Hide() {
 	s.seen = false
 	s.unfollow()
 }
 
-// Close implements screen.Screen.
 func (s *Screen) Close() { s.end() }
 
-// Update implements screen.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case listed:
@@ -131,7 +126,6 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// Drain implements screen.Screen.
 func (s *Screen) Drain() tea.Cmd { return s.drain() }
 
 // under is the row under the cursor.

@@ -44,7 +44,6 @@ func New(host screen.Host, tail *Tail) *Screen {
 	return s
 }
 
-// Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Log }
 
 // Commands implements screen.Screen.
@@ -58,7 +57,6 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	return s.Split.Handle(id)
 }
 
-// Show implements screen.Screen.
 func (s *Screen) Show(screen.Target) tea.Cmd { return s.Drain() }
 
 // Drain takes what was logged since. The cursor stays on its line, or follows the newest.
@@ -74,10 +72,8 @@ func (s *Screen) Drain() tea.Cmd {
 	return nil
 }
 
-// Close implements screen.Screen.
 func (s *Screen) Close() { s.tail.notify(nil) }
 
-// Foot implements screen.Screen.
 func (s *Screen) Foot() (sameAs, state string) { return "", "" }
 
 const (

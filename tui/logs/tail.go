@@ -21,7 +21,6 @@ type Tail struct {
 	changed func()
 }
 
-// Write implements io.Writer.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	rest := p

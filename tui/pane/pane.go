@@ -1,6 +1,8 @@
 package pane
 
 import (
+	"strings"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -17,26 +19,26 @@ type Pane interface {
 	Render(focused bool) []string
 }
 
+// Frame is what was drawn last, and what it depends on.
+type Frame[K comparable] struct {
+	lines []string
+	of    K
+}
+
+// Draw draws anew if what the frame depends on is not what it was.
+func (f *Frame[K]) Draw(of K, anew func() []string) []string {
+	if f.lines == nil || of != f.of {
+		f.lines, f.of = anew(), of
+	}
+	return f.lines
+}
+
 // Scroll is a cursor among rows, and a window that follows it.
 type Scroll struct{ Cursor, Top int }
 
-// Move does one of the motions among n rows of which h are seen. It says whether id is a motion.
+// Move does one of the motions among n rows of which h are in view. It reports whether id is a motion.
 func (s *Scroll) Move(id keys.ID, n, h int) bool {
-	half := max(h/2, 1)
-	switch id {
-	case keys.Down:
-		s.Cursor++
-	case keys.Up:
-		s.Cursor--
-	case keys.Top:
-		s.Cursor = 0
-	case keys.Bottom:
-		s.Cursor = n - 1
-	case keys.HalfDown:
-		s.Cursor += half
-	case keys.HalfUp:
-		s.Cursor -= half
-	default:
+	if !move(&s.Cursor, id, n-1, h) {
 		return false
 	}
 	s.Clamp(n, h)
@@ -48,34 +50,15 @@ func (s *Scroll) Clamp(n, h int) {
 	s.Cursor = max(min(s.Cursor, n-1), 0)
 	h = max(h, 1)
 	s.Top = max(min(s.Top, n-h), 0)
-	if s.Cursor < s.Top {
-		s.Top = s.Cursor
-	}
-	if s.Cursor >= s.Top+h {
-		s.Top = s.Cursor - h + 1
-	}
+	s.Top = max(min(s.Top, s.Cursor), s.Cursor-h+1)
 }
 
 // View is a window on lines that have no cursor.
 type View struct{ Top int }
 
-// Move does one of the motions among n lines of which h are seen. It says whether id is a motion.
+// Move does one of the motions among n lines of which h are in view. It reports whether id is a motion.
 func (v *View) Move(id keys.ID, n, h int) bool {
-	half := max(h/2, 1)
-	switch id {
-	case keys.Down:
-		v.Top++
-	case keys.Up:
-		v.Top--
-	case keys.Top:
-		v.Top = 0
-	case keys.Bottom:
-		v.Top = n
-	case keys.HalfDown:
-		v.Top += half
-	case keys.HalfUp:
-		v.Top -= half
-	default:
+	if !move(&v.Top, id, n, h) {
 		return false
 	}
 	v.Clamp(n, h)
@@ -84,6 +67,41 @@ func (v *View) Move(id keys.ID, n, h int) bool {
 
 // Clamp keeps the window on the lines.
 func (v *View) Clamp(n, h int) { v.Top = max(min(v.Top, n-max(h, 1)), 0) }
+
+// move does a motion from a row, where h rows are in view. It reports whether id is one.
+func move(at *int, id keys.ID, last, h int) bool {
+	half := max(h/2, 1)
+	switch id {
+	case keys.Down:
+		*at++
+	case keys.Up:
+		*at--
+	case keys.Top:
+		*at = 0
+	case keys.Bottom:
+		*at = last
+	case keys.HalfDown:
+		*at += half
+	case keys.HalfUp:
+		*at -= half
+	default:
+		return false
+	}
+	return true
+}
+
+// Find is the first of n rows that has a text, from a row on in the direction of step (1 or -1) and around the end; -1 if
+// none has it. Case is ignored.
+func Find(text string, n, from, step int, row func(i int) string) int {
+	text = strings.ToLower(text)
+	for k := range n {
+		i := ((from+k*step)%n + n) % n
+		if strings.Contains(strings.ToLower(row(i)), text) {
+			return i
+		}
+	}
+	return -1
+}
 
 // wheelRows is how many rows a turn of the wheel goes.
 const wheelRows = 3

@@ -48,10 +48,8 @@ func New(host screen.Host, c *control.Control) *Screen {
 // onHeld reports whether the focus is on the held requests.
 func (s *Screen) onHeld() bool { return s.Context() == heldPane }
 
-// Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Rules }
 
-// Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	s.control.Start()
 	if to, ok := to.(screen.ToRules); ok && to.Filter != "" {
@@ -61,7 +59,6 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	return nil
 }
 
-// Update implements screen.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	if done, ok := msg.(doneMsg); ok {
 		done.say(s.host)
@@ -70,7 +67,6 @@ func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// Drain implements screen.Screen.
 func (s *Screen) Drain() tea.Cmd {
 	if s.control.Version() == s.view.Version {
 		return nil
@@ -87,10 +83,8 @@ func (s *Screen) Drain() tea.Cmd {
 	return nil
 }
 
-// Close implements screen.Screen.
 func (s *Screen) Close() { s.control.Close() }
 
-// Leaving implements screen.Leaver.
 func (s *Screen) Leaving() string {
 	switch n := s.control.View().HeldByOwn(); n {
 	case 0:
@@ -102,10 +96,8 @@ func (s *Screen) Leaving() string {
 	}
 }
 
-// Keep implements screen.Keeper.
 func (s *Screen) Keep() any { return s.control.Keep() }
 
-// Restore implements screen.Keeper.
 func (s *Screen) Restore(kept json.RawMessage) error { return s.control.Restore(kept) }
 
 // selected is the rule under the cursor.

@@ -204,7 +204,6 @@ func (s *Screen) heldText(j *v1alpha1.Journey) string {
 	return j.Name + "  " + what + "  " + strings.Join(at, ", ")
 }
 
-// Foot implements screen.Screen.
 func (s *Screen) Foot() (same, state string) {
 	look := s.host.Theme()
 	same = look.SameAs("kubectl get breakpoints,faults")

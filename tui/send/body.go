@@ -41,7 +41,6 @@ type (
 	}
 )
 
-// Update implements screen.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case resourcesMsg:
@@ -84,7 +83,6 @@ func (s *Screen) known(err error) tea.Cmd {
 	return s.send(true)
 }
 
-// Returned implements screen.Returner.
 func (s *Screen) Returned() tea.Cmd {
 	maps.DeleteFunc(s.schemas, func(_ request.Kind, got *schemas) bool { return got.err != nil })
 	if !s.seen {

@@ -97,7 +97,6 @@ func New(host screen.Host, holding func(breakpoint string)) *Screen {
 	return s
 }
 
-// Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Send }
 
 // Contexts are those of the panes, of the body that is typed into, and of the picker.
@@ -105,7 +104,6 @@ func (s *Screen) Contexts() []keys.Context {
 	return append(s.Split.Contexts(), textContext, valueContext)
 }
 
-// Context implements screen.Screen.
 func (s *Screen) Context() keys.Context {
 	switch {
 	case s.picker != nil:
@@ -116,7 +114,6 @@ func (s *Screen) Context() keys.Context {
 	return s.Split.Context()
 }
 
-// Focus implements screen.Screen.
 func (s *Screen) Focus(ctx keys.Context) bool {
 	switch ctx {
 	case valueContext:
@@ -133,7 +130,6 @@ func (s *Screen) Focus(ctx keys.Context) bool {
 	return ctx != textContext || s.editing
 }
 
-// Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	s.seen = true
 	if t, ok := to.(screen.ToSend); ok {
@@ -174,10 +170,8 @@ func (s *Screen) noBody() {
 	}
 }
 
-// Hide implements screen.Screen.
 func (s *Screen) Hide() { s.seen = false }
 
-// Close implements screen.Screen.
 func (s *Screen) Close() {
 	for _, e := range s.history.entries {
 		if e.running() {
@@ -197,7 +191,6 @@ func (s *Screen) Leaving() string {
 	return ""
 }
 
-// Drain implements screen.Screen.
 func (s *Screen) Drain() tea.Cmd {
 	var cmds []tea.Cmd
 	for _, e := range s.history.entries {
@@ -216,7 +209,6 @@ func (s *Screen) Drain() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// Type implements screen.Screen.
 func (s *Screen) Type(text []rune) {
 	switch {
 	case s.picker != nil:

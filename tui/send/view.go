@@ -74,7 +74,6 @@ type part struct {
 	w, h    int // inside the frame
 }
 
-// SetSize implements pane.Pane.
 func (p *part) SetSize(w, h int) {
 	p.outside, p.w, p.h = layout.At(0, 0, w, h), max(w-2, 0), max(h-2, 0)
 }
@@ -99,7 +98,6 @@ func (p *part) Handle(id keys.ID) (tea.Cmd, bool) {
 	return nil, s.history.rows.Move(id, len(s.history.entries), p.h)
 }
 
-// Click implements pane.Pane.
 func (p *part) Click(x, y int) bool {
 	s := p.screen
 	switch p.id {
@@ -115,7 +113,6 @@ func (p *part) Click(x, y int) bool {
 	return p.id != answerPart
 }
 
-// Render implements pane.Pane.
 func (p *part) Render(focused bool) []string {
 	s := p.screen
 	look := s.host.Theme()
@@ -240,7 +237,6 @@ func (s *Screen) bodyLines(w, h int, look theme.Theme) []string {
 	return lines
 }
 
-// Foot implements screen.Screen.
 func (s *Screen) Foot() (same, state string) {
 	look := s.host.Theme()
 	r, h, err := s.built()

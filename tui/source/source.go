@@ -9,7 +9,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/pane/source"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/sources"
-	"github.com/kx-apiserver/kx/tui/theme"
 )
 
 // place is where keys are pressed.
@@ -27,7 +26,6 @@ type Screen struct {
 	host    screen.Host
 	sources *sources.Library
 	pane    *source.Pane
-	look    theme.Name
 	at      screen.ToSource
 	find    string
 }
@@ -36,13 +34,11 @@ var _ screen.Screen = (*Screen)(nil)
 
 // New makes the screen.
 func New(host screen.Host) *Screen {
-	look := host.Theme()
-	s := &Screen{host: host, sources: sources.New(host), pane: source.New(look), look: look.Name}
+	s := &Screen{host: host, sources: sources.New(host), pane: source.New(host.Theme)}
 	s.Split = screen.NewSplit(host, screen.Plan{Panes: []screen.Place{{Context: place, Pane: s.pane}}})
 	return s
 }
 
-// Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Source }
 
 // Commands implements screen.Screen.
@@ -88,16 +84,6 @@ func (s *Screen) here() string {
 	return s.at.File + ":" + strconv.Itoa(max(s.pane.Cursor(), s.at.Line))
 }
 
-// Render implements screen.Screen.
-func (s *Screen) Render() []string {
-	if look := s.host.Theme(); look.Name != s.look {
-		s.look = look.Name
-		s.pane.SetTheme(look)
-	}
-	return s.Split.Render()
-}
-
-// Foot implements screen.Screen.
 func (s *Screen) Foot() (sameAs, state string) {
 	if s.at.File == "" {
 		return "", ""
@@ -105,7 +91,6 @@ func (s *Screen) Foot() (sameAs, state string) {
 	return s.host.Theme().Dim(" in an editor  ") + "$EDITOR +" + strconv.Itoa(max(s.at.Line, 1)) + " " + s.at.File, ""
 }
 
-// Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToSource); ok {
 		s.at = to
@@ -124,7 +109,6 @@ func (s *Screen) give() {
 	}, file, nil, note)
 }
 
-// Update implements screen.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	if s.sources.Update(msg) {
 		s.give()

@@ -79,10 +79,8 @@ const (
 	detailPane
 )
 
-// Name implements screen.Screen.
 func (s *Screen) Name() screen.Name { return screen.Structure }
 
-// Show implements screen.Screen.
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToStructure); ok && to != (screen.ToStructure{}) {
 		s.want = &to
@@ -96,7 +94,6 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 // Drain implements screen.Screen. What is typed may have led to another part.
 func (s *Screen) Drain() tea.Cmd { return s.sync() }
 
-// Close implements screen.Screen.
 func (s *Screen) Close() { s.cancel() }
 
 // Returned implements screen.Returner: it may be another server by now.
@@ -133,7 +130,6 @@ func (s *Screen) load() tea.Cmd {
 	})
 }
 
-// Update implements screen.Screen.
 func (s *Screen) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case loadedMsg:

@@ -152,7 +152,6 @@ func (s *Screen) line() *line {
 	return nil
 }
 
-// Foot implements screen.Screen.
 func (s *Screen) Foot() (same, state string) {
 	look := s.host.Theme()
 	if n := s.node(); n != nil {

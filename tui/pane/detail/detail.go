@@ -13,7 +13,7 @@ import (
 
 // Pane shows one step of one journey.
 type Pane struct {
-	theme   theme.Theme
+	look    func() theme.Theme
 	w, h    int
 	journey *v1alpha1.Journey
 	step    int
@@ -40,8 +40,7 @@ type Pane struct {
 	linesOf linesKey
 	version uint64
 
-	cached    []string
-	cachedKey cacheKey
+	frame pane.Frame[frameOf]
 }
 
 // linesKey is what the lines are made of.
@@ -51,16 +50,18 @@ type linesKey struct {
 	w       int
 }
 
-type cacheKey struct {
+// frameOf is what a frame depends on.
+type frameOf struct {
 	linesKey
+	theme          theme.Name
 	h, top, cursor int
 	source         uint64
 	focused        bool
 }
 
 // New makes an empty pane.
-func New(t theme.Theme) *Pane {
-	return &Pane{theme: t, mark: -1, cursor: -1, whole: true, source: source.NewView(t)}
+func New(look func() theme.Theme) *Pane {
+	return &Pane{look: look, mark: -1, cursor: -1, whole: true, source: source.NewView(look)}
 }
 
 // Show shows a step of a journey; step is -1 for none. sameAs is a command that sends the same request.
@@ -119,7 +120,6 @@ func (p *Pane) split() bool {
 	return p.w >= splitFrom && (p.tab == diffTab || p.tab == sourceTab) && p.journey != nil
 }
 
-// SetSize implements pane.Pane.
 func (p *Pane) SetSize(w, h int) { p.w, p.h = w, h }
 
 // width is how many cells a line has.
@@ -181,17 +181,13 @@ func (p *Pane) build(b *builder, t tab) {
 	}
 }
 
-// Render implements pane.Pane.
 func (p *Pane) Render(focused bool) []string {
 	content := p.content()
 	p.clamp(content)
 	p.source.SetSize(max(p.w-2-p.sourceAt(), 0), p.rows())
-	key := cacheKey{linesKey: p.linesOf, h: p.h, top: p.view.Top, cursor: p.cursor, source: p.source.Version(), focused: focused}
-	key.tab, key.w = p.tab, p.w
-	if p.cached == nil || key != p.cachedKey {
-		p.cached, p.cachedKey = p.render(content, focused), key
-	}
-	return p.cached
+	of := frameOf{linesKey: p.linesOf, theme: p.look().Name, h: p.h, top: p.view.Top, cursor: p.cursor, source: p.source.Version(), focused: focused}
+	of.tab, of.w = p.tab, p.w
+	return p.frame.Draw(of, func() []string { return p.render(content, focused) })
 }
 
 // sourceAt is the column at which the source begins.
@@ -203,9 +199,10 @@ func (p *Pane) sourceAt() int {
 }
 
 func (p *Pane) render(content []text, focused bool) []string {
-	paint, title := p.theme.Border, "Detail"
+	title, look := "Detail", p.look()
+	rulePaint := look.Border
 	if focused {
-		paint = p.theme.Focus
+		rulePaint = look.Focus
 	}
 	if p.shared {
 		title = "Steps [Detail]"
@@ -216,7 +213,7 @@ func (p *Pane) render(content []text, focused bool) []string {
 		left := draw.Block(p.window(content, focused && p.tab == diffTab), p.width(), p.rows())
 		rule := draw.Block(nil, 1, p.rows())
 		for i := range rule {
-			rule[i] = paint("│")
+			rule[i] = rulePaint("│")
 		}
 		body = draw.Beside(left, rule, p.source.Lines(focused && p.tab == sourceTab))
 	case p.tab == sourceTab && p.journey != nil:
@@ -224,7 +221,7 @@ func (p *Pane) render(content []text, focused bool) []string {
 	default:
 		body = p.window(content, focused)
 	}
-	return draw.Box(append([]string{p.tabs()}, body...), p.theme.Title(title), p.note(content), p.w, p.h, focused, draw.Paint(paint))
+	return look.Box(append([]string{p.tabs()}, body...), look.Title(title), p.note(content), p.w, p.h, focused)
 }
 
 // note is what the frame says of the step, and of where enter leads.
@@ -271,18 +268,18 @@ func (p *Pane) line(t text, chosen, focused bool) string {
 		left = w
 	}
 	if chosen && focused {
-		return p.theme.Selected(draw.Fit(mark+draw.Ends(draw.Fit(t.name+t.text, left), note, w), w+1))
+		return p.look().Selected(draw.Fit(mark+draw.Ends(draw.Fit(t.name+t.text, left), note, w), w+1))
 	}
-	style := map[kind]theme.Style{label: p.theme.Dim, good: p.theme.Good, bad: p.theme.Bad, notice: p.theme.Notice}[t.kind]
+	style := map[kind]theme.Style{label: p.look().Dim, good: p.look().Good, bad: p.look().Bad, notice: p.look().Notice}[t.kind]
 	name, body := t.name, draw.Fit(t.text, max(left-draw.Width(t.name), 0))
 	if style != nil {
 		body = style(body)
 	}
 	if name != "" {
-		body = p.theme.Dim(name) + body
+		body = p.look().Dim(name) + body
 	}
 	if note != "" {
-		body += " " + p.theme.Layer(note)
+		body += " " + p.look().Layer(note)
 	}
 	return draw.Fit(mark+body, w+1)
 }

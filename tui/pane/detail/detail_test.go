@@ -19,7 +19,7 @@ import (
 // shown has a recorded journey open at the last step of an ID.
 func shown(t testing.TB, name, step string, w, h int) *Pane {
 	t.Helper()
-	p := New(theme.Plain())
+	p := New(theme.Plain)
 	p.SetSize(w, h)
 	j := panetest.Journey(t, name)
 	p.Show(j, stepOf(j, step), "kubectl get configmap demo")
@@ -194,7 +194,7 @@ func hostile(t testing.TB) *v1alpha1.Journey {
 
 func TestSizes(t *testing.T) {
 	for _, j := range []*v1alpha1.Journey{hostile(t), {}} {
-		p := New(theme.Plain())
+		p := New(theme.Plain)
 		for i := range tabNames {
 			for _, step := range []int{-1, 27, 500} {
 				p.Show(j, step, "kubectl get configmap "+strings.Repeat("long", 100))

@@ -5,16 +5,8 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/pane/source"
-	"github.com/kx-apiserver/kx/tui/theme"
 	"github.com/kx-apiserver/kx/tui/watchers"
 )
-
-// SetTheme changes how the pane looks.
-func (p *Pane) SetTheme(t theme.Theme) {
-	p.theme = t
-	p.source.SetTheme(t)
-	p.cached = nil
-}
 
 // Place is the line that ran of what is looked at.
 func (p *Pane) Place() source.Place {

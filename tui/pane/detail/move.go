@@ -1,9 +1,8 @@
 package detail
 
 import (
-	"strings"
-
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane"
 )
 
 // move does a motion: of the source where that has the keys, else of the cursor among the lines that lead somewhere, and
@@ -129,17 +128,16 @@ func (p *Pane) Find(find string) bool {
 		return p.source.Find(find)
 	}
 	content := p.content()
-	for n := 1; n <= len(content); n++ {
-		i := (max(p.cursor, p.view.Top) + n) % len(content)
-		if !strings.Contains(strings.ToLower(content[i].name+content[i].text+" "+content[i].note), strings.ToLower(find)) {
-			continue
-		}
-		p.view.Top, p.cursor = i, i
-		for p.cursor < len(content) && content[p.cursor].link == nil {
-			p.cursor++ // what leads on is in the line, or below it
-		}
-		p.clamp(content)
-		return true
+	i := pane.Find(find, len(content), max(p.cursor, p.view.Top)+1, 1, func(i int) string {
+		return content[i].name + content[i].text + " " + content[i].note
+	})
+	if i < 0 {
+		return false
 	}
-	return false
+	p.view.Top, p.cursor = i, i
+	for p.cursor < len(content) && content[p.cursor].link == nil {
+		p.cursor++ // what leads on is in the line, or below it
+	}
+	p.clamp(content)
+	return true
 }

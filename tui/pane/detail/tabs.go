@@ -43,17 +43,17 @@ func (p *Pane) tabs() string {
 	}
 	var b strings.Builder
 	if first > 0 {
-		b.WriteString(p.theme.Dim("…"))
+		b.WriteString(p.look().Dim("…"))
 	}
 	for i := first; i < last; i++ {
 		if tab(i) == p.tab {
-			b.WriteString(p.theme.Tab("[" + tabNames[i] + "]"))
+			b.WriteString(p.look().Tab("[" + tabNames[i] + "]"))
 		} else {
-			b.WriteString(p.theme.Dim(" " + tabNames[i] + " "))
+			b.WriteString(p.look().Dim(" " + tabNames[i] + " "))
 		}
 	}
 	if last < len(tabNames) {
-		b.WriteString(p.theme.Dim("…"))
+		b.WriteString(p.look().Dim("…"))
 	}
 	return draw.Fit(b.String(), w)
 }

@@ -21,9 +21,9 @@ const FollowID keys.ID = "list.follow"
 
 // Pane is the list.
 type Pane struct {
-	ring  *session.Ring
-	theme theme.Theme
-	zone  *time.Location
+	ring *session.Ring
+	look func() theme.Theme
+	zone *time.Location
 	// empty is what an empty list says.
 	empty []string
 
@@ -34,28 +34,28 @@ type Pane struct {
 	// need is what the columns need for the rows that were seen: they do not move when a longer one is gone.
 	need columns
 
-	cached    []string
-	cachedKey cacheKey
+	frame pane.Frame[frameOf]
 }
 
-type cacheKey struct {
+// frameOf is what a frame depends on.
+type frameOf struct {
+	theme             theme.Name
 	w, h, cursor, top int
 	version           uint64
 	focused, follow   bool
 }
 
 // New makes a list of the rows of ring, which follows the newest.
-func New(ring *session.Ring, t theme.Theme, zone *time.Location) *Pane {
-	return &Pane{ring: ring, theme: t, zone: zone, follow: true, need: least}
+func New(ring *session.Ring, look func() theme.Theme, zone *time.Location) *Pane {
+	return &Pane{ring: ring, look: look, zone: zone, follow: true, need: least}
 }
 
 // SetEmpty says what an empty list shows.
 func (p *Pane) SetEmpty(lines []string) {
 	p.empty = lines
-	p.cached = nil
+	p.frame = pane.Frame[frameOf]{}
 }
 
-// SetSize implements pane.Pane.
 func (p *Pane) SetSize(w, h int) {
 	if w != p.w || h != p.h {
 		p.w, p.h = w, h
@@ -127,26 +127,22 @@ func (p *Pane) Commands() []keys.Command {
 	}}
 }
 
-// Render implements pane.Pane.
 func (p *Pane) Render(focused bool) []string {
-	key := cacheKey{w: p.w, h: p.h, cursor: p.scroll.Cursor, top: p.scroll.Top, version: p.ring.Version, focused: focused, follow: p.follow}
-	if p.cached == nil || key != p.cachedKey {
-		p.cached, p.cachedKey = p.render(focused), key
+	of := frameOf{
+		theme: p.look().Name, w: p.w, h: p.h, cursor: p.scroll.Cursor, top: p.scroll.Top, version: p.ring.Version,
+		focused: focused, follow: p.follow,
 	}
-	return p.cached
+	return p.frame.Draw(of, func() []string { return p.render(focused) })
 }
 
 func (p *Pane) render(focused bool) []string {
-	paint, note, n := p.theme.Border, "", p.ring.Len()
-	if focused {
-		paint = p.theme.Focus
-	}
+	note, n, look := "", p.ring.Len(), p.look()
 	lines := p.empty
 	if n > 0 {
 		note = fmt.Sprintf("%d of %d", p.scroll.Cursor+1, n)
 		lines = p.lines(focused)
 	}
-	return draw.Box(lines, p.theme.Title("Capture"), note, p.w, p.h, focused, draw.Paint(paint))
+	return look.Box(lines, look.Title("Capture"), note, p.w, p.h, focused)
 }
 
 func (p *Pane) lines(focused bool) []string {
@@ -163,7 +159,7 @@ func (p *Pane) lines(focused bool) []string {
 		need.resource, need.object, need.whole = seen.resource, seen.object, seen.whole
 		c = columnsFor(p.w-2, need)
 	}
-	lines := []string{p.theme.Dim(c.line("", cells{
+	lines := []string{p.look().Dim(c.line("", cells{
 		id: "#", time: "time", verb: "verb", resource: "resource", object: "ns/name", code: "code", took: "took", rev: "rev", try: "try", steps: "steps", user: "user",
 	}))}
 	for i := p.scroll.Top; i < last; i++ {
@@ -180,11 +176,11 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 	}
 	switch {
 	case Failed(row.Journey):
-		marks[1], style = '!', p.theme.Bad
+		marks[1], style = '!', p.look().Bad
 	case row.Status.Phase == v1alpha1.JourneyHeld:
-		marks[1], style = '=', p.theme.Notice
+		marks[1], style = '=', p.look().Notice
 	case row.Status.Phase == v1alpha1.JourneyRunning:
-		marks[1], style = '~', p.theme.Notice
+		marks[1], style = '~', p.look().Notice
 	}
 	if len(row.Status.Touched) > 0 {
 		marks[2] = '*'
@@ -195,11 +191,11 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 	line := draw.Fit(c.line(string(marks), p.cells(row)), p.w-2)
 	switch {
 	case i == p.scroll.Cursor && focused:
-		return p.theme.Selected(line)
+		return p.look().Selected(line)
 	case style != nil:
 		return style(line)
 	case row.Gone:
-		return p.theme.Dim(line)
+		return p.look().Dim(line)
 	}
 	return line
 }

@@ -31,7 +31,7 @@ func shown(t testing.TB, more ...*v1alpha1.Journey) *Pane {
 		<-changed
 		ring.Apply(s.Drain())
 	}
-	p := New(ring, theme.Plain(), time.UTC)
+	p := New(ring, theme.Plain, time.UTC)
 	p.SetSize(120, 12)
 	p.Sync()
 	return p
@@ -89,7 +89,7 @@ func TestSizes(t *testing.T) {
 		p.Handle(keys.Up)
 		return p.Render(true)
 	})
-	empty := New(session.NewRing(1), theme.Plain(), time.UTC)
+	empty := New(session.NewRing(1), theme.Plain, time.UTC)
 	empty.SetEmpty([]string{"nothing yet"})
 	panetest.Sizes(t, "an empty list", func(w, h int) []string { empty.SetSize(w, h); empty.Sync(); return empty.Render(false) })
 }

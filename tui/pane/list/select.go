@@ -3,7 +3,7 @@ package list
 import (
 	"strings"
 
-	"github.com/kx-apiserver/kx/tui/theme"
+	"github.com/kx-apiserver/kx/tui/pane"
 )
 
 // Select puts the cursor on a journey, and stops following. It says whether the list has it.
@@ -21,19 +21,17 @@ func (p *Pane) Select(id string) bool {
 // Find puts the cursor on the next row that has text, beginning anew behind the last, and stops following. It says whether
 // there is one.
 func (p *Pane) Find(text string) bool {
-	n := p.ring.Len()
-	for k := 1; k <= n; k++ {
-		i := (p.scroll.Cursor + k) % n
+	i := pane.Find(text, p.ring.Len(), p.scroll.Cursor+1, 1, func(i int) string {
 		c := p.cells(p.ring.At(i))
-		all := strings.Join([]string{c.id, c.verb, c.resource, c.object, c.code, c.user}, " ")
-		if strings.Contains(strings.ToLower(all), strings.ToLower(text)) {
-			p.follow = false
-			p.scroll.Cursor = i
-			p.moved()
-			return true
-		}
+		return strings.Join([]string{c.id, c.verb, c.resource, c.object, c.code, c.user}, " ")
+	})
+	if i < 0 {
+		return false
 	}
-	return false
+	p.follow = false
+	p.scroll.Cursor = i
+	p.moved()
+	return true
 }
 
 // Click puts the cursor on the row at a cell of the pane, and stops following.
@@ -46,10 +44,4 @@ func (p *Pane) Click(_, y int) bool {
 	p.scroll.Cursor = i
 	p.moved()
 	return true
-}
-
-// SetTheme changes how the pane looks.
-func (p *Pane) SetTheme(t theme.Theme) {
-	p.theme = t
-	p.cached = nil
 }

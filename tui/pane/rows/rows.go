@@ -3,7 +3,6 @@ package rows
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
@@ -145,25 +144,22 @@ func (p *Pane) Find(text string, step int, here bool) bool {
 	if text == "" || c.Rows == 0 {
 		return false
 	}
-	text = strings.ToLower(text)
 	at := &p.scroll.Cursor
 	if c.Text {
 		at = &p.view.Top
 	}
-	i := max(min(*at, c.Rows-1), 0)
+	from := max(min(*at, c.Rows-1), 0)
 	if !here {
-		i += step
+		from += step
 	}
-	for range c.Rows {
-		i = (i + c.Rows) % c.Rows
+	i := pane.Find(text, c.Rows, from, step, func(i int) string {
 		r := c.Row(i)
-		if strings.Contains(strings.ToLower(cmp.Or(r.Full, r.Text)), text) {
-			*at = i
-			return true
-		}
-		i += step
+		return cmp.Or(r.Full, r.Text)
+	})
+	if i >= 0 {
+		*at = i
 	}
-	return false
+	return i >= 0
 }
 
 // Sought is the text that was looked for last.

@@ -3,37 +3,29 @@ package source
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
-	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
 // Pane is a View in a frame.
 type Pane struct {
 	*View
-	theme theme.Theme
 	w, h  int
-
-	cached    []string
-	cachedKey cacheKey
+	frame pane.Frame[frameOf]
 }
 
-type cacheKey struct {
+// frameOf is what a frame depends on.
+type frameOf struct {
+	theme   theme.Name
 	w, h    int
 	version uint64
 	focused bool
 }
 
 // New makes an empty pane.
-func New(t theme.Theme) *Pane { return &Pane{View: NewView(t), theme: t} }
+func New(look func() theme.Theme) *Pane { return &Pane{View: NewView(look)} }
 
-// SetTheme changes how the pane looks.
-func (p *Pane) SetTheme(t theme.Theme) {
-	p.theme = t
-	p.View.SetTheme(t)
-}
-
-// SetSize implements pane.Pane.
 func (p *Pane) SetSize(w, h int) {
 	p.w, p.h = w, h
 	p.View.SetSize(max(w-2, 0), max(h-2, 0))
@@ -45,18 +37,12 @@ func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) { return nil, p.View.Handle(id
 // Click puts the cursor on the line at a cell of the pane.
 func (p *Pane) Click(_, y int) bool { return p.View.Click(y - 1) }
 
-// Render implements pane.Pane.
 func (p *Pane) Render(focused bool) []string {
-	key := cacheKey{w: p.w, h: p.h, version: p.Version(), focused: focused}
-	if p.cached == nil || key != p.cachedKey {
-		paint, note := p.theme.Border, ""
-		if focused {
-			paint = p.theme.Focus
-		}
-		if f := p.File(); f != nil {
-			note = f.Package
-		}
-		p.cached, p.cachedKey = draw.Box(p.Lines(focused), p.theme.Title("Source"), note, p.w, p.h, focused, draw.Paint(paint)), key
+	look, note := p.look(), ""
+	if f := p.File(); f != nil {
+		note = f.Package
 	}
-	return p.cached
+	return p.frame.Draw(frameOf{theme: look.Name, w: p.w, h: p.h, version: p.Version(), focused: focused}, func() []string {
+		return look.Box(p.Lines(focused), look.Title("Source"), note, p.w, p.h, focused)
+	})
 }

@@ -76,7 +76,7 @@ func FuzzRead(f *testing.F) {
 }
 
 func shown(t testing.TB) *Pane {
-	p := New(theme.Plain())
+	p := New(theme.Plain)
 	p.SetSize(72, 14)
 	p.Show(Place{File: "store/etcd3/example.go", Line: 5, Function: "etcd3.(*store).Commit", Upstream: "store.Commit", UpstreamFile: "apiserver/pkg/storage/etcd3/store.go"},
 		read(t, example), []Ran{{Line: 5, Step: 27}, {Line: 10, Step: 30}, {Line: 10, Step: 31}}, "")
@@ -119,7 +119,7 @@ func TestSizes(t *testing.T) {
 		p.Handle(keys.Right)
 		return p.Render(true)
 	})
-	empty := New(theme.Plain())
+	empty := New(theme.Plain)
 	panetest.Sizes(t, "no source", func(w, h int) []string {
 		empty.SetSize(w, h)
 		empty.Handle(keys.Down)
@@ -142,7 +142,7 @@ func BenchmarkLines(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := New(theme.Fixed(theme.Dark, termenv.TrueColor))
+	p := New(func() theme.Theme { return theme.Fixed(theme.Dark, termenv.TrueColor) })
 	p.SetSize(85, 39)
 	p.Show(Place{File: "kv.go", Line: 105}, read(b, string(text)), nil, "")
 	for b.Loop() {

@@ -26,7 +26,7 @@ type Ran struct{ Line, Step int }
 
 // View is a window on a file, without a frame.
 type View struct {
-	theme  theme.Theme
+	look   func() theme.Theme
 	w, h   int
 	place  Place
 	file   *File
@@ -39,13 +39,7 @@ type View struct {
 }
 
 // NewView makes an empty one.
-func NewView(t theme.Theme) *View { return &View{theme: t} }
-
-// SetTheme changes how it looks.
-func (v *View) SetTheme(t theme.Theme) {
-	v.theme = t
-	v.version++
-}
+func NewView(look func() theme.Theme) *View { return &View{look: look} }
 
 // SetSize says how many cells and lines there are.
 func (v *View) SetSize(w, h int) {
@@ -159,16 +153,14 @@ func (v *View) Step() (step int, ok bool) {
 // Find puts the cursor on the next line that has text, beginning anew behind the last. It says whether there is one.
 func (v *View) Find(text string) bool {
 	n := v.lines()
-	for i := 1; i <= n; i++ {
-		at := (v.scroll.Cursor + i) % n
-		if strings.Contains(strings.ToLower(v.file.lines[at].text), strings.ToLower(text)) {
-			v.scroll.Cursor = at
-			v.scroll.Clamp(n, v.room())
-			v.version++
-			return true
-		}
+	at := pane.Find(text, n, v.scroll.Cursor+1, 1, func(i int) string { return v.file.lines[i].text })
+	if at < 0 {
+		return false
 	}
-	return false
+	v.scroll.Cursor = at
+	v.scroll.Clamp(n, v.room())
+	v.version++
+	return true
 }
 
 // Lines draws the window: w by h.
@@ -180,7 +172,7 @@ func (v *View) Lines(focused bool) []string {
 		}
 		return draw.Block(lines, v.w, v.h)
 	}
-	look := styles(v.theme)
+	look := styles(v.look())
 	numbers := len(strconv.Itoa(v.lines()))
 	for i := v.scroll.Top; i < min(v.scroll.Top+v.room(), v.lines()); i++ {
 		lines = append(lines, v.line(i, numbers, look, focused))
@@ -195,7 +187,7 @@ func (v *View) head() []string {
 	if p.Line > 0 {
 		here += ":" + strconv.Itoa(p.Line)
 	}
-	lines := []string{v.theme.Dim(" here     ") + here + "  " + p.Function}
+	lines := []string{v.look().Dim(" here     ") + here + "  " + p.Function}
 	if v.headLines() == 1 {
 		return lines
 	}
@@ -203,7 +195,7 @@ func (v *View) head() []string {
 	if p.Upstream != "" {
 		upstream = p.Upstream + "  " + p.UpstreamFile
 	}
-	return append(lines, v.theme.Dim(" upstream ")+upstream, "")
+	return append(lines, v.look().Dim(" upstream ")+upstream, "")
 }
 
 // stepWidth is room for "step 999" at the right.
@@ -228,11 +220,11 @@ func (v *View) line(i, numbers int, look [function + 1]theme.Style, focused bool
 	}
 	number := draw.FitRight(strconv.Itoa(n), numbers)
 	if i == v.scroll.Cursor && focused {
-		return v.theme.Selected(draw.Fit(marks+number+" "+v.cut(v.file.lines[i].text), w) + note)
+		return v.look().Selected(draw.Fit(marks+number+" "+v.cut(v.file.lines[i].text), w) + note)
 	}
 	out := marks
 	if n == v.place.Line {
-		out = v.theme.Notice(marks)
+		out = v.look().Notice(marks)
 	}
 	var code strings.Builder
 	for _, p := range v.file.lines[i].pieces {
@@ -242,7 +234,7 @@ func (v *View) line(i, numbers int, look [function + 1]theme.Style, focused bool
 			code.WriteString(p.text)
 		}
 	}
-	return draw.Fit(out+v.theme.Dim(number)+" "+v.cut(code.String()), w) + v.theme.Notice(note)
+	return draw.Fit(out+v.look().Dim(number)+" "+v.cut(code.String()), w) + v.look().Notice(note)
 }
 
 // cut leaves out what is scrolled out at the left.

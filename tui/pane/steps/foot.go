@@ -14,7 +14,7 @@ func (p *Pane) reason() []string {
 	if p.foot() == 0 {
 		return nil
 	}
-	lines := []string{p.theme.Border(strings.Repeat("╌", max(p.w-2, 0)))}
+	lines := []string{p.look().Border(strings.Repeat("╌", max(p.w-2, 0)))}
 	texts := p.reasons()
 	if room := p.foot() - 1; len(texts) > room {
 		texts = texts[:room]

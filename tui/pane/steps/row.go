@@ -84,11 +84,11 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 	t := p.textOf(n, i)
 	switch {
 	case t.err:
-		marks[1], style = '!', p.theme.Bad
+		marks[1], style = '!', p.look().Bad
 	case t.held:
-		marks[1], style = '=', p.theme.Notice
+		marks[1], style = '=', p.look().Notice
 	case t.running:
-		marks[1], style = '~', p.theme.Notice
+		marks[1], style = '~', p.look().Notice
 	}
 	if t.touched {
 		marks[2] = '*'
@@ -96,14 +96,14 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 	t.title = p.titleOf(n, t, c)
 	switch {
 	case i == p.scroll.Cursor && focused:
-		return p.theme.Selected(draw.Fit(c.line(string(marks), t), p.w-2))
+		return p.look().Selected(draw.Fit(c.line(string(marks), t), p.w-2))
 	case style != nil:
 		return style(draw.Fit(c.line(string(marks), t), p.w-2))
 	}
 	if n.caused() {
-		return p.theme.Dim(draw.Fit(c.line(string(marks), t), p.w-2))
+		return p.look().Dim(draw.Fit(c.line(string(marks), t), p.w-2))
 	}
-	t.layer, t.lanes = p.theme.Layer(draw.Fit(t.layer, c.layer)), p.theme.Layer(draw.Fit(t.lanes, c.lanes))
+	t.layer, t.lanes = p.look().Layer(draw.Fit(t.layer, c.layer)), p.look().Layer(draw.Fit(t.lanes, c.lanes))
 	return draw.Fit(c.line(string(marks), t), p.w-2)
 }
 

@@ -3,7 +3,7 @@ package steps
 import (
 	"strings"
 
-	"github.com/kx-apiserver/kx/tui/theme"
+	"github.com/kx-apiserver/kx/tui/pane"
 )
 
 // Select puts the cursor on the first step of an ID, and unfolds what it is folded in. It says whether there is one.
@@ -41,21 +41,19 @@ func (p *Pane) Find(text string) bool {
 	if p.journey == nil {
 		return false
 	}
-	text = strings.ToLower(text)
-	for n := 1; n <= len(p.rows); n++ {
-		i := (p.scroll.Cursor + n) % len(p.rows)
-		t := p.textOf(p.rows[i], i)
-		id := ""
+	i := pane.Find(text, len(p.rows), p.scroll.Cursor+1, 1, func(i int) string {
+		t, id := p.textOf(p.rows[i], i), ""
 		if p.rows[i].called() {
 			id = p.journey.Status.Steps[p.rows[i].step].ID
 		}
-		if strings.Contains(strings.ToLower(strings.Join([]string{id, t.layer, t.title, t.subject, t.why}, " ")), text) {
-			p.scroll.Cursor = i
-			p.clamp()
-			return true
-		}
+		return strings.Join([]string{id, t.layer, t.title, t.subject, t.why}, " ")
+	})
+	if i < 0 {
+		return false
 	}
-	return false
+	p.scroll.Cursor = i
+	p.clamp()
+	return true
 }
 
 // Click puts the cursor on the row at a cell of the pane.
@@ -67,10 +65,4 @@ func (p *Pane) Click(_, y int) bool {
 	p.scroll.Cursor = i
 	p.clamp()
 	return true
-}
-
-// SetTheme changes how the pane looks.
-func (p *Pane) SetTheme(t theme.Theme) {
-	p.theme = t
-	p.cached = nil
 }

@@ -24,7 +24,7 @@ const (
 
 // Pane is the tree of steps.
 type Pane struct {
-	theme   theme.Theme
+	look    func() theme.Theme
 	w, h    int
 	journey *v1alpha1.Journey
 	changed []int  // by step: how many fields of the object it changed
@@ -39,18 +39,19 @@ type Pane struct {
 	scroll  pane.Scroll
 	version uint64
 
-	cached    []string
-	cachedKey cacheKey
+	frame pane.Frame[frameOf]
 }
 
-type cacheKey struct {
+// frameOf is what a frame depends on.
+type frameOf struct {
+	theme             theme.Name
 	w, h, cursor, top int
 	version           uint64
 	focused           bool
 }
 
 // New makes an empty pane.
-func New(t theme.Theme) *Pane { return &Pane{theme: t} }
+func New(look func() theme.Theme) *Pane { return &Pane{look: look} }
 
 // Share says whether Steps and Detail share one place, so that the title has both.
 func (p *Pane) Share(shared bool) {
@@ -202,7 +203,6 @@ func (p *Pane) moveTo(step int) {
 	p.clamp()
 }
 
-// SetSize implements pane.Pane.
 func (p *Pane) SetSize(w, h int) {
 	p.w, p.h = w, h
 	p.clamp()
@@ -325,20 +325,13 @@ func (p *Pane) Commands() []keys.Command {
 	}
 }
 
-// Render implements pane.Pane.
 func (p *Pane) Render(focused bool) []string {
-	key := cacheKey{w: p.w, h: p.h, cursor: p.scroll.Cursor, top: p.scroll.Top, version: p.version, focused: focused}
-	if p.cached == nil || key != p.cachedKey {
-		p.cached, p.cachedKey = p.render(focused), key
-	}
-	return p.cached
+	of := frameOf{theme: p.look().Name, w: p.w, h: p.h, cursor: p.scroll.Cursor, top: p.scroll.Top, version: p.version, focused: focused}
+	return p.frame.Draw(of, func() []string { return p.render(focused) })
 }
 
 func (p *Pane) render(focused bool) []string {
-	paint, title, note := p.theme.Border, "Steps", ""
-	if focused {
-		paint = p.theme.Focus
-	}
+	title, note, look := "Steps", "", p.look()
 	lines := p.message
 	if p.shared {
 		title = "[Steps] Detail"
@@ -353,7 +346,7 @@ func (p *Pane) render(focused bool) []string {
 		}
 		lines = append(p.tree(focused), p.reason()...)
 	}
-	return draw.Box(lines, p.theme.Title(title), note, p.w, p.h, focused, draw.Paint(paint))
+	return look.Box(lines, look.Title(title), note, p.w, p.h, focused)
 }
 
 // tree draws the rows in view.
@@ -363,7 +356,7 @@ func (p *Pane) tree(focused bool) []string {
 	lines := make([]string, 0, room+1)
 	c := columnsFor(p.w-2, len(p.journey.Status.Steps))
 	if p.headLines() > 0 {
-		lines = append(lines, p.theme.Dim(p.head(c)))
+		lines = append(lines, p.look().Dim(p.head(c)))
 	}
 	for i := p.scroll.Top; i < last; i++ {
 		lines = append(lines, p.row(c, i, focused))

@@ -13,7 +13,7 @@ import (
 func shown(t testing.TB, name string, w, h int) *Pane {
 	t.Helper()
 	j := panetest.Journey(t, name)
-	p := New(theme.Plain())
+	p := New(theme.Plain)
 	p.SetSize(w, h)
 	p.Show(j, Changed(j))
 	return p
@@ -173,7 +173,7 @@ func TestFolds(t *testing.T) {
 func TestNobodyCaused(t *testing.T) {
 	j := panetest.Journey(t, "rec-7")
 	j.Status.Marks[0].Revision = 9999
-	p := New(theme.Plain())
+	p := New(theme.Plain)
 	p.SetSize(68, 60)
 	p.Show(j, Changed(j))
 	if last := p.rows[len(p.rows)-1]; last.kind != isMark || last.step != -1 {
@@ -198,7 +198,7 @@ func hostile(t testing.TB) *v1alpha1.Journey {
 
 func TestSizes(t *testing.T) {
 	for _, j := range []*v1alpha1.Journey{panetest.Journey(t, "rec-12"), hostile(t), {}} {
-		p := New(theme.Plain())
+		p := New(theme.Plain)
 		p.Show(j, Changed(j))
 		for _, focused := range []bool{false, true} {
 			panetest.Sizes(t, "steps", func(w, h int) []string {

@@ -113,7 +113,6 @@ func ordered(path string) string {
 	return path + "?" + values.Encode()
 }
 
-// ServeHTTP implements http.Handler.
 func (a *Answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := ordered(r.URL.RequestURI())
 	a.mu.Lock()

@@ -263,73 +263,57 @@ func (h *Host) Until(what string, yes func() bool) {
 	}
 }
 
-// Context implements screen.Host.
 func (h *Host) Context() context.Context { return h.ctx }
 
-// API implements screen.Host.
 func (h *Host) API() *api.Client { return h.client }
 
-// Theme implements screen.Host.
 func (h *Host) Theme() theme.Theme { return h.Look }
 
-// Zone implements screen.Host.
 func (h *Host) Zone() *time.Location { return time.UTC }
 
-// Kubeconfig implements screen.Host.
 func (h *Host) Kubeconfig() string { return "/home/you/.kx/kubeconfig" }
 
-// Say implements screen.Host.
 func (h *Host) Say(text string) { h.Said = append(h.Said, text) }
 
-// Complain implements screen.Host.
 func (h *Host) Complain(text string) { h.Complained = append(h.Complained, text) }
 
-// Go implements screen.Host.
 func (h *Host) Go(to screen.Target) tea.Cmd {
 	h.Went = append(h.Went, to)
 	return nil
 }
 
-// Back implements screen.Host.
 func (h *Host) Back() tea.Cmd {
 	h.Backs++
 	return nil
 }
 
-// Copy implements screen.Host.
 func (h *Host) Copy(text string) tea.Cmd {
 	h.Copied = append(h.Copied, text)
 	return nil
 }
 
-// Ask implements screen.Host.
 func (h *Host) Ask(text, initial string, then func(string) tea.Cmd) tea.Cmd {
 	h.Questions = append(h.Questions, Question{Text: text, Initial: initial, Then: then})
 	return nil
 }
 
-// Choose implements screen.Host.
 func (h *Host) Choose(menu screen.Menu) tea.Cmd {
 	h.Menu = &menu
 	return nil
 }
 
-// Confirm implements screen.Host.
 func (h *Host) Confirm(text string, then func() tea.Cmd) tea.Cmd {
 	h.Questions = append(h.Questions, Question{Text: text, Yes: then})
 	return nil
 }
 
-// Edit implements screen.Host.
 func (h *Host) Edit(text []byte, suffix string, then func([]byte, error) tea.Cmd) tea.Cmd {
 	h.Edits = append(h.Edits, Edit{Text: text, Suffix: suffix, Then: then})
 	return nil
 }
 
-// Do implements screen.Host.
 func (h *Host) Do(f func() tea.Msg) tea.Cmd { return f }
 
-// Guard implements screen.Host.
 func (h *Host) Guard() {
 	if v := recover(); v != nil {
 		select {
@@ -339,7 +323,6 @@ func (h *Host) Guard() {
 	}
 }
 
-// Changed implements screen.Host.
 func (h *Host) Changed() {
 	select {
 	case h.changed <- struct{}{}:

@@ -45,7 +45,6 @@ type schemaOrBool struct {
 	any    bool
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (s *schemaOrBool) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &s.any) == nil {
 		return nil
