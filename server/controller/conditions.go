@@ -9,8 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 )
 
-// conditions are those that tell of a namespace's end, in the order in which they appear: what each says when there is
-// nothing to complain of, and the reason it gives when there is.
+// conditions has the conditions about a namespace's deletion, in their order: the message of each when all is well, and the
+// reason when it is not.
 var conditions = []struct {
 	kind            corev1.NamespaceConditionType
 	reason, message string
@@ -23,8 +23,7 @@ var conditions = []struct {
 	{corev1.NamespaceFinalizersRemaining, "ContentRemoved", "All content successfully removed", "SomeFinalizersRemain"},
 }
 
-// setConditions brings status to what is true now, and says whether it said something else before. bad has a message for
-// each condition that is true.
+// setConditions updates the status, and says whether that changed it. bad has a message for each condition that is true.
 func setConditions(status *corev1.NamespaceStatus, bad map[corev1.NamespaceConditionType]string, now metav1.Time) (changed bool) {
 	for _, c := range conditions {
 		next := corev1.NamespaceCondition{
@@ -51,7 +50,7 @@ func setConditions(status *corev1.NamespaceStatus, bad map[corev1.NamespaceCondi
 	return changed
 }
 
-// inOrder are the messages of bad, in the order of the conditions.
+// inOrder returns the messages of bad in the order of the conditions.
 func inOrder(bad map[corev1.NamespaceConditionType]string) (messages []string) {
 	for _, c := range conditions {
 		if message, ok := bad[c.kind]; ok {

@@ -23,7 +23,7 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// collection is a resource whose objects live in namespaces and can be deleted all at once.
+// collection is a namespaced resource whose objects can be deleted all at once.
 type collection struct {
 	resource schema.GroupVersionResource
 	storage  collectionStorage
@@ -37,7 +37,7 @@ type collectionStorage interface {
 
 var pods = corev1.SchemeGroupVersion.WithResource("pods")
 
-// collections are the collections among storages, one for each resource, in its best version. Pods are the first.
+// collections returns the collections among storages, one for each resource, in its preferred version. Pods come first.
 func collections(storages map[schema.GroupVersionResource]rest.Storage) []collection {
 	best := map[schema.GroupResource]collection{}
 	for resource, storage := range storages {
@@ -65,23 +65,23 @@ func podsFirst(a, b collection) int {
 	return 0
 }
 
-// content is what remains of a namespace, and why.
+// content describes what remains in a namespace, and why.
 type content struct {
-	// objects is how many of each resource remain, and finalizers on how many objects each finalizer is.
+	// objects counts the remaining objects of each resource, and finalizers the objects that each finalizer is on.
 	objects    map[schema.GroupResource]int
 	finalizers map[string]int
 	failures   []error
 }
 
-// isGone says whether nothing remains, for certain.
+// isGone says whether certainly nothing remains.
 func (c *content) isGone() bool { return len(c.objects) == 0 && len(c.failures) == 0 }
 
-// bad are the conditions that are true, with their messages.
+// bad returns the conditions that are true, with their messages.
 func (c *content) bad() map[corev1.NamespaceConditionType]string {
 	bad := map[corev1.NamespaceConditionType]string{}
 	say := func(kind corev1.NamespaceConditionType, parts []string, format string, args ...any) {
 		if len(parts) > 0 {
-			// In order, so that the same state has the same message.
+			// Sorted, so that the same state has the same message.
 			slices.Sort(parts)
 			bad[kind] = fmt.Sprintf(format, args...) + strings.Join(parts, ", ")
 		}
@@ -102,8 +102,8 @@ func (c *content) bad() map[corev1.NamespaceConditionType]string {
 	return bad
 }
 
-// deleteContent deletes what is in a namespace, and finds out what remains. If one collection fails the others are
-// deleted nevertheless.
+// deleteContent deletes the objects in a namespace and reports what remains. If one collection fails, the others are still
+// deleted.
 func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schema.GroupVersionResource]rest.Storage, guard rest.ValidateObjectFunc) *content {
 	remains := &content{objects: map[schema.GroupResource]int{}, finalizers: map[string]int{}}
 	for _, c := range collections(storages) {
@@ -117,7 +117,7 @@ func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schem
 	return remains
 }
 
-// delete deletes the collection, and adds to remains what is left of it.
+// delete deletes the collection, and adds what is left of it to remains.
 func (c collection) delete(ctx context.Context, ns *corev1.Namespace, guard rest.ValidateObjectFunc, remains *content) error {
 	deleting := ctx
 	if c.resource != pods { // of which it matters how they end
@@ -158,7 +158,7 @@ func (c collection) delete(ctx context.Context, ns *corev1.Namespace, guard rest
 	return err
 }
 
-// hasItems says whether there is anything in a list.
+// hasItems says whether a list has items.
 func hasItems(ctx context.Context, list runtime.Object) (bool, error) {
 	if items, ok := list.(*object.List); ok {
 		return items.Items.Any(ctx)
@@ -173,8 +173,8 @@ func (c collection) request(ctx context.Context, verb, namespace string) context
 	})
 }
 
-// mayStillStop says whether there are pods in the list that have not had all the time to stop that they ask for, counted
-// from when their namespace was deleted. Nothing else has such a time.
+// mayStillStop says whether a list has pods whose grace period, counted from the deletion of their namespace, has not passed.
+// Only pods have one.
 func mayStillStop(list runtime.Object, since time.Time) bool {
 	found, ok := list.(*corev1.PodList)
 	if !ok {
@@ -193,5 +193,5 @@ func mayStillStop(list runtime.Object, since time.Time) bool {
 	return time.Since(since) < time.Duration(longest)*time.Second
 }
 
-// errNotEnding ends a deletion of a namespace's content, since the namespace is gone.
+// errNotEnding stops the deletion of a namespace's content because the namespace is gone.
 var errNotEnding = errors.New("the namespace that was being deleted is gone")

@@ -13,11 +13,11 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// Storages are those that are installed now.
+// Storages returns the storages that are installed at present.
 type Storages func() map[schema.GroupVersionResource]rest.Storage
 
-// Start starts the controllers of what the server has, and returns when what a server must have at its start is there.
-// ctx bounds that alone: stop ends the controllers, and returns when they have ended.
+// Start starts the controllers for the installed storages, and returns when the objects that every server has exist. ctx bounds
+// only that. stop ends the controllers and waits for them.
 func Start(ctx context.Context, storages Storages, log *slog.Logger) (stop func()) {
 	namespaces := newNamespaces(storages, log)
 	if namespaces == nil {
@@ -33,20 +33,20 @@ var (
 	namespaceController = serviceAccount("namespace-controller")
 )
 
-// serviceAccount is the user that a controller is.
+// serviceAccount returns the user that a controller acts as.
 func serviceAccount(name string) user.Info {
 	const namespace = "kube-system"
 	return serviceaccount.UserInfo(namespace, name, "")
 }
 
-// as is the context of a request that a controller makes.
+// as returns the context of a request that a controller makes.
 func as(ctx context.Context, who user.Info, info *request.RequestInfo) context.Context {
 	ctx = request.WithUser(ctx, who)
 	ctx = request.WithNamespace(ctx, info.Namespace)
 	return request.WithRequestInfo(ctx, info)
 }
 
-// backoff is how long to wait before the next attempt.
+// backoff computes the pause before the next attempt.
 type backoff struct {
 	next time.Duration
 }
@@ -56,7 +56,7 @@ const (
 	longestPause  = 10 * time.Second
 )
 
-// wait waits, longer each time, and says whether there is anything left to wait for: ctx has not ended.
+// wait waits, longer each time. It returns false if ctx has ended.
 func (b *backoff) wait(ctx context.Context) bool {
 	b.next = max(b.next, shortestPause)
 	timer := time.NewTimer(b.next)

@@ -1,9 +1,8 @@
-// Package controller holds the controllers without which the API does not do what its users expect of a cluster: today
-// the one that makes the namespaces every cluster has and empties those that are deleted.
+// Package controller has controllers that users of the API expect. Today this is one: it creates the namespaces that every
+// cluster has, and empties deleted ones.
 //
-// What comes in are the storages that are installed, by what clients call them, asked for anew each time, since custom
-// resources come and go. What goes out are calls of those storages, in this process, as the user that upstream's
-// controller of the same name is. No HTTP and no admission lie between.
+// In come the installed storages by resource, looked up each time, since custom resources come and go. Out go calls of these
+// storages in this process, without HTTP and admission, as the user of upstream's controller of the same name.
 //
 // # The end of a namespace
 //
@@ -15,17 +14,17 @@
 //	finalize           once nothing remains, the finalizer "kubernetes" is taken away; with the last finalizer goes the
 //	                   namespace
 //
-// As long as something remains (finalizers of others, a grace period), it is done again, less and less often.
+// As long as something remains (other finalizers, a grace period), this is repeated less and less often.
 //
 // # Invariants
 //
-//  1. Any number of processes do this on one etcd at once, without knowing of each other. Each step may be repeated, and
-//     what another process has done already is no error.
-//  2. No object of a later namespace of the same name is deleted. A deletion asks, after it has read the object, whether
-//     the namespace that is ending is still there: if it is, then the object is of that namespace, and etcd deletes
-//     exactly the object that was read.
-//  3. What is known is what etcd says. After a restart the list of namespaces says which are ending.
-//  4. With nothing to do there is one watch.
+//  1. Any number of processes may do this on one etcd at once, independently. Each step may be repeated, and work that another
+//     process has done already is no error.
+//  2. No object of a later namespace with the same name is deleted. After a deletion has read the object, it checks that the
+//     ending namespace still exists. If so, the object belongs to that namespace, and etcd deletes exactly the object that
+//     was read.
+//  3. All state is in etcd. After a restart, the list of namespaces shows which are being deleted.
+//  4. An idle controller has one watch.
 //
-// Less formally: kill any process at any moment, and another, or the next, goes on.
+// Less formally: kill any process at any moment, and another, or the next one, continues its work.
 package controller

@@ -15,8 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// empty deletes what is in a namespace that is ending, says in its status what remains, and lets it go if nothing does.
-// It says whether there is nothing more to do for us.
+// empty deletes the content of a namespace, writes into its status what remains, and removes our finalizer if nothing does. It
+// says whether our work is done.
 func (c *Namespaces) empty(ctx context.Context, name string, uid types.UID) (done bool, err error) {
 	ns, err := c.stillEnding(ctx, name, uid)
 	if err != nil {
@@ -38,8 +38,8 @@ func (c *Namespaces) empty(ctx context.Context, name string, uid types.UID) (don
 	return err == nil || gone(err), unlessGone(err)
 }
 
-// stillEnding reads the namespace. That it is gone, or another one has its name, or all who had to act have acted, is
-// errNotEnding.
+// stillEnding reads the namespace. The error is errNotEnding if it is gone, if another one has its name, or if it has no
+// finalizers any more.
 func (c *Namespaces) stillEnding(ctx context.Context, name string, uid types.UID) (*corev1.Namespace, error) {
 	ns, err := c.get(ctx, name)
 	if err == nil && (ns.UID != uid || len(ns.Spec.Finalizers) == 0) {
@@ -48,8 +48,8 @@ func (c *Namespaces) stillEnding(ctx context.Context, name string, uid types.UID
 	return ns, err
 }
 
-// guard lets an object be deleted if it is certain that it is one of the namespace's. It is called with the object as it
-// was read before: if the namespace is there now, it was there then.
+// guard admits the deletion of an object that certainly belongs to the namespace. The object was read before: if the namespace
+// exists now, it existed then.
 func (c *Namespaces) guard(name string, uid types.UID) rest.ValidateObjectFunc {
 	return func(ctx context.Context, _ runtime.Object) error {
 		_, err := c.stillEnding(ctx, name, uid)
@@ -66,7 +66,7 @@ func unlessGone(err error) error {
 	return err
 }
 
-// tell writes into the namespace's status what remains, if it does not say so already.
+// tell writes into the namespace's status what remains, unless the status says so already.
 func (c *Namespaces) tell(ctx context.Context, ns *corev1.Namespace, remains *content) error {
 	bad, now := remains.bad(), metav1.Now()
 	if ns.Status.Phase == corev1.NamespaceTerminating && !setConditions(ns.Status.DeepCopy(), bad, now) {
@@ -81,8 +81,8 @@ func (c *Namespaces) tell(ctx context.Context, ns *corev1.Namespace, remains *co
 	})
 }
 
-// update changes the namespace as it is now, as long as it is the one that was seen. Storage tries again by itself if
-// somebody else writes.
+// update changes the current state of the namespace, provided it is the one that was seen. Storage repeats the change if
+// somebody else writes meanwhile.
 func (c *Namespaces) update(ctx context.Context, to rest.Updater, subresource string, seen *corev1.Namespace, change func(*corev1.Namespace)) error {
 	next := func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
 		ns, err := builtin.As[*corev1.Namespace](old)

@@ -22,21 +22,20 @@ import (
 )
 
 const (
-	// settle is how long a namespace has been ending before its content is deleted. Admission lets nothing into it any
-	// more, 20 ms later at the most (one look at a namespace serves the creations of that time, also in other servers), but
-	// a create may have been let in just before: this is far longer than it takes from there to etcd, which writes in the
-	// order in which it is asked to. Upstream, whose admission reads a cache, waits 5 s.
+	// settle is how long a namespace has been ending before its content is deleted. Admission refuses creates 20 ms after the
+	// deletion at the latest, since concurrent creates may share one read of the namespace for so long. A create that was admitted
+	// just before reaches etcd much faster than settle. Upstream, whose admission reads a cache, waits 5 s.
 	settle = shortestPause
-	// mostAtOnce is how many namespaces are worked on at a time. Those that wait cost a goroutine each.
+	// mostAtOnce is how many namespaces are emptied at a time. Each of the others costs a waiting goroutine.
 	mostAtOnce = 4
-	// firstLookMost is how long the start of a server waits for etcd to answer.
+	// firstLookMost bounds how long a server's start waits for etcd.
 	firstLookMost = 10 * time.Second
 )
 
-// Namespaces makes the namespaces that every cluster has, and empties those that are deleted.
+// Namespaces creates the namespaces that every cluster has, and empties deleted ones.
 //
-// One goroutine follows the namespaces. For each that is ending there is another one, until the namespace is gone or has
-// no finalizer of ours any more: by UID, since a namespace can come back under its name before that one has noticed.
+// One goroutine follows all namespaces. Each ending namespace has another one, until it is gone or no longer has our finalizer.
+// They are known by UID, since a namespace can be created again under its name before the goroutine has noticed.
 type Namespaces struct {
 	namespaces namespaceStorage
 	status     rest.Updater
@@ -60,7 +59,7 @@ type namespaceStorage interface {
 	rest.Watcher
 }
 
-// newNamespaces returns nil if namespaces are not served.
+// newNamespaces returns nil if the server has no namespaces.
 func newNamespaces(storages Storages, log *slog.Logger) *Namespaces {
 	c := &Namespaces{storages: storages, log: log, slots: make(chan struct{}, mostAtOnce), ending: map[types.UID]bool{}}
 	installed := storages()
@@ -91,7 +90,7 @@ func (c *Namespaces) stop() {
 	c.running.Wait()
 }
 
-// follow watches from revision on, and when a watch ends looks again. An empty revision means that the look failed.
+// follow watches from revision on, and lists again when a watch ends. An empty revision means that the list failed.
 func (c *Namespaces) follow(revision string) {
 	var pause backoff
 	for {
@@ -108,8 +107,7 @@ func (c *Namespaces) follow(revision string) {
 	}
 }
 
-// look takes note of the namespaces that are ending and makes those that are missing. It returns the revision that it
-// saw, or "".
+// look lists namespaces: it starts to empty ending ones and creates missing ones. It returns the list's revision, or "".
 func (c *Namespaces) look(ctx context.Context) (revision string, err error) {
 	obj, err := c.namespaces.List(c.request(ctx, namespaceController, "list", ""), &metainternalversion.ListOptions{})
 	if err != nil {
@@ -130,7 +128,7 @@ func (c *Namespaces) look(ctx context.Context) (revision string, err error) {
 	return list.ResourceVersion, nil
 }
 
-// watch sees all changes after revision until something ends it, and says whether it saw any.
+// watch handles all changes after a revision until it ends, and says whether there were any.
 func (c *Namespaces) watch(revision string) (saw bool) {
 	w, err := c.namespaces.Watch(c.request(c.ctx, namespaceController, "watch", ""), &metainternalversion.ListOptions{ResourceVersion: revision})
 	if err != nil {
@@ -155,7 +153,7 @@ func (c *Namespaces) watch(revision string) (saw bool) {
 	return saw
 }
 
-// see makes sure that somebody works on the namespace, if it is ending and not only waiting for others.
+// see starts a goroutine for an ending namespace that has our finalizer, unless it has one.
 func (c *Namespaces) see(ns *corev1.Namespace) {
 	if ns.DeletionTimestamp == nil || len(ns.Spec.Finalizers) == 0 {
 		return
@@ -189,7 +187,7 @@ func (c *Namespaces) end(name string, uid types.UID) {
 	}
 }
 
-// attempt is one attempt, when it is its turn. A panic would end the process.
+// attempt makes one attempt when it is its turn. It recovers from a panic, which would end the process.
 func (c *Namespaces) attempt(name string, uid types.UID) (done bool, err error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -205,7 +203,7 @@ func (c *Namespaces) attempt(name string, uid types.UID) (done bool, err error) 
 	return c.empty(c.ctx, name, uid)
 }
 
-// request is the context of a request for namespaces.
+// request returns the context of a request for namespaces.
 func (c *Namespaces) request(ctx context.Context, who user.Info, verb, subresource string) context.Context {
 	return as(ctx, who, &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, APIVersion: "v1", Resource: "namespaces", Subresource: subresource,

@@ -16,7 +16,7 @@ import (
 // systemNamespaces are those that every cluster has.
 var systemNamespaces = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
 
-// makeMissing makes those that are not there, all at once: etcd then syncs its disk once.
+// makeMissing creates the missing ones concurrently, so that etcd syncs its disk once.
 func (c *Namespaces) makeMissing(ctx context.Context, there map[string]bool) error {
 	var group errgroup.Group
 	for _, name := range systemNamespaces {
@@ -27,7 +27,7 @@ func (c *Namespaces) makeMissing(ctx context.Context, there map[string]bool) err
 	return group.Wait()
 }
 
-// makeAgain makes a namespace that was deleted, if it is one that every cluster has.
+// makeAgain creates a deleted namespace again if every cluster has it.
 func (c *Namespaces) makeAgain(ctx context.Context, name string) error {
 	if !slices.Contains(systemNamespaces, name) {
 		return nil
@@ -35,7 +35,7 @@ func (c *Namespaces) makeAgain(ctx context.Context, name string) error {
 	return c.make(ctx, name)
 }
 
-// make makes a namespace. Another process may be faster.
+// make creates a namespace. Another process may be faster.
 func (c *Namespaces) make(ctx context.Context, name string) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	_, err := c.namespaces.Create(c.request(ctx, apiServer, "create", ""), ns, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})

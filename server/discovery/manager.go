@@ -14,16 +14,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Manager holds what the server can tell about itself.
+// Manager has the resources that the server publishes.
 type Manager struct {
 	serverAddress string
 
-	// mu keeps changes from each other; the snapshot that readers see is replaced, never changed.
+	// mu serializes changes. The snapshot that readers see is replaced, never changed.
 	mu      sync.Mutex
 	current atomic.Pointer[snapshot]
 }
 
-// NewManager has no groups yet. serverAddress is the host and port that clients reach the server by.
+// NewManager makes a Manager without groups. Clients reach the server at serverAddress, host and port.
 func NewManager(serverAddress string) *Manager {
 	m := &Manager{serverAddress: serverAddress}
 	m.current.Store(newSnapshot(serverAddress, nil))
@@ -36,7 +36,7 @@ func (m *Manager) SetGroupVersion(gv schema.GroupVersion, resources []metav1.API
 	m.change(func(installed map[schema.GroupVersion][]metav1.APIResource) { installed[gv] = resources })
 }
 
-// RemoveGroupVersion forgets a group version, and its group with the last of them.
+// RemoveGroupVersion removes a group version, and its group with the last one.
 func (m *Manager) RemoveGroupVersion(gv schema.GroupVersion) {
 	m.change(func(installed map[schema.GroupVersion][]metav1.APIResource) { delete(installed, gv) })
 }
@@ -63,7 +63,7 @@ func (m *Manager) WithDelegate(delegate http.Handler) http.Handler {
 	})
 }
 
-// Handler is what answers a path now, if it is one of discovery's. A slash at the end makes no difference.
+// Handler returns the handler of a path, if it is one of discovery's. A trailing slash makes no difference.
 func (m *Manager) Handler(path string) (http.Handler, bool) {
 	if !strings.HasPrefix(path, "/api") {
 		return nil, false
@@ -72,7 +72,7 @@ func (m *Manager) Handler(path string) (http.Handler, bool) {
 	return page, ok
 }
 
-// StorageVersionHash is what an APIResource says of the version that its objects are stored in.
+// StorageVersionHash identifies the storage version in an APIResource.
 func StorageVersionHash(group, version, kind string) string {
 	sum := sha256.Sum256([]byte(group + "/" + version + "/" + kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])

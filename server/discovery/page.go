@@ -22,16 +22,16 @@ import (
 // encodings are the media types of discovery, the preferred one first.
 var encodings = serializer.NewCodecFactory(runtime.NewScheme()).SupportedMediaTypes()
 
-// choice is what a client is given: which of the encodings, indented for human eyes, and the aggregated form.
+// choice is the negotiated form: which encoding, indented or not, aggregated or not.
 type choice struct {
 	encoding          int
 	pretty, aggregate bool
 }
 
-// page is what a path answers.
+// page is the content of a path.
 type page struct {
 	plain *document
-	// aggregated is nil for a page that has no such form.
+	// aggregated is nil for a page without that form.
 	aggregated *document
 }
 
@@ -43,10 +43,10 @@ func newPage(plain, aggregated runtime.Object) *page {
 	return p
 }
 
-// document is an object, encoded when first asked for and kept.
+// document is an object that is encoded at the first request and kept.
 type document struct {
 	object runtime.Object
-	// encoded has two places for each of the encodings, the second for human eyes.
+	// encoded has two slots for each encoding, the second for the indented form.
 	encoded [][2]atomic.Pointer[[]byte]
 	etag    atomic.Pointer[string]
 }
@@ -55,7 +55,7 @@ func newDocument(object runtime.Object) *document {
 	return &document{object: object, encoded: make([][2]atomic.Pointer[[]byte], len(encodings))}
 }
 
-// bytes are the object in an encoding. Two that ask first at the same time may both do the work.
+// bytes returns the object in an encoding. Two simultaneous first requests may both encode it.
 func (d *document) bytes(encoding int, pretty bool) ([]byte, error) {
 	place, encoder := &d.encoded[encoding][0], encodings[encoding].Serializer
 	if pretty {
@@ -73,7 +73,7 @@ func (d *document) bytes(encoding int, pretty bool) ([]byte, error) {
 	return b, nil
 }
 
-// tag is the ETag of the object. It is the same in all encodings, since Vary names Accept.
+// tag returns the object's ETag. All encodings share it, since Vary names Accept.
 func (d *document) tag() (string, error) {
 	if t := d.etag.Load(); t != nil {
 		return *t, nil
@@ -116,7 +116,7 @@ func (p *page) write(w http.ResponseWriter, r *http.Request, c choice) error {
 	}
 	h := w.Header()
 	if p.aggregated != nil {
-		// Also where the plain form is the answer: a cache must not give it to who asks for the other.
+		// Set for the plain form, too: a cache must not return that to a client that accepts the other.
 		h.Set("Vary", "Accept")
 	}
 	if c.aggregate {
@@ -137,7 +137,7 @@ func (p *page) write(w http.ResponseWriter, r *http.Request, c choice) error {
 	return nil
 }
 
-// negotiate picks the encoding and the form that the client likes best.
+// negotiate picks the encoding and the form that the client prefers.
 func (p *page) negotiate(r *http.Request) (choice, bool) {
 	header := r.Header.Get("Accept")
 	if header == "" {
@@ -162,7 +162,8 @@ func matches(clause goautoneg.Accept, e runtime.SerializerInfo) bool {
 		(clause.SubType == e.MediaTypeSubType || clause.SubType == "*")
 }
 
-// form is plain if no kind is asked for, and otherwise aggregated or nothing that there is.
+// form chooses the plain form if the client asks for no kind, and the aggregated form if it asks for that kind. ok is false
+// for any other kind.
 func (p *page) form(params map[string]string) (aggregate, ok bool) {
 	if params["sv"] != "" || params["stream"] != "" && params["stream"] != "watch" {
 		return false, false
@@ -185,7 +186,7 @@ func writeNotAcceptable(w http.ResponseWriter) {
 		Message: "only the following media types are accepted: " + strings.Join(names, ", ")})
 }
 
-// writeStatus refuses in JSON, whatever was asked for.
+// writeStatus writes an error in JSON, whatever the client accepts.
 func writeStatus(w http.ResponseWriter, status *metav1.Status) {
 	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
 	status.Status = metav1.StatusFailure

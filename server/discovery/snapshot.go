@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// snapshot is all that is installed at some moment.
+// snapshot has all resources at some moment.
 type snapshot struct {
 	installed map[schema.GroupVersion][]metav1.APIResource
-	// pages are what the paths answer.
+	// pages returns the page of each path.
 	pages func() map[string]*page
 }
 
@@ -27,7 +27,7 @@ func newSnapshot(serverAddress string, installed map[schema.GroupVersion][]metav
 	return s
 }
 
-// groupPriorities are where upstream puts its groups; the others come after them, as custom resources do.
+// groupPriorities orders upstream's groups. All others, such as those of custom resources, come after them.
 var groupPriorities = map[string]int{
 	"":                          18000,
 	"apps":                      17800,
@@ -46,7 +46,7 @@ var groupPriorities = map[string]int{
 
 const otherPriority = 1000
 
-// groups are the group versions by group, in the order in which clients are told of them.
+// groups returns the group versions by group, in the order of the documents.
 func (s *snapshot) groups() [][]schema.GroupVersion {
 	sorted := slices.SortedFunc(maps.Keys(s.installed), func(a, b schema.GroupVersion) int {
 		return cmp.Or(
@@ -72,8 +72,8 @@ func priority(group string) int {
 	return otherPriority
 }
 
-// makePages works out what each path answers. The core group's answers carry no apiVersion: clients of Kubernetes 1.1
-// expected none, and so it stayed.
+// makePages makes the page of each path. As in upstream, the core group's documents have no apiVersion, which clients of
+// Kubernetes 1.1 did not expect.
 func (s *snapshot) makePages(serverAddress string) map[string]*page {
 	versions := &metav1.APIVersions{
 		TypeMeta: metav1.TypeMeta{Kind: "APIVersions"},
@@ -150,8 +150,7 @@ func (s *snapshot) aggregate(gvs []schema.GroupVersion) apidiscoveryv2.APIGroupD
 	return group
 }
 
-// aggregateResources puts subresources beneath their resources. One whose resource is not there gets it, with nothing
-// that could be done to it.
+// aggregateResources puts subresources beneath their resources. A subresource without a resource gets one that has no verbs.
 func aggregateResources(gv schema.GroupVersion, resources []metav1.APIResource) []apidiscoveryv2.APIResourceDiscovery {
 	var out []apidiscoveryv2.APIResourceDiscovery
 	index := map[string]int{}
@@ -173,7 +172,7 @@ func aggregateResources(gv schema.GroupVersion, resources []metav1.APIResource) 
 			continue
 		}
 		if _, ok := index[plural]; !ok {
-			// Some clients take it that there is a kind.
+			// Some clients require a kind.
 			add(plural, apidiscoveryv2.APIResourceDiscovery{Resource: plural, Scope: scopeOf(r), ResponseKind: &metav1.GroupVersionKind{}})
 		}
 		parent := &out[index[plural]]
@@ -190,7 +189,7 @@ func scopeOf(r metav1.APIResource) apidiscoveryv2.ResourceScope {
 	return apidiscoveryv2.ScopeCluster
 }
 
-// responseKind is the kind of a resource, all of it: an aggregated document has no group version to fall back to.
+// responseKind returns the complete kind of a resource: an aggregated document has no group version to inherit from.
 func responseKind(gv schema.GroupVersion, r metav1.APIResource) *metav1.GroupVersionKind {
 	switch {
 	case r.Kind == "":

@@ -12,22 +12,22 @@ import (
 	"github.com/kx-apiserver/kx/server/handler"
 )
 
-// action is something that a storage may be able to do.
+// action is an operation that a storage may support.
 type action struct {
-	// verb is what discovery calls it.
+	// verb is its name in discovery.
 	verb   string
 	method string
 	at     []place
-	// needs are what the storage must be for it.
+	// needs are the interfaces that the storage must implement.
 	needs []capability
-	// handler is for a storage that is all of that.
+	// handler makes the handler for a storage that implements all of needs.
 	handler func(s rest.Storage, scope *handler.RequestScope, g *APIGroupVersion) http.HandlerFunc
 }
 
-// actions are what is looked for in a storage. A subresource has one path, that of its item, for all of them.
+// actions has all actions. A subresource has one path for all of them: that of its item.
 var actions = []action{
 	{"list", http.MethodGet, []place{atCollection, atAllNamespaces}, []capability{isLister}, list},
-	// For kinds that have both: a watch of a list begins with a list.
+	// A watch needs a lister, too: it may begin with a list.
 	{"watch", http.MethodGet, []place{atWatchCollection, atWatchAllNamespaces}, []capability{isLister, isWatcher}, watchList},
 	{"watch", http.MethodGet, []place{atWatchItem}, []capability{isWatcher}, watch},
 	{"create", http.MethodPost, []place{atCollection}, []capability{isCreater}, create},
@@ -38,10 +38,10 @@ var actions = []action{
 	{"delete", http.MethodDelete, []place{atItem}, []capability{isGracefulDeleter}, deleteOne},
 }
 
-// capability is what a storage may be: an interface of core/rest, or one of several.
+// capability is an interface of core/rest that a storage may implement, or a choice of several.
 type capability struct {
 	of func(rest.Storage) bool
-	// not says of a storage that it is none.
+	// not completes the reason for a missing verb.
 	not string
 }
 
@@ -70,7 +70,7 @@ var (
 	isGracefulDeleter   = is[rest.GracefulDeleter]()
 )
 
-// lacks says what a storage lacks for the action; nothing if it can do it.
+// lacks says what a storage lacks for the action. It returns "" if the storage supports it.
 func (a *action) lacks(s rest.Storage) string {
 	var lacking []string
 	for _, need := range a.needs {

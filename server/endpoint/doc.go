@@ -1,11 +1,11 @@
-// Package endpoint gives resources their paths.
+// Package endpoint installs resources: it gives them paths and handlers.
 //
-// It owns the way from storages, by group, version and resource, to HTTP handlers: what a storage can do, which is the
-// set of the core/rest interfaces it implements, decides which verbs its paths have. registerResourceHandlers is the
-// only place in kx that looks for them, and the table of actions says which makes what.
+// It owns the way from storages, by group, version and resource, to HTTP handlers. The core/rest interfaces that a storage
+// implements decide which verbs its paths have. Only registerResourceHandlers looks for these interfaces, by the table of
+// actions.
 //
-// What comes in: [APIGroupInfo]s, one a group. What goes out: a [Router] that serves them, and what discovery and OpenAPI
-// tell of them.
+// In come [APIGroupInfo]s, one for each group. Out go a [Router] that serves them, and their descriptions for discovery and
+// OpenAPI.
 //
 // # The call chain
 //
@@ -14,10 +14,9 @@
 //
 // # Invariants
 //
-//  1. A request is routed by the RequestInfo that its authorization was decided by, and by the shape of its path; a path
-//     that RequestInfo reads differently from the table of places has no route.
-//  2. A group version belongs to one server: its unknown resources are a 404, not the delegate's. All else is the
-//     delegate's.
-//  3. Routes are added, never changed; a reader takes no lock.
-//  4. What is installed is noted, and so is what is not, with the reason: each server tells what it has made ([Installed]).
+//  1. A request is routed by the RequestInfo that authorization used, and by the shape of its path. A path that RequestInfo
+//     and the table of places read differently has no route.
+//  2. A group version belongs to one server: its unknown resources are a 404. All other requests go to the delegate.
+//  3. Routes are added, never changed. A reader takes no lock.
+//  4. Each installation is noted: the routes that were made, and the reason for each one that was not ([Installed]).
 package endpoint

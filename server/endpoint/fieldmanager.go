@@ -18,8 +18,8 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
-// builtinTypes know which lists of the built-in types are maps or sets, and which fields are one value. A kind's are made
-// when its first object comes, which takes some milliseconds for the largest, for few of all kinds are ever written.
+// builtinTypes knows which lists of built-in types are maps or sets, and which fields are atomic. It makes the type of a kind at
+// its first object, which takes some milliseconds for the largest: few of all kinds are ever written.
 type builtinTypes struct {
 	kinds sync.Map // of schema.GroupVersionKind: func() managedfields.TypeConverter, for kinds that there are
 }
@@ -40,7 +40,7 @@ func (t *builtinTypes) of(gvk schema.GroupVersionKind) managedfields.TypeConvert
 	return made.(func() managedfields.TypeConverter)()
 }
 
-// noTypes fails for every kind as the library's converters do: by that the caller knows that there is no such kind.
+// noTypes fails for every kind with the error of the library's converters, by which callers recognise an unknown kind.
 var noTypes = newTypes(nil)
 
 func newTypes(definitions map[string]*spec.Schema) managedfields.TypeConverter {
@@ -60,7 +60,7 @@ func (t *builtinTypes) TypedToObject(value *typed.TypedValue) (runtime.Object, e
 	return noTypes.TypedToObject(value)
 }
 
-// fieldManagerOf says who owns which field of what a storage keeps; nil if it keeps nothing for clients.
+// fieldManagerOf returns the field manager for a storage's objects, nil if the storage keeps none.
 func (a *APIInstaller) fieldManagerOf(scope *handler.RequestScope, storage rest.Storage) (*managedfields.FieldManager, error) {
 	switch storage.(type) {
 	case rest.Creater, rest.NamedCreater, rest.Updater:
@@ -83,8 +83,8 @@ func (a *APIInstaller) fieldManagerOf(scope *handler.RequestScope, storage rest.
 	return manager, nil
 }
 
-// groupConvertor converts a kind that several groups have, such as Scale, between these groups: only its name says that
-// it is the same.
+// groupConvertor converts a kind such as Scale between the groups that have it. Only the equal name says that it is the same
+// kind.
 type groupConvertor struct {
 	runtime.ObjectConvertor
 	creater runtime.ObjectCreater
@@ -98,7 +98,7 @@ func (c *groupConvertor) ConvertToVersion(in runtime.Object, target runtime.Grou
 		return c.ObjectConvertor.ConvertToVersion(in, target)
 	}
 	if to.Version == c.hub.Version {
-		// A field manager takes it that the hub is in the group of whatever it converts.
+		// A field manager assumes that the hub has the group of the object that it converts.
 		to = c.hub
 	}
 	if out, err := c.ObjectConvertor.ConvertToVersion(in, to); err == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
-// APIGroupVersion is one version of a group, and all that its handlers need.
+// APIGroupVersion is a version of a group, with all that its handlers need.
 type APIGroupVersion struct {
 	GroupVersion schema.GroupVersion
 	// Storage has a storage for every "resource" and "resource/subresource".
@@ -35,7 +35,7 @@ type APIGroupVersion struct {
 	MaxObjectFields     int
 }
 
-// InstallREST gives the storages their routes in router, and returns what clients may know of them, and what was done why.
+// InstallREST adds the storages' routes to router. It returns their descriptions, and the account of the installation.
 func (g *APIGroupVersion) InstallREST(router *Router) ([]openapi.Resource, []Installed, error) {
 	installer := &APIInstaller{group: g, paths: map[resourceKey]*paths{}}
 	resources, err := installer.Install()

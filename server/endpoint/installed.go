@@ -10,31 +10,31 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// Installed is what became of one storage when it was installed: the server's own account of why it answers as it does.
+// Installed is the account of a storage's installation: which routes it has and lacks, and why.
 type Installed struct {
 	Resource    schema.GroupVersionResource
 	Subresource string
-	// Kind is what clients see, StoredAs what is kept; empty if the storage does not say.
+	// Kind is the kind that clients see, StoredAs the stored one. StoredAs is empty if the storage does not say.
 	Kind, StoredAs schema.GroupVersionKind
 	Storage        rest.Storage
-	// Described is what discovery tells of it.
+	// Described is its entry in discovery.
 	Described metav1.APIResource
 
 	Routes []Route
 	Absent []Absence
 }
 
-// Route is one path that the resource has.
+// Route is a path of the resource.
 type Route struct {
 	Verb, Method, Path string
-	// Handler is what answers, without the warning that a deprecated kind has around it.
+	// Handler is the handler itself, without the wrapper that warns of a deprecated kind.
 	Handler http.HandlerFunc
 }
 
 // Absence is a verb that the resource does not have.
 type Absence struct{ Verb, Reason string }
 
-// route notes the routes of an action. Of a subresource the later action has the path.
+// route notes the routes of an action. Of two actions of a subresource, the later one has the path.
 func (i *Installed) route(a *action, namespaced bool, h http.HandlerFunc) {
 	for _, path := range a.paths(i.Resource, i.Subresource, namespaced) {
 		i.Routes = slices.DeleteFunc(i.Routes, func(r Route) bool { return r.Path == path && r.Method == a.method })
@@ -42,8 +42,8 @@ func (i *Installed) route(a *action, namespaced bool, h http.HandlerFunc) {
 	}
 }
 
-// leaveOut notes why there is no route of an action. A subresource has one place for all actions of a verb: the last, which
-// asks for least, says it.
+// leaveOut notes why an action has no route. A subresource has one place for all actions of a verb; the reason comes from the
+// last, which needs least.
 func (i *Installed) leaveOut(a *action, reason string) {
 	if i.Subresource != "" {
 		i.Absent = slices.DeleteFunc(i.Absent, func(other Absence) bool { return other.Verb == a.verb })
@@ -53,7 +53,7 @@ func (i *Installed) leaveOut(a *action, reason string) {
 	}
 }
 
-// RoutesOf are the routes of a resource that is routed by its verbs, and what it lacks for the others.
+// RoutesOf returns the routes of a resource that another package serves, and the verbs that it lacks.
 func RoutesOf(resource schema.GroupVersionResource, subresource string, namespaced bool, storage rest.Storage, handlers map[string]http.HandlerFunc) ([]Route, []Absence) {
 	i := Installed{Resource: resource, Subresource: subresource}
 	for k := range actions {
@@ -69,7 +69,7 @@ func RoutesOf(resource schema.GroupVersionResource, subresource string, namespac
 	return i.Routes, i.Absent
 }
 
-// places are where the action is done to a resource, or to a subresource, which has one path for all.
+// places returns the places of the action for a resource, or for a subresource, which has one path for all.
 func (a *action) places(subresource string) []place {
 	if subresource == "" {
 		return a.at
@@ -81,13 +81,13 @@ func (a *action) places(subresource string) []place {
 	return slices.Compact(at)
 }
 
-// placeOfSubresource is where a subresource has what a resource has in these places.
+// placeOfSubresource maps a resource's places to those of a subresource.
 var placeOfSubresource = [numPlaces]place{
 	atCollection: atItem, atItem: atItem, atAllNamespaces: atItem,
 	atWatchCollection: atWatchItem, atWatchItem: atWatchItem, atWatchAllNamespaces: atWatchItem,
 }
 
-// paths are those places as they are written.
+// paths returns the places as paths.
 func (a *action) paths(resource schema.GroupVersionResource, subresource string, namespaced bool) []string {
 	var paths []string
 	for _, at := range a.places(subresource) {
@@ -98,7 +98,7 @@ func (a *action) paths(resource schema.GroupVersionResource, subresource string,
 	return paths
 }
 
-// path is the shape of the paths that [placeOf] finds there.
+// path returns the shape of the paths for which [placeOf] returns the place.
 func (at place) path(resource schema.GroupVersionResource, subresource string, namespaced bool) string {
 	path := rootOf(resource.Group) + "/" + resource.Version
 	if at >= atWatchCollection {

@@ -24,11 +24,11 @@ import (
 type APIInstaller struct {
 	group *APIGroupVersion
 	paths map[resourceKey]*paths
-	// installed is what was done, and why.
+	// installed is the account of the installation.
 	installed []Installed
 }
 
-// Install registers every storage, in the order of their names.
+// Install registers all storages, in the order of their names.
 func (a *APIInstaller) Install() ([]openapi.Resource, error) {
 	var resources []openapi.Resource
 	var failures []error
@@ -43,8 +43,8 @@ func (a *APIInstaller) Install() ([]openapi.Resource, error) {
 	return resources, errors.Join(failures...)
 }
 
-// registerResourceHandlers gives a storage the routes that it can serve, and says what clients may know of it. path is
-// "resource" or "resource/subresource".
+// registerResourceHandlers adds the routes that a storage supports, and returns its description. path is "resource" or
+// "resource/subresource".
 func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storage) (*openapi.Resource, error) {
 	resource, subresource, _ := strings.Cut(path, "/")
 	if resource == "" || strings.Contains(subresource, "/") {
@@ -91,7 +91,7 @@ func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storag
 	return described, err
 }
 
-// namespaced asks the resource itself, also for a subresource.
+// namespaced asks the storage of the resource, also for a subresource.
 func (a *APIInstaller) namespaced(resource string) (bool, error) {
 	storage, ok := a.group.Storage[resource]
 	if !ok {
@@ -104,7 +104,7 @@ func (a *APIInstaller) namespaced(resource string) (bool, error) {
 	return scoper.NamespaceScoped(), nil
 }
 
-// scopeOf is what the handlers will know of the resource.
+// scopeOf makes the scope of the resource's handlers.
 func (a *APIInstaller) scopeOf(resource, subresource string, storage rest.Storage) (*handler.RequestScope, error) {
 	kind, err := GetResourceKind(a.group.GroupVersion, storage, a.group.Typer)
 	if err != nil {
@@ -147,8 +147,7 @@ func (a *APIInstaller) scopeOf(resource, subresource string, storage rest.Storag
 	return scope, err
 }
 
-// GetResourceKind is the kind in which clients see a storage's objects: the one that the storage says, or that of its Go
-// type in the group.
+// GetResourceKind returns the kind that clients see: the one that the storage names, or that of its Go type in the group.
 func GetResourceKind(gv schema.GroupVersion, storage rest.Storage, typer runtime.ObjectTyper) (schema.GroupVersionKind, error) {
 	if provider, ok := storage.(rest.GroupVersionKindProvider); ok {
 		return provider.GroupVersionKind(gv), nil
@@ -165,7 +164,7 @@ func GetResourceKind(gv schema.GroupVersion, storage rest.Storage, typer runtime
 	return schema.GroupVersionKind{}, fmt.Errorf("unable to locate fully qualified kind for %T: found %v when registering for %v", storage.New(), kinds, gv)
 }
 
-// hubKind is the kind of the Go type that a storage works with.
+// hubKind returns the kind of the Go type that a storage works with.
 func hubKind(storage rest.Storage, typer runtime.ObjectTyper) (schema.GroupVersionKind, error) {
 	kinds, _, err := typer.ObjectKinds(storage.New())
 	if err != nil {
@@ -174,7 +173,7 @@ func hubKind(storage rest.Storage, typer runtime.ObjectTyper) (schema.GroupVersi
 	return kinds[0], nil
 }
 
-// describe says of a resource what discovery and OpenAPI show.
+// describe returns the description of a resource for discovery and OpenAPI.
 func (a *APIInstaller) describe(path string, storage rest.Storage, scope *handler.RequestScope, namespaced bool, verbs []string) (*openapi.Resource, error) {
 	resource := &openapi.Resource{APIResource: metav1.APIResource{
 		Name: path, Namespaced: namespaced, Kind: scope.Kind.Kind, Verbs: verbs,
@@ -206,7 +205,7 @@ func (a *APIInstaller) describe(path string, storage rest.Storage, scope *handle
 	return resource, err
 }
 
-// storageVersionHash changes when the version in which objects are stored does; "" if the storage does not say.
+// storageVersionHash identifies the version in which objects are stored. It is "" if the storage does not say.
 func (a *APIInstaller) storageVersionHash(storage rest.Storage) (string, error) {
 	kind, err := a.storedAs(storage)
 	if err != nil || kind.Empty() {
@@ -215,7 +214,7 @@ func (a *APIInstaller) storageVersionHash(storage rest.Storage) (string, error) 
 	return discovery.StorageVersionHash(kind.Group, kind.Version, kind.Kind), nil
 }
 
-// storedAs is the kind in which objects are stored; empty if the storage does not say.
+// storedAs returns the kind in which objects are stored. It is empty if the storage does not say.
 func (a *APIInstaller) storedAs(storage rest.Storage) (schema.GroupVersionKind, error) {
 	provider, ok := storage.(rest.StorageVersionProvider)
 	if !ok || provider.StorageVersion() == nil {
@@ -232,7 +231,7 @@ func (a *APIInstaller) storedAs(storage rest.Storage) (schema.GroupVersionKind, 
 	return kind, nil
 }
 
-// deprecation is what clients are warned of when they use kind; "" if it is a good one.
+// deprecation returns the warning for clients that use kind, "" if it is not deprecated.
 func (a *APIInstaller) deprecation(kind schema.GroupVersionKind) (string, error) {
 	obj, err := a.group.Creater.New(kind)
 	if err != nil {
@@ -245,7 +244,7 @@ func (a *APIInstaller) deprecation(kind schema.GroupVersionKind) (string, error)
 	return deprecation.WarningMessage(obj), nil
 }
 
-// The Kubernetes version whose deprecations count: that of the libraries.
+// Deprecations are those of this Kubernetes version, the libraries' own.
 const currentMajor, currentMinor = 1, 37
 
 func withWarning(next http.HandlerFunc, text string) http.HandlerFunc {

@@ -16,25 +16,25 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
-// Router sends requests for resources to their handlers.
+// Router passes requests for resources to their handlers.
 type Router struct {
 	serializer runtime.NegotiatedSerializer
 	delegate   http.Handler
 
-	// mu keeps writers from each other; what readers see is replaced.
+	// mu serializes writers. What readers see is replaced.
 	mu     sync.Mutex
 	routes atomic.Pointer[routes]
 }
 
-// routes are all that there are at one moment.
+// routes has all routes at some moment.
 type routes struct {
-	// roots are the paths of the groups, below which no delegate is asked.
+	// roots are the paths of the groups. The delegate gets no request below them.
 	roots     map[string]bool
 	resources map[resourceKey]*paths
 }
 
-// claims says whether path is that of a group that is installed here, or below it. The other versions of such a group
-// are nobody else's.
+// claims says whether path is the path of an installed group, or below one. The delegate does not serve other versions of such
+// a group.
 func (known *routes) claims(path string) bool {
 	if known.roots[legacyRoot] && (path == legacyRoot || strings.HasPrefix(path, legacyRoot+"/")) {
 		return true
@@ -49,7 +49,7 @@ func (known *routes) claims(path string) bool {
 
 const legacyRoot, groupsRoot = "/api", "/apis/"
 
-// rootOf is the path of a group.
+// rootOf returns the path of a group.
 func rootOf(group string) string {
 	if group == "" {
 		return legacyRoot
@@ -62,14 +62,14 @@ type resourceKey struct {
 	resource, subresource string
 }
 
-// NewRouter has no routes yet. serializer writes its 404s and 405s; delegate answers for what is not here.
+// NewRouter makes a Router without routes. serializer encodes its 404s and 405s; delegate serves all other paths.
 func NewRouter(serializer runtime.NegotiatedSerializer, delegate http.Handler) *Router {
 	r := &Router{serializer: serializer, delegate: delegate}
 	r.routes.Store(&routes{})
 	return r
 }
 
-// paths are the places of one resource or subresource, and which methods each has.
+// paths has the handlers of a resource or subresource, by place and method.
 type paths struct {
 	namespaced bool
 	places     [numPlaces]map[string]http.HandlerFunc
@@ -92,7 +92,7 @@ const (
 	atItem
 	// atAllNamespaces is resource, if the resource is namespaced.
 	atAllNamespaces
-	// The old way to ask for a watch: the same three, with "watch/" in front.
+	// The old paths of watches: the same three, behind "watch/".
 	atWatchCollection
 	atWatchItem
 	atWatchAllNamespaces
@@ -100,7 +100,7 @@ const (
 	numPlaces
 )
 
-// placeOf is where info's path points among the paths of a resource, if anywhere.
+// placeOf returns the place of info's path among the paths of a resource, if it has one.
 func placeOf(info *request.RequestInfo, namespaced bool) (place, bool) {
 	prefix := 2 // api/v1
 	if info.APIPrefix != "api" {
@@ -140,7 +140,7 @@ func placeOf(info *request.RequestInfo, namespaced bool) (place, bool) {
 	return at, true
 }
 
-// segmentsFrom is the path without its first n segments.
+// segmentsFrom returns the path without its first n segments.
 func segmentsFrom(path string, n int) string {
 	path = strings.Trim(path, "/")
 	for range n {
@@ -176,10 +176,10 @@ func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	handler(w, req)
 }
 
-// Delegate is who answers for what is not here.
+// Delegate returns the handler of all other paths.
 func (r *Router) Delegate() http.Handler { return r.delegate }
 
-// Serves says whether a request is for a resource that is installed here.
+// Serves says whether a request is for an installed resource.
 func (r *Router) Serves(info *request.RequestInfo) bool {
 	return info.IsResourceRequest && r.routes.Load().lookup(info) != nil
 }
@@ -193,7 +193,7 @@ func (r *Router) fail(code int, w http.ResponseWriter, req *http.Request) {
 	Fail(code, r.serializer, w, req)
 }
 
-// Fail answers with a Status that says no more than its code.
+// Fail answers with a Status that contains only a code.
 func Fail(code int, serializer runtime.NegotiatedSerializer, w http.ResponseWriter, req *http.Request) {
 	err := apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", http.StatusText(code), 0, false)
 	responsewriters.ErrorNegotiated(err, serializer, schema.GroupVersion{}, w, req)
@@ -210,7 +210,7 @@ func (r *Router) install(gv schema.GroupVersion, resources map[resourceKey]*path
 	r.routes.Store(next)
 }
 
-// NotFoundHandler ends a chain of delegates: it has nothing.
+// NotFoundHandler ends a chain of delegates with a 404.
 var NotFoundHandler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, "404 page not found", http.StatusNotFound)
 })

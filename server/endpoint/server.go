@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// DefaultLegacyAPIPrefix is where the group without a name has its paths.
+	// DefaultLegacyAPIPrefix begins the paths of the group without a name.
 	DefaultLegacyAPIPrefix = "/api"
-	// APIGroupPrefix is where the others have theirs.
+	// APIGroupPrefix begins the paths of all other groups.
 	APIGroupPrefix = "/apis"
 )
 
@@ -32,15 +32,15 @@ const (
 type APIGroupInfo struct {
 	// PrioritizedVersions are the group's versions, the preferred one first.
 	PrioritizedVersions []schema.GroupVersion
-	// VersionedResourcesStorageMap has, by version, a storage for every "resource" and "resource/subresource". A version
-	// that has none is not served.
+	// VersionedResourcesStorageMap has, by version, a storage for every "resource" and "resource/subresource". A version without
+	// storages is not served.
 	VersionedResourcesStorageMap map[string]map[string]rest.Storage
 
 	Scheme               *runtime.Scheme
 	NegotiatedSerializer runtime.NegotiatedSerializer
 }
 
-// NewDefaultAPIGroupInfo is a group of scheme, with no storages yet. Its lists are encoded item by item.
+// NewDefaultAPIGroupInfo returns a group of scheme without storages. Its lists are encoded item by item.
 func NewDefaultAPIGroupInfo(group string, scheme *runtime.Scheme) APIGroupInfo {
 	return APIGroupInfo{
 		PrioritizedVersions:          scheme.PrioritizedVersionsForGroup(group),
@@ -60,7 +60,7 @@ type APIResourceConfigSource interface {
 // RESTStorageProvider makes the storages of an API group.
 type RESTStorageProvider interface {
 	GroupName() string
-	// NewRESTStorage makes those that source enables. It is not asked if source enables none.
+	// NewRESTStorage makes the storages that source enables. It is not called if source enables none.
 	NewRESTStorage(source APIResourceConfigSource, getter backend.RESTOptionsGetter) (APIGroupInfo, error)
 }
 
@@ -82,11 +82,11 @@ type GenericAPIServer struct {
 
 	mu       sync.Mutex
 	storages map[schema.GroupVersionResource]rest.Storage
-	// installed is in the order of installation.
+	// installed has the accounts in the order of installation.
 	installed []Installed
 }
 
-// InstallAPIs installs the groups of the providers, as far as source enables them.
+// InstallAPIs installs the providers' groups that source enables.
 func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter backend.RESTOptionsGetter, providers ...RESTStorageProvider) error {
 	var groups []*APIGroupInfo
 	for _, provider := range providers {
@@ -112,7 +112,7 @@ func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter ba
 	return s.InstallAPIGroups(groups...)
 }
 
-// InstallLegacyAPIGroup installs the group without a name. The storages are the server's from now on.
+// InstallLegacyAPIGroup installs the group without a name. The server owns the storages from then on.
 func (s *GenericAPIServer) InstallLegacyAPIGroup(apiPrefix string, group *APIGroupInfo) error {
 	if apiPrefix != DefaultLegacyAPIPrefix {
 		return fmt.Errorf("%q is not in the allowed legacy API prefixes: [%s]", apiPrefix, DefaultLegacyAPIPrefix)
@@ -120,12 +120,12 @@ func (s *GenericAPIServer) InstallLegacyAPIGroup(apiPrefix string, group *APIGro
 	return s.installAPIResources(group)
 }
 
-// InstallAPIGroup installs one group that has a name.
+// InstallAPIGroup installs one group with a name.
 func (s *GenericAPIServer) InstallAPIGroup(group *APIGroupInfo) error {
 	return s.InstallAPIGroups(group)
 }
 
-// InstallAPIGroups installs groups that have names. The storages are the server's from now on.
+// InstallAPIGroups installs groups with names. The server owns the storages from then on.
 func (s *GenericAPIServer) InstallAPIGroups(groups ...*APIGroupInfo) error {
 	for _, group := range groups {
 		if len(group.PrioritizedVersions) == 0 {
@@ -145,7 +145,7 @@ func (s *GenericAPIServer) InstallAPIGroups(groups ...*APIGroupInfo) error {
 	return nil
 }
 
-// installAPIResources installs every version of a group that has storages.
+// installAPIResources installs the versions of a group that have storages.
 func (s *GenericAPIServer) installAPIResources(group *APIGroupInfo) error {
 	for _, gv := range group.PrioritizedVersions {
 		storages := group.VersionedResourcesStorageMap[gv.Version]
@@ -198,21 +198,21 @@ func (s *GenericAPIServer) own(gv schema.GroupVersion, storages map[string]rest.
 	}
 }
 
-// Storages are those that are installed now.
+// Storages returns the installed storages.
 func (s *GenericAPIServer) Storages() map[schema.GroupVersionResource]rest.Storage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.storages)
 }
 
-// Installed is what became of each storage, in the order of installation.
+// Installed returns the accounts of all installations, in order.
 func (s *GenericAPIServer) Installed() []Installed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.installed)
 }
 
-// ReadinessCheck says which storages do not serve yet, and why.
+// ReadinessCheck names the storages that can't serve yet, and why.
 func (s *GenericAPIServer) ReadinessCheck() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +227,7 @@ func (s *GenericAPIServer) ReadinessCheck() error {
 	return errors.Join(failures...)
 }
 
-// Destroy gives back what the storages hold.
+// Destroy releases the storages' resources.
 func (s *GenericAPIServer) Destroy() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

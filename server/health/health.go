@@ -1,9 +1,9 @@
-// Package health answers /healthz, /livez and /readyz: whether the server works, should be let live, and can be sent
+// Package health answers /healthz, /livez and /readyz: whether the server works, should not be restarted, and can serve
 // requests.
 //
-// What comes in are named checks; what goes out is "ok", or a line a check with ?verbose or where one fails. Each check
-// is also at its own path. Why a check failed goes to the log and not to the client, who may be anybody; unless the error is
-// a [Reason] and the client has said who it is.
+// In come named checks. Out goes "ok", or a line for each check with ?verbose or if one fails. Each check also has its own path.
+// The reason of a failure goes to the log and not to the client, which may be anybody, unless the error is a [Reason] and the
+// client is authenticated.
 package health
 
 import (
@@ -21,20 +21,20 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// Check finds out one thing. Its error says why not.
+// Check checks one thing. Its error says why it failed.
 type Check struct {
 	Name string
 	Run  func(ctx context.Context) error
 }
 
-// Reason is an error that says nothing that a client who is known may not know.
+// Reason is an error that authenticated clients may see.
 type Reason string
 
 func (r Reason) Error() string { return string(r) }
 
 const withheld = "reason withheld"
 
-// told is what a client is told of a check that failed.
+// told returns what the client may know about a failed check.
 func told(ctx context.Context, err error) string {
 	var reason Reason
 	who, ok := request.UserFrom(ctx)
@@ -44,19 +44,19 @@ func told(ctx context.Context, err error) string {
 	return withheld
 }
 
-// Endpoint is one of the paths, with its checks in order.
+// Endpoint is one of the paths, with its checks.
 type Endpoint struct {
 	path   string
 	checks []Check
 	log    *slog.Logger
 }
 
-// NewEndpoint answers path and what lies below it.
+// NewEndpoint makes the handler of path and all below it.
 func NewEndpoint(path string, log *slog.Logger, checks ...Check) *Endpoint {
 	return &Endpoint{path: path, checks: checks, log: log}
 }
 
-// Ping passes: the server answers.
+// Ping always passes, since the server answers.
 var Ping = Check{Name: "ping", Run: func(context.Context) error { return nil }}
 
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -114,7 +114,7 @@ func (e *Endpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "ok")
 }
 
-// unknown are the names, quoted and each once, that no check has.
+// unknown returns the names without a check, quoted, each once.
 func (e *Endpoint) unknown(names []string) []string {
 	var unknown []string
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {

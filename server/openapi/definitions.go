@@ -13,16 +13,16 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// The extension that says which kinds a definition or an operation is about.
+// The extension that names the kinds of a definition or an operation.
 const kindExtension = "x-kubernetes-group-version-kind"
 
-// Where references to definitions point, in either version.
+// The beginnings of references to definitions, in v3 and v2.
 const (
 	v3Reference = "#/components/schemas/"
 	v2Reference = "#/definitions/"
 )
 
-// Definitions that are not found by their kind.
+// Definitions that are used by name.
 const (
 	definitionAPIGroup        = metaDefinitions + "APIGroup"
 	definitionAPIGroupList    = metaDefinitions + "APIGroupList"
@@ -40,20 +40,20 @@ const (
 //go:embed definitions.txt
 var embedded []byte
 
-// definition is a line of the embedded file, as internal/gen writes it. It lies in the binary: nobody may change it.
+// definition is a line of the embedded file, which internal/gen writes. It points into the binary and must not be changed.
 type definition struct {
 	// member is the definition in a document of OpenAPI v3: its name in quotes, a colon, its schema.
 	member []byte
 	kinds  string
 	// dependencies are the names of the definitions that it refers to.
 	dependencies []string
-	// v2Schema, if not empty, stands for the schema in OpenAPI v2, which has no oneOf.
+	// v2Schema, if not empty, replaces the schema in OpenAPI v2, which has no oneOf.
 	v2Schema []byte
 }
 
 var lines = sync.OnceValue(func() [][]byte { return bytes.Split(bytes.TrimSuffix(embedded, []byte("\n")), []byte("\n")) })
 
-// lookup finds a built-in definition. Nothing is parsed, and nothing is kept.
+// lookup finds a built-in definition. It parses nothing and keeps nothing.
 func lookup(name string) (definition, bool) {
 	wanted := []byte(name)
 	i, found := slices.BinarySearchFunc(lines(), wanted, func(line, wanted []byte) int { return bytes.Compare(nameOf(line), wanted) })
@@ -64,38 +64,38 @@ func lookup(name string) (definition, bool) {
 	return definition{member: columns[0], kinds: string(columns[1]), dependencies: strings.Fields(string(columns[2])), v2Schema: columns[3]}, true
 }
 
-// nameOf is what is between the first two quotes.
+// nameOf returns the text between the first two quotes.
 func nameOf(line []byte) []byte {
 	name, _, _ := bytes.Cut(line[1:], []byte(`"`))
 	return name
 }
 
-// Has says whether there is a built-in definition of that name.
+// Has says whether a built-in definition has that name.
 func Has(name string) bool {
 	_, found := lookup(name)
 	return found
 }
 
-// HasKind says whether there is a built-in definition of the kind.
+// HasKind says whether a built-in definition describes the kind.
 func HasKind(gvk schema.GroupVersionKind) bool {
 	_, found := namesByKind()[gvk]
 	return found
 }
 
-// Definitions are built-in definitions in OpenAPI v3, with all that they refer to, by name, as a type converter for
-// managed fields takes them. They are parsed now, and the caller's own. Of names that there are not there is nothing.
+// Definitions returns built-in definitions in OpenAPI v3, with all that they refer to, by name, for a type converter of managed
+// fields. They are parsed anew and belong to the caller. Unknown names are left out.
 func Definitions(names ...string) map[string]*spec.Schema {
 	schemas := map[string]*spec.Schema{}
 	walk(names, func(name string) bool { return schemas[name] != nil }, func(name string, d definition) { schemas[name] = d.v3() })
 	return schemas
 }
 
-// DefinitionsOfKind are the built-in definition of a kind with all that it refers to.
+// DefinitionsOfKind returns the built-in definition of a kind, with all that it refers to.
 func DefinitionsOfKind(gvk schema.GroupVersionKind) map[string]*spec.Schema {
 	return Definitions(namesByKind()[gvk])
 }
 
-// walk visits the built-in definitions of the names, and those that they refer to, until visited says that it was there.
+// walk visits the named built-in definitions and those that they refer to, leaving out those that visited reports.
 func walk(names []string, visited func(string) bool, visit func(string, definition)) {
 	for _, name := range names {
 		if visited(name) {
@@ -108,18 +108,18 @@ func walk(names []string, visited func(string) bool, visit func(string, definiti
 	}
 }
 
-// v3 is the definition's schema in OpenAPI v3.
+// v3 parses the definition's schema in OpenAPI v3.
 func (d definition) v3() *spec.Schema {
 	_, text, _ := bytes.Cut(d.member, []byte(`":`))
 	return parse(text)
 }
 
-// wrapped is a reference that has neighbours: in v3 it may have none, in v2 it may.
+// wrapped matches a reference with siblings, which v3 has to wrap in an allOf and v2 does not.
 var wrapped = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`"allOf":\[\{("\$ref":"[^"]*")\}\]`)
 })
 
-// v2 is the definition's schema in OpenAPI v2.
+// v2 parses the definition's schema in OpenAPI v2.
 func (d definition) v2() *spec.Schema {
 	if len(d.v2Schema) > 0 {
 		return parse(d.v2Schema)
@@ -129,7 +129,7 @@ func (d definition) v2() *spec.Schema {
 	return parse(bytes.ReplaceAll(text, []byte(`"$ref":"`+v3Reference), []byte(`"$ref":"`+v2Reference)))
 }
 
-// parse reads what was checked when it was made, so an error is a broken binary.
+// parse panics on an error: the text was checked when it was generated.
 func parse(text []byte) *spec.Schema {
 	s := &spec.Schema{}
 	if err := s.UnmarshalJSON(text); err != nil {
@@ -152,7 +152,7 @@ var namesByKind = sync.OnceValue(func() map[schema.GroupVersionKind]string {
 	return names
 })
 
-// everywhere are the definitions of kinds that each group version has.
+// everywhere has the definitions of kinds that are in each group version.
 var everywhere = map[string]string{definitionDeleteOptions: "DeleteOptions", definitionWatchEvent: "WatchEvent"}
 
 // kindInEach lists a kind for the core group and each of gvs, in order.

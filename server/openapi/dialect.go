@@ -16,24 +16,24 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// dialect is how a version of OpenAPI writes a document down.
+// dialect says how documents of a version of OpenAPI are written.
 type dialect struct {
 	name, version string
-	// definitions is where definitions are: what comes before their members, and after.
+	// definitions and definitionsEnd enclose the members of a document's definitions.
 	definitions, definitionsEnd string
 	parameters                  string
-	// security is where what a fragment says of it goes, at the end.
+	// security begins a fragment's security, near the end.
 	security string
-	// tail is what all documents have.
+	// tail ends all documents.
 	tail string
 
-	// schema is that of a built-in definition.
+	// schema returns the schema of a built-in definition.
 	schema func(definition) *spec.Schema
-	// toProto encodes a document. Without head, version and info are left out: in protobuf a message behind another of its
-	// kind is added to it, so a document is its head and one message for each fragment.
+	// toProto encodes a document. Without head, it leaves out version and info. Protobuf merges messages that follow each other, so
+	// a document is its head and one message for each fragment.
 	toProto func(document []byte, head bool) ([]byte, error)
 
-	// shared has the built-in definitions that were asked for, encoded.
+	// shared has the encoded built-in definitions that were used so far.
 	shared sync.Map
 }
 
@@ -65,7 +65,7 @@ var v2 = &dialect{
 	parameters:     `,"parameters":{`,
 	tail: `,"securityDefinitions":{"BearerToken":{"description":"Bearer Token authentication","type":"apiKey","name":"authorization","in":"header"}},` +
 		`"security":[{"BearerToken":[]}]}`,
-	// Clients of v2 take a default for something that they have to send.
+	// Clients of v2 would send a default explicitly.
 	schema: func(d definition) *spec.Schema { return handler.PruneDefaultsSchema(d.v2()) },
 	toProto: func(document []byte, head bool) ([]byte, error) {
 		message, err := openapi_v2.ParseDocument(document)
@@ -81,7 +81,7 @@ var v2 = &dialect{
 
 var emptyInfo = []byte(`{"title":"","version":""}`)
 
-// write writes a document whose members the functions write.
+// write writes a document. The functions write its members.
 func (d *dialect) write(out *joiner, info, security []byte, paths, definitions, parameters func()) {
 	out.open(`{` + d.version + `,"info":`)
 	out.raw(info)
@@ -102,13 +102,13 @@ func (d *dialect) write(out *joiner, info, security []byte, paths, definitions, 
 	out.open(d.tail)
 }
 
-// encoded is one definition: a member in JSON, and a document of it alone in protobuf.
+// encoded is one definition: as a member in JSON, and as a document in protobuf.
 type encoded struct {
 	json  []byte
 	proto func() ([]byte, error)
 }
 
-// definition encodes a built-in definition, once, but for those that are of all group versions of their document.
+// definition encodes a built-in definition once, except for those that name all group versions of their document.
 func (d *dialect) definition(name string, gvs []schema.GroupVersion) (*encoded, error) {
 	if e, ok := d.shared.Load(name); ok {
 		return e.(*encoded), nil
@@ -139,10 +139,10 @@ func (d *dialect) definition(name string, gvs []schema.GroupVersion) (*encoded, 
 	return e, nil
 }
 
-// members are those of a document's objects, in JSON.
+// members has the members of a document's objects in JSON.
 type members struct{ paths, definitions, parameters []byte }
 
-// protoOf is the protobuf of a document that has these members only.
+// protoOf returns the protobuf of a document with only these members.
 func (d *dialect) protoOf(m members) ([]byte, error) {
 	var b bytes.Buffer
 	out := &joiner{w: &b}
@@ -163,7 +163,7 @@ func (j *joiner) raw(data []byte) {
 	}
 }
 
-// open writes punctuation, behind which the first member follows.
+// open writes punctuation, after which the first member follows.
 func (j *joiner) open(text string) {
 	j.raw([]byte(text))
 	j.comma = false
@@ -181,5 +181,5 @@ func (j *joiner) member(data []byte) {
 	j.comma = true
 }
 
-// intern keeps one copy of what many parts say.
+// intern keeps one copy of text that many parts have.
 func intern(data []byte) string { return unique.Make(string(data)).Value() }

@@ -17,12 +17,12 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Part is what a group version has of one origin, such as one CustomResourceDefinition.
+// Part is the part of a group version that has one origin, such as a CustomResourceDefinition.
 type Part struct {
-	// Name is its own in the group version.
+	// Name is unique in the group version.
 	Name string
-	// Hash, if not empty, says what the part is made of: the same hash, the same description. Then nothing needs to be
-	// built to tell whether a document has changed.
+	// Hash, if not empty, identifies the description: equal hashes mean equal descriptions. Then nothing needs to be built to
+	// tell whether a document has changed.
 	Hash string
 	// V3 and V2 describe it. Each is called once, when somebody asks for the result. Of it the paths and definitions are
 	// taken, and of the group version's first part also the info and the security schemes; where it names a built-in
@@ -31,20 +31,20 @@ type Part struct {
 	V2 func() (*spec.Swagger, error)
 }
 
-// part is a Part, as far as it was asked for.
+// part is a Part with its fragments, which are made on demand.
 type part struct {
 	name, hash string
 	v3, v2     lazy
 }
 
-// newPart makes a part of a path, which is there for errors.
+// newPart makes a part. Errors name the path.
 func newPart(p Part, path string, info spec.Info) *part {
 	out := &part{name: p.Name, hash: p.Hash}
 	out.renew(p, path, info)
 	return out
 }
 
-// renew lets p, which has the same hash, stand for what the part was made of.
+// renew replaces the source of the part by p, which has the same hash.
 func (t *part) renew(p Part, path string, info spec.Info) {
 	t.v3.renew(func() *fragment {
 		return built(path, p.V3, fragmentV3, &spec3.OpenAPI{Info: &info})
@@ -54,7 +54,7 @@ func (t *part) renew(p Part, path string, info spec.Info) {
 	})
 }
 
-// built describes a part. One that can't be described becomes instead, so that it does not hide the others.
+// built describes a part. If that fails, it describes instead, so that the other parts stay visible.
 func built[T any](path string, describe func() (T, error), cut func(T) (*fragment, error), instead T) *fragment {
 	document, err := describe()
 	if err == nil {
@@ -71,23 +71,23 @@ func built[T any](path string, describe func() (T, error), cut func(T) (*fragmen
 	return f
 }
 
-// document is a state of what is described below one path of v3, or, in v2, of everything.
+// document is an immutable state of the description below one path of v3, or, in v2, of everything.
 type document struct {
 	path string
-	// gvs are those that kinds of every group version are said to be of.
+	// gvs are the group versions of kinds that are in all of them.
 	gvs []schema.GroupVersion
-	// installed says that it is of built-in resources.
+	// installed says that it describes built-in resources.
 	installed bool
 	parts     []*part // by name
-	// salt is what documents depend on beside their parts.
+	// salt is what a document's hash depends on beside its parts.
 	salt func() string
-	// info is the document's own in v2; in v3 it is that of the first part.
+	// info is the document's own info in v2. In v3 the first part has it.
 	info []byte
 
 	etagV3, etagV2 func() string
 }
 
-// sealed makes what is derived of a document.
+// sealed computes the derived fields of a document.
 func (t *document) sealed() *document {
 	t.etagV3 = sync.OnceValue(func() string { return t.etag(func(p *part) *lazy { return &p.v3 }) })
 	t.etagV2 = sync.OnceValue(func() string { return t.etag(func(p *part) *lazy { return &p.v2 }) })
@@ -107,7 +107,7 @@ func (t *document) etag(of func(*part) *lazy) string {
 	return strings.ToUpper(hex.EncodeToString(hash.Sum(nil)))
 }
 
-// fragments of all parts, which are made now if they were not.
+// fragments returns the fragments of all parts, and makes missing ones.
 func (t *document) fragments(d *dialect) []*fragment {
 	all := make([]*fragment, 0, len(t.parts))
 	for _, p := range t.parts {
@@ -120,7 +120,7 @@ func (t *document) fragments(d *dialect) []*fragment {
 	return all
 }
 
-// head is the document's info and security.
+// head returns the document's info and security.
 func (t *document) head(all []*fragment) (info, security []byte) {
 	if t.info != nil || len(all) == 0 {
 		return t.info, nil
@@ -128,7 +128,7 @@ func (t *document) head(all []*fragment) (info, security []byte) {
 	return all[0].info, all[0].security
 }
 
-// shared are the built-in definitions that fragments need, each once.
+// shared returns the built-in definitions that fragments need, each once.
 func (t *document) shared(d *dialect, all []*fragment) ([]*encoded, error) {
 	names := map[string]struct{}{}
 	for _, f := range all {
@@ -147,7 +147,7 @@ func (t *document) shared(d *dialect, all []*fragment) ([]*encoded, error) {
 	return list, nil
 }
 
-// parameters are those that fragments need, each once.
+// parameters writes the parameters that fragments need, each once.
 func parameters(out *joiner, all []*fragment) {
 	union := map[string]string{}
 	for _, f := range all {
@@ -188,7 +188,7 @@ func (t *document) writeJSON(w io.Writer, d *dialect) error {
 	return out.err
 }
 
-// writeProto writes the document as its head and a message for each fragment, which a reader adds up.
+// writeProto writes the document as its head and a message for each fragment, which a reader merges.
 func (t *document) writeProto(w io.Writer, d *dialect) error {
 	all := t.fragments(d)
 	shared, err := t.shared(d, all)

@@ -15,27 +15,27 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// fragment is what one part adds to a document, encoded. Documents are made of fragments by writing one behind the other,
-// so no tree is kept, and nothing is encoded again because something else has changed.
+// fragment is the encoded contribution of a part to a document. A document is its fragments one after the other, so no tree is
+// kept, and a change of one part encodes no other part again.
 type fragment struct {
-	// info and security are those of the document that it was cut out of.
+	// info and security come from the part's own document.
 	info, security []byte
-	// body is compressed: the members of paths in JSON, then those of its own definitions.
+	// body is compressed. It has the members of paths in JSON, then those of the part's own definitions.
 	body []byte
-	// pathBytes is where, once expanded, the definitions begin.
+	// pathBytes is where the definitions begin in the expanded body.
 	pathBytes int
 	size      int
-	// shared are the names of the built-in definitions that go with it, in order.
+	// shared has the names of the built-in definitions that it needs, sorted.
 	shared []string
-	// parameters are those of v2, by name.
+	// parameters has the parameters of v2 by name.
 	parameters map[string]string
-	// hash is of all that.
+	// hash is the hash of all of that.
 	hash [sha256.Size]byte
 
 	proto func() ([]byte, error) // compressed
 }
 
-// lazy is a fragment that is made when first asked for.
+// lazy is a fragment that is made on demand.
 type lazy struct {
 	mu    sync.Mutex
 	build func() *fragment
@@ -52,7 +52,7 @@ func (l *lazy) get() *fragment {
 	return l.made
 }
 
-// renew lets build stand for what would have made the same.
+// renew replaces the function that makes the fragment by one with the same result.
 func (l *lazy) renew(build func() *fragment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func fragmentV2(document *spec.Swagger) (*fragment, error) {
 	return f, f.encode(v2, document.Info, nil, paths, own)
 }
 
-// split tells the built-in definitions, which are the same in all documents, from others.
+// split separates built-in definitions, which are the same in all documents, from others.
 func split(definitions map[string]*spec.Schema) (shared []string, own map[string]*spec.Schema) {
 	own = map[string]*spec.Schema{}
 	for name, s := range definitions {
@@ -110,7 +110,7 @@ func split(definitions map[string]*spec.Schema) (shared []string, own map[string
 	return shared, own
 }
 
-// encode fills the fragment. Everything is in order, so that the same content has the same bytes.
+// encode fills the fragment. Everything is sorted, so that equal content has equal bytes.
 func (f *fragment) encode(d *dialect, info *spec.Info, security, paths, own any) error {
 	var err error
 	if f.info, err = json.Marshal(info); err != nil {
@@ -173,7 +173,7 @@ func (f *fragment) encodeProto(d *dialect) ([]byte, error) {
 	return deflate(data), nil
 }
 
-// Schemas and operations say the same things over and over: compressed they take a tenth.
+// Schemas and operations repeat themselves: compression reduces them to a tenth.
 func deflate(data []byte) []byte {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestSpeed)

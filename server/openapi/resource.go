@@ -15,8 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi/operation"
 )
 
-// Resource is what the installer says of one storage of a group version: what discovery shows (the name is "pods" or
-// "pods/status"; an empty group or version means the group version's own), and what discovery has no field for.
+// Resource describes one storage of a group version: its entry in discovery, and what discovery has no field for. The name is
+// "pods" or "pods/status". An empty group or version means that of the group version.
 type Resource struct {
 	metav1.APIResource
 	// DeleteReturnsObject says that DELETE answers with the object rather than a Status.
@@ -25,21 +25,21 @@ type Resource struct {
 	CreateReturnsStatus bool
 }
 
-// action is what a verb means to a description of the API.
+// action says how a verb is described.
 type action struct {
-	// verb is the one that discovery lists, method HTTP's, name the one in x-kubernetes-action.
+	// verb is the name in discovery, method that of HTTP, name that in x-kubernetes-action.
 	verb, method, name string
-	// prefix is what the operation's ID begins with.
+	// prefix begins the operation's ID.
 	prefix string
 	// onItem says that the path ends with a name.
 	onItem bool
 	// options are the query parameters.
 	options []operation.Options
-	// codes are the answers when all goes well.
+	// codes are the status codes of success.
 	codes []int
 }
 
-// actions are all that the path of a resource can offer, in the order of upstream's installer.
+// actions has all actions, in the order of upstream's installer.
 var actions = []action{
 	{"list", http.MethodGet, "list", "list", false, []operation.Options{{Of: &metav1.ListOptions{}}}, []int{200}},
 	{"create", http.MethodPost, "post", "create", false, []operation.Options{{Of: &metav1.CreateOptions{}}}, []int{200, 201, 202}},
@@ -59,17 +59,17 @@ var (
 	patchMediaTypes  = []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.StrategicMergePatchType), string(types.ApplyYAMLPatchType)}
 )
 
-// described is a Resource and what its operations have in common.
+// described is a Resource with what its operations share.
 type described struct {
 	Resource
 	gv schema.GroupVersion
-	// kind is the resource's own, noun its parent's if it is a subresource.
+	// kind is the resource's kind. noun is that of its parent if it is a subresource.
 	kind        schema.GroupVersionKind
 	noun        string
 	subresource string
 }
 
-// resourceOperations are the operations of a group version.
+// resourceOperations returns the operations of a group version.
 func resourceOperations(gv schema.GroupVersion, resources []Resource) []*operation.Operation {
 	nouns := map[string]string{}
 	for _, r := range resources {
@@ -96,7 +96,7 @@ func resourceOperations(gv schema.GroupVersion, resources []Resource) []*operati
 	return operations
 }
 
-// operation describes an action on the resource, or on all namespaces of it.
+// operation describes an action on the resource, in one namespace or in all.
 func (d *described) operation(a action, allNamespaces bool) *operation.Operation {
 	plural, _, _ := strings.Cut(d.Name, "/")
 	segments := []string{rootPath(d.gv)}
@@ -143,7 +143,7 @@ func (d *described) operation(a action, allNamespaces bool) *operation.Operation
 	return r
 }
 
-// bodies says what the action takes and gives.
+// bodies describes the request and the answer of an action.
 func (d *described) bodies(r *operation.Operation, action string) {
 	object := kindModel(d.kind)
 	r.Answer = object

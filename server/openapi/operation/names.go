@@ -15,7 +15,7 @@ func ID(verb string, gv schema.GroupVersion, rest string) string {
 	return verb + camelCase(groupName(gv), true) + camelCase(gv.Version, true) + camelCase(rest, true)
 }
 
-// Tag is what clients gather operations by: apps_v1.
+// Tag returns the tag by which clients group operations: apps_v1.
 func Tag(gv schema.GroupVersion) string {
 	return strings.TrimSuffix(camelCase(groupName(gv), false)+"_"+camelCase(gv.Version, false), "_")
 }
@@ -27,7 +27,7 @@ func groupName(gv schema.GroupVersion) string {
 	return strings.TrimSuffix(gv.Group, ".k8s.io")
 }
 
-// camelCase drops what an identifier may not hold and begins the next word with a capital.
+// camelCase drops characters that an identifier can't have, and capitalizes the next word.
 func camelCase(s string, upper bool) string {
 	var b strings.Builder
 	for i, r := range s {

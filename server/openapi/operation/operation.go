@@ -16,7 +16,7 @@ type Operation struct {
 	Params                   []*Parameter
 	Extensions               map[string]any
 	Body, Answer             Model
-	// Codes are the answers when all goes well.
+	// Codes are the status codes of success.
 	Codes []int
 }
 
@@ -28,7 +28,7 @@ func (o *Operation) WithBody(body Model, required bool) {
 	o.Params = append(o.Params, &Parameter{Named: "body", In: common.BodyParameterKind, Needed: required})
 }
 
-// The methods are what the builders call.
+// The builders call these methods.
 
 func (o *Operation) Method() string           { return o.Verb }
 func (o *Operation) Path() string             { return o.Pattern }
@@ -64,7 +64,7 @@ func (o *Operation) StatusCodeResponses() []common.StatusCodeResponse {
 	return responses
 }
 
-// Below is the operations below one root.
+// Below groups the operations below one root.
 type Below struct {
 	Root string
 	List []*Operation
@@ -83,10 +83,10 @@ func (b Below) Routes() []common.Route {
 	return list
 }
 
-// Model is the name of a definition, where a builder wants a value of the type.
+// Model is the name of a definition. Builders accept it in place of a value of the type.
 type Model string
 
-// OpenAPIModelName gives a builder the name of the definition.
+// OpenAPIModelName tells a builder the name of the definition.
 func (m Model) OpenAPIModelName() string { return string(m) }
 
 type response struct {
@@ -112,7 +112,7 @@ func (p *Parameter) Kind() common.ParameterKind { return p.In }
 func (p *Parameter) DataType() string           { return p.Type }
 func (p *Parameter) AllowMultiple() bool        { return false }
 
-// Parameters of paths that many operations have.
+// Common parameters of paths.
 var (
 	Pretty = &Parameter{Named: "pretty", Type: "string", In: common.QueryParameterKind,
 		Words: "If 'true', then the output is pretty printed. Defaults to 'false' unless the user-agent indicates a browser or command-line HTTP tool (curl and wget)."}
@@ -120,12 +120,12 @@ var (
 		Words: "object name and auth scope, such as for teams and projects"}
 )
 
-// NameOf is the name of an object in its path.
+// NameOf returns the parameter for an object's name in its path.
 func NameOf(kind string) *Parameter {
 	return &Parameter{Named: "name", Type: "string", In: common.PathParameterKind, Needed: true, Words: "name of the " + kind}
 }
 
-// Options is an options type, whose fields are query parameters, but for some of them.
+// Options is an options type whose fields, except for some, are query parameters.
 type Options struct {
 	Of interface {
 		SwaggerDoc() map[string]string
@@ -133,7 +133,7 @@ type Options struct {
 	Without []string
 }
 
-// Parameters are the fields that a query can hold: those that are not structs.
+// Parameters returns the fields that a query can have: those that are not structs.
 func (o Options) Parameters() []*Parameter {
 	descriptions := o.Of.SwaggerDoc()
 	var parameters []*Parameter
@@ -149,7 +149,7 @@ func (o Options) Parameters() []*Parameter {
 	return parameters
 }
 
-// queryType is the JSON type of a query parameter. A list is described by its elements, as the query repeats the name.
+// queryType returns the JSON type of a query parameter. A list has the type of its elements, since the query repeats the name.
 func queryType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice:
