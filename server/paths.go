@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"k8s.io/apiserver/pkg/endpoints/request"
+
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/health"
@@ -16,24 +18,29 @@ import (
 	"github.com/kx-apiserver/kx/server/version"
 )
 
-// path is something that is served beside the APIs. One that ends in a slash stands for all that begin with it.
+// path is served beside the APIs. One that ends in a slash stands for all that begin with it.
 type path struct {
 	pattern string
 	handler http.Handler
 }
 
-// withPaths serves what is beside the APIs, and leaves the rest to apis.
+// withPaths serves the paths beside the resources: health, metrics, the version, OpenAPI and discovery. Requests for
+// resources go to apis at once: none of these paths looks like one.
 func withPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool, apis http.Handler) http.Handler {
 	paths := nonAPIPaths(c, chain, fill, stopping)
-	apis = chain.CustomResources.WithDiscovery(c.Discovery.WithDelegate(apis))
+	discovery := chain.CustomResources.WithDiscovery(c.Discovery.WithDelegate(apis))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if info, ok := request.RequestInfoFrom(r.Context()); ok && info.IsResourceRequest {
+			apis.ServeHTTP(w, r)
+			return
+		}
 		for _, p := range paths {
 			if r.URL.Path == p.pattern || strings.HasSuffix(p.pattern, "/") && len(p.pattern) > 1 && strings.HasPrefix(r.URL.Path, p.pattern) {
 				p.handler.ServeHTTP(w, r)
 				return
 			}
 		}
-		apis.ServeHTTP(w, r)
+		discovery.ServeHTTP(w, r)
 	})
 }
 
@@ -62,7 +69,7 @@ func nonAPIPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool) 
 	return append(paths, path{"/", serveIndex(paths)})
 }
 
-// serveVersion tells which server this is, to who asks for that path and nothing else.
+// serveVersion answers with the version of the server. A path below /version is not found.
 func serveVersion(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path != "/version" && r.URL.Path != "/version/":
@@ -74,7 +81,7 @@ func serveVersion(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveIndex tells what there is.
+// serveIndex lists the paths.
 func serveIndex(paths []path) http.Handler {
 	index := struct {
 		Paths []string `json:"paths"`

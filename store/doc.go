@@ -1,8 +1,9 @@
 // Package store is the contract between a resource's REST storage and whatever keeps its objects.
 //
 // It owns one interface, [Interface], its options, its errors, the predicate that selects objects, and the form of
-// continue tokens and keys; and beside it [EncodedReader], which reads the same without decoding it. It has no storage of its own: store/etcd3 implements the contract on etcd, store/cacher in
-// front of another implementation, and store/registry calls it.
+// continue tokens and keys. Beside it stands [EncodedStorage], which reads and writes the same without decoding it. The
+// package has no storage of its own: store/etcd3 implements both on etcd, store/cacher in front of another implementation,
+// and store/registry calls them.
 //
 // What comes in: a key below the resource's prefix, a runtime.Object and options. What goes out: objects written into
 // the caller's out-parameters, with their resourceVersion set, or one of the errors of this package.

@@ -5,69 +5,58 @@ import (
 	"iter"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/core/object"
 )
 
-// EncodedReader reads objects without decoding them. What Interface reads of the same storage is what these are, decoded.
+// EncodedStorage reads and writes objects without decoding them. What Interface returns of the same storage is what these
+// return, decoded.
 //
-// The objects are everybody's: to look into one costs a decoding, once for all who look, and nobody may change what they
-// see. An object that can't be read is an error when somebody looks, and not earlier: that of Interface.Get.
-type EncodedReader interface {
-	// GetEncoded is Interface.Get. Nothing at the key is nil if opts.IgnoreNotFound.
+// The objects are shared: to look into one costs a decoding, once for all who look, and nobody may change what they see. An
+// object that can't be read fails when somebody looks, and not earlier, with the error of Interface.Get.
+type EncodedStorage interface {
+	// GetEncoded is Interface.Get. It returns nil if nothing is at the key and opts.IgnoreNotFound is set.
 	GetEncoded(ctx context.Context, key string, opts GetOptions) (*object.Encoded, error)
 
-	ItemReader
+	ListReader
 
 	// WatchEncoded is Interface.Watch. The objects of ADDED, MODIFIED and DELETED events are *object.Encoded; those of
-	// bookmarks and errors are not. A storage that has none to give answers as Watch does.
+	// bookmarks and errors are not. A storage that decodes events anyway answers as Watch does.
 	WatchEncoded(ctx context.Context, key string, opts ListOptions) (watch.Interface, error)
+
+	// CreateEncoded is Interface.Create. It returns what was stored.
+	CreateEncoded(ctx context.Context, key string, obj runtime.Object, ttl uint64) (*object.Encoded, error)
+
+	// UpdateEncoded is Interface.GuaranteedUpdate. It returns what is stored then.
+	UpdateEncoded(ctx context.Context, key string, ignoreNotFound bool, preconditions *Preconditions,
+		tryUpdate UpdateFunc, cachedExistingObject runtime.Object) (*object.Encoded, error)
 }
 
-// ItemReader reads lists item by item.
-type ItemReader interface {
-	// ListItems is Interface.GetList. Objects that can't be read are an error of it, as far as they are at hand; others are an
-	// error of the items when they are met.
-	ListItems(ctx context.Context, key string, opts ListOptions) (*ItemList, error)
+// ListReader reads lists item by item. Beside every EncodedStorage there may be others, whose items are decoded already
+// because somebody had to convert them.
+type ListReader interface {
+	// ListEncoded is Interface.GetList. It fails on objects that can't be read, as far as they are at hand. Later ones end
+	// the items with their error.
+	ListEncoded(ctx context.Context, key string, opts ListOptions) (*EncodedList, error)
 }
 
-// EncodedResult is where Interface.Get of an EncodedReader and GetList of an ItemReader put what they read, and Create and
-// GuaranteedUpdate what they wrote, undecoded, if they are given it to fill. So there is one way through the layers for both.
-type EncodedResult struct {
-	// Object is nil if nothing is there and that is no error.
-	Object *object.Encoded
-	List   *ItemList
-}
-
-// GetObjectKind implements runtime.Object.
-func (*EncodedResult) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
-
-// DeepCopyObject implements runtime.Object.
-func (r *EncodedResult) DeepCopyObject() runtime.Object {
-	out := *r
-	return &out
-}
-
-// ItemList is a list: one moment of the storage.
-type ItemList struct {
-	// Revision is the moment.
+// EncodedList is a list at one revision of the storage.
+type EncodedList struct {
 	Revision int64
-	// Continue is where the next page begins, and Remaining how many objects there are from there on, nil if nobody
-	// counted them.
+	// Continue is the token of the next page. Remaining is how many objects follow this page, nil if nobody counted them.
 	Continue  string
 	Remaining *int64
-	// Items are read as they are taken, where they are not at hand: by whoever takes them, in a context that reads.
+	// Items are at hand, or are read while somebody takes them, in the context of whoever does.
 	Items object.Items
 }
 
 // EncodedSource is what a cacher fills itself from.
 type EncodedSource interface {
-	EncodedReader
+	EncodedStorage
 
-	// KeyRevision is the revision of the last change of the object at key, 0 if there is none, and that of the storage:
-	// by a linearizable read that does not read the object.
+	// KeyRevision returns the revision of the object's last change, 0 if nothing is at key, and the revision of the storage.
+	// It is a linearizable read, and does not read the object.
 	KeyRevision(ctx context.Context, key string) (object, storage int64, err error)
 
 	// ReadAll calls each with every object below key, in the order of keys, all at the revision that it returns. It reads

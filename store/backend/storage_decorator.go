@@ -88,7 +88,7 @@ func StorageWithCacher(caches *cacher.Caches, control *trace.Control, log *slog.
 			return nil, nil, err
 		}
 		remove := caches.Add(c)
-		return cacher.NewCacheDelegator(c), func() {
+		return c, func() {
 			remove()
 			c.Stop()
 			destroyRaw()

@@ -75,7 +75,7 @@ func BenchmarkList5000(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				list, err := r.cached.ListItems(b.Context(), "/pandas/", c.opts)
+				list, err := r.cached.ListEncoded(b.Context(), "/pandas/", c.opts)
 				if err != nil {
 					b.Fatal(err)
 				}

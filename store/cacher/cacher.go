@@ -11,17 +11,19 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
-	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/cacher/metrics"
 )
 
-// Cacher keeps the present state of one resource, and what happened lately, and answers reads and watches from it.
+// Cacher is a storage with a cache in front of it. The cache keeps the present state of one resource and its latest events,
+// and answers reads and watches. Writes are the storage's, which tries the cached object first.
 //
 // Its own goroutines: the reflector, which fills the cache and applies changes as they come and hands them to watchers;
 // the progress requester, which asks etcd for its revision while somebody waits for it; and the keeper, which sends
 // bookmarks and forgets what is old. A watch has one only while it gets what lies behind.
 type Cacher struct {
+	Storage
+
 	config  Config
 	limits  Limits
 	prefix  string // the resource's, with a slash at its end
@@ -54,6 +56,11 @@ type Cacher struct {
 	running sync.WaitGroup
 }
 
+var (
+	_ store.Interface      = &Cacher{}
+	_ store.EncodedStorage = &Cacher{}
+)
+
 // streams counts the cachers of the process, whose streams have different names.
 var streams atomic.Int64
 
@@ -71,6 +78,7 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 	}
 	limits := config.Limits.orDefault()
 	c := &Cacher{
+		Storage:  config.Storage,
 		config:   config,
 		limits:   limits,
 		prefix:   strings.TrimSuffix(config.ResourcePrefix, "/") + "/",
@@ -143,63 +151,4 @@ func (c *Cacher) WaitUntilReady(ctx context.Context) error {
 	stop := context.AfterFunc(c.ctx, cancel)
 	defer stop()
 	return c.state.waitFilled(ctx)
-}
-
-// wrote is told of what this process writes, before or after its event comes.
-func (c *Cacher) wrote(ctx context.Context, obj *object.Encoded) {
-	c.written.add(obj)
-	c.await(ctx, obj.Revision())
-}
-
-// written are objects that this process wrote and whose events have not come yet: by revision, which one object has.
-type written struct {
-	mu     sync.Mutex
-	objs   [maxWritten]*object.Encoded
-	newest int64
-}
-
-// maxWritten is how many writes may be on their way back; others are read from their events.
-const maxWritten = 64
-
-func (w *written) add(obj *object.Encoded) {
-	w.mu.Lock()
-	w.objs[obj.Revision()%maxWritten] = obj
-	w.newest = max(w.newest, obj.Revision())
-	w.mu.Unlock()
-}
-
-// clear forgets all.
-func (w *written) clear() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	clear(w.objs[:])
-	w.newest = 0
-}
-
-// find is the object that was written last at key, if that was after a revision and its event has not come.
-func (w *written) find(key string, after int64) (found *object.Encoded) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.newest <= after {
-		return nil
-	}
-	for _, obj := range w.objs {
-		if obj != nil && obj.Revision() > after && obj.Key() == key {
-			found, after = obj, obj.Revision()
-		}
-	}
-	return found
-}
-
-// take is the object that was written at key and revision, if it is known.
-func (w *written) take(key string, revision int64) *object.Encoded {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	slot := &w.objs[revision%maxWritten]
-	obj := *slot
-	if obj == nil || obj.Revision() != revision || obj.Key() != key {
-		return nil
-	}
-	*slot = nil
-	return obj
 }

@@ -2,7 +2,7 @@
 //
 // It owns the present state of the resource as etcd has it, the events of the last minute or so, those before that were read
 // from etcd's history for somebody, and the watchers that are told of the next ones. What it keeps is bytes: an object.Encoded for each state of each object, which readers and
-// watchers share. What comes in: calls of store.Interface and store.EncodedReader, and changes from a store.EncodedSource
+// watchers share. What comes in: calls of store.Interface and store.EncodedStorage, and changes from a store.EncodedSource
 // beneath. What goes out: objects as they are stored, decoded for those who want that; writes, which go through to the
 // storage with what the cache has as the first state to try; and requests to etcd for nothing but a revision.
 //

@@ -6,46 +6,17 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Get reads one object, decoded unless out is a store.EncodedResult.
-func (c *Cacher) Get(ctx context.Context, key string, opts store.GetOptions, out runtime.Object) (err error) {
+// GetEncoded reads one object. Its resourceVersion decides where from.
+func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptions) (_ *object.Encoded, err error) {
 	ctx, step := trace.Start(ctx, trace.CacherGet, key)
 	defer step.End(&err)
 	c.sayLate(step)
-	obj, err := c.get(ctx, step, key, opts)
-	if err != nil {
-		return err
-	}
-	result, encoded := out.(*store.EncodedResult)
-	switch {
-	case encoded:
-		result.Object = obj
-		return nil
-	case obj == nil:
-		return runtime.SetZeroValue(out)
-	}
-	if obj.Into(out) != nil {
-		step.Why("the cache can't read the object: went to etcd, which says why")
-		return c.config.Storage.Get(ctx, key, opts, out)
-	}
-	return nil
-}
-
-// GetEncoded reads one object.
-func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptions) (*object.Encoded, error) {
-	var out store.EncodedResult
-	err := c.Get(ctx, key, opts, &out)
-	return out.Object, err
-}
-
-// get decides by resourceVersion where the object comes from. Nothing is nil, if that is no error.
-func (c *Cacher) get(ctx context.Context, step *trace.Step, key string, opts store.GetOptions) (*object.Encoded, error) {
 	prepared, err := store.PrepareKey(c.config.ResourcePrefix, key, false)
 	if err != nil {
 		return nil, err

@@ -10,14 +10,11 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// ListItems lists what opts select.
-func (c *Cacher) ListItems(ctx context.Context, key string, opts store.ListOptions) (*store.ItemList, error) {
-	var out store.EncodedResult
-	err := c.GetList(ctx, key, opts, &out)
-	return out.List, err
-}
-
-func (c *Cacher) list(ctx context.Context, step *trace.Step, key string, opts store.ListOptions) (*store.ItemList, error) {
+// ListEncoded lists what opts select.
+func (c *Cacher) ListEncoded(ctx context.Context, key string, opts store.ListOptions) (_ *store.EncodedList, err error) {
+	ctx, step := trace.Start(ctx, trace.CacherList, key)
+	defer step.End(&err)
+	c.sayLate(step)
 	prefix, err := store.PrepareKey(c.config.ResourcePrefix, key, opts.Recursive)
 	if err != nil {
 		return nil, err
@@ -58,7 +55,7 @@ func (c *Cacher) list(ctx context.Context, step *trace.Step, key string, opts st
 	return list, nil
 }
 
-// listing is one call of ListItems.
+// listing is one call of ListEncoded.
 type listing struct {
 	cacher *Cacher
 	step   *trace.Step
@@ -173,7 +170,7 @@ func (l *listing) limit() int64 {
 const checkedBytes = 2 << 20
 
 // collect makes the list of the tree, and says how many items it has.
-func (l *listing) collect() (list *store.ItemList, count int, err error) {
+func (l *listing) collect() (list *store.EncodedList, count int, err error) {
 	var items []*object.Encoded
 	pred, limit := &l.opts.Predicate, l.limit()
 	everything := pred.Empty()
@@ -208,7 +205,7 @@ func (l *listing) collect() (list *store.ItemList, count int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	list = &store.ItemList{Revision: l.revision, Items: object.ItemsOf(items)}
+	list = &store.EncodedList{Revision: l.revision, Items: object.ItemsOf(items)}
 	list.Continue, list.Remaining, err = store.PrepareContinueToken(lastKey, l.prefix, l.revision, limit+left, hasMore, l.opts)
 	return list, len(items), err
 }
@@ -224,7 +221,7 @@ func (l *listing) each(visit func(item) bool) {
 	ascend(l.tree, l.prefix, l.from, visit)
 }
 
-func (l *listing) fromStorage(ctx context.Context) (*store.ItemList, error) {
+func (l *listing) fromStorage(ctx context.Context) (*store.EncodedList, error) {
 	l.cacher.counts.fallbacks.Add(1)
-	return l.cacher.config.Storage.ListItems(ctx, l.key, l.opts)
+	return l.cacher.config.Storage.ListEncoded(ctx, l.key, l.opts)
 }

@@ -68,7 +68,7 @@ func key(ns, name string) string { return "/pandas/" + ns + "/" + name }
 type rig struct {
 	raw    cacher.Storage
 	cacher *cacher.Cacher
-	cached *cacher.CacheDelegator
+	cached *cacher.Cacher
 	prefix string
 }
 
@@ -114,7 +114,7 @@ func (r *rig) start(t testing.TB, change func(*cacher.Config)) {
 	if err := c.WaitUntilReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.cacher, r.cached = c, cacher.NewCacheDelegator(c)
+	r.cacher, r.cached = c, c
 }
 
 // shared is a rig in the etcd that all tests share.

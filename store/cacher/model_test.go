@@ -80,7 +80,7 @@ type model struct {
 	client *clientv3.Client
 	faults *faultyStorage
 	// now is the storage with the cacher of now in front.
-	now atomic.Pointer[cacher.CacheDelegator]
+	now atomic.Pointer[cacher.Cacher]
 	// compacted is the newest revision that etcd was asked to compact.
 	compacted atomic.Int64
 	// faultPause is the most that there is between faults.

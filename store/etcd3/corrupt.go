@@ -95,8 +95,8 @@ func (s *encodedCorruptObjectDeleter) GetEncoded(ctx context.Context, key string
 	return obj, s.getError(key, err)
 }
 
-func (s *encodedCorruptObjectDeleter) ListItems(ctx context.Context, key string, opts storage.ListOptions) (*storage.ItemList, error) {
-	list, err := s.EncodedSource.ListItems(ctx, key, opts)
+func (s *encodedCorruptObjectDeleter) ListEncoded(ctx context.Context, key string, opts storage.ListOptions) (*storage.EncodedList, error) {
+	list, err := s.EncodedSource.ListEncoded(ctx, key, opts)
 	if err != nil {
 		return nil, s.listError(err)
 	}

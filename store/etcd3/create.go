@@ -7,45 +7,56 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
 	storage "github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
 
-// Create implements storage.Interface.
-func (s *store) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) (err error) {
+// Create writes obj at key if nothing is there, and decodes what was stored into out unless that is nil.
+func (s *store) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
+	_, err := s.create(ctx, key, obj, out, ttl)
+	return err
+}
+
+// CreateEncoded writes obj at key if nothing is there.
+func (s *store) CreateEncoded(ctx context.Context, key string, obj runtime.Object, ttl uint64) (*object.Encoded, error) {
+	return s.create(ctx, key, obj, nil, ttl)
+}
+
+func (s *store) create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) (_ *object.Encoded, err error) {
 	key, err = s.prepareKey(key, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, step := trace.Start(ctx, trace.Etcd3Create, key)
 	defer step.End(&err)
 	if revision, err := s.versioner.ObjectResourceVersion(obj); err == nil && revision != 0 {
 		step.Why("an object that is to be created cannot have a resourceVersion")
-		return storage.ErrResourceVersionSetOnCreate
+		return nil, storage.ErrResourceVersionSetOnCreate
 	}
 	if err := s.versioner.PrepareObjectForStorage(obj); err != nil {
-		return fmt.Errorf("PrepareObjectForStorage failed: %w", err)
+		return nil, fmt.Errorf("PrepareObjectForStorage failed: %w", err)
 	}
 	data, err := s.encode(ctx, key, obj)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	lease, err := s.lease(ctx, key, ttl)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	value, err := s.transformToStorage(ctx, key, data)
 	if err != nil {
-		return storage.NewInternalError(err)
+		return nil, storage.NewInternalError(err)
 	}
 	result, err := s.kv.commit(ctx, txn{operation: metrics.OperationCreate, key: key, value: value, lease: lease})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !result.succeeded {
 		step.Why("something is stored at the key already")
-		return storage.NewKeyExistsError(key, 0)
+		return nil, storage.NewKeyExistsError(key, 0)
 	}
 	step.Int("resourceVersion", result.revision)
 	step.Why("nothing was stored at the key")

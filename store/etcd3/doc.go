@@ -32,13 +32,13 @@
 //  5. Every request to etcd goes through kv.go, every value through transform.go: each step is traced in one place.
 //
 //  6. A list asks etcd for pages of 2 MiB, by the size of objects that were read before, and holds the first 2 MiB of a
-//     ListItems. What follows is read when it is taken, at the same revision.
+//     ListEncoded. What follows is read when it is taken, at the same revision.
 //
 // # Values that can't be read
 //
 // An object whose bytes can't be decrypted or decoded fails a Get, and a LIST of its neighbours, with an error that
 // names its key. With [WithCorruptObjErrorHandlingTransformer] and [WithCorruptObjErrorHandlingDecoder] a LIST collects
 // those errors while it goes on, and [NewStoreWithUnsafeCorruptObjectDeletion] makes them errors that a client can read.
-// Delete removes such an object if its options expect one. An object behind the first 2 MiB of a ListItems is met when its
+// Delete removes such an object if its options expect one. An object behind the first 2 MiB of a ListEncoded is met when its
 // turn comes: that ends the items with the same error.
 package etcd3

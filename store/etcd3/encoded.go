@@ -57,13 +57,6 @@ func (s *store) encodedBy(ctx context.Context, kv *mvccpb.KeyValue, make func(*o
 	return make(s.format, key, data, kv.ModRevision, stale)
 }
 
-// GetEncoded implements storage.EncodedReader.
-func (s *store) GetEncoded(ctx context.Context, key string, opts storage.GetOptions) (*object.Encoded, error) {
-	var out storage.EncodedResult
-	err := s.Get(ctx, key, opts, &out)
-	return out.Object, err
-}
-
 // getEncoded reads the object at one of etcd's keys; nothing there is nil, if that is no error.
 func (s *store) getEncoded(ctx context.Context, step *trace.Step, key string, opts storage.GetOptions) (*object.Encoded, error) {
 	noteText(step, "resourceVersion", opts.ResourceVersion)
@@ -96,17 +89,9 @@ func timeoutError(key []byte) error {
 	return storage.NewTimeoutError(string(key), "request did not complete within requested timeout")
 }
 
-// WatchEncoded implements storage.EncodedReader. This storage decodes events anyway, to select them.
+// WatchEncoded is Watch: events are decoded anyway, to select them.
 func (s *store) WatchEncoded(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
 	return s.Watch(ctx, key, opts)
-}
-
-// KeyRevision implements storage.EncodedSource.
-func (s *store) KeyRevision(ctx context.Context, key string) (objRevision, revision int64, err error) {
-	if key, err = s.prepareKey(key, false); err != nil {
-		return 0, 0, err
-	}
-	return s.keys.ask(ctx, key)
 }
 
 // ReadAll implements storage.EncodedSource.
@@ -180,7 +165,7 @@ func (s *store) Follow(ctx context.Context, key string, revision int64, handle f
 	return fmt.Errorf("etcd ended the watch of %s", key)
 }
 
-// change makes a change of an event of the present.
+// change makes a change of an event that Follow got.
 func (s *store) change(ctx context.Context, e *clientv3.Event) storage.Change {
 	if estimator := s.estimator.Load(); estimator != nil {
 		estimator.observe(e)
@@ -188,7 +173,7 @@ func (s *store) change(ctx context.Context, e *clientv3.Event) storage.Change {
 	return s.changed(ctx, e)
 }
 
-// changed makes a change of an event, whenever that was.
+// changed makes a change of an event of the present or of the past.
 func (s *store) changed(ctx context.Context, e *clientv3.Event) storage.Change {
 	metrics.RecordEtcdEvent(s.groupResource)
 	change := storage.Change{Revision: e.Kv.ModRevision}
@@ -201,11 +186,12 @@ func (s *store) changed(ctx context.Context, e *clientv3.Event) storage.Change {
 	return change
 }
 
-// OnWrite implements storage.EncodedSource.
+// OnWrite registers the one function that is called with each object that this store writes.
 func (s *store) OnWrite(seen func(ctx context.Context, obj *object.Encoded)) { s.onWrite.Store(&seen) }
 
-// wrote fills out with what has been written at revision, and tells whoever wants to know. data is what in was encoded to.
-func (s *store) wrote(ctx context.Context, key string, data []byte, in, out runtime.Object, revision int64) error {
+// wrote is called with what has been written at revision: in, which was encoded to data. It hands the object to whoever
+// asked for it with OnWrite, and decodes it into out unless that is nil.
+func (s *store) wrote(ctx context.Context, key string, data []byte, in, out runtime.Object, revision int64) (*object.Encoded, error) {
 	obj := object.NewEncoded(s.format, key, data, revision, false)
 	if c, ok := s.codec.(finalCodec); ok && c.IsFinal(in) {
 		obj.LearnFinal()
@@ -213,20 +199,17 @@ func (s *store) wrote(ctx context.Context, key string, data []byte, in, out runt
 	if seen := s.onWrite.Load(); seen != nil {
 		(*seen)(ctx, obj)
 	}
-	if out == nil {
-		return nil
-	}
-	return s.fill(ctx, key, obj, data, out)
+	return obj, s.fill(ctx, key, obj, data, out)
 }
 
-// finalCodec knows of an object that it has just encoded whether the bytes are decoded to the same object: then nobody has
-// to decode them to know that they will do as an answer.
+// finalCodec knows whether an object that it has just encoded will be decoded to the same object. Then its bytes are an
+// answer, and nobody has to decode them to find out.
 type finalCodec interface{ IsFinal(obj runtime.Object) bool }
 
-// fill gives out the object at key: as it is, if out takes that, or data decoded.
+// fill decodes data, which is obj, into out. If out is nil the caller makes its answer of obj.
 func (s *store) fill(ctx context.Context, key string, obj *object.Encoded, data []byte, out runtime.Object) error {
-	if result, ok := out.(*storage.EncodedResult); ok {
-		result.Object = obj
+	if out == nil {
+		out = obj
 	}
 	return s.decode(ctx, key, data, out, obj.Revision())
 }

@@ -16,14 +16,15 @@ import (
 // heldBytes is how much of a list is held, from its first item on. The others are read when somebody takes them.
 const heldBytes = 2 << 20
 
-// ListItems implements storage.ItemReader. With a selector it decodes what the selector looks at.
-func (s *store) ListItems(ctx context.Context, key string, opts storage.ListOptions) (_ *storage.ItemList, err error) {
+// ListEncoded holds the beginning of a list, and reads the rest when it is taken. With a selector it decodes what the
+// selector looks at.
+func (s *store) ListEncoded(ctx context.Context, key string, opts storage.ListOptions) (_ *storage.EncodedList, err error) {
 	prefix, err := s.prepareKey(key, opts.Recursive)
 	if err != nil {
 		return nil, err
 	}
 	begin := &beginning{store: s, pred: opts.Predicate}
-	list := &storage.ItemList{}
+	list := &storage.EncodedList{}
 	err = s.list(ctx, prefix, opts, begin, func(revision int64, token string, remaining *int64) error {
 		list.Revision, list.Continue, list.Remaining = revision, token, remaining
 		return nil

@@ -19,44 +19,21 @@ const (
 	keysLimit = 10 * time.Second
 )
 
-// keyRevisions asks etcd for the revisions of keys. While a question is under way, others who want to know are collected:
-// their keys are asked for together, in one transaction that begins after all of them asked. So each answer is as true as
-// if it had been asked for alone, and many readers at once cost etcd, and the way there, little more than one.
-type keyRevisions struct {
-	kv *kv
-
-	mu      sync.Mutex
-	running bool
-	waiting []*keyQuestion
-}
-
-// keyQuestion is one caller's.
-type keyQuestion struct {
-	key  string
-	done chan struct{}
-	keyAnswer
-}
-
-type keyAnswer struct {
-	// object is the key's modRevision, 0 if nothing is there, and storage etcd's revision.
-	object, storage int64
-	// together is how many were asked for at once.
-	together int
-	err      error
-}
-
-// ask is the modRevision of a key, 0 if nothing is there, and etcd's revision.
-func (k *keyRevisions) ask(ctx context.Context, key string) (object, storage int64, err error) {
+// KeyRevision returns the modRevision of a key, 0 if nothing is there, and etcd's revision.
+func (s *store) KeyRevision(ctx context.Context, key string) (object, storage int64, err error) {
+	if key, err = s.prepareKey(key, false); err != nil {
+		return 0, 0, err
+	}
 	ctx, step := trace.Start(ctx, trace.EtcdKeyRevision, key)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return 0, 0, err
 	}
 	if err := ctx.Err(); err != nil {
-		// Nobody waits for the answer; others' question, if one is under way, must not win against that by chance.
+		// The caller has gone. Whether a question of others answers it first must not be left to chance.
 		return 0, 0, err
 	}
-	answer := k.answer(ctx, key)
+	answer := s.revisions.read(ctx, key)
 	if answer.err != nil {
 		return 0, 0, answer.err
 	}
@@ -71,27 +48,53 @@ func (k *keyRevisions) ask(ctx context.Context, key string) (object, storage int
 	return answer.object, answer.storage, nil
 }
 
-func (k *keyRevisions) answer(ctx context.Context, key string) keyAnswer {
+// revisionReader reads the revisions of keys, many at a time. While a question is under way it collects the callers that
+// come, and asks for their keys together, in one transaction that begins after all of them came. So each answer is as true
+// as if its caller had asked alone, and many readers at once cost etcd little more than one.
+type revisionReader struct {
+	kv *kv
+
+	mu      sync.Mutex
+	running bool
+	waiting []*revisionQuestion
+}
+
+// revisionQuestion is the question of one caller, and its answer once done is closed.
+type revisionQuestion struct {
+	key  string
+	done chan struct{}
+	revisionAnswer
+}
+
+type revisionAnswer struct {
+	// object is the key's modRevision, 0 if nothing is there. storage is etcd's revision.
+	object, storage int64
+	// together is how many callers the answer is for.
+	together int
+	err      error
+}
+
+func (k *revisionReader) read(ctx context.Context, key string) revisionAnswer {
 	k.mu.Lock()
 	if !k.running {
 		k.running = true
 		k.mu.Unlock()
 		defer k.next()
-		return k.kv.keyRevision(ctx, key)
+		return k.kv.revision(ctx, key)
 	}
-	q := &keyQuestion{key: key, done: make(chan struct{})}
+	q := &revisionQuestion{key: key, done: make(chan struct{})}
 	k.waiting = append(k.waiting, q)
 	k.mu.Unlock()
 	select {
 	case <-q.done:
-		return q.keyAnswer
+		return q.revisionAnswer
 	case <-ctx.Done():
-		return keyAnswer{err: ctx.Err()}
+		return revisionAnswer{err: ctx.Err()}
 	}
 }
 
-// next asks what was collected meanwhile.
-func (k *keyRevisions) next() {
+// next asks for the callers that came meanwhile.
+func (k *revisionReader) next() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.waiting) == 0 {
@@ -104,28 +107,28 @@ func (k *keyRevisions) next() {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), keysLimit)
 		defer cancel()
-		k.kv.keyRevisions(ctx, batch)
+		k.kv.revisions(ctx, batch)
 		k.next()
 	}()
 }
 
-// keyRevision asks for one key.
-func (k *kv) keyRevision(ctx context.Context, key string) (answer keyAnswer) {
+// revision asks for one key.
+func (k *kv) revision(ctx context.Context, key string) (answer revisionAnswer) {
 	start := time.Now()
 	resp, err := k.client.KV.Get(ctx, key, clientv3.WithKeysOnly())
 	k.requests.Record(metrics.OperationGetRevision, err, start)
 	if err != nil {
-		return keyAnswer{err: err}
+		return revisionAnswer{err: err}
 	}
-	answer = keyAnswer{storage: resp.Header.Revision, together: 1}
+	answer = revisionAnswer{storage: resp.Header.Revision, together: 1}
 	if len(resp.Kvs) > 0 {
 		answer.object = resp.Kvs[0].ModRevision
 	}
 	return answer
 }
 
-// keyRevisions asks for many, each key once, and answers all.
-func (k *kv) keyRevisions(ctx context.Context, batch []*keyQuestion) {
+// revisions asks for many keys, each once, and answers all questions.
+func (k *kv) revisions(ctx context.Context, batch []*revisionQuestion) {
 	ops := make([]clientv3.Op, 0, len(batch))
 	places := make(map[string]int, len(batch))
 	for _, q := range batch {
@@ -141,7 +144,7 @@ func (k *kv) keyRevisions(ctx context.Context, batch []*keyQuestion) {
 		err = fmt.Errorf("etcd answered %d of %d questions", len(resp.Responses), len(ops))
 	}
 	for _, q := range batch {
-		q.keyAnswer = keyAnswer{err: err}
+		q.revisionAnswer = revisionAnswer{err: err}
 		if err == nil {
 			q.storage, q.together = resp.Header.Revision, len(batch)
 			if kvs := resp.Responses[places[q.key]].GetResponseRange().GetKvs(); len(kvs) > 0 {

@@ -20,12 +20,8 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// GetList implements storage.Interface.
+// GetList decodes each object in its place in listObj.
 func (s *store) GetList(ctx context.Context, key string, opts storage.ListOptions, listObj runtime.Object) (err error) {
-	if result, ok := listObj.(*storage.EncodedResult); ok {
-		result.List, err = s.ListItems(ctx, key, opts)
-		return err
-	}
 	prefix, err := s.prepareKey(key, opts.Recursive)
 	if err != nil {
 		return err

@@ -39,9 +39,9 @@ type stateReader struct {
 	expectCorrupt bool
 }
 
-// newStateReader returns a reader that makes objects of out's type, or of the resource's if out takes them encoded.
+// newStateReader returns a reader that makes objects of out's type, or of the resource's if out is nil.
 func (s *store) newStateReader(key string, out runtime.Object) (*stateReader, error) {
-	if _, encoded := out.(*storage.EncodedResult); encoded {
+	if out == nil {
 		out = s.format.New()
 	}
 	v, err := conversion.EnforcePtr(out)

@@ -60,7 +60,7 @@ func NewClient(client *clientv3.Client) *kubernetes.Client {
 
 type store struct {
 	kv            *kv
-	keys          keyRevisions
+	revisions     revisionReader
 	codec         runtime.Codec
 	decoder       Decoder
 	versioner     storage.Versioner
@@ -125,7 +125,7 @@ func New(o Options) (*store, error) {
 		pathPrefix:     pathPrefix,
 		resourcePrefix: o.ResourcePrefix,
 	}
-	s.keys.kv = s.kv
+	s.revisions.kv = s.kv
 	s.format = &object.Format{New: o.NewFunc, KeyPrefix: len(pathPrefix) - 1, Decode: s.decodeEncoded}
 	return s, nil
 }
@@ -140,27 +140,33 @@ func (s *store) Close() {
 // Versioner implements storage.Interface.
 func (s *store) Versioner() storage.Versioner { return s.versioner }
 
-// Get implements storage.Interface. It takes an EncodedResult too.
-func (s *store) Get(ctx context.Context, key string, opts storage.GetOptions, out runtime.Object) (err error) {
+// Get reads the object at key and decodes it.
+func (s *store) Get(ctx context.Context, key string, opts storage.GetOptions, out runtime.Object) error {
+	_, err := s.get(ctx, key, opts, out)
+	return err
+}
+
+// GetEncoded reads the object at key.
+func (s *store) GetEncoded(ctx context.Context, key string, opts storage.GetOptions) (*object.Encoded, error) {
+	return s.get(ctx, key, opts, nil)
+}
+
+// get reads the object at key, and decodes it into out unless that is nil.
+func (s *store) get(ctx context.Context, key string, opts storage.GetOptions, out runtime.Object) (obj *object.Encoded, err error) {
 	key, err = s.prepareKey(key, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, step := trace.Start(ctx, trace.Etcd3Get, key)
 	defer step.End(&err)
-	obj, err := s.getEncoded(ctx, step, key, opts)
-	if err != nil {
-		return err
-	}
-	result, encoded := out.(*storage.EncodedResult)
+	obj, err = s.getEncoded(ctx, step, key, opts)
 	switch {
-	case encoded:
-		result.Object = obj
-		return nil
+	case err != nil || out == nil:
+		return obj, err
 	case obj == nil:
-		return runtime.SetZeroValue(out)
+		return nil, runtime.SetZeroValue(out)
 	}
-	return s.decode(ctx, key, obj.Stored(), out, obj.Revision())
+	return obj, s.decode(ctx, key, obj.Stored(), out, obj.Revision())
 }
 
 // noteText notes an option unless it is unset.

@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
-	storage "github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 	"github.com/kx-apiserver/kx/store/transform"
 )
@@ -53,15 +53,16 @@ func (s *store) encode(ctx context.Context, key string, obj runtime.Object) (dat
 	return data, err
 }
 
-// decode fills out with the object that data is, at the revision of its last change. An EncodedResult is full already.
+// decode fills out with the object that data is, at the revision of its last change. An object.Encoded has the bytes, and
+// stays as it is.
 func (s *store) decode(ctx context.Context, key string, data []byte, out runtime.Object, revision int64) (err error) {
 	_, step := trace.Start(ctx, trace.Etcd3Decode, key)
 	defer step.End(&err)
 	step.Int("bytes", int64(len(data)))
 	step.Int("resourceVersion", revision)
-	if result, ok := out.(*storage.EncodedResult); ok {
+	if encoded, ok := out.(*object.Encoded); ok {
 		step.Why("not decoded: the answer can be made of the bytes")
-		step.After(result.Object)
+		step.After(encoded)
 		return nil
 	}
 	if err := s.decoder.Decode(data, out, revision); err != nil {

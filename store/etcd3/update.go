@@ -13,25 +13,40 @@ import (
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
 
-// GuaranteedUpdate implements storage.Interface. It tries one state after another until one of them leads to a write,
-// to nothing to write, or to an error that is true of what etcd has.
+// GuaranteedUpdate replaces the object at key by what tryUpdate makes of it, and decodes that into destination.
 func (s *store) GuaranteedUpdate(
 	ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object) (err error) {
+	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object) error {
+	_, err := s.update(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
+	return err
+}
+
+// UpdateEncoded replaces the object at key by what tryUpdate makes of it.
+func (s *store) UpdateEncoded(
+	ctx context.Context, key string, ignoreNotFound bool, preconditions *storage.Preconditions,
+	tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object) (*object.Encoded, error) {
+	return s.update(ctx, key, nil, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
+}
+
+// update tries one state after another until one of them leads to a write, to nothing to write, or to an error that is
+// true of what etcd has. It returns what is stored then, and decodes it into destination unless that is nil.
+func (s *store) update(
+	ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
+	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object) (_ *object.Encoded, err error) {
 	key, err = s.prepareKey(key, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, step := trace.Start(ctx, trace.Etcd3Update, key)
 	defer step.End(&err)
 	reader, err := s.newStateReader(key, destination)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	reader.ignoreNotFound = ignoreNotFound
 	state, err := reader.first(ctx, cachedExistingObject)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	u := update{
 		store: s, key: key, reader: reader, step: step,
@@ -42,12 +57,12 @@ func (s *store) GuaranteedUpdate(
 		state, err = u.try(ctx, state)
 		if err != nil || state == nil {
 			step.Int("tries", tries)
-			return err
+			return u.stored, err
 		}
 	}
 }
 
-// update is one call of GuaranteedUpdate.
+// update is one update under way.
 type update struct {
 	store         *store
 	key           string
@@ -56,6 +71,8 @@ type update struct {
 	destination   runtime.Object
 	preconditions *storage.Preconditions
 	tryUpdate     storage.UpdateFunc
+	// stored is what is stored when it is done.
+	stored *object.Encoded
 }
 
 // try makes the next state of one state and writes it. It returns the state to try next, or nil when it is done.
@@ -85,8 +102,8 @@ func (u *update) try(ctx context.Context, state *objState) (*objState, error) {
 		}
 		if !state.stale {
 			u.step.Why("the bytes are the same: nothing was written")
-			same := object.NewEncoded(u.store.format, u.key, state.data, state.rev, false)
-			return nil, u.store.fill(ctx, u.key, same, state.data, u.destination)
+			u.stored = object.NewEncoded(u.store.format, u.key, state.data, state.rev, false)
+			return nil, u.store.fill(ctx, u.key, u.stored, state.data, u.destination)
 		}
 	}
 	return u.write(ctx, state, next, data, ttl)
@@ -132,5 +149,6 @@ func (u *update) write(ctx context.Context, state *objState, obj runtime.Object,
 		return u.reader.decode(ctx, result.kv)
 	}
 	u.step.Int("resourceVersion", result.revision)
-	return nil, u.store.wrote(ctx, u.key, data, obj, u.destination, result.revision)
+	u.stored, err = u.store.wrote(ctx, u.key, data, obj, u.destination, result.revision)
+	return nil, err
 }

@@ -82,17 +82,17 @@ func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object,
 	if err != nil {
 		return nil, err
 	}
-	var result store.EncodedResult
-	out := runtime.Object(&result)
+	var out runtime.Object
 	if !encoded {
 		out = e.NewFunc()
 	}
-	if err := e.Storage.Create(ctx, key, obj, out, ttl, isDryRun(options.DryRun)); err != nil {
+	stored, err := e.Storage.Create(ctx, key, obj, out, ttl, isDryRun(options.DryRun))
+	if err != nil {
 		return nil, e.interpretCreate(ctx, err, key, m.GetName(), obj)
 	}
 	finish(ctx, true)
 	if encoded {
-		return result.Object, nil
+		return stored, nil
 	}
 	if e.AfterCreate != nil {
 		e.AfterCreate(out, options)
@@ -110,7 +110,7 @@ func (e *Store) interpretCreate(ctx context.Context, err error, key, name string
 		return err
 	}
 	existing := e.NewFunc()
-	if e.Storage.Get(ctx, key, store.GetOptions{}, existing) != nil {
+	if _, getErr := e.Storage.Get(ctx, key, store.GetOptions{}, existing); getErr != nil {
 		return err
 	}
 	if m, accessErr := meta.Accessor(existing); accessErr == nil && m.GetDeletionTimestamp() != nil {

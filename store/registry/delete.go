@@ -35,7 +35,7 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 
 	// A first look says whether somebody must act before the object goes. If not, it goes without being marked.
 	existing := e.NewFunc()
-	if err := e.Storage.Get(ctx, key, store.GetOptions{}, existing); err != nil {
+	if _, err := e.Storage.Get(ctx, key, store.GetOptions{}, existing); err != nil {
 		return nil, false, InterpretDeleteError(err, d.resource, name)
 	}
 	graceful, pending, err := BeforeDelete(ctx, e.DeleteStrategy, existing, options)
@@ -133,7 +133,7 @@ func (d *deletion) mark(ctx context.Context, seen runtime.Object) (*mark, error)
 		next, err := d.tryMark(ctx, existing, result)
 		return next, nil, err
 	}
-	err := d.Storage.GuaranteedUpdate(ctx, d.key, out, false, &d.preconditions, try, isDryRun(d.options.DryRun), nil)
+	_, err := d.Storage.GuaranteedUpdate(ctx, d.key, out, false, &d.preconditions, try, isDryRun(d.options.DryRun), nil)
 	switch {
 	case err == nil:
 		result.out = out

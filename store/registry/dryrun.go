@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
@@ -29,58 +30,68 @@ func (s *DryRunnableStorage) Stats(ctx context.Context) (store.Stats, error) {
 	return s.Storage.Stats(ctx)
 }
 
-// readsEncoded says whether the storage can be read without decoding.
-func (s *DryRunnableStorage) readsEncoded() bool {
-	_, ok := s.Storage.(store.EncodedReader)
+// keepsEncoded says whether the storage reads and writes objects without decoding them.
+func (s *DryRunnableStorage) keepsEncoded() bool {
+	_, ok := s.Storage.(store.EncodedStorage)
 	return ok
 }
 
-// readsItems says whether the storage can list item by item.
-func (s *DryRunnableStorage) readsItems() bool {
-	_, ok := s.Storage.(store.ItemReader)
+// listsItems says whether the storage lists item by item.
+func (s *DryRunnableStorage) listsItems() bool {
+	_, ok := s.Storage.(store.ListReader)
 	return ok
 }
 
-// Get reads one object.
-func (s *DryRunnableStorage) Get(ctx context.Context, key string, opts store.GetOptions, objPtr runtime.Object) (err error) {
+// Get reads one object into objPtr. If that is nil, it returns the object encoded.
+func (s *DryRunnableStorage) Get(ctx context.Context, key string, opts store.GetOptions, objPtr runtime.Object) (obj *object.Encoded, err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunGet, key)
 	defer step.End(&err)
-	return s.Storage.Get(ctx, key, opts, objPtr)
+	if objPtr == nil {
+		return s.Storage.(store.EncodedStorage).GetEncoded(ctx, key, opts)
+	}
+	return nil, s.Storage.Get(ctx, key, opts, objPtr)
 }
 
-// GetList reads a list.
-func (s *DryRunnableStorage) GetList(ctx context.Context, key string, opts store.ListOptions, listObj runtime.Object) (err error) {
+// GetList reads a list into listObj. If that is nil, it returns the list encoded.
+func (s *DryRunnableStorage) GetList(ctx context.Context, key string, opts store.ListOptions, listObj runtime.Object) (list *store.EncodedList, err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunList, key)
 	defer step.End(&err)
-	return s.Storage.GetList(ctx, key, opts, listObj)
+	if listObj == nil {
+		return s.Storage.(store.ListReader).ListEncoded(ctx, key, opts)
+	}
+	return nil, s.Storage.GetList(ctx, key, opts, listObj)
 }
 
-// Watch starts a watch, of objects as they are stored if that is wanted.
+// Watch starts a watch, of encoded objects if that is wanted.
 func (s *DryRunnableStorage) Watch(ctx context.Context, key string, opts store.ListOptions, encoded bool) (w watch.Interface, err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunWatch, key)
 	defer step.End(&err)
 	if encoded {
-		return s.Storage.(store.EncodedReader).WatchEncoded(ctx, key, opts)
+		return s.Storage.(store.EncodedStorage).WatchEncoded(ctx, key, opts)
 	}
 	return s.Storage.Watch(ctx, key, opts)
 }
 
-// Create stores obj. A dry run only looks whether the key is free.
-func (s *DryRunnableStorage) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64, dryRun bool) (err error) {
+// Create stores obj, and decodes what was stored into out. If that is nil, as it must not be in a dry run, it returns the
+// object encoded. A dry run only looks whether the key is free.
+func (s *DryRunnableStorage) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64, dryRun bool) (stored *object.Encoded, err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunCreate, key)
 	defer step.End(&err)
 	if !dryRun {
 		step.Why(whyNotDry)
-		return s.Storage.Create(ctx, key, obj, out, ttl)
+		if out == nil {
+			return s.Storage.(store.EncodedStorage).CreateEncoded(ctx, key, obj, ttl)
+		}
+		return nil, s.Storage.Create(ctx, key, obj, out, ttl)
 	}
 	step.Why("dry run: look whether the key is free, write nothing")
 	switch err := s.Storage.Get(ctx, key, store.GetOptions{}, out); {
 	case err == nil, store.IsCorruptObject(err):
-		return store.NewKeyExistsError(key, 0)
+		return nil, store.NewKeyExistsError(key, 0)
 	case !store.IsNotFound(err):
-		return err
+		return nil, err
 	}
-	return s.copyInto(obj, out)
+	return nil, s.copyInto(obj, out)
 }
 
 // Delete removes an object. A dry run only reads and checks it.
@@ -102,35 +113,39 @@ func (s *DryRunnableStorage) Delete(ctx context.Context, key string, out runtime
 	return deleteValidation(ctx, out)
 }
 
-// GuaranteedUpdate changes an object. A dry run calls tryUpdate once, on what is there now.
+// GuaranteedUpdate changes an object, and decodes what is stored then into destination. If that is nil, as it must not be
+// in a dry run, it returns the object encoded. A dry run calls tryUpdate once, on the present state.
 func (s *DryRunnableStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-	preconditions *store.Preconditions, tryUpdate store.UpdateFunc, dryRun bool, cachedExistingObject runtime.Object) (err error) {
+	preconditions *store.Preconditions, tryUpdate store.UpdateFunc, dryRun bool, cachedExistingObject runtime.Object) (stored *object.Encoded, err error) {
 	ctx, step := trace.Start(ctx, trace.DryRunUpdate, key)
 	defer step.End(&err)
 	if !dryRun {
 		step.Why(whyNotDry)
-		return s.Storage.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
+		if destination == nil {
+			return s.Storage.(store.EncodedStorage).UpdateEncoded(ctx, key, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
+		}
+		return nil, s.Storage.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
 	}
 	step.Why("dry run: try the update once on what is there, write nothing")
 	current, err := newLike(destination)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.Storage.Get(ctx, key, store.GetOptions{IgnoreNotFound: ignoreNotFound}, current); err != nil {
-		return err
+		return nil, err
 	}
 	if err := preconditions.Check(key, current); err != nil {
-		return err
+		return nil, err
 	}
 	revision, err := s.Versioner().ObjectResourceVersion(current)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	updated, _, err := tryUpdate(current, store.ResponseMeta{ResourceVersion: revision})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.copyInto(updated, destination)
+	return nil, s.copyInto(updated, destination)
 }
 
 const whyNotDry = "not a dry run: passed on"

@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Get implements rest.Getter. A reader that takes an encoded object gets one, if nobody here has to look into it.
+// Get returns one object: encoded if the reader takes that, and nothing here has to look into it.
 func (e *Store) Get(ctx context.Context, name string, options *metav1.GetOptions) (obj runtime.Object, err error) {
 	key, err := e.KeyFunc(ctx, name)
 	if err != nil {
@@ -28,24 +28,24 @@ func (e *Store) Get(ctx context.Context, name string, options *metav1.GetOptions
 
 	opts := store.GetOptions{ResourceVersion: options.ResourceVersion}
 	if e.givesEncoded(ctx) {
-		var out store.EncodedResult
-		if err := e.Storage.Get(ctx, key, opts, &out); err != nil {
+		encoded, err := e.Storage.Get(ctx, key, opts, nil)
+		if err != nil {
 			return nil, InterpretGetError(err, e.qualifiedResourceFromContext(ctx), name)
 		}
-		if out.Object.Readable() == nil {
-			return out.Object, nil
+		if encoded.Readable() == nil {
+			return encoded, nil
 		}
-		// Who decodes it says in a client's words what is wrong with it.
+		// Decoding it below fails with an error that clients understand.
 	}
 	out := e.NewFunc()
-	if err := e.Storage.Get(ctx, key, opts, out); err != nil {
+	if _, err := e.Storage.Get(ctx, key, opts, out); err != nil {
 		return nil, InterpretGetError(err, e.qualifiedResourceFromContext(ctx), name)
 	}
 	e.decorate(out)
 	return out, nil
 }
 
-// givesEncoded says whether the reader is given what it reads encoded.
+// givesEncoded says whether the caller gets encoded objects.
 func (e *Store) givesEncoded(ctx context.Context) bool {
-	return e.Decorator == nil && rest.TakesEncoded(ctx) && e.Storage.readsEncoded()
+	return e.Decorator == nil && rest.TakesEncoded(ctx) && e.Storage.keepsEncoded()
 }

@@ -49,17 +49,17 @@ func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate, o
 	}
 
 	if e.givesItems(ctx) {
-		var result store.EncodedResult
-		if err := e.Storage.GetList(ctx, key, opts, &result); err != nil {
+		found, err := e.Storage.GetList(ctx, key, opts, nil)
+		if err != nil {
 			return nil, InterpretListError(err, e.qualifiedResourceFromContext(ctx))
 		}
 		resource := e.qualifiedResourceFromContext(ctx)
-		items := result.List.Items.Failing(func(err error) error { return InterpretListError(err, resource) })
+		items := found.Items.Failing(func(err error) error { return InterpretListError(err, resource) })
 		out := &object.List{Items: items, New: e.NewListFunc}
-		return out, e.Storage.Versioner().UpdateList(out, uint64(result.List.Revision), result.List.Continue, result.List.Remaining)
+		return out, e.Storage.Versioner().UpdateList(out, uint64(found.Revision), found.Continue, found.Remaining)
 	}
 	out := e.NewListFunc()
-	if err := e.Storage.GetList(ctx, key, opts, out); err != nil {
+	if _, err := e.Storage.GetList(ctx, key, opts, out); err != nil {
 		return nil, InterpretListError(err, e.qualifiedResourceFromContext(ctx))
 	}
 	return out, nil
@@ -67,7 +67,7 @@ func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate, o
 
 // givesItems says whether the reader is given a list item by item.
 func (e *Store) givesItems(ctx context.Context) bool {
-	return e.Decorator == nil && rest.TakesEncoded(ctx) && e.Storage.readsItems()
+	return e.Decorator == nil && rest.TakesEncoded(ctx) && e.Storage.listsItems()
 }
 
 // predicate makes a predicate of the options' selectors.

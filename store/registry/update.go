@@ -41,15 +41,14 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 		step.Why("a missing object is an error: updates do not create the resource")
 	}
 
-	var result store.EncodedResult
-	out := runtime.Object(&result)
+	var out runtime.Object
 	if !encoded {
 		out = e.NewFunc()
 	}
 	try := func(existing runtime.Object, res store.ResponseMeta) (runtime.Object, *uint64, error) {
 		return u.tryUpdate(ctx, existing, res)
 	}
-	err = e.Storage.GuaranteedUpdate(ctx, key, out, u.mayCreate, u.preconditions, try, isDryRun(options.DryRun), nil)
+	stored, err := e.Storage.GuaranteedUpdate(ctx, key, out, u.mayCreate, u.preconditions, try, isDryRun(options.DryRun), nil)
 	if errors.Is(err, errEmptiedFinalizers) {
 		step.Why("the update took the last finalizer away from an object that is being deleted: it is removed")
 		obj, err := u.deleteWithoutFinalizers(ctx)
@@ -59,7 +58,7 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 		return nil, false, u.interpret(ctx, err)
 	}
 	if encoded {
-		return result.Object, u.created != nil, nil
+		return stored, u.created != nil, nil
 	}
 	u.after(out)
 	return out, u.created != nil, nil

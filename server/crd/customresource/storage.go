@@ -108,8 +108,12 @@ func (r *Resource) makeStorages(options backend.RESTOptionsGetter) error {
 		if mixed || name != r.StorageVersion {
 			strategy = r.newStrategy(name)
 			store = r.newStore(version, strategy)
+			view, err := r.newView(version, storageStrategy)
+			if err != nil {
+				return err
+			}
 			store.CompleteFrom(r.store, registry.DryRunnableStorage{
-				Storage: r.newView(version, storageStrategy),
+				Storage: view,
 				Codec:   &viewCodec{codec: codec, converter: r.converter, version: version.Kind.GroupVersion()},
 			})
 		}

@@ -26,6 +26,7 @@ import (
 // What is read to be selected above is read without a selector.
 type view struct {
 	store.Interface
+	below store.EncodedStorage // the same storage
 
 	converter *conversion.Converter
 	schemas   map[string]*schema.Schema
@@ -40,9 +41,14 @@ type view struct {
 
 var _ store.Interface = &view{}
 
-func (r *Resource) newView(version *Version, below *strategy) *view {
+func (r *Resource) newView(version *Version, below *strategy) (*view, error) {
+	encoded, ok := r.store.Storage.Storage.(store.EncodedStorage)
+	if !ok {
+		return nil, fmt.Errorf("convert %s: %T can't be read without decoding", r.resource, r.store.Storage.Storage)
+	}
 	v := &view{
 		Interface:   r.store.Storage.Storage,
+		below:       encoded,
 		converter:   r.converter,
 		schemas:     r.schemas,
 		up:          version.Kind.GroupVersion(),
@@ -54,7 +60,7 @@ func (r *Resource) newView(version *Version, below *strategy) *view {
 	for i := range below.selectable {
 		v.fieldsBelow = append(v.fieldsBelow, below.selectable[i].name)
 	}
-	return v
+	return v, nil
 }
 
 // Get implements store.Interface.

@@ -14,17 +14,13 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-var _ store.ItemReader = &view{}
+var _ store.ListReader = &view{}
 
-// GetList implements store.Interface.
+// GetList is ListEncoded, all items of it decoded and converted.
 func (v *view) GetList(ctx context.Context, key string, opts store.ListOptions, listObj runtime.Object) error {
-	found, err := v.ListItems(ctx, key, opts)
+	found, err := v.ListEncoded(ctx, key, opts)
 	if err != nil {
 		return err
-	}
-	if result, ok := listObj.(*store.EncodedResult); ok {
-		result.List = found
-		return nil
 	}
 	list, ok := listObj.(*unstructured.UnstructuredList)
 	if !ok {
@@ -54,12 +50,12 @@ func own(item runtime.Object) (*unstructured.Unstructured, error) {
 	return u, encoded.Into(u)
 }
 
-// ListItems implements store.ItemReader. Objects are converted as they are taken; a webhook gets several at a time.
-func (v *view) ListItems(ctx context.Context, key string, opts store.ListOptions) (*store.ItemList, error) {
+// ListEncoded converts objects when they are taken. A webhook gets several at a time.
+func (v *view) ListEncoded(ctx context.Context, key string, opts store.ListOptions) (*store.EncodedList, error) {
 	if v.selectsAbove(&opts.Predicate) {
 		return v.selectItems(ctx, key, opts)
 	}
-	list, err := v.listBelow(ctx, key, opts)
+	list, err := v.below.ListEncoded(ctx, key, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -67,20 +63,12 @@ func (v *view) ListItems(ctx context.Context, key string, opts store.ListOptions
 	return list, nil
 }
 
-func (v *view) listBelow(ctx context.Context, key string, opts store.ListOptions) (*store.ItemList, error) {
-	var below store.EncodedResult
-	if err := v.Interface.GetList(ctx, key, opts, &below); err != nil {
-		return nil, err
-	}
-	return below.List, nil
-}
-
 // heldBytes is how much is held of a page whose objects were selected after they were converted. What a larger page has
 // besides is read and converted again when it is taken.
 const heldBytes = 1 << 20
 
 // selectItems lists what opts select of the converted objects.
-func (v *view) selectItems(ctx context.Context, key string, opts store.ListOptions) (*store.ItemList, error) {
+func (v *view) selectItems(ctx context.Context, key string, opts store.ListOptions) (*store.EncodedList, error) {
 	selects := opts.Predicate
 	limit := int(selects.Limit)
 	if limit > 0 && opts.ResourceVersion != "" && opts.ResourceVersion != "0" && opts.ResourceVersionMatch == "" {
@@ -88,7 +76,7 @@ func (v *view) selectItems(ctx context.Context, key string, opts store.ListOptio
 	}
 	opts.Predicate = unselected(selects)
 	opts.Predicate.Limit = 0
-	list, err := v.listBelow(ctx, key, opts)
+	list, err := v.below.ListEncoded(ctx, key, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (v *view) Watch(ctx context.Context, key string, opts store.ListOptions) (w
 		opts.Predicate = unselected(selects)
 	}
 	w.ctx, w.cancel = context.WithCancel(trace.Fork(ctx))
-	inner, err := v.watchBelow(w.ctx, key, opts)
+	inner, err := v.below.WatchEncoded(w.ctx, key, opts) // nothing is decoded before its turn
 	if err != nil {
 		w.cancel()
 		return nil, err
@@ -37,14 +37,6 @@ func (v *view) Watch(ctx context.Context, key string, opts store.ListOptions) (w
 	w.inner = inner
 	go w.run()
 	return w, nil
-}
-
-// watchBelow watches the storage, of encoded objects if it has them: of those nothing is decoded before its turn.
-func (v *view) watchBelow(ctx context.Context, key string, opts store.ListOptions) (watch.Interface, error) {
-	if encoded, ok := v.Interface.(store.EncodedReader); ok {
-		return encoded.WatchEncoded(ctx, key, opts)
-	}
-	return v.Interface.Watch(ctx, key, opts)
 }
 
 // viewWatch converts the events of the storage's watch.

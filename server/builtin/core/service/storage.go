@@ -111,7 +111,7 @@ func inUse(services *registry.Store, numbers func(*corev1.Service) []uint32) fun
 		list := &corev1.ServiceList{}
 		// A context without a namespace makes the key of all of them.
 		key := services.KeyRootFunc(context.Background())
-		if err := services.Storage.GetList(ctx, key, store.ListOptions{Predicate: store.Everything, Recursive: true}, list); err != nil {
+		if _, err := services.Storage.GetList(ctx, key, store.ListOptions{Predicate: store.Everything, Recursive: true}, list); err != nil {
 			return nil, err
 		}
 		var all []uint32

@@ -31,7 +31,7 @@ func newCachedFixture(t *testing.T, s setup) *fixture {
 	if err := c.WaitUntilReady(ctx); err != nil {
 		t.Fatal(err)
 	}
-	f.kx = cacher.NewCacheDelegator(c)
+	f.kx = c
 	f.Interface = Adapt(f.kx)
 	return f
 }
