@@ -61,9 +61,9 @@ func (h host) Edit(text []byte, suffix string, then func([]byte, error) tea.Cmd)
 	return h.m.edit(text, suffix, then)
 }
 
-func (h host) Do(f func() tea.Msg) tea.Cmd {
+func (h host) Do(work func() func() tea.Cmd) tea.Cmd {
 	h.m.busy++
-	return h.m.guarded(func() tea.Msg { return doneMsg{f()} })
+	return h.m.guarded(func() tea.Msg { return doneMsg{work()} })
 }
 
 func (h host) Guard() {

@@ -86,8 +86,8 @@ type (
 		server Server
 		err    error
 	}
-	// doneMsg is the answer of what a screen gave to Host.Do.
-	doneMsg   struct{ answer tea.Msg }
+	// doneMsg says that work of a screen is done, and what is to be done with its result.
+	doneMsg   struct{ then func() tea.Cmd }
 	copiedMsg struct {
 		text string
 		cut  int
@@ -215,7 +215,9 @@ func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 		}
 	case doneMsg:
 		m.busy--
-		cmd = m.answered(msg.answer)
+		if msg.then != nil {
+			cmd = msg.then()
+		}
 	case copiedMsg:
 		m.busy--
 		m.copied(msg)
@@ -228,18 +230,6 @@ func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	}
 	m.dirty = true
 	return m, cmd
-}
-
-// answered gives the answer of a command to whichever screen it is for.
-func (m *model) answered(answer tea.Msg) tea.Cmd {
-	if answer == nil {
-		return nil
-	}
-	var cmds []tea.Cmd
-	for _, s := range m.order {
-		cmds = append(cmds, s.Update(answer))
-	}
-	return tea.Batch(cmds...)
 }
 
 // guarded runs a command so that a panic in it is caught.

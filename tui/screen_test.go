@@ -254,7 +254,7 @@ func TestPanicIsReported(t *testing.T) {
 		"in Update":             func(d *driver) { d.m.current = nil; d.m.Update(tea.KeyMsg{Type: tea.KeyEnter}) },
 		"in View":               func(d *driver) { d.m.current = nil; d.m.dirty = true; d.m.View() },
 		"in a command":          func(d *driver) { d.m.guarded(func() tea.Msg { panic("it broke") })() },
-		"in what a screen does": func(d *driver) { host{d.m}.Do(func() tea.Msg { panic("it broke") })() },
+		"in what a screen does": func(d *driver) { host{d.m}.Do(func() func() tea.Cmd { panic("it broke") })() },
 		"in a screen's goroutine": func(d *driver) {
 			ended := make(chan struct{})
 			go func() {

@@ -206,12 +206,6 @@ func (s *Screen) askObject() tea.Cmd {
 	})
 }
 
-// dropped is the answer of the end of a watcher.
-type dropped struct {
-	journey string
-	err     error
-}
-
 // askKill asks whether to end the watcher under the cursor.
 func (s *Screen) askKill() tea.Cmd {
 	w := s.watcherUnder()
@@ -220,21 +214,22 @@ func (s *Screen) askKill() tea.Cmd {
 	return s.host.Confirm(draw.Clean(question), func() tea.Cmd {
 		order := v1alpha1.JourneyCommand{Spec: v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionDrop}}
 		order.APIVersion, order.Kind = v1alpha1.SchemeGroupVersion.String(), "JourneyCommand"
-		return s.host.Do(func() tea.Msg {
-			return dropped{journey, client.Create(life, api.KX+"/journeys/"+journey+"/step", &order, nil)}
-		})
+		return screen.Do(s.host, func() (string, error) {
+			return journey, client.Create(life, api.KX+"/journeys/"+journey+"/step", &order, nil)
+		}, s.dropped)
 	})
 }
 
-func (s *Screen) dropped(m dropped) {
-	if m.err != nil {
-		s.host.Complain("the watch was not ended: " + draw.Clean(api.Reason(m.err)))
-		return
+func (s *Screen) dropped(journey string, err error) tea.Cmd {
+	if err != nil {
+		s.host.Complain("the watch was not ended: " + draw.Clean(api.Reason(err)))
+		return nil
 	}
-	s.host.Say("the watch #" + m.journey + " has ended")
+	s.host.Say("the watch #" + journey + " has ended")
 	if s.poller != nil {
 		s.poller.now()
 	}
+	return nil
 }
 
 // edit opens what is shown in the editor.

@@ -13,6 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // report is what came of a question about a cache: a check, or an object in both places.
@@ -24,13 +25,6 @@ type report struct {
 	lines   []line
 }
 
-// reported is the answer of a question.
-type reported struct {
-	of    *report
-	lines []line
-	err   error
-}
-
 // askAbout asks a question whose answer is lines.
 func (s *Screen) askAbout(title, command string, ask func() ([]line, error)) tea.Cmd {
 	s.stopStream()
@@ -38,9 +32,9 @@ func (s *Screen) askAbout(title, command string, ask func() ([]line, error)) tea
 	s.report = r
 	s.result.ToTop()
 	s.GoTo(resultPart)
-	return s.host.Do(func() tea.Msg {
-		lines, err := ask()
-		return reported{r, lines, err}
+	return screen.Do(s.host, ask, func(lines []line, err error) tea.Cmd {
+		r.pending, r.lines, r.err = false, lines, err
+		return nil
 	})
 }
 

@@ -97,18 +97,6 @@ func (s *Screen) Hide() {
 
 func (s *Screen) Close() { s.end() }
 
-func (s *Screen) Update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case reported:
-		if msg.of == s.report {
-			s.report.pending, s.report.lines, s.report.err = false, msg.lines, msg.err
-		}
-	case dropped:
-		s.dropped(msg)
-	}
-	return nil
-}
-
 func (s *Screen) Drain() tea.Cmd {
 	if s.stream != nil {
 		end := s.result.AtEnd()

@@ -72,8 +72,9 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 	s := &Screen{
 		host: host, options: o, session: of(host, o), ring: ring,
 		list: list.New(ring, look, host.Zone()), steps: steps.New(look), detail: detail.New(look),
-		held: held, sources: sources.New(host),
+		held: held,
 	}
+	s.sources = sources.New(host, s.supply)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: keys.List, Pane: s.list}, {Context: keys.Steps, Pane: s.steps}, {Context: keys.Detail, Pane: s.detail}},
 		Arrange: func(w, h int) []layout.Rect {

@@ -110,11 +110,11 @@ func TestMouse(t *testing.T) {
 func TestLateAnswer(t *testing.T) {
 	h, s := shown(t)
 	h.Press("g")
-	id, shown := s.open.id, s.open.journey
-	other := *shown
-	other.Name = "late"
-	h.Run(s.Update(fetchedMsg{request: s.open.request - 1, journey: &other}))
-	if s.open.id != id || s.open.journey != shown {
+	id := s.open.id
+	late := s.fetch("rec-2")
+	h.Run(s.fetch(id))
+	shown := s.open.journey
+	if h.Run(late); s.open.id != id || s.open.journey != shown || shown == nil {
 		t.Error("it is shown")
 	}
 }

@@ -46,18 +46,23 @@ var demo = []api.Request{
   "spec": {"cronSpec": "5 * * * *", "image": "report:1", "replicas": 2}}`)},
 }
 
-// demoMsg says how creating the demo went.
-type demoMsg struct{ err error }
-
 // noDemo is why the demo can't be created.
 func (s *Screen) noDemo() string { return s.host.API().Absent() }
 
 func (s *Screen) createDemo() tea.Cmd {
 	s.host.Say("creating the definition of CronTab and two objects of it ...")
-	return s.host.Do(func() tea.Msg {
+	return s.host.Do(func() func() tea.Cmd {
 		ctx, cancel := context.WithTimeout(s.host.Context(), time.Minute)
 		defer cancel()
-		return demoMsg{create(ctx, s.host.API())}
+		err := create(ctx, s.host.API())
+		return func() tea.Cmd {
+			if err != nil {
+				s.host.Complain(err.Error())
+				return nil
+			}
+			s.host.Say("the demo is there: enter walks into the steps of a request, and kubectl get crontabs lists the objects")
+			return nil
+		}
 	})
 }
 
@@ -106,12 +111,4 @@ func established(ctx context.Context, server *api.Client) error {
 			return fmt.Errorf("%s is not established: %w", demoName, ctx.Err())
 		}
 	}
-}
-
-func (s *Screen) demoCreated(msg demoMsg) {
-	if msg.err != nil {
-		s.host.Complain(msg.err.Error())
-		return
-	}
-	s.host.Say("the demo is there: enter walks into the steps of a request, and kubectl get crontabs lists the objects")
 }

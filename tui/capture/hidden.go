@@ -5,6 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
@@ -14,23 +15,20 @@ type hidden struct {
 	requests int
 }
 
-// hiddenMsg is the answer.
-type hiddenMsg hidden
-
 // countHidden asks how many requests there are, once the filter has left none.
 func (s *Screen) countHidden() tea.Cmd {
 	if s.applied == "" || s.applied == s.hidden.filter || s.ring.Len() > 0 || s.state.Phase != session.Live {
 		return nil
 	}
 	s.hidden = hidden{filter: s.applied}
-	msg := hiddenMsg(s.hidden)
-	return s.host.Do(func() tea.Msg {
-		all, err := s.session.List(s.host.Context(), "")
-		if err != nil {
-			return nil // it is not said how many
+	of := s.applied
+	list := func() ([]string, error) { return s.session.List(s.host.Context(), "") }
+	return screen.Do(s.host, list, func(all []string, _ error) tea.Cmd {
+		if of == s.hidden.filter {
+			s.hidden.requests = len(all)
+			s.list.SetEmpty(s.emptyList())
 		}
-		msg.requests = len(all)
-		return msg
+		return nil
 	})
 }
 

@@ -162,8 +162,6 @@ type watching struct {
 	note          string
 }
 
-type watchingMsg struct{ watching }
-
 // supply gets what Detail wants: a file of the source, the watches of a cache.
 func (s *Screen) supply() tea.Cmd {
 	var cmds []tea.Cmd
@@ -184,22 +182,16 @@ func (s *Screen) supply() tea.Cmd {
 
 // askWho reads a watch cache with its watches as they are now.
 func (s *Screen) askWho(want watching) tea.Cmd {
-	ctx, client := s.host.Context(), s.host.API()
-	return s.host.Do(func() tea.Msg {
-		c := &v1alpha1.Cache{}
-		if err := client.Get(ctx, api.KX+"/caches/"+url.PathEscape(want.name), nil, c); err != nil {
-			want.note = "who watches " + want.name + " now is not known: " + err.Error()
-			return watchingMsg{want}
+	path := api.KX + "/caches/" + url.PathEscape(want.name)
+	return screen.Get(s.host.Context(), s.host, path, nil, func(c *v1alpha1.Cache, err error) tea.Cmd {
+		switch {
+		case want.journey != s.watching.journey || want.name != s.watching.name:
+			return nil
+		case err != nil:
+			s.watching.note = "who watches " + want.name + " now is not known: " + err.Error()
+		default:
+			s.watching.cache, s.watching.note = c, ""
 		}
-		want.cache, want.note = c, ""
-		return watchingMsg{want}
+		return s.supply()
 	})
-}
-
-// answered takes an answer to supply.
-func (s *Screen) answered(msg tea.Msg) {
-	if msg, ok := msg.(watchingMsg); ok && msg.journey == s.watching.journey && msg.name == s.watching.name {
-		s.watching = msg.watching
-	}
-	s.sources.Update(msg)
 }

@@ -3,7 +3,6 @@ package capture
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
-	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -80,29 +79,19 @@ func (s *Screen) jump(letter string) tea.Cmd {
 	return nil
 }
 
-// comparedMsg are two whole journeys.
-type comparedMsg struct {
-	a, b *v1alpha1.Journey
-	err  error
-}
-
 // compare gets two requests and shows them side by side.
 func (s *Screen) compare(a, b string) tea.Cmd {
 	ctx, session := s.host.Context(), s.session
-	return s.host.Do(func() tea.Msg {
-		x, err := session.Get(ctx, a)
-		if err != nil {
-			return comparedMsg{err: err}
+	return screen.Do(s.host, func() (to screen.ToCompare, err error) {
+		if to.A, err = session.Get(ctx, a); err == nil {
+			to.B, err = session.Get(ctx, b)
 		}
-		y, err := session.Get(ctx, b)
-		return comparedMsg{x, y, err}
+		return to, err
+	}, func(to screen.ToCompare, err error) tea.Cmd {
+		if err != nil {
+			s.host.Complain("can't compare: " + err.Error())
+			return nil
+		}
+		return s.host.Go(to)
 	})
-}
-
-func (s *Screen) compared(msg comparedMsg) tea.Cmd {
-	if msg.err != nil {
-		s.host.Complain("can't compare: " + msg.err.Error())
-		return nil
-	}
-	return s.host.Go(screen.ToCompare{A: msg.a, B: msg.b})
 }

@@ -8,17 +8,12 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/pane/list"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // alike is a request like the one that is held, which went its way before: the held one may well go the same.
 type alike struct {
 	of      string // the one that is held
-	journey *v1alpha1.Journey
-}
-
-// alikeMsg is the answer to a fetch of one.
-type alikeMsg struct {
-	of      string
 	journey *v1alpha1.Journey
 }
 
@@ -33,12 +28,12 @@ func (s *Screen) wantAlike() tea.Cmd {
 	if like == "" {
 		return nil
 	}
-	return s.host.Do(func() tea.Msg {
-		j, err := s.session.Get(s.host.Context(), like)
-		if err != nil {
-			return nil // it is gone by now: what the keys do is said without it
+	get := func() (*v1alpha1.Journey, error) { return s.session.Get(s.host.Context(), like) }
+	return screen.Do(s.host, get, func(j *v1alpha1.Journey, err error) tea.Cmd {
+		if err == nil && id == s.alike.of { // else it is gone by now: what the keys do is said without it
+			s.alike.journey = j
 		}
-		return alikeMsg{of: id, journey: j}
+		return nil
 	})
 }
 

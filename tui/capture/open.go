@@ -24,47 +24,6 @@ type opened struct {
 	field    string // and the field
 }
 
-// fetchedMsg is the answer to a fetch.
-type fetchedMsg struct {
-	request uint64
-	journey *v1alpha1.Journey
-	changed []int
-	err     error
-}
-
-func (s *Screen) Update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case fetchedMsg:
-		s.fetched(msg)
-		return s.sync() // it may be later by now
-	case hiddenMsg:
-		if msg.filter == s.hidden.filter {
-			s.hidden.requests = msg.requests
-			s.list.SetEmpty(s.emptyList())
-		}
-	case alikeMsg:
-		if msg.of == s.alike.of {
-			s.alike.journey = msg.journey
-		}
-	case toldMsg:
-		return tea.Batch(s.told(msg), s.sync())
-	case ruledMsg:
-		s.ruled(msg)
-	case savedMsg:
-		s.savedAs(msg)
-	case demoMsg:
-		s.demoCreated(msg)
-	case comparedMsg:
-		return s.compared(msg)
-	case replayMsg:
-		return s.replayed(msg)
-	default:
-		s.answered(msg)
-		return s.supply()
-	}
-	return nil
-}
-
 // sync brings steps and detail to the request under the cursor.
 func (s *Screen) sync() tea.Cmd {
 	row := s.list.Selected()
@@ -104,13 +63,29 @@ func (s *Screen) fetch(id string) tea.Cmd {
 		kept = nil
 	}
 	s.open = opened{id: id, request: request, cancel: cancel, journey: kept, fetching: true}
-	return s.host.Do(func() tea.Msg {
-		j, err := s.session.Get(ctx, id)
-		if err != nil {
-			return fetchedMsg{request: request, err: err}
+	return screen.Do(s.host, counted(func() (*v1alpha1.Journey, error) { return s.session.Get(ctx, id) }), func(j journey, err error) tea.Cmd {
+		if request == s.open.request { // else the cursor is elsewhere by now
+			s.fetched(j, err)
 		}
-		return fetchedMsg{request: request, journey: j, changed: steps.Changed(j)}
+		return s.sync() // it may be later by now
 	})
+}
+
+// journey is a whole journey, and how many fields each step changed.
+type journey struct {
+	*v1alpha1.Journey
+	changed []int
+}
+
+// counted counts what the steps of a journey changed, where that may take its time.
+func counted(get func() (*v1alpha1.Journey, error)) func() (journey, error) {
+	return func() (journey, error) {
+		j, err := get()
+		if err != nil {
+			return journey{}, err
+		}
+		return journey{j, steps.Changed(j)}, nil
+	}
 }
 
 func (s *Screen) Returned() tea.Cmd {
@@ -120,20 +95,17 @@ func (s *Screen) Returned() tea.Cmd {
 	return s.fetch(s.open.id)
 }
 
-func (s *Screen) fetched(msg fetchedMsg) {
-	if msg.request != s.open.request {
-		return // the cursor is elsewhere by now
-	}
+func (s *Screen) fetched(j journey, err error) {
 	s.open.cancel()
 	s.open.fetching = false
-	if msg.err != nil {
+	if err != nil {
 		s.open.journey = nil
-		why := draw.Clean(s.open.id+": ") + screen.Trouble(msg.err)
+		why := draw.Clean(s.open.id+": ") + screen.Trouble(err)
 		s.steps.Message("", " "+why)
 		s.detail.Message("", why)
 		return
 	}
-	s.take(msg.journey, msg.changed)
+	s.take(j)
 	s.toStep()
 	s.showField()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/replay"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // The commands that send a request again.
@@ -14,13 +15,6 @@ const (
 	replayID     keys.ID = "request.replay"
 	replayHeldID keys.ID = "request.replay-held"
 )
-
-// replayMsg is the whole journey of a request that is to be sent again.
-type replayMsg struct {
-	journey *v1alpha1.Journey
-	held    bool
-	err     error
-}
 
 func (s *Screen) replayCommands() []keys.Command {
 	return []keys.Command{
@@ -39,22 +33,20 @@ func (s *Screen) replay(id keys.ID) (tea.Cmd, bool) {
 	held := id == replayHeldID
 	name := s.list.Selected().Name
 	if j := s.open.journey; j != nil && j.Name == name {
-		return s.replayed(replayMsg{journey: j, held: held}), true
+		return s.sendAgain(j, held), true
 	}
-	return s.host.Do(func() tea.Msg {
-		j := &v1alpha1.Journey{}
-		err := s.host.API().Get(s.host.Context(), api.KX+"/journeys/"+name, nil, j)
-		return replayMsg{j, held, err}
+	return screen.Get(s.host.Context(), s.host, api.KX+"/journeys/"+name, nil, func(j *v1alpha1.Journey, err error) tea.Cmd {
+		if err != nil {
+			s.host.Complain("the request can't be sent again: " + err.Error())
+			return nil
+		}
+		return s.sendAgain(j, held)
 	}), true
 }
 
-// replayed leads to the screen Send with a request.
-func (s *Screen) replayed(msg replayMsg) tea.Cmd {
-	if msg.err != nil {
-		s.host.Complain("the request can't be sent again: " + msg.err.Error())
-		return nil
-	}
-	to, note := replay.Of(msg.journey, msg.held)
+// sendAgain leads to the screen Send with a request.
+func (s *Screen) sendAgain(j *v1alpha1.Journey, held bool) tea.Cmd {
+	to, note := replay.Of(j, held)
 	cmd := s.host.Go(to)
 	if note != "" {
 		s.host.Complain(note)

@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -23,8 +22,10 @@ func TestReplay(t *testing.T) {
 	if len(h.Went) != 3 {
 		t.Errorf("a request whose steps are not there leads to %v, complained %q", h.Went, h.Complained)
 	}
-	h.Run(s.replayed(replayMsg{err: errors.New("forgotten")}))
+	s.open.journey = nil
+	h.Gone(true)
+	h.Press("r")
 	if len(h.Complained) == 0 {
-		t.Error("nobody is told that the request is forgotten")
+		t.Error("nobody is told that the request can't be fetched")
 	}
 }

@@ -13,15 +13,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/capture"
+	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/session"
 )
-
-// savedMsg says how saving went.
-type savedMsg struct {
-	file         string
-	saved, asked int
-	err          error
-}
 
 // save asks for the name of a file, and saves the requests of the IDs there.
 func (s *Screen) save(ids []string) tea.Cmd {
@@ -35,28 +29,34 @@ func (s *Screen) save(ids []string) tea.Cmd {
 			s.host.Complain("nothing is saved: the file has no name")
 			return nil
 		}
-		return s.host.Do(func() tea.Msg {
-			return s.saveTo(file, ids)
+		if absolute, err := filepath.Abs(file); err == nil {
+			file = absolute
+		}
+		return screen.Do(s.host, func() (int, error) { return s.saveTo(file, ids) }, func(saved int, err error) tea.Cmd {
+			switch {
+			case err != nil:
+				s.host.Complain("nothing is saved: " + err.Error())
+			case saved < len(ids):
+				s.host.Say(fmt.Sprintf("saved %d requests in %s; the server has forgotten %d", saved, file, len(ids)-saved))
+			default:
+				s.host.Say(fmt.Sprintf("saved %d requests in %s: kx tui -r opens it", saved, file))
+			}
+			return nil
 		})
 	})
 }
 
-func (s *Screen) saveTo(file string, ids []string) savedMsg {
-	msg := savedMsg{file: file, asked: len(ids)}
-	if absolute, err := filepath.Abs(file); err == nil {
-		msg.file = absolute
-	}
+func (s *Screen) saveTo(file string, ids []string) (saved int, err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
-		msg.err = err
-		return msg
+		return 0, err
 	}
 	out := bufio.NewWriter(f)
-	msg.saved, msg.err = s.write(s.host.Context(), out, ids)
-	if msg.err = errors.Join(msg.err, out.Flush(), f.Close()); msg.err != nil {
+	saved, err = s.write(s.host.Context(), out, ids)
+	if err = errors.Join(err, out.Flush(), f.Close()); err != nil {
 		os.Remove(file)
 	}
-	return msg
+	return saved, err
 }
 
 // write writes a capture. What the server has forgotten meanwhile is left out.
@@ -79,17 +79,6 @@ func (s *Screen) write(ctx context.Context, out io.Writer, ids []string) (saved 
 		saved++
 	}
 	return saved, nil
-}
-
-func (s *Screen) savedAs(msg savedMsg) {
-	switch {
-	case msg.err != nil:
-		s.host.Complain("nothing is saved: " + msg.err.Error())
-	case msg.saved < msg.asked:
-		s.host.Say(fmt.Sprintf("saved %d requests in %s; the server has forgotten %d", msg.saved, msg.file, msg.asked-msg.saved))
-	default:
-		s.host.Say(fmt.Sprintf("saved %d requests in %s: kx tui -r opens it", msg.saved, msg.file))
-	}
 }
 
 // shown are the IDs of the requests in the list.

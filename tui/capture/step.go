@@ -167,15 +167,6 @@ func (s *Screen) heldHere(held []v1alpha1.HeldStep) *v1alpha1.HeldStep {
 	return &held[0]
 }
 
-// toldMsg is the journey after it was told something.
-type toldMsg struct {
-	id      string
-	journey *v1alpha1.Journey
-	changed []int
-	did     string
-	err     error
-}
-
 // tell tells a held request what to do.
 func (s *Screen) tell(id string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
 	return s.telled(id, "", func(ctx context.Context) (*v1alpha1.Journey, error) { return s.held.Tell(ctx, id, spec) })
@@ -184,38 +175,34 @@ func (s *Screen) tell(id string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
 // telled does something to a request whose answer is its journey.
 func (s *Screen) telled(id, did string, f func(context.Context) (*v1alpha1.Journey, error)) tea.Cmd {
 	s.telling.id, s.telling.busy = id, true
-	return s.host.Do(func() tea.Msg {
-		j, err := f(s.host.Context())
-		if err != nil {
-			return toldMsg{id: id, err: err}
-		}
-		return toldMsg{id: id, journey: j, changed: steps.Changed(j), did: did}
+	return screen.Do(s.host, counted(func() (*v1alpha1.Journey, error) { return f(s.host.Context()) }), func(j journey, err error) tea.Cmd {
+		return tea.Batch(s.told(id, did, j, err), s.sync())
 	})
 }
 
 // told shows what became of a request that was told something, and tells it what is next.
-func (s *Screen) told(msg toldMsg) tea.Cmd {
+func (s *Screen) told(id, did string, j journey, err error) tea.Cmd {
 	queue := s.telling.queue
-	if msg.id == s.telling.id {
+	if id == s.telling.id {
 		s.telling.busy, s.telling.queue = false, nil
 	}
 	switch {
-	case errors.Is(msg.err, context.Canceled): // the program ends
+	case errors.Is(err, context.Canceled): // the program ends
 		return nil
-	case msg.err != nil:
-		s.host.Complain(control.Reason(msg.err))
-		if api.Code(msg.err) == http.StatusConflict && msg.id == s.open.id {
-			return s.fetch(msg.id) // it went on by itself
+	case err != nil:
+		s.host.Complain(control.Reason(err))
+		if api.Code(err) == http.StatusConflict && id == s.open.id {
+			return s.fetch(id) // it went on by itself
 		}
 		return nil
-	case msg.did != "":
-		s.host.Say(msg.did)
+	case did != "":
+		s.host.Say(did)
 	}
-	if msg.id != s.open.id {
+	if id != s.open.id {
 		return nil // the cursor is elsewhere by now
 	}
-	s.take(msg.journey, msg.changed)
-	if len(queue) == 0 || len(msg.journey.Status.Held) == 0 {
+	s.take(j)
+	if len(queue) == 0 || len(j.Status.Held) == 0 {
 		return nil
 	}
 	cmd := s.goOn(queue[0])
@@ -224,14 +211,14 @@ func (s *Screen) told(msg toldMsg) tea.Cmd {
 }
 
 // take shows a journey that was fetched, with the cursor on the step at which it is held.
-func (s *Screen) take(j *v1alpha1.Journey, changed []int) {
-	if s.open.journey != nil && s.open.journey.Name == j.Name && newer(s.open.journey, j) {
+func (s *Screen) take(j journey) {
+	if s.open.journey != nil && s.open.journey.Name == j.Name && newer(s.open.journey, j.Journey) {
 		return
 	}
 	before := s.open.journey
-	s.open.journey = j
-	s.steps.Show(j, changed)
-	if held := j.Status.Held; len(held) > 0 && !heldSame(before, j) {
+	s.open.journey = j.Journey
+	s.steps.Show(j.Journey, j.changed)
+	if held := j.Status.Held; len(held) > 0 && !heldSame(before, j.Journey) {
 		s.steps.SelectStep(int(held[0].Step))
 		s.host.Say("") // that it is held is news, whatever was said before
 	}

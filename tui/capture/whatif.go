@@ -17,6 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // The commands that have something happen which would not by itself.
@@ -166,12 +167,6 @@ func mergePatch(before, edited []byte) ([]byte, error) {
 	return patch, nil
 }
 
-// ruledMsg says what came of a rule, or of another thing that is of no request.
-type ruledMsg struct {
-	did string
-	err error
-}
-
 // stale lets the cache of the request's resource fall behind, or catch up if it does already.
 func (s *Screen) stale() tea.Cmd {
 	what := s.list.Selected().Spec.Resource
@@ -215,20 +210,16 @@ func (s *Screen) compact() tea.Cmd {
 }
 
 func (s *Screen) rule(f func(context.Context) (string, error)) tea.Cmd {
-	return s.host.Do(func() tea.Msg {
-		did, err := f(s.host.Context())
-		return ruledMsg{did, err}
+	return screen.Do(s.host, func() (string, error) { return f(s.host.Context()) }, func(did string, err error) tea.Cmd {
+		switch {
+		case errors.Is(err, context.Canceled): // the program ends
+		case api.Code(err) == http.StatusNotFound:
+			s.host.Complain("this server can't do that: " + control.Reason(err))
+		case err != nil:
+			s.host.Complain(control.Reason(err))
+		default:
+			s.host.Say(did)
+		}
+		return nil
 	})
-}
-
-func (s *Screen) ruled(msg ruledMsg) {
-	switch {
-	case errors.Is(msg.err, context.Canceled): // the program ends
-	case api.Code(msg.err) == http.StatusNotFound:
-		s.host.Complain("this server can't do that: " + control.Reason(msg.err))
-	case msg.err != nil:
-		s.host.Complain(control.Reason(msg.err))
-	default:
-		s.host.Say(msg.did)
-	}
 }

@@ -25,34 +25,6 @@ const (
 	pagesMost = 40
 )
 
-// listed is the answer of a list.
-type listed struct {
-	generation int
-	of         *node
-	more       bool
-	list       v1alpha1.KeyList
-	err        error
-}
-
-// told is the answer about a key's history, and valued that about a value.
-type told struct {
-	of      *chosen
-	history v1alpha1.KeyHistory
-	err     error
-}
-
-type valued struct {
-	of       *chosen
-	revision int64
-	value    *value
-}
-
-// compacted is the answer of a compaction.
-type compacted struct {
-	done v1alpha1.Compaction
-	err  error
-}
-
 // exact is a node's key as etcd has it: what the object says of it is cleaned of what is no text.
 func (n *node) exact() string {
 	if n.parent == nil {
@@ -78,10 +50,16 @@ func (s *Screen) read(n *node, more bool) tea.Cmd {
 	} else if s.at > 0 {
 		query.Set("revision", strconv.FormatInt(s.at, 10))
 	}
-	ctx, client, answer := s.life, s.host.API(), listed{generation: s.generation, of: n, more: more}
-	return s.host.Do(func() tea.Msg {
-		answer.err = client.Get(ctx, keysPath, query, &answer.list)
-		return answer
+	generation := s.generation
+	return screen.Get(s.life, s.host, keysPath, query, func(list *v1alpha1.KeyList, err error) tea.Cmd {
+		if generation != s.generation {
+			return nil
+		}
+		n.loading = false
+		if err != nil {
+			return s.failed(n, more, err)
+		}
+		return s.take(n, more, list)
 	})
 }
 
@@ -112,21 +90,13 @@ func (s *Screen) Returned() tea.Cmd {
 	return s.reread()
 }
 
-// take takes a list.
-func (s *Screen) take(m listed) tea.Cmd {
-	if m.generation != s.generation {
-		return nil
-	}
-	n := m.of
-	n.loading = false
-	if m.err != nil {
-		return s.failed(n, m)
-	}
-	revision, _ := strconv.ParseInt(m.list.ResourceVersion, 10, 64)
+// take takes the list of a directory: its next page, or all of it anew.
+func (s *Screen) take(n *node, more bool, list *v1alpha1.KeyList) tea.Cmd {
+	revision, _ := strconv.ParseInt(list.ResourceVersion, 10, 64)
 	under, known := s.under()
 	first := !s.tree.root.loaded
-	s.tree.fill(n, &m.list, revision, m.more)
-	s.head = m.list.Etcd
+	s.tree.fill(n, list, revision, more)
+	s.head = list.Etcd
 	s.tree.flatten()
 	s.stay(under, known)
 	cmds := []tea.Cmd{s.lead()}
@@ -151,18 +121,18 @@ func (r row) shows(c *chosen) bool {
 }
 
 // failed says why a directory could not be read.
-func (s *Screen) failed(n *node, m listed) tea.Cmd {
-	if api.Code(m.err) == http.StatusGone && s.at == 0 && m.more {
+func (s *Screen) failed(n *node, more bool, err error) tea.Cmd {
+	if api.Code(err) == http.StatusGone && s.at == 0 && more {
 		return s.read(n, false) // its first page is of a revision that is gone meanwhile
 	}
-	if n.err = screen.Trouble(m.err); n.err == screen.NoAnswer {
+	if n.err = screen.Trouble(err); n.err == screen.NoAnswer {
 		n.err = "no answer" // there may be one in each row
 	}
 	if s.at > 0 {
 		n.children, n.next = nil, "" // they are of another revision
 	}
 	s.tree.flatten()
-	if s.at > 0 && api.Code(m.err) == http.StatusGone {
+	if s.at > 0 && api.Code(err) == http.StatusGone {
 		s.host.Complain(n.err)
 	}
 	return nil
@@ -272,22 +242,20 @@ func (s *Screen) tell() tea.Cmd {
 		return nil
 	}
 	c.loading = true
-	client, answer := s.host.API(), told{of: c}
-	return s.host.Do(func() tea.Msg {
-		answer.err = client.Get(c.ctx, keysPath+"/"+url.PathEscape(c.name)+"/history", nil, &answer.history)
-		return answer
+	return screen.Get(c.ctx, s.host, keysPath+"/"+url.PathEscape(c.name)+"/history", nil, func(h *v1alpha1.KeyHistory, err error) tea.Cmd {
+		if c != s.chosen {
+			return nil
+		}
+		c.loading = false
+		return s.heard(h, err)
 	})
 }
 
-// heard takes a history.
-func (s *Screen) heard(m told) tea.Cmd {
-	c := m.of
-	if c != s.chosen {
-		return nil
-	}
-	c.loading = false
-	if m.err != nil {
-		c.err, c.known = screen.Trouble(m.err), false
+// heard takes the history of the chosen key.
+func (s *Screen) heard(h *v1alpha1.KeyHistory, err error) tea.Cmd {
+	c := s.chosen
+	if err != nil {
+		c.err, c.known = screen.Trouble(err), false
 		return nil
 	}
 	if c.stale {
@@ -299,7 +267,7 @@ func (s *Screen) heard(m told) tea.Cmd {
 	} else if c.known && c.wanted == 0 && s.revisions.Cursor() > 0 {
 		c.wanted = at // who looks at an older one goes on doing so
 	}
-	c.history, c.known, c.err = m.history.Status, true, ""
+	c.history, c.known, c.err = h.Status, true, ""
 	s.toWanted()
 	s.arrived()
 	return s.fetch()
@@ -339,30 +307,28 @@ func (s *Screen) fetch() tea.Cmd {
 			maps.DeleteFunc(c.values, func(r int64, _ *value) bool { return !slices.Contains(wanted, r) })
 		}
 		c.values[revision] = &value{loading: true}
-		cmds = append(cmds, s.host.Do(ask(s.host.API(), c, revision)))
+		cmds = append(cmds, s.ask(c, revision))
 	}
 	return tea.Batch(cmds...)
 }
 
 // ask asks for a value. What a large one looks like as text is worked out here too, where nobody waits for it.
-func ask(client *api.Client, c *chosen, revision int64) func() tea.Msg {
-	query := url.Values{"revision": {strconv.FormatInt(revision, 10)}}
-	return func() tea.Msg {
+func (s *Screen) ask(c *chosen, revision int64) tea.Cmd {
+	client, query := s.host.API(), url.Values{"revision": {strconv.FormatInt(revision, 10)}}
+	return s.host.Do(func() func() tea.Cmd {
 		var k v1alpha1.Key
 		err := client.Get(c.ctx, keysPath+"/"+url.PathEscape(c.name), query, &k)
 		v := valueOf(k, err)
 		if v.err == "" {
 			v.text(formYAML)
 		}
-		return valued{c, revision, v}
-	}
-}
-
-// got takes a value.
-func (s *Screen) got(m valued) {
-	if m.of == s.chosen && s.chosen.values[m.revision] != nil {
-		s.chosen.values[m.revision] = m.value
-	}
+		return func() tea.Cmd {
+			if c == s.chosen && c.values[revision] != nil {
+				c.values[revision] = v
+			}
+			return nil
+		}
+	})
 }
 
 // revision is what the history says of one; nil if it does not have it.
@@ -380,18 +346,15 @@ func (s *Screen) compact(revision int64) tea.Cmd {
 	ctx, client := s.life, s.host.API()
 	order := v1alpha1.Compaction{Spec: v1alpha1.CompactionSpec{Revision: revision}}
 	order.APIVersion, order.Kind = v1alpha1.SchemeGroupVersion.String(), "Compaction"
-	return s.host.Do(func() tea.Msg {
-		var answer compacted
-		answer.err = client.Create(ctx, api.KX+"/compactions", &order, &answer.done)
-		return answer
+	return screen.Do(s.host, func() (*v1alpha1.Compaction, error) {
+		done := &v1alpha1.Compaction{}
+		return done, client.Create(ctx, api.KX+"/compactions", &order, done)
+	}, func(done *v1alpha1.Compaction, err error) tea.Cmd {
+		if err != nil {
+			s.host.Complain("etcd was not compacted: " + draw.Clean(api.Reason(err)))
+			return nil
+		}
+		s.host.Say(fmt.Sprintf("etcd has forgotten what was before revision %d, in %s", done.Status.Revision, micros(done.Status.TookMicros)))
+		return s.reread()
 	})
-}
-
-func (s *Screen) compacted(m compacted) tea.Cmd {
-	if m.err != nil {
-		s.host.Complain("etcd was not compacted: " + draw.Clean(api.Reason(m.err)))
-		return nil
-	}
-	s.host.Say(fmt.Sprintf("etcd has forgotten what was before revision %d, in %s", m.done.Status.Revision, micros(m.done.Status.TookMicros)))
-	return s.reread()
 }

@@ -112,20 +112,6 @@ func (s *Screen) Hide() {
 
 func (s *Screen) Close() { s.end() }
 
-func (s *Screen) Update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case listed:
-		return s.take(msg)
-	case told:
-		return s.heard(msg)
-	case valued:
-		s.got(msg)
-	case compacted:
-		return s.compacted(msg)
-	}
-	return nil
-}
-
 func (s *Screen) Drain() tea.Cmd { return s.drain() }
 
 // under is the row under the cursor.

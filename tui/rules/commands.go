@@ -168,27 +168,17 @@ func (s *Screen) copyYAML(rules []control.Rule) tea.Cmd {
 	return s.host.Copy(string(data))
 }
 
-// doneMsg is what came of something that the server was asked.
-type doneMsg struct {
-	did string
-	err error
-}
-
-func (d doneMsg) say(host screen.Host) {
-	switch {
-	case errors.Is(d.err, context.Canceled): // the program ends
-	case d.err != nil:
-		host.Complain(control.Reason(d.err))
-	case d.did != "":
-		host.Say(d.did)
-	}
-}
-
 // do asks the server for something, and says what came of it.
 func do(host screen.Host, f func(context.Context) (did string, err error)) tea.Cmd {
-	return host.Do(func() tea.Msg {
-		did, err := f(host.Context())
-		return doneMsg{did, err}
+	return screen.Do(host, func() (string, error) { return f(host.Context()) }, func(did string, err error) tea.Cmd {
+		switch {
+		case errors.Is(err, context.Canceled): // the program ends
+		case err != nil:
+			host.Complain(control.Reason(err))
+		case did != "":
+			host.Say(did)
+		}
+		return nil
 	})
 }
 

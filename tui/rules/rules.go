@@ -59,14 +59,6 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	return nil
 }
 
-func (s *Screen) Update(msg tea.Msg) tea.Cmd {
-	if done, ok := msg.(doneMsg); ok {
-		done.say(s.host)
-		return s.Drain()
-	}
-	return nil
-}
-
 func (s *Screen) Drain() tea.Cmd {
 	if s.control.Version() == s.view.Version {
 		return nil

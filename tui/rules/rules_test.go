@@ -217,6 +217,11 @@ func TestChange(t *testing.T) {
 	if said := a.said(); !strings.Contains(said, `"skip":10,"count":1`) {
 		t.Error(said)
 	}
+	h.Until("the limits are changed", func() bool {
+		r, _ := s.selected()
+		_, count := r.Counts()
+		return count == 1
+	})
 	for _, wrong := range []string{"1", "a b", "-1 0"} {
 		h.Press("#")
 		h.Answer(wrong)

@@ -12,8 +12,8 @@
 // # Invariants
 //
 //  1. All methods of a Screen, and all of a Host but Changed, are called on one goroutine: Bubble Tea's.
-//  2. A Screen does no I/O in them. What takes time goes to [Host.Do], and its answer comes back in Update, also when
-//     another screen is seen by then.
+//  2. A Screen does no I/O in them. What takes time goes to [Do], which calls back with the answer, also when another screen
+//     is seen by then.
 //  3. Render gives exactly the lines and cells of the last SetSize, and every text in them is clean ([draw.Clean]).
 //  4. What arrives by itself (a watch) is kept by the screen's own goroutine in a bounded place; it calls Host.Changed, and
 //     the screen takes it in Drain, at most every 33 ms, also when another screen is seen.

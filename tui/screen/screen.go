@@ -64,8 +64,6 @@ type Screen interface {
 	Show(to Target) tea.Cmd
 	// Hide is called when the user leaves it.
 	Hide()
-	// Update takes the answer of a command that it gave to Host.Do. A message that is not its own it leaves alone.
-	Update(msg tea.Msg) tea.Cmd
 	// Drain takes what came by itself since the last time.
 	Drain() tea.Cmd
 	// Close ends what it started.
@@ -101,9 +99,9 @@ type Host interface {
 	Confirm(question string, then func() tea.Cmd) tea.Cmd
 	// Edit opens text in $EDITOR, in a file whose name ends with suffix. then gets what was saved, or why not.
 	Edit(text []byte, suffix string, then func(edited []byte, err error) tea.Cmd) tea.Cmd
-	// Do runs f where it may take its time. What it returns comes to the Update of every screen. A panic in it is caught. Its
-	// context is the program's, or one derived from it that the screen cancels itself.
-	Do(f func() tea.Msg) tea.Cmd
+	// Do runs work where it may take its time, and what that returns on the goroutine of the screens, also when another screen
+	// is seen by then. A panic in either is caught. See [Do] and [Get].
+	Do(work func() (then func() tea.Cmd)) tea.Cmd
 	// Guard is deferred in every goroutine that a screen starts: it catches a panic.
 	Guard()
 	// Changed says that a screen has something to drain. Any goroutine may call it.

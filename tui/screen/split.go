@@ -14,7 +14,7 @@ import (
 
 // Split is the panes of a screen: where each is, which has the focus or the place of all, and the line above them that the
 // user types into. A screen embeds it and gets from it what all screens do alike. What a Split has nothing to do for
-// (Hide, Update, Drain, Close) does nothing, and the screen that needs it has its own.
+// (Hide, Drain, Close) does nothing, and the screen that needs it has its own.
 type Split struct {
 	host Host
 	plan Plan
@@ -301,9 +301,6 @@ func (s *Split) Mouse(x, y, wheel int) tea.Cmd {
 
 // Hide does nothing.
 func (s *Split) Hide() {}
-
-// Update does nothing.
-func (s *Split) Update(tea.Msg) tea.Cmd { return nil }
 
 // Drain does nothing.
 func (s *Split) Drain() tea.Cmd { return nil }

@@ -18,58 +18,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/send/schema"
 )
 
-// Answers to what the screen asks the server about itself.
-type (
-	resourcesMsg struct {
-		resources *request.Resources
-		err       error
-	}
-	schemasMsg struct {
-		of  request.Kind
-		doc *schema.Document
-		err error
-	}
-	namesMsg struct {
-		picker *picker
-		names  []string
-		err    error
-	}
-	loadedMsg struct {
-		title, version string
-		body           string
-		err            error
-	}
-)
-
-func (s *Screen) Update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case resourcesMsg:
-		s.resourcesErr = msg.err
-		if msg.err == nil {
-			s.resources = msg.resources
-			s.schemas = map[request.Kind]*schemas{} // a definition may have another schema by now
-			if s.picker != nil {
-				s.picker.refresh()
-			}
-		}
-		return tea.Batch(s.wantSchemas(), s.known(msg.err))
-	case schemasMsg:
-		if got := s.schemas[msg.of]; got != nil {
-			got.doc, got.err = msg.doc, msg.err
-			s.retemplate()
-		}
-	case namesMsg:
-		s.named(msg)
-	case loadedMsg:
-		s.loaded(msg)
-	case fileMsg:
-		return s.filed(msg)
-	case pathsMsg:
-		s.completed(msg)
-	}
-	return nil
-}
-
 // known sends what waited until it was known what the server has.
 func (s *Screen) known(err error) tea.Cmd {
 	if !s.waiting {
@@ -93,9 +41,17 @@ func (s *Screen) Returned() tea.Cmd {
 
 // askResources asks the server what it has.
 func (s *Screen) askResources() tea.Cmd {
-	return s.host.Do(func() tea.Msg {
-		rs, err := catalog.Resources(s.host.Context(), s.host.API())
-		return resourcesMsg{rs, err}
+	get := func() (*request.Resources, error) { return catalog.Resources(s.host.Context(), s.host.API()) }
+	return screen.Do(s.host, get, func(resources *request.Resources, err error) tea.Cmd {
+		s.resourcesErr = err
+		if err == nil {
+			s.resources = resources
+			s.schemas = map[request.Kind]*schemas{} // a definition may have another schema by now
+			if s.picker != nil {
+				s.picker.refresh()
+			}
+		}
+		return tea.Batch(s.wantSchemas(), s.known(err))
 	})
 }
 
@@ -116,9 +72,15 @@ func (s *Screen) wantSchemas() tea.Cmd {
 		return nil
 	}
 	s.schemas[of] = &schemas{asked: true}
-	return s.host.Do(func() tea.Msg {
-		doc, err := catalog.Schemas(s.host.Context(), s.host.API(), of.Group, of.Version)
-		return schemasMsg{of, doc, err}
+	get := func() (*schema.Document, error) {
+		return catalog.Schemas(s.host.Context(), s.host.API(), of.Group, of.Version)
+	}
+	return screen.Do(s.host, get, func(doc *schema.Document, err error) tea.Cmd {
+		if got := s.schemas[of]; got != nil {
+			got.doc, got.err = doc, err
+			s.retemplate()
+		}
+		return nil
 	})
 }
 
@@ -218,48 +180,46 @@ func (s *Screen) loadObject() tea.Cmd {
 		s.host.Complain(err.Error())
 		return nil
 	}
-	return s.host.Do(func() tea.Msg {
-		msg := loadedMsg{title: r.Title()}
-		msg.body, msg.version, msg.err = s.getObject(h)
-		return msg
+	return screen.Do(s.host, func() (object, error) { return s.getObject(h) }, func(o object, err error) tea.Cmd {
+		switch {
+		case err != nil:
+			s.host.Complain(r.Title() + ": " + err.Error())
+		case !s.body.Set(o.body):
+			s.host.Complain(r.Title() + ": it is too long to be edited here")
+		default:
+			s.template = ""
+			s.host.Say("the body is the object as of resourceVersion " + orDash(o.version) + ": u takes that back")
+		}
+		return nil
 	})
 }
 
-func (s *Screen) getObject(h request.HTTP) (body, version string, err error) {
+// object is an object as a body, and its resourceVersion.
+type object struct{ body, version string }
+
+func (s *Screen) getObject(h request.HTTP) (object, error) {
 	res, err := s.host.API().Send(s.host.Context(), api.Request{Path: h.Path, Query: h.Query})
 	if err != nil {
-		return "", "", err
+		return object{}, err
 	}
 	defer res.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(res.Body, loadBytesMost+1))
 	if err != nil {
-		return "", "", fmt.Errorf("read the object: %w", err)
+		return object{}, fmt.Errorf("read the object: %w", err)
 	}
-	var object struct {
+	var answer struct {
 		Message  string
 		Metadata struct{ ResourceVersion string }
 	}
-	if len(data) > loadBytesMost || json.Unmarshal(data, &object) != nil {
-		return "", "", errors.New("read the object: it is too long, or no JSON")
+	if len(data) > loadBytesMost || json.Unmarshal(data, &answer) != nil {
+		return object{}, errors.New("read the object: it is too long, or no JSON")
 	}
 	if res.StatusCode != http.StatusOK {
-		return "", "", fmt.Errorf("the server answered %d: %s", res.StatusCode, object.Message)
+		return object{}, fmt.Errorf("the server answered %d: %s", res.StatusCode, answer.Message)
 	}
 	text, _, ok := readable(data)
 	if !ok {
-		return "", "", errors.New("read the object: it is too long to be edited here")
+		return object{}, errors.New("read the object: it is too long to be edited here")
 	}
-	return text, object.Metadata.ResourceVersion, nil
-}
-
-func (s *Screen) loaded(msg loadedMsg) {
-	switch {
-	case msg.err != nil:
-		s.host.Complain(msg.title + ": " + msg.err.Error())
-	case !s.body.Set(msg.body):
-		s.host.Complain(msg.title + ": it is too long to be edited here")
-	default:
-		s.template = ""
-		s.host.Say("the body is the object as of resourceVersion " + orDash(msg.version) + ": u takes that back")
-	}
+	return object{text, answer.Metadata.ResourceVersion}, nil
 }

@@ -12,21 +12,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/request"
-)
-
-// What comes of work with files.
-type (
-	fileMsg struct {
-		path     string
-		requests []request.Request // of one that was opened
-		exists   []byte            // what was not saved, since there is such a file
-		err      error
-	}
-	pathsMsg struct {
-		picker *picker
-		typed  string
-		paths  []string
-	}
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // pathsMost is how many names of a directory are offered.
@@ -46,7 +32,15 @@ func (s *Screen) askPath(title string, then func(path string) tea.Cmd) {
 			typed = value
 			p.line.Set(typed)
 		}
-		return s.host.Do(func() tea.Msg { return pathsMsg{p, typed, paths(typed)} })
+		return s.host.Do(func() func() tea.Cmd {
+			found := paths(typed)
+			return func() tea.Cmd {
+				if s.picker == p && p.line.String() == typed { // else something else was typed meanwhile
+					p.completed(found)
+				}
+				return nil
+			}
+		})
 	}
 	s.picker = p
 }
@@ -89,22 +83,17 @@ func orElse(s, other string) string {
 	return s
 }
 
-// completed takes paths into the picker that asked for them: what they have in common into its line.
-func (s *Screen) completed(msg pathsMsg) {
-	p := msg.picker
-	if s.picker != p || p.line.String() != msg.typed {
-		return // something else was typed meanwhile
-	}
-	if len(msg.paths) > 0 {
-		common := msg.paths[0]
-		for _, path := range msg.paths {
+// completed takes paths into the picker: what they have in common into its line.
+func (p *picker) completed(paths []string) {
+	if len(paths) > 0 {
+		common := paths[0]
+		for _, path := range paths {
 			for !strings.HasPrefix(path, common) {
 				common = strings.ToValidUTF8(common[:len(common)-1], "")
 			}
 		}
 		p.line.Set(common)
 	}
-	paths := slices.Clone(msg.paths)
 	p.match = func(typed string) []pick {
 		var all []pick
 		for _, path := range paths {
@@ -129,80 +118,84 @@ func (s *Screen) save() tea.Cmd {
 		s.host.Complain(err.Error())
 		return nil
 	}
-	s.askPath("save the request as", func(path string) tea.Cmd {
-		return s.host.Do(func() tea.Msg { return write(path, data, os.O_EXCL) })
-	})
+	s.askPath("save the request as", func(path string) tea.Cmd { return s.saveTo(path, data, os.O_EXCL) })
 	return nil
 }
 
+// saveTo writes a file. It asks before it writes over another.
+func (s *Screen) saveTo(path string, data []byte, how int) tea.Cmd {
+	return s.host.Do(func() func() tea.Cmd {
+		err := write(path, data, how)
+		return func() tea.Cmd {
+			switch {
+			case errors.Is(err, fs.ErrExist):
+				return s.host.Confirm(path+" is there already: write over it?", func() tea.Cmd { return s.saveTo(path, data, os.O_TRUNC) })
+			case err != nil:
+				s.host.Complain("save the request: " + err.Error())
+			default:
+				s.file = path
+				s.host.Say("saved: kx send -f " + path + " sends it too")
+			}
+			return nil
+		}
+	})
+}
+
 // write writes a file that only its owner can read: bodies may be secret.
-func write(path string, data []byte, how int) fileMsg {
+func write(path string, data []byte, how int) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o600)
-	if errors.Is(err, fs.ErrExist) && how == os.O_EXCL {
-		return fileMsg{path: path, exists: data}
-	}
 	if err != nil {
-		return fileMsg{path: path, err: fmt.Errorf("save the request: %w", err)}
+		return err
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		err = fmt.Errorf("save the request: %w", err)
-	}
-	return fileMsg{path: path, err: err}
+	return errors.Join(err, f.Close())
 }
 
 // open reads requests from a file.
 func (s *Screen) open() tea.Cmd {
 	s.askPath("open requests of the file", func(path string) tea.Cmd {
-		return s.host.Do(func() tea.Msg { return read(path) })
+		return screen.Do(s.host, func() ([]request.Request, error) { return read(path) }, func(requests []request.Request, err error) tea.Cmd {
+			if err != nil {
+				s.host.Complain(err.Error())
+				return nil
+			}
+			return s.opened(path, requests)
+		})
 	})
 	return nil
 }
 
-func read(path string) fileMsg {
+func read(path string) ([]request.Request, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return fileMsg{path: path, err: fmt.Errorf("open the requests: %w", err)}
+		return nil, fmt.Errorf("open the requests: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > request.FileBytesMost {
-		return fileMsg{path: path, err: fmt.Errorf("open the requests: %s is no file, or one of more than %s", path, size(request.FileBytesMost))}
+		return nil, fmt.Errorf("open the requests: %s is no file, or one of more than %s", path, size(request.FileBytesMost))
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return fileMsg{path: path, err: fmt.Errorf("open the requests: %w", err)}
+		return nil, fmt.Errorf("open the requests: %w", err)
 	}
 	requests, err := request.Parse(data)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return fileMsg{path: path, requests: requests, err: err}
+	return requests, nil
 }
 
-// filed takes what came of a file.
-func (s *Screen) filed(msg fileMsg) tea.Cmd {
-	switch {
-	case msg.err != nil:
-		s.host.Complain(msg.err.Error())
-		return nil
-	case msg.exists != nil:
-		return s.host.Confirm(msg.path+" is there already: write over it?", func() tea.Cmd {
-			return s.host.Do(func() tea.Msg { return write(msg.path, msg.exists, os.O_TRUNC) })
-		})
+// opened shows the first request of a file. The history has all of them.
+func (s *Screen) opened(path string, requests []request.Request) tea.Cmd {
+	s.file = path
+	for _, r := range slices.Backward(requests) {
+		s.history.add(&entry{request: r})
 	}
-	s.file = msg.path
-	if msg.requests == nil {
-		s.host.Say("saved: kx send -f " + msg.path + " sends it too")
-		return nil
-	}
-	for i := len(msg.requests) - 1; i >= 0; i-- {
-		s.history.add(&entry{request: msg.requests[i]})
-	}
-	s.load(msg.requests[0])
+	s.load(requests[0])
 	s.GoTo(requestPart)
-	if n := len(msg.requests); n > 1 {
+	if n := len(requests); n > 1 {
 		s.host.Say(fmt.Sprintf("the first of %d requests is here, all are in the history", n))
 	} else {
-		s.host.Say("opened " + msg.path)
+		s.host.Say("opened " + path)
 	}
 	return s.wantSchemas()
 }

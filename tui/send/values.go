@@ -148,9 +148,20 @@ func (s *Screen) find() tea.Cmd {
 
 // askNames asks for the names of the objects of a collection, for a picker.
 func (s *Screen) askNames(p *picker, path string) tea.Cmd {
-	return s.host.Do(func() tea.Msg {
-		names, err := catalog.Names(s.host.Context(), s.host.API(), path)
-		return namesMsg{p, names, err}
+	get := func() ([]string, error) { return catalog.Names(s.host.Context(), s.host.API(), path) }
+	return screen.Do(s.host, get, func(names []string, err error) tea.Cmd {
+		switch {
+		case s.picker != p: // it is closed
+		case err != nil:
+			p.note = "the names are not known: " + err.Error()
+		default:
+			p.match = plain(names)
+			if len(names) == catalog.NamesMost {
+				p.note += fmt.Sprintf(" (the first %d)", catalog.NamesMost)
+			}
+			p.refresh()
+		}
+		return nil
 	})
 }
 
@@ -162,22 +173,6 @@ func (s *Screen) askObjects(p *picker) tea.Cmd {
 		return nil // one can type it
 	}
 	return s.askNames(p, h.Path)
-}
-
-// named takes names into the picker that asked for them, if it is still open.
-func (s *Screen) named(msg namesMsg) {
-	if s.picker != msg.picker {
-		return
-	}
-	if msg.err != nil {
-		msg.picker.note = "the names are not known: " + msg.err.Error()
-		return
-	}
-	msg.picker.match = plain(msg.names)
-	if len(msg.names) == catalog.NamesMost {
-		msg.picker.note += fmt.Sprintf(" (the first %d)", catalog.NamesMost)
-	}
-	msg.picker.refresh()
 }
 
 // choose takes what is picked.

@@ -34,7 +34,8 @@ var _ screen.Screen = (*Screen)(nil)
 
 // New makes the screen.
 func New(host screen.Host) *Screen {
-	s := &Screen{host: host, sources: sources.New(host), pane: source.New(host.Theme)}
+	s := &Screen{host: host, pane: source.New(host.Theme)}
+	s.sources = sources.New(host, s.give)
 	s.Split = screen.NewSplit(host, screen.Plan{Panes: []screen.Place{{Context: place, Pane: s.pane}}})
 	return s
 }
@@ -94,24 +95,16 @@ func (s *Screen) Foot() (sameAs, state string) {
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToSource); ok {
 		s.at = to
-		cmd := s.sources.Want(to.File)
-		s.give()
-		return cmd
+		return tea.Batch(s.sources.Want(to.File), s.give())
 	}
 	return nil
 }
 
 // give gives the pane the file, as far as it is there.
-func (s *Screen) give() {
+func (s *Screen) give() tea.Cmd {
 	file, note := s.sources.Get(s.at.File)
 	s.pane.Show(source.Place{
 		File: s.at.File, Line: s.at.Line, Function: s.at.Function, Upstream: s.at.Upstream, UpstreamFile: s.at.UpstreamFile,
 	}, file, nil, note)
-}
-
-func (s *Screen) Update(msg tea.Msg) tea.Cmd {
-	if s.sources.Update(msg) {
-		s.give()
-	}
 	return nil
 }

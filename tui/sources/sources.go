@@ -19,9 +19,10 @@ const filesMost = 64
 
 // Library has files. Its methods are called by one goroutine.
 type Library struct {
-	host  screen.Host
-	files map[string]*entry
-	order []string // the one that was looked at first goes first
+	host    screen.Host
+	arrived func() tea.Cmd
+	files   map[string]*entry
+	order   []string // the one that was looked at first goes first
 }
 
 // entry is a file, or why it is not there.
@@ -32,14 +33,9 @@ type entry struct {
 	again bool
 }
 
-// New makes an empty library.
-func New(host screen.Host) *Library { return &Library{host: host, files: map[string]*entry{}} }
-
-// gotMsg is an answer.
-type gotMsg struct {
-	of    *Library
-	name  string
-	entry *entry
+// New makes an empty library. arrived is called after each answer.
+func New(host screen.Host, arrived func() tea.Cmd) *Library {
+	return &Library{host: host, arrived: arrived, files: map[string]*entry{}}
 }
 
 // fetching is what is said of a file that is asked for.
@@ -70,7 +66,13 @@ func (l *Library) Want(file string) tea.Cmd {
 	}
 	l.put(file, fetching)
 	ctx, client := l.host.Context(), l.host.API()
-	return l.host.Do(func() tea.Msg { return gotMsg{l, file, fetch(ctx, client, name)} })
+	return l.host.Do(func() func() tea.Cmd {
+		e := fetch(ctx, client, name)
+		return func() tea.Cmd {
+			l.put(file, e)
+			return l.arrived()
+		}
+	})
 }
 
 // fetch gets a file and makes it ready.
@@ -88,16 +90,6 @@ func fetch(ctx context.Context, client *api.Client, name string) *entry {
 		return &entry{note: draw.Clean(err.Error())}
 	}
 	return &entry{file: file}
-}
-
-// Update takes an answer. It says whether msg is one to this library.
-func (l *Library) Update(msg tea.Msg) bool {
-	got, ok := msg.(gotMsg)
-	if !ok || got.of != l {
-		return false
-	}
-	l.put(got.name, got.entry)
-	return true
 }
 
 func (l *Library) put(name string, e *entry) {

@@ -104,60 +104,21 @@ func (s *Screen) Returned() tea.Cmd {
 	return s.load()
 }
 
-// loadedMsg is the answer to a fetch of all parts.
-type loadedMsg struct {
-	request uint64
-	list    v1alpha1.StructureList
-	err     error
-}
-
-// wholeMsg is the answer to a fetch of one part.
-type wholeMsg struct {
-	request uint64 // of all parts, to which this one belongs
-	name    string
-	part    *v1alpha1.Structure
-	err     error
-}
-
-// load fetches all parts in brief.
+// load fetches all parts in brief. Only the answer to the latest request is taken.
 func (s *Screen) load() tea.Cmd {
 	s.loading++
-	request, client, ctx := s.loading, s.host.API(), s.host.Context()
-	return s.host.Do(func() tea.Msg {
-		msg := loadedMsg{request: request}
-		msg.err = client.Get(ctx, path, nil, &msg.list)
-		return msg
-	})
-}
-
-func (s *Screen) Update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case loadedMsg:
-		if msg.request != s.loading {
-			return nil
-		}
-		if msg.err != nil {
-			s.failed = screen.Trouble(msg.err)
-			return nil
-		}
-		s.take(msg.list.Items)
-		return s.sync()
-	case wholeMsg:
-		if s.fetching == msg.name {
-			s.fetching = ""
-		}
+	request := s.loading
+	return screen.Get(s.host.Context(), s.host, path, nil, func(list *v1alpha1.StructureList, err error) tea.Cmd {
 		switch {
-		case msg.request != s.loading:
-			return s.sync()
-		case msg.err != nil:
-			if s.chosen() == msg.name {
-				s.failed = screen.Trouble(msg.err)
-			}
-		default:
-			s.whole[msg.name], s.fresh[msg.name], s.failed = msg.part, true, ""
+		case request != s.loading:
+			return nil
+		case err != nil:
+			s.failed = screen.Trouble(err)
+			return nil
 		}
-	}
-	return nil
+		s.take(list.Items)
+		return s.sync()
+	})
 }
 
 // take shows the parts. The cursor stays on its part, if that is still there; what was fetched whole of a part is shown until
@@ -237,13 +198,22 @@ func (s *Screen) sync() tea.Cmd {
 	s.cancel()
 	ctx, cancel := context.WithCancel(s.host.Context())
 	s.cancel, s.fetching = cancel, n.id
-	request, name, client := s.loading, n.id, s.host.API()
-	return s.host.Do(func() tea.Msg {
-		part := &v1alpha1.Structure{}
-		err := client.Get(ctx, path+"/"+url.PathEscape(name), nil, part)
+	request, name := s.loading, n.id
+	return screen.Get(ctx, s.host, path+"/"+url.PathEscape(name), nil, func(part *v1alpha1.Structure, err error) tea.Cmd {
+		if s.fetching == name {
+			s.fetching = ""
+		}
 		if err == nil && part.Spec.Part != v1alpha1.PartResource {
 			err = fmt.Errorf("the server answered with no resource for %s", name)
 		}
-		return wholeMsg{request: request, name: name, part: part, err: err}
+		switch {
+		case request != s.loading:
+			return s.sync()
+		case err == nil:
+			s.whole[name], s.fresh[name], s.failed = part, true, ""
+		case s.chosen() == name:
+			s.failed = screen.Trouble(err)
+		}
+		return nil
 	})
 }

@@ -169,8 +169,12 @@ func (h *Host) Run(cmd tea.Cmd) {
 		for _, c := range msg {
 			h.Run(c)
 		}
+	case func() tea.Cmd:
+		if msg != nil {
+			h.Run(msg())
+		}
 	default:
-		h.Run(h.screen.Update(msg))
+		h.t.Fatalf("a screen sent a message: %T", msg)
 	}
 }
 
@@ -312,7 +316,9 @@ func (h *Host) Edit(text []byte, suffix string, then func([]byte, error) tea.Cmd
 	return nil
 }
 
-func (h *Host) Do(f func() tea.Msg) tea.Cmd { return f }
+func (h *Host) Do(work func() func() tea.Cmd) tea.Cmd {
+	return func() tea.Msg { return work() }
+}
 
 func (h *Host) Guard() {
 	if v := recover(); v != nil {
