@@ -171,7 +171,7 @@ func (w *cacheWatcher) pass(e *event) error {
 	if err := w.give(e); err != nil {
 		return err
 	}
-	w.next, w.come = e.seq+1, position{e.revision, e.key}
+	w.next, w.come = e.seq+1, behind(e)
 	return nil
 }
 

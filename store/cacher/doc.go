@@ -32,7 +32,8 @@
 // connection. A cache is filled after its watch has begun, and need not look. What must be the latest is read from etcd while
 // the cache is not fresh; what may be old comes from it unless it was never filled or is being filled again. Watchers survive
 // all of that: after a refill they go through etcd's history. They end with 410 Expired if etcd has another history by then,
-// or has compacted what they were not told.
+// if it has compacted the revision at which the cache stopped, so that nobody can tell, or if it has compacted what they were
+// not told.
 //
 // # Ordering
 //

@@ -15,6 +15,8 @@ type event struct {
 	key      string
 	// object is nil if this is a deletion, prev if it is a creation.
 	object, prev *object.Encoded
+	// more says that another event of the same revision follows. etcd sends the changes of a revision together.
+	more bool
 	// at is when it came, processed when it became part of the state, dispatched when it went to watchers.
 	at, processed, dispatched time.Time
 	// bytes are what the history alone keeps of it in memory: mostly the state before.

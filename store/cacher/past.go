@@ -195,6 +195,7 @@ func (p *past) take(r *pastRead, changes store.PastChanges) error {
 	next := &page{after: r.at, until: changes.Revision, events: make([]*event, len(changes.Changes)), bytes: eventBytes, used: time.Now()}
 	for i := range changes.Changes {
 		next.events[i] = p.event(r, &changes.Changes[i], next.used)
+		next.events[i].more = i+1 < len(changes.Changes) && changes.Changes[i+1].Revision == changes.Changes[i].Revision
 		next.bytes += next.events[i].bytes
 	}
 	if p.cacher.follows.Load() != r.follows || p.cacher.state.get().State != Fresh {
@@ -318,7 +319,15 @@ type position struct {
 	key      string
 }
 
-// after is the newest revision of which nothing is left to be given.
+// behind is the position behind an event.
+func behind(e *event) position {
+	if e.more {
+		return position{e.revision, e.key}
+	}
+	return position{revision: e.revision}
+}
+
+// after is the newest revision of which everything has been given.
 func (p position) after() int64 {
 	if p.key != "" {
 		return p.revision - 1

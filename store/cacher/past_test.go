@@ -294,3 +294,50 @@ func TestRefillIsNotFelt(t *testing.T) {
 		return len(i.Watchers) == 2 && !slices.ContainsFunc(i.Watchers, func(w cacher.WatcherInfo) bool { return w.Behind })
 	})
 }
+
+// TestRefillAtCompaction: a watch that is behind goes on after a refill if etcd has all that follows its last event, even if
+// everything before is compacted.
+func TestRefillAtCompaction(t *testing.T) {
+	client := embedtest.New(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	var faults *heldStorage
+	r := newRig(t, client, func(c *cacher.Config) {
+		faults = &heldStorage{Storage: c.Storage, hold: make(chan struct{}), fail: make(chan error)}
+		close(faults.hold)
+		c.Storage = faults
+	})
+	w := watchFrom(t, r.cached, r.create(t, "ns", "a", "red").GetResourceVersion(), nil)
+	until(t, "the watch is live", func() bool {
+		i := r.cacher.Inspect()
+		return len(i.Watchers) == 1 && !i.Watchers[0].Behind
+	})
+	// At some event there is no more room: that one waits for the client.
+	var last int64
+	events := 0
+	for behind := false; !behind; events++ {
+		last = revisionOf(r.update(t, "ns", "a", "red"))
+		until(t, "the watch has the event or is behind", func() bool {
+			i := r.cacher.Inspect()
+			behind = len(i.Watchers) == 1 && i.Watchers[0].Behind
+			return behind || len(i.Watchers) == 1 && i.Watchers[0].At == last
+		})
+	}
+	if _, err := client.Put(t.Context(), "/elsewhere", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Compact(t.Context(), last); err != nil {
+		t.Fatal(err)
+	}
+	faults.hold = make(chan struct{})
+	faults.fail <- apierrors.NewResourceExpired("compacted")
+	until(t, "the cache is filled again", func() bool { return r.cacher.Inspect().State == cacher.Refilling })
+	missed := revisionOf(r.update(t, "ns", "a", "red"))
+	close(faults.hold)
+	until(t, "the cache is fresh", func() bool { return r.cacher.Inspect().State == cacher.Fresh })
+	for range events {
+		next(t, w)
+	}
+	if e := next(t, w); e.Type != watch.Modified || revisionOf(e.Object) != missed {
+		t.Errorf("after the refill: %s, want a change at %d", describe(e), missed)
+	}
+}

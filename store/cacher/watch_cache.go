@@ -103,6 +103,9 @@ func (w *watchCache) processEvent(changes store.Changes, at time.Time) []*event 
 		if e.object == nil && e.prev == nil {
 			continue // the deletion of what was deleted before
 		}
+		if n := len(events); n > 0 {
+			events[n-1].more = events[n-1].revision == e.revision
+		}
 		w.history.append(e)
 		events = append(events, e)
 	}

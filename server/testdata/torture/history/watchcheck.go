@@ -2,8 +2,6 @@ package history
 
 import (
 	"fmt"
-	"path"
-	"strings"
 )
 
 // Stream is what one watch was sent, from its begin to its end.
@@ -89,26 +87,18 @@ func (h *History) checkStream(s *Stream, byKey map[string]Log) string {
 		}
 		next++
 	}
-	if s.Expired && h.had(s, byKey) {
+	if s.Expired && had(s) {
 		return fmt.Sprintf("410 after %d, though etcd, compacted at %d, had what comes next", s.last(), s.Compacted)
 	}
 	return ""
 }
 
-// had is whether etcd could tell a watch that ended all changes after the last that it was sent.
+// had is whether a server can tell a watch that ended all changes after the last that it was sent.
 //
-// After a compaction at C etcd watches from C on, so the first change it tells is that of C. But what that change replaced is
-// gone: without it nobody knows who is to be told MODIFIED, ADDED or DELETED. A cache reads its whole resource, so that change
-// may be in another namespace. In "too old resource version: X (Y)" X is the client's revision and Y the lowest that
-// would do: C-1, or C if the change of C replaced something.
-func (h *History) had(s *Stream, byKey map[string]Log) bool {
-	if s.last()+1 != s.Compacted {
-		return s.last() >= s.Compacted
-	}
-	c, any := h.Log.at(s.Compacted)
-	resource := path.Dir(path.Dir(c.Key)) + "/"
-	return !any || !strings.HasPrefix(s.Scope.Prefix, resource) || byKey[c.Key].stateAt(s.last()).Revision == 0
-}
+// After a compaction at C etcd still tells the change of C. But what that change replaced is gone: without it nobody knows who
+// is to be told MODIFIED, ADDED or DELETED. And a cache at C-1 that has to be filled again can't be compared with etcd any
+// more, so it ends its watches. So whoever has seen less than C may be told 410.
+func had(s *Stream) bool { return s.last() >= s.Compacted }
 
 func (h *History) eventAt(i int, revision int64, scope Scope, byKey map[string]Log) (Event, bool) {
 	if i >= len(h.Log) || h.Log[i].Revision != revision {
