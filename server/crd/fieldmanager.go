@@ -1,6 +1,10 @@
 package crd
 
 import (
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -23,10 +27,32 @@ func newFieldManagers(crd *lister.Definition, resource *customresource.Resource)
 	return &fieldManagers{resource: resource, converter: fieldorder.Of(openapi.NewTypeConverter(crd))}
 }
 
-// of makes the field manager of a scope, which is of the version v or of one of its subresources.
-func (m *fieldManagers) of(scope *handler.RequestScope, v *customresource.Version) (*managedfields.FieldManager, error) {
-	return managedfields.NewDefaultCRDFieldManager(m.converter, scope.Convertor, scope.Defaulter, scope.Creater,
-		scope.Kind, scope.HubGroupVersion, scope.Subresource, fieldpath.NewExcludeFilterSetMap(m.resetFields(scope, v)))
+// of returns the field manager of a scope, which is of the version v or of one of its subresources.
+func (m *fieldManagers) of(scope *handler.RequestScope, v *customresource.Version) handler.FieldManager {
+	return lazyFieldManager(sync.OnceValues(func() (*managedfields.FieldManager, error) {
+		return managedfields.NewDefaultCRDFieldManager(m.converter, scope.Convertor, scope.Defaulter, scope.Creater,
+			scope.Kind, scope.HubGroupVersion, scope.Subresource, fieldpath.NewExcludeFilterSetMap(m.resetFields(scope, v)))
+	}))
+}
+
+// lazyFieldManager makes its field manager for the first write. With many definitions few are ever written to, and a field
+// manager is the largest part of what serves one.
+type lazyFieldManager func() (*managedfields.FieldManager, error)
+
+func (get lazyFieldManager) Update(live, obj runtime.Object, manager string) (runtime.Object, error) {
+	m, err := get()
+	if err != nil {
+		return nil, fmt.Errorf("make the field manager: %w", err)
+	}
+	return m.Update(live, obj, manager)
+}
+
+func (get lazyFieldManager) Apply(live, applied runtime.Object, manager string, force bool) (runtime.Object, error) {
+	m, err := get()
+	if err != nil {
+		return nil, fmt.Errorf("make the field manager: %w", err)
+	}
+	return m.Apply(live, applied, manager, force)
 }
 
 // resetFields are those that writes through a scope don't change, by version: for the status those of all versions, since

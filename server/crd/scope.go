@@ -2,10 +2,8 @@ package crd
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
@@ -126,23 +124,22 @@ func newVersion(c Config, info *crdInfo, s *scopes, v *customresource.Version) *
 	storage := v.Storage.CustomResource
 	scope := s.ofResource(v)
 	watcher := endingWatcher{storage, info.life}
-	managed := s.managed(scope, v, storage)
+	scope.FieldManager = s.managers.of(scope, v)
 	out.resource = map[string]http.HandlerFunc{
 		"get":              handler.GetResource(storage, scope),
 		"list":             handler.ListResource(storage, watcher, scope, false, c.MinRequestTimeout),
 		"watch":            handler.ListResource(storage, watcher, scope, true, c.MinRequestTimeout),
-		"create":           managed("create"),
-		"update":           managed("update"),
-		"patch":            managed("patch"),
+		"create":           handler.CreateResource(storage, scope),
+		"update":           handler.UpdateResource(storage, scope),
+		"patch":            handler.PatchResource(storage, scope, handler.PatchTypes(false)),
 		"delete":           handler.DeleteResource(storage, true, scope),
 		"deletecollection": handler.DeleteCollection(storage, true, scope),
 	}
 	ending := *scope
 	ending.Admit = forbidCreateAdmission{c.Admit}
-	managedEnding := s.managed(&ending, v, storage)
 	out.terminating = map[string]http.HandlerFunc{
-		"create": managedEnding("create"),
-		"patch":  managedEnding("patch"),
+		"create": handler.CreateResource(storage, &ending),
+		"patch":  handler.PatchResource(storage, &ending, handler.PatchTypes(false)),
 	}
 	if status := v.Storage.Status; status != nil {
 		out.status = s.subresource(s.ofStatus(v), v, status)
@@ -160,52 +157,11 @@ type subresourceStorage interface {
 
 // subresource is what can be done to a subresource.
 func (s *scopes) subresource(scope *handler.RequestScope, v *customresource.Version, storage subresourceStorage) map[string]http.HandlerFunc {
-	managed := s.managed(scope, v, storage)
+	scope.FieldManager = s.managers.of(scope, v)
 	return map[string]http.HandlerFunc{
 		"get":    handler.GetResource(storage, scope),
-		"update": managed("update"),
-		"patch":  managed("patch"),
-	}
-}
-
-// writes make the handlers that need a field manager, by verb.
-var writes = map[string]func(storage rest.Storage, scope *handler.RequestScope) http.HandlerFunc{
-	"create": func(storage rest.Storage, scope *handler.RequestScope) http.HandlerFunc {
-		return handler.CreateResource(storage.(rest.Creater), scope)
-	},
-	"update": func(storage rest.Storage, scope *handler.RequestScope) http.HandlerFunc {
-		return handler.UpdateResource(storage.(rest.Updater), scope)
-	},
-	"patch": func(storage rest.Storage, scope *handler.RequestScope) http.HandlerFunc {
-		return handler.PatchResource(storage.(rest.Patcher), scope, handler.PatchTypes(false))
-	},
-}
-
-// managed gives a scope its field manager when the first request comes that needs it: with many definitions, few of them
-// are written to, and a field manager is the largest part of what serves one.
-func (s *scopes) managed(scope *handler.RequestScope, v *customresource.Version, storage rest.Storage) func(verb string) http.HandlerFunc {
-	withManager := sync.OnceValues(func() (*handler.RequestScope, error) {
-		managed := *scope
-		var err error
-		managed.FieldManager, err = s.managers.of(&managed, v)
-		return &managed, err
-	})
-	return func(verb string) http.HandlerFunc {
-		handle := sync.OnceValues(func() (http.HandlerFunc, error) {
-			scope, err := withManager()
-			if err != nil {
-				return nil, fmt.Errorf("make the field manager of %s: %w", v.Kind, err)
-			}
-			return writes[verb](storage, scope), nil
-		})
-		return func(w http.ResponseWriter, req *http.Request) {
-			h, err := handle()
-			if err != nil {
-				failWith(err, v.Kind.GroupVersion(), w, req)
-				return
-			}
-			h(w, req)
-		}
+		"update": handler.UpdateResource(storage, scope),
+		"patch":  handler.PatchResource(storage, scope, handler.PatchTypes(false)),
 	}
 }
 

@@ -53,9 +53,8 @@ type Config struct {
 
 // Server serves custom resources.
 type Server struct {
-	handler     *crdHandler
+	*crdHandler
 	group       endpoint.APIGroupInfo
-	lister      *lister.Lister
 	controllers *controller.Controllers
 }
 
@@ -75,20 +74,16 @@ func New(c Config) (*Server, error) {
 	l.Subscribe(handler.changed)
 	crdopenapi.Publish(l, c.OpenAPI)
 	return &Server{
-		handler: handler,
-		group:   definition.NewAPIGroupInfo(crds, status),
-		lister:  l,
+		crdHandler: handler,
+		group:      definition.NewAPIGroupInfo(crds, status),
 		controllers: controller.New(controller.Config{
 			Lister: l, Status: status, Objects: collections{handler}, Discovery: c.Discovery, Log: c.Log,
 		}),
 	}, nil
 }
 
-// ServeHTTP answers requests for custom resources, and leaves all others to the delegate.
-func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) { s.handler.ServeHTTP(w, req) }
-
 // Delegate is who answers for what is no custom resource.
-func (s *Server) Delegate() http.Handler { return s.handler.config.Delegate }
+func (s *Server) Delegate() http.Handler { return s.config.Delegate }
 
 // WithDiscovery has discovery tell of custom resources before next, which serves its pages, is asked for one.
 func (s *Server) WithDiscovery(next http.Handler) http.Handler {
@@ -173,7 +168,7 @@ func (s *Server) Serves(info *request.RequestInfo) bool {
 func (s *Server) Storages() map[schema.GroupVersionResource]rest.Storage {
 	storages := map[schema.GroupVersionResource]rest.Storage{}
 	for _, crd := range s.lister.List() {
-		if c, err := newCollection(s.handler, crd); err == nil {
+		if c, err := newCollection(s.crdHandler, crd); err == nil {
 			storages[c.resource] = c
 		}
 	}
@@ -181,4 +176,4 @@ func (s *Server) Storages() map[schema.GroupVersionResource]rest.Storage {
 }
 
 // Destroy ends what serves custom resources.
-func (s *Server) Destroy() { s.handler.destroy() }
+func (s *Server) Destroy() { s.destroy() }

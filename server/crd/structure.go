@@ -13,7 +13,6 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	"github.com/kx-apiserver/kx/server/endpoint"
-	"github.com/kx-apiserver/kx/server/handler"
 )
 
 // Serving is a definition as it is known here, and what serves it now.
@@ -34,7 +33,7 @@ type Serving struct {
 
 // Structure is what is served and by what, in the order of the definitions' names.
 func (s *Server) Structure() []Serving {
-	current := *s.handler.current.Load()
+	current := *s.current.Load()
 	definitions := s.lister.List()
 	all := make([]Serving, 0, len(definitions))
 	for _, crd := range definitions {
@@ -88,13 +87,6 @@ func (i *crdInfo) one(version, subresource string, storage rest.Storage, handler
 	if subresource == "" {
 		one.Described.SingularName, one.Described.ShortNames, one.Described.Categories = names.Singular, names.ShortNames, names.Categories
 	}
-	// What is registered for writes makes the handler when the first write comes: it is that handler that is meant.
-	real := maps.Clone(handlers)
-	for verb, make := range writes {
-		if handlers[verb] != nil {
-			real[verb] = make(storage, &handler.RequestScope{})
-		}
-	}
-	one.Routes, one.Absent = endpoint.RoutesOf(one.Resource, subresource, one.Described.Namespaced, storage, real)
+	one.Routes, one.Absent = endpoint.RoutesOf(one.Resource, subresource, one.Described.Namespaced, storage, handlers)
 	return one
 }

@@ -61,7 +61,7 @@ func (t *builtinTypes) TypedToObject(value *typed.TypedValue) (runtime.Object, e
 }
 
 // fieldManagerOf returns the field manager for a storage's objects, nil if the storage keeps none.
-func (a *APIInstaller) fieldManagerOf(scope *handler.RequestScope, storage rest.Storage) (*managedfields.FieldManager, error) {
+func (a *APIInstaller) fieldManagerOf(scope *handler.RequestScope, storage rest.Storage) (handler.FieldManager, error) {
 	switch storage.(type) {
 	case rest.Creater, rest.NamedCreater, rest.Updater:
 	default:

@@ -29,14 +29,6 @@ func CreateNamedResource(r rest.NamedCreater, scope *RequestScope) http.HandlerF
 	return createHandler(r, scope, true)
 }
 
-// namedCreaterAdapter makes a NamedCreater of a Creater, which finds the name in the object.
-type namedCreaterAdapter struct{ rest.Creater }
-
-func (c namedCreaterAdapter) Create(ctx context.Context, _ string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
-	options *metav1.CreateOptions) (runtime.Object, error) {
-	return c.Creater.Create(ctx, obj, createValidation, options)
-}
-
 // createHandler creates what the body says. includeName means that the path must have a name.
 //
 //go:noinline

@@ -113,6 +113,14 @@ func nameOf(obj runtime.Object) string {
 	return ""
 }
 
+// namedCreaterAdapter makes a NamedCreater of a Creater, which finds the name in the object.
+type namedCreaterAdapter struct{ rest.Creater }
+
+func (c namedCreaterAdapter) Create(ctx context.Context, _ string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
+	options *metav1.CreateOptions) (runtime.Object, error) {
+	return c.Creater.Create(ctx, obj, createValidation, options)
+}
+
 func restUpdate(ctx context.Context, r rest.Updater, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (obj runtime.Object, created bool, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTUpdate, name)

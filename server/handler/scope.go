@@ -8,13 +8,20 @@ import (
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
+
+// FieldManager knows which client owns which field of an object.
+type FieldManager interface {
+	// Update makes manager the owner of what it changes between live and obj.
+	Update(live, obj runtime.Object, manager string) (runtime.Object, error)
+	// Apply merges what manager applies into live. With force it takes fields from their owners.
+	Apply(live, applied runtime.Object, manager string, force bool) (runtime.Object, error)
+}
 
 // RequestScope is what the handlers know of one resource in one version. It is shared by requests and never modified.
 type RequestScope struct {
@@ -41,7 +48,7 @@ type RequestScope struct {
 	Admit admission.Interface
 	// FieldManager knows which client owns which field. Without one (nil) nobody owns fields, and there is no
 	// server-side apply.
-	FieldManager *managedfields.FieldManager
+	FieldManager FieldManager
 	// EquivalentResourceMapper may be nil.
 	EquivalentResourceMapper runtime.EquivalentResourceMapper
 
