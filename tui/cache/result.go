@@ -190,7 +190,7 @@ func (s *Screen) resultRows() rows.Content {
 	return c
 }
 
-func streamNote(v *seen) string {
+func streamNote(v *progress) string {
 	state := "live"
 	switch {
 	case v.ended && v.err != nil:
@@ -210,7 +210,7 @@ func streamNote(v *seen) string {
 	return note
 }
 
-func (s *Screen) streamLines(v *seen) []line {
+func (s *Screen) streamLines(v *progress) []line {
 	var lines []line
 	if v.path != "" {
 		q := s.stream.start.query()

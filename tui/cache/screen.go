@@ -37,7 +37,7 @@ type Screen struct {
 	host   screen.Host
 	life   context.Context
 	end    context.CancelFunc
-	poller *poller // while the screen is seen
+	poller *poller // while the screen is in view
 
 	caches []v1alpha1.Cache
 	heard  bool            // the server has answered
@@ -46,9 +46,9 @@ type Screen struct {
 	led    bool            // the user was led to it, and it was not there yet
 	wrong  string          // why the server did not answer
 
-	stream  *stream // the user's watch
-	watched seen    // what it had brought when it was looked at
-	report  *report // or what came of a question
+	stream  *stream  // the user's watch
+	watched progress // what it had brought when it was looked at
+	report  *report  // or what came of a question
 
 	list, watchers, result *rows.Pane
 }
@@ -100,7 +100,7 @@ func (s *Screen) Close() { s.end() }
 func (s *Screen) Drain() tea.Cmd {
 	if s.stream != nil {
 		end := s.result.AtEnd()
-		s.watched = s.stream.seen()
+		s.watched = s.stream.progress()
 		if end {
 			s.result.Handle(keys.Bottom)
 		}
@@ -163,7 +163,7 @@ func (s *Screen) stopStream() {
 	if s.stream != nil {
 		s.stream.cancel()
 	}
-	s.stream, s.watched = nil, seen{}
+	s.stream, s.watched = nil, progress{}
 }
 
 // moved follows the cursor of a pane.

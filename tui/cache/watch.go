@@ -156,8 +156,8 @@ func (w *stream) add(e api.Event) error {
 	return nil
 }
 
-// seen is what a stream has brought.
-type seen struct {
+// progress is what a stream has brought so far.
+type progress struct {
 	path   string
 	lines  []line
 	gone   int
@@ -166,17 +166,17 @@ type seen struct {
 	err    error
 }
 
-func (w *stream) seen() seen {
+func (w *stream) progress() progress {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return seen{path: w.path, lines: slices.Clone(w.lines), gone: w.gone, events: w.events, ended: w.ended, err: w.err}
+	return progress{path: w.path, lines: slices.Clone(w.lines), gone: w.gone, events: w.events, ended: w.ended, err: w.err}
 }
 
-// expired says whether a watch ended because it began too long ago.
-func (s *seen) expired() bool { return api.Code(s.err) == http.StatusGone }
+// expired reports whether a watch ended because it began too long ago.
+func (s *progress) expired() bool { return api.Code(s.err) == http.StatusGone }
 
 // advice is what a client does whose watch is told 410 Gone.
-func (s *seen) advice(from start, cache *v1alpha1.Cache) []string {
+func (s *progress) advice(from start, cache *v1alpha1.Cache) []string {
 	lines := []string{
 		"What a client must do now: its revision is of no use any more, and what it has may be wrong.",
 		"  1. list again:          GET " + s.path + "?resourceVersion=0",

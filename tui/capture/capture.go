@@ -36,15 +36,15 @@ type Screen struct {
 
 	applied string // the filter that is followed
 
-	open    opened
-	held    *control.Control
-	telling telling
-	alike   alike
-	hidden  hidden
+	open      subject
+	held      *control.Control
+	orders    orders
+	precedent precedent
+	hidden    hiddenCount
 
 	sources  *sources.Library
-	watching watching // the watch cache that Detail is given
-	found    string   // what was looked for last
+	watching cacheAnswer // the watch cache that Detail is given
+	found    string      // what was looked for last
 	// lastMarked is the request that others are compared with.
 	lastMarked string
 

@@ -76,9 +76,9 @@ func TestHidden(t *testing.T) {
 	h.Press("esc")
 	h.Until("all are there", func() bool { return s.ring.Len() == len(tuitest.Recorded(t, "../testdata/journeys.json")) })
 	for _, test := range []struct {
-		hidden hidden
+		hidden hiddenCount
 		want   string
-	}{{hidden{}, "No request matches"}, {hidden{"a", 0}, "No request matches"}, {hidden{"a", 1}, "hides the only request"}, {hidden{"b", 7}, "No request matches"}} {
+	}{{hiddenCount{}, "No request matches"}, {hiddenCount{"a", 0}, "No request matches"}, {hiddenCount{"a", 1}, "hides the only request"}, {hiddenCount{"b", 7}, "No request matches"}} {
 		if got := test.hidden.lines("a"); !strings.Contains(got[0], test.want) {
 			t.Errorf("%+v: %q", test.hidden, got)
 		}

@@ -28,7 +28,7 @@ func (s *Screen) apply() {
 }
 
 func (s *Screen) follow(f string) {
-	s.applied, s.hidden = f, hidden{}
+	s.applied, s.hidden = f, hiddenCount{}
 	s.state.Reason = ""
 	s.session.Follow(f)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
-// hidden is how many requests there were when a filter left none of them: who kept it from the last time may not remember.
-type hidden struct {
+// hiddenCount is how many requests the server has of which a filter shows none. The filter may be one of an earlier run.
+type hiddenCount struct {
 	filter   string // the one that this was asked of
 	requests int
 }
@@ -20,7 +20,7 @@ func (s *Screen) countHidden() tea.Cmd {
 	if s.applied == "" || s.applied == s.hidden.filter || s.ring.Len() > 0 || s.state.Phase != session.Live {
 		return nil
 	}
-	s.hidden = hidden{filter: s.applied}
+	s.hidden = hiddenCount{filter: s.applied}
 	of := s.applied
 	list := func() ([]string, error) { return s.session.List(s.host.Context(), "") }
 	return screen.Do(s.host, list, func(all []string, _ error) tea.Cmd {
@@ -33,7 +33,7 @@ func (s *Screen) countHidden() tea.Cmd {
 }
 
 // lines are what a list says that is empty because of a filter.
-func (h hidden) lines(filter string) []string {
+func (h hiddenCount) lines(filter string) []string {
 	switch {
 	case h.filter != filter || h.requests == 0:
 		return []string{"  No request matches the filter: it hides all others that come. esc shows all."}

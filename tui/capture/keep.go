@@ -8,8 +8,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// kept is what the screen remembers from one run to the next.
-type kept struct {
+// memory is what the screen remembers from one run to the next.
+type memory struct {
 	Filter string `json:"filter,omitempty"`
 }
 
@@ -19,11 +19,11 @@ func (s *Screen) Keep() any {
 	if s.applied == "" {
 		return nil
 	}
-	return kept{Filter: s.applied}
+	return memory{Filter: s.applied}
 }
 
 func (s *Screen) Restore(data json.RawMessage) error {
-	var k kept
+	var k memory
 	if err := json.Unmarshal(data, &k); err != nil {
 		return err
 	}

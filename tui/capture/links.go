@@ -155,8 +155,8 @@ func (s *Screen) find(text string) tea.Cmd {
 	return s.sync()
 }
 
-// watching is the watch cache that Detail is given: of one request, and read once for it.
-type watching struct {
+// cacheAnswer is the watch cache that Detail is given: read once for a request.
+type cacheAnswer struct {
 	journey, name string
 	cache         *v1alpha1.Cache
 	note          string
@@ -170,7 +170,7 @@ func (s *Screen) supply() tea.Cmd {
 		s.detail.GiveSource(s.sources.Get(file))
 	}
 	if name := s.detail.WantsCache(); name != "" {
-		if want := (watching{journey: s.open.id, name: name}); s.watching.journey != want.journey || s.watching.name != name {
+		if want := (cacheAnswer{journey: s.open.id, name: name}); s.watching.journey != want.journey || s.watching.name != name {
 			want.note = "asking who watches " + name + " ..."
 			s.watching = want
 			cmds = append(cmds, s.askWho(want))
@@ -181,7 +181,7 @@ func (s *Screen) supply() tea.Cmd {
 }
 
 // askWho reads a watch cache with its watches as they are now.
-func (s *Screen) askWho(want watching) tea.Cmd {
+func (s *Screen) askWho(want cacheAnswer) tea.Cmd {
 	path := api.KX + "/caches/" + url.PathEscape(want.name)
 	return screen.Get(s.host.Context(), s.host, path, nil, func(c *v1alpha1.Cache, err error) tea.Cmd {
 		switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// alike is a request like the one that is held, which went its way before: the held one may well go the same.
-type alike struct {
+// precedent is an earlier request like the one that is held: the held one may well go the same way.
+type precedent struct {
 	of      string // the one that is held
 	journey *v1alpha1.Journey
 }
@@ -20,18 +20,18 @@ type alike struct {
 // wantAlike fetches the latest request like the open one, once it is held.
 func (s *Screen) wantAlike() tea.Cmd {
 	id := s.open.id
-	if id == "" || s.alike.of == id || len(s.heldAt()) == 0 {
+	if id == "" || s.precedent.of == id || len(s.heldAt()) == 0 {
 		return nil
 	}
-	s.alike = alike{of: id}
+	s.precedent = precedent{of: id}
 	like := s.latestLike(&s.list.Selected().Spec)
 	if like == "" {
 		return nil
 	}
 	get := func() (*v1alpha1.Journey, error) { return s.session.Get(s.host.Context(), like) }
 	return screen.Do(s.host, get, func(j *v1alpha1.Journey, err error) tea.Cmd {
-		if err == nil && id == s.alike.of { // else it is gone by now: what the keys do is said without it
-			s.alike.journey = j
+		if err == nil && id == s.precedent.of { // else it is gone by now: what the keys do is said without it
+			s.precedent.journey = j
 		}
 		return nil
 	})
@@ -78,7 +78,7 @@ func (s *Screen) wouldStop(action v1alpha1.JourneyAction) string {
 	if action == v1alpha1.ActionOut && (int(h.Step) >= len(steps) || steps[h.Step].Parent < 0) {
 		return ""
 	}
-	if like := s.alike; like.of == j.Name && like.journey != nil {
+	if like := s.precedent; like.of == j.Name && like.journey != nil {
 		if at := sameStep(steps, int(h.Step), like.journey.Status.Steps); at >= 0 {
 			if to := stepAfter(like.journey.Status.Steps, at, action); to >= 0 {
 				return "to " + like.journey.Status.Steps[to].ID

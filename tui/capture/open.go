@@ -12,8 +12,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// opened is the journey under the cursor, as far as it is fetched.
-type opened struct {
+// subject is the journey under the cursor, as far as it is fetched.
+type subject struct {
 	id      string
 	request uint64 // counts the fetches: only the answer to the latest is taken
 	cancel  context.CancelFunc
@@ -48,7 +48,7 @@ func (s *Screen) sync() tea.Cmd {
 // shut shows no journey.
 func (s *Screen) shut() {
 	s.open.cancel()
-	s.open = opened{request: s.open.request + 1, cancel: func() {}}
+	s.open = subject{request: s.open.request + 1, cancel: func() {}}
 	s.steps.Message()
 	s.detail.Message()
 }
@@ -62,7 +62,7 @@ func (s *Screen) fetch(id string) tea.Cmd {
 	if id != s.open.id {
 		kept = nil
 	}
-	s.open = opened{id: id, request: request, cancel: cancel, journey: kept, fetching: true}
+	s.open = subject{id: id, request: request, cancel: cancel, journey: kept, fetching: true}
 	return screen.Do(s.host, counted(func() (*v1alpha1.Journey, error) { return s.session.Get(ctx, id) }), func(j journey, err error) tea.Cmd {
 		if request == s.open.request { // else the cursor is elsewhere by now
 			s.fetched(j, err)

@@ -126,8 +126,8 @@ func (s *Screen) whyNoBreak() string {
 // queueMost bounds how many steps are gone on that were asked for while the request ran.
 const queueMost = 64
 
-// telling is what the open request is told, one after the other.
-type telling struct {
+// orders are what the open request is told, one after the other.
+type orders struct {
 	id    string
 	queue []v1alpha1.JourneyAction
 	busy  bool
@@ -139,12 +139,12 @@ func (s *Screen) goOn(action v1alpha1.JourneyAction) tea.Cmd {
 	if row == nil {
 		return nil
 	}
-	if s.telling.id != row.Name {
-		s.telling = telling{id: row.Name}
+	if s.orders.id != row.Name {
+		s.orders = orders{id: row.Name}
 	}
-	if s.telling.busy {
-		if len(s.telling.queue) < queueMost {
-			s.telling.queue = append(s.telling.queue, action)
+	if s.orders.busy {
+		if len(s.orders.queue) < queueMost {
+			s.orders.queue = append(s.orders.queue, action)
 		}
 		return nil
 	}
@@ -174,7 +174,7 @@ func (s *Screen) tell(id string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
 
 // telled does something to a request whose answer is its journey.
 func (s *Screen) telled(id, did string, f func(context.Context) (*v1alpha1.Journey, error)) tea.Cmd {
-	s.telling.id, s.telling.busy = id, true
+	s.orders.id, s.orders.busy = id, true
 	return screen.Do(s.host, counted(func() (*v1alpha1.Journey, error) { return f(s.host.Context()) }), func(j journey, err error) tea.Cmd {
 		return tea.Batch(s.told(id, did, j, err), s.sync())
 	})
@@ -182,9 +182,9 @@ func (s *Screen) telled(id, did string, f func(context.Context) (*v1alpha1.Journ
 
 // told shows what became of a request that was told something, and tells it what is next.
 func (s *Screen) told(id, did string, j journey, err error) tea.Cmd {
-	queue := s.telling.queue
-	if id == s.telling.id {
-		s.telling.busy, s.telling.queue = false, nil
+	queue := s.orders.queue
+	if id == s.orders.id {
+		s.orders.busy, s.orders.queue = false, nil
 	}
 	switch {
 	case errors.Is(err, context.Canceled): // the program ends
@@ -206,7 +206,7 @@ func (s *Screen) told(id, did string, j journey, err error) tea.Cmd {
 		return nil
 	}
 	cmd := s.goOn(queue[0])
-	s.telling.queue = queue[1:]
+	s.orders.queue = queue[1:]
 	return cmd
 }
 
@@ -349,7 +349,7 @@ func (s *Screen) pausedState() string {
 			parts = append(parts, part(weight, "  "+look.Key(keys.Shown(c.Keys[0]))+" "+c.Hint))
 		}
 	}
-	if like := s.alike; like.of == s.open.id && like.journey != nil {
+	if like := s.precedent; like.of == s.open.id && like.journey != nil {
 		parts = append(parts, part(2, look.Dim("   next as in "+like.journey.Name)))
 	}
 	w, _ := s.Size()

@@ -157,9 +157,9 @@ func TestWouldStop(t *testing.T) {
 	like.Name = "like"
 	server.Put(like)
 	h.Until("it is there", func() bool { return s.ring.Index("like") >= 0 })
-	s.alike = alike{}
+	s.precedent = precedent{}
 	h.Press("j", "k") // it is looked for when a request is opened
-	h.Until("one like it is known", func() bool { return s.alike.journey != nil && s.alike.of == s.open.id })
+	h.Until("one like it is known", func() bool { return s.precedent.journey != nil && s.precedent.of == s.open.id })
 	if got := hints(); got != "to etcd3.encode, to etcd3.encode, to etcd3.encode" {
 		t.Error(got)
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// kept is a rule as it is remembered from one run to the next.
-type kept struct {
+// memory is a rule as it is remembered from one run to the next.
+type memory struct {
 	Name string `json:"name"`
 	Spec
 	On bool `json:"on"`
@@ -21,10 +21,10 @@ func (c *Control) Keep() any {
 	if len(c.own) == 0 {
 		return nil
 	}
-	var all []kept
+	var all []memory
 	for _, key := range slices.SortedFunc(maps.Keys(c.own), compareKeys) {
 		own := c.own[key]
-		all = append(all, kept{Name: key.Name, Spec: own.spec, On: own.on || own.wanted})
+		all = append(all, memory{Name: key.Name, Spec: own.spec, On: own.on || own.wanted})
 	}
 	return all
 }
@@ -32,7 +32,7 @@ func (c *Control) Keep() any {
 // Restore takes what was kept. Breakpoints that were on are switched on when the server is there; faults stay off, for who
 // begins anew should not be met by failures that he has forgotten.
 func (c *Control) Restore(data json.RawMessage) error {
-	var all []kept
+	var all []memory
 	if err := json.Unmarshal(data, &all); err != nil {
 		return fmt.Errorf("read the breakpoints of the last time: %w", err)
 	}

@@ -116,7 +116,7 @@ func (s *Screen) take(n *node, more bool, list *v1alpha1.KeyList) tea.Cmd {
 }
 
 // shows says whether a row is that of a key.
-func (r row) shows(c *chosen) bool {
+func (r row) shows(c *selection) bool {
 	return c != nil && r.kind == keyRow && r.node.key() == c.key
 }
 
@@ -187,8 +187,8 @@ func (s *Screen) lead() tea.Cmd {
 	return nil
 }
 
-// chosen is the key whose revisions and values are seen.
-type chosen struct {
+// selection is the key whose revisions and values are shown.
+type selection struct {
 	key, name string
 	ctx       context.Context
 	cancel    context.CancelFunc
@@ -221,7 +221,7 @@ func (s *Screen) pick(key, name string, revision int64) tea.Cmd {
 	}
 	s.drop()
 	ctx, cancel := context.WithCancel(s.life)
-	s.chosen = &chosen{key: key, name: name, ctx: ctx, cancel: cancel, wanted: revision, asked: revision, values: map[int64]*value{}}
+	s.chosen = &selection{key: key, name: name, ctx: ctx, cancel: cancel, wanted: revision, asked: revision, values: map[int64]*value{}}
 	s.revisions.ToTop()
 	s.text.ToTop()
 	return s.tell()
@@ -313,7 +313,7 @@ func (s *Screen) fetch() tea.Cmd {
 }
 
 // ask asks for a value. What a large one looks like as text is worked out here too, where nobody waits for it.
-func (s *Screen) ask(c *chosen, revision int64) tea.Cmd {
+func (s *Screen) ask(c *selection, revision int64) tea.Cmd {
 	client, query := s.host.API(), url.Values{"revision": {strconv.FormatInt(revision, 10)}}
 	return s.host.Do(func() func() tea.Cmd {
 		var k v1alpha1.Key
@@ -332,7 +332,7 @@ func (s *Screen) ask(c *chosen, revision int64) tea.Cmd {
 }
 
 // revision is what the history says of one; nil if it does not have it.
-func (c *chosen) revision(n int64) *v1alpha1.KeyRevision {
+func (c *selection) revision(n int64) *v1alpha1.KeyRevision {
 	for i := range c.history.Revisions {
 		if c.history.Revisions[i].Revision == n {
 			return &c.history.Revisions[i]

@@ -172,7 +172,7 @@ func keysText(n int64) string {
 
 // comparison is a difference that was made, and of what.
 type comparison struct {
-	of      *chosen
+	of      *selection
 	a, b    *value
 	all     bool
 	lines   []diff.Line
@@ -276,7 +276,7 @@ func (s *Screen) diffRows(c rows.Content) rows.Content {
 func masked(v *value) bool { return v != nil && v.key.Status.Value.Masked }
 
 // side is the value of a revision as one side of a comparison: nil for what was not there.
-func (c *chosen) side(revision int64) *value {
+func (c *selection) side(revision int64) *value {
 	r := c.revision(revision)
 	switch {
 	case r == nil || r.Operation == "delete":

@@ -11,7 +11,7 @@ import (
 )
 
 // at is the i-th row of the revisions: the newest is the first.
-func (c *chosen) at(i int) *v1alpha1.KeyRevision {
+func (c *selection) at(i int) *v1alpha1.KeyRevision {
 	if n := len(c.history.Revisions); i >= 0 && i < n {
 		return &c.history.Revisions[n-1-i]
 	}

@@ -41,7 +41,7 @@ type Screen struct {
 	generation int    // of lists: answers of earlier ones are dropped
 	at         int64  // the revision that is looked at; 0 is now
 	want       string // the key that the user was led to, as long as it is not there
-	chosen     *chosen
+	chosen     *selection
 
 	following  bool // as the user wants it
 	follower   *follower

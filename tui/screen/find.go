@@ -2,7 +2,7 @@ package screen
 
 import tea "github.com/charmbracelet/bubbletea"
 
-// AskFind asks for a text to look for. last is what was looked for before: nothing looks for that again.
+// AskFind asks for a text to find. An empty answer stands for last, the text before.
 func AskFind(h Host, where, last string, find func(string) tea.Cmd) tea.Cmd {
 	question := where
 	if last != "" {

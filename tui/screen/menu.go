@@ -2,12 +2,12 @@ package screen
 
 import tea "github.com/charmbracelet/bubbletea"
 
-// Menu is what can be done at a place, of which the user takes one.
+// Menu offers choices, of which the user takes one.
 type Menu struct {
 	Title   string
 	Choices []Choice
-	// Typed is what is done with a text that is typed instead; nil if there is nothing to type but words of the choices. Its
-	// error says what can be typed.
+	// Typed makes a choice of a text that the user types instead. Its error says what can be typed. nil: the user can type
+	// only words of the choices.
 	Typed func(text string) (Choice, error)
 	// Hint says what can be typed.
 	Hint string

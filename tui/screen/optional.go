@@ -6,28 +6,28 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// What a screen may have beside being one. The program asks each screen for it.
+// What a screen may have besides. The program looks for it in each screen.
 type (
-	// Facts is a screen that knows something of the server as a whole, such as its revision.
+	// Facts is a screen that knows something about the whole server, such as its revision.
 	Facts interface {
-		// Facts are what the header says of the server, a few words each, the most important first.
+		// Facts are what the header says about the server: a few words each, the most important first.
 		Facts() []string
 	}
 
-	// Leaver is a screen that has something that ends with the program, such as held requests.
+	// Leaver is a screen with something that ends with the program, such as held requests.
 	Leaver interface {
-		// Leaving is what the user is told before the program is left: what he would lose. Empty if nothing.
+		// Leaving tells the user what they lose by quitting. Empty if nothing.
 		Leaving() string
 	}
 
-	// Returner is a screen that asks again what failed, when the server answers again after it did not.
+	// Returner is a screen that repeats what failed once the server answers again.
 	Returner interface{ Returned() tea.Cmd }
 
 	// Keeper is a screen that remembers something from one run to the next.
 	Keeper interface {
-		// Keep is what is remembered, as it can be written as JSON; nil for nothing. It is asked when the program ends.
+		// Keep returns what to remember, for JSON; nil for nothing. The program calls it as it ends.
 		Keep() any
-		// Restore takes what was kept, before the screen is shown the first time. What it can't use it leaves, and says why.
+		// Restore takes back what an earlier run kept, before the screen is first shown. Its error says what it could not use.
 		Restore(kept json.RawMessage) error
 	}
 )

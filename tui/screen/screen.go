@@ -30,25 +30,25 @@ const (
 	Log     Name = "Log"
 )
 
-// Screen is what has the lines between the header and the foot.
+// Screen draws the lines between the header and the foot. [Split] has most of its methods.
 type Screen interface {
 	Name() Name
 
-	// Contexts are where its keys are pressed: one a pane, and one for each line that it lets the user type into. Every one
-	// belongs to this screen alone.
+	// Contexts are where its keys apply: one for each pane, and one for each line that the user types into. They belong to
+	// this screen alone.
 	Contexts() []keys.Context
-	// Context is the one that the next key goes to.
+	// Context is where the next key goes.
 	Context() keys.Context
-	// Focus gives the focus to the pane of a context, if it can be seen.
+	// Focus gives the focus to the pane of a context. It reports whether there is such a pane now.
 	Focus(keys.Context) bool
 	// Commands are all that can be done in its contexts beyond moving and what the program does everywhere.
 	Commands() []keys.Command
 	// Handle does a command of its own, a motion, or keys.Back. Of keys.Back it says whether there was anything to go back
 	// from.
 	Handle(keys.ID) (tea.Cmd, bool)
-	// Type takes text that was typed or pasted in a context that types.
+	// Type takes text that the user typed or pasted into a line.
 	Type(text []rune)
-	// Mouse takes a press of the left button, or a turn of the wheel (by -1 or 1, else 0), at a cell of the screen.
+	// Mouse takes a press of the left button (wheel is 0), or a turn of the wheel (by -1 or 1), at a cell of the screen.
 	Mouse(x, y, wheel int) tea.Cmd
 
 	SetSize(w, h int)
@@ -57,32 +57,32 @@ type Screen interface {
 	// Resize makes the pane with the focus larger or smaller. It reports whether there is a border to move.
 	Resize(larger bool) bool
 	Render() []string
-	// Foot is what stands below: how else the same can be done, and how things are. Either may be empty.
+	// Foot is what stands below: the command that does the same, and the state. Either may be empty.
 	Foot() (sameAs, state string)
 
-	// Show is called when the user comes to the screen. to is one of its targets, or nil to be as it was.
+	// Show is called when the user comes to the screen. to is one of its targets; nil leaves the screen as it was.
 	Show(to Target) tea.Cmd
-	// Hide is called when the user leaves it.
+	// Hide is called when the user leaves the screen.
 	Hide()
-	// Drain takes what came by itself since the last time.
+	// Drain takes what the screen's own goroutines brought since the last time.
 	Drain() tea.Cmd
-	// Close ends what it started.
+	// Close ends what the screen started.
 	Close()
 }
 
-// Host is what a screen may ask of the program around it.
+// Host is the program around a screen.
 type Host interface {
 	// Context ends when the program does.
 	Context() context.Context
 	API() *api.Client
-	// Theme is how things look now. A screen asks each time: the user may have another by then.
+	// Theme is how things look now. A screen asks each time: the user may change it.
 	Theme() theme.Theme
-	// Zone is where the times of day are of.
+	// Zone is the time zone of the times shown.
 	Zone() *time.Location
-	// Kubeconfig is the file that others reach the server with; it may be empty.
+	// Kubeconfig is the file with which other programs reach the server. It may be empty.
 	Kubeconfig() string
 
-	// Say and Complain say something once, in the line of state.
+	// Say and Complain write a note into the line of state. The next key clears it.
 	Say(text string)
 	Complain(text string)
 	// Go leads to another screen.
@@ -93,22 +93,22 @@ type Host interface {
 	Copy(text string) tea.Cmd
 	// Ask asks for one line and calls then with it. esc gives up.
 	Ask(question, initial string, then func(answer string) tea.Cmd) tea.Cmd
-	// Choose offers what can be done. esc gives up.
+	// Choose offers a menu. esc gives up.
 	Choose(Menu) tea.Cmd
 	// Confirm calls then if the user says yes.
 	Confirm(question string, then func() tea.Cmd) tea.Cmd
-	// Edit opens text in $EDITOR, in a file whose name ends with suffix. then gets what was saved, or why not.
+	// Edit opens text in $EDITOR, in a file whose name ends with suffix. then gets the saved text, or the reason why there is none.
 	Edit(text []byte, suffix string, then func(edited []byte, err error) tea.Cmd) tea.Cmd
-	// Do runs work where it may take its time, and what that returns on the goroutine of the screens, also when another screen
-	// is seen by then. A panic in either is caught. See [Do] and [Get].
+	// Do runs work on a goroutine of its own, and then on the goroutine of the screens what work returned, whichever screen is
+	// shown by then. A panic in either is caught. See [Do] and [Get].
 	Do(work func() (then func() tea.Cmd)) tea.Cmd
-	// Guard is deferred in every goroutine that a screen starts: it catches a panic.
+	// Guard catches a panic. Every goroutine that a screen starts defers it.
 	Guard()
-	// Changed says that a screen has something to drain. Any goroutine may call it.
+	// Changed asks for a Drain of every screen soon. Any goroutine may call it.
 	Changed()
 }
 
-// Target is a place that one can be led to. Screen is the screen that has it.
+// Target is a place on a screen, to which other screens lead.
 type Target interface{ Screen() Name }
 
 // ToRequest leads to a request, to one of its steps, and to a field in it.

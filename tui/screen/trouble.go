@@ -7,10 +7,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// NoAnswer is what stands where something would be if the server answered. Why it does not, the program says below.
+// NoAnswer stands where the answer of a silent server would be. The line of state says why there is none.
 const NoAnswer = "The server does not answer. It is asked again by itself."
 
-// Trouble is why something can't be shown, in a line.
+// Trouble describes an error in one line.
 func Trouble(err error) string {
 	var away *api.Away
 	if errors.As(err, &away) {

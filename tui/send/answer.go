@@ -49,11 +49,11 @@ type answerPane struct {
 
 	text  []string // what the tab has, line by line
 	lines []string // as it is shown: what is long in Raw is wrapped
-	of    madeOf
+	of    answerKey
 }
 
-// madeOf is what the lines were made of.
-type madeOf struct {
+// answerKey is what the lines depend on.
+type answerKey struct {
 	entry *entry
 	tab   tab
 	w     int
@@ -82,7 +82,7 @@ func (p *answerPane) room() int { return max(p.h-headLines, 1) }
 
 // update makes the lines of an entry's answer, unless they are there. Of a watch, the window stays at the end if it was.
 func (p *answerPane) update(e *entry, zone *time.Location) {
-	now := madeOf{entry: e, tab: p.tab, w: p.w, zone: zone}
+	now := answerKey{entry: e, tab: p.tab, w: p.w, zone: zone}
 	if e != nil {
 		now.bytes, now.ended = e.answer.Bytes, e.answer.Ended
 	}

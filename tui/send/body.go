@@ -116,8 +116,8 @@ func (s *Screen) putTemplate() {
 	s.body.Set(s.template)
 }
 
-// checked is what is wrong with the body, and what that was found of.
-type checked struct {
+// verdict is what is wrong with the body, and what was checked.
+type verdict struct {
 	problems []schema.Problem
 	marked   map[int]bool
 	version  int
@@ -130,13 +130,13 @@ type checked struct {
 const checkBytesMost = 64 << 10
 
 // check finds what is wrong with the body, if it has changed since.
-func (s *Screen) check() *checked {
+func (s *Screen) check() *verdict {
 	of, doc := s.form.of(s.resource()), s.document()
 	c := &s.checked
 	if c.done && c.version == s.body.Version() && c.of == of && c.doc == doc {
 		return c
 	}
-	*c = checked{version: s.body.Version(), of: of, doc: doc, done: true, marked: map[int]bool{}}
+	*c = verdict{version: s.body.Version(), of: of, doc: doc, done: true, marked: map[int]bool{}}
 	if s.form.verb == "" || s.tooLong() {
 		return c
 	}

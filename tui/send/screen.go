@@ -49,7 +49,7 @@ type Screen struct {
 
 	body     editor.Editor
 	template string // the template that the body is, as long as nobody has changed it
-	checked  checked
+	checked  verdict
 
 	answer  answerPane
 	history history
@@ -57,8 +57,8 @@ type Screen struct {
 	way     int    // which program's command is seen
 	file    string // that was saved or opened last
 
-	found found
-	made  made
+	found lookup
+	made  build
 
 	resources    *request.Resources
 	resourcesErr error
@@ -228,13 +228,13 @@ func (s *Screen) resource() *request.Resource {
 		return nil
 	}
 	if f := &s.found; f.in != s.resources || f.name != s.form.resource {
-		*f = found{s.resources, s.form.resource, s.resources.Find(s.form.resource)}
+		*f = lookup{s.resources, s.form.resource, s.resources.Find(s.form.resource)}
 	}
 	return s.found.resource
 }
 
-// found is the resource of a name.
-type found struct {
+// lookup is the resource of a name.
+type lookup struct {
 	in       *request.Resources
 	name     string
 	resource *request.Resource
@@ -246,8 +246,8 @@ func (s *Screen) rows() []row { return s.form.rows(s.resource(), s.resources != 
 // request is the request that is shown.
 func (s *Screen) request() request.Request { return s.form.request(s.body.String()) }
 
-// made is what would go over the wire, and of what that was made.
-type made struct {
+// build is what would go over the wire, and what that depends on.
+type build struct {
 	form, body int
 	resources  *request.Resources
 
@@ -263,7 +263,7 @@ type made struct {
 func (s *Screen) built() (request.Request, request.HTTP, error) {
 	m := &s.made
 	if m.form != s.form.version || m.body != s.body.Version() || m.resources != s.resources {
-		*m = made{form: s.form.version, body: s.body.Version(), resources: s.resources, request: s.request()}
+		*m = build{form: s.form.version, body: s.body.Version(), resources: s.resources, request: s.request()}
 		m.http, m.err = m.request.Build(s.resources)
 	}
 	return m.request, m.http, m.err

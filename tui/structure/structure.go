@@ -45,11 +45,11 @@ type Screen struct {
 	fetching string
 	cancel   context.CancelFunc
 
-	shown sheetOfNode
+	shown shownSheet
 }
 
-// sheetOfNode is what the right pane shows, and of what it was made.
-type sheetOfNode struct {
+// shownSheet is what the right pane shows, and what it depends on.
+type shownSheet struct {
 	node  *node
 	whole *v1alpha1.Structure
 	w     int

@@ -115,7 +115,7 @@ func (s *Screen) lines() []line {
 		if s.shown.node == nil || s.shown.node.id != n.id {
 			s.detail.ToTop()
 		}
-		s.shown = sheetOfNode{node: n, whole: whole, w: inner, lines: sheetOf(s.tree, n, whole, inner)}
+		s.shown = shownSheet{node: n, whole: whole, w: inner, lines: sheetOf(s.tree, n, whole, inner)}
 	}
 	return s.shown.lines
 }
