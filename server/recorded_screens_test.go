@@ -46,10 +46,15 @@ type answers struct {
 
 func (a *answers) get(path string, query url.Values) []byte {
 	a.t.Helper()
+	return a.getAs("application/json", path, query)
+}
+
+func (a *answers) getAs(mediaType, path string, query url.Values) []byte {
+	a.t.Helper()
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	res, body := ask(a.t, a.httpClient(a.t), "GET", a.URL+path, nil, "Accept: application/json")
+	res, body := ask(a.t, a.httpClient(a.t), "GET", a.URL+path, nil, "Accept: "+mediaType)
 	a.all = append(a.all, recordedAnswer{Path: path, Code: res.StatusCode, Body: body})
 	return body
 }
@@ -216,7 +221,7 @@ func TestRecordedCaches(t *testing.T) {
 		return sent == 3+3+1
 	})
 	a := &answers{running: r, t: t}
-	a.get(cachesPath, nil)
+	a.getAs("application/json;as=Table;v=v1;g=meta.k8s.io", cachesPath, nil)
 	for _, name := range []string{"configmaps", "secrets", "deployments.apps", "none"} {
 		a.get(cachesPath+"/"+name, nil)
 	}
@@ -239,15 +244,18 @@ const recordedPath = "/api/v1/configmaps"
 
 // cachesShape is what of an answer is the same in each run.
 func cachesShape(_ string, body []byte) string {
-	var list v1alpha1.CacheList
+	var table metav1.Table
 	var c v1alpha1.Cache
 	var check v1alpha1.CacheCheck
 	var object v1alpha1.CachedObject
 	out := ""
 	switch {
-	case json.Unmarshal(body, &list) == nil && list.Kind == "CacheList":
-		for _, c := range list.Items {
-			out += c.Name + " "
+	case json.Unmarshal(body, &table) == nil && table.Kind == "Table":
+		for _, column := range table.ColumnDefinitions {
+			out += column.Name + " "
+		}
+		for _, row := range table.Rows {
+			out += fmt.Sprint(row.Cells[0]) + " "
 		}
 	case json.Unmarshal(body, &c) == nil && c.Kind == "Cache":
 		for _, w := range c.Status.Watchers {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/kx-apiserver/kx/server/bench"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/bench"
 	"github.com/kx-apiserver/kx/server/options"
 )
 

@@ -2,35 +2,28 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/tui/api"
 )
 
-// cacheOptions are what kx cache and the commands below it can be told.
+// cacheOptions are the flags of kx cache and the commands below it.
 type cacheOptions struct {
-	dataDir    string
-	kubeconfig string
-	output     string
+	serverOptions
+	format render.Format
 }
 
 func newCacheCommand() *cobra.Command {
-	o := &cacheOptions{dataDir: options.New().DataDir}
+	o := &cacheOptions{serverOptions: newServerOptions()}
 	cmd := &cobra.Command{
 		Use:   "cache",
 		Short: "Look into the watch caches, and hold them against etcd",
@@ -47,62 +40,48 @@ Exit codes: 0 done, 1 failed, 3 done and found a difference.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	fs := cmd.PersistentFlags()
-	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "the server's kubeconfig (default: KUBECONFIG, or else the kx that runs on "+o.dataDir+")")
-	fs.StringVarP(&o.output, "output", "o", string(render.Table), "table, json or yaml")
-	oneOf(cmd, "output", listFormats...)
+	o.addKubeconfig(fs, o.dataDir)
+	formatVar(cmd, fs, &o.format, "table, json or yaml", render.Table, render.JSON, render.YAML)
 	cmd.AddCommand(newCacheLsCommand(o), newCacheGetCommand(o), newCacheCheckCommand(o))
 	return cmd
 }
 
-// caches reads kx.dev's caches of one server.
+const cachesPath = api.KX + "/caches"
+
+// caches reads the caches of one server.
 type caches struct {
-	client rest.Interface
+	client *api.Client
 	format render.Format
 	out    io.Writer
 }
 
-// open reaches the server.
-func (o *cacheOptions) open(cmd *cobra.Command) (*caches, error) {
-	format, err := render.ParseFormat(o.output, render.Table, render.JSON, render.YAML)
-	if err != nil {
-		return nil, fmt.Errorf("cache: %w", err)
+// with connects to the server for run.
+func (o *cacheOptions) with(run func(*caches, context.Context, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		config, err := o.server()
+		if err != nil {
+			return err
+		}
+		client, err := api.New(config)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		return run(&caches{client, o.format, cmd.OutOrStdout()}, cmd.Context(), args)
 	}
-	config, err := (&traceOptions{dataDir: o.dataDir, kubeconfig: o.kubeconfig}).server()
-	if err != nil {
-		return nil, err
-	}
-	config.QPS = -1
-	gv := v1alpha1.SchemeGroupVersion
-	config.GroupVersion, config.APIPath, config.NegotiatedSerializer = &gv, "/apis", scheme.Codecs.WithoutConversion() // for what it says of errors
-	client, err := rest.RESTClientFor(config)
-	if err != nil {
-		return nil, err
-	}
-	return &caches{client: client, format: format, out: cmd.OutOrStdout()}, nil
 }
 
-// read gets what is below caches into an object. path is a cache's name and perhaps a subresource.
+// read gets what is below caches: nothing for all, a cache's name, or that and a subresource.
 func (c *caches) read(ctx context.Context, into any, query url.Values, path ...string) error {
-	req := c.client.Get().Resource("caches").Suffix(path...)
-	for name, values := range query {
-		for _, value := range values {
-			req.Param(name, value)
-		}
-	}
-	result := req.Do(ctx)
-	err := result.Error()
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsNotFound(err) &&
-		status.Status().Details != nil && status.Status().Details.Kind == "caches" {
+	err := c.client.Get(ctx, strings.Join(append([]string{cachesPath}, path...), "/"), query, into)
+	var refused *api.Error
+	switch {
+	case errors.As(err, &refused) && refused.Status.Details != nil && refused.Status.Details.Kind == "caches" && api.Code(err) == http.StatusNotFound:
 		return fmt.Errorf("cache: the server has no cache %q: kx cache ls lists those that it has", path[0])
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("cache: %w", err)
 	}
-	data, err := result.Raw()
-	if err != nil {
-		return fmt.Errorf("cache: %w", err)
-	}
-	return json.Unmarshal(data, into)
+	return nil
 }
 
 func newCacheLsCommand(o *cacheOptions) *cobra.Command {
@@ -110,45 +89,23 @@ func newCacheLsCommand(o *cacheOptions) *cobra.Command {
 		Use:   "ls",
 		Short: "List the watch caches: state, size, revision, lag, watches",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := o.open(cmd)
-			if err != nil {
-				return err
-			}
-			var list v1alpha1.CacheList
-			if err := c.read(cmd.Context(), &list, nil); err != nil {
-				return err
-			}
-			rows := render.NewList(c.out, c.format, cacheColumns...)
-			for i := range list.Items {
-				if err := rows.Add(&list.Items[i]); err != nil {
-					return err
-				}
-			}
-			return rows.Close()
-		},
+		RunE:  o.with((*caches).list),
 	}
 }
 
-func numberColumn[T any](title string, text func(T) string) render.Column[T] {
-	return render.Column[T]{Title: title, Right: true, Text: text}
-}
-
-func textColumn[T any](title string, text func(T) string) render.Column[T] {
-	return render.Column[T]{Title: title, Text: text}
-}
-
-var cacheColumns = []render.Column[*v1alpha1.Cache]{
-	textColumn("NAME", func(c *v1alpha1.Cache) string { return c.Name }),
-	textColumn("STATE", func(c *v1alpha1.Cache) string { return string(c.Status.State) }),
-	numberColumn("ITEMS", func(c *v1alpha1.Cache) string { return render.Count(c.Status.Items) }),
-	numberColumn("BYTES", func(c *v1alpha1.Cache) string { return render.Bytes(c.Status.Bytes) }),
-	numberColumn("REVISION", func(c *v1alpha1.Cache) string { return fmt.Sprint(c.Status.Revision) }),
-	numberColumn("LAG", func(c *v1alpha1.Cache) string { return render.Count(c.Status.Lag) }),
-	numberColumn("WATCHES", func(c *v1alpha1.Cache) string { return render.Count(c.Status.Watches) }),
-	numberColumn("EVENTS", func(c *v1alpha1.Cache) string { return render.Count(c.Status.History.Events) }),
-	numberColumn("HITS", func(c *v1alpha1.Cache) string { return render.Count(c.Status.Hits) }),
-	numberColumn("FALLBACKS", func(c *v1alpha1.Cache) string { return render.Count(c.Status.Fallbacks) }),
+func (c *caches) list(ctx context.Context, _ []string) error {
+	if c.format == render.Table {
+		table, err := c.client.Table(ctx, cachesPath)
+		if err != nil {
+			return fmt.Errorf("cache: %w", err)
+		}
+		return render.ServerTable(c.out, table)
+	}
+	var list v1alpha1.CacheList
+	if err := c.read(ctx, &list, nil); err != nil {
+		return err
+	}
+	return render.All(c.out, c.format, render.Columns[v1alpha1.Cache]{}, list.Items...)
 }
 
 func newCacheGetCommand(o *cacheOptions) *cobra.Command {
@@ -157,128 +114,85 @@ func newCacheGetCommand(o *cacheOptions) *cobra.Command {
 		Short: "Show one cache with its watches, or one object as the cache has it, beside what etcd has",
 		Args:  cobra.RangeArgs(1, 2),
 
-		ValidArgsFunction: o.complete(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := o.open(cmd)
-			if err != nil {
-				return err
-			}
-			if len(args) == 2 {
-				return c.showObject(cmd.Context(), args[0], args[1])
-			}
-			return c.show(cmd.Context(), args[0])
-		},
+		ValidArgsFunction: o.completing(1, cacheNames),
+		RunE:              o.with((*caches).get),
 	}
 }
 
-// complete completes the name of a cache, as the first argument or as any.
-func (o *cacheOptions) complete(most int) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		if len(args) >= most {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		c, err := o.open(cmd)
-		var list v1alpha1.CacheList
-		if err != nil || c.read(cmd.Context(), &list, nil) != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var names []string
-		for i := range list.Items {
-			if name := list.Items[i].Name; strings.HasPrefix(name, prefix) && !slices.Contains(args, name) {
-				names = append(names, name)
-			}
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// show shows one cache.
-func (c *caches) show(ctx context.Context, name string) error {
-	var cache v1alpha1.Cache
-	if err := c.read(ctx, &cache, nil, name); err != nil {
-		return err
-	}
-	if c.format != render.Table {
-		return render.One(c.out, c.format, &cache)
-	}
-	if err := writeFields(c.out, fieldsOfCache(&cache)); err != nil || len(cache.Status.Watchers) == 0 {
-		return err
-	}
-	if _, err := fmt.Fprintln(c.out); err != nil {
-		return err
-	}
-	rows := render.NewList(c.out, c.format, watcherColumns...)
-	for i := range cache.Status.Watchers {
-		if err := rows.Add(&cache.Status.Watchers[i]); err != nil {
+func (c *caches) get(ctx context.Context, args []string) error {
+	if len(args) == 1 {
+		var cache v1alpha1.Cache
+		if err := c.read(ctx, &cache, nil, args[0]); err != nil {
 			return err
 		}
+		return render.Cache(c.out, c.format, &cache)
 	}
-	return rows.Close()
+	query := url.Values{"name": {args[1]}}
+	if namespace, name, ok := strings.Cut(args[1], "/"); ok {
+		query = url.Values{"namespace": {namespace}, "name": {name}}
+	}
+	var both v1alpha1.CachedObject
+	if err := c.read(ctx, &both, query, args[0], "object"); err != nil {
+		return err
+	}
+	err := render.CachedObject(c.out, c.format, &both)
+	if err == nil && both.Status.Difference != "" {
+		return &exitError{code: exitFound}
+	}
+	return err
 }
 
-func fieldsOfCache(cache *v1alpha1.Cache) [][2]string {
-	s := &cache.Status
-	state := fmt.Sprintf("%s for %s", s.State, ago(s.Since.Time))
-	if s.Error != "" {
-		state += ": " + s.Error
-	}
-	seen := fmt.Sprintf("%d, etcd is at %d", s.Revision, s.EtcdRevision)
-	switch {
-	case s.CaughtUpMicros == nil && s.Lag == 0:
-		seen = fmt.Sprintf("%d, where etcd is now is not known", s.Revision)
-	case s.CaughtUpMicros == nil:
-		seen += ": the cache has not caught up"
-	default:
-		seen += fmt.Sprintf(": caught up in %s", time.Duration(*s.CaughtUpMicros)*time.Microsecond)
-	}
-	history := fmt.Sprintf("%s events after revision %d, %s", render.Count(s.History.Events), s.History.After, render.Bytes(s.History.Bytes))
-	if s.History.Oldest != nil {
-		history += ", the oldest " + ago(s.History.Oldest.Time) + " ago"
-	}
-	return [][2]string{
-		{"Name", cache.Name},
-		{"State", state},
-		{"Items", fmt.Sprintf("%s, %s", render.Count(s.Items), render.Bytes(s.Bytes))},
-		{"Revision", seen},
-		{"History", history},
-		{"Snapshots", fmt.Sprint(s.Snapshots)},
-		{"Answered", fmt.Sprintf("%s by the cache, %s by etcd instead", render.Count(s.Hits), render.Count(s.Fallbacks))},
-		{"Watches", render.Count(s.Watches)},
+func newCacheCheckCommand(o *cacheOptions) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check [RESOURCE]...",
+		Short: "Compare caches with etcd, each at one revision, and name every difference",
+		Long: `Compare caches with etcd, each at one revision, and name every difference. Without a RESOURCE, all caches are compared.
+
+Each comparison reads all of a resource in etcd. Exit code 3 says that something differs.`,
+		ValidArgsFunction: o.completing(anyNumber, cacheNames),
+		RunE:              o.with((*caches).check),
 	}
 }
 
-func ago(t time.Time) string { return duration.HumanDuration(time.Since(t)) }
-
-var watcherColumns = []render.Column[*v1alpha1.CacheWatcher]{
-	textColumn("WATCH", func(w *v1alpha1.CacheWatcher) string { return fmt.Sprint(w.ID) }),
-	textColumn("JOURNEY", func(w *v1alpha1.CacheWatcher) string { return orDash(w.Journey) }),
-	textColumn("USER", func(w *v1alpha1.CacheWatcher) string { return orDash(w.User) }),
-	textColumn("KEY", func(w *v1alpha1.CacheWatcher) string { return w.Key }),
-	textColumn("SINCE", func(w *v1alpha1.CacheWatcher) string { return ago(w.Since.Time) }),
-	textColumn("SELECTORS", func(w *v1alpha1.CacheWatcher) string {
-		return orDash(strings.Trim(w.LabelSelector+" "+w.FieldSelector, " "))
-	}),
-	textColumn("FROM", func(w *v1alpha1.CacheWatcher) string { return fmt.Sprint(w.From) }),
-	textColumn("AT", func(w *v1alpha1.CacheWatcher) string { return fmt.Sprint(w.At) }),
-	textColumn("SENT", func(w *v1alpha1.CacheWatcher) string { return fmt.Sprint(w.Sent) }),
-	textColumn("QUEUE", func(w *v1alpha1.CacheWatcher) string {
-		queue := fmt.Sprintf("%d/%d", w.Queued, w.Buffer)
-		if w.Behind {
-			queue += " and behind"
+// check compares the named caches, or all.
+func (c *caches) check(ctx context.Context, names []string) error {
+	all := len(names) == 0
+	if all {
+		var list v1alpha1.CacheList
+		if err := c.read(ctx, &list, nil); err != nil {
+			return err
 		}
-		return queue
-	}),
-	textColumn("BOOKMARK", func(w *v1alpha1.CacheWatcher) string {
-		if w.LastBookmark == 0 {
-			return "-"
+		for i := range list.Items {
+			names = append(names, list.Items[i].Name)
 		}
-		return fmt.Sprint(w.LastBookmark)
-	}),
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
 	}
-	return text
+	rows := render.NewList(c.out, c.format, render.Checks)
+	var differing []*v1alpha1.CacheCheck
+	for _, name := range names {
+		check := &v1alpha1.CacheCheck{}
+		err := c.read(ctx, check, nil, name, "check")
+		if all && api.Code(err) == http.StatusNotFound {
+			continue // its resource has gone meanwhile
+		}
+		if err == nil {
+			err = rows.Add(check)
+		}
+		if err != nil {
+			return errors.Join(rows.Close(), err)
+		}
+		if !check.Status.Consistent {
+			differing = append(differing, check)
+		}
+	}
+	if err := rows.Close(); err != nil || len(differing) == 0 {
+		return err
+	}
+	for _, check := range differing {
+		if c.format == render.Table {
+			if err := render.CacheDifferences(c.out, check); err != nil {
+				return err
+			}
+		}
+	}
+	return &exitError{code: exitFound}
 }

@@ -63,12 +63,12 @@ func TestCache(t *testing.T) {
 		args string
 		want []string // expressions for lines
 	}{
-		{"cache ls", []string{`^NAME +STATE +ITEMS +BYTES +REVISION +LAG +WATCHES +EVENTS +HITS +FALLBACKS$`,
-			`^configmaps +Fresh +1 +\d+ B +\d+ +\d+ +1 +1 +\d+ +\d+$`, `^deployments\.apps +Fresh +0 +0 B`}},
+		{"cache ls", []string{`^NAME +STATE +SINCE +ITEMS +BYTES +REVISION +LAG +WATCHES +HITS +FALLBACKS$`,
+			`^configmaps +Fresh +\d+s +1 +\d+ +\d+ +\d+ +1 +\d+ +\d+$`, `^deployments\.apps +Fresh +\d+s +0 +0 `}},
 		{"cache get configmaps", []string{`^Name: +configmaps$`, `^State: +Fresh for \S+$`, `^Items: +1, \d+ B$`,
 			`^Revision: +\d+, etcd is at \d+: caught up in `, `^History: +1 events after revision \d+, .*, the oldest \S+ ago$`,
 			`^Answered: +\d+ by the cache, \d+ by etcd instead$`, `^Watches: +1$`,
-			`^\d+ +\S+-\d+ +kx-admin +/configmaps/default/ +\S+ +app=web +\d+ +\d+ +1 +0/32 +-$`}},
+			`^ *\d+ +\S+-\d+ +kx-admin +/configmaps/default/ +\S+ +app=web +\d+ +\d+ +1 +0/32 +-$`}},
 		{"cache get configmaps default/a", []string{`^Key: +/configmaps/default/a$`, `^In the cache: +revision \d+, \d+ B \(the cache has seen revision \d+\)$`,
 			`^In etcd: +revision \d+, \d+ B$`, `^Verdict: +the same$`, `^kind: ConfigMap$`, `^  k: v$`}},
 		{"cache get namespaces kube-system", []string{`^Key: +/namespaces/kube-system$`, `^kind: Namespace$`}},

@@ -18,25 +18,25 @@ import (
 )
 
 const (
-	// completeWait is how long somebody who pressed Tab waits: what is known by then is offered.
+	// completeWait is how long a user waits who pressed Tab. The completions that are known by then are offered.
 	completeWait = 2 * time.Second
 	// completeMost bounds how many keys are offered.
 	completeMost = 500
 )
 
-// oneOf completes a flag by the values that it may have.
+// oneOf completes a flag by its values.
 func oneOf(cmd *cobra.Command, flag string, values ...cobra.Completion) {
 	completeFlag(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// completeFlag completes a flag, which there must be.
+// completeFlag completes a flag. It panics if the command lacks the flag.
 func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err)
 	}
 }
 
-// completeKeys completes so many arguments by the keys of the etcd or file, a directory at a time.
+// completeKeys completes so many arguments by keys of the etcd or file, one directory at a time.
 func (o *etcdOptions) completeKeys(most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) >= most {
@@ -51,7 +51,7 @@ func (o *etcdOptions) completeNamespace(cmd *cobra.Command, _ []string, typed st
 	return o.below(cmd.Context(), "namespaces/", typed)
 }
 
-// below are the keys and directories of keys in dir that begin with what was typed.
+// below are the keys and directories in dir that begin with the typed text.
 func (o *etcdOptions) below(ctx context.Context, dir, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	directive := cobra.ShellCompDirectiveNoFileComp
 	ctx, cancel := context.WithTimeout(ctx, completeWait)
@@ -64,7 +64,7 @@ func (o *etcdOptions) below(ctx context.Context, dir, typed string) ([]cobra.Com
 	paths := admin.Children(ctx, source, o.path(dir+typed), completeMost)
 	for i, path := range paths {
 		if strings.HasSuffix(path, "/") {
-			directive |= cobra.ShellCompDirectiveNoSpace // it goes on
+			directive |= cobra.ShellCompDirectiveNoSpace // more of the key follows
 		}
 		if !strings.HasPrefix(typed, "/") {
 			paths[i] = strings.TrimPrefix(path, o.path(dir))
@@ -73,8 +73,8 @@ func (o *etcdOptions) below(ctx context.Context, dir, typed string) ([]cobra.Com
 	return paths, directive
 }
 
-// completing makes a completion of what a server is asked for.
-func (o *traceOptions) completing(most int, ask func(context.Context, *rest.Config) []string) cobra.CompletionFunc {
+// completing makes a completion of the names that ask gets from the server.
+func (o *serverOptions) completing(most int, ask func(context.Context, *rest.Config) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeWait)
 		defer cancel()
@@ -91,10 +91,10 @@ func (o *traceOptions) completing(most int, ask func(context.Context, *rest.Conf
 	}
 }
 
-// anyNumber is how many arguments a flag is completed behind.
+// anyNumber says that completion does not depend on the number of arguments.
 const anyNumber = 1 << 30
 
-// completeFilter completes the flags that narrow what is shown of requests.
+// completeFilter completes the flags that select requests.
 func (o *traceOptions) completeFilter(cmd *cobra.Command) {
 	oneOf(cmd, "verb", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 	completeFlag(cmd, "resource", o.completing(anyNumber, resourceNames))
@@ -103,14 +103,14 @@ func (o *traceOptions) completeFilter(cmd *cobra.Command) {
 	completeFlag(cmd, "name", o.completing(anyNumber, ofJourneys(func(j *v1alpha1.Journey) string { return j.Spec.Name })))
 }
 
-// completeID completes so many arguments by the requests that the server remembers, with what they are.
+// completeID completes so many arguments by the IDs of the journeys that the server remembers, described by their requests.
 func (o *traceOptions) completeID(most int) cobra.CompletionFunc {
 	return o.completing(most, ofJourneys(func(j *v1alpha1.Journey) string {
 		return cobra.CompletionWithDesc(j.Name, j.Spec.Method+" "+j.Spec.URI)
 	}))
 }
 
-// ofJourneys asks for one word about each journey.
+// ofJourneys gets one word about each journey.
 func ofJourneys(word func(*v1alpha1.Journey) string) func(context.Context, *rest.Config) []string {
 	return func(ctx context.Context, config *rest.Config) (words []string) {
 		var list v1alpha1.JourneyList
@@ -122,6 +122,15 @@ func ofJourneys(word func(*v1alpha1.Journey) string) func(context.Context, *rest
 	}
 }
 
+func cacheNames(ctx context.Context, config *rest.Config) (names []string) {
+	var list v1alpha1.CacheList
+	read(ctx, config, cachesPath, &list)
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names
+}
+
 func namespaceNames(ctx context.Context, config *rest.Config) (names []string) {
 	var list metav1.PartialObjectMetadataList
 	read(ctx, config, "/api/v1/namespaces", &list)
@@ -131,7 +140,7 @@ func namespaceNames(ctx context.Context, config *rest.Config) (names []string) {
 	return names
 }
 
-// read reads a list of the server. One that can't be read is empty: there is nobody to tell why.
+// read reads a list of the server. The list stays empty if it can't be read: completion has no way to say why.
 func read(ctx context.Context, config *rest.Config, path string, list any) {
 	if client, err := api.New(config); err == nil {
 		defer client.Close()
@@ -160,7 +169,7 @@ func resourcesOf(_ context.Context, config *rest.Config) (all []schema.GroupReso
 	if err != nil {
 		return nil
 	}
-	lists, _ := client.ServerPreferredResources() // those that it knows, if not all
+	lists, _ := client.ServerPreferredResources() // an error still leaves the groups that answered
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		for _, r := range list.APIResources {

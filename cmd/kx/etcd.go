@@ -231,25 +231,12 @@ func (r *reading) keysProgress() *render.Progress {
 	})
 }
 
-// outputVar is -o of a command that lists.
-func outputVar(cmd *cobra.Command, output *string) {
-	cmd.Flags().StringVarP(output, "output", "o", string(render.Table), "table, json or yaml")
-	oneOf(cmd, "output", listFormats...)
-}
-
-var listFormats = []cobra.Completion{string(render.Table), string(render.JSON), string(render.YAML)}
-
-func listFormat(text string) (render.Format, error) {
-	return render.ParseFormat(text, render.Table, render.JSON, render.YAML)
-}
-
 // counted is a source that tells a progress of each key.
 type counted struct {
 	admin.Source
 	progress *render.Progress
 }
 
-// Range implements admin.Source.
 func (c counted) Range(ctx context.Context, r admin.Range) iter.Seq2[admin.KV, error] {
 	return func(yield func(admin.KV, error) bool) {
 		for kv, err := range c.Source.Range(ctx, r) {

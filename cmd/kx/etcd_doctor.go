@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,12 +11,11 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/whatif"
 	"github.com/kx-apiserver/kx/store/admin"
-	"github.com/kx-apiserver/kx/tui/draw"
 )
 
 type etcdDoctorOptions struct {
 	*etcdOptions
-	output string
+	format render.Format
 }
 
 func newEtcdDoctorCommand(etcd *etcdOptions) *cobra.Command {
@@ -40,14 +38,11 @@ It reads all values once and changes nothing. It ends with 3 if it finds somethi
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
-	outputVar(cmd, &o.output)
+	listFormatVar(cmd, &o.format)
 	return cmd
 }
 
 func (o *etcdDoctorOptions) run(cmd *cobra.Command) error {
-	if _, err := listFormat(o.output); err != nil {
-		return err
-	}
 	var files []admin.Finding
 	if o.file != "" {
 		var whole bool
@@ -70,39 +65,9 @@ func (o *etcdDoctorOptions) run(cmd *cobra.Command) error {
 
 // show writes findings. It fails with exitFound if one of them is not well.
 func (o *etcdDoctorOptions) show(out io.Writer, findings []admin.Finding) error {
-	format, err := listFormat(o.output)
-	if err != nil {
-		return err
-	}
-	list := render.NewList[admin.Finding](out, format)
-	bad := 0
-	for _, f := range findings {
-		if f.Level != admin.OK {
-			bad++
-		}
-		if format == render.Table {
-			showFinding(out, f)
-		} else if err := list.Add(f); err != nil {
-			return err
-		}
-	}
-	if format != render.Table {
-		if err := list.Close(); err != nil {
-			return err
-		}
-	}
-	if bad > 0 {
+	err := render.Findings(out, o.format, findings)
+	if err == nil && slices.ContainsFunc(findings, func(f admin.Finding) bool { return f.Level != admin.OK }) {
 		return &exitError{code: exitFound}
 	}
-	return nil
-}
-
-func showFinding(out io.Writer, f admin.Finding) {
-	fmt.Fprintf(out, "%-8s %s: %s\n", f.Level, f.Check, draw.Clean(f.Finding))
-	for _, key := range f.Keys {
-		fmt.Fprintf(out, "%8s   %s\n", "", draw.Clean(key))
-	}
-	if f.Advice != "" {
-		fmt.Fprintf(out, "%8s → %s\n", "", strings.TrimSpace(f.Advice))
-	}
+	return err
 }

@@ -15,8 +15,9 @@ import (
 
 type etcdFindOptions struct {
 	*etcdOptions
-	output, revision, selector, jsonPath string
-	criteria                             admin.Criteria
+	format                       render.Format
+	revision, selector, jsonPath string
+	criteria                     admin.Criteria
 }
 
 func newEtcdFindCommand(etcd *etcdOptions) *cobra.Command {
@@ -46,11 +47,11 @@ A JSONPath holds if it has a result; followed by = and a value, if a result is t
 	fs.StringVarP(&o.selector, "selector", "l", "", "label selector")
 	fs.StringVar(&o.jsonPath, "jsonpath", "", "JSONPath that has a result, or PATH=VALUE")
 	fs.StringVar(&o.revision, "rev", "", "as it was at this revision; -100 is a hundred before now")
-	outputVar(cmd, &o.output)
+	listFormatVar(cmd, &o.format)
 	return cmd
 }
 
-// parse makes criteria of the flags.
+// parse reads the flags into criteria.
 func (o *etcdFindOptions) parse() error {
 	if o.selector != "" {
 		selector, err := labels.Parse(o.selector)
@@ -77,10 +78,6 @@ func (o *etcdFindOptions) parse() error {
 }
 
 func (o *etcdFindOptions) run(ctx context.Context, r *reading, args []string) error {
-	format, err := listFormat(o.output)
-	if err != nil {
-		return err
-	}
 	if err := o.parse(); err != nil {
 		return err
 	}
@@ -88,21 +85,7 @@ func (o *etcdFindOptions) run(ctx context.Context, r *reading, args []string) er
 	if err != nil {
 		return err
 	}
-	columns := []render.Column[admin.Match]{
-		column("KEY", func(m admin.Match) string { return m.Key }),
-		right("REVISION", func(m admin.Match) string { return fmt.Sprint(m.Revision) }),
-	}
-	if o.criteria.JSONPath != "" {
-		columns = append(columns, column("RESULT", func(m admin.Match) string {
-			if m.Error != "" {
-				return m.Error
-			}
-			return strings.Join(m.Results, ", ")
-		}))
-	} else if o.criteria.Labels != nil {
-		columns = append(columns, column("ERROR", func(m admin.Match) string { return m.Error }))
-	}
-	list := render.NewList(r.out, format, columns...)
+	list := render.NewList(r.out, o.format, render.Matches(o.criteria))
 	progress := r.keysProgress()
 	defer progress.Clear()
 	unreadable := 0

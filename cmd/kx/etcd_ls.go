@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +12,7 @@ import (
 
 type etcdLsOptions struct {
 	*etcdOptions
-	output   string
+	format   render.Format
 	depth    int
 	revision string
 	keysOnly bool
@@ -42,15 +41,11 @@ REVISION is that of the newest change below. Below the first level a directory n
 	fs.IntVar(&o.depth, "depth", o.depth, "how many levels to show")
 	fs.StringVar(&o.revision, "rev", "", "as it was at this revision; -100 is a hundred before now")
 	fs.BoolVar(&o.keysOnly, "keys-only", false, "count keys and read no values: there are no bytes then")
-	outputVar(cmd, &o.output)
+	listFormatVar(cmd, &o.format)
 	return cmd
 }
 
 func (o *etcdLsOptions) run(ctx context.Context, r *reading, args []string) error {
-	format, err := listFormat(o.output)
-	if err != nil {
-		return err
-	}
 	if o.depth < 1 {
 		return fmt.Errorf("--depth %d: a tree has at least one level", o.depth)
 	}
@@ -58,7 +53,7 @@ func (o *etcdLsOptions) run(ctx context.Context, r *reading, args []string) erro
 	if err != nil {
 		return err
 	}
-	list := render.NewList(r.out, format, o.columns()...)
+	list := render.NewList(r.out, o.format, render.Tree(o.keysOnly))
 	progress := r.keysProgress()
 	defer progress.Clear()
 	path := o.pathOf(args)
@@ -76,37 +71,11 @@ func (o *etcdLsOptions) run(ctx context.Context, r *reading, args []string) erro
 	if total.Keys == 0 {
 		return fmt.Errorf("%s: there are no keys at %q", r.Name(), path)
 	}
-	if format == render.Table {
+	if o.format == render.Table {
 		total.Path, total.Depth = "total", 0
 		if err := list.Add(total); err != nil {
 			return err
 		}
 	}
 	return list.Close()
-}
-
-func (o *etcdLsOptions) columns() []render.Column[admin.Node] {
-	columns := []render.Column[admin.Node]{
-		{Title: "KEY", Text: nodeName},
-		{Title: "KEYS", Right: true, Text: func(n admin.Node) string { return render.Count(n.Keys) }},
-		{Title: "BYTES", Right: true, Text: func(n admin.Node) string { return render.Bytes(n.Bytes) }},
-		{Title: "REVISION", Right: true, Text: func(n admin.Node) string { return fmt.Sprint(n.Revision) }},
-	}
-	if o.keysOnly {
-		columns = append(columns[:2], columns[3])
-	}
-	return columns
-}
-
-// nodeName is the full path on the first level and the last part, indented, below.
-func nodeName(n admin.Node) string {
-	indent := strings.Repeat("  ", max(n.Depth-1, 0))
-	switch {
-	case n.More:
-		return indent + fmt.Sprintf("… %s more", render.Count(n.Keys))
-	case n.Depth <= 1:
-		return n.Path
-	}
-	name := strings.TrimSuffix(n.Path, "/")
-	return indent + n.Path[strings.LastIndexByte(name, '/')+1:]
 }

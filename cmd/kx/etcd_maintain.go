@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,22 +14,18 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// listCommand is a command that asks an etcd for a list and writes it.
-func listCommand[T any](o *etcdOptions, use, short, long, example string, columns []render.Column[T],
+// listCommand makes a command that asks an etcd for a list and writes it.
+func listCommand[T any](o *etcdOptions, use, short, long, example string, columns render.Columns[T],
 	ask func(context.Context, *admin.Live) iter.Seq2[T, error]) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example, Args: cobra.NoArgs}
-	output := new(string)
-	outputVar(cmd, output)
+	var format render.Format
+	listFormatVar(cmd, &format)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		format, err := listFormat(*output)
-		if err != nil {
-			return err
-		}
 		return o.ask(cmd, func(ctx context.Context, live *admin.Live) error {
-			list := render.NewList(cmd.OutOrStdout(), format, columns...)
+			list := render.NewList(cmd.OutOrStdout(), format, columns)
 			for row, err := range ask(ctx, live) {
 				if err != nil {
-					// What came before is shown all the same.
+					// The rows before the error are shown all the same.
 					return errors.Join(list.Close(), err)
 				}
 				if err := list.Add(row); err != nil {
@@ -43,7 +38,7 @@ func listCommand[T any](o *etcdOptions, use, short, long, example string, column
 	return cmd
 }
 
-// all streams a slice and the error that came with it.
+// all streams a slice and then the error that came with it.
 func all[T any](rows []T, err error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, row := range rows {
@@ -59,35 +54,11 @@ func all[T any](rows []T, err error) iter.Seq2[T, error] {
 }
 
 func newEtcdStatusCommand(o *etcdOptions) *cobra.Command {
-	role := func(m admin.MemberStatus) string {
-		switch {
-		case len(m.Errors) > 0:
-			return strings.Join(m.Errors, ", ")
-		case m.Leader:
-			return "leader"
-		case m.Learner:
-			return "learner"
-		case m.HasLeader:
-			return "follower"
-		}
-		return "no leader"
-	}
-	columns := []render.Column[admin.MemberStatus]{
-		column("ENDPOINT", func(m admin.MemberStatus) string { return m.Endpoint }),
-		column("VERSION", func(m admin.MemberStatus) string { return orNone(m.Version) }),
-		right("DB", func(m admin.MemberStatus) string { return render.Bytes(m.DBSize) }),
-		right("IN USE", func(m admin.MemberStatus) string { return render.Bytes(m.InUse) }),
-		right("QUOTA", func(m admin.MemberStatus) string { return render.Bytes(m.Quota) }),
-		right("REVISION", func(m admin.MemberStatus) string { return fmt.Sprint(m.Revision) }),
-		right("RAFT TERM", func(m admin.MemberStatus) string { return fmt.Sprint(m.RaftTerm) }),
-		right("INDEX", func(m admin.MemberStatus) string { return fmt.Sprint(m.RaftIndex) }),
-		column("STATE", role),
-	}
 	return listCommand(o, "status", "Show how the members are: size, leader, revision",
 		"Show how each member that was named is. A member that does not answer is listed with the reason; the exit code is then 1.",
 		`  kx etcd status
   kx etcd status --endpoints https://10.0.0.1:2379,https://10.0.0.2:2379 --cacert ca.crt --cert c.crt --key c.key`,
-		columns, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.MemberStatus, error] {
+		render.Statuses, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.MemberStatus, error] {
 			members := live.Status(ctx)
 			var err error
 			if i := slices.IndexFunc(members, func(m admin.MemberStatus) bool { return len(m.Errors) > 0 }); i >= 0 {
@@ -98,29 +69,18 @@ func newEtcdStatusCommand(o *etcdOptions) *cobra.Command {
 }
 
 func newEtcdMembersCommand(o *etcdOptions) *cobra.Command {
-	columns := []render.Column[admin.Member]{
-		column("ID", func(m admin.Member) string { return m.ID }),
-		column("NAME", func(m admin.Member) string { return orNone(m.Name) }),
-		column("LEARNER", func(m admin.Member) string { return fmt.Sprint(m.Learner) }),
-		column("PEER URLS", func(m admin.Member) string { return strings.Join(m.PeerURLs, ",") }),
-		column("CLIENT URLS", func(m admin.Member) string { return orNone(strings.Join(m.ClientURLs, ",")) }),
-	}
 	return listCommand(o, "members", "List the members of the cluster", "", "  kx etcd members\n  kx etcd members -o json",
-		columns, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Member, error] {
+		render.Members, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Member, error] {
 			return all(live.Members(ctx))
 		})
 }
 
 func newEtcdAlarmsCommand(o *etcdOptions) *cobra.Command {
 	disarm := false
-	columns := []render.Column[admin.Alarm]{
-		column("MEMBER", func(a admin.Alarm) string { return a.Member }),
-		column("ALARM", func(a admin.Alarm) string { return a.Alarm }),
-	}
 	cmd := listCommand(o, "alarms", "List the alarms that members have raised, or disarm them",
 		"List the alarms that members have raised. NOSPACE makes etcd refuse writes until it is disarmed.",
 		"  kx etcd alarms\n  kx etcd alarms --disarm       # when what they are about is mended",
-		columns, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Alarm, error] {
+		render.Alarms, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Alarm, error] {
 			return all(live.Alarms(ctx, disarm))
 		})
 	cmd.Flags().BoolVar(&disarm, "disarm", false, "end those that are listed")
@@ -129,16 +89,10 @@ func newEtcdAlarmsCommand(o *etcdOptions) *cobra.Command {
 
 func newEtcdHashCommand(o *etcdOptions) *cobra.Command {
 	var revision int64
-	columns := []render.Column[admin.Hash]{
-		column("ENDPOINT", func(h admin.Hash) string { return h.Endpoint }),
-		column("HASH", func(h admin.Hash) string { return h.Hash }),
-		right("REVISION", func(h admin.Hash) string { return fmt.Sprint(h.Revision) }),
-		right("COMPACTED", func(h admin.Hash) string { return fmt.Sprint(h.Compacted) }),
-	}
 	cmd := listCommand(o, "hash", "Compare the members' keys and values by their hashes",
 		"Show each named member's hash of all keys and values up to a revision. It is an error if members that were compacted alike\ndiffer.",
 		"  kx etcd hash --endpoints https://10.0.0.1:2379,https://10.0.0.2:2379 --cacert ca.crt --cert c.crt --key c.key\n  kx etcd hash --rev 1200",
-		columns, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Hash, error] {
+		render.Hashes, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Hash, error] {
 			return all(live.Hashes(ctx, revision))
 		})
 	cmd.Flags().Int64Var(&revision, "rev", 0, "up to this revision; 0 is now")
@@ -147,17 +101,10 @@ func newEtcdHashCommand(o *etcdOptions) *cobra.Command {
 
 func newEtcdLeasesCommand(o *etcdOptions) *cobra.Command {
 	names := false
-	columns := []render.Column[admin.Lease]{
-		column("ID", func(l admin.Lease) string { return l.ID }),
-		right("GRANTED", func(l admin.Lease) string { return (time.Duration(l.GrantedSeconds) * time.Second).String() }),
-		right("REMAINING", func(l admin.Lease) string { return (time.Duration(l.RemainingSeconds) * time.Second).String() }),
-		right("KEYS", func(l admin.Lease) string { return fmt.Sprint(l.Keys) }),
-		column("NAMES", func(l admin.Lease) string { return strings.Join(l.Names, " ") }),
-	}
 	cmd := listCommand(o, "leases", "List the leases, and how many keys end with each",
 		"List the leases. API servers keep events by leases, one for many events.",
 		"  kx etcd leases\n  kx etcd leases --keys -o json",
-		columns, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Lease, error] {
+		render.Leases, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Lease, error] {
 			return live.Leases(ctx, names)
 		})
 	cmd.Flags().BoolVar(&names, "keys", false, "name the keys")
@@ -165,16 +112,10 @@ func newEtcdLeasesCommand(o *etcdOptions) *cobra.Command {
 }
 
 func newEtcdDefragCommand(o *etcdOptions) *cobra.Command {
-	columns := []render.Column[admin.Defragmented]{
-		column("ENDPOINT", func(d admin.Defragmented) string { return d.Endpoint }),
-		right("BEFORE", func(d admin.Defragmented) string { return render.Bytes(d.Before) }),
-		right("AFTER", func(d admin.Defragmented) string { return render.Bytes(d.After) }),
-		right("TOOK", func(d admin.Defragmented) string { return (time.Duration(d.TookMs) * time.Millisecond).String() }),
-	}
 	return listCommand(o, "defrag", "Make the members' files as small as they can be",
 		"Make the files of the members that were named as small as they can be, one after the other. A member answers nobody\nmeanwhile. Compact before: what history needs is not free.",
 		"  kx etcd compact && kx etcd defrag",
-		columns, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Defragmented, error] {
+		render.Defragmented, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Defragmented, error] {
 			return live.Defragment(ctx)
 		})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,7 +22,9 @@ const mostRestored = 20_000
 
 type etcdRestoreObjectOptions struct {
 	*etcdOptions
-	output, kubeconfig, namespace string
+	format    render.Format
+	server    serverOptions
+	namespace string
 }
 
 func newEtcdRestoreObjectCommand(etcd *etcdOptions) *cobra.Command {
@@ -50,16 +51,12 @@ left out. Status is not restored: controllers write it. What exists is left as i
 	fs := cmd.Flags()
 	fs.StringVarP(&o.namespace, "namespace", "n", "", "all of this namespace")
 	completeFlag(cmd, "namespace", o.completeNamespace)
-	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the server (default: KUBECONFIG, or else the kx that runs on --data-dir)")
-	outputVar(cmd, &o.output)
+	o.server.addKubeconfig(fs, "--data-dir")
+	listFormatVar(cmd, &o.format)
 	return cmd
 }
 
 func (o *etcdRestoreObjectOptions) run(ctx context.Context, r *reading, args []string) error {
-	format, err := listFormat(o.output)
-	if err != nil {
-		return err
-	}
 	objects, err := o.collect(ctx, r, args)
 	if err != nil {
 		return err
@@ -68,13 +65,7 @@ func (o *etcdRestoreObjectOptions) run(ctx context.Context, r *reading, args []s
 	if err != nil {
 		return err
 	}
-	list := render.NewList(r.out, format,
-		column("KIND", func(p putback.Result) string { return p.Kind }),
-		column("NAMESPACE", func(p putback.Result) string { return orNone(p.Namespace) }),
-		column("NAME", func(p putback.Result) string { return p.Name }),
-		column("OUTCOME", func(p putback.Result) string { return p.Outcome }),
-		column("NOTES", func(p putback.Result) string { return strings.Join(append(p.Notes, p.Error), " ") }),
-	)
+	list := render.NewList(r.out, o.format, render.PutBack)
 	failed := 0
 	err = target.Objects(ctx, objects, func(p putback.Result) error {
 		if p.Error != "" {
@@ -126,7 +117,8 @@ func (o *etcdRestoreObjectOptions) collect(ctx context.Context, r *reading, args
 }
 
 func (o *etcdRestoreObjectOptions) target() (*putback.Target, error) {
-	config, err := (&traceOptions{dataDir: o.dataDir, kubeconfig: o.kubeconfig}).server()
+	o.server.dataDir = o.dataDir
+	config, err := o.server.server()
 	if err != nil {
 		return nil, err
 	}

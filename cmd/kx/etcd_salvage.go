@@ -2,19 +2,16 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/store/admin"
-	"github.com/kx-apiserver/kx/tui/draw"
 )
 
 type etcdSalvageOptions struct {
 	admin.SalvageOptions
-	output string
+	format render.Format
 }
 
 func newEtcdSalvageCommand() *cobra.Command {
@@ -40,7 +37,7 @@ It ends with 3 if something could not be read.`,
 			return o.run(ctx, cmd)
 		},
 	}
-	outputVar(cmd, &o.output)
+	listFormatVar(cmd, &o.format)
 	cmd.Flags().StringVar(&o.Dir, "to", "", "the data directory to make")
 	cmd.Flags().Int64Var(&o.Bump, "bump", o.Bump, "what to raise the revision by")
 	_ = cmd.MarkFlagRequired("to")
@@ -48,33 +45,15 @@ It ends with 3 if something could not be read.`,
 }
 
 func (o *etcdSalvageOptions) run(ctx context.Context, cmd *cobra.Command) error {
-	format, err := listFormat(o.output)
-	if err != nil {
-		return err
-	}
 	salvaged, err := admin.Salvage(ctx, o.SalvageOptions)
 	if err != nil {
 		return err
 	}
-	if format == render.Table {
-		showSalvaged(cmd.OutOrStdout(), salvaged)
-	} else if err := render.One(cmd.OutOrStdout(), format, salvaged); err != nil {
+	if err := render.Salvaged(cmd.OutOrStdout(), o.format, salvaged); err != nil {
 		return err
 	}
 	if len(salvaged.Losses) > 0 {
 		return &exitError{code: exitFound}
 	}
 	return nil
-}
-
-func showSalvaged(out io.Writer, s *admin.Salvaged) {
-	fmt.Fprintf(out, "%s holds %s keys: the database up to revision %d, and %d entries of the log, up to revision %d\n",
-		draw.Clean(s.Dir), render.Count(s.Keys), s.Database, s.Entries, s.Salvaged)
-	fmt.Fprintf(out, "its revision is raised to %d\n", s.Revision)
-	for _, loss := range s.Losses {
-		fmt.Fprintf(out, "not read: %s\n", draw.Clean(loss.What))
-		for _, key := range loss.Keys {
-			fmt.Fprintf(out, "  %s\n", draw.Clean(key))
-		}
-	}
 }

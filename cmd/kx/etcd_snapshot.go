@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -22,39 +21,15 @@ func newEtcdSnapshotCommand(o *etcdOptions) *cobra.Command {
 }
 
 func bytesProgress(cmd *cobra.Command, what string) *render.Progress {
-	return render.NewProgress(cmd.ErrOrStderr(), func(done int64) string { return what + ": " + render.Bytes(done) })
-}
-
-func snapshotColumns() []render.Column[*admin.SnapshotInfo] {
-	return []render.Column[*admin.SnapshotInfo]{
-		column("FILE", func(i *admin.SnapshotInfo) string { return i.File }),
-		right("REVISION", func(i *admin.SnapshotInfo) string { return fmt.Sprint(i.Revision) }),
-		right("COMPACTED", func(i *admin.SnapshotInfo) string { return fmt.Sprint(i.Compacted) }),
-		right("KEYS", func(i *admin.SnapshotInfo) string { return render.Count(i.Keys) }),
-		right("SIZE", func(i *admin.SnapshotInfo) string { return render.Bytes(i.Size) }),
-		column("SUM", func(i *admin.SnapshotInfo) string {
-			if i.Sum == "" {
-				return "none: a copy of a database"
-			}
-			return "right"
-		}),
-	}
+	return render.NewProgress(cmd.ErrOrStderr(), func(done int64) string { return what + ": " + render.Bytes(done).String() })
 }
 
 // writeOne writes one value as a table of one row, or by itself.
-func writeOne[T any](cmd *cobra.Command, output string, value T, columns []render.Column[T]) error {
-	format, err := listFormat(output)
-	if err != nil {
-		return err
-	}
+func writeOne[T any](cmd *cobra.Command, format render.Format, value T, columns render.Columns[T]) error {
 	if format != render.Table {
 		return render.One(cmd.OutOrStdout(), format, value)
 	}
-	list := render.NewList(cmd.OutOrStdout(), format, columns...)
-	if err := list.Add(value); err != nil {
-		return err
-	}
-	return list.Close()
+	return render.All(cmd.OutOrStdout(), format, columns, value)
 }
 
 func newSnapshotSaveCommand(o *etcdOptions) *cobra.Command {
@@ -66,8 +41,8 @@ complete and its sum was checked.`,
 		Example: "  kx etcd snapshot save backup.db",
 		Args:    cobra.ExactArgs(1),
 	}
-	output := new(string)
-	outputVar(cmd, output)
+	var format render.Format
+	listFormatVar(cmd, &format)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return o.ask(cmd, func(ctx context.Context, live *admin.Live) error {
 			progress := bytesProgress(cmd, args[0])
@@ -77,7 +52,7 @@ complete and its sum was checked.`,
 				return err
 			}
 			progress.Clear()
-			return writeOne(cmd, *output, info, snapshotColumns())
+			return writeOne(cmd, format, info, render.Snapshots)
 		})
 	}
 	return cmd
@@ -90,14 +65,14 @@ func newSnapshotStatusCommand() *cobra.Command {
 		Example: "  kx etcd snapshot status backup.db\n  kx etcd snapshot status ~/.kx -o json      # of a kx that does not run",
 		Args:    cobra.ExactArgs(1),
 	}
-	output := new(string)
-	outputVar(cmd, output)
+	var format render.Format
+	listFormatVar(cmd, &format)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		info, err := admin.SnapshotStatus(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		return writeOne(cmd, *output, info, snapshotColumns())
+		return writeOne(cmd, format, info, render.Snapshots)
 	}
 	return cmd
 }
@@ -119,8 +94,8 @@ there has to be of version 3.6 or newer.`,
 		Example: "  kx etcd snapshot restore backup.db --to ~/.kx/etcd && kx serve",
 		Args:    cobra.ExactArgs(1),
 	}
-	output := new(string)
-	outputVar(cmd, output)
+	var format render.Format
+	listFormatVar(cmd, &format)
 	cmd.Flags().StringVar(&r.Dir, "to", "", "the data directory to make")
 	cmd.Flags().Int64Var(&r.Bump, "bump", r.Bump, "what to raise the revision by")
 	_ = cmd.MarkFlagRequired("to")
@@ -133,11 +108,7 @@ there has to be of version 3.6 or newer.`,
 			return err
 		}
 		progress.Clear()
-		return writeOne(cmd, *output, restored, []render.Column[*admin.Restored]{
-			column("DIRECTORY", func(r *admin.Restored) string { return r.Dir }),
-			right("SNAPSHOT'S REVISION", func(r *admin.Restored) string { return fmt.Sprint(r.Snapshot) }),
-			right("REVISION", func(r *admin.Restored) string { return fmt.Sprint(r.Revision) }),
-		})
+		return writeOne(cmd, format, restored, render.Restored)
 	}
 	return cmd
 }

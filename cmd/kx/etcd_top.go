@@ -14,9 +14,10 @@ import (
 
 type etcdTopOptions struct {
 	*etcdOptions
-	output, since string
-	every         time.Duration
-	top           admin.TopOptions
+	format render.Format
+	since  string
+	every  time.Duration
+	top    admin.TopOptions
 }
 
 func newEtcdTopCommand(etcd *etcdOptions) *cobra.Command {
@@ -50,15 +51,11 @@ BYTES are those of keys and values, WRITES all since the keys were created, and 
 	fs.StringVar(&o.since, "since", "", "the revision from which churn counts; -1000 is a thousand before now")
 	fs.IntVar(&o.top.Limit, "limit", o.top.Limit, "how many to show; 0 for all")
 	fs.DurationVar(&o.every, "every", 0, "show it again each time so long has passed, with the churn in between")
-	outputVar(cmd, &o.output)
+	listFormatVar(cmd, &o.format)
 	return cmd
 }
 
 func (o *etcdTopOptions) run(ctx context.Context, r *reading) error {
-	format, err := listFormat(o.output)
-	if err != nil {
-		return err
-	}
 	head, err := r.Head(ctx)
 	if err != nil {
 		return err
@@ -71,7 +68,7 @@ func (o *etcdTopOptions) run(ctx context.Context, r *reading) error {
 	}
 	for {
 		o.top.Revision = head.Revision
-		if err := o.once(ctx, r, format); err != nil || o.every == 0 {
+		if err := o.once(ctx, r); err != nil || o.every == 0 {
 			return err
 		}
 		select {
@@ -86,7 +83,7 @@ func (o *etcdTopOptions) run(ctx context.Context, r *reading) error {
 	}
 }
 
-func (o *etcdTopOptions) once(ctx context.Context, r *reading, format render.Format) error {
+func (o *etcdTopOptions) once(ctx context.Context, r *reading) error {
 	progress := r.keysProgress()
 	defer progress.Clear()
 	top, total, err := admin.Top(ctx, r, o.top, progress.Add)
@@ -99,25 +96,10 @@ func (o *etcdTopOptions) once(ctx context.Context, r *reading, format render.For
 			return err
 		}
 	}
-	number := func(of func(admin.Usage) int64) func(admin.Usage) string {
-		return func(u admin.Usage) string { return render.Count(of(u)) }
-	}
-	list := render.NewList(r.out, format,
-		column(map[string]string{"resource": "RESOURCE", "namespace": "NAMESPACE", "object": "KEY"}[o.top.By], func(u admin.Usage) string { return u.Name }),
-		right("KEYS", number(func(u admin.Usage) int64 { return u.Keys })),
-		right("BYTES", func(u admin.Usage) string { return render.Bytes(u.Bytes) }),
-		right("LARGEST", func(u admin.Usage) string { return render.Bytes(u.Largest) }),
-		right("WRITES", number(func(u admin.Usage) int64 { return u.Writes })),
-		right("CHURN", number(func(u admin.Usage) int64 { return u.Churn })),
-	)
-	if format == render.Table {
+	if o.format == render.Table {
 		fmt.Fprintf(r.out, "revision %d, churn since revision %d\n", o.top.Revision, o.top.Since)
 		top = append(top, total)
 	}
-	for _, u := range top {
-		if err := list.Add(u); err != nil {
-			return err
-		}
-	}
-	return list.Close()
+	title := map[string]string{"resource": "RESOURCE", "namespace": "NAMESPACE", "object": "KEY"}[o.top.By]
+	return render.All(r.out, o.format, render.Usage(title), top...)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -13,16 +12,9 @@ import (
 
 type etcdWatchOptions struct {
 	*etcdOptions
-	output   string
+	format   render.Format
 	revision string
 	events   int
-}
-
-// watched is an event as it is written.
-type watched struct {
-	Key string `json:"key"`
-	admin.Change
-	Object map[string]any `json:"object,omitempty"`
 }
 
 func newEtcdWatchCommand(etcd *etcdOptions) *cobra.Command {
@@ -46,16 +38,11 @@ WRITTEN BY is the manager that the object's managed fields name as the latest.`,
 	fs := cmd.Flags()
 	fs.StringVar(&o.revision, "rev", "", "begin with what came after this revision; -100 is a hundred before now")
 	fs.IntVar(&o.events, "events", 0, "end after so many; 0 does not end")
-	fs.StringVarP(&o.output, "output", "o", string(render.Table), "table, json (a line each) or yaml (a document each)")
-	oneOf(cmd, "output", listFormats...)
+	formatVar(cmd, fs, &o.format, "table, json (a line each) or yaml (a document each)", render.Table, render.JSON, render.YAML)
 	return cmd
 }
 
 func (o *etcdWatchOptions) run(ctx context.Context, r *reading, path string) error {
-	format, err := listFormat(o.output)
-	if err != nil {
-		return err
-	}
 	live, ok := r.Source.(*admin.Live)
 	if !ok {
 		return errors.New("--file does not change: watch needs an etcd that runs")
@@ -67,19 +54,7 @@ func (o *etcdWatchOptions) run(ctx context.Context, r *reading, path string) err
 	if revision > 0 {
 		revision++
 	}
-	columns := []render.Column[watched]{
-		right("REVISION", func(w watched) string { return fmt.Sprintf("%8d", w.Revision) }),
-		column("OPERATION", func(w watched) string { return w.Operation }),
-		right("BYTES", func(w watched) string { return fmt.Sprintf("%9s", render.Bytes(int64(w.Bytes))) }),
-		column("WRITTEN BY", func(w watched) string { return fmt.Sprintf("%-24s", authors(w.Change)) }),
-		column("KEY", func(w watched) string {
-			if w.Error != "" {
-				return w.Error
-			}
-			return w.Key
-		}),
-	}
-	list := render.NewList(r.out, format, columns...)
+	list := render.NewList(r.out, o.format, render.Events)
 	list.Lines = true
 	seen := 0
 	for e, err := range live.Watch(ctx, path, revision, nil) {
@@ -87,7 +62,7 @@ func (o *etcdWatchOptions) run(ctx context.Context, r *reading, path string) err
 			return err
 		}
 		var teller admin.Teller
-		w := watched{Key: e.Key, Change: teller.Tell(r.decoder, e)}
+		w := render.Event{Key: e.Key, Change: teller.Tell(r.decoder, e)}
 		if w.Value != nil {
 			w.Object = w.Value.Object
 		}

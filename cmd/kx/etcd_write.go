@@ -74,12 +74,7 @@ func (o *etcdWriteOptions) apply(ctx context.Context, cmd *cobra.Command, editor
 	if err != nil {
 		return err
 	}
-	at := "which is not there"
-	if p.Before != nil {
-		at = fmt.Sprintf("at revision %d", p.Before.ModRevision)
-	}
-	fmt.Fprintf(out, "%s %s, %s:\n", p.Operation, escape.Line(p.Key), at)
-	if _, err := render.Diff(out, p.BeforeJSON, p.AfterJSON, colored); err != nil {
+	if err := render.Plan(out, p, colored); err != nil {
 		return err
 	}
 	if !o.yes {

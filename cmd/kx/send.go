@@ -16,6 +16,7 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/kubectl"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/send/catalog"
@@ -27,7 +28,7 @@ import (
 type sendOptions struct {
 	files  []string
 	held   bool
-	output string
+	format render.Format
 
 	factory cmdutil.Factory
 	streams kubectl.Streams
@@ -56,17 +57,13 @@ The exit code is 1 if an answer is an error (400 or more).`,
 	fs := cmd.Flags()
 	fs.StringArrayVarP(&o.files, "filename", "f", nil, "a file of requests; - for standard input")
 	fs.BoolVar(&o.held, "held", false, "have each request held at its first step, on a server with --allow-breakpoints")
-	fs.StringVarP(&o.output, "output", "o", "", "json: a line for each answer, with status, headers, journey, time and body")
-	oneOf(cmd, "output", "json")
+	formatVar(cmd, fs, &o.format, "json: a line for each answer, with status, headers, journey, time and body", render.Text, render.JSON)
 	_ = cmd.MarkFlagRequired("filename")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	return cmd
 }
 
 func (o *sendOptions) run(ctx context.Context) error {
-	if o.output != "" && o.output != "json" {
-		return fmt.Errorf("output %q is unknown: use json, or leave -o out", o.output)
-	}
 	requests, err := o.read()
 	if err != nil {
 		return err
@@ -154,7 +151,7 @@ func (o *sendOptions) send(ctx context.Context, c *api.Client, r *request.Reques
 	for _, w := range warnings {
 		o.warn.HandleWarningHeader(w.Code, w.Agent, w.Text)
 	}
-	if o.output == "json" {
+	if o.format == render.JSON {
 		return res.StatusCode, o.writeJSON(r, h, res, began)
 	}
 	last := &lastByte{out: o.streams.Out}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,7 +14,7 @@ import (
 
 type storageKeysOptions struct {
 	*etcdOptions
-	output string
+	format render.Format
 }
 
 func newStorageKeysCommand() *cobra.Command {
@@ -40,15 +38,11 @@ It reads all values once. It ends with 3 if there is something that can't be rea
 		},
 	}
 	o.addFlags(cmd, cmd.Flags())
-	outputVar(cmd, &o.output)
+	listFormatVar(cmd, &o.format)
 	return cmd
 }
 
 func (o *storageKeysOptions) run(ctx context.Context, r *reading, args []string) error {
-	format, err := listFormat(o.output)
-	if err != nil {
-		return err
-	}
 	paths := []string{admin.Path(o.prefix, "")}
 	if len(args) > 0 {
 		paths = nil
@@ -56,7 +50,7 @@ func (o *storageKeysOptions) run(ctx context.Context, r *reading, args []string)
 			paths = append(paths, admin.Path(o.prefix, backend.ResourcePrefix(schema.ParseGroupResource(arg))))
 		}
 	}
-	list := render.NewList(r.out, format, o.columns()...)
+	list := render.NewList(r.out, o.format, render.Encryptions(o.encryption != ""))
 	progress := r.keysProgress()
 	defer progress.Clear()
 	var unreadable, remaining int64
@@ -77,37 +71,11 @@ func (o *storageKeysOptions) run(ctx context.Context, r *reading, args []string)
 	if err := list.Close(); err != nil {
 		return err
 	}
-	if format == render.Table && remaining > 0 {
+	if o.format == render.Table && remaining > 0 {
 		fmt.Fprintf(r.err, "kx: %s objects remain to be written with today's keys: kx storage migrate does it\n", render.Count(remaining))
 	}
 	if unreadable > 0 {
 		return &exitError{code: exitFound, err: fmt.Errorf("%s objects can't be read with this configuration", render.Count(unreadable))}
 	}
-	return errors.Join(ctx.Err())
-}
-
-func (o *storageKeysOptions) columns() []render.Column[admin.EncryptedBy] {
-	columns := []render.Column[admin.EncryptedBy]{
-		column("RESOURCE", func(c admin.EncryptedBy) string { return c.Resource }),
-		column("PROVIDER", func(c admin.EncryptedBy) string { return c.Provider }),
-		column("KEY", func(c admin.EncryptedBy) string { return orNone(c.Key) }),
-		right("OBJECTS", func(c admin.EncryptedBy) string { return render.Count(c.Objects) }),
-		right("BYTES", func(c admin.EncryptedBy) string { return render.Bytes(c.Bytes) }),
-	}
-	if o.encryption == "" {
-		return columns
-	}
-	return append(columns,
-		right("REMAIN", func(c admin.EncryptedBy) string { return render.Count(c.Remaining) }),
-		column("NOTES", func(c admin.EncryptedBy) string {
-			var notes []string
-			if c.Write {
-				notes = append(notes, "writes today")
-			}
-			if c.Unreadable > 0 {
-				notes = append(notes, render.Count(c.Unreadable)+" can't be read")
-			}
-			return strings.Join(notes, ", ")
-		}),
-	)
+	return ctx.Err()
 }

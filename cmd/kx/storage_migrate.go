@@ -22,18 +22,18 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/migrate"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 type storageMigrateOptions struct {
-	dataDir, kubeconfig string
-	all, drop           bool
-	rate                float32
-	from, output        string
+	serverOptions
+	all, drop bool
+	rate      float32
+	from      string
+	format    render.Format
 }
 
 func newStorageMigrateCommand() *cobra.Command {
-	o := &storageMigrateOptions{dataDir: options.New().DataDir, rate: 100}
+	o := &storageMigrateOptions{serverOptions: newServerOptions(), rate: 100}
 	cmd := &cobra.Command{
 		Use:   "migrate {RESOURCE... | --all}",
 		Short: "Have the server write objects again, in today's version and with today's key",
@@ -51,28 +51,21 @@ it asks, or --drop-stored-versions says yes.`,
   kx storage migrate --all --rate 20
   kx storage migrate crontabs.stable.example.com --drop-stored-versions
   kx storage migrate secrets configmaps -o json`,
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			server := &traceOptions{dataDir: o.dataDir, kubeconfig: o.kubeconfig}
-			return server.completing(anyNumber, groupResourceNames)(cmd, args, typed)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		ValidArgsFunction: o.completing(anyNumber, groupResourceNames),
+		RunE:              o.run,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.dataDir, "data-dir", o.dataDir, "data directory of the kx to ask")
-	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the server (default: KUBECONFIG, or else the kx that runs on --data-dir)")
+	o.addKubeconfig(fs, "--data-dir")
 	fs.BoolVar(&o.all, "all", false, "all resources that can be listed and patched")
 	fs.Float32Var(&o.rate, "rate", o.rate, "objects a second at most; 0 for as fast as the server is")
 	fs.StringVar(&o.from, "from", "", "go on where a migration was stopped, by the cursor that it showed")
 	fs.BoolVar(&o.drop, "drop-stored-versions", false, "take versions off status.storedVersions of definitions that no object is stored in any more")
-	outputVar(cmd, &o.output)
+	listFormatVar(cmd, &o.format)
 	return cmd
 }
 
 func (o *storageMigrateOptions) run(cmd *cobra.Command, args []string) error {
-	format, err := listFormat(o.output)
-	if err != nil {
-		return err
-	}
 	if (len(args) == 0) != o.all || o.rate < 0 {
 		return errors.New("migrate what? Name resources, or use --all; --rate is not below 0")
 	}
@@ -94,11 +87,11 @@ func (o *storageMigrateOptions) run(cmd *cobra.Command, args []string) error {
 		}
 		resources = resources[at:]
 	}
-	return o.migrate(ctx, cmd, m, resources, from, format)
+	return o.migrate(ctx, cmd, m, resources, from)
 }
 
-func (o *storageMigrateOptions) migrate(ctx context.Context, cmd *cobra.Command, m *migrate.Migration, resources []schema.GroupVersionResource, from *migrate.Cursor, format render.Format) error {
-	list := render.NewList(cmd.OutOrStdout(), format, migrateColumns...)
+func (o *storageMigrateOptions) migrate(ctx context.Context, cmd *cobra.Command, m *migrate.Migration, resources []schema.GroupVersionResource, from *migrate.Cursor) error {
+	list := render.NewList(cmd.OutOrStdout(), o.format, render.Migrations)
 	var failed int64
 	for _, resource := range resources {
 		progress := render.NewProgress(cmd.ErrOrStderr(), func(done int64) string {
@@ -161,7 +154,7 @@ func (o *storageMigrateOptions) dropVersions(ctx context.Context, cmd *cobra.Com
 
 // prepare finds the server and the resources, in the order of their names.
 func (o *storageMigrateOptions) prepare(args []string) (*migrate.Migration, []schema.GroupVersionResource, error) {
-	config, err := (&traceOptions{dataDir: o.dataDir, kubeconfig: o.kubeconfig}).server()
+	config, err := o.server()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -220,20 +213,4 @@ func everyResource(d discovery.DiscoveryInterface) ([]schema.GroupVersionResourc
 		return strings.Compare(a.GroupResource().String(), b.GroupResource().String())
 	})
 	return all, nil
-}
-
-var migrateColumns = []render.Column[*migrate.Result]{
-	column("RESOURCE", func(r *migrate.Result) string { return r.Resource }),
-	right("OBJECTS", func(r *migrate.Result) string { return render.Count(r.Objects) }),
-	right("REWRITTEN", func(r *migrate.Result) string { return render.Count(r.Rewritten) }),
-	right("CURRENT", func(r *migrate.Result) string { return render.Count(r.Current) }),
-	right("CHANGED", func(r *migrate.Result) string { return render.Count(r.Changed + r.Gone) }),
-	right("FAILED", func(r *migrate.Result) string { return render.Count(r.Failed) }),
-	column("STORED VERSIONS", func(r *migrate.Result) string {
-		text := orNone(strings.Join(r.StoredVersions, ", "))
-		if len(r.Droppable) > 0 && !r.Dropped {
-			text += fmt.Sprintf(" (%s without objects: --drop-stored-versions)", strings.Join(r.Droppable, ", "))
-		}
-		return text
-	}),
 }

@@ -10,23 +10,18 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
-	"github.com/kx-apiserver/kx/cmd/kx/internal/traceview"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
-// traceOptions are what kx trace and the commands below it can be told.
+// traceOptions are the flags of kx trace and the commands below it.
 type traceOptions struct {
-	dataDir    string
-	kubeconfig string
-	output     string
+	serverOptions
+	format render.Format
 
 	verbs, resources, namespaces, names, users, agents []string
 	codes                                              []int
@@ -34,7 +29,7 @@ type traceOptions struct {
 }
 
 func newTraceCommand() *cobra.Command {
-	o := &traceOptions{dataDir: options.New().DataDir}
+	o := &traceOptions{serverOptions: newServerOptions()}
 	cmd := &cobra.Command{
 		Use:   "trace [FILTER]",
 		Short: "Follow requests as they happen, and see which way they went",
@@ -54,10 +49,9 @@ The filter is kx's filter language, in which these flags are written too:
 			return o.follow(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.PersistentFlags().StringVar(&o.kubeconfig, "kubeconfig", "", "the server's kubeconfig (default: KUBECONFIG, or else the kx that runs on "+o.dataDir+")")
+	o.addKubeconfig(cmd.PersistentFlags(), o.dataDir)
 	o.addFilterFlags(cmd)
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "json: a journey a line, without its steps")
-	oneOf(cmd, "output", "json")
+	formatVar(cmd, cmd.Flags(), &o.format, "json: a journey a line, without its steps", render.Text, render.JSON)
 	cmd.AddCommand(newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o), newTraceSaveCommand(o))
 	return cmd
 }
@@ -131,32 +125,11 @@ func values(all []string) []string {
 	return quoted
 }
 
-// server is the configuration of a client of the server to look at.
-func (o *traceOptions) server() (*rest.Config, error) {
-	if join.Elsewhere(o.dataDir, o.kubeconfig) {
-		rules := clientcmd.NewDefaultClientConfigLoadingRules()
-		rules.ExplicitPath = o.kubeconfig
-		config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
-		if err != nil {
-			return nil, fmt.Errorf("read the kubeconfig: %w", err)
-		}
-		return config, nil
-	}
-	place, err := join.Look(o.dataDir)
-	if err != nil {
-		return nil, err
-	}
-	return clientcmd.BuildConfigFromFlags(place.Server, place.Kubeconfig)
-}
-
 // followMost is how many journeys wait at most until they are written.
 const followMost = 4096
 
 // follow writes journeys as they end.
 func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io.Writer) error {
-	if o.output != "" && o.output != "json" {
-		return fmt.Errorf("trace: output %q is unknown: use json, or leave -o out", o.output)
-	}
 	wanted, err := o.filter(args)
 	if err != nil {
 		return err
@@ -173,7 +146,7 @@ func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io
 	}
 	defer s.Close()
 	s.Follow(wanted)
-	f := &traceFollower{session: s, ring: session.NewRing(followMost), shown: map[string]bool{}, asJSON: o.output == "json", out: out, errOut: errOut}
+	f := &traceFollower{session: s, ring: session.NewRing(followMost), shown: map[string]bool{}, format: o.format, out: out, errOut: errOut}
 	for {
 		select {
 		case <-s.Changed():
@@ -193,7 +166,7 @@ type traceFollower struct {
 	shown   map[string]bool // of those in the ring
 	live    bool
 	phase   session.State
-	asJSON  bool
+	format  render.Format
 
 	out, errOut io.Writer
 }
@@ -234,8 +207,8 @@ func (f *traceFollower) take(host string) error {
 }
 
 func (f *traceFollower) write(j *v1alpha1.Journey) error {
-	if f.asJSON {
+	if f.format == render.JSON {
 		return render.JSONLine(f.out, j)
 	}
-	return traceview.Line(f.out, j, traceview.PaintFor(f.out))
+	return journey.Line(f.out, j, journey.PaintFor(f.out))
 }

@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
-	"github.com/kx-apiserver/kx/cmd/kx/internal/traceview"
-	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/tui/compare/align"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
 )
 
 func newTraceCompareCommand(o *traceOptions) *cobra.Command {
@@ -31,22 +28,12 @@ alone, > one that the second took alone, ~ one that both took and that went othe
 			return s.compare(cmd.Context(), args[0], args[1], cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	s.addFlags(cmd, "json: the steps of both, side by side", "json")
+	s.addFlags(cmd, "json: the steps of both, side by side", render.JSON)
 	return cmd
 }
 
-// compared is a step of the one request and the same one of the other.
-type compared struct {
-	First   *v1alpha1.Step `json:"first,omitempty"`
-	Second  *v1alpha1.Step `json:"second,omitempty"`
-	Differs bool           `json:"differs"`
-}
-
 func (s *journeySource) compare(ctx context.Context, first, second string, in io.Reader, out io.Writer) error {
-	switch {
-	case s.output != "" && s.output != "json":
-		return fmt.Errorf("trace compare: output %q is unknown: use json, or leave -o out", s.output)
-	case s.file == "-":
+	if s.file == "-" {
 		return errors.New("trace compare: both requests are looked for in the capture, which standard input has only once: write it to a file")
 	}
 	a, err := s.journey(ctx, first, in)
@@ -57,20 +44,9 @@ func (s *journeySource) compare(ctx context.Context, first, second string, in io
 	if err != nil {
 		return err
 	}
-	if s.output == "" {
-		traceview.Compare(out, a, b, traceview.PaintFor(out))
-		return nil
+	if s.format == render.JSON {
+		return render.One(out, render.JSON, journey.Pairs(a, b))
 	}
-	pairs := []compared{}
-	for _, p := range align.Steps(a, b) {
-		c := compared{Differs: p.Differs || p.A < 0 || p.B < 0}
-		if p.A >= 0 {
-			c.First = &a.Status.Steps[p.A]
-		}
-		if p.B >= 0 {
-			c.Second = &b.Status.Steps[p.B]
-		}
-		pairs = append(pairs, c)
-	}
-	return render.One(out, render.JSON, pairs)
+	journey.Compare(out, a, b, journey.PaintFor(out))
+	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
-	"github.com/kx-apiserver/kx/cmd/kx/internal/traceview"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -27,14 +27,13 @@ import (
 type journeySource struct {
 	*traceOptions
 	file   string
-	output string
+	format render.Format
 	source bool
 }
 
-func (s *journeySource) addFlags(cmd *cobra.Command, usage string, formats ...cobra.Completion) {
+func (s *journeySource) addFlags(cmd *cobra.Command, usage string, formats ...render.Format) {
 	cmd.Flags().StringVar(&s.file, "file", "", "a capture that kx trace save wrote, instead of a server; - for standard input")
-	cmd.Flags().StringVarP(&s.output, "output", "o", "", usage)
-	oneOf(cmd, "output", formats...)
+	formatVar(cmd, cmd.Flags(), &s.format, usage, append([]render.Format{render.Text}, formats...)...)
 }
 
 func newTraceShowCommand(o *traceOptions) *cobra.Command {
@@ -60,7 +59,7 @@ With --file and without an ID, the journeys of the capture are listed.`,
 			return s.show(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	s.addFlags(cmd, "json or yaml: the whole journey", "json", "yaml")
+	s.addFlags(cmd, "json or yaml: the whole journey", render.JSON, render.YAML)
 	cmd.Flags().BoolVar(&s.source, "source", false, "show the code of each step: the lines around the one that ran")
 	return cmd
 }
@@ -69,7 +68,7 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 	if len(args) == 0 && s.file == "" {
 		return errors.New("trace show: which one? Give an ID, such as kx trace or the Kx-Journey header of an answer name it")
 	}
-	if s.source && (s.output != "" || len(args) == 0) {
+	if s.source && (s.format != render.Text || len(args) == 0) {
 		return errors.New("trace show: --source shows the code of one journey as text: give its ID, and leave -o out")
 	}
 	if len(args) == 0 {
@@ -93,20 +92,20 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 			return err
 		}
 		defer done()
-		traceview.Source(out, j, files, traceview.PaintFor(out))
+		journey.Source(out, j, files, journey.PaintFor(out))
 		return nil
 	}
 	return s.write(out, j, false)
 }
 
 // files are the source of what made a journey: the server's own or, for one of a capture, that of this kx, if it fits.
-func (s *journeySource) files(ctx context.Context, j *v1alpha1.Journey) (files traceview.Files, done func(), err error) {
+func (s *journeySource) files(ctx context.Context, j *v1alpha1.Journey) (files journey.Files, done func(), err error) {
 	if s.file != "" {
 		own := func(file string) (string, error) {
 			text, err := fs.ReadFile(server.Source(), file)
 			return string(text), err
 		}
-		if err := traceview.Fits(j, own); err != nil {
+		if err := journey.Fits(j, own); err != nil {
 			return nil, nil, fmt.Errorf("the capture was made by a kx with other source than this one: %w; show it with that kx, or without --source", err)
 		}
 		return own, func() {}, nil
@@ -134,23 +133,18 @@ func (s *journeySource) files(ctx context.Context, j *v1alpha1.Journey) (files t
 }
 
 func (s *journeySource) write(out io.Writer, j *v1alpha1.Journey, brief bool) error {
-	switch s.output {
-	case "":
-		p := traceview.PaintFor(out)
-		if brief {
-			return traceview.Line(out, j, p)
-		}
-		traceview.Objects(out, j, p)
+	switch {
+	case s.format == render.Text && brief:
+		return journey.Line(out, j, journey.PaintFor(out))
+	case s.format == render.Text:
+		journey.Objects(out, j, journey.PaintFor(out))
 		return nil
-	case "json":
-		return render.One(out, render.JSON, j)
-	case "yaml":
+	case s.format == render.YAML:
 		if _, err := fmt.Fprintln(out, "---"); err != nil {
 			return err
 		}
-		return render.One(out, render.YAML, j)
 	}
-	return fmt.Errorf("trace show: output %q is unknown: use json or yaml, or leave -o out", s.output)
+	return render.One(out, s.format, j)
 }
 
 // journey is one whole journey.
@@ -220,14 +214,11 @@ resource's strategy. The request must have been made with --trace, so that its o
 			return s.blame(cmd.Context(), args[0], args[1], cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	s.addFlags(cmd, "json: the steps that changed the field, with its values", "json")
+	s.addFlags(cmd, "json: the steps that changed the field, with its values", render.JSON)
 	return cmd
 }
 
 func (s *journeySource) blame(ctx context.Context, id, path string, in io.Reader, out io.Writer) error {
-	if s.output != "" && s.output != "json" {
-		return fmt.Errorf("trace blame: output %q is unknown: use json, or leave -o out", s.output)
-	}
 	j, err := s.journey(ctx, id, in)
 	if err != nil {
 		return err
@@ -236,10 +227,10 @@ func (s *journeySource) blame(ctx context.Context, id, path string, in io.Reader
 	if err != nil {
 		return err
 	}
-	if s.output == "json" {
+	if s.format == render.JSON {
 		return render.One(out, render.JSON, changes)
 	}
-	traceview.WriteBlame(out, j, path, changes, traceview.PaintFor(out))
+	journey.Blame(out, j, path, changes, journey.PaintFor(out))
 	return nil
 }
 
@@ -255,7 +246,7 @@ are masked in it, as they are in the server.`,
   kx trace save - 'code>=500' | gzip > errors.kxtrace.gz`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			save.dataDir, save.kubeconfig = o.dataDir, o.kubeconfig
+			save.serverOptions = o.serverOptions
 			return save.save(cmd.Context(), args[0], args[1:], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/kx-apiserver/kx/tui/draw"
 )
@@ -194,6 +195,25 @@ func (c *Client) JSON(ctx context.Context, r Request, out any) error {
 // Get gets what is at a path.
 func (c *Client) Get(ctx context.Context, path string, query url.Values, out any) error {
 	return c.JSON(ctx, Request{Path: path, Query: query}, out)
+}
+
+// Table gets what is at a path as the table that the server makes of it. Its cells are strings, int64s, float64s and bools.
+func (c *Client) Table(ctx context.Context, path string) (*metav1.Table, error) {
+	var data json.RawMessage
+	accept := http.Header{"Accept": {"application/json;as=Table;v=v1;g=meta.k8s.io"}}
+	if err := c.JSON(ctx, Request{Path: path, Header: accept}, &data); err != nil {
+		return nil, err
+	}
+	table := &metav1.Table{}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, table); err != nil {
+		return nil, fmt.Errorf("read the table of %s: %w", path, err)
+	}
+	for _, row := range table.Rows {
+		if len(row.Cells) == 0 || len(row.Cells) != len(table.ColumnDefinitions) {
+			return nil, fmt.Errorf("read the table of %s: a row has %d cells for %d columns", path, len(row.Cells), len(table.ColumnDefinitions))
+		}
+	}
+	return table, nil
 }
 
 // Create sends an object to a collection, and decodes the answer into out unless that is nil.

@@ -18,6 +18,8 @@ func (s *Screen) Foot() (same, state string) {
 		state = look.Dim(screen.FindHelp)
 	case s.wrong != "":
 		state = look.Bad(" ! no answer: " + s.wrong + "; what is shown is from before")
+	case s.At() == cachesPart && s.one != nil && s.one.Status.Error != "":
+		state = look.Bad(" ! " + draw.Clean(s.one.Status.Error))
 	case s.At() == watchersPart:
 		if w := s.watcherUnder(); w != nil {
 			state = " " + draw.Clean(strings.TrimSpace(selection(w)+"  "+w.UserAgent))

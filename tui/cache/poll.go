@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -21,7 +23,7 @@ const (
 
 // answer is what the server said last.
 type answer struct {
-	caches []v1alpha1.Cache
+	caches *metav1.Table
 	// one is the chosen cache, with its watches; nil if it is not known.
 	one *v1alpha1.Cache
 	err error
@@ -73,16 +75,16 @@ func (p *poller) run(ctx context.Context) {
 func (p *poller) ask(ctx context.Context) *answer {
 	ctx, cancel := context.WithTimeout(ctx, pollLimit)
 	defer cancel()
-	var list v1alpha1.CacheList
-	if err := p.host.API().Get(ctx, cachesPath, nil, &list); err != nil {
+	list, err := p.host.API().Table(ctx, cachesPath)
+	if err != nil {
 		return &answer{err: err}
 	}
 	p.mu.Lock()
 	want := p.want
 	p.mu.Unlock()
-	a := &answer{caches: list.Items}
-	if want == "" && len(list.Items) > 0 {
-		want = list.Items[0].Name
+	a := &answer{caches: list}
+	if want == "" && len(list.Rows) > 0 {
+		want = nameIn(list.Rows[0])
 	}
 	if want == "" {
 		return a

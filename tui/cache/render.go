@@ -3,8 +3,11 @@ package cache
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
@@ -45,63 +48,59 @@ func titles(columns []column) []string {
 	return out
 }
 
-// listColumns are those of the caches in w cells, as wide as they need: what is of less use goes first.
-func listColumns(w int, caches []v1alpha1.Cache) []column {
-	all := []column{
-		{"resource", 12, false}, {"items", 5, true}, {"bytes", 7, true}, {"revision", 8, true}, {"lag", 4, true},
-		{"watches", 7, true}, {"hits", 5, true}, {"etcd", 4, true}, {"state", 7, false},
-	}
-	if w < 78 {
-		all = append(all[:2:2], all[3:]...) // without bytes
-	}
-	for i := range caches {
-		cells := listCells(&caches[i])
-		for k := range all[:len(all)-1] {
-			all[k].width = max(all[k].width, draw.Width(cells[all[k].title]))
-		}
-	}
-	room := w - len(all) + 1
-	for _, c := range all[1:] {
-		room -= c.width
-	}
-	all[0].width = max(min(all[0].width, room), 12)
-	return all
-}
+// nameIn is the name of a row's cache: its first cell.
+func nameIn(row metav1.TableRow) string { return fmt.Sprint(row.Cells[0]) }
 
-// listCells are what is known of a cache, by the title of the column.
-func listCells(cache *v1alpha1.Cache) map[string]string {
-	st := &cache.Status
-	return map[string]string{
-		"resource": cache.Name, "items": fmt.Sprint(st.Items), "bytes": draw.Bytes(st.Bytes), "revision": fmt.Sprint(st.Revision),
-		"lag": fmt.Sprint(st.Lag), "watches": fmt.Sprint(st.Watches), "hits": fmt.Sprint(st.Hits), "etcd": fmt.Sprint(st.Fallbacks),
-		"state": strings.TrimSpace(string(st.State) + " " + st.Error),
+// leastName is how narrow the column of names may become.
+const leastName = 12
+
+// listColumns are the columns of the server's table that fit into w cells, from the first on. What only wide tables have does
+// not cut names.
+func listColumns(w int, table *metav1.Table) []column {
+	var all []column
+	for i, c := range table.ColumnDefinitions {
+		one := column{title: strings.ToLower(c.Name), width: len(c.Name), right: c.Type == "integer"}
+		for _, row := range table.Rows {
+			one.width = max(one.width, draw.Width(fmt.Sprint(row.Cells[i])))
+		}
+		left := w - one.width - 1
+		if i == 0 {
+			left = w - min(one.width, leastName)
+		}
+		if left < 0 || c.Priority > 0 && left < all[0].width-leastName {
+			break
+		}
+		w = left
+		all = append(all, one)
 	}
+	if len(all) > 0 {
+		all[0].width = min(all[0].width, leastName+w)
+	}
+	return all
 }
 
 // listRows are the caches.
 func (s *Screen) listRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.list.Size()
-	columns := listColumns(w-5, s.caches)
-	c := rows.Content{Title: look.Title("Caches"), Rows: len(s.caches), Empty: []string{"", "  Asking the server ..."}}
+	columns := listColumns(w-5, &s.caches)
+	c := rows.Content{Title: look.Title("Caches"), Rows: len(s.caches.Rows), Empty: []string{"", "  Asking the server ..."}}
 	switch {
 	case s.wrong != "":
 		c.Note = look.Bad("! no answer")
 		c.Empty = []string{"", "  " + s.wrong}
-	case s.heard && len(s.caches) == 0:
+	case s.heard && len(s.caches.Rows) == 0:
 		c.Empty = []string{"", "  The server has no watch caches: it was started with --watch-cache=false."}
 	}
 	c.Head = []string{look.Dim("   " + tableLine(columns, titles(columns)))}
+	state := slices.IndexFunc(s.caches.ColumnDefinitions, func(c metav1.TableColumnDefinition) bool { return c.Name == "State" })
 	c.Row = func(i int) rows.Row {
-		cache := &s.caches[i]
-		st := &cache.Status
-		cells := listCells(cache)
 		var values []string
-		for _, column := range columns {
-			values = append(values, draw.Clean(cells[column.title]))
+		for _, cell := range s.caches.Rows[i].Cells {
+			values = append(values, draw.Clean(fmt.Sprint(cell)))
 		}
-		row := rows.Row{Text: tableLine(columns, values), Full: cache.Name + " " + string(st.State)}
-		if st.State != v1alpha1.CacheFresh {
+		row := rows.Row{Text: tableLine(columns, values), Full: strings.Join(values, " ")}
+		if state >= 0 && values[state] != string(v1alpha1.CacheFresh) {
 			row.Mark, row.Style = "!", look.Bad
 		}
 		return row

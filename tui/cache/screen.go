@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
@@ -39,7 +40,7 @@ type Screen struct {
 	end    context.CancelFunc
 	poller *poller // while the screen is in view
 
-	caches []v1alpha1.Cache
+	caches metav1.Table    // the server's, with a row for each
 	heard  bool            // the server has answered
 	one    *v1alpha1.Cache // the chosen one, with its watches
 	want   string          // its name
@@ -117,9 +118,9 @@ func (s *Screen) Drain() tea.Cmd {
 		s.wrong = screen.Trouble(a.err)
 		return nil
 	}
-	s.caches, s.heard = a.caches, true
-	if s.want == "" && len(s.caches) > 0 {
-		s.want = s.caches[0].Name
+	s.caches, s.heard = *a.caches, true
+	if s.want == "" && len(s.caches.Rows) > 0 {
+		s.want = nameIn(s.caches.Rows[0])
 		s.poller.choose(s.want)
 	}
 	if a.one != nil && a.one.Name == s.want {
@@ -131,18 +132,18 @@ func (s *Screen) Drain() tea.Cmd {
 
 // place puts the cursor on the chosen cache.
 func (s *Screen) place() {
-	i := slices.IndexFunc(s.caches, func(c v1alpha1.Cache) bool { return c.Name == s.want })
+	i := slices.IndexFunc(s.caches.Rows, func(row metav1.TableRow) bool { return nameIn(row) == s.want })
 	switch {
 	case i >= 0:
 		s.list.SetCursor(i)
 		s.led = false
-	case !s.heard || len(s.caches) == 0:
+	case !s.heard || len(s.caches.Rows) == 0:
 	case s.led:
 		s.led = false
 		s.host.Complain("there is no watch cache of " + draw.Clean(s.want) + ": events have none, nor what --watch-cache-sizes takes it from")
-		s.choose(s.caches[min(max(s.list.Cursor(), 0), len(s.caches)-1)].Name)
+		s.choose(nameIn(s.caches.Rows[min(max(s.list.Cursor(), 0), len(s.caches.Rows)-1)]))
 	default: // its resource is no longer served
-		s.choose(s.caches[min(max(s.list.Cursor(), 0), len(s.caches)-1)].Name)
+		s.choose(nameIn(s.caches.Rows[min(max(s.list.Cursor(), 0), len(s.caches.Rows)-1)]))
 	}
 }
 
@@ -169,7 +170,7 @@ func (s *Screen) stopStream() {
 // moved follows the cursor of a pane.
 func (s *Screen) moved(pane int) tea.Cmd {
 	if i := s.list.Cursor(); pane == cachesPart && i >= 0 {
-		s.choose(s.caches[i].Name)
+		s.choose(nameIn(s.caches.Rows[i]))
 	}
 	return nil
 }

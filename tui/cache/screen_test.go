@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -310,7 +312,7 @@ func TestGone(t *testing.T) {
 	h.Press("r")
 	h.Until("it is said", func() bool { return s.wrong != "" })
 	sees(t, h, "! no answer", "serviceaccounts") // what it had is seen
-	s.heard, s.caches, s.one = false, nil, nil
+	s.heard, s.caches, s.one = false, metav1.Table{}, nil
 	h.Golden("away")
 	h.Gone(false)
 	h.Press("r")

@@ -24,9 +24,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/kx-apiserver/kx/cmd/kx/internal/bench"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/bench/testdata/floor/static"
 	"github.com/kx-apiserver/kx/server"
-	"github.com/kx-apiserver/kx/server/bench"
-	"github.com/kx-apiserver/kx/server/bench/testdata/floor/static"
 	"github.com/kx-apiserver/kx/server/options"
 )
 

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
-	"github.com/kx-apiserver/kx/cmd/kx/internal/traceview"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/session"
 )
@@ -142,16 +142,16 @@ func (f *traceFlag) show(w *wiring) {
 
 func (f *traceFlag) print(w *wiring, first bool, j *v1alpha1.Journey) {
 	out := w.streams.ErrOut
-	paint := traceview.PaintFor(out)
+	paint := journey.PaintFor(out)
 	switch f.form {
 	case traceJSON:
 		_ = render.JSONLine(out, j)
 	case traceBrief:
-		traceview.Brief(out, j, paint)
+		journey.Brief(out, j, paint)
 	default:
 		if !first {
 			fmt.Fprintln(out)
 		}
-		traceview.Tree(out, j, paint)
+		journey.Tree(out, j, paint)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -14,55 +13,81 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Format is how a list is written.
+// Format is how a result is written.
 type Format string
 
-// The formats of lists.
+// The formats. Each command has some of them.
 const (
+	Text  Format = ""
 	Table Format = "table"
 	JSON  Format = "json"
 	YAML  Format = "yaml"
+	Raw   Format = "raw"
+	Hex   Format = "hex"
 )
 
-// ParseFormat reads a format of those that are allowed.
-func ParseFormat(text string, allowed ...Format) (Format, error) {
-	if f := Format(text); slices.Contains(allowed, f) {
-		return f, nil
-	}
-	names := make([]string, 0, len(allowed))
-	for _, f := range allowed {
-		names = append(names, string(f))
-	}
-	return "", fmt.Errorf("output %q is unknown: use %s", text, strings.Join(names, ", "))
+// Columns are the columns of a table.
+type Columns[T any] struct {
+	titles []string
+	cells  func(T) []any
+	least  []int // widths that columns have at least; nil for none
 }
 
-// Column is one of a table.
-type Column[T any] struct {
-	Title string
-	// Right aligns numbers.
-	Right bool
-	Text  func(T) string
+// columns makes columns of titles, which two spaces separate. Numbers stand at the right, as their titles do.
+func columns[T any](titles string, cells func(T) []any) Columns[T] {
+	return Columns[T]{titles: strings.Split(titles, "  "), cells: cells}
 }
 
-// widthRows are looked at before the first is written, to know how wide the columns are. Later rows that need more get it.
+// Right is text that stands at the right, as numbers do.
+type Right string
+
+// cell is a value as it is shown. An empty text is a dash, unless it ends the row.
+func cell(value any, last bool) (text string, number bool) {
+	switch v := value.(type) {
+	case string:
+		if v == "" && !last {
+			return "-", false
+		}
+		return draw.Clean(v), false
+	case bool:
+		return fmt.Sprint(v), false
+	case Right:
+		return draw.Clean(string(v)), true
+	}
+	return fmt.Sprint(value), true
+}
+
+// widthRows are held before the first is written, to know how wide the columns are. A later row that needs more takes it.
 const widthRows = 200
 
 // List writes rows as they come.
 type List[T any] struct {
 	out     io.Writer
 	format  Format
-	columns []Column[T]
+	columns Columns[T]
 	// Lines writes each row as a line or document of its own, for lists that have no end.
 	Lines bool
 
 	rows   int
 	held   [][]string
 	widths []int
+	right  []bool // the columns of numbers
 }
 
 // NewList begins a list; Close ends it.
-func NewList[T any](out io.Writer, format Format, columns ...Column[T]) *List[T] {
-	return &List[T]{out: out, format: format, columns: columns}
+func NewList[T any](out io.Writer, format Format, columns Columns[T]) *List[T] {
+	return &List[T]{out: out, format: format, columns: columns, right: make([]bool, len(columns.titles))}
+}
+
+// All writes a list of rows that are there already.
+func All[T any](out io.Writer, format Format, columns Columns[T], rows ...T) error {
+	l := NewList(out, format, columns)
+	for _, row := range rows {
+		if err := l.Add(row); err != nil {
+			return err
+		}
+	}
+	return l.Close()
 }
 
 // Add writes a row.
@@ -74,9 +99,10 @@ func (l *List[T]) Add(row T) error {
 	case YAML:
 		return l.yaml(row)
 	}
-	cells := make([]string, 0, len(l.columns))
-	for _, c := range l.columns {
-		cells = append(cells, draw.Clean(c.Text(row)))
+	values := l.columns.cells(row)
+	cells := make([]string, len(values))
+	for i, value := range values {
+		cells[i], l.right[i] = cell(value, i == len(values)-1)
 	}
 	if l.widths != nil {
 		return l.line(cells)
@@ -138,7 +164,7 @@ func (l *List[T]) yaml(row T) error {
 	if err != nil {
 		return err
 	}
-	if bytes.HasPrefix(data, []byte("[")) { // hostile characters made it JSON: a document of its own can't be one of a list
+	if bytes.HasPrefix(data, []byte("[")) { // hostile characters made it JSON, which can't be an item of a YAML list
 		item, err := asYAML(row)
 		if err != nil {
 			return err
@@ -161,20 +187,15 @@ func (l *List[T]) flush() error {
 	if l.widths != nil || len(l.held) == 0 {
 		return nil
 	}
-	titles := make([]string, 0, len(l.columns))
-	for _, c := range l.columns {
-		titles = append(titles, c.Title)
-	}
-	l.widths = make([]int, len(l.columns))
-	for _, row := range append([][]string{titles}, l.held...) {
+	l.widths = make([]int, len(l.columns.titles))
+	copy(l.widths, l.columns.least)
+	held := append([][]string{l.columns.titles}, l.held...)
+	for _, row := range held {
 		for i, cell := range row {
 			l.widths[i] = max(l.widths[i], draw.Width(cell))
 		}
 	}
-	if err := l.line(titles); err != nil {
-		return err
-	}
-	for _, row := range l.held {
+	for _, row := range held {
 		if err := l.line(row); err != nil {
 			return err
 		}
@@ -188,7 +209,7 @@ func (l *List[T]) line(cells []string) error {
 	for i, cell := range cells {
 		pad := strings.Repeat(" ", max(l.widths[i]-draw.Width(cell), 0))
 		switch {
-		case l.columns[i].Right:
+		case l.right[i]:
 			b.WriteString(pad + cell)
 		case i == len(cells)-1:
 			b.WriteString(cell)
@@ -229,8 +250,10 @@ func JSONLine(out io.Writer, value any) error {
 	return err
 }
 
-// Bytes is a size for people.
-func Bytes(n int64) string {
+// Bytes is a size, shown in the largest unit of which it has one.
+type Bytes int64
+
+func (n Bytes) String() string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	size, unit := float64(n), 0
 	for size >= 1024 && unit < len(units)-1 {
@@ -238,14 +261,16 @@ func Bytes(n int64) string {
 		unit++
 	}
 	if unit == 0 {
-		return fmt.Sprintf("%d B", n)
+		return fmt.Sprintf("%d B", int64(n))
 	}
 	return fmt.Sprintf("%.1f %s", size, units[unit])
 }
 
-// Count is a number for people.
-func Count(n int64) string {
-	s := fmt.Sprint(n)
+// Count is a number, shown with commas.
+type Count int64
+
+func (n Count) String() string {
+	s := fmt.Sprint(int64(n))
 	sign := ""
 	if n < 0 {
 		sign, s = "-", s[1:]

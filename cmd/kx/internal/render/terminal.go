@@ -13,13 +13,13 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// IsTerminal says whether somebody looks at what is written to w, or read from it.
+// IsTerminal says whether w, which is written to or read from, is a terminal.
 func IsTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Colored says whether what goes to w is to be coloured, by "auto", "always" or "never".
+// Colored says whether to colour what goes to w, by "auto", "always" or "never".
 func Colored(when string, w io.Writer) (bool, error) {
 	switch when {
 	case "always":
@@ -27,7 +27,7 @@ func Colored(when string, w io.Writer) (bool, error) {
 	case "never":
 		return false, nil
 	case "auto":
-		return IsTerminal(w) && os.Getenv("NO_COLOR") == "", nil
+		return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", nil
 	}
 	return false, fmt.Errorf("color %q is unknown: use auto, always or never", when)
 }
@@ -39,29 +39,36 @@ const none = "null"
 
 const endColor = "\x1b[0m"
 
-// Diff writes the difference of two objects given as JSON, "null" for none. It says how many fields differ.
-func Diff(out io.Writer, before, after []byte, colored bool) (int, error) {
-	lines, changed, err := diff.Objects(before, after, false)
+// Diff writes the difference of two objects given as JSON. Nil is no object.
+func Diff(out io.Writer, before, after []byte, colored bool) error {
+	lines, _, err := diff.Objects(orNone(before), orNone(after), false)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for _, line := range lines {
 		if line.Depth == 0 && line.Text == none {
-			continue // what there was not
+			continue // there is no object on this side
 		}
 		text := strings.TrimRight(string(line.Mark)+" "+strings.Repeat("  ", line.Depth)+line.Text, " ")
 		if color := colors[line.Mark]; colored && color != "" {
 			text = color + text + endColor
 		}
 		if _, err := fmt.Fprintln(out, text); err != nil {
-			return changed, err
+			return err
 		}
 	}
-	return changed, nil
+	return nil
 }
 
-// Overwrite writes text in the place of the terminal's last line, as much of it as the line takes: what is longer would
-// stay behind.
+func orNone(object []byte) []byte {
+	if object == nil {
+		return []byte(none)
+	}
+	return object
+}
+
+// Overwrite writes text in place of the terminal's last line. It cuts what is longer than the line, which the next text could
+// not overwrite.
 func Overwrite(terminal io.Writer, text string) {
 	if f, ok := terminal.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && draw.Width(text) >= width {
@@ -71,10 +78,10 @@ func Overwrite(terminal io.Writer, text string) {
 	fmt.Fprintf(terminal, "\r\x1b[K%s", text)
 }
 
-// progressInterval is how often a progress is written anew.
+// progressInterval is how often a progress is written.
 const progressInterval = 100 * time.Millisecond
 
-// Progress says on a terminal how far long work is; elsewhere it says nothing.
+// Progress shows on a terminal how far long work is. Elsewhere it is silent.
 type Progress struct {
 	out   io.Writer
 	text  func(done int64) string
@@ -83,8 +90,8 @@ type Progress struct {
 	shown bool
 }
 
-// NewProgress writes to out, if that is a terminal, what text makes of the sum of all Adds. The first 100 ms it is
-// silent: most work is over by then.
+// NewProgress writes the text of the sum of all Adds to out, if out is a terminal. It is silent for 100 ms, since most work is
+// over by then.
 func NewProgress(out io.Writer, text func(done int64) string) *Progress {
 	p := &Progress{text: text, next: time.Now().Add(progressInterval)}
 	if IsTerminal(out) {
@@ -105,7 +112,7 @@ func (p *Progress) Add(n int) {
 	}
 }
 
-// Clear takes the progress off the terminal.
+// Clear removes the progress from the terminal.
 func (p *Progress) Clear() {
 	if p.shown {
 		Overwrite(p.out, "")

@@ -1,4 +1,4 @@
-package traceview
+package journey
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// WriteBlame writes which steps changed the field at a path.
-func WriteBlame(out io.Writer, j *v1alpha1.Journey, path string, changes []blame.Change, p Paint) {
+// Blame writes which steps changed the field at a path.
+func Blame(out io.Writer, j *v1alpha1.Journey, path string, changes []blame.Change, p Paint) {
 	fmt.Fprintln(out, head(j, p))
 	if len(changes) == 0 {
 		fmt.Fprintf(out, "  no step changed %s\n", draw.Clean(path))

@@ -1,4 +1,4 @@
-package traceview
+package journey
 
 import (
 	"fmt"
@@ -10,6 +10,29 @@ import (
 	"github.com/kx-apiserver/kx/tui/compare/align"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
+
+// Pair is a step of one journey beside the same step of another. Either may lack it.
+type Pair struct {
+	First   *v1alpha1.Step `json:"first,omitempty"`
+	Second  *v1alpha1.Step `json:"second,omitempty"`
+	Differs bool           `json:"differs"`
+}
+
+// Pairs are the steps of two journeys side by side.
+func Pairs(a, b *v1alpha1.Journey) []Pair {
+	pairs := []Pair{}
+	for _, p := range align.Steps(a, b) {
+		pair := Pair{Differs: p.Differs || p.A < 0 || p.B < 0}
+		if p.A >= 0 {
+			pair.First = &a.Status.Steps[p.A]
+		}
+		if p.B >= 0 {
+			pair.Second = &b.Status.Steps[p.B]
+		}
+		pairs = append(pairs, pair)
+	}
+	return pairs
+}
 
 // Compare writes two journeys step by step: what both did and how long each took, < what the first did alone, > what the
 // second did alone, ~ what went otherwise, with the reasons of both.

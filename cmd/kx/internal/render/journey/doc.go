@@ -1,6 +1,6 @@
-// Package traceview writes journeys for a terminal or a pipe: as a tree of steps, as one line, with the objects that
-// steps changed, and the way of one field through them.
+// Package journey writes journeys as text: as a tree of steps, as one line, with the objects that steps changed, side by
+// side, and the way of one field through the steps.
 //
-// What comes in are journeys, from a server or a file; what goes out is text. Nothing that a journey says can do more to
-// a terminal than be read.
-package traceview
+// Journeys come from a server or a file; text goes out. Every value of a journey is cleaned of control characters, so it
+// can do nothing to a terminal but be read.
+package journey

@@ -1,4 +1,4 @@
-package traceview
+package journey
 
 import (
 	"bytes"
@@ -113,8 +113,8 @@ func TestBlame(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	WriteBlame(&b, j, "spec.replicas", changes, Plain)
-	WriteBlame(&b, j, "spec.\x1bnone", nil, Plain)
+	Blame(&b, j, "spec.replicas", changes, Plain)
+	Blame(&b, j, "spec.\x1bnone", nil, Plain)
 	for _, want := range []string{"nothing → 1  the client", "1 → 2  mutating admission", "handler.mutate", "two of \uFFFD them", "no step changed spec.\uFFFDnone"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &b)

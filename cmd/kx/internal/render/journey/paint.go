@@ -1,10 +1,9 @@
-package traceview
+package journey
 
 import (
 	"io"
-	"os"
 
-	"golang.org/x/term"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 )
 
 // Paint colours text by what it means.
@@ -18,11 +17,8 @@ var Coloured = Paint{on: true}
 
 // PaintFor colours what goes to a terminal, unless the environment says not to.
 func PaintFor(out io.Writer) Paint {
-	f, ok := out.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return Plain
-	}
-	return Paint{on: term.IsTerminal(int(f.Fd()))}
+	on, _ := render.Colored("auto", out) // auto is known
+	return Paint{on}
 }
 
 func (p Paint) with(code, text string) string {

@@ -1,4 +1,4 @@
-package traceview
+package journey
 
 import (
 	"fmt"

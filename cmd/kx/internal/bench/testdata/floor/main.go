@@ -1,6 +1,6 @@
 // Command floor serves ready bytes over TLS and HTTP/2, so that kx bench can measure what no API server can do without:
 //
-//	go build -o floor ./server/bench/testdata/floor && ./floor
+//	go build -o floor ./cmd/kx/internal/bench/testdata/floor && ./floor
 //	kx bench --kubeconfig KUBECONFIG --pid PID
 //
 // It prints both when it is ready.
@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/kx-apiserver/kx/server/bench/testdata/floor/static"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/bench/testdata/floor/static"
 )
 
 func main() {

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+)
+
+// formatVar adds -o to a command. The first of the formats is the default.
+func formatVar(cmd *cobra.Command, flags *pflag.FlagSet, format *render.Format, usage string, formats ...render.Format) {
+	*format = formats[0]
+	flags.VarP(&formatValue{format, formats}, "output", "o", usage)
+	var names []cobra.Completion
+	for _, f := range formats {
+		if f != render.Text {
+			names = append(names, string(f))
+		}
+	}
+	oneOf(cmd, "output", names...)
+}
+
+// listFormatVar is formatVar for a command that lists.
+func listFormatVar(cmd *cobra.Command, format *render.Format) {
+	formatVar(cmd, cmd.Flags(), format, "table, json or yaml", render.Table, render.JSON, render.YAML)
+}
+
+// formatValue is the value of -o: one of a few formats.
+type formatValue struct {
+	format  *render.Format
+	formats []render.Format
+}
+
+func (v *formatValue) String() string { return string(*v.format) }
+func (v *formatValue) Type() string   { return "string" }
+
+func (v *formatValue) Set(text string) error {
+	var names []string
+	without := ""
+	for _, f := range v.formats {
+		switch {
+		case f == render.Text:
+			without = ", or leave -o out"
+		case string(f) == text:
+			*v.format = f
+			return nil
+		default:
+			names = append(names, string(f))
+		}
+	}
+	return fmt.Errorf("use %s%s", strings.Join(names, ", "), without)
+}
