@@ -27,15 +27,14 @@ type Chain struct {
 	CustomResources *crd.Server
 }
 
-// CreateServerChain makes the servers from the last to the first, since each needs its delegate.
+// CreateServerChain makes the servers from the last to the first, since each needs its delegate. It does not change c.
 func CreateServerChain(c *Config) (*Chain, error) {
 	chain := &Chain{}
-	c.servers = chain.servers
 	apiExtensions, customResources, err := createAPIExtensionsServer(c, endpoint.NotFoundHandler)
 	if err != nil {
 		return nil, fmt.Errorf("create the server of custom resources: %w", err)
 	}
-	kube, err := CreateKubeAPIServer(c, apiExtensions.Router)
+	kube, err := CreateKubeAPIServer(c, apiExtensions.Router, chain.servers)
 	if err != nil {
 		customResources.Destroy()
 		apiExtensions.Destroy()
@@ -56,6 +55,7 @@ func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.Gene
 		Discovery:           c.Discovery,
 		OpenAPI:             c.OpenAPI,
 		Log:                 c.Logger,
+		Metrics:             c.Metrics,
 		MinRequestTimeout:   c.MinRequestTimeout,
 		MaxRequestBodyBytes: maxRequestBodyBytes,
 		MaxObjectFields:     c.Options.Limits.MaxObjectFields,
@@ -76,8 +76,9 @@ func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.Gene
 	return s, customResources, nil
 }
 
-// CreateKubeAPIServer makes the server of the built-in resources, with kx's own group beside them.
-func CreateKubeAPIServer(c *Config, delegate http.Handler) (*endpoint.GenericAPIServer, error) {
+// CreateKubeAPIServer makes the server of the built-in resources, with kx's own group beside them. That group asks servers
+// for the chain, which is not complete before requests come.
+func CreateKubeAPIServer(c *Config, delegate http.Handler, servers func() []kxapi.Server) (*endpoint.GenericAPIServer, error) {
 	s := c.newGenericAPIServer(delegate)
 	restStorageProviders := rest.Providers(all.Needs{
 		EventTTL: c.EventTTL, Authenticator: c.Authenticator, Authorizer: c.Authorizer, Rules: authz.Rules{},
@@ -85,7 +86,7 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler) (*endpoint.GenericAPI
 	err := s.InstallAPIs(c.APIResources, c.RESTOptions, restStorageProviders...)
 	if err == nil {
 		group := kxapi.NewAPIGroupInfo(kxapi.Config{
-			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact, Etcd: c.Etcd, Moments: c.Moments, Servers: c.servers,
+			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact, Etcd: c.Etcd, Moments: c.Moments, Servers: servers,
 			Source: Source(),
 			Allow:  kxapi.Allow{Breakpoints: c.Options.Allow.Breakpoints, Faults: c.Options.Allow.Faults},
 		})
@@ -107,6 +108,7 @@ func (c *Config) newGenericAPIServer(delegate http.Handler) *endpoint.GenericAPI
 		Authorizer:                 c.Authorizer,
 		Admit:                      c.Admission,
 		EquivalentResourceRegistry: c.equivalents,
+		Metrics:                    c.Metrics,
 		MinRequestTimeout:          c.MinRequestTimeout,
 		MaxRequestBodyBytes:        maxRequestBodyBytes,
 		MaxObjectFields:            c.Options.Limits.MaxObjectFields,

@@ -30,6 +30,7 @@ import (
 	"github.com/kx-apiserver/kx/server/filter"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/kxapi"
+	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/server/version"
@@ -58,6 +59,7 @@ type Config struct {
 	AuditLog      *audit.Log
 
 	Journeys  *trace.Recorder
+	Metrics   *metrics.Metrics
 	Drain     *filter.Drain
 	Discovery *discovery.Manager
 	OpenAPI   *openapi.Service
@@ -75,18 +77,17 @@ type Config struct {
 	Compact kxapi.CompactFunc
 
 	equivalents runtime.EquivalentResourceRegistry
-	// servers are those of the chain that is made of this.
-	servers func() []kxapi.Server
 }
 
 // newConfig makes the configuration of a server that is reached at address and keeps its objects as transport says.
 // What it starts ends with ctx.
-func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, address string, tls *identity.TLS, transport backend.TransportConfig) (*Config, error) {
+func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, address string, tls *identity.TLS, etcd etcd, counts *metrics.Metrics) (*Config, error) {
 	c := &Config{
 		Options:           o,
 		Logger:            log,
 		Admission:         admission.New(),
 		Journeys:          trace.NewRecorder(processID(), trace.DefaultLimits),
+		Metrics:           counts,
 		Drain:             filter.NewDrain(),
 		Discovery:         discovery.NewManager(address),
 		OpenAPI:           openapi.NewService(version.Info().GitVersion),
@@ -95,7 +96,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		equivalents:       runtime.NewEquivalentResourceRegistry(),
 	}
 	steps := []func() error{
-		func() error { return c.storage(ctx, o, transport) },
+		func() error { return c.storage(ctx, o, etcd) },
 		func() (err error) { c.APIResources, err = rest.ParseRuntimeConfig(o.RuntimeConfig); return },
 		func() (err error) {
 			c.Authenticator, err = authn.New(authn.Config{
@@ -120,10 +121,10 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 }
 
 // storage decides how objects are kept.
-func (c *Config) storage(ctx context.Context, o *options.Options, transport backend.TransportConfig) error {
+func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) error {
 	config := factory.NewDefaultConfig(o.Etcd.Prefix, nil)
 	config.Type = o.Etcd.StorageBackend
-	config.Transport = transport
+	config.Transport, config.Shared = reached.transport, reached.shared
 	config.CompactionInterval = o.Etcd.CompactionInterval
 	etcd := backend.NewEtcdOptions(config)
 	etcd.EncryptionProviderConfigFilepath = o.Etcd.EncryptionProviderConfig
@@ -150,13 +151,13 @@ func (c *Config) storage(ctx context.Context, o *options.Options, transport back
 	if c.EtcdHealth, err = factory.CreateHealthCheck(ctx, *config); err != nil {
 		return err
 	}
-	client, release, err := factory.Client(transport)
+	client, release, err := reached.shared.Client(reached.transport)
 	if err != nil {
 		return err
 	}
 	context.AfterFunc(ctx, release)
 	c.Etcd = &kxapi.Etcd{
-		Live:    admin.Over(client, factory.Describe(transport)),
+		Live:    admin.Over(client, factory.Describe(reached.transport)),
 		Decoder: &admin.Decoder{Prefix: o.Etcd.Prefix, Encryption: getter.Transformers()},
 	}
 	c.Moments = kxapi.NewMoments(c.Etcd.Live.Revision)
@@ -184,6 +185,7 @@ func (c *Config) filters(chain *Chain) (*filter.Config, error) {
 		Authorizer:                  c.Authorizer,
 		Serializer:                  scheme.Codecs,
 		Journeys:                    c.Journeys,
+		Metrics:                     c.Metrics,
 		Drain:                       c.Drain,
 		Logger:                      c.Logger,
 		RequestTimeout:              c.Options.Limits.RequestTimeout,

@@ -2,7 +2,7 @@
 // in good order.
 //
 // It owns the chain of servers ([CreateServerChain]: the kube server, behind it the apiextensions server, behind that
-// nothing), what is served beside the APIs (health, version, metrics, discovery, OpenAPI), and the life of the process:
+// nothing), what is served beside the APIs (health, version, metrics, discovery, OpenAPI), and the life of a server:
 // [Start], [Server.Stop].
 //
 // A request comes in through server/filter's chain, then here through the paths beside the APIs, then through
@@ -16,4 +16,17 @@
 //  4. The listener closes, then the controllers end, then the storages, etcd, and the data directory's lock.
 //
 // Less formally: nothing is closed that somebody above it still uses.
+//
+// # Several servers in one process
+//
+// Each server has its own journeys, metrics, caches, connections to etcd and memory for encoded objects. A server that has
+// stopped leaves neither a goroutine nor a file nor a figure behind. A test in cmd/kx/internal/arrows finds package-level
+// variables that change, and lists the few that may, with the reason.
+//
+// Libraries have globals of their own, which servers share:
+//
+//   - Prometheus' default registry, with the metrics of the Go runtime, the process and the embedded etcd; and the registry
+//     of component-base, with those of client-go, authentication and webhooks. /metrics has both beside the server's own.
+//   - The default loggers of slog and klog, to which libraries log, and which commands set.
+//   - The feature gates of k8s.io/apiserver and client-go, which nothing here changes.
 package server

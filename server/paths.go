@@ -14,7 +14,6 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/health"
-	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/version"
 )
 
@@ -63,7 +62,7 @@ func nonAPIPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool) 
 		{"/livez", livez}, {"/livez/", livez},
 		{"/readyz", readyz}, {"/readyz/", readyz},
 		{"/version", http.HandlerFunc(serveVersion)}, {"/version/", http.HandlerFunc(serveVersion)},
-		{"/metrics", metrics.Handler()},
+		{"/metrics", c.Metrics.Handler()},
 		{"/openapi/v2", openAPI}, {"/openapi/v3", openAPI}, {"/openapi/v3/", openAPI},
 	}
 	return append(paths, path{"/", serveIndex(paths)})

@@ -16,6 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/filter"
 	"github.com/kx-apiserver/kx/server/identity"
+	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/backend/factory"
@@ -90,12 +91,14 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server
 	if err != nil {
 		return s, err
 	}
-	transport, ready, err := s.etcd(ctx, o, dir)
+	counts := metrics.New()
+	tls.Metrics = counts
+	reached, ready, err := s.etcd(ctx, o, dir, counts)
 	if err != nil {
 		return s, err
 	}
 	address := reachable(listener.Addr().(*net.TCPAddr))
-	c, chain, err := s.chain(o, tls, address, transport)
+	c, chain, err := s.chain(o, tls, address, reached, counts)
 	if err != nil {
 		return s, err
 	}
@@ -137,15 +140,22 @@ func (s *Server) openDataDir(o *options.Options) (dir *identity.DataDir, err err
 	return dir, nil
 }
 
+// etcd is an etcd, and what the storages on it share.
+type etcd struct {
+	transport backend.TransportConfig
+	shared    *factory.Shared
+}
+
 // etcd starts an etcd in this process, unless one elsewhere is given. Its election goes on until ready returns.
-func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.DataDir) (transport backend.TransportConfig, ready func(context.Context) error, err error) {
+func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.DataDir, counts *metrics.Metrics) (reached etcd, ready func(context.Context) error, err error) {
+	reached.shared = factory.NewShared(counts.Registry, s.log)
 	if len(o.Etcd.Servers) > 0 {
-		transport := backend.TransportConfig{
+		reached.transport = backend.TransportConfig{
 			ServerList: o.Etcd.Servers, CertFile: o.Etcd.CertFile, KeyFile: o.Etcd.KeyFile, TrustedCAFile: o.Etcd.CAFile,
 		}
-		return transport, func(context.Context) error { return nil }, s.connect(transport)
+		return reached, func(context.Context) error { return nil }, s.connect(reached)
 	}
-	etcd, err := embedded.Begin(ctx, embedded.Config{
+	own, err := embedded.Begin(ctx, embedded.Config{
 		Dir:       dir.File("etcd"),
 		Ephemeral: o.Ephemeral,
 		Socket:    dir.File(embedded.SocketName),
@@ -154,28 +164,29 @@ func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.Dat
 		Logger:    s.log,
 	})
 	if err != nil {
-		return transport, nil, err
+		return reached, nil, err
 	}
-	s.onClose(func() error { etcd.Close(); return nil })
+	s.onClose(func() error { own.Close(); return nil })
 	ready = func(ctx context.Context) error {
-		if err := etcd.Ready(ctx); err != nil {
+		if err := own.Ready(ctx); err != nil {
 			return err
 		}
 		go func() {
-			if err, ok := <-etcd.Errors(); ok {
+			if err, ok := <-own.Errors(); ok {
 				s.fail(fmt.Errorf("the etcd in this process failed: %w", err))
 			}
 		}()
 		return nil
 	}
-	return backend.TransportConfig{InProcess: etcd}, ready, nil
+	reached.transport.InProcess = own
+	return reached, ready, nil
 }
 
-// connect reaches the etcd cluster, and says so if that takes longer than somebody waits in silence.
-func (s *Server) connect(transport backend.TransportConfig) error {
-	slow := time.AfterFunc(time.Second, func() { s.log.Info("waiting for etcd", "servers", transport.ServerList) })
+// connect reaches the etcd cluster, and logs if that takes longer than a user waits in silence.
+func (s *Server) connect(to etcd) error {
+	slow := time.AfterFunc(time.Second, func() { s.log.Info("waiting for etcd", "servers", to.transport.ServerList) })
 	defer slow.Stop()
-	disconnect, err := factory.Connect(transport)
+	disconnect, err := to.shared.Connect(to.transport)
 	if err == nil {
 		s.onClose(func() error { disconnect(); return nil })
 	}
@@ -183,10 +194,10 @@ func (s *Server) connect(transport backend.TransportConfig) error {
 }
 
 // chain makes the chain of servers. What its storages ask in the background may wait for etcd.
-func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, transport backend.TransportConfig) (*Config, *Chain, error) {
+func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, reached etcd, counts *metrics.Metrics) (*Config, *Chain, error) {
 	life, end := context.WithCancel(context.Background())
 	s.onClose(func() error { end(); return nil })
-	c, err := newConfig(life, o, s.log, address, tls, transport)
+	c, err := newConfig(life, o, s.log, address, tls, reached, counts)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -26,6 +26,11 @@ type Format struct {
 	// Decode fills into with the object that data is, at a revision. Errors name the key. final says that nothing was
 	// added, removed or converted: it only asks those who asked for it with wantFinal, since to know may cost something.
 	Decode func(key string, data []byte, into runtime.Object, revision int64, wantFinal bool) (final bool, err error)
+	// Forms hold the bytes that encoders write; without them (nil) the next garbage collection takes these bytes.
+	Forms *Forms
+
+	// jsonVersions has, for each encoder that was met, the version in which it writes plain JSON, "" for other encoders.
+	jsonVersions sync.Map // runtime.Identifier → string
 }
 
 // Encoded is what the storage has of one object at one revision: bytes, and what was made of them since. Nothing that can be
@@ -297,7 +302,7 @@ func (e *Encoded) CacheEncode(id runtime.Identifier, encode func(runtime.Object,
 // Form is the object as the encoder called id writes it, and whether it was there before: otherwise encode writes it, and it
 // is kept. The caller must not change data.
 func (e *Encoded) Form(id runtime.Identifier, encode func(runtime.Object, io.Writer) error) (data []byte, there bool, err error) {
-	if gv, ok := jsonVersionOf(id); ok {
+	if gv, ok := e.format.jsonVersionOf(id); ok {
 		p := e.bytes.Load()
 		known := p != nil && p.json == jsonYes
 		if data, apiVersion, ok := e.JSON(); ok && apiVersion == gv {
@@ -338,7 +343,7 @@ func (e *Encoded) encoded(id runtime.Identifier, encode func(runtime.Object, io.
 
 // Has says whether there are the bytes that the encoder called id would write.
 func (e *Encoded) Has(id runtime.Identifier) bool {
-	if gv, ok := jsonVersionOf(id); ok {
+	if gv, ok := e.format.jsonVersionOf(id); ok {
 		p := e.bytes.Load()
 		if p != nil && p.json == jsonFinal {
 			p = e.learnJSON()

@@ -24,6 +24,7 @@ const revision = 4711
 
 // pandas is a format of unstructured objects, decoded and encoded as custom resources are.
 var pandas = &object.Format{
+	Forms:     object.NewForms(),
 	New:       func() runtime.Object { return &unstructured.Unstructured{} },
 	KeyPrefix: len("/registry"),
 	Decode: func(key string, data []byte, into runtime.Object, rev int64, wantFinal bool) (bool, error) {
@@ -145,7 +146,7 @@ func FuzzJSON(f *testing.F) {
 }
 
 func TestPrunedObjectsAreEncoded(t *testing.T) {
-	pruning := *pandas
+	pruning := object.Format{New: pandas.New, KeyPrefix: pandas.KeyPrefix, Forms: pandas.Forms}
 	pruning.Decode = func(key string, data []byte, into runtime.Object, rev int64, wantFinal bool) (bool, error) {
 		_, err := pandas.Decode(key, data, into, rev, wantFinal)
 		delete(into.(*unstructured.Unstructured).Object, "unknown")

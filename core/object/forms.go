@@ -10,29 +10,31 @@ import (
 // formBytes are what an encoder wrote.
 type formBytes struct{ data []byte }
 
-// keptFormsBytes is how much is kept, in all, of what encoders wrote. Objects that are stored as clients want them are not
-// among it: their bytes are there anyway. It holds some 30,000 built-in objects as JSON.
-const keptFormsBytes = 64 << 20
+// maxFormsBytes bounds the bytes of one Forms. It holds some 30,000 built-in objects as JSON.
+const maxFormsBytes = 64 << 20
 
-// keptForms are the latest bytes that encoders wrote: what holds them. The objects themselves only know where they are, if
-// they are still there.
-var keptForms formQueue
-
-// formQueue is a queue of bytes that have a limit together.
-type formQueue struct {
+// Forms is a queue of the latest bytes that encoders wrote, with a limit for all of them. It alone holds the bytes: objects
+// have weak pointers to them. Objects that are stored as clients want them need none: their bytes are there anyway.
+type Forms struct {
 	mu    sync.Mutex
 	forms []*formBytes
 	bytes int
 }
 
-// add lets go of the oldest if there is too much.
-func (q *formQueue) add(f *formBytes) {
+// NewForms returns an empty queue. One serves all objects of a server.
+func NewForms() *Forms { return &Forms{} }
+
+// add lets go of the oldest bytes if there are too many.
+func (q *Forms) add(f *formBytes) {
+	if q == nil {
+		return
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.forms = append(q.forms, f)
 	q.bytes += len(f.data)
 	gone := 0
-	for ; q.bytes > keptFormsBytes; gone++ {
+	for ; q.bytes > maxFormsBytes; gone++ {
 		q.bytes -= len(q.forms[gone].data)
 		q.forms[gone] = nil
 	}
@@ -53,7 +55,7 @@ func (e *Encoded) keep(id runtime.Identifier, data []byte) {
 		return
 	}
 	kept := &formBytes{data}
-	keptForms.add(kept)
+	e.format.Forms.add(kept)
 	forms = append(forms, form{id, weak.Make(kept)})
 	e.forms.Store(&forms)
 }

@@ -2,20 +2,16 @@ package object
 
 import (
 	"encoding/json"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// jsonVersions is which of the encoders of this process, by their names, write plain JSON, and in which version: "" for all
-// others. There are a few for each version that is served; those that are no longer served stay.
-var jsonVersions sync.Map // runtime.Identifier → string
-
-// jsonVersionOf is the version that the encoder called id writes plain JSON in. It is not ok for other encoders.
-func jsonVersionOf(id runtime.Identifier) (apiVersion string, ok bool) {
-	known, found := jsonVersions.Load(id)
+// jsonVersionOf returns the version in which the encoder called id writes plain JSON. It is not ok for other encoders. The
+// answers are kept: a resource has few encoders, and its Format goes with it.
+func (f *Format) jsonVersionOf(id runtime.Identifier) (apiVersion string, ok bool) {
+	known, found := f.jsonVersions.Load(id)
 	if !found {
-		known, _ = jsonVersions.LoadOrStore(id, readIdentifier(id))
+		known, _ = f.jsonVersions.LoadOrStore(id, readIdentifier(id))
 	}
 	apiVersion = known.(string)
 	return apiVersion, apiVersion != ""

@@ -26,7 +26,8 @@ var (
 )
 
 var configMaps = &object.Format{
-	New: func() runtime.Object { return &corev1.ConfigMap{} },
+	Forms: object.NewForms(),
+	New:   func() runtime.Object { return &corev1.ConfigMap{} },
 	Decode: func(key string, data []byte, into runtime.Object, rev int64, _ bool) (bool, error) {
 		obj, _, err := typedCodecs.UniversalDeserializer().Decode(data, nil, nil)
 		if err != nil {

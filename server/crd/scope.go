@@ -76,6 +76,7 @@ func (s *scopes) ofResource(v *customresource.Version) *handler.RequestScope {
 		HubGroupVersion:  v.Kind.GroupVersion(),
 		MetaGroupVersion: metav1.SchemeGroupVersion,
 
+		Metrics:             s.config.Metrics,
 		MaxRequestBodyBytes: s.config.MaxRequestBodyBytes,
 		MaxObjectFields:     s.config.MaxObjectFields,
 	}

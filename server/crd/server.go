@@ -25,6 +25,7 @@ import (
 	crdschema "github.com/kx-apiserver/kx/server/crd/schema"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/store/backend"
 )
@@ -39,6 +40,8 @@ type Config struct {
 	OpenAPI   *openapi.Service
 	Log       *slog.Logger
 
+	// Metrics (optional) count watches.
+	Metrics             *metrics.Metrics
 	MinRequestTimeout   time.Duration
 	MaxRequestBodyBytes int64
 	MaxObjectFields     int

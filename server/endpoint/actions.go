@@ -25,7 +25,7 @@ type action struct {
 }
 
 // actions has all actions. A subresource has one path for all of them: that of its item.
-var actions = []action{
+var actions = []*action{
 	{"list", http.MethodGet, []place{atCollection, atAllNamespaces}, []capability{isLister}, list},
 	// A watch needs a lister, too: it may begin with a list.
 	{"watch", http.MethodGet, []place{atWatchCollection, atWatchAllNamespaces}, []capability{isLister, isWatcher}, watchList},

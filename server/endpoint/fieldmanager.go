@@ -24,7 +24,7 @@ type builtinTypes struct {
 	kinds sync.Map // of schema.GroupVersionKind: func() managedfields.TypeConverter, for kinds that there are
 }
 
-// types are those of all servers of the process.
+// types are part of the binary, so all servers of a process may share them.
 var types builtinTypes
 
 func (t *builtinTypes) of(gvk schema.GroupVersionKind) managedfields.TypeConverter {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
@@ -30,6 +31,7 @@ type APIGroupVersion struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	Admit      admission.Interface
 
+	Metrics             *metrics.Metrics
 	MinRequestTimeout   time.Duration
 	MaxRequestBodyBytes int64
 	MaxObjectFields     int

@@ -56,8 +56,7 @@ func (i *Installed) leaveOut(a *action, reason string) {
 // RoutesOf returns the routes of a resource that another package serves, and the verbs that it lacks.
 func RoutesOf(resource schema.GroupVersionResource, subresource string, namespaced bool, storage rest.Storage, handlers map[string]http.HandlerFunc) ([]Route, []Absence) {
 	i := Installed{Resource: resource, Subresource: subresource}
-	for k := range actions {
-		a := &actions[k]
+	for _, a := range actions {
 		if h := handlers[a.verb]; h != nil {
 			i.route(a, namespaced, h)
 		} else if lacking := a.lacks(storage); lacking != "" {

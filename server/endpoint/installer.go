@@ -65,8 +65,7 @@ func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storag
 	p := &paths{namespaced: namespaced}
 	installed := Installed{Resource: scope.Resource, Subresource: subresource, Kind: scope.Kind, Storage: storage}
 	verbs := map[string]bool{}
-	for i := range actions {
-		action := &actions[i]
+	for _, action := range actions {
 		if lacking := action.lacks(storage); lacking != "" {
 			installed.leaveOut(action, lacking)
 			continue
@@ -140,6 +139,7 @@ func (a *APIInstaller) scopeOf(resource, subresource string, storage rest.Storag
 		MetaGroupVersion: metav1.SchemeGroupVersion,
 
 		AcceptsGroupVersionDelegate: acceptor,
+		Metrics:                     a.group.Metrics,
 		MaxRequestBodyBytes:         a.group.MaxRequestBodyBytes,
 		MaxObjectFields:             a.group.MaxObjectFields,
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/discovery"
+	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/store/backend"
 )
@@ -74,6 +75,8 @@ type GenericAPIServer struct {
 	// Admit may be nil.
 	Admit                      admission.Interface
 	EquivalentResourceRegistry runtime.EquivalentResourceRegistry
+	// Metrics (optional) count watches.
+	Metrics *metrics.Metrics
 
 	MinRequestTimeout   time.Duration
 	MaxRequestBodyBytes int64
@@ -180,6 +183,7 @@ func (s *GenericAPIServer) getAPIGroupVersion(group *APIGroupInfo, gv schema.Gro
 		EquivalentResourceRegistry: s.EquivalentResourceRegistry,
 		Authorizer:                 s.Authorizer,
 		Admit:                      s.Admit,
+		Metrics:                    s.Metrics,
 		MinRequestTimeout:          s.MinRequestTimeout,
 		MaxRequestBodyBytes:        s.MaxRequestBodyBytes,
 		MaxObjectFields:            s.MaxObjectFields,

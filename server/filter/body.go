@@ -39,6 +39,8 @@ var (
 // bodies bounds what bodies hold, in all and for each user. Administrators are bounded only by their own use, since they may
 // have to mend an overload.
 type bodies struct {
+	metrics *metrics.Metrics
+
 	mu    sync.Mutex
 	all   holding
 	users map[string]holding
@@ -117,7 +119,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.refused = busy("the bodies of requests under way are too large together")
 	}
 	if b.refused != nil {
-		metrics.Dropped(b.kind)
+		b.in.metrics.Dropped(b.kind)
 		return 0, b.refused
 	}
 	if err != nil {
@@ -164,7 +166,7 @@ func (b *body) sit(end error) error {
 	if end != io.EOF || b.seat == nil || b.seat.wait(b.ctx) {
 		return end
 	}
-	metrics.Dropped(b.kind)
+	b.in.metrics.Dropped(b.kind)
 	return busy("no seat has become free since the body is there")
 }
 

@@ -17,7 +17,7 @@ import (
 // slowly reads a body of which half has come, until its seat is free. The test has that then.
 func slowly(t *testing.T, ctx context.Context, done func(text string, err error)) (free seats, rest *io.PipeWriter, in *bodies, wait func()) {
 	t.Helper()
-	free, in = newSeats(1), &bodies{users: map[string]holding{}}
+	free, in = newSeats(1), &bodies{metrics: metrics.New(), users: map[string]holding{}}
 	free <- struct{}{}
 	half, rest := io.Pipe()
 	r := httptest.NewRequest("POST", "/", half).WithContext(request.WithUser(ctx, &user.DefaultInfo{Name: "ann"}))
@@ -93,7 +93,7 @@ func TestBodiesAreBounded(t *testing.T) {
 		{"all slow and small", func(i int) string { return string(rune('a' + i%20)) }, false, holding{slow: 1}, 200},
 		{"administrators'", func(i int) string { return string(rune('a' + i%20)) }, true, fast, 400},
 	} {
-		in := &bodies{users: map[string]holding{}}
+		in := &bodies{metrics: metrics.New(), users: map[string]holding{}}
 		got := 0
 		for i := range 400 {
 			if in.take(tc.user(i), tc.admin, tc.each) {

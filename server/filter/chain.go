@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/metrics"
 )
 
 // Config has what the filters need.
@@ -35,6 +36,7 @@ type Config struct {
 	Serializer runtime.NegotiatedSerializer
 
 	Journeys *trace.Recorder
+	Metrics  *metrics.Metrics
 	Drain    *Drain
 	Logger   *slog.Logger
 

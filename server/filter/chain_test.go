@@ -30,6 +30,7 @@ import (
 	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/identity"
+	"github.com/kx-apiserver/kx/server/metrics"
 )
 
 // door is a server whose handler is behind the chain, and an administrator's and a stranger's way to it.
@@ -97,6 +98,7 @@ func newDoor(t *testing.T, handler http.HandlerFunc, change func(*Config)) *door
 		Authorizer:                  authorizer,
 		Serializer:                  scheme.Codecs,
 		Journeys:                    trace.NewRecorder("t", trace.DefaultLimits),
+		Metrics:                     metrics.New(),
 		Drain:                       NewDrain(),
 		Logger:                      slog.New(slog.NewTextHandler(log, nil)),
 		RequestTimeout:              time.Minute,

@@ -56,11 +56,8 @@ func originAllowed(origin string, c *Config) bool {
 	return false
 }
 
-// sites recognises requests from pages of other sites, by headers that browsers set and pages can't change. Other clients do
-// not send these.
-var sites http.CrossOriginProtection
-
-// refuseOtherSite returns the 403 for a write or an upgrade by a page of another site.
+// refuseOtherSite returns the 403 for a write or an upgrade by a page of another site. Browsers set the two headers, and
+// pages can't change them. Other clients do not send these.
 func refuseOtherSite(r *http.Request) error {
 	origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 	if origin == "" && site == "" {
@@ -70,7 +67,7 @@ func refuseOtherSite(r *http.Request) error {
 	if r.Header.Get("Upgrade") != "" {
 		request.Method = http.MethodPost // an upgrade is a GET, but the page can read what comes back
 	}
-	if sites.Check(request) == nil {
+	if new(http.CrossOriginProtection).Check(request) == nil {
 		return nil
 	}
 	message := fmt.Sprintf("pages of another site may neither write nor upgrade: Origin is %.200q and Sec-Fetch-Site %.20q; "+

@@ -26,7 +26,7 @@ func newSeats(n int) seats {
 // they may have to mend an overload. A seat is for work: a request that waits for the rest of a body gives it up meanwhile.
 func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 	reads, writes := newSeats(c.MaxRequestsInFlight), newSeats(c.MaxMutatingRequestsInFlight)
-	bodies := &bodies{users: map[string]holding{}}
+	bodies := &bodies{metrics: c.Metrics, users: map[string]holding{}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterInFlight, "")
 		info, _ := request.RequestInfoFrom(ctx)
@@ -53,7 +53,7 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 				if u, _ := request.UserFrom(ctx); !isAdmin(u) {
 					step.Why("no seat is free")
 					step.End(nil)
-					metrics.Dropped(kind)
+					c.Metrics.Dropped(kind)
 					w.Header().Set("Retry-After", "1")
 					c.fail(w, r, apierrors.NewTooManyRequests("too many requests, please try again later", 1))
 					return
@@ -61,7 +61,7 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 				step.Why("no seat is free, but administrators stand")
 			}
 		}
-		defer metrics.InFlight(kind)()
+		defer c.Metrics.InFlight(kind)()
 		defer bodies.watch(w, r, kind, taken).end()
 		step.End(nil)
 		next.ServeHTTP(w, r)

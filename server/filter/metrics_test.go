@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"crypto/rand"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,10 +10,10 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
-// scrape is the lines of /metrics about a resource.
-func scrape(t *testing.T, resource string) string {
+// scrape returns the lines of /metrics about a resource.
+func scrape(t *testing.T, counts *metrics.Metrics, resource string) string {
 	t.Helper()
-	res := answer(t, dial(t, metrics.Handler(), "GET / HTTP/1.1\r\nHost: kx\r\n\r\n"))
+	res := answer(t, dial(t, counts.Handler(), "GET / HTTP/1.1\r\nHost: kx\r\n\r\n"))
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -34,12 +33,12 @@ func TestRequestsAreCountedByWhatClientsGet(t *testing.T) {
 			panic("no")
 		}
 	}, nil)
-	resource := "counted" + rand.Text() // counters are the process's
+	const resource = "counted"
 	path := "/apis/example.com/v1/namespaces/a/" + resource
 	d.ask(t, d.admin, http.MethodGet, path+"/b")
 	d.ask(t, d.admin, http.MethodPost, path+"?dryRun=All")
 	d.ask(t, d.stranger, http.MethodGet, path+"/b")
-	lines := scrape(t, resource)
+	lines := scrape(t, d.config.Metrics, resource)
 	for _, want := range []string{
 		`apiserver_request_total{code="200",component="apiserver",dry_run="",group="example.com",resource="` + resource + `",scope="resource",subresource="",verb="GET",version="v1"} 1`,
 		`apiserver_request_total{code="500",component="apiserver",dry_run="All",group="example.com",resource="` + resource + `",scope="namespace",subresource="",verb="POST",version="v1"} 1`,

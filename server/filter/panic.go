@@ -11,7 +11,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/server/metrics"
 )
 
 // WithPanicRecovery answers 500 if a handler panics, and logs the stack: the fault of one request must not affect others. It
@@ -55,5 +54,5 @@ func (c *Config) countAborted(r *http.Request) {
 	if err != nil || !info.IsResourceRequest || !c.Counted(info) {
 		info = &request.RequestInfo{}
 	}
-	metrics.Aborted(info)
+	c.Metrics.Aborted(info)
 }

@@ -78,7 +78,7 @@ func WithLatencyTrackers(next http.Handler, c *Config) http.Handler {
 
 // count serves a request that has its own metrics.
 func (c *Config) count(next http.Handler, w http.ResponseWriter, r *http.Request, info *request.RequestInfo) {
-	end := metrics.Begin(metrics.Request{Info: info, DryRun: dryRunOf(r.URL), LongRunning: c.LongRunning(r, info)})
+	end := c.Metrics.Begin(metrics.Request{Info: info, DryRun: dryRunOf(r.URL), LongRunning: c.LongRunning(r, info)})
 	returned := false
 	defer func() {
 		if res := responseOf(w); res != nil {

@@ -99,7 +99,7 @@ func stored(t *testing.T, mediaType string, newObj func() runtime.Object, gv sch
 	t.Helper()
 	info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
 	codec := scheme.Codecs.CodecForVersions(info.Serializer, scheme.Codecs.UniversalDeserializer(), gv, gv)
-	format := &object.Format{New: newObj, Decode: func(_ string, data []byte, into runtime.Object, revision int64, _ bool) (bool, error) {
+	format := &object.Format{New: newObj, Forms: object.NewForms(), Decode: func(_ string, data []byte, into runtime.Object, revision int64, _ bool) (bool, error) {
 		if _, _, err := codec.Decode(data, nil, into); err != nil {
 			return false, err
 		}
@@ -213,7 +213,8 @@ func pandas() kind {
 		return list
 	}}}
 	format := &object.Format{
-		New: func() runtime.Object { return &unstructured.Unstructured{} },
+		Forms: object.NewForms(),
+		New:   func() runtime.Object { return &unstructured.Unstructured{} },
 		Decode: func(_ string, data []byte, into runtime.Object, revision int64, _ bool) (bool, error) {
 			if _, _, err := unstructured.UnstructuredJSONScheme.Decode(data, nil, into); err != nil {
 				return false, err

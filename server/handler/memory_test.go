@@ -28,6 +28,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/builtin/table"
 	"github.com/kx-apiserver/kx/server/handler"
+	"github.com/kx-apiserver/kx/server/metrics"
 )
 
 // memory keeps the objects of one namespaced resource, and sends its changes. It is to a real storage what a test needs:
@@ -299,7 +300,7 @@ func newFront(t testing.TB, storage store, resource, kind string) *front {
 			Creater: scheme.Scheme, Convertor: scheme.Scheme, Defaulter: scheme.Scheme, Typer: scheme.Scheme,
 			UnsafeConvertor: runtime.UnsafeObjectConvertor(scheme.Scheme), TableConvertor: storage,
 			Resource: gv.WithResource(resource), Kind: gv.WithKind(kind), HubGroupVersion: gv, MetaGroupVersion: metav1.SchemeGroupVersion,
-			MaxRequestBodyBytes: 3 << 20,
+			MaxRequestBodyBytes: 3 << 20, Metrics: metrics.New(),
 		},
 		patchTypes: handler.PatchTypes(true),
 		recorder:   trace.NewRecorder("test", trace.DefaultLimits),

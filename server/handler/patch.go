@@ -93,9 +93,9 @@ func patchMechanismFor(req *http.Request, patchTypes []string) (*patchMechanism,
 		if patchType != contentType {
 			continue
 		}
-		for i := range patchMechanisms {
-			if string(patchMechanisms[i].patchType) == contentType {
-				return &patchMechanisms[i], nil
+		for _, m := range patchMechanisms {
+			if string(m.patchType) == contentType {
+				return m, nil
 			}
 		}
 	}

@@ -44,7 +44,7 @@ type patchMechanism struct {
 }
 
 // patchMechanisms are the kinds of patches there are, in the order in which clients are told of them.
-var patchMechanisms = []patchMechanism{
+var patchMechanisms = []*patchMechanism{
 	{patchType: types.JSONPatchType, toJSON: onlyJSON, apply: jsonMechanism(applyJSONPatch)},
 	{patchType: types.MergePatchType, toJSON: onlyJSON, apply: applyMergePatchToContent},
 	{patchType: types.StrategicMergePatchType, needsGoType: true, toJSON: onlyJSON, apply: applyStrategicMergePatch},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
+	"github.com/kx-apiserver/kx/server/metrics"
 )
 
 // FieldManager knows which client owns which field of an object.
@@ -67,6 +68,8 @@ type RequestScope struct {
 	// AcceptsGroupVersionDelegate, if not nil, says in which versions a body may come. Otherwise it is Kind's.
 	AcceptsGroupVersionDelegate GroupVersionAcceptor
 
+	// Metrics count watches; nil counts none.
+	Metrics *metrics.Metrics
 	// MaxRequestBodyBytes limits bodies; 0 is no limit.
 	MaxRequestBodyBytes int64
 	// MaxObjectFields limits the fields and list items of an object that is written; 0 is no limit.

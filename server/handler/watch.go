@@ -21,7 +21,6 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
-	"github.com/kx-apiserver/kx/server/metrics"
 )
 
 // handleWatch answers req with the events that rw sends, until the client goes, the time is up, the server shuts down or
@@ -126,7 +125,7 @@ func serveWatchHandler(watcher watch.Interface, scope *RequestScope, mediaType n
 		format:   format,
 		encoder:  encoder,
 		gzip:     initialEvents && responsewriters.AcceptsGzip(req),
-		count:    metrics.WatchEvents(scope.Resource),
+		count:    scope.Metrics.WatchEvents(scope.Resource),
 	}
 	if signal := request.ServerShutdownSignalFrom(req.Context()); signal != nil {
 		server.ServerShuttingDownCh = signal.ShuttingDown()
@@ -249,7 +248,7 @@ func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuff
 	}
 	tellWriter(ctx, event)
 	if event.Type == watch.Bookmark && endsInitialEvents(event.Object) {
-		countListed(ctx)
+		s.countListed(ctx)
 	}
 	if failed, ok := event.Object.(*metav1.Status); ok && event.Type == watch.Error {
 		trace.AnswerFailed(ctx, int(failed.Code))
@@ -259,11 +258,11 @@ func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuff
 }
 
 // countListed counts, for /metrics, a watch whose initial events have been sent.
-func countListed(ctx context.Context) {
+func (s *WatchServer) countListed(ctx context.Context) {
 	info, ok := request.RequestInfoFrom(ctx)
 	received, known := request.ReceivedTimestampFrom(ctx)
 	if ok && known {
-		metrics.WatchListed(info, time.Since(received))
+		s.Scope.Metrics.WatchListed(info, time.Since(received))
 	}
 }
 

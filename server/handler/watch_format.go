@@ -30,7 +30,7 @@ type watchFormat struct {
 }
 
 // watchFormats are those in which a watch can be had.
-var watchFormats = []watchFormat{
+var watchFormats = []*watchFormat{
 	{
 		mediaType: runtime.ContentTypeJSON, contentType: runtime.ContentTypeJSON, objectType: runtime.ContentTypeJSON,
 		text: true, head: writeJSONHead, tail: jsonTail,
@@ -46,9 +46,9 @@ var watchFormats = []watchFormat{
 }
 
 func watchFormatFor(mediaType string) *watchFormat {
-	for i := range watchFormats {
-		if watchFormats[i].mediaType == mediaType {
-			return &watchFormats[i]
+	for _, f := range watchFormats {
+		if f.mediaType == mediaType {
+			return f
 		}
 	}
 	return nil

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
@@ -368,7 +367,7 @@ func TestWatchJourney(t *testing.T) {
 		step(t, f, trace.HandlerWatch).Why != "too old" {
 		t.Errorf("%d: %+v", record.WatchError, last)
 	}
-	families, err := prometheus.DefaultGatherer.Gather()
+	families, err := f.scope.Metrics.Registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"time"
-
-	"github.com/kx-apiserver/kx/server/metrics"
 )
 
 const (
@@ -86,15 +84,15 @@ func (t *TLS) tellRenewal(what string, cert *x509.Certificate, err error) {
 	t.log.Info("renewed a certificate", "certificate", what, "ends", cert.NotAfter)
 }
 
-// measure sets the metrics that say when each certificate ends.
+// measure sets the metrics that say when each certificate ends. The caller holds t.mu.
 func (t *TLS) measure() {
-	metrics.CertificateEnds("authority", t.authority.cert.NotAfter)
-	metrics.CertificateEnds("serving", t.serving.Load().Leaf.NotAfter)
+	t.Metrics.CertificateEnds("authority", t.authority.cert.NotAfter)
+	t.Metrics.CertificateEnds("serving", t.serving.Load().Leaf.NotAfter)
 	if cert := t.kubeconfig.cert; cert != nil {
-		metrics.CertificateEnds("administrator", cert.NotAfter)
+		t.Metrics.CertificateEnds("administrator", cert.NotAfter)
 	}
 	for _, g := range t.given {
-		metrics.CertificateEnds(g.flag, g.cert.NotAfter)
+		t.Metrics.CertificateEnds(g.flag, g.cert.NotAfter)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/kx-apiserver/kx/server/metrics"
 )
 
 // Files names files of keys and certificates from outside. Each name may be empty.
@@ -23,6 +25,8 @@ type Files struct {
 // signed.
 type TLS struct {
 	Config *tls.Config
+	// Metrics (optional) tell when certificates end.
+	Metrics *metrics.Metrics
 
 	log     *slog.Logger
 	now     func() time.Time

@@ -2,11 +2,13 @@ package metrics
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/component-base/metrics/legacyregistry"
@@ -23,41 +25,69 @@ const component = "apiserver"
 var (
 	durationBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
 	scopeLabels     = []string{"group", "version", "resource", "subresource", "scope", "component"}
-
-	requestTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "apiserver_request_total",
-		Help: "Requests by verb, dry run, group, version, resource, scope, component and response code.",
-	}, append([]string{"verb", "dry_run", "code"}, scopeLabels...))
-	requestDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "apiserver_request_duration_seconds",
-		Help:    "How long requests took, watches excepted.",
-		Buckets: durationBuckets,
-	}, append([]string{"verb", "dry_run"}, scopeLabels...))
-	responseSizes = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "apiserver_response_sizes",
-		Help:    "How many bytes reads were answered with.",
-		Buckets: prometheus.ExponentialBuckets(1000, 10, 7),
-	}, append([]string{"verb"}, scopeLabels...))
-	longRunning = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "apiserver_longrunning_requests",
-		Help: "Long-running requests under way.",
-	}, append([]string{"verb"}, scopeLabels...))
-	currentInFlight = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "apiserver_current_inflight_requests",
-		Help: "Requests being served now, by whether they change anything.",
-	}, []string{"request_kind"})
-	dropped = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "apiserver_dropped_requests_total",
-		Help: "Requests answered 429 because no seat was free.",
-	}, []string{"request_kind"})
-	aborted = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "apiserver_request_aborts_total",
-		Help: "Requests whose answer was cut off, since it had begun and could not be completed.",
-	}, []string{"verb", "group", "version", "resource", "subresource", "scope"})
+	watchLabels     = []string{"group", "version", "resource"}
 )
 
-func init() {
-	prometheus.MustRegister(requestTotal, requestDuration, responseSizes, longRunning, currentInFlight, dropped, aborted)
+// Metrics are the metrics of one server. A nil *Metrics counts no watches and no certificates.
+type Metrics struct {
+	// Registry has these metrics, and those of the rooms that register theirs with it.
+	Registry *prometheus.Registry
+
+	requestTotal, dropped, aborted, watchEvents                 *prometheus.CounterVec
+	requestDuration, responseSizes, watchEventsSizes, watchList *prometheus.HistogramVec
+	longRunning, currentInFlight, certificateEnds               *prometheus.GaugeVec
+
+	// known has the series that there are: to find one by its labels takes as long as much of a read from the cache.
+	// There are no more than the metrics themselves keep.
+	known sync.Map // seriesKey → *series
+}
+
+// New makes the metrics of a server, and their registry.
+func New() *Metrics {
+	registry := prometheus.NewRegistry()
+	f := promauto.With(registry)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return f.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return f.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	with := func(more []string, labels ...string) []string { return append(labels, more...) }
+	return &Metrics{
+		Registry: registry,
+		requestTotal: counter("apiserver_request_total",
+			"Requests by verb, dry run, group, version, resource, scope, component and response code.",
+			with(scopeLabels, "verb", "dry_run", "code")...),
+		requestDuration: histogram("apiserver_request_duration_seconds",
+			"How long requests took, watches excepted.", durationBuckets, with(scopeLabels, "verb", "dry_run")...),
+		responseSizes: histogram("apiserver_response_sizes",
+			"How many bytes reads were answered with.", prometheus.ExponentialBuckets(1000, 10, 7), with(scopeLabels, "verb")...),
+		longRunning: gauge("apiserver_longrunning_requests",
+			"Long-running requests under way.", with(scopeLabels, "verb")...),
+		currentInFlight: gauge("apiserver_current_inflight_requests",
+			"Requests being served now, by whether they change anything.", "request_kind"),
+		dropped: counter("apiserver_dropped_requests_total",
+			"Requests answered 429 because no seat was free.", "request_kind"),
+		aborted: counter("apiserver_request_aborts_total",
+			"Requests whose answer was cut off, since it had begun and could not be completed.",
+			"verb", "group", "version", "resource", "subresource", "scope"),
+
+		watchEvents: counter("apiserver_watch_events_total",
+			"Events sent to watching clients.", watchLabels...),
+		watchEventsSizes: histogram("apiserver_watch_events_sizes",
+			"How many bytes the events sent to watching clients had.", prometheus.ExponentialBuckets(1024, 2, 8), watchLabels...),
+		watchList: histogram("apiserver_watch_list_duration_seconds",
+			"How long watches that begin with the present state took until all of it was sent.",
+			[]float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300},
+			append(slices.Clone(watchLabels), "scope")...),
+
+		certificateEnds: gauge("kx_certificate_expiration_timestamp_seconds",
+			"When a certificate that the server works with expires, by what it is for or the flag that gave it. Those of clients are in apiserver_client_certificate_expiration_seconds.",
+			"certificate"),
+	}
 }
 
 // Request is one request to be counted.
@@ -107,19 +137,19 @@ func (q Request) labels(first ...string) []string {
 	return append(first, q.Info.APIGroup, q.Info.APIVersion, q.Info.Resource, q.Info.Subresource, q.scope(), component)
 }
 
-// Begin counts a request in, and returns what counts it out.
-func Begin(q Request) func(code int, bytes int64) {
+// Begin counts a request in. The function that it returns counts it out.
+func (m *Metrics) Begin(q Request) func(code int, bytes int64) {
 	verb, dryRun, started := q.verb(), q.DryRun, time.Now()
 	if q.LongRunning {
-		gauge := longRunning.WithLabelValues(q.labels(verb)...)
+		gauge := m.longRunning.WithLabelValues(q.labels(verb)...)
 		gauge.Inc()
 		return func(code int, _ int64) {
 			gauge.Dec()
-			requestTotal.WithLabelValues(q.labels(verb, dryRun, strconv.Itoa(code))...).Inc()
+			m.requestTotal.WithLabelValues(q.labels(verb, dryRun, strconv.Itoa(code))...).Inc()
 		}
 	}
 	return func(code int, bytes int64) {
-		s := q.series(verb, code)
+		s := m.series(q, verb, code)
 		s.total.Inc()
 		s.duration.Observe(time.Since(started).Seconds())
 		if s.sizes != nil {
@@ -140,44 +170,47 @@ type seriesKey struct {
 	code                                                       int
 }
 
-// known are the series that there are: to find one by its labels takes as long as much of a read from the cache. There are
-// no more than the metrics themselves keep.
-var known sync.Map // seriesKey → *series
-
-func (q Request) series(verb string, code int) *series {
+func (m *Metrics) series(q Request, verb string, code int) *series {
 	key := seriesKey{verb, q.DryRun, q.Info.APIGroup, q.Info.APIVersion, q.Info.Resource, q.Info.Subresource, q.scope(), code}
-	if found, ok := known.Load(key); ok {
+	if found, ok := m.known.Load(key); ok {
 		return found.(*series)
 	}
 	s := &series{
-		total:    requestTotal.WithLabelValues(q.labels(verb, q.DryRun, strconv.Itoa(code))...),
-		duration: requestDuration.WithLabelValues(q.labels(verb, q.DryRun)...),
+		total:    m.requestTotal.WithLabelValues(q.labels(verb, q.DryRun, strconv.Itoa(code))...),
+		duration: m.requestDuration.WithLabelValues(q.labels(verb, q.DryRun)...),
 	}
 	if verb == "GET" || verb == "LIST" {
-		s.sizes = responseSizes.WithLabelValues(q.labels(verb)...)
+		s.sizes = m.responseSizes.WithLabelValues(q.labels(verb)...)
 	}
-	known.Store(key, s)
+	m.known.Store(key, s)
 	return s
 }
 
-// InFlight counts a request of a kind as being served until what it returns is called.
-func InFlight(kind string) func() {
-	gauge := currentInFlight.WithLabelValues(kind)
+// InFlight counts a request of a kind as being served. The function that it returns ends that.
+func (m *Metrics) InFlight(kind string) func() {
+	gauge := m.currentInFlight.WithLabelValues(kind)
 	gauge.Inc()
 	return gauge.Dec
 }
 
 // Dropped counts a request that found no seat.
-func Dropped(kind string) { dropped.WithLabelValues(kind).Inc() }
+func (m *Metrics) Dropped(kind string) { m.dropped.WithLabelValues(kind).Inc() }
 
 // Aborted counts a request whose answer was cut off.
-func Aborted(info *request.RequestInfo) {
+func (m *Metrics) Aborted(info *request.RequestInfo) {
 	q := Request{Info: info}
-	aborted.WithLabelValues(q.verb(), info.APIGroup, info.APIVersion, info.Resource, info.Subresource, q.scope()).Inc()
+	m.aborted.WithLabelValues(q.verb(), info.APIGroup, info.APIVersion, info.Resource, info.Subresource, q.scope()).Inc()
+}
+
+// CertificateEnds records when a certificate expires.
+func (m *Metrics) CertificateEnds(certificate string, end time.Time) {
+	if m != nil {
+		m.certificateEnds.WithLabelValues(certificate).Set(float64(end.Unix()))
+	}
 }
 
 // Handler answers /metrics.
-func Handler() http.Handler {
-	gatherers := prometheus.Gatherers{prometheus.DefaultGatherer, legacyregistry.DefaultGatherer}
+func (m *Metrics) Handler() http.Handler {
+	gatherers := prometheus.Gatherers{m.Registry, prometheus.DefaultGatherer, legacyregistry.DefaultGatherer}
 	return promhttp.HandlerFor(gatherers, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }

@@ -108,6 +108,9 @@ func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupRes
 		if f.transformers, err = transform.LoadConfig(file); err != nil {
 			return nil, err
 		}
+		if shared := options.StorageConfig.Shared; shared != nil {
+			f.transformers.Metrics = shared.Transforms
+		}
 	}
 	return f, nil
 }

@@ -82,6 +82,7 @@ func StorageWithCacher(caches *cacher.Caches, control *trace.Control, log *slog.
 			Fills:          fills,
 			Control:        control,
 			Log:            log,
+			Metrics:        config.Shared.Caches,
 		})
 		if err != nil {
 			destroyRaw()

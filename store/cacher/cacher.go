@@ -3,8 +3,8 @@ package cacher
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,9 +61,6 @@ var (
 	_ store.EncodedStorage = &Cacher{}
 )
 
-// streams counts the cachers of the process, whose streams have different names.
-var streams atomic.Int64
-
 // counts are how reads were answered.
 type counts struct{ hits, fallbacks atomic.Int64 }
 
@@ -76,6 +73,9 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 	if err != nil {
 		return nil, err
 	}
+	if config.Metrics == nil {
+		config.Metrics = metrics.New(nil, nil)
+	}
 	limits := config.Limits.orDefault()
 	c := &Cacher{
 		Storage:  config.Storage,
@@ -83,7 +83,7 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 		limits:   limits,
 		prefix:   strings.TrimSuffix(config.ResourcePrefix, "/") + "/",
 		log:      config.Log,
-		metrics:  metrics.For(config.GroupResource),
+		metrics:  config.Metrics.For(config.GroupResource),
 		progress: make(chan struct{}, 1),
 		answered: make(chan struct{}, 1),
 
@@ -109,8 +109,8 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 	c.revisions.ask, c.revisions.seen = config.Storage.GetCurrentResourceVersion, c.watchCache.revision.Load
 	// The cache's watch and its requests for progress share a stream that no other watch is on, not even another cache's:
 	// while one of those catches up, requests would be lost, and an answer that etcd made before this watch was there
-	// would be taken for one about it, though it has not sent this watch's changes.
-	ctx := metadata.AppendToOutgoingContext(context.Background(), "source", "cache-"+strconv.FormatInt(streams.Add(1), 10))
+	// would be taken for one about it, though it has not sent this watch's changes. The cacher's address names the stream.
+	ctx := metadata.AppendToOutgoingContext(context.Background(), "source", fmt.Sprintf("cache-%p", c))
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.watchCache.stopped = c.ctx.Done()
 	config.Storage.OnWrite(c.wrote)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/cacher/metrics"
 )
 
 // Storage is what a cacher can stand in front of.
@@ -41,6 +42,9 @@ type Config struct {
 	Control *trace.Control
 	// Log is told of failures; nil tells nobody.
 	Log *slog.Logger
+
+	// Metrics count what all cachers of a server do; nil is metrics of this cacher alone, which nobody reads.
+	Metrics *metrics.Metrics
 
 	// Limits is what may be kept and waited for; zero fields are the defaults.
 	Limits Limits

@@ -56,8 +56,8 @@ func TestProgressBesideRules(t *testing.T) {
 	for _, rules := range []int{0, 1} {
 		resource := schema.GroupResource{Resource: "pandas"}
 		c := &Cacher{
-			config: Config{Control: control, GroupResource: resource}, metrics: metrics.For(resource),
-			answered: make(chan struct{}, 1), watchCache: &watchCache{metrics: metrics.For(resource), tree: newTree()},
+			config: Config{Control: control, GroupResource: resource}, metrics: metrics.New(nil, nil).For(resource),
+			answered: make(chan struct{}, 1), watchCache: &watchCache{metrics: metrics.New(nil, nil).For(resource), tree: newTree()},
 		}
 		c.dispatcher.init(c)
 		c.state.init()

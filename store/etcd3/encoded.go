@@ -22,7 +22,7 @@ var _ storage.EncodedSource = (*store)(nil)
 // decodeEncoded is the Decode of the store's object.Format.
 func (s *store) decodeEncoded(key string, data []byte, into runtime.Object, revision int64, wantFinal bool) (final bool, err error) {
 	if err := s.decoder.Decode(data, into, revision); err != nil {
-		metrics.RecordDecodeError(s.groupResource)
+		s.metrics.DecodeError()
 		return false, decodeError(key, err)
 	}
 	return wantFinal && s.writesAgain(data, into), nil
@@ -145,7 +145,7 @@ func (s *store) Follow(ctx context.Context, key string, revision int64, handle f
 			continue
 		}
 		if resp.IsProgressNotify() {
-			metrics.RecordEtcdBookmark(s.groupResource)
+			s.metrics.Bookmark()
 		}
 		changes := storage.Changes{Revision: resp.Header.Revision, Changes: make([]storage.Change, 0, len(resp.Events))}
 		if n := len(resp.Events); n > 0 {
@@ -175,7 +175,7 @@ func (s *store) change(ctx context.Context, e *clientv3.Event) storage.Change {
 
 // changed makes a change of an event of the present or of the past.
 func (s *store) changed(ctx context.Context, e *clientv3.Event) storage.Change {
-	metrics.RecordEtcdEvent(s.groupResource)
+	s.metrics.Event()
 	change := storage.Change{Revision: e.Kv.ModRevision}
 	if e.Type == clientv3.EventTypeDelete {
 		change.Key = string(e.Kv.Key)[s.format.KeyPrefix:]

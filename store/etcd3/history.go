@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -21,9 +19,6 @@ import (
 // progressAsk is how often a reader of history asks whether it has been sent all. etcd does not answer before it has.
 const progressAsk = 25 * time.Millisecond
 
-// histories counts the reads of the process, whose streams have different names.
-var histories atomic.Int64
-
 // History implements storage.EncodedSource. It is a watch that ends when etcd has sent what there was: then etcd answers a
 // request for progress. The watch has a stream of its own, since such requests are lost on a stream on which another watch
 // catches up.
@@ -32,9 +27,10 @@ func (s *store) History(ctx context.Context, key string, after, until int64, han
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, "source", "history-"+strconv.FormatInt(histories.Add(1), 10)))
+	h := &pastReader{store: s, until: until, latest: map[string]*object.Encoded{}, handle: handle}
+	// Its address names the stream: no other reader has it meanwhile.
+	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, "source", fmt.Sprintf("history-%p", h)))
 	ctx = clientv3.WithRequireLeader(onStream(ctx))
-	h := pastReader{store: s, until: until, latest: map[string]*object.Encoded{}, handle: handle}
 	opts := []clientv3.OpOption{clientv3.WithRev(after + 1), clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithCreatedNotify()}
 	defer cancel()
 	responses := s.kv.client.Watch(ctx, key, opts...)

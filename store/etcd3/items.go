@@ -110,7 +110,7 @@ func (f *following) items(ctx context.Context) iter.Seq2[runtime.Object, error] 
 			}
 		}
 		cost := metrics.ListCost{}
-		defer func() { metrics.RecordListed(f.store.groupResource, cost) }()
+		defer func() { f.store.metrics.ListRest(cost) }()
 		f.read(ctx, &cost, yield)
 	}
 }

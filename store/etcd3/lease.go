@@ -39,8 +39,9 @@ func NewDefaultLeaseManagerConfig() LeaseManagerConfig {
 // leaseManager hands out leases. A lease costs etcd far more than a key does, so objects that end at about the same time
 // share one. It remembers the last one only: the objects of a resource have one TTL nearly always.
 type leaseManager struct {
-	client *clientv3.Client
-	config LeaseManagerConfig
+	client  *clientv3.Client
+	config  LeaseManagerConfig
+	metrics *metrics.Resource
 
 	mu      sync.Mutex
 	lease   clientv3.LeaseID
@@ -48,11 +49,11 @@ type leaseManager struct {
 	objects int64
 }
 
-func newLeaseManager(client *clientv3.Client, config LeaseManagerConfig) *leaseManager {
+func newLeaseManager(client *clientv3.Client, config LeaseManagerConfig, metrics *metrics.Resource) *leaseManager {
 	if config.MaxObjectCount <= 0 {
 		config.MaxObjectCount = defaultLeaseMaxObjectCount
 	}
-	return &leaseManager{client: client, config: config}
+	return &leaseManager{client: client, config: config, metrics: metrics}
 }
 
 // GetLease returns a lease that lasts for ttl seconds, and not much longer, for the object at key. etcd makes a lease last
@@ -91,7 +92,7 @@ func (l *leaseManager) get(ctx context.Context, ttl int64) (_ clientv3.LeaseID, 
 	if err != nil {
 		return clientv3.NoLease, false, err
 	}
-	metrics.RecordLeaseObjects(l.objects)
+	l.metrics.LeaseObjects(l.objects)
 	l.lease, l.expires, l.objects = granted.ID, now.Add(time.Duration(ttl+reuse)*time.Second), 1
 	return l.lease, false, nil
 }

@@ -73,7 +73,7 @@ func (s *store) list(ctx context.Context, prefix string, opts storage.ListOption
 	start := time.Now()
 	err = l.run(ctx)
 	cost := metrics.ListCost{Fetched: l.fetched, Evaluated: items.seen(), Returned: items.len()}
-	metrics.RecordList(s.groupResource, cost, start)
+	s.metrics.List(cost, start)
 	l.describe(step, cost)
 	if err != nil {
 		return err
@@ -333,7 +333,7 @@ func (s *store) read(ctx context.Context, kv *mvccpb.KeyValue, obj runtime.Objec
 			return transformError(kv.Key, err)
 		}
 		if err := s.decoder.Decode(data, obj, kv.ModRevision); err != nil {
-			metrics.RecordDecodeError(s.groupResource)
+			s.metrics.DecodeError()
 			return decodeError(kv.Key, err)
 		}
 		return nil

@@ -10,15 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/store"
-	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 	"github.com/kx-apiserver/kx/store/etcd3"
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
 
-// gathered is the metrics whose labels contain label: the value of a counter or gauge, how often a histogram was fed.
-func gathered(t *testing.T, label string) map[string]float64 {
+// gathered returns the metrics by name and labels: the value of a counter or gauge, how often a histogram was fed.
+func gathered(t *testing.T, registry prometheus.Gatherer) map[string]float64 {
 	t.Helper()
-	families, err := prometheus.DefaultGatherer.Gather()
+	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,17 +29,17 @@ func gathered(t *testing.T, label string) map[string]float64 {
 				labels = append(labels, l.GetName()+"="+l.GetValue())
 			}
 			name := family.GetName() + "{" + strings.Join(labels, ",") + "}"
-			if strings.Contains(name, label) {
-				values[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-			}
+			values[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
 		}
 	}
 	return values
 }
 
 func TestMetrics(t *testing.T) {
-	group := schema.GroupResource{Group: "measured", Resource: "things" + strings.ReplaceAll(embedtest.Prefix(), "/", "-")}
-	s, client, prefix := shared(t, func(o *etcd3.Options) { o.GroupResource = group })
+	group := schema.GroupResource{Group: "measured", Resource: "things"}
+	registry := prometheus.NewPedanticRegistry()
+	counts := metrics.New(registry)
+	s, client, prefix := shared(t, func(o *etcd3.Options) { o.GroupResource, o.Metrics = group, counts })
 	// Without initial events, what comes is an event of etcd's.
 	no := false
 	changes := everything
@@ -70,8 +69,8 @@ func TestMetrics(t *testing.T) {
 		t.Fatal("garbage was decoded")
 	}
 	stats, err := s.Stats(t.Context())
-	metrics.UpdateStoreStats(group, stats, err)
-	got := gathered(t, group.Resource)
+	counts.StoreStats(group, stats, err)
+	got := gathered(t, registry)
 	labels := "{group=measured,resource=" + group.Resource
 	for name, want := range map[string]float64{
 		"etcd_requests_total{group=measured,operation=create,resource=" + group.Resource + "}":                             2,
@@ -100,12 +99,12 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s: nothing failed in etcd", name)
 		}
 	}
-	metrics.UpdateStoreStats(group, store.Stats{}, errors.New("etcd is away"))
-	if count := gathered(t, group.Resource)["apiserver_storage_objects{resource="+group.String()+"}"]; count != -1 {
+	counts.StoreStats(group, store.Stats{}, errors.New("etcd is away"))
+	if count := gathered(t, registry)["apiserver_storage_objects{resource="+group.String()+"}"]; count != -1 {
 		t.Errorf("after a failure there are %v objects, want -1", count)
 	}
-	metrics.DeleteStoreStats(group)
-	for name := range gathered(t, group.Resource) {
+	counts.DeleteStoreStats(group)
+	for name := range gathered(t, registry) {
 		if strings.Contains(name, "_objects{") && !strings.Contains(name, "total") {
 			t.Errorf("%s is still there", name)
 		}

@@ -49,6 +49,11 @@ type Options struct {
 	Decoder Decoder
 	// Versioner keeps revisions in objects; nil is object.APIObjectVersioner.
 	Versioner storage.Versioner
+
+	// Metrics count what all storages of a server do; nil is metrics of this store alone, which nobody reads.
+	Metrics *metrics.Metrics
+	// Forms bound the bytes that encoders leave with objects, for all storages of a server; nil bounds this store's alone.
+	Forms *object.Forms
 }
 
 // NewClient makes of an etcd client what [Options] want.
@@ -60,6 +65,7 @@ func NewClient(client *clientv3.Client) *kubernetes.Client {
 
 type store struct {
 	kv            *kv
+	metrics       *metrics.Resource
 	revisions     revisionReader
 	codec         runtime.Codec
 	decoder       Decoder
@@ -108,25 +114,33 @@ func New(o Options) (*store, error) {
 	if o.Decoder == nil {
 		o.Decoder = NewDefaultDecoder(o.Codec, o.Versioner)
 	}
+	if o.Metrics == nil {
+		o.Metrics = metrics.New(nil)
+	}
+	if o.Forms == nil {
+		o.Forms = object.NewForms()
+	}
+	counts := o.Metrics.For(o.GroupResource)
 	pathPrefix := path.Join("/", o.Prefix)
 	if !strings.HasSuffix(pathPrefix, "/") {
 		pathPrefix += "/"
 	}
 	s := &store{
-		kv:             &kv{client: o.Client, requests: metrics.NewEtcdRequests(o.GroupResource)},
+		kv:             &kv{client: o.Client, metrics: counts},
+		metrics:        counts,
 		codec:          o.Codec,
 		decoder:        o.Decoder,
 		versioner:      o.Versioner,
 		transformer:    o.Transformer,
 		newFunc:        o.NewFunc,
 		groupResource:  o.GroupResource,
-		leases:         newLeaseManager(o.Client.Client, o.Leases),
+		leases:         newLeaseManager(o.Client.Client, o.Leases, counts),
 		compactor:      o.Compactor,
 		pathPrefix:     pathPrefix,
 		resourcePrefix: o.ResourcePrefix,
 	}
 	s.revisions.kv = s.kv
-	s.format = &object.Format{New: o.NewFunc, KeyPrefix: len(pathPrefix) - 1, Decode: s.decodeEncoded}
+	s.format = &object.Format{New: o.NewFunc, KeyPrefix: len(pathPrefix) - 1, Decode: s.decodeEncoded, Forms: o.Forms}
 	return s, nil
 }
 

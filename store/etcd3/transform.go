@@ -7,7 +7,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
-	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
@@ -66,7 +65,7 @@ func (s *store) decode(ctx context.Context, key string, data []byte, out runtime
 		return nil
 	}
 	if err := s.decoder.Decode(data, out, revision); err != nil {
-		metrics.RecordDecodeError(s.groupResource)
+		s.metrics.DecodeError()
 		return decodeError(key, err)
 	}
 	step.After(out)

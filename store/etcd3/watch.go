@@ -16,7 +16,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	storage "github.com/kx-apiserver/kx/store"
-	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
 
 // resultBuffer is how many events a watch holds for a watcher that is busy. After that it waits for it.
@@ -232,14 +231,14 @@ func (wc *watchChan) follow() error {
 			return err
 		}
 		if resp.IsProgressNotify() {
-			metrics.RecordEtcdBookmark(wc.store.groupResource)
+			wc.store.metrics.Bookmark()
 			if err := wc.bookmark(resp.Header.Revision, false); err != nil {
 				return err
 			}
 			continue
 		}
 		for _, e := range resp.Events {
-			metrics.RecordEtcdEvent(wc.store.groupResource)
+			wc.store.metrics.Event()
 			event, err := wc.transform(e)
 			if err != nil {
 				return err

@@ -105,7 +105,7 @@ func (e *Store) makeStorage(options *StoreOptions) error {
 	e.Storage = DryRunnableStorage{Storage: storage, Codec: config.Codec}
 	e.DestroyFunc = destroy
 	if period := e.options.CountMetricPollPeriod; period > 0 {
-		e.DestroyFunc = countObjects(e.DefaultQualifiedResource, storage, period, destroy)
+		e.DestroyFunc = countObjects(e.DefaultQualifiedResource, storage, config.Shared.Metrics, period, destroy)
 	}
 	return nil
 }

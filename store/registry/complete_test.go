@@ -20,6 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend"
+	"github.com/kx-apiserver/kx/store/backend/factory"
 )
 
 func TestCompleteSaysWhatIsMissing(t *testing.T) {
@@ -130,10 +131,10 @@ func TestCompleteGivesTheStorageItsKeys(t *testing.T) {
 	}
 }
 
-// counted are the values of a metric of counted objects, for all its labels.
-func counted(t *testing.T, name string) (values []float64) {
+// counted returns the values of a metric of counted objects, for all its labels.
+func counted(t *testing.T, registry prometheus.Gatherer, name string) (values []float64) {
 	t.Helper()
-	families, err := prometheus.DefaultGatherer.Gather()
+	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,15 +151,17 @@ func counted(t *testing.T, name string) (values []float64) {
 func TestObjectsAreCounted(t *testing.T) {
 	options := restOptions(t)
 	options.CountMetricPollPeriod = 10 * time.Millisecond
+	registry := prometheus.NewPedanticRegistry()
+	options.StorageConfig.Shared = factory.NewShared(registry, nil)
 	e, ctx := newStoreWith(t, newStrategy(), options), inNamespace(t, "ns")
 	mustCreate(t, ctx, e, pod("a"))
 	mustCreate(t, ctx, e, pod("b"))
-	for !slices.Equal(counted(t, "apiserver_storage_objects"), []float64{2}) {
+	for !slices.Equal(counted(t, registry, "apiserver_storage_objects"), []float64{2}) {
 		time.Sleep(time.Millisecond) // until they are counted again
 	}
 	e.Destroy()
 	e.Destroy()
-	if left := counted(t, "apiserver_storage_objects"); left != nil {
+	if left := counted(t, registry, "apiserver_storage_objects"); left != nil {
 		t.Errorf("counts are left after the end: %v", left)
 	}
 }

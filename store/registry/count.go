@@ -15,9 +15,9 @@ import (
 // countJitter spreads the counts of many resources, which all start at once.
 const countJitter = 1.2
 
-// countObjects counts the objects of a resource from time to time, until the function that it returns is called. That
-// also calls destroy, once the last count is over: nobody uses the storage then.
-func countObjects(resource schema.GroupResource, storage store.Interface, period time.Duration, destroy func()) func() {
+// countObjects counts the objects of a resource from time to time, until somebody calls the function that it returns. That
+// function calls destroy too, after the last count: nobody uses the storage then.
+func countObjects(resource schema.GroupResource, storage store.Interface, metrics *metrics.Metrics, period time.Duration, destroy func()) func() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -25,7 +25,7 @@ func countObjects(resource schema.GroupResource, storage store.Interface, period
 		wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
 			stats, err := storage.Stats(ctx)
 			if ctx.Err() == nil {
-				metrics.UpdateStoreStats(resource, stats, err)
+				metrics.StoreStats(resource, stats, err)
 			}
 		}, period, countJitter, true)
 	}()

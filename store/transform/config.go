@@ -20,6 +20,9 @@ type Resources struct {
 	rules map[schema.GroupResource]*prefixed
 	// prefixes has the prefix that each rule's transformer writes.
 	prefixes map[schema.GroupResource]string
+
+	// Metrics (optional) count what the transformers of ForResource do.
+	Metrics *Metrics
 }
 
 // Prefix returns the prefix with which values of a resource are written, such as "k8s:enc:aescbc:v1:key1:". It is empty for
@@ -34,10 +37,14 @@ func (r *Resources) Prefix(resource schema.GroupResource) string {
 // ForResource returns the transformer of a resource: that of the rule for the resource, for its group, or for everything, or
 // else the identity. Metrics count what a rule's transformer does for the resource.
 func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
-	if rule, ok := r.ruleFor(resource); ok {
-		return r.rules[rule].of(resource.String())
+	rule, ok := r.ruleFor(resource)
+	switch {
+	case !ok:
+		return NewIdentity()
+	case r.Metrics == nil:
+		return r.rules[rule]
 	}
-	return NewIdentity()
+	return r.rules[rule].of(resource.String(), r.Metrics)
 }
 
 // ruleFor returns the rule that applies to a resource.

@@ -5,21 +5,30 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-var (
-	operations = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "apiserver_storage_transformation_operations_total",
-		Help: "Values transformed on their way to or from the storage, by what they begin with there and by how it went.",
-	}, []string{"resource", "transformation_type", "transformer_prefix", "status"})
-	durations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "apiserver_storage_transformation_duration_seconds",
-		Help:    "How long it took to transform a value on its way to or from the storage.",
-		Buckets: prometheus.ExponentialBuckets(5e-6, 2, 25),
-	}, []string{"transformation_type", "transformer_prefix"})
-)
+// Metrics are the metrics of one server's transformers.
+type Metrics struct {
+	operations *prometheus.CounterVec
+	durations  *prometheus.HistogramVec
+}
 
-func init() { prometheus.MustRegister(operations, durations) }
+// NewMetrics registers the metrics with reg. Without a registry (nil) they count, and nobody reads them.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	f := promauto.With(reg)
+	return &Metrics{
+		operations: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "apiserver_storage_transformation_operations_total",
+			Help: "Values transformed on their way to or from the storage, by what they begin with there and by how it went.",
+		}, []string{"resource", "transformation_type", "transformer_prefix", "status"}),
+		durations: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "apiserver_storage_transformation_duration_seconds",
+			Help:    "How long it took to transform a value on its way to or from the storage.",
+			Buckets: prometheus.ExponentialBuckets(5e-6, 2, 25),
+		}, []string{"transformation_type", "transformer_prefix"}),
+	}
+}
 
 // The values of transformation_type.
 const (
@@ -36,6 +45,7 @@ const (
 // measure counts what one transformer does for one resource, in one direction. A nil measure counts nothing. It looks each
 // metric up once, at the first success: the lookup costs more than counting.
 type measure struct {
+	metrics                     *Metrics
 	resource, direction, prefix string
 
 	once  sync.Once
@@ -49,13 +59,13 @@ func (m *measure) record(start time.Time, err error) {
 		return
 	}
 	if err != nil {
-		operations.WithLabelValues(m.resource, m.direction, m.prefix, statusFailed).Inc()
+		m.metrics.operations.WithLabelValues(m.resource, m.direction, m.prefix, statusFailed).Inc()
 		return
 	}
 	took := time.Since(start)
 	m.once.Do(func() {
-		m.total = operations.WithLabelValues(m.resource, m.direction, m.prefix, statusOK)
-		m.took = durations.WithLabelValues(m.direction, m.prefix)
+		m.total = m.metrics.operations.WithLabelValues(m.resource, m.direction, m.prefix, statusOK)
+		m.took = m.metrics.durations.WithLabelValues(m.direction, m.prefix)
 	})
 	m.total.Inc()
 	m.took.Observe(took.Seconds())
@@ -68,22 +78,22 @@ type measures struct {
 }
 
 // of returns a copy of t that counts, for a resource, its own work and that of its transformers.
-func (t *prefixed) of(resource string) *prefixed {
+func (t *prefixed) of(resource string, metrics *Metrics) *prefixed {
 	out := &prefixed{noMatch: t.noMatch, transformers: make([]Prefixed, len(t.transformers))}
 	m := &out.measures
 	m.reads = make([]*measure, len(t.transformers))
 	for i, p := range t.transformers {
 		if within, ok := p.Transformer.(*prefixed); ok {
-			p.Transformer = within.of(resource)
+			p.Transformer = within.of(resource, metrics)
 		}
 		out.transformers[i] = p
 		name := string(p.Prefix)
 		if name == "" {
 			name = "identity"
 		}
-		m.reads[i] = &measure{resource: resource, direction: fromStorage, prefix: name}
+		m.reads[i] = &measure{metrics: metrics, resource: resource, direction: fromStorage, prefix: name}
 	}
-	m.noMatch = &measure{resource: resource, direction: fromStorage, prefix: "unknown"}
-	m.write = &measure{resource: resource, direction: toStorage, prefix: string(t.transformers[0].Prefix)}
+	m.noMatch = &measure{metrics: metrics, resource: resource, direction: fromStorage, prefix: "unknown"}
+	m.write = &measure{metrics: metrics, resource: resource, direction: toStorage, prefix: string(t.transformers[0].Prefix)}
 	return out
 }

@@ -12,19 +12,16 @@ import (
 )
 
 var (
-	// Scheme knows the built-in types.
-	Scheme = newScheme()
+	// Scheme knows the built-in types. storedIn has the version in which the objects of each resource are stored.
+	Scheme, storedIn = newScheme()
 	// Codecs encodes and decodes them in all media types.
 	Codecs = serializer.NewCodecFactory(Scheme)
 	// ParameterCodec turns query parameters into options and back.
 	ParameterCodec = runtime.NewParameterCodec(Scheme)
 )
 
-// storedIn is the version in which the objects of each resource are stored.
-var storedIn = map[schema.GroupResource]schema.GroupVersion{}
-
-func newScheme() *runtime.Scheme {
-	s := runtime.NewScheme()
+func newScheme() (*runtime.Scheme, map[schema.GroupResource]schema.GroupVersion) {
+	s, storedIn := runtime.NewScheme(), map[schema.GroupResource]schema.GroupVersion{}
 	for _, group := range all.Groups(all.Needs{}) {
 		utilruntime.Must(group.AddToScheme(s))
 		for _, r := range group.Resources {
@@ -35,5 +32,5 @@ func newScheme() *runtime.Scheme {
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
 	// The handlers' ListOptions, with parsed selectors.
 	utilruntime.Must(metainternalversion.AddToScheme(s))
-	return s
+	return s, storedIn
 }

@@ -27,14 +27,14 @@ type check struct {
 
 func newETCD3Check(ctx context.Context, c Config, timeout time.Duration) func() error {
 	ch := &check{key: path.Join("/", c.Prefix, "health"), timeout: timeout, err: errNotConnected}
-	go ch.connect(ctx, c.Transport)
+	go ch.connect(ctx, c.orOwn(), c.Transport)
 	return ch.probe
 }
 
 // connect dials until it succeeds, and lets go when ctx ends.
-func (ch *check) connect(ctx context.Context, c TransportConfig) {
+func (ch *check) connect(ctx context.Context, s *Shared, c TransportConfig) {
 	for {
-		t, err := acquire(c)
+		t, err := s.acquire(c)
 		ch.mu.Lock()
 		ch.transport, ch.err = t, err
 		ch.mu.Unlock()

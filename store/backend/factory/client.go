@@ -7,10 +7,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Client makes a client of etcd for what is no storage. It shares the connection of the storages, and is closed by the
-// function that it returns.
-func Client(c TransportConfig) (*clientv3.Client, DestroyFunc, error) {
-	t, err := acquire(c)
+// Client connects to etcd for code outside the storage path. The client shares the storages' connection. The function that
+// Client returns closes it.
+func (s *Shared) Client(c TransportConfig) (*clientv3.Client, DestroyFunc, error) {
+	t, err := s.acquire(c)
 	if err != nil {
 		return nil, nil, fmt.Errorf("a client of etcd: %w", err)
 	}

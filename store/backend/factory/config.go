@@ -71,6 +71,16 @@ type Config struct {
 
 	// LeaseManagerConfig says how objects with a TTL share leases.
 	LeaseManagerConfig etcd3.LeaseManagerConfig
+
+	// Shared is what all storages of a server have in common; nil is something that ForResource and the checks make anew.
+	Shared *Shared
+}
+
+func (config *Config) orOwn() *Shared {
+	if config.Shared == nil {
+		return NewShared(nil, nil)
+	}
+	return config.Shared
 }
 
 // ConfigForResource says where and how the objects of one resource are stored.
@@ -80,12 +90,14 @@ type ConfigForResource struct {
 	GroupResource schema.GroupResource
 }
 
-// ForResource is a copy of config for one resource.
+// ForResource returns a copy of config for one resource.
 func (config *Config) ForResource(resource schema.GroupResource) *ConfigForResource {
-	return &ConfigForResource{Config: *config, GroupResource: resource}
+	c := &ConfigForResource{Config: *config, GroupResource: resource}
+	c.Shared = config.orOwn()
+	return c
 }
 
-// NewDefaultConfig is a Config with all defaults and no transport.
+// NewDefaultConfig returns a Config with all defaults and no transport.
 func NewDefaultConfig(prefix string, codec runtime.Codec) *Config {
 	return &Config{
 		Prefix:               prefix,
@@ -95,6 +107,7 @@ func NewDefaultConfig(prefix string, codec runtime.Codec) *Config {
 		HealthcheckTimeout:   DefaultHealthcheckTimeout,
 		ReadycheckTimeout:    DefaultReadinessTimeout,
 		LeaseManagerConfig:   etcd3.NewDefaultLeaseManagerConfig(),
+		Shared:               NewShared(nil, nil),
 	}
 }
 

@@ -42,7 +42,7 @@ func CreateReadyCheck(ctx context.Context, c Config) (func() error, error) {
 
 // Compact forgets etcd's history before a revision, 0 being the present one, and says which it was.
 func Compact(ctx context.Context, c Config, revision int64) (int64, error) {
-	t, err := acquire(c.Transport)
+	t, err := c.orOwn().acquire(c.Transport)
 	if err != nil {
 		return 0, err
 	}
@@ -62,7 +62,7 @@ func checkType(storageType string) error {
 }
 
 func newETCD3Storage(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (store.Interface, DestroyFunc, error) {
-	t, err := acquire(c.Transport)
+	t, err := c.orOwn().acquire(c.Transport)
 	if err != nil {
 		return nil, nil, fmt.Errorf("storage of %s: %w", c.GroupResource, err)
 	}
@@ -79,6 +79,8 @@ func newETCD3Storage(c ConfigForResource, newFunc, newListFunc func() runtime.Ob
 		Prefix:         c.Prefix,
 		ResourcePrefix: resourcePrefix,
 		GroupResource:  c.GroupResource,
+		Metrics:        t.shared.Metrics,
+		Forms:          t.shared.forms,
 		Leases:         c.LeaseManagerConfig,
 		Versioner:      object.APIObjectVersioner{},
 		// Objects that can't be read are told apart from all other failures, so that they can be named and deleted.

@@ -263,9 +263,11 @@ func TestConnectionIsShared(t *testing.T) {
 	t.Cleanup(server.Close)
 	proxy := countConnections(t, server.Addrs()[0].String())
 	transport := factory.TransportConfig{ServerList: []string{"http://" + proxy.address}}
+	shared := factory.NewShared(nil, nil)
 	var destroys []factory.DestroyFunc
 	for range 5 {
 		c := config(t, transport)
+		c.Shared = shared
 		// The monitor asks each member, through a connection to it that is closed again.
 		c.DBMetricPollInterval = 0
 		s, destroy := create(t, c)
@@ -315,9 +317,12 @@ func TestUnreachableIsTriedAgain(t *testing.T) {
 }
 
 func TestSizeIsMeasured(t *testing.T) {
-	create(t, config(t, factory.TransportConfig{InProcess: embedtest.Shared(t)}))
+	c := config(t, factory.TransportConfig{InProcess: embedtest.Shared(t)})
+	registry := prometheus.NewPedanticRegistry()
+	c.Shared = factory.NewShared(registry, nil)
+	create(t, c)
 	eventually(t, func() error {
-		families, err := prometheus.DefaultGatherer.Gather()
+		families, err := registry.Gather()
 		if err != nil {
 			return err
 		}

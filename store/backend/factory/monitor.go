@@ -18,7 +18,7 @@ type sizeMonitor struct {
 }
 
 // startSizeMonitor asks each of the endpoints, or the etcd in this process if there are none.
-func startSizeMonitor(client *clientv3.Client, endpoints []string, interval time.Duration) *sizeMonitor {
+func startSizeMonitor(client *clientv3.Client, endpoints []string, interval time.Duration, metrics *metrics.Metrics) *sizeMonitor {
 	if len(endpoints) == 0 {
 		endpoints = []string{""}
 	}
@@ -31,7 +31,7 @@ func startSizeMonitor(client *clientv3.Client, endpoints []string, interval time
 			for i, endpoint := range endpoints {
 				// A member that is away keeps its last size: the health check tells of it.
 				if status, err := client.Status(ctx, endpoint); err == nil {
-					metrics.UpdateStorageSize(fmt.Sprintf("etcd-%d", i), status.DbSize)
+					metrics.StorageSize(fmt.Sprintf("etcd-%d", i), status.DbSize)
 				}
 			}
 			select {

@@ -3,7 +3,6 @@ package factory
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -18,10 +17,11 @@ import (
 //
 // Invariants:
 //
-//  1. A transport is in the pool exactly as long as it has references, or could not be dialled.
+//  1. shared lists a transport exactly as long as it has references, or could not be dialled.
 //  2. client, and dialErr, are set once, under dial, before anybody uses them.
-//  3. mu guards what runs on the connection; the pool's mutex guards the pool and refs. Neither is held while dialling.
+//  3. mu guards what runs on the connection; the mutex of shared guards its list and refs. Neither is held while dialling.
 type transport struct {
+	shared *Shared
 	config TransportConfig
 	key    transportKey
 	refs   int
@@ -42,28 +42,21 @@ type transportKey struct {
 	inProcess                        ClientSource
 }
 
-// pool holds the transports of this process. It is global because storages are made one by one, by callers that know
-// nothing of each other.
-var pool = struct {
-	mu         sync.Mutex
-	transports map[transportKey]*transport
-}{transports: map[transportKey]*transport{}}
-
 // acquire returns the transport of a configuration, connected. The caller releases it.
-func acquire(c TransportConfig) (*transport, error) {
+func (s *Shared) acquire(c TransportConfig) (*transport, error) {
 	if c.InProcess == nil && len(c.ServerList) == 0 {
 		return nil, errors.New("no etcd is given: neither servers (--etcd-servers) nor one in this process")
 	}
 	key := transportKey{strings.Join(c.ServerList, ","), c.KeyFile, c.CertFile, c.TrustedCAFile, c.InProcess}
-	pool.mu.Lock()
-	t := pool.transports[key]
+	s.mu.Lock()
+	t := s.transports[key]
 	if t == nil {
-		t = &transport{config: c, key: key, compactors: map[time.Duration]*etcd3.PeriodicCompactor{}}
+		t = &transport{shared: s, config: c, key: key, compactors: map[time.Duration]*etcd3.PeriodicCompactor{}}
 		t.config.ServerList = slices.Clone(c.ServerList)
-		pool.transports[key] = t
+		s.transports[key] = t
 	}
 	t.refs++
-	pool.mu.Unlock()
+	s.mu.Unlock()
 
 	t.dial.Do(func() {
 		if c.InProcess != nil {
@@ -81,8 +74,8 @@ func acquire(c TransportConfig) (*transport, error) {
 
 // Connect reaches etcd, so that a configuration that can't work is known before anything is built on it. Storages made
 // later share the connection, which is held until the function that it returns is called.
-func Connect(c TransportConfig) (DestroyFunc, error) {
-	t, err := acquire(c)
+func (s *Shared) Connect(c TransportConfig) (DestroyFunc, error) {
+	t, err := s.acquire(c)
 	if err != nil {
 		return nil, err
 	}
@@ -91,15 +84,15 @@ func Connect(c TransportConfig) (DestroyFunc, error) {
 
 // release gives a reference back. The last one ends everything.
 func (t *transport) release() {
-	pool.mu.Lock()
+	t.shared.mu.Lock()
 	t.refs--
 	last := t.refs == 0
 	// A transport that could not be dialled leaves at once, so that the next attempt dials anew. By then another may
 	// have its place.
-	if (last || t.dialErr != nil) && pool.transports[t.key] == t {
-		delete(pool.transports, t.key)
+	if (last || t.dialErr != nil) && t.shared.transports[t.key] == t {
+		delete(t.shared.transports, t.key)
 	}
-	pool.mu.Unlock()
+	t.shared.mu.Unlock()
 	if !last || t.client == nil {
 		return
 	}
@@ -134,7 +127,7 @@ func (t *transport) compactor(interval time.Duration) *etcd3.PeriodicCompactor {
 	defer t.mu.Unlock()
 	c, ok := t.compactors[interval]
 	if !ok {
-		c = etcd3.StartCompactor(t.client, interval, slog.Default())
+		c = etcd3.StartCompactor(t.client, interval, t.shared.log)
 		t.compactors[interval] = c
 	}
 	return c
@@ -148,7 +141,7 @@ func (t *transport) monitor(interval time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.monitoring == nil {
-		t.monitoring = startSizeMonitor(t.client, t.config.ServerList, interval)
+		t.monitoring = startSizeMonitor(t.client, t.config.ServerList, interval, t.shared.Metrics)
 	}
 }
 

@@ -2,7 +2,7 @@
 // know.
 //
 // What comes in: one call for each event, read, watcher and fill of a resource's cache. What goes out: metrics in
-// Prometheus' default registry, registered when the package is loaded.
+// the registry of the server that the [Metrics] belong to.
 //
 // Invariant: labels are groups, resources and words of this package, so that their number is bounded by what the server
 // serves.

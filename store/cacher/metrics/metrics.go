@@ -5,83 +5,116 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	storagemetrics "github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
 
-var (
-	listTotal = counter("apiserver_cache_list_total",
+// Metrics are the metrics of one server's cachers.
+type Metrics struct {
+	storage *storagemetrics.Metrics
+
+	listTotal, listFetched, listReturned, initEvents     *prometheus.CounterVec
+	eventsReceived, eventsDispatched, terminatedWatchers *prometheus.CounterVec
+	capacityIncrease, capacityDecrease                   *prometheus.CounterVec
+	initializations, initializationErrors                *prometheus.CounterVec
+	consistentReads, consistencyChecks                   *prometheus.CounterVec
+	resourceVersion, capacity                            *prometheus.GaugeVec
+	initializationDuration, readWait, dispatchDuration   *prometheus.HistogramVec
+
+	// vectors are all of the above.
+	vectors []vector
+
+	mu sync.Mutex
+	// users has how many caches count for a resource. When a resource is served in another way, its new cache begins
+	// before the old one ends.
+	users map[schema.GroupResource]int
+}
+
+// vector is a metric that is counted by resource.
+type vector interface {
+	DeletePartialMatch(prometheus.Labels) int
+}
+
+// New registers the metrics with reg; without a registry (nil) they count, and nobody reads them. Caches count their lists
+// with those of storage too; nil makes metrics that nobody reads.
+func New(reg prometheus.Registerer, storage *storagemetrics.Metrics) *Metrics {
+	if storage == nil {
+		storage = storagemetrics.New(nil)
+	}
+	m := &Metrics{storage: storage, users: map[schema.GroupResource]int{}}
+	f := &factory{Factory: promauto.With(reg)}
+	m.listTotal = f.counter("apiserver_cache_list_total",
 		"Lists answered by watch caches.", "group", "resource", "index")
-	listFetched = counter("apiserver_cache_list_fetched_objects_total",
+	m.listFetched = f.counter("apiserver_cache_list_fetched_objects_total",
 		"Objects that watch caches looked at to answer lists.", "group", "resource", "index")
-	listReturned = counter("apiserver_cache_list_returned_objects_total",
+	m.listReturned = f.counter("apiserver_cache_list_returned_objects_total",
 		"Objects in the lists that watch caches answered.", "group", "resource")
-	initEvents = counter("apiserver_init_events_total",
+	m.initEvents = f.counter("apiserver_init_events_total",
 		"Events that watchers got of the state before their watch began.", "group", "resource")
-	eventsReceived = counter("apiserver_watch_cache_events_received_total",
+	m.eventsReceived = f.counter("apiserver_watch_cache_events_received_total",
 		"Events that watch caches received.", "group", "resource")
-	eventsDispatched = counter("apiserver_watch_cache_events_dispatched_total",
+	m.eventsDispatched = f.counter("apiserver_watch_cache_events_dispatched_total",
 		"Events that watch caches handed on to those watchers that they are for.", "group", "resource")
-	terminatedWatchers = counter("apiserver_terminated_watchers_total",
+	m.terminatedWatchers = f.counter("apiserver_terminated_watchers_total",
 		"Watchers that were ended because they were so slow that etcd had compacted their next event.", "group", "resource")
-	resourceVersion = gauge("apiserver_watch_cache_resource_version",
+	m.resourceVersion = f.gauge("apiserver_watch_cache_resource_version",
 		"The revision that a watch cache has seen.", "group", "resource")
-	capacityIncrease = counter("watch_cache_capacity_increase_total",
+	m.capacityIncrease = f.counter("watch_cache_capacity_increase_total",
 		"How often the history of a watch cache got more room.", "group", "resource")
-	capacityDecrease = counter("watch_cache_capacity_decrease_total",
+	m.capacityDecrease = f.counter("watch_cache_capacity_decrease_total",
 		"How often the history of a watch cache gave room back.", "group", "resource")
-	capacity = gauge("watch_cache_capacity",
+	m.capacity = f.gauge("watch_cache_capacity",
 		"How many events the history of a watch cache has room for.", "group", "resource")
-	initializations = counter("apiserver_watch_cache_initializations_total",
+	m.initializations = f.counter("apiserver_watch_cache_initializations_total",
 		"How often watch caches were filled.", "group", "resource")
-	initializationErrors = counter("apiserver_watch_cache_initialization_errors_total",
+	m.initializationErrors = f.counter("apiserver_watch_cache_initialization_errors_total",
 		"How often watch caches could not be filled or followed.", "group", "resource")
-	initializationDuration = histogram("apiserver_watch_cache_initialization_duration_seconds",
+	m.initializationDuration = f.histogram("apiserver_watch_cache_initialization_duration_seconds",
 		"How long it took to fill a watch cache.", []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600}, "group", "resource")
-	readWait = histogram("apiserver_watch_cache_read_wait_seconds",
+	m.readWait = f.histogram("apiserver_watch_cache_read_wait_seconds",
 		"How long a read waited for a watch cache to see a revision.",
 		[]float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3}, "group", "resource")
-	consistentReads = counter("apiserver_watch_cache_consistent_read_total",
+	m.consistentReads = f.counter("apiserver_watch_cache_consistent_read_total",
 		"Reads of the latest state that watch caches were asked for.", "group", "resource", "success", "fallback")
-	dispatchDuration = histogram("apiserver_watch_events_dispatch_duration_seconds",
+	m.dispatchDuration = f.histogram("apiserver_watch_events_dispatch_duration_seconds",
 		"How long events took to watchers, by stage: total from the moment that etcd's answer was read until the watcher could be sent the event; storage_to_cache what of it was until the cache had it; cache_to_watcher what of it was waiting for the watcher to take the one before.",
 		[]float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}, "group", "resource", "stage")
-	consistencyChecks = counter("apiserver_storage_consistency_checks_total",
+	m.consistencyChecks = f.counter("apiserver_storage_consistency_checks_total",
 		"Comparisons of watch caches with etcd.", "group", "resource", "status")
-)
-
-// vectors is all that is counted by resource.
-var vectors = []interface {
-	prometheus.Collector
-	DeletePartialMatch(prometheus.Labels) int
-}{
-	listTotal, listFetched, listReturned, initEvents, eventsReceived, eventsDispatched, terminatedWatchers, resourceVersion,
-	capacityIncrease, capacityDecrease, capacity, initializations, initializationErrors, initializationDuration, readWait,
-	consistentReads, dispatchDuration, consistencyChecks,
+	m.vectors = f.vectors
+	return m
 }
 
-func init() {
-	for _, v := range vectors {
-		prometheus.MustRegister(v)
-	}
+// factory makes metrics, and remembers them.
+type factory struct {
+	promauto.Factory
+	vectors []vector
 }
 
-func counter(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+func (f *factory) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	v := f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	f.vectors = append(f.vectors, v)
+	return v
 }
 
-func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+func (f *factory) gauge(name, help string, labels ...string) *prometheus.GaugeVec {
+	v := f.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	f.vectors = append(f.vectors, v)
+	return v
 }
 
-func histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+func (f *factory) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	v := f.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	f.vectors = append(f.vectors, v)
+	return v
 }
 
 // Cache counts for one resource. To find a metric by its labels costs several times what it costs to add to it, so each
 // is found once.
 type Cache struct {
+	metrics  *Metrics
 	resource schema.GroupResource
 	forget   sync.Once
 
@@ -98,49 +131,43 @@ type Cache struct {
 	consistent, consistentFallback, consistentFailed prometheus.Counter
 }
 
-// users are how many caches count for a resource. When a resource is served in another way, its new cache begins before
-// the old one ends.
-var users = struct {
-	sync.Mutex
-	of map[schema.GroupResource]int
-}{of: map[schema.GroupResource]int{}}
-
 const (
 	noIndex = ""
 	// storageWatchCache is the value of the label that tells storages apart.
 	storageWatchCache = "watchcache"
 )
 
-// For counts for a resource, until Forget is called.
-func For(resource schema.GroupResource) *Cache {
-	users.Lock()
-	users.of[resource]++
-	users.Unlock()
+// For returns the counts of a resource. They end with a call of Forget.
+func (m *Metrics) For(resource schema.GroupResource) *Cache {
+	m.mu.Lock()
+	m.users[resource]++
+	m.mu.Unlock()
 	group, name := resource.Group, resource.Resource
 	return &Cache{
+		metrics:                m,
 		resource:               resource,
-		EventsReceived:         eventsReceived.WithLabelValues(group, name),
-		EventsDispatched:       eventsDispatched.WithLabelValues(group, name),
-		InitEvents:             initEvents.WithLabelValues(group, name),
-		TerminatedWatchers:     terminatedWatchers.WithLabelValues(group, name),
-		resourceVersion:        resourceVersion.WithLabelValues(group, name),
-		dispatchTotal:          dispatchDuration.WithLabelValues(group, name, "total"),
-		storageToCache:         dispatchDuration.WithLabelValues(group, name, "storage_to_cache"),
-		cacheToWatcher:         dispatchDuration.WithLabelValues(group, name, "cache_to_watcher"),
-		storageLists:           storagemetrics.NewLists(resource, storageWatchCache),
-		lists:                  listTotal.WithLabelValues(group, name, noIndex),
-		fetched:                listFetched.WithLabelValues(group, name, noIndex),
-		returned:               listReturned.WithLabelValues(group, name),
-		capacityIncrease:       capacityIncrease.WithLabelValues(group, name),
-		capacityDecrease:       capacityDecrease.WithLabelValues(group, name),
-		capacity:               capacity.WithLabelValues(group, name),
-		initializations:        initializations.WithLabelValues(group, name),
-		initializationErrors:   initializationErrors.WithLabelValues(group, name),
-		initializationDuration: initializationDuration.WithLabelValues(group, name),
-		readWait:               readWait.WithLabelValues(group, name),
-		consistent:             consistentReads.WithLabelValues(group, name, "true", "false"),
-		consistentFallback:     consistentReads.WithLabelValues(group, name, "true", "true"),
-		consistentFailed:       consistentReads.WithLabelValues(group, name, "false", "true"),
+		EventsReceived:         m.eventsReceived.WithLabelValues(group, name),
+		EventsDispatched:       m.eventsDispatched.WithLabelValues(group, name),
+		InitEvents:             m.initEvents.WithLabelValues(group, name),
+		TerminatedWatchers:     m.terminatedWatchers.WithLabelValues(group, name),
+		resourceVersion:        m.resourceVersion.WithLabelValues(group, name),
+		dispatchTotal:          m.dispatchDuration.WithLabelValues(group, name, "total"),
+		storageToCache:         m.dispatchDuration.WithLabelValues(group, name, "storage_to_cache"),
+		cacheToWatcher:         m.dispatchDuration.WithLabelValues(group, name, "cache_to_watcher"),
+		storageLists:           m.storage.Lists(resource, storageWatchCache),
+		lists:                  m.listTotal.WithLabelValues(group, name, noIndex),
+		fetched:                m.listFetched.WithLabelValues(group, name, noIndex),
+		returned:               m.listReturned.WithLabelValues(group, name),
+		capacityIncrease:       m.capacityIncrease.WithLabelValues(group, name),
+		capacityDecrease:       m.capacityDecrease.WithLabelValues(group, name),
+		capacity:               m.capacity.WithLabelValues(group, name),
+		initializations:        m.initializations.WithLabelValues(group, name),
+		initializationErrors:   m.initializationErrors.WithLabelValues(group, name),
+		initializationDuration: m.initializationDuration.WithLabelValues(group, name),
+		readWait:               m.readWait.WithLabelValues(group, name),
+		consistent:             m.consistentReads.WithLabelValues(group, name, "true", "false"),
+		consistentFallback:     m.consistentReads.WithLabelValues(group, name, "true", "true"),
+		consistentFailed:       m.consistentReads.WithLabelValues(group, name, "false", "true"),
 	}
 }
 
@@ -149,14 +176,15 @@ func For(resource schema.GroupResource) *Cache {
 func (c *Cache) Forget() { c.forget.Do(c.leave) }
 
 func (c *Cache) leave() {
-	users.Lock()
-	defer users.Unlock()
-	if users.of[c.resource]--; users.of[c.resource] > 0 {
+	m := c.metrics
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.users[c.resource]--; m.users[c.resource] > 0 {
 		return
 	}
-	delete(users.of, c.resource)
+	delete(m.users, c.resource)
 	labels := prometheus.Labels{"group": c.resource.Group, "resource": c.resource.Resource}
-	for _, v := range vectors {
+	for _, v := range m.vectors {
 		v.DeletePartialMatch(labels)
 	}
 	c.storageLists.Forget()
@@ -220,5 +248,5 @@ func (c *Cache) Capacity(before, now int) {
 
 // Checked counts a comparison with etcd: "success", "failure" or "error".
 func (c *Cache) Checked(status string) {
-	consistencyChecks.WithLabelValues(c.resource.Group, c.resource.Resource, status).Inc()
+	c.metrics.consistencyChecks.WithLabelValues(c.resource.Group, c.resource.Resource, status).Inc()
 }

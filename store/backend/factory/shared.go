@@ -1,0 +1,44 @@
+package factory
+
+import (
+	"log/slog"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kx-apiserver/kx/core/object"
+	cachemetrics "github.com/kx-apiserver/kx/store/cacher/metrics"
+	"github.com/kx-apiserver/kx/store/etcd3/metrics"
+	"github.com/kx-apiserver/kx/store/transform"
+)
+
+// Shared is what the storages of one server have in common: connections to etcd, metrics, and memory for encoded objects.
+// Several servers in one process have one each.
+type Shared struct {
+	// Metrics, Caches and Transforms count what storages, their cachers and their transformers do.
+	Metrics    *metrics.Metrics
+	Caches     *cachemetrics.Metrics
+	Transforms *transform.Metrics
+
+	forms *object.Forms
+	log   *slog.Logger
+
+	mu         sync.Mutex
+	transports map[transportKey]*transport
+}
+
+// NewShared registers the metrics with reg, and lets compactors write to log. Either may be nil: then nobody reads.
+func NewShared(reg prometheus.Registerer, log *slog.Logger) *Shared {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	storages := metrics.New(reg)
+	return &Shared{
+		Metrics:    storages,
+		Caches:     cachemetrics.New(reg, storages),
+		Transforms: transform.NewMetrics(reg),
+		forms:      object.NewForms(),
+		log:        log,
+		transports: map[transportKey]*transport{},
+	}
+}
