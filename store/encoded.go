@@ -60,36 +60,37 @@ type EncodedSource interface {
 	KeyRevision(ctx context.Context, key string) (object, storage int64, err error)
 
 	// ReadAll calls each with every object below key, in the order of keys, all at the revision that it returns. It reads
-	// pageSize objects at a time; 0 is for the storage to decide.
+	// pageSize objects at a time. If that is 0, the storage decides.
 	ReadAll(ctx context.Context, key string, pageSize int64, each func(*object.Encoded)) (revision int64, err error)
 
-	// Follow calls handle with no changes and no revision when it has begun to follow: only then may RequestWatchProgress be
-	// called with this context, since an answer to an earlier request could seem to be about this watch. Then it calls it
-	// with all changes of what is below key after a revision, or FromNowOn, in order, until ctx ends, handle fails, the
-	// connection is lost or the changes can't be had: that is its error. A 410 says that they can't be had any more. Whether
-	// the storage is still the one that the revision is of is not looked at.
+	// Follow watches what is below key after a revision, or FromNowOn. Its first call of handle has no changes and no
+	// revision: the watch has begun. Only then may RequestWatchProgress be called with this context, since the answer to an
+	// earlier request could seem to be about this watch. The calls that come after it have all changes, in order.
+	//
+	// Follow ends when ctx ends, handle fails, the connection is lost or the changes can't be had, and returns that as its
+	// error. A 410 says that they are forgotten. Follow does not check that the revision is of this storage's history.
 	Follow(ctx context.Context, key string, revision int64, handle func(Changes) error) error
 
-	// History calls handle with the changes of what is below key after one revision and up to another, in order and in
-	// batches, from what the storage remembers. Each batch has all changes up to its revision; the last one's is until. It
-	// ends when handle fails, with its error. A *CompactedError says from where on changes are remembered.
+	// History calls handle with the remembered changes of what is below key, from the one after a revision up to until, in
+	// order and in batches. Each batch has all changes up to its revision, which is until for the last one. History returns
+	// the error of handle. A *CompactedError says from which revision on changes are remembered.
 	History(ctx context.Context, key string, after, until int64, handle func(PastChanges) error) error
 
-	// Holds says whether objects, in the order of their keys, are what was below key at a revision. It costs a read of all
-	// keys. A 410 says that nobody knows any more.
+	// Holds says whether objects, in the order of their keys, were all that was below key at a revision. It reads all keys. A
+	// 410 says that the revision is forgotten.
 	Holds(ctx context.Context, key string, revision int64, objects iter.Seq[*object.Encoded]) (bool, error)
 
-	// OnWrite has seen called with each object that this process writes, on the writer's goroutine, as soon as it is
-	// written. The same change comes by Follow: earlier or later.
+	// OnWrite registers the function that is called with each object that this process writes, on the writer's goroutine, as
+	// soon as it is written. Follow has the same change, earlier or later.
 	OnWrite(seen func(ctx context.Context, obj *object.Encoded))
 }
 
-// FromNowOn is the revision to Follow after for all changes that come once it has begun.
+// FromNowOn lets Follow begin with the first change after the watch has begun.
 const FromNowOn int64 = -1
 
-// Changes are changes that belong together: whoever has seen one of a revision has seen all of it.
+// Changes holds all changes of its revisions: no revision is spread over two of them.
 type Changes struct {
-	// Revision is up to where there are no other changes than these, since the ones before.
+	// Revision is the one up to which these are all the changes since those of the call before.
 	Revision int64
 	Changes  []Change
 }
@@ -101,7 +102,7 @@ type Change struct {
 	Object   *object.Encoded
 }
 
-// PastChanges are changes that happened a while ago, and all there were up to Revision since the ones before.
+// PastChanges holds changes that History read: all of them up to Revision since those of the call before.
 type PastChanges struct {
 	Revision int64
 	Changes  []PastChange

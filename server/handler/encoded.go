@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// takeEncoded says in ctx that this request takes encoded objects: it does not convert them.
+// takeEncoded asks rest for encoded objects, unless the request has to convert them.
 func (scope *RequestScope) takeEncoded(ctx context.Context) context.Context {
 	if scope.HubGroupVersion != scope.Kind.GroupVersion() {
 		return ctx
@@ -32,8 +32,7 @@ func describeEncoded(step *trace.Step, obj runtime.Object, encoder runtime.Encod
 	step.After(encoded)
 }
 
-// auditable is what the audit log is shown of a response. It takes parts away from objects that it writes down, so it gets
-// its own.
+// auditable returns the object that the audit log gets of a response: a copy, since the log removes parts of it.
 func auditable(ctx context.Context, obj runtime.Object) runtime.Object {
 	encoded, ok := obj.(runtime.CacheableObject)
 	if !ok {
@@ -45,7 +44,7 @@ func auditable(ctx context.Context, obj runtime.Object) runtime.Object {
 	return encoded.GetObject()
 }
 
-// decoded is what obj stands for, for who wants to know of which type that is.
+// decoded returns the object behind obj, whose type tells what it is.
 func decoded(obj runtime.Object) runtime.Object {
 	if encoded, ok := obj.(runtime.CacheableObject); ok {
 		return encoded.GetObject()

@@ -55,7 +55,7 @@ func noteVersion(step *trace.Step, resourceVersion string) {
 	}
 }
 
-// noteSelection tells step what is to be listed, as far as the client said.
+// noteSelection notes in step what the client wants listed.
 func noteSelection(step *trace.Step, options *metainternalversion.ListOptions) {
 	noteVersion(step, options.ResourceVersion)
 	if options.Limit > 0 {
@@ -89,7 +89,7 @@ func restCreate(ctx context.Context, r rest.NamedCreater, name string, in runtim
 	return obj, err
 }
 
-// nameJourney tells a create's journey which object it was about: its path does not say.
+// nameJourney notes in a create's journey the name of the object, which the path does not have.
 func nameJourney(ctx context.Context, name string) {
 	journey := trace.FromContext(ctx)
 	if journey == nil {
@@ -102,7 +102,7 @@ func nameJourney(ctx context.Context, name string) {
 	})
 }
 
-// nameOf is an object's name, "" if it has none. An encoded object need not be decoded for that: its key ends with it.
+// nameOf returns an object's name, "" if it has none. The key of an encoded object ends with it, so nothing is decoded.
 func nameOf(obj runtime.Object) string {
 	if encoded, ok := obj.(*object.Encoded); ok {
 		return path.Base(encoded.Key())
@@ -167,8 +167,8 @@ func restDeleteCollection(ctx context.Context, r rest.CollectionDeleter, subject
 	})
 }
 
-// FinishRequest runs a write on the request's own goroutine. Its deadline having passed becomes a 504, and a Status that
-// is not a success an error. A write whose time is up does not begin: etcd might still do what it is asked.
+// FinishRequest runs a write on the request's own goroutine. If the deadline passes, it returns a 504. A Status that is not
+// a success becomes an error. A write whose time is up does not begin, since etcd might still carry it out.
 func FinishRequest(ctx context.Context, fn func() (runtime.Object, error)) (runtime.Object, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, requestTimedOut(err)
@@ -186,8 +186,7 @@ func FinishRequest(ctx context.Context, fn func() (runtime.Object, error)) (runt
 	return obj, nil
 }
 
-// timedOut says whether err is there because ctx has ended. An error that has a Status other than 500 knows better what
-// happened.
+// timedOut says whether err comes from the end of ctx. An error with a Status other than 500 has a better reason.
 func timedOut(ctx context.Context, err error) bool {
 	if err == nil || ctx.Err() == nil {
 		return false

@@ -26,7 +26,7 @@ func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptio
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
 	}
 	if state := c.state.get().State; state == Uninitialized || state == Refilling || state == Broken && opts.ResourceVersion == "" {
-		// Of a broken cache nobody knows whether etcd still is the one whose revisions it has seen.
+		// A broken cache may have seen the revisions of another etcd.
 		step.Whyf("the cache is %s: went to etcd", state)
 		return c.fromStorage(ctx, key, opts)
 	}
@@ -73,7 +73,7 @@ func (c *Cacher) getLatest(ctx context.Context, step *trace.Step, key string, op
 		step.Whyf("resourceVersion unset: etcd has the key at %d, so has the cache: cached bytes", revision)
 		return c.found(ctx, step, key, cached, at, opts)
 	case cached != nil && cached.Revision() > revision:
-		// It was written after etcd was asked, which is as good.
+		// It was written after etcd answered: a newer state will do.
 		step.Whyf("resourceVersion unset: etcd had the key at %d, the cache has it at %d by now: cached bytes", revision, cached.Revision())
 		return c.found(ctx, step, key, cached, at, opts)
 	}
@@ -81,7 +81,7 @@ func (c *Cacher) getLatest(ctx context.Context, step *trace.Step, key string, op
 	return c.fromStorage(ctx, key, opts)
 }
 
-// latest is what is known of the object at key: what the cache has, or what this process has written since.
+// latest returns the newest known object at key: the cached one, or one that this process has written since.
 func (c *Cacher) latest(key string) *object.Encoded {
 	cached, seen := c.watchCache.get(key)
 	if own := c.written.find(key, seen); own != nil {
@@ -90,7 +90,7 @@ func (c *Cacher) latest(key string) *object.Encoded {
 	return cached
 }
 
-// found is the answer out of the cache.
+// found answers with a cached object, or with its absence.
 func (c *Cacher) found(ctx context.Context, step *trace.Step, key string, obj *object.Encoded, seen int64, opts store.GetOptions) (*object.Encoded, error) {
 	if obj != nil && obj.Err() != nil {
 		step.Why("the cache can't read the object: went to etcd, which says why")
@@ -116,10 +116,10 @@ func (c *Cacher) fromStorage(ctx context.Context, key string, opts store.GetOpti
 	return c.config.Storage.GetEncoded(ctx, key, opts)
 }
 
-// retrySeconds is when a client should ask again for a revision that does not exist yet.
+// retrySeconds is how long a client should wait before it asks again for a revision that does not exist yet.
 const retrySeconds = 1
 
-// tooLarge is an error if etcd does not have revision yet. Otherwise it is the cache that is late.
+// tooLarge returns an error if etcd does not have revision yet. If it has, the cache is late.
 func (c *Cacher) tooLarge(ctx context.Context, revision int64) error {
 	current, _, err := c.revisions.revision(ctx)
 	if err != nil {

@@ -63,8 +63,8 @@ type listing struct {
 	prefix string
 	opts   store.ListOptions
 
-	// exact is the revision that the list must be of, 0 if a later one will do; from is the key that it begins at, if it
-	// is not the first page.
+	// exact is the one revision that the list may be of, 0 if a later one will do. from is the key that a page begins at, ""
+	// for the first page.
 	exact int64
 	from  string
 
@@ -73,7 +73,7 @@ type listing struct {
 	looked   int
 }
 
-// moment finds the state that the list is made of, and says why it is that one. Without a tree it is etcd's.
+// moment finds the state that the list shows, and says why it is that one. It leaves the tree nil if etcd must be asked.
 func (l *listing) moment(ctx context.Context) (why string, err error) {
 	c := l.cacher
 	if state := c.state.get().State; state == Uninitialized || state == Refilling {
@@ -101,7 +101,7 @@ func (l *listing) moment(ctx context.Context) (why string, err error) {
 	return fmt.Sprintf("resourceVersion %d: at least that new", minimum), err
 }
 
-// latest is etcd's revision now, and the state as soon as the cache has seen it.
+// latest asks etcd for its revision, and takes the state when the cache has seen that.
 func (l *listing) latest(ctx context.Context) (why string, err error) {
 	c := l.cacher
 	defer func() { c.metrics.ConsistentRead(l.tree == nil, err) }()
@@ -135,7 +135,7 @@ func (l *listing) latest(ctx context.Context) (why string, err error) {
 	return why, nil
 }
 
-// atExactly finds the state at the one revision that will do, as soon as the cache has seen it.
+// atExactly takes the state at the exact revision, when the cache has seen that.
 func (l *listing) atExactly(ctx context.Context) (why string, err error) {
 	c := l.cacher
 	why = fmt.Sprintf("revision %d is wanted", l.exact)
@@ -157,7 +157,7 @@ func (l *listing) atExactly(ctx context.Context) (why string, err error) {
 	return why, nil
 }
 
-// limit is how many items the list may have, 0 for any number. Whoever takes what is there takes all of it.
+// limit returns how many items the list may have, 0 for any number. A list at resourceVersion 0 has no limit.
 func (l *listing) limit() int64 {
 	if l.opts.ResourceVersion == "0" {
 		return 0
@@ -165,11 +165,11 @@ func (l *listing) limit() int64 {
 	return l.opts.Predicate.Limit
 }
 
-// checkedBytes is how much of a list is known to be readable before its first byte is sent, so that an object that is not
-// is an answer of its own. One that comes later ends the list where it stands, as in a list that is read from etcd.
+// checkedBytes is how much of a list is checked before its first byte is sent. An unreadable object in it is an error of the
+// list. One behind it cuts the list off, as in a list that is read from etcd.
 const checkedBytes = 2 << 20
 
-// collect makes the list of the tree, and says how many items it has.
+// collect makes a list of the tree, and returns how many items it has.
 func (l *listing) collect() (list *store.EncodedList, count int, err error) {
 	var items []*object.Encoded
 	pred, limit := &l.opts.Predicate, l.limit()

@@ -31,7 +31,7 @@ func (c *Cacher) WatchEncoded(ctx context.Context, key string, opts store.ListOp
 		c.counts.fallbacks.Add(1)
 		return c.config.Storage.WatchEncoded(ctx, key, opts)
 	}
-	s := starting{cacher: c, step: step, prefix: prefix, given: given, opts: opts}
+	s := watchStart{cacher: c, step: step, prefix: prefix, given: given, opts: opts}
 	w, err := s.start(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -51,8 +51,8 @@ func (c *Cacher) readyToWatch(ctx context.Context) bool {
 	return c.state.waitFilled(ctx) == nil
 }
 
-// starting is a watch that is about to begin.
-type starting struct {
+// watchStart decides where one watch begins.
+type watchStart struct {
 	cacher *Cacher
 	step   *trace.Step
 	prefix string
@@ -67,7 +67,7 @@ type starting struct {
 //	unset              unset or 0       the state
 //	false              unset or 0       the next change
 //	unset or false     N                the first change after N
-func (s *starting) start(ctx context.Context) (*cacheWatcher, error) {
+func (s *watchStart) start(ctx context.Context) (*cacheWatcher, error) {
 	c := s.cacher
 	initial, asked := false, s.opts.SendInitialEvents != nil
 	if asked {
@@ -105,7 +105,7 @@ func (s *starting) start(ctx context.Context) (*cacheWatcher, error) {
 
 // fromPast waits until etcd has told the first of the changes that the history does not have. What fails for now is tried
 // again by the watch.
-func (s *starting) fromPast(ctx context.Context, since int64) error {
+func (s *watchStart) fromPast(ctx context.Context, since int64) error {
 	c := s.cacher
 	ctx, cancel := context.WithTimeout(ctx, c.limits.Wait)
 	defer cancel()
@@ -120,7 +120,7 @@ func (s *starting) fromPast(ctx context.Context, since int64) error {
 }
 
 // wait waits until the cache is as new as the watch wants it.
-func (s *starting) wait(ctx context.Context) error {
+func (s *watchStart) wait(ctx context.Context) error {
 	c, revision := s.cacher, s.given
 	if s.opts.ResourceVersion == "" {
 		latest, _, err := c.revisions.revision(ctx)
@@ -142,7 +142,7 @@ func (s *starting) wait(ctx context.Context) error {
 }
 
 // withState begins with the present state.
-func (s *starting) withState(ctx context.Context, w *cacheWatcher, bookmark bool) (*cacheWatcher, error) {
+func (s *watchStart) withState(ctx context.Context, w *cacheWatcher, bookmark bool) (*cacheWatcher, error) {
 	c := s.cacher
 	t, revision, next := c.watchCache.snapshotAndNext()
 	w.next, w.from, w.come = next, revision, position{revision: revision}
@@ -187,7 +187,7 @@ func (s *starting) withState(ctx context.Context, w *cacheWatcher, bookmark bool
 }
 
 // add makes the watcher known. It ends with ctx.
-func (s *starting) add(ctx context.Context, w *cacheWatcher, begin func() error) error {
+func (s *watchStart) add(ctx context.Context, w *cacheWatcher, begin func() error) error {
 	if !s.cacher.dispatcher.add(w, begin) {
 		return errStopping
 	}

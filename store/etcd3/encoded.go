@@ -28,8 +28,8 @@ func (s *store) decodeEncoded(key string, data []byte, into runtime.Object, revi
 	return wantFinal && s.writesAgain(data, into), nil
 }
 
-// writesAgain says whether obj is encoded to the bytes that it was decoded from: then decoding pruned nothing, set no
-// defaults and converted nothing, and the bytes are in the form that an encoder gives them. obj is not used any more.
+// writesAgain says whether obj is encoded to the bytes that it was decoded from. Then decoding pruned nothing, set no
+// defaults and converted nothing, and the bytes are as an encoder writes them. It changes obj.
 func (s *store) writesAgain(data []byte, obj runtime.Object) bool {
 	if s.versioner.PrepareObjectForStorage(obj) != nil {
 		return false
@@ -38,12 +38,12 @@ func (s *store) writesAgain(data []byte, obj runtime.Object) bool {
 	return err == nil && string(again) == string(data)
 }
 
-// encoded makes an object of a stored value. One that can't be decrypted says so to whoever looks at it.
+// encoded makes an object of a stored value. If that can't be decrypted, the object returns the error to its readers.
 func (s *store) encoded(ctx context.Context, kv *mvccpb.KeyValue) *object.Encoded {
 	return s.encodedBy(ctx, kv, object.NewEncoded)
 }
 
-// transient is encoded for an object that one reader takes, and nobody keeps.
+// transient is encoded for an object that one reader gets and nobody keeps.
 func (s *store) transient(ctx context.Context, kv *mvccpb.KeyValue) *object.Encoded {
 	return s.encodedBy(ctx, kv, object.NewTransient)
 }
@@ -57,7 +57,7 @@ func (s *store) encodedBy(ctx context.Context, kv *mvccpb.KeyValue, make func(*o
 	return make(s.format, key, data, kv.ModRevision, stale)
 }
 
-// getEncoded reads the object at one of etcd's keys; nothing there is nil, if that is no error.
+// getEncoded reads the object at one of etcd's keys. It returns nil if there is none and that is no error.
 func (s *store) getEncoded(ctx context.Context, step *trace.Step, key string, opts storage.GetOptions) (*object.Encoded, error) {
 	noteText(step, "resourceVersion", opts.ResourceVersion)
 	resp, err := s.kv.get(ctx, metrics.OperationGet, key, 0)
@@ -94,7 +94,6 @@ func (s *store) WatchEncoded(ctx context.Context, key string, opts storage.ListO
 	return s.Watch(ctx, key, opts)
 }
 
-// ReadAll implements storage.EncodedSource.
 func (s *store) ReadAll(ctx context.Context, key string, pageSize int64, each func(*object.Encoded)) (revision int64, err error) {
 	prefix, err := s.prepareKey(key, true)
 	if err != nil {
@@ -125,7 +124,6 @@ func (s *store) ReadAll(ctx context.Context, key string, pageSize int64, each fu
 	}
 }
 
-// Follow implements storage.EncodedSource.
 func (s *store) Follow(ctx context.Context, key string, revision int64, handle func(storage.Changes) error) error {
 	key, err := s.prepareKey(key, true)
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
 
-// heldBytes is how much of a list is held, from its first item on. The others are read when somebody takes them.
+// heldBytes bounds the head of a list, which is held. The items behind it are read when somebody takes them.
 const heldBytes = 2 << 20
 
-// ListEncoded holds the beginning of a list, and reads the rest when it is taken. With a selector it decodes what the
+// ListEncoded holds the head of a list, and reads the rest when it is taken. With a selector it decodes what the
 // selector looks at.
 func (s *store) ListEncoded(ctx context.Context, key string, opts storage.ListOptions) (_ *storage.EncodedList, err error) {
 	prefix, err := s.prepareKey(key, opts.Recursive)
 	if err != nil {
 		return nil, err
 	}
-	begin := &beginning{store: s, pred: opts.Predicate}
+	begin := &listHead{store: s, pred: opts.Predicate}
 	list := &storage.EncodedList{}
 	err = s.list(ctx, prefix, opts, begin, func(revision int64, token string, remaining *int64) error {
 		list.Revision, list.Continue, list.Remaining = revision, token, remaining
@@ -34,13 +34,13 @@ func (s *store) ListEncoded(ctx context.Context, key string, opts storage.ListOp
 	}
 	list.Items = object.ItemsOf(begin.items)
 	if begin.rest != "" {
-		list.Items = (&following{beginning: begin, prefix: prefix, revision: list.Revision}).items
+		list.Items = (&longList{listHead: begin, prefix: prefix, revision: list.Revision}).items
 	}
 	return list, nil
 }
 
-// beginning is the first items of a list: all of them, if they are not too large together.
-type beginning struct {
+// listHead is the first items of a list: all of them, unless they are too large together.
+type listHead struct {
 	store *store
 	pred  storage.SelectionPredicate
 	items []*object.Encoded
@@ -53,17 +53,17 @@ type beginning struct {
 	errors    corruptObjErrAggregator
 }
 
-func (l *beginning) len() int     { return l.selected }
-func (l *beginning) seen() int    { return l.evaluated }
-func (l *beginning) err() error   { return l.errors.aggregate() }
-func (l *beginning) expect(n int) {}
-func (l *beginning) full() bool   { return l.pred.Limit > 0 && int64(l.selected) >= l.pred.Limit }
+func (l *listHead) len() int     { return l.selected }
+func (l *listHead) seen() int    { return l.evaluated }
+func (l *listHead) err() error   { return l.errors.aggregate() }
+func (l *listHead) expect(n int) {}
+func (l *listHead) full() bool   { return l.pred.Limit > 0 && int64(l.selected) >= l.pred.Limit }
 
-// enough says that nobody need read on: all that follows is part of the list, or is seen to be when it is taken. A list with
-// a limit has to know where it ends.
-func (l *beginning) enough() bool { return l.pred.Limit == 0 && l.rest != "" }
+// enough says that the head is complete. What follows it is selected when it is taken. A list with a limit reads on, since it
+// must know where it ends.
+func (l *listHead) enough() bool { return l.pred.Limit == 0 && l.rest != "" }
 
-func (l *beginning) add(ctx context.Context, kv *mvccpb.KeyValue) error {
+func (l *listHead) add(ctx context.Context, kv *mvccpb.KeyValue) error {
 	if l.enough() {
 		return nil
 	}
@@ -94,17 +94,17 @@ func (l *beginning) add(ctx context.Context, kv *mvccpb.KeyValue) error {
 	return nil
 }
 
-// following is a list that is longer than its beginning.
-type following struct {
-	*beginning
+// longList is a list that is longer than its head.
+type longList struct {
+	*listHead
 	prefix   string
 	revision int64
 }
 
-// items is the list's object.Items.
-func (f *following) items(ctx context.Context) iter.Seq2[runtime.Object, error] {
+// items are the head and what is read behind it.
+func (f *longList) items(ctx context.Context) iter.Seq2[runtime.Object, error] {
 	return func(yield func(runtime.Object, error) bool) {
-		for _, item := range f.beginning.items {
+		for _, item := range f.listHead.items {
 			if !yield(item, nil) {
 				return
 			}
@@ -115,9 +115,9 @@ func (f *following) items(ctx context.Context) iter.Seq2[runtime.Object, error] 
 	}
 }
 
-// read yields what comes after the beginning.
-func (f *following) read(ctx context.Context, cost *metrics.ListCost, yield func(runtime.Object, error) bool) {
-	left := f.selected - len(f.beginning.items) // of a list with a limit
+// read yields what comes after the head.
+func (f *longList) read(ctx context.Context, cost *metrics.ListCost, yield func(runtime.Object, error) bool) {
+	left := f.selected - len(f.listHead.items) // of a list with a limit
 	pager := f.store.pages.pager()
 	for from := f.rest; ; {
 		page, err := f.store.kv.list(ctx, f.prefix, kubernetes.ListOptions{Revision: f.revision, Limit: pager.limit, Continue: from})
@@ -159,7 +159,7 @@ func (f *following) read(ctx context.Context, cost *metrics.ListCost, yield func
 }
 
 // item is a stored object, and whether it is selected. One that can't be read fails as a list of it does.
-func (f *following) item(ctx context.Context, kv *mvccpb.KeyValue) (*object.Encoded, bool, error) {
+func (f *longList) item(ctx context.Context, kv *mvccpb.KeyValue) (*object.Encoded, bool, error) {
 	obj := f.store.transient(ctx, kv)
 	matched, err := selects(&f.pred, obj)
 	if err == nil {

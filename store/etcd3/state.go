@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
 
-// objState is what a write starts from: an object, its encoded bytes and the revision at which it was both.
+// objState is the state that a write starts from: an object, its encoded bytes and their revision.
 type objState struct {
 	// obj is nil if its bytes can't be read and that was expected.
 	obj  runtime.Object
@@ -92,7 +92,7 @@ func (r *stateReader) retry(ctx context.Context, state *objState, err error) (*o
 	return current, nil
 }
 
-// decode makes a state of what etcd said is stored at the key; nil is nothing.
+// decode makes a state of the value that etcd has at the key, nil if it has none.
 func (r *stateReader) decode(ctx context.Context, kv *mvccpb.KeyValue) (*objState, error) {
 	state := &objState{obj: r.newObject(), current: true}
 	if kv == nil {
@@ -134,7 +134,7 @@ func (r *stateReader) newObject() runtime.Object {
 	return obj
 }
 
-// encodedGuess makes a state of what a cache has of the object, or nil if that can't be read.
+// encodedGuess makes a state of a cached object, nil if that can't be read.
 func (r *stateReader) encodedGuess(ctx context.Context, suggestion *object.Encoded) *objState {
 	if suggestion.Err() != nil {
 		return nil
@@ -152,7 +152,7 @@ func (r *stateReader) encodedGuess(ctx context.Context, suggestion *object.Encod
 	return state
 }
 
-// guess makes a state of an object that the caller believes to be stored. obj is changed for the time of the call.
+// guess makes a state of an object that the caller believes to be stored. It changes obj and changes it back.
 func (r *stateReader) guess(ctx context.Context, obj runtime.Object) (*objState, error) {
 	versioner := r.store.versioner
 	revision, err := versioner.ObjectResourceVersion(obj)

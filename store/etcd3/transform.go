@@ -10,13 +10,12 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// authenticatedDataString is an etcd key as a transformer sees it. It is a copy only for a transformer that looks.
+// authenticatedDataString is an etcd key as a transformer sees it. Only a transformer that asks for the data copies it.
 type authenticatedDataString string
 
-// AuthenticatedData implements transform.Context.
 func (d authenticatedDataString) AuthenticatedData() []byte { return []byte(d) }
 
-// transformFromStorage makes of a stored value what was encoded.
+// transformFromStorage decrypts a stored value into the encoded object.
 func (s *store) transformFromStorage(ctx context.Context, key string, value []byte, dataCtx transform.Context) (data []byte, stale bool, err error) {
 	ctx, step := trace.Start(ctx, trace.TransformFromStorage, key)
 	defer step.End(&err)
@@ -32,7 +31,7 @@ func (s *store) transformFromStorage(ctx context.Context, key string, value []by
 	return data, stale, nil
 }
 
-// transformToStorage makes of what was encoded the value to store.
+// transformToStorage encrypts an encoded object into the value to store.
 func (s *store) transformToStorage(ctx context.Context, key string, data []byte) (value []byte, err error) {
 	ctx, step := trace.Start(ctx, trace.TransformToStorage, key)
 	defer step.End(&err)
@@ -42,7 +41,7 @@ func (s *store) transformToStorage(ctx context.Context, key string, data []byte)
 	return value, err
 }
 
-// encode makes the bytes to store of obj, which has been prepared for it.
+// encode makes the bytes to store of obj, which PrepareObjectForStorage has been called with.
 func (s *store) encode(ctx context.Context, key string, obj runtime.Object) (data []byte, err error) {
 	_, step := trace.Start(ctx, trace.Etcd3Encode, key)
 	defer step.End(&err)

@@ -25,7 +25,7 @@ import (
 
 var metadataPath = field.NewPath("metadata")
 
-// BeforeCreate makes obj what is stored of it, or says why it can't be. Its name and system fields are set already.
+// BeforeCreate prepares obj for storage and validates it. Its name and system fields are set already.
 func BeforeCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj runtime.Object) (err error) {
 	m, kind, err := objectMetaAndKind(strategy, obj)
 	if err != nil {
@@ -56,7 +56,7 @@ func BeforeCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj run
 	return nil
 }
 
-// prepare has the strategy put obj in order, which is what do does.
+// prepare calls do, by which the strategy changes obj, as a step.
 func prepare(ctx context.Context, strategy any, obj runtime.Object, do func(context.Context)) {
 	ctx, step := trace.Start(ctx, trace.StorePrepare, strategyName(strategy))
 	defer step.End(nil)
@@ -73,7 +73,7 @@ func strategyName(strategy any) string {
 	return reflect.TypeOf(strategy).String()
 }
 
-// validateCreate looks at the metadata only if the strategy has no complaint: its own are more specific.
+// validateCreate checks the metadata only if the strategy has no complaint, since the strategy's are more specific.
 func validateCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj runtime.Object, m metav1.Object) field.ErrorList {
 	if errs := strategy.Validate(ctx, obj); len(errs) > 0 {
 		return errs
@@ -81,7 +81,7 @@ func validateCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj r
 	return validation.ValidateObjectMetaAccessor(validated(m), strategy.NamespaceScoped(), validatePathSegment, metadataPath)
 }
 
-// BeforeUpdate makes obj what is stored of it in old's place, or says why it can't be.
+// BeforeUpdate prepares obj to replace old and validates it.
 func BeforeUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old runtime.Object) (err error) {
 	m, kind, err := objectMetaAndKind(strategy, obj)
 	if err != nil {
@@ -97,7 +97,7 @@ func BeforeUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, ol
 	if err := ensureNamespace(ctx, strategy.NamespaceScoped(), m); err != nil {
 		return err
 	}
-	// The generation is the server's alone: back to where it was, for the strategy to move it if the spec changed.
+	// Clients can't set the generation. The strategy moves it from the old value if the spec changed.
 	m.SetGeneration(oldMeta.GetGeneration())
 	prepare(ctx, strategy, obj, func(ctx context.Context) { strategy.PrepareForUpdate(ctx, obj, old) })
 	keepSystemFields(m, oldMeta)
@@ -137,7 +137,7 @@ func validateUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, 
 	return append(errs, strategy.ValidateUpdate(ctx, obj, old)...)
 }
 
-// validated is as much of metadata as validation looks at.
+// validated returns the part of metadata that validation looks at.
 func validated(m metav1.Object) metav1.Object {
 	u, ok := m.(*unstructured.Unstructured)
 	if !ok {
@@ -147,7 +147,7 @@ func validated(m metav1.Object) metav1.Object {
 	return &unstructured.Unstructured{Object: map[string]any{"metadata": object.WithoutFieldSets(metadata)}}
 }
 
-// validatePathSegment is the least that all names must be: one segment of a path.
+// validatePathSegment is the rule for all names: each is one segment of a path.
 func validatePathSegment(name string, prefix bool) []string {
 	if prefix {
 		return content.IsPathSegmentPrefix(name)

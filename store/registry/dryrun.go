@@ -14,18 +14,16 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// DryRunnableStorage stands in front of a storage, and does not let a dry run through to write: that reads what is
-// there, does what the storage would do with it, and answers as if it had been done.
+// DryRunnableStorage stands in front of a storage and stops the writes of a dry run. For a dry run it reads the present
+// state, does what the storage would do with it, and answers as if it had been done.
 type DryRunnableStorage struct {
 	Storage store.Interface
-	// Codec turns what would have been stored into what would have been read.
+	// Codec encodes what a dry run would store, and decodes what would then be read.
 	Codec runtime.Codec
 }
 
-// Versioner is the storage's.
 func (s *DryRunnableStorage) Versioner() store.Versioner { return s.Storage.Versioner() }
 
-// Stats is the storage's.
 func (s *DryRunnableStorage) Stats(ctx context.Context) (store.Stats, error) {
 	return s.Storage.Stats(ctx)
 }
@@ -150,7 +148,7 @@ func (s *DryRunnableStorage) GuaranteedUpdate(ctx context.Context, key string, d
 
 const whyNotDry = "not a dry run: passed on"
 
-// newLike is an empty object of obj's type.
+// newLike makes an empty object of obj's type.
 func newLike(obj runtime.Object) (runtime.Object, error) {
 	if u, ok := obj.(runtime.Unstructured); ok {
 		return u.NewEmptyInstance(), nil
@@ -162,7 +160,7 @@ func newLike(obj runtime.Object) (runtime.Object, error) {
 	return reflect.New(v.Type()).Interface().(runtime.Object), nil
 }
 
-// copyInto gives out what a reader would get, had in been stored.
+// copyInto fills out with what a reader would get if in had been stored.
 func (s *DryRunnableStorage) copyInto(in, out runtime.Object) error {
 	data, err := runtime.Encode(s.Codec, in)
 	if err != nil {

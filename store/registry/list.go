@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// List implements rest.Lister. A reader that takes encoded objects gets them item by item, if nobody here has to look into them.
+// List returns a list: item by item if the reader takes that, and nothing here has to look into them.
 func (e *Store) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
 	out, err := e.ListPredicate(ctx, e.predicate(options), options)
 	if err != nil {
@@ -65,7 +65,7 @@ func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate, o
 	return out, nil
 }
 
-// givesItems says whether the reader is given a list item by item.
+// givesItems says whether the caller gets lists item by item.
 func (e *Store) givesItems(ctx context.Context) bool {
 	return e.Decorator == nil && rest.TakesEncoded(ctx) && e.Storage.listsItems()
 }
@@ -82,8 +82,8 @@ func (e *Store) predicate(options *metainternalversion.ListOptions) store.Select
 	return store.SelectionPredicate{Label: label, Field: field, GetAttrs: e.AttrFunc}
 }
 
-// scope is the least of the key space that holds all that p selects: one object, one namespace, or the resource. A
-// selector that names what no key can be made of narrows nothing, and then simply selects nothing.
+// scope returns the smallest part of the key space that holds all that p selects: one object, one namespace, or the
+// resource. A selector whose name makes no valid key narrows nothing, and selects nothing later.
 func (e *Store) scope(ctx context.Context, p *store.SelectionPredicate) (key string, recursive bool, why string) {
 	why = "no namespace: all objects of the resource"
 	if request.NamespaceValue(ctx) != "" {

@@ -64,7 +64,8 @@ func (u *update) why(step *trace.Step, revision uint64) {
 	}
 }
 
-// tryCreate is for an object that is not there. What the client knows of an earlier one of that name is wiped.
+// tryCreate makes the next state of an object that does not exist. It wipes system fields that the client took from an
+// earlier object of that name.
 func (u *update) tryCreate(ctx context.Context, obj runtime.Object) (_ runtime.Object, _ *uint64, err error) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
@@ -95,7 +96,7 @@ func (u *update) tryCreate(ctx context.Context, obj runtime.Object) (_ runtime.O
 	return obj, &ttl, nil
 }
 
-// tryChange is for an object that is there, at revision.
+// tryChange makes the next state of an object that exists, at revision.
 func (u *update) tryChange(ctx context.Context, obj, existing runtime.Object, revision uint64, res store.ResponseMeta) (_ runtime.Object, _ *uint64, err error) {
 	if err := u.checkResourceVersion(obj, revision, res); err != nil {
 		return nil, nil, err

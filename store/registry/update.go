@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Update implements rest.Updater. The storage calls back, once or more, to learn the next state: see tryUpdate.
+// Update changes an object. The storage calls back, once or more, to learn the next state: see tryUpdate.
 func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
 	key, err := e.KeyFunc(ctx, name)
@@ -126,7 +126,7 @@ func (u *update) deleteWithoutFinalizers(ctx context.Context) (runtime.Object, e
 	return u.emptied, nil
 }
 
-// createOptions are the update's for hooks of a create.
+// createOptions returns the update's options in the form that hooks of a create take.
 func (u *update) createOptions() *metav1.CreateOptions {
 	options := &metav1.CreateOptions{
 		DryRun: u.options.DryRun, FieldManager: u.options.FieldManager, FieldValidation: u.options.FieldValidation,
@@ -135,7 +135,7 @@ func (u *update) createOptions() *metav1.CreateOptions {
 	return options
 }
 
-// storagePreconditions are p for the storage, never nil.
+// storagePreconditions converts p. The result is never nil.
 func storagePreconditions(p *metav1.Preconditions) *store.Preconditions {
 	if p == nil {
 		return &store.Preconditions{}

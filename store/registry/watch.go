@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Watch implements rest.Watcher. A reader that takes encoded objects gets them, if nobody here has to look into them.
+// Watch returns a watch: of encoded objects if the reader takes that, and nothing here has to look into them.
 func (e *Store) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
 	p := e.predicate(options)
 	if options == nil {
@@ -27,7 +27,7 @@ func (e *Store) WatchPredicate(ctx context.Context, p store.SelectionPredicate, 
 	opts := store.ListOptions{
 		ResourceVersion: resourceVersion,
 		Predicate:       p,
-		// Who may be sent bookmarks is to get them; a storage that has its own clock for them does not look here.
+		// Whoever allows bookmarks gets them. A cacher sends them at its own pace and ignores this.
 		ProgressNotify:    p.AllowWatchBookmarks,
 		SendInitialEvents: sendInitialEvents,
 	}
