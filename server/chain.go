@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/server/kxapi"
 )
 
-// Chain is the servers in the order in which they are asked. Each has the next as its delegate.
+// Chain has the servers in the order in which a request passes them. Each one delegates to the next.
 type Chain struct {
 	Kube *endpoint.GenericAPIServer
 	// APIExtensions serves the definitions of custom resources, and CustomResources what they define.
@@ -45,8 +45,8 @@ func CreateServerChain(c *Config) (*Chain, error) {
 	return chain, nil
 }
 
-// createAPIExtensionsServer makes the server of custom resources: a server of their definitions, whose delegate is what
-// serves what they define. What is neither is left to delegate.
+// createAPIExtensionsServer makes the server of definitions, and the server of custom resources behind it. All other requests
+// go to delegate.
 func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.GenericAPIServer, *crd.Server, error) {
 	customResources, err := crd.New(crd.Config{
 		RESTOptions:         c.RESTOptions,
@@ -99,7 +99,7 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler, servers func() []kxap
 	return s, nil
 }
 
-// newGenericAPIServer makes a server that serves nothing yet. All servers tell of themselves in one place.
+// newGenericAPIServer makes a server without resources. All servers share discovery and OpenAPI.
 func (c *Config) newGenericAPIServer(delegate http.Handler) *endpoint.GenericAPIServer {
 	return &endpoint.GenericAPIServer{
 		Router:                     endpoint.NewRouter(scheme.Codecs, delegate),
@@ -115,7 +115,7 @@ func (c *Config) newGenericAPIServer(delegate http.Handler) *endpoint.GenericAPI
 	}
 }
 
-// servers are those of the chain in the order in which they are asked: each names its delegate itself.
+// servers follows the delegates from server to server and returns them in that order.
 func (c *Chain) servers() []kxapi.Server {
 	known := []kxapi.Server{
 		{Name: "kube", Handler: c.Kube.Router, Installed: c.Kube.Installed},
@@ -140,12 +140,12 @@ func (c *Chain) servers() []kxapi.Server {
 	return chain
 }
 
-// Serves says whether any server of the chain has the resource.
+// Serves says whether any server of the chain serves the resource.
 func (c *Chain) Serves(info *request.RequestInfo) bool {
 	return c.Kube.Router.Serves(info) || c.APIExtensions.Router.Serves(info) || c.CustomResources.Serves(info)
 }
 
-// Storages are those that are installed now. Custom resources come and go.
+// Storages returns the storages that are installed at present, since custom resources come and go.
 func (c *Chain) Storages() map[schema.GroupVersionResource]corerest.Storage {
 	storages := map[schema.GroupVersionResource]corerest.Storage{}
 	maps.Copy(storages, c.Kube.Storages())
@@ -154,14 +154,14 @@ func (c *Chain) Storages() map[schema.GroupVersionResource]corerest.Storage {
 	return storages
 }
 
-// Destroy gives back what the storages hold.
+// Destroy releases the storages' resources.
 func (c *Chain) Destroy() {
 	c.Kube.Destroy()
 	c.CustomResources.Destroy()
 	c.APIExtensions.Destroy()
 }
 
-// ReadinessCheck says which storages do not serve yet.
+// ReadinessCheck names the storages that can't serve yet.
 func (c *Chain) ReadinessCheck() error {
 	if err := c.Kube.ReadinessCheck(); err != nil {
 		return err

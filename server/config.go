@@ -43,7 +43,7 @@ import (
 // maxRequestBodyBytes is the largest body that a client may send; etcd's own limit is set to match.
 const maxRequestBodyBytes = 3 << 20
 
-// Config is what the chain of servers is made of.
+// Config has all that the chain of servers needs.
 type Config struct {
 	Options *options.Options
 	Logger  *slog.Logger
@@ -67,13 +67,13 @@ type Config struct {
 	EventTTL          time.Duration
 	MinRequestTimeout time.Duration
 
-	// EtcdHealth and EtcdReady say why etcd can't be used.
+	// EtcdHealth and EtcdReady return why etcd can't be used.
 	EtcdHealth, EtcdReady func() error
-	// Etcd is what lies below the API.
+	// Etcd gives access below the API.
 	Etcd *kxapi.Etcd
 	// Moments remember when it had which revision, while they run.
 	Moments *kxapi.Moments
-	// Compact compacts etcd's history now.
+	// Compact compacts etcd's history at once.
 	Compact kxapi.CompactFunc
 
 	equivalents runtime.EquivalentResourceRegistry
@@ -120,7 +120,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 	return c, nil
 }
 
-// storage decides how objects are kept.
+// storage configures how objects are stored.
 func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) error {
 	config := factory.NewDefaultConfig(o.Etcd.Prefix, nil)
 	config.Type = o.Etcd.StorageBackend
@@ -168,11 +168,11 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 	return err
 }
 
-// deleteCollectionWorkers is how many objects of a collection are deleted at once: etcd makes one fsync of writes that
-// come together.
+// deleteCollectionWorkers is how many objects of a collection are deleted at once, since etcd syncs concurrent writes by one
+// fsync.
 const deleteCollectionWorkers = 8
 
-// filters are what the filter chain works with.
+// filters returns the configuration of the filter chain.
 func (c *Config) filters(chain *Chain) (*filter.Config, error) {
 	f := &filter.Config{
 		RequestInfo: &request.RequestInfoFactory{
@@ -205,12 +205,12 @@ func (c *Config) filters(chain *Chain) (*filter.Config, error) {
 	return f, nil
 }
 
-// longRunning says which requests last as long as their client likes.
+// longRunning says which requests have no time limit.
 func longRunning(_ *http.Request, info *request.RequestInfo) bool {
 	return info.IsResourceRequest && info.Verb == "watch"
 }
 
-// processID tells this process's journeys from those of others that serve the same etcd.
+// processID distinguishes this process's journeys from those of other processes on the same etcd.
 func processID() string {
 	var b [3]byte
 	_, _ = rand.Read(b[:]) // never fails

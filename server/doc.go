@@ -1,21 +1,20 @@
-// Package server puts the parts together: from flags to a server that listens, and from a signal to one that has stopped
-// in good order.
+// Package server assembles the server: from flags to a process that listens, and from a signal to an orderly stop.
 //
 // It owns the chain of servers ([CreateServerChain]: the kube server, behind it the apiextensions server, behind that
 // nothing), what is served beside the APIs (health, version, metrics, discovery, OpenAPI), and the life of a server:
 // [Start], [Server.Stop].
 //
-// A request comes in through server/filter's chain, then here through the paths beside the APIs, then through
-// server/endpoint's router into server/handler.
+// A request passes server/filter's chain, the paths beside the APIs, and server/endpoint's router on its way to
+// server/handler.
 //
 // # The order of the stop
 //
-//  1. /readyz fails, so that nobody sends more.
-//  2. New requests are turned away, watches are told to end.
-//  3. Requests in flight finish, or their time is up.
-//  4. The listener closes, then the controllers end, then the storages, etcd, and the data directory's lock.
+//  1. /readyz fails, so that load balancers send no more requests.
+//  2. New requests are refused, and watches end.
+//  3. Requests in flight finish or time out.
+//  4. The listener closes, then the controllers, the storages, etcd, and the data directory's lock.
 //
-// Less formally: nothing is closed that somebody above it still uses.
+// Less formally: nothing is closed that a layer above still uses.
 //
 // # Several servers in one process
 //

@@ -10,14 +10,14 @@ import (
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
-// filling is the time after a start in which caches are filled, those of custom resources included: the first request for a
-// resource should find its cache, not begin it. Later ones, of resources that come, make no difference to readiness.
+// filling tracks the caches that a start fills, including those of custom resources, so that the first request for a resource
+// finds its cache full. Caches of later resources make no difference to readiness.
 type filling struct {
 	caches *cacher.Caches
 	over   atomic.Bool
 }
 
-// run makes warm begin all caches, and waits until they are filled. A cache that ends meanwhile need not be.
+// run calls warm, which begins all caches, and waits until they are filled. It does not wait for a cache that ends meanwhile.
 func (f *filling) run(ctx context.Context, warm func(context.Context)) {
 	warm(ctx)
 	for _, c := range f.caches.List() {
@@ -26,8 +26,8 @@ func (f *filling) run(ctx context.Context, warm func(context.Context)) {
 	f.over.Store(ctx.Err() == nil)
 }
 
-// check says which caches are not filled, if that is why the server is not ready. ready is the check of what is always
-// served.
+// check names the caches that are not filled, if that is why the server is not ready. ready is the readiness check of the
+// storages.
 func (f *filling) check(ready func() error) error {
 	err := ready()
 	if err == nil && f.over.Load() {
@@ -48,7 +48,7 @@ func (f *filling) check(ready func() error) error {
 	return health.Reason("watch caches that are not filled: " + listed(missing))
 }
 
-// mostListed is how many caches are named.
+// mostListed is how many caches an error names at most.
 const mostListed = 20
 
 func listed(names []string) string {

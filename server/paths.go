@@ -17,14 +17,14 @@ import (
 	"github.com/kx-apiserver/kx/server/version"
 )
 
-// path is served beside the APIs. One that ends in a slash stands for all that begin with it.
+// path is a path beside the APIs. One that ends in a slash stands for all paths that begin with it.
 type path struct {
 	pattern string
 	handler http.Handler
 }
 
-// withPaths serves the paths beside the resources: health, metrics, the version, OpenAPI and discovery. Requests for
-// resources go to apis at once: none of these paths looks like one.
+// withPaths serves the paths beside the resources: health, metrics, the version, OpenAPI and discovery. It passes requests for
+// resources to apis at once, since none of these paths looks like one.
 func withPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool, apis http.Handler) http.Handler {
 	paths := nonAPIPaths(c, chain, fill, stopping)
 	discovery := chain.CustomResources.WithDiscovery(c.Discovery.WithDelegate(apis))

@@ -23,7 +23,7 @@ import (
 	"github.com/kx-apiserver/kx/store/embedded"
 )
 
-// Server is a server that listens.
+// Server is a running server.
 type Server struct {
 	URL        string
 	Kubeconfig string
@@ -34,7 +34,7 @@ type Server struct {
 	drain    *filter.Drain
 	stopping atomic.Bool
 	failed   chan error
-	// undo are what must be closed at the end, in the order in which it was opened.
+	// undo has the functions that close everything, in the order of opening.
 	undo []func() error
 	stop sync.Once
 }
@@ -42,26 +42,26 @@ type Server struct {
 const (
 	// headersMost bounds the headers of a request.
 	headersMost = 1 << 20
-	// headersWait is how long a client may take to send them.
+	// headersWait is how long a client may take to send the headers.
 	headersWait = 32 * time.Second
-	// idleWait is how long a connection is kept on which nothing is asked: as long as Go's clients keep theirs.
+	// idleWait is how long an idle connection is kept, which is the default of Go's clients.
 	idleWait = 90 * time.Second
-	// streamsMost is how many requests may be under way on one connection of HTTP/2: what clients begin with. Whoever
-	// opens and resets streams to keep the server busy is cut off at a small multiple of it.
+	// streamsMost is how many concurrent requests a connection of HTTP/2 may have, which is the initial assumption of clients.
+	// A client that keeps the server busy by opening and resetting streams is cut off at a small multiple of it.
 	streamsMost = 100
-	// streamBuffer is how much of a body may arrive before its handler reads it: nearly all objects whole.
+	// streamBuffer is how much of a body may arrive before its handler reads it. Nearly all objects fit.
 	streamBuffer = 256 << 10
-	// connectionBuffer is the same for all bodies of a connection together. Handlers that don't read hold up their own client.
+	// connectionBuffer is the same for all bodies of a connection. Handlers that do not read delay only their own client.
 	connectionBuffer = 16 * streamBuffer
-	// writeWait is how long a client may take nothing of what is written to its connection of HTTP/2: as long as a watch.
+	// writeWait is how long a client of HTTP/2 may read nothing, the same as for a watch.
 	writeWait = 30 * time.Second
-	// closeWait is how long connections may take to end once no request is under way. Go's HTTP/2 waits a second for every
-	// client that keeps one open; they have had their answers, so they are told, and then cut off.
+	// closeWait is how long connections may take to end after the last request. Go's HTTP/2 would wait a second for every client
+	// with an open connection. These have their answers, so they are told to leave, and then cut off.
 	closeWait = 200 * time.Millisecond
 )
 
-// Start opens the data directory, starts or reaches etcd, listens, and returns when requests are answered. The options
-// must have been validated. ctx bounds the start alone: Stop ends what was started.
+// Start opens the data directory, starts or reaches etcd, listens, and returns when requests are served. The options must have
+// been validated. ctx bounds only the start; Stop ends what was started.
 func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server, err error) {
 	s = &Server{log: log, failed: make(chan error, 1)}
 	defer func() {
@@ -146,7 +146,7 @@ type etcd struct {
 	shared    *factory.Shared
 }
 
-// etcd starts an etcd in this process, unless one elsewhere is given. Its election goes on until ready returns.
+// etcd starts an etcd in this process, unless the options name another one. Its election continues until ready returns.
 func (s *Server) etcd(ctx context.Context, o *options.Options, dir *identity.DataDir, counts *metrics.Metrics) (reached etcd, ready func(context.Context) error, err error) {
 	reached.shared = factory.NewShared(counts.Registry, s.log)
 	if len(o.Etcd.Servers) > 0 {
@@ -193,7 +193,7 @@ func (s *Server) connect(to etcd) error {
 	return err
 }
 
-// chain makes the chain of servers. What its storages ask in the background may wait for etcd.
+// chain makes the chain of servers. Its storages may ask etcd in the background and wait for it.
 func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, reached etcd, counts *metrics.Metrics) (*Config, *Chain, error) {
 	life, end := context.WithCancel(context.Background())
 	s.onClose(func() error { end(); return nil })
@@ -211,7 +211,7 @@ func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, re
 	return c, chain, nil
 }
 
-// handler starts the controllers of the chain and puts the filters before it.
+// handler starts the chain's controllers and wraps the chain in the filters.
 func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Handler, error) {
 	stopCustomResources, err := chain.CustomResources.Start(ctx)
 	if err != nil {
@@ -229,14 +229,14 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	return filter.BuildHandlerChain(withPaths(c, chain, fill, &s.stopping, chain.Kube.Router), filters), nil
 }
 
-// fill begins to fill the caches, and returns at once: etcd may take its time.
+// fill begins to fill the caches and returns at once.
 func (s *Server) fill(c *Config, chain *Chain) *filling {
 	f := &filling{caches: &c.Caches}
 	s.inBackground(func(ctx context.Context) { f.run(ctx, chain.CustomResources.Warm) })
 	return f
 }
 
-// inBackground does something until the server closes, which waits for its end.
+// inBackground runs do until the server closes, which waits for its end.
 func (s *Server) inBackground(do func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -280,7 +280,7 @@ func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Ha
 	})
 }
 
-// Failed tells, once, that the server can't go on.
+// Failed returns a channel that receives one error when the server fails for good.
 func (s *Server) Failed() <-chan error { return s.failed }
 
 func (s *Server) fail(err error) {
@@ -290,7 +290,7 @@ func (s *Server) fail(err error) {
 	}
 }
 
-// Stop stops in good order. Requests in flight may finish until ctx ends. It may be called more than once.
+// Stop stops the server in order. Requests in flight may finish until ctx ends. It may be called more than once.
 func (s *Server) Stop(ctx context.Context) (err error) {
 	s.stop.Do(func() {
 		s.stopping.Store(true)
@@ -304,7 +304,7 @@ func (s *Server) Stop(ctx context.Context) (err error) {
 	return err
 }
 
-// close closes what was opened, the last first.
+// close closes everything in the reverse order of opening.
 func (s *Server) close() error {
 	var errs []error
 	for i := len(s.undo) - 1; i >= 0; i-- {
@@ -321,7 +321,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// reachable is an address that a client on this machine can use: a server that listens everywhere is also on loopback.
+// reachable returns an address for clients on this machine: a server on all interfaces is also on loopback.
 func reachable(a *net.TCPAddr) string {
 	if a.IP.IsUnspecified() {
 		a = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: a.Port}

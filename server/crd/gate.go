@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// gate counts who is inside, until it is closed. It takes no lock.
+// gate counts requests until it is closed. It takes no lock.
 type gate struct {
-	// inside is below zero once the gate is closed.
+	// inside is negative once the gate is closed.
 	inside atomic.Int64
 	once   sync.Once
 	empty  chan struct{}
@@ -18,7 +18,7 @@ const closedGate = math.MinInt64 / 2
 
 func newGate() *gate { return &gate{empty: make(chan struct{})} }
 
-// enter says whether the gate is open. Whoever got in must leave.
+// enter says whether the gate is open. If so, the caller must leave.
 func (g *gate) enter() bool {
 	if g.inside.Add(1) > 0 {
 		return true
@@ -33,7 +33,7 @@ func (g *gate) leave() {
 	}
 }
 
-// count is how many are inside.
+// count returns how many requests are inside.
 func (g *gate) count() int64 {
 	n := g.inside.Load()
 	if n < 0 {
@@ -42,7 +42,7 @@ func (g *gate) count() int64 {
 	return n
 }
 
-// close lets nobody in any more, and returns what is closed when all have left. It is called once.
+// close closes the gate, and returns a channel that is closed when all requests have left. It is called once.
 func (g *gate) close() <-chan struct{} {
 	if g.inside.Add(closedGate) == closedGate {
 		g.once.Do(func() { close(g.empty) })

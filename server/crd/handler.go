@@ -20,16 +20,16 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
-// crdHandler answers requests for custom resources, and leaves all others to a delegate.
+// crdHandler answers requests for custom resources, and passes all others to a delegate.
 type crdHandler struct {
 	config Config
 	lister *lister.Lister
 
-	// current has what serves the definitions, by name.
+	// current has the crdInfo of each definition that is being served, by name.
 	current atomic.Pointer[map[string]*crdInfo]
-	// mu keeps writers from each other; what readers see is replaced.
+	// mu serializes writers. What readers see is replaced.
 	mu sync.Mutex
-	// building are those that are being made.
+	// building has the crdInfos that are being made.
 	building map[string]*building
 
 	retiring sync.WaitGroup
@@ -83,7 +83,7 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// unresolved is what clients are told when it is not known what serves them. The journey and the log know why.
+// unresolved returns the client's error if a definition could not be read or served. The journey and the log have the reason.
 func unresolved(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
@@ -91,7 +91,7 @@ func unresolved(ctx context.Context) error {
 	return apierrors.NewInternalError(errors.New("error resolving resource"))
 }
 
-// serve lets a version answer. An error that it returns has not been answered.
+// serve lets a version answer. If it returns an error, nothing has been answered.
 func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, crd *lister.Definition, v *version, w http.ResponseWriter, req *http.Request) error {
 	if v == nil { // it is not served any more, since this moment
 		h.config.Delegate.ServeHTTP(w, req)
@@ -111,8 +111,8 @@ func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, crd *
 	return apierrors.NewNotFound(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name)
 }
 
-// find returns the definition that a request is about, and why it is served, or nil and why not. What is not known to be
-// served here is read from etcd before it is given up: another server may have said a moment ago that it is.
+// find returns the definition of a request and why it is served, or nil and why it is not. Before it gives up, it reads the
+// definition from etcd: another server may just have established it.
 func (h *crdHandler) find(ctx context.Context, name string, info *request.RequestInfo) (crd *lister.Definition, why string, err error) {
 	crd = h.lister.Get(name)
 	served, why := serves(crd, info)
@@ -131,8 +131,8 @@ func (h *crdHandler) find(ctx context.Context, name string, info *request.Reques
 	return crd, why + "; read from etcd, since it was not known here", nil
 }
 
-// serves says whether a definition serves a request, and why. A namespaced resource is listed and watched without a
-// namespace too.
+// serves says whether a definition serves a request, and why. A namespaced resource can also be listed and watched without a
+// namespace.
 func serves(crd *lister.Definition, info *request.RequestInfo) (bool, string) {
 	switch {
 	case crd == nil:
@@ -181,7 +181,7 @@ func (h *crdHandler) serveScale(ctx context.Context, info *request.RequestInfo, 
 	return serveVerb(v.scale[info.Verb], info, w, req)
 }
 
-// serveVerb lets serve answer. An error that it returns has not been answered.
+// serveVerb lets serve answer. If it returns an error, nothing has been answered.
 func serveVerb(serve http.HandlerFunc, info *request.RequestInfo, w http.ResponseWriter, req *http.Request) error {
 	if serve == nil {
 		return apierrors.NewMethodNotSupported(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Verb)

@@ -17,27 +17,27 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
 
-// crdInfo is what serves one state of a definition.
+// crdInfo serves one state of a definition.
 type crdInfo struct {
-	// crd is the newest state that this serves as well as the one that it was made of.
+	// crd is the newest state that the crdInfo can serve: it may be newer than the one that it was made from.
 	crd      atomic.Pointer[lister.Definition]
 	resource *customresource.Resource
-	// versions are those that are served.
+	// versions has the served versions.
 	versions map[string]*version
-	// made is when it was, and took how long that took.
+	// made is when it was made, and took how long that took.
 	made time.Time
 	took time.Duration
 
-	// requests are those that use it. Watches are told by life that they must end.
+	// requests counts the requests that use it. life ends its watches.
 	requests *gate
 	life     context.Context
 	end      context.CancelFunc
 }
 
-// version is what serves one version: a handler for each verb. status and scale are nil if it has none.
+// version serves one version by a handler for each verb. status and scale are nil if it has no such subresource.
 type version struct {
 	resource, status, scale map[string]http.HandlerFunc
-	// terminating has what serves the resource while its definition is being deleted, where that differs.
+	// terminating has the handlers that differ while the definition is being deleted.
 	terminating map[string]http.HandlerFunc
 	warning     string
 }
@@ -47,15 +47,14 @@ type building struct {
 	err  error
 }
 
-// sameToRequests says whether two states of a definition can be served by the same. generation counts the changes of
-// spec.
+// sameToRequests says whether one crdInfo can serve two states of a definition. generation counts the changes of spec.
 func sameToRequests(a, b *lister.Definition) bool {
 	return a == b || a.UID == b.UID && a.Generation == b.Generation &&
 		slices.Equal(a.Status.StoredVersions, b.Status.StoredVersions) &&
 		apiequality.Semantic.DeepEqual(&a.Status.AcceptedNames, &b.Status.AcceptedNames)
 }
 
-// serves says whether this serves the definition.
+// serves says whether the crdInfo can serve a state of the definition.
 func (i *crdInfo) serves(crd *lister.Definition) bool {
 	known := i.crd.Load()
 	if known == crd {
@@ -68,7 +67,7 @@ func (i *crdInfo) serves(crd *lister.Definition) bool {
 	return true
 }
 
-// getOrCreateServingInfoFor returns what serves a definition. The caller is among its requests then, and must leave.
+// getOrCreateServingInfoFor returns the crdInfo of a definition. The caller is counted among its requests, and must leave.
 func (h *crdHandler) getOrCreateServingInfoFor(ctx context.Context, crd *lister.Definition) (info *crdInfo, err error) {
 	_, step := trace.Start(ctx, trace.CRDInfo, crd.Name)
 	defer step.End(&err)
@@ -92,8 +91,8 @@ func (h *crdHandler) getOrCreateServingInfoFor(ctx context.Context, crd *lister.
 	}
 }
 
-// create returns what serves the definition of a name as it is known now. It is made once, however many ask at the same
-// time; took is 0 for all but the one that has made it.
+// create returns a crdInfo for the current state of a definition. Concurrent callers share one; took is 0 for all but the caller
+// that made it.
 func (h *crdHandler) create(ctx context.Context, name string) (info *crdInfo, took time.Duration, err error) {
 	for {
 		crd := h.lister.Get(name)
@@ -118,7 +117,8 @@ func (h *crdHandler) create(ctx context.Context, name string) (info *crdInfo, to
 	}
 }
 
-// beginBuilding returns what serves crd, if it is there; or else who makes it, which may be the caller.
+// beginBuilding returns the crdInfo for crd if there is one. Otherwise it returns the current build, which is the caller's own
+// if mine.
 func (h *crdHandler) beginBuilding(crd *lister.Definition) (info *crdInfo, b *building, mine bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -133,7 +133,7 @@ func (h *crdHandler) beginBuilding(crd *lister.Definition) (info *crdInfo, b *bu
 	return nil, b, true
 }
 
-// build makes what serves crd, and puts it in the place of what was there before.
+// build makes the crdInfo for crd, and replaces the one before.
 func (h *crdHandler) build(crd *lister.Definition, b *building) (info *crdInfo, took time.Duration, err error) {
 	start := time.Now()
 	defer close(b.done)
@@ -146,7 +146,7 @@ func (h *crdHandler) build(crd *lister.Definition, b *building) (info *crdInfo, 
 			return
 		}
 		h.put(crd.Name, info)
-		// Who tells of changes may have come before it was there.
+		// The lister may have reported a change before the crdInfo was in place.
 		if now := h.lister.Get(crd.Name); now == nil || !info.serves(now) {
 			h.put(crd.Name, nil)
 		}
@@ -159,7 +159,7 @@ func (h *crdHandler) build(crd *lister.Definition, b *building) (info *crdInfo, 
 	return info, info.took, nil
 }
 
-// put is for who holds h.mu. A nil info takes away what is there.
+// put replaces the crdInfo of a definition; nil removes it. The caller holds h.mu.
 func (h *crdHandler) put(name string, info *crdInfo) {
 	old := *h.current.Load()
 	next := make(map[string]*crdInfo, len(old)+1)
@@ -173,7 +173,7 @@ func (h *crdHandler) put(name string, info *crdInfo) {
 	}
 }
 
-// retire ends what nobody gets any more: its watches now, its storage when its other requests are done.
+// retire ends a replaced crdInfo: its watches at once, its storage when its other requests are done.
 func (h *crdHandler) retire(info *crdInfo) {
 	empty := info.requests.close()
 	info.end()
@@ -186,7 +186,7 @@ func (h *crdHandler) retire(info *crdInfo) {
 	})
 }
 
-// changed takes away what a changed definition was served by. The next request makes another.
+// changed removes the crdInfo of a changed definition. The next request makes another.
 func (h *crdHandler) changed(old, _ *lister.Definition) {
 	if old == nil {
 		return
@@ -199,7 +199,7 @@ func (h *crdHandler) changed(old, _ *lister.Definition) {
 	}
 }
 
-// destroy ends all. No request may come any more; those that are still there fail.
+// destroy ends everything. No request may follow; those that remain fail.
 func (h *crdHandler) destroy() {
 	h.stop()
 	h.mu.Lock()
@@ -211,7 +211,7 @@ func (h *crdHandler) destroy() {
 	h.retiring.Wait()
 }
 
-// newCRDInfo makes what serves a definition.
+// newCRDInfo makes the crdInfo of a definition.
 func newCRDInfo(c Config, crd *lister.Definition) (*crdInfo, error) {
 	resource, err := customresource.New(customresource.Config{Definition: crd, Options: c.RESTOptions, Conversion: c.conversion, Limits: c.Limits})
 	if err != nil {

@@ -52,7 +52,7 @@ func newScopes(c Config, crd *lister.Definition, resource *customresource.Resour
 	return s
 }
 
-// ofResource is without a field manager.
+// ofResource returns a scope without a field manager.
 func (s *scopes) ofResource(v *customresource.Version) *handler.RequestScope {
 	return &handler.RequestScope{
 		Namer:               handler.ContextBasedNaming{},
@@ -72,7 +72,7 @@ func (s *scopes) ofResource(v *customresource.Version) *handler.RequestScope {
 
 		Resource: v.Kind.GroupVersion().WithResource(s.crd.Status.AcceptedNames.Plural),
 		Kind:     v.Kind,
-		// Admission, validation and tables see the version of the request: storage converts, if it has to.
+		// Admission, validation and tables see the version of the request. Storage converts if necessary.
 		HubGroupVersion:  v.Kind.GroupVersion(),
 		MetaGroupVersion: metav1.SchemeGroupVersion,
 
@@ -90,7 +90,7 @@ func (s *scopes) ofStatus(v *customresource.Version) *handler.RequestScope {
 
 var (
 	scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
-	// scaleScheme has the one kind of the subresource scale, and a Status.
+	// scaleScheme has the kinds Scale and Status.
 	scaleScheme = newScaleScheme()
 	scaleCodecs = serializer.NewCodecFactory(scaleScheme)
 )
@@ -102,7 +102,7 @@ func newScaleScheme() *runtime.Scheme {
 	return s
 }
 
-// standardSerializers are those that custom resources have themselves: no protobuf.
+// standardSerializers are the serializers for custom resources themselves, which have no protobuf.
 func standardSerializers(s runtime.NegotiatedSerializer) []runtime.SerializerInfo {
 	return slices.DeleteFunc(slices.Clone(s.SupportedMediaTypes()), func(info runtime.SerializerInfo) bool {
 		return info.MediaType == runtime.ContentTypeProtobuf
@@ -156,7 +156,7 @@ type subresourceStorage interface {
 	rest.Patcher
 }
 
-// subresource is what can be done to a subresource.
+// subresource returns the handlers of a subresource.
 func (s *scopes) subresource(scope *handler.RequestScope, v *customresource.Version, storage subresourceStorage) map[string]http.HandlerFunc {
 	scope.FieldManager = s.managers.of(scope, v)
 	return map[string]http.HandlerFunc{

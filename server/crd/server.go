@@ -30,7 +30,7 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// Config is what a Server is made of.
+// Config has what a Server needs.
 type Config struct {
 	RESTOptions backend.RESTOptionsGetter
 	Authorizer  authorizer.UnconditionalAuthorizer
@@ -45,10 +45,10 @@ type Config struct {
 	MinRequestTimeout   time.Duration
 	MaxRequestBodyBytes int64
 	MaxObjectFields     int
-	// Limits bound what one custom resource may cost.
+	// Limits bounds the cost of one custom resource.
 	Limits crdschema.Limits
 
-	// Delegate answers what is no custom resource.
+	// Delegate answers all requests that are not for custom resources.
 	Delegate http.Handler
 
 	conversion *conversion.Factory
@@ -61,7 +61,7 @@ type Server struct {
 	controllers *controller.Controllers
 }
 
-// New makes a Server that knows no definition until it is started.
+// New makes a Server, which has no definitions until it is started.
 func New(c Config) (*Server, error) {
 	crds, status, err := definition.NewREST(c.RESTOptions)
 	if err != nil {
@@ -85,19 +85,19 @@ func New(c Config) (*Server, error) {
 	}, nil
 }
 
-// Delegate is who answers for what is no custom resource.
+// Delegate returns the handler of all requests that are not for custom resources.
 func (s *Server) Delegate() http.Handler { return s.config.Delegate }
 
-// WithDiscovery has discovery tell of custom resources before next, which serves its pages, is asked for one.
+// WithDiscovery brings discovery documents up to date with custom resources before next serves one.
 func (s *Server) WithDiscovery(next http.Handler) http.Handler {
 	return s.controllers.WithDiscovery(next)
 }
 
-// longestWait is how long a document waits for definitions that are about to be established.
+// longestWait bounds how long a document waits for definitions that are about to be established.
 const longestWait = time.Second
 
-// WithOpenAPI has next, which serves the OpenAPI documents, wait for definitions that are about to be established: their
-// objects may have been served already.
+// WithOpenAPI lets the OpenAPI documents of next wait for definitions that are about to be established: their objects may have
+// been served already.
 func (s *Server) WithOpenAPI(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithTimeout(req.Context(), longestWait)
@@ -107,7 +107,7 @@ func (s *Server) WithOpenAPI(next http.Handler) http.Handler {
 	})
 }
 
-// settle waits until no definition is about to be established, and all is published that is. ctx bounds it.
+// settle waits until no definition is about to be established, and all established ones are published, or until ctx ends.
 func (s *Server) settle(ctx context.Context) {
 	for {
 		told := s.lister.Told()
@@ -122,13 +122,13 @@ func (s *Server) settle(ctx context.Context) {
 	}
 }
 
-// Install installs the definitions themselves in a server, whose they are from now on.
+// Install installs the definitions themselves in a server, which owns their storage from then on.
 func (s *Server) Install(server *endpoint.GenericAPIServer) error {
 	return server.InstallAPIGroup(&s.group)
 }
 
-// Start starts to follow the definitions, and returns when those that were there are known and published. ctx bounds that
-// alone: stop ends what was started, and returns when it has ended.
+// Start begins to follow the definitions, and returns when the existing ones are known and published. ctx bounds only that. stop
+// ends what was started, and waits for its end.
 func (s *Server) Start(ctx context.Context) (stop func(), err error) {
 	life, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -145,7 +145,7 @@ func (s *Server) Start(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// Serves says whether a request is for a custom resource that is served now.
+// Serves says whether a request is for a custom resource that is being served.
 func (s *Server) Serves(info *request.RequestInfo) bool {
 	if !info.IsResourceRequest {
 		return false
@@ -166,8 +166,8 @@ func (s *Server) Serves(info *request.RequestInfo) bool {
 	return false
 }
 
-// Storages are those of the custom resources that are served now, each in the version that is stored. They may be used as
-// long as one likes: each use finds what is served by then.
+// Storages returns the storages of the current custom resources, each in its storage version. They may be used for any time:
+// each use finds the storage of that moment.
 func (s *Server) Storages() map[schema.GroupVersionResource]rest.Storage {
 	storages := map[schema.GroupVersionResource]rest.Storage{}
 	for _, crd := range s.lister.List() {

@@ -15,23 +15,23 @@ import (
 	"github.com/kx-apiserver/kx/server/endpoint"
 )
 
-// Serving is a definition as it is known here, and what serves it now.
+// Serving is a definition with what serves it at present.
 type Serving struct {
-	// Definition is not to be changed.
+	// Definition must not be changed.
 	Definition *lister.Definition
-	// Made is when what serves it was made, and Took how long that took. Both are zero while it is not: the next request
-	// makes it.
+	// Made is when its crdInfo was made, and Took how long that took. Both are zero if there is none: the next request makes
+	// one.
 	Made time.Time
 	Took time.Duration
-	// Requests are those that use it now, watches among them.
+	// Requests counts the requests that use it, including watches.
 	Requests int64
 	// StorageVersion is the version in which objects are stored.
 	StorageVersion string
-	// Versions are those that are served, in the order of the definition.
+	// Versions has the served versions in the order of the definition.
 	Versions []endpoint.Installed
 }
 
-// Structure is what is served and by what, in the order of the definitions' names.
+// Structure returns all definitions with what serves them, sorted by name.
 func (s *Server) Structure() []Serving {
 	current := *s.current.Load()
 	definitions := s.lister.List()
@@ -58,7 +58,7 @@ func (i *crdInfo) describe(serving *Serving) {
 	}
 }
 
-// installed is one version with its subresources.
+// installed returns the accounts of one version and its subresources.
 func (i *crdInfo) installed(name string) []endpoint.Installed {
 	v, made := i.resource.Versions[name], i.versions[name]
 	all := []endpoint.Installed{i.one(name, "", v.Storage.CustomResource, made.resource)}

@@ -8,11 +8,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// warmAtATime is how many definitions are made ready to be served at a time.
+// warmAtATime is how many crdInfos are made at a time.
 const warmAtATime = 4
 
-// Warm makes what serves the definitions that are known by now, so that their caches begin to fill before their first
-// requests come. One that can't be served is left to its requests, which are told why.
+// Warm makes the crdInfos of all known definitions, so that their caches begin to fill before the first requests. It ignores
+// errors, which the requests for that definition will report.
 func (s *Server) Warm(ctx context.Context) {
 	names := make(chan string)
 	var running sync.WaitGroup

@@ -14,11 +14,11 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// EtcdOptions are the server's flags about storage.
+// EtcdOptions has the server's settings of storage.
 type EtcdOptions struct {
-	// StorageConfig holds what is the same for all resources; codec and transformer are each resource's own.
+	// StorageConfig is shared by all resources, which add their codec and transformer.
 	StorageConfig Config
-	// EncryptionProviderConfigFilepath is an EncryptionConfiguration; none encrypts nothing.
+	// EncryptionProviderConfigFilepath names an EncryptionConfiguration; without one nothing is encrypted.
 	EncryptionProviderConfigFilepath string
 
 	DeleteCollectionWorkers int
@@ -31,7 +31,7 @@ type EtcdOptions struct {
 	WatchCacheSizes []string
 }
 
-// NewEtcdOptions are the defaults around a storage configuration.
+// NewEtcdOptions returns the defaults with a storage configuration.
 func NewEtcdOptions(config *Config) *EtcdOptions {
 	options := &EtcdOptions{
 		StorageConfig:           *config,
@@ -43,7 +43,7 @@ func NewEtcdOptions(config *Config) *EtcdOptions {
 	return options
 }
 
-// Validate says what is wrong with the flags, by their names.
+// Validate returns the errors of the settings, by their flags' names.
 func (o *EtcdOptions) Validate() []error {
 	var errs []error
 	transport := o.StorageConfig.Transport
@@ -86,9 +86,9 @@ func ParseWatchCacheSizes(cacheSizes []string) (map[schema.GroupResource]int, er
 // SimpleRestOptionsFactory is the RESTOptionsGetter of a server whose resources share one etcd.
 type SimpleRestOptionsFactory struct {
 	Options EtcdOptions
-	// Codec is each resource's codec, for its storage version; none for a resource that brings its own.
+	// Codec returns a resource's codec for its storage version. It is nil for a resource that brings its own.
 	Codec func(schema.GroupResource) (runtime.Codec, error)
-	// EncodeVersioner is that storage version; nil leaves it unsaid.
+	// EncodeVersioner returns that storage version, nil if it is unknown.
 	EncodeVersioner func(schema.GroupResource) runtime.GroupVersioner
 	// StorageWithCacher is the decorator for resources with a watch cache.
 	StorageWithCacher StorageDecorator
@@ -97,7 +97,7 @@ type SimpleRestOptionsFactory struct {
 	cacheSizes   map[schema.GroupResource]int
 }
 
-// NewSimpleRestOptionsFactory reads what the options name, so that a mistake in it is an error now.
+// NewSimpleRestOptionsFactory reads the files that the options name, so that errors in them are reported at once.
 func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupResource) (runtime.Codec, error)) (*SimpleRestOptionsFactory, error) {
 	f := &SimpleRestOptionsFactory{Options: options, Codec: codec, StorageWithCacher: StorageWithCacher(nil, nil, nil)}
 	var err error
@@ -115,7 +115,7 @@ func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupRes
 	return f, nil
 }
 
-// Transformers are those of all resources.
+// Transformers returns the transformers of all resources.
 func (f *SimpleRestOptionsFactory) Transformers() *transform.Resources { return f.transformers }
 
 // GetRESTOptions implements RESTOptionsGetter.
@@ -140,8 +140,8 @@ func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource,
 	}, nil
 }
 
-// decorator is the one place that decides whether a resource has a cacher. Events are many, are written far more often than
-// read, and have two groups: they would be kept twice.
+// decorator is the one place that decides whether a resource has a cacher. Events have none: they are many, written far more
+// often than read, and would be kept twice, for two groups.
 func (f *SimpleRestOptionsFactory) decorator(resource schema.GroupResource) StorageDecorator {
 	size, sized := f.cacheSizes[resource]
 	isEvent := storedAs(resource) == schema.GroupResource{Resource: "events"}

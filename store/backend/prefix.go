@@ -16,9 +16,9 @@ var specialPrefixes = map[schema.GroupResource]string{
 	{Group: "networking.k8s.io", Resource: "ingresses"}: "ingress",
 }
 
-// kubeGroups are the groups of which a kube-apiserver itself has resources in etcd. The keys of those have no group, so
-// no two of them have a resource of the same name. CustomResourceDefinitions and APIServices belong to the servers beside
-// it, which put the group into the key as they do for custom resources.
+// kubeGroups are the groups of kube-apiserver's own resources in etcd. Their keys have no group, so no two of them have a
+// resource of the same name. CustomResourceDefinitions and APIServices belong to the servers beside it, which put the group
+// into the key as they do for custom resources.
 var kubeGroups = []string{
 	"",
 	"admissionregistration.k8s.io",
@@ -58,8 +58,8 @@ func ResourcePrefix(resource schema.GroupResource) string {
 	return resource.Group + "/" + resource.Resource
 }
 
-// storedAs is the resource that shares its keys, codec and transformer with this one: events have two groups and are
-// stored once.
+// storedAs returns the resource under which this one is stored: events have two groups and are stored once, with one codec and
+// transformer.
 func storedAs(resource schema.GroupResource) schema.GroupResource {
 	if resource == (schema.GroupResource{Group: "events.k8s.io", Resource: "events"}) {
 		return schema.GroupResource{Resource: "events"}

@@ -17,27 +17,27 @@ type (
 	DestroyFunc       = factory.DestroyFunc
 )
 
-// RESTOptions say how the objects of one resource are kept.
+// RESTOptions says how the objects of one resource are stored.
 type RESTOptions struct {
 	StorageConfig *ConfigForResource
 	// Decorator makes the storage from StorageConfig.
 	Decorator StorageDecorator
 
 	EnableGarbageCollection bool
-	// DeleteCollectionWorkers is how many objects are deleted at a time.
+	// DeleteCollectionWorkers is how many objects of a collection are deleted at a time.
 	DeleteCollectionWorkers int
 	// ResourcePrefix is the resource's part of the key, without slashes at its ends: "configmaps".
 	ResourcePrefix string
-	// CountMetricPollPeriod is how often the objects are counted; 0 is never.
+	// CountMetricPollPeriod is how often the objects are counted; 0 means never.
 	CountMetricPollPeriod time.Duration
 }
 
-// GetRESTOptions makes options their own getter, the same for every resource.
+// GetRESTOptions returns opts for every resource.
 func (opts RESTOptions) GetRESTOptions(schema.GroupResource, runtime.Object) (RESTOptions, error) {
 	return opts, nil
 }
 
-// RESTOptionsGetter knows how each resource is kept. example is an object of the resource, or nil.
+// RESTOptionsGetter says how each resource is stored. example is an object of the resource, or nil.
 type RESTOptionsGetter interface {
 	GetRESTOptions(resource schema.GroupResource, example runtime.Object) (RESTOptions, error)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
-// StorageDecorator makes the storage of a resource: etcd3's, or that with something in front of it.
+// StorageDecorator makes the storage of a resource: that of etcd3, or one with a cacher in front of it.
 type StorageDecorator func(
 	config *ConfigForResource,
 	resourcePrefix string,
@@ -37,7 +37,7 @@ func UndecoratedStorage(
 	return NewRawStorage(config, newFunc, newListFunc, resourcePrefix)
 }
 
-// NewRawStorage makes the storage that a cacher stands in front of.
+// NewRawStorage makes the storage on etcd, without a cacher.
 func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (store.Interface, DestroyFunc, error) {
 	return factory.Create(*config, newFunc, newListFunc, resourcePrefix)
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/kx-apiserver/kx/core/object"
 )
 
-// batchBytes is how much is converted at once, as JSON. A webhook's question and answer, and the objects of both, take several
-// times as much.
+// batchBytes is how much JSON is converted at once. The webhook's request and answer, and their objects, take several times as
+// much memory.
 const batchBytes = 512 << 10
 
-// maxBatchItems is how many objects are converted at once.
+// maxBatchItems bounds how many objects are converted at once.
 const maxBatchItems = 10000
 
-// converted are items in the version up. first is how many of them are converted at once to begin with, since the reader may
-// want no more; 0 is any number.
+// converted returns items in the version up. The first batch has `first` items, since the reader may want no more; 0 means any
+// number.
 func (v *view) converted(items object.Items, first int) object.Items {
 	return func(ctx context.Context) iter.Seq2[runtime.Object, error] {
 		return func(yield func(runtime.Object, error) bool) {
@@ -46,18 +46,18 @@ func (v *view) converted(items object.Items, first int) object.Items {
 	}
 }
 
-// batch is objects, in order, that are converted together.
+// batch is a sequence of objects that are converted together.
 type batch struct {
 	view  *view
 	items []runtime.Object
-	// others are those of items, by their place, that are in another version.
+	// others has the indexes of items in another version.
 	others []int
 	bytes  int
 	most   int
 }
 
-// full says whether the batch has to be converted before item is added to it. Nothing is gained by a batch without a webhook,
-// nor by one in which nothing is to be converted.
+// full says whether the batch must be converted before item is added. Without a webhook, or if nothing needs a conversion, a
+// batch gains nothing.
 func (b *batch) full(item runtime.Object) bool {
 	if len(b.items) == 0 {
 		return false
@@ -96,7 +96,7 @@ func apiVersionOf(item runtime.Object) (string, error) {
 	return u.GetAPIVersion(), nil
 }
 
-// convert replaces those of the items that are in another version, in one call of a webhook.
+// convert replaces the items in other versions by one call of the webhook.
 func (b *batch) convert(ctx context.Context) error {
 	list := &unstructured.UnstructuredList{Items: make([]unstructured.Unstructured, len(b.others))}
 	list.SetGroupVersionKind(b.view.listKind)
@@ -120,7 +120,7 @@ func (b *batch) convert(ctx context.Context) error {
 	return nil
 }
 
-// flush converts the batch, yields it and begins another. It says whether there is to be another.
+// flush converts the batch, yields its items and begins another. It returns false if the reader wants no more.
 func (b *batch) flush(ctx context.Context, yield func(runtime.Object, error) bool) bool {
 	if len(b.others) > 0 {
 		if err := b.convert(ctx); err != nil {

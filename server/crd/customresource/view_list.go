@@ -40,7 +40,7 @@ func (v *view) GetList(ctx context.Context, key string, opts store.ListOptions, 
 	return v.Versioner().UpdateList(list, uint64(found.Revision), found.Continue, found.Remaining)
 }
 
-// own is a decoded object that is the caller's alone.
+// own returns a decoded object that belongs to the caller.
 func own(item runtime.Object) (*unstructured.Unstructured, error) {
 	encoded, ok := item.(*object.Encoded)
 	if !ok {
@@ -63,11 +63,11 @@ func (v *view) ListEncoded(ctx context.Context, key string, opts store.ListOptio
 	return list, nil
 }
 
-// heldBytes is how much is held of a page whose objects were selected after they were converted. What a larger page has
-// besides is read and converted again when it is taken.
+// heldBytes bounds how much of a page is held if its objects are selected after their conversion. The items of a larger page are
+// read and converted again when they are taken.
 const heldBytes = 1 << 20
 
-// selectItems lists what opts select of the converted objects.
+// selectItems lists the converted objects that opts selects.
 func (v *view) selectItems(ctx context.Context, key string, opts store.ListOptions) (*store.EncodedList, error) {
 	selects := opts.Predicate
 	limit := int(selects.Limit)
@@ -98,13 +98,13 @@ func (v *view) selectItems(ctx context.Context, key string, opts store.ListOptio
 	return list, err
 }
 
-// page is what a limit lets through of a selection.
+// page is a limited part of a selection.
 type page struct {
 	count int
 	last  *unstructured.Unstructured
-	// held are its items, nil if they are too large to be held.
+	// held has its items; it is nil if they are too large.
 	held []runtime.Object
-	// more says that there are objects behind it, selected or not.
+	// more says that there are further objects, selected or not.
 	more bool
 }
 
@@ -135,7 +135,7 @@ func readPage(ctx context.Context, all object.Items, selects *store.SelectionPre
 	return p, nil
 }
 
-// selected are those of items that are selected; limit is how many of them, 0 for all.
+// selected returns up to limit selected items, all of them if limit is 0.
 func selected(items object.Items, selects *store.SelectionPredicate, limit int) object.Items {
 	return func(ctx context.Context) iter.Seq2[runtime.Object, error] {
 		return func(yield func(runtime.Object, error) bool) {
@@ -161,7 +161,7 @@ func selected(items object.Items, selects *store.SelectionPredicate, limit int) 
 	}
 }
 
-// match decodes an item and says whether it is selected. What a selector can't look into is not.
+// match decodes an item and says whether it is selected. An item that the selector can't evaluate is not.
 func match(item runtime.Object, selects *store.SelectionPredicate) (*unstructured.Unstructured, bool, error) {
 	decoded, err := object.Decoded(item)
 	if err != nil {
@@ -175,7 +175,7 @@ func match(item runtime.Object, selects *store.SelectionPredicate) (*unstructure
 	return u, err == nil && matches, nil
 }
 
-// keyOf is the key of an object that was found below key: of one namespace or of all.
+// keyOf returns the key of an object that was found below key, which is that of a namespace or of all objects.
 func (v *view) keyOf(u *unstructured.Unstructured, key string) string {
 	if namespace := u.GetNamespace(); namespace != "" && key == v.prefix {
 		key += "/" + namespace
@@ -183,7 +183,7 @@ func (v *view) keyOf(u *unstructured.Unstructured, key string) string {
 	return key + "/" + u.GetName()
 }
 
-// previous is an object as it was before the change that has a revision, converted; nil if it was not there.
+// previous returns the converted object from before the change at a revision, nil if it did not exist.
 func (v *view) previous(ctx context.Context, key string, revision uint64) (*unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	err := v.GetList(ctx, key, store.ListOptions{

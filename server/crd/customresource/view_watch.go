@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// maxBatch is how many events are converted at once; batchBytes is how much.
+// maxBatch bounds how many events are converted at once; batchBytes bounds their size.
 const maxBatch = 100
 
 // Watch implements store.Interface. A conversion that fails ends the watch with an ERROR event.
@@ -47,7 +47,7 @@ func (v *view) Watch(ctx context.Context, key string, opts store.ListOptions) (w
 type viewWatch struct {
 	view  *view
 	inner watch.Interface
-	// selected is nil if all events are for the watcher.
+	// selected is nil if the watcher gets all events.
 	selected *selection
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -76,7 +76,7 @@ func (w *viewWatch) run() {
 	}
 }
 
-// next waits for an event, and takes those that wait with it. None means the end.
+// next waits for an event, and takes all that are ready. None means the end.
 func (w *viewWatch) next() []watch.Event {
 	var events []watch.Event
 	select {
@@ -103,7 +103,7 @@ func (w *viewWatch) next() []watch.Event {
 	return events
 }
 
-// forward converts events and gives them to the watcher.
+// forward converts events and sends them to the watcher.
 func (w *viewWatch) forward(events []watch.Event) error {
 	if err := w.convert(events); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (w *viewWatch) convert(events []watch.Event) error {
 		case u.GetAPIVersion() == v.up.String():
 			events[i].Object = u
 		case events[i].Type == watch.Bookmark:
-			// It is no object, and nothing for a webhook.
+			// A bookmark is no object that a webhook could convert.
 			bookmark := u.DeepCopy()
 			bookmark.SetAPIVersion(v.up.String())
 			events[i].Object = bookmark
@@ -170,7 +170,7 @@ func (w *viewWatch) convert(events []watch.Event) error {
 	return nil
 }
 
-// eventObject is the object of an event, for its watcher alone; nil for a Status.
+// eventObject returns the object of an event, which belongs to its watcher. It is nil for a Status.
 func eventObject(obj runtime.Object) (*unstructured.Unstructured, error) {
 	if _, ok := obj.(*metav1.Status); ok {
 		return nil, nil
@@ -178,7 +178,7 @@ func eventObject(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return own(obj)
 }
 
-// fail tells the watcher why there is nothing more, unless it has left.
+// fail sends the watcher the error that ends it, unless it has left.
 func (w *viewWatch) fail(err error) {
 	if w.ctx.Err() != nil {
 		return
@@ -194,18 +194,18 @@ func (w *viewWatch) fail(err error) {
 	}
 }
 
-// selection makes of the changes of all objects the changes of those that are selected: an object that begins to be selected
-// is added, one that no longer is is deleted, as it was before that.
+// selection turns changes of all objects into changes of the selected ones. An object that becomes selected is ADDED; one that
+// is no longer selected is DELETED, in its state before.
 type selection struct {
 	view      *view
 	predicate store.SelectionPredicate
 	key       string
 	recursive bool
-	// known says of the keys that were seen whether their object is selected.
+	// known says for each key so far whether its object is selected.
 	known map[string]bool
 }
 
-// apply returns what the watcher sees of an event; an event without a type is nothing.
+// apply returns the watcher's event. One without a type means none.
 func (s *selection) apply(ctx context.Context, event watch.Event) (watch.Event, error) {
 	u, ok := event.Object.(*unstructured.Unstructured)
 	if !ok || event.Type == watch.Bookmark || event.Type == watch.Error {
@@ -241,8 +241,8 @@ func (s *selection) matches(u *unstructured.Unstructured) bool {
 	return err == nil && matches // what a selector can't look into is not selected
 }
 
-// before says whether an object was selected before a change. The old object is nil unless it was and no longer is: then it
-// is read, and so it is if this watch has not seen it yet.
+// before says whether an object was selected before a change. It reads the old object if the watch has not seen it yet, or if
+// it is no longer selected; otherwise old is nil.
 func (s *selection) before(ctx context.Context, key string, change watch.EventType, u *unstructured.Unstructured, matches bool) (bool, *unstructured.Unstructured, error) {
 	switch change {
 	case watch.Added:

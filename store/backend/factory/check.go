@@ -14,7 +14,7 @@ const redialInterval = time.Second
 
 var errNotConnected = errors.New("etcd client connection not yet established")
 
-// check asks etcd for a key, at most once every half of its timeout; who asks more often gets the last answer.
+// check asks etcd for a key, at most twice in its timeout. Calls in between get the last answer.
 type check struct {
 	key     string
 	timeout time.Duration
@@ -31,7 +31,7 @@ func newETCD3Check(ctx context.Context, c Config, timeout time.Duration) func() 
 	return ch.probe
 }
 
-// connect dials until it succeeds, and lets go when ctx ends.
+// connect dials until it succeeds, and closes the connection when ctx ends.
 func (ch *check) connect(ctx context.Context, s *Shared, c TransportConfig) {
 	for {
 		t, err := s.acquire(c)

@@ -21,7 +21,7 @@ func (s *Shared) Client(c TransportConfig) (*clientv3.Client, DestroyFunc, error
 	}), nil
 }
 
-// Describe is what messages call an etcd.
+// Describe names an etcd in messages.
 func Describe(c TransportConfig) string {
 	if c.InProcess != nil {
 		return "the etcd in this process"

@@ -18,7 +18,7 @@ const (
 	StorageTypeETCD3 = "etcd3"
 )
 
-// What a new Config starts with.
+// The defaults of a Config.
 const (
 	DefaultCompactInterval      = 5 * time.Minute
 	DefaultDBMetricPollInterval = 30 * time.Second
@@ -33,19 +33,19 @@ type ClientSource interface {
 
 // TransportConfig says how to reach an etcd. Equal values reach the same one.
 type TransportConfig struct {
-	// ServerList are the URLs of etcd's members.
+	// ServerList has the URLs of etcd's members.
 	ServerList []string
-	// KeyFile, CertFile and TrustedCAFile are PEM files. Without any of them TLS is decided by the URLs' scheme.
+	// KeyFile, CertFile and TrustedCAFile are PEM files. Without any of them, the URLs' scheme decides about TLS.
 	KeyFile       string
 	CertFile      string
 	TrustedCAFile string
-	// InProcess is an etcd in this process. It takes the place of all the above.
+	// InProcess is an etcd in this process. It replaces all of the above.
 	InProcess ClientSource
 }
 
-// Config says where and how objects are stored, whatever their resource.
+// Config says where and how objects of all resources are stored.
 type Config struct {
-	// Type is the storage backend; unset is etcd3.
+	// Type is the storage backend; empty means etcd3.
 	Type string
 	// Prefix begins all keys, normally "/registry".
 	Prefix string
@@ -59,7 +59,7 @@ type Config struct {
 	// Transformer changes the encoded bytes on their way to and from etcd; nil stores them as they are.
 	Transformer transform.Transformer
 
-	// CompactionInterval is how often etcd's history is compacted; 0 leaves that to others.
+	// CompactionInterval is how often etcd's history is compacted; 0 means never.
 	CompactionInterval time.Duration
 	// CountMetricPollPeriod is how often the objects of a resource are counted; 0 is never.
 	CountMetricPollPeriod time.Duration

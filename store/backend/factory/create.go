@@ -16,7 +16,7 @@ import (
 // Create makes the storage of one resource. newFunc and newListFunc make empty objects and lists of it; resourcePrefix
 // begins its keys below the prefix of the configuration, and starts with a slash.
 //
-// It returns when etcd was reached, or with an error that says why not.
+// It returns when etcd has been reached, or with an error that says why it could not be.
 func Create(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (store.Interface, DestroyFunc, error) {
 	if err := checkType(c.Type); err != nil {
 		return nil, nil, err
@@ -24,7 +24,7 @@ func Create(c ConfigForResource, newFunc, newListFunc func() runtime.Object, res
 	return newETCD3Storage(c, newFunc, newListFunc, resourcePrefix)
 }
 
-// CreateHealthCheck makes a function that says why etcd can't be used, or nil. Until ctx ends it keeps a connection.
+// CreateHealthCheck returns a function whose error says why etcd can't be used. It keeps a connection until ctx ends.
 func CreateHealthCheck(ctx context.Context, c Config) (func() error, error) {
 	if err := checkType(c.Type); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func CreateReadyCheck(ctx context.Context, c Config) (func() error, error) {
 	return newETCD3Check(ctx, c, orDefault(c.ReadycheckTimeout, DefaultReadinessTimeout)), nil
 }
 
-// Compact forgets etcd's history before a revision, 0 being the present one, and says which it was.
+// Compact removes etcd's history before a revision, 0 for the current one, and returns that revision.
 func Compact(ctx context.Context, c Config, revision int64) (int64, error) {
 	t, err := c.orOwn().acquire(c.Transport)
 	if err != nil {
@@ -83,7 +83,7 @@ func newETCD3Storage(c ConfigForResource, newFunc, newListFunc func() runtime.Ob
 		Forms:          t.shared.forms,
 		Leases:         c.LeaseManagerConfig,
 		Versioner:      object.APIObjectVersioner{},
-		// Objects that can't be read are told apart from all other failures, so that they can be named and deleted.
+		// Unreadable objects have their own error, so that they can be named and deleted.
 		Transformer: etcd3.WithCorruptObjErrorHandlingTransformer(transformer),
 		Decoder: etcd3.WithCorruptObjErrorHandlingDecoder(
 			etcd3.NewDefaultDecoder(c.Codec, object.APIObjectVersioner{})),

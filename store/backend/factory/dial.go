@@ -24,10 +24,10 @@ const (
 
 	// dialTimeout leaves a loaded machine the time for a TLS handshake.
 	dialTimeout = 20 * time.Second
-	// reasonTimeout is how long to wait, after that, for etcd's client to say why.
+	// reasonTimeout is how long to wait after that for the reason from etcd's client.
 	reasonTimeout = 5 * time.Second
 
-	// maxSendBytes is well above what etcd accepts, so that it is etcd who refuses what is too large.
+	// maxSendBytes is more than etcd accepts, so that etcd and not the client refuses large values.
 	maxSendBytes = 32 << 20
 )
 
@@ -39,7 +39,7 @@ func dial(c TransportConfig) (*clientv3.Client, error) {
 		DialKeepAliveTime:    keepaliveTime,
 		DialKeepAliveTimeout: keepaliveTimeout,
 		MaxCallSendMsgSize:   maxSendBytes,
-		// What goes wrong is the error of a request.
+		// Failures are the errors of requests.
 		Logger: zap.NewNop(),
 	}
 	var err error
@@ -58,13 +58,13 @@ func dial(c TransportConfig) (*clientv3.Client, error) {
 	return client, nil
 }
 
-// clientTLS is nil without files: then an https URL is trusted by the system's CAs.
+// clientTLS returns nil without files: then the system's CAs verify an https URL.
 func clientTLS(c TransportConfig) (*tls.Config, error) {
 	if c.CertFile == "" && c.KeyFile == "" && c.TrustedCAFile == "" {
 		return nil, nil
 	}
 	if c.TrustedCAFile != "" {
-		// etcd's reader takes any file, and every handshake fails then.
+		// etcd's own reader accepts any file, and then every handshake fails.
 		pem, err := os.ReadFile(c.TrustedCAFile)
 		if err != nil {
 			return nil, err
@@ -95,8 +95,8 @@ func waitUntilReady(client *clientv3.Client, timeout time.Duration) error {
 	}
 }
 
-// unreachableReason opens a stream, since only a call's error says what is wrong with a connection, and etcd's client
-// repeats other calls until their time is over.
+// unreachableReason opens a stream: only the error of a call says what is wrong with a connection, and etcd's client would
+// retry other calls until they time out.
 func unreachableReason(conn *grpc.ClientConn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), reasonTimeout)
 	defer cancel()

@@ -29,7 +29,7 @@ func startSizeMonitor(client *clientv3.Client, endpoints []string, interval time
 		defer ticker.Stop()
 		for {
 			for i, endpoint := range endpoints {
-				// A member that is away keeps its last size: the health check tells of it.
+				// An unreachable member keeps its last size. The health check reports it.
 				if status, err := client.Status(ctx, endpoint); err == nil {
 					metrics.StorageSize(fmt.Sprintf("etcd-%d", i), status.DbSize)
 				}

@@ -35,7 +35,7 @@ type transport struct {
 	monitoring *sizeMonitor
 }
 
-// transportKey is a TransportConfig that can be compared.
+// transportKey is the comparable form of a TransportConfig.
 type transportKey struct {
 	servers                          string
 	keyFile, certFile, trustedCAFile string
@@ -72,8 +72,8 @@ func (s *Shared) acquire(c TransportConfig) (*transport, error) {
 	return t, nil
 }
 
-// Connect reaches etcd, so that a configuration that can't work is known before anything is built on it. Storages made
-// later share the connection, which is held until the function that it returns is called.
+// Connect connects to etcd, so that a wrong configuration is noticed before anything is built on it. Later storages share the
+// connection, which lives until the returned function is called.
 func (s *Shared) Connect(c TransportConfig) (DestroyFunc, error) {
 	t, err := s.acquire(c)
 	if err != nil {
@@ -82,13 +82,13 @@ func (s *Shared) Connect(c TransportConfig) (DestroyFunc, error) {
 	return sync.OnceFunc(t.release), nil
 }
 
-// release gives a reference back. The last one ends everything.
+// release drops a reference. The last one ends the transport.
 func (t *transport) release() {
 	t.shared.mu.Lock()
 	t.refs--
 	last := t.refs == 0
-	// A transport that could not be dialled leaves at once, so that the next attempt dials anew. By then another may
-	// have its place.
+	// A transport that could not be dialled is removed at once, so that the next attempt dials anew. Another one may have
+	// replaced it by then.
 	if (last || t.dialErr != nil) && t.shared.transports[t.key] == t {
 		delete(t.shared.transports, t.key)
 	}
@@ -107,7 +107,7 @@ func (t *transport) release() {
 	_ = t.client.Close()
 }
 
-// newClient makes a client with watch streams and leases of its own. It uses the connection and does not close it.
+// newClient makes a client with its own watch streams and leases. It uses the shared connection and does not close it.
 func (t *transport) newClient() *clientv3.Client {
 	if t.config.InProcess != nil {
 		return t.config.InProcess.Client()
@@ -120,8 +120,8 @@ func (t *transport) newClient() *clientv3.Client {
 	return c
 }
 
-// compactor is the one with this interval, which normally is the only one. With an interval of 0 it compacts nothing
-// itself and knows of what others compact.
+// compactor returns the compactor with this interval, which normally is the only one. With an interval of 0 it compacts
+// nothing itself, but follows what others compact.
 func (t *transport) compactor(interval time.Duration) *etcd3.PeriodicCompactor {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,7 +133,7 @@ func (t *transport) compactor(interval time.Duration) *etcd3.PeriodicCompactor {
 	return c
 }
 
-// monitor begins to measure etcd's size, unless that was begun.
+// monitor starts measuring etcd's size, unless that has begun.
 func (t *transport) monitor(interval time.Duration) {
 	if interval == 0 {
 		return
