@@ -39,11 +39,11 @@ func (m *model) palette() []string {
 		if reason := c.Disabled(); reason != "" {
 			help = m.theme.Notice("not now: " + reason)
 		}
-		line := mark + m.theme.Key(draw.Fit(c.Key(), keyColumn)) + draw.Fit(c.Title, titleColumn+1) + " " + help
+		line := mark + m.theme.Key(draw.Fit(keys.Shown(c.Keys...), keyColumn)) + draw.Fit(c.Title, titleColumn+1) + " " + help
 		lines = append(lines, line)
 	}
 	if len(found) == 0 {
-		lines = append(lines, "  no command is called so")
+		lines = append(lines, fmt.Sprintf("  no command has %q", m.typing.String()))
 	}
 	return draw.Box(lines, m.theme.Title("Commands"), fmt.Sprintf("%d", len(found)), w, m.boxHeight(), true, draw.Paint(m.theme.Focus))
 }
@@ -54,10 +54,7 @@ func (m *model) helpRows() int { return max(m.boxHeight()-2, 1) }
 func (m *model) helpLines() []string {
 	var lines []string
 	for _, c := range m.table.In(m.helpOf) {
-		shown := c.Key()
-		if m.helpOf.Typing {
-			shown = typingKeys(c)
-		}
+		shown := keys.Shown(c.KeysIn(m.helpOf)...)
 		text := draw.Wrap(c.Help, max(m.boxWidth()-keyColumn-4, 1))
 		if reason := c.Disabled(); reason != "" {
 			text = append(text, "not now: "+reason)
@@ -72,17 +69,6 @@ func (m *model) helpLines() []string {
 	}
 	lines = append(lines, "", " Marks: > cursor  ! failed  ~ running  ~3 changed 3 fields of the object  + folded  - unfolded")
 	return lines
-}
-
-// typingKeys are the keys of a command that are not text.
-func typingKeys(c *keys.Command) string {
-	shown := keys.Command{}
-	for _, k := range c.Keys {
-		if len([]rune(k)) > 1 {
-			shown.Keys = append(shown.Keys, k)
-		}
-	}
-	return shown.Key()
 }
 
 // help is the window on the keys of a context.

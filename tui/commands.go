@@ -12,146 +12,128 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// The commands of the program around the screens.
+// quitID and quitAlwaysID are the commands that also work on a terminal that is too small.
 const (
 	quitID       keys.ID = "quit"
 	quitAlwaysID keys.ID = "quit.always"
-	paletteID    keys.ID = "palette.open"
-	runID        keys.ID = "palette.run"
-	helpID       keys.ID = "help.open"
-	mouseID      keys.ID = "mouse"
-	themeID      keys.ID = "theme.next"
-	logID        keys.ID = "log.open"
-	answerID     keys.ID = "question.answer"
-	takeID       keys.ID = "menu.take"
-	yesID        keys.ID = "confirm.yes"
-	noID         keys.ID = "confirm.no"
 )
 
 // screenID is the command that shows a screen.
 func screenID(name screen.Name) keys.ID { return keys.ID("screen." + strings.ToLower(string(name))) }
 
-// commands is the table of everything that the user can do.
+// commands are all that the user can do, in the order of help: the first tells how to open things.
 func (m *model) commands() []keys.Command {
 	var contexts []keys.Context
-	var own []keys.Command
+	own := m.overlayCommands()
 	for _, s := range m.order {
 		contexts = append(contexts, s.Contexts()...)
 		own = append(own, m.reachable(s)...)
 	}
-	own = append(own, keys.Command{ID: runID, Title: "do the command", Help: "Do the command under the cursor.", Hint: "do it",
-		Contexts: []keys.Context{keys.Palette}, Keys: []string{"enter"}},
-		keys.Command{ID: answerID, Title: "answer", Help: "Answer the question with what is typed.", Hint: "answer",
-			Contexts: []keys.Context{keys.Ask}, Keys: []string{"enter"}},
-		keys.Command{ID: takeID, Title: "do it", Help: "Do what is under the cursor. What is typed narrows the menu, or is a value of one's own.", Hint: "do it",
-			Contexts: []keys.Context{keys.Menu}, Keys: []string{"enter"}},
-		keys.Command{ID: yesID, Title: "yes", Help: "Do it.", Hint: "yes", Contexts: []keys.Context{keys.Confirm}, Keys: []string{"y"}},
-		keys.Command{ID: noID, Title: "no", Help: "Leave it.", Hint: "no", Contexts: []keys.Context{keys.Confirm}, Keys: []string{"n"}})
-	overlays := []keys.Context{keys.Palette, keys.Help, keys.Ask, keys.Menu, keys.Confirm}
-	shared := keys.Shared(append(append([]keys.Context(nil), contexts...), keys.Palette, keys.Ask, keys.Menu), own)
+	typed := []keys.Context{keys.Palette, keys.Ask, keys.Menu}
+	shared := keys.Shared(slices.Concat(contexts, typed), own, m.shared)
 	for i := range shared {
-		if shared[i].Motion && len(shared[i].Contexts) > 0 {
-			shared[i].Contexts = append(shared[i].Contexts, keys.Help)
+		switch c := &shared[i]; {
+		case c.ID == keys.Grow:
+			c.Do = keys.Call(func() { m.resizePane(true) })
+		case c.ID == keys.Shrink:
+			c.Do = keys.Call(func() { m.resizePane(false) })
+		case c.Motion && len(c.Contexts) > 0:
+			c.Contexts = append(c.Contexts, keys.Help)
 		}
 	}
-	all := append([]keys.Command{shared[0]}, own...) // what opens things is the first that one is told of
-	all = append(all, shared[1:]...)
-	return append(all, m.global(contexts, overlays)...)
+	return slices.Concat(shared[:1], own, shared[1:], m.programCommands(contexts), m.screenCommands(contexts))
 }
 
-// reachable are a screen's commands. They can't be done where the screen can't be gone to.
+// reachable are a screen's commands. None can be done while the screen can't be shown.
 func (m *model) reachable(s screen.Screen) []keys.Command {
 	all := s.Commands()
 	if why := m.unreachable(s.Name()); why != "" {
 		for i := range all {
-			all[i].Enabled = func() string { return why }
+			all[i].WhyNot = func() string { return why }
 		}
 	}
 	return all
 }
 
-// global are the commands that mean the same wherever one is.
-func (m *model) global(contexts, overlays []keys.Context) []keys.Command {
-	var places []keys.Context
-	for _, ctx := range contexts {
-		if !ctx.Typing {
-			places = append(places, ctx)
-		}
+// overlayCommands apply in what is open above a screen.
+func (m *model) overlayCommands() []keys.Command {
+	in := func(ctx keys.Context) []keys.Context { return []keys.Context{ctx} }
+	return []keys.Command{
+		{ID: "palette.run", Meaning: keys.Accept, Contexts: in(keys.Palette), Hint: "do it", Do: m.runChosen,
+			Help: "Do the command under the cursor."},
+		{ID: "question.answer", Meaning: keys.Accept, Contexts: in(keys.Ask), Hint: "answer", Do: m.answer,
+			Help: "Answer the question with the text that you typed."},
+		{ID: "menu.take", Meaning: keys.Accept, Contexts: in(keys.Menu), Hint: "do it", Do: m.take,
+			Help: "Do what is under the cursor. The text that you type narrows the menu, or is a value of your own."},
+		{ID: "confirm.yes", Meaning: keys.Yes, Contexts: in(keys.Confirm), Hint: "yes", Do: m.yes, Help: "Do it."},
+		{ID: "confirm.no", Meaning: keys.No, Contexts: in(keys.Confirm), Hint: "no", Do: keys.Call(m.closeOverlay), Help: "Leave it."},
 	}
-	everywhere := append(append([]keys.Context(nil), contexts...), overlays...)
-	all := []keys.Command{
-		{ID: keys.Back, Title: "go back", Help: "Close what is open, or go back to where one came from. It never quits.",
-			Contexts: everywhere, Keys: []string{"esc"}},
-		{ID: paletteID, Title: "list all commands", Help: "Everything that can be done, with its key; type to find it, enter to do it.",
-			Contexts: places, Keys: []string{":", "ctrl+p"}},
-		{ID: helpID, Title: "show the keys of this pane", Help: "The keys of the pane that has the focus.",
-			Contexts: append(append([]keys.Context(nil), contexts...), keys.Palette), Keys: []string{"?", "f1"}},
-		{ID: mouseID, Title: "take the mouse, or leave it to the terminal", Help: "With the mouse, clicks and the wheel are kx's; without it, the terminal can select text.",
-			Contexts: places, Keys: []string{"M"}},
-		{ID: themeID, Title: "look different", Help: "The next theme: auto, dark, light, high-contrast, colour-blind, none. The next run has it too.",
-			Contexts: places, Keys: []string{"ctrl+t"}},
-		{ID: logID, Title: "show the log", Help: "What kx logged while it had the terminal.", Contexts: places, Keys: []string{"ctrl+l"},
-			Enabled: func() string {
-				if m.current.Name() == screen.Log {
-					return "it is shown"
-				}
-				return ""
-			}},
-		{ID: quitID, Title: "quit", Help: "Leave kx. It asks first if something would be lost.",
-			Contexts: append(append([]keys.Context(nil), places...), keys.Help), Keys: []string{"q"}},
-		{ID: quitAlwaysID, Title: "quit, whatever is open", Help: "Leave kx at once, wherever one is.", Contexts: everywhere, Keys: []string{"ctrl+c"}},
+}
+
+// panesOf are the contexts that do not type.
+func panesOf(contexts []keys.Context) []keys.Context {
+	return slices.DeleteFunc(slices.Clone(contexts), func(ctx keys.Context) bool { return ctx.Typing })
+}
+
+// programCommands do the same on every screen.
+func (m *model) programCommands(contexts []keys.Context) []keys.Command {
+	panes := panesOf(contexts)
+	everywhere := slices.Concat(contexts, []keys.Context{keys.Palette, keys.Help, keys.Ask, keys.Menu, keys.Confirm})
+	return []keys.Command{
+		{ID: keys.Back, Meaning: keys.GoBack, Contexts: everywhere, Do: m.back,
+			Help: "Close what is open, or go back to where you came from. It never quits."},
+		{ID: "palette.open", Meaning: keys.OpenPalette, Contexts: contexts, Do: keys.Call(m.openPalette),
+			Help: "List everything that you can do, with its key. Type to find it, and press enter to do it."},
+		{ID: "help.open", Meaning: keys.OpenHelp, Contexts: append(slices.Clone(contexts), keys.Palette), Do: keys.Call(m.openHelp),
+			Help: "List the keys of the pane that has the focus."},
+		{ID: "mouse", Meaning: keys.TakeMouse, Contexts: panes, Do: m.toggleMouse,
+			Help: "Use clicks and the wheel in kx, or leave the mouse to the terminal to select text."},
+		{ID: "theme.next", Meaning: keys.NextTheme, Contexts: panes, Do: keys.Call(m.nextTheme),
+			Help: "Take the next theme: auto, dark, light, high-contrast, colour-blind, none. The next run remembers it."},
+		{ID: "log.open", Meaning: keys.OpenLog, Contexts: panes, WhyNot: m.whyNoLog, Do: func() tea.Cmd { return m.lead(screen.ToLog{}) },
+			Help: "Show what kx logged since it took the terminal."},
+		{ID: quitID, Meaning: keys.Quit, Contexts: append(panes, keys.Help), Do: m.quit,
+			Help: "Leave kx. It asks first if something would be lost."},
+		{ID: quitAlwaysID, Meaning: keys.QuitAlways, Contexts: everywhere, Do: func() tea.Cmd { return tea.Quit },
+			Help: "Leave kx at once, wherever you are."},
 	}
+}
+
+// screenCommands show the screens that have a digit.
+func (m *model) screenCommands(contexts []keys.Context) []keys.Command {
+	var all []keys.Command
 	for i, name := range numbered {
-		if m.screens[name] == nil {
-			continue
-		}
-		all = append(all, keys.Command{ID: screenID(name), Title: "show " + string(name), Help: fmt.Sprintf("The screen %s, as it was left.", name),
-			Contexts: places, Keys: []string{fmt.Sprint(i + 1)}, Enabled: func() string { return m.unreachable(name) }})
+		all = append(all, keys.Command{
+			ID: screenID(name), Meaning: keys.Meaning{Title: "show " + string(name), Keys: []string{fmt.Sprint(i + 1)}},
+			Contexts: panesOf(contexts), WhyNot: func() string { return m.unreachable(name) },
+			Do:   func() tea.Cmd { return m.turnTo(name) },
+			Help: fmt.Sprintf("Show the screen %s as you left it.", name),
+		})
 	}
 	return all
 }
 
-// handle does a command of the program. It says whether the command is one.
-func (m *model) handle(id keys.ID) (tea.Cmd, bool) {
-	for _, name := range numbered {
-		if id == screenID(name) {
-			return m.turnTo(name), true
-		}
+// shared does a command of all screens: in what is open above the screen, or else on the screen.
+func (m *model) shared(id keys.ID) tea.Cmd {
+	if m.overlay != keys.None {
+		m.inOverlay(id)
+		return nil
 	}
-	switch id {
-	case quitID:
-		return m.quit(), true
-	case quitAlwaysID:
-		return tea.Quit, true
-	case keys.Back:
-		return m.back(), true
-	case paletteID, helpID:
-		m.openOverlay(id)
-	case runID:
-		return m.runChosen(), true
-	case answerID:
-		return m.answer(), true
-	case takeID:
-		return m.take(), true
-	case yesID:
-		return m.yes(), true
-	case noID:
-		m.overlay = keys.None
-	case themeID:
-		m.nextTheme()
-	case logID:
-		return m.lead(screen.ToLog{}), true
-	case mouseID:
-		return m.toggleMouse(), true
-	case keys.Grow, keys.Shrink:
-		m.resizePane(id == keys.Grow)
-	default:
-		return nil, false
+	cmd, ok := m.current.Handle(id)
+	if c := m.table.Lookup(id); !ok && !c.Motion {
+		m.say("there is nothing here to " + c.Title)
 	}
-	return nil, true
+	return cmd
 }
 
-// quit quits, unless something would be lost: then it asks.
+func (m *model) whyNoLog() string {
+	if m.current.Name() == screen.Log {
+		return "the log is open"
+	}
+	return ""
+}
+
+// quit quits. It asks first if something would be lost.
 func (m *model) quit() tea.Cmd {
 	var lost []string
 	for _, s := range m.order {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,54 +20,181 @@ const docs = "../docs"
 
 const keysHead = `# Keys
 
-Every key of ` + "`kx tui`" + `, from the table that its hints, its help (` + "`?`" + `) and its palette (` + "`:`" + `) are drawn from. This page is made
+Every key of ` + "`kx tui`" + `. Hints, help (` + "`?`" + `), the palette (` + "`:`" + `) and this page are drawn from the same commands. This page is written
 by ` + "`go test ./tui -run TestKeysPage -rewrite`" + `.
 
-Each key is a command's. To give commands other keys, write their IDs in ` + "`kx/keys.yaml`" + ` in the directory of your settings
-(` + "`~/.config`" + ` on Linux, ` + "`~/Library/Application Support`" + ` on a Mac, ` + "`%AppData%`" + ` on Windows):
+A key means the same on every screen that has it. The tables after the first say what that is there. To give commands other
+keys, write their IDs in ` + "`kx/keys.yaml`" + ` in the directory of your settings (` + "`~/.config`" + ` on Linux,
+` + "`~/Library/Application Support`" + ` on a Mac, ` + "`%AppData%`" + ` on Windows):
 
 ` + "```yaml" + `
 list.follow: f5          # one key
 steps.next: [n, space]   # several
-mouse: []                # none: the palette has it still
+mouse: []                # none: do it from the palette
 ` + "```" + `
 
 A key is a character, or a name: ` + "`enter` `space` `tab` `backspace` `delete` `up` `down` `left` `right` `home` `end` `pgup` `pgdown`" + `,
-` + "`f1`" + ` to ` + "`f20`" + `, any of them after ` + "`ctrl+`, `alt+` or `shift+`" + `. kx does not start with a file that names a command that there is
-not, or that gives a key two meanings in one place; it says which. ` + "`back`" + ` and ` + "`quit.always`" + ` keep their keys.
+` + "`f1`" + ` to ` + "`f20`" + `, any of them after ` + "`ctrl+`, `alt+` or `shift+`" + `. kx does not start with a file that names an unknown command, or that
+gives a key two meanings in one place; it says which. ` + "`back`" + ` and ` + "`quit.always`" + ` keep their keys.
 `
 
-// TestKeysPage holds the page of keys against the table. With -rewrite it writes the page.
+// exceptions are the keys that mean something else where the user types or answers, and why. In the panes there are none.
+var exceptions = []struct{ keys, why string }{
+	{"enter", "In a line it takes what is typed; in the body of a request it begins a new line."},
+	{"tab", "In a line it completes the word; in the body of a request it indents."},
+	{"left right home end", "In a line they move the cursor."},
+	{"backspace delete", "In a line they delete a character."},
+	{"ctrl+u", "In a line it deletes what is before the cursor, as in a shell."},
+	{"y n", "They answer a question of yes or no."},
+}
+
+// TestKeysPage holds the page of keys against the commands. With -rewrite it writes the page.
 func TestKeysPage(t *testing.T) {
+	m := whole(t)
+	var b strings.Builder
+	b.WriteString(keysHead)
+	meanings(&b, m)
+	everywhere := shared(m)
+	section(&b, "Everywhere", everywhere)
+	for _, one := range m.order {
+		var own []*keys.Command
+		for _, c := range m.table.Commands() {
+			if !slices.Contains(everywhere, c) && slices.ContainsFunc(one.Contexts(), c.In) {
+				own = append(own, c)
+			}
+		}
+		section(&b, string(one.Name()), own)
+	}
+	var rest []*keys.Command
+	for _, c := range m.table.Commands() {
+		if !slices.Contains(everywhere, c) && !m.inPalette(c) && m.owner(c.Contexts[0]) == nil {
+			rest = append(rest, c)
+		}
+	}
+	section(&b, "The palette, and questions", rest)
+	screentest.Golden(t, filepath.Join(docs, "keys.md"), b.String())
+}
+
+// whole is the program with all of its commands.
+func whole(t *testing.T) *model {
+	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	ctx, cancel := context.WithCancel(context.Background())
 	s, err := New(ctx, Options{CrashDir: t.TempDir()}, &strings.Builder{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.model.close()
-	defer cancel()
-	var b strings.Builder
-	b.WriteString(keysHead)
-	everywhere := shared(s.model)
-	section(&b, "Everywhere", "A pane may mean something else by one of these: then it is listed there.", everywhere)
-	for _, one := range s.model.order {
-		var own []*keys.Command
-		for _, c := range s.model.table.Commands() {
-			if !has(everywhere, c) && ofScreen(c, one.Contexts()) {
-				own = append(own, c)
+	t.Cleanup(func() {
+		cancel()
+		s.model.close()
+	})
+	return s.model
+}
+
+// meanings writes what each key means in the panes, and on which screens.
+func meanings(b *strings.Builder, m *model) {
+	b.WriteString("\n## What a key means\n\n| key | what it does | screens |\n| --- | --- | --- |\n")
+	done := map[string]bool{}
+	for _, c := range m.table.Commands() {
+		if done[c.Title] || len(c.Keys) == 0 || !m.inPalette(c) {
+			continue
+		}
+		done[c.Title] = true
+		var screens []string
+		for _, s := range m.order {
+			if slices.ContainsFunc(m.table.Commands(), func(other *keys.Command) bool {
+				return other.Title == c.Title && slices.ContainsFunc(panesOf(s.Contexts()), other.In)
+			}) {
+				screens = append(screens, string(s.Name()))
 			}
 		}
-		section(&b, string(one.Name()), "", own)
+		if len(screens) == len(m.order) {
+			screens = []string{"all"}
+		}
+		fmt.Fprintf(b, "| %s | %s | %s |\n", cell(quoted(c.Keys)), c.Title, strings.Join(screens, ", "))
 	}
-	var rest []*keys.Command
-	for _, c := range s.model.table.Commands() {
-		if !has(everywhere, c) && !s.model.inPalette(c) && s.model.owner(c.Contexts[0]) == nil {
-			rest = append(rest, c)
+	b.WriteString("\nThese keys mean something else where you type or answer:\n\n")
+	for _, e := range exceptions {
+		fmt.Fprintf(b, "- %s: %s\n", quoted(strings.Fields(e.keys)), e.why)
+	}
+}
+
+// TestOneMeaning holds all commands to one meaning a key: in the panes of all screens without exception, and where the user
+// types or answers but for the exceptions.
+func TestOneMeaning(t *testing.T) {
+	commands := whole(t).table.Commands()
+	pane := func(ctx keys.Context) bool { return !ctx.Typing && ctx != keys.Confirm }
+	for key, clash := range clashes(commands, pane) {
+		t.Errorf("in the panes, %q means: %s", key, clash)
+	}
+	excepted := map[string]bool{}
+	for _, e := range exceptions {
+		for _, key := range strings.Fields(e.keys) {
+			excepted[key] = true
 		}
 	}
-	section(&b, "The palette, and questions", "", rest)
-	screentest.Golden(t, filepath.Join(docs, "keys.md"), b.String())
+	all := clashes(commands, func(keys.Context) bool { return true })
+	for key, clash := range all {
+		if !excepted[key] {
+			t.Errorf("%q means: %s", key, clash)
+		}
+	}
+	for key := range excepted {
+		if all[key] == nil {
+			t.Errorf("%q has one meaning: it needs no exception", key)
+		}
+	}
+}
+
+// clashes are the keys with several meanings in the contexts that count, and the commands that have them.
+func clashes(commands []*keys.Command, counts func(keys.Context) bool) map[string][]string {
+	titles, ids := map[string]map[string]bool{}, map[string][]string{}
+	for _, c := range commands {
+		counted := map[string]bool{}
+		for _, ctx := range c.Contexts {
+			if !counts(ctx) {
+				continue
+			}
+			for _, key := range c.KeysIn(ctx) {
+				counted[key] = true
+			}
+		}
+		for key := range counted {
+			if titles[key] == nil {
+				titles[key] = map[string]bool{}
+			}
+			titles[key][c.Title] = true
+			ids[key] = append(ids[key], string(c.ID)+" ("+c.Title+")")
+		}
+	}
+	for key, means := range titles {
+		if len(means) < 2 {
+			delete(ids, key)
+		}
+	}
+	return ids
+}
+
+func TestClashes(t *testing.T) {
+	one, other := keys.Place("one"), keys.Place("other")
+	command := func(id keys.ID, ctx keys.Context, title string, pressed ...string) *keys.Command {
+		return &keys.Command{ID: id, Contexts: []keys.Context{ctx}, Meaning: keys.Meaning{Title: title, Keys: pressed}}
+	}
+	got := clashes([]*keys.Command{
+		command("one.find", one, "find", "f"), command("other.find", other, "find", "f"),
+		command("one.delete", one, "delete", "d"), command("other.diff", other, "compare", "x", "d"),
+	}, func(keys.Context) bool { return true })
+	if want := map[string][]string{"d": {"one.delete (delete)", "other.diff (compare)"}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func quoted(pressed []string) string {
+	var shown []string
+	for _, k := range pressed {
+		shown = append(shown, "`"+keys.Shown(k)+"`")
+	}
+	return strings.Join(shown, " ")
 }
 
 // shared are the commands that more than one screen has.
@@ -85,32 +214,11 @@ func shared(m *model) []*keys.Command {
 	return all
 }
 
-func has(all []*keys.Command, c *keys.Command) bool {
-	for _, other := range all {
-		if other == c {
-			return true
-		}
-	}
-	return false
-}
-
-func ofScreen(c *keys.Command, contexts []keys.Context) bool {
-	for _, ctx := range contexts {
-		if c.In(ctx) {
-			return true
-		}
-	}
-	return false
-}
-
-func section(b *strings.Builder, name, text string, commands []*keys.Command) {
+func section(b *strings.Builder, name string, commands []*keys.Command) {
 	if len(commands) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\n## %s\n\n", name)
-	if text != "" {
-		fmt.Fprintf(b, "%s\n\n", text)
-	}
 	b.WriteString("| key | what it does | where | command |\n| --- | --- | --- | --- |\n")
 	for _, c := range commands {
 		var where []string
@@ -120,11 +228,7 @@ func section(b *strings.Builder, name, text string, commands []*keys.Command) {
 		if name == "Everywhere" {
 			where = nil
 		}
-		var shown []string
-		for _, k := range c.Keys {
-			shown = append(shown, "`"+keys.Shown(k)+"`")
-		}
-		fmt.Fprintf(b, "| %s | %s | %s | `%s` |\n", cell(strings.Join(shown, " ")), cell(c.Help), strings.Join(where, ", "), c.ID)
+		fmt.Fprintf(b, "| %s | %s | %s | `%s` |\n", cell(quoted(c.Keys)), cell(c.Help), strings.Join(where, ", "), c.ID)
 	}
 }
 

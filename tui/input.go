@@ -94,24 +94,13 @@ func (m *model) pasted(text []rune) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// do does a command, or says why not.
+// do does a command, or says why it can't be done.
 func (m *model) do(c *keys.Command) tea.Cmd {
 	if reason := c.Disabled(); reason != "" {
 		m.complain("can't " + c.Title + ": " + reason)
 		return nil
 	}
-	if cmd, ok := m.handle(c.ID); ok {
-		return cmd
-	}
-	if m.overlay != keys.None {
-		m.inOverlay(c.ID)
-		return nil
-	}
-	cmd, ok := m.current.Handle(c.ID)
-	if !ok && !c.Motion {
-		m.say("there is nothing here to " + c.Title)
-	}
-	return cmd
+	return c.Do()
 }
 
 // clicked does what a click or a turn of the wheel means.

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -10,18 +11,20 @@ import (
 	"github.com/kx-apiserver/kx/tui/prompt"
 )
 
-func (m *model) openOverlay(id keys.ID) {
-	switch id {
-	case paletteID:
-		m.overlay = keys.Palette
-		m.typing.Set("")
-		m.chosen = pane.Scroll{}
-	case helpID:
-		m.helpOf = m.context()
-		m.overlay = keys.Help
-		m.reading = pane.View{}
-	}
+func (m *model) openPalette() {
+	m.overlay = keys.Palette
+	m.typing.Set("")
+	m.chosen = pane.Scroll{}
 }
+
+// openHelp opens help for the context that has the focus.
+func (m *model) openHelp() {
+	m.helpOf = m.context()
+	m.overlay = keys.Help
+	m.reading = pane.View{}
+}
+
+func (m *model) closeOverlay() { m.overlay = keys.None }
 
 // inOverlay moves, or edits the line, in what is open above the screen.
 func (m *model) inOverlay(id keys.ID) {
@@ -46,19 +49,19 @@ func (m *model) typeIntoPalette(text []rune) {
 	m.chosen = pane.Scroll{}
 }
 
-// listed are the commands that the palette has for what is typed.
+// listed are the commands of the palette that have the typed text in their ID, title or keys.
 func (m *model) listed() []*keys.Command {
 	want := strings.ToLower(m.typing.String())
 	var found []*keys.Command
 	for _, c := range m.table.Commands() {
-		if m.inPalette(c) && strings.Contains(strings.ToLower(string(c.ID)+" "+c.Title+" "+c.Key()), want) {
+		if m.inPalette(c) && strings.Contains(strings.ToLower(string(c.ID)+" "+c.Title+" "+keys.Shown(c.Keys...)), want) {
 			found = append(found, c)
 		}
 	}
 	return found
 }
 
-// inPalette says that a command can be done in a pane: only there does it have a meaning of its own.
+// inPalette reports whether the palette has a command: what only edits a line is left out.
 func (m *model) inPalette(c *keys.Command) bool {
 	for _, ctx := range c.Contexts {
 		if !ctx.Typing && m.owner(ctx) != nil {
@@ -72,7 +75,7 @@ func (m *model) inPalette(c *keys.Command) bool {
 func (m *model) runChosen() tea.Cmd {
 	found := m.listed()
 	if m.chosen.Cursor >= len(found) {
-		m.say("no command is called so")
+		m.say(fmt.Sprintf("no command has %q", m.typing.String()))
 		return nil
 	}
 	c := found[m.chosen.Cursor]

@@ -19,8 +19,6 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/pane/detail"
-	"github.com/kx-apiserver/kx/tui/pane/steps"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/theme"
 	"github.com/kx-apiserver/kx/tui/tuitest"
@@ -148,7 +146,7 @@ func TestEveryCommandDoesSomething(t *testing.T) {
 			continue
 		}
 		d.press("esc", "esc", "esc", "esc", "1", "g", "j", "j")
-		if c.ID == detail.UnchangedID {
+		if c.ID == "detail.unchanged" {
 			d.press("j", "j", "j", "j", "j", "d")
 		}
 		before := d.whole()
@@ -178,7 +176,7 @@ func TestEveryCommandDoesSomething(t *testing.T) {
 
 // quiet are the commands of which nothing is seen where the test does them.
 var quiet = map[keys.ID]bool{
-	keys.Up: true, steps.PreviousID: true, "request.refresh": true, keys.Left: true, keys.Right: true, quitID: true, quitAlwaysID: true,
+	keys.Up: true, "steps.previous": true, "request.refresh": true, keys.Left: true, keys.Right: true, quitID: true, quitAlwaysID: true,
 	"detail.edit":            true,
 	screenID(screen.Capture): true,
 }
@@ -187,6 +185,7 @@ func (d *driver) whole() string { return strings.Join(d.resized(120, 40), "\n") 
 
 func TestRandomKeys(t *testing.T) {
 	d := filled(t)
+	t.Chdir(t.TempDir()) // some keys save files
 	rnd := rand.New(rand.NewSource(7))
 	all := []string{"esc"}
 	for _, c := range d.m.table.Commands() {

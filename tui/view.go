@@ -181,10 +181,11 @@ func (m *model) hints() string {
 	return draw.Ends(m.hintsIn(m.w-draw.Width(always)-1), always, m.w)
 }
 
-// hintsIn are the hints of the context that there is room for: first of what is wanted next.
+// hintsIn are the hints of the context that fit into the room, those first that the user probably wants next.
 func (m *model) hintsIn(room int) (hints string) {
+	ctx := m.context()
 	add := func(c *keys.Command, word string) bool {
-		hint := " " + m.theme.Key(keys.Shown(c.Keys[0])) + " " + word + " "
+		hint := " " + m.theme.Key(keys.Shown(c.KeysIn(ctx)[0])) + " " + word + " "
 		if word == "" || draw.Width(hints+hint) > room {
 			return false
 		}
@@ -192,9 +193,9 @@ func (m *model) hintsIn(room int) (hints string) {
 		return true
 	}
 	var rest []*keys.Command
-	for _, c := range m.table.In(m.context()) {
+	for _, c := range m.table.In(ctx) {
 		switch {
-		case len(c.Keys) == 0 || c.Disabled() != "":
+		case len(c.KeysIn(ctx)) == 0 || c.Disabled() != "":
 		case c.Wanted() != "":
 			add(c, c.Wanted())
 		case c.Hint != "":

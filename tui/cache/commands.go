@@ -2,6 +2,7 @@ package cache
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,54 +16,55 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// The commands of the screen.
-const (
-	watchID      keys.ID = "cache.watch"
-	watchStateID keys.ID = "cache.watch-state"
-	stopID       keys.ID = "cache.watch-stop"
-	checkID      keys.ID = "cache.check"
-	objectID     keys.ID = "cache.object"
-	refreshID    keys.ID = "cache.refresh"
-	killID       keys.ID = "cache.kill"
-	requestsID   keys.ID = "cache.requests"
-	structureID  keys.ID = "cache.structure"
-	editID       keys.ID = "cache.edit"
-	copySameID   keys.ID = "cache.copy-command"
-	findID       keys.ID = "cache.find"
-	findNextID   keys.ID = "cache.find-next"
-	findBeforeID keys.ID = "cache.find-previous"
-	findAcceptID keys.ID = "cache.find-accept"
-)
-
 // Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
+	return slices.Concat(s.watchCommands(), s.readCommands())
+}
+
+// watchCommands watch, compare and lead elsewhere.
+func (s *Screen) watchCommands() []keys.Command {
 	return []keys.Command{
-		{ID: watchID, Title: "start a watch from a revision", Help: "Watch the resource as a client would, from a revision on, and see its events, or what 410 Gone needs.", Hint: "watch",
-			Contexts: panes, Keys: []string{"w"}, Enabled: s.hasCache},
-		{ID: watchStateID, Title: "start a watch with the present state", Help: "Watch the resource with sendInitialEvents: the state first, a bookmark behind it, then changes.",
-			Contexts: panes, Keys: []string{"W"}, Enabled: s.hasCache},
-		{ID: stopID, Title: "stop the watch", Help: "End the watch that was started here; its events stay.", Contexts: panes, Keys: []string{"x"}, Enabled: func() string {
-			if s.stream == nil || s.watched.ended {
-				return "none that was started here runs"
-			}
-			return ""
-		}},
-		{ID: checkID, Title: "check the cache against etcd", Help: "Compare all that the cache has with etcd, at one revision and byte by byte.", Hint: "check",
-			Contexts: panes, Keys: []string{"t"}, Enabled: s.hasCache},
-		{ID: objectID, Title: "show an object in the cache and in etcd", Help: "Show one object as the cache has it beside what etcd has.", Hint: "object",
-			Contexts: panes, Keys: []string{"o"}, Enabled: s.hasCache},
-		{ID: killID, Title: "end the watcher", Help: "End the watch under the cursor without a word to its client, as a broken connection would.",
-			Contexts: []keys.Context{inWatchers}, Keys: []string{"K"}, Enabled: s.hasJourney},
-		{ID: requestsID, Title: "show the requests for the resource", Help: "Go to Capture with a filter for the resource.", Contexts: panes, Keys: []string{"J"}, Enabled: s.hasCache},
-		{ID: structureID, Title: "show the resource in the server's map", Help: "Go to what serves the resource.", Contexts: panes, Keys: []string{"s"}, Enabled: s.hasCache},
-		{ID: refreshID, Title: "ask again", Help: "Ask the server now, and not only once a second.", Contexts: panes, Keys: []string{"r"}},
-		{ID: findID, Title: "find in the pane", Help: "Go to the next row that has a text.", Hint: "find", Contexts: panes, Keys: []string{"f"}},
-		{ID: findNextID, Title: "find the next", Help: "Go to the next row with the text that was looked for.", Contexts: panes, Keys: []string{"n"}, Enabled: s.NothingSought},
-		{ID: findBeforeID, Title: "find the one before", Help: "Go to the row before with the text that was looked for.", Contexts: panes, Keys: []string{"N"}, Enabled: s.NothingSought},
-		{ID: findAcceptID, Title: "go where the text is", Help: "Leave the line, and stay where the text was found.", Hint: "go there", Contexts: []keys.Context{inFind}, Keys: []string{"enter"}},
-		{ID: editID, Title: "open the result in the editor", Help: "Open a copy of what is shown below in $EDITOR.", Contexts: []keys.Context{inResult}, Keys: []string{"E"}},
-		{ID: copySameID, Title: "copy the kx cache command", Help: "Put the command that shows the same on the clipboard.", Contexts: panes, Keys: []string{"Y"}},
+		{ID: "cache.watch", Meaning: keys.AtRevision, Contexts: panes, Hint: "watch", WhyNot: s.hasCache, Do: s.askWatch,
+			Help: "Watch the resource from a revision on, as a client would, and show its events, or what 410 Gone needs."},
+		{ID: "cache.watch-state", Meaning: keys.InitialState, Contexts: panes, WhyNot: s.hasCache, Do: keys.Call(s.watchState),
+			Help: "Watch the resource with sendInitialEvents: the present state, a bookmark, then changes."},
+		{ID: "cache.watch-stop", Meaning: keys.End, Contexts: []keys.Context{inCaches, inResult}, WhyNot: s.whyNoWatch, Do: keys.Call(s.stopWatch),
+			Help: "End the watch that you started here. Its events stay."},
+		{ID: "cache.kill", Meaning: keys.End, Contexts: []keys.Context{inWatchers}, WhyNot: s.hasJourney, Do: s.askKill,
+			Help: "End the watch under the cursor without a word to its client, as a broken connection would."},
+		{ID: "cache.check", Meaning: keys.Differences, Contexts: panes, Hint: "check", WhyNot: s.hasCache, Do: s.check,
+			Help: "Compare everything in the cache with etcd, at one revision and byte by byte."},
+		{ID: "cache.object", Meaning: keys.CompareTwo, Contexts: panes, Hint: "object", WhyNot: s.hasCache, Do: s.askObject,
+			Help: "Show one object as the cache has it, beside what etcd has."},
+		{ID: "cache.requests", Meaning: keys.ToRequests, Contexts: panes, WhyNot: s.hasCache, Do: s.toRequests,
+			Help: "Show the requests for the resource, on the screen Capture."},
+		{ID: "cache.structure", Meaning: keys.ToStructure, Contexts: panes, WhyNot: s.hasCache, Do: s.toStructure,
+			Help: "Show what serves the resource, on the screen Structure."},
 	}
+}
+
+// readCommands ask the server, and look for text in what it answered.
+func (s *Screen) readCommands() []keys.Command {
+	return []keys.Command{
+		{ID: "cache.refresh", Meaning: keys.Refresh, Contexts: panes, Do: keys.Call(s.refresh),
+			Help: "Ask the server now. It is asked once a second anyway."},
+		{ID: "cache.find", Meaning: keys.Find, Contexts: panes, Hint: "find", Do: keys.Call(s.OpenLine), Help: "Go to the next row that has a text."},
+		{ID: "cache.find-next", Meaning: keys.Next, Contexts: panes, WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, 1),
+			Help: "Go to the next row that has the text."},
+		{ID: "cache.find-previous", Meaning: keys.Previous, Contexts: panes, WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, -1),
+			Help: "Go to the previous row that has the text."},
+		{ID: "cache.find-accept", Meaning: keys.Accept, Contexts: []keys.Context{inFind}, Hint: "go there", Do: s.EndFind,
+			Help: "Leave the line, and stay where the text was found."},
+		{ID: "cache.edit", Meaning: keys.InEditor, Contexts: []keys.Context{inResult}, Do: s.edit, Help: "Open a copy of the result in $EDITOR."},
+		{ID: "cache.copy-command", Meaning: keys.CopyCommand, Contexts: panes, Do: s.copyCommand, Help: "Copy the kx cache command that shows the same."},
+	}
+}
+
+func (s *Screen) whyNoWatch() string {
+	if s.stream == nil || s.watched.ended {
+		return "no watch that you started here runs"
+	}
+	return ""
 }
 
 func (s *Screen) hasCache() string {
@@ -92,7 +94,7 @@ func (s *Screen) hasJourney() string {
 	return ""
 }
 
-// Handle does a command of the screen. Back from the result ends the watch.
+// Handle implements screen.Screen. Back from the result ends the watch.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	if id == keys.Back && s.At() == resultPart && !s.Typing() && !s.Zoomed() {
 		s.stopStream()
@@ -107,46 +109,27 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	case keys.Copy:
 		return s.copy()
 	}
-	return s.command(id)
+	return nil, false
 }
 
-// command does one of the screen's own commands.
-func (s *Screen) command(id keys.ID) (tea.Cmd, bool) {
-	switch id {
-	case watchID:
-		return s.askWatch(), true
-	case watchStateID:
-		s.startWatch(start{spec: s.one.Spec, initial: true})
-	case stopID:
-		s.stream.cancel()
-	case checkID:
-		return s.check(), true
-	case objectID:
-		return s.askObject(), true
-	case killID:
-		return s.askKill(), true
-	case requestsID:
-		return s.host.Go(screen.ToRequests{Filter: filter.Of("resource", s.one.Spec.Resource, "group", s.one.Spec.Group)}), true
-	case structureID:
-		return s.host.Go(screen.ToStructure{Group: s.one.Spec.Group, Resource: s.one.Spec.Resource}), true
-	case refreshID:
-		if s.poller != nil {
-			s.poller.now()
-		}
-	case findID:
-		s.OpenLine()
-	case findNextID, findBeforeID:
-		return s.FindAgain(map[keys.ID]int{findNextID: 1, findBeforeID: -1}[id]), true
-	case findAcceptID:
-		return s.EndFind(), true
-	case editID:
-		return s.edit(), true
-	case copySameID:
-		return s.host.Copy(s.sameAs()), true
-	default:
-		return nil, false
+func (s *Screen) watchState() { s.startWatch(start{spec: s.one.Spec, initial: true}) }
+
+func (s *Screen) stopWatch() { s.stream.cancel() }
+
+func (s *Screen) refresh() {
+	if s.poller != nil {
+		s.poller.now()
 	}
-	return nil, true
+}
+
+func (s *Screen) copyCommand() tea.Cmd { return s.host.Copy(s.sameAs()) }
+
+func (s *Screen) toRequests() tea.Cmd {
+	return s.host.Go(screen.ToRequests{Filter: filter.Of("resource", s.one.Spec.Resource, "group", s.one.Spec.Group)})
+}
+
+func (s *Screen) toStructure() tea.Cmd {
+	return s.host.Go(screen.ToStructure{Group: s.one.Spec.Group, Resource: s.one.Spec.Resource})
 }
 
 // open goes into what is under the cursor.
@@ -226,9 +209,7 @@ func (s *Screen) dropped(journey string, err error) tea.Cmd {
 		return nil
 	}
 	s.host.Say("the watch #" + journey + " has ended")
-	if s.poller != nil {
-		s.poller.now()
-	}
+	s.refresh()
 	return nil
 }
 

@@ -104,7 +104,7 @@ func TestCaches(t *testing.T) {
 func TestPollsWhileSeen(t *testing.T) {
 	h, s, answers := newScreen(t)
 	asked := answers.Asked(cachesPath)
-	h.Press("r")
+	h.Press("ctrl+r")
 	h.Until("it has asked again", func() bool { return answers.Asked(cachesPath) > asked })
 	s.Hide()
 	if s.poller != nil {
@@ -128,12 +128,12 @@ func TestNoSuchCache(t *testing.T) {
 func TestWatch(t *testing.T) {
 	h, s, answers := newScreen(t)
 	after := s.one.Status.History.After
-	h.Press("w")
+	h.Press("@")
 	h.Answer("x")
 	if len(h.Complained) != 1 {
 		t.Errorf("%q", h.Complained)
 	}
-	h.Press("w")
+	h.Press("@")
 	if q := h.Questions[0]; q.Initial != fmt.Sprint(s.one.Status.Revision) || !strings.Contains(q.Text, fmt.Sprintf("after %d", after)) {
 		t.Errorf("%+v", q)
 	}
@@ -154,12 +154,12 @@ func TestWatch(t *testing.T) {
 	if n := len(s.watched.lines); n != eventsMost {
 		t.Errorf("%d lines are kept", n)
 	}
-	h.Press("Y", "x")
+	h.Press("Y", "K")
 	if !strings.HasPrefix(h.Copied[0], "kubectl get --raw '/api/v1/configmaps?allow") {
 		t.Errorf("%q", h.Copied)
 	}
 	h.Until("it has ended", func() bool { return s.watched.ended })
-	h.Press("x")
+	h.Press("K")
 	if last := h.Complained[len(h.Complained)-1]; !strings.Contains(last, "none that was started here runs") {
 		t.Errorf("%q", last)
 	}
@@ -173,7 +173,7 @@ func TestWatch(t *testing.T) {
 func TestWatchGone(t *testing.T) {
 	h, s, _ := newScreen(t)
 	after := s.one.Status.History.After
-	h.Press("w")
+	h.Press("@")
 	h.Answer(fmt.Sprint(after - 1))
 	h.Until("it has ended", func() bool { return s.watched.ended })
 	sees(t, h, "! 410 Gone: too old resource version: 7 (8)", "1. list again:", "GET /api/v1/configmaps?resourceVersion=0", "3. watch from there",
@@ -188,12 +188,12 @@ func TestWatchGone(t *testing.T) {
 
 func TestWatchState(t *testing.T) {
 	h, s, _ := newScreen(t)
-	h.Press("W")
+	h.Press("I")
 	h.Until("the state came", func() bool { return s.watched.events == 5 })
 	sees(t, h, "with the present state (sendInitialEvents)", "the present state ends here")
 	h.Show(screen.ToCache{Resource: "deployments.apps"})
 	h.Until("deployments are known", func() bool { return s.one != nil && s.one.Name == "deployments.apps" })
-	h.Press("w")
+	h.Press("@")
 	h.Answer("")
 	h.Until("the path is found", func() bool { return s.watched.path == "/apis/apps/v1/deployments" })
 	sees(t, h, "Watch deployments.apps with the present state", "live, 0 events")
@@ -201,14 +201,14 @@ func TestWatchState(t *testing.T) {
 
 func TestCheckAndObject(t *testing.T) {
 	h, s, answers := newScreen(t)
-	h.Press("t")
+	h.Press("d")
 	sees(t, h, "Check configmaps against etcd", "The same: all 4 objects")
 	h.Press("Y")
-	h.Press("o")
+	h.Press("D")
 	h.Answer("default/settings")
 	sees(t, h, "Object default/settings of configmaps", "Both have the same.", "color: red")
 	h.Golden("object")
-	h.Press("Y", "y", "o")
+	h.Press("Y", "y", "D")
 	if h.Copied[0] != "kx cache check configmaps" || h.Copied[1] != "kx cache get configmaps default/settings" || !strings.Contains(h.Copied[2], "color: red") {
 		t.Errorf("%q", h.Copied)
 	}
@@ -216,7 +216,7 @@ func TestCheckAndObject(t *testing.T) {
 	sees(t, h, "! ", "not found")
 	h.Show(screen.ToCache{Resource: "secrets"})
 	h.Until("secrets are known", func() bool { return s.one != nil && s.one.Name == "secrets" })
-	h.Press("o")
+	h.Press("D")
 	h.Answer("default/login")
 	sees(t, h, "password: masked", "Both have the same.")
 	if strings.Contains(frame(h), "aHVudGVyMg") {
@@ -228,7 +228,7 @@ func TestCheckAndObject(t *testing.T) {
 	}}}
 	data, _ := json.Marshal(check)
 	answers.Set(screentest.Answer{Path: cachesPath + "/secrets/check", Code: 200, Body: data})
-	h.Press("t")
+	h.Press("d")
 	sees(t, h, "! Not the same at revision 9, in 8 of 200 objects", "at revision 3 in the cache", "and 7 more")
 	h.Golden("differs")
 }
@@ -290,7 +290,9 @@ func TestTrouble(t *testing.T) {
 	if _, state := s.Foot(); !strings.Contains(state, "starting") {
 		t.Errorf("%s", state)
 	}
-	for _, id := range []keys.ID{watchID, watchStateID, stopID, checkID, objectID, killID, requestsID, structureID, findNextID, keys.Copy} {
+	for _, id := range []keys.ID{
+		"cache.watch", "cache.watch-state", "cache.watch-stop", "cache.check", "cache.object", "cache.kill", "cache.requests", "cache.structure", "cache.find-next", keys.Copy,
+	} {
 		h.Command(id)
 	}
 	if len(h.Complained) != 10 {
@@ -300,7 +302,7 @@ func TestTrouble(t *testing.T) {
 	mu.Lock()
 	code, body = http.StatusOK, `{"items":[]}`
 	mu.Unlock()
-	h.Press("r")
+	h.Press("ctrl+r")
 	h.Until("it answers", func() bool { return s.heard })
 	sees(t, h, "The server has no watch caches")
 }
@@ -309,13 +311,13 @@ func TestTrouble(t *testing.T) {
 func TestGone(t *testing.T) {
 	h, s, _ := newScreen(t)
 	h.Gone(true)
-	h.Press("r")
+	h.Press("ctrl+r")
 	h.Until("it is said", func() bool { return s.wrong != "" })
 	sees(t, h, "! no answer", "serviceaccounts") // what it had is seen
 	s.heard, s.caches, s.one = false, metav1.Table{}, nil
 	h.Golden("away")
 	h.Gone(false)
-	h.Press("r")
+	h.Press("ctrl+r")
 	h.Until("it is there again", func() bool { return s.wrong == "" && s.one != nil })
 }
 

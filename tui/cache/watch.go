@@ -15,6 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -182,11 +183,11 @@ func (s *progress) advice(from start, cache *v1alpha1.Cache) []string {
 		"  1. list again:          GET " + s.path + "?resourceVersion=0",
 		"  2. replace all it has by that list, and delete what is not in it",
 		"  3. watch from there:    GET " + s.path + "?watch=true&resourceVersion=<the list's metadata.resourceVersion>",
-		"or in one request, a watch that begins with the state: W sends it (sendInitialEvents=true).",
+		"or in one request, a watch that begins with the state: " + keys.InitialState.Key() + " sends it (sendInitialEvents=true).",
 	}
 	if cache != nil {
 		after := cache.Status.History.After
-		lines = append(lines, fmt.Sprintf("The cache has the events after %d, and etcd those that it has not compacted: w from %d on goes through.", after, after))
+		lines = append(lines, fmt.Sprintf("The cache has the events after %d, and etcd those that it has not compacted: %s from %d on goes through.", after, keys.AtRevision.Key(), after))
 		if n, err := strconv.ParseInt(from.revision, 10, 64); err == nil && n >= after {
 			lines[len(lines)-1] = fmt.Sprintf("The cache has the events after %d by now.", after)
 		}

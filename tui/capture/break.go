@@ -11,6 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/control"
+	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/rules"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -24,9 +25,9 @@ func (s *Screen) whyNoBreaking() string {
 		return why
 	}
 	if s.steps.Mark() >= 0 {
-		return "this is what a watch cache does for all requests: L keeps it behind, and B has all faults"
+		return "this is what a watch cache does for all requests: " + keys.StaleCache.Key() + " keeps it behind, and " + keys.ToRules.Key() + " has all faults"
 	}
-	return s.selected()
+	return s.whyNoRequest()
 }
 
 // breakHere offers what can go wrong: with the call at which the request is held, or else, once, at the step under the cursor
@@ -89,7 +90,7 @@ func (s *Screen) breaking(name string, h *v1alpha1.HeldStep, e rules.Effect) (sc
 
 // cacheChoice lets the cache fall behind, or catch up.
 func (s *Screen) cacheChoice() screen.Choice {
-	c := screen.Choice{Title: "keep the cache behind", Help: "it hears nothing new until L is pressed again", Why: s.whyNoStale(), Do: s.stale}
+	c := screen.Choice{Title: "keep the cache behind", Help: "it hears nothing new until you press " + keys.StaleCache.Key() + " again", Why: s.whyNoStale(), Do: s.stale}
 	if _, behind := s.staleRule(); behind {
 		c.Title, c.Help = "let the cache catch up", "it hears what is new again"
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/pane/detail"
 	"github.com/kx-apiserver/kx/tui/pane/list"
 	"github.com/kx-apiserver/kx/tui/pane/steps"
@@ -100,15 +99,6 @@ func of(host screen.Host, o Options) *session.Session {
 
 func (s *Screen) Name() screen.Name { return screen.Capture }
 
-// commander is a pane with commands of its own.
-type commander interface {
-	pane.Pane
-	Commands() []keys.Command
-}
-
-// panes are the panes in the order of layout's.
-func (s *Screen) panes() []commander { return []commander{s.list, s.steps, s.detail} }
-
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if !s.started {
 		s.started = true
@@ -191,7 +181,7 @@ func (s *Screen) Resize(larger bool) bool {
 func (s *Screen) focused(pane int) {
 	if pane != layout.List && s.list.Following() && s.list.Selected() != nil {
 		s.list.Hold()
-		s.host.Say("follow is off while you look: F follows again")
+		s.host.Say("follow is off while you look: " + keys.Follow.Key() + " follows again")
 	}
 }
 
@@ -233,7 +223,7 @@ func (s *Screen) emptyList() []string {
 	}
 	lines := []string{"  No requests yet. Send one from another terminal:", "    " + kubectl}
 	if s.options.Own != nil && s.options.Own() {
-		lines = append(lines, "  or press "+demoKey+" for a demo: a definition, CronTab, and two objects of it")
+		lines = append(lines, "  or press "+keys.Example.Key()+" for a demo: a definition, CronTab, and two objects of it")
 	}
 	return lines
 }

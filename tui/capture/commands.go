@@ -8,71 +8,120 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/pane/steps"
 )
 
-// The commands of the screen beyond those of its panes.
-const (
-	refreshID  keys.ID = "request.refresh"
-	copySameID keys.ID = "copy.command"
-	filterID   keys.ID = "filter.edit"
-	applyID    keys.ID = "filter.apply"
-	completeID keys.ID = "filter.complete"
-	saveAllID  keys.ID = "capture.save"
-	saveOneID  keys.ID = "capture.save-one"
-	demoID     keys.ID = "demo.create"
+var (
+	inSteps  = []keys.Context{keys.Steps}
+	inDetail = []keys.Context{keys.Detail}
+	inFilter = []keys.Context{keys.Filter}
 )
 
-// demoKey is named where the demo is offered.
-const demoKey = "T"
-
-// Commands implements screen.Screen.
+// Commands implements screen.Screen. Steps and Detail follow each command.
 func (s *Screen) Commands() []keys.Command {
-	all := []keys.Command{
-		{ID: filterID, Title: "filter the requests", Help: "Type which requests to see, such as: verb:create,update code>=400", Hint: "filter",
-			Contexts: keys.Panes, Keys: []string{"/"}},
-	}
-	for _, p := range s.panes() {
-		for _, c := range p.Commands() {
-			if c.ID == steps.NextID {
-				c.Now = func() string { return s.wouldStop(v1alpha1.ActionNext) }
-			}
-			all = append(all, c)
-		}
-	}
-	for _, more := range [][]keys.Command{s.linkCommands(), s.replayCommands(), s.markCommands(), s.stepCommands(), s.whatIfCommands()} {
-		all = append(all, more...)
-	}
-	return append(all,
-		keys.Command{ID: copySameID, Title: "copy the kubectl command", Help: "Put a kubectl command that sends the same request on the clipboard.",
-			Contexts: keys.Panes, Keys: []string{"Y"}, Enabled: func() string {
-				if _, same := s.sameAs(); same == "" {
-					return "there is no kubectl command for it"
-				}
-				return ""
-			}},
-		keys.Command{ID: refreshID, Title: "fetch the request again", Help: "Ask the server again: a request that runs has more steps by now, a write more deliveries.",
-			Contexts: keys.Panes, Keys: []string{"ctrl+r"}, Enabled: s.selected},
-		keys.Command{ID: saveAllID, Title: "save the requests that are shown", Help: "Write the requests of the list, with all that is known of them, to a file for kx tui -r and kx trace. Secrets are masked.",
-			Contexts: keys.Panes, Keys: []string{"w"}, Enabled: s.selected},
-		keys.Command{ID: saveOneID, Title: "save this request", Help: "Write the request under the cursor to a file for kx tui -r and kx trace.",
-			Contexts: keys.Panes, Keys: []string{"W"}, Enabled: s.selected},
-		keys.Command{ID: demoID, Title: "create the demo", Help: "Create the definition of a resource CronTab, and two objects of it, over the API.",
-			Contexts: keys.Panes, Keys: []string{demoKey}, Enabled: s.noDemo},
-		keys.Command{ID: applyID, Title: "apply the filter", Help: "Follow the requests that the filter wants.", Hint: "apply",
-			Contexts: []keys.Context{keys.Filter}, Keys: []string{"enter"}},
-		keys.Command{ID: completeID, Title: "complete the field or value", Help: "Complete the name of the field before the cursor, or its value: of the requests in the list.", Hint: "complete",
-			Contexts: []keys.Context{keys.Filter}, Keys: []string{"tab"}},
-	)
+	all := slices.Concat(s.listCommands(), s.treeCommands(), s.detailCommands(), s.linkCommands(), s.markCommands(),
+		s.stepCommands(), s.whatIfCommands(), s.fileCommands(), s.filterCommands())
+	return keys.Then(all, s.sync)
 }
 
-// selected is why a command that needs a request can't be done.
-func (s *Screen) selected() string {
+func (s *Screen) listCommands() []keys.Command {
+	return []keys.Command{
+		{ID: "filter.edit", Meaning: keys.Narrow, Contexts: keys.Panes, Hint: "filter", Do: keys.Call(s.OpenLine),
+			Help: "Type which requests to show, such as: verb:create,update code>=400"},
+		{ID: "list.follow", Meaning: keys.Follow, Contexts: keys.Panes, Hint: "follow", Do: keys.Call(s.list.ToggleFollow),
+			Help: "Keep the cursor on the newest request. To move the cursor or to open a request stops that."},
+	}
+}
+
+// treeCommands move among the steps.
+func (s *Screen) treeCommands() []keys.Command {
+	return []keys.Command{
+		{ID: "steps.next", Meaning: keys.Next, Contexts: keys.Panes, Hint: "next step", Next: keys.With(s.wouldStop, v1alpha1.ActionNext),
+			WhyNot: s.whyNotOpen, Do: keys.With(s.goOn, v1alpha1.ActionNext),
+			Help: "Go to the next step of the open request, from any pane. A held request runs to the step after what this one calls."},
+		{ID: "steps.previous", Meaning: keys.Previous, Contexts: keys.Panes, WhyNot: s.whyNotOpen, Do: keys.Call(s.steps.Previous),
+			Help: "Go to the previous step of the open request, from any pane."},
+		{ID: "steps.fold", Meaning: keys.Outward, Contexts: inSteps, Hint: "fold", WhyNot: s.whyNotOpen, Do: keys.Call(s.steps.Fold),
+			Help: "Fold what the step called. If there is nothing to fold, go to the step that called it."},
+		{ID: "steps.unfold", Meaning: keys.Inward, Contexts: inSteps, Hint: "unfold", WhyNot: s.whyNotOpen, Do: keys.Call(s.steps.Unfold),
+			Help: "Unfold what the step called. If it is unfolded, go to the first step that it called."},
+	}
+}
+
+// detailCommands change what Detail shows.
+func (s *Screen) detailCommands() []keys.Command {
+	return []keys.Command{
+		{ID: "detail.previous-tab", Meaning: keys.PreviousTab, Contexts: keys.Panes, Do: s.reveal(s.detail.PreviousTab),
+			Help: "Show the previous tab of Detail."},
+		{ID: "detail.next-tab", Meaning: keys.NextTab, Contexts: keys.Panes, Hint: "tab of detail", Do: s.reveal(s.detail.NextTab),
+			Help: "Show the next tab of Detail: Step, Diff, Source, Object, etcd, Timing, Watchers, Request."},
+		{ID: "detail.diff", Meaning: keys.Differences, Contexts: keys.Panes, Hint: "diff", Do: keys.Call(s.showDiff),
+			Help: "Show what the request changed in the object, and which step changed each field. Again: what this step changed."},
+		{ID: "detail.source", Meaning: keys.Code, Contexts: keys.Panes, Hint: "source", Do: keys.Call(s.showSource),
+			Help: "Show the function that took the step, with the lines that ran, and its name upstream."},
+		{ID: "detail.unchanged", Meaning: keys.Unchanged, Contexts: inDetail, Hint: "unchanged", WhyNot: s.detail.WhyNotDiff, Do: keys.Call(s.detail.ToggleUnchanged),
+			Help: "In Diff, show the fields that stayed the same and all of managedFields, or only their number."},
+		{ID: "detail.before", Meaning: keys.OtherSide, Contexts: inDetail, Hint: "before/after", WhyNot: s.detail.WhyNotObject, Do: keys.Call(s.detail.ToggleSide),
+			Help: "In Object, turn between the object before the step and after it."},
+		{ID: "detail.form", Meaning: keys.AnotherForm, Contexts: inDetail, Hint: "form", WhyNot: s.detail.WhyNotObject, Do: keys.Call(s.detail.NextForm),
+			Help: "In Object, turn to the next form: YAML, JSON, or raw as it was recorded."},
+	}
+}
+
+// fileCommands are about the requests as such: to copy, fetch, save and make them.
+func (s *Screen) fileCommands() []keys.Command {
+	return []keys.Command{
+		{ID: "copy.command", Meaning: keys.CopyCommand, Contexts: keys.Panes, WhyNot: s.whyNoCommand, Do: s.copyCommand,
+			Help: "Copy a kubectl command that sends the same request."},
+		{ID: "request.refresh", Meaning: keys.Refresh, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: s.refetch,
+			Help: "Fetch the request again: one that runs has more steps by now, and a write has more deliveries."},
+		{ID: "capture.save", Meaning: keys.Save, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: s.saveAll,
+			Help: "Save the requests of the list, with all that is known of them, for kx tui -r and kx trace. Secrets are masked."},
+		{ID: "capture.save-one", Meaning: keys.SaveOne, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: s.saveOne,
+			Help: "Save the request under the cursor for kx tui -r and kx trace."},
+		{ID: "demo.create", Meaning: keys.Example, Contexts: keys.Panes, WhyNot: s.host.API().Absent, Do: s.createDemo,
+			Help: "Create a demo over the API: the definition of a resource CronTab, and two objects of it."},
+	}
+}
+
+// filterCommands apply while the filter is typed.
+func (s *Screen) filterCommands() []keys.Command {
+	return []keys.Command{
+		{ID: "filter.apply", Meaning: keys.Accept, Contexts: inFilter, Hint: "apply", Do: keys.Call(s.apply),
+			Help: "Show the requests that match the filter."},
+		{ID: "filter.complete", Meaning: keys.Complete, Contexts: inFilter, Hint: "complete", Do: keys.Call(s.complete),
+			Help: "Complete the field before the cursor, or its value from the requests in the list."},
+	}
+}
+
+// whyNoRequest is why a command that needs a request can't be done.
+func (s *Screen) whyNoRequest() string {
 	if s.list.Selected() == nil {
 		return "there is no request"
 	}
 	return ""
 }
+
+// whyNotOpen is why a command that needs steps can't be done.
+func (s *Screen) whyNotOpen() string {
+	if s.open.journey == nil && len(s.heldAt()) == 0 {
+		return "no request is open"
+	}
+	return ""
+}
+
+func (s *Screen) whyNoCommand() string {
+	if _, command := s.sameAs(); command == "" {
+		return "there is no kubectl command for it"
+	}
+	return ""
+}
+
+func (s *Screen) copyCommand() tea.Cmd {
+	_, command := s.sameAs()
+	return s.host.Copy(command)
+}
+
+func (s *Screen) refetch() tea.Cmd { return s.fetch(s.list.Selected().Name) }
 
 // Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
@@ -84,47 +133,31 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 }
 
 func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
+	if cmd, ok := s.Split.Handle(id); ok {
+		return cmd, true
+	}
 	switch id {
+	case keys.Back:
+		return nil, s.back()
 	case keys.Open:
-		if s.At() == layout.Detail {
-			return s.followLink()
-		}
-		if why := s.selected(); why != "" {
-			s.host.Complain("can't open: " + why)
-			return nil, true
-		}
-		s.GoTo(s.At() + 1)
+		return s.enter(), true
 	case keys.Copy:
 		return s.copy()
-	case copySameID:
-		_, same := s.sameAs()
-		return s.host.Copy(same), true
-	case refreshID:
-		return s.fetch(s.list.Selected().Name), true
-	case saveAllID:
-		return s.save(s.shown()), true
-	case saveOneID:
-		return s.save([]string{s.list.Selected().Name}), true
-	case demoID:
-		return s.createDemo(), true
-	case filterID:
-		s.OpenLine()
-	case applyID:
-		s.apply()
-	case completeID:
-		s.complete()
-	default:
-		for _, do := range []func(keys.ID) (tea.Cmd, bool){s.step, s.link, s.marking, s.replay, s.Split.Handle} {
-			if cmd, ok := do(id); ok {
-				return cmd, true
-			}
-		}
-		if id == keys.Back {
-			return nil, s.back()
-		}
-		return s.toPane(id)
 	}
-	return nil, true
+	return nil, false
+}
+
+// enter goes on to the next pane, or in Detail where the line under the cursor leads.
+func (s *Screen) enter() tea.Cmd {
+	if s.At() == layout.Detail {
+		return s.followLink()
+	}
+	if why := s.whyNoRequest(); why != "" {
+		s.host.Complain("can't open: " + why)
+		return nil
+	}
+	s.GoTo(s.At() + 1)
+	return nil
 }
 
 func (s *Screen) copy() (tea.Cmd, bool) {
@@ -140,27 +173,16 @@ func (s *Screen) copy() (tea.Cmd, bool) {
 	return s.host.Copy(row.Name), true
 }
 
-// toPane gives a command to the pane whose command it is, whichever has the focus.
-func (s *Screen) toPane(id keys.ID) (tea.Cmd, bool) {
-	for i, p := range s.panes() {
-		if !slices.ContainsFunc(p.Commands(), func(c keys.Command) bool { return c.ID == id }) {
-			continue
+// reveal makes a command of a change to Detail: it shows Detail where that is not in view.
+func (s *Screen) reveal(change func()) func() tea.Cmd {
+	return keys.Call(func() {
+		change()
+		switch {
+		case s.Area(layout.Detail).W > 0:
+		case s.At() == layout.List && !s.Zoomed():
+			s.Bring(layout.Detail)
+		default:
+			s.GoTo(layout.Detail)
 		}
-		if cmd, ok := p.Handle(id); ok {
-			s.reveal(i)
-			return cmd, true
-		}
-	}
-	return nil, false
-}
-
-// reveal shows Detail where a command changed what it shows from another pane, and it is not in view.
-func (s *Screen) reveal(pane int) {
-	switch {
-	case pane != layout.Detail || s.Area(pane).W > 0:
-	case s.At() == layout.List && !s.Zoomed():
-		s.Bring(pane)
-	default:
-		s.GoTo(pane)
-	}
+	})
 }

@@ -46,9 +46,6 @@ var demo = []api.Request{
   "spec": {"cronSpec": "5 * * * *", "image": "report:1", "replicas": 2}}`)},
 }
 
-// noDemo is why the demo can't be created.
-func (s *Screen) noDemo() string { return s.host.API().Absent() }
-
 func (s *Screen) createDemo() tea.Cmd {
 	s.host.Say("creating the definition of CronTab and two objects of it ...")
 	return s.host.Do(func() func() tea.Cmd {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/tui/control"
+	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
 	"github.com/kx-apiserver/kx/tui/tuitest"
 )
@@ -75,7 +76,7 @@ func TestDemo(t *testing.T) {
 			s := New(h, control.New(h.API(), h.Changed, h.Guard), Options{})
 			t.Cleanup(s.held.Close)
 			h.Attach(s)
-			h.Press(demoKey)
+			h.Press(keys.Example.Key())
 			h.Until("the demo is over", func() bool { return len(h.Said) > 1 || len(h.Complained) > 0 })
 			if got := strings.Join(h.Said[1:], "\n"); !strings.HasPrefix(got, test.said) || (test.said == "") != (got == "") {
 				t.Errorf("said: %q", got)

@@ -11,82 +11,83 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
-	"github.com/kx-apiserver/kx/tui/pane/detail"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// The commands that lead from one thing to another.
-const (
-	revisionID keys.ID = "request.revision"
-	editorID   keys.ID = "detail.edit"
-	findID     keys.ID = "pane.find"
-)
-
-// linkCommands are the commands that lead from one thing to another.
+// linkCommands lead from one thing to another.
 func (s *Screen) linkCommands() []keys.Command {
 	return []keys.Command{
-		{ID: revisionID, Title: "go to the revision in etcd", Hint: "revision",
-			Help:     "What the step wrote or read in etcd, or else the request: its key on the screen etcd, at that revision.",
-			Contexts: keys.Panes, Keys: []string{"V"}, Enabled: s.whyNoRevision},
-		{ID: findID, Title: "find text in the pane", Help: "To the next row or line that has a text; behind the last it begins anew.",
-			Contexts: keys.Panes, Keys: []string{"f"}, Enabled: s.selected},
-		{ID: editorID, Title: "open in $EDITOR", Help: "What Detail shows, the source or the object for example, in your editor: what you change in it is not kept.",
-			Contexts: keys.Panes, Keys: []string{"E"}, Enabled: func() string {
-				if s.open.journey == nil {
-					return "no request is open"
-				}
-				return ""
-			}},
+		{ID: "request.revision", Meaning: keys.ToEtcd, Contexts: keys.Panes, Hint: "revision", WhyNot: s.whyNoRevision, Do: s.toRevision,
+			Help: "Show what the step, or else the request, wrote or read in etcd: its key on the screen etcd, at that revision."},
+		{ID: "pane.find", Meaning: keys.Find, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: s.askFind,
+			Help: "Go to the next row or line that has a text. After the last comes the first."},
+		{ID: "detail.edit", Meaning: keys.InEditor, Contexts: keys.Panes, WhyNot: s.whyNoText, Do: s.openEditor,
+			Help: "Open a copy of what Detail shows in your editor. What you change there is not kept."},
+		{ID: "request.replay", Meaning: keys.Send, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: keys.With(s.replay, false),
+			Help: "Put the request on the screen Send. There you can change it, and the same key sends it."},
+		{ID: "request.replay-held", Meaning: keys.SendHeld, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: keys.With(s.replay, true),
+			Help: "Send the request again, held at its first step. A request that can't be sent as it was is put on the screen Send."},
 	}
 }
 
-// link does a command that leads from one thing to another. It says whether id is one.
-func (s *Screen) link(id keys.ID) (tea.Cmd, bool) {
-	switch id {
-	case revisionID:
-		to, _ := s.revision()
-		return s.host.Go(to), true
-	case findID:
-		return screen.AskFind(s.host, "find in "+s.Context().Name, s.found, s.find), true
-	case editorID:
-		text, suffix := s.detail.Text()
-		return s.host.Edit([]byte(text), suffix, func(_ []byte, err error) tea.Cmd {
-			if err != nil {
-				s.host.Complain(err.Error())
-			}
-			return nil
-		}), true
-	case detail.DiffID:
-		if s.At() == layout.Detail || !s.detail.OfDiff() {
-			s.detail.Handle(id)
-		}
-		s.GoTo(layout.Detail)
-		return nil, true
-	case detail.SourceID:
-		// From a field, the source is that of the step which changed it.
-		if step, ok := s.detail.Blamed(); ok && s.At() == layout.Detail {
-			s.steps.SelectStep(step)
-		}
-		s.detail.Handle(id)
-		s.GoTo(layout.Detail)
-		return nil, true
+func (s *Screen) whyNoText() string {
+	if s.open.journey == nil {
+		return "no request is open"
 	}
-	return nil, false
+	return ""
 }
 
-// followLink goes where the line under the cursor of Detail leads. It says whether it leads anywhere.
-func (s *Screen) followLink() (tea.Cmd, bool) {
+func (s *Screen) toRevision() tea.Cmd {
+	to, _ := s.revision()
+	return s.host.Go(to)
+}
+
+func (s *Screen) askFind() tea.Cmd {
+	return screen.AskFind(s.host, "find in "+s.Context().Name, s.found, s.find)
+}
+
+// openEditor opens a copy of what Detail shows.
+func (s *Screen) openEditor() tea.Cmd {
+	text, suffix := s.detail.Text()
+	return s.host.Edit([]byte(text), suffix, func(_ []byte, err error) tea.Cmd {
+		if err != nil {
+			s.host.Complain(err.Error())
+		}
+		return nil
+	})
+}
+
+// showDiff shows what changed. From another pane it goes to Detail, and turns to the step only if Diff is in view.
+func (s *Screen) showDiff() {
+	if s.At() == layout.Detail || !s.detail.OfDiff() {
+		s.detail.ShowDiff()
+	}
+	s.GoTo(layout.Detail)
+}
+
+// showSource shows the source of the step, or of the step that changed the field under the cursor.
+func (s *Screen) showSource() {
+	if step, ok := s.detail.Blamed(); ok && s.At() == layout.Detail {
+		s.steps.SelectStep(step)
+		s.showStep()
+	}
+	s.detail.ShowSource()
+	s.GoTo(layout.Detail)
+}
+
+// followLink goes where the line under the cursor of Detail leads.
+func (s *Screen) followLink() tea.Cmd {
 	to, ok := s.detail.Open()
 	switch {
 	case !ok:
 		s.host.Say("this line leads nowhere")
-		return nil, true
+		return nil
 	case to.Target != nil:
-		return s.host.Go(to.Target), true
+		return s.host.Go(to.Target)
 	}
 	s.steps.SelectStep(to.Step)
 	s.GoTo(layout.Steps)
-	return nil, true
+	return nil
 }
 
 // revision is where the step under the cursor left its trace in etcd, or else the request.

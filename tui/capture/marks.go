@@ -8,66 +8,48 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// The commands about marks.
-const (
-	markID    keys.ID = "request.mark"
-	jumpID    keys.ID = "request.jump"
-	compareID keys.ID = "request.compare"
-)
-
-// markCommands are the commands about marks.
+// markCommands mark requests, and compare them.
 func (s *Screen) markCommands() []keys.Command {
-	marked := func() string {
-		switch {
-		case s.list.Selected() == nil:
-			return "there is no request"
-		case s.lastMarked == "":
-			return "no request is marked: m marks one"
-		}
-		return ""
-	}
 	return []keys.Command{
-		{ID: markID, Title: "mark the request, or no longer", Help: "Give the request under the cursor a letter: it stays in the list, and can be compared with another.",
-			Contexts: keys.Panes, Keys: []string{"m"}, Enabled: s.selected},
-		{ID: jumpID, Title: "go to a marked request", Help: "To the request that has a letter.", Contexts: keys.Panes, Keys: []string{"'"}, Enabled: marked},
-		{ID: compareID, Title: "compare with the marked request", Help: "The request that was marked last and the one under the cursor, step by step: what one did and the other did not.",
-			Contexts: keys.Panes, Keys: []string{"D"}, Enabled: func() string {
-				if why := marked(); why != "" {
-					return why
-				}
-				if s.list.Selected().Name == s.lastMarked {
-					return "it is the one that is marked: go to another"
-				}
-				return ""
-			}},
+		{ID: "request.mark", Meaning: keys.Mark, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: keys.Call(s.mark),
+			Help: "Give the request under the cursor a letter, or take it away. A request with a letter stays in the list."},
+		{ID: "request.jump", Meaning: keys.JumpToMark, Contexts: keys.Panes, WhyNot: s.whyNoMark, Do: s.askJump,
+			Help: "Go to the request that has a letter."},
+		{ID: "request.compare", Meaning: keys.CompareTwo, Contexts: keys.Panes, WhyNot: s.whyNoCompare, Do: s.compare,
+			Help: "Compare the request that was marked last with the one under the cursor, step by step."},
 	}
 }
 
-// marking does a command about marks. It says whether id is one.
-func (s *Screen) marking(id keys.ID) (tea.Cmd, bool) {
-	switch id {
-	case markID:
-		s.mark(s.list.Selected().Name)
-	case jumpID:
-		return s.host.Ask("go to the request marked", string(s.ring.MarkOf(s.lastMarked)), s.jump), true
-	case compareID:
-		return s.compare(s.lastMarked, s.list.Selected().Name), true
-	default:
-		return nil, false
+func (s *Screen) whyNoMark() string {
+	if why := s.whyNoRequest(); why != "" || s.lastMarked != "" {
+		return why
 	}
-	return nil, true
+	return "no request is marked: " + keys.Mark.Key() + " marks one"
 }
 
-func (s *Screen) mark(id string) {
+func (s *Screen) whyNoCompare() string {
+	if why := s.whyNoMark(); why != "" || s.list.Selected().Name != s.lastMarked {
+		return why
+	}
+	return "it is the one that is marked: go to another"
+}
+
+// mark marks the request under the cursor, or takes its mark away.
+func (s *Screen) mark() {
+	id := s.list.Selected().Name
 	switch had := s.ring.MarkOf(id) != 0; {
 	case !s.ring.Mark(id):
-		s.host.Complain("all letters are taken: m on a marked request takes its mark away")
+		s.host.Complain("all letters are taken: " + keys.Mark.Key() + " on a marked request takes its mark away")
 	case had && s.lastMarked == id:
 		s.lastMarked = ""
 	case !had:
 		s.lastMarked = id
-		s.host.Say(id + " is marked: D compares another request with it")
+		s.host.Say(id + " is marked: " + keys.CompareTwo.Key() + " compares another request with it")
 	}
+}
+
+func (s *Screen) askJump() tea.Cmd {
+	return s.host.Ask("go to the request marked", string(s.ring.MarkOf(s.lastMarked)), s.jump)
 }
 
 func (s *Screen) jump(letter string) tea.Cmd {
@@ -79,8 +61,9 @@ func (s *Screen) jump(letter string) tea.Cmd {
 	return nil
 }
 
-// compare gets two requests and shows them side by side.
-func (s *Screen) compare(a, b string) tea.Cmd {
+// compare fetches two requests and shows them side by side.
+func (s *Screen) compare() tea.Cmd {
+	a, b := s.lastMarked, s.list.Selected().Name
 	ctx, session := s.host.Context(), s.session
 	return screen.Do(s.host, func() (to screen.ToCompare, err error) {
 		if to.A, err = session.Get(ctx, a); err == nil {

@@ -17,6 +17,12 @@ import (
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
+// saveAll saves the requests of the list.
+func (s *Screen) saveAll() tea.Cmd { return s.save(s.shown()) }
+
+// saveOne saves the request under the cursor.
+func (s *Screen) saveOne() tea.Cmd { return s.save([]string{s.list.Selected().Name}) }
+
 // save asks for the name of a file, and saves the requests of the IDs there.
 func (s *Screen) save(ids []string) tea.Cmd {
 	name := "kx-" + time.Now().In(s.host.Zone()).Format("20060102-150405") + ".ndjson"

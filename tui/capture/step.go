@@ -17,74 +17,44 @@ import (
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
-	"github.com/kx-apiserver/kx/tui/pane/steps"
 	"github.com/kx-apiserver/kx/tui/rules"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// The commands that step, beside steps.NextID, which does too where the request is held.
-const (
-	intoID        keys.ID = "step.into"
-	outID         keys.ID = "step.out"
-	continueID    keys.ID = "step.continue"
-	continueAllID keys.ID = "step.continue-all"
-	breakID       keys.ID = "step.break"
-	traceID       keys.ID = "step.trace"
-	rulesID       keys.ID = "breakpoints.open"
-)
-
-// stepCommands are the commands that step through a request, and hold others.
+// stepCommands step through a request, and hold others.
 func (s *Screen) stepCommands() []keys.Command {
-	opened := func() string {
-		if s.open.journey == nil && len(s.heldAt()) == 0 {
-			return "no request is open"
-		}
-		return ""
-	}
 	return []keys.Command{
-		{ID: intoID, Title: "go into the step", Help: "To the first step that this one calls, or else the next. A held request runs until there.",
-			Contexts: keys.Panes, Keys: []string{"i"}, Enabled: opened, Now: func() string { return s.wouldStop(v1alpha1.ActionInto) }},
-		{ID: outID, Title: "go out of the step", Help: "To the step after the one that called this one. A held request runs until there.",
-			Contexts: keys.Panes, Keys: []string{"o"}, Enabled: opened, Now: func() string { return s.wouldStop(v1alpha1.ActionOut) }},
-		{ID: continueID, Title: "let the request go on", Help: "A held request runs to the next breakpoint, or to its end.", Hint: "continue",
-			Contexts: keys.Panes, Keys: []string{"c"}, Enabled: s.whyNotHeld, Now: func() string { return "continue" }},
-		{ID: continueAllID, Title: "let all held requests go on", Help: "All that are held, to the next breakpoint or to their ends.",
-			Contexts: keys.Panes, Keys: []string{"C"}, Enabled: func() string {
-				if len(s.held.View().Held) == 0 {
-					return "no request is held"
-				}
-				return ""
-			}},
-		{ID: breakID, Title: "break at this step", Help: "Hold the requests that reach this step. The filter says which, and can be changed.", Hint: "break",
-			Contexts: keys.Panes, Keys: []string{"b"}, Enabled: s.whyNoBreak},
-		{ID: traceID, Title: "trace this step", Help: "Count the requests that reach this step, and note it in their journeys, without holding them.",
-			Contexts: keys.Panes, Keys: []string{"t"}, Enabled: s.whyNoBreak},
-		{ID: rulesID, Title: "list breakpoints and faults", Help: "All breakpoints, tracepoints and faults, how often each was met, and what is held.",
-			Contexts: keys.Panes, Keys: []string{"B"}},
+		{ID: "step.into", Meaning: keys.Into, Contexts: keys.Panes, Next: keys.With(s.wouldStop, v1alpha1.ActionInto), WhyNot: s.whyNotOpen, Do: keys.With(s.goOn, v1alpha1.ActionInto),
+			Help: "Go to the first step that this one calls, or else to the next. A held request runs to there."},
+		{ID: "step.out", Meaning: keys.Out, Contexts: keys.Panes, Next: keys.With(s.wouldStop, v1alpha1.ActionOut), WhyNot: s.whyNotOpen, Do: keys.With(s.goOn, v1alpha1.ActionOut),
+			Help: "Go to the step after the one that called this one. A held request runs to there."},
+		{ID: "step.continue", Meaning: keys.Continue, Contexts: keys.Panes, Hint: "continue", Next: func() string { return "continue" },
+			WhyNot: s.whyNotHeld, Do: keys.With(s.goOn, v1alpha1.ActionContinue),
+			Help: "Let the held request run to the next breakpoint, or to its end."},
+		{ID: "step.continue-all", Meaning: keys.ContinueAll, Contexts: keys.Panes, WhyNot: s.whyNoneHeld,
+			Do:   s.continueAll,
+			Help: "Let all held requests run to the next breakpoint, or to their ends."},
+		{ID: "step.break", Meaning: keys.Break, Contexts: keys.Panes, Hint: "break", WhyNot: s.whyNoBreak, Do: keys.With(s.askRule, v1alpha1.BreakpointHold),
+			Help: "Hold the requests that reach this step. You can change the filter that says which."},
+		{ID: "step.trace", Meaning: keys.Trace, Contexts: keys.Panes, WhyNot: s.whyNoBreak, Do: keys.With(s.askRule, v1alpha1.BreakpointTrace),
+			Help: "Count the requests that reach this step and note it in their journeys, without holding them."},
+		{ID: "breakpoints.open", Meaning: keys.ToRules, Contexts: keys.Panes, Do: keys.With(s.host.Go, screen.Target(screen.ToRules{})),
+			Help: "Show all breakpoints, tracepoints and faults with their hits, and the requests that are held."},
 	}
 }
 
-// step does a command that steps or breaks. It says whether id is one.
-func (s *Screen) step(id keys.ID) (tea.Cmd, bool) {
-	switch id {
-	case steps.NextID, intoID, outID:
-		return s.goOn(stepping[id]), true
-	case continueID:
-		return s.goOn(v1alpha1.ActionContinue), true
-	case continueAllID:
-		return rules.ContinueAll(s.host, s.held), true
-	case breakID:
-		return rules.Ask(s.host, s.held, v1alpha1.BreakpointHold, s.filterHere()), true
-	case traceID:
-		return rules.Ask(s.host, s.held, v1alpha1.BreakpointTrace, s.filterHere()), true
-	case rulesID:
-		return s.host.Go(screen.ToRules{}), true
-	}
-	return s.whatIf(id)
+// askRule asks for the filter of a breakpoint or tracepoint at the step under the cursor.
+func (s *Screen) askRule(action v1alpha1.BreakpointAction) tea.Cmd {
+	return rules.Ask(s.host, s.held, action, s.filterHere())
 }
 
-var stepping = map[keys.ID]v1alpha1.JourneyAction{
-	steps.NextID: v1alpha1.ActionNext, intoID: v1alpha1.ActionInto, outID: v1alpha1.ActionOut,
+func (s *Screen) continueAll() tea.Cmd { return rules.ContinueAll(s.host, s.held) }
+
+func (s *Screen) whyNoneHeld() string {
+	if len(s.held.View().Held) == 0 {
+		return "no request is held"
+	}
+	return ""
 }
 
 // heldAt are the steps at which the request under the cursor is held.
@@ -120,7 +90,7 @@ func (s *Screen) whyNoBreak() string {
 	case s.steps.Mark() >= 0:
 		return "this is what a watch cache does for all requests: nobody can be held there"
 	}
-	return s.selected()
+	return s.whyNoRequest()
 }
 
 // queueMost bounds how many steps are gone on that were asked for while the request ran.

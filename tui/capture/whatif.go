@@ -20,52 +20,34 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// The commands that have something happen which would not by itself.
-const (
-	stealID   keys.ID = "what-if.steal"
-	failID    keys.ID = "what-if.fail"
-	editID    keys.ID = "what-if.edit"
-	staleID   keys.ID = "what-if.stale-cache"
-	compactID keys.ID = "what-if.compact"
-	dropID    keys.ID = "what-if.drop-watch"
-)
-
-// whatIfCommands have hints for the line of state, where a request is held.
+// whatIfCommands have something happen that would not by itself. Their hints are for the line of state, where a request is
+// held.
 func (s *Screen) whatIfCommands() []keys.Command {
 	return []keys.Command{
-		{ID: stealID, Title: "steal the revision", Help: "Another writer commits first: an annotation of the object is changed, so that the held request meets a conflict.",
-			Hint: "steal the revision", Contexts: keys.Panes, Keys: []string{"x"}, Enabled: s.whyNoSteal},
-		{ID: failID, Title: "break this step", Help: "Choose what goes wrong at the step: it fails, waits, loses a race, is dropped. A held request meets it at once, else the next one like this does.",
-			Hint: "break this step", Contexts: keys.Panes, Keys: []string{"X"}, Enabled: s.whyNoBreaking},
-		{ID: editID, Title: "edit the object in flight", Help: "Change the object of the held request, as YAML in your editor. Its journey says so for ever.",
-			Hint: "edit object", Contexts: keys.Panes, Keys: []string{"e"}, Enabled: s.whyNoEdit},
-		{ID: staleID, Title: "let the cache fall behind, or catch up", Help: "The watch cache of the request's resource hears nothing new, until you press it again.",
-			Contexts: keys.Panes, Keys: []string{"L"}, Enabled: s.whyNoStale},
-		{ID: compactID, Title: "compact etcd now", Help: "etcd forgets all before its present revision: lists and watches from earlier get 410 Gone.",
-			Contexts: keys.Panes, Keys: []string{"ctrl+k"}, Enabled: s.whyNoFault},
-		{ID: dropID, Title: "drop the watcher", Help: "End the watch under the cursor, without a word to its client.",
-			Contexts: keys.Panes, Keys: []string{"K"}, Enabled: s.whyNoDrop},
+		{ID: "what-if.steal", Meaning: keys.Steal, Contexts: keys.Panes, Hint: "steal the revision", WhyNot: s.whyNoSteal, Do: s.steal,
+			Help: "Have another writer commit first: it changes an annotation of the object, so that the held request meets a conflict."},
+		{ID: failID, Meaning: keys.GoWrong, Contexts: keys.Panes, Hint: "break this step", WhyNot: s.whyNoBreaking, Do: s.breakHere,
+			Help: "Choose what goes wrong at the step: it fails, waits, loses a race, is dropped. A held request meets it at once, else the next one like this."},
+		{ID: "what-if.edit", Meaning: keys.Edit, Contexts: keys.Panes, Hint: "edit object", WhyNot: s.whyNoEdit, Do: s.editObject,
+			Help: "Change the object of the held request as YAML in your editor. Its journey records that."},
+		{ID: "what-if.stale-cache", Meaning: keys.StaleCache, Contexts: keys.Panes, WhyNot: s.whyNoStale, Do: s.stale,
+			Help: "Keep new events from the watch cache of the request's resource, until you press it again."},
+		{ID: "what-if.compact", Meaning: keys.Compact, Contexts: keys.Panes, WhyNot: s.whyNoFault, Do: s.askCompact,
+			Help: "Make etcd forget what was before its present revision. Lists and watches from before get 410 Gone."},
+		{ID: "what-if.drop-watch", Meaning: keys.End, Contexts: keys.Panes, WhyNot: s.whyNoDrop, Do: s.dropWatch,
+			Help: "End the watch under the cursor without a word to its client."},
 	}
 }
 
-// whatIf does one of these commands. It says whether id is one.
-func (s *Screen) whatIf(id keys.ID) (tea.Cmd, bool) {
-	switch id {
-	case stealID:
-		return s.steal(), true
-	case failID:
-		return s.breakHere(), true
-	case editID:
-		return s.editObject(), true
-	case staleID:
-		return s.stale(), true
-	case compactID:
-		return s.host.Confirm("etcd forgets all before its present revision, for good. Compact?", s.compact), true
-	case dropID:
-		name := s.list.Selected().Name
-		return s.tell(name, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionDrop}), true
-	}
-	return nil, false
+// failID is the command whose menu leads to the others.
+const failID keys.ID = "what-if.fail"
+
+func (s *Screen) askCompact() tea.Cmd {
+	return s.host.Confirm("etcd forgets all before its present revision, for good. Compact?", s.compact)
+}
+
+func (s *Screen) dropWatch() tea.Cmd {
+	return s.tell(s.list.Selected().Name, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionDrop})
 }
 
 func (s *Screen) whyNoFault() string { return s.held.View().Refused[control.Fault] }

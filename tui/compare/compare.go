@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -16,15 +17,6 @@ import (
 var (
 	stepsPlace   = keys.Place("compared steps")
 	detailsPlace = keys.Place("compared step")
-)
-
-// The commands of the screen.
-const (
-	nextID     keys.ID = "compare.next"
-	previousID keys.ID = "compare.previous"
-	hideID     keys.ID = "compare.hide"
-	swapID     keys.ID = "compare.swap"
-	findID     keys.ID = "compare.find"
 )
 
 // Screen is the screen Compare. Its methods are called by one goroutine.
@@ -121,19 +113,51 @@ func (s *Screen) toDifference(step int) bool {
 // Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
 	both := s.Panes()
-	some := func() string {
-		if s.a == nil {
-			return "nothing is compared: mark a request with m in Capture, and press D on another"
-		}
-		return ""
-	}
 	return []keys.Command{
-		{ID: nextID, Title: "go to the next difference", Help: "The next step that one alone took, or that went otherwise.", Hint: "next difference", Contexts: both, Keys: []string{"n"}, Enabled: some, Motion: true},
-		{ID: previousID, Title: "go to the previous difference", Help: "The previous step that one alone took, or that went otherwise.", Contexts: both, Keys: []string{"p"}, Enabled: some, Motion: true},
-		{ID: hideID, Title: "hide what is the same, or show it", Help: "Show the steps in which the two differ, or all.", Hint: "same", Contexts: both, Keys: []string{"u"}, Enabled: some},
-		{ID: swapID, Title: "swap the two", Help: "The first becomes the second.", Contexts: both, Keys: []string{"s"}, Enabled: some},
-		{ID: findID, Title: "find a step", Help: "To the next step whose ID or title has a text; behind the last it begins anew.", Contexts: both, Keys: []string{"f"}, Enabled: some},
+		{ID: "compare.next", Meaning: keys.Next, Contexts: both, Hint: "next difference", WhyNot: s.whyNothing, Do: keys.Call(func() { s.seek(1) }),
+			Help: "Go to the next step that only one request took, or that went another way."},
+		{ID: "compare.previous", Meaning: keys.Previous, Contexts: both, WhyNot: s.whyNothing, Do: keys.Call(func() { s.seek(-1) }),
+			Help: "Go to the previous step that only one request took, or that went another way."},
+		{ID: "compare.hide", Meaning: keys.Unchanged, Contexts: both, Hint: "same", WhyNot: s.whyNothing, Do: keys.Call(s.toggleSame),
+			Help: "Show all steps, or only those in which the two requests differ."},
+		{ID: "compare.swap", Meaning: keys.OtherSide, Contexts: both, WhyNot: s.whyNothing, Do: keys.Call(s.swap),
+			Help: "Swap the two requests: the first becomes the second."},
+		{ID: "compare.find", Meaning: keys.Find, Contexts: both, WhyNot: s.whyNothing, Do: s.askFind,
+			Help: "Go to the next step with a text in its ID or title. After the last comes the first."},
 	}
+}
+
+// whyNothing is why a command that needs two requests can't be done.
+func (s *Screen) whyNothing() string {
+	if s.a == nil {
+		return "nothing is compared: " + howTo()
+	}
+	return ""
+}
+
+// howTo says how two requests come to be compared.
+func howTo() string {
+	return fmt.Sprintf("mark a request with %s in Capture, and press %s on another", keys.Mark.Key(), keys.CompareTwo.Key())
+}
+
+func (s *Screen) seek(step int) {
+	if !s.toDifference(step) {
+		s.host.Say("there is no other difference that way")
+	}
+}
+
+func (s *Screen) toggleSame() {
+	s.hide = !s.hide
+	s.pick()
+}
+
+func (s *Screen) swap() {
+	s.a, s.b = s.b, s.a
+	s.align()
+}
+
+func (s *Screen) askFind() tea.Cmd {
+	return screen.AskFind(s.host, "find a step", s.steps.Sought(), s.find)
 }
 
 // Handle implements screen.Screen.
@@ -142,27 +166,12 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 		return cmd, true
 	}
 	switch id {
-	case nextID, previousID:
-		step := map[keys.ID]int{nextID: 1, previousID: -1}[id]
-		if !s.toDifference(step) {
-			s.host.Say("there is no other difference that way")
-		}
-	case hideID:
-		s.hide = !s.hide
-		s.pick()
-	case swapID:
-		s.a, s.b = s.b, s.a
-		s.align()
-	case findID:
-		return screen.AskFind(s.host, "find a step", s.steps.Sought(), s.find), true
 	case keys.Open:
-		return s.open()
+		return s.open(), true
 	case keys.Copy:
 		return s.host.Copy(s.text()), true
-	default:
-		return nil, false
 	}
-	return nil, true
+	return nil, false
 }
 
 // find goes to the next pair whose step has a text.
@@ -175,13 +184,13 @@ func (s *Screen) find(text string) tea.Cmd {
 }
 
 // open goes to the step under the cursor, in the first request that took it.
-func (s *Screen) open() (tea.Cmd, bool) {
+func (s *Screen) open() tea.Cmd {
 	p := s.current()
 	switch {
 	case p.A >= 0:
-		return s.host.Go(screen.ToRequest{Journey: s.a.Name, Step: s.a.Status.Steps[p.A].ID}), true
+		return s.host.Go(screen.ToRequest{Journey: s.a.Name, Step: s.a.Status.Steps[p.A].ID})
 	case p.B >= 0:
-		return s.host.Go(screen.ToRequest{Journey: s.b.Name, Step: s.b.Status.Steps[p.B].ID}), true
+		return s.host.Go(screen.ToRequest{Journey: s.b.Name, Step: s.b.Status.Steps[p.B].ID})
 	}
-	return nil, true
+	return nil
 }

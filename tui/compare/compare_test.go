@@ -60,7 +60,7 @@ func TestKeys(t *testing.T) {
 	if len(s.rows) != 3 {
 		t.Errorf("%d differences", len(s.rows))
 	}
-	h.Press("u", "s", "f")
+	h.Press("u", "A", "f")
 	h.Answer("CACHER.GET")
 	if !strings.HasPrefix(s.title(s.current()), "cacher.get") || s.a != all["rec-3"] {
 		t.Errorf("%s", s.title(s.current()))

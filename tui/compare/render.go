@@ -39,7 +39,7 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 func (s *Screen) Render() []string {
 	if s.a == nil {
 		w, h := s.Size()
-		return draw.Block([]string{"", " Nothing is compared: mark a request with m in Capture, and press D on another."}, w, h)
+		return draw.Block([]string{"", " Nothing is compared: " + howTo() + "."}, w, h)
 	}
 	return s.Split.Render()
 }

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,60 +14,72 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// The commands of the screen.
-const (
-	refreshID    keys.ID = "etcd.refresh"
-	followID     keys.ID = "etcd.follow"
-	travelID     keys.ID = "etcd.travel"
-	nowID        keys.ID = "etcd.now"
-	markID       keys.ID = "etcd.mark"
-	formID       keys.ID = "etcd.form"
-	diffID       keys.ID = "etcd.diff"
-	wholeID      keys.ID = "etcd.diff-whole"
-	editID       keys.ID = "etcd.edit"
-	copySameID   keys.ID = "etcd.copy-command"
-	compactID    keys.ID = "etcd.compact"
-	cacheID      keys.ID = "etcd.cache"
-	structureID  keys.ID = "etcd.structure"
-	requestsID   keys.ID = "etcd.requests"
-	findID       keys.ID = "etcd.find"
-	findNextID   keys.ID = "etcd.find-next"
-	findBeforeID keys.ID = "etcd.find-previous"
-	findAcceptID keys.ID = "etcd.find-accept"
-)
-
 // Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
+	return slices.Concat(s.revisionCommands(), s.readCommands(), s.linkCommands())
+}
+
+// revisionCommands choose revisions, and how a value is shown.
+func (s *Screen) revisionCommands() []keys.Command {
 	revisions := []keys.Context{inRevisions, inValue}
 	return []keys.Command{
-		{ID: travelID, Title: "look at etcd as at a revision", Help: "Show the whole tree as it was at a revision; esc goes back to now.", Hint: "as at",
-			Contexts: panes, Keys: []string{"@"}, Enabled: func() string { return unless(s.tree.root.loaded, "etcd has not answered yet") }},
-		{ID: nowID, Title: "look at etcd as it is now", Help: "Go back from an earlier revision.", Contexts: panes, Enabled: func() string { return unless(s.at > 0, "it is now") }},
-		{ID: diffID, Title: "show what a revision changed", Help: "Compare the value with that of the marked revision, or of the one before.", Hint: "diff",
-			Contexts: revisions, Keys: []string{"d"}, Enabled: s.hasRevision},
-		{ID: markID, Title: "mark the revision", Help: "Mark the revision that others are compared with, or no longer.", Hint: "mark",
-			Contexts: []keys.Context{inRevisions}, Keys: []string{"m", " "}, Enabled: s.hasRevision},
-		{ID: formID, Title: "show the value in another form", Help: "The value as YAML, as JSON, as its bytes in etcd, and what it differs in.", Hint: "form",
-			Contexts: revisions, Keys: []string{"v"}, Enabled: s.hasRevision},
-		{ID: wholeID, Title: "show what is the same too", Help: "Show in a difference all lines, or those that differ alone.", Contexts: revisions, Keys: []string{"a"}},
-		{ID: findID, Title: "find in the pane", Help: "Go to the next row that has a text.", Hint: "find", Contexts: panes, Keys: []string{"f"}},
-		{ID: findNextID, Title: "find the next", Help: "Go to the next row with the text that was looked for.", Contexts: panes, Keys: []string{"n"}, Enabled: s.NothingSought},
-		{ID: findBeforeID, Title: "find the one before", Help: "Go to the row before with the text that was looked for.", Contexts: panes, Keys: []string{"N"}, Enabled: s.NothingSought},
-		{ID: findAcceptID, Title: "go where the text is", Help: "Leave the line, and stay where the text was found.", Hint: "go there", Contexts: []keys.Context{inFind}, Keys: []string{"enter"}},
-		{ID: refreshID, Title: "read etcd again", Help: "Read all that is unfolded, and the key's history, again.", Contexts: panes, Keys: []string{"r"}},
-		{ID: followID, Title: "follow what is written, or no longer", Help: "Mark what changes in etcd as it does.", Contexts: panes, Keys: []string{"F"},
-			Enabled: func() string { return unless(s.at == 0, "an earlier revision is looked at, which does not change") }},
-		{ID: requestsID, Title: "show the requests for the object", Help: "Go to Capture with a filter for the object that the key has.", Contexts: panes, Keys: []string{"J"}, Enabled: s.hasResource},
-		{ID: cacheID, Title: "show the cache of the resource", Help: "Go to the watch cache of what the key is of.", Contexts: panes, Keys: []string{"c"}, Enabled: s.hasResource},
-		{ID: structureID, Title: "show the resource in the server's map", Help: "Go to what serves the resource that the key is of.", Contexts: panes, Keys: []string{"s"}, Enabled: s.hasResource},
-		{ID: editID, Title: "open the value in the editor", Help: "Open a copy of what is shown in $EDITOR. What is changed there is not written to etcd.", Contexts: revisions, Keys: []string{"E"}, Enabled: s.hasText},
-		{ID: copySameID, Title: "copy the kx etcd command", Help: "Put the command that shows the same on the clipboard.", Contexts: panes, Keys: []string{"Y"}},
-		{ID: compactID, Title: "compact etcd", Help: "Make etcd forget its history before the revision under the cursor, or before now. Watches that are older end with 410 Gone.",
-			Contexts: panes, Keys: []string{"ctrl+k"}},
+		{ID: "etcd.travel", Meaning: keys.AtRevision, Contexts: panes, Hint: "as at", WhyNot: s.whyNoAnswer, Do: s.askRevision,
+			Help: "Show the whole tree as it was at a revision. esc goes back to now."},
+		{ID: "etcd.now", Meaning: keys.AtPresent, Contexts: panes, WhyNot: s.whyNow, Do: keys.With(s.travel, 0),
+			Help: "Go back from an earlier revision to now."},
+		{ID: "etcd.diff", Meaning: keys.Differences, Contexts: revisions, Hint: "diff", WhyNot: s.hasRevision, Do: keys.With(s.showForm, formDiff),
+			Help: "Compare the value with that of the marked revision, or else of the one before."},
+		{ID: "etcd.mark", Meaning: keys.Mark, Contexts: []keys.Context{inRevisions}, Hint: "mark", WhyNot: s.hasRevision, Do: s.mark,
+			Help: "Mark the revision that others are compared with, or unmark it."},
+		{ID: "etcd.form", Meaning: keys.AnotherForm, Contexts: revisions, Hint: "form", WhyNot: s.hasRevision, Do: s.nextForm,
+			Help: "Turn to the next form of the value: YAML, JSON, its bytes in etcd, and what it differs in."},
+		{ID: "etcd.diff-whole", Meaning: keys.Unchanged, Contexts: revisions, Do: keys.Call(func() { s.all = !s.all }),
+			Help: "Show all lines of a difference, or only those that differ."},
 	}
 }
 
-// unless is why something can't be done, unless it can.
+// readCommands read etcd and look for text in what was read.
+func (s *Screen) readCommands() []keys.Command {
+	return []keys.Command{
+		{ID: "etcd.find", Meaning: keys.Find, Contexts: panes, Hint: "find", Do: keys.Call(s.OpenLine), Help: "Go to the next row that has a text."},
+		{ID: "etcd.find-next", Meaning: keys.Next, Contexts: panes, WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, 1),
+			Help: "Go to the next row that has the text."},
+		{ID: "etcd.find-previous", Meaning: keys.Previous, Contexts: panes, WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, -1),
+			Help: "Go to the previous row that has the text."},
+		{ID: "etcd.find-accept", Meaning: keys.Accept, Contexts: []keys.Context{inFind}, Hint: "go there", Do: s.EndFind,
+			Help: "Leave the line, and stay where the text was found."},
+		{ID: "etcd.refresh", Meaning: keys.Refresh, Contexts: panes, Do: s.refresh, Help: "Read all that is unfolded, and the key's history, again."},
+		{ID: "etcd.follow", Meaning: keys.Follow, Contexts: panes, WhyNot: s.whyNoFollow, Do: s.toggleFollow,
+			Help: "Watch etcd, and mark the keys that change."},
+		{ID: "etcd.edit", Meaning: keys.InEditor, Contexts: []keys.Context{inRevisions, inValue}, WhyNot: s.hasText, Do: s.edit,
+			Help: "Open a copy of the value in $EDITOR. What you change there is not written to etcd."},
+		{ID: "etcd.copy-command", Meaning: keys.CopyCommand, Contexts: panes, Do: s.copyCommand, Help: "Copy the kx etcd command that shows the same."},
+		{ID: "etcd.compact", Meaning: keys.Compact, Contexts: panes, Do: s.askCompact,
+			Help: "Make etcd forget what was before the revision under the cursor, or before now. Older watches end with 410 Gone."},
+	}
+}
+
+// linkCommands lead to other screens.
+func (s *Screen) linkCommands() []keys.Command {
+	return []keys.Command{
+		{ID: "etcd.requests", Meaning: keys.ToRequests, Contexts: panes, WhyNot: s.hasResource, Do: s.toRequests,
+			Help: "Show the requests for the object of the key, on the screen Capture."},
+		{ID: "etcd.cache", Meaning: keys.ToCache, Contexts: panes, WhyNot: s.hasResource, Do: s.toCache,
+			Help: "Show the watch cache of the key's resource, on the screen Cache."},
+		{ID: "etcd.structure", Meaning: keys.ToStructure, Contexts: panes, WhyNot: s.hasResource, Do: s.toStructure,
+			Help: "Show what serves the key's resource, on the screen Structure."},
+	}
+}
+
+func (s *Screen) whyNoAnswer() string { return unless(s.tree.root.loaded, "etcd has not answered yet") }
+
+func (s *Screen) whyNow() string { return unless(s.at > 0, "it is now") }
+
+func (s *Screen) whyNoFollow() string {
+	return unless(s.at == 0, "the screen shows an earlier revision, which does not change")
+}
+
+// unless is why something can't be done, or empty if it can.
 func unless(can bool, why string) string {
 	if can {
 		return ""
@@ -95,7 +108,7 @@ func (s *Screen) hasResource() string {
 	return ""
 }
 
-// Handle does a command of the screen.
+// Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	if cmd, ok := s.Split.Handle(id); ok {
 		return cmd, true
@@ -112,7 +125,7 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 			return s.fold(id), true
 		}
 	}
-	return s.command(id)
+	return nil, false
 }
 
 // back undoes the mark, and then the journey to an earlier revision. It reports whether there was either.
@@ -128,72 +141,50 @@ func (s *Screen) back() (tea.Cmd, bool) {
 	return nil, false
 }
 
-// command does one of the screen's own commands.
-func (s *Screen) command(id keys.ID) (tea.Cmd, bool) {
-	switch id {
-	case refreshID:
-		s.ends = 0
-		return s.reread(), true
-	case followID:
-		s.following = !s.following || s.unfollowed != ""
-		s.unfollowed, s.ends = "", 0
-		if s.following {
-			return s.reread(), true
-		}
-		s.unfollow()
-	case travelID:
-		return s.askRevision(), true
-	case nowID:
-		return s.travel(0), true
-	case markID:
-		s.mark()
-		return s.fetch(), true
-	case diffID:
-		s.show(formDiff)
-		return s.fetch(), true
-	case formID:
-		s.show((s.form + 1) % form(len(forms)))
-		return s.fetch(), true
-	case wholeID:
-		s.all = !s.all
-	case editID:
-		return s.edit(), true
-	case copySameID:
-		return s.host.Copy(s.sameAs()), true
-	case compactID:
-		return s.askCompact(), true
-	case findID:
-		s.OpenLine()
-	case findNextID, findBeforeID:
-		return s.FindAgain(map[keys.ID]int{findNextID: 1, findBeforeID: -1}[id]), true
-	case findAcceptID:
-		return s.EndFind(), true
-	default:
-		return s.leave(id)
-	}
-	return nil, true
+// refresh reads etcd again, and follows it again where that failed.
+func (s *Screen) refresh() tea.Cmd {
+	s.ends = 0
+	return s.reread()
 }
 
-// leave does the commands that lead to other screens.
-func (s *Screen) leave(id keys.ID) (tea.Cmd, bool) {
-	r, ok := s.under()
-	if !ok {
-		return nil, false
+// toggleFollow follows what is written, or stops. Where following failed it tries again.
+func (s *Screen) toggleFollow() tea.Cmd {
+	s.following = !s.following || s.unfollowed != ""
+	s.unfollowed, s.ends = "", 0
+	if s.following {
+		return s.reread()
 	}
+	s.unfollow()
+	return nil
+}
+
+func (s *Screen) nextForm() tea.Cmd { return s.showForm((s.form + 1) % form(len(forms))) }
+
+func (s *Screen) showForm(f form) tea.Cmd {
+	s.show(f)
+	return s.fetch()
+}
+
+func (s *Screen) copyCommand() tea.Cmd { return s.host.Copy(s.sameAs()) }
+
+func (s *Screen) toRequests() tea.Cmd {
+	r, _ := s.under()
 	spec := &r.node.item.Spec
-	resource := spec.Resource
-	if spec.Group != "" {
-		resource += "." + spec.Group
+	return s.host.Go(screen.ToRequests{Filter: filter.Of("resource", spec.Resource, "ns", spec.Namespace, "name", spec.Name)})
+}
+
+func (s *Screen) toCache() tea.Cmd {
+	r, _ := s.under()
+	resource := r.node.item.Spec.Resource
+	if group := r.node.item.Spec.Group; group != "" {
+		resource += "." + group
 	}
-	switch id {
-	case cacheID:
-		return s.host.Go(screen.ToCache{Resource: resource}), true
-	case structureID:
-		return s.host.Go(screen.ToStructure{Group: spec.Group, Resource: spec.Resource}), true
-	case requestsID:
-		return s.host.Go(screen.ToRequests{Filter: filter.Of("resource", spec.Resource, "ns", spec.Namespace, "name", spec.Name)}), true
-	}
-	return nil, false
+	return s.host.Go(screen.ToCache{Resource: resource})
+}
+
+func (s *Screen) toStructure() tea.Cmd {
+	r, _ := s.under()
+	return s.host.Go(screen.ToStructure{Group: r.node.item.Spec.Group, Resource: r.node.item.Spec.Resource})
 }
 
 // show shows the value in a form, where it can be seen.
@@ -209,16 +200,17 @@ func (s *Screen) show(f form) {
 	}
 }
 
-// mark makes the revision under the cursor the one that others are compared with, or no longer.
-func (s *Screen) mark() {
+// mark marks the revision under the cursor, or unmarks it.
+func (s *Screen) mark() tea.Cmd {
 	at := s.revisionAt()
 	if s.chosen.marked == at {
 		at = 0
 	}
 	s.chosen.marked = at
 	if at != 0 {
-		s.host.Say(fmt.Sprintf("revision %d is marked: d on another shows what they differ in", at))
+		s.host.Say(fmt.Sprintf("revision %d is marked: %s on another shows what they differ in", at, keys.Differences.Key()))
 	}
+	return s.fetch()
 }
 
 // open unfolds a directory, goes to a key's revisions, or to the request that wrote one.

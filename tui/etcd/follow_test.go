@@ -102,7 +102,7 @@ func TestFindAndFold(t *testing.T) {
 	if r, _ := s.under(); r.node.key() != "/registry/" {
 		t.Errorf("%s", r.node.key())
 	}
-	h.Press("n", "N")
+	h.Press("n", "p", "N")
 	h.Press("f", "ctrl+u")
 	h.Type("no such")
 	h.Press("enter")
@@ -117,7 +117,7 @@ func TestFindAndFold(t *testing.T) {
 	if h.Copied[1] != "kx etcd ls /registry/secrets/" {
 		t.Errorf("%q", h.Copied)
 	}
-	h.Press("c")
+	h.Press("H")
 	h.Click(5, 3, 0)
 	h.Click(5, 3, 1)
 	h.Click(100, 5, 0)
@@ -170,8 +170,10 @@ func TestNoServer(t *testing.T) {
 	h.Attach(s)
 	sees(t, h, "! only members of system:masters")
 	h.Golden("forbidden")
-	h.Press("enter", "r")
-	for _, id := range []keys.ID{travelID, nowID, diffID, markID, formID, editID, cacheID, structureID, requestsID, findNextID, keys.Copy} {
+	h.Press("enter", "ctrl+r")
+	for _, id := range []keys.ID{
+		"etcd.travel", "etcd.now", "etcd.diff", "etcd.mark", "etcd.form", "etcd.edit", "etcd.cache", "etcd.structure", "etcd.requests", "etcd.find-next", keys.Copy,
+	} {
 		h.Command(id)
 	}
 	if len(h.Complained) != 11 {

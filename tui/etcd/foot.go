@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
@@ -18,7 +19,7 @@ func (s *Screen) Foot() (same, state string) {
 	case s.Typing():
 		state = look.Dim(screen.FindHelp)
 	case s.unfollowed != "" && s.at == 0:
-		state = look.Bad(" ! not followed: " + s.unfollowed + "; r reads all again")
+		state = look.Bad(" ! not followed: " + s.unfollowed + "; " + keys.Refresh.Key() + " reads all again")
 	default:
 		state = s.about()
 	}

@@ -19,7 +19,7 @@ func TestGone(t *testing.T) {
 	sees(t, h, "kind: ConfigMap")
 	clear(s.chosen.values)
 	h.Gone(true)
-	h.Press("r")
+	h.Press("ctrl+r")
 	h.Run(s.fetch())
 	h.Golden("away-key")
 	h.Gone(false)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -158,7 +159,7 @@ func (s *Screen) aboutDirectory() []string {
 		lines = append(lines, fmt.Sprintf("  Bytes and revision are of the first %d keys: more are not read at once.", st.Measured))
 	}
 	if r.node.rough {
-		lines = append(lines, "  What changed since is not all counted in the bytes: r reads them again.")
+		lines = append(lines, "  The bytes do not count all that changed since: "+keys.Refresh.Key()+" reads them again.")
 	}
 	return append(lines, "", "  enter unfolds it. Choose a key to see its revisions and its value.")
 }

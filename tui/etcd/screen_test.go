@@ -62,15 +62,15 @@ func TestTreeAndValue(t *testing.T) {
 	to(t, h, s, settings)
 	sees(t, h, settings, "create", "update", "#", "ann", "ben", "color: blue", "[yaml] json hex diff")
 	h.Golden("key")
-	h.Press("enter", "v")
+	h.Press("enter", "a")
 	sees(t, h, `"color": "blue"`)
-	h.Press("v")
+	h.Press("a")
 	sees(t, h, "00000000  6b 38 73 00", "|k8s.")
 	h.Golden("hex")
 	h.Press("d")
 	sees(t, h, "-   color: green", "+   color: blue", "-   size: ")
 	h.Golden("diff")
-	h.Press("a")
+	h.Press("u")
 	sees(t, h, "apiVersion: v1")
 	h.Sizes()
 }
@@ -83,7 +83,7 @@ func TestDiffs(t *testing.T) {
 		t.Errorf("the cursor is on %d", s.revisionAt())
 	}
 	sees(t, h, "nothing older ->", "+ data:")
-	h.Command(markID)
+	h.Command("etcd.mark")
 	h.Press("k", "k")
 	first, last := s.chosen.history.Revisions[0].Revision, s.chosen.history.Revisions[2].Revision
 	sees(t, h, fmt.Sprintf("%d -> %d", first, last), "-   color: red", "+   color: blue")
@@ -123,12 +123,12 @@ func TestOtherValues(t *testing.T) {
 	h.Press("d")
 	sees(t, h, "A Secret is masked")
 	h.Show(screen.ToKey{Key: "/elsewhere/bytes"})
-	h.Press("v")
+	h.Press("a")
 	sees(t, h, "bytes that are no object")
-	h.Press("v", "v")
+	h.Press("a", "a")
 	sees(t, h, "00 01 fe ff")
 	h.Show(screen.ToKey{Key: "/elsewhere/note"})
-	h.Press("v", "v")
+	h.Press("a", "a")
 	sees(t, h, "first line", "another line")
 	h.Show(screen.ToKey{Key: "/registry/configmaps/default/broken"})
 	sees(t, h, "! ", "can't be read")
@@ -196,7 +196,7 @@ func TestLeadTo(t *testing.T) {
 	if want := (screen.ToRequest{Journey: s.chosen.revision(8).Journey, Step: "etcd.txn"}); len(h.Went) != 1 || h.Went[0] != want {
 		t.Errorf("%+v", h.Went)
 	}
-	h.Press("c", "s", "J")
+	h.Press("H", "s", "J")
 	if h.Went[1] != (screen.ToCache{Resource: "configmaps"}) || h.Went[2] != (screen.ToStructure{Resource: "configmaps"}) ||
 		h.Went[3] != (screen.ToRequests{Filter: "resource:configmaps ns:default name:settings"}) {
 		t.Errorf("%+v", h.Went)

@@ -11,6 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane/rows"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -81,7 +82,7 @@ func (v *value) write(f form) []string {
 		case w.Masked:
 			return []string{"(masked: it lies where Secrets are)"}
 		}
-		return []string{fmt.Sprintf("(%d bytes that are no object: v shows them as hex)", v.key.Status.Bytes)}
+		return []string{fmt.Sprintf("(%d bytes that are no object: %s shows them as hex)", v.key.Status.Bytes, keys.AnotherForm.Key())}
 	}
 	if f == formYAML {
 		out, err := yaml.JSONToYAML(data)

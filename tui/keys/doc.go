@@ -1,10 +1,13 @@
-// Package keys is the way from a key to a command: a table of commands, each with its contexts, its keys, its title, its
-// help, and a reason when it can't be done. Hints, help and the palette are drawn from the same table.
+// Package keys maps keys to commands. A [Command] is declared once, by the screen that does it: its ID, what its keys mean,
+// where and when it applies, its help and the function that does it. Hints, help, the palette and docs/keys.md are drawn
+// from the commands.
 //
 // # Invariants
 //
-//  1. A key means one thing in a context; [New] refuses a table in which it means two.
-//  2. Where one types, characters are text: a command's keys that are characters do not count there.
-//  3. There is no inheritance between contexts: a command lists each context that it has keys in.
-//  4. Nothing here knows of Bubble Tea: a key is its name.
+//  1. A key means the same on every screen: commands take their keys from a [Meaning], and no two meanings share a key.
+//     docs/keys.md lists the meanings.
+//  2. [New] refuses two commands with one key in one context, also when the user rebinds keys.
+//  3. In a context that types, characters are text: only the other keys of a command count there.
+//  4. A command applies in the contexts that it lists, and in no other.
+//  5. Of Bubble Tea, only tea.Cmd is known here: a key is its name.
 package keys

@@ -2,21 +2,24 @@ package keys
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	tea "github.com/charmbracelet/bubbletea"
 )
 
-// Context is where a key is pressed: a pane, or a line that is typed into. There are as many as the screens make.
+// Context is where a key is pressed: a pane, or a line that the user types into. Each screen makes its own.
 type Context struct {
 	Name string
-	// Typing says that letters pressed there are text.
+	// Typing says that characters pressed there are text.
 	Typing bool
 }
 
 // Place is the context of a pane.
 func Place(name string) Context { return Context{Name: name} }
 
-// Line is the context of a line that is typed into.
+// Line is the context of a line that the user types into.
 func Line(name string) Context { return Context{Name: name, Typing: true} }
 
 // None is no context.
@@ -33,7 +36,7 @@ var (
 	Filter = Line("filter")
 )
 
-// Panes are those of Capture.
+// Panes are the panes of Capture.
 var Panes = []Context{List, Steps, Detail}
 
 // The contexts of the program around the screens.
@@ -45,78 +48,99 @@ var (
 	Confirm = Place("yes or no")
 )
 
-// ID names a command, for the palette and for whoever gives it other keys.
+// ID names a command in the palette and in the user's file of keys.
 type ID string
 
-// Command is something that the user can do.
+// Command is something that the user can do. Its screen declares it, once.
 type Command struct {
-	ID       ID
-	Title    string // a few words, in the imperative
-	Help     string // one sentence
+	ID ID
+	// Meaning has its title and its keys. The user may give it other keys.
+	Meaning
+	Help     string // a sentence
 	Contexts []Context
-	Keys     []string
-	// Hint is the word that the line of hints has for it; empty for commands that are not hinted.
+	// Hint is the word that the line of hints has for it. Commands without one are not hinted.
 	Hint string
-	// Now is the word while the command is what one wants next: it is hinted before others then. Empty when it is not; nil is
-	// never.
-	Now func() string
-	// Motion says that it only moves: it may be repeated by a paste without harm.
-	Motion bool
-	// Enabled says why the command can't be done now, or nothing. Nil is always.
-	Enabled func() string
+	// Next is the hint of a command that the user probably wants next. It goes before the others; empty leaves it among them.
+	// A nil Next is always empty.
+	Next func() string
+	// WhyNot is why the command can't be done now; empty if it can. A nil WhyNot is always empty.
+	WhyNot func() string
+	// Do does the command. What takes time is left to the tea.Cmd.
+	Do func() tea.Cmd
+}
+
+// Call makes what a command does of a function that takes no time.
+func Call(f func()) func() tea.Cmd {
+	return func() tea.Cmd {
+		f()
+		return nil
+	}
+}
+
+// With makes what a command does, or why it can't be done, of a function and its argument.
+func With[A, R any](f func(A) R, a A) func() R { return func() R { return f(a) } }
+
+// Then has after run after each of the commands.
+func Then(commands []Command, after func() tea.Cmd) []Command {
+	for i, do := range commands {
+		commands[i].Do = func() tea.Cmd { return tea.Batch(do.Do(), after()) }
+	}
+	return commands
 }
 
 // Disabled is why the command can't be done now; empty if it can.
 func (c *Command) Disabled() string {
-	if c.Enabled == nil {
+	if c.WhyNot == nil {
 		return ""
 	}
-	return c.Enabled()
+	return c.WhyNot()
 }
 
-// Wanted is the command's hint while it is what one wants next; empty when it is not.
+// Wanted is the command's hint while the user probably wants it next, or empty.
 func (c *Command) Wanted() string {
-	if c.Now == nil {
+	if c.Next == nil {
 		return ""
 	}
-	return c.Now()
+	return c.Next()
 }
 
-// In says whether the command has its keys in a context.
-func (c *Command) In(ctx Context) bool {
-	for _, other := range c.Contexts {
-		if other == ctx {
-			return true
+// In reports whether the command applies in a context.
+func (c *Command) In(ctx Context) bool { return slices.Contains(c.Contexts, ctx) }
+
+// KeysIn are the keys that count in a context: where the user types, characters don't.
+func (c *Command) KeysIn(ctx Context) []string {
+	if !ctx.Typing {
+		return c.Keys
+	}
+	var all []string
+	for _, key := range c.Keys {
+		if !printable(key) {
+			all = append(all, key)
 		}
 	}
-	return false
+	return all
 }
 
-// Key is the command's keys as they are shown.
-func (c *Command) Key() string {
-	shown := make([]string, len(c.Keys))
-	for i, k := range c.Keys {
-		shown[i] = Shown(k)
+// Shown writes keys as the screen has them.
+func Shown(keys ...string) string {
+	var names []string
+	for _, key := range keys {
+		if key == " " {
+			key = "space"
+		}
+		names = append(names, key)
 	}
-	return strings.Join(shown, " ")
+	return strings.Join(names, " ")
 }
 
-// Shown is how a key is written on the screen.
-func Shown(key string) string {
-	if key == " " {
-		return "space"
-	}
-	return key
-}
-
-// Table is all commands, in the order in which help lists them.
+// Table has all commands, in the order in which help lists them.
 type Table struct {
 	commands []*Command
 	byKey    map[Context]map[string]*Command
 	byID     map[ID]*Command
 }
 
-// New makes a table. It refuses a key that means two things in one context, and a command twice.
+// New makes a table. It refuses a key that means two things in one context, and an ID twice.
 func New(commands []Command) (*Table, error) {
 	t := &Table{byKey: map[Context]map[string]*Command{}, byID: map[ID]*Command{}}
 	for i := range commands {
@@ -130,10 +154,7 @@ func New(commands []Command) (*Table, error) {
 			if t.byKey[ctx] == nil {
 				t.byKey[ctx] = map[string]*Command{}
 			}
-			for _, key := range c.Keys {
-				if ctx.Typing && printable(key) {
-					continue
-				}
+			for _, key := range c.KeysIn(ctx) {
 				if other := t.byKey[ctx][key]; other != nil {
 					return nil, fmt.Errorf("in %s, %q is both %s and %s", ctx, key, other.ID, c.ID)
 				}
@@ -144,7 +165,7 @@ func New(commands []Command) (*Table, error) {
 	return t, nil
 }
 
-// printable says that a key is a character.
+// printable reports whether a key is a character.
 func printable(key string) bool { return utf8.RuneCountInString(key) == 1 }
 
 // Resolve finds what a key means in a context, or nil.

@@ -1,19 +1,27 @@
 package keys
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
 )
 
 func TestResolve(t *testing.T) {
 	all := []Context{List, Steps, Detail, Filter, Palette}
 	own := []Command{
-		{ID: "look", Contexts: []Context{Detail}, Keys: []string{"enter"}},
-		{ID: "apply", Contexts: []Context{Filter}, Keys: []string{"enter"}},
-		{ID: "quit", Contexts: Panes, Keys: []string{"q"}},
-		{ID: "stop", Contexts: all, Keys: []string{"ctrl+c"}},
+		{ID: "look", Contexts: []Context{Detail}, Meaning: on("look", "enter")},
+		{ID: "apply", Contexts: []Context{Filter}, Meaning: on("apply", "enter")},
+		{ID: "quit", Contexts: Panes, Meaning: on("quit", "q")},
+		{ID: "stop", Contexts: all, Meaning: on("stop", "ctrl+c")},
 	}
-	table, err := New(append(own, Shared(all, own)...))
+	var done []ID
+	do := func(id ID) tea.Cmd {
+		done = append(done, id)
+		return nil
+	}
+	table, err := New(append(own, Shared(all, own, do)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +43,7 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%s, %s: %q, want %q", test.ctx, test.key, got, test.want)
 		}
 	}
-	if c := table.Lookup("quit"); c == nil || c.Key() != "q" || c.Disabled() != "" {
+	if c := table.Lookup("quit"); c == nil || Shown(c.Keys...) != "q" || c.Disabled() != "" {
 		t.Errorf("quit: %+v", c)
 	}
 	if table.Lookup("dance") != nil {
@@ -46,20 +54,46 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%s is not in filter", c.ID)
 		}
 	}
+	table.Lookup(Up).Do()
+	table.Lookup(Copy).Do()
+	if !slices.Equal(done, []ID{Up, Copy}) {
+		t.Errorf("shared commands did %v", done)
+	}
 	if len(table.Commands()) != len(shared())+4 {
 		t.Errorf("%d in all", len(table.Commands()))
 	}
 }
 
+func TestThen(t *testing.T) {
+	var done []string
+	all := Then([]Command{
+		{ID: "a", Do: Call(func() { done = append(done, "a") })},
+		{ID: "b", Do: With(func(text string) tea.Cmd { done = append(done, text); return nil }, "b")},
+	}, func() tea.Cmd { done = append(done, "after"); return nil })
+	for _, c := range all {
+		c.Do()
+	}
+	if got := strings.Join(done, " "); got != "a after b after" {
+		t.Error(got)
+	}
+}
+
+func TestKeysIn(t *testing.T) {
+	c := Command{Meaning: on("send", "r", " ", "alt+r")}
+	if places, lines := Shown(c.KeysIn(List)...), Shown(c.KeysIn(Filter)...); places != "r space alt+r" || lines != "alt+r" {
+		t.Errorf("%q, %q", places, lines)
+	}
+}
+
 func TestRefused(t *testing.T) {
-	_, err := New([]Command{{ID: "a", Contexts: Panes, Keys: []string{"x"}}, {ID: "b", Contexts: []Context{Steps}, Keys: []string{"x"}}})
+	_, err := New([]Command{{ID: "a", Contexts: Panes, Meaning: on("do it", "x")}, {ID: "b", Contexts: []Context{Steps}, Meaning: on("do it", "x")}})
 	if err == nil || !strings.Contains(err.Error(), `in steps, "x" is both a and b`) {
 		t.Errorf("one key, two meanings: %v", err)
 	}
 	if _, err = New([]Command{{ID: "a"}, {ID: "a"}}); err == nil {
 		t.Error("a command may be in the table twice")
 	}
-	if _, err = New([]Command{{ID: "a", Contexts: []Context{Filter}, Keys: []string{"x"}}, {ID: "b", Contexts: []Context{Filter}, Keys: []string{"x"}}}); err != nil {
+	if _, err = New([]Command{{ID: "a", Contexts: []Context{Filter}, Meaning: on("do it", "x")}, {ID: "b", Contexts: []Context{Filter}, Meaning: on("do it", "x")}}); err != nil {
 		t.Errorf("characters are text in the filter: %v", err)
 	}
 }

@@ -14,11 +14,11 @@ import (
 // FileMost is how long a file of keys may be.
 const FileMost = 64 << 10
 
-// Map is which keys commands get in place of their own.
+// Map has the keys that the user gives to commands in place of their own.
 type Map map[ID][]string
 
-// Read reads a map from YAML: a command's ID, and its key or a list of keys. An empty list leaves the command to the
-// palette alone.
+// Read reads a map from YAML: the ID of a command, and its key or a list of keys. A command with an empty list is done from
+// the palette.
 func Read(text []byte) (Map, error) {
 	if len(text) > FileMost {
 		return nil, fmt.Errorf("it has %d bytes: there may be %d", len(text), FileMost)
@@ -40,7 +40,8 @@ func Read(text []byte) (Map, error) {
 	return m, sorted(errs)
 }
 
-// read reads a key or a list of keys as they are written: to YAML, n and y are no text, and neither is a digit.
+// read reads a key or a list of keys as they are written. Their tags do not matter: YAML takes n, y and digits for other
+// things than text.
 func read(value *yaml.Node) ([]string, error) {
 	all := []*yaml.Node{value}
 	switch {
@@ -56,7 +57,7 @@ func read(value *yaml.Node) ([]string, error) {
 			key = " "
 		}
 		if !isKey(key) {
-			return nil, fmt.Errorf("%q is no key: there are single characters, such as x, and names such as enter, space, f5, ctrl+x and alt+x", key)
+			return nil, fmt.Errorf("%q is not a key: a key is a character, such as x, or a name, such as enter, space, f5, ctrl+x or alt+x", key)
 		}
 		keys = append(keys, key)
 	}
@@ -66,7 +67,7 @@ func read(value *yaml.Node) ([]string, error) {
 // named are the keys that have names.
 var named = strings.Fields("enter tab esc backspace delete insert up down left right home end pgup pgdown")
 
-// isKey says whether a terminal may have a key of that name.
+// isKey reports whether a terminal may have a key of that name.
 func isKey(key string) bool {
 	if r, n := utf8.DecodeRuneInString(key); n == len(key) && n > 0 {
 		return unicode.IsGraphic(r)
@@ -85,10 +86,10 @@ func isKey(key string) bool {
 	return bare != key && utf8.RuneCountInString(bare) == 1
 }
 
-// fixed are the commands whose keys nobody can take away: who is lost finds the way out.
+// fixed are the commands that keep their keys, so that a lost user finds the way out.
 var fixed = []ID{"quit.always", Back}
 
-// Apply gives commands their keys. It says of what of the map is wrong.
+// Apply gives commands their keys. The error has all that is wrong with the map.
 func (m Map) Apply(commands []Command) error {
 	known := map[ID]bool{}
 	for i := range commands {
@@ -102,7 +103,7 @@ func (m Map) Apply(commands []Command) error {
 	for id := range m {
 		switch {
 		case slices.Contains(fixed, id):
-			errs = append(errs, fmt.Errorf("%s: its keys stay as they are", id))
+			errs = append(errs, fmt.Errorf("%s: its keys can't be changed", id))
 		case !known[id]:
 			errs = append(errs, fmt.Errorf("%s: there is no such command (the palette shows all)", id))
 		}
@@ -110,7 +111,7 @@ func (m Map) Apply(commands []Command) error {
 	return sorted(errs)
 }
 
-// sorted joins errors in an order that is always the same.
+// sorted joins errors in a fixed order.
 func sorted(errs []error) error {
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(errs...)

@@ -7,10 +7,10 @@ import (
 
 func commands() []Command {
 	return []Command{
-		{ID: "open", Contexts: Panes, Keys: []string{"enter"}},
-		{ID: "screen.one", Contexts: Panes, Keys: []string{"1"}},
-		{ID: "look", Contexts: []Context{Steps}, Keys: []string{"x"}},
-		{ID: "quit.always", Contexts: Panes, Keys: []string{"ctrl+c"}},
+		{ID: "open", Contexts: Panes, Meaning: on("do it", "enter")},
+		{ID: "screen.one", Contexts: Panes, Meaning: on("do it", "1")},
+		{ID: "look", Contexts: []Context{Steps}, Meaning: on("do it", "x")},
+		{ID: "quit.always", Contexts: Panes, Meaning: on("do it", "ctrl+c")},
 	}
 }
 
@@ -43,12 +43,12 @@ func TestRemapRefuses(t *testing.T) {
 		"open: [":                            "yaml",
 		"open: x\nopen: y":                   "already defined",
 		"- open":                             "unmarshal",
-		"open: bogus":                        `open: "bogus" is no key`,
-		"open: f99":                          `"f99" is no key`,
-		`open: "\e"`:                         "is no key",
-		"open: {a: b}":                       "is no key",
+		"open: bogus":                        `open: "bogus" is not a key`,
+		"open: f99":                          `"f99" is not a key`,
+		`open: "\e"`:                         "is not a key",
+		"open: {a: b}":                       "is not a key",
 		"fly: w\ndance: v":                   "dance: there is no such command (the palette shows all)\nfly: there is",
-		"quit.always: x":                     "quit.always: its keys stay",
+		"quit.always: x":                     "quit.always: its keys can't be changed",
 		"open: x":                            `in steps, "x" is both open and look`,
 		strings.Repeat("# long\n", FileMost): "bytes",
 	} {

@@ -12,7 +12,7 @@ import (
 type Pane interface {
 	// SetSize sets the size of the pane with its frame.
 	SetSize(w, h int)
-	// Handle does a motion or another command of the pane, and reports whether id is one.
+	// Handle does a motion, and reports whether id is one.
 	Handle(id keys.ID) (tea.Cmd, bool)
 	// Click takes a press of the left button at a cell of the pane. It reports whether a cursor is there now.
 	Click(x, y int) bool

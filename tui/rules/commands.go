@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,54 +17,71 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// The commands of the screen.
-const (
-	breakID    keys.ID = "breakpoints.new"
-	traceID    keys.ID = "breakpoints.new-tracepoint"
-	faultID    keys.ID = "breakpoints.new-fault"
-	toggleID   keys.ID = "breakpoints.toggle"
-	deleteID   keys.ID = "breakpoints.delete"
-	editID     keys.ID = "breakpoints.edit"
-	filterID   keys.ID = "breakpoints.filter"
-	edgeID     keys.ID = "breakpoints.edge"
-	countID    keys.ID = "breakpoints.count"
-	copyAllID  keys.ID = "breakpoints.copy-all"
-	continueID keys.ID = "breakpoints.continue"
-	allID      keys.ID = "breakpoints.continue-all"
-)
-
 // Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
-	rules, held, both := []keys.Context{rulesPane}, []keys.Context{heldPane}, s.Contexts()
-	one := func() string {
-		if _, ok := s.selected(); !ok {
-			return "there is no rule"
-		}
-		return ""
-	}
-	may := func(kind control.Kind) func() string { return func() string { return s.view.Refused[kind] } }
+	return slices.Concat(s.makeCommands(), s.ruleCommands())
+}
+
+// makeCommands make rules, and let requests go on.
+func (s *Screen) makeCommands() []keys.Command {
+	held, both := []keys.Context{heldPane}, s.Panes()
 	return []keys.Command{
-		{ID: breakID, Title: "make a breakpoint", Help: "Hold the requests that reach a step. Type which, such as: step:etcd.txn resource:configmaps", Hint: "break",
-			Contexts: both, Keys: []string{"b"}, Enabled: may(control.Breakpoint)},
-		{ID: traceID, Title: "make a tracepoint", Help: "Count the requests that reach a step, and note it in their journeys, without holding them.",
-			Contexts: both, Keys: []string{"t"}, Enabled: may(control.Breakpoint)},
-		{ID: faultID, Title: "make a fault", Help: "Have requests fail, wait, or be answered from an old cache: chosen from a menu, or written as YAML.", Hint: "fault",
-			Contexts: both, Keys: []string{"X"}, Enabled: may(control.Fault)},
-		{ID: toggleID, Title: "switch the rule on or off", Help: "Off, it is deleted on the server and kept here, and what it holds goes on.", Hint: "on/off",
-			Contexts: rules, Keys: []string{" "}, Enabled: one},
-		{ID: deleteID, Title: "delete the rule", Help: "What it holds goes on.", Hint: "delete", Contexts: rules, Keys: []string{"d"}, Enabled: one},
-		{ID: filterID, Title: "change which steps it is about", Help: "Edit the filter of the rule.", Hint: "filter", Contexts: rules, Keys: []string{"/"}, Enabled: one},
-		{ID: editID, Title: "edit the rule as YAML", Help: "All fields, in your editor. What the rule holds goes on.", Hint: "edit", Contexts: rules, Keys: []string{"e"}, Enabled: one},
-		{ID: edgeID, Title: "change between start and end of the step", Help: "At its end a step has done its work, and its result can be asked for: why, error.",
-			Contexts: rules, Keys: []string{"@"}, Enabled: s.hasEdge},
-		{ID: countID, Title: "change how many matches count", Help: "How many matches pass first, and how many are hit at most.",
-			Contexts: rules, Keys: []string{"#"}, Enabled: one},
-		{ID: copyAllID, Title: "copy all rules as YAML", Help: "Put all rules on the clipboard, as kubectl create -f takes them.", Contexts: both, Keys: []string{"Y"}, Enabled: one},
-		{ID: continueID, Title: "let the request go on", Help: "To the next breakpoint, or to its end.", Hint: "continue", Contexts: held, Keys: []string{"c"},
-			Enabled: s.anyHeld},
-		{ID: allID, Title: "let all requests go on", Help: "All that are held, to the next breakpoint or to their ends.", Hint: "continue all", Contexts: both, Keys: []string{"C"},
-			Enabled: s.anyHeld},
+		{ID: "breakpoints.new", Meaning: keys.Break, Contexts: both, Hint: "break", WhyNot: keys.With(s.refused, control.Breakpoint), Do: keys.With(s.ask, v1alpha1.BreakpointHold),
+			Help: "Hold the requests that reach a step. Type which, such as: step:etcd.txn resource:configmaps"},
+		{ID: "breakpoints.new-tracepoint", Meaning: keys.Trace, Contexts: both, WhyNot: keys.With(s.refused, control.Breakpoint), Do: keys.With(s.ask, v1alpha1.BreakpointTrace),
+			Help: "Count the requests that reach a step and note it in their journeys, without holding them."},
+		{ID: "breakpoints.new-fault", Meaning: keys.GoWrong, Contexts: both, Hint: "fault", WhyNot: keys.With(s.refused, control.Fault), Do: s.newFault,
+			Help: "Make requests fail, wait, or get answers from an old cache. Choose from a menu, or write YAML."},
+		{ID: "breakpoints.continue", Meaning: keys.Continue, Contexts: held, Hint: "continue", WhyNot: s.anyHeld, Do: s.letGo,
+			Help: "Let the request under the cursor run to the next breakpoint, or to its end."},
+		{ID: "breakpoints.continue-all", Meaning: keys.ContinueAll, Contexts: both, Hint: "continue all", WhyNot: s.anyHeld, Do: s.continueAll,
+			Help: "Let all held requests run to the next breakpoint, or to their ends."},
+		{ID: "breakpoints.copy-all", Meaning: keys.CopyCommand, Contexts: both, WhyNot: s.noRule, Do: s.copyCommand,
+			Help: "Copy a command for a shell that makes all rules with kubectl create -f."},
 	}
+}
+
+// ruleCommands change the rule under the cursor.
+func (s *Screen) ruleCommands() []keys.Command {
+	in := []keys.Context{rulesPane}
+	return []keys.Command{
+		{ID: "breakpoints.toggle", Meaning: keys.Switch, Contexts: in, Hint: "on/off", WhyNot: s.noRule, Do: s.toRule(s.toggle),
+			Help: "Switch the rule on or off. Off, the server no longer has it, and what it holds goes on."},
+		{ID: "breakpoints.delete", Meaning: keys.Remove, Contexts: in, Hint: "delete", WhyNot: s.noRule, Do: s.toRule(s.delete),
+			Help: "Delete the rule. What it holds goes on."},
+		{ID: "breakpoints.filter", Meaning: keys.Narrow, Contexts: in, Hint: "filter", WhyNot: s.noRule, Do: s.toRule(s.askFilter),
+			Help: "Change the filter of the rule: the steps that it is about."},
+		{ID: "breakpoints.edit", Meaning: keys.Edit, Contexts: in, Hint: "edit", WhyNot: s.noRule, Do: s.toRule(s.edit),
+			Help: "Change all fields of the rule as YAML, in your editor. What it holds goes on."},
+		{ID: "breakpoints.edge", Meaning: keys.OtherSide, Contexts: in, WhyNot: s.hasEdge, Do: s.toRule(s.turn),
+			Help: "Turn between the start of the step and its end. At the end, a filter can ask for its result: why, error."},
+		{ID: "breakpoints.count", Meaning: keys.Count, Contexts: in, WhyNot: s.noRule, Do: s.toRule(s.editCounts),
+			Help: "Change how many matches pass first, and how many the rule hits at most."},
+	}
+}
+
+// toRule makes a command of what is done to the rule under the cursor.
+func (s *Screen) toRule(do func(control.Rule) tea.Cmd) func() tea.Cmd {
+	return func() tea.Cmd {
+		r, _ := s.selected()
+		return do(r)
+	}
+}
+
+// refused is why the server does not let the user make a rule of a kind.
+func (s *Screen) refused(kind control.Kind) string { return s.view.Refused[kind] }
+
+func (s *Screen) ask(action v1alpha1.BreakpointAction) tea.Cmd {
+	return Ask(s.host, s.control, action, "")
+}
+
+func (s *Screen) continueAll() tea.Cmd { return ContinueAll(s.host, s.control) }
+
+func (s *Screen) noRule() string {
+	if _, ok := s.selected(); !ok {
+		return "there is no rule"
+	}
+	return ""
 }
 
 func (s *Screen) anyHeld() string {
@@ -89,36 +107,11 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	if cmd, ok := s.Split.Handle(id); ok {
 		return cmd, true
 	}
-	r, _ := s.selected()
 	switch id {
 	case keys.Open:
-		return s.open(r), true
+		return s.toRule(s.open)(), true
 	case keys.Copy:
-		return s.copy(r), true
-	case breakID:
-		return Ask(s.host, s.control, v1alpha1.BreakpointHold, ""), true
-	case traceID:
-		return Ask(s.host, s.control, v1alpha1.BreakpointTrace, ""), true
-	case faultID:
-		return s.newFault(), true
-	case toggleID:
-		return s.toggle(r), true
-	case deleteID:
-		return s.delete(r), true
-	case filterID:
-		return s.editFilter(r, r.Filter()), true
-	case editID:
-		return s.edit(r), true
-	case edgeID:
-		return s.replace(r, otherEdge(r.Spec)), true
-	case countID:
-		return s.editCounts(r), true
-	case copyAllID:
-		return s.copyYAML(s.view.Rules), true
-	case continueID:
-		return s.letGo(s.selectedHeld()), true
-	case allID:
-		return ContinueAll(s.host, s.control), true
+		return s.toRule(s.copy)(), true
 	}
 	return nil, false
 }
@@ -156,16 +149,23 @@ func (s *Screen) copy(r control.Rule) tea.Cmd {
 		s.host.Complain("can't copy: there is no rule")
 		return nil
 	}
-	return s.copyYAML([]control.Rule{r})
+	return s.copyYAML("", "", r)
 }
 
-func (s *Screen) copyYAML(rules []control.Rule) tea.Cmd {
+// copyCommand copies a command for a shell that makes all rules.
+func (s *Screen) copyCommand() tea.Cmd {
+	const end = "END_OF_RULES"
+	return s.copyYAML("kubectl create -f - <<'"+end+"'\n", end+"\n", s.view.Rules...)
+}
+
+// copyYAML copies rules as YAML, between two texts.
+func (s *Screen) copyYAML(before, after string, rules ...control.Rule) tea.Cmd {
 	data, err := control.YAML(rules)
 	if err != nil {
 		s.host.Complain(err.Error())
 		return nil
 	}
-	return s.host.Copy(string(data))
+	return s.host.Copy(before + string(data) + after)
 }
 
 // do asks the server for something, and says what came of it.
@@ -201,6 +201,9 @@ func (s *Screen) replace(r control.Rule, spec control.Spec) tea.Cmd {
 	})
 }
 
+// turn moves the rule to the other end of the step.
+func (s *Screen) turn(r control.Rule) tea.Cmd { return s.replace(r, otherEdge(r.Spec)) }
+
 func otherEdge(spec control.Spec) control.Spec {
 	edge := v1alpha1.AtEnd
 	if spec.Edge() == v1alpha1.AtEnd {
@@ -220,6 +223,8 @@ func change(spec control.Spec, breakpoint func(*v1alpha1.BreakpointSpec), fault 
 	breakpoint(&changed)
 	return control.Spec{Breakpoint: &changed}
 }
+
+func (s *Screen) askFilter(r control.Rule) tea.Cmd { return s.editFilter(r, r.Filter()) }
 
 func (s *Screen) editFilter(r control.Rule, initial string) tea.Cmd {
 	return s.host.Ask("which steps:", initial, func(text string) tea.Cmd {
@@ -258,7 +263,9 @@ func readCounts(text string) (skip, count int64, err error) {
 	return skip, count, nil
 }
 
-func (s *Screen) letGo(j *v1alpha1.Journey) tea.Cmd {
+// letGo lets the held request under the cursor go on.
+func (s *Screen) letGo() tea.Cmd {
+	j := s.selectedHeld()
 	return do(s.host, func(ctx context.Context) (string, error) {
 		_, err := s.control.Tell(ctx, j.Name, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionContinue})
 		return j.Name + " goes on", err

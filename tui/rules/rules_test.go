@@ -208,7 +208,7 @@ func TestChange(t *testing.T) {
 	if said := a.said(); said != "DELETE breakpoints/before-the-write \n"+`POST breakpoints {"filter":"step:etcd.get","at":"Start","action":"Hold","leaseSeconds":30}` {
 		t.Error(said)
 	}
-	h.Press("@")
+	h.Press("A")
 	if said := a.said(); !strings.Contains(said, `"at":"End"`) {
 		t.Error(said)
 	}
@@ -254,7 +254,7 @@ func TestChange(t *testing.T) {
 	if said := a.said(); !strings.HasPrefix(said, "POST breakpoints") {
 		t.Error(said)
 	}
-	h.Press("d")
+	h.Press("delete")
 	if said := a.said(); said != "DELETE breakpoints/before-the-write " {
 		t.Error(said)
 	}
@@ -282,7 +282,7 @@ func TestHeld(t *testing.T) {
 		t.Errorf("%q", h.Complained)
 	}
 	h.Press("g", "y", "Y")
-	if len(h.Copied) != 3 || strings.Count(h.Copied[2], "apiVersion: kx.dev/v1alpha1") != 4 || !strings.Contains(h.Copied[1], "name: before-the-write") {
+	if len(h.Copied) != 3 || strings.Count(h.Copied[2], "apiVersion: kx.dev/v1alpha1") != 4 || !strings.HasPrefix(h.Copied[2], "kubectl create -f - <<'END_OF_RULES'\napiVersion") || !strings.HasSuffix(h.Copied[2], "\nEND_OF_RULES\n") || !strings.Contains(h.Copied[1], "name: before-the-write") {
 		t.Errorf("%q", h.Copied)
 	}
 	h.Click(3, 3, 0)

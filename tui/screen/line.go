@@ -65,7 +65,7 @@ func (s *Split) edit(id keys.ID) (tea.Cmd, bool) {
 }
 
 // FindHelp stands below while the user types what to find.
-const FindHelp = " enter stays there, n and N go on, esc leaves the line"
+var FindHelp = fmt.Sprintf(" enter stays there, %s and %s go on, esc leaves the line", keys.Next.Key(), keys.Previous.Key())
 
 // finder is a pane whose rows can be searched.
 type finder interface {
@@ -115,7 +115,7 @@ func (s *Split) sought(found bool) tea.Cmd {
 // NothingSought is why FindAgain can't go on; empty if it can.
 func (s *Split) NothingSought() string {
 	if s.finder().Sought() == "" {
-		return "nothing was looked for in this pane: f does"
+		return "nothing was looked for in this pane: " + keys.Find.Key() + " does"
 	}
 	return ""
 }

@@ -41,10 +41,10 @@ type Screen interface {
 	Context() keys.Context
 	// Focus gives the focus to the pane of a context. It reports whether there is such a pane now.
 	Focus(keys.Context) bool
-	// Commands are all that can be done in its contexts beyond moving and what the program does everywhere.
+	// Commands are the screen's own. They are asked for once.
 	Commands() []keys.Command
-	// Handle does a command of its own, a motion, or keys.Back. Of keys.Back it says whether there was anything to go back
-	// from.
+	// Handle does a command that all screens share, such as a motion, keys.Open or keys.Back. It reports whether there was
+	// anything to do.
 	Handle(keys.ID) (tea.Cmd, bool)
 	// Type takes text that the user typed or pasted into a line.
 	Type(text []rune)

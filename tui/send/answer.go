@@ -314,7 +314,7 @@ func (p *answerPane) head(e *entry, look theme.Theme) []string {
 	case a.Journey != "":
 		second = "journey " + draw.Clean(a.Journey) + look.Dim("  (enter: see its steps)")
 	case e.at.IsZero():
-		second = look.Dim("r sends it")
+		second = look.Dim(keys.Send.Key() + " sends it")
 	case !a.Ended:
 		second = look.Dim(draw.Clean(e.request.Title()))
 	}
@@ -338,7 +338,7 @@ func (p *answerPane) tabLine(watch bool, look theme.Theme) string {
 func (p *answerPane) render(e *entry, look theme.Theme) []string {
 	if e == nil {
 		var lines []string
-		for _, l := range draw.Wrap("Nothing was sent yet: r sends the request, R has it held at its first step.", p.w) {
+		for _, l := range draw.Wrap("Nothing was sent yet: "+keys.Send.Key()+" sends the request, "+keys.SendHeld.Key()+" holds it at its first step.", p.w) {
 			lines = append(lines, look.Dim(l))
 		}
 		return draw.Block(lines, p.w, p.h)

@@ -1,6 +1,8 @@
 package send
 
 import (
+	"slices"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/request"
@@ -9,84 +11,71 @@ import (
 	"github.com/kx-apiserver/kx/tui/send/sameas"
 )
 
-// The commands of the screen.
-const (
-	sendID     keys.ID = "send.send"
-	sendNowID  keys.ID = "send.send-now"
-	heldID     keys.ID = "send.held"
-	stopID     keys.ID = "send.stop"
-	findID     keys.ID = "send.resource"
-	clearID    keys.ID = "send.clear"
-	typeID     keys.ID = "send.type"
-	editorID   keys.ID = "send.editor"
-	templateID keys.ID = "send.template"
-	loadID     keys.ID = "send.load"
-	undoID     keys.ID = "send.undo"
-	redoID     keys.ID = "send.redo"
-	programID  keys.ID = "send.program"
-	commandID  keys.ID = "send.copy-command"
-	saveID     keys.ID = "send.save"
-	openID     keys.ID = "send.open"
-	newlineID  keys.ID = "send.newline"
-	indentID   keys.ID = "send.indent"
-	pageDownID keys.ID = "send.page-down"
-	pageUpID   keys.ID = "send.page-up"
-	problemID  keys.ID = "send.problem"
-	chooseID   keys.ID = "send.choose"
-	completeID keys.ID = "send.complete"
-)
-
 // Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
+	return slices.Concat(s.requestCommands(), s.bodyCommands(), s.fileCommands(), s.typingCommands())
+}
+
+// requestCommands are about the request as a whole.
+func (s *Screen) requestCommands() []keys.Command {
 	panes := s.Panes()
+	return []keys.Command{
+		{ID: "send.send", Meaning: keys.Send, Contexts: append(s.Panes(), textContext), Hint: "send", WhyNot: s.sendable, Do: keys.With(s.send, false),
+			Help: "Send the request with the body as it is now. In the history: send what is under the cursor again."},
+		{ID: "send.held", Meaning: keys.SendHeld, Contexts: panes, Hint: "send held", WhyNot: s.sendable, Do: keys.With(s.send, true),
+			Help: "Send the request, held at its first step. The screen Capture steps it from there."},
+		{ID: "send.stop", Meaning: keys.End, Contexts: panes, WhyNot: s.whyNotRunning, Do: keys.Call(s.stop),
+			Help: "Give up the request whose answer is shown: a watch, a held request, or one that takes long."},
+		{ID: "send.resource", Meaning: keys.Narrow, Contexts: panes, Hint: "resource", Do: s.find,
+			Help: "Filter the resources, and pick one for the request: type a part of a plural, kind, short name or group."},
+		{ID: "send.clear", Meaning: keys.Remove, Contexts: []keys.Context{requestContext}, Do: s.clear,
+			Help: "Delete the value of the field under the cursor."},
+	}
+}
+
+// bodyCommands are about the body.
+func (s *Screen) bodyCommands() []keys.Command {
+	panes, body := s.Panes(), []keys.Context{bodyContext, textContext}
+	return []keys.Command{
+		{ID: "send.type", Meaning: keys.Edit, Contexts: panes, Hint: "edit", WhyNot: s.withBody, Do: keys.Call(s.typeBody),
+			Help: "Change the body here. esc ends that."},
+		{ID: "send.editor", Meaning: keys.InEditor, Contexts: panes, Hint: "$EDITOR", WhyNot: s.withBody, Do: s.external,
+			Help: "Change the body in your editor."},
+		{ID: "send.template", Meaning: keys.Example, Contexts: panes, Hint: "template", WhyNot: s.withTemplate, Do: keys.Call(s.writeTemplate),
+			Help: "Replace the body with an example of the kind: the fields that it needs, and what each field is."},
+		{ID: "send.load", Meaning: keys.Refresh, Contexts: panes, WhyNot: s.loadable, Do: s.fetchObject,
+			Help: "Replace the body with the object that the request names, as the server has it now."},
+		{ID: "send.undo", Meaning: keys.Undo, Contexts: body, WhyNot: s.withBody, Do: keys.Call(s.undo), Help: "Undo the last change of the body."},
+		{ID: "send.redo", Meaning: keys.Redo, Contexts: body, WhyNot: s.withBody, Do: keys.Call(s.redo), Help: "Redo the change of the body that was undone last."},
+		{ID: "send.problem", Meaning: keys.Next, Contexts: body, WhyNot: s.whyNoProblem, Do: keys.Call(s.nextProblem),
+			Help: "Go to the next problem of the body."},
+	}
+}
+
+// fileCommands take the request elsewhere.
+func (s *Screen) fileCommands() []keys.Command {
+	panes := s.Panes()
+	return []keys.Command{
+		{ID: "send.copy-command", Meaning: keys.CopyCommand, Contexts: panes, WhyNot: s.withCommand, Do: s.copyCommand,
+			Help: "Copy the whole command that sends the same request."},
+		{ID: "send.program", Meaning: keys.AnotherForm, Contexts: panes, Hint: "kubectl/kx/curl", Do: keys.Call(s.nextProgram),
+			Help: "Turn to the next form of that command: for kubectl, kx or curl."},
+		{ID: "send.save", Meaning: keys.Save, Contexts: panes, Hint: "save", Do: s.save, Help: "Save the request to a file, which kx send -f sends too."},
+		{ID: "send.open", Meaning: keys.OpenFile, Contexts: panes, Do: s.open,
+			Help: "Open a file of requests. The first is shown, and all are in the history."},
+	}
+}
+
+// typingCommands apply where the user types: in the body, and in the line of a field.
+func (s *Screen) typingCommands() []keys.Command {
 	text, value := []keys.Context{textContext}, []keys.Context{valueContext}
 	return []keys.Command{
-		{ID: sendID, Title: "send the request", Help: "Send what is shown. In the history: what is under the cursor, again.", Hint: "send",
-			Contexts: panes, Keys: []string{"r"}, Enabled: s.sendable},
-		{ID: sendNowID, Title: "send the request from where one types", Help: "Send what is shown, with the body as it is now.", Hint: "send",
-			Contexts: text, Keys: []string{"ctrl+r"}, Enabled: s.sendable},
-		{ID: heldID, Title: "send the request, held", Help: "Send what is shown, held at its first step: the screen Capture steps it from there.", Hint: "send held",
-			Contexts: panes, Keys: []string{"R"}, Enabled: s.sendable},
-		{ID: stopID, Title: "stop waiting", Help: "Give up the request whose answer is shown: a watch, one that is held, one that takes long.",
-			Contexts: panes, Keys: []string{"K"}, Enabled: func() string {
-				if s.shown == nil || !s.shown.running() {
-					return "nothing is under way"
-				}
-				return ""
-			}},
-		{ID: findID, Title: "find the resource", Help: "Pick what the request is about: type a part of a plural, kind, short name or group.", Hint: "resource",
-			Contexts: panes, Keys: []string{"/"}},
-		{ID: clearID, Title: "clear the field", Help: "Make the field under the cursor empty.",
-			Contexts: []keys.Context{requestContext}, Keys: []string{"backspace", "delete"}},
-		{ID: typeID, Title: "type into the body", Help: "Edit the body here; esc ends that.", Hint: "edit",
-			Contexts: panes, Keys: []string{"e"}, Enabled: s.withBody},
-		{ID: editorID, Title: "edit the body in $EDITOR", Help: "Open the body in the editor that the environment names.", Hint: "$EDITOR",
-			Contexts: panes, Keys: []string{"E"}, Enabled: s.withBody},
-		{ID: templateID, Title: "write a template", Help: "Replace the body with a template of the kind: what it needs, and what each field is.", Hint: "template",
-			Contexts: panes, Keys: []string{"T"}, Enabled: s.withTemplate},
-		{ID: loadID, Title: "load the object", Help: "Replace the body with the object that the request is about, as the server has it now.",
-			Contexts: panes, Keys: []string{"L"}, Enabled: s.loadable},
-		{ID: undoID, Title: "take the last change back", Help: "Undo in the body.", Contexts: append(text, bodyContext), Keys: []string{"u", "ctrl+z"}, Enabled: s.withBody},
-		{ID: redoID, Title: "do it again", Help: "Redo in the body what was taken back.", Contexts: append(text, bodyContext), Keys: []string{"U", "ctrl+y"}, Enabled: s.withBody},
-		{ID: problemID, Title: "go to the next problem", Help: "Put the cursor where the next problem of the body is.",
-			Contexts: append(text, bodyContext), Keys: []string{"N", "ctrl+n"}, Enabled: func() string {
-				if len(s.check().problems) == 0 {
-					return "no problem was found"
-				}
-				return ""
-			}},
-		{ID: programID, Title: "show the next program's command", Help: "The line below has the same request as a command of kubectl, kx or curl, in turn.", Hint: "kubectl/kx/curl",
-			Contexts: panes, Keys: []string{"Y"}},
-		{ID: commandID, Title: "copy the command", Help: "Put the command that sends the same request on the clipboard, whole.",
-			Contexts: panes, Enabled: s.withCommand},
-		{ID: saveID, Title: "save the request", Help: "Write the request to a file, which kx send -f sends too.", Hint: "save", Contexts: panes, Keys: []string{"w"}},
-		{ID: openID, Title: "open a file of requests", Help: "Take the requests of a file: the first is shown, all are in the history.", Contexts: panes, Keys: []string{"o"}},
-		{ID: newlineID, Title: "end the line", Help: "Begin a new line, indented as YAML wants it.", Contexts: text, Keys: []string{"enter"}},
-		{ID: indentID, Title: "indent", Help: "Two spaces.", Contexts: text, Keys: []string{"tab"}},
-		{ID: pageDownID, Title: "go down half a page in the body", Help: "Half a page down.", Contexts: text, Keys: []string{"pgdown", "ctrl+d"}},
-		{ID: pageUpID, Title: "go up half a page in the body", Help: "Half a page up.", Contexts: text, Keys: []string{"pgup"}},
-		{ID: chooseID, Title: "take the value", Help: "Take what is typed, or what the cursor is on.", Hint: "take", Contexts: value, Keys: []string{"enter"}},
-		{ID: completeID, Title: "complete", Help: "Take what the cursor is on into the line.", Hint: "complete", Contexts: value, Keys: []string{"tab"}},
+		{ID: "send.newline", Meaning: keys.NewLine, Contexts: text, Do: keys.Call(func() { s.body.Newline() }), Help: "Begin a new line, with the indent of YAML."},
+		{ID: "send.indent", Meaning: keys.Indent, Contexts: text, Do: keys.Call(func() { s.Type([]rune("  ")) }), Help: "Insert two spaces."},
+		{ID: "send.page-down", Meaning: keys.PageDown, Contexts: text, Do: keys.Call(func() { s.body.Handle(keys.HalfDown) }), Help: "Go down half a page."},
+		{ID: "send.page-up", Meaning: keys.PageUp, Contexts: text, Do: keys.Call(func() { s.body.Handle(keys.HalfUp) }), Help: "Go up half a page."},
+		{ID: "send.choose", Meaning: keys.Accept, Contexts: value, Hint: "take", Do: s.choose, Help: "Take the typed text, or the value under the cursor."},
+		{ID: "send.complete", Meaning: keys.Complete, Contexts: value, Hint: "complete", Do: s.complete, Help: "Put the value under the cursor into the line."},
 	}
 }
 
@@ -138,27 +127,35 @@ func (s *Screen) withCommand() string {
 	return ""
 }
 
+func (s *Screen) whyNotRunning() string {
+	if s.shown == nil || !s.shown.running() {
+		return "no request is under way"
+	}
+	return ""
+}
+
+func (s *Screen) whyNoProblem() string {
+	if len(s.check().problems) == 0 {
+		return "no problem was found"
+	}
+	return ""
+}
+
 // Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
-	switch id {
-	case keys.Back:
+	switch {
+	case id == keys.Back:
 		return nil, s.back()
-	case chooseID:
-		return s.choose(), true
-	case completeID:
-		return s.complete(), true
-	}
-	if s.picker != nil && s.picker.handle(id) {
+	case s.picker != nil:
+		return nil, s.picker.handle(id)
+	case s.editing && s.body.Handle(id):
 		return nil, true
 	}
-	if s.editing && s.body.Handle(id) {
-		return nil, true
-	}
-	if cmd, ok := s.act(id); ok {
-		return cmd, true
-	}
-	if cmd, ok := s.bodyAct(id); ok {
-		return cmd, true
+	switch id {
+	case keys.Copy:
+		return s.copy(), true
+	case keys.Open:
+		return s.enter(), true
 	}
 	return s.Split.Handle(id)
 }
@@ -179,73 +176,35 @@ func (s *Screen) back() bool {
 	return true
 }
 
-// act does what is done to the request as a whole.
-func (s *Screen) act(id keys.ID) (tea.Cmd, bool) {
-	switch id {
-	case sendID, sendNowID:
-		return s.send(false), true
-	case heldID:
-		return s.send(true), true
-	case stopID:
-		s.shown.exchange.Stop()
-		return nil, true
-	case findID:
-		return s.find(), true
-	case clearID:
-		return s.clear(), true
-	case programID:
-		s.way = (s.way + 1) % sameas.Programs
-		return nil, true
-	case commandID:
-		return s.copyCommand(), true
-	case saveID:
-		return s.save(), true
-	case openID:
-		return s.open(), true
-	case keys.Copy:
-		return s.copy(), true
-	case keys.Open:
-		return s.enter(), true
-	}
-	return nil, false
+func (s *Screen) stop() { s.shown.exchange.Stop() }
+
+func (s *Screen) nextProgram() { s.way = (s.way + 1) % sameas.Programs }
+
+func (s *Screen) typeBody() {
+	s.GoTo(bodyPart)
+	s.editing = true
 }
 
-// bodyAct does what is done to the body.
-func (s *Screen) bodyAct(id keys.ID) (tea.Cmd, bool) {
-	switch id {
-	case typeID:
-		s.GoTo(bodyPart)
-		s.editing = true
-	case editorID:
-		return s.external(), true
-	case templateID:
-		s.putTemplate()
-		s.GoTo(bodyPart)
-	case loadID:
-		s.GoTo(bodyPart)
-		return s.loadObject(), true
-	case undoID:
-		if !s.body.Undo() {
-			s.host.Say("there is nothing to take back")
-		}
-	case redoID:
-		if !s.body.Redo() {
-			s.host.Say("nothing was taken back")
-		}
-	case newlineID:
-		s.body.Newline()
-	case indentID:
-		s.Type([]rune("  "))
-	case pageDownID:
-		s.body.Handle(keys.HalfDown)
-	case pageUpID:
-		s.body.Handle(keys.HalfUp)
-	case problemID:
-		s.nextProblem()
-	default:
-		return nil, false
+func (s *Screen) writeTemplate() {
+	s.putTemplate()
+	s.GoTo(bodyPart)
+}
+
+func (s *Screen) fetchObject() tea.Cmd {
+	s.GoTo(bodyPart)
+	return s.loadObject()
+}
+
+func (s *Screen) undo() {
+	if !s.body.Undo() {
+		s.host.Say("there is nothing to undo")
 	}
-	return nil, true
+}
+
+func (s *Screen) redo() {
+	if !s.body.Redo() {
+		s.host.Say("nothing was undone")
+	}
 }
 
 // nextProblem puts the cursor on the first problem behind its line, or the first of all.

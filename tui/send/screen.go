@@ -138,7 +138,7 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 		if t.Held {
 			return tea.Batch(s.askResources(), s.sendHeld())
 		}
-		s.host.Say("r sends it again; it can be changed before")
+		s.host.Say(keys.Send.Key() + " sends it again; you can change it before")
 	}
 	return tea.Batch(s.askResources(), s.wantSchemas())
 }
@@ -217,7 +217,7 @@ func (s *Screen) Type(text []rune) {
 		}
 	case s.editing:
 		if !s.body.Insert(text) {
-			s.host.Complain("a body may have " + size(editor.BytesMost) + " here: E opens it in the editor that you have")
+			s.host.Complain("a body may have " + size(editor.BytesMost) + " here: " + keys.InEditor.Key() + " opens it in your editor")
 		}
 	}
 }

@@ -64,7 +64,7 @@ func TestStory(t *testing.T) {
 	}
 	h.Press("j", "j", "j", "enter")
 	h.Type("a")
-	h.Press("enter", "L")
+	h.Press("enter", "ctrl+r")
 	if got := s.body.String(); !strings.Contains(got, "k: v") || strings.Contains(got, "managedFields") {
 		t.Errorf("loaded: %s", got)
 	}
@@ -176,20 +176,20 @@ func TestTyping(t *testing.T) {
 	if c := s.check(); len(c.problems) == 0 {
 		t.Error("nothing is wrong")
 	}
-	h.Press("ctrl+n", "esc", "N")
+	h.Press("ctrl+n", "esc", "n")
 	for s.body.String() != before {
-		h.Press("u")
+		h.Press("ctrl+z")
 		if strings.Contains(strings.Join(h.Said, " "), "nothing to take back") {
 			t.Fatalf("taken back it is\n%s", s.body.String())
 		}
 	}
-	h.Press("e", "ctrl+r")
+	h.Press("e", "alt+r")
 	answered(h, s)
 	if s.Context() != answerContext {
 		t.Errorf("in %s", s.Context())
 	}
 	s.Focus(bodyContext)
-	h.Press("U", "E")
+	h.Press("ctrl+y", "E")
 	if len(h.Edits) != 1 || h.Edits[0].Suffix != ".yaml" {
 		t.Fatalf("%+v", h.Edits)
 	}
@@ -287,7 +287,7 @@ func TestReplay(t *testing.T) {
 
 func TestCopy(t *testing.T) {
 	h, s, _ := start(t)
-	h.Press("y", "Y", "y", "Y", "y")
+	h.Press("y", "a", "Y", "a", "y")
 	for i, want := range []string{"kubectl --kubeconfig /home/you/.kx/kubeconfig create -f - -n default <<'EOF'\napiVersion: v1", "kx send --kubeconfig /home/you/.kx/kubeconfig -f - <<'EOF'\nverb: create",
 		"curl -sS -X POST -H 'Content-Type: application/yaml' --data-binary @- http://127.0.0.1:8001/api/v1/namespaces/default/configmaps <<'EOF'\napi"} {
 		if len(h.Copied) <= i || !strings.HasPrefix(h.Copied[i], want) {
@@ -332,7 +332,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("%v %v", info, err)
 	}
 	s.load(request.Request{Method: "GET", Path: "/version"})
-	h.Press("o", "ctrl+u")
+	h.Press("O", "ctrl+u")
 	h.Type(dir + "/a")
 	h.Press("tab", "enter")
 	if got := s.request(); got.Verb != request.Create || got.Body != want.Body || len(s.history.entries) != 1 {
@@ -342,7 +342,7 @@ func TestFiles(t *testing.T) {
 	if err := os.WriteFile(several, []byte("method: GET\npath: /a\n---\nmethod: GET\npath: /b\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.Press("o", "ctrl+u")
+	h.Press("O", "ctrl+u")
 	h.Type(dir + "/")
 	h.Press("tab", "down", "tab", "enter")
 	if got := s.request(); got.Path != "/a" || s.history.entries[1].request.Path != "/b" {
@@ -352,7 +352,7 @@ func TestFiles(t *testing.T) {
 	h.Press("j", "enter")
 	saw(t, h, "not sent", "GET /b")
 	for _, bad := range []string{dir, filepath.Join(dir, "none")} {
-		h.Press("o", "ctrl+u")
+		h.Press("O", "ctrl+u")
 		h.Type(bad)
 		h.Press("enter")
 	}

@@ -6,6 +6,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/request"
+	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/send/exchange"
 	"github.com/kx-apiserver/kx/tui/send/sameas"
 )
@@ -33,7 +34,7 @@ func (s *Screen) send(held bool) tea.Cmd {
 		}
 	}
 	if running == runningMost {
-		s.host.Complain(fmt.Sprintf("%d requests are under way: K stops one", running))
+		s.host.Complain(fmt.Sprintf("%d requests are under way: %s stops one", running, keys.End.Key()))
 		return nil
 	}
 	if r.Verb == request.DeleteCollection && r.Query.Get("dryRun") == "" {

@@ -14,12 +14,6 @@ import (
 // place is where keys are pressed.
 var place = keys.Place("source")
 
-// The commands of the screen.
-const (
-	editID keys.ID = "source.edit"
-	findID keys.ID = "source.find"
-)
-
 // Screen is the screen Source. Its methods are called by one goroutine.
 type Screen struct {
 	screen.Split
@@ -44,37 +38,43 @@ func (s *Screen) Name() screen.Name { return screen.Source }
 
 // Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
-	shown := func() string {
-		if s.pane.File() == nil {
-			return "there is no file"
-		}
-		return ""
-	}
 	in := []keys.Context{place}
 	return []keys.Command{
-		{ID: findID, Title: "find text in the file", Help: "To the next line that has a text; behind the last it begins anew.", Hint: "find", Contexts: in, Keys: []string{"f"}, Enabled: shown},
-		{ID: editID, Title: "open the file in $EDITOR", Help: "A copy of the file, to read it in your editor: what you change in it is not kept.", Hint: "editor", Contexts: in, Keys: []string{"E"}, Enabled: shown},
+		{ID: "source.find", Meaning: keys.Find, Contexts: in, Hint: "find", WhyNot: s.whyNoFile, Do: s.askFind,
+			Help: "Go to the next line that has a text. After the last comes the first."},
+		{ID: "source.edit", Meaning: keys.InEditor, Contexts: in, Hint: "editor", WhyNot: s.whyNoFile, Do: s.edit,
+			Help: "Open a copy of the file in $EDITOR. What you change there is not kept."},
 	}
+}
+
+func (s *Screen) whyNoFile() string {
+	if s.pane.File() == nil {
+		return "there is no file"
+	}
+	return ""
+}
+
+func (s *Screen) askFind() tea.Cmd {
+	return screen.AskFind(s.host, "find", s.find, func(text string) tea.Cmd {
+		if s.find = text; !s.pane.Find(text) {
+			s.host.Complain("no line has " + text)
+		}
+		return nil
+	})
+}
+
+func (s *Screen) edit() tea.Cmd {
+	return s.host.Edit([]byte(s.pane.File().Text), ".go", func(_ []byte, err error) tea.Cmd {
+		if err != nil {
+			s.host.Complain(err.Error())
+		}
+		return nil
+	})
 }
 
 // Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
-	switch id {
-	case findID:
-		return screen.AskFind(s.host, "find", s.find, func(text string) tea.Cmd {
-			if s.find = text; !s.pane.Find(text) {
-				s.host.Complain("no line has " + text)
-			}
-			return nil
-		}), true
-	case editID:
-		return s.host.Edit([]byte(s.pane.File().Text), ".go", func(_ []byte, err error) tea.Cmd {
-			if err != nil {
-				s.host.Complain(err.Error())
-			}
-			return nil
-		}), true
-	case keys.Copy:
+	if id == keys.Copy {
 		return s.host.Copy(s.here()), true
 	}
 	return s.Split.Handle(id)

@@ -10,53 +10,38 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// The commands of the screen.
-const (
-	filterID   keys.ID = "structure.filter"
-	applyID    keys.ID = "structure.filter-apply"
-	foldID     keys.ID = "structure.fold"
-	sourceID   keys.ID = "structure.source"
-	requestsID keys.ID = "structure.requests"
-	cacheID    keys.ID = "structure.cache"
-	keysID     keys.ID = "structure.keys"
-	sendID     keys.ID = "structure.send"
-	refreshID  keys.ID = "structure.refresh"
-)
-
 // Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
-	return []keys.Command{
-		{ID: filterID, Title: "filter the parts", Help: "Type words that a part must have: of its name, its kind, its verbs, its code.", Hint: "filter",
-			Contexts: panes, Keys: []string{"/"}},
-		{ID: foldID, Title: "fold, or unfold", Help: "Fold what is under the cursor, or unfold it.",
-			Contexts: []keys.Context{inTree}, Keys: []string{" "}, Enabled: s.noFold},
-		{ID: sourceID, Title: "show the source", Help: "The code of the function or type under the cursor, as it runs.", Hint: "source",
-			Contexts: panes, Keys: []string{"v"}, Enabled: s.noSource},
-		{ID: requestsID, Title: "show the requests that went through", Help: "The requests that passed the part under the cursor, on the screen Capture.", Hint: "requests",
-			Contexts: panes, Keys: []string{"t"}, Enabled: s.noRequests},
-		{ID: cacheID, Title: "show the cache of the resource", Help: "The watch cache of the resource, on the screen Cache.", Hint: "cache",
-			Contexts: panes, Keys: []string{"c"}, Enabled: s.noCache},
-		{ID: keysID, Title: "show the resource's keys", Help: "Where the objects of the resource are in etcd, on the screen etcd.", Hint: "keys",
-			Contexts: panes, Keys: []string{"e"}, Enabled: s.noKeys},
-		{ID: sendID, Title: "send a request to the resource", Help: "Make a request to the resource on the screen Send: of the route under the cursor, or else a list.", Hint: "send",
-			Contexts: panes, Keys: []string{"s"}, Enabled: s.noSend},
-		{ID: refreshID, Title: "ask the server again", Help: "Fetch the structure again: definitions come and go, and caches fill.",
-			Contexts: panes, Keys: []string{"r"}},
-		{ID: applyID, Title: "go to what was found", Help: "Leave the line. What the filter wants stays.", Hint: "done",
-			Contexts: []keys.Context{inFilter}, Keys: []string{"enter"}},
-	}
+	return keys.Then([]keys.Command{
+		{ID: "structure.filter", Meaning: keys.Narrow, Contexts: panes, Hint: "filter", Do: keys.Call(s.OpenLine),
+			Help: "Type words that a part must have in its name, its kind, its verbs or its code."},
+		{ID: "structure.source", Meaning: keys.Code, Contexts: panes, Hint: "source", WhyNot: s.noSource, Do: s.toSource,
+			Help: "Show the code of the function or type under the cursor, as it runs."},
+		{ID: "structure.requests", Meaning: keys.ToRequests, Contexts: panes, Hint: "requests", WhyNot: s.noRequests, Do: s.toRequests,
+			Help: "Show the requests that passed the part under the cursor, on the screen Capture."},
+		{ID: "structure.cache", Meaning: keys.ToCache, Contexts: panes, Hint: "cache", WhyNot: s.noCache, Do: s.toCache,
+			Help: "Show the watch cache of the resource, on the screen Cache."},
+		{ID: "structure.keys", Meaning: keys.ToEtcd, Contexts: panes, Hint: "etcd", WhyNot: s.noKeys, Do: s.toKeys,
+			Help: "Show where the objects of the resource are stored, on the screen etcd."},
+		{ID: "structure.send", Meaning: keys.Send, Contexts: panes, Hint: "send", WhyNot: s.noSend, Do: s.toSend,
+			Help: "Put a request to the resource on the screen Send: of the route under the cursor, or else a list. There the same key sends it."},
+		{ID: "structure.refresh", Meaning: keys.Refresh, Contexts: panes, Do: s.load,
+			Help: "Fetch the structure again: definitions come and go, and caches fill."},
+		{ID: "structure.filter-apply", Meaning: keys.Accept, Contexts: []keys.Context{inFilter}, Hint: "done", Do: keys.Call(s.CloseLine),
+			Help: "Leave the line. The filter stays."},
+	}, s.sync)
 }
 
-// Handle does a command of the screen.
+// Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	if cmd, ok := s.Split.Handle(id); ok {
 		return cmd, true
 	}
-	cmd, ok := s.do(id)
+	cmd, ok := s.handle(id)
 	return tea.Batch(cmd, s.sync()), ok
 }
 
-func (s *Screen) do(id keys.ID) (tea.Cmd, bool) {
+func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
 	switch id {
 	case keys.Back:
 		return nil, s.back()
@@ -68,22 +53,8 @@ func (s *Screen) do(id keys.ID) (tea.Cmd, bool) {
 		return nil, s.sideways(id)
 	case keys.Copy:
 		return s.copy(), true
-	case filterID:
-		s.OpenLine()
-	case applyID:
-		s.CloseLine()
-	case foldID:
-		s.fold(s.node(), !s.tree.open[s.chosen()])
-	case refreshID:
-		return s.load(), true
-	case sourceID:
-		return s.host.Go(toSource(*s.placeOf())), true
-	case requestsID, cacheID, keysID, sendID:
-		return s.host.Go(s.target(id)), true
-	default:
-		return nil, false
 	}
-	return nil, true
+	return nil, false
 }
 
 // sideways folds, unfolds, or goes to the other pane. It reports whether there was anything to do.
@@ -214,21 +185,23 @@ func (s *Screen) resource() *v1alpha1.StructureResource {
 	return n.part.Spec.Resource
 }
 
-// target is where a command leads to. It is asked only if the command is enabled.
-func (s *Screen) target(id keys.ID) screen.Target {
-	switch id {
-	case requestsID:
-		return screen.ToRequests{Filter: requestsOf(s.node().part)}
-	case cacheID:
-		return screen.ToCache{Resource: s.resource().Cache.Name}
-	case keysID:
-		return screen.ToKey{Key: s.resource().Key}
-	}
-	if s.At() == detailPane {
-		if l := s.line(); l != nil {
-			if to, ok := l.target.(screen.ToSend); ok {
-				return to
-			}
+func (s *Screen) toSource() tea.Cmd { return s.host.Go(sourceAt(*s.placeOf())) }
+
+func (s *Screen) toRequests() tea.Cmd {
+	return s.host.Go(screen.ToRequests{Filter: requestsOf(s.node().part)})
+}
+
+func (s *Screen) toCache() tea.Cmd {
+	return s.host.Go(screen.ToCache{Resource: s.resource().Cache.Name})
+}
+
+func (s *Screen) toKeys() tea.Cmd { return s.host.Go(screen.ToKey{Key: s.resource().Key}) }
+
+// toSend leads to a request of the route under the cursor, or else to a list of the resource.
+func (s *Screen) toSend() tea.Cmd {
+	if l := s.line(); s.At() == detailPane && l != nil {
+		if to, ok := l.target.(screen.ToSend); ok {
+			return s.host.Go(to)
 		}
 	}
 	r := s.resource()
@@ -236,14 +209,7 @@ func (s *Screen) target(id keys.ID) screen.Target {
 	if r.Namespaced {
 		uri += "namespaces/default/"
 	}
-	return screen.ToSend{Method: "GET", URI: uri + r.Resource}
-}
-
-func (s *Screen) noFold() string {
-	if n := s.node(); n == nil || len(n.children) == 0 || s.tree.filter != "" {
-		return "there is nothing to fold"
-	}
-	return ""
+	return s.host.Go(screen.ToSend{Method: "GET", URI: uri + r.Resource})
 }
 
 func (s *Screen) noSource() string {

@@ -91,11 +91,11 @@ func (s *sheet) codeAt(column int, name string, p v1alpha1.CodePlace) {
 	}
 	l := s.hasAt(column, name, text)
 	if p.File != "" {
-		l.place, l.target = &p, toSource(p)
+		l.place, l.target = &p, sourceAt(p)
 	}
 }
 
-func toSource(p v1alpha1.CodePlace) screen.Target {
+func sourceAt(p v1alpha1.CodePlace) screen.Target {
 	return screen.ToSource{File: p.File, Line: int(p.Line), Function: p.Name, Upstream: p.Upstream, UpstreamFile: p.UpstreamFile}
 }
 

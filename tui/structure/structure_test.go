@@ -76,13 +76,13 @@ func TestWays(t *testing.T) {
 		keys string
 		want screen.Target
 	}{
-		{screen.ToStructure{Group: "apps", Resource: "deployments"}, "t", screen.ToRequests{Filter: "resource:deployments group:apps"}},
-		{screen.ToStructure{Resource: "configmaps"}, "t", screen.ToRequests{Filter: "resource:configmaps"}},
-		{screen.ToStructure{Resource: "configmaps"}, "c", screen.ToCache{Resource: "configmaps"}},
-		{screen.ToStructure{Group: "apps", Resource: "deployments"}, "c", screen.ToCache{Resource: "deployments.apps"}},
-		{screen.ToStructure{Group: "apps", Resource: "deployments"}, "e", screen.ToKey{Key: "/registry/deployments/"}},
-		{screen.ToStructure{Resource: "configmaps"}, "s", screen.ToSend{Method: "GET", URI: "/api/v1/namespaces/default/configmaps"}},
-		{screen.ToStructure{Group: "kx.dev", Resource: "caches"}, "s", screen.ToSend{Method: "GET", URI: "/apis/kx.dev/v1alpha1/caches"}},
+		{screen.ToStructure{Group: "apps", Resource: "deployments"}, "J", screen.ToRequests{Filter: "resource:deployments group:apps"}},
+		{screen.ToStructure{Resource: "configmaps"}, "J", screen.ToRequests{Filter: "resource:configmaps"}},
+		{screen.ToStructure{Resource: "configmaps"}, "H", screen.ToCache{Resource: "configmaps"}},
+		{screen.ToStructure{Group: "apps", Resource: "deployments"}, "H", screen.ToCache{Resource: "deployments.apps"}},
+		{screen.ToStructure{Group: "apps", Resource: "deployments"}, "V", screen.ToKey{Key: "/registry/deployments/"}},
+		{screen.ToStructure{Resource: "configmaps"}, "r", screen.ToSend{Method: "GET", URI: "/api/v1/namespaces/default/configmaps"}},
+		{screen.ToStructure{Group: "kx.dev", Resource: "caches"}, "r", screen.ToSend{Method: "GET", URI: "/apis/kx.dev/v1alpha1/caches"}},
 	} {
 		h, _ := newHost(t, recorded(t))
 		h.Show(test.at)
@@ -146,7 +146,7 @@ func TestTree(t *testing.T) {
 	if s.chosen() != "filter:audit-init" || len(s.tree.rows) <= folded {
 		t.Errorf("unfolded: %s of %d rows", s.chosen(), len(s.tree.rows))
 	}
-	h.Press("t", "v")
+	h.Press("J", "v")
 	if want := (screen.ToRequests{Filter: "step:filter.audit-init"}); h.Went[0] != want {
 		t.Errorf("%+v", h.Went)
 	}
@@ -157,7 +157,7 @@ func TestTree(t *testing.T) {
 	if s.chosen() != filtersID || len(s.tree.rows) != folded {
 		t.Errorf("folded: %s of %d rows", s.chosen(), len(s.tree.rows))
 	}
-	for key, why := range map[string]string{"c": "this is no resource that is served", "e": "this is no resource that is served", "v": "there is no source of this"} {
+	for key, why := range map[string]string{"H": "this is no resource that is served", "V": "this is no resource that is served", "v": "there is no source of this"} {
 		h.Complained = nil
 		h.Press(key)
 		if len(h.Complained) != 1 || !strings.Contains(h.Complained[0], why) {
@@ -202,7 +202,7 @@ func TestRefused(t *testing.T) {
 		real.ServeHTTP(w, r)
 	}))
 	refuse = true
-	h.Press("r")
+	h.Press("ctrl+r")
 	if _, state := s.Foot(); !strings.Contains(state, "structure.kx.dev is forbidden") || len(s.tree.rows) == 0 {
 		t.Errorf("%q, %d rows", state, len(s.tree.rows))
 	}
@@ -227,7 +227,7 @@ func TestGone(t *testing.T) {
 		t.Fatalf("it is not there: %q", s.failed)
 	}
 	h.Gone(true)
-	h.Press("r")
+	h.Press("ctrl+r")
 	if !s.loaded || s.failed != screen.NoAnswer {
 		t.Errorf("%q", s.failed)
 	}

@@ -72,20 +72,20 @@ func TestGolden(t *testing.T) {
 	for _, test := range []struct {
 		golden, journey, step, tab string
 		w, h                       int
-		keys                       []keys.ID
+		do                         []func(*Pane)
 	}{
 		{golden: "step", journey: "rec-7", step: "etcd.txn", tab: "Step", w: 52, h: 30},
 		{golden: "step-held", journey: "rec-15", step: "etcd.txn", tab: "Step", w: 52, h: 20},
 		{golden: "diff-update", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 52, h: 26},
-		{golden: "diff-update-all", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 86, h: 40, keys: []keys.ID{UnchangedID}},
+		{golden: "diff-update-all", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 86, h: 40, do: []func(*Pane){(*Pane).ToggleUnchanged}},
 		{golden: "diff-create", journey: "rec-12", step: "etcd.txn", tab: "Diff", w: 52, h: 26},
 		{golden: "diff-conflict", journey: "rec-8", step: "etcd3.update", tab: "Diff", w: 52, h: 26},
 		{golden: "diff-delete", journey: "rec-11", step: "etcd.txn", tab: "Diff", w: 52, h: 26},
 		{golden: "diff-read", journey: "rec-3", step: "cacher.get", tab: "Diff", w: 52, h: 10},
-		{golden: "diff-step", journey: "rec-7", step: "store.before-update", tab: "Diff", w: 52, h: 20, keys: []keys.ID{DiffID}},
-		{golden: "diff-no-object", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 52, h: 20, keys: []keys.ID{DiffID}},
+		{golden: "diff-step", journey: "rec-7", step: "store.before-update", tab: "Diff", w: 52, h: 20, do: []func(*Pane){(*Pane).ShowDiff}},
+		{golden: "diff-no-object", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 52, h: 20, do: []func(*Pane){(*Pane).ShowDiff}},
 		{golden: "object-yaml", journey: "rec-7", step: "store.try-update", tab: "Object", w: 52, h: 20},
-		{golden: "object-json-before", journey: "rec-7", step: "store.try-update", tab: "Object", w: 52, h: 20, keys: []keys.ID{FormID, BeforeID}},
+		{golden: "object-json-before", journey: "rec-7", step: "store.try-update", tab: "Object", w: 52, h: 20, do: []func(*Pane){(*Pane).NextForm, (*Pane).ToggleSide}},
 		{golden: "object-before", journey: "rec-7", step: "etcd.txn", tab: "Object", w: 52, h: 12},
 		{golden: "etcd-txn", journey: "rec-7", step: "etcd.txn", tab: "etcd", w: 52, h: 20},
 		{golden: "etcd-retried", journey: "rec-16", step: "etcd3.update", tab: "etcd", w: 86, h: 30},
@@ -99,8 +99,8 @@ func TestGolden(t *testing.T) {
 		{golden: "beside", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 140, h: 36},
 	} {
 		p := shown(t, test.journey, test.step, test.w, test.h).tabNamed(test.tab)
-		for _, id := range test.keys {
-			p.Handle(id)
+		for _, do := range test.do {
+			do(p)
 		}
 		if file := p.WantsSource(); file != "" {
 			p.GiveSource(sourceOf(t, file), "")
@@ -115,7 +115,7 @@ func TestGolden(t *testing.T) {
 // TestLinks follows the lines of Diff: from each field to the step that changed it, and to the revision.
 func TestLinks(t *testing.T) {
 	p := shown(t, "rec-7", "handler.update", 52, 30)
-	p.Handle(DiffID)
+	p.ShowDiff()
 	p.Render(true)
 	if to, ok := p.Open(); !ok || to.Target != (screen.ToKey{Key: "/registry/configmaps/default/demo", Revision: 7}) {
 		t.Errorf("%+v, %v", to, ok)

@@ -8,6 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -106,7 +107,7 @@ func (b *builder) scope(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 		b.add(label, "the object that went into this step; none came out")
 		return
 	default:
-		b.add(label, "this step alone; d shows the whole request")
+		b.add(label, "this step alone; "+keys.Differences.Key()+" shows the whole request")
 	}
 	text := fields(all)
 	if whole && all > 0 {

@@ -110,7 +110,6 @@ func (p *Pane) SelectField(path string) bool {
 	}
 	p.whole = true
 	p.open(diffTab)
-	p.version++
 	for i, t := range p.content() {
 		if t.field == path && t.link != nil {
 			p.cursor = i

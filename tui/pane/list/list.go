@@ -16,9 +16,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// FollowID is the command that turns following on and off.
-const FollowID keys.ID = "list.follow"
-
 // Pane is the list.
 type Pane struct {
 	ring *session.Ring
@@ -103,13 +100,8 @@ func (p *Pane) moved() {
 	}
 }
 
-// Handle implements pane.Pane.
+// Handle implements pane.Pane. A motion stops following.
 func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
-	if id == FollowID {
-		p.follow = !p.follow
-		p.Sync()
-		return nil, true
-	}
 	if !p.scroll.Move(id, p.ring.Len(), p.rows()) {
 		return nil, false
 	}
@@ -118,13 +110,10 @@ func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// Commands implements pane.Pane.
-func (p *Pane) Commands() []keys.Command {
-	return []keys.Command{{
-		ID: FollowID, Title: "follow the newest request, or stop", Hint: "follow",
-		Help:     "Keep the cursor on the newest request, as it comes. Moving the cursor or opening a request stops it.",
-		Contexts: keys.Panes, Keys: []string{"F"},
-	}}
+// ToggleFollow keeps the cursor on the newest request, or stops to.
+func (p *Pane) ToggleFollow() {
+	p.follow = !p.follow
+	p.Sync()
 }
 
 func (p *Pane) Render(focused bool) []string {

@@ -14,14 +14,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// The commands of the pane.
-const (
-	FoldID     keys.ID = "steps.fold"
-	UnfoldID   keys.ID = "steps.unfold"
-	NextID     keys.ID = "steps.next"
-	PreviousID keys.ID = "steps.previous"
-)
-
 // Pane is the tree of steps.
 type Pane struct {
 	look    func() theme.Theme
@@ -237,30 +229,21 @@ func (p *Pane) clamp() { p.scroll.Clamp(len(p.rows), p.room()) }
 
 // Handle implements pane.Pane.
 func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
-	switch id {
-	case FoldID:
-		p.fold()
-	case UnfoldID:
-		p.unfold()
-	case NextID:
-		p.Next()
-	case PreviousID:
-		p.Handle(keys.Up)
-	default:
-		return nil, p.scroll.Move(id, len(p.rows), p.room())
-	}
-	return nil, true
+	return nil, p.scroll.Move(id, len(p.rows), p.room())
 }
 
-// Next goes to the next row: into what is unfolded, and past what is not. It says whether there is one.
+// Previous goes to the previous row.
+func (p *Pane) Previous() { p.Handle(keys.Up) }
+
+// Next goes to the next row: into a step that is unfolded, past one that is not. It reports whether there is one.
 func (p *Pane) Next() bool {
 	at := p.scroll.Cursor
 	p.Handle(keys.Down)
 	return p.scroll.Cursor != at
 }
 
-// fold folds the row under the cursor, or goes to the row that it is below.
-func (p *Pane) fold() {
+// Fold folds the step under the cursor. If there is nothing to fold, it goes to the step that called it.
+func (p *Pane) Fold() {
 	n := p.current()
 	if n == nil {
 		return
@@ -279,8 +262,8 @@ func (p *Pane) fold() {
 	}
 }
 
-// unfold unfolds the row under the cursor, or goes to the first row below it.
-func (p *Pane) unfold() {
+// Unfold unfolds the step under the cursor. If it is unfolded, it goes to the first step that it called.
+func (p *Pane) Unfold() {
 	n := p.current()
 	if n == nil || len(n.children) == 0 {
 		return
@@ -291,38 +274,6 @@ func (p *Pane) unfold() {
 		return
 	}
 	p.Handle(keys.Down)
-}
-
-// Commands implements pane.Pane.
-func (p *Pane) Commands() []keys.Command {
-	open := func() string {
-		if p.journey == nil {
-			return "no request is open"
-		}
-		return ""
-	}
-	return []keys.Command{
-		{
-			ID: NextID, Title: "go to the next step", Hint: "next step", Enabled: open, Motion: true,
-			Help:     "The next step of the open request, whichever pane has the focus. A held request runs until past what the step calls.",
-			Contexts: keys.Panes, Keys: []string{"n"},
-		},
-		{
-			ID: PreviousID, Title: "go to the previous step", Enabled: open, Motion: true,
-			Help:     "The previous step of the open request, whichever pane has the focus.",
-			Contexts: keys.Panes, Keys: []string{"p"},
-		},
-		{
-			ID: FoldID, Title: "fold the step", Hint: "fold", Enabled: open,
-			Help:     "Fold what the step called; if there is nothing to fold, go to the step that called it.",
-			Contexts: []keys.Context{keys.Steps}, Keys: []string{"h", "left"},
-		},
-		{
-			ID: UnfoldID, Title: "unfold the step", Hint: "unfold", Enabled: open,
-			Help:     "Show what the step called; if that is seen already, go to the first of it.",
-			Contexts: []keys.Context{keys.Steps}, Keys: []string{"l", "right"},
-		},
-	}
 }
 
 func (p *Pane) Render(focused bool) []string {

@@ -155,8 +155,8 @@ func TestFolds(t *testing.T) {
 	if p.Mark() != 0 || p.Selected() != txn {
 		t.Errorf("mark %d, step %d", p.Mark(), p.Selected())
 	}
-	p.Handle(FoldID)
-	p.Handle(FoldID)
+	p.Fold()
+	p.Fold()
 	if len(p.rows) != all-4 {
 		t.Errorf("%d rows, want %d", len(p.rows), all-4)
 	}

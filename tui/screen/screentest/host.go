@@ -142,8 +142,12 @@ func (h *Host) Gone(gone bool) {
 func (h *Host) Attach(s screen.Screen) {
 	h.t.Helper()
 	h.screen = s
-	own := append(s.Commands(), keys.Command{ID: keys.Back, Title: "go back", Contexts: s.Contexts(), Keys: []string{"esc"}})
-	table, err := keys.New(append(own, keys.Shared(s.Contexts(), own)...))
+	shared := func(id keys.ID) tea.Cmd {
+		cmd, _ := s.Handle(id)
+		return cmd
+	}
+	own := append(s.Commands(), keys.Command{ID: keys.Back, Meaning: keys.GoBack, Contexts: s.Contexts(), Do: func() tea.Cmd { return shared(keys.Back) }})
+	table, err := keys.New(append(own, keys.Shared(s.Contexts(), own, shared)...))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -193,8 +197,7 @@ func (h *Host) Press(pressed ...string) {
 		case c.Disabled() != "":
 			h.Complain("can't " + c.Title + ": " + c.Disabled())
 		default:
-			cmd, _ := h.screen.Handle(c.ID)
-			h.Run(cmd)
+			h.Run(c.Do())
 		}
 	}
 }
@@ -215,8 +218,7 @@ func (h *Host) Command(id keys.ID) {
 		h.Complain("can't " + c.Title + ": " + why)
 		return
 	}
-	cmd, _ := h.screen.Handle(id)
-	h.Run(cmd)
+	h.Run(c.Do())
 }
 
 // Type types text.

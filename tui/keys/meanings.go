@@ -1,0 +1,121 @@
+package keys
+
+// Meaning is what keys do on every screen that has a command for them.
+type Meaning struct {
+	Title string // a few words, in the imperative: "can't " and a reason go around it
+	Keys  []string
+	// Motion says that it only moves a cursor: pasted text may repeat it.
+	Motion bool
+}
+
+// Key is the first of the keys, for a sentence that tells to press it.
+func (m Meaning) Key() string { return Shown(m.Keys[0]) }
+
+func on(title string, keys ...string) Meaning { return Meaning{Title: title, Keys: keys} }
+
+func motion(title string, keys ...string) Meaning {
+	return Meaning{Title: title, Keys: keys, Motion: true}
+}
+
+// What moves, in every pane.
+var (
+	Outward  = motion("go left, or fold", "h", "left")
+	Inward   = motion("go right, or unfold", "l", "right")
+	Next     = motion("go to the next", "n", "ctrl+n")
+	Previous = motion("go to the previous", "p", "N")
+)
+
+// What chooses the things to look at, and how they are shown.
+var (
+	Narrow      = on("filter", "/")
+	Find        = on("find text", "f")
+	Follow      = on("follow what is new, or stop", "F")
+	Refresh     = on("ask the server again", "ctrl+r")
+	AtRevision  = on("choose a revision", "@")
+	AtPresent   = on("go back to now")
+	Differences = on("show what differs", "d")
+	CompareTwo  = on("compare two side by side", "D")
+	Unchanged   = on("show what is the same, or hide it", "u")
+	AnotherForm = on("show it in another form", "a")
+	OtherSide   = on("turn to the other side", "A")
+	PreviousTab = on("show the previous tab", "[")
+	NextTab     = on("show the next tab", "]")
+	Code        = on("show the source code", "v")
+	Mark        = on("mark, or unmark", "m")
+	JumpToMark  = on("go to a mark", "'")
+)
+
+// What leads to another screen, with what is under the cursor.
+var (
+	ToRequests  = on("show its requests", "J")
+	ToEtcd      = on("show it in etcd", "V")
+	ToCache     = on("show its watch cache", "H")
+	ToStructure = on("show it in the server's map", "s")
+	ToRules     = on("list breakpoints and faults", "B")
+)
+
+// What steps through requests, and what goes wrong with them.
+var (
+	Into        = on("go into the step", "i")
+	Out         = on("go out of the step", "o")
+	Continue    = on("let it go on", "c")
+	ContinueAll = on("let all held requests go on", "C")
+	Break       = on("break at a step", "b")
+	Trace       = on("trace a step", "t")
+	GoWrong     = on("have something go wrong", "X")
+	Steal       = on("steal the revision", "x")
+	StaleCache  = on("let the cache fall behind, or catch up", "L")
+	Compact     = on("compact etcd", "ctrl+k")
+)
+
+// What makes and changes things.
+var (
+	Send         = on("send the request", "r", "alt+r")
+	SendHeld     = on("send the request, held", "R")
+	End          = on("end it", "K")
+	Edit         = on("change it", "e")
+	InEditor     = on("open it in $EDITOR", "E")
+	Remove       = on("delete it", "delete", "backspace")
+	Switch       = on("switch it on or off", " ")
+	Count        = on("change how often it applies", "#")
+	Undo         = on("undo", "ctrl+z")
+	Redo         = on("redo", "ctrl+y")
+	Example      = on("write an example", "T")
+	InitialState = on("watch from the present state", "I")
+)
+
+// What goes to the clipboard and to files.
+var (
+	CopyCommand = on("copy the command that does the same", "Y")
+	Save        = on("save what is shown", "w")
+	SaveOne     = on("save this one", "W")
+	OpenFile    = on("open a file", "O")
+)
+
+// What ends a line, and what a line completes.
+var (
+	Accept   = on("take what is typed", "enter")
+	Complete = on("complete what is typed", "tab")
+)
+
+// What a text of several lines has beside letters.
+var (
+	NewLine  = on("begin a new line", "enter")
+	Indent   = on("indent", "tab")
+	PageDown = on("go down half a page", "pgdown", "ctrl+d")
+	PageUp   = on("go up half a page", "pgup")
+)
+
+// What the program around the screens does.
+var (
+	GoBack      = on("go back", "esc")
+	OpenPalette = on("list all commands", ":", "ctrl+p")
+	OpenHelp    = on("show the keys of this pane", "?", "f1")
+	TakeMouse   = on("take the mouse, or leave it to the terminal", "M")
+	NextTheme   = on("change the colours", "ctrl+t")
+	OpenLog     = on("show the log", "ctrl+l")
+	Quit        = on("quit", "q")
+	QuitAlways  = on("quit, whatever is open", "ctrl+c")
+	Yes         = on("answer yes", "y")
+	No          = on("answer no", "n")
+)
