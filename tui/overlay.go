@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -49,16 +50,21 @@ func (m *model) typeIntoPalette(text []rune) {
 	m.chosen = pane.Scroll{}
 }
 
-// listed are the commands of the palette that have the typed text in their ID, title or keys.
+// listed are the commands of the palette that have the typed text in their ID, title or keys: first those that apply on the
+// current screen.
 func (m *model) listed() []*keys.Command {
 	want := strings.ToLower(m.typing.String())
-	var found []*keys.Command
+	var here, elsewhere []*keys.Command
 	for _, c := range m.table.Commands() {
-		if m.inPalette(c) && strings.Contains(strings.ToLower(string(c.ID)+" "+c.Title+" "+keys.Shown(c.Keys...)), want) {
-			found = append(found, c)
+		switch {
+		case !m.inPalette(c) || !strings.Contains(strings.ToLower(string(c.ID)+" "+c.Title+" "+keys.Shown(c.Keys...)), want):
+		case slices.ContainsFunc(m.current.Contexts(), c.In):
+			here = append(here, c)
+		default:
+			elsewhere = append(elsewhere, c)
 		}
 	}
-	return found
+	return append(here, elsewhere...)
 }
 
 // inPalette reports whether the palette has a command: what only edits a line is left out.

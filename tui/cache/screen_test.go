@@ -160,7 +160,7 @@ func TestWatch(t *testing.T) {
 	}
 	h.Until("it has ended", func() bool { return s.watched.ended })
 	h.Press("K")
-	if last := h.Complained[len(h.Complained)-1]; !strings.Contains(last, "none that was started here runs") {
+	if last := h.Complained[len(h.Complained)-1]; !strings.Contains(last, "no watch that you started here runs") {
 		t.Errorf("%q", last)
 	}
 	h.Press("esc")
@@ -177,7 +177,7 @@ func TestWatchGone(t *testing.T) {
 	h.Answer(fmt.Sprint(after - 1))
 	h.Until("it has ended", func() bool { return s.watched.ended })
 	sees(t, h, "! 410 Gone: too old resource version: 7 (8)", "1. list again:", "GET /api/v1/configmaps?resourceVersion=0", "3. watch from there",
-		fmt.Sprintf("w from %d on goes through", after))
+		fmt.Sprintf("@ from %d on goes through", after))
 	h.Golden("gone")
 	h.Press("E")
 	if len(h.Edits) != 1 || !strings.Contains(string(h.Edits[0].Text), "list again") {
