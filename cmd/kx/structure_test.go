@@ -27,13 +27,13 @@ func TestStructureOnScreen(t *testing.T) {
 	p.see("server/builtin/store.go", "type REST struct")
 	p.press("esc")
 	p.see("/registry/configmaps/")
-	p.press("t")
+	p.press("J")
 	p.see("resource:configmaps", "default/seen", "201")
 
 	p.press("5", "/", "ctrl+u", "caches.v1alpha1")
 	p.see("1 found", "no watch: the storage is not a rest.Watcher")
-	p.press("enter", "c")
-	p.see("can't show the cache of the resource: the resource has no cache")
-	p.press("e")
+	p.press("enter", "H")
+	p.see("can't show its watch cache: the resource has no cache")
+	p.press("V")
 	p.see("nothing of it is in etcd")
 }

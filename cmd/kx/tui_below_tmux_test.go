@@ -47,18 +47,18 @@ func TestTUIBelowInATerminal(t *testing.T) {
 	m.see("as at which revision")
 	m.press("Enter")
 	m.see("AS AT REVISION", "(later)")
-	m.press("c")
+	m.press("H")
 	m.see("[4 Cache]", "Watches configmaps", "comes from etcd", "lag 0")
-	m.press("t")
+	m.press("d")
 	m.see("The same: all 1 objects")
 	if a := user.run("", "etcd", "compact"); a.code != 0 {
 		t.Fatal(a.err)
 	}
-	m.press("w")
+	m.press("@")
 	m.see("from which revision")
 	m.press("C-u", "2", "Enter")
 	m.see("410 Gone: too old resource version: 2", "list again", "watch from there")
-	m.press("W")
+	m.press("I")
 	m.see("the present state ends here", "default/settings", "live")
 
 	a := user.run("", "get", "key", ":registry:configmaps:default:settings", "-o", "jsonpath={.status.version} {.status.value.format} {.status.value.object.data.color}")
