@@ -16,7 +16,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
 	return slices.Concat(s.watchCommands(), s.readCommands())
 }

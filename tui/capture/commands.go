@@ -123,7 +123,6 @@ func (s *Screen) copyCommand() tea.Cmd {
 
 func (s *Screen) refetch() tea.Cmd { return s.fetch(s.list.Selected().Name) }
 
-// Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	cmd, ok := s.handle(id)
 	if !ok {

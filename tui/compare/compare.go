@@ -110,7 +110,6 @@ func (s *Screen) toDifference(step int) bool {
 	return false
 }
 
-// Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
 	both := s.Panes()
 	return []keys.Command{
@@ -160,7 +159,6 @@ func (s *Screen) askFind() tea.Cmd {
 	return screen.AskFind(s.host, "find a step", s.steps.Sought(), s.find)
 }
 
-// Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	if cmd, ok := s.Split.Handle(id); ok {
 		return cmd, true

@@ -14,7 +14,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
 	return slices.Concat(s.revisionCommands(), s.readCommands(), s.linkCommands())
 }
@@ -108,7 +107,6 @@ func (s *Screen) hasResource() string {
 	return ""
 }
 
-// Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	if cmd, ok := s.Split.Handle(id); ok {
 		return cmd, true

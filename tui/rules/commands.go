@@ -17,7 +17,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
 	return slices.Concat(s.makeCommands(), s.ruleCommands())
 }
@@ -102,7 +101,6 @@ func (s *Screen) hasEdge() string {
 	return ""
 }
 
-// Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	if cmd, ok := s.Split.Handle(id); ok {
 		return cmd, true

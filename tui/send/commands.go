@@ -11,7 +11,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/send/sameas"
 )
 
-// Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
 	return slices.Concat(s.requestCommands(), s.bodyCommands(), s.fileCommands(), s.typingCommands())
 }
@@ -141,7 +140,6 @@ func (s *Screen) whyNoProblem() string {
 	return ""
 }
 
-// Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	switch {
 	case id == keys.Back:

@@ -36,7 +36,6 @@ func New(host screen.Host) *Screen {
 
 func (s *Screen) Name() screen.Name { return screen.Source }
 
-// Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
 	in := []keys.Context{place}
 	return []keys.Command{
@@ -72,7 +71,6 @@ func (s *Screen) edit() tea.Cmd {
 	})
 }
 
-// Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	if id == keys.Copy {
 		return s.host.Copy(s.here()), true

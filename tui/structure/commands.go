@@ -10,7 +10,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// Commands implements screen.Screen.
 func (s *Screen) Commands() []keys.Command {
 	return keys.Then([]keys.Command{
 		{ID: "structure.filter", Meaning: keys.Narrow, Contexts: panes, Hint: "filter", Do: keys.Call(s.OpenLine),
@@ -32,7 +31,6 @@ func (s *Screen) Commands() []keys.Command {
 	}, s.sync)
 }
 
-// Handle implements screen.Screen.
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	if cmd, ok := s.Split.Handle(id); ok {
 		return cmd, true

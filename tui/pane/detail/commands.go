@@ -6,7 +6,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/keys"
 )
 
-// Handle implements pane.Pane.
 func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) { return nil, p.move(id) }
 
 // NextTab shows the next tab.

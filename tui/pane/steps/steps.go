@@ -227,7 +227,6 @@ func (p *Pane) foot() int {
 
 func (p *Pane) clamp() { p.scroll.Clamp(len(p.rows), p.room()) }
 
-// Handle implements pane.Pane.
 func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
 	return nil, p.scroll.Move(id, len(p.rows), p.room())
 }
