@@ -17,7 +17,7 @@ import (
 )
 
 func (s *Screen) Commands() []keys.Command {
-	return slices.Concat(s.watchCommands(), s.readCommands())
+	return slices.Concat(s.watchCommands(), s.FindCommands("cache"), s.readCommands())
 }
 
 // watchCommands watch, compare and lead elsewhere.
@@ -42,18 +42,11 @@ func (s *Screen) watchCommands() []keys.Command {
 	}
 }
 
-// readCommands ask the server, and look for text in what it answered.
+// readCommands read the cache, and copy what is shown.
 func (s *Screen) readCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "cache.refresh", Meaning: keys.Refresh, Contexts: panes, Do: keys.Call(s.refresh),
 			Help: "Ask the server now. It is asked once a second anyway."},
-		{ID: "cache.find", Meaning: keys.Find, Contexts: panes, Hint: "find", Do: keys.Call(s.OpenLine), Help: "Go to the next row that has a text."},
-		{ID: "cache.find-next", Meaning: keys.Next, Contexts: panes, WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, 1),
-			Help: "Go to the next row that has the text."},
-		{ID: "cache.find-previous", Meaning: keys.Previous, Contexts: panes, WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, -1),
-			Help: "Go to the previous row that has the text."},
-		{ID: "cache.find-accept", Meaning: keys.Accept, Contexts: []keys.Context{inFind}, Hint: "go there", Do: s.EndFind,
-			Help: "Leave the line, and stay where the text was found."},
 		{ID: "cache.edit", Meaning: keys.InEditor, Contexts: []keys.Context{inResult}, Do: s.edit, Help: "Open a copy of the result in $EDITOR."},
 		{ID: "cache.copy-command", Meaning: keys.CopyCommand, Contexts: panes, Do: s.copyCommand, Help: "Copy the kx cache command that shows the same."},
 	}

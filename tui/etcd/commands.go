@@ -15,7 +15,7 @@ import (
 )
 
 func (s *Screen) Commands() []keys.Command {
-	return slices.Concat(s.revisionCommands(), s.readCommands(), s.linkCommands())
+	return slices.Concat(s.revisionCommands(), s.FindCommands("etcd"), s.readCommands(), s.linkCommands())
 }
 
 // revisionCommands choose revisions, and how a value is shown.
@@ -37,16 +37,9 @@ func (s *Screen) revisionCommands() []keys.Command {
 	}
 }
 
-// readCommands read etcd and look for text in what was read.
+// readCommands read, copy and compact etcd.
 func (s *Screen) readCommands() []keys.Command {
 	return []keys.Command{
-		{ID: "etcd.find", Meaning: keys.Find, Contexts: panes, Hint: "find", Do: keys.Call(s.OpenLine), Help: "Go to the next row that has a text."},
-		{ID: "etcd.find-next", Meaning: keys.Next, Contexts: panes, WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, 1),
-			Help: "Go to the next row that has the text."},
-		{ID: "etcd.find-previous", Meaning: keys.Previous, Contexts: panes, WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, -1),
-			Help: "Go to the previous row that has the text."},
-		{ID: "etcd.find-accept", Meaning: keys.Accept, Contexts: []keys.Context{inFind}, Hint: "go there", Do: s.EndFind,
-			Help: "Leave the line, and stay where the text was found."},
 		{ID: "etcd.refresh", Meaning: keys.Refresh, Contexts: panes, Do: s.refresh, Help: "Read all that is unfolded, and the key's history, again."},
 		{ID: "etcd.follow", Meaning: keys.Follow, Contexts: panes, WhyNot: s.whyNoFollow, Do: s.toggleFollow,
 			Help: "Watch etcd, and mark the keys that change."},

@@ -93,6 +93,20 @@ func (s *Split) FindLine(ctx keys.Context, changed func()) *Line {
 
 func (s *Split) finder() finder { return s.plan.Panes[s.focus].Pane.(finder) }
 
+// FindCommands are the commands of a FindLine. Their IDs begin with the name of the screen.
+func (s *Split) FindCommands(name string) []keys.Command {
+	id := func(verb string) keys.ID { return keys.ID(name + "." + verb) }
+	return []keys.Command{
+		{ID: id("find"), Meaning: keys.Find, Contexts: s.Panes(), Hint: "find", Do: keys.Call(s.OpenLine), Help: "Go to the next row that has a text."},
+		{ID: id("find-next"), Meaning: keys.Next, Contexts: s.Panes(), WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, 1),
+			Help: "Go to the next row that has the text."},
+		{ID: id("find-previous"), Meaning: keys.Previous, Contexts: s.Panes(), WhyNot: s.NothingSought, Do: keys.With(s.FindAgain, -1),
+			Help: "Go to the previous row that has the text."},
+		{ID: id("find-accept"), Meaning: keys.Accept, Contexts: []keys.Context{s.plan.Line.Context}, Hint: "go there", Do: s.EndFind,
+			Help: "Leave the line, and stay where the text was found."},
+	}
+}
+
 // EndFind closes the line and stays at what was found. It says so if nothing was.
 func (s *Split) EndFind() tea.Cmd {
 	s.CloseLine()
