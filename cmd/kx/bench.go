@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/server/options"
 )
 
-// benchOptions are what kx bench can be told.
+// benchOptions are the flags of kx bench.
 type benchOptions struct {
 	kubeconfig                 string
 	objects, size, concurrency []int
@@ -106,7 +106,7 @@ func runBench(ctx context.Context, o *benchOptions, out, errOut io.Writer) error
 	return err
 }
 
-// passes are all combinations.
+// passes are all combinations of the flags that take a list.
 func (o *benchOptions) passes() (passes []bench.Settings) {
 	for _, objects := range o.objects {
 		for _, size := range o.size {
@@ -121,7 +121,7 @@ func (o *benchOptions) passes() (passes []bench.Settings) {
 	return passes
 }
 
-// progressOn shows a line in place of the one before on a terminal, and nothing elsewhere.
+// progressOn replaces the last line on a terminal. Elsewhere it shows nothing.
 func progressOn(w io.Writer) func(string) {
 	file, ok := w.(*os.File)
 	if !ok {

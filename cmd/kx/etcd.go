@@ -22,13 +22,13 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// What kx etcd ends with besides 0, and 1 for what failed.
+// Exit codes of kx etcd, besides 0 for success and 1 for failure.
 const (
 	exitRefused = 2
 	exitFound   = 3
 )
 
-// exitError is an error with an exit code of its own. Without a text it is only the code.
+// exitError gives a command its exit code. Without err it prints nothing.
 type exitError struct {
 	code int
 	err  error
@@ -52,7 +52,7 @@ type etcdOptions struct {
 	encryption string
 	color      string
 
-	flags []*pflag.Flag // those of these that say which etcd, and how to read it
+	flags []*pflag.Flag // of the fields above, but color
 }
 
 func newEtcdCommand() *cobra.Command {
@@ -105,7 +105,7 @@ func (o *etcdOptions) addFlags(cmd *cobra.Command, fs *pflag.FlagSet) {
 	cmd.MarkFlagsMutuallyExclusive("data-dir", "endpoints")
 }
 
-// sameEtcd is what a person adds to a command that is meant for the same etcd as this one.
+// sameEtcd are the flags that make another command use the same etcd.
 func (o *etcdOptions) sameEtcd() (words []string) {
 	for _, f := range o.flags {
 		if !f.Changed {
@@ -158,10 +158,10 @@ func (o *etcdOptions) decoder() (*admin.Decoder, error) {
 	return d, nil
 }
 
-// path is a key or prefix as a person gave it.
+// path is the key or prefix that an argument means.
 func (o *etcdOptions) path(arg string) string { return admin.Path(o.prefix, arg) }
 
-// pathOf is the first argument as a path; without one, everything.
+// pathOf is the path of the first argument; without one, that of everything.
 func (o *etcdOptions) pathOf(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -174,15 +174,15 @@ func untilInterrupted(cmd *cobra.Command) (context.Context, context.CancelFunc) 
 	return signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 }
 
-// reading is what a command that reads has open.
-type reading struct {
+// reader is a source that a command reads from, and how to read it.
+type reader struct {
 	admin.Source
 	decoder  *admin.Decoder
 	out, err io.Writer
 }
 
 // read opens a source and a decoder for run, and closes the source after it.
-func (o *etcdOptions) read(cmd *cobra.Command, run func(context.Context, *reading) error) error {
+func (o *etcdOptions) read(cmd *cobra.Command, run func(context.Context, *reader) error) error {
 	ctx, stop := untilInterrupted(cmd)
 	defer stop()
 	decoder, err := o.decoder()
@@ -193,7 +193,7 @@ func (o *etcdOptions) read(cmd *cobra.Command, run func(context.Context, *readin
 	if err != nil {
 		return err
 	}
-	err = run(ctx, &reading{Source: source, decoder: decoder, out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()})
+	err = run(ctx, &reader{Source: source, decoder: decoder, out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()})
 	return errors.Join(err, source.Close())
 }
 
@@ -212,8 +212,8 @@ func (o *etcdOptions) ask(cmd *cobra.Command, run func(context.Context, *admin.L
 	return err
 }
 
-// revision reads a revision as a person gives it; none is now.
-func (r *reading) revision(ctx context.Context, text string) (int64, error) {
+// revision reads the revision of a flag; empty is now.
+func (r *reader) revision(ctx context.Context, text string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
@@ -224,20 +224,20 @@ func (r *reading) revision(ctx context.Context, text string) (int64, error) {
 	return admin.ParseRevision(text, head)
 }
 
-// keysProgress says on a terminal how many keys were looked at.
-func (r *reading) keysProgress() *render.Progress {
+// keysProgress shows on a terminal how many keys were read.
+func (r *reader) keysProgress() *render.Progress {
 	return render.NewProgress(r.err, func(done int64) string {
 		return fmt.Sprintf("%s: %s keys", r.Name(), render.Count(done))
 	})
 }
 
-// counted is a source that tells a progress of each key.
-type counted struct {
+// countingSource is a source that counts each key in a progress.
+type countingSource struct {
 	admin.Source
 	progress *render.Progress
 }
 
-func (c counted) Range(ctx context.Context, r admin.Range) iter.Seq2[admin.KV, error] {
+func (c countingSource) Range(ctx context.Context, r admin.Range) iter.Seq2[admin.KV, error] {
 	return func(yield func(admin.KV, error) bool) {
 		for kv, err := range c.Source.Range(ctx, r) {
 			c.progress.Add(1)

@@ -27,14 +27,14 @@ goes back from now (after a --, so that it is no flag). Ends with 3 if there are
   kx etcd diff -- -50 0 pods`,
 		Args: cobra.RangeArgs(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, args) })
+			return o.read(cmd, func(ctx context.Context, r *reader) error { return o.run(ctx, r, args) })
 		},
 	}
 	listFormatVar(cmd, &o.format)
 	return cmd
 }
 
-func (o *etcdDiffOptions) run(ctx context.Context, r *reading, args []string) error {
+func (o *etcdDiffOptions) run(ctx context.Context, r *reader, args []string) error {
 	colored, err := render.Colored(o.color, r.out)
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func (o *etcdDoctorOptions) run(cmd *cobra.Command) error {
 			return o.show(cmd.OutOrStdout(), files)
 		}
 	}
-	return o.read(cmd, func(ctx context.Context, r *reading) error {
+	return o.read(cmd, func(ctx context.Context, r *reader) error {
 		progress := r.keysProgress()
 		defer progress.Clear()
 		findings, err := admin.Examine(ctx, r.Source, r.decoder, whatif.Custom(r.Source, r.decoder), time.Now(), progress.Add)

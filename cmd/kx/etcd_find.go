@@ -37,7 +37,7 @@ A JSONPath holds if it has a result; followed by = and a value, if a result is t
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, args) })
+			return o.read(cmd, func(ctx context.Context, r *reader) error { return o.run(ctx, r, args) })
 		},
 	}
 	fs := cmd.Flags()
@@ -77,7 +77,7 @@ func (o *etcdFindOptions) parse() error {
 	return nil
 }
 
-func (o *etcdFindOptions) run(ctx context.Context, r *reading, args []string) error {
+func (o *etcdFindOptions) run(ctx context.Context, r *reader, args []string) error {
 	if err := o.parse(); err != nil {
 		return err
 	}

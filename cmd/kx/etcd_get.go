@@ -33,7 +33,7 @@ An object is shown as it is stored, so it has no resourceVersion: that is the ke
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, o.path(args[0])) })
+			return o.read(cmd, func(ctx context.Context, r *reader) error { return o.run(ctx, r, o.path(args[0])) })
 		},
 	}
 	cmd.Flags().StringVar(&o.revision, "rev", "", "as it was at this revision; -100 is a hundred before now")
@@ -42,7 +42,7 @@ An object is shown as it is stored, so it has no resourceVersion: that is the ke
 	return cmd
 }
 
-func (o *etcdGetOptions) run(ctx context.Context, r *reading, key string) error {
+func (o *etcdGetOptions) run(ctx context.Context, r *reader, key string) error {
 	revision, err := r.revision(ctx, o.revision)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ latest. API servers compact etcd every few minutes, so history is short unless -
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, o.path(args[0])) })
+			return o.read(cmd, func(ctx context.Context, r *reader) error { return o.run(ctx, r, o.path(args[0])) })
 		},
 	}
 	cmd.Flags().BoolVar(&o.diff, "diff", false, "show what each revision changed")
@@ -39,7 +39,7 @@ latest. API servers compact etcd every few minutes, so history is short unless -
 	return cmd
 }
 
-func (o *etcdHistoryOptions) run(ctx context.Context, r *reading, key string) error {
+func (o *etcdHistoryOptions) run(ctx context.Context, r *reader, key string) error {
 	colored, err := render.Colored(o.color, r.out)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ REVISION is that of the newest change below. Below the first level a directory n
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, args) })
+			return o.read(cmd, func(ctx context.Context, r *reader) error { return o.run(ctx, r, args) })
 		},
 	}
 	fs := cmd.Flags()
@@ -45,7 +45,7 @@ REVISION is that of the newest change below. Below the first level a directory n
 	return cmd
 }
 
-func (o *etcdLsOptions) run(ctx context.Context, r *reading, args []string) error {
+func (o *etcdLsOptions) run(ctx context.Context, r *reader, args []string) error {
 	if o.depth < 1 {
 		return fmt.Errorf("--depth %d: a tree has at least one level", o.depth)
 	}
@@ -57,7 +57,7 @@ func (o *etcdLsOptions) run(ctx context.Context, r *reading, args []string) erro
 	progress := r.keysProgress()
 	defer progress.Clear()
 	path := o.pathOf(args)
-	total, err := admin.Tree(ctx, counted{r.Source, progress}, path, o.depth,
+	total, err := admin.Tree(ctx, countingSource{r.Source, progress}, path, o.depth,
 		admin.Range{Revision: revision, KeysOnly: o.keysOnly}, func(n admin.Node) error {
 			progress.Clear()
 			return list.Add(n)

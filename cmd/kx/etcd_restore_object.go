@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// mostRestored bounds what one restore-object takes: all of it is in memory, to be put in order.
+// mostRestored bounds the objects of one restore-object: they are put in order in memory.
 const mostRestored = 20_000
 
 type etcdRestoreObjectOptions struct {
@@ -45,7 +45,7 @@ left out. Status is not restored: controllers write it. What exists is left as i
 			if o.file == "" || (len(args) == 0) == (o.namespace == "") {
 				return errors.New("restore what? Give --file, and keys or --namespace")
 			}
-			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, args) })
+			return o.read(cmd, func(ctx context.Context, r *reader) error { return o.run(ctx, r, args) })
 		},
 	}
 	fs := cmd.Flags()
@@ -56,7 +56,7 @@ left out. Status is not restored: controllers write it. What exists is left as i
 	return cmd
 }
 
-func (o *etcdRestoreObjectOptions) run(ctx context.Context, r *reading, args []string) error {
+func (o *etcdRestoreObjectOptions) run(ctx context.Context, r *reader, args []string) error {
 	objects, err := o.collect(ctx, r, args)
 	if err != nil {
 		return err
@@ -82,8 +82,8 @@ func (o *etcdRestoreObjectOptions) run(ctx context.Context, r *reading, args []s
 	return nil
 }
 
-// collect reads what is to be restored.
-func (o *etcdRestoreObjectOptions) collect(ctx context.Context, r *reading, args []string) ([]*unstructured.Unstructured, error) {
+// collect reads the objects to restore.
+func (o *etcdRestoreObjectOptions) collect(ctx context.Context, r *reader, args []string) ([]*unstructured.Unstructured, error) {
 	paths := []string{""}
 	if len(args) > 0 {
 		paths = nil

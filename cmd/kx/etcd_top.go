@@ -37,7 +37,7 @@ BYTES are those of keys and values, WRITES all since the keys were created, and 
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.read(cmd, func(ctx context.Context, r *reading) error {
+			return o.read(cmd, func(ctx context.Context, r *reader) error {
 				o.top.Prefix, o.top.Path = o.prefix, o.pathOf(args)
 				return o.run(ctx, r)
 			})
@@ -55,7 +55,7 @@ BYTES are those of keys and values, WRITES all since the keys were created, and 
 	return cmd
 }
 
-func (o *etcdTopOptions) run(ctx context.Context, r *reading) error {
+func (o *etcdTopOptions) run(ctx context.Context, r *reader) error {
 	head, err := r.Head(ctx)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (o *etcdTopOptions) run(ctx context.Context, r *reading) error {
 	}
 }
 
-func (o *etcdTopOptions) once(ctx context.Context, r *reading) error {
+func (o *etcdTopOptions) once(ctx context.Context, r *reader) error {
 	progress := r.keysProgress()
 	defer progress.Clear()
 	top, total, err := admin.Top(ctx, r, o.top, progress.Add)

@@ -32,7 +32,7 @@ WRITTEN BY is the manager that the object's managed fields name as the latest.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, o.pathOf(args)) })
+			return o.read(cmd, func(ctx context.Context, r *reader) error { return o.run(ctx, r, o.pathOf(args)) })
 		},
 	}
 	fs := cmd.Flags()
@@ -42,7 +42,7 @@ WRITTEN BY is the manager that the object's managed fields name as the latest.`,
 	return cmd
 }
 
-func (o *etcdWatchOptions) run(ctx context.Context, r *reading, path string) error {
+func (o *etcdWatchOptions) run(ctx context.Context, r *reader, path string) error {
 	live, ok := r.Source.(*admin.Live)
 	if !ok {
 		return errors.New("--file does not change: watch needs an etcd that runs")

@@ -20,7 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
-// etcdWriteOptions are what all commands that write keys have.
+// etcdWriteOptions are the flags of all commands that write keys.
 type etcdWriteOptions struct {
 	*etcdOptions
 	yes, force bool
@@ -43,7 +43,7 @@ func (o *etcdWriteOptions) addFlags(cmd *cobra.Command) {
 	fs.StringVar(&o.undoFile, "undo-file", "", "where to keep what was there (default a new file in the current directory)")
 }
 
-// write plans, shows, asks and does.
+// write plans a write, shows it, asks the user and carries it out.
 func (o *etcdWriteOptions) write(cmd *cobra.Command, plan func(context.Context, *admin.Editor) (*admin.Plan, error)) error {
 	err := o.ask(cmd, func(ctx context.Context, live *admin.Live) error {
 		decoder, err := o.decoder()
@@ -95,7 +95,7 @@ func (o *etcdWriteOptions) apply(ctx context.Context, cmd *cobra.Command, editor
 	return err
 }
 
-// confirm asks whoever is at the terminal.
+// confirm asks the user at the terminal.
 func confirm(in io.Reader, out io.Writer) error {
 	if !render.IsTerminal(in) {
 		return &admin.Refusal{Reason: errors.New("nobody is there to confirm it"), Hint: "use --yes"}

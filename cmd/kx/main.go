@@ -18,7 +18,7 @@ import (
 
 func main() {
 	atinit.Done()
-	runtime.MemProfileRate = 0 // nothing shows where memory was allocated, and to note it takes memory
+	runtime.MemProfileRate = 0 // no command shows allocations, and recording them takes memory
 	os.Exit(run(context.Background(), os.Args[1:], kubectl.Streams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
 }
 
@@ -27,7 +27,7 @@ func run(ctx context.Context, args []string, streams kubectl.Streams) int {
 	return execute(ctx, newRootCommand(streams), args, streams)
 }
 
-// execute runs a command that was made and returns its exit code.
+// execute runs a prepared command and returns its exit code.
 func execute(ctx context.Context, cmd *cobra.Command, args []string, streams kubectl.Streams) int {
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
@@ -37,7 +37,7 @@ func execute(ctx context.Context, cmd *cobra.Command, args []string, streams kub
 	case err == nil:
 		return 0
 	case errors.As(err, &exit):
-		return int(exit) // it has said what there was to say
+		return int(exit) // kubectl has printed the error
 	case errors.As(err, &coded):
 		if coded.err != nil {
 			fmt.Fprintf(streams.ErrOut, "kx: %s\n", escape.Text(err.Error()))

@@ -55,19 +55,19 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
 	return cmd
 }
 
-// sayWhere ends what is wrong with the use of a command with where it is said how to use it.
+// sayWhere adds to an error about the use of a command where its use is explained.
 func sayWhere(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w (%s says how it is used)", err, strings.Replace(cmd.CommandPath(), "kx", "kx help", 1))
 }
 
-// checkUse makes the commands that are not kubectl's say where their use is told.
+// checkUse applies sayWhere to the errors of all commands that are not kubectl's.
 func checkUse(root *cobra.Command) {
 	root.SetFlagErrorFunc(sayWhere)
 	checkUsage(root)
 }
 
-// checkUsage makes a command, and those below it, say where its use is told if its arguments and flags are not as it wants
-// them. Cobra would check them at the same point, one after the other.
+// checkUsage applies sayWhere to the errors of a command's arguments and flags, and of the commands below it. Cobra checks
+// the same at the same point.
 func checkUsage(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(c *cobra.Command, args []string) error {
@@ -89,10 +89,10 @@ func checkUsage(cmd *cobra.Command) {
 	}
 }
 
-// exclusive is how cobra says that flags exclude each other.
+// exclusive matches cobra's error about flags that exclude each other.
 var exclusive = regexp.MustCompile(`; \[(.*)\] were all set$`)
 
-// together says it shorter.
+// together shortens that error.
 func together(err error) error {
 	if err == nil {
 		return nil

@@ -24,7 +24,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
-// sendOptions are what kx send can be told.
+// sendOptions are the flags of kx send.
 type sendOptions struct {
 	files  []string
 	held   bool
@@ -164,14 +164,14 @@ func (o *sendOptions) send(ctx context.Context, c *api.Client, r *request.Reques
 	return res.StatusCode, err
 }
 
-// isHeld says where a request is, and how it goes on.
+// isHeld prints where a request is held, and how to continue it.
 func (o *sendOptions) isHeld(journey, step string) {
 	command := shell.Line("echo", `{"spec":{"action":"continue"}}`) + " | " +
 		shell.Line("kx", "create", "--raw", api.KX+"/journeys/"+journey+"/step", "-f", "-")
 	fmt.Fprintf(o.streams.ErrOut, "kx: held at %s, journey %s: go on with kx tui, or with\n  %s\n", step, journey, command)
 }
 
-// lastByte remembers how the output ended.
+// lastByte remembers the last byte of the output.
 type lastByte struct {
 	out  io.Writer
 	any  bool
@@ -185,8 +185,8 @@ func (l *lastByte) Write(p []byte) (int, error) {
 	return l.out.Write(p)
 }
 
-// sentAnswer is an answer as JSON.
-type sentAnswer struct {
+// answerLine is an answer as JSON.
+type answerLine struct {
 	Method     string      `json:"method"`
 	URI        string      `json:"uri"`
 	Code       int         `json:"code"`
@@ -198,7 +198,7 @@ type sentAnswer struct {
 	Text string          `json:"text,omitempty"`
 }
 
-// answerBytesMost is how much of an answer -o json takes: it must be read whole.
+// answerBytesMost bounds an answer for -o json, which reads it whole.
 const answerBytesMost = 256 << 20
 
 func (o *sendOptions) writeJSON(r *request.Request, h request.HTTP, res *http.Response, began time.Time) error {
@@ -212,7 +212,7 @@ func (o *sendOptions) writeJSON(r *request.Request, h request.HTTP, res *http.Re
 	if len(data) > answerBytesMost {
 		return fmt.Errorf("-o json: the answer has more than %d bytes: leave -o out", answerBytesMost)
 	}
-	a := sentAnswer{
+	a := answerLine{
 		Method: h.Method, URI: h.URI(), Code: res.StatusCode, Journey: res.Header.Get(exchange.JourneyHeader),
 		TookMicros: time.Since(began).Microseconds(), Header: res.Header,
 	}

@@ -248,7 +248,7 @@ func TestSendDocs(t *testing.T) {
 			t.Errorf("exit code %d, %d answers to %d requests, %s", code, lines, len(requests), errOut.String())
 		}
 		for line := range strings.Lines(out.String()) {
-			var a sentAnswer
+			var a answerLine
 			if err := json.Unmarshal([]byte(line), &a); err != nil || a.Code/100 != 2 || len(a.Body) == 0 || a.TookMicros <= 0 {
 				t.Errorf("%v: %s", err, line)
 			}

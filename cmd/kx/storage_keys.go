@@ -34,7 +34,7 @@ It reads all values once. It ends with 3 if there is something that can't be rea
   kx storage keys --file backup.db -o json
   kx storage keys --endpoints https://10.0.0.1:2379 --cacert ca.crt --cert client.crt --key client.key`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, r, args) })
+			return o.read(cmd, func(ctx context.Context, r *reader) error { return o.run(ctx, r, args) })
 		},
 	}
 	o.addFlags(cmd, cmd.Flags())
@@ -42,7 +42,7 @@ It reads all values once. It ends with 3 if there is something that can't be rea
 	return cmd
 }
 
-func (o *storageKeysOptions) run(ctx context.Context, r *reading, args []string) error {
+func (o *storageKeysOptions) run(ctx context.Context, r *reader, args []string) error {
 	paths := []string{admin.Path(o.prefix, "")}
 	if len(args) > 0 {
 		paths = nil

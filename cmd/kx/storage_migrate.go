@@ -124,7 +124,7 @@ func (o *storageMigrateOptions) migrate(ctx context.Context, cmd *cobra.Command,
 	return nil
 }
 
-// again is the command that was called, without a cursor.
+// again is the command line of this call, without a cursor.
 func again(cmd *cobra.Command, o *storageMigrateOptions) string {
 	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
 	if o.all {
@@ -133,7 +133,7 @@ func again(cmd *cobra.Command, o *storageMigrateOptions) string {
 	return strings.Join(words, " ")
 }
 
-// dropVersions takes stored versions off a definition, if somebody says so.
+// dropVersions removes stored versions from a definition, if the flag or the user says so.
 func (o *storageMigrateOptions) dropVersions(ctx context.Context, cmd *cobra.Command, m *migrate.Migration, result *migrate.Result) error {
 	if !o.drop {
 		if !render.IsTerminal(cmd.InOrStdin()) {
@@ -192,7 +192,7 @@ func (o *storageMigrateOptions) prepare(args []string) (*migrate.Migration, []sc
 	return m, resources, nil
 }
 
-// everyResource are those that are kept, and can be listed and patched.
+// everyResource returns the stored resources that can be listed and patched, by name.
 func everyResource(d discovery.DiscoveryInterface) ([]schema.GroupVersionResource, error) {
 	lists, err := d.ServerPreferredResources()
 	if err != nil {

@@ -38,7 +38,7 @@ the definition is not valid.`,
   kx kustomize config/crd | kx storage what-if --crd - --all`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.read(cmd, func(ctx context.Context, r *reading) error { return o.run(ctx, cmd, r) })
+			return o.read(cmd, func(ctx context.Context, r *reader) error { return o.run(ctx, cmd, r) })
 		},
 	}
 	o.addFlags(cmd, cmd.Flags())
@@ -49,7 +49,7 @@ the definition is not valid.`,
 	return cmd
 }
 
-func (o *storageWhatIfOptions) run(ctx context.Context, cmd *cobra.Command, r *reading) error {
+func (o *storageWhatIfOptions) run(ctx context.Context, cmd *cobra.Command, r *reader) error {
 	data, err := input(cmd, o.crd)
 	if err != nil {
 		return fmt.Errorf("read the definition: %w", err)

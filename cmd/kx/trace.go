@@ -77,7 +77,7 @@ func (o *traceOptions) addFilterFlags(cmd *cobra.Command) {
 	o.completeFilter(cmd)
 }
 
-// filter is the flags and the filter in one, in the filter language.
+// filter joins the flags and the filter argument in the filter language.
 func (o *traceOptions) filter(args []string) (string, error) {
 	var terms []string
 	for _, flag := range []struct {
@@ -101,7 +101,7 @@ func (o *traceOptions) filter(args []string) (string, error) {
 		terms = append(terms, "dur>="+o.min.String())
 	}
 	if len(args) > 0 && strings.TrimSpace(args[0]) != "" {
-		// By itself first, so that what is wrong is said of what was typed.
+		// Parsed alone first, so that an error names the column in the typed filter.
 		typed, err := filter.Parse(args[0])
 		if err != nil {
 			return "", err
@@ -171,7 +171,7 @@ type traceFollower struct {
 	out, errOut io.Writer
 }
 
-// take writes what has ended since the last time. What had ended before the following began is not written.
+// take writes the journeys that ended since the last call, but none from before the following began.
 func (f *traceFollower) take(host string) error {
 	batch := f.session.Drain()
 	f.ring.Apply(batch)

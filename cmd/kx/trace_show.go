@@ -23,7 +23,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
-// journeySource is where a journey is taken from: a server, or a file.
+// journeySource gets journeys from a server or a file.
 type journeySource struct {
 	*traceOptions
 	file   string
@@ -98,7 +98,7 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 	return s.write(out, j, false)
 }
 
-// files are the source of what made a journey: the server's own or, for one of a capture, that of this kx, if it fits.
+// files returns the source of what made a journey: the server's or, for a capture, that of this kx if it fits.
 func (s *journeySource) files(ctx context.Context, j *v1alpha1.Journey) (files journey.Files, done func(), err error) {
 	if s.file != "" {
 		own := func(file string) (string, error) {
@@ -173,7 +173,7 @@ func (s *journeySource) fetch(ctx context.Context, id string) (*v1alpha1.Journey
 	return client.Get(ctx, id)
 }
 
-// saved are the journeys of a capture. An error is the last.
+// saved yields the journeys of a capture. It ends after an error.
 func saved(file string, in io.Reader) iter.Seq2[*v1alpha1.Journey, error] {
 	return func(yield func(*v1alpha1.Journey, error) bool) {
 		if file != "-" {

@@ -30,10 +30,10 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// themeVariable is where the theme is taken from if no flag says.
+// themeVariable is the environment variable that names the theme if no flag does.
 const themeVariable = "KX_THEME"
 
-// tuiOptions are what kx tui can be told.
+// tuiOptions are the flags of kx tui.
 type tuiOptions struct {
 	server     *options.Options
 	kubeconfig string
@@ -154,7 +154,7 @@ func readSaved(file string) (*tui.Saved, error) {
 }
 
 // serveAndShow shows the screen of a data directory's server: of the one that runs, or else of one that it starts.
-func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, taken *takenLogs) error {
+func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, taken *logCapture) error {
 	if err := o.server.Validate(); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, taken 
 // ownServer is the server of a screen, from when it is wanted until the screen is left.
 type ownServer struct {
 	options *options.Options
-	log     *takenLogs
+	log     *logCapture
 	fail    context.CancelCauseFunc // told if the server fails
 
 	mu     sync.Mutex
@@ -214,7 +214,7 @@ func (o *ownServer) join() (tui.Server, error) {
 
 // serve starts a server in this process.
 func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
-	// Whoever starts the server for the screen may do with its requests what the screen can do.
+	// The user who starts the server may use all that the screen can do with its requests.
 	o.options.Allow.Breakpoints, o.options.Allow.Faults = true, true
 	s, err := server.Start(ctx, o.options, slog.Default())
 	if errors.Is(err, identity.ErrInUse) {
@@ -230,7 +230,7 @@ func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
 			return tui.Server{}, err
 		}
 	}
-	s.Journeys.SetLevel(trace.Objects) // and he sees all there is anyway: he needn't ask with each request
+	s.Journeys.SetLevel(trace.Objects) // this user may see everything anyway, and need not ask with each request
 	go func() {
 		select {
 		case err := <-s.Failed():
@@ -282,17 +282,17 @@ func (o *ownServer) stop() error {
 	return o.server.Stop(ctx)
 }
 
-// takenLogs takes what would be on the terminal if the screen were not. Until it is known where to, it holds it.
-type takenLogs struct {
+// logCapture keeps the logs of the process off the screen. It holds them in memory until it knows their file.
+type logCapture struct {
 	mu        sync.Mutex
 	held      bytes.Buffer
-	file      *os.File // nil as long as it holds
+	file      *os.File // nil while the logs are held
 	temporary bool
 }
 
-// takeLogs sends all logs of the process to a file, which is said later, and to tail.
-func takeLogs(tail io.Writer) *takenLogs {
-	l := &takenLogs{}
+// takeLogs sends all logs of the process to tail, and to a file that is named later.
+func takeLogs(tail io.Writer) *logCapture {
+	l := &logCapture{}
 	logTo(io.MultiWriter(l, tail))
 	return l
 }
@@ -304,7 +304,7 @@ func logTo(w io.Writer) {
 	klog.SetSlogLogger(log)
 }
 
-func (l *takenLogs) Write(p []byte) (int, error) {
+func (l *logCapture) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
@@ -314,19 +314,19 @@ func (l *takenLogs) Write(p []byte) (int, error) {
 }
 
 // keep writes to a file of that name from now on.
-func (l *takenLogs) keep(name string) error {
+func (l *logCapture) keep(name string) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	return l.to(f, err)
 }
 
 // keepNothing writes to a temporary file from now on, and returns its directory.
-func (l *takenLogs) keepNothing() (dir string, err error) {
+func (l *logCapture) keepNothing() (dir string, err error) {
 	l.temporary = true
 	f, err := os.CreateTemp("", "kx-tui-*.log")
 	return os.TempDir(), l.to(f, err)
 }
 
-func (l *takenLogs) to(f *os.File, err error) error {
+func (l *logCapture) to(f *os.File, err error) error {
 	if err != nil {
 		return fmt.Errorf("open the log: %w", err)
 	}
@@ -337,9 +337,9 @@ func (l *takenLogs) to(f *os.File, err error) error {
 	return err
 }
 
-// restore sends logs to stderr again. What was held goes there too. A temporary file stays only after a failure, if it
-// has something to say.
-func (l *takenLogs) restore(ok bool) {
+// restore sends logs to stderr again, with those that are still held. A temporary file stays only after a failure, and if
+// it is not empty.
+func (l *logCapture) restore(ok bool) {
 	logTo(os.Stderr)
 	l.mu.Lock()
 	defer l.mu.Unlock()
