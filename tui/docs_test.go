@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
 )
 
@@ -173,6 +174,36 @@ func clashes(commands []*keys.Command, counts func(keys.Context) bool) map[strin
 		}
 	}
 	return ids
+}
+
+// TestHintedKeys holds the keys that every line of hints names to the commands: each must do something in its context.
+func TestHintedKeys(t *testing.T) {
+	m := whole(t)
+	for _, s := range m.order {
+		for _, ctx := range s.Contexts() {
+			hinted := []string{":", "?", "q"}
+			if ctx.Typing {
+				hinted = []string{"ctrl+p", "f1", "esc"}
+			}
+			for _, key := range hinted {
+				if m.table.Resolve(ctx, key) == nil {
+					t.Errorf("the hints in %s name %s, which does nothing there", ctx, key)
+				}
+			}
+		}
+	}
+}
+
+// TestPaletteBeginsHere looks for a command that several screens have: that of the current screen is the first.
+func TestPaletteBeginsHere(t *testing.T) {
+	m := whole(t)
+	m.typing.Set("find text")
+	for name, want := range map[screen.Name]keys.ID{screen.Capture: "pane.find", screen.Cache: "cache.find", screen.Etcd: "etcd.find"} {
+		m.current = m.screens[name]
+		if got := m.listed(); len(got) < 5 || got[0].ID != want {
+			t.Errorf("on %s the palette begins with %s, want %s", name, got[0].ID, want)
+		}
+	}
 }
 
 func TestClashes(t *testing.T) {
