@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
-// Declaration is an entry of the table of built-in resources: a [Resource], or a [Review].
+// Declaration is an entry of the table of built-in resources: a [Resource], or a [Review] of questions.
 type Declaration interface {
 	// Name is the resource's in paths.
 	Name() string
@@ -23,6 +23,8 @@ type Declaration interface {
 	Versions() map[schema.GroupVersion][]string
 	// AddToScheme registers what decoding its objects takes.
 	AddToScheme(*apiruntime.Scheme) error
+	// Manifest is a sample object in YAML, with NAME and NAMESPACE for its own. It is empty if nobody needs one.
+	Manifest() string
 	// NewStorages makes the storages of the resource, "", and of all its subresources.
 	NewStorages(backend.RESTOptionsGetter) (map[string]rest.Storage, error)
 }
@@ -73,22 +75,17 @@ func (g Group) AddToScheme(s *apiruntime.Scheme) error {
 	return nil
 }
 
-// Review declares a resource whose objects are questions: they are answered, and not stored.
-type Review struct {
-	Plural string
-	Served schema.GroupVersion
-	REST   rest.Storage
-}
-
-func (r Review) Name() string                { return r.Plural }
-func (Review) StoredIn() schema.GroupVersion { return schema.GroupVersion{} }
-func (r Review) Versions() map[schema.GroupVersion][]string {
-	return map[schema.GroupVersion][]string{r.Served: nil}
-}
-func (Review) AddToScheme(*apiruntime.Scheme) error { return nil }
-
-func (r Review) NewStorages(backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
-	return map[string]rest.Storage{"": r.REST}, nil
+// manifest is a sample with its apiVersion and kind.
+func manifest(kind schema.GroupVersionKind, sample string) string {
+	if sample == "" {
+		return ""
+	}
+	apiVersion, name := kind.ToAPIVersionAndKind()
+	head := "apiVersion: " + apiVersion + "\nkind: " + name + "\n"
+	if sample == "{}" {
+		return head
+	}
+	return head + strings.TrimSpace(sample) + "\n"
 }
 
 // place is where the resource is declared: "…/core/configmap.Resource". The package is that of its function Validate,

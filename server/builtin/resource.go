@@ -58,6 +58,8 @@ type Resource[T Object] struct {
 	Warnings func(obj, old T) []string
 	// CreateOnUpdate lets PUT create what is not there.
 	CreateOnUpdate bool
+	// ConditionalUpdate requires a resourceVersion in a PUT.
+	ConditionalUpdate bool
 	// Dependents says what becomes of an object's dependents if the client does not say.
 	Dependents func(context.Context) rest.GarbageCollectionPolicy
 
@@ -71,6 +73,10 @@ type Resource[T Object] struct {
 	// Columns are kubectl's, and Row has their cells.
 	Columns []table.Column
 	Row     func(T) metav1.TableRow
+
+	// Sample is what people usually put into an object, as YAML: a screen's template begins with it. NAME and NAMESPACE stand
+	// for the object's own. It is left out where the schema says enough, and {} where nothing but the metadata is wanted.
+	Sample string
 
 	// Special is the strategy of a resource that needs more than the fields above can say.
 	Special func(Strategy[T]) rest.RESTCreateUpdateStrategy
@@ -95,6 +101,9 @@ func (r Resource[T]) Name() string { return r.Plural }
 
 // StoredIn is the version in which objects are stored.
 func (r Resource[T]) StoredIn() schema.GroupVersion { return r.Stored }
+
+// Manifest is the sample with its apiVersion and kind, empty if there is none.
+func (r Resource[T]) Manifest() string { return manifest(r.Stored.WithKind(kindOf[T]()), r.Sample) }
 
 // Versions are those that have the resource, each with the subresources it has there.
 func (r Resource[T]) Versions() map[schema.GroupVersion][]string {
@@ -207,10 +216,10 @@ func (r Resource[T]) NewREST(getter backend.RESTOptionsGetter) (*REST, error) {
 }
 
 // newOf makes empty objects.
-func newOf[T Object]() func() runtime.Object {
+func newOf[T runtime.Object]() func() runtime.Object {
 	t := reflect.TypeFor[T]().Elem()
 	return func() runtime.Object { return reflect.New(t).Interface().(runtime.Object) }
 }
 
 // kindOf is the kind of objects of type T: Kubernetes calls types as their kinds.
-func kindOf[T Object]() string { return reflect.TypeFor[T]().Elem().Name() }
+func kindOf[T runtime.Object]() string { return reflect.TypeFor[T]().Elem().Name() }

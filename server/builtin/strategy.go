@@ -43,9 +43,9 @@ func (s Strategy[T]) Recognizes(kind schema.GroupVersionKind) bool { return kind
 
 func (s Strategy[T]) kind() schema.GroupVersionKind { return s.resource.Stored.WithKind(kindOf[T]()) }
 
-func (s Strategy[T]) NamespaceScoped() bool        { return !s.resource.ClusterScoped }
-func (s Strategy[T]) AllowCreateOnUpdate() bool    { return s.resource.CreateOnUpdate }
-func (Strategy[T]) AllowUnconditionalUpdate() bool { return true }
+func (s Strategy[T]) NamespaceScoped() bool          { return !s.resource.ClusterScoped }
+func (s Strategy[T]) AllowCreateOnUpdate() bool      { return s.resource.CreateOnUpdate }
+func (s Strategy[T]) AllowUnconditionalUpdate() bool { return !s.resource.ConditionalUpdate }
 
 // DefaultGarbageCollectionPolicy deletes dependents, unless the resource says otherwise.
 func (s Strategy[T]) DefaultGarbageCollectionPolicy(ctx context.Context) rest.GarbageCollectionPolicy {

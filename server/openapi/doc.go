@@ -27,8 +27,8 @@
 //  3. A part that can't be described is left out. The others are not affected.
 //  4. Built-in parts are never replaced at run time.
 //
-// Definitions are made from the Go types by internal/gen and embedded. Run go generate when a Kubernetes library or the
-// list of packages in internal/gen changes; a test notices when that was forgotten. Then, as after every change of what
+// Definitions are made from the Go types by internal/gen and embedded. Run go generate when a Kubernetes library
+// changes, or when the table of built-in resources gains a group or a version; a test fails until then. Then, as after every change of what
 // documents say: go test ./server -run TestDocumentsHash -rewrite.
 package openapi
 

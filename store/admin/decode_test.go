@@ -30,7 +30,10 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// TestAllOfAPI finds every package of k8s.io/api that has types among those that are registered.
+// answered are the packages of k8s.io/api whose objects are sent, and never stored.
+var answered = []string{"k8s.io/api/admission/", "k8s.io/api/apidiscovery/", "k8s.io/api/imagepolicy/"}
+
+// TestAllOfAPI finds every package of k8s.io/api that has types to store among those that are registered.
 func TestAllOfAPI(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{.Dir}}", "k8s.io/api/...").Output()
 	if err != nil {
@@ -47,7 +50,8 @@ func TestAllOfAPI(t *testing.T) {
 	found := 0
 	for line := range strings.Lines(string(out)) {
 		path, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if files, _ := filepath.Glob(filepath.Join(dir, "register.go")); len(files) == 0 {
+		files, _ := filepath.Glob(filepath.Join(dir, "register.go"))
+		if len(files) == 0 || slices.ContainsFunc(answered, func(prefix string) bool { return strings.HasPrefix(path, prefix) }) {
 			continue
 		}
 		found++

@@ -46,16 +46,6 @@ func TestResourcePrefix(t *testing.T) {
 	}
 }
 
-// TestEveryKubernetesGroup says that no group of the library's own types was forgotten.
-func TestEveryKubernetesGroup(t *testing.T) {
-	for _, gv := range clientscheme.Scheme.PrioritizedVersionsAllGroups() {
-		resource := schema.GroupResource{Group: gv.Group, Resource: "things"}
-		if got := backend.ResourcePrefix(resource); got != "things" {
-			t.Errorf("%s is stored below %s", resource, got)
-		}
-	}
-}
-
 func TestParseWatchCacheSizes(t *testing.T) {
 	got, err := backend.ParseWatchCacheSizes([]string{"pods#100", "deployments.apps#0", "pandas.example.com#7"})
 	want := map[schema.GroupResource]int{

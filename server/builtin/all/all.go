@@ -17,7 +17,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
-	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/deployment"
 	"github.com/kx-apiserver/kx/server/builtin/apps/replicaset"
@@ -83,30 +82,16 @@ func apps() builtin.Group {
 }
 
 func authenticationGroup(n Needs) builtin.Group {
-	review := func(plural string, storage rest.Storage) builtin.Declaration {
-		return builtin.Review{Plural: plural, Served: authenticationv1.SchemeGroupVersion, REST: storage}
-	}
 	return builtin.Group{
-		Versions: []builtin.Version{{GroupVersion: authenticationv1.SchemeGroupVersion, Types: authenticationv1.AddToScheme}},
-		Resources: []builtin.Declaration{
-			review("selfsubjectreviews", authentication.SelfSubjectReviewREST{}),
-			review("tokenreviews", authentication.TokenReviewREST{Authenticator: n.Authenticator}),
-		},
+		Versions:  []builtin.Version{{GroupVersion: authenticationv1.SchemeGroupVersion, Types: authenticationv1.AddToScheme}},
+		Resources: authentication.Resources(n.Authenticator),
 	}
 }
 
 func authorizationGroup(n Needs) builtin.Group {
-	review := func(plural string, storage rest.Storage) builtin.Declaration {
-		return builtin.Review{Plural: plural, Served: authorizationv1.SchemeGroupVersion, REST: storage}
-	}
 	return builtin.Group{
-		Versions: []builtin.Version{{GroupVersion: authorizationv1.SchemeGroupVersion, Types: authorizationv1.AddToScheme}},
-		Resources: []builtin.Declaration{
-			review("localsubjectaccessreviews", authorization.NewLocalSubjectAccessReviewREST(n.Authorizer)),
-			review("selfsubjectaccessreviews", authorization.NewSelfSubjectAccessReviewREST(n.Authorizer)),
-			review("selfsubjectrulesreviews", authorization.NewSelfSubjectRulesReviewREST(n.Rules)),
-			review("subjectaccessreviews", authorization.NewSubjectAccessReviewREST(n.Authorizer)),
-		},
+		Versions:  []builtin.Version{{GroupVersion: authorizationv1.SchemeGroupVersion, Types: authorizationv1.AddToScheme}},
+		Resources: authorization.Resources(n.Authorizer, n.Rules),
 	}
 }
 

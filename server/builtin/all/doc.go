@@ -5,4 +5,8 @@
 // knows are made from it (server/builtin/scheme, server/builtin/rest).
 //
 // A new resource is a package that declares it, and a line here.
+//
+// What code below the API must know of resources is made from the table too: go generate writes the samples of core/sample.
 package all
+
+//go:generate go test -run TestSamplesAreFresh . -rewrite

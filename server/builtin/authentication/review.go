@@ -7,48 +7,35 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// SelfSubjectReviewREST tells who asks who they are.
-type SelfSubjectReviewREST struct{}
-
-// TokenReviewREST tells whom a token is of.
-type TokenReviewREST struct {
-	// Authenticator is asked as a request with the token would.
-	Authenticator authenticator.Request
+// Resources declares the reviews: a is asked about a token as about a request that carries it.
+func Resources(a authenticator.Request) []builtin.Declaration {
+	return []builtin.Declaration{
+		builtin.Review[*authenticationv1.SelfSubjectReview]{
+			Names:  builtin.Names{Plural: "selfsubjectreviews", Singular: "selfsubjectreview"},
+			Served: authenticationv1.SchemeGroupVersion,
+			Answer: answerSelf,
+		},
+		builtin.Review[*authenticationv1.TokenReview]{
+			Names:    builtin.Names{Plural: "tokenreviews", Singular: "tokenreview"},
+			Served:   authenticationv1.SchemeGroupVersion,
+			Validate: validateToken,
+			Answer: func(ctx context.Context, review *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
+				return answerToken(ctx, a, review)
+			},
+			Sample: "spec: {token: the-token}",
+		},
+	}
 }
 
-var (
-	_ rest.Creater              = SelfSubjectReviewREST{}
-	_ rest.Scoper               = SelfSubjectReviewREST{}
-	_ rest.SingularNameProvider = SelfSubjectReviewREST{}
-	_ rest.Creater              = TokenReviewREST{}
-	_ rest.Scoper               = TokenReviewREST{}
-	_ rest.SingularNameProvider = TokenReviewREST{}
-)
-
-func (SelfSubjectReviewREST) New() runtime.Object     { return &authenticationv1.SelfSubjectReview{} }
-func (SelfSubjectReviewREST) Destroy()                {}
-func (SelfSubjectReviewREST) NamespaceScoped() bool   { return false }
-func (SelfSubjectReviewREST) GetSingularName() string { return "selfsubjectreview" }
-
-// Create answers; what the review says does not matter.
-func (SelfSubjectReviewREST) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	if createValidation != nil {
-		if err := createValidation(ctx, obj.DeepCopyObject()); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := builtin.As[*authenticationv1.SelfSubjectReview](obj); err != nil {
-		return nil, err
-	}
+// answerSelf tells the user who they are. What the review says does not matter.
+func answerSelf(ctx context.Context, _ *authenticationv1.SelfSubjectReview) (*authenticationv1.SelfSubjectReview, error) {
 	who, ok := request.UserFrom(ctx)
 	if !ok {
 		return nil, apierrors.NewBadRequest("no user present on request")
@@ -59,25 +46,15 @@ func (SelfSubjectReviewREST) Create(ctx context.Context, obj runtime.Object, cre
 	}, nil
 }
 
-func (TokenReviewREST) New() runtime.Object     { return &authenticationv1.TokenReview{} }
-func (TokenReviewREST) Destroy()                {}
-func (TokenReviewREST) NamespaceScoped() bool   { return false }
-func (TokenReviewREST) GetSingularName() string { return "tokenreview" }
-
-// Create asks the authenticator about a token.
-func (r TokenReviewREST) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	review, err := builtin.As[*authenticationv1.TokenReview](obj)
-	if err != nil {
-		return nil, err
-	}
+func validateToken(review *authenticationv1.TokenReview) error {
 	if review.Spec.Token == "" {
-		return nil, apierrors.NewBadRequest("token is required for TokenReview in authentication")
+		return apierrors.NewBadRequest("token is required for TokenReview in authentication")
 	}
-	if createValidation != nil {
-		if err := createValidation(ctx, obj.DeepCopyObject()); err != nil {
-			return nil, err
-		}
-	}
+	return nil
+}
+
+// answerToken asks the authenticator about a token.
+func answerToken(ctx context.Context, a authenticator.Request, review *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
 	review.Status = authenticationv1.TokenReviewStatus{}
 	if len(review.Spec.Audiences) > 0 {
 		return review, nil // this server's tokens are for no audience in particular, so for none of these
@@ -88,7 +65,7 @@ func (r TokenReviewREST) Create(ctx context.Context, obj runtime.Object, createV
 		return nil, apierrors.NewInternalError(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+review.Spec.Token)
-	answer, ok, err := r.Authenticator.AuthenticateRequest(req)
+	answer, ok, err := a.AuthenticateRequest(req)
 	review.Status.Authenticated = ok
 	if err != nil {
 		review.Status.Error = err.Error()

@@ -5,87 +5,48 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// REST is the storage of one kind of review T, which keeps nothing.
-type REST[T runtime.Object] struct {
-	singular   string
-	namespaced bool
-	newReview  func() T
-	validate   func(T) field.ErrorList
-	answer     func(ctx context.Context, review T) (T, error)
+// Resources declares the reviews: a decides, and rules tell what it would decide.
+func Resources(a authorizer.UnconditionalAuthorizer, rules authorizer.RuleResolver) []builtin.Declaration {
+	return []builtin.Declaration{localSubjectAccessReviews(a), selfSubjectAccessReviews(a), selfSubjectRulesReviews(rules), subjectAccessReviews(a)}
 }
 
-var (
-	_ rest.Creater              = &REST[*authorizationv1.SubjectAccessReview]{}
-	_ rest.Scoper               = &REST[*authorizationv1.SubjectAccessReview]{}
-	_ rest.SingularNameProvider = &REST[*authorizationv1.SubjectAccessReview]{}
-)
-
-// New implements rest.Storage.
-func (r *REST[T]) New() runtime.Object { return r.newReview() }
-
-// Destroy has nothing to give back.
-func (r *REST[T]) Destroy() {}
-
-// NamespaceScoped implements rest.Scoper.
-func (r *REST[T]) NamespaceScoped() bool { return r.namespaced }
-
-// GetSingularName implements rest.SingularNameProvider.
-func (r *REST[T]) GetSingularName() string { return r.singular }
-
-// Create answers a review.
-func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, createValidation rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
-	review, err := builtin.As[T](obj)
-	if err != nil {
-		return nil, err
-	}
-	if errs := r.validate(review); len(errs) > 0 {
-		// Kubernetes does not say of what kind the review is.
-		return nil, apierrors.NewInvalid(schema.GroupKind{Group: authorizationv1.GroupName}, "", errs)
-	}
-	if createValidation != nil {
-		if err := createValidation(ctx, obj.DeepCopyObject()); err != nil {
-			return nil, err
-		}
-	}
-	return r.answer(ctx, review)
-}
-
-// NewSubjectAccessReviewREST answers whether somebody may do something.
-func NewSubjectAccessReviewREST(a authorizer.UnconditionalAuthorizer) *REST[*authorizationv1.SubjectAccessReview] {
+// subjectAccessReviews answer whether somebody may do something.
+func subjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Declaration {
 	type review = authorizationv1.SubjectAccessReview
-	return &REST[*review]{
-		singular:  "subjectaccessreview",
-		newReview: func() *review { return &review{} },
-		validate: func(r *review) field.ErrorList {
-			return append(validateSpec(&r.Spec), validateMetadata(r.ObjectMeta, "must be empty")...)
+	return builtin.Review[*review]{
+		Names:  builtin.Names{Plural: "subjectaccessreviews", Singular: "subjectaccessreview"},
+		Served: authorizationv1.SchemeGroupVersion,
+		Validate: func(r *review) error {
+			return invalid(append(validateSpec(&r.Spec), validateMetadata(r.ObjectMeta, "must be empty")...))
 		},
-		answer: func(ctx context.Context, r *review) (*review, error) {
+		Answer: func(ctx context.Context, r *review) (*review, error) {
 			r.Status = decide(ctx, a, attributesOf(&r.Spec))
 			return r, nil
 		},
+		Sample: `
+spec:
+  user: alice
+  resourceAttributes: {verb: get, resource: configmaps, namespace: default}`,
 	}
 }
 
-// NewLocalSubjectAccessReviewREST answers whether somebody may do something in the namespace that the review is in.
-func NewLocalSubjectAccessReviewREST(a authorizer.UnconditionalAuthorizer) *REST[*authorizationv1.LocalSubjectAccessReview] {
+// localSubjectAccessReviews answer whether somebody may do something in the namespace that the review is in.
+func localSubjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Declaration {
 	type review = authorizationv1.LocalSubjectAccessReview
-	return &REST[*review]{
-		singular:   "localsubjectaccessreview",
-		namespaced: true,
-		newReview:  func() *review { return &review{} },
-		validate:   validateLocal,
-		answer: func(ctx context.Context, r *review) (*review, error) {
+	return builtin.Review[*review]{
+		Names:      builtin.Names{Plural: "localsubjectaccessreviews", Singular: "localsubjectaccessreview"},
+		Served:     authorizationv1.SchemeGroupVersion,
+		Namespaced: true,
+		Validate:   func(r *review) error { return invalid(validateLocal(r)) },
+		Answer: func(ctx context.Context, r *review) (*review, error) {
 			switch namespace := request.NamespaceValue(ctx); {
 			case namespace == "":
 				return nil, apierrors.NewBadRequest("namespace is required on this type: ")
@@ -95,20 +56,24 @@ func NewLocalSubjectAccessReviewREST(a authorizer.UnconditionalAuthorizer) *REST
 			r.Status = decide(ctx, a, attributesOf(&r.Spec))
 			return r, nil
 		},
+		Sample: `
+spec:
+  user: alice
+  resourceAttributes: {verb: get, resource: configmaps, namespace: NAMESPACE}`,
 	}
 }
 
-// NewSelfSubjectAccessReviewREST answers whether who asks may do something.
-func NewSelfSubjectAccessReviewREST(a authorizer.UnconditionalAuthorizer) *REST[*authorizationv1.SelfSubjectAccessReview] {
+// selfSubjectAccessReviews answer whether the user who asks may do something.
+func selfSubjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Declaration {
 	type review = authorizationv1.SelfSubjectAccessReview
-	return &REST[*review]{
-		singular:  "selfsubjectaccessreview",
-		newReview: func() *review { return &review{} },
-		validate: func(r *review) field.ErrorList {
-			return append(validateQuestion(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes),
-				validateMetadata(r.ObjectMeta, "must be empty")...)
+	return builtin.Review[*review]{
+		Names:  builtin.Names{Plural: "selfsubjectaccessreviews", Singular: "selfsubjectaccessreview"},
+		Served: authorizationv1.SchemeGroupVersion,
+		Validate: func(r *review) error {
+			return invalid(append(validateQuestion(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes),
+				validateMetadata(r.ObjectMeta, "must be empty")...))
 		},
-		answer: func(ctx context.Context, r *review) (*review, error) {
+		Answer: func(ctx context.Context, r *review) (*review, error) {
 			user, ok := request.UserFrom(ctx)
 			if !ok {
 				return nil, errNobody
@@ -116,17 +81,17 @@ func NewSelfSubjectAccessReviewREST(a authorizer.UnconditionalAuthorizer) *REST[
 			r.Status = decide(ctx, a, question(user, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes))
 			return r, nil
 		},
+		Sample: "spec: {resourceAttributes: {verb: get, resource: configmaps, namespace: default}}",
 	}
 }
 
-// NewSelfSubjectRulesReviewREST answers what who asks may do in a namespace.
-func NewSelfSubjectRulesReviewREST(rules authorizer.RuleResolver) *REST[*authorizationv1.SelfSubjectRulesReview] {
+// selfSubjectRulesReviews answer what the user who asks may do in a namespace.
+func selfSubjectRulesReviews(rules authorizer.RuleResolver) builtin.Declaration {
 	type review = authorizationv1.SelfSubjectRulesReview
-	return &REST[*review]{
-		singular:  "selfsubjectrulesreview",
-		newReview: func() *review { return &review{} },
-		validate:  func(*review) field.ErrorList { return nil },
-		answer: func(ctx context.Context, r *review) (*review, error) {
+	return builtin.Review[*review]{
+		Names:  builtin.Names{Plural: "selfsubjectrulesreviews", Singular: "selfsubjectrulesreview"},
+		Served: authorizationv1.SchemeGroupVersion,
+		Answer: func(ctx context.Context, r *review) (*review, error) {
 			user, ok := request.UserFrom(ctx)
 			if !ok {
 				return nil, errNobody
@@ -143,10 +108,19 @@ func NewSelfSubjectRulesReviewREST(rules authorizer.RuleResolver) *REST[*authori
 			}
 			return out, nil
 		},
+		Sample: "spec: {namespace: default}",
 	}
 }
 
 var errNobody = apierrors.NewBadRequest("no user present on request")
+
+// invalid names no kind: Kubernetes does not say of what kind the review is.
+func invalid(errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(schema.GroupKind{Group: authorizationv1.GroupName}, "", errs)
+}
 
 // rulesStatus is what rules look like on the wire. No rule is an empty list, and not none.
 func rulesStatus(resources []authorizer.ResourceRuleInfo, paths []authorizer.NonResourceRuleInfo) authorizationv1.SubjectRulesReviewStatus {

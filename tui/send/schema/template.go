@@ -10,7 +10,11 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kx-apiserver/kx/core/request"
+	"github.com/kx-apiserver/kx/core/sample"
 )
+
+// nameless are the groups of kinds whose objects are answered and not kept: they have no name.
+var nameless = map[string]bool{"authentication.k8s.io": true, "authorization.k8s.io": true}
 
 // Of is what a template is for.
 type Of struct {
@@ -73,7 +77,7 @@ func metadata(name, namespace string) field {
 
 // sampled are the fields of an object without apiVersion and kind.
 func (d *Document) sampled(root *Schema, kind request.Kind, names *strings.Replacer) []field {
-	text, known := samples[kind]
+	text, known := sample.Of(kind)
 	if !known {
 		return d.generated(root, 0, nil)
 	}

@@ -61,6 +61,13 @@ var Resource = builtin.Resource[*appsv1.Deployment]{
 			New: func(r *builtin.REST) rest.Storage { return &RollbackREST{store: r.Store} },
 		},
 	},
+	Sample: `
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata: {labels: {app: NAME}}
+    spec: {containers: [{name: main, image: nginx}]}`,
 	Columns: []table.Column{
 		table.NameColumn,
 		{Name: "Ready", Type: "string", Description: "Number of the pod with ready state"},

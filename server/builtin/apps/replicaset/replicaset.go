@@ -48,6 +48,13 @@ var Resource = builtin.Resource[*appsv1.ReplicaSet]{
 	Sub: []builtin.Sub{scale.Sub(func(rs *appsv1.ReplicaSet) scale.View {
 		return scale.View{Replicas: rs.Spec.Replicas, Current: rs.Status.Replicas, Selector: rs.Spec.Selector}
 	})},
+	Sample: `
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata: {labels: {app: NAME}}
+    spec: {containers: [{name: main, image: nginx}]}`,
 	Columns: []table.Column{
 		table.NameColumn,
 		{Name: "Desired", Type: "integer", Description: appsv1.ReplicaSetSpec{}.SwaggerDoc()["replicas"]},

@@ -16,6 +16,7 @@ var Resource = builtin.Resource[*corev1.ConfigMap]{
 	Default:        setDefaults,
 	Validate:       validate,
 	ValidateUpdate: validateUpdate,
+	Sample:         "data: {key: value}",
 	Columns: []table.Column{
 		table.NameColumn,
 		{Name: "Data", Type: "string", Description: corev1.ConfigMap{}.SwaggerDoc()["data"]},

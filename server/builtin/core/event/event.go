@@ -26,8 +26,17 @@ func Resource(ttl time.Duration) builtin.Resource[*corev1.Event] {
 		CreateOnUpdate: true,
 		// Nothing depends on events.
 		Dependents: func(context.Context) rest.GarbageCollectionPolicy { return rest.Unsupported },
-		Columns:    columns,
-		Row:        row,
+		Sample: `
+involvedObject: {apiVersion: v1, kind: ConfigMap, namespace: NAMESPACE, name: NAME}
+type: Normal
+reason: Tried
+message: something happened
+source: {component: kx}
+firstTimestamp: "2026-01-01T00:00:00Z"
+lastTimestamp: "2026-01-01T00:00:00Z"
+count: 1`,
+		Columns: columns,
+		Row:     row,
 		Hooks: registry.Hooks{
 			TTLFunc: func(runtime.Object, uint64, bool) (uint64, error) { return seconds, nil },
 		},

@@ -35,7 +35,8 @@ var Resource = builtin.Resource[*corev1.Namespace]{
 			Check: validateStatusUpdate,
 		},
 	},
-	Sub: []builtin.Sub{{Name: "finalize", New: newFinalizeREST}},
+	Sub:    []builtin.Sub{{Name: "finalize", New: newFinalizeREST}},
+	Sample: "{}",
 	Columns: []table.Column{
 		table.NameColumn,
 		{Name: "Status", Type: "string", Description: "The status of the namespace"},

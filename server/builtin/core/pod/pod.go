@@ -29,6 +29,10 @@ var Resource = builtin.Resource[*corev1.Pod]{
 		Of:   func(pod *corev1.Pod) any { return &pod.Status },
 		Part: status,
 	},
+	Sample: `
+spec:
+  containers: [{name: main, image: nginx}]
+  restartPolicy: Always`,
 	Columns:             columns,
 	Row:                 row,
 	Special:             newStrategy,

@@ -18,6 +18,9 @@ var Resource = builtin.Resource[*corev1.Secret]{
 	PrepareUpdate:  keepType,
 	Validate:       validate,
 	ValidateUpdate: validateUpdate,
+	Sample: `
+type: Opaque
+stringData: {key: value}`,
 	Columns: []table.Column{
 		table.NameColumn,
 		{Name: "Type", Type: "string", Description: corev1.Secret{}.SwaggerDoc()["type"]},

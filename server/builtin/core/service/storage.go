@@ -45,6 +45,11 @@ var Resource = resource{builtin.Resource[*corev1.Service]{
 			Check: validateStatusUpdate,
 		},
 	},
+	Sample: `
+spec:
+  type: ClusterIP
+  selector: {app: NAME}
+  ports: [{name: http, port: 80, targetPort: 8080}]`,
 	Columns: columns,
 	Row:     row,
 

@@ -26,6 +26,7 @@ var Resource = builtin.Resource[*corev1.ServiceAccount]{
 	Validate:       validate,
 	ValidateUpdate: validateUpdate,
 	Warnings:       warnings,
+	Sample:         "automountServiceAccountToken: true",
 	Columns: []table.Column{
 		table.NameColumn,
 		{Name: "Secrets", Type: "string", Description: corev1.ServiceAccount{}.SwaggerDoc()["secrets"]},

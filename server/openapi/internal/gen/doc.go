@@ -1,8 +1,8 @@
 // Command gen writes the OpenAPI definitions of built-in types that server/openapi embeds.
 //
-// What comes in is the list of packages below; what goes out is one file, definitions.txt, with a line for each
-// definition, in the order of their names. It runs when a developer says go generate, never in kx. A line has four
-// columns with tabs between them:
+// What comes in is the table of server/builtin/all, and the packages in main.go that are in no table. What goes out is one
+// file, definitions.txt, with a line for each definition, in the order of their names. It runs when a developer says go
+// generate, never in kx. A line has four columns with tabs between them:
 //
 //	"name":{…}      the member of an OpenAPI v3 document, as it is served; a reference that has neighbours is in an allOf
 //	group/version/Kind …   the kinds it describes

@@ -7,21 +7,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"text/template"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/server/builtin/all"
 )
 
-// kinds are packages whose types have kinds: their AddToScheme says which. openapi-gen passes over a package whose doc.go
-// does not say +k8s:openapi-gen=true, without a word.
-var kinds = []string{
+// beside are packages of kinds that are in no table: kx's own, and definitions of custom resources.
+var beside = []string{
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1",
-	"k8s.io/api/apps/v1",
-	"k8s.io/api/apps/v1beta1",
-	"k8s.io/api/apps/v1beta2",
-	"k8s.io/api/authentication/v1",
-	"k8s.io/api/authorization/v1",
-	"k8s.io/api/autoscaling/v1",
-	"k8s.io/api/core/v1",
-	"k8s.io/api/policy/v1",
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1",
 }
 
@@ -50,7 +46,32 @@ func main() {
 	}
 }
 
+// packagesOfKinds are the packages whose types have kinds. openapi-gen passes over a package whose doc.go does not say
+// +k8s:openapi-gen=true, without a word.
+func packagesOfKinds() ([]string, error) {
+	packages := slices.Clone(beside)
+	for _, group := range all.Groups(all.Needs{}) {
+		for _, version := range group.Versions {
+			scheme := runtime.NewScheme()
+			if err := version.Types(scheme); err != nil {
+				return nil, fmt.Errorf("register the types of %s: %w", version.GroupVersion, err)
+			}
+			for _, goType := range scheme.KnownTypes(version.GroupVersion) {
+				if path := goType.PkgPath(); !slices.Contains(parts, path) {
+					packages = append(packages, path)
+				}
+			}
+		}
+	}
+	slices.Sort(packages)
+	return slices.Compact(packages), nil
+}
+
 func run(out string) error {
+	kinds, err := packagesOfKinds()
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "kx-openapi-gen-")
 	if err != nil {
 		return err
@@ -64,19 +85,19 @@ func run(out string) error {
 	// With a report file openapi-gen notes what it dislikes in upstream's types instead of failing on it.
 	args := []string{"tool", "openapi-gen", "--output-dir", dir, "--output-pkg", "kx/main", "--output-file", "definitions.go",
 		"--go-header-file", header, "--report-filename", filepath.Join(dir, "violations.txt")}
-	if err := goCommand(append(append(args, kinds...), parts...)...); err != nil {
+	if err := goCommand(slices.Concat(args, kinds, parts)...); err != nil {
 		return err
 	}
 
 	dump := filepath.Join(dir, "dump.go")
-	if err := writeDump(dump); err != nil {
+	if err := writeDump(dump, kinds); err != nil {
 		return err
 	}
 	// Named files are compiled as part of this module, wherever they lie, so the versions are those of go.mod.
 	return goCommand("run", dump, filepath.Join(dir, "definitions.go"), out)
 }
 
-func writeDump(path string) error {
+func writeDump(path string, kinds []string) error {
 	tmpl, err := template.New("dump").Parse(dumpSource)
 	if err != nil {
 		return err
