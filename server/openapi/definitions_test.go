@@ -16,7 +16,7 @@ import (
 	builderutil "k8s.io/kube-openapi/pkg/builder3/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/kx-apiserver/kx/server/builtin/all"
+	builtinall "github.com/kx-apiserver/kx/server/builtin/all"
 	"github.com/kx-apiserver/kx/server/openapi"
 )
 
@@ -27,7 +27,7 @@ func newScheme(t *testing.T) *runtime.Scheme {
 	if err := apiextensionsv1.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	for _, group := range all.Groups(all.Needs{}) {
+	for _, group := range builtinall.Groups(builtinall.Needs{}) {
 		if err := group.AddToScheme(s); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,6 +25,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/apps/v1beta2"
 	"github.com/kx-apiserver/kx/server/builtin/authentication"
 	"github.com/kx-apiserver/kx/server/builtin/authorization"
+	"github.com/kx-apiserver/kx/server/builtin/coordination/lease"
 	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
 	"github.com/kx-apiserver/kx/server/builtin/core/event"
 	"github.com/kx-apiserver/kx/server/builtin/core/namespace"
@@ -46,7 +48,7 @@ type Needs struct {
 
 // Groups are all built-in groups. Without its needs a group can be looked at, but not served.
 func Groups(n Needs) []builtin.Group {
-	return []builtin.Group{core(n), apps(), authenticationGroup(n), authorizationGroup(n), autoscaling(), policy()}
+	return []builtin.Group{core(n), apps(), authenticationGroup(n), authorizationGroup(n), autoscaling(), coordination(), policy()}
 }
 
 // Group is one of them.
@@ -98,6 +100,13 @@ func authorizationGroup(n Needs) builtin.Group {
 // autoscaling has the Scale of everything that can be scaled.
 func autoscaling() builtin.Group {
 	return types(autoscalingv1.SchemeGroupVersion, autoscalingv1.AddToScheme)
+}
+
+func coordination() builtin.Group {
+	return builtin.Group{
+		Versions:  []builtin.Version{{GroupVersion: coordinationv1.SchemeGroupVersion, Types: coordinationv1.AddToScheme}},
+		Resources: []builtin.Declaration{lease.Resource},
+	}
 }
 
 // policy has the options of evictions.
