@@ -70,7 +70,7 @@ type Resource[T Object] struct {
 	// Sub are further subresources.
 	Sub []Sub
 
-	// Columns are kubectl's, and Row has their cells.
+	// Columns are kubectl's, and Row has their cells. Without them there are the name and the time of creation.
 	Columns []table.Column
 	Row     func(T) metav1.TableRow
 
@@ -168,7 +168,12 @@ func (r Resource[T]) StatusStrategy() rest.RESTUpdateStrategy {
 }
 
 // Table makes kubectl's columns.
-func (r Resource[T]) Table() rest.TableConvertor { return table.New(r.Columns, r.Row) }
+func (r Resource[T]) Table() rest.TableConvertor {
+	if r.Row == nil {
+		return rest.NewDefaultTableConvertor(r.Stored.WithResource(r.Plural).GroupResource())
+	}
+	return table.New(r.Columns, r.Row)
+}
 
 // Attrs is what selectors see of an object.
 func (r Resource[T]) Attrs() store.AttrFunc {

@@ -13,6 +13,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
@@ -33,6 +34,10 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/secret"
 	"github.com/kx-apiserver/kx/server/builtin/core/service"
 	"github.com/kx-apiserver/kx/server/builtin/core/serviceaccount"
+	"github.com/kx-apiserver/kx/server/builtin/rbac/clusterrole"
+	"github.com/kx-apiserver/kx/server/builtin/rbac/clusterrolebinding"
+	"github.com/kx-apiserver/kx/server/builtin/rbac/role"
+	"github.com/kx-apiserver/kx/server/builtin/rbac/rolebinding"
 )
 
 // Needs are what single resources need of the server that has them.
@@ -48,7 +53,7 @@ type Needs struct {
 
 // Groups are all built-in groups. Without its needs a group can be looked at, but not served.
 func Groups(n Needs) []builtin.Group {
-	return []builtin.Group{core(n), apps(), authenticationGroup(n), authorizationGroup(n), autoscaling(), coordination(), policy()}
+	return []builtin.Group{core(n), apps(), authenticationGroup(n), authorizationGroup(n), autoscaling(), policy(), rbac(), coordination()}
 }
 
 // Group is one of them.
@@ -100,6 +105,13 @@ func authorizationGroup(n Needs) builtin.Group {
 // autoscaling has the Scale of everything that can be scaled.
 func autoscaling() builtin.Group {
 	return types(autoscalingv1.SchemeGroupVersion, autoscalingv1.AddToScheme)
+}
+
+func rbac() builtin.Group {
+	return builtin.Group{
+		Versions:  []builtin.Version{{GroupVersion: rbacv1.SchemeGroupVersion, Types: rbacv1.AddToScheme}},
+		Resources: []builtin.Declaration{clusterrolebinding.Resource, clusterrole.Resource, rolebinding.Resource, role.Resource},
+	}
 }
 
 func coordination() builtin.Group {

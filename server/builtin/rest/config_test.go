@@ -76,12 +76,12 @@ func TestParseRuntimeConfigRefuses(t *testing.T) {
 		"apps/v1beta1=maybe":  "--runtime-config: invalid value of apps/v1beta1: maybe: use true or false",
 		"api/all=2":           "--runtime-config: invalid value of api/all: 2: use true or false",
 		"api/all=false":       "--runtime-config: invalid key with only api/all=false: nothing would be served; enable something beside it",
-		"batch/v1=true":       "--runtime-config: batch/v1: no such version: known are apps/v1, apps/v1beta1, apps/v1beta2, authentication.k8s.io/v1, authorization.k8s.io/v1, v1",
-		"apps=true":           "--runtime-config: apps: no such version: known are apps/v1, apps/v1beta1, apps/v1beta2, authentication.k8s.io/v1, authorization.k8s.io/v1, v1",
-		"v2=true":             "--runtime-config: v2: no such version: known are apps/v1, apps/v1beta1, apps/v1beta2, authentication.k8s.io/v1, authorization.k8s.io/v1, v1",
+		"batch/v1=true":       "--runtime-config: batch/v1: no such version: known are " + knownVersions(),
+		"apps=true":           "--runtime-config: apps: no such version: known are " + knownVersions(),
+		"v2=true":             "--runtime-config: v2: no such version: known are " + knownVersions(),
 		"apps/v1/pods":        `--runtime-config: apps/v1/pods: apps/v1 has no resource "pods": known are deployments, replicasets`,
 		"apps/v1beta1/x/y=no": "--runtime-config: invalid value of apps/v1beta1/x/y: no: use true or false",
-		"a/b/c/d":             "--runtime-config: a/b/c/d: no such version: known are apps/v1, apps/v1beta1, apps/v1beta2, authentication.k8s.io/v1, authorization.k8s.io/v1, v1",
+		"a/b/c/d":             "--runtime-config: a/b/c/d: no such version: known are " + knownVersions(),
 		"":                    "",
 	} {
 		_, err := ParseRuntimeConfig(pairs(config))

@@ -1,0 +1,132 @@
+package rbac
+
+import (
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+// Binding is what a RoleBinding and a ClusterRoleBinding have in common.
+type Binding struct {
+	Meta     *metav1.ObjectMeta
+	Role     *rbacv1.RoleRef
+	Subjects []rbacv1.Subject
+}
+
+// SetDefaults fills in the API groups.
+func (b Binding) SetDefaults() {
+	if b.Role.APIGroup == "" {
+		b.Role.APIGroup = rbacv1.GroupName
+	}
+	for i := range b.Subjects {
+		if s := &b.Subjects[i]; s.APIGroup == "" && (s.Kind == rbacv1.UserKind || s.Kind == rbacv1.GroupKind) {
+			s.APIGroup = rbacv1.GroupName
+		}
+	}
+}
+
+// Validate checks who is given which role. The role's kind is one of kinds. Names that are missing are reported last, as by
+// every Kubernetes API server.
+func (b Binding) Validate(namespaced bool, kinds ...string) field.ErrorList {
+	errs, missing := b.validate(namespaced, kinds)
+	if b.Role.Name == "" {
+		missing = append(missing, field.Required(rolePath.Child("name"), ""))
+	}
+	return append(errs, missing...)
+}
+
+// ValidateUpdate also keeps a binding at its role. Only of a new binding is the missing name of the role reported last.
+func (b Binding) ValidateUpdate(old Binding, namespaced bool, kinds ...string) field.ErrorList {
+	errs, missing := b.validate(namespaced, kinds)
+	if b.Role.Name == "" {
+		errs = append(errs, field.Required(rolePath.Child("name"), ""))
+	}
+	errs = append(errs, builtin.ValidateObjectMetaUpdate(b.Meta, old.Meta)...)
+	if *b.Role != *old.Role {
+		// Messages name the fields as Kubernetes' internal types do.
+		value := struct{ APIGroup, Kind, Name string }{b.Role.APIGroup, b.Role.Kind, b.Role.Name}
+		errs = append(errs, field.Invalid(rolePath, value, apivalidation.FieldImmutableErrorMsg))
+	}
+	return append(errs, missing...)
+}
+
+var rolePath = field.NewPath("roleRef")
+
+func (b Binding) validate(namespaced bool, kinds []string) (errs, missing field.ErrorList) {
+	errs = builtin.ValidateObjectMeta(b.Meta, namespaced, ValidateName)
+	if b.Role.APIGroup != rbacv1.GroupName {
+		errs = append(errs, field.NotSupported(rolePath.Child("apiGroup"), b.Role.APIGroup, []string{rbacv1.GroupName}))
+	}
+	if !slices.Contains(kinds, b.Role.Kind) {
+		errs = append(errs, field.NotSupported(rolePath.Child("kind"), b.Role.Kind, kinds))
+	}
+	for _, msg := range ValidateName(b.Role.Name, false) {
+		errs = append(errs, field.Invalid(rolePath.Child("name"), b.Role.Name, msg))
+	}
+	for i := range b.Subjects {
+		path := field.NewPath("subjects").Index(i)
+		errs = append(errs, validateSubject(&b.Subjects[i], namespaced, path)...)
+		if b.Subjects[i].Name == "" {
+			missing = append(missing, field.Required(path.Child("name"), ""))
+		}
+	}
+	return errs, missing
+}
+
+func validateSubject(s *rbacv1.Subject, namespaced bool, path *field.Path) (errs field.ErrorList) {
+	group := rbacv1.GroupName
+	switch s.Kind {
+	case rbacv1.ServiceAccountKind:
+		group = ""
+		if s.Name != "" {
+			for _, msg := range apivalidation.ValidateServiceAccountName(s.Name, false) {
+				errs = append(errs, field.Invalid(path.Child("name"), s.Name, msg))
+			}
+		}
+	case rbacv1.UserKind, rbacv1.GroupKind:
+	default:
+		kinds := []string{rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind}
+		return field.ErrorList{field.NotSupported(path.Child("kind"), s.Kind, kinds)}
+	}
+	if s.APIGroup != group {
+		errs = append(errs, field.NotSupported(path.Child("apiGroup"), s.APIGroup, []string{group}))
+	}
+	if s.Kind == rbacv1.ServiceAccountKind && !namespaced && s.Namespace == "" {
+		errs = append(errs, field.Required(path.Child("namespace"), ""))
+	}
+	return errs
+}
+
+// Columns are those of a binding's kind, as kubectl shows them.
+func Columns(kind, roleRef string) []table.Column {
+	return []table.Column{
+		table.NameColumn,
+		{Name: "Role", Type: "string", Description: roleRef},
+		table.AgeColumn,
+		{Name: "Users", Type: "string", Priority: 1, Description: "Users in the " + kind},
+		{Name: "Groups", Type: "string", Priority: 1, Description: "Groups in the " + kind},
+		{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "ServiceAccounts in the " + kind},
+	}
+}
+
+// Row has the cells of a binding.
+func (b Binding) Row() metav1.TableRow {
+	names := map[string][]string{}
+	for _, s := range b.Subjects {
+		name := s.Name
+		if s.Kind == rbacv1.ServiceAccountKind {
+			name = s.Namespace + "/" + name
+		}
+		names[s.Kind] = append(names[s.Kind], name)
+	}
+	join := func(kind string) string { return strings.Join(names[kind], ", ") }
+	return table.Row(b.Meta.Name, b.Role.Kind+"/"+b.Role.Name, table.Age(b.Meta.CreationTimestamp),
+		join(rbacv1.UserKind), join(rbacv1.GroupKind), join(rbacv1.ServiceAccountKind))
+}

@@ -1,0 +1,34 @@
+// Package clusterrolebinding declares clusterrolebindings.rbac.authorization.k8s.io.
+package clusterrolebinding
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/rbac"
+)
+
+// Resource declares cluster role bindings.
+var Resource = builtin.Resource[*rbacv1.ClusterRoleBinding]{
+	Names:         builtin.Names{Plural: "clusterrolebindings", Singular: "clusterrolebinding"},
+	List:          &rbacv1.ClusterRoleBindingList{},
+	Stored:        rbacv1.SchemeGroupVersion,
+	ClusterScoped: true,
+	Default:       func(b *rbacv1.ClusterRoleBinding) { parts(b).SetDefaults() },
+	Validate:      func(b *rbacv1.ClusterRoleBinding) field.ErrorList { return parts(b).Validate(false, "ClusterRole") },
+	ValidateUpdate: func(b, old *rbacv1.ClusterRoleBinding) field.ErrorList {
+		return parts(b).ValidateUpdate(parts(old), false, "ClusterRole")
+	},
+	CreateOnUpdate: true,
+	Sample: `
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: NAME}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]`,
+	Columns: rbac.Columns("clusterRoleBinding", rbacv1.ClusterRoleBinding{}.SwaggerDoc()["roleRef"]),
+	Row:     func(b *rbacv1.ClusterRoleBinding) metav1.TableRow { return parts(b).Row() },
+}
+
+func parts(b *rbacv1.ClusterRoleBinding) rbac.Binding {
+	return rbac.Binding{Meta: &b.ObjectMeta, Role: &b.RoleRef, Subjects: b.Subjects}
+}

@@ -1,0 +1,33 @@
+// Package rolebinding declares rolebindings.rbac.authorization.k8s.io.
+package rolebinding
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/rbac"
+)
+
+// Resource declares role bindings.
+var Resource = builtin.Resource[*rbacv1.RoleBinding]{
+	Names:    builtin.Names{Plural: "rolebindings", Singular: "rolebinding"},
+	List:     &rbacv1.RoleBindingList{},
+	Stored:   rbacv1.SchemeGroupVersion,
+	Default:  func(b *rbacv1.RoleBinding) { parts(b).SetDefaults() },
+	Validate: func(b *rbacv1.RoleBinding) field.ErrorList { return parts(b).Validate(true, "Role", "ClusterRole") },
+	ValidateUpdate: func(b, old *rbacv1.RoleBinding) field.ErrorList {
+		return parts(b).ValidateUpdate(parts(old), true, "Role", "ClusterRole")
+	},
+	CreateOnUpdate: true,
+	Sample: `
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: NAME}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]`,
+	Columns: rbac.Columns("roleBinding", rbacv1.RoleBinding{}.SwaggerDoc()["roleRef"]),
+	Row:     func(b *rbacv1.RoleBinding) metav1.TableRow { return parts(b).Row() },
+}
+
+func parts(b *rbacv1.RoleBinding) rbac.Binding {
+	return rbac.Binding{Meta: &b.ObjectMeta, Role: &b.RoleRef, Subjects: b.Subjects}
+}

@@ -1,0 +1,42 @@
+package rbac
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ValidateName takes what can be one segment of a path: names of roles hold colons.
+func ValidateName(name string, _ bool) []string { return content.IsPathSegmentName(name) }
+
+// ValidateRules checks what a role allows. Rules without verbs are apart: an API server reports them after everything else.
+func ValidateRules(rules []rbacv1.PolicyRule, namespaced bool) (errs, missing field.ErrorList) {
+	for i := range rules {
+		path := field.NewPath("rules").Index(i)
+		errs = append(errs, validateRule(&rules[i], namespaced, path)...)
+		if len(rules[i].Verbs) == 0 {
+			missing = append(missing, field.Required(path.Child("verbs"), ""))
+		}
+	}
+	return errs, missing
+}
+
+func validateRule(rule *rbacv1.PolicyRule, namespaced bool, path *field.Path) (errs field.ErrorList) {
+	if urls := rule.NonResourceURLs; len(urls) > 0 {
+		at := path.Child("nonResourceURLs")
+		if namespaced {
+			errs = append(errs, field.Invalid(at, urls, "namespaced rules cannot apply to non-resource URLs"))
+		}
+		if len(rule.APIGroups)+len(rule.Resources)+len(rule.ResourceNames) > 0 {
+			errs = append(errs, field.Invalid(at, urls, "rules cannot apply to both regular resources and non-resource URLs"))
+		}
+		return errs
+	}
+	if len(rule.APIGroups) == 0 {
+		errs = append(errs, field.Required(path.Child("apiGroups"), "resource rules must supply at least one api group"))
+	}
+	if len(rule.Resources) == 0 {
+		errs = append(errs, field.Required(path.Child("resources"), "resource rules must supply at least one resource"))
+	}
+	return errs
+}
