@@ -140,3 +140,13 @@ func revision(t testing.TB, etcd *clientv3.Client) int64 {
 	must(t, err)
 	return res.Header.Revision
 }
+
+// TestKube sends the requests of testdata/kube, whose answers a kube-apiserver gave: testdata/upstream records them.
+func TestKube(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	c := &wiretest.Client{URL: r.URL, Admin: r.httpClient(t), Anyone: r.anyone(t)}
+	datadriven.Walk(t, filepath.Join("testdata", "kube"), func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return c.Ask(t, d.Input) })
+	})
+}

@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	appsv1beta1 "k8s.io/api/apps/v1beta1"
 	appsv1beta2 "k8s.io/api/apps/v1beta2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -36,7 +37,7 @@ var Resource = builtin.Resource[*appsv1.Deployment]{
 	},
 	Validate:       validate,
 	ValidateUpdate: validateUpdate,
-	Warnings:       warnings,
+	Warnings:       workload.Warnings(func(d *appsv1.Deployment) *corev1.PodTemplateSpec { return &d.Spec.Template }),
 	// The first versions of the group left replica sets behind.
 	Dependents: workload.OrphansOf(appsv1beta1.SchemeGroupVersion, appsv1beta2.SchemeGroupVersion),
 	// Annotations are copied to the replica sets, so they count too.
@@ -110,8 +111,4 @@ func setDefaults(d *appsv1.Deployment) {
 	podspec.SetDefault(&spec.RevisionHistoryLimit, 10)
 	podspec.SetDefault(&spec.ProgressDeadlineSeconds, 600)
 	podspec.SetDefaultsPodTemplate(&spec.Template)
-}
-
-func warnings(d, old *appsv1.Deployment) []string {
-	return workload.Warnings(d, old, &d.Spec.Template, old == nil)
 }

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	appsv1beta2 "k8s.io/api/apps/v1beta2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -34,7 +35,7 @@ var Resource = builtin.Resource[*appsv1.ReplicaSet]{
 	},
 	Validate:       validate,
 	ValidateUpdate: validateUpdate,
-	Warnings:       warnings,
+	Warnings:       workload.Warnings(func(rs *appsv1.ReplicaSet) *corev1.PodTemplateSpec { return &rs.Spec.Template }),
 	// The first versions of the group left pods behind.
 	Dependents: workload.OrphansOf(appsv1beta2.SchemeGroupVersion),
 	Spec:       func(rs *appsv1.ReplicaSet) any { return &rs.Spec },
@@ -84,8 +85,4 @@ func setDefaults(rs *appsv1.ReplicaSet) {
 		*rs.Spec.Replicas = 1
 	}
 	podspec.SetDefaultsPodTemplate(&rs.Spec.Template)
-}
-
-func warnings(rs, old *appsv1.ReplicaSet) []string {
-	return workload.Warnings(rs, old, &rs.Spec.Template, old == nil)
 }

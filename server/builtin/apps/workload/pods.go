@@ -4,24 +4,34 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
 var templatePath = field.NewPath("spec", "template")
 
-// Warnings are about the name of a new object, and about the template of one whose generation has moved.
-func Warnings(obj, old metav1.Object, template *corev1.PodTemplateSpec, isNew bool) []string {
-	if isNew {
-		return append(nameWarnings(obj.GetName()), podspec.TemplateWarnings(template, templatePath)...)
+// comparableObject is a pointer to an object: nil stands for the old one of a new object.
+type comparableObject interface {
+	comparable
+	builtin.Object
+}
+
+// Warnings makes the warnings of a resource. They are about the name of a new object, and about its template whenever the
+// generation moves.
+func Warnings[T comparableObject](template func(T) *corev1.PodTemplateSpec) func(obj, old T) []string {
+	return func(obj, old T) []string {
+		var none T
+		switch {
+		case old == none:
+			return append(nameWarnings(obj.GetName()), podspec.TemplateWarnings(template(obj), templatePath)...)
+		case obj.GetGeneration() == old.GetGeneration():
+			return nil
+		}
+		return podspec.TemplateWarnings(template(obj), templatePath)
 	}
-	if obj.GetGeneration() == old.GetGeneration() {
-		return nil
-	}
-	return podspec.TemplateWarnings(template, templatePath)
 }
 
 // nameWarnings are what the author should know of a name that pods' names begin with.
