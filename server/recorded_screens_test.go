@@ -197,7 +197,10 @@ func TestRecordedCaches(t *testing.T) {
 		must(t, err)
 	}
 	must(t, stop())
-	r := start(t, dir)
+	// Two groups are enough for a screen, and stay the same when others get resources.
+	r := start(t, dir, func(o *options.Options) {
+		o.RuntimeConfig = map[string]string{"api/all": "false", "v1": "true", "apps/v1": "true"}
+	})
 	maps := r.admin(t).CoreV1().ConfigMaps("default")
 	until(t, "the cache is filled", func() bool { return r.cache(t, "configmaps").Status.State == v1alpha1.CacheFresh })
 	after := r.cache(t, "configmaps").Status.History.After

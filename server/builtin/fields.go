@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -19,6 +20,8 @@ type Field[T Object] struct {
 	Value func(T) string
 	// AliasOf is the label of the field that this one is another name for.
 	AliasOf string
+	// Served are the versions in which selectors may name it: all that have the resource if nil.
+	Served []schema.GroupVersion
 }
 
 // MetaFields are the fields that selectors see in every object, with room for more of its own. An object without a
@@ -56,6 +59,9 @@ func addFieldLabels[T Object](s *runtime.Scheme, kind schema.GroupVersionKind, n
 		known["metadata.namespace"] = "metadata.namespace"
 	}
 	for _, f := range declared {
+		if f.Served != nil && !slices.Contains(f.Served, kind.GroupVersion()) {
+			continue
+		}
 		known[f.Label] = f.Label
 		if f.AliasOf != "" {
 			known[f.Label] = f.AliasOf

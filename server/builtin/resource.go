@@ -36,7 +36,8 @@ type Resource[T Object] struct {
 	Names
 	// List is an empty list of T.
 	List runtime.Object
-	// Stored is the version of T, and Served are the versions of the API that have the resource: Stored alone if nil.
+	// Stored is the version of T, and Served are the versions of the API that have the resource: Stored alone if nil. They are
+	// of one group, which may be another than that of Stored: two groups that declare a resource share its objects.
 	Stored schema.GroupVersion
 	Served []schema.GroupVersion
 	// ClusterScoped objects are in no namespace.
@@ -107,10 +108,7 @@ func (r Resource[T]) Manifest() string { return manifest(r.Stored.WithKind(kindO
 
 // Versions are those that have the resource, each with the subresources it has there.
 func (r Resource[T]) Versions() map[schema.GroupVersion][]string {
-	served := r.Served
-	if served == nil {
-		served = []schema.GroupVersion{r.Stored}
-	}
+	served := r.served()
 	versions := map[schema.GroupVersion][]string{}
 	for _, version := range served {
 		versions[version] = nil
@@ -125,6 +123,13 @@ func (r Resource[T]) Versions() map[schema.GroupVersion][]string {
 		}
 	}
 	return versions
+}
+
+func (r Resource[T]) served() []schema.GroupVersion {
+	if r.Served == nil {
+		return []schema.GroupVersion{r.Stored}
+	}
+	return r.Served
 }
 
 func (r Resource[T]) subresources() []Sub {
@@ -150,7 +155,12 @@ func (r Resource[T]) AddToScheme(s *runtime.Scheme) error {
 	if r.Fields == nil {
 		return nil
 	}
-	return addFieldLabels(s, r.Stored.WithKind(kindOf[T]()), !r.ClusterScoped, r.Fields)
+	for _, version := range r.served() {
+		if err := addFieldLabels(s, version.WithKind(kindOf[T]()), !r.ClusterScoped, r.Fields); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Strategy says how objects are created, updated and deleted.
@@ -170,7 +180,7 @@ func (r Resource[T]) StatusStrategy() rest.RESTUpdateStrategy {
 // Table makes kubectl's columns.
 func (r Resource[T]) Table() rest.TableConvertor {
 	if r.Row == nil {
-		return rest.NewDefaultTableConvertor(r.Stored.WithResource(r.Plural).GroupResource())
+		return rest.NewDefaultTableConvertor(r.served()[0].WithResource(r.Plural).GroupResource())
 	}
 	return table.New(r.Columns, r.Row)
 }
@@ -203,7 +213,7 @@ func (r Resource[T]) NewStorages(getter backend.RESTOptionsGetter) (map[string]r
 func (r Resource[T]) NewREST(getter backend.RESTOptionsGetter) (*REST, error) {
 	newList := reflect.TypeOf(r.List).Elem()
 	return Store{
-		Group:      r.Stored.Group,
+		Group:      r.served()[0].Group,
 		Plural:     r.Plural,
 		Singular:   r.Singular,
 		ShortNames: r.Short,
