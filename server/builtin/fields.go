@@ -24,7 +24,7 @@ type Field[T Object] struct {
 	Served []schema.GroupVersion
 }
 
-// MetaFields are the fields that selectors see in every object, with room for more of its own. An object without a
+// MetaFields are the fields that selectors see in every object, with capacity for more. An object without a
 // namespace has no field for it.
 func MetaFields(m metav1.Object, more int) fields.Set {
 	f := make(fields.Set, 2+more)

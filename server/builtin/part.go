@@ -16,7 +16,7 @@ import (
 type Part[T Object] struct {
 	// Keep takes from old into obj all that the subresource may not change.
 	Keep func(obj, old T)
-	// Reset names what Keep takes from old, as far as clients could own it: "spec" if nil.
+	// Reset names the fields that Keep takes from old and that clients could own: "spec" if nil.
 	Reset []string
 	// Check validates an update.
 	Check func(obj, old T) field.ErrorList

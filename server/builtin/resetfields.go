@@ -23,7 +23,7 @@ func ResetFields(version schema.GroupVersion, fields ...string) map[fieldpath.AP
 	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(version.String()): set}
 }
 
-// resetFieldsOf asks a strategy that may have something to say.
+// resetFieldsOf asks the strategy, if it has reset fields.
 func resetFieldsOf(strategy rest.RESTUpdateStrategy) map[fieldpath.APIVersion]*fieldpath.Set {
 	if s, ok := strategy.(rest.ResetFieldsStrategy); ok {
 		return s.GetResetFields()

@@ -23,7 +23,7 @@ type Store struct {
 	New     func() runtime.Object
 	NewList func() runtime.Object
 
-	// Strategy says what is special about create, update and, as far as it implements them, the delete strategies.
+	// Strategy has the rules for create and update, and those for delete that it implements.
 	Strategy rest.RESTCreateUpdateStrategy
 	// Attrs (optional) is what selectors see: labels, name and namespace if nil.
 	Attrs store.AttrFunc

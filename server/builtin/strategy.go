@@ -55,7 +55,7 @@ func (s Strategy[T]) DefaultGarbageCollectionPolicy(ctx context.Context) rest.Ga
 	return s.resource.Dependents(ctx)
 }
 
-// GetResetFields names the status, which a client that writes the object can not own.
+// GetResetFields names the status: a client that writes the object can not own it.
 func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	if s.resource.Status == nil {
 		return nil
@@ -120,7 +120,7 @@ func (s Strategy[T]) WarningsOnUpdate(_ context.Context, obj, old runtime.Object
 	return s.resource.Warnings(obj.(T), old.(T))
 }
 
-// As is obj as a T, or an error that says what it is instead.
+// As converts obj to a T. The error names its type.
 func As[T runtime.Object](obj runtime.Object) (T, error) {
 	t, ok := obj.(T)
 	if !ok {

@@ -40,11 +40,11 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/rbac/rolebinding"
 )
 
-// Needs are what single resources need of the server that has them.
+// Needs are the parts of the server that single resources use.
 type Needs struct {
 	// EventTTL is how long events live.
 	EventTTL time.Duration
-	// Authenticator knows whose a token is.
+	// Authenticator tells the user of a token.
 	Authenticator authenticator.Request
 	// Authorizer decides who may do what, and Rules tell what it would decide.
 	Authorizer authorizer.UnconditionalAuthorizer
@@ -124,7 +124,7 @@ func coordination() builtin.Group {
 // policy has the options of evictions.
 func policy() builtin.Group { return types(policyv1.SchemeGroupVersion, policyv1.AddToScheme) }
 
-// types is a group whose types occur in the resources of others.
+// types is a group without resources: its types occur in those of other groups.
 func types(version schema.GroupVersion, add func(*runtime.Scheme) error) builtin.Group {
 	return builtin.Group{Versions: []builtin.Version{{GroupVersion: version, Types: add}}}
 }

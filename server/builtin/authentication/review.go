@@ -59,7 +59,7 @@ func answerToken(ctx context.Context, a authenticator.Request, review *authentic
 	if len(review.Spec.Audiences) > 0 {
 		return review, nil // this server's tokens are for no audience in particular, so for none of these
 	}
-	// A request that has nothing but the token: neither a certificate nor a path that is open to all.
+	// The request has only the token: no certificate, and no path that is open to all.
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// decide asks the authorizer, and says what it said.
+// decide asks the authorizer and returns its answer.
 func decide(ctx context.Context, a authorizer.UnconditionalAuthorizer, q authorizer.AttributesRecord) authorizationv1.SubjectAccessReviewStatus {
 	decision, reason, err := a.Authorize(ctx, q)
 	return authorizationv1.SubjectAccessReviewStatus{
@@ -27,7 +27,7 @@ func decide(ctx context.Context, a authorizer.UnconditionalAuthorizer, q authori
 	}
 }
 
-// evaluationError says what went wrong, and which selectors the authorizer could not see.
+// evaluationError names the error, and the selectors that the authorizer could not see.
 func evaluationError(err error, q authorizer.AttributesRecord) string {
 	var parts []string
 	if err != nil {
@@ -81,7 +81,7 @@ func question(who user.Info, r *authorizationv1.ResourceAttributes, path *author
 	return q
 }
 
-// fieldRequirements are those that could be understood. All have to hold, so to leave one out asks for more, never for less.
+// fieldRequirements are the valid ones. All must hold, so leaving one out asks for more, never for less.
 func fieldRequirements(s *authorizationv1.FieldSelectorAttributes) (fields.Requirements, error) {
 	if len(s.Requirements) == 0 {
 		selector, err := fields.ParseSelector(s.RawSelector)
@@ -131,7 +131,7 @@ var labelOperators = map[metav1.LabelSelectorOperator]selection.Operator{
 	metav1.LabelSelectorOpDoesNotExist: selection.DoesNotExist,
 }
 
-// labelRequirements are those that could be understood.
+// labelRequirements are the valid ones.
 func labelRequirements(s *authorizationv1.LabelSelectorAttributes) (labels.Requirements, error) {
 	if len(s.Requirements) == 0 {
 		selector, err := labels.Parse(s.RawSelector)

@@ -122,7 +122,7 @@ func invalid(errs field.ErrorList) error {
 	return apierrors.NewInvalid(schema.GroupKind{Group: authorizationv1.GroupName}, "", errs)
 }
 
-// rulesStatus is what rules look like on the wire. No rule is an empty list, and not none.
+// rulesStatus is the wire form of rules. Without rules the list is empty, not null.
 func rulesStatus(resources []authorizer.ResourceRuleInfo, paths []authorizer.NonResourceRuleInfo) authorizationv1.SubjectRulesReviewStatus {
 	status := authorizationv1.SubjectRulesReviewStatus{
 		ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{},

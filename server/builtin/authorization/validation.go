@@ -12,7 +12,7 @@ import (
 
 var specPath = field.NewPath("spec")
 
-// validateQuestion wants exactly one of the two, in words that Kubernetes has for it.
+// validateQuestion requires exactly one of the two.
 func validateQuestion(r *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) field.ErrorList {
 	var errs field.ErrorList
 	switch {
@@ -62,7 +62,7 @@ func validateSpec(spec *authorizationv1.SubjectAccessReviewSpec) field.ErrorList
 	return errs
 }
 
-// validateMetadata wants none, but for who manages the review's fields: the server itself noted that.
+// validateMetadata requires empty metadata. Managed fields are exempt: the server itself adds them.
 func validateMetadata(m metav1.ObjectMeta, complaint string) field.ErrorList {
 	without := m
 	without.ManagedFields = nil

@@ -14,8 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/all"
 )
 
-// servable is what can be served: the versions that have resources, whether they are served unless somebody says
-// otherwise, and which resources they have.
+// servable has the versions that have resources, whether they are served by default, and their resources.
 var servable = newServable(all.Groups(all.Needs{}))
 
 type versions struct {
@@ -43,11 +42,11 @@ func newServable(groups []builtin.Group) versions {
 // APIResourceConfig says which versions and resources are served.
 type APIResourceConfig struct {
 	versions map[schema.GroupVersion]bool
-	// resources are the exceptions from versions.
+	// resources override versions.
 	resources map[schema.GroupVersionResource]bool
 }
 
-// DefaultAPIResourceConfig is what is served unless --runtime-config says otherwise.
+// DefaultAPIResourceConfig is the configuration without --runtime-config.
 func DefaultAPIResourceConfig() *APIResourceConfig {
 	return &APIResourceConfig{versions: maps.Clone(servable.onByDefault), resources: map[schema.GroupVersionResource]bool{}}
 }
@@ -75,7 +74,7 @@ func (c *APIResourceConfig) AnyResourceForGroupEnabled(group string) bool {
 	return false
 }
 
-// Stages of --runtime-config, the least particular first: a later one overrides.
+// Stages of --runtime-config, the most general first: a later one overrides.
 var stages = []struct {
 	key     string
 	matches *regexp.Regexp
@@ -137,7 +136,7 @@ func parseEnabled(key, value string) (bool, error) {
 func (c *APIResourceConfig) set(key string, enabled bool) error {
 	name, resource := key, ""
 	if parts := strings.Split(key, "/"); parts[0] == "v1" || len(parts) > 1 && parts[0] == "api" && parts[1] == "v1" {
-		// The core group has no name: both ways to write it are known.
+		// The core group has no name: v1 and api/v1 both mean it.
 		name, resource, _ = strings.Cut(strings.TrimPrefix(key, "api/"), "/")
 	} else if len(parts) > 2 {
 		name, resource = parts[0]+"/"+parts[1], strings.Join(parts[2:], "/")

@@ -12,8 +12,8 @@ import (
 // protobufMagic begins every protobuf object on disk and on the wire.
 var protobufMagic = []byte("k8s\x00")
 
-// storageVersion is the version in which a resource is stored. What an API server keeps for itself is in no table, and
-// stored in its group's first version.
+// storageVersion is the version in which a resource is stored. Objects that an API server keeps for itself are in no table:
+// they are stored in their group's first version.
 func storageVersion(resource schema.GroupResource) (schema.GroupVersion, error) {
 	if version := storedIn[resource]; !version.Empty() {
 		return version, nil

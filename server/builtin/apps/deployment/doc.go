@@ -1,4 +1,4 @@
-// Package deployment is the resource deployments: pods of a template, replaced a few at a time when it changes.
+// Package deployment is the resource deployments: pods made from a template, replaced in steps when it changes.
 //
 // It owns their defaults, validation, columns and subresources. Whatever version of apps a client speaks, what comes in
 // here is an apps/v1 Deployment: v1beta1 and v1beta2 are converted above rest, and the few rules that depend on the

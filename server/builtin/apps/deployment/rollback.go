@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// RollbackREST serves deployments/rollback: it marks a deployment for whoever carries rollbacks out.
+// RollbackREST serves deployments/rollback: it marks a deployment for the controller that carries rollbacks out.
 type RollbackREST struct {
 	store *registry.Store
 }
@@ -36,7 +36,7 @@ func (*RollbackREST) Destroy() {}
 
 func (*RollbackREST) ProducesObject(string) runtime.Object { return &metav1.Status{} }
 
-// Create answers with a Status: no object of the kind that was sent is kept.
+// Create answers with a Status: the object that was sent is not stored.
 func (r *RollbackREST) Create(ctx context.Context, name string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
 	rollback, ok := obj.(*appsv1beta1.DeploymentRollback)
@@ -64,7 +64,7 @@ func (r *RollbackREST) Create(ctx context.Context, name string, obj runtime.Obje
 	}, nil
 }
 
-// rollbackDeployment goes around the strategy: a deployment that validation would refuse today can still go back.
+// rollbackDeployment bypasses the strategy: a deployment that validation would reject today can still go back.
 func (r *RollbackREST) rollbackDeployment(ctx context.Context, rollback *appsv1beta1.DeploymentRollback, options *metav1.CreateOptions) error {
 	key, err := r.store.KeyFunc(ctx, rollback.Name)
 	if err != nil {

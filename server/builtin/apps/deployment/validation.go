@@ -105,7 +105,7 @@ func validateCountOrPercent(v *intstr.IntOrString, path *field.Path) field.Error
 	return errs
 }
 
-// countOrPercent is the number in v, and whether it is one of a hundred.
+// countOrPercent is the number in v, and whether it is a percentage.
 func countOrPercent(v *intstr.IntOrString) (int, bool) {
 	if v.Type == intstr.String && len(validation.IsValidPercent(v.StrVal)) == 0 {
 		n, _ := strconv.Atoi(strings.TrimSuffix(v.StrVal, "%"))
@@ -114,7 +114,7 @@ func countOrPercent(v *intstr.IntOrString) (int, bool) {
 	return v.IntValue(), false
 }
 
-// validateRollbackAnnotation keeps out what apps/v1beta1 could not show as the field that it stands for.
+// validateRollbackAnnotation rejects values that apps/v1beta1 could not convert to its field.
 func validateRollbackAnnotation(annotations map[string]string) field.ErrorList {
 	value, ok := annotations[appsv1.DeprecatedRollbackTo]
 	if !ok || value == "" {

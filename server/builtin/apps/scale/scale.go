@@ -1,4 +1,4 @@
-// Package scale is the subresource scale of everything that keeps a number of pods.
+// Package scale is the subresource scale of every resource that keeps a number of pods.
 //
 // It owns the one way from a Scale to its object and back. In comes an autoscaling/v1 Scale, the form in which Scales of
 // all versions reach rest; out goes an update of the object's replicas and of nothing else, under the preconditions
@@ -28,7 +28,7 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// View is what a Scale shows of an object: its number of pods, wanted and counted, and which pods are meant.
+// View has the parts of an object that a Scale shows: the desired and the current number of pods, and their selector.
 type View struct {
 	Replicas *int32
 	Current  int32
@@ -42,7 +42,7 @@ type ScaleREST[T builtin.Object] struct {
 	view     func(T) View
 }
 
-// Sub declares the subresource scale. view points into the object as far as replicas go, for that is what updates change.
+// Sub declares the subresource scale. The view's Replicas must point into the object: updates change them.
 func Sub[T builtin.Object](view func(T) View) builtin.Sub {
 	return builtin.Sub{Name: "scale", New: func(r *builtin.REST) rest.Storage {
 		resource := r.DefaultQualifiedResource
@@ -51,7 +51,7 @@ func Sub[T builtin.Object](view func(T) View) builtin.Sub {
 	}}
 }
 
-// GroupVersionKind is autoscaling's Scale, but for those old versions of apps that have their own.
+// GroupVersionKind is autoscaling's Scale, except in old versions of apps, which have their own.
 func (*ScaleREST[T]) GroupVersionKind(containingGV schema.GroupVersion) schema.GroupVersionKind {
 	switch containingGV {
 	case appsv1beta1.SchemeGroupVersion, appsv1beta2.SchemeGroupVersion:
@@ -73,7 +73,7 @@ func (r *ScaleREST[T]) Get(ctx context.Context, name string, options *metav1.Get
 	return r.answer(obj)
 }
 
-// Update changes the number of pods wanted. It never creates.
+// Update changes the desired number of pods. It never creates an object.
 func (r *ScaleREST[T]) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	obj, _, err := r.store.Update(rest.WithDecoded(ctx), name, &updatedObjectInfo[T]{UpdatedObjectInfo: objInfo, rest: r, name: name},
@@ -204,7 +204,7 @@ func (i *updatedObjectInfo[T]) UpdatedObject(ctx context.Context, oldObj runtime
 	return object, nil
 }
 
-// newScale is what the client makes of the present Scale.
+// newScale applies the client's change to the present Scale.
 func (i *updatedObjectInfo[T]) newScale(ctx context.Context, old *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
 	obj, err := i.UpdatedObjectInfo.UpdatedObject(ctx, old)
 	if err != nil {
@@ -227,14 +227,14 @@ func (i *updatedObjectInfo[T]) newScale(ctx context.Context, old *autoscalingv1.
 	return scale, nil
 }
 
-// replicasPaths say where the field that a Scale stands for is in each version of its object.
+// replicasPaths are the paths of the replicas in each version of an object.
 var replicasPaths = managedfields.ResourcePathMappings{
 	"apps/v1beta1": fieldpath.MakePathOrDie("spec", "replicas"),
 	"apps/v1beta2": fieldpath.MakePathOrDie("spec", "replicas"),
 	"apps/v1":      fieldpath.MakePathOrDie("spec", "replicas"),
 }
 
-// requestVersion is in whose name the fields are managed.
+// requestVersion is the version that managed fields are recorded in.
 func requestVersion(ctx context.Context) schema.GroupVersion {
 	if info, ok := request.RequestInfoFrom(ctx); ok {
 		version := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}

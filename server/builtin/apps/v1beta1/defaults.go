@@ -12,7 +12,7 @@ import (
 
 func setDefaults(d *v1beta1.Deployment) {
 	spec := &d.Spec
-	// Who names no selector means the template's labels, and so for the deployment's own.
+	// A missing selector, and missing labels of the deployment, are the template's labels.
 	if template := spec.Template.Labels; template != nil {
 		if spec.Selector == nil {
 			spec.Selector = &metav1.LabelSelector{MatchLabels: maps.Clone(template)}

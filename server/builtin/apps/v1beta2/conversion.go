@@ -32,7 +32,7 @@ func AddToScheme(s *runtime.Scheme) error {
 	)
 }
 
-// register makes the scheme convert by a function of two types.
+// register registers a conversion between two types.
 func register[In, Out any](s *runtime.Scheme, convert func(*In, *Out) error) error {
 	return s.AddConversionFunc((*In)(nil), (*Out)(nil), func(in, out any, _ conversion.Scope) error {
 		return convert(in.(*In), out.(*Out))
@@ -131,7 +131,7 @@ func listFromHub(in *appsv1.DeploymentList, out *v1beta2.DeploymentList) error {
 	return nil
 }
 
-// scaleToHub takes the newer of two fields that say which pods are counted, if it is there.
+// scaleToHub prefers the newer of the two selector fields.
 func scaleToHub(in *v1beta2.Scale, out *autoscalingv1.Scale) error {
 	*out = autoscalingv1.Scale{
 		ObjectMeta: in.ObjectMeta,
@@ -144,7 +144,7 @@ func scaleToHub(in *v1beta2.Scale, out *autoscalingv1.Scale) error {
 	return nil
 }
 
-// scaleFromHub fills the older field too, as far as it can say the same.
+// scaleFromHub also fills the older selector field, if it can express the selector.
 func scaleFromHub(in *autoscalingv1.Scale, out *v1beta2.Scale) error {
 	*out = v1beta2.Scale{
 		ObjectMeta: in.ObjectMeta,

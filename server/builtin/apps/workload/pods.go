@@ -34,7 +34,7 @@ func Warnings[T comparableObject](template func(T) *corev1.PodTemplateSpec) func
 	}
 }
 
-// nameWarnings are what the author should know of a name that pods' names begin with.
+// nameWarnings are about a name that becomes the prefix of pods' names.
 func nameWarnings(name string) []string {
 	if wrong := validation.IsDNS1123Label(name); len(wrong) > 0 {
 		return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: %v", wrong)}

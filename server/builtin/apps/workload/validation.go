@@ -11,8 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
-// ValidateSelectorAndTemplate requires a selector that selects something, and pods made of the template among that. The
-// message about an empty one is a deployment's, for replica sets too.
+// ValidateSelectorAndTemplate requires a selector that is not empty and selects the pods made from the template. The
+// message about an empty one names deployments, for replica sets too.
 func ValidateSelectorAndTemplate(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, path *field.Path, opts podspec.Options) field.ErrorList {
 	var errs field.ErrorList
 	at := path.Child("selector")
@@ -52,7 +52,7 @@ type Count struct {
 	Value int64
 }
 
-// ValidateCounts requires that nothing is counted below 0.
+// ValidateCounts requires counts of 0 or more.
 func ValidateCounts(counts []Count) field.ErrorList {
 	var errs field.ErrorList
 	for _, c := range counts {

@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// RequestVersion is the version of the API in which a client speaks, if a client does.
+// RequestVersion is the version of the API that the request uses, if ctx is a request's.
 func RequestVersion(ctx context.Context) (schema.GroupVersion, bool) {
 	info, ok := request.RequestInfoFrom(ctx)
 	if !ok {
@@ -19,7 +19,7 @@ func RequestVersion(ctx context.Context) (schema.GroupVersion, bool) {
 	return schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, true
 }
 
-// OrphansOf orphans the dependents of what clients of these versions delete, which knew nothing else, and deletes them for
+// OrphansOf orphans dependents if the request uses one of versions, whose clients expect that, and deletes them for
 // all others.
 func OrphansOf(versions ...schema.GroupVersion) func(context.Context) rest.GarbageCollectionPolicy {
 	return func(ctx context.Context) rest.GarbageCollectionPolicy {

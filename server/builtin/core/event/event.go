@@ -57,7 +57,7 @@ var selectable = []builtin.Field[*corev1.Event]{
 	{Label: "type", Value: func(e *corev1.Event) string { return e.Type }},
 }
 
-// component is who reports: the field of old events, or that of new ones.
+// component is the reporter: old and new events have a field each.
 func component(e *corev1.Event) string {
 	if e.Source.Component == "" {
 		return e.ReportingController

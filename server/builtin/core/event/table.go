@@ -37,7 +37,7 @@ func row(e *corev1.Event) metav1.TableRow {
 	if e.Series != nil {
 		last, count = table.MicroAge(e.Series.LastObservedTime), e.Series.Count
 	} else if count == 0 {
-		// Events of the newer kind that happened once do not say so.
+		// Newer events have no count if they happened once.
 		count = 1
 	}
 	object := strings.ToLower(e.InvolvedObject.Kind)

@@ -29,7 +29,7 @@ func validate(e *corev1.Event) field.ErrorList {
 	return errs
 }
 
-// validateOldNamespace is for events without an event time. One about an object without a namespace lives in "default".
+// validateOldNamespace checks events without an event time. An event about an object without a namespace is in "default".
 func validateOldNamespace(e *corev1.Event) field.ErrorList {
 	of := e.InvolvedObject.Namespace
 	if of == e.Namespace || of == "" && e.Namespace == metav1.NamespaceDefault {
@@ -42,7 +42,7 @@ func wrongNamespace(e *corev1.Event) *field.Error {
 	return field.Invalid(field.NewPath("involvedObject", "namespace"), e.InvolvedObject.Namespace, "does not match event.namespace")
 }
 
-// validateNew is for events with an event time, which must say who reports what.
+// validateNew checks events with an event time, which must name their reporter and action.
 func validateNew(e *corev1.Event) field.ErrorList {
 	var errs field.ErrorList
 	if e.InvolvedObject.Namespace == "" && e.Namespace != metav1.NamespaceDefault && e.Namespace != metav1.NamespaceSystem {

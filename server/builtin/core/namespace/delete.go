@@ -17,7 +17,7 @@ import (
 
 var resource = corev1.Resource("namespaces")
 
-// Delete begins the end of a namespace, and removes it only if nothing is in the way any more.
+// Delete marks a namespace as terminating. It removes the namespace only if no finalizer is left.
 func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	obj, err := r.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.Va
 	return r.store.Delete(ctx, name, deleteValidation, options)
 }
 
-// setPropagationFinalizers makes the finalizers by which dependents are orphaned or deleted first what the options say.
+// setPropagationFinalizers sets the finalizers that orphan dependents, or delete them first, as the options say.
 func setPropagationFinalizers(ns *corev1.Namespace, options *metav1.DeleteOptions) {
 	//lint:ignore SA1019 deprecated, and clients still send it
 	dependents := options.OrphanDependents

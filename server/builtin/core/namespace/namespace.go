@@ -61,8 +61,8 @@ func newFinalizeREST(r *builtin.REST) rest.Storage {
 	return &FinalizeREST{builtin.NewPart(r, "finalize", corev1.SchemeGroupVersion, finalize)}
 }
 
-// prepareCreate makes the namespace active, with the finalizer of the controller that will empty it one day. That is
-// not a default: it must be possible to remove it.
+// prepareCreate makes the namespace active, with the finalizer of the controller that empties it. The finalizer is
+// no default: clients must be able to remove it.
 func prepareCreate(_ context.Context, ns *corev1.Namespace) {
 	ns.Status.Phase = corev1.NamespaceActive
 	if !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {

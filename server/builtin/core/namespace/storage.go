@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// verbs are those of a Store that namespaces have unchanged. DeleteCollection is not among them: nobody should be able
-// to delete all namespaces with one request.
+// verbs are the verbs that namespaces take from a Store as they are. DeleteCollection is not among them: nobody may
+// delete all namespaces with one request.
 type verbs interface {
 	rest.StorageWithReadiness
 	rest.Scoper

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// qosResources are those that decide who is evicted first.
+// qosResources decide which pods are evicted first.
 var qosResources = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
 // qosClass is Guaranteed if every container may use exactly what it asks for, of cpu and of memory, BestEffort if none
@@ -38,7 +38,7 @@ func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	return corev1.PodQOSGuaranteed
 }
 
-// sum adds what counts of list to total, and says how many resources that were.
+// sum adds the resources of list that count to total, and returns how many they are.
 func sum(total, list corev1.ResourceList) (counted int) {
 	for _, name := range qosResources {
 		if quantity := list[name]; quantity.Cmp(resource.Quantity{}) > 0 {

@@ -38,7 +38,7 @@ func ipWarnings(pod *corev1.Pod) []string {
 	return warnings
 }
 
-// keepObservedGenerations keeps those that a writer who does not know them left out.
+// keepObservedGenerations keeps observed generations that a writer without knowledge of the field left out.
 func keepObservedGenerations(status, old *corev1.PodStatus) {
 	if status.ObservedGeneration == 0 {
 		status.ObservedGeneration = old.ObservedGeneration

@@ -79,7 +79,7 @@ func validateTransitions(pod, old *corev1.Pod) field.ErrorList {
 	return errs
 }
 
-// ruled are the containers with a restart policy or rules of their own, which may run again whatever the pod's says.
+// ruled are the containers with a restart policy or rules of their own: they may restart whatever the pod's policy is.
 func ruled(containers []corev1.Container) sets.Set[string] {
 	names := sets.New[string]()
 	for _, c := range containers {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The two strengths of a wish about where a pod runs.
+// Affinity terms are required, or only preferred.
 const (
 	requiredTerms  = "requiredDuringSchedulingIgnoredDuringExecution"
 	preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -30,7 +30,7 @@ func (v *validator) validateAffinity(path *field.Path) field.ErrorList {
 		for i, term := range n.PreferredDuringSchedulingIgnoredDuringExecution {
 			p := at.Child(preferredTerms).Index(i)
 			errs = append(errs, validateWeight(term.Weight, p)...)
-			// A wish that no node's labels can meet does no harm.
+			// A preferred term that no node's labels can match does no harm.
 			errs = append(errs, validateNodeTerm(term.Preference, true, p.Child("preference"))...)
 		}
 	}
@@ -163,7 +163,7 @@ func validateLabelKeys(term *corev1.PodAffinityTerm, path *field.Path) field.Err
 	return errs
 }
 
-// validateKeys validates the keys whose values a selector is to take from the pod.
+// validateKeys checks the label keys whose values a selector takes from the pod.
 func validateKeys(keys []string, selector *metav1.LabelSelector, path *field.Path) field.ErrorList {
 	if len(keys) > 0 && selector == nil {
 		return field.ErrorList{field.Forbidden(path, "must not be specified when labelSelector is not set")}

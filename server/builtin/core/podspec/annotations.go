@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Annotations that mean something to whoever runs the pod, mostly from before there were fields for it.
+// Annotations that the kubelet reads. Most are older than the fields that replaced them.
 
 const appArmorPrefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
 
-// ValidateAnnotations validates those annotations of a pod, or of a template.
+// ValidateAnnotations checks those annotations of a pod or a template.
 func ValidateAnnotations(annotations map[string]string, spec *corev1.PodSpec, path *field.Path, opts Options) field.ErrorList {
 	var errs field.ErrorList
 	if value, ok := annotations[corev1.MirrorPodAnnotationKey]; ok && spec.NodeName == "" {

@@ -110,13 +110,13 @@ func (v *validator) validateEphemeralContainers(path *field.Path) field.ErrorLis
 	return errs
 }
 
-// onlyFields forbids every field of a struct that is set and not allowed, fields that are yet to come included.
+// onlyFields forbids every field of a struct that is set and not allowed. So it also forbids fields of later releases.
 func onlyFields(object any, allowed sets.Set[string], message string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	value := reflect.ValueOf(object)
 	for i := range value.NumField() {
 		name := value.Type().Field(i).Name
-		// An empty resources object is set in no sense that matters.
+		// An empty resources object counts as not set.
 		if allowed.Has(name) || reflect.DeepEqual(value.Field(i).Interface(), reflect.Zero(value.Field(i).Type()).Interface()) {
 			continue
 		}

@@ -123,8 +123,8 @@ func setDefaultsFieldRef(ref *corev1.ObjectFieldSelector) {
 	}
 }
 
-// requestLimits lets a container of a pod ask for as much as it may use, unless it says. A template's container does
-// not: the pod made of it will.
+// requestLimits fills in a pod's container's missing requests with its limits. A template's container keeps none:
+// the pod made from the template gets them.
 func requestLimits(r *corev1.ResourceRequirements) {
 	if r.Limits == nil {
 		return
@@ -135,7 +135,7 @@ func requestLimits(r *corev1.ResourceRequirements) {
 	fillIn(r.Requests, r.Limits, func(corev1.ResourceName) bool { return true })
 }
 
-// hostPorts gives the ports of a pod on its host's network the numbers they have anyway.
+// hostPorts fills in the host ports of a pod on its host's network: they are the container ports.
 func hostPorts(ports []corev1.ContainerPort) {
 	for i := range ports {
 		setIfZero(&ports[i].HostPort, ports[i].ContainerPort)
@@ -152,7 +152,7 @@ func syncPodIPs(status *corev1.PodStatus) {
 	}
 }
 
-// roundUp rounds to thousandths, the finest that resources are counted in.
+// roundUp rounds to thousandths, the smallest unit of a resource.
 func roundUp(lists ...corev1.ResourceList) {
 	for _, list := range lists {
 		for name, quantity := range list {
@@ -171,7 +171,7 @@ func setIfZero[T comparable](field *T, value T) {
 	}
 }
 
-// SetDefault gives a field that says nothing a value.
+// SetDefault gives a nil field a value.
 func SetDefault[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value

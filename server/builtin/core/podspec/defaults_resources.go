@@ -141,7 +141,7 @@ func raiseTo(highest, list corev1.ResourceList) {
 	}
 }
 
-// fillIn copies what list lacks and may have.
+// fillIn copies the resources that list lacks and may have.
 func fillIn(list, from corev1.ResourceList, may func(corev1.ResourceName) bool) {
 	for name, quantity := range from {
 		if _, ok := list[name]; !ok && may(name) {

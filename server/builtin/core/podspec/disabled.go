@@ -6,7 +6,7 @@ import (
 )
 
 // DropDisabledFields clears the fields of features that are off by default, unless the stored spec old (nil for a new
-// one) uses them already. What is cleared is as if it had not been sent.
+// one) uses them already. The server behaves as if a cleared field had not been sent.
 func DropDisabledFields(spec, old *corev1.PodSpec) {
 	for _, feature := range disabledFeatures {
 		inUse := false

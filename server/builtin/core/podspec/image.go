@@ -24,7 +24,7 @@ var (
 const maxImageNameLength = 255
 
 // pullPolicyFor is Always for an image whose tag is, or would be taken as, latest. A reference that can't be read, or
-// that names a digest and no tag, always means the same image or none.
+// that has a digest and no tag, always means the same image or none.
 func pullPolicyFor(image string) corev1.PullPolicy {
 	if imageID().MatchString(image) {
 		return corev1.PullIfNotPresent

@@ -22,7 +22,7 @@ type Mistakes struct {
 	NodeAffinityValues bool
 }
 
-// MistakesIn finds what is to be tolerated of an object that is stored. A nil spec has none.
+// MistakesIn finds the mistakes of a stored object, which its updates may keep. A nil spec has none.
 func MistakesIn(spec *corev1.PodSpec, annotations map[string]string) Mistakes {
 	if spec == nil {
 		return Mistakes{}
@@ -161,7 +161,7 @@ func VisitContainers(spec *corev1.PodSpec, at *field.Path, visit func(*corev1.Co
 	}
 }
 
-// descendingPath requires a path that stays below where it is put.
+// descendingPath requires a path that does not lead out of its directory.
 func descendingPath(value string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if path.IsAbs(value) {

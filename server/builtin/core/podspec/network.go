@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What a Linux resolver takes.
+// Limits of a Linux resolver.
 const (
 	maxNameservers   = 3
 	maxSearchPaths   = 32

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateOS validates the operating system a pod says it needs, and that it asks for nothing the other one has.
+// validateOS checks the operating system of a pod, and forbids fields that only the other one has.
 func (v *validator) validateOS(path *field.Path) field.ErrorList {
 	if v.spec.OS == nil {
 		return nil
@@ -39,7 +39,7 @@ func (v *validator) forbidWindowsOptions(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// isSet is a field's path below where it is looked for, and whether it is set.
+// isSet is a field's path, relative to the struct it is looked up in, and whether it is set.
 type isSet struct {
 	path string
 	set  bool

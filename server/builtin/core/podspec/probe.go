@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// handler is what a probe or a lifecycle hook does; each of those has some of these.
+// handler has the actions of probes and lifecycle hooks. Each kind of them has some of these.
 type handler struct {
 	exec  *corev1.ExecAction
 	http  *corev1.HTTPGetAction
@@ -71,7 +71,7 @@ func (v *validator) validateProbe(p *corev1.Probe, path *field.Path) field.Error
 	return errs
 }
 
-// validateHandler requires exactly one action, and that it be right. The first one counts, in this order.
+// validateHandler requires exactly one valid action. If there are several, the first in this order is checked.
 func (v *validator) validateHandler(h handler, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	found := false

@@ -14,7 +14,7 @@ import (
 
 const mustBeInteger = "must be an integer"
 
-// standardResources are the names without a prefix that mean something anywhere, in quotas too.
+// standardResources are the names without a prefix that are valid somewhere, be it in a quota.
 var standardResources = sets.New[corev1.ResourceName](
 	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
 	corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceRequestsEphemeralStorage,
@@ -23,7 +23,7 @@ var standardResources = sets.New[corev1.ResourceName](
 	corev1.ResourceSecrets, corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims, corev1.ResourceStorage,
 	corev1.ResourceRequestsStorage, corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers)
 
-// integerResources are those of which nobody can have a part.
+// integerResources can only be requested in whole units.
 var integerResources = sets.New[corev1.ResourceName](
 	corev1.ResourcePods, corev1.ResourceQuotas, corev1.ResourceServices, corev1.ResourceReplicationControllers,
 	corev1.ResourceSecrets, corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims,
@@ -36,7 +36,7 @@ func isExtended(name corev1.ResourceName) bool {
 	return len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+string(name))) == 0
 }
 
-// containerResourceName requires the name of something that a container can use.
+// containerResourceName requires the name of a resource that a container can use.
 func containerResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
 	errs := invalid(path, name, validation.IsQualifiedName(string(name)))
 	prefixed := strings.Contains(string(name), "/")
@@ -53,7 +53,7 @@ func containerResourceName(name corev1.ResourceName, path *field.Path) field.Err
 	return errs
 }
 
-// podResourceName requires the name of something that can be given to a pod as a whole.
+// podResourceName requires the name of a resource that a pod can have as a whole.
 func podResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
 	if errs := invalid(path, name, validation.IsQualifiedName(string(name))); len(errs) > 0 {
 		return errs
@@ -75,7 +75,7 @@ func validateQuantity(name corev1.ResourceName, quantity resource.Quantity, path
 	return errs
 }
 
-// validateResources validates what a container, or the pod, asks for and may use.
+// validateResources checks the requests and limits of a container, or of the pod.
 func (v *validator) validateResources(r *corev1.ResourceRequirements, validateName func(corev1.ResourceName, *field.Path) field.ErrorList, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	compute, hugePages := false, false
@@ -114,7 +114,7 @@ func (v *validator) validateResources(r *corev1.ResourceRequirements, validateNa
 	return append(errs, v.validateUsedClaims(r.Claims, path.Child("claims"))...)
 }
 
-// isWholePages says whether a quantity is a number of pages of the size that is in the resource's name.
+// isWholePages reports whether a quantity is a multiple of the page size in the resource's name.
 func isWholePages(name corev1.ResourceName, quantity resource.Quantity) bool {
 	size, err := resource.ParseQuantity(strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix))
 	if err != nil || size.Sign() <= 0 || size.MilliValue()%1000 != 0 {
@@ -164,7 +164,7 @@ func (v *validator) validateUsedClaims(used []corev1.ResourceClaim, path *field.
 	return errs
 }
 
-// validatePodResources validates what is given to the pod as a whole, and against what its containers have.
+// validatePodResources checks the requests and limits of the pod as a whole, also against those of its containers.
 func (v *validator) validatePodResources(path *field.Path) field.ErrorList {
 	r := v.spec.Resources
 	if r == nil {

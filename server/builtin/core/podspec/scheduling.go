@@ -13,7 +13,7 @@ import (
 
 const mustBePositive = "must be greater than zero"
 
-// ValidateTolerations validates which taints of nodes a pod puts up with.
+// ValidateTolerations checks which taints of nodes a pod tolerates.
 func ValidateTolerations(tolerations []corev1.Toleration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, t := range tolerations {

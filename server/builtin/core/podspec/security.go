@@ -161,7 +161,7 @@ func (v *validator) validateSysctls(sysctls []corev1.Sysctl, path *field.Path) f
 	return errs
 }
 
-// hostSysctl says why a sysctl would change the host, if it would.
+// hostSysctl is the reason why a sysctl would change the host, empty if it would not.
 func hostSysctl(spec *corev1.PodSpec, name string) string {
 	name = dottedSysctl(name)
 	switch {

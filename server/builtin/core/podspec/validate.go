@@ -16,7 +16,7 @@ import (
 type Options struct {
 	// Pod is set for the spec of a pod, and not for a template's.
 	Pod bool
-	// Tolerated are mistakes that the stored object has already.
+	// Tolerated are mistakes that the stored object already has.
 	Tolerated Mistakes
 }
 
@@ -126,7 +126,7 @@ func (v *validator) validateNames(path *field.Path) field.ErrorList {
 	return append(errs, v.validateHostnameOverride(path.Child("hostnameOverride"))...)
 }
 
-// maxHostname is what a Linux kernel takes.
+// maxHostname is the longest host name that a Linux kernel accepts.
 const maxHostname = 64
 
 func (v *validator) validateHostnameOverride(path *field.Path) field.ErrorList {
@@ -200,7 +200,7 @@ func supported[T ~string](path *field.Path, value T, values ...T) field.ErrorLis
 	return supportedOrEmpty(path, value, values...)
 }
 
-// supportedOrEmpty requires one of a few values; "" is like any other that is not among them.
+// supportedOrEmpty requires one of a few values. An empty value is reported like any other that is not among them.
 func supportedOrEmpty[T ~string](path *field.Path, value T, values ...T) field.ErrorList {
 	for _, v := range values {
 		if v == value {

@@ -41,7 +41,7 @@ func (v *validator) validateVolumes(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateVolumeSource requires exactly one source, and that it be right. The first one counts, in this order.
+// validateVolumeSource requires exactly one valid source. If there are several, the first in this order is checked.
 func (v *validator) validateVolumeSource(volume *corev1.Volume, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	found := false
@@ -68,7 +68,7 @@ func (v *validator) validateVolumeSource(volume *corev1.Volume, path *field.Path
 	return append(errs, v.validateVolumeName(volume, path.Child("name"))...)
 }
 
-// validateVolumeName validates what becomes of the volume's name beside being a name.
+// validateVolumeName checks the other names that are made from a volume's name.
 func (v *validator) validateVolumeName(volume *corev1.Volume, path *field.Path) field.ErrorList {
 	if s := volume.ISCSI; s != nil && s.InitiatorName != nil && len(volume.Name+":"+s.TargetPortal) > 64 {
 		return field.ErrorList{field.Invalid(path, volume.Name,

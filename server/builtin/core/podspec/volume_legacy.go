@@ -54,7 +54,7 @@ func validateISCSI(_ *validator, v *corev1.Volume, path *field.Path) field.Error
 	return errs
 }
 
-// A partition of 0 is no partition; the message says otherwise, and clients know it so.
+// A partition of 0 means no partition. The message says otherwise, as every Kubernetes API server's does.
 func validateGCEDisk(_ *validator, v *corev1.Volume, path *field.Path) field.ErrorList {
 	s := v.GCEPersistentDisk
 	return append(required(path, "pdName", s.PDName), inByteRange(s.Partition, path.Child("partition"), 1)...)

@@ -18,7 +18,7 @@ func TemplateWarnings(template *corev1.PodTemplateSpec, path *field.Path) []stri
 	return warnings(path, &template.Spec, &template.ObjectMeta)
 }
 
-// deadAnnotations did something once.
+// deadAnnotations had a meaning in older releases.
 var deadAnnotations = []struct{ key, message string }{
 	{"scheduler.alpha.kubernetes.io/critical-pod", `non-functional in v1.16+; use the "priorityClassName" field instead`},
 	{"security.alpha.kubernetes.io/sysctls", `non-functional in v1.11+; use the "sysctls" field instead`},
@@ -218,7 +218,7 @@ func (w *warner) profiles() {
 	})
 }
 
-// hiddenEnv warns of a variable that is defined again without use of its first value.
+// hiddenEnv warns of a variable that is defined twice, where the second value does not use the first.
 func (w *warner) hiddenEnv(vars []corev1.EnvVar, at *field.Path) {
 	seen := sets.New[string]()
 	for i, ev := range vars {

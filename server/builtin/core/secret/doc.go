@@ -1,5 +1,5 @@
-// Package secret is the resource secrets: small data that is not for every eye.
+// Package secret is the resource secrets: small confidential data.
 //
-// What clients write into stringData moves into data when defaults are set, that is before anything else looks at the
+// Defaulting moves stringData into data before anything else looks at the
 // object; neither rest nor store ever sees stringData.
 package secret

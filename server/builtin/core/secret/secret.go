@@ -49,7 +49,7 @@ func setDefaults(s *corev1.Secret) {
 	s.StringData = nil
 }
 
-// keepType is for clients that do not say the type again.
+// keepType keeps the type for clients that leave it out.
 func keepType(s, old *corev1.Secret) {
 	if s.Type == "" {
 		s.Type = old.Type

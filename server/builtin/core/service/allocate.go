@@ -14,7 +14,7 @@ import (
 	netutils "k8s.io/utils/net"
 )
 
-// allocator gives services what they need out of its pools.
+// allocator gives services addresses and ports from its pools.
 type allocator struct {
 	ips, ports *pool
 }
@@ -30,7 +30,7 @@ type grant struct {
 	portsTaken, portsFreed []uint32
 }
 
-// allocate fills in what svc needs and old, which may be nil, did not have. The caller finishes the grant.
+// allocate fills in the addresses and ports that svc needs and old, which may be nil, lacks. The caller finishes the grant.
 func (a *allocator) allocate(ctx context.Context, svc, old *corev1.Service, dryRun bool) (*grant, error) {
 	if err := initFamilies(svc, old); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (a *allocator) allocate(ctx context.Context, svc, old *corev1.Service, dryR
 	return g, nil
 }
 
-// finish gives back what is not used any more. It goes on when the request has ended, since nobody else would.
+// finish gives back what is no longer used. It continues after the request has ended: nobody else would do it.
 func (g *grant) finish(ctx context.Context, success bool) {
 	if g.dryRun {
 		return
@@ -235,7 +235,7 @@ func (g *grant) healthCheckPort(ctx context.Context, svc, old *corev1.Service) e
 	return nil
 }
 
-// without is all but not.
+// without is all except the items of not.
 func without(all, not []uint32) (rest []uint32) {
 	for _, n := range all {
 		if !slices.Contains(not, n) {

@@ -1,6 +1,6 @@
 // Package service is the resource services, with its subresource status.
 //
-// A service is given things out of pools: a cluster IP and, by its type, node ports and a health check port. What is
+// A service gets a cluster IP and, depending on its type, node ports and a health check port from pools. What is
 // taken is recorded in etcd as the Kubernetes API server records it, a RangeAllocation (its range and a bitmap) under
 // /registry/ranges/serviceips and /registry/ranges/servicenodeports, so that several servers on one etcd never give the
 // same number twice. A RangeAllocation that is there already decides the range; otherwise it is 10.96.0.0/12, and

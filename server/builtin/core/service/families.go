@@ -87,7 +87,7 @@ func initFamilies(svc, old *corev1.Service) error {
 	if s.IPFamilyPolicy == nil {
 		s.IPFamilyPolicy = new(defaultPolicy(svc, old))
 	}
-	// The rest relies on fields that make sense by themselves.
+	// The rest needs fields that are valid one by one.
 	if errs := validateClusterIPs(svc); len(errs) > 0 {
 		return newInvalid(svc, errs)
 	}
@@ -106,7 +106,7 @@ func initFamilies(svc, old *corev1.Service) error {
 		return newInvalid(svc, errs)
 	}
 	if s.ClusterIP == corev1.ClusterIPNone && len(s.Selector) == 0 {
-		// Nobody in the cluster serves it, so it may have families that the cluster does not.
+		// Nothing in the cluster serves it, so it may have families that the cluster lacks.
 		if len(s.IPFamilies) == 0 {
 			s.IPFamilies = []corev1.IPFamily{clusterFamily}
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// The ranges that services are given things out of, unless etcd has others already.
+// The ranges for cluster IPs and node ports, unless etcd already has others.
 const (
 	defaultIPs   = "10.96.0.0/12"
 	defaultPorts = "30000-32767"
@@ -56,7 +56,7 @@ spec:
 	ReturnDeletedObject: true,
 }}
 
-// resource gives services what their pools have.
+// resource gives services addresses and ports from its pools.
 type resource struct {
 	builtin.Resource[*corev1.Service]
 }

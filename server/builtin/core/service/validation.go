@@ -199,7 +199,7 @@ func validateExternalIPs(svc, old *corev1.Service) (errs field.ErrorList) {
 	return errs
 }
 
-// specialIP says why an address cannot be one that traffic comes in by.
+// specialIP is the reason why an address cannot receive traffic, empty if it can.
 func specialIP(value string) (msgs []string) {
 	ip := netutils.ParseIPSloppy(value)
 	if ip.IsUnspecified() {
@@ -249,7 +249,7 @@ func validateNodePorts(svc *corev1.Service) (errs field.ErrorList) {
 	return errs
 }
 
-// duplicatePort is a port as the message about a duplicate shows it: with the fields' Go names, as it always was.
+// duplicatePort is a port as the message about a duplicate shows it: with the fields' Go names.
 type duplicatePort struct {
 	Name        string
 	Protocol    corev1.Protocol

@@ -65,7 +65,7 @@ func validateClusterIPs(svc *corev1.Service) field.ErrorList {
 		errs = append(errs, field.Invalid(clusterIPsPath, ips, "may only hold up to 2 values"))
 	}
 	if wrong {
-		// What could be said of wrong addresses' families would only confuse.
+		// Messages about the families of invalid addresses would only confuse.
 		return errs
 	}
 	return append(errs, validateFamiliesOfIPs(svc)...)

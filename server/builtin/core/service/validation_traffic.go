@@ -19,7 +19,7 @@ func validateLoadBalancer(svc *corev1.Service) (errs field.ErrorList) {
 	case allocate != nil && !isLoadBalancer(svc):
 		errs = append(errs, field.Forbidden(specPath.Child("allocateLoadBalancerNodePorts"), onlyLoadBalancer))
 	case allocate == nil && isLoadBalancer(svc):
-		// Without "spec", as clients know it.
+		// The path has no "spec", as every Kubernetes API server's.
 		errs = append(errs, field.Required(field.NewPath("allocateLoadBalancerNodePorts"), ""))
 	}
 	return append(errs, validateLoadBalancerClass(svc)...)

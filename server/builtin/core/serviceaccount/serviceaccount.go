@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
-// enforceMountableSecrets is an annotation that is on its way out.
+// enforceMountableSecrets is a deprecated annotation.
 const enforceMountableSecrets = "kubernetes.io/enforce-mountable-secrets"
 
 // Resource declares service accounts.
@@ -53,7 +53,7 @@ func validateUpdate(sa, old *corev1.ServiceAccount) field.ErrorList {
 	return append(builtin.ValidateObjectMetaUpdate(&sa.ObjectMeta, &old.ObjectMeta), validate(sa)...)
 }
 
-// warnings are about an annotation that obj has and old has not.
+// warnings are about an annotation that obj has and old lacks.
 func warnings(sa, old *corev1.ServiceAccount) []string {
 	if old != nil {
 		if _, had := old.Annotations[enforceMountableSecrets]; had {
