@@ -3,6 +3,7 @@ package clusterrolebinding
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -25,7 +26,8 @@ var Resource = builtin.Resource[*rbacv1.ClusterRoleBinding]{
 	Sample: `
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: NAME}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]`,
-	Columns: rbac.Columns("clusterRoleBinding", rbacv1.ClusterRoleBinding{}.SwaggerDoc()["roleRef"]),
+	// The description is that of v1beta1, as with every Kubernetes API server.
+	Columns: rbac.Columns("clusterRoleBinding", rbacv1beta1.ClusterRoleBinding{}.SwaggerDoc()["roleRef"]),
 	Row:     func(b *rbacv1.ClusterRoleBinding) metav1.TableRow { return parts(b).Row() },
 }
 

@@ -3,6 +3,7 @@ package rolebinding
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -24,7 +25,8 @@ var Resource = builtin.Resource[*rbacv1.RoleBinding]{
 	Sample: `
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: NAME}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]`,
-	Columns: rbac.Columns("roleBinding", rbacv1.RoleBinding{}.SwaggerDoc()["roleRef"]),
+	// The description is that of v1beta1, as with every Kubernetes API server.
+	Columns: rbac.Columns("roleBinding", rbacv1beta1.RoleBinding{}.SwaggerDoc()["roleRef"]),
 	Row:     func(b *rbacv1.RoleBinding) metav1.TableRow { return parts(b).Row() },
 }
 
