@@ -217,9 +217,14 @@ type StepRecord struct {
 	Start  time.Duration
 	Took   time.Duration // -1 while it runs
 
-	Subject, Why, Error string
-	Attrs               []Attr
-	Before, After       []byte
+	Subject, Error string
+	Attrs          []Attr
+	// Why is the sentence of Reason with its Values.
+	Why    string
+	Reason Reason
+	Values []Attr
+
+	Before, After []byte
 }
 
 // Summary is a copy of the journey without its steps.

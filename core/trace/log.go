@@ -36,8 +36,8 @@ var chunks = sync.Pool{New: func() any { return new(chunk) }}
 type entry struct {
 	n    int64
 	text string
-	step int32 // the index of the step; of the one that called it, or -1, if it began
-	id   ID    // of a step that began
+	step int32  // the index of the step; of the one that called it, or -1, if it began
+	what uint16 // the ID of a step that began, the Reason of a why
 	kind entryKind
 }
 
@@ -46,7 +46,8 @@ type entryKind uint8
 const (
 	entryBegan  entryKind = iota // n is when, text the subject
 	entryEnded                   // n is when, text the error
-	entryWhy                     // text
+	entryWhy                     // text is the reason's text, n its first number
+	entryMore                    // n is the next number of the reason in the entry before
 	entryNumber                  // text is the name, n the number
 	entryName                    // text is the name of the text in the next entry
 	entryText
@@ -111,11 +112,12 @@ func (l *log) forget() {
 // records are the steps. The caller holds the journey's mu.
 func (l *log) records() []StepRecord {
 	steps := make([]StepRecord, 0, l.stepCount())
+	whys := make([]why, l.stepCount())
 	name := ""
 	l.read(func(e *entry) {
 		if e.kind == entryBegan {
 			steps = append(steps, StepRecord{
-				ID: e.id, Parent: int(e.step), Start: time.Duration(e.n), Took: -1, Subject: e.text,
+				ID: ID(e.what), Parent: int(e.step), Start: time.Duration(e.n), Took: -1, Subject: e.text,
 			})
 			return
 		}
@@ -124,7 +126,9 @@ func (l *log) records() []StepRecord {
 		case entryEnded:
 			s.Took, s.Error = time.Duration(e.n)-s.Start, e.text
 		case entryWhy:
-			s.Why = e.text
+			whys[e.step] = readWhy(e)
+		case entryMore:
+			whys[e.step].add(e.n)
 		case entryNumber:
 			s.Attrs = append(s.Attrs, Attr{Name: e.text, Int: e.n, IsInt: true})
 		case entryName:
@@ -133,15 +137,24 @@ func (l *log) records() []StepRecord {
 			s.Attrs = append(s.Attrs, Attr{Name: name, Text: e.text})
 		}
 	})
+	for i := range steps {
+		steps[i].Reason, steps[i].Values, steps[i].Why = whys[i].reason, whys[i].values, whys[i].String()
+	}
 	return steps
 }
 
-// why is what a step was told last of why it went the way it did. The caller holds the journey's mu.
-func (l *log) why(step int32) (why string) {
+// why is the last reason that a step gave. The caller holds the journey's mu.
+func (l *log) why(step int32) (w why) {
 	l.read(func(e *entry) {
-		if e.kind == entryWhy && e.step == step {
-			why = e.text
+		if e.step != step {
+			return
+		}
+		switch e.kind {
+		case entryWhy:
+			w = readWhy(e)
+		case entryMore:
+			w.add(e.n)
 		}
 	})
-	return why
+	return w
 }

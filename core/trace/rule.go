@@ -98,7 +98,7 @@ type needs struct {
 
 // Fields about steps, about what the path says, and about who asks.
 var (
-	stepFields = []string{"step", "layer", "key", "why", "error", "steps", "dur"}
+	stepFields = []string{"step", "layer", "key", "why", "reason", "error", "steps", "dur"}
 	pathFields = []string{"verb", "resource", "sub", "group", "version", "ns", "name"}
 	userFields = []string{"user"}
 )
@@ -150,7 +150,7 @@ type subject struct {
 	j       *Journey
 	s       *Step
 	request Request
-	why     string
+	why     why    // at the end
 	err     string // at the end
 }
 
@@ -190,7 +190,9 @@ func (v *subject) text(name string) string {
 	case "key":
 		return v.s.acts.subject
 	case "why":
-		return v.why
+		return v.why.String()
+	case "reason":
+		return v.why.reason.String()
 	case "error":
 		return v.err
 	case "id":

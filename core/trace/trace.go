@@ -187,7 +187,7 @@ func (b *branch) begin(id ID, subject string) *Step {
 	}
 	j.log.steps++
 	e := j.log.add()
-	e.kind, e.id, e.step, e.text = entryBegan, id, parent, subject
+	e.kind, e.what, e.step, e.text = entryBegan, uint16(id), parent, subject
 	e.n = int64(time.Since(j.started))
 	j.log.tell()
 	j.unlock()
@@ -241,15 +241,6 @@ func (s *Step) Recording() bool { return s != nil }
 
 // Objects says whether objects are recorded.
 func (s *Step) Objects() bool { return s != nil && Level(s.j.level.Load()) >= Objects }
-
-// Why says in one sentence why the step went the way it did. A later call replaces an earlier one.
-func (s *Step) Why(sentence string) {
-	if s == nil {
-		return
-	}
-	sentence = clip(sentence)
-	s.tell(whyBytes+len(sentence), entryWhy, sentence, 0)
-}
 
 // Whyf is Why with a format, applied only if somebody records.
 func (s *Step) Whyf(format string, args ...any) {

@@ -1,0 +1,179 @@
+package trace
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Reason is a registered sentence that says why a step went the way it did. The sentence has room for values:
+//
+//	{revision}      a number
+//	{state:word}    a text of the server's own
+//	{error:quote}   a text that may quote the request or an object; it is masked where the request is confidential
+//
+// A sentence has any number of numbers and at most one text. What is recorded is the Reason and its values, so that a
+// request spends no time on formatting, journeys can be picked by kind, and readers can put the sentence in other words.
+type Reason uint16
+
+// sentence is what is registered of a Reason.
+type sentence struct {
+	name, text string
+	quotes     bool
+}
+
+// sentences are the registered ones by Reason; the first is that of a step without a reason.
+var sentences = []sentence{{}}
+
+// because registers a sentence. The name is that of the variable, in kebab case.
+func because(name, text string) Reason {
+	sentences = append(sentences, sentence{name, text, strings.Contains(text, ":quote}")})
+	return Reason(len(sentences) - 1)
+}
+
+// Reasons are all registered reasons.
+func Reasons() []Reason {
+	all := make([]Reason, 0, len(sentences)-1)
+	for i := range sentences[1:] {
+		all = append(all, Reason(i+1))
+	}
+	return all
+}
+
+// String is the name of the reason, such as "key-was-free"; empty for no reason.
+func (r Reason) String() string { return sentences[r].name }
+
+// Sentence is the registered sentence, with its placeholders.
+func (r Reason) Sentence() string { return sentences[r].text }
+
+// values are the reason's values by name, all of them still zero.
+func (r Reason) values() []Attr {
+	var values []Attr
+	pieces(sentences[r].text, func(_, name string, isText bool) {
+		if name != "" {
+			values = append(values, Attr{Name: name, IsInt: !isText})
+		}
+	})
+	return values
+}
+
+// fill replaces a sentence's placeholders by values. It works for a sentence of any language that has the same names.
+func fill(text string, values []Attr) string {
+	var out strings.Builder
+	pieces(text, func(literal, name string, isText bool) {
+		out.WriteString(literal)
+		i := slices.IndexFunc(values, func(a Attr) bool { return a.Name == name })
+		switch {
+		case name == "" || i < 0:
+		case isText:
+			out.WriteString(values[i].Text)
+		default:
+			out.WriteString(strconv.FormatInt(values[i].Int, 10))
+		}
+	})
+	return out.String()
+}
+
+// pieces takes a sentence apart: literal text, each followed by the name of a placeholder or, at the end, by none.
+func pieces(text string, each func(literal, name string, isText bool)) {
+	for text != "" {
+		literal, rest, found := strings.Cut(text, "{")
+		if !found {
+			each(literal, "", false)
+			return
+		}
+		placeholder, after, _ := strings.Cut(rest, "}")
+		name, _, isText := strings.Cut(placeholder, ":")
+		each(literal, name, isText)
+		text = after
+	}
+}
+
+// maskedText stands for a text that may quote what is secret.
+const maskedText = "(masked)"
+
+// Why records why the step went the way it did: a reason, and its numbers in the order of the sentence. A later call
+// replaces an earlier one.
+func (s *Step) Why(r any, numbers ...int64) {
+	if s == nil {
+		return
+	}
+	switch r := r.(type) {
+	case Reason:
+		s.because(r, "", numbers)
+	case string:
+		s.because(0, r, nil)
+	}
+}
+
+// WhyText is Why for a reason whose sentence has a text among its values.
+func (s *Step) WhyText(r Reason, text string, numbers ...int64) {
+	if s != nil {
+		s.because(r, text, numbers)
+	}
+}
+
+func (s *Step) because(r Reason, text string, numbers []int64) {
+	if sentences[r].quotes && s.Confidential() {
+		text = maskedText
+	}
+	text = clip(text)
+	more := max(len(numbers)-1, 0)
+	j := s.j
+	j.lock()
+	if j.room(whyBytes + len(text) + more*entryBytes) {
+		e := j.log.add()
+		e.kind, e.what, e.step, e.text = entryWhy, uint16(r), s.index, text
+		if len(numbers) > 0 {
+			e.n = numbers[0]
+		}
+		for _, n := range numbers[len(numbers)-more:] {
+			e := j.log.add()
+			e.kind, e.step, e.n = entryMore, s.index, n
+		}
+		j.log.tell()
+	}
+	j.unlock()
+}
+
+// why is the reason of a step as it is read from a log.
+type why struct {
+	reason Reason
+	values []Attr
+	old    string
+	filled int // how many of the values are set
+}
+
+func readWhy(e *entry) why {
+	w := why{reason: Reason(e.what)}
+	if w.reason == 0 {
+		w.old = e.text
+		return w
+	}
+	w.values = w.reason.values()
+	for i := range w.values {
+		if !w.values[i].IsInt {
+			w.values[i].Text = e.text
+		}
+	}
+	w.add(e.n)
+	return w
+}
+
+// add sets the next number.
+func (w *why) add(n int64) {
+	for ; w.filled < len(w.values); w.filled++ {
+		if v := &w.values[w.filled]; v.IsInt {
+			v.Int = n
+			w.filled++
+			return
+		}
+	}
+}
+
+func (w *why) String() string {
+	if w.reason == 0 {
+		return w.old
+	}
+	return fill(w.reason.Sentence(), w.values)
+}
