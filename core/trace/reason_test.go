@@ -31,7 +31,7 @@ func TestReasons(t *testing.T) {
 	want := []string{
 		"key-moved [{revision  9 true} {expected  -7 true}] the key is at revision 9, not -7: nothing was written",
 		"cache-not-ready [{state Broken {revision} 0 false}] the cache is Broken {revision}: went to etcd",
-		"defaults-set [{count  2 true} {fields a, b 0 false}] defaults set: 2: a, b",
+		"defaults-set [{count  2 true} {fields a, b 0 false}] defaults set, in all 2: a, b",
 		"key-was-free [] the key was free",
 		" [] ",
 	}
@@ -52,7 +52,7 @@ func TestQuotesAreMasked(t *testing.T) {
 	_, own := Start(ctx, StoreGet, "key")
 	own.WhyText(CacheNotReady, "Broken")
 	steps := j.Record().Steps
-	if steps[0].Why != "defaults set: 1: (masked)" || steps[0].Values[1].Text != maskedText {
+	if steps[0].Why != "defaults set, in all 1: (masked)" || steps[0].Values[1].Text != maskedText {
 		t.Errorf("kept %+v", steps[0])
 	}
 	if steps[1].Why != "the cache is Broken: went to etcd" {

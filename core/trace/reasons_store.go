@@ -12,7 +12,7 @@ var (
 	NameChosen        = because("name-chosen", "the client chose the name")
 	NameGenerated     = because("name-generated", "the name was generated")
 	NameTaken         = because("name-taken", "attempt {attempt}: the name that was generated before was taken")
-	FieldsInvalid     = because("fields-invalid", "refused: {fields} fields are not valid")
+	FieldsInvalid     = because("fields-invalid", "refused; field errors: {errors}")
 	Valid             = because("valid", "valid, in the form that is stored")
 	MissingCreated    = because("missing-created", "a missing object is created")
 	MissingRefused    = because("missing-refused", "a missing object is an error: updates do not create the resource")
@@ -112,5 +112,7 @@ var (
 	KeyGone      = because("key-gone", "the key is gone, so it is no longer at revision {expected}: nothing was written")
 )
 
-// refusals are the reasons of transactions that wrote nothing.
-var refusals = []Reason{KeyMoved, KeyTaken, KeyGone}
+// Refused says whether a reason, by its name, is that of a transaction that wrote nothing.
+func Refused(reason string) bool {
+	return reason == KeyMoved.String() || reason == KeyTaken.String() || reason == KeyGone.String()
+}
