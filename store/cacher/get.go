@@ -27,7 +27,7 @@ func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptio
 	}
 	if state := c.state.get().State; state == Uninitialized || state == Refilling || state == Broken && opts.ResourceVersion == "" {
 		// A broken cache may have seen the revisions of another etcd.
-		step.Whyf("the cache is %s: went to etcd", state)
+		step.WhyText(trace.CacheNotReady, string(state))
 		return c.fromStorage(ctx, key, opts)
 	}
 	if opts.ResourceVersion == "" {
@@ -39,16 +39,16 @@ func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptio
 		if err := c.tooLarge(ctx, minimum); err != nil {
 			return nil, err
 		}
-		step.Whyf("resourceVersion %d: the cache is at %d and does not get on: went to etcd", minimum, late.seen)
+		step.Why(trace.CacheBehind, minimum, late.seen)
 		return c.fromStorage(ctx, key, opts)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if minimum == 0 {
-		step.Whyf("resourceVersion 0: whatever the cache has, at %d", seen)
+		step.Why(trace.CachedAny, seen)
 	} else {
-		step.Whyf("resourceVersion %d: the cache has seen it, and is at %d", minimum, seen)
+		step.Why(trace.CachedAtLeast, minimum, seen)
 	}
 	return c.found(ctx, step, key, obj, seen, opts)
 }
@@ -61,23 +61,23 @@ func (c *Cacher) getLatest(ctx context.Context, step *trace.Step, key string, op
 		return nil, err
 	}
 	if !c.revisions.note(at, before) {
-		step.Whyf("etcd is at %d, and the cache had seen %d: it is filled again; went to etcd", at, before)
+		step.Why(trace.CacheRefilled, at, before)
 		return c.fromStorage(ctx, key, opts)
 	}
 	cached := c.latest(key)
 	switch {
 	case revision == 0:
-		step.Why("resourceVersion unset: etcd has nothing at the key")
+		step.Why(trace.KeyIsEmpty)
 		return c.found(ctx, step, key, nil, at, opts)
 	case cached != nil && cached.Revision() == revision:
-		step.Whyf("resourceVersion unset: etcd has the key at %d, so has the cache: cached bytes", revision)
+		step.Why(trace.CachedAtRevision, revision)
 		return c.found(ctx, step, key, cached, at, opts)
 	case cached != nil && cached.Revision() > revision:
 		// It was written after etcd answered: a newer state will do.
-		step.Whyf("resourceVersion unset: etcd had the key at %d, the cache has it at %d by now: cached bytes", revision, cached.Revision())
+		step.Why(trace.CachedNewer, revision, cached.Revision())
 		return c.found(ctx, step, key, cached, at, opts)
 	}
-	step.Whyf("resourceVersion unset: etcd has the key at %d, the cache not yet: went to etcd", revision)
+	step.Why(trace.KeyNotCachedYet, revision)
 	return c.fromStorage(ctx, key, opts)
 }
 
@@ -93,7 +93,7 @@ func (c *Cacher) latest(key string) *object.Encoded {
 // found answers with a cached object, or with its absence.
 func (c *Cacher) found(ctx context.Context, step *trace.Step, key string, obj *object.Encoded, seen int64, opts store.GetOptions) (*object.Encoded, error) {
 	if obj != nil && obj.Err() != nil {
-		step.Why("the cache can't read the object: went to etcd, which says why")
+		step.Why(trace.CacheUnreadable)
 		return c.fromStorage(ctx, key, opts)
 	}
 	c.counts.hits.Add(1)

@@ -3,7 +3,7 @@ package cacher
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -23,17 +23,15 @@ func (c *Cacher) ListEncoded(ctx context.Context, key string, opts store.ListOpt
 	if l.exact, l.from, err = store.ValidateListOptions(prefix, c.config.Storage.Versioner(), opts); err != nil {
 		return nil, err
 	}
-	why, err := l.moment(ctx)
-	if err != nil {
+	if err := l.moment(ctx); err != nil {
 		return nil, err
 	}
 	if l.tree == nil {
-		step.Why(why + ": went to etcd")
 		return l.fromStorage(ctx)
 	}
 	list, items, err := l.collect()
 	if err != nil {
-		step.Why("the cache can't read an object: went to etcd, which says why")
+		step.Why(trace.CacheUnreadable)
 		list, err := l.fromStorage(ctx)
 		if err != nil {
 			return nil, err
@@ -50,7 +48,7 @@ func (c *Cacher) ListEncoded(ctx context.Context, key string, opts store.ListOpt
 		step.Int("revision", list.Revision)
 		step.Int("looked", int64(l.looked))
 		step.Int("returned", int64(items))
-		step.Whyf("%s: served %d items from the cache's snapshot at %d", why, items, list.Revision)
+		step.Why(l.why, append(l.given, int64(items), list.Revision)...)
 	}
 	return list, nil
 }
@@ -71,90 +69,110 @@ type listing struct {
 	tree     *tree
 	revision int64
 	looked   int
+
+	// why the list is made of this state of the cache, and the first numbers of that reason.
+	why   trace.Reason
+	given []int64
 }
 
 // moment finds the state that the list shows, and says why it is that one. It leaves the tree nil if etcd must be asked.
-func (l *listing) moment(ctx context.Context) (why string, err error) {
+func (l *listing) moment(ctx context.Context) error {
 	c := l.cacher
 	if state := c.state.get().State; state == Uninitialized || state == Refilling {
-		return fmt.Sprintf("the cache is %s", state), nil
+		l.step.WhyText(trace.CacheNotReady, string(state))
+		return nil
 	}
-	latest := l.opts.ResourceVersion == "" && l.exact == 0
 	switch {
-	case latest:
-		return l.latest(ctx)
 	case l.exact > 0:
 		return l.atExactly(ctx)
+	case l.opts.ResourceVersion == "":
+		return l.latest(ctx)
 	}
 	minimum, err := c.parseRevision(l.opts.ResourceVersion)
 	if err != nil {
-		return "", err
+		return err
 	}
 	l.tree, l.revision, err = c.watchCache.WaitUntilFreshAndGetList(ctx, minimum)
 	var late notSeen
 	if errors.As(err, &late) {
-		return fmt.Sprintf("resourceVersion %d: the cache is at %d and does not get on", minimum, late.seen), c.tooLarge(ctx, minimum)
+		l.step.Why(trace.CacheBehind, minimum, late.seen)
+		return c.tooLarge(ctx, minimum)
 	}
 	if minimum == 0 {
-		return "resourceVersion 0: whatever the cache has", err
+		l.served(trace.ListedAny)
+	} else {
+		l.served(trace.ListedAtLeast, minimum)
 	}
-	return fmt.Sprintf("resourceVersion %d: at least that new", minimum), err
+	return err
+}
+
+// served notes the reason of a list that the cache answers.
+func (l *listing) served(why trace.Reason, given ...int64) {
+	if l.step.Recording() {
+		l.why, l.given = why, slices.Clone(given)
+	}
 }
 
 // latest asks etcd for its revision, and takes the state when the cache has seen that.
-func (l *listing) latest(ctx context.Context) (why string, err error) {
+func (l *listing) latest(ctx context.Context) (err error) {
 	c := l.cacher
 	defer func() { c.metrics.ConsistentRead(l.tree == nil, err) }()
 	if state := c.state.get().State; state != Fresh {
-		return fmt.Sprintf("resourceVersion unset, and the cache is %s", state), nil
+		l.step.WhyText(trace.LatestNotReady, string(state))
+		return nil
 	}
 	seen := c.watchCache.revision.Load()
 	revision, shared, err := c.revisions.revision(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if revision < seen {
-		return fmt.Sprintf("etcd is at %d, and the cache had seen %d: it is filled again", revision, seen), nil
+		l.step.Why(trace.CacheRefilled, revision, seen)
+		return nil
 	}
 	seen = c.watchCache.revision.Load()
 	l.tree, l.revision, err = c.watchCache.WaitUntilFreshAndGetList(ctx, revision)
 	var late notSeen
 	if errors.As(err, &late) {
-		return fmt.Sprintf("resourceVersion unset: etcd is at %d, the cache at %d and does not get on", revision, late.seen), nil
+		l.step.Why(trace.LatestBehind, revision, late.seen)
+		return nil
 	}
-	if err != nil || !l.step.Recording() {
-		return "", err
+	switch caughtUp := seen < revision; {
+	case caughtUp && shared:
+		l.served(trace.ListedCaughtUpShared, revision, seen)
+	case caughtUp:
+		l.served(trace.ListedCaughtUp, revision, seen)
+	case shared:
+		l.served(trace.ListedLatestShared, revision)
+	default:
+		l.served(trace.ListedLatest, revision)
 	}
-	why = fmt.Sprintf("resourceVersion unset: etcd is at %d, so is the cache", revision)
-	if seen < revision {
-		why = fmt.Sprintf("resourceVersion unset: etcd is at %d, the cache was at %d and caught up", revision, seen)
-	}
-	if shared {
-		why += " (asked together with others)"
-	}
-	return why, nil
+	return err
 }
 
 // atExactly takes the state at the exact revision, when the cache has seen that.
-func (l *listing) atExactly(ctx context.Context) (why string, err error) {
+func (l *listing) atExactly(ctx context.Context) error {
 	c := l.cacher
-	why = fmt.Sprintf("revision %d is wanted", l.exact)
 	if l.exact < c.config.Storage.CompactRevision() {
-		return why + ", and that has been compacted", nil
+		l.step.Why(trace.ExactCompacted, l.exact)
+		return nil
 	}
-	err = c.watchCache.waitUntilFresh(ctx, l.exact)
+	err := c.watchCache.waitUntilFresh(ctx, l.exact)
 	var late notSeen
 	if errors.As(err, &late) {
-		return fmt.Sprintf("%s, and the cache is at %d and does not get on", why, late.seen), c.tooLarge(ctx, l.exact)
+		l.step.Why(trace.ExactBehind, l.exact, late.seen)
+		return c.tooLarge(ctx, l.exact)
 	}
 	if err != nil {
-		return "", err
+		return err
 	}
 	if l.tree = c.watchCache.getExact(l.exact); l.tree == nil {
-		return why + ", and the cache has forgotten what happened since", nil
+		l.step.Why(trace.ExactForgotten, l.exact)
+		return nil
 	}
 	l.revision = l.exact
-	return why, nil
+	l.served(trace.ListedExactly, l.exact)
+	return nil
 }
 
 // limit returns how many items the list may have, 0 for any number. A list at resourceVersion 0 has no limit.

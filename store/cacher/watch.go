@@ -27,7 +27,7 @@ func (c *Cacher) WatchEncoded(ctx context.Context, key string, opts store.ListOp
 		return nil, err
 	}
 	if !c.readyToWatch(ctx) {
-		step.Whyf("the cache is %s: the watch is etcd's", c.state.get().State)
+		step.WhyText(trace.WatchUncached, string(c.state.get().State))
 		c.counts.fallbacks.Add(1)
 		return c.config.Storage.WatchEncoded(ctx, key, opts)
 	}
@@ -37,7 +37,7 @@ func (c *Cacher) WatchEncoded(ctx context.Context, key string, opts store.ListOp
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		step.Why(err.Error())
+		step.WhyText(trace.WatchRefused, err.Error())
 		return newErrWatcher(err), nil
 	}
 	c.counts.hits.Add(1)
@@ -83,7 +83,7 @@ func (s *watchStart) start(ctx context.Context) (*cacheWatcher, error) {
 	case s.given == 0:
 		w.from = c.watchCache.revision.Load()
 		w.next = c.watchCache.nextSeq()
-		s.step.Why("no initial events wanted: the changes from now on")
+		s.step.Why(trace.WatchFromNow)
 	default:
 		w.from = s.given
 		next, since, ok := c.watchCache.eventsAfter(position{revision: s.given})
@@ -95,8 +95,7 @@ func (s *watchStart) start(ctx context.Context) (*cacheWatcher, error) {
 		}
 		w.next = next
 		if s.step.Recording() {
-			s.step.Whyf("the changes after %d: %d of the resource's are in the cache's history, which begins at %d",
-				s.given, c.watchCache.nextSeq()-next, since)
+			s.step.Why(trace.WatchFromHistory, s.given, since, int64(c.watchCache.nextSeq()-next))
 		}
 	}
 	w.come = position{revision: w.from}
@@ -113,9 +112,7 @@ func (s *watchStart) fromPast(ctx context.Context, since int64) error {
 	if apierrors.IsResourceExpired(err) {
 		return err
 	}
-	if s.step.Recording() {
-		s.step.Whyf("revision %d is before the cache's first, %d: events %d to %d are read from etcd's history", s.given, since, s.given+1, since)
-	}
+	s.step.Why(trace.WatchFromEtcd, s.given, since)
 	return nil
 }
 
@@ -148,7 +145,7 @@ func (s *watchStart) withState(ctx context.Context, w *cacheWatcher, bookmark bo
 	w.next, w.from, w.come = next, revision, position{revision: revision}
 	if s.step.Recording() {
 		s.step.Int("revision", revision)
-		s.step.Whyf("the state at %d first, then its changes", revision)
+		s.step.Why(trace.WatchFromState, revision)
 	}
 	l := listing{tree: t, prefix: s.prefix, opts: s.opts}
 	return w, s.add(ctx, w, func() error {

@@ -61,15 +61,15 @@ func (c *Cacher) suggestion(step *trace.Step, key string) *object.Encoded {
 	c.sayLate(step)
 	state := c.state.get().State
 	if state == Uninitialized {
-		step.Whyf("the cache is %s: the storage reads the object", state)
+		step.WhyText(trace.SuggestionUnready, string(state))
 		return nil
 	}
 	obj := c.latest(key)
 	if obj == nil {
-		step.Why("the cache does not have the object: the storage reads it")
+		step.Why(trace.SuggestionMissing)
 		return nil
 	}
-	step.Whyf("the cache has the object at %d: that is tried first, and spares a read", obj.Revision())
+	step.Why(trace.SuggestionCached, obj.Revision())
 	return obj
 }
 

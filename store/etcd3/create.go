@@ -32,7 +32,7 @@ func (s *store) create(ctx context.Context, key string, obj, out runtime.Object,
 	ctx, step := trace.Start(ctx, trace.Etcd3Create, key)
 	defer step.End(&err)
 	if revision, err := s.versioner.ObjectResourceVersion(obj); err == nil && revision != 0 {
-		step.Why("an object that is to be created cannot have a resourceVersion")
+		step.Why(trace.CreateWithRevision)
 		return nil, storage.ErrResourceVersionSetOnCreate
 	}
 	if err := s.versioner.PrepareObjectForStorage(obj); err != nil {
@@ -55,11 +55,11 @@ func (s *store) create(ctx context.Context, key string, obj, out runtime.Object,
 		return nil, err
 	}
 	if !result.succeeded {
-		step.Why("something is stored at the key already")
+		step.Why(trace.CreateOverExisting)
 		return nil, storage.NewKeyExistsError(key, 0)
 	}
 	step.Int("resourceVersion", result.revision)
-	step.Why("nothing was stored at the key")
+	step.Why(trace.CreateAtFreeKey)
 	return s.wrote(ctx, key, data, obj, out, result.revision)
 }
 

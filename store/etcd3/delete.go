@@ -34,7 +34,7 @@ func (s *store) Delete(
 			if state, err = reader.retry(ctx, state, checkErr); err != nil {
 				return err
 			}
-			step.Why("refused on a suggested state that is not the one in etcd: try again with the stored object")
+			step.Why(trace.SuggestionRefused)
 			continue
 		}
 		result, err := s.kv.commit(ctx, txn{
@@ -46,12 +46,12 @@ func (s *store) Delete(
 		if result.succeeded {
 			step.Int("resourceVersion", result.revision)
 			if reader.expectCorrupt {
-				step.Why("the bytes could not be read, and that was expected: there is no object to return")
+				step.Why(trace.DeletedUnread)
 				return nil
 			}
 			return s.decode(ctx, key, state.data, out, result.revision)
 		}
-		step.Whyf("conflict: the key is not at revision %d any more: try again with the stored object", state.rev)
+		step.Why(trace.WriteConflict, state.rev)
 		if state, err = reader.decode(ctx, result.kv); err != nil {
 			return err
 		}

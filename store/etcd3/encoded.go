@@ -66,18 +66,18 @@ func (s *store) getEncoded(ctx context.Context, step *trace.Step, key string, op
 	}
 	step.Int("revision", resp.Revision)
 	if err := s.validateMinimumResourceVersion(opts.ResourceVersion, uint64(resp.Revision)); err != nil {
-		step.Whyf("etcd is at revision %d, older than what was asked for", resp.Revision)
+		step.Why(trace.ReadOlder, resp.Revision)
 		return nil, err
 	}
 	if resp.KV == nil {
 		if opts.IgnoreNotFound {
-			step.Why("nothing is stored at the key, and that is no error: an empty object")
+			step.Why(trace.ReadNothingAllowed)
 			return nil, nil
 		}
-		step.Why("nothing is stored at the key")
+		step.Why(trace.ReadNothing)
 		return nil, storage.NewKeyNotFoundError(key, 0)
 	}
-	step.Why("read from etcd by a linearizable read: the latest there is")
+	step.Why(trace.ReadLatest)
 	data, stale, err := s.transformFromStorage(ctx, key, resp.KV.Value, authenticatedDataString(key))
 	if err != nil {
 		return nil, err

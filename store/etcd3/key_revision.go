@@ -40,9 +40,9 @@ func (s *store) KeyRevision(ctx context.Context, key string) (object, storage in
 	if step.Recording() {
 		step.Int("revision", answer.storage)
 		step.Int("modRevision", answer.object)
-		step.Why("the key's revision, not its value: a linearizable read of a few bytes")
+		step.Why(trace.RevisionRead)
 		if answer.together > 1 {
-			step.Whyf("the key's revision, not its value: a linearizable read of a few bytes, with %d other readers' keys", answer.together-1)
+			step.Why(trace.RevisionReadTogether, int64(answer.together-1))
 		}
 	}
 	return answer.object, answer.storage, nil

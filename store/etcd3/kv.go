@@ -156,20 +156,19 @@ func (t *txn) describe(step *trace.Step) {
 
 func (r *txnResult) describe(step *trace.Step, expected int64) {
 	step.Int("revision", r.revision)
-	was := strconv.FormatInt(expected, 10)
 	switch {
 	case r.succeeded && expected == 0:
-		step.Why("the key was free")
+		step.Why(trace.KeyWasFree)
 	case r.succeeded:
-		step.Why("the key was still at revision " + was)
+		step.Why(trace.KeyUnchanged, expected)
 	case r.kv != nil:
 		step.Int("modRevision", r.kv.ModRevision)
 		step.Int("bytes", int64(len(r.kv.Value)))
-		step.Whyf("the key is at revision %d, not %s: nothing was written", r.kv.ModRevision, was)
+		step.Why(trace.KeyMoved, r.kv.ModRevision, expected)
 	case expected == 0:
-		step.Why("the key is taken: nothing was written")
+		step.Why(trace.KeyTaken)
 	default:
-		step.Why("the key is gone, it is not at revision " + was + " any more: nothing was written")
+		step.Why(trace.KeyGone, expected)
 	}
 }
 

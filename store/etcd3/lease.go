@@ -71,7 +71,7 @@ func (l *leaseManager) GetLease(ctx context.Context, key string, ttl int64) (lea
 		step.Text("lease", strconv.FormatInt(int64(lease), 16))
 	}
 	if reused {
-		step.Why("the lease of the last object ends at about the same time: shared")
+		step.Why(trace.LeaseShared)
 	}
 	return lease, err
 }

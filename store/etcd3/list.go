@@ -228,9 +228,9 @@ func (l *listing) describe(step *trace.Step, cost metrics.ListCost) {
 	step.Int("returned", int64(cost.Returned))
 	switch {
 	case l.pages > 1:
-		step.Whyf("%d pages: %d of %d objects are in the list", l.pages, cost.Returned, cost.Fetched)
+		step.Why(trace.ReadPages, int64(l.pages), int64(cost.Returned), int64(cost.Fetched))
 	case cost.Evaluated > 1:
-		step.Whyf("all %d objects were read like the first one, whose steps are here", cost.Evaluated)
+		step.Why(trace.ReadAlike, int64(cost.Evaluated))
 	}
 }
 

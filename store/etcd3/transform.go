@@ -26,7 +26,7 @@ func (s *store) transformFromStorage(ctx context.Context, key string, value []by
 		return nil, false, transformError(key, err)
 	}
 	if stale {
-		step.Why("stored with what is no longer used to write: the next update writes it again")
+		step.Why(trace.StoredWithOldKey)
 	}
 	return data, stale, nil
 }
@@ -59,7 +59,7 @@ func (s *store) decode(ctx context.Context, key string, data []byte, out runtime
 	step.Int("bytes", int64(len(data)))
 	step.Int("resourceVersion", revision)
 	if encoded, ok := out.(*object.Encoded); ok {
-		step.Why("not decoded: the answer can be made of the bytes")
+		step.Why(trace.DecodeSpared)
 		step.After(encoded)
 		return nil
 	}

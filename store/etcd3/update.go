@@ -52,7 +52,7 @@ func (s *store) update(
 		store: s, key: key, reader: reader, step: step,
 		destination: destination, preconditions: preconditions, tryUpdate: tryUpdate,
 	}
-	step.Why("nobody else wrote meanwhile")
+	step.Why(trace.NoConflict)
 	for tries := int64(1); ; tries++ {
 		state, err = u.try(ctx, state)
 		if err != nil || state == nil {
@@ -81,7 +81,7 @@ func (u *update) try(ctx context.Context, state *objState) (*objState, error) {
 	if err != nil {
 		again, err := u.reader.retry(ctx, state, err)
 		if err == nil {
-			u.step.Why("refused on a suggested state that is not the one in etcd: try again with the stored object")
+			u.step.Why(trace.SuggestionRefused)
 		}
 		return again, err
 	}
@@ -96,12 +96,12 @@ func (u *update) try(ctx context.Context, state *objState) (*objState, error) {
 				return nil, err
 			}
 			if !bytes.Equal(data, state.data) {
-				u.step.Why("the same as the suggested state, which is not the one in etcd: try again with the stored object")
+				u.step.Why(trace.SuggestionSame)
 				return state, nil
 			}
 		}
 		if !state.stale {
-			u.step.Why("the bytes are the same: nothing was written")
+			u.step.Why(trace.NothingChanged)
 			u.stored = object.NewEncoded(u.store.format, u.key, state.data, state.rev, false)
 			return nil, u.store.fill(ctx, u.key, u.stored, state.data, u.destination)
 		}
@@ -145,7 +145,7 @@ func (u *update) write(ctx context.Context, state *objState, obj runtime.Object,
 		return nil, err
 	}
 	if !result.succeeded {
-		u.step.Whyf("conflict: the key is not at revision %d any more: try again with the stored object", state.rev)
+		u.step.Why(trace.WriteConflict, state.rev)
 		return u.reader.decode(ctx, result.kv)
 	}
 	u.step.Int("resourceVersion", result.revision)

@@ -73,15 +73,15 @@ type watchChan struct {
 func (wc *watchChan) plan(ctx context.Context, step *trace.Step, opts storage.ListOptions) error {
 	switch {
 	case opts.SendInitialEvents != nil && *opts.SendInitialEvents:
-		step.Why("initial events were asked for: the present state, then its changes")
+		step.Why(trace.ChangesFromState)
 		wc.initialEvents, wc.initialBookmark = true, opts.Predicate.AllowWatchBookmarks
 	case wc.revision > 0:
-		step.Why("a resourceVersion was given: the changes after it")
+		step.Why(trace.ChangesFromRevision)
 	case opts.SendInitialEvents == nil:
-		step.Why("resourceVersion unset or 0: the present state, then its changes")
+		step.Why(trace.ChangesFromAny)
 		wc.initialEvents = true
 	default:
-		step.Why("resourceVersion unset or 0 and no initial events wanted: the changes from now on")
+		step.Why(trace.ChangesFromNow)
 		current, err := wc.store.GetCurrentResourceVersion(ctx)
 		if err != nil {
 			return err
@@ -285,7 +285,7 @@ func (wc *watchChan) transform(e *clientv3.Event) (event watch.Event, err error)
 		event, err = wc.put(ctx, e, prev)
 	}
 	if event.Type == "" && err == nil {
-		step.Why("not selected, neither before nor now")
+		step.Why(trace.EventNotSelected)
 	}
 	noteText(step, "type", string(event.Type))
 	return event, err

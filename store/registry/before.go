@@ -45,13 +45,13 @@ func BeforeCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj run
 	}
 	prepare(ctx, strategy, obj, func(ctx context.Context) { strategy.PrepareForCreate(ctx, obj) })
 	if errs := validateCreate(ctx, strategy, obj, m); len(errs) > 0 {
-		step.Whyf("refused: %d fields are not valid", len(errs))
+		step.Why(trace.FieldsInvalid, int64(len(errs)))
 		return invalid(ctx, kind.GroupKind(), m.GetName(), errs)
 	}
 	warn(ctx, strategy.WarningsOnCreate(ctx, obj))
 	strategy.Canonicalize(obj)
 
-	step.Why("valid, in the form that is stored")
+	step.Why(trace.Valid)
 	step.After(obj)
 	return nil
 }
@@ -102,13 +102,13 @@ func BeforeUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, ol
 	prepare(ctx, strategy, obj, func(ctx context.Context) { strategy.PrepareForUpdate(ctx, obj, old) })
 	keepSystemFields(m, oldMeta)
 	if errs := validateUpdate(ctx, strategy, obj, old, m, oldMeta); len(errs) > 0 {
-		step.Whyf("refused: %d fields are not valid", len(errs))
+		step.Why(trace.FieldsInvalid, int64(len(errs)))
 		return invalid(ctx, kind.GroupKind(), m.GetName(), errs)
 	}
 	warn(ctx, strategy.WarningsOnUpdate(ctx, obj, old))
 	strategy.Canonicalize(obj)
 
-	step.Why("valid, in the form that is stored")
+	step.Why(trace.Valid)
 	step.After(obj)
 	return nil
 }

@@ -39,7 +39,7 @@ func BeforeDelete(ctx context.Context, strategy rest.RESTDeleteStrategy, obj run
 
 	gracefulStrategy, ok := strategy.(rest.RESTGracefulDeleteStrategy)
 	if !ok {
-		step.Why("the resource knows no grace period")
+		step.Why(trace.NoGraceKnown)
 		return false, false, nil
 	}
 	if m.GetDeletionTimestamp() != nil {
@@ -48,13 +48,13 @@ func BeforeDelete(ctx context.Context, strategy rest.RESTDeleteStrategy, obj run
 		return graceful, pending, nil
 	}
 	if !gracefulStrategy.CheckGracefulDelete(ctx, obj, options) {
-		step.Why("the strategy wants no grace period for this object")
+		step.Why(trace.NoGraceWanted)
 		return false, false, nil
 	}
 	if options.GracePeriodSeconds == nil {
 		return false, false, apierrors.NewInternalError(errors.New("options.GracePeriodSeconds should not be nil"))
 	}
-	step.Whyf("a grace period of %d s begins", *options.GracePeriodSeconds)
+	step.Why(trace.GraceBegins, *options.GracePeriodSeconds)
 	beginGrace(m, *options.GracePeriodSeconds)
 	step.After(obj)
 	return true, false, nil
@@ -105,14 +105,14 @@ func shortenGrace(m metav1.Object, options *metav1.DeleteOptions, step *trace.St
 	had := m.GetDeletionGracePeriodSeconds()
 	switch {
 	case had == nil || *had == 0:
-		step.Why("its grace period is over")
+		step.Why(trace.GraceOver)
 		return false, false
 	case options.GracePeriodSeconds == nil:
-		step.Why("it is being deleted, and no other grace period is asked for")
+		step.Why(trace.GraceKept)
 		options.GracePeriodSeconds = had
 		return false, true
 	case *options.GracePeriodSeconds >= *had:
-		step.Why("it is being deleted, and a grace period only ever gets shorter")
+		step.Why(trace.GraceNotLonger)
 		return false, true
 	}
 	seconds := *options.GracePeriodSeconds
@@ -125,7 +125,7 @@ func shortenGrace(m metav1.Object, options *metav1.DeleteOptions, step *trace.St
 			seconds = 1
 		}
 	}
-	step.Whyf("its grace period is shortened from %d s to %d s", *had, seconds)
+	step.Why(trace.GraceShortened, *had, seconds)
 	m.SetDeletionTimestamp(&end)
 	m.SetDeletionGracePeriodSeconds(&seconds)
 	return true, false

@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,7 +27,7 @@ func (e *Store) Create(ctx context.Context, obj runtime.Object, createValidation
 		return nil, err
 	}
 	if m.GetGenerateName() == "" || m.GetName() != "" {
-		return e.create(ctx, obj, m, "the client chose the name", createValidation, options)
+		return e.create(ctx, obj, m, naming{why: trace.NameChosen}, createValidation, options)
 	}
 	for attempt := 1; ; attempt++ {
 		named := obj.DeepCopyObject()
@@ -37,24 +36,30 @@ func (e *Store) Create(ctx context.Context, obj runtime.Object, createValidation
 			return nil, err
 		}
 		namedMeta.SetName(e.CreateStrategy.GenerateName(m.GetGenerateName()))
-		why := "the name was generated"
+		from := naming{why: trace.NameGenerated}
 		if attempt > 1 {
-			why = fmt.Sprintf("attempt %d: the name generated before was taken", attempt)
+			from = naming{why: trace.NameTaken, attempt: int64(attempt)}
 		}
-		out, err := e.create(ctx, named, namedMeta, why, createValidation, options)
+		out, err := e.create(ctx, named, namedMeta, from, createValidation, options)
 		if err == nil || !apierrors.IsAlreadyExists(err) || attempt == maxNameGenerationCreateAttempts {
 			return out, err
 		}
 	}
 }
 
+// naming is where an object's name comes from, and at which attempt if the names before it were taken.
+type naming struct {
+	why     trace.Reason
+	attempt int64
+}
+
 // create stores obj, whose metadata is m, under the name that it has.
-func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object, why string,
+func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object, named naming,
 	createValidation rest.ValidateObjectFunc, options *metav1.CreateOptions) (_ runtime.Object, err error) {
 	// The key is known for certain only after validation, which has better words for a missing name than KeyFunc.
 	ctx, step := trace.Start(ctx, trace.StoreCreate, e.KeyRootFunc(ctx)+"/"+m.GetName())
 	defer step.End(&err)
-	step.Why(why)
+	step.Why(named.why, named.attempt)
 	encoded := e.AfterCreate == nil && e.givesEncoded(ctx) && !isDryRun(options.DryRun)
 	ctx = rest.WithDecoded(ctx) // admission and hooks look into what they read
 

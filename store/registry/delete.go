@@ -43,7 +43,7 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 		return nil, false, err
 	}
 	if pending {
-		step.Why("it is being deleted already, and not more slowly than asked")
+		step.Why(trace.DeletionUnderWay)
 		out, err := e.finalizeDelete(ctx, existing, false, options)
 		return out, false, err
 	}
@@ -53,7 +53,7 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 	}
 	_, refinalize := e.finalizersForDeletion(ctx, m, options)
 	if !graceful && len(m.GetFinalizers()) == 0 && !refinalize {
-		step.Why("no grace period and no finalizers: it is removed")
+		step.Why(trace.RemovedAtOnce)
 		return d.remove(ctx, nil)
 	}
 
@@ -62,15 +62,15 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 		return nil, false, err
 	}
 	if !marked.remove {
-		step.Why("it is marked as deleting: a finalizer or the end of its grace period removes it")
+		step.Why(trace.MarkedDeleting)
 		return marked.out, false, nil
 	}
 	if isDryRun(options.DryRun) && marked.out != nil {
 		// The mark was not stored, so reading the object again would show it without.
-		step.Why("dry run: the state that would have been removed")
+		step.Why(trace.RemovalTried)
 		return marked.out, true, nil
 	}
-	step.Why("nothing to wait for: it is removed")
+	step.Why(trace.RemovedAfterMark)
 	return d.remove(ctx, marked)
 }
 

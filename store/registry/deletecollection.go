@@ -58,7 +58,7 @@ func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.Vali
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	step.Whyf("%d objects found and deleted", len(found.names))
+	step.Why(trace.CollectionDeleted, int64(len(found.names)))
 	return found.answer(ctx)
 }
 

@@ -76,13 +76,13 @@ func (s *DryRunnableStorage) Create(ctx context.Context, key string, obj, out ru
 	ctx, step := trace.Start(ctx, trace.DryRunCreate, key)
 	defer step.End(&err)
 	if !dryRun {
-		step.Why(whyNotDry)
+		step.Why(trace.NotDryRun)
 		if out == nil {
 			return s.Storage.(store.EncodedStorage).CreateEncoded(ctx, key, obj, ttl)
 		}
 		return nil, s.Storage.Create(ctx, key, obj, out, ttl)
 	}
-	step.Why("dry run: look whether the key is free, write nothing")
+	step.Why(trace.DryRunCreates)
 	switch err := s.Storage.Get(ctx, key, store.GetOptions{}, out); {
 	case err == nil, store.IsCorruptObject(err):
 		return nil, store.NewKeyExistsError(key, 0)
@@ -98,10 +98,10 @@ func (s *DryRunnableStorage) Delete(ctx context.Context, key string, out runtime
 	ctx, step := trace.Start(ctx, trace.DryRunDelete, key)
 	defer step.End(&err)
 	if !dryRun {
-		step.Why(whyNotDry)
+		step.Why(trace.NotDryRun)
 		return s.Storage.Delete(ctx, key, out, preconditions, deleteValidation, cachedExistingObject, opts)
 	}
-	step.Why("dry run: read it and check it, remove nothing")
+	step.Why(trace.DryRunDeletes)
 	if err := s.Storage.Get(ctx, key, store.GetOptions{}, out); err != nil {
 		return err
 	}
@@ -118,13 +118,13 @@ func (s *DryRunnableStorage) GuaranteedUpdate(ctx context.Context, key string, d
 	ctx, step := trace.Start(ctx, trace.DryRunUpdate, key)
 	defer step.End(&err)
 	if !dryRun {
-		step.Why(whyNotDry)
+		step.Why(trace.NotDryRun)
 		if destination == nil {
 			return s.Storage.(store.EncodedStorage).UpdateEncoded(ctx, key, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
 		}
 		return nil, s.Storage.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
 	}
-	step.Why("dry run: try the update once on what is there, write nothing")
+	step.Why(trace.DryRunUpdates)
 	current, err := newLike(destination)
 	if err != nil {
 		return nil, err
@@ -145,8 +145,6 @@ func (s *DryRunnableStorage) GuaranteedUpdate(ctx context.Context, key string, d
 	}
 	return nil, s.copyInto(updated, destination)
 }
-
-const whyNotDry = "not a dry run: passed on"
 
 // newLike makes an empty object of obj's type.
 func newLike(obj runtime.Object) (runtime.Object, error) {

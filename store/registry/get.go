@@ -20,10 +20,10 @@ func (e *Store) Get(ctx context.Context, name string, options *metav1.GetOptions
 	ctx, step := trace.Start(ctx, trace.StoreGet, key)
 	defer step.End(&err)
 	if options.ResourceVersion == "" {
-		step.Why("resourceVersion unset: the latest state is wanted")
+		step.Why(trace.LatestWanted)
 	} else {
 		step.Text("resourceVersion", options.ResourceVersion)
-		step.Why("resourceVersion set: a state at least that new will do")
+		step.Why(trace.AtLeastWanted)
 	}
 
 	opts := store.GetOptions{ResourceVersion: options.ResourceVersion}

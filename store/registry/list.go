@@ -84,17 +84,17 @@ func (e *Store) predicate(options *metainternalversion.ListOptions) store.Select
 
 // scope returns the smallest part of the key space that holds all that p selects: one object, one namespace, or the
 // resource. A selector whose name makes no valid key narrows nothing, and selects nothing later.
-func (e *Store) scope(ctx context.Context, p *store.SelectionPredicate) (key string, recursive bool, why string) {
-	why = "no namespace: all objects of the resource"
+func (e *Store) scope(ctx context.Context, p *store.SelectionPredicate) (key string, recursive bool, why trace.Reason) {
+	why = trace.AllNamespaces
 	if request.NamespaceValue(ctx) != "" {
-		why = "one namespace of the resource"
+		why = trace.OneNamespace
 	} else if ns, ok := p.MatchesSingleNamespace(); ok && len(validation.ValidateNamespaceName(ns, false)) == 0 {
 		ctx = request.WithNamespace(ctx, ns)
-		why = "the field selector names a namespace: only that is read"
+		why = trace.SelectedNamespace
 	}
 	if name, ok := p.MatchesSingle(); ok {
 		if key, err := e.KeyFunc(ctx, name); err == nil {
-			return key, false, "the field selector names one object: only its key is read"
+			return key, false, trace.SelectedObject
 		}
 	}
 	return e.KeyRootFunc(ctx), true, why

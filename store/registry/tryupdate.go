@@ -56,11 +56,11 @@ func (u *update) tryUpdate(ctx context.Context, existing runtime.Object, res sto
 func (u *update) why(step *trace.Step, revision uint64) {
 	switch {
 	case u.attempts > 1:
-		step.Whyf("attempt %d: conflict: somebody else wrote in between, so it is tried again on revision %d", u.attempts, revision)
+		step.Why(trace.ConflictRetried, int64(u.attempts), int64(revision))
 	case revision == 0:
-		step.Why("nothing is there yet")
+		step.Why(trace.FirstAttemptEmpty)
 	default:
-		step.Whyf("attempt 1: on revision %d", revision)
+		step.Why(trace.FirstAttempt, int64(revision))
 	}
 }
 

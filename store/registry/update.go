@@ -36,9 +36,9 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 		mayCreate: forceAllowCreate || e.UpdateStrategy.AllowCreateOnUpdate(),
 	}
 	if u.mayCreate {
-		step.Why("a missing object is created")
+		step.Why(trace.MissingCreated)
 	} else {
-		step.Why("a missing object is an error: updates do not create the resource")
+		step.Why(trace.MissingRefused)
 	}
 
 	var out runtime.Object
@@ -50,7 +50,7 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 	}
 	stored, err := e.Storage.GuaranteedUpdate(ctx, key, out, u.mayCreate, u.preconditions, try, isDryRun(options.DryRun), nil)
 	if errors.Is(err, errEmptiedFinalizers) {
-		step.Why("the update took the last finalizer away from an object that is being deleted: it is removed")
+		step.Why(trace.LastFinalizerGone)
 		obj, err := u.deleteWithoutFinalizers(ctx)
 		return obj, false, err
 	}
