@@ -184,9 +184,23 @@ func again(ctx context.Context, steps []trace.StepRecord, children map[int][]int
 			}
 		}
 		again(ctx, steps, children, i)
-		if s.Why != "" {
-			step.Why(s.Why)
-		}
+		why(step, s)
 		step.End(nil)
+	}
+}
+
+// why gives a step the reason that another gave.
+func why(step *trace.Step, of *trace.StepRecord) {
+	text := ""
+	var numbers []int64
+	for _, v := range of.Values {
+		if v.IsInt {
+			numbers = append(numbers, v.Int)
+		} else {
+			text = v.Text
+		}
+	}
+	if of.Reason != 0 {
+		step.WhyText(of.Reason, text, numbers...)
 	}
 }

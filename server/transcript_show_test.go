@@ -230,7 +230,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "<time>"},
 	{regexp.MustCompile(`(\blease[ =])[0-9a-f]+`), "${1}<id>"},
 	{regexp.MustCompile(`(generated-)[a-z0-9]{5}\b`), "${1}<id>"},
-	{regexp.MustCompile(`(made in )[0-9.]+[mµ]?s`), "${1}<duration>"},
+	{regexp.MustCompile(`(built it in )[0-9.]+[mµ]?s`), "${1}<duration>"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "<address>"},
 }
 

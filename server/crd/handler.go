@@ -61,7 +61,7 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	ctx, step := trace.Start(ctx, trace.CRDServe, name)
 	defer step.End(&err)
 	crd, why, err := h.find(ctx, name, info)
-	step.Why(why)
+	step.WhyText(why, info.APIVersion)
 	var serving *crdInfo
 	if crd != nil {
 		serving, err = h.getOrCreateServingInfoFor(ctx, crd)
@@ -113,42 +113,42 @@ func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, crd *
 
 // find returns the definition of a request and why it is served, or nil and why it is not. Before it gives up, it reads the
 // definition from etcd: another server may just have established it.
-func (h *crdHandler) find(ctx context.Context, name string, info *request.RequestInfo) (crd *lister.Definition, why string, err error) {
+func (h *crdHandler) find(ctx context.Context, name string, info *request.RequestInfo) (crd *lister.Definition, why trace.Reason, err error) {
 	crd = h.lister.Get(name)
 	served, why := serves(crd, info)
 	if served {
 		return crd, why, nil
 	}
 	if _, err := h.lister.GetFresh(ctx, name); err != nil && !apierrors.IsNotFound(err) {
-		return nil, "", err
+		return nil, 0, err
 	}
 	if crd = h.lister.Get(name); crd == nil {
-		return nil, "there is no such CustomResourceDefinition", nil
+		return nil, trace.NoDefinition, nil
 	}
 	if served, why = serves(crd, info); !served {
 		return nil, why, nil
 	}
-	return crd, why + "; read from etcd, since it was not known here", nil
+	return crd, trace.DefinitionFresh, nil
 }
 
 // serves says whether a definition serves a request, and why. A namespaced resource can also be listed and watched without a
 // namespace.
-func serves(crd *lister.Definition, info *request.RequestInfo) (bool, string) {
+func serves(crd *lister.Definition, info *request.RequestInfo) (bool, trace.Reason) {
 	switch {
 	case crd == nil:
-		return false, "there is no such CustomResourceDefinition"
+		return false, trace.NoDefinition
 	case crd.Spec.Scope != apiextensionsv1.NamespaceScoped && info.Namespace != "":
-		return false, "the resource is not namespaced"
+		return false, trace.DefinitionNotNamespaced
 	case crd.Spec.Scope == apiextensionsv1.NamespaceScoped && info.Namespace == "" && info.Verb != "list" && info.Verb != "watch":
-		return false, "the resource is namespaced, the request has no namespace"
+		return false, trace.DefinitionNamespaced
 	case !apihelpers.HasServedCRDVersion(crd, info.APIVersion):
-		return false, "the version " + info.APIVersion + " is not served"
+		return false, trace.VersionNotServed
 	case apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established):
-		return true, "the definition is established and serves " + info.APIVersion
+		return true, trace.DefinitionServes
 	case apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted):
-		return true, "the definition is not established yet, but its names are accepted, and it serves " + info.APIVersion
+		return true, trace.DefinitionServesEarly
 	}
-	return false, "the definition's names are not accepted"
+	return false, trace.NamesNotAccepted
 }
 
 func terminating(crd *lister.Definition) bool {
@@ -161,7 +161,7 @@ func (h *crdHandler) serveResource(ctx context.Context, info *request.RequestInf
 	defer step.End(&err)
 	serve := v.resource[info.Verb]
 	if terminating && v.terminating[info.Verb] != nil {
-		step.Why("the definition is being deleted: what would make objects is refused")
+		step.Why(trace.DefinitionEnding)
 		serve = v.terminating[info.Verb]
 	}
 	return serveVerb(serve, info, w, req)

@@ -72,7 +72,7 @@ func (h *crdHandler) getOrCreateServingInfoFor(ctx context.Context, crd *lister.
 	_, step := trace.Start(ctx, trace.CRDInfo, crd.Name)
 	defer step.End(&err)
 	if info := (*h.current.Load())[crd.Name]; info != nil && info.serves(crd) && info.requests.enter() {
-		step.Why("it was there")
+		step.Why(trace.ServingInfoReady)
 		return info, nil
 	}
 	for {
@@ -82,9 +82,9 @@ func (h *crdHandler) getOrCreateServingInfoFor(ctx context.Context, crd *lister.
 		}
 		if info.requests.enter() {
 			if took > 0 {
-				step.Whyf("it was not there, and was made in %s", took.Round(time.Microsecond))
+				step.Why(trace.ServingInfoBuilt, took.Microseconds())
 			} else {
-				step.Why("another request has made it meanwhile")
+				step.Why(trace.ServingInfoShared)
 			}
 			return info, nil
 		}

@@ -151,7 +151,7 @@ func (s *server) built() (n int) {
 	changes, _ := s.journeys.List()
 	for _, c := range changes {
 		for _, step := range c.Journey.Record().Steps {
-			if step.ID == trace.CRDInfo && strings.Contains(step.Why, "was made in") {
+			if step.ID == trace.CRDInfo && step.Reason == trace.ServingInfoBuilt {
 				n++
 			}
 		}

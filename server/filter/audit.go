@@ -106,7 +106,7 @@ func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err erro
 	case err != nil:
 		return "", err
 	case c.AuditSink == nil:
-		step.Why("no audit log is kept")
+		step.Why(trace.NoAuditLog)
 		return level, nil
 	}
 	step.Text("level", string(level))

@@ -26,7 +26,7 @@ func WithAuthorization(next http.Handler, c *Config) http.Handler {
 		}
 		decision, reason, err := c.Authorizer.Authorize(ctx, attributes)
 		if decision == authorizer.DecisionAllow {
-			step.Why(reason)
+			step.WhyText(trace.Allowed, reason)
 			step.End(nil)
 			next.ServeHTTP(w, r)
 			return
@@ -68,7 +68,7 @@ func WithImpersonation(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, step := trace.Start(r.Context(), trace.FilterImpersonation, "")
 		if !asksForImpersonation(r.Header) {
-			step.Why("nobody asked for it")
+			step.Why(trace.NoImpersonation)
 			step.End(nil)
 			next.ServeHTTP(w, r)
 			return

@@ -21,7 +21,7 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 		ctx, step := trace.Start(r.Context(), trace.FilterDeadline, "")
 		info, _ := request.RequestInfoFrom(ctx)
 		if c.LongRunning(r, info) {
-			step.Why("long-running: no deadline")
+			step.Why(trace.NoDeadline)
 			step.End(nil)
 			next.ServeHTTP(w, r)
 			return

@@ -31,7 +31,7 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 		ctx, step := trace.Start(r.Context(), trace.FilterInFlight, "")
 		info, _ := request.RequestInfoFrom(ctx)
 		if c.LongRunning(r, info) {
-			step.Why("long-running: takes no seat")
+			step.Why(trace.NoSeatNeeded)
 			step.End(nil)
 			next.ServeHTTP(w, r)
 			return
@@ -51,14 +51,14 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 				step.Int("seats", int64(cap(free)))
 			default:
 				if u, _ := request.UserFrom(ctx); !isAdmin(u) {
-					step.Why("no seat is free")
+					step.Why(trace.NoSeatFree)
 					step.End(nil)
 					c.Metrics.Dropped(kind)
 					w.Header().Set("Retry-After", "1")
 					c.fail(w, r, apierrors.NewTooManyRequests("too many requests, please try again later", 1))
 					return
 				}
-				step.Why("no seat is free, but administrators stand")
+				step.Why(trace.AdministratorAdmitted)
 			}
 		}
 		defer c.Metrics.InFlight(kind)()

@@ -100,13 +100,13 @@ func decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request)
 		w.Header().Del(JourneyHeader)
 	case asked == "objects" && isAdmin(u):
 		journey.SetLevel(trace.Objects)
-		step.Why("an administrator asked for objects")
+		step.Why(trace.ObjectsAsked)
 	case asked == "objects":
-		step.Why("objects are for administrators: steps alone are recorded")
+		step.Why(trace.ObjectsRefused)
 	case step.Objects():
-		step.Why("steps and objects are recorded, as for every request to this server")
+		step.Why(trace.ObjectsForAll)
 	default:
-		step.Why("steps are recorded, as for every request")
+		step.Why(trace.StepsForAll)
 	}
 }
 

@@ -54,7 +54,7 @@ func withMaskedQuery(r *http.Request) *http.Request {
 
 func describe(step *trace.Step, info *request.RequestInfo) {
 	if !info.IsResourceRequest {
-		step.Why("the path is not of a resource")
+		step.Why(trace.NoResourcePath)
 		return
 	}
 	step.Text("verb", info.Verb)

@@ -77,13 +77,13 @@ func WithWaitGroup(next http.Handler, c *Config) http.Handler {
 		ctx, step := trace.Start(r.Context(), trace.FilterWaitGroup, "")
 		if !c.Drain.enter() {
 			if info, ok := request.RequestInfoFrom(ctx); ok && !info.IsResourceRequest {
-				step.Why("the server is stopping, but this is not of a resource")
+				step.Why(trace.ServedWhileStopping)
 				step.End(nil)
 				next.ServeHTTP(w, r)
 				return
 			}
 			err := apierrors.NewServiceUnavailable("apiserver is shutting down")
-			step.Why("the server is stopping")
+			step.Why(trace.ServerStopping)
 			step.End(nil)
 			w.Header().Set("Retry-After", "1")
 			w.Header().Set("Connection", "close")

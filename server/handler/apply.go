@@ -44,7 +44,7 @@ func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object
 	forgetKind(current)
 	if err != nil {
 		if step.Recording() && !step.Confidential() {
-			step.Why(conflictsNamed(err))
+			sayConflicts(step, err)
 		}
 		return nil, applyError(err)
 	}
@@ -60,7 +60,7 @@ func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object
 	}
 	step.After(applied)
 	if step.Recording() && !step.Confidential() {
-		step.Why(ownersMoved(current, applied, managerKey{p.manager, metav1.ManagedFieldsOperationApply, p.scope.Subresource}))
+		sayOwners(step, current, applied, managerKey{p.manager, metav1.ManagedFieldsOperationApply, p.scope.Subresource})
 	}
 	return applied, nil
 }

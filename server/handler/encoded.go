@@ -25,9 +25,9 @@ func describeEncoded(step *trace.Step, obj runtime.Object, encoder runtime.Encod
 		return
 	}
 	if encoded.Has(encoder.Identifier()) {
-		step.Why("bytes that were there: nothing is encoded")
+		step.Why(trace.BytesReused)
 	} else {
-		step.Why("nobody has had the object in this form before: encoded, and the bytes kept with it")
+		step.Why(trace.BytesMade)
 	}
 	step.After(encoded)
 }

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // maxMovesTold is how many fields a journey names of those that changed hands in one write.
@@ -27,9 +29,9 @@ func keyOf(e metav1.ManagedFieldsEntry) managerKey {
 	return managerKey{e.Manager, e.Operation, e.Subresource}
 }
 
-// ownersMoved says in words what a write by manager made of the owners of live's fields. Fields are parsed only if
+// sayOwners tells step what a write by manager made of the owners of live's fields. Fields are parsed only if
 // somebody lost some, which is rare: most writers change what they own.
-func ownersMoved(live, obj runtime.Object, manager managerKey) string {
+func sayOwners(step *trace.Step, live, obj runtime.Object, manager managerKey) {
 	before, after := managedFieldsOf(live), managedFieldsOf(obj)
 	own := entryOf(after, manager)
 	var moves []string
@@ -54,9 +56,10 @@ func ownersMoved(live, obj runtime.Object, manager managerKey) string {
 		moves = append(moves, fmt.Sprintf("and %d more", more))
 	}
 	if len(moves) > 0 {
-		return strings.Join(moves, "; ")
+		step.WhyText(trace.OwnersMoved, strings.Join(moves, "; "))
+		return
 	}
-	return ownGrowth(entryOf(before, manager), own, len(before) == 0, manager.name)
+	step.WhyText(ownGrowth(entryOf(before, manager), own, len(before) == 0), manager.name)
 }
 
 // move says what became of a field that was no longer its owner's after a write by manager.
@@ -72,27 +75,27 @@ func move(path fieldpath.Path, was, manager managerKey, taken bool) string {
 }
 
 // ownGrowth is for a write that took nothing from anybody.
-func ownGrowth(was, is *metav1.ManagedFieldsEntry, first bool, manager string) string {
+func ownGrowth(was, is *metav1.ManagedFieldsEntry, first bool) trace.Reason {
 	switch {
 	case is == nil && was == nil:
-		return fmt.Sprintf("%s owns nothing here: it changed no field that can be owned", manager)
+		return trace.OwnerOfNothing
 	case is == nil:
-		return fmt.Sprintf("%s owns nothing here any longer", manager)
+		return trace.OwnerNoLonger
 	case was == nil && first:
-		return fmt.Sprintf("%s owns what it sent", manager)
+		return trace.OwnerOfAll
 	case was == nil:
-		return fmt.Sprintf("%s owns what it changed, which nobody owned", manager)
+		return trace.OwnerOfFree
 	case bytes.Equal(rawFields(*was), rawFields(*is)):
-		return fmt.Sprintf("%s owns what it owned before", manager)
+		return trace.OwnerAsBefore
 	}
-	return fmt.Sprintf("what %s owns has changed, and nobody else lost a field", manager)
+	return trace.OwnerChanged
 }
 
-// conflictsNamed says whose fields an apply would have changed; "" if err is not about that.
-func conflictsNamed(err error) string {
+// sayConflicts tells step whose fields an apply would have changed, if err is about that.
+func sayConflicts(step *trace.Step, err error) {
 	var carrier apierrors.APIStatus
 	if !errors.As(err, &carrier) || carrier.Status().Details == nil {
-		return ""
+		return
 	}
 	var conflicts []string
 	more := 0
@@ -106,12 +109,12 @@ func conflictsNamed(err error) string {
 		}
 	}
 	if len(conflicts) == 0 {
-		return ""
+		return
 	}
 	if more > 0 {
 		conflicts = append(conflicts, fmt.Sprintf("and %d more", more))
 	}
-	return "it would change what others own, and was not told to: " + strings.Join(conflicts, "; ")
+	step.WhyText(trace.OwnersConflict, strings.Join(conflicts, "; "))
 }
 
 func fieldName(path fieldpath.Path) string { return strings.TrimPrefix(path.String(), ".") }

@@ -58,7 +58,7 @@ func failure(ctx context.Context, step *trace.Step, stream *responsewriters.Stre
 		err = requestTimedOut(ctx.Err())
 	}
 	if err != nil && stream.Sent() {
-		step.Why("the answer had begun, and can't be completed: the connection is cut, so that nobody takes it for the whole")
+		step.Why(trace.AnswerCutOff)
 		trace.AnswerFailed(ctx, int(responsewriters.ErrorToAPIStatus(ctx, err).Code))
 	}
 	return err
@@ -71,11 +71,11 @@ func describeItems(step *trace.Step, counts listing.Counts, target *schema.Group
 	case target != nil:
 		step.Int("items", int64(counts.Items))
 	case counts.Made > 0:
-		step.Whyf("%d of %d items were encoded for this answer alone", counts.Made, counts.Items)
+		step.Why(trace.ItemsMadeForOne, int64(counts.Made), int64(counts.Items))
 	case counts.There == counts.Items:
-		step.Why("bytes that were there, of all items: nothing is encoded")
+		step.Why(trace.ItemsReused)
 	default:
-		step.Whyf("bytes that were there, of %d of %d items: the others are encoded, and the bytes kept with them", counts.There, counts.Items)
+		step.Why(trace.ItemsMade, int64(counts.There), int64(counts.Items))
 	}
 }
 

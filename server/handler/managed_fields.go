@@ -66,7 +66,7 @@ func updateManagedFields(ctx context.Context, scope *RequestScope, live, obj run
 	forgetKind(obj)
 	step.After(obj)
 	if step.Recording() && !step.Confidential() {
-		step.Why(ownersMoved(live, obj, managerKey{manager, metav1.ManagedFieldsOperationUpdate, scope.Subresource}))
+		sayOwners(step, live, obj, managerKey{manager, metav1.ManagedFieldsOperationUpdate, scope.Subresource})
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, requestTimedOut(err)

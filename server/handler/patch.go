@@ -230,7 +230,7 @@ func (p *patcher) applyPatchToCurrentObject(ctx context.Context, current runtime
 	// The patch may hold a secret: it is known by its type and size alone.
 	step.Int("bytes", int64(len(p.patch)))
 	if p.attempts > 1 {
-		step.Whyf("attempt %d: the object is not what it was when the patch was applied last", p.attempts)
+		step.Why(trace.PatchedAgain, int64(p.attempts))
 	}
 	step.Before(current)
 	versioned, err := fromHub(ctx, p.scope, current)

@@ -150,7 +150,7 @@ func restDelete(ctx context.Context, r rest.GracefulDeleter, name string, valida
 		return out, err
 	})
 	if err == nil && !deleted {
-		step.Why("finalizers or a grace period keep the object for now")
+		step.Why(trace.DeletionWaits)
 	}
 	return obj, deleted, err
 }

@@ -57,7 +57,7 @@ func handleWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, req 
 	} else {
 		server.HandleHTTP(w, req)
 	}
-	step.Why(server.ended)
+	step.WhyText(server.ended, server.failure)
 	step.Int("events", server.sent)
 	return err
 }
@@ -102,8 +102,10 @@ type WatchServer struct {
 	gzip    bool
 	count   func(sizeBytes int) // for /metrics
 
-	sent  int64
-	ended string // why
+	sent int64
+	// ended is why it ended, and failure the error if it was one.
+	ended   trace.Reason
+	failure string
 }
 
 // serveWatchHandler prepares what sends the events of watcher in the form that the client asked for.
@@ -137,7 +139,7 @@ func serveWatchHandler(watcher watch.Interface, scope *RequestScope, mediaType n
 func (s *WatchServer) HandleHTTP(w http.ResponseWriter, req *http.Request) {
 	stream := newHTTPStream(w, s.format, s.gzip)
 	if err := stream.begin(); err != nil {
-		s.ended = "the client can't be reached: " + err.Error()
+		s.ended, s.failure = trace.ClientUnreachable, err.Error()
 		return
 	}
 	s.serve(req.Context(), stream)
@@ -177,20 +179,20 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 	for {
 		select {
 		case <-s.ServerShuttingDownCh:
-			s.ended = "the server is shutting down"
+			s.ended = trace.WatchServerStops
 			return
 		case <-ctx.Done():
 			s.ended = whyDone(ctx)
 			return
 		case <-stream.done():
-			s.ended = "the client closed the connection"
+			s.ended = trace.ClientClosed
 			return
 		case <-timeout:
-			s.ended = "the time of the watch is up"
+			s.ended = trace.WatchTimeUp
 			return
 		case event, ok := <-events:
 			if !ok {
-				s.ended = "the storage ended the watch"
+				s.ended = trace.WatchEndedBelow
 				if ctx.Err() != nil {
 					s.ended = whyDone(ctx) // and the storage's watch with it
 				}
@@ -206,7 +208,7 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 				pending = nil
 			}
 			if err != nil {
-				s.ended = err.Error()
+				s.ended, s.failure = trace.WatchFailed, err.Error()
 				return
 			}
 		}
@@ -214,11 +216,11 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 }
 
 // whyDone is why the request of a watch has ended.
-func whyDone(ctx context.Context) string {
+func whyDone(ctx context.Context) trace.Reason {
 	if errors.Is(context.Cause(ctx), trace.ErrDropped) {
-		return "somebody dropped the watch"
+		return trace.WatchDropped
 	}
-	return "the client is gone"
+	return trace.ClientGone
 }
 
 // send encodes event into b. One that can't be encoded ends the watch, with an ERROR event that says so: a client that

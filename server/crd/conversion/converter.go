@@ -91,10 +91,10 @@ func (c *Converter) Convert(ctx context.Context, in runtime.Object, to schema.Gr
 		return nil, err
 	}
 	if c.webhook == nil || isEmptyObject(in) {
-		step.Why("strategy None: only apiVersion differs")
+		step.Why(trace.StrategyNone)
 		out = rename(in, to.String())
 	} else {
-		step.Why("strategy Webhook")
+		step.Why(trace.StrategyWebhook)
 		if out, err = c.webhook.convert(ctx, in, to); err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ func (s *Schema) Default(ctx context.Context, obj map[string]any) (err error) {
 	defer step.End(&err)
 	if step.Recording() {
 		step.Before(&unstructured.Unstructured{Object: obj})
-		step.Why(s.defaultsWhy(obj))
+		s.sayDefaults(step, obj)
 	}
 	if err := s.giveDefaults(ctx, obj, s.limits.Bytes); err != nil {
 		return err
@@ -54,15 +54,17 @@ func (s *Schema) giveDefaults(ctx context.Context, obj map[string]any, limit int
 	return d.result()
 }
 
-// defaultsWhy names the defaults that will be set.
-func (s *Schema) defaultsWhy(obj map[string]any) string {
+// sayDefaults tells step which defaults will be set.
+func (s *Schema) sayDefaults(step *trace.Step, obj map[string]any) {
 	if !s.uses.defaults {
-		return "no default set: the schema has none"
+		step.Why(trace.NoDefaults)
+		return
 	}
 	if paths := missingDefaults(obj, s.structural); len(paths) > 0 {
-		return listed(paths, "default", "set")
+		step.WhyText(trace.DefaultsSet, listed(paths), int64(len(paths)))
+		return
 	}
-	return "no default set: what has one is there"
+	step.Why(trace.NoDefaultNeeded)
 }
 
 // defaults is the tree of a schema's defaults. Places without any are left out.

@@ -12,17 +12,12 @@ import (
 // maxNamed is how many paths a reason names. It counts the others.
 const maxNamed = 10
 
-// listed makes a text like "2 unknown fields dropped: spec.bar, spec.foo".
-func listed(paths []string, noun, verb string) string {
-	if len(paths) != 1 {
-		noun += "s"
+// listed names the first paths: "spec.bar, spec.foo and 3 more".
+func listed(paths []string) string {
+	if len(paths) <= maxNamed {
+		return strings.Join(paths, ", ")
 	}
-	more := ""
-	named := paths
-	if len(paths) > maxNamed {
-		named, more = paths[:maxNamed], fmt.Sprintf(" and %d more", len(paths)-maxNamed)
-	}
-	return fmt.Sprintf("%d %s %s: %s%s", len(paths), noun, verb, strings.Join(named, ", "), more)
+	return fmt.Sprintf("%s and %d more", strings.Join(paths[:maxNamed], ", "), len(paths)-maxNamed)
 }
 
 // nullPaths returns the paths of null fields, sorted.

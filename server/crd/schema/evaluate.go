@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // evaluation is one run of the rules over one object.
@@ -208,11 +210,11 @@ func (r *ruleRun) evaluate(rule *apiextensionsv1.ValidationRule, compiled *schem
 	case compiled.Error != nil:
 		return r.invalid(fmt.Sprintf("rule compile error: %v", compiled.Error))
 	case compiled.Program == nil:
-		return outcome{skipped: "the rule is empty"}
+		return outcome{skipped: trace.RuleEmpty}
 	}
 	optional := rule.OptionalOldSelf != nil && *rule.OptionalOldSelf
 	if compiled.UsesOldSelf && r.old == nil && !optional {
-		return outcome{skipped: "a rule about a change, and there is no old value"}
+		return outcome{skipped: trace.RuleWithoutOldValue}
 	}
 	vars := r.vars
 	if optional {

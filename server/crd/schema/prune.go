@@ -37,7 +37,7 @@ func (s *Schema) Prune(ctx context.Context, obj map[string]any, opts PruneOption
 		return nil, err
 	}
 	if step.Recording() {
-		step.Why(p.why())
+		p.say(step)
 		step.After(&unstructured.Unstructured{Object: obj})
 	}
 	if !opts.UnknownFieldPaths {
@@ -154,16 +154,19 @@ func (p *pruning) dropNulls(obj map[string]any) {
 	}
 }
 
-func (p *pruning) why() string {
+// say tells step what was dropped.
+func (p *pruning) say(step *trace.Step) {
+	unknown, nulls := int64(len(p.unknown)), int64(len(p.nulls))
 	switch {
-	case len(p.unknown) == 0 && len(p.nulls) == 0 && p.schema.preserveUnknown:
-		return "nothing dropped: spec.preserveUnknownFields is true"
-	case len(p.unknown) == 0 && len(p.nulls) == 0:
-		return "nothing dropped: the schema knows every field"
-	case len(p.nulls) == 0:
-		return listed(p.unknown, "unknown field", "dropped")
-	case len(p.unknown) == 0:
-		return listed(p.nulls, "null", "dropped where there can be none")
+	case unknown+nulls == 0 && p.schema.preserveUnknown:
+		step.Why(trace.AllFieldsPreserved)
+	case unknown+nulls == 0:
+		step.Why(trace.AllFieldsKnown)
+	case nulls == 0:
+		step.WhyText(trace.UnknownFieldsDropped, listed(p.unknown), unknown)
+	case unknown == 0:
+		step.WhyText(trace.NullsDropped, listed(p.nulls), nulls)
+	default:
+		step.WhyText(trace.UnknownAndNullsDropped, listed(p.unknown)+"; "+listed(p.nulls), unknown, nulls)
 	}
-	return listed(p.unknown, "unknown field", "dropped") + "; " + listed(p.nulls, "null", "dropped where there can be none")
 }

@@ -22,8 +22,8 @@ type outcome struct {
 	failed *field.Error
 	// forgiven is an error that became a warning, since the value has not changed.
 	forgiven *field.Error
-	// skipped says why the rule was not evaluated.
-	skipped string
+	// skipped is why the rule was not evaluated; 0 if it was.
+	skipped trace.Reason
 }
 
 // ruleReport shows the outcomes of rules as steps, and counts them.
@@ -75,18 +75,18 @@ func (r *ruleReport) end(step *trace.Step, out outcome, cost int64) {
 	case out.failed != nil:
 		r.failed++
 		err = out.failed
-		step.Why("failed")
+		step.Why(trace.RuleFailed)
 	case out.forgiven != nil:
 		r.forgiven++
 		if step.Recording() {
-			step.Whyf("failed, but the value is as it was before: only a warning: %v", out.forgiven)
+			step.WhyText(trace.RuleForgiven, out.forgiven.Error())
 		}
-	case out.skipped != "":
+	case out.skipped != 0:
 		r.skipped++
-		step.Why("not evaluated: " + out.skipped)
+		step.Why(out.skipped)
 	default:
 		r.held++
-		step.Why("held")
+		step.Why(trace.RuleHeld)
 	}
 	step.Int("cost", cost)
 	step.End(&err)
@@ -105,17 +105,14 @@ func (r *ruleReport) finish(stopped bool) {
 				continue
 			}
 			step := r.step(n, i, n.path)
-			step.Why(whyNotReached(n, stopped))
+			if stopped {
+				step.Why(trace.RuleAfterLimit)
+			} else {
+				step.WhyText(trace.RuleWithoutValue, n.path)
+			}
 			step.End(nil)
 		}
 	}
-}
-
-func whyNotReached(n *place, stopped bool) string {
-	if stopped {
-		return "not reached: a rule before it let no further rule be evaluated"
-	}
-	return "not reached: the object has nothing at " + n.path
 }
 
 // String counts the outcomes: "rules: 3 held, 1 failed, 2 not reached".
@@ -137,17 +134,6 @@ func (r *ruleReport) String() string {
 		}
 	}
 	return "rules: " + strings.Join(parts, ", ")
-}
-
-// found says how many errors the checks before the rules found.
-func found(errs field.ErrorList) string {
-	switch len(errs) {
-	case 0:
-		return "the schema allows the object"
-	case 1:
-		return "1 error by the schema"
-	}
-	return fmt.Sprintf("%d errors by the schema", len(errs))
 }
 
 // endWith ends a step with errors.

@@ -61,12 +61,12 @@ func TestStepsOfPruneAndDefault(t *testing.T) {
 		}
 	})
 	expect(t, steps, `
-crd.prune Thing: 2 unknown fields dropped: spec.bar, spec.foo; 1 null dropped where there can be none: spec.size
-crd.default Thing: 3 defaults set: spec.image, spec.ports, spec.replicas
-crd.prune Thing: 1 null dropped where there can be none: spec.size
-crd.default Thing: no default set: what has one is there
-crd.prune Thing: 1 unknown field dropped: metadata.horse
-crd.default Thing: 1 default set: spec
+crd.prune Thing: dropped 2 unknown fields, and 1 nulls where the schema allows none: spec.bar, spec.foo; spec.size
+crd.default Thing: defaults set, in all 3: spec.image, spec.ports, spec.replicas
+crd.prune Thing: nulls dropped where the schema allows none, in all 1: spec.size
+crd.default Thing: no default is set: every field that has one is there
+crd.prune Thing: unknown fields dropped, in all 1: metadata.horse
+crd.default Thing: defaults set, in all 1: spec
 crd.prune Thing:  ! json: cannot unmarshal number into Go value of type v1.ObjectMeta
 `)
 	for i, want := range []struct{ before, after string }{
@@ -79,7 +79,7 @@ crd.prune Thing:  ! json: cannot unmarshal number into Go value of type v1.Objec
 	}
 	many := thing(t, `{a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, k: 1, l: 1}`)
 	expect(t, journey(t, trace.Steps, func(ctx context.Context) { s.Prune(ctx, many, PruneOptions{}) }), `
-crd.prune Thing: 12 unknown fields dropped: a, b, c, d, e, f, g, h, i, j and 2 more
+crd.prune Thing: unknown fields dropped, in all 12: a, b, c, d, e, f, g, h, i, j and 2 more
 `)
 }
 
@@ -94,10 +94,10 @@ func TestStepsOfValidate(t *testing.T) {
 		s.Validate(ctx, thing(t, `{spec: {min: 3, max: 2, items: [a, b]}}`), Others{})
 	})
 	expect(t, steps, `
-crd.validate Thing: the schema allows the object; rules: 3 held, 2 failed, 1 skipped, 1 not reached cost=14 ! [spec: Invalid value: min is above max, spec.items[1]: Invalid value: "b": failed rule: self != 'b']
+crd.validate Thing: schema errors: 0; rules: 3 held, 2 failed, 1 skipped, 1 not reached cost=14 ! [spec: Invalid value: min is above max, spec.items[1]: Invalid value: "b": failed rule: self != 'b']
   crd.cel .: held rule="self.metadata.name != ''" cost=3
   crd.cel spec: failed rule="self.min <= self.max" cost=5 ! spec: Invalid value: min is above max
-  crd.cel spec: not evaluated: a rule about a change, and there is no old value rule="self == oldSelf" cost=0
+  crd.cel spec: not evaluated: the rule is about a change, and there is no old value rule="self == oldSelf" cost=0
   crd.cel spec.items[0]: held rule="self != 'b'" cost=2
   crd.cel spec.items[1]: failed rule="self != 'b'" cost=2 ! spec.items[1]: Invalid value: "b": failed rule: self != 'b'
   crd.cel spec.max: held rule="self < 5" cost=2
@@ -110,7 +110,7 @@ crd.validate Thing: the schema allows the object; rules: 3 held, 2 failed, 1 ski
 		s.ValidateUpdate(ctx, thing(t, `{spec: {min: 1, max: 7}}`), thing(t, `{spec: {min: 2, max: 7}}`), Others{})
 	})
 	expect(t, steps, `
-crd.validate Thing: the schema allows the object; rules: 2 held, 1 failed, 1 failed for values that are as they were, 2 not reached cost=13 ! spec: Invalid value: spec can't change
+crd.validate Thing: schema errors: 0; rules: 2 held, 1 failed, 1 failed for values that are as they were, 2 not reached cost=13 ! spec: Invalid value: spec can't change
   crd.cel .: held rule="self.metadata.name != ''" cost=3
   crd.cel spec: held rule="self.min <= self.max" cost=5
   crd.cel spec: failed rule="self == oldSelf" cost=3 ! spec: Invalid value: spec can't change
@@ -124,10 +124,10 @@ crd.validate Thing: the schema allows the object; rules: 2 held, 1 failed, 1 fai
 	expect(t, journey(t, trace.Steps, func(ctx context.Context) {
 		s.Validate(ctx, thing(t, `{spec: {min: 1, max: a}}`), Others{})
 	}), `
-crd.validate Thing: 1 error by the schema, which keeps the schema's 6 rules from being evaluated ! [spec.max: Invalid value: "string": spec.max in body must be of type integer: "string", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]
+crd.validate Thing: schema errors: 1; that keeps its 6 rules from being evaluated ! [spec.max: Invalid value: "string": spec.max in body must be of type integer: "string", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]
 `)
 	expect(t, journey(t, trace.Steps, func(ctx context.Context) { web(t).Validate(ctx, thing(t, `{}`), Others{}) }), `
-crd.validate Thing: the schema allows the object; the schema has no rules
+crd.validate Thing: schema errors: 0; the schema has no rules
 `)
 }
 
@@ -155,7 +155,7 @@ func TestStepsAreBounded(t *testing.T) {
 	all = journey(t, trace.Steps, func(ctx context.Context) {
 		s.Validate(ctx, thing(t, `{spec: {v: {z: 1, l: [`+numbers+`]}}}`), Others{})
 	})
-	if len(all) != 3 || !strings.Contains(all[1].Error, "actual cost limit exceeded") || all[2].Why != "not reached: a rule before it let no further rule be evaluated" {
+	if len(all) != 3 || !strings.Contains(all[1].Error, "actual cost limit exceeded") || all[2].Reason != trace.RuleAfterLimit {
 		t.Errorf("got\n%s", told(all))
 	}
 }

@@ -89,10 +89,10 @@ func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs f
 	r := s.rules()
 	switch {
 	case r == nil:
-		step.Whyf("%s; the schema has no rules", found(errs))
+		step.Why(trace.SchemaWithoutRules, int64(len(errs)))
 		return errs
 	case slices.ContainsFunc(errs, blocksRules):
-		step.Whyf("%s, which keeps the schema's %d rules from being evaluated", found(errs), r.count)
+		step.Why(trace.RulesKeptBack, int64(len(errs)), int64(r.count))
 		return append(errs, field.Invalid(nil, nil, "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"))
 	}
 	e := evaluation{ctx: ctx, budget: celconfig.RuntimeCELCostBudget}
@@ -106,7 +106,7 @@ func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs f
 	if step.Recording() {
 		e.report.finish(e.budget < 0)
 		step.Int("cost", celconfig.RuntimeCELCostBudget-max(e.budget, 0))
-		step.Whyf("%s; %s", found(errs), e.report)
+		step.WhyText(trace.RulesEvaluated, e.report.String(), int64(len(errs)))
 	}
 	return append(errs, e.errs...)
 }
