@@ -94,7 +94,7 @@ func TestStructure(t *testing.T) {
 	var chain []string
 	for i, f := range filter.Chain {
 		info := f.Step.Info()
-		chain = append(chain, fmt.Sprintf("%s server/filter.%s %d", info.Name, info.Upstream, i+1))
+		chain = append(chain, fmt.Sprintf("%s server/filter.%s %d", info.Name, info.Upstream.Symbol, i+1))
 	}
 	if !slices.Equal(filters, chain) {
 		t.Errorf("filters %q\nwant %q", filters, chain)

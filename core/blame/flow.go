@@ -1,6 +1,10 @@
 package blame
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
 
 // flow is which way the object of a journey went.
 type flow struct {
@@ -28,36 +32,29 @@ type form struct {
 
 var noForm = form{step: -1}
 
-// makes are the steps that make of an object what is to be stored.
-var makes = map[string]bool{
-	decodeStep: true, "handler.apply-patch": true, "handler.apply": true, "handler.default": true, "handler.mutate": true, "handler.admit": true,
-	"handler.managed-fields": true,
-	"rest.create":            true, "store.before-create": true, "store.before-update": true, "store.prepare": true, tryStep: true, "crd.prune": true, "crd.default": true,
-}
-
 // flow finds the way of the object.
 func (o *objects) flow() flow {
 	f := flow{before: noForm, after: noForm, request: -1, txn: -1, first: -1, end: len(o.steps), journey: true}
 	made, encoded := noForm, noForm
 	for i := range o.steps {
-		s, is := &o.steps[i], &o.seen[i]
+		s, saw := &o.steps[i], &o.seen[i]
 		switch {
-		case s.ID == decodeStep && is.hasAfter && f.request < 0:
+		case does(s).Input == trace.Body && saw.hasAfter && f.request < 0:
 			f.request = i
-		case s.ID == tryStep:
+		case is(s, trace.StoreTryUpdate):
 			if f.attempt = i; f.first < 0 {
 				f.first = i
 			}
-			if f.before = noForm; is.hasBefore {
+			if f.before = noForm; saw.hasBefore {
 				f.before = form{step: i}
 			}
 			made, encoded = noForm, noForm
-		case s.ID == encodeStep && is.hasBefore:
+		case is(s, trace.Etcd3Encode) && saw.hasBefore:
 			encoded = form{step: i}
-		case s.ID == storedStep && is.hasAfter && f.txn >= 0 && f.after.step < 0:
+		case is(s, trace.Etcd3Decode) && saw.hasAfter && f.txn >= 0 && f.after.step < 0:
 			f.after = form{step: i, out: true}
 		}
-		if makes[s.ID] && is.hasAfter && (made.step < 0 || o.steps[made.step].ID != tryStep) {
+		if does(s).Shapes && saw.hasAfter && (made.step < 0 || !is(&o.steps[made.step], trace.StoreTryUpdate)) {
 			made = form{step: i, out: true}
 		}
 		if _, revision, ok := Written(s); ok {
@@ -92,7 +89,7 @@ func deletes(o *objects, txn int) bool {
 // removed is the object that a transaction removed: what was read of the key before.
 func (o *objects) removed(txn int) form {
 	for i := txn - 1; i >= 0; i-- {
-		if o.steps[i].ID == storedStep && o.seen[i].hasAfter && o.steps[i].Parent == o.steps[txn].Parent {
+		if is(&o.steps[i], trace.Etcd3Decode) && o.seen[i].hasAfter && o.steps[i].Parent == o.steps[txn].Parent {
 			return form{step: i, out: true}
 		}
 	}

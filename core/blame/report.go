@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Field is a field that changed, and the step that is to blame.
@@ -130,20 +131,20 @@ func Step(j *v1alpha1.Journey, i int) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch is := &o.seen[i]; {
+	switch saw := &o.seen[i]; {
 	case !o.any && j.Status.Level != "Objects":
 		r.Nothing = NoObjects
 		return r, nil
-	case !is.hasBefore && !is.hasAfter || compares[o.steps[i].ID]:
+	case !saw.hasBefore && !saw.hasAfter || does(&o.steps[i]).Compares:
 		r.Nothing = NoChange
 		return r, nil
-	case is.hasBefore:
+	case saw.hasBefore:
 		r.BeforeStep, r.Before = i, o.steps[i].Before.Raw
 	}
 	if o.seen[i].hasAfter {
 		r.AfterStep, r.After = i, o.steps[i].After.Raw
 	}
-	if r.Before == nil && o.steps[i].ID != decodeStep || r.After == nil {
+	if r.Before == nil && does(&o.steps[i]).Input != trace.Body || r.After == nil {
 		return r, nil // the step shows an object, and does not change it
 	}
 	o.fill(r, o.seen[i].before, o.seen[i].after, flow{attempt: i, end: o.below(i), request: -1, txn: -1})
@@ -219,9 +220,9 @@ func (o *objects) blame(field *Field, v any, f flow) {
 	}
 	asSent := f.request >= 0 && equal(at(o.seen[f.request].after, field.Path), v)
 	switch {
-	case f.txn >= 0 && field.Path.Key() == resourceVersion:
+	case f.txn >= 0 && does(&o.steps[f.txn]).MaySet(field.Path.String()):
 		field.Step = f.txn
-	case asSent && (field.Step < 0 || takesOver[o.steps[field.Step].ID]):
+	case asSent && (field.Step < 0 || does(&o.steps[field.Step]).TakesOver):
 		field.Step = o.sentBy(field.Path, v, f.request)
 	case field.Step < 0 && f.request >= 0 && v == f.namespace && v != "" && field.Path.Key() == namespace:
 		field.Step, field.Who, field.Client = f.request, "the client, by the path of the request", true
@@ -232,7 +233,7 @@ func (o *objects) blame(field *Field, v any, f flow) {
 		return
 	}
 	s := &o.steps[field.Step]
-	field.Who, field.Client = nameOf(s), clients[s.ID]
+	field.Who, field.Client = nameOf(s), does(s).Input != trace.NoInput
 }
 
 // sentBy is the step by which what a client sent has a value: the one that read it, or one that it called, such as the one
@@ -254,7 +255,7 @@ var (
 
 // Written is the revision that a step got for what it wrote, and the key; ok is false if it wrote nothing.
 func Written(s *v1alpha1.Step) (key string, revision int64, ok bool) {
-	if s.ID != txnStep || s.Error != "" {
+	if !is(s, trace.EtcdTxn) || s.Error != "" {
 		return "", 0, false
 	}
 	other := false
@@ -267,6 +268,11 @@ func Written(s *v1alpha1.Step) (key string, revision int64, ok bool) {
 		}
 	}
 	// A transaction whose comparison failed read the key instead, or found that it is taken or gone.
-	refused := other || strings.HasSuffix(s.Why, "nothing was written")
+	refused := other
+	if s.Reason != nil {
+		refused = refused || trace.Refused(s.Reason.Kind)
+	} else { // a capture from before there were kinds of reasons
+		refused = refused || strings.HasSuffix(s.Why, "nothing was written")
+	}
 	return s.Subject, revision, revision > 0 && !refused
 }

@@ -21,11 +21,14 @@ type Field struct {
 	Kind    Kind
 	Help    string
 	Example string
+	// Values are all that there can be, for a field that has few.
+	Values []string
 }
 
 // fields are in the order in which help lists them: what was asked, by whom, what came of it, what happened inside.
 var fields = []Field{
-	{Name: "verb", Kind: Word, Help: "what the request does: get, list, watch, create, update, patch, delete, deletecollection", Example: "verb:get,list"},
+	{Name: "verb", Kind: Word, Help: "what the request does: get, list, watch, create, update, patch, delete, deletecollection", Example: "verb:get,list",
+		Values: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}},
 	{Name: "resource", Kind: Word, Help: "the plural name of what it does it to", Example: "resource:configmaps"},
 	{Name: "sub", Aliases: []string{"subresource"}, Kind: Word, Help: "the part of the object that was asked for", Example: "sub:scale"},
 	{Name: "group", Kind: Word, Help: "the API group", Example: "group:apps"},
@@ -40,7 +43,8 @@ var fields = []Field{
 	{Name: "ip", Kind: Word, Help: "where the request came from", Example: "ip:127.0.0.1"},
 	{Name: "id", Kind: Word, Help: "the journey's name", Example: "id:*-42"},
 	{Name: "audit", Kind: Word, Help: "the request's audit ID", Example: "audit:6f1c*"},
-	{Name: "phase", Kind: Word, Help: "running, held or done", Example: "phase:running"},
+	{Name: "phase", Kind: Word, Help: "running, held or done", Example: "phase:running",
+		Values: []string{"running", "held", "done"}},
 	{Name: "code", Aliases: []string{"status"}, Kind: Number, Help: "the HTTP status of the answer", Example: "code>=500"},
 	{Name: "bytes", Kind: Number, Help: "the size of the answer's body", Example: "bytes>100000"},
 	{Name: "dur", Aliases: []string{"duration"}, Kind: Duration, Help: "how long it took", Example: "dur>5ms"},
@@ -49,6 +53,7 @@ var fields = []Field{
 	{Name: "layer", Kind: Word, Help: "a layer that it reached", Example: "layer:etcd3"},
 	{Name: "key", Kind: Text, Help: "what one of its steps was about: a key, a path, a resource", Example: "key:/registry/pods/"},
 	{Name: "why", Kind: Text, Help: "the reason that one of its steps gave", Example: `why:"retry"`},
+	{Name: "reason", Kind: Word, Help: "the kind of that reason, in whatever words", Example: "reason:key-moved"},
 	{Name: "error", Kind: Text, Help: "the error that one of its steps ended with", Example: "error:conflict"},
 }
 

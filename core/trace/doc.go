@@ -8,8 +8,10 @@
 //
 //	ctx, step := trace.Start(ctx, trace.Etcd3Get, key)
 //	defer step.End(&err)
-//	step.Why("resourceVersion unset: a linearizable read")
+//	step.Why(trace.CachedAtRevision, rev)
 //	step.Int("revision", rev)
+//
+// A reason is declared once ([Reason]): a step records its kind and its values, and the sentence is made when somebody looks.
 //
 // A nil *Step is valid and does nothing: that is what Start returns for a request that nobody records, so the layers
 // never ask. Arguments that cost something to make are made behind [Step.Recording] or [Step.Objects].

@@ -94,15 +94,9 @@ const maskedText = "(masked)"
 
 // Why records why the step went the way it did: a reason, and its numbers in the order of the sentence. A later call
 // replaces an earlier one.
-func (s *Step) Why(r any, numbers ...int64) {
-	if s == nil {
-		return
-	}
-	switch r := r.(type) {
-	case Reason:
+func (s *Step) Why(r Reason, numbers ...int64) {
+	if s != nil {
 		s.because(r, "", numbers)
-	case string:
-		s.because(0, r, nil)
 	}
 }
 
@@ -140,17 +134,12 @@ func (s *Step) because(r Reason, text string, numbers []int64) {
 type why struct {
 	reason Reason
 	values []Attr
-	old    string
 	filled int // how many of the values are set
 }
 
 func readWhy(e *entry) why {
-	w := why{reason: Reason(e.what)}
-	if w.reason == 0 {
-		w.old = e.text
-		return w
-	}
-	w.values = w.reason.values()
+	reason := Reason(e.what)
+	w := why{reason: reason, values: reason.values()}
 	for i := range w.values {
 		if !w.values[i].IsInt {
 			w.values[i].Text = e.text
@@ -171,9 +160,4 @@ func (w *why) add(n int64) {
 	}
 }
 
-func (w *why) String() string {
-	if w.reason == 0 {
-		return w.old
-	}
-	return fill(w.reason.Sentence(), w.values)
-}
+func (w *why) String() string { return fill(w.reason.Sentence(), w.values) }

@@ -122,12 +122,6 @@ func BenchmarkWhy(b *testing.B) {
 		{"one", func(s *Step, n int64) { s.Why(CachedAtRevision, n) }},
 		{"three", func(s *Step, n int64) { s.Why(ListedLatest, n, n, n) }},
 		{"text", func(s *Step, _ int64) { s.WhyText(CacheNotReady, "Broken") }},
-		{"whyf one", func(s *Step, n int64) {
-			s.Whyf("resourceVersion unset: etcd has the key at %d, so has the cache: cached bytes", n)
-		}},
-		{"whyf three", func(s *Step, n int64) {
-			s.Whyf("resourceVersion unset: etcd is at %d, so is the cache: served %d items from the cache's snapshot at %d", n, n, n)
-		}},
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			b.ReportAllocs()

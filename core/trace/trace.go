@@ -2,7 +2,6 @@ package trace
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -241,13 +240,6 @@ func (s *Step) Recording() bool { return s != nil }
 
 // Objects says whether objects are recorded.
 func (s *Step) Objects() bool { return s != nil && Level(s.j.level.Load()) >= Objects }
-
-// Whyf is Why with a format, applied only if somebody records.
-func (s *Step) Whyf(format string, args ...any) {
-	if s != nil {
-		s.Why(fmt.Sprintf(format, args...))
-	}
-}
 
 // Int notes a number that went in or came out.
 func (s *Step) Int(name string, v int64) {

@@ -74,7 +74,7 @@ func markOf(m trace.MarkRecord) v1alpha1.Mark {
 	return v1alpha1.Mark{
 		ID: info.Name, Layer: info.Layer.String(), Title: info.Title,
 		Function: site.Function, File: site.File, Line: int32(site.Line),
-		Upstream: info.Upstream, UpstreamFile: info.File,
+		Upstream: info.Upstream.Symbol, UpstreamFile: info.Upstream.File, UpstreamRelease: info.Upstream.Release,
 		Revision: m.Revision, AfterMicros: m.After.Microseconds(),
 	}
 }
@@ -84,19 +84,28 @@ func stepOf(s *trace.StepRecord) v1alpha1.Step {
 	step := v1alpha1.Step{
 		ID: info.Name, Layer: info.Layer.String(), Title: info.Title,
 		Function: site.Function, File: site.File, Line: int32(site.Line),
-		Upstream: info.Upstream, UpstreamFile: info.File,
+		Upstream: info.Upstream.Symbol, UpstreamFile: info.Upstream.File, UpstreamRelease: info.Upstream.Release,
 		Parent: int32(s.Parent), StartMicros: s.Start.Microseconds(), TookNanos: s.Took.Nanoseconds(),
 		Subject: s.Subject, Why: s.Why, Error: s.Error,
 		Before: raw(s.Before), After: raw(s.After),
 	}
 	for _, a := range s.Attrs {
-		value := a.Text
-		if a.IsInt {
-			value = strconv.FormatInt(a.Int, 10)
+		step.Attributes = append(step.Attributes, attributeOf(a))
+	}
+	if s.Reason != 0 {
+		step.Reason = &v1alpha1.Reason{Kind: s.Reason.String()}
+		for _, v := range s.Values {
+			step.Reason.Values = append(step.Reason.Values, attributeOf(v))
 		}
-		step.Attributes = append(step.Attributes, v1alpha1.Attribute{Name: a.Name, Value: value})
 	}
 	return step
+}
+
+func attributeOf(a trace.Attr) v1alpha1.Attribute {
+	if a.IsInt {
+		return v1alpha1.Attribute{Name: a.Name, Value: strconv.FormatInt(a.Int, 10)}
+	}
+	return v1alpha1.Attribute{Name: a.Name, Value: a.Text}
 }
 
 func raw(data []byte) *runtime.RawExtension {

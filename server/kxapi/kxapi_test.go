@@ -111,7 +111,7 @@ func travel(r *trace.Recorder, verb, name string, code int) *trace.Journey {
 	_, s := trace.Start(ctx, trace.StoreGet, "/configmaps/n/"+name)
 	s.Int("revision", 7)
 	s.Text("resourceVersion", "5")
-	s.Why("because of " + name)
+	s.WhyText(trace.WatchFailed, "because of "+name)
 	s.End(nil)
 	if code != 0 {
 		j.Finish(trace.Response{Code: code, Bytes: 3})

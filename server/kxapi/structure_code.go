@@ -108,7 +108,7 @@ var upstream = sync.OnceValue(func() map[string]trace.Info {
 	all := map[string]trace.Info{}
 	for _, id := range trace.All() {
 		info := id.Info()
-		all[info.Upstream], all[info.Title] = info, info
+		all[info.Upstream.Symbol], all[info.Title] = info, info
 	}
 	return all
 })
@@ -116,7 +116,7 @@ var upstream = sync.OnceValue(func() map[string]trace.Info {
 func withUpstream(p v1alpha1.CodePlace) v1alpha1.CodePlace {
 	_, name, _ := strings.Cut(path.Base(p.Name), ".")
 	if info, ok := upstream()[name]; ok {
-		p.Upstream, p.UpstreamFile = info.Upstream, info.File
+		p.Upstream, p.UpstreamFile = info.Upstream.Symbol, info.Upstream.File
 	}
 	return p
 }

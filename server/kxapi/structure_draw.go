@@ -45,7 +45,7 @@ func (m *drawing) filters() {
 		info := f.Step.Info()
 		m.add("filter:"+strings.TrimPrefix(info.Name, "filter."), v1alpha1.StructureSpec{
 			Part: v1alpha1.PartFilter, Title: info.Title, Source: m.code.function(f.With),
-			Filter: &v1alpha1.StructureFilter{Position: int32(i + 1), Step: info.Name, Upstream: info.Upstream, UpstreamFile: info.File},
+			Filter: &v1alpha1.StructureFilter{Position: int32(i + 1), Step: info.Name, Upstream: info.Upstream.Symbol, UpstreamFile: info.Upstream.File},
 		})
 	}
 }

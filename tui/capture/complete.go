@@ -1,12 +1,14 @@
 package capture
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/keys"
 )
 
@@ -43,11 +45,19 @@ func (s *Screen) candidates() []filter.Field {
 	return found
 }
 
-// always are the values of the fields that have few, whatever is in the list.
-var always = map[string][]string{
-	"verb":  {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"},
-	"phase": {"running", "held", "done"},
-	"layer": {"filter", "handler", "rest", "store", "dryrun", "cacher", "etcd3", "transform", "etcd"},
+// registered are the values of the fields whose values the trace's tables list.
+var registered = map[string]func() []string{
+	"layer":  trace.Layers,
+	"step":   func() []string { return names(trace.All()) },
+	"reason": func() []string { return names(trace.Reasons()) },
+}
+
+func names[T fmt.Stringer](all []T) []string {
+	texts := make([]string, len(all))
+	for i := range all {
+		texts[i] = all[i].String()
+	}
+	return texts
 }
 
 // inList are the fields whose values are those of the requests in the list.
@@ -67,14 +77,18 @@ var inList = map[string]func(*v1alpha1.JourneySpec) string{
 // valuesMost bounds how many values are offered.
 const valuesMost = 64
 
-// values are those that complete what is typed of a field's value: of the requests in the list, and for steps, of the
-// open one.
+// values complete what is typed of a field's value: the steps of the open request first, then the values that the field
+// can have, then those of the requests in the list.
 func (s *Screen) values() []string {
 	field, word := s.completing()
+	var known []string
 	for _, f := range filter.Fields() {
-		if slices.Contains(f.Aliases, field) {
-			field = f.Name
+		if f.Name == field || slices.Contains(f.Aliases, field) {
+			field, known = f.Name, f.Values
 		}
+	}
+	if of := registered[field]; of != nil {
+		known = of()
 	}
 	var found []string
 	offer := func(value string) {
@@ -82,17 +96,17 @@ func (s *Screen) values() []string {
 			found = append(found, value)
 		}
 	}
-	for _, value := range always[field] {
+	if j := s.open.journey; field == "step" && j != nil {
+		for i := range j.Status.Steps {
+			offer(j.Status.Steps[i].ID)
+		}
+	}
+	for _, value := range known {
 		offer(value)
 	}
 	if of := inList[field]; of != nil {
 		for i := range s.ring.Len() {
 			offer(of(&s.ring.At(i).Spec))
-		}
-	}
-	if j := s.open.journey; field == "step" && j != nil {
-		for i := range j.Status.Steps {
-			offer(j.Status.Steps[i].ID)
 		}
 	}
 	return found

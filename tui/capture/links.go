@@ -8,6 +8,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
@@ -119,7 +120,7 @@ func inEtcd(step *v1alpha1.Step) (screen.ToKey, bool) {
 	if key, revision, ok := blame.Written(step); ok {
 		return screen.ToKey{Key: key, Revision: revision}, true
 	}
-	if step.Layer != "etcd" || step.Subject == "" {
+	if step.Layer != trace.LayerEtcd.String() || step.Subject == "" {
 		return screen.ToKey{}, false
 	}
 	return screen.ToKey{Key: step.Subject, Revision: modRevision(step)}, true

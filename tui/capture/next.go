@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/pane/list"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -99,7 +100,7 @@ func (s *Screen) wouldStop(action v1alpha1.JourneyAction) string {
 }
 
 // filterLayer is the layer of what each request passes one after the other.
-const filterLayer = "filter"
+var filterLayer = trace.LayerFilter.String()
 
 // sameStep finds, in the steps of another request, the one that is to them what the one at an index is to these; -1 for none.
 func sameStep(steps []v1alpha1.Step, at int, others []v1alpha1.Step) int {

@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -232,7 +233,7 @@ func (s *Screen) open() (tea.Cmd, bool) {
 			s.host.Complain("which request wrote it is not known: another server's, or one that is forgotten")
 			return nil, true
 		}
-		return s.host.Go(screen.ToRequest{Journey: r.Journey, Step: "etcd.txn"}), true
+		return s.host.Go(screen.ToRequest{Journey: r.Journey, Step: trace.EtcdTxn.String()}), true
 	default:
 		return nil, false
 	}

@@ -8,6 +8,7 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -42,7 +43,7 @@ func Of(j *v1alpha1.Journey, held bool) (to screen.ToSend, note string) {
 // decoded is the object that was made of the body.
 func decoded(j *v1alpha1.Journey) []byte {
 	for i := range j.Status.Steps {
-		if s := &j.Status.Steps[i]; s.ID == "handler.decode" && s.After != nil {
+		if s := &j.Status.Steps[i]; trace.InfoOf(s.ID).Object.Input == trace.Body && s.After != nil {
 			return s.After.Raw
 		}
 	}
@@ -53,7 +54,7 @@ func decoded(j *v1alpha1.Journey) []byte {
 func changed(j *v1alpha1.Journey) []byte {
 	for i := range j.Status.Steps {
 		s := &j.Status.Steps[i]
-		if s.ID != "handler.apply-patch" && s.ID != "handler.apply" || s.After == nil {
+		if trace.InfoOf(s.ID).Object.Input != trace.Patch || s.After == nil {
 			continue
 		}
 		if s.Before == nil {

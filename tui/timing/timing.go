@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Kind is what a step's own time went into.
@@ -42,12 +43,6 @@ type Step struct {
 	calls []int
 }
 
-// waits are the steps that wait for the watch cache.
-var waits = map[string]bool{"cacher.wait": true}
-
-// etcdLayer is the layer whose steps ask etcd.
-const etcdLayer = "etcd"
-
 // Of finds out where a journey's time went.
 func Of(j *v1alpha1.Journey) *Report {
 	st := &j.Status
@@ -58,9 +53,9 @@ func Of(j *v1alpha1.Journey) *Report {
 		r.Steps[i] = Step{Start: max(micros(s.StartMicros), 0), Took: max(time.Duration(s.TookNanos), 0), Running: s.TookNanos < 0}
 		last = max(last, r.Steps[i].Start+r.Steps[i].Took)
 		switch {
-		case waits[s.ID]:
+		case trace.InfoOf(s.ID).Waits:
 			r.Steps[i].Kind = Wait
-		case s.Layer == etcdLayer:
+		case s.Layer == trace.LayerEtcd.String():
 			r.Steps[i].Kind = Etcd
 		}
 		if parent := int(s.Parent); parent >= 0 && parent < i {

@@ -29,6 +29,9 @@ func (in *Journey) DeepCopy() *Journey {
 		s := &out.Status.Steps[i]
 		s.Attributes = slices.Clone(s.Attributes)
 		s.Before, s.After = s.Before.DeepCopy(), s.After.DeepCopy()
+		if s.Reason != nil {
+			s.Reason = &Reason{Kind: s.Reason.Kind, Values: slices.Clone(s.Reason.Values)}
+		}
 	}
 	return &out
 }

@@ -48,6 +48,12 @@ var fieldsOfSteps = map[string]func(*Step) string{
 	"layer": func(s *Step) string { return s.Layer },
 	"key":   func(s *Step) string { return s.Subject },
 	"why":   func(s *Step) string { return s.Why },
+	"reason": func(s *Step) string {
+		if s.Reason == nil {
+			return ""
+		}
+		return s.Reason.Kind
+	},
 	"error": func(s *Step) string { return s.Error },
 }
 

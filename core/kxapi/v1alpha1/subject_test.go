@@ -18,7 +18,7 @@ func journey() *Journey {
 			Phase: JourneyComplete, TookMicros: 5500, Code: 409, Bytes: 10,
 			Steps: []Step{
 				{ID: "store.update", Layer: "store", Subject: "/deployments/n/d", Error: "conflict"},
-				{ID: "etcd.txn", Layer: "etcd", Why: "the key is at revision 5", Attributes: []Attribute{{"a", "b"}}},
+				{ID: "etcd.txn", Layer: "etcd", Why: "the key is at revision 5", Reason: &Reason{Kind: "key-moved"}, Attributes: []Attribute{{"a", "b"}}},
 			},
 			Marks:      []Mark{{ID: "m"}},
 			Deliveries: []Delivery{{Watcher: "w"}},

@@ -13,15 +13,21 @@ func (j *Journey) Texts(change func(string) string) {
 		&s.ContentType, &s.User, &s.UserAgent, &s.SourceIP, &s.AuditID, &j.Status.Level)
 	for i := range j.Status.Steps {
 		step := &j.Status.Steps[i]
-		all(&step.ID, &step.Layer, &step.Title, &step.Function, &step.File, &step.Upstream, &step.UpstreamFile,
+		all(&step.ID, &step.Layer, &step.Title, &step.Function, &step.File, &step.Upstream, &step.UpstreamFile, &step.UpstreamRelease,
 			&step.Subject, &step.Why, &step.Error)
+		if r := step.Reason; r != nil {
+			all(&r.Kind)
+			for k := range r.Values {
+				all(&r.Values[k].Name, &r.Values[k].Value)
+			}
+		}
 		for k := range step.Attributes {
 			all(&step.Attributes[k].Name, &step.Attributes[k].Value)
 		}
 	}
 	for i := range j.Status.Marks {
 		m := &j.Status.Marks[i]
-		all(&m.ID, &m.Layer, &m.Title, &m.Function, &m.File, &m.Upstream, &m.UpstreamFile)
+		all(&m.ID, &m.Layer, &m.Title, &m.Function, &m.File, &m.Upstream, &m.UpstreamFile, &m.UpstreamRelease)
 	}
 	for i := range j.Status.Interventions {
 		v := &j.Status.Interventions[i]

@@ -136,9 +136,11 @@ type Step struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
 	Line     int32  `json:"line"`
-	// The function of the Kubernetes API server that does the same, and its file.
+	// The function of the Kubernetes API server that does the same, its file, and the release that it was read in.
 	Upstream     string `json:"upstream"`
 	UpstreamFile string `json:"upstreamFile"`
+	// +optional
+	UpstreamRelease string `json:"upstreamRelease,omitempty"`
 	// The index of the step that called this one; -1 for none.
 	Parent int32 `json:"parent"`
 	// When it began, in microseconds from the beginning of the journey.
@@ -151,6 +153,9 @@ type Step struct {
 	// Why it went the way it did.
 	// +optional
 	Why string `json:"why,omitempty"`
+	// The same as a kind and values, which do not depend on the words.
+	// +optional
+	Reason *Reason `json:"reason,omitempty"`
 	// +optional
 	Error string `json:"error,omitempty"`
 	// What went in and came out.
@@ -162,6 +167,16 @@ type Step struct {
 	Before *runtime.RawExtension `json:"before,omitempty"`
 	// +optional
 	After *runtime.RawExtension `json:"after,omitempty"`
+}
+
+// Reason is why a step went the way it did.
+type Reason struct {
+	// The kind, such as cached-at-revision.
+	Kind string `json:"kind"`
+	// What the sentence says besides, by name.
+	// +optional
+	// +listType=atomic
+	Values []Attribute `json:"values,omitempty"`
 }
 
 // Attribute is one thing that went into a step or came out of it.
@@ -182,9 +197,11 @@ type Mark struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
 	Line     int32  `json:"line"`
-	// The function of the Kubernetes API server that does the same, and its file.
+	// The function of the Kubernetes API server that does the same, its file, and the release that it was read in.
 	Upstream     string `json:"upstream"`
 	UpstreamFile string `json:"upstreamFile"`
+	// +optional
+	UpstreamRelease string `json:"upstreamRelease,omitempty"`
 	// etcd's revision of the write.
 	Revision int64 `json:"revision"`
 	// How long after the beginning of the write's journey that was, in microseconds.

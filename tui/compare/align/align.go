@@ -1,9 +1,8 @@
 package align
 
 import (
-	"strings"
-
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Pair is a step of one request and the same one of the other.
@@ -45,18 +44,12 @@ func tree(steps []v1alpha1.Step) side {
 
 func (s side) children(i int) []int { return s.below[i] }
 
-// verbs are the last parts of IDs that each verb has for itself.
-var verbs = map[string]bool{
-	"get": true, "list": true, "watch": true, "create": true, "update": true, "patch": true, "delete": true, "deletecollection": true,
-}
-
-// key is what makes a step the same as another.
+// key is what makes a step the same as another: its ID or, if each verb has such a step of its own, its layer.
 func (s side) key(i int) string {
-	id := s.steps[i].ID
-	if layer, last, ok := strings.Cut(id, "."); ok && verbs[last] && layer != "etcd" {
-		return layer + ".*"
+	if info := trace.InfoOf(s.steps[i].ID); info.PerVerb {
+		return info.Layer.String()
 	}
-	return id
+	return s.steps[i].ID
 }
 
 // aligner aligns level by level.

@@ -8,12 +8,13 @@ import (
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // etcdLayer is the layer whose steps ask etcd.
-const etcdLayer = "etcd"
+var etcdLayer = trace.LayerEtcd.String()
 
 // etcd says what etcd was asked by a step and by those that it called; by the whole request, if they asked nothing.
 func (b *builder) etcd(j *v1alpha1.Journey, i int) {

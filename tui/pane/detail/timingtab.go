@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/timing"
 )
@@ -63,7 +64,7 @@ func (b *builder) bars(j *v1alpha1.Journey, r *timing.Report, selected int) {
 	b.lines = append(b.lines, text{kind: label, text: line("step", "when", "itself", "in all")})
 	filters, count := time.Duration(0), 0
 	for i := range r.Steps {
-		if j.Status.Steps[i].Layer == "filter" && i != selected {
+		if j.Status.Steps[i].Layer == trace.LayerFilter.String() && i != selected {
 			filters += r.Steps[i].Own
 			count++
 		}
@@ -73,7 +74,7 @@ func (b *builder) bars(j *v1alpha1.Journey, r *timing.Report, selected int) {
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if j.Status.Steps[i].Layer == "filter" && i != selected {
+		if j.Status.Steps[i].Layer == trace.LayerFilter.String() && i != selected {
 			continue
 		}
 		took := draw.Duration(s.Took)

@@ -1,36 +1,13 @@
 package steps
 
-import "github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+import (
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+)
 
-// lane is a column of the picture that shows into which layer control went, and how it came back.
-type lane struct {
-	name   byte
-	layers []string
-}
-
-// lanes are from the client's side to etcd's. Calls go to the right; what is to the left of its caller is a call that
-// climbs back up.
-var lanes = []lane{
-	{'H', []string{"filter", "handler"}},
-	{'R', []string{"rest"}},
-	{'S', []string{"store", "dryrun"}},
-	{'C', []string{"cacher"}},
-	{'E', []string{"etcd3", "transform"}},
-	{'K', []string{"etcd"}},
-}
-
-// lanesWidth is how wide the picture is: a cell a lane, and one between.
-var lanesWidth = 2*len(lanes) - 1
-
-var laneOf = func() map[string]int {
-	of := map[string]int{}
-	for i, l := range lanes {
-		for _, layer := range l.layers {
-			of[layer] = i
-		}
-	}
-	return of
-}()
+// lanesWidth is how wide the picture is that shows into which layer control went, and how it came back: a cell a lane, and
+// one between. Calls go to the right. What is to the left of its caller climbs back up.
+const lanesWidth = 2*len(trace.Lanes) - 1
 
 // lanesHead is the names of the lanes.
 func lanesHead() string {
@@ -38,7 +15,7 @@ func lanesHead() string {
 	for i := range head {
 		head[i] = ' '
 		if i%2 == 0 {
-			head[i] = lanes[i/2].name
+			head[i] = trace.Lanes[i/2]
 		}
 	}
 	return string(head)
@@ -73,25 +50,25 @@ func (p picture) arrow(from, to int, origin, shaft rune) {
 // is the step in the row above, it is *<··. Steps of layers that have no lane have no picture.
 func called(steps []v1alpha1.Step, i, above int) string {
 	p := blank()
-	own, ok := laneOf[steps[i].Layer]
+	own, ok := trace.LaneOf(steps[i].Layer)
 	if !ok {
 		return string(p)
 	}
 	caller := parentOf(steps, i)
 	for n := caller; n >= 0; n = parentOf(steps, n) {
-		if l, ok := laneOf[steps[n].Layer]; ok {
+		if l, ok := trace.LaneOf(steps[n].Layer); ok {
 			p[2*l] = '|'
 		}
 	}
 	from, known := own, false
 	if caller >= 0 {
-		from, known = laneOf[steps[caller].Layer]
+		from, known = trace.LaneOf(steps[caller].Layer)
 	}
 	switch {
 	case known && from != own:
 		p.arrow(from, own, '+', '-')
 	case above >= 0:
-		if from, known = laneOf[steps[above].Layer]; known && from != own {
+		if from, known = trace.LaneOf(steps[above].Layer); known && from != own {
 			p.arrow(from, own, '·', '·')
 		}
 	}
@@ -110,11 +87,11 @@ func parentOf(steps []v1alpha1.Step, i int) int {
 // causes draws what nobody called: it came of a revision, or of what came before it of that.
 func causes(from, to string) string {
 	p := blank()
-	own, ok := laneOf[to]
+	own, ok := trace.LaneOf(to)
 	if !ok {
 		return string(p)
 	}
-	if source, known := laneOf[from]; known && source != own {
+	if source, known := trace.LaneOf(from); known && source != own {
 		p.arrow(source, own, '~', '~')
 	}
 	p[2*own] = 'o'
@@ -124,7 +101,11 @@ func causes(from, to string) string {
 // depthIn is how deep a step is among those of its own lane: the lanes show the rest.
 func depthIn(steps []v1alpha1.Step, i int) int {
 	depth := 0
-	for n := parentOf(steps, i); n >= 0 && laneOf[steps[n].Layer] == laneOf[steps[i].Layer]; n = parentOf(steps, n) {
+	own, _ := trace.LaneOf(steps[i].Layer)
+	for n := parentOf(steps, i); n >= 0; n = parentOf(steps, n) {
+		if lane, _ := trace.LaneOf(steps[n].Layer); lane != own {
+			break
+		}
 		depth++
 	}
 	return min(depth, 4)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -154,7 +155,7 @@ func (p *Pane) textOf(n *node, i int) rowText {
 		return rowText{layer: m.Layer, lanes: causes(from, m.Layer), title: m.Title, took: after(m.AfterMicros), why: fmt.Sprintf("caused by revision %d", m.Revision)}
 	case isDelivery:
 		d := &st.Deliveries[n.index]
-		return rowText{layer: "watch", lanes: causes("cacher", "handler"), title: d.Type + " to " + watcher(d), took: after(d.AfterMicros),
+		return rowText{layer: "watch", lanes: causes(trace.LayerCacher.String(), trace.LayerHandler.String()), title: d.Type + " to " + watcher(d), took: after(d.AfterMicros),
 			why: fmt.Sprintf("caused by revision %d, sent by journey %s", d.Revision, d.Watcher)}
 	}
 	s := &st.Steps[n.step]

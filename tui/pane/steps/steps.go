@@ -8,6 +8,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
@@ -133,7 +134,7 @@ func (p *Pane) start() {
 func (p *Pane) answered() int {
 	switch p.journey.Spec.Verb {
 	case "get", "list", "watch":
-		return slices.IndexFunc(p.journey.Status.Steps, func(s v1alpha1.Step) bool { return s.Layer == "cacher" && s.Why != "" })
+		return slices.IndexFunc(p.journey.Status.Steps, func(s v1alpha1.Step) bool { return s.Layer == trace.LayerCacher.String() && s.Why != "" })
 	}
 	return -1
 }

@@ -3,6 +3,7 @@ package steps
 import (
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // kind is what a row of the tree is.
@@ -40,7 +41,7 @@ func (n *node) called() bool { return n.kind == isStep }
 func (n *node) caused() bool { return n.kind == isMark || n.kind == isDelivery }
 
 // filterLayer is the layer whose steps are grouped.
-const filterLayer = "filter"
+var filterLayer = trace.LayerFilter.String()
 
 // depthMost bounds how far the tree is indented.
 const depthMost = 24

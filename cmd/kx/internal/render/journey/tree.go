@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
@@ -15,7 +16,7 @@ import (
 func Brief(out io.Writer, j *v1alpha1.Journey, p Paint) {
 	asked, took := 0, time.Duration(0)
 	for i := range j.Status.Steps {
-		if s := &j.Status.Steps[i]; s.Layer == "etcd" {
+		if s := &j.Status.Steps[i]; s.Layer == trace.LayerEtcd.String() {
 			asked++
 			took += max(time.Duration(s.TookNanos), 0)
 		}
@@ -117,7 +118,7 @@ func (t *tree) roots(roots []int) {
 			took += max(time.Duration(steps[roots[end]].TookNanos), 0)
 		}
 		if end-i > 1 && !t.objects {
-			t.line("filter", took, "", fmt.Sprintf("%d filters let it pass", end-i), "")
+			t.line(trace.LayerFilter.String(), took, "", fmt.Sprintf("%d filters let it pass", end-i), "")
 			i = end
 			continue
 		}
@@ -129,7 +130,7 @@ func (t *tree) roots(roots []int) {
 // passed says whether a step is a filter that had nothing against the request.
 func (t *tree) passed(i int) bool {
 	s := &t.j.Status.Steps[i]
-	return s.Layer == "filter" && s.Error == "" && len(t.children[int32(i)]) == 0 && len(t.done(i)) == 0
+	return s.Layer == trace.LayerFilter.String() && s.Error == "" && len(t.children[int32(i)]) == 0 && len(t.done(i)) == 0
 }
 
 // done is what was done at a step that would not have happened by itself.

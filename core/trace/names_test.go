@@ -1,0 +1,305 @@
+package trace_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// files are all files of this module that are compiled into it, without tests.
+func files(t *testing.T, fset *token.FileSet) map[string]*ast.File {
+	t.Helper()
+	all := map[string]*ast.File{}
+	err := filepath.WalkDir(moduleRoot, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			_, err := os.Stat(filepath.Join(path, "go.mod"))
+			hidden := path != moduleRoot && strings.ContainsAny(d.Name()[:1], "._")
+			if path != moduleRoot && (err == nil || hidden || d.Name() == "testdata") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		all[filepath.ToSlash(path)] = file
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// asked finds what a text, such as an example of a filter, asks of steps and reasons.
+var asked = regexp.MustCompile(`\b(step|reason):([a-z0-9*][a-z0-9.*-]*)`)
+
+// TestNamesAreTypedOnce: a step is named by its constant. An example of a filter may name it, if there is such a step.
+func TestNamesAreTypedOnce(t *testing.T) {
+	fset := token.NewFileSet()
+	examples := 0
+	for name, file := range files(t, fset) {
+		if name == moduleRoot+"/core/trace/steps.go" {
+			continue
+		}
+		for _, complaint := range typedNames(fset, file, &examples) {
+			t.Error(complaint)
+		}
+	}
+	if examples == 0 {
+		t.Error("no example of a filter was found: this test reads the files wrongly")
+	}
+	// The check itself.
+	n := 0
+	for text, want := range map[string]int{`"etcd.txn"`: 1, `"etcd.txns"`: 0, `"such as step:etcd.nothing x"`: 1, `"step:etcd3.*"`: 0, `"reason:key-moved"`: 0, `"reason:no-such"`: 1} {
+		file, err := parser.ParseFile(fset, "x.go", "package x\nvar x = "+text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := typedNames(fset, file, &n); len(got) != want {
+			t.Errorf("%s: %q, want %d complaints", text, got, want)
+		}
+	}
+}
+
+func typedNames(fset *token.FileSet, file *ast.File, examples *int) (complaints []string) {
+	complain := func(n ast.Node, text string) {
+		complaints = append(complaints, fset.Position(n.Pos()).String()+": "+text)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		literal, ok := n.(*ast.BasicLit)
+		if !ok || literal.Kind != token.STRING {
+			return true
+		}
+		text, err := strconv.Unquote(literal.Value)
+		if err != nil {
+			return true
+		}
+		if _, ok := trace.Lookup(text); ok {
+			complain(n, "the name of the step "+text+" is typed: use the constant of package trace")
+		}
+		for _, example := range asked.FindAllStringSubmatch(text, -1) {
+			*examples++
+			if !exists(example[1], strings.TrimRight(example[2], ".")) {
+				complain(n, "there is no "+example[1]+" "+example[2])
+			}
+		}
+		return true
+	})
+	return complaints
+}
+
+// exists says whether there is a step or a reason of that name, which may have a *.
+func exists(field, name string) bool {
+	f, err := filter.Parse(field + ":" + name)
+	if err != nil {
+		return false
+	}
+	match := func(name string) bool {
+		return f.Match(filter.SubjectFunc(func(string) (filter.Value, bool) { return filter.TextValue(name), true }))
+	}
+	for _, id := range trace.All() {
+		if field == "step" && match(id.String()) {
+			return true
+		}
+	}
+	for _, r := range trace.Reasons() {
+		if field == "reason" && match(r.String()) {
+			return true
+		}
+	}
+	return false
+}
+
+// declared are the reasons by the names of their variables.
+func declared(t *testing.T) map[string]trace.Reason {
+	t.Helper()
+	byName := map[string]trace.Reason{}
+	for _, r := range trace.Reasons() {
+		byName[r.String()] = r
+	}
+	all := map[string]trace.Reason{}
+	for _, name := range []string{"reasons.go", "reasons_store.go"} {
+		ast.Inspect(parse(t, token.NewFileSet(), name, nil).file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			variable := spec.Names[0].Name
+			r, ok := byName[kebab(variable)]
+			if !ok {
+				t.Errorf("the reason %s is not registered as %q", variable, kebab(variable))
+			}
+			all[variable] = r
+			return true
+		})
+	}
+	if len(all) != len(byName) {
+		t.Errorf("%d reasons are declared, and %d registered", len(all), len(byName))
+	}
+	return all
+}
+
+func kebab(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// TestReasonsAreGiven: each reason is given somewhere, with as many numbers as its sentence has, and a text if it has one.
+func TestReasonsAreGiven(t *testing.T) {
+	reasons := declared(t)
+	given := map[string]bool{}
+	for _, s := range moduleSources(t) {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				if types.ExprString(n.X) == s.trace {
+					given[n.Sel.Name] = true
+				}
+			case *ast.CallExpr:
+				if complaint := s.checkWhy(n, reasons); complaint != "" {
+					t.Error(complaint)
+				}
+			}
+			return true
+		})
+	}
+	for name := range reasons {
+		if !given[name] {
+			t.Errorf("no step gives the reason %s", name)
+		}
+	}
+}
+
+// checkWhy complains of a call of Why or WhyText whose values do not fit the sentence. A reason in a variable is not known.
+func (s source) checkWhy(call *ast.CallExpr, reasons map[string]trace.Reason) string {
+	fun, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) == 0 || call.Ellipsis.IsValid() || fun.Sel.Name != "Why" && fun.Sel.Name != "WhyText" {
+		return ""
+	}
+	name, ok := strings.CutPrefix(types.ExprString(call.Args[0]), s.trace+".")
+	reason, known := reasons[name]
+	if !ok || !known {
+		return ""
+	}
+	text, numbers := fun.Sel.Name == "WhyText", len(call.Args)-1
+	if text {
+		numbers--
+	}
+	texts := strings.Count(reason.Sentence(), ":word}") + strings.Count(reason.Sentence(), ":quote}")
+	if want := strings.Count(reason.Sentence(), "{") - texts; numbers != want || text != (texts == 1) {
+		return s.complain(call.Pos(), "%s is given %d numbers, and a text: %v; its sentence is %q", name, numbers, text, reason.Sentence())
+	}
+	return ""
+}
+
+// TestUpstream: what a step names upstream is declared in the file that it names, in the release that it names.
+func TestUpstream(t *testing.T) {
+	modules := map[string]module{}
+	checked := 0
+	for _, id := range trace.All() {
+		u := id.Info().Upstream
+		name, file := upstreamModule(u.File)
+		if _, ok := modules[name]; !ok {
+			modules[name] = findModule(t, name)
+		}
+		m := modules[name]
+		if m.dir == "" {
+			continue
+		}
+		checked++
+		if release := strings.Replace(m.version, "v0.", "v1.", 1); !strings.HasPrefix(release, u.Release+".") {
+			t.Errorf("%s was read in %s, and go.mod has %s %s", id, u.Release, name, m.version)
+		}
+		if !declares(t, filepath.Join(m.dir, file), u.Symbol) {
+			t.Errorf("%s: %s does not declare %s", id, u.File, u.Symbol)
+		}
+	}
+	if checked == 0 {
+		t.Skip("none of upstream's modules is on this machine")
+	}
+}
+
+type module struct{ dir, version string }
+
+func upstreamModule(file string) (name, inside string) {
+	if rest, ok := strings.CutPrefix(file, "staging/src/"); ok {
+		parts := strings.SplitN(rest, "/", 3)
+		return path.Join(parts[0], parts[1]), parts[2]
+	}
+	return "go.etcd.io/etcd/client/v3", strings.TrimPrefix(file, "client/v3/")
+}
+
+// findModule finds a module where go has put it, and asks nobody for it.
+func findModule(t *testing.T, name string) module {
+	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}} {{.Version}}", name)
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=readonly")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Logf("%s is not on this machine: %v", name, err)
+		return module{}
+	}
+	dir, version, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	return module{dir, version}
+}
+
+// declares says whether a file declares a function, a type, a method as "type.method", or an interface's method likewise.
+func declares(t *testing.T, name, symbol string) (found bool) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Error(err)
+		return true
+	}
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			own := d.Name.Name
+			if d.Recv != nil {
+				receiver, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(d.Recv.List[0].Type), "*"), "[")
+				own = receiver + "." + own
+			}
+			found = found || own == symbol
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				typ, ok := spec.(*ast.TypeSpec)
+				if !ok {
+					continue
+				}
+				found = found || typ.Name.Name == symbol
+				if i, ok := typ.Type.(*ast.InterfaceType); ok {
+					for _, method := range i.Methods.List {
+						for _, n := range method.Names {
+							found = found || typ.Name.Name+"."+n.Name == symbol
+						}
+					}
+				}
+			}
+		}
+	}
+	return found
+}
