@@ -187,7 +187,7 @@ func TestStructureOfAResource(t *testing.T) {
 	if got := strings.Join(text, "\n"); got != deploymentsStructure {
 		t.Errorf("got\n%s\nwant\n%s", got, deploymentsStructure)
 	}
-	if list := d.Storages[0].Routes[0]; list.Handler.Upstream != "ListResource" || list.Handler.UpstreamFile != "apiserver/pkg/endpoints/handlers/get.go" ||
+	if list := d.Storages[0].Routes[0]; list.Handler.Upstream != "ListResource" || list.Handler.UpstreamFile != "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/get.go" ||
 		list.Calls.Upstream != "Store.ListPredicate" {
 		t.Errorf("upstream of %+v, and of %+v", list.Handler, list.Calls)
 	}
