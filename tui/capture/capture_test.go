@@ -124,7 +124,10 @@ func TestComplete(t *testing.T) {
 	h, s := shown(t)
 	h.Press("/")
 	for typed, want := range map[string]string{
-		"re":                   "resource:",
+		"re":                   "re", // reason or resource
+		"res":                  "resource:",
+		"reason:key-m":         "reason:key-moved",
+		"step:etcd.t":          "step:etcd.txn",
 		"ver":                  "ver",
 		"verb:up":              "verb:update",
 		"!verb:get,wa":         "!verb:get,watch",
