@@ -24,7 +24,7 @@ type Change struct {
 func is(s *v1alpha1.Step, id trace.ID) bool { return s.ID == id.String() }
 
 // does is what a step does to the object.
-func does(s *v1alpha1.Step) *trace.Object { return &trace.InfoOf(s.ID).Object }
+func does(s *v1alpha1.Step) trace.Object { return trace.InfoOf(s.ID).Object }
 
 // Changed is how many fields of the object a step changed.
 func Changed(s *v1alpha1.Step) int {

@@ -133,7 +133,7 @@ type Object struct {
 }
 
 // MaySet says whether the step may set a field, by its path such as "metadata.resourceVersion".
-func (o *Object) MaySet(path string) bool {
+func (o Object) MaySet(path string) bool {
 	return len(o.Fields) == 0 || slices.ContainsFunc(o.Fields, func(field string) bool {
 		return path == field || strings.HasPrefix(path, field+".") || strings.HasPrefix(path, field+"[")
 	})
@@ -169,4 +169,4 @@ func Lookup(name string) (ID, bool) {
 }
 
 // InfoOf is what is known of a step by its name; empty for a step that this version of kx does not have.
-func InfoOf(name string) *Info { return &table[byName()[name]] }
+func InfoOf(name string) Info { return table[byName()[name]] }

@@ -22,6 +22,7 @@ import (
 // allowed are the package-level variables that change all the same, with the reason why servers may share them.
 var allowed = map[string]string{
 	"core/trace.sites":                  "the place of each step in this binary, noted when the step first runs: it is the same for all",
+	"core/trace.sentences":              "the registered reasons, complete when the package is initialised",
 	"server/endpoint.types":             "the fields of built-in kinds, parsed from the binary when a kind is first written",
 	"server/openapi.v2":                 "the built-in definitions in the binary, encoded when they are first asked for",
 	"server/openapi.v3":                 "the built-in definitions in the binary, encoded when they are first asked for",
