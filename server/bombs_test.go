@@ -83,6 +83,11 @@ func bombDefinition(group string) *apiextensionsv1.CustomResourceDefinition {
 	set := list(text)
 	set.XListType = new("set")
 	props["set"] = set
+	keyed := list(apiextensionsv1.JSONSchemaProps{
+		Type: "object", Required: []string{"k"}, Properties: map[string]apiextensionsv1.JSONSchemaProps{"k": text},
+	})
+	keyed.XListType, keyed.XListMapKeys = new("map"), []string{"k"}
+	props["keyed"] = keyed
 	branches := text
 	for i := range 2000 {
 		branches.AnyOf = append(branches.AnyOf, apiextensionsv1.JSONSchemaProps{Pattern: fmt.Sprintf("^x%d$", i)})
@@ -114,20 +119,20 @@ func TestBombs(t *testing.T) {
 	defaults := "limit that --max-default-bytes sets is 8388608"
 	count := "limit that --max-object-fields sets is 20000"
 	few := "only the first 100 are shown"
-	grows := `"grows":` + items(50_000, "{}")
+	grows := `"grows":` + items(15_000, "{}")
 	for _, b := range []bomb{
 		{"defaults", "POST", tabs, asJSON, tab(grows), 413, defaults},
 		{"defaults of YAML", "POST", tabs, "application/yaml", tab(grows), 413, defaults},
 		{"defaults, dry run", "POST", tabs + "?dryRun=All", asJSON, tab(grows), 413, defaults},
 		{"defaults of an update", "PUT", tabs + "/a", asJSON, tab(grows), 413, defaults},
 		{"defaults of a merge patch", "PATCH", tabs + "/a", asMerge, "{" + grows + "}", 413, defaults},
-		{"defaults of a JSON patch", "PATCH", tabs + "/a", asPatch, `[{"op":"add","path":"/grows","value":` + items(50_000, "{}") + `}]`, 413, defaults},
+		{"defaults of a JSON patch", "PATCH", tabs + "/a", asPatch, `[{"op":"add","path":"/grows","value":` + items(15_000, "{}") + `}]`, 413, defaults},
 		{"defaults of an apply", "PATCH", tabs + "/a?fieldManager=m", asApply, tab(`"grows":` + items(1000, "{}")), 413, defaults},
 		{"defaults of what an apply makes", "PATCH", tabs + "/new?fieldManager=m", asApply, strings.Replace(tab(`"grows":`+items(1000, "{}")), `"a"`, `"new"`, 1), 413, defaults},
 		{"branches", "POST", tabs, asJSON, tab(`"branches":` + items(18_000, `"x"`)), 422, "takes more than 200000 steps, the limit that --max-validation-steps sets"},
 		{"wrong items", "POST", tabs, asJSON, tab(`"integers":` + items(18_000, `""`)), 422, few},
 		{"wrong items of a patch", "PATCH", tabs + "/a", asMerge, `{"integers":` + items(18_000, `""`) + `}`, 422, few},
-		{"a set of the same", "POST", tabs, asJSON, tab(`"set":[` + each(18_000, func(i int) string { return fmt.Sprintf(`"%d"`, i/2) }) + "]"), 422, few},
+		{"a set of the same", "POST", tabs, asJSON, tab(`"set":[` + each(9_000, func(i int) string { return fmt.Sprintf(`"%d"`, i/2) }) + "]"), 422, few},
 		{"a set", "POST", tabs, asJSON, tab(`"set":[` + each(30_000, func(i int) string { return fmt.Sprintf(`"%d"`, i) }) + "]"), 413, count},
 		{"keys", "POST", maps, asJSON, configMap(keyed(40_000)), 413, count},
 		{"keys of an update", "PUT", maps + "/a", asJSON, configMap(keyed(40_000)), 413, count},
@@ -146,7 +151,7 @@ func TestBombs(t *testing.T) {
 			from, to := string(rune('a'+i)), string(rune('b'+i))
 			return fmt.Sprintf("%s: &%s [%s]", to, to, strings.TrimSuffix(strings.Repeat("*"+from+";", 10), ";"))
 		}), ","), "\n"), 400, ""},
-		{"depth", "POST", tabs, asJSON, tab(`"integers":` + strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000)), 400, "max depth"},
+		{"depth", "POST", tabs, asJSON, tab(`"integers":` + strings.Repeat("[", 15_000) + strings.Repeat("]", 15_000)), 400, "max depth"},
 	} {
 		r.goesOff(t, b, 700)
 	}
@@ -186,6 +191,70 @@ func TestLargeObjectsAreServed(t *testing.T) {
 		if res.StatusCode != tt.code {
 			t.Errorf("%s: %s %.300s", tt.what, res.Status, data)
 		}
+	}
+}
+
+// TestOwnersAreBounded writes lists and maps whose entries have an owner each: long ones, which take time that grows with their
+// square, and such as are long but not too long.
+func TestOwnersAreBounded(t *testing.T) {
+	r := start(t)
+	ns := r.namespace(t, "owners")
+	crd := bombDefinition("owners.example.com")
+	r.define(t, crd)
+	const group = "owners.example.com"
+	maps, tabs := "/api/v1/namespaces/"+ns+"/configmaps", "/apis/"+group+"/v1/namespaces/"+ns+"/crontabs"
+	tab := func(field string, n int, item func(i int) string) string {
+		return `{"apiVersion":"` + group + `/v1","kind":"CronTab","metadata":{"name":"a"},"` + field + `":[` + each(n, item) + "]}"
+	}
+	text := func(i int) string { return fmt.Sprintf(`"%d"`, 900_000-i) }
+	entry := func(i int) string { return `{"k":` + text(i) + "}" }
+	config := func(n int) string {
+		return `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":` + keyed(n) + `}`
+	}
+	const apply = "/a?fieldManager=m"
+	items := "whose items have owners of their own has 11000 items, the limit is 10000"
+	for _, b := range []bomb{
+		{"a set", "POST", tabs, asJSON, tab("set", 11_000, text), 413, items},
+		{"a list with keys", "POST", tabs, asJSON, tab("keyed", 11_000, entry), 413, items},
+		{"an applied set", "PATCH", tabs + apply, asApply, tab("set", 11_000, text), 413, items},
+		{"an applied list with keys", "PATCH", tabs + apply, asApply, tab("keyed", 11_000, entry), 413, items},
+		{"an applied map", "PATCH", maps + apply, asApply, config(21_000), 413, "a map of the applied configuration has 21000 fields, the limit for server-side apply is 20000"},
+	} {
+		r.goesOff(t, b, 200)
+	}
+	for _, w := range []struct{ what, method, path, contentType, body string }{
+		{"apply a list with keys", "PATCH", tabs + apply, asApply, tab("keyed", 6_000, entry)},
+		{"apply it again", "PATCH", tabs + apply, asApply, tab("keyed", 6_000, entry)},
+		{"create a list without owners", "POST", tabs, asJSON, strings.Replace(tab("integers", 30_000, strconv.Itoa), `"a"`, `"b"`, 1)},
+		{"create a long map", "POST", maps, asJSON, config(21_000)},
+	} {
+		res, data := ask(t, r.httpClient(t), w.method, r.URL+w.path, strings.NewReader(w.body), "Content-Type: "+w.contentType)
+		if res.StatusCode/100 != 2 {
+			t.Errorf("%s: %s %.300s", w.what, res.Status, data)
+		}
+	}
+	r.goesOff(t, bomb{"apply to a long map", "PATCH", maps + apply, asApply, config(1), 413, "a map of the stored object has 21000 fields"}, 200)
+}
+
+// TestBodiesAreCountedFirst sends a million of empty objects: decoded they take hundreds of MiB.
+func TestBodiesAreCountedFirst(t *testing.T) {
+	r := start(t)
+	ns := r.namespace(t, "counted")
+	maps, pods := "/api/v1/namespaces/"+ns+"/configmaps", "/api/v1/namespaces/"+ns+"/pods"
+	million := "[" + each(1_000_000, func(int) string { return "{}" }) + "]"
+	pod := `{"metadata":{"name":"a"},"spec":{"containers":` + million + `}}`
+	count := "limit that --max-object-fields sets is 100000"
+	const none = "/none"
+	for _, b := range []bomb{
+		{"create", "POST", pods, asJSON, pod, 413, count},
+		{"update", "PUT", pods + none, asJSON, pod, 413, count},
+		{"merge patch", "PATCH", pods + none, asMerge, pod, 413, count},
+		{"strategic merge patch", "PATCH", pods + none, "application/strategic-merge-patch+json", pod, 413, count},
+		{"JSON patch", "PATCH", maps + none, asPatch, `[{"op":"add","path":"/data","value":` + million + `}]`, 413, count},
+		{"apply", "PATCH", pods + none + "?fieldManager=m", asApply, pod, 413, count},
+		{"managed fields", "POST", maps, asJSON, `{"metadata":{"name":"a","managedFields":` + million + `}}`, 413, count},
+	} {
+		r.goesOff(t, b, 60)
 	}
 }
 

@@ -109,7 +109,7 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server
 	if err != nil {
 		return s, err
 	}
-	s.serve(listener, tls, handler)
+	s.serve(&connections{Listener: listener, most: int64(o.Limits.MaxConnections), log: s.log, metrics: counts}, tls, handler)
 	s.URL = "https://" + address
 	s.Kubeconfig = o.KubeconfigOut
 	if s.Kubeconfig == "" {

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -23,6 +24,8 @@ import (
 // memory, and that others are served meanwhile.
 
 var crowdSize = flag.Int("crowd", 120, "how many clients come at once in the tests of crowds; with -v these say what the server needs for them")
+
+var crowdWait = flag.Bool("crowd.wait", false, "wait until the server ends connections that do not go on")
 
 const (
 	announced = 1 << 20
@@ -57,9 +60,9 @@ type crowd struct {
 	before int64
 }
 
-func newCrowd(t *testing.T) *crowd {
+func newCrowd(t *testing.T, flags ...string) *crowd {
 	t.Helper()
-	c := &crowd{process: serve(t, "--ephemeral")}
+	c := &crowd{process: serve(t, append([]string{"--ephemeral"}, flags...)...)}
 	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
 	if err != nil {
 		t.Fatal(err)
@@ -265,6 +268,117 @@ func TestDeafWatchers(t *testing.T) {
 	t.Logf("16 MiB were written in %v", time.Since(start).Round(time.Millisecond))
 	c.othersAreServed(t, "meanwhile")
 	c.costs(t, "deaf watchers", int64(*crowdSize)*256*kib+144*mib)
+}
+
+// TestGetsWithBodies has watchers that send bodies, which nobody reads.
+func TestGetsWithBodies(t *testing.T) {
+	skipUnmeasurable(t)
+	c := newCrowd(t)
+	const streams, sent = 16, 256 * kib
+	connections := max(*crowdSize/streams, 1)
+	body := strings.Repeat("x", sent-1)
+	for range connections {
+		client := c.httpClient(t)
+		for range streams {
+			rest, end := io.Pipe()
+			t.Cleanup(func() { end.CloseWithError(io.ErrUnexpectedEOF) })
+			sending := &signalAtEnd{Reader: strings.NewReader(body), end: make(chan struct{})}
+			req, err := http.NewRequestWithContext(t.Context(), "GET", c.url+configMaps+"?watch=1", io.MultiReader(sending, rest))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := client.Do(req)
+			if err != nil || res.StatusCode != http.StatusOK {
+				t.Fatalf("watch with a body: %v %v", res, err)
+			}
+			t.Cleanup(func() { res.Body.Close() })
+			<-sending.end
+		}
+	}
+	c.othersAreServed(t, "meanwhile")
+	c.costs(t, "watchers with bodies", int64(connections*streams)*128*kib)
+}
+
+// signalAtEnd closes end when it was read to its end.
+type signalAtEnd struct {
+	io.Reader
+	end chan struct{}
+}
+
+func (s *signalAtEnd) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err == io.EOF {
+		close(s.end)
+	}
+	return n, err
+}
+
+// TestSlowBeginnings has clients that connect, and go no further than into the handshake or the headers.
+func TestSlowBeginnings(t *testing.T) {
+	skipUnmeasurable(t)
+	t.Run("handshake", func(t *testing.T) {
+		c := newCrowd(t)
+		conns := make([]net.Conn, *crowdSize)
+		for i := range conns {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(c.url, "https://"))
+			if err == nil {
+				_, err = conn.Write([]byte("\x16\x03\x01\x02\x00\x01")) // of a ClientHello of 512 bytes
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+			conns[i] = conn
+		}
+		c.slow(t, "handshakes", conns)
+	})
+	t.Run("headers", func(t *testing.T) {
+		c := newCrowd(t)
+		conns := make([]net.Conn, *crowdSize)
+		for i := range conns {
+			conns[i] = c.connect(t, "GET "+configMaps+" HTTP/1.1\r\nHost: kx\r\nX-Slow: "+strings.Repeat("x", 64*kib))
+		}
+		c.slow(t, "headers", conns)
+	})
+}
+
+// slow says what connections cost that do not go on and, if it is asked to wait, when the server ends them.
+func (c *crowd) slow(t *testing.T, what string, conns []net.Conn) {
+	t.Helper()
+	start := time.Now()
+	other := c.httpClient(t)
+	until(t, "all are there", func() bool { return c.metric(t, other, "kx_connections") >= len(conns) })
+	c.othersAreServed(t, "meanwhile")
+	c.costs(t, "slow "+what, int64(len(conns))*256*kib)
+	if !*crowdWait {
+		return
+	}
+	for _, conn := range conns {
+		_, _ = io.Copy(io.Discard, conn)
+	}
+	t.Logf("all %s were ended after %v", what, time.Since(start).Round(time.Second))
+}
+
+// TestDeafReaders has readers of a list of 16 MiB that read nothing of it.
+func TestDeafReaders(t *testing.T) {
+	skipUnmeasurable(t)
+	for _, flags := range [][]string{nil, {"--watch-cache=false"}} {
+		t.Run(strings.Join(flags, ""), func(t *testing.T) {
+			c := newCrowd(t, flags...)
+			for i := range 1600 {
+				c.write(t, fmt.Sprintf("large-%d", i), 10*kib)
+			}
+			c.before = anonymous(t, c.Process.Pid)
+			for range *crowdSize {
+				conn := c.connect(t, "GET "+configMaps+" HTTP/1.1\r\nHost: kx\r\n\r\n")
+				if res, err := http.ReadResponse(bufio.NewReaderSize(conn, kib), nil); err != nil || res.StatusCode != http.StatusOK {
+					t.Fatalf("list: %v %v", res, err)
+				}
+			}
+			c.othersAreServed(t, "meanwhile")
+			c.costs(t, "deaf readers", int64(*crowdSize)*8*mib)
+		})
+	}
 }
 
 // skipUnmeasurable leaves a test out whose bounds are of memory.

@@ -125,7 +125,7 @@ func newVersion(c Config, info *crdInfo, s *scopes, v *customresource.Version) *
 	storage := v.Storage.CustomResource
 	scope := s.ofResource(v)
 	watcher := endingWatcher{storage, info.life}
-	scope.FieldManager = s.managers.of(scope, v)
+	scope.FieldManager, scope.FieldTypes = s.managers.of(scope, v), s.managers.converter
 	out.resource = map[string]http.HandlerFunc{
 		"get":              handler.GetResource(storage, scope),
 		"list":             handler.ListResource(storage, watcher, scope, false, c.MinRequestTimeout),
@@ -158,7 +158,7 @@ type subresourceStorage interface {
 
 // subresource returns the handlers of a subresource.
 func (s *scopes) subresource(scope *handler.RequestScope, v *customresource.Version, storage subresourceStorage) map[string]http.HandlerFunc {
-	scope.FieldManager = s.managers.of(scope, v)
+	scope.FieldManager, scope.FieldTypes = s.managers.of(scope, v), s.managers.converter
 	return map[string]http.HandlerFunc{
 		"get":    handler.GetResource(storage, scope),
 		"update": handler.UpdateResource(storage, scope),

@@ -143,6 +143,7 @@ func (a *APIInstaller) scopeOf(resource, subresource string, storage rest.Storag
 		MaxRequestBodyBytes:         a.group.MaxRequestBodyBytes,
 		MaxObjectFields:             a.group.MaxObjectFields,
 	}
+	scope.FieldTypes = &types
 	scope.FieldManager, err = a.fieldManagerOf(scope, storage)
 	return scope, err
 }

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"io"
 	"net/http"
 	"time"
 )
@@ -12,12 +13,18 @@ import (
 // patience is how long a client may take to exchange the rest once its request has ended or timed out.
 const patience = 5 * time.Second
 
-// withSocketLimits bounds the wait for a part of the body that no handler has read.
+// withSocketLimits bounds the wait for a part of the body that no handler has read. It drops the body of a GET on HTTP/2, where the
+// server would keep 256 KiB of each.
 func withSocketLimits(next http.Handler, wait time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// HTTP/2 does not read the rest, and each stream has its own deadlines. HTTP/1 resets them for the next request.
 		if r.ProtoMajor == 1 && r.ContentLength != 0 {
 			defer func() { _ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(wait)) }()
+		}
+		if r.ProtoMajor == 2 && r.ContentLength != 0 && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+			body := r.Body
+			r.Body, r.ContentLength = http.NoBody, 0
+			go func() { _, _ = io.Copy(io.Discard, body) }() // ends with the stream
 		}
 		next.ServeHTTP(w, r)
 	})

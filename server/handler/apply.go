@@ -40,6 +40,12 @@ func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object
 	if err := p.scope.checkFields(nil, configuration); err != nil {
 		return nil, err
 	}
+	if err := p.scope.checkApply(current, configuration); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, requestTimedOut(err)
+	}
 	applied, err = p.scope.FieldManager.Apply(current, configuration, p.manager, force)
 	forgetKind(current)
 	if err != nil {
@@ -49,6 +55,9 @@ func (p *patcher) applyConfiguration(ctx context.Context, current runtime.Object
 		return nil, applyError(err)
 	}
 	forgetKind(applied)
+	if err := ctx.Err(); err != nil {
+		return nil, requestTimedOut(err)
+	}
 	if err := p.checkApplied(ctx, current, applied); err != nil {
 		return nil, err
 	}

@@ -65,6 +65,9 @@ func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, 
 	if err != nil {
 		return err
 	}
+	if err := scope.checkBody(ctx, body, 0, nil, name); err != nil {
+		return err
+	}
 	options, err := createOptions(req, scope)
 	if err != nil {
 		return err

@@ -8,27 +8,75 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/server/handler/fieldorder"
 )
 
-// maxForeignOwned is how many fields a client may say that somebody owns who did not own the same before. The server writes
-// such lists in order. In any other order they take time that grows with their square.
-const maxForeignOwned = 20_000
+const (
+	// maxForeignOwned is how many fields a client may say that somebody owns who did not own the same before. The server writes
+	// such lists in order. In any other order they take time that grows with their square.
+	maxForeignOwned = 20_000
+	// maxOwnedItems is how many items a list may have whose items have owners: a set, or a list with keys. The library that
+	// knows the owners inserts items one by one into a sorted slice: 49,000 of them in a bad order took minutes. No context
+	// ends its work, so it is bounded before it begins.
+	maxOwnedItems = 10_000
+	// maxAppliedFields is the same for the fields of a map in server-side apply. Other writes show maps in order.
+	maxAppliedFields = 20_000
+)
 
 // checkFields refuses an object with more fields than there may be, unless live, which is stored already, has as many.
-// What is done with an object takes time and memory by its fields: a body of 3 MiB has a million of them.
+// What is done with an object takes time and memory by its fields.
 func (scope *RequestScope) checkFields(live, obj runtime.Object) error {
 	limit := scope.MaxObjectFields
 	if limit <= 0 {
 		return nil
 	}
-	if n := countFields(obj, limit); n > limit && n > countFields(live, limit) {
-		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
-			"the object has %d fields and list items, the limit that --max-object-fields sets is %d", n, limit))
+	n := countFields(obj, min(limit, maxOwnedItems))
+	if n > limit && n > countFields(live, limit) {
+		return tooLarge("the object has %d fields and list items, the limit that --max-object-fields sets is %d", n, limit)
 	}
-	return checkForeignOwned(live, obj)
+	if n <= maxOwnedItems || scope.FieldTypes == nil {
+		return nil
+	}
+	items := scope.owned(obj).List
+	if items > maxOwnedItems && items > scope.owned(live).List {
+		return tooLarge("a list whose items have owners of their own has %d items, the limit is %d", items, maxOwnedItems)
+	}
+	return nil
 }
 
-// checkForeignOwned refuses long lists of owned fields that are not live's.
+// checkApply refuses to apply where that takes too long: it costs more than other writes, also by what is stored already.
+func (scope *RequestScope) checkApply(live, configuration runtime.Object) error {
+	if scope.MaxObjectFields <= 0 || scope.FieldTypes == nil {
+		return nil
+	}
+	for _, side := range []struct {
+		name string
+		obj  runtime.Object
+	}{{"applied configuration", configuration}, {"stored object", live}} {
+		if countFields(side.obj, maxOwnedItems) <= maxOwnedItems {
+			continue
+		}
+		owned := scope.owned(side.obj)
+		if owned.Map > maxAppliedFields {
+			return tooLarge("a map of the %s has %d fields, the limit for server-side apply is %d; use another kind of patch", side.name, owned.Map, maxAppliedFields)
+		}
+		if owned.List > maxOwnedItems {
+			return tooLarge("a list of the %s whose items have owners of their own has %d items, the limit is %d", side.name, owned.List, maxOwnedItems)
+		}
+	}
+	return nil
+}
+
+func (scope *RequestScope) owned(obj runtime.Object) fieldorder.Pieces {
+	return fieldorder.PiecesOf(scope.FieldTypes, scope.Kind, obj, maxOwnedItems)
+}
+
+func tooLarge(format string, args ...any) error {
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(format, args...))
+}
+
+// checkForeignOwned refuses long lists of owned fields that a client sends and that are not live's.
 func checkForeignOwned(live, obj runtime.Object) error {
 	foreign := 0
 	var known map[string]bool
@@ -48,8 +96,7 @@ func checkForeignOwned(live, obj runtime.Object) error {
 		}
 	}
 	if foreign > maxForeignOwned {
-		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
-			"metadata.managedFields has %d fields in entries that the stored object does not have, the limit is %d", foreign, maxForeignOwned))
+		return tooLarge("metadata.managedFields has %d fields in entries that the stored object does not have, the limit is %d", foreign, maxForeignOwned)
 	}
 	return nil
 }

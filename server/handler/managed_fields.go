@@ -52,6 +52,9 @@ func updateManagedFields(ctx context.Context, scope *RequestScope, live, obj run
 	if scope.FieldManager == nil {
 		return obj, nil
 	}
+	if err := checkForeignOwned(live, obj); err != nil {
+		return nil, err
+	}
 	if _, err := meta.Accessor(obj); err != nil {
 		return obj, nil // nothing to keep it in
 	}

@@ -61,6 +61,9 @@ func servePatch(ctx context.Context, r rest.Patcher, scope *RequestScope, patchT
 	if err != nil {
 		return err
 	}
+	if err := scope.checkBody(ctx, body, mechanism.extraFields, r, name); err != nil {
+		return err
+	}
 	options, err := patchOptions(req, scope, mechanism.patchType)
 	if err != nil {
 		return err

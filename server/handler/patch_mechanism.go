@@ -36,6 +36,8 @@ type patchMechanism struct {
 	needsGoType bool
 	// creates says that an object is made where none is.
 	creates bool
+	// extraFields is how many fields the patch may have beyond those of the object.
+	extraFields int
 	// toJSON refuses what can't be a patch of this kind, and returns what the audit log says of it.
 	toJSON func(body []byte) ([]byte, error)
 	// apply makes the next state of current, which is in the version of the request and stays as it is. It returns the
@@ -45,7 +47,7 @@ type patchMechanism struct {
 
 // patchMechanisms are the kinds of patches there are, in the order in which clients are told of them.
 var patchMechanisms = []*patchMechanism{
-	{patchType: types.JSONPatchType, toJSON: onlyJSON, apply: jsonMechanism(applyJSONPatch)},
+	{patchType: types.JSONPatchType, extraFields: operationFields * maxJSONPatchOperations, toJSON: onlyJSON, apply: jsonMechanism(applyJSONPatch)},
 	{patchType: types.MergePatchType, toJSON: onlyJSON, apply: applyMergePatchToContent},
 	{patchType: types.StrategicMergePatchType, needsGoType: true, toJSON: onlyJSON, apply: applyStrategicMergePatch},
 	{patchType: types.ApplyYAMLPatchType, creates: true, toJSON: configurationAsJSON},

@@ -8,6 +8,7 @@ import (
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
@@ -50,6 +51,8 @@ type RequestScope struct {
 	// FieldManager knows which client owns which field. Without one (nil) nobody owns fields, and there is no
 	// server-side apply.
 	FieldManager FieldManager
+	// FieldTypes know which lists and maps have an owner for each entry. They may be nil.
+	FieldTypes managedfields.TypeConverter
 	// EquivalentResourceMapper may be nil.
 	EquivalentResourceMapper runtime.EquivalentResourceMapper
 

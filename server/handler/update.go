@@ -50,6 +50,10 @@ func serveUpdate(ctx context.Context, r rest.Updater, scope *RequestScope, w htt
 	if err != nil {
 		return err
 	}
+	stored, _ := r.(rest.Getter)
+	if err := scope.checkBody(ctx, body, 0, stored, name); err != nil {
+		return err
+	}
 	options, err := updateOptions(req, scope)
 	if err != nil {
 		return err

@@ -36,6 +36,8 @@ type Metrics struct {
 	requestTotal, dropped, aborted, watchEvents                 *prometheus.CounterVec
 	requestDuration, responseSizes, watchEventsSizes, watchList *prometheus.HistogramVec
 	longRunning, currentInFlight, certificateEnds               *prometheus.GaugeVec
+	connections                                                 prometheus.Gauge
+	refusedConnections                                          prometheus.Counter
 
 	// known has the series that there are: to find one by its labels takes as long as much of a read from the cache.
 	// There are no more than the metrics themselves keep.
@@ -87,6 +89,12 @@ func New() *Metrics {
 		certificateEnds: gauge("kx_certificate_expiration_timestamp_seconds",
 			"When a certificate that the server works with expires, by what it is for or the flag that gave it. Those of clients are in apiserver_client_certificate_expiration_seconds.",
 			"certificate"),
+
+		connections: f.NewGauge(prometheus.GaugeOpts{
+			Name: "kx_connections", Help: "Connections of clients that are open."}),
+		refusedConnections: f.NewCounter(prometheus.CounterOpts{
+			Name: "kx_refused_connections_total",
+			Help: "Connections that were closed at once, since as many were open as --max-connections allows."}),
 	}
 }
 
@@ -201,6 +209,15 @@ func (m *Metrics) Aborted(info *request.RequestInfo) {
 	q := Request{Info: info}
 	m.aborted.WithLabelValues(q.verb(), info.APIGroup, info.APIVersion, info.Resource, info.Subresource, q.scope()).Inc()
 }
+
+// ConnectionOpened counts a connection until ConnectionClosed.
+func (m *Metrics) ConnectionOpened() { m.connections.Inc() }
+
+// ConnectionClosed ends what ConnectionOpened began.
+func (m *Metrics) ConnectionClosed() { m.connections.Dec() }
+
+// ConnectionRefused counts a connection that was not taken.
+func (m *Metrics) ConnectionRefused() { m.refusedConnections.Inc() }
 
 // CertificateEnds records when a certificate expires.
 func (m *Metrics) CertificateEnds(certificate string, end time.Time) {

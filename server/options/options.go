@@ -67,6 +67,7 @@ type Limits struct {
 	MaxMutatingRequestsInFlight int
 	RequestTimeout              time.Duration
 	MinRequestTimeout           int // seconds
+	MaxConnections              int
 
 	// Bounds of what one write may cost.
 	MaxObjectFields    int
@@ -111,6 +112,7 @@ func New() *Options {
 			MaxMutatingRequestsInFlight: 200,
 			RequestTimeout:              time.Minute,
 			MinRequestTimeout:           1800,
+			MaxConnections:              5000,
 			MaxObjectFields:             100_000,
 			MaxDefaultBytes:             8 << 20,
 			MaxValidationSteps:          2_000_000,
@@ -144,6 +146,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Limits.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.Limits.MaxMutatingRequestsInFlight, "how many writes are served at once before others are answered 429; 0 for no limit")
 	fs.DurationVar(&o.Limits.RequestTimeout, "request-timeout", o.Limits.RequestTimeout, "how long a request may take, watches excepted")
 	fs.IntVar(&o.Limits.MinRequestTimeout, "min-request-timeout", o.Limits.MinRequestTimeout, "seconds that a watch lives at least, if its client does not say")
+	fs.IntVar(&o.Limits.MaxConnections, "max-connections", o.Limits.MaxConnections, "how many connections of clients may be open at once before new ones are refused; 0 for no limit")
 	fs.IntVar(&o.Limits.MaxObjectFields, "max-object-fields", o.Limits.MaxObjectFields, "how many fields and list items an object that is written may have, at any depth; more is answered 413")
 	fs.Int64Var(&o.Limits.MaxDefaultBytes, "max-default-bytes", o.Limits.MaxDefaultBytes, "how many bytes the defaults of its schema may add to a custom resource; more is answered 413")
 	fs.Int64Var(&o.Limits.MaxValidationSteps, "max-validation-steps", o.Limits.MaxValidationSteps, "how many steps the validation of a custom resource by its schema may take, about one for each value and schema it is held against; more is answered 422")
@@ -189,8 +192,8 @@ func (o *Options) Validate() error {
 	if o.Limits.RequestTimeout <= 0 {
 		bad("--request-timeout: %v is not a time to wait: give more than 0", o.Limits.RequestTimeout)
 	}
-	if o.Limits.MinRequestTimeout < 0 || o.Limits.MaxRequestsInFlight < 0 || o.Limits.MaxMutatingRequestsInFlight < 0 {
-		bad("--min-request-timeout, --max-requests-inflight and --max-mutating-requests-inflight can't be negative")
+	if o.Limits.MinRequestTimeout < 0 || o.Limits.MaxRequestsInFlight < 0 || o.Limits.MaxMutatingRequestsInFlight < 0 || o.Limits.MaxConnections < 0 {
+		bad("--min-request-timeout, --max-requests-inflight, --max-mutating-requests-inflight and --max-connections can't be negative")
 	}
 	if o.Limits.MaxObjectFields <= 0 || o.Limits.MaxDefaultBytes <= 0 || o.Limits.MaxValidationSteps <= 0 {
 		bad("--max-object-fields, --max-default-bytes and --max-validation-steps must be more than 0")

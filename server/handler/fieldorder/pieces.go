@@ -1,0 +1,105 @@
+package fieldorder
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/structured-merge-diff/v6/schema"
+)
+
+// Pieces is how many entries the longest map and the longest list have that are owned entry by entry. An atomic one has one
+// owner, and costs the library little.
+type Pieces struct{ Map, List int }
+
+// PiecesOf looks at an object of a kind. It does so only if one of its maps and lists is longer than atLeast, and returns
+// nothing otherwise: that is so of nearly all objects.
+func PiecesOf(c managedfields.TypeConverter, kind apischema.GroupVersionKind, obj runtime.Object, atLeast int) Pieces {
+	content := contentOf(obj, atLeast)
+	if !isLonger(content, atLeast) {
+		return Pieces{}
+	}
+	none := &unstructured.Unstructured{Object: map[string]any{}}
+	none.SetGroupVersionKind(kind)
+	typed, err := c.ObjectToTyped(none)
+	if err != nil {
+		return Pieces{} // nobody owns fields of a kind that has no type
+	}
+	var p Pieces
+	p.add(typed.Schema(), typed.TypeRef(), content)
+	return p
+}
+
+// contentOf is nil for an object that is too small to have more than n entries.
+func contentOf(obj runtime.Object, n int) map[string]any {
+	const entryBytes = 2 // in protobuf
+	switch o := obj.(type) {
+	case nil:
+		return nil
+	case runtime.Unstructured:
+		return o.UnstructuredContent()
+	case interface{ Size() int }:
+		if o.Size() < entryBytes*n {
+			return nil
+		}
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil
+	}
+	return content
+}
+
+func isLonger(value any, n int) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		if len(value) > n {
+			return true
+		}
+		for _, v := range value {
+			if isLonger(v, n) {
+				return true
+			}
+		}
+	case []any:
+		if len(value) > n {
+			return true
+		}
+		for _, v := range value {
+			if isLonger(v, n) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// add looks at a value of a type. What the type does not know has no owners.
+func (p *Pieces) add(types *schema.Schema, ref schema.TypeRef, value any) {
+	atom, ok := types.Resolve(ref)
+	if !ok {
+		return
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		if atom.Map == nil || atom.Map.ElementRelationship == schema.Atomic {
+			return
+		}
+		p.Map = max(p.Map, len(value))
+		for name, v := range value {
+			of := atom.Map.ElementType
+			if field, ok := atom.Map.FindField(name); ok {
+				of = field.Type
+			}
+			p.add(types, of, v)
+		}
+	case []any:
+		if atom.List == nil || atom.List.ElementRelationship != schema.Associative {
+			return
+		}
+		p.List = max(p.List, len(value))
+		for _, v := range value {
+			p.add(types, atom.List.ElementType, v)
+		}
+	}
+}
