@@ -57,3 +57,23 @@ func (kv electedKV) Compact(ctx context.Context, r *pb.CompactionRequest) (*pb.C
 	}
 	return kv.KVServer.Compact(ctx, r)
 }
+
+// newMaintenance makes the maintenance part of an in-process client.
+func newMaintenance(s *Server, c *clientv3.Client) clientv3.Maintenance {
+	server := electedMaintenance{MaintenanceServer: v3rpc.NewMaintenanceServer(s.etcd.Server, nil), elected: s}
+	return clientv3.NewMaintenanceFromMaintenanceClient(adapter.MaintenanceServerToMaintenanceClient(server), c)
+}
+
+// electedMaintenance waits with the question for etcd's status. Before a first start has applied who its only member is, etcd
+// takes that question for a fault and ends.
+type electedMaintenance struct {
+	pb.MaintenanceServer
+	elected *Server
+}
+
+func (m electedMaintenance) Status(ctx context.Context, r *pb.StatusRequest) (*pb.StatusResponse, error) {
+	if err := m.elected.ready(ctx); err != nil {
+		return nil, err
+	}
+	return m.MaintenanceServer.Status(ctx, r)
+}

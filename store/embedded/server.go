@@ -240,6 +240,7 @@ func (s *Server) Client() *clientv3.Client {
 	c := v3client.New(s.etcd.Server)
 	c.KV = newKV(s, c)
 	c.Watcher = newWatcher(s.etcd.Server, c)
+	c.Maintenance = newMaintenance(s, c)
 	return c
 }
 
