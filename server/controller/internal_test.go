@@ -11,7 +11,9 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -216,6 +218,8 @@ func TestCollections(t *testing.T) {
 		v1.WithResource("pods"), v1.WithResource("configmaps"), v1.WithResource("events"), v1.WithResource("secrets"),
 		v1.WithResource("serviceaccounts"), v1.WithResource("services"),
 		appsv1.SchemeGroupVersion.WithResource("deployments"), appsv1.SchemeGroupVersion.WithResource("replicasets"),
+		coordinationv1.SchemeGroupVersion.WithResource("leases"),
+		rbacv1.SchemeGroupVersion.WithResource("rolebindings"), rbacv1.SchemeGroupVersion.WithResource("roles"),
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
