@@ -50,12 +50,12 @@ func TestNonStructural(t *testing.T) {
 	noLeaks(t)
 	etcd := builtintest.NewEtcd(t)
 	p := start(t, etcd, noObjects{})
-	strategy := p.crds.CreateStrategy
-	p.crds.CreateStrategy = unvalidated{strategy}
+	older, _ := storages(t, etcd)
+	older.CreateStrategy = unvalidated{older.CreateStrategy}
 	d := crd("g.example.com", "ones", "one", "One")
 	d.Spec.PreserveUnknownFields = true
 	d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties = map[string]apiextensionsv1.JSONSchemaProps{"a": {}}
-	p.create(d)
+	(&process{t: t, crds: older}).create(d)
 	p.until(d.Name, says(apiextensionsv1.NonStructuralSchema, yes, "Violations",
 		"[spec.preserveUnknownFields: Invalid value: true: must be false, "+
 			"spec.versions[0].schema.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields]"))
