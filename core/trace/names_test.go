@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -20,31 +19,16 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// files are all files of this module that are compiled into it, without tests.
+// files parses all source files of the module, by their paths.
 func files(t *testing.T, fset *token.FileSet) map[string]*ast.File {
 	t.Helper()
 	all := map[string]*ast.File{}
-	err := filepath.WalkDir(moduleRoot, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			_, err := os.Stat(filepath.Join(path, "go.mod"))
-			hidden := path != moduleRoot && strings.ContainsAny(d.Name()[:1], "._")
-			if path != moduleRoot && (err == nil || hidden || d.Name() == "testdata") {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
+	for _, path := range sourceFiles(t) {
 		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
 		all[filepath.ToSlash(path)] = file
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return all
 }

@@ -54,6 +54,17 @@ func moduleSources(t *testing.T) []source {
 	t.Helper()
 	fset := token.NewFileSet()
 	var sources []source
+	for _, path := range sourceFiles(t) {
+		if s := parse(t, fset, path, nil); s.trace != "" {
+			sources = append(sources, s)
+		}
+	}
+	return sources
+}
+
+// sourceFiles are the paths of the Go files of this module, without tests and what is not compiled.
+func sourceFiles(t *testing.T) (paths []string) {
+	t.Helper()
 	err := filepath.WalkDir(moduleRoot, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -67,16 +78,14 @@ func moduleSources(t *testing.T) []source {
 			return nil
 		}
 		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
-			if s := parse(t, fset, path, nil); s.trace != "" {
-				sources = append(sources, s)
-			}
+			paths = append(paths, path)
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sources
+	return paths
 }
 
 // registered are the names of the constants in steps.go, in order.
