@@ -1,14 +1,14 @@
-// Package core holds what is said of its rooms together: their source. Nothing else is here.
+// Package core embeds the source of its rooms, and nothing else.
 package core
 
 import "embed"
 
 // Source is the source of the rooms below, without their tests.
 //
-// Go embeds what matches, and can't be told what shall not. A name that does not end in test.go, as tests and their helpers
-// do, has another letter in one of these places: [^t].go, [^s]t.go, [^e]st.go, [^t]est.go. A line is a depth. What lies below
-// a testdata is left out by [^t]*, where a directory may be one: it may be another module, of which nothing can be embedded.
-// A pattern must match something, so there are only those that do; a test of package server tells when one is missing.
+// Patterns can only include, not exclude. A file is not a test or a test's helper if its name does not end in test.go, so one
+// of its last letters differs: [^t].go, [^s]t.go, [^e]st.go, [^t]est.go. Each line is a depth. [^t]* leaves out testdata, which
+// may be another module: that can't be embedded. A pattern must match something, so only those are here that do. A test of
+// package server fails when one is missing.
 //
 //go:embed *[^t].go
 //go:embed */*[^t].go */*[^s]t.go */*[^e]st.go */*[^t]est.go

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -8,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -253,9 +256,29 @@ func TestBodiesAreCountedFirst(t *testing.T) {
 		{"JSON patch", "PATCH", maps + none, asPatch, `[{"op":"add","path":"/data","value":` + million + `}]`, 413, count},
 		{"apply", "PATCH", pods + none + "?fieldManager=m", asApply, pod, 413, count},
 		{"managed fields", "POST", maps, asJSON, `{"metadata":{"name":"a","managedFields":` + million + `}}`, 413, count},
+		{"protobuf", "POST", pods, kruntime.ContentTypeProtobuf, podOfContainers(t, 1_000_000), 413, count},
 	} {
 		r.goesOff(t, b, 60)
 	}
+	alias := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: &a " + strings.Repeat("x", 1<<20) + "\n" +
+		strings.ReplaceAll(each(300, func(i int) string { return "  k" + strconv.Itoa(i) + ": *a" }), ",", "\n") + "\n"
+	for _, b := range []bomb{
+		{"YAML", "POST", pods, kruntime.ContentTypeYAML, "kind: Pod\nspec: {containers: " + million + "}\n", 413, count},
+		{"aliases", "POST", maps, kruntime.ContentTypeYAML, alias, 413, "bytes when its aliases are replaced"},
+		{"aliases of an apply", "PATCH", maps + "/a?fieldManager=m", asApply, alias, 413, "bytes when its aliases are replaced"},
+	} {
+		r.goesOff(t, b, 600)
+	}
+}
+
+// podOfContainers is a pod in protobuf whose containers are empty: two bytes each.
+func podOfContainers(t *testing.T, n int) string {
+	t.Helper()
+	spec := bytes.Repeat([]byte{2<<3 | 2, 0}, n)
+	pod := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), spec)
+	body, err := (&kruntime.Unknown{TypeMeta: kruntime.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Raw: pod}).Marshal()
+	must(t, err)
+	return "k8s\x00" + string(body)
 }
 
 // TestConflictsAreBounded applies to fields that somebody else owns, more of them than anybody reads.

@@ -115,7 +115,7 @@ func (r *running) update(t testing.TB, ctx context.Context, ns, name, value stri
 // so the update is tried again, and its journey has both attempts.
 func TestStolenRevision(t *testing.T) {
 	t.Parallel()
-	r := start(t, allow, func(o *options.Options) { o.Limits.RequestTimeout = 5 * time.Second })
+	r := start(t, prefilled, allow, func(o *options.Options) { o.Limits.RequestTimeout = 5 * time.Second })
 	r.configMap(t, "default", "held")
 	r.configMap(t, "default", "other")
 	r.breakAt(t, "txn", v1alpha1.BreakpointSpec{Filter: "step:etcd.txn resource:configmaps name:held", Count: 1})
@@ -161,7 +161,7 @@ func TestStolenRevision(t *testing.T) {
 // TestHeldSeat: whoever is held has no seat, or a second writer would be told to come again.
 func TestHeldSeat(t *testing.T) {
 	t.Parallel()
-	r := start(t, allow, tokens(t, "somebody,ann,1,\"system:masters\"\nnobody,bob,2\n"), func(o *options.Options) {
+	r := start(t, prefilled, allow, tokens(t, "somebody,ann,1,\"system:masters\"\nnobody,bob,2\n"), func(o *options.Options) {
 		o.Limits.MaxMutatingRequestsInFlight = 1
 	})
 	r.breakAt(t, "create", v1alpha1.BreakpointSpec{Filter: "step:store.create user:ann"})
@@ -183,7 +183,7 @@ func TestHeldSeat(t *testing.T) {
 // TestStepThrough walks a create from its first step, edits it on the way, and has it fail or wait.
 func TestStepThrough(t *testing.T) {
 	t.Parallel()
-	r := start(t, allow)
+	r := start(t, prefilled, allow)
 	r.breakAt(t, "before", v1alpha1.BreakpointSpec{Filter: "step:store.before-create resource:configmaps"})
 	send := func(name string) <-chan answered {
 		done := make(chan answered, 1)
@@ -264,7 +264,7 @@ func TestStepThrough(t *testing.T) {
 // TestReleases: a hold ends with its client, its breakpoint, its lease, and its server.
 func TestReleases(t *testing.T) {
 	t.Parallel()
-	r := start(t, allow)
+	r := start(t, prefilled, allow)
 	r.configMap(t, "default", "a")
 	hold := func(name string, spec v1alpha1.BreakpointSpec, ctx context.Context) (*v1alpha1.Journey, <-chan answered) {
 		spec.Filter = "step:store.update name:a"
@@ -312,7 +312,7 @@ func TestReleases(t *testing.T) {
 // TestFaults has each thing go wrong that can, as clients see it.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	r := start(t, allow)
+	r := start(t, prefilled, allow)
 	maps := r.admin(t).CoreV1().ConfigMaps("default")
 	write := func(name string) error {
 		_, err := maps.Create(within(t), &corev1.ConfigMap{ObjectMeta: named(name)}, metav1.CreateOptions{})
@@ -388,7 +388,7 @@ func TestScriptedFaults(t *testing.T) {
 	t.Parallel()
 	half := 0.5
 	fates := func() string {
-		r := start(t, allow)
+		r := start(t, prefilled, allow)
 		r.fault(t, "coin", v1alpha1.FaultSpec{Effect: v1alpha1.FaultFail, Code: 500, Filter: "verb:get resource:configmaps", Probability: &half, Seed: 42})
 		client := r.httpClient(t)
 		var fates strings.Builder

@@ -59,7 +59,7 @@ func (r *running) series(t testing.TB, group string) map[string]float64 {
 // that all of it goes with the resource.
 func TestCacheMetrics(t *testing.T) {
 	t.Parallel()
-	r, ctx := start(t), within(t)
+	r, ctx := start(t, prefilled), within(t)
 	const group = "metrics.example.com"
 	gv := schema.GroupVersion{Group: group, Version: "v1"}
 	r.define(t, cronTab(group))

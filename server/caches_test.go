@@ -62,7 +62,7 @@ func (r *running) caches(t testing.TB, query string) map[string]v1alpha1.Cache {
 // TestCaches reads what a cache is like before and after it is used.
 func TestCaches(t *testing.T) {
 	t.Parallel()
-	r, ctx := start(t), within(t)
+	r, ctx := start(t, prefilled), within(t)
 	maps := r.admin(t).CoreV1().ConfigMaps("default")
 	before := r.cache(t, "configmaps")
 	if s := before.Status; s.State != v1alpha1.CacheFresh || s.Lag != 0 || s.CaughtUpMicros == nil || s.Revision == 0 || s.Since.IsZero() {
@@ -126,7 +126,7 @@ func TestCaches(t *testing.T) {
 // TestCachesAnswers asks what is not to be had, and who may ask.
 func TestCachesAnswers(t *testing.T) {
 	t.Parallel()
-	r := start(t, tokens(t, "t-ann,ann,2\n"))
+	r := start(t, prefilled, tokens(t, "t-ann,ann,2\n"))
 	var status metav1.Status
 	for path, want := range map[string]int{
 		"?watch=true":                            405,
@@ -184,7 +184,7 @@ func TestNoCaches(t *testing.T) {
 // TestCheckAndObject holds caches against etcd, with objects in all forms in which they are stored.
 func TestCheckAndObject(t *testing.T) {
 	t.Parallel()
-	r, ctx := start(t), within(t)
+	r, ctx := start(t, prefilled), within(t)
 	client := r.admin(t)
 	_, err := client.CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: named("s"), StringData: map[string]string{"a": "hunter2"}}, metav1.CreateOptions{})
 	must(t, err)
@@ -226,7 +226,7 @@ func TestCheckAndObject(t *testing.T) {
 // definition, and goes with it.
 func TestCachesOfCustomResources(t *testing.T) {
 	t.Parallel()
-	r, ctx := start(t), within(t)
+	r, ctx := start(t, prefilled), within(t)
 	const group, name = "caches.example.com", "crontabs.caches.example.com"
 	gv := schema.GroupVersion{Group: group, Version: "v1"}
 	r.define(t, cronTab(group))

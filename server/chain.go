@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -39,6 +40,9 @@ func CreateServerChain(c *Config) (*Chain, error) {
 		customResources.Destroy()
 		apiExtensions.Destroy()
 		return nil, fmt.Errorf("create the kube server: %w", err)
+	}
+	if nodes, ok := kube.Storage(corev1.SchemeGroupVersion.WithResource("nodes")).(corerest.Getter); ok {
+		c.Kubelets.SetNodes(nodes)
 	}
 	chain.Kube, chain.APIExtensions, chain.CustomResources = kube, apiExtensions, customResources
 	c.Admission.Initialize(chain.Storages())
@@ -81,7 +85,9 @@ func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.Gene
 func CreateKubeAPIServer(c *Config, delegate http.Handler, servers func() []kxapi.Server) (*endpoint.GenericAPIServer, error) {
 	s := c.newGenericAPIServer(delegate)
 	restStorageProviders := rest.Providers(all.Needs{
-		EventTTL: c.EventTTL, Authenticator: c.Authenticator, Authorizer: c.Authorizer, Rules: authz.Rules{},
+		EventTTL: c.EventTTL, EtcdHealth: c.EtcdHealth, Authenticator: c.Authenticator, Authorizer: c.Authorizer, Rules: authz.Rules{},
+		Namespace: c.Admission.Namespace,
+		Kubelets:  c.Kubelets, Storage: s.Storage,
 	})
 	err := s.InstallAPIs(c.APIResources, c.RESTOptions, restStorageProviders...)
 	if err == nil {

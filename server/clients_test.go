@@ -530,7 +530,6 @@ func TestDiscoveryAndScale(t *testing.T) {
 		"svc":    corev1.SchemeGroupVersion.WithResource("services"),
 		"sa":     corev1.SchemeGroupVersion.WithResource("serviceaccounts"),
 		"ns":     corev1.SchemeGroupVersion.WithResource("namespaces"),
-		"ev":     corev1.SchemeGroupVersion.WithResource("events"),
 	} {
 		if got, err := mapper.ResourceFor(schema.GroupVersionResource{Resource: short}); err != nil || got != want {
 			t.Errorf("%s is %v: %v", short, got, err)

@@ -29,6 +29,7 @@ import (
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/filter"
 	"github.com/kx-apiserver/kx/server/identity"
+	"github.com/kx-apiserver/kx/server/kubelet"
 	"github.com/kx-apiserver/kx/server/kxapi"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
@@ -57,6 +58,8 @@ type Config struct {
 	Authorizer    authorizer.Authorizer
 	Admission     *admission.Plugins
 	AuditLog      *audit.Log
+	// Kubelets reach nodes and pods.
+	Kubelets *kubelet.Client
 
 	Journeys  *trace.Recorder
 	Metrics   *metrics.Metrics
@@ -77,6 +80,9 @@ type Config struct {
 	Compact kxapi.CompactFunc
 
 	equivalents runtime.EquivalentResourceRegistry
+	// address is where the server listens, and clientCAs returns the authorities of its clients in PEM.
+	address   string
+	clientCAs func() []byte
 }
 
 // newConfig makes the configuration of a server that is reached at address and keeps its objects as transport says.
@@ -90,10 +96,12 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		Metrics:           counts,
 		Drain:             filter.NewDrain(),
 		Discovery:         discovery.NewManager(address),
-		OpenAPI:           openapi.NewService(version.Info().GitVersion),
+		OpenAPI:           openapi.NewService(version.KubernetesMajor + "." + version.KubernetesMinor),
 		EventTTL:          o.EventTTL,
 		MinRequestTimeout: time.Duration(o.Limits.MinRequestTimeout) * time.Second,
 		equivalents:       runtime.NewEquivalentResourceRegistry(),
+		address:           address,
+		clientCAs:         tls.ClientCAsPEM,
 	}
 	steps := []func() error{
 		func() error { return c.storage(ctx, o, etcd) },
@@ -105,6 +113,13 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 			return
 		},
 		func() (err error) { c.Authorizer, err = authz.New(); return },
+		func() (err error) {
+			c.Kubelets, err = kubelet.New(kubelet.Config{
+				CertFile: o.Kubelet.ClientCertificate, KeyFile: o.Kubelet.ClientKey, CAFile: o.Kubelet.CertificateAuthority,
+				AddressTypes: o.Kubelet.PreferredAddressTypes,
+			})
+			return
+		},
 		func() (err error) {
 			if o.Audit.LogPath != "" {
 				c.AuditLog, err = audit.Open(o.Audit.LogPath, o.Audit.PolicyFile)
@@ -122,7 +137,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 
 // storage configures how objects are stored.
 func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) error {
-	config := factory.NewDefaultConfig(o.Etcd.Prefix, nil)
+	config := factory.NewDefaultConfig(o.Etcd.KeyPrefix(), nil)
 	config.Type = o.Etcd.StorageBackend
 	config.Transport, config.Shared = reached.transport, reached.shared
 	config.CompactionInterval = o.Etcd.CompactionInterval
@@ -146,7 +161,7 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 	getter.EncodeVersioner = func(resource schema.GroupResource) runtime.GroupVersioner {
 		return schema.GroupVersions(scheme.Scheme.PrioritizedVersionsForGroup(resource.Group))
 	}
-	getter.StorageWithCacher = backend.StorageWithCacher(&c.Caches, c.Journeys.Control(), c.Logger)
+	getter.StorageWithCacher = backend.StorageWithCacher(&c.Caches, o.WatchCache.Prefill, c.Journeys.Control(), c.Logger)
 	c.RESTOptions = getter
 	if c.EtcdHealth, err = factory.CreateHealthCheck(ctx, *config); err != nil {
 		return err
@@ -158,7 +173,7 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 	context.AfterFunc(ctx, release)
 	c.Etcd = &kxapi.Etcd{
 		Live:    admin.Over(client, factory.Describe(reached.transport)),
-		Decoder: &admin.Decoder{Prefix: o.Etcd.Prefix, Encryption: getter.Transformers()},
+		Decoder: &admin.Decoder{Prefix: o.Etcd.KeyPrefix(), Encryption: getter.Transformers()},
 	}
 	c.Moments = kxapi.NewMoments(c.Etcd.Live.Revision)
 	c.Compact = func(ctx context.Context, revision int64) (int64, error) {
@@ -205,9 +220,16 @@ func (c *Config) filters(chain *Chain) (*filter.Config, error) {
 	return f, nil
 }
 
-// longRunning says which requests have no time limit.
+// longRunning says which requests have no time limit: watches, and connections to somebody else.
 func longRunning(_ *http.Request, info *request.RequestInfo) bool {
-	return info.IsResourceRequest && info.Verb == "watch"
+	if !info.IsResourceRequest {
+		return false
+	}
+	switch info.Subresource {
+	case "attach", "exec", "proxy", "log", "portforward":
+		return true
+	}
+	return info.Verb == "watch" || info.Verb == "proxy"
 }
 
 // processID distinguishes this process's journeys from those of other processes on the same etcd.

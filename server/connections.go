@@ -1,27 +1,34 @@
 package server
 
 import (
+	"container/list"
+	"context"
+	"crypto/tls"
 	"log/slog"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/kx-apiserver/kx/server/filter"
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
 // refusalPeriod is how often the log says that connections are refused.
 const refusalPeriod = time.Minute
 
-// connections accepts no more connections than most at once. Beyond, the newest is closed before its handshake: who is there
-// already goes on.
+// connections accepts no more connections than most at once. Beyond, the oldest that has not asked for anything yet gives its
+// place to the newest: who opens many and sends nothing keeps nobody out. If all have asked, the newest is closed before its
+// handshake, and who is there already goes on.
 type connections struct {
 	net.Listener
-	most    int64
+	most    int
 	log     *slog.Logger
 	metrics *metrics.Metrics
 
-	open atomic.Int64
+	lock sync.Mutex
+	open int
+	// silent are those that have not sent a whole request yet, the oldest first.
+	silent list.List
 	// refused is how many were refused since the log said so at told. Only Accept looks at them.
 	refused int
 	told    time.Time
@@ -34,15 +41,39 @@ func (c *connections) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n := c.open.Add(1); c.most == 0 || n <= c.most {
-			c.metrics.ConnectionOpened()
-			return &connection{Conn: conn, of: c}, nil
+		made, oldest := c.enter(conn)
+		if oldest != nil {
+			_ = oldest.Close()
+		} else if made == nil {
+			_ = conn.Close()
 		}
-		c.open.Add(-1)
-		c.metrics.ConnectionRefused()
-		_ = conn.Close()
-		c.sayRefused()
+		if oldest != nil || made == nil {
+			c.metrics.ConnectionRefused()
+			c.sayRefused()
+		}
+		if made != nil {
+			c.metrics.ConnectionOpened()
+			return made, nil
+		}
 	}
+}
+
+// enter counts a new connection, and returns the one that has to give its place to it. Without a place it returns nil.
+func (c *connections) enter(conn net.Conn) (made, oldest *connection) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.most > 0 && c.open >= c.most {
+		first := c.silent.Front()
+		if first == nil {
+			return nil, nil
+		}
+		oldest = first.Value.(*connection)
+		oldest.leave()
+	}
+	made = &connection{Conn: conn, of: c}
+	made.silent = c.silent.PushBack(made)
+	c.open++
+	return made, oldest
 }
 
 func (c *connections) sayRefused() {
@@ -50,22 +81,59 @@ func (c *connections) sayRefused() {
 	if time.Since(c.told) < refusalPeriod {
 		return
 	}
-	c.log.Warn("refused connections: there are as many as --max-connections allows", "most", c.most, "refused", c.refused)
+	c.log.Warn("closed connections: there are as many as --max-connections allows", "most", c.most, "closed", c.refused)
 	c.refused, c.told = 0, time.Now()
 }
 
 // connection is one that counts until it is closed.
 type connection struct {
 	net.Conn
-	of   *connections
-	once sync.Once
+	of *connections
+	// silent is its place among those that have not asked, and left says that it counts no more. of.lock guards both.
+	silent *list.Element
+	left   bool
 }
 
 // Close implements net.Conn.
 func (c *connection) Close() error {
-	c.once.Do(func() {
-		c.of.open.Add(-1)
-		c.of.metrics.ConnectionClosed()
-	})
+	c.of.lock.Lock()
+	c.leave()
+	c.of.lock.Unlock()
 	return c.Conn.Close()
+}
+
+// leave needs of.lock.
+func (c *connection) leave() {
+	if c.left {
+		return
+	}
+	c.left = true
+	c.speak()
+	c.of.open--
+	c.of.metrics.ConnectionClosed()
+}
+
+// speak needs of.lock.
+func (c *connection) speak() {
+	if c.silent != nil {
+		c.of.silent.Remove(c.silent)
+		c.silent = nil
+	}
+}
+
+// withConnection is an http.Server's ConnContext, by which the first whole request finds its connection.
+func withConnection(ctx context.Context, conn net.Conn) context.Context {
+	if over, ok := conn.(*tls.Conn); ok {
+		if c, ok := over.NetConn().(*connection); ok {
+			return filter.OnFirstRequest(ctx, c.heard)
+		}
+	}
+	return ctx
+}
+
+// heard notes that the connection has sent a whole request.
+func (c *connection) heard() {
+	c.of.lock.Lock()
+	defer c.of.lock.Unlock()
+	c.speak()
 }

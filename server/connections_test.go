@@ -1,15 +1,17 @@
 package server_test
 
 import (
-	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/server/options"
 )
 
-// TestConnectionsAreBounded opens as many connections as there may be, and one more.
+// TestConnectionsAreBounded opens as many connections as there may be, and more.
 func TestConnectionsAreBounded(t *testing.T) {
 	const most = 4
 	r := start(t, func(o *options.Options) { o.Limits.MaxConnections = most })
@@ -19,9 +21,16 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Cleanup(func() { _ = conn.Close() })
 		return conn
 	}
-	client := r.httpClient(t) // HTTP/2: one connection for all
+	alone := func() *http.Client { // a client with connections of its own
+		config, err := rest.TLSConfigFor(r.config)
+		must(t, err)
+		c := &http.Client{Transport: &http.Transport{TLSClientConfig: config}}
+		t.Cleanup(c.CloseIdleConnections)
+		return c
+	}
+	first := alone()
 	metric := func(name string) (value string) {
-		_, body := ask(t, client, "GET", r.URL+"/metrics", nil)
+		_, body := ask(t, first, "GET", r.URL+"/metrics", nil)
 		for line := range strings.Lines(string(body)) {
 			if text, ok := strings.CutPrefix(line, name+" "); ok {
 				value = strings.TrimSpace(text)
@@ -29,27 +38,46 @@ func TestConnectionsAreBounded(t *testing.T) {
 		}
 		return value
 	}
-	metric("kx_connections")
-	var first net.Conn
-	for i := range most - 1 {
-		if conn := dial(); i == 0 {
-			first = conn
+	const refused = "kx_refused_connections_total"
+	if open, closed := metric("kx_connections"), metric(refused); open != "1" || closed != "0" {
+		t.Fatalf("%s connections are open, %s were closed", open, closed)
+	}
+	var silent []net.Conn
+	for range most { // one too many
+		silent = append(silent, dial())
+	}
+	closed := func(conn net.Conn) bool {
+		n, err := conn.Read(make([]byte, 1))
+		return n == 0 && err != nil
+	}
+	if !closed(silent[0]) {
+		t.Error("the oldest that has sent nothing did not give its place to the newest")
+	}
+	if open, closed := metric("kx_connections"), metric(refused); open != "4" || closed != "1" {
+		t.Errorf("%s connections are open, %s were closed", open, closed)
+	}
+	// Others come in although those that are silent have every other place, until all have asked.
+	for range most - 1 {
+		ask(t, alone(), "GET", r.URL+"/readyz", nil)
+	}
+	for i, conn := range silent[1:] {
+		if !closed(conn) {
+			t.Errorf("silent connection %d was not closed", i+1)
 		}
 	}
-	refused := metric("kx_refused_connections_total")
-	// The server closes it without a word. A connection that it has taken waits for the client.
-	if n, err := dial().Read(make([]byte, 1)); n != 0 || err == nil {
-		t.Errorf("one connection too many read %d bytes: %v", n, err)
+	if !closed(dial()) {
+		t.Error("the newest was not closed, although all others have sent a request")
 	}
-	if again := metric("kx_refused_connections_total"); again == refused {
-		t.Errorf("%s connections were refused, as before", again)
+	if open, closed := metric("kx_connections"), metric(refused); open != "4" || closed != "5" {
+		t.Errorf("%s connections are open, %s were closed", open, closed)
 	}
-	must(t, first.Close())
-	for { // until the server has seen that it is closed
-		conn := dial()
-		_, _ = conn.Write([]byte("GET / HTTP/1.0\r\n\r\n")) // is told that this is HTTPS
-		if answer, _ := io.ReadAll(conn); len(answer) > 0 {
-			break
+	first.CloseIdleConnections() // its place is free
+	until(t, "a new client is served", func() bool {
+		res, err := alone().Get(r.URL + "/livez")
+		if err != nil {
+			return false
 		}
-	}
+		_ = res.Body.Close()
+		return res.StatusCode == http.StatusOK
+	})
 }

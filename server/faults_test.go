@@ -57,7 +57,7 @@ func (r *running) metFault(t testing.TB, query, fault, step string) (n int) {
 // latest gets it, and a watcher gets all events in the end.
 func TestStaleCache(t *testing.T) {
 	t.Parallel()
-	r := start(t, allow)
+	r := start(t, prefilled, allow)
 	maps := r.admin(t).CoreV1().ConfigMaps("default")
 	r.configMap(t, "default", "before")
 	list, err := maps.List(within(t), metav1.ListOptions{})
@@ -127,7 +127,7 @@ func TestStaleCache(t *testing.T) {
 // and the cache is filled again.
 func TestStaleCacheAndCompaction(t *testing.T) {
 	t.Parallel()
-	r := start(t, allow)
+	r := start(t, prefilled, allow)
 	maps := r.admin(t).CoreV1().ConfigMaps("default")
 	list, err := maps.List(within(t), metav1.ListOptions{})
 	must(t, err)
@@ -171,7 +171,7 @@ func TestStaleCacheAndCompaction(t *testing.T) {
 // TestFaultsOfCaches disturbs what the cache does with events: late, or with its watch or those of its clients ended.
 func TestFaultsOfCaches(t *testing.T) {
 	t.Parallel()
-	r := start(t, allow)
+	r := start(t, prefilled, allow)
 	maps := r.admin(t).CoreV1().ConfigMaps("default")
 	follow := func() (watch.Interface, string) {
 		t.Helper()
@@ -240,7 +240,7 @@ func TestFaultsOfCaches(t *testing.T) {
 // TestDropWatch ends one watch by its journey, found by the cache, while another goes on.
 func TestDropWatch(t *testing.T) {
 	t.Parallel()
-	r := start(t, allow)
+	r := start(t, prefilled, allow)
 	maps := r.admin(t).CoreV1().ConfigMaps("default")
 	var watches []watch.Interface
 	for range 2 {
@@ -285,7 +285,7 @@ func TestDropWatch(t *testing.T) {
 // TestManyHeld: fifty requests are held, and those of others go on, as do the fifty when they are let go.
 func TestManyHeld(t *testing.T) {
 	t.Parallel()
-	r := start(t, allow)
+	r := start(t, prefilled, allow)
 	r.breakAt(t, "many", v1alpha1.BreakpointSpec{Filter: "step:etcd.txn key:*/held-*"})
 	const many = 50
 	client := r.httpClient(t)
@@ -330,7 +330,7 @@ func TestManyHeld(t *testing.T) {
 // TestStopReleasesFaults: a server that stops waits neither for a delay nor for a cache that is held back.
 func TestStopReleasesFaults(t *testing.T) {
 	t.Parallel()
-	r := start(t, allow)
+	r := start(t, prefilled, allow)
 	r.fault(t, "stale", v1alpha1.FaultSpec{Effect: v1alpha1.FaultStaleCache, Filter: "resource:secrets"})
 	r.fault(t, "slow", v1alpha1.FaultSpec{
 		Effect: v1alpha1.FaultDelay, Delay: &metav1.Duration{Duration: 10 * time.Minute}, Filter: "step:etcd.txn resource:configmaps",

@@ -23,7 +23,7 @@ import (
 	"github.com/kx-apiserver/kx/store/etcd3"
 )
 
-// TestNotFilled asks a server whose etcd can't be read why it is not ready.
+// TestNotFilled asks a server that fills all caches, and whose etcd can't be read why it is not ready.
 func TestNotFilled(t *testing.T) {
 	client := embedtest.New(t).Client()
 	compactor := etcd3.StartCompactor(client, 0, nil)
@@ -42,7 +42,7 @@ func TestNotFilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := cacher.NewCacherFromConfig(cacher.Config{
-		Storage: storage, ResourcePrefix: "/pandas", GroupResource: resource, NewFunc: newObject,
+		Storage: storage, ResourcePrefix: "/pandas", GroupResource: resource, NewFunc: newObject, Prefill: true,
 		GetAttrsFunc: func(runtime.Object) (labels.Set, fields.Set, error) { return nil, nil, nil },
 	})
 	if err != nil {
@@ -53,7 +53,7 @@ func TestNotFilled(t *testing.T) {
 	f := &filling{caches: &cacher.Caches{}}
 	remove := f.caches.Add(c)
 	check := health.Check{Name: "storage-readiness", Run: func(context.Context) error { return f.check(func() error { return nil }) }}
-	endpoint := health.NewEndpoint("/readyz", slog.New(slog.DiscardHandler), check)
+	endpoint := health.NewEndpoint("/readyz", slog.New(slog.DiscardHandler), nil, check)
 	ask := func() string {
 		r := httptest.NewRequest("GET", "/readyz?verbose", nil)
 		admin := &user.DefaultInfo{Name: "admin", Groups: []string{user.AllAuthenticated}}

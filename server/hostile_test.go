@@ -46,6 +46,7 @@ func (l *log) String() string {
 func launchLogged(t *testing.T, edit ...func(*options.Options)) (*running, *log) {
 	t.Helper()
 	o, text := options.New(), &log{}
+	o.InitialObjects = false
 	o.Ephemeral, o.Listen = true, "127.0.0.1:0"
 	for _, e := range edit {
 		e(o)

@@ -19,9 +19,10 @@ import (
 )
 
 // BenchmarkLongLists lists many objects of 10 KB in every form, and says how long each answer was and what it took of processor
-// time and memory. MiB-held is how much more lived while the reader paused: it is what the list holds, and what is kept of it for others, which is MiB-kept. MiB-live is how much more
-// lived at collections of any moment, which count as living what is allocated while they run. MiB-more is by how much the
-// process's own memory grew, with what is not collected yet. KX_LIST_OBJECTS is how many objects there are, and
+// time and memory. MiB-held is how much more lived while the reader paused: it is what the list holds, and what is kept of it
+// for others, which is MiB-kept. MiB-live is how much more lived at collections of any moment, which count as living what is
+// allocated while they run. MiB-more is by how much the process's own memory grew, with what is not collected yet.
+// KX_LIST_OBJECTS is how many objects there are, and
 // KX_LIST_CACHE=false lists them from etcd:
 //
 //	KX_LIST_OBJECTS=100000 go test ./server -run NONE -bench LongLists -benchtime 1x -timeout 2h
@@ -96,14 +97,39 @@ func readWithPauses(b *testing.B, body io.Reader) (length int64, held float64, l
 			break
 		}
 		before := processorTime(b)
-		// As long as the writer still fills the buffers of the connection, a look counts what it allocates meanwhile.
-		held = max(held, min(heap(), heap(), heap()))
+		waitAtRest(b)
+		held = max(held, heap())
 		looking += processorTime(b) - before
 	}
 	if err == io.EOF {
 		err = nil
 	}
 	return length, held, looking, err
+}
+
+// waitAtRest waits until nobody allocates: a writer whose reader pauses goes on until the buffers of the connection are full, and
+// a look at the heap meanwhile counts what it allocates as held.
+func waitAtRest(b *testing.B) {
+	b.Helper()
+	const rest, little = 20 * time.Millisecond, 64 << 10
+	deadline := time.Now().Add(patience)
+	for before := allocated(); ; {
+		time.Sleep(rest)
+		now := allocated()
+		if now-before < little {
+			return
+		}
+		if before = now; time.Now().After(deadline) {
+			b.Fatalf("in %v there was no rest of %v", patience, rest)
+		}
+	}
+}
+
+// allocated is how much was ever allocated.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 func processorTime(b *testing.B) time.Duration {

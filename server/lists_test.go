@@ -193,7 +193,7 @@ func TestListsHoldLittle(t *testing.T) {
 	// They differ from those of a cache in where they come from.
 	uncached := []string{"JSON", "protobuf", "a page", "custom resources as YAML", "custom resources in another version, selected"}
 	for _, cached := range []bool{true, false} {
-		r := start(t, func(o *options.Options) { o.WatchCache.Enabled = cached })
+		r := start(t, prefilled, func(o *options.Options) { o.WatchCache.Enabled = cached })
 		r.fillEtcd(t, "/registry/configmaps/default/", longItems, storedConfigMap(t))
 		crd := cronTab("long.example.com")
 		older := crd.Spec.Versions[0]

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"time"
 
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -15,6 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/health"
 	"github.com/kx-apiserver/kx/server/version"
+	"github.com/kx-apiserver/kx/server/zpages"
 )
 
 // path is a path beside the APIs. One that ends in a slash stands for all paths that begin with it.
@@ -25,8 +26,8 @@ type path struct {
 
 // withPaths serves the paths beside the resources: health, metrics, the version, OpenAPI and discovery. It passes requests for
 // resources to apis at once, since none of these paths looks like one.
-func withPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool, apis http.Handler) http.Handler {
-	paths := nonAPIPaths(c, chain, fill, stopping)
+func withPaths(c *Config, chain *Chain, checks checks, apis http.Handler) http.Handler {
+	paths := nonAPIPaths(c, chain, checks)
 	discovery := chain.CustomResources.WithDiscovery(c.Discovery.WithDelegate(apis))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if info, ok := request.RequestInfoFrom(r.Context()); ok && info.IsResourceRequest {
@@ -43,29 +44,65 @@ func withPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool, ap
 	})
 }
 
-func nonAPIPaths(c *Config, chain *Chain, fill *filling, stopping *atomic.Bool) []path {
+// checks are the health checks of the server, by their paths.
+type checks struct{ healthz, livez, readyz []health.Check }
+
+// checks names its checks as the Kubernetes API server does, in its order. A check of that server behind which there is nothing
+// here has no name here either.
+func (s *Server) checks(c *Config, chain *Chain, fill *filling, hooks *hooks) checks {
 	etcd := health.Check{Name: "etcd", Run: func(context.Context) error { return c.EtcdHealth() }}
 	etcdReady := health.Check{Name: "etcd-readiness", Run: func(context.Context) error { return c.EtcdReady() }}
-	storages := health.Check{Name: "storage-readiness", Run: func(context.Context) error { return fill.check(chain.ReadinessCheck) }}
 	shutdown := health.Check{Name: "shutdown", Run: func(context.Context) error {
-		if stopping.Load() {
+		if s.stopping.Load() {
 			return errors.New("process is shutting down")
 		}
 		return nil
 	}}
-	healthz := health.NewEndpoint("/healthz", c.Logger, health.Ping, etcd)
-	livez := health.NewEndpoint("/livez", c.Logger, health.Ping, etcd)
-	readyz := health.NewEndpoint("/readyz", c.Logger, health.Ping, etcd, etcdReady, storages, shutdown)
+	started := hooks.checks(func(context.Context) error { return fill.check(chain.ReadinessCheck) })
+	alive := slices.Concat([]health.Check{health.Ping, etcd}, started)
+	return checks{healthz: alive, livez: alive, readyz: slices.Concat([]health.Check{health.Ping, etcd, etcdReady}, started, []health.Check{shutdown})}
+}
+
+func nonAPIPaths(c *Config, chain *Chain, checks checks) []path {
+	slis := health.NewSLIs()
 	openAPI := chain.CustomResources.WithOpenAPI(c.OpenAPI)
 	paths := []path{
-		{"/healthz", healthz}, {"/healthz/", healthz},
-		{"/livez", livez}, {"/livez/", livez},
-		{"/readyz", readyz}, {"/readyz/", readyz},
 		{"/version", http.HandlerFunc(serveVersion)}, {"/version/", http.HandlerFunc(serveVersion)},
-		{"/metrics", c.Metrics.Handler()},
+		{"/metrics", c.Metrics.Handler()}, {"/metrics/slis", slis.Handler()},
 		{"/openapi/v2", openAPI}, {"/openapi/v3", openAPI}, {"/openapi/v3/", openAPI},
 	}
-	return append(paths, path{"/", serveIndex(paths)})
+	listed := []string{"/api", "/apis", "/flagz", "/statusz"}
+	for _, e := range []*health.Endpoint{
+		health.NewEndpoint("/healthz", c.Logger, slis, checks.healthz...),
+		health.NewEndpoint("/livez", c.Logger, slis, checks.livez...),
+		health.NewEndpoint("/readyz", c.Logger, slis, checks.readyz...),
+	} {
+		listed = append(listed, e.Paths()...)
+		paths = append(paths, path{e.Paths()[0], e}, path{e.Paths()[0] + "/", e})
+	}
+	for _, p := range paths {
+		if !strings.HasSuffix(p.pattern, "/") {
+			listed = append(listed, p.pattern)
+		}
+	}
+	slices.Sort(listed)
+	listed = slices.Compact(listed)
+	paths = append(paths,
+		path{"/statusz", zpages.NewStatusz(statusOf(listed), scheme.Codecs)},
+		path{"/flagz", zpages.NewFlagz(c.Options.Flags(), scheme.Codecs)})
+	if c.Options.Profiling {
+		paths = append(paths, profiling()...)
+	}
+	return append(paths, path{"/", serveIndex(listed)})
+}
+
+// statusOf is what /statusz tells of a server that starts now and answers the paths.
+func statusOf(paths []string) zpages.Status {
+	info := version.Info()
+	binary, _, _ := strings.Cut(strings.TrimPrefix(info.GitVersion, "v"), "+")
+	return zpages.Status{
+		Start: time.Now(), Go: info.GoVersion, Binary: binary, Emulation: version.KubernetesMajor + "." + version.KubernetesMinor, Paths: paths,
+	}
 }
 
 // serveVersion answers with the version of the server. A path below /version is not found.
@@ -81,16 +118,10 @@ func serveVersion(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveIndex lists the paths.
-func serveIndex(paths []path) http.Handler {
+func serveIndex(paths []string) http.Handler {
 	index := struct {
 		Paths []string `json:"paths"`
-	}{Paths: []string{"/api", "/apis"}}
-	for _, p := range paths {
-		if !strings.HasSuffix(p.pattern, "/") {
-			index.Paths = append(index.Paths, p.pattern)
-		}
-	}
-	slices.Sort(index.Paths)
+	}{paths}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, index) })
 }
 

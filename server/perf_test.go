@@ -32,6 +32,7 @@ type bench struct {
 func newBench(b *testing.B) *bench {
 	b.Helper()
 	o := options.New()
+	o.InitialObjects = false
 	o.DataDir, o.Listen = b.TempDir(), "127.0.0.1:0"
 	s, err := server.Start(context.Background(), o, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -109,7 +109,7 @@ func (a *answers) compare(file string, shape func(path string, body []byte) stri
 // TestRecordedKeys asks for what the screen of etcd shows, of a little that is written here.
 func TestRecordedKeys(t *testing.T) {
 	t.Parallel()
-	r, ctx := start(t, encryption(t, "secretbox", "key1"), func(o *options.Options) { o.Etcd.CompactionInterval = 0 }), within(t)
+	r, ctx := start(t, prefilled, encryption(t, "secretbox", "key1"), func(o *options.Options) { o.Etcd.CompactionInterval = 0 }), within(t)
 	client, etcd := r.admin(t), r.etcd(t)
 	maps := client.CoreV1().ConfigMaps("default")
 	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: named("settings"), Data: map[string]string{"color": "red", "size": "1"}}, metav1.CreateOptions{FieldManager: "ann"})
@@ -197,9 +197,12 @@ func TestRecordedCaches(t *testing.T) {
 		must(t, err)
 	}
 	must(t, stop())
-	// Two groups are enough for a screen, and stay the same when others get resources.
-	r := start(t, dir, func(o *options.Options) {
-		o.RuntimeConfig = map[string]string{"api/all": "false", "v1": "true", "apps/v1": "true"}
+	// These are enough for a screen, and stay the same when others are served.
+	r := start(t, prefilled, dir, func(o *options.Options) {
+		o.RuntimeConfig = map[string]string{"api/all": "false", "apps/v1/deployments": "true", "apps/v1/replicasets": "true"}
+		for _, resource := range []string{"configmaps", "events", "namespaces", "pods", "secrets", "serviceaccounts", "services"} {
+			o.RuntimeConfig["v1/"+resource] = "true"
+		}
 	})
 	maps := r.admin(t).CoreV1().ConfigMaps("default")
 	until(t, "the cache is filled", func() bool { return r.cache(t, "configmaps").Status.State == v1alpha1.CacheFresh })

@@ -30,7 +30,7 @@ type recorder struct {
 // what this server does: the same steps, called in the same order by the same ones. -rewrite records them anew.
 func TestRecorded(t *testing.T) {
 	t.Parallel()
-	r := &recorder{running: start(t, allow), t: t}
+	r := &recorder{running: start(t, prefilled, allow), t: t}
 	r.reads()
 	r.writes()
 	r.custom()

@@ -109,7 +109,7 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server
 	if err != nil {
 		return s, err
 	}
-	s.serve(&connections{Listener: listener, most: int64(o.Limits.MaxConnections), log: s.log, metrics: counts}, tls, handler)
+	s.serve(&connections{Listener: listener, most: o.Limits.MaxConnections, log: s.log, metrics: counts}, tls, handler)
 	s.URL = "https://" + address
 	s.Kubeconfig = o.KubeconfigOut
 	if s.Kubeconfig == "" {
@@ -202,6 +202,7 @@ func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, re
 		return nil, nil, err
 	}
 	s.onClose(c.AuditLog.Close)
+	s.onClose(func() error { c.Kubelets.Close(); return nil })
 	s.Journeys, s.drain = c.Journeys, c.Drain
 	chain, err := CreateServerChain(c)
 	if err != nil {
@@ -218,20 +219,30 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 		return nil, err
 	}
 	s.onClose(func() error { stopCustomResources(); return nil })
+	hooks := newHooks(c.Options.InitialObjects)
+	hooks.finish(definitions, definitionControllers, definitionsKnown)
 	fill := s.fill(c, chain)
 	s.inBackground(c.Moments.Run)
-	stopControllers := controller.Start(ctx, chain.Storages, s.log)
+	stopControllers := controller.Start(ctx, chain.Storages, c.Options.InitialObjects, s.log)
 	s.onClose(func() error { stopControllers(); return nil })
+	hooks.finish(systemNamespaces)
+	if err := s.bootstrap(c, chain, hooks); err != nil {
+		return nil, err
+	}
 	filters, err := c.filters(chain)
 	if err != nil {
 		return nil, err
 	}
-	return filter.BuildHandlerChain(withPaths(c, chain, fill, &s.stopping, chain.Kube.Router), filters), nil
+	return filter.BuildHandlerChain(withPaths(c, chain, s.checks(c, chain, fill, hooks), chain.Kube.Router), filters), nil
 }
 
-// fill begins to fill the caches and returns at once.
+// fill begins to fill the caches, if that is wanted before somebody reads, and returns at once.
 func (s *Server) fill(c *Config, chain *Chain) *filling {
 	f := &filling{caches: &c.Caches}
+	if !c.Options.WatchCache.Prefill {
+		f.over.Store(true)
+		return f
+	}
 	s.inBackground(func(ctx context.Context) { f.run(ctx, chain.CustomResources.Warm) })
 	return f
 }
@@ -250,9 +261,11 @@ func (s *Server) inBackground(do func(context.Context)) {
 
 func (s *Server) serve(listener net.Listener, tls *identity.TLS, handler http.Handler) {
 	s.http = &http.Server{
-		Handler:           handler,
-		TLSConfig:         tls.Config,
-		ConnContext:       authn.ConnContext,
+		Handler:   filter.WithOnFirstRequest(handler),
+		TLSConfig: tls.Config,
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return authn.ConnContext(withConnection(ctx, conn), conn)
+		},
 		ReadHeaderTimeout: headersWait,
 		IdleTimeout:       idleWait,
 		MaxHeaderBytes:    headersMost,

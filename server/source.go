@@ -19,7 +19,7 @@ import (
 //go:embed *[^t].go
 //go:embed */*[^t].go */*[^s]t.go */*[^e]st.go */*[^t]est.go
 //go:embed [^t]*/*/*[^t].go [^t]*/*/*[^s]t.go [^t]*/*/*[^e]st.go
-//go:embed [^t]*/[^t]*/*/*[^t].go [^t]*/[^t]*/*/*[^s]t.go
+//go:embed [^t]*/[^t]*/*/*[^t].go [^t]*/[^t]*/*/*[^s]t.go [^t]*/[^t]*/*/*[^t]est.go
 var source embed.FS
 
 // Source is the project's own source, as far as it answers requests: the rooms core, server and store. It travels in the

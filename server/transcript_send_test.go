@@ -55,7 +55,7 @@ resources:
 func newPerformer(t *testing.T, d *datadriven.TestData) *performer {
 	t.Helper()
 	p := &performer{t: t}
-	p.server = start(t, tokens(t, tokenOfAlice+",alice,1\n"), func(o *options.Options) {
+	p.server = start(t, prefilled, tokens(t, tokenOfAlice+",alice,1\n"), func(o *options.Options) {
 		if d.HasArg("encrypted") {
 			o.Etcd.EncryptionProviderConfig = filepath.Join(t.TempDir(), "encryption.yaml")
 			must(t, os.WriteFile(o.Etcd.EncryptionProviderConfig, []byte(encryptSecrets), 0o600))

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/client-go/transport"
 
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/server/wiretest"
@@ -144,8 +146,11 @@ func revision(t testing.TB, etcd *clientv3.Client) int64 {
 // TestKube sends the requests of testdata/kube, whose answers a kube-apiserver gave: testdata/upstream records them.
 func TestKube(t *testing.T) {
 	t.Parallel()
-	r := start(t)
-	c := &wiretest.Client{URL: r.URL, Admin: r.httpClient(t), Anyone: r.anyone(t)}
+	// Some objects say who made them: that is the user of testdata/upstream.
+	r := start(t, tokens(t, "secret,kx-admin,1,\"system:masters\"\n"))
+	anyone := r.anyone(t)
+	admin := &http.Client{Transport: transport.NewBearerAuthRoundTripper("secret", anyone.Transport)}
+	c := &wiretest.Client{URL: r.URL, Admin: admin, Anyone: anyone}
 	datadriven.Walk(t, filepath.Join("testdata", "kube"), func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return c.Ask(t, d.Input) })
 	})

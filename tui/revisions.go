@@ -24,8 +24,8 @@ type revisions struct {
 
 	known         bool
 	etcd, watches int64
-	// behind are the caches that do not have what etcd is known to have. A cache of which nothing changed is at an older
-	// revision than etcd and lacks nothing.
+	// behind counts the caches that lack what etcd is known to have. A cache of whose resource nothing changed is at an older
+	// revision than etcd and lacks nothing. One that nobody asked for has nothing to lack.
 	behind int
 }
 
@@ -70,7 +70,7 @@ func (r *revisions) take(msg revisionsMsg) (again bool) {
 	r.etcd, r.watches, r.behind = 0, 0, 0
 	for _, c := range msg.caches {
 		r.etcd = max(r.etcd, c.Status.EtcdRevision)
-		if c.Status.State != v1alpha1.CacheFresh {
+		if state := c.Status.State; state != v1alpha1.CacheFresh && state != v1alpha1.CacheUninitialized {
 			r.behind++
 		}
 		r.watches += c.Status.Watches

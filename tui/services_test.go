@@ -380,6 +380,9 @@ func TestRevisions(t *testing.T) {
 	if !r.take(revisionsMsg{caches: []v1alpha1.Cache{cache(117, 1, v1alpha1.CacheLagging)}}) {
 		t.Error("that a cache is no longer behind is not asked for")
 	}
+	if r.take(revisionsMsg{caches: []v1alpha1.Cache{cache(117, 0, v1alpha1.CacheUninitialized)}}) || strings.Contains(strings.Join(r.facts(), " "), "behind") {
+		t.Errorf("a cache that nobody asked for counts as behind: %q", r.facts())
+	}
 	if r.take(revisionsMsg{err: errors.New("gone")}) || len(r.facts()) > 0 {
 		t.Errorf("after an error: %q", r.facts())
 	}

@@ -146,7 +146,8 @@ func newCacheCheckCommand(o *cacheOptions) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check [RESOURCE]...",
 		Short: "Compare caches with etcd, each at one revision, and name every difference",
-		Long: `Compare caches with etcd, each at one revision, and name every difference. Without a RESOURCE, all caches are compared.
+		Long: `Compare caches with etcd, each at one revision, and name every difference. Without a RESOURCE, all caches are compared that somebody has
+asked for.
 
 Each comparison reads all of a resource in etcd. Exit code 3 says that something differs.`,
 		ValidArgsFunction: o.completing(anyNumber, cacheNames),
@@ -163,7 +164,9 @@ func (c *caches) check(ctx context.Context, names []string) error {
 			return err
 		}
 		for i := range list.Items {
-			names = append(names, list.Items[i].Name)
+			if status := &list.Items[i].Status; status.State != v1alpha1.CacheUninitialized || status.Error != "" {
+				names = append(names, list.Items[i].Name)
+			}
 		}
 	}
 	rows := render.NewList(c.out, c.format, render.Checks)

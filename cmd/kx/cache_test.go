@@ -33,6 +33,7 @@ func TestCache(t *testing.T) {
 		t.Errorf("where nothing runs: %+v", a)
 	}
 	o := options.New()
+	o.InitialObjects, o.WatchCache.Prefill = false, true
 	o.DataDir, o.Listen = filepath.Join(home, ".kx"), "127.0.0.1:0"
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -95,7 +96,7 @@ func TestCache(t *testing.T) {
 			t.Errorf("kx %s: %+v", args, a)
 		}
 	}
-	for args, want := range map[string]string{"get conf": "configmaps\n:4\n", "get configmaps ": ":4\n", "check pods po": ":4\n"} {
+	for args, want := range map[string]string{"get conf": "configmaps\n:4\n", "get configmaps ": ":4\n", "check pods pods": ":4\n"} {
 		if a := typeCommand(append([]string{"__complete", "cache"}, strings.Split(args, " ")...)...); a.code != 0 || a.out != want {
 			t.Errorf("completing %s: %+v, want %q", args, a, want)
 		}

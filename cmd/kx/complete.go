@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// completeWait is how long a user waits who pressed Tab. The completions that are known by then are offered.
+	// completeWait bounds the wait after Tab. The completions that are known by then are offered.
 	completeWait = 2 * time.Second
 	// completeMost bounds how many keys are offered.
 	completeMost = 500
@@ -36,7 +36,7 @@ func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc
 	}
 }
 
-// completeKeys completes so many arguments by keys of the etcd or file, one directory at a time.
+// completeKeys completes up to most arguments with keys of the etcd or file, one directory at a time.
 func (o *etcdOptions) completeKeys(most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) >= most {
@@ -56,7 +56,7 @@ func (o *etcdOptions) below(ctx context.Context, dir, typed string) ([]cobra.Com
 	directive := cobra.ShellCompDirectiveNoFileComp
 	ctx, cancel := context.WithTimeout(ctx, completeWait)
 	defer cancel()
-	source, err := o.source(ctx)
+	source, err := o.source(ctx, func(string) {})
 	if err != nil {
 		return nil, directive
 	}
@@ -103,7 +103,7 @@ func (o *traceOptions) completeFilter(cmd *cobra.Command) {
 	completeFlag(cmd, "name", o.completing(anyNumber, ofJourneys(func(j *v1alpha1.Journey) string { return j.Spec.Name })))
 }
 
-// completeID completes so many arguments by the IDs of the journeys that the server remembers, described by their requests.
+// completeID completes up to most arguments with the IDs of the server's journeys, described by their requests.
 func (o *traceOptions) completeID(most int) cobra.CompletionFunc {
 	return o.completing(most, ofJourneys(func(j *v1alpha1.Journey) string {
 		return cobra.CompletionWithDesc(j.Name, j.Spec.Method+" "+j.Spec.URI)

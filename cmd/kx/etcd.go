@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -63,7 +64,7 @@ func newEtcdCommand() *cobra.Command {
 		Long: `Look at and mend what lies below the API: the keys and values in etcd.
 
 The etcd is that of the kx that runs over --data-dir, unless --endpoints name another, or --file a snapshot or the data
-directory of one that does not run, which is only read.
+directory of one that does not run, which is only read. Where no kx runs, commands that only read do so in the files of --data-dir.
 
 A KEY or PREFIX that does not begin with a slash is below --etcd-prefix: pods/default/web is /registry/pods/default/web.
 
@@ -120,12 +121,33 @@ func (o *etcdOptions) sameEtcd() (words []string) {
 	return words
 }
 
-// source opens what the flags name, for reading.
-func (o *etcdOptions) source(ctx context.Context) (admin.Source, error) {
+// source opens what the flags name, for reading: the files of a data directory over which no etcd runs, as --file would, and
+// says so.
+func (o *etcdOptions) source(ctx context.Context, say func(string)) (admin.Source, error) {
 	if o.file != "" {
 		return admin.OpenFile(o.file)
 	}
+	if len(o.endpoint.URLs) == 0 && !o.runs(ctx) {
+		if _, err := os.Stat(filepath.Join(o.dataDir, "etcd")); err == nil {
+			say(fmt.Sprintf("no server runs: reading the files in %s", o.dataDir))
+			return admin.OpenFile(o.dataDir)
+		}
+	}
 	return o.live(ctx)
+}
+
+// runs says whether an etcd answers at the socket of the data directory. One that was killed leaves the socket behind.
+func (o *etcdOptions) runs(ctx context.Context) bool {
+	socket, err := filepath.Abs(filepath.Join(o.dataDir, embedded.SocketName))
+	if err != nil {
+		return false
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
 }
 
 // live reaches the etcd that the flags name.
@@ -148,7 +170,7 @@ func (o *etcdOptions) live(ctx context.Context) (*admin.Live, error) {
 }
 
 func (o *etcdOptions) decoder() (*admin.Decoder, error) {
-	d := &admin.Decoder{Prefix: o.prefix}
+	d := &admin.Decoder{Prefix: o.keyPrefix()}
 	if o.encryption != "" {
 		var err error
 		if d.Encryption, err = transform.LoadConfig(o.encryption); err != nil {
@@ -158,8 +180,11 @@ func (o *etcdOptions) decoder() (*admin.Decoder, error) {
 	return d, nil
 }
 
+// keyPrefix is what begins the API server's keys, with the slash that --etcd-prefix may leave out.
+func (o *etcdOptions) keyPrefix() string { return options.Etcd{Prefix: o.prefix}.KeyPrefix() }
+
 // path is the key or prefix that an argument means.
-func (o *etcdOptions) path(arg string) string { return admin.Path(o.prefix, arg) }
+func (o *etcdOptions) path(arg string) string { return admin.Path(o.keyPrefix(), arg) }
 
 // pathOf is the path of the first argument; without one, that of everything.
 func (o *etcdOptions) pathOf(args []string) string {
@@ -189,7 +214,7 @@ func (o *etcdOptions) read(cmd *cobra.Command, run func(context.Context, *reader
 	if err != nil {
 		return err
 	}
-	source, err := o.source(ctx)
+	source, err := o.source(ctx, func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) })
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (o *etcdDoctorOptions) run(cmd *cobra.Command) error {
 	})
 }
 
-// show writes findings. It fails with exitFound if one of them is not well.
+// show writes findings. It returns exitFound if one of them is a problem.
 func (o *etcdDoctorOptions) show(out io.Writer, findings []admin.Finding) error {
 	err := render.Findings(out, o.format, findings)
 	if err == nil && slices.ContainsFunc(findings, func(f admin.Finding) bool { return f.Level != admin.OK }) {

@@ -17,7 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// mostRestored bounds the objects of one restore-object: they are put in order in memory.
+// mostRestored bounds the objects of one restore-object, which are sorted in memory.
 const mostRestored = 20_000
 
 type etcdRestoreObjectOptions struct {
@@ -97,7 +97,7 @@ func (o *etcdRestoreObjectOptions) collect(ctx context.Context, r *reader, args 
 			if err != nil {
 				return nil, err
 			}
-			l, ok := admin.Locate(o.prefix, kv.Key)
+			l, ok := admin.Locate(o.keyPrefix(), kv.Key)
 			if !ok || len(args) == 0 && l.Namespace != o.namespace && (l.Resource.String() != "namespaces" || l.Name != o.namespace) {
 				continue
 			}

@@ -38,7 +38,7 @@ BYTES are those of keys and values, WRITES all since the keys were created, and 
 		ValidArgsFunction: o.completeKeys(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.read(cmd, func(ctx context.Context, r *reader) error {
-				o.top.Prefix, o.top.Path = o.prefix, o.pathOf(args)
+				o.top.Prefix, o.top.Path = o.keyPrefix(), o.pathOf(args)
 				return o.run(ctx, r)
 			})
 		},

@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/server/options"
 )
 
-// newKubectlCommands makes the commands that kubectl has, and kx send, which goes the same way.
+// newKubectlCommands makes kubectl's commands, and kx send, which finds its server like them.
 func newKubectlCommands(streams kubectl.Streams) []*cobra.Command {
 	return kubectl.NewCommands(options.New().DataDir, streams, newSendCommand)
 }

@@ -81,7 +81,7 @@ var readyLine = regexp.MustCompile(`^kx: serving (https://\S+)  kubeconfig: (.+)
 // serve starts kx serve on a free port and waits until it is ready.
 func serve(t testing.TB, args ...string) *process {
 	t.Helper()
-	p := &process{Cmd: kx(t, append([]string{"serve", "--listen=127.0.0.1:0"}, args...)...), stderr: &buffer{}}
+	p := &process{Cmd: kx(t, append([]string{"serve", "--listen=127.0.0.1:0", "--initial-objects=false"}, args...)...), stderr: &buffer{}}
 	p.Stderr = p.stderr
 	stdout, err := p.StdoutPipe()
 	if err != nil {

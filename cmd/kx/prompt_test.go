@@ -81,6 +81,7 @@ func newTyping(t *testing.T) *typing {
 func startServer(t testing.TB, dir string) *server.Server {
 	t.Helper()
 	o := options.New()
+	o.InitialObjects = false
 	o.DataDir, o.Listen = dir, "127.0.0.1:0"
 	o.WatchCache.Enabled = false // how far a cache is differs from run to run
 	if err := o.Validate(); err != nil {
@@ -156,12 +157,16 @@ func (p *typing) typed(line string) string {
 
 var (
 	journeyID       = regexp.MustCompile(`\b[0-9a-f]{6}-\d+\b`)
+	objectUID       = regexp.MustCompile(`\buid: ([0-9a-f-]{36})`)
 	resourceVersion = regexp.MustCompile(`resourceVersion"?: "(\d+)"`)
 )
 
 func (p *typing) remember(a answer) {
 	if ids := journeyID.FindAllString(a.err, -1); ids != nil {
 		p.values["ID"] = ids[len(ids)-1]
+	}
+	if uids := objectUID.FindAllStringSubmatch(a.out, -1); uids != nil {
+		p.values["UID"] = uids[len(uids)-1][1]
 	}
 	if rv := resourceVersion.FindAllStringSubmatch(a.out, -1); rv != nil {
 		p.values["RV"] = rv[len(rv)-1][1]
@@ -202,6 +207,7 @@ var masks = []struct {
 	{journeyID, "<id>"},
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<uid>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "<time>"},
+	{regexp.MustCompile(`[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}`), "<time>"},
 	{regexp.MustCompile(`\.go:\d+`), ".go:<line>"},
 	{regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d\.\d{6}`), "<time>"},
 	{regexp.MustCompile(`(?m) +\d+(\.\d+)?(µs|ms|s)( |$)`), " <took>$3"},

@@ -28,7 +28,7 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
   kx get configmap hello --trace                    # and which way the request went, step by step
   kx etcd get configmaps/default/hello              # what is stored, while a server runs
   source <(kx completion bash)                      # or zsh, fish: names complete too`,
-		// An error is one sentence, printed by main; the usage is for those who ask.
+		// main prints an error as one sentence. The usage is printed only by --help.
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -55,7 +55,7 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
 	return cmd
 }
 
-// sayWhere adds to an error about the use of a command where its use is explained.
+// sayWhere adds to a usage error which command explains the usage.
 func sayWhere(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w (%s says how it is used)", err, strings.Replace(cmd.CommandPath(), "kx", "kx help", 1))
 }

@@ -43,7 +43,7 @@ An interrupt stops it in good order; a second one at once.`,
 // failedPatience is how long requests may go on after the server failed: most wait for an etcd that is gone.
 const failedPatience = time.Second
 
-// closePatience is how long a server that failed may take to stop. A read that is inside of a failed etcd never ends.
+// closePatience is how long a failed server may take to stop. A read inside a failed etcd never ends.
 const closePatience = 8 * time.Second
 
 func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) error {
@@ -86,7 +86,7 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 	return errors.Join(failure, err)
 }
 
-// interruptible ends ctx at the first signal, and the process at the second, whatever it is doing.
+// interruptible ends ctx at the first signal, and the process at the second.
 func interruptible(ctx context.Context, log *slog.Logger) (_ context.Context, stop func()) {
 	ctx, interrupt := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)

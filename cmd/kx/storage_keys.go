@@ -43,11 +43,11 @@ It reads all values once. It ends with 3 if there is something that can't be rea
 }
 
 func (o *storageKeysOptions) run(ctx context.Context, r *reader, args []string) error {
-	paths := []string{admin.Path(o.prefix, "")}
+	paths := []string{admin.Path(o.keyPrefix(), "")}
 	if len(args) > 0 {
 		paths = nil
 		for _, arg := range args {
-			paths = append(paths, admin.Path(o.prefix, backend.ResourcePrefix(schema.ParseGroupResource(arg))))
+			paths = append(paths, admin.Path(o.keyPrefix(), backend.ResourcePrefix(schema.ParseGroupResource(arg))))
 		}
 	}
 	list := render.NewList(r.out, o.format, render.Encryptions(o.encryption != ""))

@@ -80,7 +80,7 @@ func (o *storageMigrateOptions) run(cmd *cobra.Command, args []string) error {
 		if from, err = migrate.ParseCursor(o.from); err != nil {
 			return fmt.Errorf("--from: %w", err)
 		}
-		// What comes before it is done.
+		// Resources before the cursor's are done.
 		at := slices.IndexFunc(resources, func(r schema.GroupVersionResource) bool { return r.GroupResource().String() == from.Resource })
 		if at < 0 {
 			return fmt.Errorf("--from: it is a cursor of %s, which is not among the resources", from.Resource)

@@ -101,7 +101,7 @@ func (o *traceOptions) filter(args []string) (string, error) {
 		terms = append(terms, "dur>="+o.min.String())
 	}
 	if len(args) > 0 && strings.TrimSpace(args[0]) != "" {
-		// Parsed alone first, so that an error names the column in the typed filter.
+		// The typed filter is parsed alone first, so that an error names its column.
 		typed, err := filter.Parse(args[0])
 		if err != nil {
 			return "", err
@@ -112,8 +112,7 @@ func (o *traceOptions) filter(args []string) (string, error) {
 	return all.String(), err
 }
 
-// values writes flags' values as the filter language does: a value with a * stays a pattern, any other is quoted if it
-// has to be.
+// values writes flags' values in the filter language. A value with a * stays a pattern, any other is quoted if necessary.
 func values(all []string) []string {
 	quoted := make([]string, len(all))
 	for i, v := range all {
@@ -125,7 +124,7 @@ func values(all []string) []string {
 	return quoted
 }
 
-// followMost is how many journeys wait at most until they are written.
+// followMost bounds the journeys that wait to be written.
 const followMost = 4096
 
 // follow writes journeys as they end.
@@ -171,7 +170,7 @@ type traceFollower struct {
 	out, errOut io.Writer
 }
 
-// take writes the journeys that ended since the last call, but none from before the following began.
+// take writes the journeys that ended since the last call, or since following began.
 func (f *traceFollower) take(host string) error {
 	batch := f.session.Drain()
 	f.ring.Apply(batch)

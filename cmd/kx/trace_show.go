@@ -98,7 +98,7 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 	return s.write(out, j, false)
 }
 
-// files returns the source of what made a journey: the server's or, for a capture, that of this kx if it fits.
+// files returns the source files of the code that made a journey: the server's or, for a capture, this kx's if they fit.
 func (s *journeySource) files(ctx context.Context, j *v1alpha1.Journey) (files journey.Files, done func(), err error) {
 	if s.file != "" {
 		own := func(file string) (string, error) {
@@ -147,7 +147,7 @@ func (s *journeySource) write(out io.Writer, j *v1alpha1.Journey, brief bool) er
 	return render.One(out, s.format, j)
 }
 
-// journey is one whole journey.
+// journey gets one journey with its steps.
 func (s *journeySource) journey(ctx context.Context, id string, in io.Reader) (*v1alpha1.Journey, error) {
 	if s.file == "" {
 		return s.fetch(ctx, id)

@@ -30,7 +30,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
-// themeVariable is the environment variable that names the theme if no flag does.
+// themeVariable is the environment variable for the theme. The flag overrides it.
 const themeVariable = "KX_THEME"
 
 // tuiOptions are the flags of kx tui.
@@ -126,7 +126,7 @@ func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 	return o.show(ctx, screen)
 }
 
-// readSaved reads a capture. Of one that is too long it keeps the newest.
+// readSaved reads a capture. If it is too long, only the newest journeys are kept.
 func readSaved(file string) (*tui.Saved, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -153,7 +153,7 @@ func readSaved(file string) (*tui.Saved, error) {
 	}
 }
 
-// serveAndShow shows the screen of a data directory's server: of the one that runs, or else of one that it starts.
+// serveAndShow shows the screen of a data directory's server, and starts the server if none runs.
 func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, taken *logCapture) error {
 	if err := o.server.Validate(); err != nil {
 		return err
@@ -167,7 +167,7 @@ func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, taken 
 	return errors.Join(err, own.stop())
 }
 
-// ownServer is the server of a screen, from when it is wanted until the screen is left.
+// ownServer is the screen's server on a data directory.
 type ownServer struct {
 	options *options.Options
 	log     *logCapture
@@ -194,8 +194,8 @@ func (o *ownServer) start(ctx context.Context) (tui.Server, error) {
 	return o.serve(ctx)
 }
 
-// join joins the server that owns the data directory. It is a user of it from now on: a server that was started for one
-// command waits for it.
+// join joins the server that owns the data directory. A server that was started for one command stays until all that joined
+// have left.
 func (o *ownServer) join() (tui.Server, error) {
 	place, err := join.Running(o.options.DataDir)
 	if err != nil {
@@ -214,7 +214,7 @@ func (o *ownServer) join() (tui.Server, error) {
 
 // serve starts a server in this process.
 func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
-	// The user who starts the server may use all that the screen can do with its requests.
+	// The user who starts the server may hold and disturb its requests.
 	o.options.Allow.Breakpoints, o.options.Allow.Faults = true, true
 	s, err := server.Start(ctx, o.options, slog.Default())
 	if errors.Is(err, identity.ErrInUse) {
@@ -246,12 +246,12 @@ func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
 }
 
 const (
-	// awaitMost is how long another process may take to serve the directory that it has.
+	// awaitMost bounds the wait for another process that has locked the directory to serve it.
 	awaitMost = 10 * time.Second
 	awaitStep = 20 * time.Millisecond
 )
 
-// await joins the server of another process that has the data directory, as soon as it answers.
+// await joins another process's server of the data directory as soon as it answers.
 func (o *ownServer) await(ctx context.Context, inUse error) (tui.Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, awaitMost)
 	defer cancel()
@@ -267,7 +267,7 @@ func (o *ownServer) await(ctx context.Context, inUse error) (tui.Server, error) 
 	}
 }
 
-// stop stops the server, if it is of this process, or leaves it.
+// stop stops the server if it runs in this process, else leaves it.
 func (o *ownServer) stop() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -282,7 +282,7 @@ func (o *ownServer) stop() error {
 	return o.server.Stop(ctx)
 }
 
-// logCapture keeps the logs of the process off the screen. It holds them in memory until it knows their file.
+// logCapture keeps the logs of the process off the screen. It holds them in memory until it knows the file for them.
 type logCapture struct {
 	mu        sync.Mutex
 	held      bytes.Buffer
@@ -313,13 +313,13 @@ func (l *logCapture) Write(p []byte) (int, error) {
 	return l.file.Write(p)
 }
 
-// keep writes to a file of that name from now on.
+// keep writes the logs to the named file from now on.
 func (l *logCapture) keep(name string) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	return l.to(f, err)
 }
 
-// keepNothing writes to a temporary file from now on, and returns its directory.
+// keepNothing writes the logs to a temporary file from now on, and returns its directory.
 func (l *logCapture) keepNothing() (dir string, err error) {
 	l.temporary = true
 	f, err := os.CreateTemp("", "kx-tui-*.log")
@@ -337,8 +337,8 @@ func (l *logCapture) to(f *os.File, err error) error {
 	return err
 }
 
-// restore sends logs to stderr again, with those that are still held. A temporary file stays only after a failure, and if
-// it is not empty.
+// restore sends the logs to stderr again, first those still held. A temporary file is kept only after a failure, if it is not
+// empty.
 func (l *logCapture) restore(ok bool) {
 	logTo(os.Stderr)
 	l.mu.Lock()

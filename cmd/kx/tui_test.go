@@ -25,6 +25,7 @@ import (
 
 func newTUIOptions(show func(context.Context, tui.Options) error) *tuiOptions {
 	o := &tuiOptions{server: options.New(), theme: "dark", show: show}
+	o.server.InitialObjects = false
 	o.server.Listen = "127.0.0.1:0"
 	return o
 }

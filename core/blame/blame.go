@@ -20,10 +20,10 @@ type Change struct {
 	after  any
 }
 
-// is says whether a step of a journey is the one with an ID. Old captures and other versions of kx may have others.
+// is says whether a step of a journey has an ID. Captures of other versions of kx may have IDs that this version does not know.
 func is(s *v1alpha1.Step, id trace.ID) bool { return s.ID == id.String() }
 
-// does is what a step does to the object.
+// does returns what a step does to the object.
 func does(s *v1alpha1.Step) trace.Object { return trace.InfoOf(s.ID).Object }
 
 // Changed is how many fields of the object a step changed.
@@ -38,7 +38,7 @@ func Changed(s *v1alpha1.Step) int {
 	return n
 }
 
-// nameOf says who a step stands for.
+// nameOf names the part of the server that a step stands for.
 func nameOf(s *v1alpha1.Step) string {
 	o := does(s)
 	switch {
@@ -50,7 +50,7 @@ func nameOf(s *v1alpha1.Step) string {
 	return o.Who
 }
 
-// Of finds the steps of a journey that changed the field at path, in their order. The error says if it can't be known.
+// Of finds the steps of a journey that changed the field at path, in their order. It fails if the journey has no objects.
 func Of(j *v1alpha1.Journey, path string) ([]Change, error) {
 	where, err := ParsePath(path)
 	if err != nil {
@@ -109,7 +109,7 @@ func objectsOf(j *v1alpha1.Journey) (*objects, error) {
 func (o *objects) changes(path Path, first, end int) []Change {
 	var changes []Change
 	explained := map[int32]bool{} // steps below which one is to blame
-	// A step is to blame if none of those that it called is: they are looked at first.
+	// Steps that this one called come first: it is to blame only if none of them is.
 	for i := end - 1; i >= first; i-- {
 		s, saw := &o.steps[i], &o.seen[i]
 		if saw.hasAfter && (saw.hasBefore || does(s).Input == trace.Body) && !does(s).Compares && !explained[int32(i)] {

@@ -1,14 +1,13 @@
 // Package blame finds the step of a journey that gave a field of an object its value.
 //
-// What comes in is a journey whose steps have the object before and after them; what goes out are, for one field, all
-// steps that changed it, and for the whole journey or one step, each field that changed with the one step that is to
-// blame. It is pure.
+// What comes in is a journey that was recorded with objects. What goes out is, for one field, all steps that changed it, and,
+// for the journey or one step, each changed field with the one step that is to blame. The package has no state.
 //
 // # Rules
 //
-//  1. A step is to blame if none of those that it called is.
-//  2. Where the storage takes over what a client sent (store.try-update, rest.create and their like), whoever sent it is to
-//     blame for what is as it was sent.
-//  3. Steps of an attempt that was given up are to blame for nothing in what came of the journey.
-//  4. What no recorded step explains is said to be unexplained: nobody is blamed for it.
+//  1. A step is to blame if no step that it called is.
+//  2. Where the storage takes over the client's object (store.try-update, rest.create and the like), the sender is to blame for
+//     each field that still has the value that was sent.
+//  3. Steps of an abandoned attempt are not to blame.
+//  4. A change that no recorded step explains is reported as unexplained.
 package blame

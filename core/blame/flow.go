@@ -6,7 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// flow is which way the object of a journey went.
+// flow is the way of a journey's object through its steps.
 type flow struct {
 	before, after form // the object as it was stored, and as it became
 
@@ -24,7 +24,7 @@ type flow struct {
 	deleted  bool
 }
 
-// form is an object as a step saw it: what went in, or what came out.
+// form is an object that a step recorded, before or after its work.
 type form struct {
 	step int // -1 for none
 	out  bool
@@ -86,7 +86,7 @@ func deletes(o *objects, txn int) bool {
 	return false
 }
 
-// removed is the object that a transaction removed: what was read of the key before.
+// removed is the object that a transaction removed, as the last read before it returned it.
 func (o *objects) removed(txn int) form {
 	for i := txn - 1; i >= 0; i-- {
 		if is(&o.steps[i], trace.Etcd3Decode) && o.seen[i].hasAfter && o.steps[i].Parent == o.steps[txn].Parent {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Path is where a field is: names in objects, numbers in lists.
+// Path leads to a field: names in objects, indices in lists.
 type Path []string
 
 // ParsePath reads a path such as spec.template.spec.containers[0].image or metadata.labels[app.kubernetes.io/name].
@@ -61,5 +61,5 @@ func (p Path) String() string {
 // Key is the path as a key of a map: different paths have different ones.
 func (p Path) Key() string { return strings.Join(p, "\x00") }
 
-// with is the path of a part. It shares no memory that a later one would write to.
+// with is the path of a part. It copies, so that paths of siblings don't overwrite each other.
 func (p Path) with(part string) Path { return append(p[:len(p):len(p)], part) }

@@ -13,36 +13,36 @@ type Field struct {
 	Path Path
 	// Before and After are JSON; empty where there is nothing.
 	Before, After string
-	// Step is the index of the step; -1 if no recorded step explains the field.
+	// Step is the index of the step, or -1 if no recorded step explains the change.
 	Step int
 	Who  string
-	// Client says that the request wanted it so.
+	// Client says that the client sent this value.
 	Client bool
-	// Dropped says that the request had it, and that it was not kept. Nothing of it was there before.
+	// Dropped says that the client sent the field but the server dropped it, and that the object did not have it before.
 	Dropped bool
 }
 
 // Report is what changed between two forms of an object.
 type Report struct {
-	// Before and After are the two; nil is none.
+	// Before and After are the two forms, or nil.
 	Before, After []byte
-	// BeforeStep and AfterStep are the steps that had them; -1 for none.
+	// BeforeStep and AfterStep are the steps that recorded them, or -1.
 	BeforeStep, AfterStep int
-	// Deleted says that the object was removed, by AfterStep; there are no fields then.
+	// Deleted says that AfterStep removed the object. There are no fields then.
 	Deleted bool
-	// Revision is the one that a write got; 0 if nothing is known to have been written.
+	// Revision is the revision of the write, or 0 if none is known.
 	Revision int64
 	Fields   []Field
-	// More is how many fields changed beyond those.
+	// More is how many further fields changed.
 	More int
-	// Nothing says why there is nothing to compare; then all else is empty.
+	// Nothing says why there is nothing to compare. All else is empty then.
 	Nothing string
 }
 
 // fieldsMost bounds the fields of a report.
 const fieldsMost = 2000
 
-// Count is how many fields changed, and how many of them because the request wanted it.
+// Count is how many fields changed, and how many of them have the value that the client sent.
 func (r *Report) Count() (all, client int) {
 	for i := range r.Fields {
 		if r.Fields[i].Dropped {
@@ -66,7 +66,7 @@ const (
 	NoChange   = "this step changes no object"
 )
 
-// Journey compares the object as it was stored when the request came with what became of it.
+// Journey compares the object that was stored before the request with the one after it.
 func Journey(j *v1alpha1.Journey) (*Report, error) {
 	o, err := objectsOf(j)
 	if err != nil {
@@ -102,7 +102,7 @@ func Journey(j *v1alpha1.Journey) (*Report, error) {
 	return r, nil
 }
 
-// unchanged is why a request changed no object.
+// unchanged says why a request changed no object.
 func unchanged(j *v1alpha1.Journey) string {
 	switch {
 	case j.Spec.Method == "GET" || j.Spec.Method == "HEAD":
@@ -113,7 +113,7 @@ func unchanged(j *v1alpha1.Journey) string {
 	return NoWrite
 }
 
-// form is an object as a step saw it.
+// form returns an object that a step recorded.
 func (o *objects) form(f form) (step int, raw []byte, v any) {
 	switch {
 	case f.step < 0:
@@ -151,7 +151,7 @@ func Step(j *v1alpha1.Journey, i int) (*Report, error) {
 	return r, nil
 }
 
-// below is the end of the steps that the i-th called, with all that those called.
+// below is the index after the last step that the i-th called, directly or not.
 func (o *objects) below(i int) int {
 	end := i + 1
 	for end < len(o.steps) && int(o.steps[end].Parent) >= i {
@@ -190,12 +190,12 @@ func (o *objects) fill(r *Report, before, after any, f flow) {
 	})
 }
 
-// typeOnly says that one of two objects does not say what it is, which is a matter of how it is kept.
+// typeOnly says whether the difference is only a missing apiVersion or kind, which typed objects leave out.
 func typeOnly(path Path, a, b any) bool {
 	return len(path) == 1 && (path[0] == "kind" || path[0] == "apiVersion") && (a == nil || b == nil)
 }
 
-// sent is what the client sent, as early as it was seen.
+// sent is the client's object at the first step that recorded it.
 func (o *objects) sent(decode int) any {
 	for i := decode + 1; i < o.below(decode); i++ {
 		if o.seen[i].hasBefore {
@@ -205,7 +205,7 @@ func (o *objects) sent(decode int) any {
 	return o.seen[decode].after
 }
 
-// blame finds the step that gave the field its value, which is v.
+// blame finds the step that gave the field its value v.
 func (o *objects) blame(field *Field, v any, f flow) {
 	field.Step = -1
 	var changes []Change
@@ -236,8 +236,7 @@ func (o *objects) blame(field *Field, v any, f flow) {
 	field.Who, field.Client = nameOf(s), does(s).Input != trace.NoInput
 }
 
-// sentBy is the step by which what a client sent has a value: the one that read it, or one that it called, such as the one
-// that sets defaults.
+// sentBy is the step that gave the client's object the value: the decoding step, or one that it called, such as defaulting.
 func (o *objects) sentBy(path Path, v any, decode int) int {
 	changes := o.changes(path, decode, o.below(decode))
 	for i := len(changes) - 1; i >= 0; i-- {
@@ -253,7 +252,7 @@ var (
 	namespace       = Path{"metadata", "namespace"}.Key()
 )
 
-// Written is the revision that a step got for what it wrote, and the key; ok is false if it wrote nothing.
+// Written is the key and revision of a step's write; ok is false if it wrote nothing.
 func Written(s *v1alpha1.Step) (key string, revision int64, ok bool) {
 	if !is(s, trace.EtcdTxn) || s.Error != "" {
 		return "", 0, false
@@ -267,7 +266,7 @@ func Written(s *v1alpha1.Step) (key string, revision int64, ok bool) {
 			other = true
 		}
 	}
-	// A transaction whose comparison failed read the key instead, or found that it is taken or gone.
+	// A transaction whose comparison failed wrote nothing.
 	refused := other
 	if s.Reason != nil {
 		refused = refused || trace.Refused(s.Reason.Kind)

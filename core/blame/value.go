@@ -20,7 +20,7 @@ func parse(object []byte) (any, error) {
 	return v, nil
 }
 
-// at is what is at a path; nil if there is nothing, as where there is null.
+// at returns the value at a path, or nil.
 func at(v any, path Path) any {
 	for _, part := range path {
 		switch container := v.(type) {
@@ -41,7 +41,7 @@ func at(v any, path Path) any {
 
 func equal(a, b any) bool { return reflect.DeepEqual(a, b) }
 
-// written is a value as JSON; empty for nothing.
+// written is a value as JSON, empty for nil.
 func written(v any) string {
 	if v == nil {
 		return ""
@@ -53,14 +53,14 @@ func written(v any) string {
 	return string(data)
 }
 
-// whole are fields that are looked at as one: what is in them has no meaning by itself.
+// whole are fields that are compared as one value, because their parts mean nothing alone.
 var whole = map[string]bool{Path{"metadata", "managedFields"}.Key(): true}
 
-// Whole says whether the field at a path counts as one, whatever changed in it.
+// Whole says whether the field at a path is compared as one value.
 func Whole(path []string) bool { return whole[Path(path).Key()] }
 
-// leaves calls each with the fields at which a and b differ, as deep as they can be told apart. Lists that differ in
-// length differ as a whole: which of their items is which, nobody knows.
+// leaves calls each with the deepest fields in which a and b differ. Lists of different length differ as a whole, because their
+// items can't be matched.
 func leaves(path Path, a, b any, each func(path Path, a, b any)) {
 	if equal(a, b) {
 		return

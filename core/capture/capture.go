@@ -16,18 +16,18 @@ import (
 // Version is the version of the format that this package writes, and the latest that it reads.
 const Version = 1
 
-// LineMost is how long a line may be: a journey of kx has a mebibyte at most, and JSON makes it longer.
+// LineMost is how long a line may be. A recorded journey has at most a mebibyte, and JSON escapes make it longer.
 const LineMost = 16 << 20
 
 // kind tells a capture from other lines of JSON.
 const kind = "KxCapture"
 
-// Header is what a capture says of itself.
+// Header is the first line of a capture.
 type Header struct {
 	Kind    string    `json:"kind"`
 	Version int       `json:"version"`
 	Saved   time.Time `json:"saved"`
-	// Server is where the journeys are from.
+	// Server is the server whose journeys these are.
 	Server string `json:"server,omitempty"`
 }
 
@@ -44,7 +44,7 @@ func NewWriter(w io.Writer, server string, saved time.Time) (*Writer, error) {
 	return &Writer{lines}, nil
 }
 
-// visible writes lines so that nothing in them acts on the terminal of who looks at the file. Each write is a whole line.
+// visible escapes lines, so that nothing acts on the terminal of somebody who prints the file. Each write is a whole line.
 type visible struct{ to io.Writer }
 
 func (v visible) Write(line []byte) (int, error) {

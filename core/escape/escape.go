@@ -1,12 +1,12 @@
-// Package escape shows text that anybody may have written, so that nothing of it acts on a terminal or reorders a line.
+// Package escape makes foreign text safe to show: nothing of it acts on a terminal or reorders a line.
 //
-// What comes in is text of a client, a webhook or a stored object: a path, a User-Agent, a message. What goes out has an
-// escape such as \x1b, \u009b or \u202e wherever a character would act instead of being seen: control characters of C0 and
-// C1, marks that reorder or join, separators of lines, and bytes that are no UTF-8.
+// What comes in is text of a client, a webhook or a stored object: a path, a User-Agent, a message. In what goes out, an escape
+// such as \x1b, \u009b or \u202e replaces each character that would act instead of being seen: control characters of C0 and C1,
+// marks that reorder or join, line separators, and invalid UTF-8.
 //
-// The server escapes what it writes itself of such text: journeys, the Status of an error, warnings, conditions, its log and
-// its audit log. Stored objects stay as they are, in answers and in tables: who prints them escapes them, as kubectl and kx's
-// own printers do. tui/draw has the same characters replaced, since a screen counts cells.
+// The server escapes foreign text in what it writes itself: journeys, the Status of an error, warnings, conditions, its log and
+// its audit log. Stored objects are answered as they are, also in tables. Printers escape them: kubectl does, and so do kx's own.
+// On the screen tui/draw replaces the same characters, because each must take one cell.
 package escape
 
 import (
@@ -18,7 +18,7 @@ import (
 	"unicode/utf8"
 )
 
-// Hostile says whether a character does something to a terminal or to a line instead of being seen in it.
+// Hostile says whether a character acts on a terminal or reorders a line instead of being seen.
 func Hostile(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
@@ -26,10 +26,10 @@ func Hostile(r rune) bool {
 	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)
 }
 
-// Line is a text on one line.
+// Line escapes a text so that it stays on one line.
 func Line(s string) string { return escaped(s, "") }
 
-// Text is a text that keeps its lines and tabs.
+// Text escapes a text, but keeps its line feeds and tabs.
 func Text(s string) string { return escaped(s, "\n\t") }
 
 func escaped(s, but string) string {
@@ -52,7 +52,7 @@ func escaped(s, but string) string {
 	return out.String()
 }
 
-// harmless says whether a text has nothing but ASCII's visible characters, as nearly all have.
+// harmless says whether a text is visible ASCII only, as nearly all texts are.
 func harmless(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7f {
@@ -79,8 +79,7 @@ func writeEscape(out *strings.Builder, r rune) {
 	}
 }
 
-// JSON is a JSON document that means the same, with the characters beyond ASCII that are hostile as escapes. JSON lets no
-// others stand in its strings, and none of them outside.
+// JSON escapes hostile characters beyond ASCII in a JSON document, which means the same then. JSON itself forbids the others.
 func JSON(data []byte) []byte {
 	return document(data, func(out []byte, r rune) []byte {
 		high, low := utf16.EncodeRune(r)
@@ -88,8 +87,8 @@ func JSON(data []byte) []byte {
 	})
 }
 
-// YAML is a JSON document in YAML, which toYAML makes. Where hostile characters would be seen in that, the document stays in
-// flow style, as JSON is, with escapes for them.
+// YAML converts a JSON document with toYAML. If the result would have hostile characters, the document stays JSON, which is
+// YAML in flow style, with escapes.
 func YAML(data []byte, toYAML func([]byte) ([]byte, error)) []byte {
 	data = document(data, func(out []byte, r rune) []byte { return fmt.Appendf(out, `\U%08x`, r) })
 	if block, err := toYAML(data); err == nil && Text(string(block)) == string(block) {
@@ -98,7 +97,7 @@ func YAML(data []byte, toYAML func([]byte) ([]byte, error)) []byte {
 	return append(bytes.TrimSpace(data), '\n')
 }
 
-// document is a JSON document with escapes for what is foreign. beyond writes that of a character beyond the basic plane.
+// document escapes foreign characters in a JSON document. beyond writes the escape of a character beyond the basic plane.
 func document(data []byte, beyond func(out []byte, r rune) []byte) []byte {
 	if bytes.IndexFunc(data, foreign) < 0 {
 		return data
@@ -117,5 +116,5 @@ func document(data []byte, beyond func(out []byte, r rune) []byte) []byte {
 	return out
 }
 
-// foreign are the characters that JSON may have as they are: hostile ones, and two that YAML can't have.
+// foreign characters are hostile ones that JSON allows, and two that YAML forbids.
 func foreign(r rune) bool { return r >= 0x7f && (Hostile(r) || r == 0xfffe || r == 0xffff) }

@@ -2,8 +2,7 @@ package filter
 
 import "slices"
 
-// Asks says whether the filter looks at one of these fields, named as in [Fields]. A text without a field looks at all
-// that hold text.
+// Asks says whether the filter uses one of these fields, named as in [Fields]. A text without a field uses all text fields.
 func (f Filter) Asks(fields ...string) bool { return f.root != nil && asks(f.root, fields) }
 
 func asks(n node, fields []string) bool {

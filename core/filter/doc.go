@@ -1,10 +1,10 @@
-// Package filter is the one language in which people say which journeys they want to see.
+// Package filter is the one language in which users select journeys.
 //
-// It owns the grammar, the table of fields ([Fields]) and the meaning of a match. The server's journeys list and watch,
-// the screen, the prompt, `kx trace` and the lessons all read it through [Parse]; none of them knows a field by itself.
+// It owns the grammar, the table of fields ([Fields]) and the meaning of a match. Lists and watches of journeys, the screen,
+// the prompt, `kx trace` and the lessons all use [Parse].
 //
-// What comes in: a line that somebody typed, and a [Subject] that answers what its fields hold. What goes out: a
-// [Filter] that says yes or no, or an [Error] that knows the column and what was expected there.
+// What comes in is a line that a user typed, and a [Subject] that knows the values of its fields. What goes out is a [Filter]
+// that says yes or no, or an [Error] with the column and what was expected there.
 //
 // # Grammar
 //
@@ -27,9 +27,9 @@
 //
 // # Meaning
 //
-//  1. Letters match whatever their case.
-//  2. A field holds a word, a text, a number or a duration. ":" asks whether a word is the value, whether a text
-//     contains it, whether a number equals it. "=" always asks for the whole. "*" stands for anything.
+//  1. Matching ignores case.
+//  2. A field is a word, a text, a number or a duration. ":" compares a word or a number with the whole value, and looks for a
+//     text anywhere in it. "=" always compares the whole. "*" matches anything.
 //  3. A field with several values, such as step, matches if one of them does. A field without a value matches nothing,
 //     so its negation ("!=", "!~" or "!") matches.
 //  4. "~" is a regular expression (RE2), found anywhere in the value. Numbers and durations have none.

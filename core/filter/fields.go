@@ -2,7 +2,7 @@ package filter
 
 import "strings"
 
-// Kind is what a field holds, and so which operators it has.
+// Kind is the type of a field's value. It decides which operators the field has.
 type Kind uint8
 
 const (
@@ -21,11 +21,11 @@ type Field struct {
 	Kind    Kind
 	Help    string
 	Example string
-	// Values are all that there can be, for a field that has few.
+	// Values are all possible values, for a field that has few.
 	Values []string
 }
 
-// fields are in the order in which help lists them: what was asked, by whom, what came of it, what happened inside.
+// fields are in the order of help: the request, its client, its outcome, its steps.
 var fields = []Field{
 	{Name: "verb", Kind: Word, Help: "what the request does: get, list, watch, create, update, patch, delete, deletecollection", Example: "verb:get,list",
 		Values: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}},
@@ -57,7 +57,7 @@ var fields = []Field{
 	{Name: "error", Kind: Text, Help: "the error that one of its steps ended with", Example: "error:conflict"},
 }
 
-// shorthands are fields that stand for another and a comparison.
+// shorthands are names for a field with a comparison.
 var shorthands = map[string]struct {
 	field string
 	op    comparison
@@ -66,7 +66,7 @@ var shorthands = map[string]struct {
 	"max": {"dur", lessEqual},
 }
 
-// Fields are the fields that a filter can ask about, in the order in which to list them.
+// Fields are the fields that a filter can ask about, in the order of help.
 func Fields() []Field { return append([]Field(nil), fields...) }
 
 var byName = func() map[string]int {
@@ -80,7 +80,7 @@ var byName = func() map[string]int {
 	return m
 }()
 
-// textFields are the fields in which a text without a field is looked for.
+// textFields are the fields that a text without a field is searched in.
 var textFields = func() []string {
 	var names []string
 	for _, f := range fields {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Filter says which subjects are wanted. The zero Filter wants all. It may be used by several goroutines at once.
+// Filter selects subjects. The zero Filter selects all. Goroutines may share it.
 type Filter struct {
 	root node // nil matches everything
 }
 
 // Subject is what a filter is matched against.
 type Subject interface {
-	// Field is what the subject holds for a field of [Fields], by its Name; false if it holds nothing.
+	// Field returns the subject's value of a field of [Fields], or false if it has none.
 	Field(name string) (Value, bool)
 }
 
@@ -24,7 +24,7 @@ type SubjectFunc func(name string) (Value, bool)
 // Field calls f.
 func (f SubjectFunc) Field(name string) (Value, bool) { return f(name) }
 
-// Value is what a subject holds for a field.
+// Value is a subject's value of a field.
 type Value struct {
 	text   string
 	texts  []string
@@ -56,10 +56,10 @@ func (v Value) any(f func(string) bool) bool {
 	return false
 }
 
-// Match says whether s is wanted.
+// Match says whether the filter selects s.
 func (f Filter) Match(s Subject) bool { return f.root == nil || f.root.match(s) }
 
-// Empty says whether everything matches.
+// Empty says whether the filter selects everything.
 func (f Filter) Empty() bool { return f.root == nil }
 
 // String is the canonical form of the filter.
@@ -90,7 +90,7 @@ func (o comparison) String() string { return [...]string{":", "=", "~", ">", ">=
 // node is a part of a filter.
 type node interface {
 	match(Subject) bool
-	// write writes the node, in parentheses if it binds weaker than around.
+	// write writes the node, in parentheses if it binds weaker than its surroundings.
 	write(b *strings.Builder, around int)
 }
 

@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// What a filter may be at most.
+// Limits of a filter.
 const (
 	MaxLength = 4096 // bytes
 	MaxDepth  = 64   // parentheses and negations within each other
 )
 
-// Error says where a filter can't be read, and what was expected there.
+// Error says at which column a filter is wrong, and what was expected there.
 type Error struct {
 	Filter   string
 	Column   int // of the first character that is wrong; the first column is 1
@@ -56,7 +56,7 @@ func Parse(s string) (Filter, error) {
 	return Filter{root: root}, nil
 }
 
-// parser reads s from at on. Each method leaves at behind what it read and the spaces after it.
+// parser reads s from at on. Each method moves at past what it read and the spaces after it.
 type parser struct {
 	s  string
 	at int
@@ -160,7 +160,7 @@ func (p *parser) not(depth int) (node, error) {
 	return inner, nil
 }
 
-// negate takes a double negation away, so that the canonical form has none.
+// negate removes a double negation, so that the canonical form has none.
 func negate(n node) node {
 	if inner, ok := n.(notNode); ok {
 		return inner.node
@@ -168,7 +168,7 @@ func negate(n node) node {
 	return notNode{n}
 }
 
-// operators are in the order in which they are looked for: the longer first.
+// operators are in the order of matching: longer ones first.
 var operators = []struct {
 	text string
 	op   comparison
@@ -202,7 +202,7 @@ func (p *parser) term() (node, error) {
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-// operatorWords are what people write who don't know the operators.
+// operatorWords are words that users try instead of operators.
 var operatorWords = map[string]string{"and": "& or a space", "or": "|", "not": "!"}
 
 func (p *parser) text() (node, error) {
@@ -220,7 +220,7 @@ func (p *parser) text() (node, error) {
 	return anywhereNode{newPattern(word, quoted, quoteText)}, nil
 }
 
-// fieldTerm reads the values of a term whose field begins at start and whose operator was just read.
+// fieldTerm reads the values of a term. Its field begins at start, and the parser is behind its operator.
 func (p *parser) fieldTerm(start int, name, opText string, op comparison) (node, error) {
 	afterOp := p.at
 	if short, ok := shorthands[name]; ok {
@@ -363,8 +363,8 @@ func (p *parser) word(more string) (word string, quoted bool, err error) {
 	return rest[:end], false, nil
 }
 
-// endOfTerm checks that a term ends here. A parenthesis or quotes right behind a value are more likely meant to be a
-// part of it than a term of their own.
+// endOfTerm checks that a term ends here. A parenthesis or quotes right behind a value are more likely a part of the value
+// than a term of their own, so they are an error.
 func (p *parser) endOfTerm() error {
 	if p.at < len(p.s) && (p.s[p.at] == '(' || p.s[p.at] == '"') {
 		return p.errorf(p.at, "a space before it, or quotes around the whole value", "%q right behind a value", p.s[p.at:p.at+1])

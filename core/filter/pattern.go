@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is a text with or without globs. Letters match whatever their case.
+// pattern is a text with or without globs. It ignores case.
 type pattern struct {
 	parts     []string // what lies between the stars; one part if there is none
 	canonical string
 }
 
-// newPattern makes a pattern of a word as it was read. A star in a quoted one is a star; quote writes others.
+// newPattern makes a pattern of a word. In a quoted word a star is an ordinary character. quote quotes other words.
 func newPattern(word string, quoted bool, quote func(string) string) pattern {
 	switch {
 	case !quoted:
@@ -24,7 +24,7 @@ func newPattern(word string, quoted bool, quote func(string) string) pattern {
 	return pattern{parts: []string{word}, canonical: quote(word)}
 }
 
-// whole says whether the pattern covers all of s.
+// whole says whether the pattern matches all of s.
 func (p pattern) whole(s string) bool {
 	first, last := p.parts[0], p.parts[len(p.parts)-1]
 	if len(p.parts) == 1 {
@@ -42,7 +42,7 @@ func (p pattern) whole(s string) bool {
 	return hasSuffixFold(rest, last)
 }
 
-// within says whether the pattern covers a part of s.
+// within says whether the pattern matches a part of s.
 func (p pattern) within(s string) bool {
 	ok := true
 	for _, part := range p.parts {

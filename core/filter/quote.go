@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Of writes a filter of pairs of a field's name and what the field has, whatever characters that is made of. Of a pair that
-// has nothing it says nothing.
+// Of writes a filter from pairs of a field's name and its value, and quotes what needs it. A pair with an empty value is left
+// out.
 func Of(pairs ...string) string {
 	var terms []string
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -19,10 +19,10 @@ func Of(pairs ...string) string {
 	return strings.Join(terms, " ")
 }
 
-// quoteValue writes a value of a field so that it is read back as it was.
+// quoteValue writes a value so that Parse reads it unchanged.
 func quoteValue(s string) string { return quoteUnless(s, wordEnd+",") }
 
-// quoteText writes a text without a field so that it is read back as it was.
+// quoteText writes a text without a field so that Parse reads it unchanged.
 func quoteText(s string) string {
 	field := len(s) - len(strings.TrimLeftFunc(s, func(r rune) bool { return r < utf8.RuneSelf && isLetter(byte(r)) }))
 	if _, word := operatorWords[strings.ToLower(s)]; word || strings.HasPrefix(s, "!") {

@@ -9,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Request is what decides whether a request is confidential.
+// Request is the part of a request that decides whether it is confidential.
 type Request struct{ Group, Resource, Subresource string }
 
-// Confidential says whether what a request sends and gets must not be kept.
+// Confidential says whether a request's bodies may hold secrets.
 func Confidential(r Request) bool {
 	switch r.Group {
 	case "":
@@ -25,7 +25,7 @@ func Confidential(r Request) bool {
 	return false
 }
 
-// Error is what may be kept of a confidential request's error.
+// Error masks a confidential request's error.
 func Error(err error) string {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return errorOfContext(err).Error()
@@ -45,7 +45,7 @@ func errorOfContext(err error) error {
 	return context.DeadlineExceeded
 }
 
-// Message is what may be kept of the message of a confidential request's Status.
+// Message masks the message of a confidential request's Status.
 func Message(s *metav1.Status) string {
 	if s.Message == "" || s.Status == metav1.StatusSuccess || composed(s) {
 		return s.Message
@@ -57,7 +57,7 @@ func Message(s *metav1.Status) string {
 	return fmt.Sprintf("masked: the message of a %d (%s), which may quote what is secret", s.Code, reason)
 }
 
-// composed says whether the server composes the message of resource, name and constants alone.
+// composed says whether the message has only constants, the resource and the name.
 func composed(s *metav1.Status) bool {
 	switch s.Reason {
 	case metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists,
@@ -71,7 +71,7 @@ func composed(s *metav1.Status) bool {
 	return false
 }
 
-// Status is what may be kept of a confidential request's Status.
+// Status masks a confidential request's Status.
 func Status(s *metav1.Status) *metav1.Status {
 	out := *s
 	out.Message = Message(s)

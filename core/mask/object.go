@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Object is an object as JSON, as it is now, without what is secret in it. confidential says that it is a confidential
-// request's. A value that is not shown still says how long it is.
+// Object is an object as JSON with its secrets masked. confidential says that it belongs to a confidential request. A masked
+// value says how long it was.
 func Object(obj runtime.Object, confidential bool) []byte {
 	obj, err := decoded(obj)
 	if err != nil {
@@ -31,7 +31,7 @@ func Object(obj runtime.Object, confidential bool) []byte {
 	return out
 }
 
-// JSON is an object's JSON without what is secret in it.
+// JSON masks the secrets in an object's JSON.
 func JSON(data []byte, confidential bool) ([]byte, error) {
 	if !confidential && !mayHoldSecrets(data) {
 		return data, nil
@@ -48,7 +48,7 @@ func JSON(data []byte, confidential bool) ([]byte, error) {
 	return json.Marshal(byType(v))
 }
 
-// decoded is what an object stands for that is kept as bytes.
+// decoded returns the object itself if obj is an Encoded.
 func decoded(obj runtime.Object) (runtime.Object, error) {
 	if encoded, ok := obj.(interface {
 		Object() (runtime.Object, error)
@@ -58,7 +58,7 @@ func decoded(obj runtime.Object) (runtime.Object, error) {
 	return obj, nil
 }
 
-// unshown stands for an object, as a JSON string.
+// unshown is a JSON string in place of an object that can't be shown.
 func unshown(what string, err error, confidential bool) []byte {
 	if confidential {
 		return fmt.Appendf(nil, "%q", what)
@@ -66,7 +66,7 @@ func unshown(what string, err error, confidential bool) []byte {
 	return fmt.Appendf(nil, "%q", fmt.Sprintf("%s: %v", what, err))
 }
 
-// secretType says whether an object is secret by its Go type: one that was decoded may have lost its kind.
+// secretType says whether an object is secret by its Go type. Decoding may have removed its kind.
 func secretType(obj runtime.Object) bool {
 	switch obj.(type) {
 	case *corev1.Secret, *corev1.SecretList, *authenticationv1.TokenReview, *authenticationv1.TokenRequest:
@@ -75,7 +75,7 @@ func secretType(obj runtime.Object) bool {
 	return false
 }
 
-// mayHoldSecrets says whether a kind that is secret could be named in data. Escapes could spell it.
+// mayHoldSecrets says whether data could name a secret kind, plainly or in escapes.
 func mayHoldSecrets(data []byte) bool {
 	return bytes.Contains(data, []byte(`"Secret`)) || bytes.Contains(data, []byte(`"Token`)) || bytes.Contains(data, []byte(`\u`))
 }
@@ -98,7 +98,7 @@ func byType(v any) any {
 	return v
 }
 
-// secretKind says whether an object says that it is secret. Without an apiVersion it is taken at its word.
+// secretKind says whether an object's apiVersion and kind are those of a secret. Without an apiVersion the kind is enough.
 func secretKind(object map[string]any) bool {
 	kind, _ := object["kind"].(string)
 	version, _ := object["apiVersion"].(string)
@@ -112,9 +112,9 @@ func secretKind(object map[string]any) bool {
 	return false
 }
 
-// The fields of a confidential object, by their paths. What is in none of the three is left out.
+// Fields of a confidential object, by their paths. All other fields are left out.
 var (
-	// shown are shown as they are.
+	// shown fields are kept.
 	shown = setOf("apiVersion", "kind", "type", "immutable", "status", "reason", "code",
 		"metadata.name", "metadata.generateName", "metadata.namespace", "metadata.uid", "metadata.resourceVersion",
 		"metadata.generation", "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.deletionGracePeriodSeconds",
@@ -124,13 +124,13 @@ var (
 		"details.name", "details.group", "details.kind", "details.uid", "details.retryAfterSeconds",
 		"spec.audiences", "spec.expirationSeconds", "spec.boundObjectRef",
 		"status.authenticated", "status.user", "status.audiences", "status.expirationTimestamp")
-	// entered are objects, or lists of objects, some of whose fields are shown.
+	// entered fields are objects or lists of objects, whose fields have rows of their own here.
 	entered = setOf("metadata", "metadata.managedFields", "details", "spec", "status")
-	// measured are maps of which the names are shown that could be names, and the values' lengths.
+	// measured fields are maps that keep valid names, and the lengths of their values.
 	measured = setOf("data", "stringData", "binaryData", "metadata.annotations")
 )
 
-// allowed is what may be shown of v, which lies at path in a confidential object.
+// allowed returns what may be shown of v at path in a confidential object.
 func allowed(path string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -151,7 +151,7 @@ func allowed(path string, v any) any {
 	return length("", v)
 }
 
-// field is what may be shown of a field; ok is false if not even its name may be.
+// field returns what may be shown of a field; ok is false if even its name must be hidden.
 func field(parent, name string, value any) (kept any, ok bool) {
 	at := name
 	if parent != "" {
@@ -190,7 +190,7 @@ func lengths(field string, value any) any {
 	return out
 }
 
-// nameable says whether a text could be the name of a key, or of an annotation. Anything else is no name, but a mistake.
+// nameable says whether a text is a valid key or annotation name. Other text may be a misplaced secret.
 func nameable(field, name string) bool {
 	prefix, rest, found := strings.Cut(name, "/")
 	if !found {
@@ -199,7 +199,7 @@ func nameable(field, name string) bool {
 	return field == "annotations" && len(validation.IsDNS1123Subdomain(prefix)) == 0 && len(validation.IsConfigMapKey(rest)) == 0
 }
 
-// length stands for a value: it says how many bytes it has.
+// length replaces a value by its number of bytes.
 func length(field string, value any) any {
 	if value == nil {
 		return nil

@@ -7,16 +7,19 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// masked stands for a parameter or a value that is not kept.
+// masked replaces a parameter or a value.
 const masked = "masked"
 
-// parameters are those of the Kubernetes API and of kx.dev whose values are kept. fieldSelector has rules of its own.
-var parameters = setOf("allowWatchBookmarks", "continue", "dryRun", "exact", "fieldManager", "fieldValidation", "filter", "force",
+// parameters of the Kubernetes API and of kx.dev keep their values. fieldSelector has rules of its own. The command of an exec is
+// not among them: people put passwords there.
+var parameters = setOf("allowWatchBookmarks", "container", "continue", "follow", "insecureSkipTLSVerifyBackend", "limitBytes",
+	"ports", "previous", "sinceSeconds", "sinceTime", "stderr", "stdin", "stdout", "stream", "tailLines", "timestamps", "tty",
+	"dryRun", "exact", "fieldManager", "fieldValidation", "filter", "force",
 	"gracePeriodSeconds", "hash", "ignoreStoreReadErrorWithClusterBreakingPotential", "includeObject", "includeUninitialized",
 	"labelSelector", "limit", "name", "namespace", "orphanDependents", "pretty", "propagationPolicy", "resourceVersion",
 	"resourceVersionMatch", "sendInitialEvents", "shardSelector", "timeout", "timeoutSeconds", "verbose", "watch")
 
-// selectable are the fields whose values a selector shows: those that the built-in resources can be selected by.
+// selectable are the fields of built-in resources whose values a selector may show.
 var selectable = setOf("involvedObject.apiVersion", "involvedObject.fieldPath", "involvedObject.kind", "involvedObject.name",
 	"involvedObject.namespace", "involvedObject.resourceVersion", "involvedObject.uid", "metadata.name", "metadata.namespace",
 	"reason", "reportingComponent", "source", "spec.hostNetwork", "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
@@ -31,7 +34,7 @@ func setOf(names ...string) map[string]bool {
 	return set
 }
 
-// URI is a request's path and query without the parameters that the API does not know.
+// URI masks the parameters of a request's URI that the API does not know.
 func URI(uri string) string {
 	path, query, ok := strings.Cut(uri, "?")
 	if !ok || query == "" {
@@ -43,7 +46,7 @@ func URI(uri string) string {
 	return uri
 }
 
-// Query is a query, as it is in a URI, without the parameters that the API does not know.
+// Query masks the parameters of a query that the API does not know.
 func Query(query string) string {
 	for pair := range strings.SplitSeq(query, "&") {
 		if parameter(pair) == pair {
@@ -58,7 +61,7 @@ func Query(query string) string {
 	return query
 }
 
-// parameter is what is kept of one parameter.
+// parameter masks one parameter.
 func parameter(pair string) string {
 	name, value, _ := strings.Cut(pair, "=")
 	switch {
@@ -85,7 +88,7 @@ func parameter(pair string) string {
 	return pair
 }
 
-// Selector is a field selector as text, without the values of fields that may hold anything.
+// Selector writes a field selector and masks values of fields that are not selectable.
 func Selector(s fields.Selector) string {
 	if s == nil || s.Empty() {
 		return ""

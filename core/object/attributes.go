@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Attributes are what selectors may look at in an object. They are kept with every object that a selector has met: as
-// sorted pairs, which take a third of what maps take.
+// Attributes are the labels and fields that selectors match. Each object that a selector has matched keeps them, as sorted
+// pairs, which take a third of a map's memory.
 type Attributes struct {
 	Labels, Fields Pairs
 }
@@ -61,7 +61,7 @@ func pairs(set map[string]string) Pairs {
 	return out
 }
 
-// Attributes are what get finds in the object. They are looked for once: get is the same for all objects of a resource.
+// Attributes calls get once and remembers the result: get is the same for all objects of a resource.
 func (e *Encoded) Attributes(get func(runtime.Object) (labels.Set, fields.Set, error)) (*Attributes, error) {
 	if a := e.attrs.Load(); a != nil {
 		return a, nil
@@ -83,8 +83,8 @@ func (e *Encoded) learnAttributes(obj runtime.Object, get func(runtime.Object) (
 	return a, nil
 }
 
-// LearnAttributes is [Encoded.Attributes] for a caller who has the object at hand, decoded.
+// LearnAttributes is [Encoded.Attributes] for a caller that has the decoded object.
 func (e *Encoded) LearnAttributes(obj runtime.Object, get func(runtime.Object) (labels.Set, fields.Set, error)) {
-	// What can't be looked at is met again by whoever asks.
+	// Attributes returns this error again when somebody asks for them.
 	_, _ = e.learnAttributes(obj, get)
 }

@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// canonicalDepth is how deep objects may nest before nobody looks any further.
+// canonicalDepth is how deep the scanner follows nested values.
 const canonicalDepth = 100
 
-// canonical is what is known of JSON that is, byte for byte, what encoding/json would write for the same value read into
-// maps: keys sorted, no spaces, characters escaped as there, and a newline at the end.
+// canonical describes canonical JSON: byte for byte what encoding/json writes for the same value read into maps. Keys are
+// sorted, there are no spaces, characters are escaped as encoding/json does, and a newline ends it.
 type canonical struct {
 	apiVersion, kind string
-	// at is where "resourceVersion" belongs among the metadata's keys, comma says on which side of it a comma is needed.
+	// at is where "resourceVersion" belongs among the metadata's keys. comma says on which side it needs a comma.
 	at    int
 	comma commaSide
 }
@@ -29,8 +29,8 @@ const (
 	commaAfter
 )
 
-// readCanonical reads a stored object. Not ok is JSON in any other form, JSON with a resourceVersion, and all that is no
-// object with metadata: nothing is wrong with those, but they have to be decoded and encoded to be written.
+// readCanonical reads a stored object. It is not ok if the JSON is not canonical, has a resourceVersion, or is not an object
+// with metadata. Such an object must be decoded and encoded before it is sent.
 func readCanonical(data []byte) (c canonical, ok bool) {
 	s := scanner{data: data}
 	c.at = -1
@@ -50,7 +50,7 @@ func readCanonical(data []byte) (c canonical, ok bool) {
 	return c, ok && c.at >= 0 && c.apiVersion != "" && c.kind != "" && s.pos == len(data)-1 && data[s.pos] == '\n'
 }
 
-// metadata reads the object's metadata and finds the place of the resourceVersion.
+// metadata reads the object's metadata and finds where the resourceVersion belongs.
 func (s *scanner) metadata(c *canonical) bool {
 	if s.pos >= len(s.data) || s.data[s.pos] != '{' {
 		return false
@@ -62,7 +62,7 @@ func (s *scanner) metadata(c *canonical) bool {
 		case string(key) == "resourceVersion":
 			return false
 		case !found && compareName(key, "resourceVersion") > 0:
-			// Its quotes and colon are behind it by now.
+			// The scanner has passed the key's quotes and colon by now.
 			found = true
 			c.at, c.comma = s.pos-len(key)-len(`"":`), commaAfter
 		}
@@ -119,7 +119,7 @@ func (s *scanner) object(depth int, member func(key []byte) bool) bool {
 	}
 }
 
-// compareKeys compares what two keys stand for. Those of the fields that somebody manages in a list have escapes.
+// compareKeys compares two keys unescaped. Keys of managed fields of list items have escapes.
 func compareKeys(a, b []byte) int {
 	if bytes.IndexByte(a, '\\') < 0 && bytes.IndexByte(b, '\\') < 0 {
 		return bytes.Compare(a, b)
@@ -135,7 +135,7 @@ func compareKeys(a, b []byte) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// compareName compares what a key stands for with a name.
+// compareName compares an unescaped key with a name.
 func compareName(key []byte, name string) int {
 	if bytes.IndexByte(key, '\\') < 0 {
 		return strings.Compare(string(key), name)
@@ -151,7 +151,7 @@ func compareName(key []byte, name string) int {
 	return cmp.Compare(len(key), len(name))
 }
 
-// unescape is the first character that text stands for, and how many bytes it takes there.
+// unescape returns the first character of text and how many bytes it takes.
 func unescape(text []byte) (r rune, size int) {
 	if text[0] != '\\' {
 		return utf8.DecodeRune(text)
@@ -318,7 +318,7 @@ func contains(digits string, b byte) bool {
 	return false
 }
 
-// number reads a number. Nearly all are integers; of others it is tried out.
+// number reads a number. Nearly all are integers. Others are decoded and encoded to see whether they are canonical.
 func (s *scanner) number() bool {
 	start := s.pos
 	for s.pos < len(s.data) && (s.data[s.pos] >= '0' && s.data[s.pos] <= '9' || contains("+-.eE", s.data[s.pos])) {

@@ -17,27 +17,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Format is how the objects of one resource are stored. All of them share one.
+// Format says how the objects of one resource are stored. All objects of the resource share it.
 type Format struct {
 	// New makes an empty object.
 	New func() runtime.Object
-	// KeyPrefix is how many bytes of a key in the storage come before the key that the storage's callers use.
+	// KeyPrefix is the length of the prefix that the storage puts before its callers' keys.
 	KeyPrefix int
-	// Decode fills into with the object that data is, at a revision. Errors name the key. final says that nothing was
-	// added, removed or converted: it only asks those who asked for it with wantFinal, since to know may cost something.
+	// Decode decodes data, read at a revision, into an object. Errors name the key. final says that decoding added, removed and
+	// converted nothing. It is found out only if wantFinal asks, because that may cost time.
 	Decode func(key string, data []byte, into runtime.Object, revision int64, wantFinal bool) (final bool, err error)
-	// Forms hold the bytes that encoders write; without them (nil) the next garbage collection takes these bytes.
+	// Forms keep the bytes that encoders write. If it is nil, they live until the next garbage collection.
 	Forms *Forms
 
-	// jsonVersions has, for each encoder that was met, the version in which it writes plain JSON, "" for other encoders.
+	// jsonVersions has, for each encoder used so far, the version in which it writes plain JSON, or "".
 	jsonVersions sync.Map // runtime.Identifier → string
 }
 
-// Encoded is what the storage has of one object at one revision: bytes, and what was made of them since. Nothing that can be
-// seen of it ever changes, and any number of goroutines may use it; what it makes, it makes when somebody first asks.
+// Encoded is one object at one revision: its stored bytes, and decoded or encoded forms that are made on demand. What its
+// methods return never changes, and goroutines may share it.
 //
-// As a runtime.Object it stands for the object that the bytes are, for encoders: they find bytes that were written before
-// in the same format and version. Whoever wants to look into the object asks for [Encoded.Object].
+// It is a runtime.Object so that encoders take it: they reuse bytes that were written before in the same format and version.
+// [Encoded.Object] is the decoded object.
 type Encoded struct {
 	format   *Format
 	key      string
@@ -46,30 +46,30 @@ type Encoded struct {
 	err error
 	// stale says that the value in etcd should be written again, even if the object does not change.
 	stale bool
-	// read says that somebody has decoded the object: it can be read.
+	// read says that the object was decoded without an error.
 	read atomic.Bool
-	// transient says that nobody will find the object again: what is made of it is not kept.
+	// transient says that the object serves one reader: its forms are not kept.
 	transient bool
 
 	bytes atomic.Pointer[payload]
 	attrs atomic.Pointer[Attributes]
 	forms atomic.Pointer[[]form]
 
-	// mu is held while something is made, so that it is made once.
+	// mu is held while a form is made, so that it is made once.
 	mu sync.Mutex
-	// decoded is the object as long as somebody uses it and until the next garbage collection: most objects are read as
-	// bytes only, and decoded ones are several times as large.
+	// decoded lives until a garbage collection finds it unused. Most objects are only read as bytes, and a decoded object takes
+	// several times as much memory.
 	decoded weak.Pointer[decoded]
 }
 
 type decoded struct{ obj runtime.Object }
 
-// payload is the stored bytes, once with the resourceVersion in them. They are kept in one form, not in both.
+// payload is the stored bytes, or the stored bytes with the resourceVersion inserted. Only one of the two is kept.
 type payload struct {
 	data []byte
-	// at and n are the place and length of what was added to the stored bytes; n is 0 if nothing was.
+	// at and n are the place and length of the insertion; n is 0 if there is none.
 	at, n int
-	// json says what is known of data as the JSON that a client gets.
+	// json says whether data is the JSON that a client gets.
 	json jsonState
 	// apiVersion is that of the JSON.
 	apiVersion string
@@ -81,54 +81,54 @@ const (
 	jsonUnknown jsonState = iota
 	jsonNo
 	jsonYes
-	// jsonFinal is not known, but that a reader gets what is stored is.
+	// jsonFinal: a reader gets what is stored, but whether that is JSON is not known yet.
 	jsonFinal
 )
 
-// form is an object as an encoder wrote it, as long as that is kept.
+// form is what one encoder wrote of an object, while Forms keep it.
 type form struct {
 	id   runtime.Identifier
 	data weak.Pointer[formBytes]
 }
 
-// maxForms is how many encoders' bytes are kept of an object. Clients of a resource seldom want more than one.
+// maxForms is how many forms of an object are kept. Clients of a resource seldom want more than one.
 const maxForms = 4
 
-// NewEncoded returns the object that is stored at key, the storage's own, as data. data is kept and must not change.
+// NewEncoded returns the object that is stored as data under key, prefix included. data is kept and must not change.
 func NewEncoded(format *Format, key string, data []byte, revision int64, stale bool) *Encoded {
 	e := &Encoded{format: format, key: key, revision: revision, stale: stale}
 	e.bytes.Store(&payload{data: data})
 	return e
 }
 
-// NewTransient is NewEncoded for an object that is read for one reader: nobody keeps it.
+// NewTransient is NewEncoded for an object that serves one reader.
 func NewTransient(format *Format, key string, data []byte, revision int64, stale bool) *Encoded {
 	e := NewEncoded(format, key, data, revision, stale)
 	e.transient = true
 	return e
 }
 
-// Transient says that what is made of the object is not kept.
+// Transient says whether the object serves one reader, so that its forms are not kept.
 func (e *Encoded) Transient() bool { return e.transient }
 
-// NewUnreadable returns an object whose value can't be made into bytes. All that asks for them gets err.
+// NewUnreadable returns an object whose stored value can't be decrypted. All reads of it return err.
 func NewUnreadable(format *Format, key string, revision int64, err error) *Encoded {
 	return &Encoded{format: format, key: key, revision: revision, err: err}
 }
 
-// Key is where the object is stored, as the storage's callers know it.
+// Key is the object's key without the storage's prefix.
 func (e *Encoded) Key() string { return e.key[e.format.KeyPrefix:] }
 
-// Revision is that of the object's last change; of a deleted object, that of its deletion.
+// Revision is the revision of the object's last change, which may be its deletion.
 func (e *Encoded) Revision() int64 { return e.revision }
 
-// Stale says that an update should write the object even if it changes nothing.
+// Stale says whether an update must write the object even if it changes nothing.
 func (e *Encoded) Stale() bool { return e.stale }
 
-// Err is why the object can't be read, if that is known without decoding it.
+// Err is why the stored value can't be decrypted, or nil.
 func (e *Encoded) Err() error { return e.err }
 
-// Size is how many bytes are kept of it.
+// Size is how many bytes of the object are kept.
 func (e *Encoded) Size() int {
 	size := 0
 	if p := e.bytes.Load(); p != nil {
@@ -144,7 +144,7 @@ func (e *Encoded) Size() int {
 	return size
 }
 
-// At is the same object at another revision: as a deletion shows it.
+// At is the same object at another revision, for the event of its deletion.
 func (e *Encoded) At(revision int64) *Encoded {
 	if e.err != nil {
 		return NewUnreadable(e.format, e.key, revision, e.err)
@@ -154,7 +154,7 @@ func (e *Encoded) At(revision int64) *Encoded {
 	return at
 }
 
-// Stored are the bytes as they are stored. The caller must not change them.
+// Stored returns the stored bytes. The caller must not change them.
 func (e *Encoded) Stored() []byte {
 	p := e.bytes.Load()
 	if p == nil {
@@ -166,7 +166,7 @@ func (e *Encoded) Stored() []byte {
 	return append(append(make([]byte, 0, len(p.data)-p.n), p.data[:p.at]...), p.data[p.at+p.n:]...)
 }
 
-// EqualStored says whether data is what is stored.
+// EqualStored says whether the stored bytes equal data.
 func (e *Encoded) EqualStored(data []byte) bool {
 	p := e.bytes.Load()
 	if p == nil || len(data) != len(p.data)-p.n {
@@ -175,7 +175,7 @@ func (e *Encoded) EqualStored(data []byte) bool {
 	return bytes.Equal(data[:p.at], p.data[:p.at]) && bytes.Equal(data[p.at:], p.data[p.at+p.n:])
 }
 
-// Into decodes the object into an object of the caller's.
+// Into decodes the object into the caller's.
 func (e *Encoded) Into(into runtime.Object) error {
 	if e.err != nil {
 		return e.err
@@ -184,7 +184,7 @@ func (e *Encoded) Into(into runtime.Object) error {
 	return err
 }
 
-// Object is the object, decoded. It is everybody's: nobody may change it.
+// Object is the decoded object. It is shared: the caller must not change it.
 func (e *Encoded) Object() (runtime.Object, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -207,7 +207,7 @@ func (e *Encoded) objectLocked() (runtime.Object, error) {
 	return obj, nil
 }
 
-// Readable is why the object can't be read, or nil. It is found out once, if nobody has read the object before.
+// Readable returns why the object can't be decrypted or decoded, or nil. It decodes the object once at most.
 func (e *Encoded) Readable() error {
 	if e.read.Load() {
 		return nil
@@ -219,9 +219,9 @@ func (e *Encoded) Readable() error {
 	return err
 }
 
-// JSON is the object as JSON in its storage version, resourceVersion included, as an encoder would write it: with a newline
-// at its end. ok is false if the stored bytes are something else, or not all that a reader gets: then it has to be encoded.
-// The caller must not change data.
+// JSON is the object as JSON in its storage version, with resourceVersion and a final newline, as an encoder writes it. ok is
+// false if the object must be decoded and encoded instead: it is not stored as canonical JSON, or decoding changes it. The
+// caller must not change data.
 func (e *Encoded) JSON() (data []byte, apiVersion string, ok bool) {
 	p := e.bytes.Load()
 	if p == nil {
@@ -233,7 +233,7 @@ func (e *Encoded) JSON() (data []byte, apiVersion string, ok bool) {
 	return p.data, p.apiVersion, p.json == jsonYes
 }
 
-// learnJSON finds out whether the stored bytes will do, and puts the resourceVersion into them.
+// learnJSON inserts the resourceVersion if the stored bytes are canonical JSON that decoding does not change.
 func (e *Encoded) learnJSON() *payload {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -250,8 +250,7 @@ func (e *Encoded) learnJSON() *payload {
 	return &next
 }
 
-// LearnFinal is for a caller who knows, of an unstructured object, that a reader gets what is stored: nothing is added,
-// removed or converted when it is decoded.
+// LearnFinal records that decoding this unstructured object adds, removes and converts nothing, for a caller who found out.
 func (e *Encoded) LearnFinal() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -262,7 +261,7 @@ func (e *Encoded) LearnFinal() {
 	}
 }
 
-// isFinal says whether an unstructured object is what its bytes say.
+// isFinal says whether decoding changes nothing of an unstructured object.
 func (e *Encoded) isFinal(data []byte) bool {
 	obj := e.format.New()
 	if _, ok := obj.(*unstructured.Unstructured); !ok {
@@ -288,8 +287,7 @@ func splice(data []byte, c canonical, revision int64) payload {
 	return payload{data: out, at: c.at, n: len(added), json: jsonYes, apiVersion: c.apiVersion}
 }
 
-// CacheEncode implements runtime.CacheableObject: it writes the bytes that the encoder called id wrote before, if there
-// are any.
+// CacheEncode writes what the encoder called id wrote before, or encodes.
 func (e *Encoded) CacheEncode(id runtime.Identifier, encode func(runtime.Object, io.Writer) error, w io.Writer) error {
 	data, _, err := e.Form(id, encode)
 	if err != nil {
@@ -299,8 +297,8 @@ func (e *Encoded) CacheEncode(id runtime.Identifier, encode func(runtime.Object,
 	return err
 }
 
-// Form is the object as the encoder called id writes it, and whether it was there before: otherwise encode writes it, and it
-// is kept. The caller must not change data.
+// Form is what the encoder called id writes, and whether that was kept from before. If not, encode writes it. The caller must
+// not change data.
 func (e *Encoded) Form(id runtime.Identifier, encode func(runtime.Object, io.Writer) error) (data []byte, there bool, err error) {
 	if gv, ok := e.format.jsonVersionOf(id); ok {
 		p := e.bytes.Load()
@@ -341,7 +339,7 @@ func (e *Encoded) encoded(id runtime.Identifier, encode func(runtime.Object, io.
 	return data, nil
 }
 
-// Has says whether there are the bytes that the encoder called id would write.
+// Has says whether the form of the encoder called id is kept.
 func (e *Encoded) Has(id runtime.Identifier) bool {
 	if gv, ok := e.format.jsonVersionOf(id); ok {
 		p := e.bytes.Load()
@@ -371,7 +369,7 @@ func (e *Encoded) known(id runtime.Identifier) ([]byte, bool) {
 	return nil, false
 }
 
-// shallowCopy is a copy that an encoder may write apiVersion and kind into.
+// shallowCopy makes a copy whose apiVersion and kind an encoder may set.
 func shallowCopy(obj runtime.Object) runtime.Object {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		content := make(map[string]any, len(u.Object)+2)
@@ -389,8 +387,7 @@ func shallowCopy(obj runtime.Object) runtime.Object {
 	return out.Interface().(runtime.Object)
 }
 
-// GetObject implements runtime.CacheableObject: a copy of the object, which is the caller's. One that can't be read is nil:
-// whoever may meet one asks for [Encoded.Object].
+// GetObject returns a copy of the decoded object, or nil if it can't be read. [Encoded.Object] returns the error.
 func (e *Encoded) GetObject() runtime.Object {
 	obj, err := e.Object()
 	if err != nil {
@@ -399,10 +396,10 @@ func (e *Encoded) GetObject() runtime.Object {
 	return obj.DeepCopyObject()
 }
 
-// DeepCopyObject implements runtime.Object. It does not copy, for nothing in it changes.
+// DeepCopyObject returns the object itself, since it never changes.
 func (e *Encoded) DeepCopyObject() runtime.Object { return e }
 
-// GetObjectKind implements runtime.Object. What is written into it is lost.
+// GetObjectKind returns a copy: a kind that is set is lost.
 func (e *Encoded) GetObjectKind() schema.ObjectKind {
 	kind := &metav1.TypeMeta{}
 	if obj, err := e.Object(); err == nil {
@@ -411,7 +408,7 @@ func (e *Encoded) GetObjectKind() schema.ObjectKind {
 	return kind
 }
 
-// GetObjectMeta implements metav1.ObjectMetaAccessor, to be read only. It decodes the object.
+// GetObjectMeta decodes the object. The caller must not change the metadata.
 func (e *Encoded) GetObjectMeta() metav1.Object {
 	obj, err := e.Object()
 	if err == nil {

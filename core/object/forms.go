@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// formBytes are what an encoder wrote.
+// formBytes is what an encoder wrote.
 type formBytes struct{ data []byte }
 
-// maxFormsBytes bounds the bytes of one Forms. It holds some 30,000 built-in objects as JSON.
+// maxFormsBytes bounds the bytes of one Forms: some 30,000 built-in objects as JSON.
 const maxFormsBytes = 64 << 20
 
-// Forms is a queue of the latest bytes that encoders wrote, with a limit for all of them. It alone holds the bytes: objects
-// have weak pointers to them. Objects that are stored as clients want them need none: their bytes are there anyway.
+// Forms is a bounded queue of the latest bytes that encoders wrote. Only the queue keeps the bytes alive: objects have weak
+// pointers to them. An object that is stored in the form that clients want needs none.
 type Forms struct {
 	mu    sync.Mutex
 	forms []*formBytes
@@ -24,7 +24,7 @@ type Forms struct {
 // NewForms returns an empty queue. One serves all objects of a server.
 func NewForms() *Forms { return &Forms{} }
 
-// add lets go of the oldest bytes if there are too many.
+// add drops the oldest bytes beyond the limit.
 func (q *Forms) add(f *formBytes) {
 	if q == nil {
 		return

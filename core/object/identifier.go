@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// jsonVersionOf returns the version in which the encoder called id writes plain JSON. It is not ok for other encoders. The
-// answers are kept: a resource has few encoders, and its Format goes with it.
+// jsonVersionOf returns the version in which the encoder called id writes plain JSON; ok is false for other encoders. It
+// remembers its answers, since a resource has few encoders.
 func (f *Format) jsonVersionOf(id runtime.Identifier) (apiVersion string, ok bool) {
 	known, found := f.jsonVersions.Load(id)
 	if !found {
@@ -17,7 +17,7 @@ func (f *Format) jsonVersionOf(id runtime.Identifier) (apiVersion string, ok boo
 	return apiVersion, apiVersion != ""
 }
 
-// readIdentifier reads the names that apimachinery gives its encoders: they are maps as JSON.
+// readIdentifier reads the identifier of an apimachinery encoder, which is a map written as JSON.
 func readIdentifier(id runtime.Identifier) (jsonVersion string) {
 	var versioning, serializer map[string]string
 	if json.Unmarshal([]byte(id), &versioning) != nil || versioning["name"] != "versioning" {

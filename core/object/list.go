@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Items are the objects of a list, one after the other: an *Encoded each, or the reader's own decoded object where somebody
-// had to convert it. An error ends them. They may be gone through any number of times, and are the same each time. What
-// reads them from etcd or converts them does so as they are taken, so nobody need hold a list.
+// Items are the objects of a list, one after the other. An item is an *Encoded, or a decoded object if it had to be converted,
+// which then belongs to the reader. An error ends the sequence. It can be read any number of times with the same result.
+// Items are read and converted as they are taken, so the whole list is never in memory.
 type Items func(ctx context.Context) iter.Seq2[runtime.Object, error]
 
-// ItemsOf are objects that are at hand.
+// ItemsOf makes Items of objects in memory.
 func ItemsOf[T runtime.Object](objects []T) Items {
 	return func(context.Context) iter.Seq2[runtime.Object, error] {
 		return func(yield func(runtime.Object, error) bool) {
@@ -29,7 +29,7 @@ func ItemsOf[T runtime.Object](objects []T) Items {
 	}
 }
 
-// Each are the items, each changed by change.
+// Each applies change to each item as it is taken.
 func (items Items) Each(change func(ctx context.Context, obj runtime.Object) (runtime.Object, error)) Items {
 	return func(ctx context.Context) iter.Seq2[runtime.Object, error] {
 		return func(yield func(runtime.Object, error) bool) {
@@ -45,7 +45,7 @@ func (items Items) Each(change func(ctx context.Context, obj runtime.Object) (ru
 	}
 }
 
-// Failing are the items, whose errors are told as tell does.
+// Failing replaces an error by what tell makes of it.
 func (items Items) Failing(tell func(error) error) Items {
 	return func(ctx context.Context) iter.Seq2[runtime.Object, error] {
 		return func(yield func(runtime.Object, error) bool) {
@@ -61,7 +61,7 @@ func (items Items) Failing(tell func(error) error) Items {
 	}
 }
 
-// Readable is why an item can't be read, or nil. It goes through all of them.
+// Readable reads all items and returns the first error.
 func (items Items) Readable(ctx context.Context) error {
 	for item, err := range items(ctx) {
 		if err != nil {
@@ -76,7 +76,7 @@ func (items Items) Readable(ctx context.Context) error {
 	return nil
 }
 
-// Any says whether there is an item.
+// Any says whether there is at least one item.
 func (items Items) Any(ctx context.Context) (bool, error) {
 	for _, err := range items(ctx) {
 		return err == nil, err
@@ -84,7 +84,7 @@ func (items Items) Any(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// Each calls visit with each item of a list, which is a List or any other.
+// Each calls visit with each item of a list, a List or a decoded one.
 func Each(ctx context.Context, list runtime.Object, visit func(runtime.Object) error) error {
 	encoded, ok := list.(*List)
 	if !ok {
@@ -101,7 +101,7 @@ func Each(ctx context.Context, list runtime.Object, visit func(runtime.Object) e
 	return nil
 }
 
-// Decoded is an item for who looks into it. An encoded one is everybody's: nobody may change what it stands for.
+// Decoded returns an item decoded. The object may be shared: the caller must not change it.
 func Decoded(item runtime.Object) (runtime.Object, error) {
 	if encoded, ok := item.(*Encoded); ok {
 		return encoded.Object()
@@ -109,8 +109,8 @@ func Decoded(item runtime.Object) (runtime.Object, error) {
 	return item, nil
 }
 
-// List is a list whose items come one by one. As a runtime.Object it is an answer of a storage; whoever wants the list that
-// New makes, with all items in it, asks for [List.Object].
+// List is a list whose items come one by one. It is a runtime.Object so that a storage can answer with it. [List.Object] makes
+// the ordinary list with all items in memory.
 type List struct {
 	metav1.ListMeta
 	Items Items
@@ -120,7 +120,7 @@ type List struct {
 
 var _ metav1.ListInterface = &List{}
 
-// Object is the list with its items, decoded, in memory. The items are everybody's: nobody may change them.
+// Object makes the ordinary list, with all items decoded. The items may be shared: the caller must not change them.
 func (l *List) Object(ctx context.Context) (runtime.Object, error) {
 	items := []runtime.Object{}
 	for item, err := range l.Items(ctx) {
@@ -139,7 +139,7 @@ func (l *List) Object(ctx context.Context) (runtime.Object, error) {
 	return list, meta.SetList(list, items)
 }
 
-// Empty is the list without its items. They are [], not null.
+// Empty makes the ordinary list without items, which are [], not null.
 func (l *List) Empty() (runtime.Object, error) {
 	list := l.New()
 	m, err := meta.ListAccessor(list)
@@ -152,13 +152,13 @@ func (l *List) Empty() (runtime.Object, error) {
 	return list, meta.SetList(list, nil)
 }
 
-// DeepCopyObject implements runtime.Object. It does not copy the items, for nothing in them changes.
+// DeepCopyObject shares the items, since they never change.
 func (l *List) DeepCopyObject() runtime.Object {
 	out := *l
 	return &out
 }
 
-// GetObjectKind implements runtime.Object. What is written into it is lost.
+// GetObjectKind returns a copy: a kind that is set is lost.
 func (l *List) GetObjectKind() schema.ObjectKind {
 	kind := &metav1.TypeMeta{}
 	kind.SetGroupVersionKind(l.New().GetObjectKind().GroupVersionKind())

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// PartialJSON is the object's metadata as a PartialObjectMetadata of gv, as an encoder would write it but for the newline at
-// its end: it is cut out of the object's JSON. Not ok means that somebody has to decode the object and encode its metadata.
+// PartialJSON cuts the object's metadata out of its JSON: a PartialObjectMetadata of gv as an encoder writes it, without the
+// final newline. If it is not ok, the object must be decoded and its metadata encoded.
 func (e *Encoded) PartialJSON(gv schema.GroupVersion) (data []byte, ok bool) {
 	object, _, ok := e.JSON()
 	if !ok {
@@ -27,8 +27,7 @@ func (e *Encoded) PartialJSON(gv schema.GroupVersion) (data []byte, ok bool) {
 	return append(out, '}'), true
 }
 
-// Metadata is the object's metadata, decoded without the rest of it. Not ok means that somebody has to decode the object, or
-// has done it.
+// Metadata decodes the object's metadata alone. It is not ok if the whole object is decoded already, or has to be.
 func (e *Encoded) Metadata() (partial *metav1.PartialObjectMetadata, ok bool) {
 	p := e.bytes.Load()
 	if p == nil || e.isDecoded() {
@@ -36,7 +35,7 @@ func (e *Encoded) Metadata() (partial *metav1.PartialObjectMetadata, ok bool) {
 	}
 	partial = &metav1.PartialObjectMetadata{}
 	if _, raw, _, err := CutRaw(p.data); err == nil {
-		// In protobuf every type has its metadata in the same field, as this one has. All other fields are skipped.
+		// In protobuf the metadata has the same field number in every type. All other fields are skipped.
 		if partial.Unmarshal(raw) != nil || partial.Name == "" {
 			return nil, false
 		}
@@ -53,19 +52,19 @@ func (e *Encoded) isDecoded() bool {
 	return e.decoded.Value() != nil
 }
 
-// partialBytes is what most take.
+// partialBytes is enough for most.
 const partialBytes = 1 << 10
 
 const partialHead = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`
 
-// goFields are those of a Go type in the order in which it is encoded, and what is done with the value of each.
+// goFields are the fields of a Go type in the order of encoding/json, each with how its value is written.
 type goFields []goField
 
 type goField struct {
 	name string
-	// write appends a value. It says no to one that would be written in another form, or left out.
+	// write appends a value. It returns false if encoding the type would write the value differently or leave it out.
 	write func(out, value []byte) ([]byte, bool)
-	// always says that it is written even if it is empty: then it must not be missing.
+	// always says that the field is written even if it is empty, so it must be there.
 	always bool
 }
 
@@ -96,7 +95,7 @@ func asIs(out, value []byte) ([]byte, bool) {
 
 func integer(out, value []byte) ([]byte, bool) { return append(out, value...), string(value) != "null" }
 
-// moment writes a time in the one form in which it is written.
+// moment writes a time that has the form in which times are encoded.
 func moment(out, value []byte) ([]byte, bool) {
 	const form = `"0000-00-00T00:00:00Z"`
 	if len(value) != len(form) {
@@ -138,7 +137,7 @@ func list(fields goFields) func(out, value []byte) ([]byte, bool) {
 // maxFields is more than any of the types has.
 const maxFields = 16
 
-// reorder reads a canonical object, and writes it with its fields in the order that they have here.
+// reorder reads a canonical object and writes its fields in this order.
 func (f goFields) reorder(out []byte, s *scanner) ([]byte, bool) {
 	var values [maxFields][]byte
 	ok := s.object(0, func(key []byte) bool {
@@ -178,8 +177,7 @@ func (f goFields) reorder(out []byte, s *scanner) ([]byte, bool) {
 	return append(out, '}'), true
 }
 
-// Lookup finds the value at a path of names in canonical JSON, as [Encoded.JSON] gives it. It looks at no more than what comes
-// before it.
+// Lookup finds the value at a path of names in canonical JSON, such as that of [Encoded.JSON]. It reads no further than that.
 func Lookup(data []byte, path ...string) (value []byte, found bool) {
 	s := scanner{data: data}
 	for _, name := range path {
@@ -194,7 +192,7 @@ func Lookup(data []byte, path ...string) (value []byte, found bool) {
 	return data[start:s.pos], true
 }
 
-// skip goes behind a value of JSON that is known to be canonical.
+// skip passes a value, which is known to be canonical.
 func (s *scanner) skip() bool {
 	depth := 0
 	for s.pos < len(s.data) {
@@ -233,18 +231,18 @@ func (s *scanner) skipString() {
 	}
 }
 
-// skipLiteral goes behind a number, true, false or null.
+// skipLiteral passes a number, true, false or null.
 func (s *scanner) skipLiteral() {
 	for s.pos++; s.pos < len(s.data) && !contains(",}]\n", s.data[s.pos]); s.pos++ {
 	}
 }
 
-// descend goes to the value that an object has of a name.
+// descend moves to the value of a name in an object.
 func (s *scanner) descend(name string) (found bool) {
 	s.object(0, func(key []byte) bool {
 		order := compareName(key, name)
 		found = order == 0
-		// Keys are sorted: behind a greater one it will not come.
+		// Keys are sorted: the name can't follow a greater one.
 		return order < 0 && s.skip()
 	})
 	return found

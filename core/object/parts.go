@@ -7,8 +7,7 @@ import (
 	"fmt"
 )
 
-// CutTypeMeta takes the brace, the kind and the apiVersion away, with which the JSON of every typed object begins: items of
-// typed lists don't say of which kind they are.
+// CutTypeMeta removes the brace, kind and apiVersion that begin the JSON of a typed object: items of typed lists have no kind.
 func CutTypeMeta(data []byte) ([]byte, error) {
 	rest := data
 	for _, field := range []string{`{"kind":"`, `"apiVersion":"`} {
@@ -23,8 +22,7 @@ func CutTypeMeta(data []byte) ([]byte, error) {
 	return rest, nil
 }
 
-// An object in protobuf is a prefix of four bytes and a message that says of which kind it is and has the object itself as
-// raw bytes.
+// An object in protobuf is this prefix and a message with the kind and, as raw bytes, the object itself.
 var protobufPrefix = []byte("k8s\x00")
 
 const (
@@ -34,7 +32,7 @@ const (
 
 var errNotProtobuf = errors.New("it is not encoded as a Kubernetes API server does")
 
-// CutRaw finds the object itself in one that is encoded in protobuf, and what is before and after it.
+// CutRaw splits an encoded protobuf object into what precedes the object itself, the object, and what follows it.
 func CutRaw(data []byte) (before, raw, after []byte, err error) {
 	if !bytes.HasPrefix(data, protobufPrefix) {
 		return nil, nil, nil, errNotProtobuf

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// StoredSize is how many bytes are stored of it.
+// StoredSize is the number of bytes in etcd.
 func (e *Encoded) StoredSize() int {
 	p := e.bytes.Load()
 	if p == nil {
@@ -13,7 +13,7 @@ func (e *Encoded) StoredSize() int {
 	return len(p.data) - p.n
 }
 
-// SizeOf is how many bytes an object takes when it is encoded, about: enough to bound what many of them take.
+// SizeOf estimates the encoded size of an object, well enough to bound the memory of many.
 func SizeOf(obj runtime.Object) int {
 	switch obj := obj.(type) {
 	case *Encoded:

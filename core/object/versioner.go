@@ -23,8 +23,8 @@ func (APIObjectVersioner) UpdateObject(obj runtime.Object, resourceVersion uint6
 	return nil
 }
 
-// UpdateList sets a list's resourceVersion, where it goes on and how much is left (nil if that is not known). A list
-// has been read at some revision, so 0 is a fault of the caller.
+// UpdateList sets a list's resourceVersion, continue token and remaining count (nil if not known). A revision of 0 is an error
+// of the caller, since a list is always read at a revision.
 func (APIObjectVersioner) UpdateList(obj runtime.Object, resourceVersion uint64, continueValue string, remainingItemCount *int64) error {
 	if resourceVersion == 0 {
 		return fmt.Errorf("illegal resource version from storage: %d", resourceVersion)
@@ -39,7 +39,7 @@ func (APIObjectVersioner) UpdateList(obj runtime.Object, resourceVersion uint64,
 	return nil
 }
 
-// PrepareObjectForStorage clears what would make equal objects differ on disk: resourceVersion and selfLink.
+// PrepareObjectForStorage clears resourceVersion and selfLink, which are not stored.
 func (APIObjectVersioner) PrepareObjectForStorage(obj runtime.Object) error {
 	m, err := meta.Accessor(obj)
 	if err != nil {
@@ -50,7 +50,7 @@ func (APIObjectVersioner) PrepareObjectForStorage(obj runtime.Object) error {
 	return nil
 }
 
-// ObjectResourceVersion is obj's revision, 0 if it has none.
+// ObjectResourceVersion is obj's revision, or 0.
 func (APIObjectVersioner) ObjectResourceVersion(obj runtime.Object) (uint64, error) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
@@ -62,8 +62,7 @@ func (APIObjectVersioner) ObjectResourceVersion(obj runtime.Object) (uint64, err
 	return strconv.ParseUint(m.GetResourceVersion(), 10, 64)
 }
 
-// ParseResourceVersion reads a resourceVersion that a client sent: "" and "0" are 0, and what is no number is an
-// InvalidError.
+// ParseResourceVersion reads a client's resourceVersion. "" and "0" are 0. If it is not a number, the error is an InvalidError.
 func (APIObjectVersioner) ParseResourceVersion(resourceVersion string) (uint64, error) {
 	if resourceVersion == "" || resourceVersion == "0" {
 		return 0, nil
@@ -77,8 +76,8 @@ func (APIObjectVersioner) ParseResourceVersion(resourceVersion string) (uint64, 
 	return revision, nil
 }
 
-// CompareResourceVersion is -1, 0 or 1 as lhs is older than, as old as or newer than rhs. It panics if either has a
-// resourceVersion that no store wrote.
+// CompareResourceVersion is -1, 0 or 1 as lhs is older than, as old as or newer than rhs. It panics if a resourceVersion is not
+// a number.
 func (a APIObjectVersioner) CompareResourceVersion(lhs, rhs runtime.Object) int {
 	left, err := a.ObjectResourceVersion(lhs)
 	if err != nil {
@@ -104,14 +103,14 @@ func formatRevision(revision uint64) string {
 	return strconv.FormatUint(revision, 10)
 }
 
-// InvalidError names the fields of a request that a store can't make sense of.
+// InvalidError names the fields of a request that the store can't interpret.
 type InvalidError struct {
 	Errs field.ErrorList
 }
 
 func (e InvalidError) Error() string { return e.Errs.ToAggregate().Error() }
 
-// IsInvalidError says whether err names fields that a store can't make sense of.
+// IsInvalidError says whether err is an InvalidError.
 func IsInvalidError(err error) bool {
 	var invalid InvalidError
 	return errors.As(err, &invalid)

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// HTTP is a request as it goes over the wire.
+// HTTP is a request in the form that is sent.
 type HTTP struct {
 	Method string
 	Path   string // escaped, without query
@@ -26,7 +26,7 @@ func (h *HTTP) URI() string {
 	return h.Path + "?" + h.Query.Encode()
 }
 
-// ContentType is what the body is said to be.
+// ContentType is the media type of the body.
 func (h *HTTP) ContentType() string {
 	if v := h.Header["Content-Type"]; len(v) > 0 {
 		return v[0]
@@ -34,7 +34,7 @@ func (h *HTTP) ContentType() string {
 	return ""
 }
 
-// Build makes of a request what goes over the wire. rs may be nil if the request names its resource with the version.
+// Build returns the HTTP request. rs may be nil if the request names its resource with the version.
 func (r *Request) Build(rs *Resources) (HTTP, error) {
 	if err := r.Check(); err != nil {
 		return HTTP{}, err
@@ -66,7 +66,7 @@ func (r *Request) Build(rs *Resources) (HTTP, error) {
 	return h, r.fillBody(&h)
 }
 
-// path is where the resource, its namespace and its name are.
+// path is the path of the collection or object.
 func (r *Request) path(rs *Resources) (string, error) {
 	group, version, plural, err := r.where(rs)
 	if err != nil {
@@ -95,12 +95,12 @@ func (r *Request) path(rs *Resources) (string, error) {
 	return strings.Join(parts, "/"), nil
 }
 
-// ofItself says that the namespace is the object itself: it is not below itself.
+// ofItself says whether the object is the namespace itself, whose path has no further namespace.
 func (r *Request) ofItself(group, plural string) bool {
 	return group == "" && plural == "namespaces" && (r.Name == r.Namespace || r.Name == "")
 }
 
-// where is the group, version and plural of the resource.
+// where finds the group, version and plural of the resource.
 func (r *Request) where(rs *Resources) (group, version, plural string, err error) {
 	if parts := strings.Split(r.Resource, "/"); len(parts) == 2 {
 		return "", parts[0], parts[1], nil
@@ -119,17 +119,17 @@ func (r *Request) where(rs *Resources) (group, version, plural string, err error
 	return found.Group, found.Version, found.Plural, nil
 }
 
-// NeedsDiscovery says that only a server can say which resource is meant.
+// NeedsDiscovery says whether the resource's group and version must be asked of a server.
 func (r *Request) NeedsDiscovery() bool { return !r.Raw() && !strings.Contains(r.Resource, "/") }
 
-// Media types of bodies that are no patches.
+// Media types of bodies other than patches.
 const (
 	mediaJSON = "application/json"
 	mediaYAML = "application/yaml"
 )
 
-// fillBody puts the body in, and says what it is. Most patches are JSON: those that were written as YAML are converted.
-// Anything else goes as it was written.
+// fillBody sets the body and its media type. A patch that must be JSON is converted if it was written as YAML. All other
+// bodies are sent as written.
 func (r *Request) fillBody(h *HTTP) error {
 	if strings.TrimSpace(r.Body) == "" {
 		return nil

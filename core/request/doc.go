@@ -1,14 +1,14 @@
-// Package request is one request to the API as a person writes it down: a verb, a resource, a name, options, a body; or a
-// method and a path. It owns the files that hold such requests, the tables of verbs and options, and the way from either
-// form to what goes over the wire and back.
+// Package request describes one request to the API as a user writes it: a verb, a resource, a name, options and a body; or a
+// method and a path. It owns the files that hold such requests, the tables of verbs and options, and the conversion of both
+// forms to HTTP and back.
 //
-// What comes in is text ([Parse]), fields that somebody filled in, or a request that was seen ([From]). What goes out is
-// text ([Format]) or an [HTTP]. Whoever sends it has the socket; nothing here does.
+// What comes in is text ([Parse]), a form that a user filled in, or an observed HTTP request ([From]). What goes out is text
+// ([Format]) or an [HTTP]. The package sends nothing.
 //
 // # Invariants
 //
-//  1. What Format writes, Parse reads as the same request.
-//  2. Of a request that From made, Build makes the same method, path and query again.
-//  3. Build asks discovery ([Resources]) only for what the request leaves open: "v1/pods" needs none, "po" does.
-//  4. The server is the judge: Build refuses what has no path, not what the server might refuse.
+//  1. Parse reads what Format wrote as the same request.
+//  2. From, then Build, gives the same method, path and query.
+//  3. Build needs discovery ([Resources]) only where the request leaves something open: "v1/pods" needs none, "po" does.
+//  4. The server validates: Build refuses only a request that has no path.
 package request

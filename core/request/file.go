@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What a file may have at most.
+// Limits of a file.
 const (
 	FileBytesMost = 8 << 20
 	requestsMost  = 1000
@@ -53,7 +53,7 @@ func Parse(data []byte) ([]Request, error) {
 	return all, nil
 }
 
-// fields are what a request in a file may say, in the order in which they are written.
+// fields are the fields of a request in a file, in the order of writing.
 var fields = []struct {
 	name string
 	text func(*Request) *string // for those that are one word
@@ -114,12 +114,12 @@ func (r *Request) read(key, value *yaml.Node) error {
 	return at(key, "%q: there are %s", key.Value, strings.Join(names, ", "))
 }
 
-// at says where in the file something is wrong.
+// at returns an error with the line of n.
 func at(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("line %d: %s", n.Line, fmt.Sprintf(format, args...))
 }
 
-// word is a value that is one word, whatever YAML takes it for.
+// word reads a scalar as text, also where YAML would read a number or a boolean.
 func word(n *yaml.Node) (string, error) {
 	if n.Kind != yaml.ScalarNode {
 		return "", at(n, "one word is wanted here")
@@ -130,7 +130,7 @@ func word(n *yaml.Node) (string, error) {
 	return n.Value, nil
 }
 
-// words reads a mapping of names to a word, or to several.
+// words reads a mapping of names to a word or to a list of words.
 func words(n *yaml.Node, canonical func(string) string) (map[string][]string, error) {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
 		return nil, nil
@@ -191,7 +191,7 @@ func readHeaders(r *Request, n *yaml.Node) error {
 	return err
 }
 
-// canonicalHeader writes a header's name as HTTP's programs do: Content-Type.
+// canonicalHeader writes a header's name in its canonical case: Content-Type.
 func canonicalHeader(name string) string {
 	parts := strings.Split(strings.ToLower(strings.TrimSpace(name)), "-")
 	for i, p := range parts {
@@ -202,20 +202,20 @@ func canonicalHeader(name string) string {
 	return strings.Join(parts, "-")
 }
 
-// HeaderName is a header's name as it is written, and whether it can be one.
+// HeaderName returns a header's name in canonical case, and whether the name is valid.
 func HeaderName(name string) (string, bool) {
 	name = canonicalHeader(name)
 	return name, headerName(name)
 }
 
-// headerName says that a name can be that of a header.
+// headerName says whether a name is valid for a header.
 func headerName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
 		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, c)
 	})
 }
 
-// readBody takes text as it is, and anything else as YAML.
+// readBody takes a text as it is, and any other value as YAML.
 func readBody(r *Request, n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		switch n.ShortTag() {
@@ -244,7 +244,7 @@ func readBody(r *Request, n *yaml.Node) error {
 	return nil
 }
 
-// plainYAML refuses what could grow when it is written (aliases), or has no end.
+// plainYAML refuses aliases, which can grow without limit when written, and deep nesting.
 func plainYAML(n *yaml.Node, depth int) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return at(n, "anchors and aliases are not taken in a body: write it as text, with body: |")
@@ -295,7 +295,7 @@ func (r *Request) node() *yaml.Node {
 	return n
 }
 
-// text is a word, or text with its lines. What a block of lines would not keep is quoted.
+// text writes a word, a block of lines, or a quoted string where a block would change the text.
 func text(s string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(s)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// From makes a request of one that was seen: with a verb if its path is one of the API's, else with its method and path.
+// From turns an observed HTTP request into a Request. It has a verb if the path is the API's, else a method and a path.
 func From(method, uri, contentType string, body []byte) Request {
 	raw := Request{Method: method, Path: uri, Body: readable(body)}
 	if contentType != "" && len(body) > 0 && contentType != mediaJSON && contentType != mediaYAML {
@@ -30,14 +30,14 @@ func From(method, uri, contentType string, body []byte) Request {
 	if len(query) > 0 {
 		r.Query = query
 	}
-	// The same must come out again: a trailing slash, an unusual escape or order of the query would be lost.
+	// A verb could not express a trailing slash, an unusual escape or an unusual order of the query: such a request stays raw.
 	if again, err := r.Build(nil); err != nil || again.Path != u.EscapedPath() || again.Method != method {
 		return raw
 	}
 	return r
 }
 
-// readable is JSON with lines, and anything else as it is.
+// readable indents JSON, and leaves anything else as it is.
 func readable(body []byte) string {
 	var out bytes.Buffer
 	if len(body) == 0 || json.Indent(&out, body, "", "  ") != nil {
@@ -68,7 +68,7 @@ func fromPath(path string) (r Request, ok bool) {
 	if parts[0] == "watch" {
 		return r, false // the old form of a watch: its path can't be built from fields
 	}
-	// Below a namespace there is its status, its finalize, or a resource.
+	// What follows a namespace is its subresource status or finalize, or a resource in it.
 	if parts[0] == "namespaces" && len(parts) >= 3 && parts[2] != "status" && parts[2] != "finalize" {
 		r.Namespace, parts = parts[1], parts[2:]
 	}
@@ -82,7 +82,7 @@ func fromPath(path string) (r Request, ok bool) {
 	return r, true
 }
 
-// setVerb finds the verb by the method, the query and whether there is a name.
+// setVerb finds the verb from the method, the query and the presence of a name.
 func (r *Request) setVerb(method string, query url.Values, contentType string) bool {
 	one := r.Name != ""
 	switch method {

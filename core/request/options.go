@@ -2,7 +2,7 @@ package request
 
 import "slices"
 
-// Option is a query parameter that the API knows.
+// Option is a query parameter of the API.
 type Option struct {
 	Name   string
 	Help   string
@@ -20,7 +20,7 @@ var (
 	writes  = []Verb{Create, Update, Patch}
 )
 
-// options are those that there are, in the order in which they are offered.
+// options are all options, in the order in which the screen offers them.
 var options = []Option{
 	{Name: "resourceVersion", Help: "how new the answer must be; of a watch: from where on", verbs: []Verb{Get, List, Watch, DeleteCollection}},
 	{Name: "resourceVersionMatch", Help: "what resourceVersion means", Values: []string{"NotOlderThan", "Exact"}, verbs: picks},
@@ -42,7 +42,7 @@ var options = []Option{
 
 var booleans = []string{"true", "false"}
 
-// Options are those that fit a verb, and a type of patch.
+// Options are the options of a verb and a type of patch.
 func Options(v Verb, t PatchType) []Option {
 	var fit []Option
 	for _, o := range options {

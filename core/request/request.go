@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Request is one request. It has either a Verb and what that is done to, or a Method and a Path.
+// Request is one request. It has either a Verb and a resource, or a Method and a Path.
 type Request struct {
 	Verb        Verb
 	Resource    string // group/version/plural, version/plural, or a name that discovery knows
@@ -23,10 +23,10 @@ type Request struct {
 	Body   string              // as it was written: YAML, JSON, or anything
 }
 
-// Raw says that the request is written as a method and a path.
+// Raw says whether the request is a method and a path.
 func (r *Request) Raw() bool { return r.Verb == "" }
 
-// Clone is a copy that shares nothing.
+// Clone is a deep copy.
 func (r *Request) Clone() Request {
 	c := *r
 	c.Query, c.Header = url.Values(cloned(r.Query)), cloned(r.Header)
@@ -77,7 +77,7 @@ const (
 	DeleteCollection Verb = "deletecollection"
 )
 
-// verbs are what there is to know of each, in the order in which they are offered.
+// verbs are all verbs, in the order in which the screen offers them.
 var verbs = []struct {
 	Verb
 	method string
@@ -113,7 +113,7 @@ func (v Verb) Method() string {
 	return ""
 }
 
-// Named says that the verb is done to one object.
+// Named says whether the verb needs the name of an object.
 func (v Verb) Named() bool {
 	for _, row := range verbs {
 		if row.Verb == v {
@@ -123,7 +123,7 @@ func (v Verb) Named() bool {
 	return false
 }
 
-// HasBody says that the verb needs a body.
+// HasBody says whether the verb needs a body.
 func (v Verb) HasBody() bool {
 	for _, row := range verbs {
 		if row.Verb == v {
@@ -144,7 +144,7 @@ const (
 	ApplyPatch     PatchType = "apply"
 )
 
-// patchTypes have their media types, in the order in which they are offered.
+// patchTypes are all types with their media types, in the order in which the screen offers them.
 var patchTypes = []struct {
 	PatchType
 	media string
@@ -185,7 +185,7 @@ func patchTypeOf(contentType string) (PatchType, bool) {
 	return "", false
 }
 
-// oneOf names values for an error.
+// oneOf lists values for an error.
 func oneOf[T ~string](all []T) string {
 	names := make([]string, len(all))
 	for i, v := range all {
@@ -194,7 +194,7 @@ func oneOf[T ~string](all []T) string {
 	return strings.Join(names, ", ")
 }
 
-// Check says what is wrong with how the request is written.
+// Check returns an error if the request is not well formed.
 func (r *Request) Check() error {
 	if r.Raw() {
 		return r.checkRaw()

@@ -9,13 +9,13 @@ import (
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 )
 
-// Discovery asks for all that a group of paths has: sent as Accept to /api and /apis.
+// Discovery is the Accept header by which /api and /apis answer with aggregated discovery.
 const Discovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 // Kind is a kind with its group and version.
 type Kind struct{ Group, Version, Kind string }
 
-// APIVersion is the kind's group and version as objects have them.
+// APIVersion is the kind's group and version in the form of an object's apiVersion.
 func (k Kind) APIVersion() string {
 	if k.Group == "" {
 		return k.Version
@@ -23,7 +23,7 @@ func (k Kind) APIVersion() string {
 	return k.Group + "/" + k.Version
 }
 
-// Resource is one that a server has.
+// Resource is a resource of a server.
 type Resource struct {
 	Group, Version, Plural, Singular string
 	Short                            []string
@@ -33,14 +33,14 @@ type Resource struct {
 	Subresources                     []Subresource
 }
 
-// Subresource is one of a resource.
+// Subresource is a subresource of a Resource.
 type Subresource struct {
 	Name  string
 	Kind  Kind // of what is sent and answered
 	Verbs []string
 }
 
-// ID names the resource so that nobody needs discovery to find its path.
+// ID names the resource with group and version, so that its path follows without discovery.
 func (r *Resource) ID() string {
 	if r.Group == "" {
 		return r.Version + "/" + r.Plural
@@ -48,7 +48,7 @@ func (r *Resource) ID() string {
 	return r.Group + "/" + r.Version + "/" + r.Plural
 }
 
-// FullName is the plural and the group, as kubectl has them.
+// FullName is the plural and the group, in kubectl's form: deployments.apps.
 func (r *Resource) FullName() string {
 	if r.Group == "" {
 		return r.Plural
@@ -66,7 +66,7 @@ func (r *Resource) Sub(name string) *Subresource {
 	return nil
 }
 
-// KindOf is the kind of what a request about the resource, or one of its subresources, sends.
+// KindOf is the kind of the bodies that the resource, or one of its subresources, takes.
 func (r *Resource) KindOf(subresource string) (Kind, bool) {
 	if subresource == "" {
 		return r.Kind, true
@@ -77,7 +77,7 @@ func (r *Resource) KindOf(subresource string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Can says whether the resource, or one of its subresources, has a verb.
+// Can says whether the resource, or one of its subresources, supports a verb.
 func (r *Resource) Can(v Verb, subresource string) bool {
 	verbs := r.Verbs
 	if subresource != "" {
@@ -90,10 +90,10 @@ func (r *Resource) Can(v Verb, subresource string) bool {
 	return slices.Contains(verbs, string(v))
 }
 
-// Resources are what a server has, in its order. A nil one knows nothing.
+// Resources are the resources of a server, in the server's order. A nil Resources has none.
 type Resources struct{ all []Resource }
 
-// ReadDiscovery makes Resources of the aggregated answers of /api and /apis.
+// ReadDiscovery reads the aggregated answers of /api and /apis.
 func ReadDiscovery(answers ...[]byte) (*Resources, error) {
 	rs := &Resources{}
 	for _, data := range answers {
@@ -144,7 +144,7 @@ func orElse(s, other string) string {
 	return s
 }
 
-// All are all resources. The caller does not change them.
+// All returns all resources. The caller must not change them.
 func (rs *Resources) All() []Resource {
 	if rs == nil {
 		return nil
@@ -152,9 +152,9 @@ func (rs *Resources) All() []Resource {
 	return rs.all
 }
 
-// Find finds a resource by the name that a person gives it: group/version/plural, version/plural, plural, singular, short
-// name or kind, each of the latter also with .group or .version.group behind it. Of several the first one is meant, as
-// kubectl has it. It returns nil if there is none.
+// Find finds a resource by a name that a user typed: group/version/plural, version/plural, plural, singular, short name or
+// kind. The last four may have .group or .version.group appended. The first match counts, as in kubectl. Without a match
+// Find returns nil.
 func (rs *Resources) Find(name string) *Resource {
 	all := rs.All()
 	for i := range all {
@@ -182,8 +182,8 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 	return s[len(prefix):], true
 }
 
-// Match finds the resources that a few typed letters may mean, best first: those of which a name is, begins with, or has
-// the letters, and last those that have them in this order with others between them.
+// Match finds the resources for a few typed letters, best first: a name equals them, begins with them, contains them, or
+// contains them in this order with others between.
 func (rs *Resources) Match(typed string) []*Resource {
 	typed = strings.ToLower(strings.TrimSpace(typed))
 	type found struct {
@@ -207,7 +207,7 @@ func (rs *Resources) Match(typed string) []*Resource {
 
 const noMatch = 100
 
-// rank is how well the typed letters fit: 0 is best.
+// rank says how well the resource matches the typed letters: 0 is best.
 func (r *Resource) rank(typed string) int {
 	if typed == "" {
 		return 0
@@ -231,7 +231,7 @@ func (r *Resource) rank(typed string) int {
 	return best
 }
 
-// inOrder says that s has all letters of typed in their order.
+// inOrder says whether s has all letters of typed, in their order.
 func inOrder(s, typed string) bool {
 	for _, c := range typed {
 		i := strings.IndexRune(s, c)

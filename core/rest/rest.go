@@ -11,15 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Storage is the least a resource must do to be installed.
+// Storage is what every resource has.
 type Storage interface {
-	// New is an empty object of the type that requests' bodies decode to.
+	// New makes an empty object of the type that bodies of requests are decoded into.
 	New() runtime.Object
-	// Destroy gives back what the storage holds: connections, goroutines. It may be called more than once.
+	// Destroy ends the storage's goroutines and closes its connections. It may be called more than once.
 	Destroy()
 }
 
-// StorageWithReadiness can say that it does not serve yet.
+// StorageWithReadiness knows when it is ready to serve.
 type StorageWithReadiness interface {
 	Storage
 	ReadinessCheck() error
@@ -35,7 +35,7 @@ type ShortNamesProvider interface {
 	ShortNames() []string
 }
 
-// CategoriesProvider (optional) gives the groups of resources that the resource belongs to, such as "all".
+// CategoriesProvider (optional) gives the categories that the resource belongs to, such as "all".
 type CategoriesProvider interface {
 	Categories() []string
 }
@@ -63,9 +63,9 @@ type Lister interface {
 	TableConvertor
 }
 
-// QueryReader (optional) is for a lister or getter that has query parameters of its own, beside those of all others.
+// QueryReader (optional) is for a lister or getter with query parameters of its own.
 type QueryReader interface {
-	// ReadQuery returns the context in which List, Watch and Get find what they need of the query, or a bad-request error.
+	// ReadQuery puts those parameters into the context of List, Watch and Get, or returns a bad-request error.
 	ReadQuery(ctx context.Context, query url.Values) (context.Context, error)
 }
 
@@ -74,10 +74,17 @@ type TableConvertor interface {
 	ConvertToTable(ctx context.Context, object runtime.Object, tableOptions runtime.Object) (*metav1.Table, error)
 }
 
+// ListTableConvertor is a TableConvertor whose rows depend on the other items of their list.
+type ListTableConvertor interface {
+	TableConvertor
+	// InList is the convertor for the items of a decoded list.
+	InList(list runtime.Object) TableConvertor
+}
+
 // Creater answers POST to a collection.
 type Creater interface {
 	New() runtime.Object
-	// Create stores obj. createValidation (admission) runs on the object as it will be stored, before it is.
+	// Create stores obj. createValidation (admission) sees the object in the form that will be stored.
 	Create(ctx context.Context, obj runtime.Object, createValidation ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error)
 }
 
@@ -87,21 +94,26 @@ type NamedCreater interface {
 	Create(ctx context.Context, name string, obj runtime.Object, createValidation ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error)
 }
 
-// UpdatedObjectInfo makes the next state of an object from its present one. Storage calls it, once or more.
+// SubresourceObjectMetaPreserver (optional) is for a NamedCreater that needs the UID and the resourceVersion that a client sent.
+type SubresourceObjectMetaPreserver interface {
+	PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool
+}
+
+// UpdatedObjectInfo makes the next state of an object from its present one. The storage calls it at least once.
 type UpdatedObjectInfo interface {
 	// Preconditions (may be nil) must hold on the present state.
 	Preconditions() *metav1.Preconditions
-	// UpdatedObject returns the next state; oldObj is not to be modified.
+	// UpdatedObject returns the next state. It must not change oldObj.
 	UpdatedObject(ctx context.Context, oldObj runtime.Object) (newObj runtime.Object, err error)
 }
 
-// ValidateObjectFunc is admission's last word on an object that is to be created or deleted, and which it must not change.
+// ValidateObjectFunc is validating admission of a create or a delete. It must not change the object.
 type ValidateObjectFunc func(ctx context.Context, obj runtime.Object) error
 
 // ValidateAllObjectFunc admits everything.
 func ValidateAllObjectFunc(context.Context, runtime.Object) error { return nil }
 
-// ValidateObjectUpdateFunc is admission's last word on an update.
+// ValidateObjectUpdateFunc is validating admission of an update.
 type ValidateObjectUpdateFunc func(ctx context.Context, obj, old runtime.Object) error
 
 // ValidateAllObjectUpdateFunc admits everything.
@@ -110,8 +122,8 @@ func ValidateAllObjectUpdateFunc(context.Context, runtime.Object, runtime.Object
 // Updater answers PUT.
 type Updater interface {
 	New() runtime.Object
-	// Update stores what objInfo makes of the present state, and says whether it had to create the object.
-	// forceAllowCreate creates even if the strategy does not (server-side apply does).
+	// Update stores the next state that objInfo makes, and says whether it created the object. forceAllowCreate allows that even
+	// if the strategy does not: server-side apply sets it.
 	Update(ctx context.Context, name string, objInfo UpdatedObjectInfo, createValidation ValidateObjectFunc,
 		updateValidation ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error)
 }
@@ -130,8 +142,7 @@ type Patcher interface {
 
 // GracefulDeleter answers DELETE of one object.
 type GracefulDeleter interface {
-	// Delete returns the object (or a Status) and whether it is gone already; false means that finalizers or a grace
-	// period keep it for now.
+	// Delete returns the object (or a Status) and whether it is gone. Finalizers or a grace period may keep it.
 	Delete(ctx context.Context, name string, deleteValidation ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error)
 }
 
@@ -140,9 +151,9 @@ type MayReturnFullObjectDeleter interface {
 	DeleteReturnsDeletedObject() bool
 }
 
-// StorageMetadata (optional) says what answers look like that are not of the kind that New makes.
+// StorageMetadata (optional) is for a storage whose answers are of another kind than New's.
 type StorageMetadata interface {
-	// ProducesObject returns an object of the kind with which verb, an HTTP method, is answered; nil for New's.
+	// ProducesObject returns an object of the kind that answers the HTTP method verb, or nil if that is New's.
 	ProducesObject(verb string) runtime.Object
 }
 

@@ -13,30 +13,30 @@ type NameGenerator interface {
 	GenerateName(base string) string
 }
 
-// RESTCreateStrategy is what is special about creating a resource. The calls come in this order: PrepareForCreate,
-// Validate, WarningsOnCreate, Canonicalize.
+// RESTCreateStrategy is a resource's part in a create. The calls come in this order: PrepareForCreate, Validate,
+// WarningsOnCreate, Canonicalize.
 type RESTCreateStrategy interface {
 	runtime.ObjectTyper
 	NameGenerator
 	NamespaceScoped() bool
 	// PrepareForCreate clears what clients may not set, such as status, before validation.
 	PrepareForCreate(ctx context.Context, obj runtime.Object)
-	// Validate refuses with 422; the object's metadata has been checked already.
+	// Validate returns what a 422 says. The object's metadata has been validated already.
 	Validate(ctx context.Context, obj runtime.Object) field.ErrorList
 	// WarningsOnCreate are sent to the client as Warning headers.
 	WarningsOnCreate(ctx context.Context, obj runtime.Object) []string
-	// Canonicalize brings a valid object into the form that is stored.
+	// Canonicalize normalizes a valid object before it is stored.
 	Canonicalize(obj runtime.Object)
 }
 
-// RESTUpdateStrategy is what is special about updating a resource. The calls come in this order: PrepareForUpdate,
-// ValidateUpdate, WarningsOnUpdate, Canonicalize.
+// RESTUpdateStrategy is a resource's part in an update. The calls come in this order: PrepareForUpdate, ValidateUpdate,
+// WarningsOnUpdate, Canonicalize.
 type RESTUpdateStrategy interface {
 	runtime.ObjectTyper
 	NamespaceScoped() bool
 	// AllowCreateOnUpdate says whether PUT may create.
 	AllowCreateOnUpdate() bool
-	// PrepareForUpdate brings back what this update may not change, and moves the generation.
+	// PrepareForUpdate restores what this update may not change, and moves the generation.
 	PrepareForUpdate(ctx context.Context, obj, old runtime.Object)
 	ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList
 	WarningsOnUpdate(ctx context.Context, obj, old runtime.Object) []string
@@ -55,7 +55,7 @@ type RESTCreateUpdateStrategy interface {
 	AllowUnconditionalUpdate() bool
 }
 
-// RESTDeleteStrategy is what is special about deleting a resource: nothing, unless it is also one of the two below.
+// RESTDeleteStrategy is a resource's part in a delete. It may also be one of the two interfaces below.
 type RESTDeleteStrategy interface {
 	runtime.ObjectTyper
 }
@@ -78,4 +78,11 @@ const (
 // GarbageCollectionDeleteStrategy gives a resource another policy than DeleteDependents.
 type GarbageCollectionDeleteStrategy interface {
 	DefaultGarbageCollectionPolicy(ctx context.Context) GarbageCollectionPolicy
+}
+
+// DeclaringStrategy is the strategy of types that declare rules beside those that Validate and ValidateUpdate write out. Such
+// a strategy marks the errors of declared rules as covered by declarative validation.
+type DeclaringStrategy interface {
+	// DeclaresRules does nothing. All built-in resources of Kubernetes are declaring.
+	DeclaresRules()
 }

@@ -8,11 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// TransformFunc makes a next state into another one: it may change newObj or return a new object, and not touch oldObj.
+// TransformFunc changes newObj or returns another object. It must not change oldObj.
 type TransformFunc func(ctx context.Context, newObj, oldObj runtime.Object) (transformedNewObj runtime.Object, err error)
 
-// DefaultUpdatedObjectInfo says that obj is to be the next state, after the transformers. With a nil obj the first
-// transformer makes it from the present state. If obj has a UID, the present state must have the same.
+// DefaultUpdatedObjectInfo makes obj the next state, after the transformers changed it. If obj is nil, the transformers start
+// from the present state. If obj has a UID, the present state must have the same.
 func DefaultUpdatedObjectInfo(obj runtime.Object, transformers ...TransformFunc) UpdatedObjectInfo {
 	return &defaultUpdatedObjectInfo{obj: obj, transformers: transformers}
 }
@@ -34,7 +34,7 @@ func (i *defaultUpdatedObjectInfo) Preconditions() *metav1.Preconditions {
 	return &metav1.Preconditions{UID: &uid}
 }
 
-// UpdatedObject starts from a copy each time, since storage changes what it gets and may ask again.
+// UpdatedObject copies each time, because the storage changes what it gets and may ask again.
 func (i *defaultUpdatedObjectInfo) UpdatedObject(ctx context.Context, oldObj runtime.Object) (runtime.Object, error) {
 	newObj := i.obj
 	if newObj != nil {
@@ -43,7 +43,7 @@ func (i *defaultUpdatedObjectInfo) UpdatedObject(ctx context.Context, oldObj run
 	return transform(ctx, newObj, oldObj, i.transformers)
 }
 
-// WrapUpdatedObjectInfo puts more transformers behind those of objInfo.
+// WrapUpdatedObjectInfo runs more transformers after those of objInfo.
 func WrapUpdatedObjectInfo(objInfo UpdatedObjectInfo, transformers ...TransformFunc) UpdatedObjectInfo {
 	return &wrappedUpdatedObjectInfo{UpdatedObjectInfo: objInfo, transformers: transformers}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/core/request"
 )
 
-// Two files of YAML, a sample a document: what the table of built-in resources declares, and what is in no table.
+// Two files of YAML with a sample per document: those of the table of built-in resources, and those of other kinds.
 var (
 	//go:embed builtin.yaml
 	builtin string
@@ -32,7 +32,7 @@ var samples = sync.OnceValue(func() map[request.Kind]string {
 
 const separator = "---\n"
 
-// Of is the sample of a kind, without apiVersion and kind. NAME and NAMESPACE stand for the object's own.
+// Of is the sample of a kind, without apiVersion and kind. NAME and NAMESPACE are placeholders.
 func Of(kind request.Kind) (body string, known bool) {
 	body, known = samples()[kind]
 	return body, known

@@ -9,17 +9,15 @@ import (
 	"time"
 )
 
-// Control interferes with requests: it holds them, delays them, has them fail.
+// Control applies rules to requests: it holds, delays and fails their steps, without effect on other requests.
 //
-// Purpose: whoever wants to understand or to try the server makes a step wait or go wrong, and nobody else notices.
-//
-//  1. Without rules a step costs one atomic load more. rules is never changed, but replaced.
-//  2. Only the request's own goroutine waits, at a step, so never under a lock; its seat and its deadline are told.
-//  3. What [Shared] covers is never touched: others wait for it. At marks nobody is held; a fault that asks for one by its
-//     step delays it, or ends its watch, and is meant to be noticed.
-//  4. What was done is noted in the journey. A journey that nobody can see is left alone.
-//  5. At most maxHeld requests are held; more go on, and are counted.
-//  6. Lock order: mu before a Journey's mu; none of them while a request waits or a rule's Changed is called.
+//  1. Without rules a step costs one more atomic load. rules is never changed, only replaced.
+//  2. Only the request's own goroutine waits. It waits at a step, so never under a lock, and its seat and deadline are paused.
+//  3. Work under [Shared] is never disturbed, since other requests wait for it. At a mark nobody is held, but a fault that names
+//     the mark's step delays it or ends its watch, for all who share it.
+//  4. The journey records each intervention. A request without a recorded journey is left alone.
+//  5. At most maxHeld requests are held. Further ones pass and are counted.
+//  6. Lock order: mu before a Journey's mu. Neither is held while a request waits or a rule's Changed is called.
 type Control struct {
 	rules atomic.Pointer[[]*Rule] // nil if there are none
 
@@ -28,16 +26,16 @@ type Control struct {
 	closed bool
 }
 
-// maxHeld bounds how many requests wait at once.
+// maxHeld bounds the requests that are held at once.
 const maxHeld = 64
 
-// ErrClosed is what a rule is refused with when the server stops.
+// ErrClosed refuses new rules while the server stops.
 var ErrClosed = errors.New("the server is stopping")
 
-// Control is how requests of this process are interfered with.
+// Control applies rules to the requests of this process.
 func (r *Recorder) Control() *Control { return &r.control }
 
-// Add lets a rule work from now on.
+// Add applies a rule from now on.
 func (c *Control) Add(r *Rule) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +53,7 @@ func (c *Control) Add(r *Rule) error {
 	return nil
 }
 
-// Remove ends a rule, and lets go what it holds.
+// Remove ends a rule and releases what it holds.
 func (c *Control) Remove(r *Rule) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +72,7 @@ func (c *Control) Remove(r *Rule) {
 	}
 }
 
-// Close lets go all that is held and takes no more rules: the server stops.
+// Close releases all held requests and refuses further rules. The server calls it when it stops.
 func (c *Control) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +87,7 @@ func (c *Control) Close() {
 	}
 }
 
-// Counts is how often r was met.
+// Counts are the counts of r.
 func (c *Control) Counts(r *Rule) Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +100,7 @@ func (c *Control) Counts(r *Rule) Counts {
 	return n
 }
 
-// matched counts a match and says whether it is hit.
+// matched counts a match and says whether the rule acts on it.
 func (c *Control) matched(r *Rule, at Hit) bool {
 	c.mu.Lock()
 	n := r.matches
@@ -141,8 +139,7 @@ func (c *Control) reached(s *Step) {
 	}
 }
 
-// ending is called at the end of each step that has been reached. It changes what the step ends with, if that may be
-// anything: a step that says nothing of errors can't be told one.
+// ending is called at the end of each step for which reached was called. It may replace the error of a step that can fail.
 func (c *Control) ending(s *Step, err *error) {
 	var none error
 	if err == nil {
@@ -170,7 +167,7 @@ func (c *Control) ending(s *Step, err *error) {
 	}
 }
 
-// hits are the rules that do something here, in the order in which they were added.
+// hits are the rules that act here, in the order in which they were added.
 func (c *Control) hits(rules []*Rule, s *Step, end bool, err error) []*Rule {
 	var hits []*Rule
 	var of *subject
@@ -195,7 +192,7 @@ func (c *Control) hits(rules []*Rule, s *Step, end bool, err error) []*Rule {
 	return hits
 }
 
-// apply does what a tracepoint or a fault says.
+// apply carries out a tracepoint or a fault.
 func (c *Control) apply(s *Step, r *Rule, end bool) {
 	name := fmt.Sprintf("%s %q", r.Kind, r.Name)
 	note := func(kind InterventionKind, took time.Duration, format string, args ...any) {
@@ -215,7 +212,7 @@ func (c *Control) apply(s *Step, r *Rule, end bool) {
 	}
 	switch {
 	case s.acts.fail != nil:
-		// It fails already.
+		// The step has an error already.
 	case r.Effect.Drop:
 		note(Dropped, 0, "the watch was ended by %s", name)
 		s.acts.fail = ErrDropped
@@ -228,5 +225,5 @@ func (c *Control) apply(s *Step, r *Rule, end bool) {
 	}
 }
 
-// ErrDropped is what a step of a watch fails with that is to be ended without a word to its client.
+// ErrDropped is the error of a watch's step when a fault ends the watch without telling its client.
 var ErrDropped = errors.New("injected: the watch is dropped")

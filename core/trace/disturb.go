@@ -9,26 +9,26 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 )
 
-// Disturbance is what a fault asks for at a mark, of a goroutine that requests share: it waits, or loses its watch. No
-// request is held there, but who waits for the goroutine waits longer.
+// Disturbance is what a fault does at a mark, to a goroutine that requests share: the goroutine waits or loses its watch.
+// Requests that wait for the goroutine wait longer.
 type Disturbance struct {
-	// Rule is what asks for it, such as fault "stale".
+	// Rule is the cause, such as fault "stale".
 	Rule string
-	// Delay is how long to wait; 0 is as long as the rule is there.
+	// Delay is how long to wait; 0 is until the rule is removed.
 	Delay time.Duration
-	// Drop asks to end a watch instead.
+	// Drop ends a watch instead.
 	Drop bool
 
 	removed <-chan struct{}
 }
 
-// Wait waits as long as was asked for, but not longer than ctx or the rule.
+// Wait waits for Delay, but not longer than ctx or the rule lasts.
 func (d Disturbance) Wait(ctx context.Context) { wait(ctx, d.Delay, d.removed) }
 
 // Active says whether there are any rules. A nil Control has none.
 func (c *Control) Active() bool { return c != nil && c.rules.Load() != nil }
 
-// Disturbed is what faults ask for at a mark, in the order in which they were added. of knows what their filters may ask
+// Disturbed returns the disturbances at a mark, in the order in which the faults were added. of answers what their filters ask
 // about besides the step.
 func (c *Control) Disturbed(id ID, of filter.Subject) []Disturbance {
 	rules := c.rules.Load()
@@ -45,8 +45,8 @@ func (c *Control) Disturbed(id ID, of filter.Subject) []Disturbance {
 	return found
 }
 
-// disturbs says whether the rule could ask for anything at a mark. What is said of requests must not meet caches by
-// chance: but for those that are about nothing else, rules must ask for the step.
+// disturbs says whether the rule could act at a mark. A fault meant for requests must not disturb a cache by chance: unless a
+// rule can only concern caches, its filter must name the step.
 func (r *Rule) disturbs(id ID) bool {
 	switch {
 	case r.Kind != Fault || r.AtEnd:
@@ -59,13 +59,13 @@ func (r *Rule) disturbs(id ID) bool {
 	return r.filtered.step && r.Effect.Delay > 0 && r.Effect.Err == nil
 }
 
-// mark is a mark as a filter sees it.
+// mark is a mark as the subject of a filter.
 type mark struct {
 	id ID
 	of filter.Subject
 }
 
-// Field implements filter.Subject.
+// Field answers step and layer from the mark, and asks of for all else.
 func (m mark) Field(name string) (filter.Value, bool) {
 	switch name {
 	case "step":
@@ -76,7 +76,7 @@ func (m mark) Field(name string) (filter.Value, bool) {
 	return m.of.Field(name)
 }
 
-// wait waits for a time, 0 being for ever, but not longer than ctx or until removed is closed. It says how long it was.
+// wait waits for d, or without limit if d is 0. It ends early with ctx or when removed is closed. It returns the time it took.
 func wait(ctx context.Context, d time.Duration, removed <-chan struct{}) time.Duration {
 	start := time.Now()
 	var up <-chan time.Time
@@ -93,10 +93,10 @@ func wait(ctx context.Context, d time.Duration, removed <-chan struct{}) time.Du
 	return time.Since(start)
 }
 
-// ErrNoWatch is what it is refused with to drop what is no watch.
+// ErrNoWatch: only a running watch can be dropped.
 var ErrNoWatch = errors.New("the request is no watch that runs")
 
-// OnDrop says how the watch that ctx belongs to is ended without a word to its client.
+// OnDrop registers how to end the watch of ctx without telling its client.
 func OnDrop(ctx context.Context, end func()) {
 	if j := FromContext(ctx); j != nil {
 		j.mu.Lock()
@@ -121,7 +121,7 @@ func (j *Journey) Drop(by string) error {
 	return nil
 }
 
-// DroppedBy notes that a watch was ended by a rule. It says false of one that is to be left alone.
+// DroppedBy records that a rule ended the watch. It returns false if the journey is exempt from rules.
 func (j *Journey) DroppedBy(rule string) bool {
 	if j == nil || j.untouchable.Load() {
 		return false
@@ -130,21 +130,21 @@ func (j *Journey) DroppedBy(rule string) bool {
 	return true
 }
 
-// dropped notes it at the step that the watch has come to.
+// dropped records the intervention at the watch's current step.
 func (j *Journey) dropped(rule, by, text string) {
 	last := j.log.stepCount() - 1
 	j.intervened(Intervention{Kind: Dropped, Step: max(last, 0), Rule: rule, By: by, Text: text, At: time.Since(j.started)})
 	j.rec.tellChanged(j)
 }
 
-// HeldBack notes that the step goes by what a rule holds back elsewhere, where requests share it.
+// HeldBack records that the step depends on shared work that a rule holds back.
 func (s *Step) HeldBack(rule, text string) {
 	if s != nil {
 		s.j.intervened(Intervention{Kind: Delayed, Step: int(s.index), Rule: rule, Text: text, At: time.Since(s.j.started)})
 	}
 }
 
-// HeldBack notes that a rule holds back what is waited for. Only the first call counts.
+// HeldBack records that a rule holds back the awaited marks. Only the first call counts.
 func (w *Waiting) HeldBack(rule, text string) {
 	if w.heldBack.Swap(true) {
 		return

@@ -1,8 +1,8 @@
 // Package trace records what a request went through: a [Journey] is one request's trip, a [Step] is one call in one
 // [Layer], a mark is a step made on a goroutine that requests share.
 //
-// What comes in: calls to [Start] and [Step.End] from every layer, with the request's context. What goes out: copies of
-// journeys ([Record]) and a live feed of them, to whoever is entitled; this package does not ask who that is.
+// What comes in are calls to [Start] and [Step.End] from every layer, with the request's context. What goes out are copies of
+// journeys ([Record]) and a live feed of them. Callers decide who may see them.
 //
 // # Use
 //
@@ -11,13 +11,13 @@
 //	step.Why(trace.CachedAtRevision, rev)
 //	step.Int("revision", rev)
 //
-// A reason is declared once ([Reason]): a step records its kind and its values, and the sentence is made when somebody looks.
+// A reason is declared once ([Reason]). A step records its kind and values, and readers make the sentence.
 //
-// A nil *Step is valid and does nothing: that is what Start returns for a request that nobody records, so the layers
-// never ask. Arguments that cost something to make are made behind [Step.Recording] or [Step.Objects].
+// A nil *Step is valid and does nothing. Start returns it for a request that is not recorded, so layers need no check. Code
+// that makes expensive arguments asks [Step.Recording] or [Step.Objects] first.
 //
-// A goroutine that requests share takes the moment with [At]; the journey that made the revision which it is about
-// says so with [Await], and is told, then or later, by [Waiting.Mark].
+// A goroutine that requests share takes the time of a mark with [At]. The journey that wrote the revision calls [Await], and
+// [Waiting.Mark] adds the mark to it, even after its end.
 //
 // # Invariants
 //
@@ -27,8 +27,8 @@
 //     goroutines at once goes through [Fork]. Until the first one its steps take no lock.
 //  3. No step lies between a Lock and its Unlock.
 //  4. A reader gets copies. What a journey holds is bounded, and what was cut is counted.
-//  5. Objects are recorded as bytes, at the moment they are shown to the step. Package mask takes what is secret out of
-//     objects, errors and URIs before they are recorded.
-//  6. A step may be held, delayed or made to fail ([Control]), by its request's own will alone: others never wait for it.
-//     What was done is an [Intervention] of the journey, for ever. Without rules this costs one atomic load a step.
+//  5. Objects are recorded as bytes at once, because they change later. Package mask removes secrets from objects, errors and
+//     URIs before they are recorded.
+//  6. A step may be held, delayed or made to fail ([Control]). Other requests never wait for that. The journey keeps each
+//     [Intervention]. Without rules this costs one atomic load a step.
 package trace

@@ -19,25 +19,25 @@ type acts struct {
 	fail    error             // what the step fails with; written on its own goroutine alone
 }
 
-// Action is what a held request is told.
+// Action is a command to a held request.
 type Action uint8
 
 const (
-	// Continue lets it go on to the next breakpoint.
+	// Continue runs to the next breakpoint.
 	Continue Action = iota
-	// Next lets it go on to the next step that this one does not call.
+	// Next runs to the next step outside of this one.
 	Next
-	// Into lets it go on to the next step.
+	// Into runs to the next step.
 	Into
-	// Out lets it go on to the next step that the caller of this one does not call.
+	// Out runs to the next step outside of this one's caller.
 	Out
-	// Fail has the step fail.
+	// Fail makes the step fail.
 	Fail
-	// Delay has the step wait for a set time, while the request's deadline goes on.
+	// Delay makes the step wait while the request's deadline runs.
 	Delay
 )
 
-// Command is what a held request is told, and by whom.
+// Command is an Action and who gave it.
 type Command struct {
 	Action Action
 	Err    error         // for Fail
@@ -53,14 +53,14 @@ type HeldStep struct {
 	Step int
 	ID   ID
 	Rule string
-	// AtEnd says that it has done its work.
+	// AtEnd says that the step has done its work.
 	AtEnd bool
 	Since time.Time
-	// Fails and Edits say whether it can be told to.
+	// Fails and Edits say whether the step can fail and whether its object can be edited.
 	Fails, Edits bool
 }
 
-// hold is one request that waits.
+// hold is a request that waits at a step.
 type hold struct {
 	rule  *Rule
 	step  *Step
@@ -72,7 +72,7 @@ type hold struct {
 	released bool
 }
 
-// release ends the hold, unless it has ended: then the step is its request's again.
+// release ends the hold, unless it has ended already.
 func (h *hold) release(cmd Command) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -90,7 +90,7 @@ func (h *hold) release(cmd Command) error {
 func (h *hold) fails() bool { return table[h.step.id].Fails && h.step.acts.fail == nil }
 func (h *hold) edits() bool { return h.step.acts.object != nil && !h.end }
 
-// hold lets the request wait at a step until it is told what to do.
+// hold makes the request wait at a step for a command.
 func (c *Control) hold(s *Step, r *Rule, end bool) Command {
 	h := &hold{rule: r, step: s, end: end, since: time.Now(), tell: make(chan Command, 1)}
 	if !c.beginHold(h) {
@@ -113,7 +113,7 @@ func (c *Control) hold(s *Step, r *Rule, end bool) Command {
 	return cmd
 }
 
-// beginHold says whether there is room for the hold, and somebody who can end it.
+// beginHold adds a hold, unless too many requests are held, or the rule or the server has ended and nobody could release it.
 func (c *Control) beginHold(h *hold) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,7 +169,7 @@ func (j *Journey) forgetHold(h *hold) {
 	j.mu.Unlock()
 }
 
-// heldSteps is where the journey is held. The caller holds mu.
+// heldSteps are the steps at which the journey is held. The caller holds mu.
 func (j *Journey) heldSteps() []HeldStep {
 	var steps []HeldStep
 	for _, h := range j.holds {
@@ -181,14 +181,14 @@ func (j *Journey) heldSteps() []HeldStep {
 	return steps
 }
 
-// What a command is refused with.
+// Errors of commands.
 var (
 	ErrNotHeld  = errors.New("the request is not held there")
 	ErrNoFail   = errors.New("the step can't be made to fail")
 	ErrNoObject = errors.New("the step has no object that can be edited")
 )
 
-// Tell tells a held request what to do. step is the index of the step at which it is held; -1 is the oldest hold.
+// Tell gives a held request a command. step is the index of the step at which it is held, or -1 for the oldest hold.
 func (j *Journey) Tell(step int, cmd Command) error {
 	h := j.findHold(step)
 	if h == nil {
@@ -201,8 +201,8 @@ func (j *Journey) Tell(step int, cmd Command) error {
 	return nil
 }
 
-// Edit changes the object of a held request. change gets the object itself, and says in a sentence what it did. The
-// request stays held.
+// Edit changes the object of a held request. change gets the object itself and returns a sentence about what it did. The request
+// stays held.
 func (j *Journey) Edit(step int, by string, change func(apiruntime.Object) (string, error)) error {
 	h := j.findHold(step)
 	switch {
@@ -241,7 +241,7 @@ func (j *Journey) findHold(step int) *hold {
 	return nil
 }
 
-// carryOut does what a held request was told.
+// carryOut carries out a command.
 func (c *Control) carryOut(s *Step, r *Rule, cmd Command) {
 	note := func(kind InterventionKind, took time.Duration, text string) {
 		s.j.intervened(Intervention{
@@ -260,7 +260,7 @@ func (c *Control) carryOut(s *Step, r *Rule, cmd Command) {
 	}
 }
 
-// stepping is how far a request goes on before it is held again.
+// stepping says how far a request runs before it is held again.
 type stepping struct {
 	rule   *Rule
 	action Action
@@ -273,7 +273,7 @@ func (j *Journey) setStepping(to *stepping) {
 	j.mu.Unlock()
 }
 
-// stepped is the breakpoint that the request was held at, if it was told to go on until this step and no further.
+// stepped is the breakpoint that held the request before, if its command was to run until this step.
 func (c *Control) stepped(rules []*Rule, s *Step) *Rule {
 	j := s.j
 	j.mu.Lock()
@@ -304,7 +304,7 @@ func (c *Control) stepped(rules []*Rule, s *Step) *Rule {
 	return st.rule
 }
 
-// WaitStop waits until the journey is held or ends, or ctx does. It says whether it is or has.
+// WaitStop waits until the journey is held or ends. It returns false if ctx ends first.
 func (j *Journey) WaitStop(ctx context.Context) bool {
 	j.mu.Lock()
 	if j.finished || len(j.holds) > 0 {
@@ -324,7 +324,7 @@ func (j *Journey) WaitStop(ctx context.Context) bool {
 	}
 }
 
-// tellStopped wakes who waits in WaitStop. The caller holds mu.
+// tellStopped wakes the callers of WaitStop. The caller holds mu.
 func (j *Journey) tellStopped() {
 	if j.stopped != nil {
 		close(j.stopped)
@@ -332,14 +332,14 @@ func (j *Journey) tellStopped() {
 	}
 }
 
-// wroteIn says whether the request has written during a step, and not since.
+// wroteIn says whether the request's last write was made during a step.
 func (j *Journey) wroteIn(s *Step) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.wrote == s.index+1
 }
 
-// meets says whether a rule that is met once a request has not been met before.
+// meets says whether this is the first match of a rule that matches once a request.
 func (j *Journey) meets(r *Rule) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

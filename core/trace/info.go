@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Layer is the floor of the house on which a step happens.
+// Layer is the part of the server in which a step happens.
 type Layer uint8
 
 // The layers, from the socket down.
@@ -22,7 +22,7 @@ const (
 	LayerEtcd
 )
 
-// layers have a name each, and the lane in which pictures of a journey draw them, as an index of [Lanes].
+// layers are the names of the layers, and the lane in which the screen draws each, as an index of [Lanes].
 var layers = [...]struct {
 	name string
 	lane int
@@ -31,7 +31,7 @@ var layers = [...]struct {
 	{"cacher", 3}, {"etcd3", 4}, {"transform", 4}, {"etcd", 5},
 }
 
-// Lanes are the initials of the lanes, from the client's side to etcd's: K is the last, for etcd's keys.
+// Lanes are the initials of the lanes, from the client to etcd. K stands for etcd's keys.
 const Lanes = "HRSCEK"
 
 func (l Layer) String() string { return layers[l].name }
@@ -58,33 +58,33 @@ func LaneOf(layer string) (lane int, ok bool) {
 // ID names a step that can occur. Errors, breakpoints, docs and the screen use its String.
 type ID uint16
 
-// Info is what is known of a step before it happens.
+// Info describes a step: its row of the table.
 type Info struct {
 	// Name is the step's ID in words, such as "etcd3.get".
 	Name  string
 	Layer Layer
 	Title string
-	// Upstream is the function that does the same in the Kubernetes API server, or etcd's that is called.
+	// Upstream is the function with the same task in the Kubernetes API server, or the function of etcd that the step calls.
 	Upstream Upstream
-	// Mark says that it happens on a goroutine shared by requests: it can't be held.
+	// Mark says that the step happens on a goroutine that requests share, so it can't be held.
 	Mark bool
 	// Fails says that the step can be made to fail: it asks for its Err before it does anything.
 	Fails bool
 	// Edits says that the step knows the request's own object, which can be edited while the step is held.
 	Edits bool
-	// Waits says that the step does nothing but wait for others' work: its own time is no work of the request.
+	// Waits says that the step only waits for others, so its own time is not work of the request.
 	Waits bool
-	// PerVerb says that each verb has such a step of its own. Two journeys are aligned at the steps of one layer that do.
+	// PerVerb says that each verb has a step of this kind. Comparison aligns two journeys at these steps of a layer.
 	PerVerb bool
-	// Object is what the step does to the object on its way.
+	// Object is what the step does to the object.
 	Object Object
 }
 
-// Upstream is a function that somebody read.
+// Upstream is a function of another project.
 type Upstream struct {
-	// Symbol is the function, method or type. File is where it is in the repository of kubernetes/kubernetes or etcd-io/etcd.
+	// Symbol is the function, method or type. File is its file in the repository kubernetes/kubernetes or etcd-io/etcd.
 	Symbol, File string
-	// Release is the one that it was read in.
+	// Release is the release in which it was read.
 	Release string
 }
 
@@ -94,9 +94,14 @@ const (
 	etcdRelease       = "v3.7"
 )
 
-// kubernetes is a function of one of the modules that kubernetes/kubernetes publishes.
+// kubernetes is a function of kubernetes/kubernetes or of a module published from it.
 func kubernetes(symbol, file string) Upstream {
 	return Upstream{Symbol: symbol, File: staging + file, Release: kubernetesRelease}
+}
+
+// apiserver is a function of kubernetes/kubernetes that no module publishes.
+func apiserver(symbol, file string) Upstream {
+	return Upstream{Symbol: symbol, File: file, Release: kubernetesRelease}
 }
 
 // etcd is a function of etcd.
@@ -104,7 +109,7 @@ func etcd(symbol, file string) Upstream {
 	return Upstream{Symbol: symbol, File: file, Release: etcdRelease}
 }
 
-// Input is what of a request becomes the object, or a part of it, in a step.
+// Input is the part of a request that enters the object in a step.
 type Input uint8
 
 // The inputs.
@@ -114,21 +119,21 @@ const (
 	Patch         // a change of the stored object
 )
 
-// Object is what a step does to the object on its way from the request to etcd, and so for which fields it is to blame.
+// Object says what a step does to the object on its way to etcd, and so for which fields it can be to blame.
 type Object struct {
-	// Who changes the object in the step, in words; the step's title if it is empty.
+	// Who names the part of the server that changes the object. If it is empty, the step's title does.
 	Who string
-	// OneOfMany says that one of several, such as a plugin, takes the step: its subject says which.
+	// OneOfMany says that the step's subject names which one of several, such as plugins, takes it.
 	OneOfMany bool
-	// Input says that the client's will enters the object here.
+	// Input is the part of the request that enters the object here.
 	Input Input
 	// Fields are the only ones that the step may set; if it is empty, it may set any.
 	Fields []string
-	// TakesOver says that the client's object takes the place of the stored one: whoever made that is to blame, not the step.
+	// TakesOver says that the client's object replaces the stored one: the blame is the sender's, not the step's.
 	TakesOver bool
-	// Shapes says that what comes out is on its way to be stored.
+	// Shapes says that the step's result will be stored.
 	Shapes bool
-	// Compares says that the step looks at two objects, and changes neither.
+	// Compares says that the step compares two objects and changes neither.
 	Compares bool
 }
 
@@ -139,12 +144,12 @@ func (o Object) MaySet(path string) bool {
 	})
 }
 
-// Info is what is known of the step.
+// Info is the step's row of the table.
 func (id ID) Info() Info { return table[id] }
 
 func (id ID) String() string { return table[id].Name }
 
-// All are the steps that can occur, in the order of the table: layer by layer, downward.
+// All are all steps in the order of the table: layer by layer, downward.
 func All() []ID {
 	ids := make([]ID, 0, numSteps)
 	for id := ID(1); id < numSteps; id++ {
@@ -168,5 +173,5 @@ func Lookup(name string) (ID, bool) {
 	return id, ok
 }
 
-// InfoOf is what is known of a step by its name; empty for a step that this version of kx does not have.
+// InfoOf finds the row of a step by name. It is empty for a step that this version of kx does not have.
 func InfoOf(name string) Info { return table[byName()[name]] }

@@ -2,21 +2,21 @@ package trace
 
 import "time"
 
-// InterventionKind is what was done to a request.
+// InterventionKind is the kind of an Intervention.
 type InterventionKind uint8
 
 const (
-	// Traced was only looked at.
+	// Traced: a tracepoint was reached.
 	Traced InterventionKind = iota
-	// Held waited at a step until somebody let it go on.
+	// Held: the request waited at a step for a command.
 	Held
-	// Delayed waited for a set time.
+	// Delayed: the request waited for a set time.
 	Delayed
-	// Edited had its object changed.
+	// Edited: the request's object was changed.
 	Edited
-	// Failed was given an error that nothing has caused.
+	// Failed: a step returned an injected error.
 	Failed
-	// Dropped is a watch that was ended.
+	// Dropped: the watch was ended.
 	Dropped
 	numInterventions
 )
@@ -25,28 +25,28 @@ var interventionNames = [numInterventions]string{"Traced", "Held", "Delayed", "E
 
 func (k InterventionKind) String() string { return interventionNames[k] }
 
-// Intervention is something that would not have happened by itself. A journey keeps its interventions as long as it is
-// kept, so that what was injected is never taken for what truly happened.
+// Intervention is something that a rule or a user did to a request. A journey never loses its interventions, so that an injected
+// error is never taken for a real one.
 type Intervention struct {
 	Kind InterventionKind
 	// Step is the index of the step.
 	Step int
-	// AtEnd says that it happened at the end of the step.
+	// AtEnd says that this was at the end of the step.
 	AtEnd bool
-	// Rule is what asked for it, such as fault "slow".
+	// Rule is the cause, such as fault "slow".
 	Rule string
-	// By is who decided, if it was somebody.
+	// By is the user who decided, if any.
 	By string
-	// Text is what was done, in a sentence.
+	// Text says in a sentence what was done.
 	Text string
 	// At is when it began, after the beginning of the journey, and Took how long it lasted.
 	At, Took time.Duration
 }
 
-// maxInterventions bounds what is said of one journey: a request can be held at every step.
+// maxInterventions bounds the interventions of a journey: a request can be held at every step.
 const maxInterventions = 256
 
-// intervened notes what was done to the request.
+// intervened records an intervention.
 func (j *Journey) intervened(i Intervention) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -64,7 +64,7 @@ func (j *Journey) intervened(i Intervention) {
 // Touched is a set of kinds of interventions.
 type Touched uint8
 
-// Kinds are those in the set.
+// Kinds are the elements of the set.
 func (t Touched) Kinds() []InterventionKind {
 	var kinds []InterventionKind
 	for k := range numInterventions {

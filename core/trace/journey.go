@@ -16,7 +16,7 @@ type Journey struct {
 	id      string
 	started time.Time
 	level   atomic.Uint32
-	// confidential says that what the request sends and gets must not be kept.
+	// confidential says that the request's bodies may hold secrets.
 	confidential atomic.Bool
 	rec          *Recorder
 	change       ChangeType    // the last one; guarded by the recorder's mu
@@ -24,7 +24,7 @@ type Journey struct {
 	at           int           // where it is in the recorder's kept, -1 if it is not; guarded by the recorder's mu
 	done         chan struct{} // made when somebody waits; closed at the end
 
-	// untouchable means that the journey is neither held nor disturbed.
+	// untouchable exempts the journey from rules.
 	untouchable atomic.Bool
 	heldFor     atomic.Int64 // ns that it was held and goes on
 	pausing     pausing
@@ -41,8 +41,8 @@ type Journey struct {
 	gone       bool // nothing is recorded any more
 	touched    Touched
 
-	// alone says that the request's own goroutine writes what follows, and needs no lock to: see log. It changes on that
-	// goroutine alone. Others write while they hold mu.
+	// alone says that only the request's own goroutine writes, so it needs no lock: see log. Only that goroutine changes it. Others
+	// write while they hold mu.
 	alone    bool
 	root     branch // the request's own
 	log      log
@@ -63,7 +63,7 @@ type Journey struct {
 	watchError    int     // code of the error that ended its response after that had begun; 0 if none did
 }
 
-// lock lets the caller write to the log until unlock.
+// lock makes the caller the writer of the log until unlock.
 func (j *Journey) lock() {
 	if !j.alone {
 		j.mu.Lock()
@@ -76,13 +76,13 @@ func (j *Journey) unlock() {
 	}
 }
 
-// ID names the journey among those of all processes.
+// ID is unique among all processes.
 func (j *Journey) ID() string { return j.id }
 
-// SetLevel says how much is recorded from now on.
+// SetLevel sets the level from now on.
 func (j *Journey) SetLevel(l Level) { j.level.Store(uint32(l)) }
 
-// UpdateRequest fills in what is found out about the request.
+// UpdateRequest changes the description of the request.
 func (j *Journey) UpdateRequest(f func(*Request)) {
 	j.mu.Lock()
 	q := &j.request
@@ -92,17 +92,17 @@ func (j *Journey) UpdateRequest(f func(*Request)) {
 	j.mu.Unlock()
 }
 
-// Discard forgets the journey: it is not to be recorded. Its steps go on costing what they cost.
+// Discard removes the journey from the recorder. Its steps still cost as much as recorded ones.
 func (j *Journey) Discard() {
 	j.LeaveAlone()
 	j.rec.discard(j)
 }
 
-// LeaveAlone has the journey neither held nor disturbed from now on.
+// LeaveAlone exempts the journey from rules from now on.
 func (j *Journey) LeaveAlone() { j.untouchable.Store(true) }
 
-// AnswerFailed notes the code of the error that ended the response which ctx belongs to, when it had begun with another code:
-// that of a watch's ERROR event, or of what a list was cut off for.
+// AnswerFailed records the code of an error that ended the response of ctx after it had begun with another code: that of a
+// watch's ERROR event, or of the error that cut a list off.
 func AnswerFailed(ctx context.Context, code int) {
 	if j := FromContext(ctx); j != nil {
 		j.mu.Lock()
@@ -111,14 +111,14 @@ func AnswerFailed(ctx context.Context, code int) {
 	}
 }
 
-// Pin keeps the journey until it is unpinned, whatever the limits.
+// Pin keeps the journey, whatever the limits, until it is unpinned.
 func (j *Journey) Pin(pinned bool) {
 	j.mu.Lock()
 	j.pinned = pinned
 	j.mu.Unlock()
 }
 
-// Finish ends the journey. Unlike the other methods, it is for the request's own goroutine.
+// Finish ends the journey. Only the request's own goroutine may call it.
 func (j *Journey) Finish(response Response) {
 	j.mu.Lock()
 	if j.finished {
@@ -162,8 +162,8 @@ func (j *Journey) Wait(ctx context.Context) bool {
 	}
 }
 
-// drop lets go of what a forgotten journey holds. Changes and writes that are remembered still point to the journey: they
-// would keep far more in memory than is counted.
+// drop frees what a forgotten journey holds. Kept changes and writes still point to the journey, and would otherwise keep more
+// in memory than is counted.
 func (j *Journey) drop() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -193,20 +193,20 @@ type Record struct {
 	Deliveries []Delivery
 	Cut        int
 
-	// Held is where it is held now; HeldFor is how long it was, and goes on.
+	// Held are the steps at which the request is held now. HeldFor is the time of all holds so far.
 	Held    []HeldStep
 	HeldFor time.Duration
-	// Touched is what was done to it; Interventions say it one by one.
+	// Touched has the kinds of the Interventions.
 	Touched       Touched
 	Interventions []Intervention
 
-	// StepCount is how many steps there are, also where Steps is left out.
+	// StepCount is the number of steps, also where Steps is left out.
 	StepCount int
-	// Tries is how often a write was tried: each time on another state. It is 0 for what is no update.
+	// Tries is how often an update was tried, each time on another state of the object. It is 0 for other requests.
 	Tries int
-	// Revision is what the journey wrote last; 0 if it wrote nothing.
+	// Revision is the revision of the journey's last write, or 0.
 	Revision int64
-	// WatchError is the code of the ERROR event that its watch ended with, or of what its list was cut off for; 0 if neither.
+	// WatchError is the code of the ERROR event that ended its watch, or of the error that cut its list off, or 0.
 	WatchError int
 }
 
@@ -244,7 +244,7 @@ func (j *Journey) summary() Record {
 	}
 }
 
-// Record is a copy of the journey. One that was forgotten has no steps any more.
+// Record is a copy of the journey. A forgotten journey has no steps.
 func (j *Journey) Record() Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -263,14 +263,14 @@ func (j *Journey) Record() Record {
 	return r
 }
 
-// Site is a place in the code. Functions and files are named from the module's root, so that what is shown does not
-// depend on where the binary was built.
+// Site is a place in the code. Functions and files are named from the module's root, so they do not depend on where the binary
+// was built.
 type Site struct {
 	Function, File string
 	Line           int
 }
 
-// Site is where the step is taken, as compiled into this binary. It is empty for a step that has not happened yet.
+// Site is where the code takes the step, as compiled into this binary. It is empty until the step happens for the first time.
 func (id ID) Site() Site {
 	pc := sites[id].Load()
 	if pc == 0 {
@@ -284,11 +284,11 @@ func (id ID) Site() Site {
 	}
 }
 
-// module begins the functions' names.
+// module is the prefix of functions' names.
 const module = "github.com/kx-apiserver/kx/"
 
-// sourceRoot is what the files' names begin with in this binary: the checkout it was built in or, with -trimpath, the
-// module's path.
+// sourceRoot is the prefix of files' names in this binary: the checkout that it was built in or, with -trimpath, the module's
+// path.
 var sourceRoot = sync.OnceValue(func() string {
 	_, file, _, _ := runtime.Caller(0)
 	return strings.TrimSuffix(file, "core/trace/journey.go")

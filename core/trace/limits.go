@@ -3,14 +3,14 @@ package trace
 import "strings"
 
 const (
-	// maxText is how much is kept of one text: a path, a reason, an error. Clients choose some of them.
+	// maxText bounds one text: a path, a reason, an error. Clients choose some of them.
 	maxText = 4096
 	// reserveBytes is what a running journey reserves at a time.
 	reserveBytes = 4 << 10
 	// cutText stands for a text for which there is no room.
 	cutText = "(cut off)"
 
-	// What a journey, a step and what it is told are counted as, beside their text.
+	// The counted size of a journey, a step and an entry, without their texts.
 	journeyBytes = 1024
 	stepBytes    = 2*entryBytes + 32 // that it began and ended, and the Step
 	whyBytes     = entryBytes
@@ -19,7 +19,7 @@ const (
 	entryBytes   = 32 // of a log
 )
 
-// clip bounds a text. What is cut off is not kept alive by what is left.
+// clip bounds a text. It copies, so that the rest can be freed.
 func clip(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -37,8 +37,8 @@ func (q *Request) clip() {
 	}
 }
 
-// room counts n bytes more, unless the journey is full, or all that run together are: then what was to be added is cut.
-// Nothing is added to a journey that has ended. The caller is who writes to the log.
+// room counts n more bytes. It returns false if the journey has ended, if it is full, or if running journeys together are: the
+// caller then adds nothing. The caller is the writer of the log.
 func (j *Journey) room(n int) bool {
 	if j.finished {
 		return false
@@ -51,8 +51,8 @@ func (j *Journey) room(n int) bool {
 	return true
 }
 
-// reserve makes sure that the journey has reserved so many bytes of what all that run may take together: half, so that
-// there is room for a history. The caller is who writes to the log.
+// reserve reserves bytes of what all running journeys may take together, which is half of the limit: the rest is for ended ones.
+// The caller is the writer of the log.
 func (j *Journey) reserve(bytes int) bool {
 	if bytes <= j.reserved {
 		return true

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// log is what the steps of a journey were told, in the order in which they were.
+// log has what the steps of a journey recorded, in this order. Writing is frequent and cheap, reading is rare.
 //
-// Purpose: requests write all the time, and somebody looks once in a while.
-//
-//  1. An entry is never changed once it is told of. Told is after all that belongs together: a name and its text.
-//  2. One goroutine writes at a time: the request's own, without a lock, as long as the journey is alone; from the first
-//     Fork on, and from the end of the journey on, whoever holds the journey's mu.
-//  3. Who reads holds the journey's mu, so that the chunks are not given to another journey meanwhile.
-//  4. Chunks of a journey that is forgotten are used again. A Step is not: callers may still have it.
+//  1. An entry never changes once tell has published it. Entries that belong together, a name and its text, are published at
+//     once.
+//  2. One goroutine writes at a time. While the journey is alone it is the request's own, without a lock. From the first Fork,
+//     and from the journey's end, the writer holds the journey's mu.
+//  3. A reader holds the journey's mu, so that forget can't hand the chunks to another journey meanwhile.
+//  4. Chunks of a forgotten journey are reused. Steps are not, because callers may still hold them.
 type log struct {
 	first, last *chunk
 	entries     uint32
@@ -22,7 +21,7 @@ type log struct {
 	told        atomic.Uint64 // how many steps and entries may be read
 }
 
-// chunk is a piece of a log. Its size is that of the blocks which the runtime hands out, or a little less.
+// chunk is a part of a log. It fits one of the runtime's size classes.
 type chunk struct {
 	next    *chunk
 	entries [chunkEntries]entry
@@ -32,7 +31,7 @@ const chunkEntries = 23
 
 var chunks = sync.Pool{New: func() any { return new(chunk) }}
 
-// entry is one thing that a step was told.
+// entry is one fact that a step recorded.
 type entry struct {
 	n    int64
 	text string
@@ -53,7 +52,7 @@ const (
 	entryText
 )
 
-// add adds an empty entry, which nobody sees yet. The caller is who writes.
+// add adds an empty entry, which readers do not see before tell. The caller is the writer.
 func (l *log) add() *entry {
 	if l.entries%chunkEntries == 0 {
 		l.grow()
@@ -73,10 +72,10 @@ func (l *log) grow() {
 	l.last = c
 }
 
-// tell lets readers see what was added. The caller is who writes.
+// tell publishes the added entries. The caller is the writer.
 func (l *log) tell() { l.told.Store(uint64(l.steps)<<32 | uint64(l.entries)) }
 
-// stepCount is how many steps have begun.
+// stepCount is the number of steps that have begun.
 func (l *log) stepCount() int { return int(l.told.Load() >> 32) }
 
 // read calls f for each entry. The caller holds the journey's mu.
@@ -97,7 +96,7 @@ func (l *log) read(f func(*entry)) {
 	}
 }
 
-// forget gives the chunks back. The caller holds the journey's mu, and nobody writes any more.
+// forget frees the chunks. The caller holds the journey's mu, and no writer is left.
 func (l *log) forget() {
 	for c := l.first; c != nil; {
 		next := c.next
@@ -109,16 +108,18 @@ func (l *log) forget() {
 	l.tell()
 }
 
-// records are the steps. The caller holds the journey's mu.
+// records are the steps. The caller holds the journey's mu. The writer may publish further steps meanwhile: only read says how
+// many there are.
 func (l *log) records() []StepRecord {
-	steps := make([]StepRecord, 0, l.stepCount())
-	whys := make([]why, l.stepCount())
+	count := l.stepCount()
+	steps, whys := make([]StepRecord, 0, count), make([]why, 0, count)
 	name := ""
 	l.read(func(e *entry) {
 		if e.kind == entryBegan {
 			steps = append(steps, StepRecord{
 				ID: ID(e.what), Parent: int(e.step), Start: time.Duration(e.n), Took: -1, Subject: e.text,
 			})
+			whys = append(whys, why{})
 			return
 		}
 		s := &steps[e.step]
@@ -143,7 +144,7 @@ func (l *log) records() []StepRecord {
 	return steps
 }
 
-// why is the last reason that a step gave. The caller holds the journey's mu.
+// why is a step's last reason. The caller holds the journey's mu.
 func (l *log) why(step int32) (w why) {
 	l.read(func(e *entry) {
 		if e.step != step {

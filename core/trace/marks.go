@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// MarkRecord is what a goroutine that requests share did with a revision that the journey made.
+// MarkRecord is what a goroutine that requests share did with a revision of the journey.
 type MarkRecord struct {
 	ID       ID
 	Revision int64
-	// After is how long after the beginning of the journey that was.
+	// After is the time from the beginning of the journey.
 	After time.Duration
 }
 
-// maxMarks bounds how many marks a journey has: one that deletes many objects makes many revisions.
+// maxMarks bounds the marks of a journey: one that deletes a collection writes many revisions.
 const maxMarks = 96
 
-// At is now, the moment of a mark. It notes where the mark is made.
+// At returns the time of a mark, and stores the place in the code.
 func At(id ID) time.Time {
 	if sites[id].Load() == 0 {
 		sites[id].Store(caller())
@@ -25,14 +25,14 @@ func At(id ID) time.Time {
 	return time.Now()
 }
 
-// Waiting is a journey that waits for the marks of a revision that it made.
+// Waiting joins marks of a revision to the journey that wrote it.
 type Waiting struct {
 	j        *Journey
 	revision int64
 	heldBack atomic.Bool
 }
 
-// Await says that the journey of ctx made a revision, and waits for its marks. Nil is nobody who waits.
+// Await says that the journey of ctx wrote a revision and takes its marks. It returns nil if no journey is recorded.
 func Await(ctx context.Context, revision int64) *Waiting {
 	j := FromContext(ctx)
 	if j == nil {
@@ -41,10 +41,10 @@ func Await(ctx context.Context, revision int64) *Waiting {
 	return &Waiting{j: j, revision: revision}
 }
 
-// Revision is what is waited for.
+// Revision is the revision whose marks are awaited.
 func (w *Waiting) Revision() int64 { return w.revision }
 
-// Mark tells the journey of a mark, which may be when it has ended.
+// Mark adds a mark to the journey, even if it has ended.
 func (w *Waiting) Mark(id ID, at time.Time) {
 	j := w.j
 	j.mu.Lock()

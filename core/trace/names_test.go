@@ -235,6 +235,9 @@ func upstreamModule(file string) (name, inside string) {
 		parts := strings.SplitN(rest, "/", 3)
 		return path.Join(parts[0], parts[1]), parts[2]
 	}
+	if strings.HasPrefix(file, "pkg/") {
+		return "k8s.io/kubernetes", file // not in go.mod: checked where somebody adds it
+	}
 	return "go.etcd.io/etcd/client/v3", strings.TrimPrefix(file, "client/v3/")
 }
 

@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// Pauser is what a request occupies while it runs, and need not while it is held: its deadline, its seat.
+// Pauser is something that a request gives back while it is held: its deadline, its seat.
 type Pauser interface {
 	Pause()
 	Resume()
 }
 
-// OnHold has p paused while the request that ctx belongs to is held. It is called on the request's own goroutine, before
-// any other works for the request.
+// OnHold makes holds of the request of ctx pause p. The request's own goroutine calls it, before any Fork.
 func OnHold(ctx context.Context, p Pauser) {
 	if j := FromContext(ctx); j != nil {
 		if j.pausing.pausers == nil {
@@ -26,7 +25,7 @@ func OnHold(ctx context.Context, p Pauser) {
 // usualPausers is how many a request has: its deadline and its seat.
 const usualPausers = 2
 
-// HeldFor is how long the request that ctx belongs to has been held.
+// HeldFor is how long the request of ctx has been held.
 func HeldFor(ctx context.Context) time.Duration {
 	if j := FromContext(ctx); j != nil {
 		return time.Duration(j.heldFor.Load())
@@ -34,7 +33,7 @@ func HeldFor(ctx context.Context) time.Duration {
 	return 0
 }
 
-// pausing pauses for as long as one of a request's goroutines is held.
+// pausing pauses the Pausers while at least one of a request's goroutines is held.
 type pausing struct {
 	pausers []Pauser
 
@@ -42,7 +41,7 @@ type pausing struct {
 	n  int
 }
 
-// over forgets the pausers of a request that has ended: they hold on to the request, and its journey is kept.
+// over drops the pausers of an ended request: the kept journey must not keep the request in memory.
 func (p *pausing) over() {
 	p.mu.Lock()
 	p.pausers = nil

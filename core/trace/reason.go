@@ -12,20 +12,20 @@ import (
 //	{state:word}    a text of the server's own
 //	{error:quote}   a text that may quote the request or an object; it is masked where the request is confidential
 //
-// A sentence has any number of numbers and at most one text. What is recorded is the Reason and its values, so that a
-// request spends no time on formatting, journeys can be picked by kind, and readers can put the sentence in other words.
+// A sentence has any number of numbers and at most one text. A step records the Reason and its values. So requests spend no time
+// on formatting, filters can select by kind, and readers can translate the sentence.
 type Reason uint16
 
-// sentence is what is registered of a Reason.
+// sentence is the declaration of a Reason.
 type sentence struct {
 	name, text string
 	quotes     bool
 }
 
-// sentences are the registered ones by Reason; the first is that of a step without a reason.
+// sentences are all declarations, indexed by Reason. The first is for steps without a reason.
 var sentences = []sentence{{}}
 
-// because registers a sentence. The name is that of the variable, in kebab case.
+// because declares a Reason. name is the variable's name in kebab case.
 func because(name, text string) Reason {
 	sentences = append(sentences, sentence{name, text, strings.Contains(text, ":quote}")})
 	return Reason(len(sentences) - 1)
@@ -46,7 +46,7 @@ func (r Reason) String() string { return sentences[r].name }
 // Sentence is the registered sentence, with its placeholders.
 func (r Reason) Sentence() string { return sentences[r].text }
 
-// values are the reason's values by name, all of them still zero.
+// values are the reason's placeholders, with zero values.
 func (r Reason) values() []Attr {
 	var values []Attr
 	pieces(sentences[r].text, func(_, name string, isText bool) {
@@ -57,7 +57,7 @@ func (r Reason) values() []Attr {
 	return values
 }
 
-// fill replaces a sentence's placeholders by values. It works for a sentence of any language that has the same names.
+// fill replaces the placeholders of a sentence, in any language, by the values of the same names.
 func fill(text string, values []Attr) string {
 	var out strings.Builder
 	pieces(text, func(literal, name string, isText bool) {
@@ -74,7 +74,7 @@ func fill(text string, values []Attr) string {
 	return out.String()
 }
 
-// pieces takes a sentence apart: literal text, each followed by the name of a placeholder or, at the end, by none.
+// pieces splits a sentence into pairs of a literal text and the placeholder after it. The last pair may have no placeholder.
 func pieces(text string, each func(literal, name string, isText bool)) {
 	for text != "" {
 		literal, rest, found := strings.Cut(text, "{")
@@ -89,18 +89,18 @@ func pieces(text string, each func(literal, name string, isText bool)) {
 	}
 }
 
-// maskedText stands for a text that may quote what is secret.
+// maskedText replaces a text that may quote a secret.
 const maskedText = "(masked)"
 
-// Why records why the step went the way it did: a reason, and its numbers in the order of the sentence. A later call
-// replaces an earlier one.
+// Why records the reason why the step went the way it did, with the numbers in the order of the sentence. A later call replaces
+// an earlier one.
 func (s *Step) Why(r Reason, numbers ...int64) {
 	if s != nil {
 		s.because(r, "", numbers)
 	}
 }
 
-// WhyText is Why for a reason whose sentence has a text among its values.
+// WhyText is Why for a reason with a text among its values.
 func (s *Step) WhyText(r Reason, text string, numbers ...int64) {
 	if s != nil {
 		s.because(r, text, numbers)
@@ -130,7 +130,7 @@ func (s *Step) because(r Reason, text string, numbers []int64) {
 	j.unlock()
 }
 
-// why is the reason of a step as it is read from a log.
+// why is a step's reason, read from a log.
 type why struct {
 	reason Reason
 	values []Attr

@@ -1,6 +1,6 @@
 package trace
 
-// The reasons of the layers from the socket to the REST call. Each is one sentence; [Reason] says what its placeholders mean.
+// Reasons of the layers from the socket to the REST call. [Reason] explains the placeholders.
 var (
 	// Filters.
 	NoResourcePath        = because("no-resource-path", "the path does not name a resource")
@@ -18,7 +18,7 @@ var (
 	AdministratorAdmitted = because("administrator-admitted", "no seat is free, but administrators are let in without one")
 	Allowed               = because("allowed", "{rule:word}")
 
-	// Custom resources: which definition serves the request, and with what.
+	// Custom resources: the definition and its serving info.
 	NoDefinition            = because("no-definition", "there is no such CustomResourceDefinition")
 	DefinitionNotNamespaced = because("definition-not-namespaced", "the resource is not namespaced")
 	DefinitionNamespaced    = because("definition-namespaced", "the resource is namespaced, but the request has no namespace")
@@ -66,6 +66,11 @@ var (
 	PatchedAgain   = because("patched-again", "attempt {attempt}: the object has changed since the patch was last applied")
 
 	// Answers.
+	NoBudgetNeeded      = because("no-budget-needed", "the pod does not run: no budget counts it")
+	NoBudget            = because("no-budget", "no budget selects the pod")
+	BudgetSparesUnready = because("budget-spares-unready", "the pod is not ready, and the budget lets such pods go")
+	BudgetAllows        = because("budget-allows", "the budget lets it go: afterwards it allows {left} more")
+
 	DeletionWaits     = because("deletion-waits", "finalizers or a grace period keep the object for now")
 	BytesReused       = because("bytes-reused", "the bytes were there: nothing is encoded")
 	BytesMade         = because("bytes-made", "nobody has had the object in this form before: it is encoded, and the bytes are kept with it")

@@ -1,8 +1,8 @@
 package trace
 
-// The reasons of the layers from the REST call to etcd.
+// Reasons of the layers from the REST call to etcd.
 var (
-	// store/registry: what is asked of the storage.
+	// store/registry: the request to the storage.
 	LatestWanted      = because("latest-wanted", "resourceVersion unset: the latest state is wanted")
 	AtLeastWanted     = because("at-least-wanted", "resourceVersion set: a state at least that new will do")
 	AllNamespaces     = because("all-namespaces", "no namespace: all objects of the resource")
@@ -26,7 +26,7 @@ var (
 	DryRunUpdates     = because("dry-run-updates", "dry run: try the update once on the stored object, write nothing")
 	DryRunDeletes     = because("dry-run-deletes", "dry run: read and check the object, remove nothing")
 
-	// store/registry: how an object goes.
+	// store/registry: deletion.
 	NoGraceKnown     = because("no-grace-known", "the resource knows no grace period")
 	NoGraceWanted    = because("no-grace-wanted", "the strategy wants no grace period for this object")
 	GraceBegins      = because("grace-begins", "a grace period of {seconds} s begins")
@@ -41,6 +41,7 @@ var (
 	RemovedAfterMark = because("removed-after-mark", "nothing to wait for: it is removed")
 
 	// store/cacher: one object.
+	CacheFirstRead    = because("cache-first-read", "nobody had asked for this cache before: it begins to fill, and etcd answers")
 	CacheNotReady     = because("cache-not-ready", "the cache is {state:word}: went to etcd")
 	CacheUnreadable   = because("cache-unreadable", "the cache can't read the object: went to etcd, which says why")
 	CacheBehind       = because("cache-behind", "resourceVersion {asked}: the cache is at {cache} and makes no progress: went to etcd")
@@ -104,7 +105,7 @@ var (
 	ChangesFromAny       = because("changes-from-any", "resourceVersion unset or 0: the present state, then its changes")
 	ChangesFromNow       = because("changes-from-now", "resourceVersion unset or 0 and no initial events wanted: the changes from now on")
 
-	// etcd: what became of a transaction.
+	// etcd: the outcome of a transaction.
 	KeyWasFree   = because("key-was-free", "the key was free")
 	KeyUnchanged = because("key-unchanged", "the key was still at revision {revision}")
 	KeyMoved     = because("key-moved", "the key is at revision {revision}, not {expected}: nothing was written")
@@ -112,7 +113,7 @@ var (
 	KeyGone      = because("key-gone", "the key is gone, so it is no longer at revision {expected}: nothing was written")
 )
 
-// Refused says whether a reason, by its name, is that of a transaction that wrote nothing.
+// Refused says whether a reason, given by name, belongs to a transaction that wrote nothing.
 func Refused(reason string) bool {
 	return reason == KeyMoved.String() || reason == KeyTaken.String() || reason == KeyGone.String()
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/kx-apiserver/kx/core/mask"
 )
 
-// Limits bound what a Recorder keeps. Whichever is reached first makes room by forgetting, of the journeys that have ended
-// and are not pinned, the one that ended first. Those that run are as many as there are requests: what would take more
-// than half of Bytes together is cut.
+// Limits bound what a Recorder keeps. When one is reached, the Recorder forgets journeys that have ended and are not pinned,
+// the one that ended first before others. Running journeys are never forgotten. Together they may take half of Bytes; beyond
+// that their steps are cut.
 type Limits struct {
 	Journeys     int // how many journeys that have ended
 	Bytes        int // how much in all
@@ -26,7 +26,7 @@ type Limits struct {
 // DefaultLimits are the limits of a server.
 var DefaultLimits = Limits{Journeys: 512, Bytes: 64 << 20, JourneyBytes: 1 << 20, Changes: 4096}
 
-// Request is what a journey knows of its request. It is filled in as the filters find out.
+// Request describes the request of a journey. Filters fill it in as they learn more.
 type Request struct {
 	Method, URI                                                  string
 	Verb, Group, Version, Resource, Subresource, Namespace, Name string
@@ -42,16 +42,16 @@ type Response struct {
 // ChangeType is what happened to a journey.
 type ChangeType uint8
 
-// The changes that followers hear of.
+// The types of changes.
 const (
 	Began ChangeType = iota
 	Ended
 	Forgotten
-	// Changed is that it is held now, or not any more.
+	// Changed: a hold began or ended.
 	Changed
 )
 
-// Change is one thing that happened to a journey.
+// Change is one event of a journey for followers.
 type Change struct {
 	Seq     uint64
 	Type    ChangeType
@@ -60,11 +60,11 @@ type Change struct {
 
 // Recorder keeps the latest journeys of one process.
 //
-// Purpose: requests write, followers read, and no request ever waits for a follower.
+// Requests write and followers read. A request never waits for a follower.
 //
-//  1. changes is a ring: change number s is at s % len. A follower that lags behind it has lost changes, and is told.
-//  2. Lock order: a Recorder's mu before a Journey's; neither is held while the other's owner waits for anything.
-//  3. wake is closed and replaced when something changed and somebody waits.
+//  1. changes is a ring: change number s is at s % len. A follower that is slower than the ring learns how many it lost.
+//  2. Lock order: a Recorder's mu before a Journey's. Nobody waits for anything else under either.
+//  3. wake is closed and replaced on a change if somebody waits.
 type Recorder struct {
 	limits  Limits
 	process string
@@ -88,7 +88,7 @@ type Recorder struct {
 	writes writes
 }
 
-// slot has room for a journey.
+// slot holds a journey in the list of all.
 type slot struct {
 	number  uint64
 	journey *Journey // nil if it was forgotten
@@ -107,10 +107,10 @@ func NewRecorder(process string, limits Limits) *Recorder {
 	return r
 }
 
-// SetOff stops the recording of journeys that begin from now on, or lets it go on.
+// SetOff turns recording off or on for journeys that begin from now on.
 func (r *Recorder) SetOff(off bool) { r.off.Store(off) }
 
-// SetLevel says how much is recorded of journeys that begin from now on, unless they are told otherwise.
+// SetLevel sets the level of journeys that begin from now on. Journey.SetLevel overrides it.
 func (r *Recorder) SetLevel(l Level) { r.level.Store(uint32(l)) }
 
 // Begin starts a journey and returns the context in which its steps are recorded. The journey is nil if nothing is
@@ -136,13 +136,13 @@ func (r *Recorder) Begin(ctx context.Context, request Request) (context.Context,
 	return contextWith(ctx, j), j
 }
 
-// id names the journey with a number.
+// id is the ID of the journey with a number.
 func (r *Recorder) id(number uint64) string {
 	var room [64]byte // so that the text is all that is allocated
 	return string(strconv.AppendUint(append(append(room[:0], r.process...), '-'), number, 10))
 }
 
-// changed notes a change. The caller holds mu.
+// changed adds a change. The caller holds mu.
 func (r *Recorder) changed(t ChangeType, j *Journey) {
 	r.seq++
 	j.change, j.changed = t, r.seq
@@ -154,10 +154,10 @@ func (r *Recorder) changed(t ChangeType, j *Journey) {
 	}
 }
 
-// lastChange is what happened last to the journey. The caller holds the recorder's mu.
+// lastChange is the journey's last change. The caller holds the recorder's mu.
 func (j *Journey) lastChange() Change { return Change{Seq: j.changed, Type: j.change, Journey: j} }
 
-// finished counts what j takes, which is what it takes from now on, and makes room for it.
+// finished counts the memory of a journey that has ended, which no longer grows, and makes room for it.
 func (r *Recorder) finished(j *Journey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,12 +183,12 @@ func (r *Recorder) finished(j *Journey) {
 	}
 }
 
-// full says whether something has to be forgotten. The caller holds mu.
+// full says whether a limit is exceeded. The caller holds mu.
 func (r *Recorder) full() bool {
 	return len(r.ended) > r.limits.Journeys || r.bytes+int(r.running.Load()) > r.limits.Bytes
 }
 
-// forget lets go of a journey. The caller holds mu.
+// forget removes a journey. The caller holds mu.
 func (r *Recorder) forget(j *Journey) {
 	r.kept[j.at].journey = nil
 	j.at = -1
@@ -208,7 +208,7 @@ func (r *Recorder) forget(j *Journey) {
 	r.kept = full
 }
 
-// discard forgets a journey that is not to be recorded after all.
+// discard removes a journey whose request should not be recorded.
 func (r *Recorder) discard(j *Journey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,7 +217,7 @@ func (r *Recorder) discard(j *Journey) {
 	}
 }
 
-// tellChanged tells followers that a journey is held, or not any more.
+// tellChanged tells followers that a hold of the journey began or ended.
 func (r *Recorder) tellChanged(j *Journey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -242,15 +242,15 @@ func (r *Recorder) Get(id string) *Journey {
 	return r.kept[i].journey
 }
 
-// LastChange is what happened last to the journey.
+// LastChange is the journey's last change.
 func (r *Recorder) LastChange(j *Journey) Change {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return j.lastChange()
 }
 
-// List returns the last change of each journey that is kept, in the order in which they began, and the number of the
-// last change of all.
+// List returns the last change of each kept journey, in the order in which the journeys began, and the number of the latest
+// change.
 func (r *Recorder) List() ([]Change, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -263,21 +263,21 @@ func (r *Recorder) List() ([]Change, uint64) {
 	return list, r.seq
 }
 
-// Stats says what is kept and what was not.
+// Stats counts what a Recorder keeps and what it dropped.
 type Stats struct {
 	Journeys  int
 	Bytes     int
 	Forgotten uint64
 }
 
-// Stats says what is kept and what was not.
+// Stats counts what the Recorder keeps and what it dropped.
 func (r *Recorder) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return Stats{Journeys: r.count, Bytes: r.bytes, Forgotten: r.forgotten}
 }
 
-// Since returns the changes after number seq, and how many of them are lost because the follower was too slow.
+// Since returns the changes after number seq, and how many were lost because the follower was too slow.
 func (r *Recorder) Since(seq uint64) (changes []Change, lost uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,13 +6,13 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 )
 
-// RuleKind is what a rule does at the steps that match.
+// RuleKind is what a rule does at matching steps.
 type RuleKind uint8
 
 const (
 	// Breakpoint holds the request.
 	Breakpoint RuleKind = iota
-	// Tracepoint says in the journey that the step was reached.
+	// Tracepoint records in the journey that the step was reached.
 	Tracepoint
 	// Fault delays the request, has it fail, or both.
 	Fault
@@ -22,7 +22,7 @@ var ruleNames = [...]string{"breakpoint", "tracepoint", "fault"}
 
 func (k RuleKind) String() string { return ruleNames[k] }
 
-// Rule says at which steps a request is interfered with, and how. What is above the blank line is not changed once it
+// Rule says at which steps requests are held or disturbed, and how. The fields above the blank line don't change once the rule
 // is added to a Control.
 type Rule struct {
 	Name   string
@@ -30,17 +30,17 @@ type Rule struct {
 	Filter filter.Filter
 	// AtEnd means the end of a step instead of its beginning.
 	AtEnd bool
-	// Skip is how many matches pass before the first that counts.
+	// Skip is how many matches pass first.
 	Skip int64
-	// Count is how many are hit at most; 0 is without limit.
+	// Count is how many matches are hit at most; 0 is no limit.
 	Count int64
-	// Probability is how likely a match is hit: 1 is always. Which are is a matter of Seed and of nothing else: the n-th
-	// match meets the same fate each time.
+	// Probability is the share of matches that are hit: 1 is all. Seed alone decides which: the n-th match has the same result each
+	// time.
 	Probability float64
 	Seed        uint64
 	// What a fault does.
 	Effect Effect
-	// Changed is called, if it is there, after the counts have changed, on the request's goroutine.
+	// Changed, if set, is called on the request's goroutine after the counts have changed.
 	Changed func()
 
 	filtered needs
@@ -53,32 +53,32 @@ type Rule struct {
 
 // Effect is what a fault does to a step.
 type Effect struct {
-	// Delay is how long the step waits first. The request's deadline goes on meanwhile, as it does while etcd is slow.
+	// Delay is how long the step waits first. The request's deadline keeps running, as with a slow etcd.
 	Delay time.Duration
-	// Err is what the step fails with, without doing what it is there for; nil lets it go on.
+	// Err is the error with which the step fails instead of doing its work; nil lets it go on.
 	Err error
-	// AfterCommit means that the step fails with Err after it has done its work, and only if it has written.
+	// AfterCommit makes the step fail with Err after its work, and only if it has written.
 	AfterCommit bool
 	// Drop ends a watch instead of sending it an event.
 	Drop bool
-	// Stale has a watch cache hold back what etcd tells it, for Delay or, if that is 0, as long as the rule is there.
+	// Stale makes a watch cache hold back etcd's events for Delay or, if that is 0, until the rule is removed.
 	Stale bool
 }
 
-// Hit is where a rule was met.
+// Hit is a place where a rule acted.
 type Hit struct {
 	Journey string
 	Step    string
 	At      time.Time
 }
 
-// Counts is how often a rule was met.
+// Counts is how often a rule matched and acted.
 type Counts struct {
-	// Matches is how many steps its filter found.
+	// Matches is the number of steps that its filter selected.
 	Matches int64
-	// Hits is for how many of them it did something.
+	// Hits is on how many of them it acted.
 	Hits int64
-	// Missed is how many it would have held, had there not been too many held already.
+	// Missed is how many it did not hold because maxHeld requests were held.
 	Missed int64
 	// Held is how many requests it holds.
 	Held int
@@ -86,24 +86,23 @@ type Counts struct {
 	Last Hit
 }
 
-// needs is what must be known before a filter can be asked, and how often it is.
+// needs says what a rule's filter asks about, and so when and how often it is evaluated.
 type needs struct {
 	verb, user bool
-	// step means that it asks for the step, and not for what only requests have: a text that is looked for anywhere does.
+	// step means that it asks about the step. A text without a field does too.
 	step bool
-	// eachStep means that every step of a request is a match of its own. A filter that asks about the request alone is
-	// asked once a request.
+	// eachStep means that each step of a request is a match of its own. A filter about the request alone matches once a request.
 	eachStep bool
 }
 
-// Fields about steps, about what the path says, and about who asks.
+// Fields about steps, about the path, and about the client.
 var (
 	stepFields = []string{"step", "layer", "key", "why", "reason", "error", "steps", "dur"}
 	pathFields = []string{"verb", "resource", "sub", "group", "version", "ns", "name"}
 	userFields = []string{"user"}
 )
 
-// clientFields are about requests and nothing else.
+// clientFields are fields that only requests have.
 var clientFields = []string{"verb", "sub", "version", "method", "uri", "type", "user", "agent", "ip", "audit"}
 
 func needsOf(r *Rule) needs {
@@ -115,7 +114,7 @@ func needsOf(r *Rule) needs {
 	}
 }
 
-// applies says whether the rule could do anything at the beginning or the end of a step, whatever the request.
+// applies says whether the rule could act at the beginning or the end of a step of any request.
 func (r *Rule) applies(s *Step, end, wrote bool) bool {
 	info := table[s.id]
 	switch {
@@ -133,7 +132,7 @@ func (r *Rule) applies(s *Step, end, wrote bool) bool {
 	return true
 }
 
-// chance decides the n-th match, without looking at any other.
+// chance decides the n-th match from Seed and n alone.
 func (r *Rule) chance(n int64) bool {
 	if r.Probability >= 1 {
 		return true
@@ -145,7 +144,7 @@ func (r *Rule) chance(n int64) bool {
 	return float64(x>>11)/(1<<53) < r.Probability
 }
 
-// subject is a step of a request that runs, as a filter sees it.
+// subject is a step of a running request as the subject of a filter.
 type subject struct {
 	j       *Journey
 	s       *Step
@@ -168,7 +167,7 @@ func subjectOf(s *Step, end bool, err error) *subject {
 	return v
 }
 
-// Field implements filter.Subject. What is known only when the request has ended has no value.
+// Field has no value for what is known only when the request has ended.
 func (v *subject) Field(name string) (filter.Value, bool) {
 	switch name {
 	case "steps":

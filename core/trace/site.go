@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// SiteOf is where a function is written, as compiled into this binary. Of a function that another returned, it is the place
-// inside of that other one.
+// SiteOf is where a function is declared, as compiled into this binary. A function literal is inside of the function that
+// returned it.
 func SiteOf(function any) Site {
 	pc := reflect.ValueOf(function).Pointer()
 	f := runtime.FuncForPC(pc)

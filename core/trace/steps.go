@@ -1,6 +1,6 @@
 package trace
 
-// The steps. Each is taken at one place in the code, and occurs in a transcript.
+// The steps. The code takes each at one place, and each occurs in a transcript.
 const (
 	_ ID = iota
 
@@ -33,6 +33,9 @@ const (
 	HandlerPatch
 	HandlerDelete
 	HandlerDeleteCollection
+	HandlerConnect
+	HandlerProxy
+	HandlerStream
 	HandlerDecode
 	HandlerDefault
 	HandlerConvert
@@ -58,6 +61,10 @@ const (
 	RESTUpdate
 	RESTDelete
 	RESTDeleteCollection
+	RESTConnect
+	PodEvict
+	PodCheckBudget
+	KubeletLocate
 
 	StoreGet
 	StoreList
@@ -144,6 +151,9 @@ var table = [numSteps]Info{
 	HandlerPatch:            {Name: "handler.patch", Layer: LayerHandler, Title: "PatchResource", Upstream: kubernetes("PatchResource", "apiserver/pkg/endpoints/handlers/patch.go"), PerVerb: true},
 	HandlerDelete:           {Name: "handler.delete", Layer: LayerHandler, Title: "DeleteResource", Upstream: kubernetes("DeleteResource", "apiserver/pkg/endpoints/handlers/delete.go"), PerVerb: true},
 	HandlerDeleteCollection: {Name: "handler.deletecollection", Layer: LayerHandler, Title: "DeleteCollection", Upstream: kubernetes("DeleteCollection", "apiserver/pkg/endpoints/handlers/delete.go"), PerVerb: true},
+	HandlerConnect:          {Name: "handler.connect", Layer: LayerHandler, Title: "ConnectResource", Upstream: kubernetes("ConnectResource", "apiserver/pkg/endpoints/handlers/rest.go"), PerVerb: true},
+	HandlerProxy:            {Name: "handler.proxy", Layer: LayerHandler, Title: "pass the request on, and the answer back", Upstream: kubernetes("UpgradeAwareHandler.ServeHTTP", "apimachinery/pkg/util/proxy/upgradeaware.go"), Waits: true},
+	HandlerStream:           {Name: "handler.stream", Layer: LayerHandler, Title: "pass a stream on to the client", Upstream: kubernetes("StreamObject", "apiserver/pkg/endpoints/handlers/responsewriters/writers.go"), Waits: true},
 	HandlerDecode:           {Name: "handler.decode", Layer: LayerHandler, Title: "make an object of the body", Upstream: kubernetes("Decoder.Decode", "apimachinery/pkg/runtime/interfaces.go"), Object: Object{Who: "the client", Input: Body, Shapes: true}},
 	HandlerDefault:          {Name: "handler.default", Layer: LayerHandler, Title: "set the defaults of the version", Upstream: kubernetes("Scheme.Default", "apimachinery/pkg/runtime/scheme.go"), Object: Object{Who: "a default of the version that it sent", Shapes: true}},
 	HandlerConvert:          {Name: "handler.convert", Layer: LayerHandler, Title: "convert between the request's version and the stored one", Upstream: kubernetes("Scheme.ConvertToVersion", "apimachinery/pkg/runtime/scheme.go"), Object: Object{Who: "conversion to another version"}},
@@ -169,6 +179,11 @@ var table = [numSteps]Info{
 	RESTUpdate:           {Name: "rest.update", Layer: LayerREST, Title: "REST.Update", Upstream: kubernetes("Updater.Update", "apiserver/pkg/registry/rest/rest.go"), Fails: true, PerVerb: true, Object: Object{TakesOver: true}},
 	RESTDelete:           {Name: "rest.delete", Layer: LayerREST, Title: "REST.Delete", Upstream: kubernetes("GracefulDeleter.Delete", "apiserver/pkg/registry/rest/rest.go"), Fails: true, PerVerb: true},
 	RESTDeleteCollection: {Name: "rest.deletecollection", Layer: LayerREST, Title: "REST.DeleteCollection", Upstream: kubernetes("CollectionDeleter.DeleteCollection", "apiserver/pkg/registry/rest/rest.go"), Fails: true, PerVerb: true},
+
+	RESTConnect:    {Name: "rest.connect", Layer: LayerREST, Title: "REST.Connect", Upstream: kubernetes("Connecter.Connect", "apiserver/pkg/registry/rest/rest.go"), Fails: true, PerVerb: true},
+	PodEvict:       {Name: "rest.evict", Layer: LayerREST, Title: "EvictionREST.Create", Upstream: apiserver("EvictionREST.Create", "pkg/registry/core/pod/storage/eviction.go")},
+	PodCheckBudget: {Name: "rest.check-budget", Layer: LayerREST, Title: "EvictionREST.checkAndDecrement: may one more pod go?", Upstream: apiserver("EvictionREST.checkAndDecrement", "pkg/registry/core/pod/storage/eviction.go")},
+	KubeletLocate:  {Name: "rest.locate-kubelet", Layer: LayerREST, Title: "find the address of the node's kubelet", Upstream: apiserver("NodeConnectionInfoGetter.GetConnectionInfo", "pkg/kubelet/client/kubelet_client.go")},
 
 	StoreGet:              {Name: "store.get", Layer: LayerStore, Title: "Store.Get", Upstream: kubernetes("Store.Get", "apiserver/pkg/registry/generic/registry/store.go"), PerVerb: true},
 	StoreList:             {Name: "store.list", Layer: LayerStore, Title: "Store.List", Upstream: kubernetes("Store.ListPredicate", "apiserver/pkg/registry/generic/registry/store.go"), PerVerb: true},

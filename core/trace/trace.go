@@ -12,17 +12,17 @@ import (
 	"github.com/kx-apiserver/kx/core/mask"
 )
 
-// Level is how much of a journey is recorded.
+// Level says how much of a journey is recorded.
 type Level uint8
 
 const (
-	// Steps records what happened, in which order, how long it took and why.
+	// Steps records the steps with their order, times and reasons.
 	Steps Level = iota
 	// Objects also records objects, before and after the steps that change them.
 	Objects
 )
 
-// Attr is one thing that went into a step or came out of it.
+// Attr is an input or a result of a step.
 type Attr struct {
 	Name  string
 	Text  string // what it was, unless it was a number
@@ -39,7 +39,7 @@ type Step struct {
 	id     ID
 }
 
-// branch is a line of steps that nest: one a goroutine.
+// branch is the stack of nested steps of one goroutine.
 type branch struct {
 	j       *Journey
 	current *Step // nil for none
@@ -74,7 +74,7 @@ func Fork(ctx context.Context) context.Context {
 	return context.WithValue(ctx, branchKey{}, &branch{j: b.j, current: b.current})
 }
 
-// Unrecorded returns ctx for work that is like what was recorded before: its steps are not.
+// Unrecorded returns a context whose steps are not recorded, for work that repeats recorded work.
 func Unrecorded(ctx context.Context) context.Context {
 	if FromContext(ctx) == nil {
 		return ctx
@@ -82,11 +82,11 @@ func Unrecorded(ctx context.Context) context.Context {
 	return context.WithValue(ctx, branchKey{}, nil)
 }
 
-// sites holds where each step is taken: a program counter, stored the first time.
+// sites holds the program counter of each step, stored when it first happens.
 var sites [numSteps]atomic.Uintptr
 
-// Start begins a step of the request that ctx belongs to. subject is what the step is about: a key, a resource, a path.
-// The context that it returns is the one to go on with. It may return late: a request can be held at a step.
+// Start begins a step of the request of ctx. subject is what the step is about: a key, a resource, a path. The caller goes on
+// with the returned context. Start may block, because a request can be held at a step.
 func Start(ctx context.Context, id ID, subject string) (context.Context, *Step) {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok {
@@ -103,8 +103,8 @@ func Start(ctx context.Context, id ID, subject string) (context.Context, *Step) 
 	return ctx, step
 }
 
-// StartObject is Start for a step that is about to work on obj, which it records as it was before. The object must be the
-// request's own: whoever holds the request may edit it.
+// StartObject is Start for a step that works on obj. It records obj as it is before. obj must belong to the request alone, since
+// a user may edit it while the request is held.
 func StartObject(ctx context.Context, id ID, subject string, obj apiruntime.Object) (context.Context, *Step) {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok {
@@ -122,15 +122,15 @@ func StartObject(ctx context.Context, id ID, subject string, obj apiruntime.Obje
 	return ctx, step
 }
 
-// caller is where the function was called that calls it.
+// caller is the program counter of the caller's caller.
 func caller() uintptr {
 	var pc [1]uintptr
 	runtime.Callers(3, pc[:])
 	return pc[0]
 }
 
-// Err is the error that the step is to fail with, at once and without doing anything: somebody wants it to. A step whose
-// Info says that it Fails asks; the error is also what it ends with, whatever its End is told.
+// Err is an injected error. A step whose Info has Fails must ask, and return it at once. The step ends with this error whatever
+// End gets.
 func (s *Step) Err() error {
 	if s == nil || s.acts == nil {
 		return nil
@@ -138,11 +138,10 @@ func (s *Step) Err() error {
 	return s.acts.fail
 }
 
-// Sharing is work on which others wait as well.
+// Sharing is work for which other requests wait too.
 type Sharing struct{ b *branch }
 
-// Shared says that others wait for what the request does from now on until End: its steps are recorded, but neither held
-// nor disturbed.
+// Shared begins work for which other requests wait too. Until End its steps are recorded, but neither held nor disturbed.
 func Shared(ctx context.Context) Sharing {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok || b.shared {
@@ -152,14 +151,14 @@ func Shared(ctx context.Context) Sharing {
 	return Sharing{b}
 }
 
-// End says that the request is for itself again.
+// End ends the shared work.
 func (s Sharing) End() {
 	if s.b != nil {
 		s.b.shared = false
 	}
 }
 
-// Steps are allocated in blocks: the first has room for what most journeys take.
+// Steps are allocated in blocks. The first block is enough for most journeys.
 const (
 	firstSteps = 24
 	moreSteps  = 12
@@ -224,7 +223,7 @@ func (s *Step) End(err *error) {
 	s.branch.current = s.caller
 }
 
-// errorText is what is kept of the error that the step ends with. etcd's client knows keys and bytes, and quotes neither.
+// errorText is the recorded form of the step's error. Errors of etcd's client quote neither keys nor values.
 func (s *Step) errorText(err error) string {
 	if s.Confidential() && table[s.id].Layer != LayerEtcd {
 		return mask.Error(err)
@@ -232,23 +231,23 @@ func (s *Step) errorText(err error) string {
 	return err.Error()
 }
 
-// Confidential says that the step must not be told what the request's body or objects say.
+// Confidential says that the step must not record contents of the request's body or objects.
 func (s *Step) Confidential() bool { return s != nil && s.j.confidential.Load() }
 
-// Recording says whether anybody sees what the step is told.
+// Recording says whether the step is recorded.
 func (s *Step) Recording() bool { return s != nil }
 
 // Objects says whether objects are recorded.
 func (s *Step) Objects() bool { return s != nil && Level(s.j.level.Load()) >= Objects }
 
-// Int notes a number that went in or came out.
+// Int records a number as an attribute.
 func (s *Step) Int(name string, v int64) {
 	if s != nil {
 		s.tell(numberBytes, entryNumber, name, v)
 	}
 }
 
-// Text notes what went in or came out.
+// Text records a text as an attribute.
 func (s *Step) Text(name, v string) {
 	if s == nil {
 		return
@@ -266,7 +265,7 @@ func (s *Step) Text(name, v string) {
 	j.unlock()
 }
 
-// tell adds an entry that is counted as so many bytes.
+// tell adds an entry and counts bytes for it.
 func (s *Step) tell(bytes int, kind entryKind, text string, n int64) {
 	j := s.j
 	j.lock()
@@ -278,21 +277,21 @@ func (s *Step) tell(bytes int, kind entryKind, text string, n int64) {
 	j.unlock()
 }
 
-// Before records obj as it was before the step changed it, if objects are recorded.
+// Before records obj before the step changes it, if objects are recorded.
 func (s *Step) Before(obj apiruntime.Object) {
 	if s.Objects() {
 		s.saw(seen{step: s.index, data: mask.Object(obj, s.Confidential())})
 	}
 }
 
-// After records obj as it was after the step changed it, if objects are recorded.
+// After records obj after the step changed it, if objects are recorded.
 func (s *Step) After(obj apiruntime.Object) {
 	if s.Objects() {
 		s.saw(seen{step: s.index, after: true, data: mask.Object(obj, s.Confidential())})
 	}
 }
 
-// seen is an object that a step saw, before or after its work.
+// seen is a recorded object, before or after a step's work.
 type seen struct {
 	step  int32
 	after bool
@@ -306,7 +305,7 @@ func (s *Step) saw(o seen) {
 	if !j.room(len(o.data)) {
 		return
 	}
-	// What is seen once more was edited.
+	// An object that is recorded again was edited.
 	i := slices.IndexFunc(j.objects, func(known seen) bool { return known.step == o.step && known.after == o.after })
 	if i < 0 {
 		j.objects = append(j.objects, o)

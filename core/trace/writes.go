@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// Delivery is a watch event that a journey's write caused, on its way to one watcher of this process.
+// Delivery is the sending of a watch event, caused by a journey's write, to one watcher of this process.
 type Delivery struct {
 	// Watcher is the ID of the journey of the watch.
 	Watcher, User, UserAgent string
 	Type                     string
 	Revision                 int64
-	// After is how long after the beginning of the write's journey the event was sent.
+	// After is the time from the beginning of the write's journey to the sending.
 	After time.Duration
 }
 
-// writes remembers which journeys made the latest revisions. It is guarded by the Recorder's mu.
+// writes remembers which journeys wrote the latest revisions. The Recorder's mu guards it.
 type writes struct {
 	byRevision map[int64]*write
 	ring       []int64 // the revisions remembered
 	next       int
 }
 
-// write is a revision that somebody wrote or delivered.
+// write is a revision that was written or delivered.
 type write struct {
 	journey *Journey // nil as long as nobody of this process said that they wrote it
-	// early are the deliveries until then: an event may overtake the answer to the write that caused it.
+	// early are deliveries before the journey is known: an event may overtake the answer to its write.
 	early []earlyDelivery
 }
 
@@ -50,8 +50,7 @@ func (w *writes) of(revision int64) *write {
 	return made
 }
 
-// Wrote says that the request which ctx belongs to made a revision, so that the watch events that it causes can be
-// joined to it.
+// Wrote records that the request of ctx wrote a revision. The revision's watch events are then joined to the journey.
 func Wrote(ctx context.Context, revision int64) {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok {
@@ -75,7 +74,7 @@ func Wrote(ctx context.Context, revision int64) {
 	}
 }
 
-// Writer is the ID of the journey that made a revision; empty if none that is kept did, as far as this process knows.
+// Writer is the ID of the kept journey that wrote a revision, or empty.
 func (r *Recorder) Writer(revision int64) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,8 +85,8 @@ func (r *Recorder) Writer(revision int64) string {
 	return w.journey.id
 }
 
-// Delivered says that the watch which ctx belongs to sent the event of a revision to its client. The journey that wrote
-// the revision is told, as soon as it is known.
+// Delivered records that the watch of ctx sent the event of a revision to its client. The journey that wrote the revision gets
+// a Delivery, as soon as it is known.
 func Delivered(ctx context.Context, eventType string, revision int64) {
 	watcher := FromContext(ctx)
 	if watcher == nil {
@@ -124,9 +123,8 @@ func (j *Journey) deliver(d Delivery, at time.Time) {
 	j.deliveries = append(j.deliveries, d)
 }
 
-// maxEarly bounds how many deliveries are kept of a revision that may well be somebody else's: another server's, or a
-// controller's.
+// maxEarly bounds the early deliveries of a revision, which may belong to another server or a controller.
 const maxEarly = 16
 
-// maxDeliveries bounds how many watchers a write is said to have reached.
+// maxDeliveries bounds the deliveries of a write.
 const maxDeliveries = 256

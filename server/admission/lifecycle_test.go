@@ -36,6 +36,7 @@ func TestMain(m *testing.M) { embedtest.Main(m) }
 func serve(t *testing.T, runtimeConfig map[string]string) (typedcorev1.CoreV1Interface, *trace.Recorder) {
 	t.Helper()
 	o := options.New()
+	o.InitialObjects = false
 	o.Ephemeral, o.Listen, o.RuntimeConfig = true, "127.0.0.1:0", runtimeConfig
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))
 	if err != nil {

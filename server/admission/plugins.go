@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"context"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
@@ -29,4 +31,9 @@ func New() *Plugins {
 // Initialize gives the plugins the storages that they read.
 func (p *Plugins) Initialize(storages map[schema.GroupVersionResource]rest.Storage) {
 	p.lifecycle.namespaces, _ = storages[corev1.SchemeGroupVersion.WithResource("namespaces")].(rest.Getter)
+}
+
+// Namespace reads a namespace, for others than the plugins that need one.
+func (p *Plugins) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
+	return p.lifecycle.get(ctx, name)
 }

@@ -53,12 +53,12 @@ func attrsOf[T Object](declared []Field[T]) store.AttrFunc {
 }
 
 // addFieldLabels lets selectors on objects of a kind name the declared fields and the metadata's, and no others.
-func addFieldLabels[T Object](s *runtime.Scheme, kind schema.GroupVersionKind, namespaced bool, declared []Field[T]) error {
+func (r Resource[T]) addFieldLabels(s *runtime.Scheme, kind schema.GroupVersionKind) error {
 	known := map[string]string{"metadata.name": "metadata.name"}
-	if namespaced {
+	if !r.ClusterScoped && !r.NoNamespaceField {
 		known["metadata.namespace"] = "metadata.namespace"
 	}
-	for _, f := range declared {
+	for _, f := range r.Fields {
 		if f.Served != nil && !slices.Contains(f.Served, kind.GroupVersion()) {
 			continue
 		}
@@ -70,6 +70,9 @@ func addFieldLabels[T Object](s *runtime.Scheme, kind schema.GroupVersionKind, n
 	return s.AddFieldLabelConversionFunc(kind, func(label, value string) (string, string, error) {
 		if to, ok := known[label]; ok {
 			return to, value, nil
+		}
+		if r.FieldError != nil {
+			return "", "", r.FieldError(kind, label)
 		}
 		return "", "", fmt.Errorf("field label not supported: %s", label)
 	})

@@ -18,10 +18,14 @@ type Part[T Object] struct {
 	Keep func(obj, old T)
 	// Reset names the fields that Keep takes from old and that clients could own: "spec" if nil.
 	Reset []string
-	// Check validates an update.
+	// Allow checks what the client of an update may do, before Check. Check validates the update.
+	Allow func(ctx context.Context, obj, old T) field.ErrorList
 	Check func(obj, old T) field.ErrorList
 	// Warnings are for the client that wrote obj.
 	Warnings func(obj T) []string
+
+	// resetIn are further versions in which Reset is reset.
+	resetIn []schema.GroupVersion
 }
 
 // Status declares the subresource status.
@@ -52,21 +56,27 @@ func NewStatusStrategy[T Object](main rest.RESTUpdateStrategy, name string, stor
 	if reset == nil {
 		reset = []string{"spec"}
 	}
-	return StatusStrategy[T]{main, fmt.Sprintf("%v %s", main, name), part, ResetFields(stored, reset...)}
+	return StatusStrategy[T]{main, fmt.Sprintf("%v %s", main, name), part, resetFieldsIn(append([]schema.GroupVersion{stored}, part.resetIn...), reset...)}
 }
 
 // String names the declaration and the subresource: "pod.Resource status".
 func (s StatusStrategy[T]) String() string { return s.name }
 
+// DeclaresRules is true of all built-in resources.
+func (s StatusStrategy[T]) DeclaresRules() {}
+
 func (s StatusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	s.part.Keep(obj.(T), old.(T))
 }
 
-func (s StatusStrategy[T]) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	if s.part.Check == nil {
-		return nil
+func (s StatusStrategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) (errs field.ErrorList) {
+	if s.part.Allow != nil {
+		errs = s.part.Allow(ctx, obj.(T), old.(T))
 	}
-	return s.part.Check(obj.(T), old.(T))
+	if s.part.Check == nil {
+		return errs
+	}
+	return append(errs, s.part.Check(obj.(T), old.(T))...)
 }
 
 func (s StatusStrategy[T]) WarningsOnUpdate(_ context.Context, obj, _ runtime.Object) []string {

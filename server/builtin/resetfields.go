@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -9,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// ResetFields is a set of fields, such as "metadata.labels", in one version, for a rest.ResetFieldsStrategy. Other versions
-// have none, as with every Kubernetes API server: a client of an old version owns what it sends.
+// ResetFields is a set of fields, such as "metadata.labels", in one version, for a rest.ResetFieldsStrategy. Most old
+// versions have none, as with every Kubernetes API server: a client of theirs owns what it sends.
 func ResetFields(version schema.GroupVersion, fields ...string) map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet()
 	for _, field := range fields {
@@ -21,6 +22,15 @@ func ResetFields(version schema.GroupVersion, fields ...string) map[fieldpath.AP
 		set.Insert(path)
 	}
 	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(version.String()): set}
+}
+
+// resetFieldsIn are ResetFields in several versions.
+func resetFieldsIn(versions []schema.GroupVersion, fields ...string) map[fieldpath.APIVersion]*fieldpath.Set {
+	sets := map[fieldpath.APIVersion]*fieldpath.Set{}
+	for _, version := range versions {
+		maps.Copy(sets, ResetFields(version, fields...))
+	}
+	return sets
 }
 
 // resetFieldsOf asks the strategy, if it has reset fields.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +41,10 @@ type Resource[T Object] struct {
 	// of one group, which may be another than that of Stored: two groups that declare a resource share its objects.
 	Stored schema.GroupVersion
 	Served []schema.GroupVersion
+	// Alike are versions whose types have the same fields as T. Their objects are converted and defaulted as T's.
+	Alike []schema.GroupVersion
+	// ResetIn are further versions whose clients cannot own fields that the server ignores, in addition to Stored and Alike.
+	ResetIn []schema.GroupVersion
 	// ClusterScoped objects are in no namespace.
 	ClusterScoped bool
 
@@ -47,6 +52,10 @@ type Resource[T Object] struct {
 	Default func(T)
 	// Fields are what field selectors may name, beside the name and the namespace.
 	Fields []Field[T]
+	// FieldError (optional) is what a selector on a kind is told that names another field.
+	FieldError func(kind schema.GroupVersionKind, label string) error
+	// NoNamespaceField objects have a namespace that selectors may not name.
+	NoNamespaceField bool
 
 	// PrepareCreate and PrepareUpdate put a new object in order. Status and generation are in order already.
 	PrepareCreate func(context.Context, T)
@@ -74,6 +83,8 @@ type Resource[T Object] struct {
 	// Columns are kubectl's, and Row has their cells. Without them there are the name and the time of creation.
 	Columns []table.Column
 	Row     func(T) metav1.TableRow
+	// RowInList is there instead of Row if cells depend on the other items of a list, which is nil for an object alone.
+	RowInList func(list runtime.Object) func(T) metav1.TableRow
 
 	// Sample is what people usually put into an object, as YAML: a screen's template begins with it. NAME and NAMESPACE stand
 	// for the object's own. It is left out where the schema says enough, and {} where nothing but the metadata is wanted.
@@ -103,8 +114,10 @@ func (r Resource[T]) Name() string { return r.Plural }
 // StoredIn is the version in which objects are stored.
 func (r Resource[T]) StoredIn() schema.GroupVersion { return r.Stored }
 
-// Manifest is the sample with its apiVersion and kind, empty if there is none.
-func (r Resource[T]) Manifest() string { return manifest(r.Stored.WithKind(kindOf[T]()), r.Sample) }
+// Manifest is the sample with its kind and the version that clients prefer, empty if there is none.
+func (r Resource[T]) Manifest() string {
+	return manifest(r.served()[0].WithKind(kindOf[T]()), r.Sample)
+}
 
 // Versions are those that have the resource, each with the subresources it has there.
 func (r Resource[T]) Versions() map[schema.GroupVersion][]string {
@@ -132,35 +145,75 @@ func (r Resource[T]) served() []schema.GroupVersion {
 	return r.Served
 }
 
+// resetIn are the versions in which clients cannot own what is ignored, beside that of T.
+func (r Resource[T]) resetIn() []schema.GroupVersion { return slices.Concat(r.Alike, r.ResetIn) }
+
 func (r Resource[T]) subresources() []Sub {
 	if r.Status == nil {
 		return r.Sub
 	}
-	status := Sub{Name: "status", New: func(main *REST) rest.Storage { return NewPart(main, "status", r.Stored, r.Status.Part) }}
+	part := r.Status.Part
+	part.resetIn = r.resetIn()
+	status := Sub{Name: "status", New: func(main *REST) rest.Storage { return NewPart(main, "status", r.Stored, part) }}
 	return append([]Sub{status}, r.Sub...)
 }
 
-// AddToScheme registers defaults and field labels.
+// AddToScheme registers defaults, conversions of the versions that are alike, and field labels.
 func (r Resource[T]) AddToScheme(s *runtime.Scheme) error {
 	if r.Default != nil {
-		s.AddTypeDefaultingFunc(newOf[T]()(), func(obj any) { r.Default(obj.(T)) })
-		s.AddTypeDefaultingFunc(r.List, func(list any) {
-			// Only a list of something else could fail here.
-			_ = meta.EachListItem(list.(runtime.Object), func(obj runtime.Object) error {
-				r.Default(obj.(T))
-				return nil
-			})
-		})
+		r.addDefaults(s, newOf[T]()(), r.List)
+	}
+	for _, version := range r.Alike {
+		if err := r.addVersion(s, version); err != nil {
+			return err
+		}
 	}
 	if r.Fields == nil {
 		return nil
 	}
 	for _, version := range r.served() {
-		if err := addFieldLabels(s, version.WithKind(kindOf[T]()), !r.ClusterScoped, r.Fields); err != nil {
+		if err := r.addFieldLabels(s, version.WithKind(kindOf[T]())); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addVersion registers the objects and lists of a version that is alike.
+func (r Resource[T]) addVersion(s *runtime.Scheme, version schema.GroupVersion) error {
+	kind, list := kindOf[T](), reflect.TypeOf(r.List).Elem().Name()
+	for _, k := range []string{kind, list} {
+		if err := AddAlike(s, version.WithKind(k), r.Stored.WithKind(k)); err != nil {
+			return err
+		}
+	}
+	if r.Default == nil {
+		return nil
+	}
+	obj, err := s.New(version.WithKind(kind))
+	if err != nil {
+		return err
+	}
+	objs, err := s.New(version.WithKind(list))
+	if err != nil {
+		return err
+	}
+	r.addDefaults(s, obj, objs)
+	return nil
+}
+
+// addDefaults registers the defaults of objects and lists of T, or of a type that is alike.
+func (r Resource[T]) addDefaults(s *runtime.Scheme, obj, list runtime.Object) {
+	t := reflect.TypeFor[T]().Elem()
+	setDefaults := func(obj any) { r.Default(viewAs(obj, t).Interface().(T)) }
+	s.AddTypeDefaultingFunc(obj, setDefaults)
+	s.AddTypeDefaultingFunc(list, func(list any) {
+		// Only a list of something else could fail here.
+		_ = meta.EachListItem(list.(runtime.Object), func(obj runtime.Object) error {
+			setDefaults(obj)
+			return nil
+		})
+	})
 }
 
 // Strategy says how objects are created, updated and deleted.
@@ -179,6 +232,9 @@ func (r Resource[T]) StatusStrategy() rest.RESTUpdateStrategy {
 
 // Table makes kubectl's columns.
 func (r Resource[T]) Table() rest.TableConvertor {
+	if r.RowInList != nil {
+		return table.NewInList(r.Columns, r.RowInList)
+	}
 	if r.Row == nil {
 		return rest.NewDefaultTableConvertor(r.served()[0].WithResource(r.Plural).GroupResource())
 	}

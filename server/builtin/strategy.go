@@ -29,6 +29,7 @@ var (
 	_ rest.RESTCreateUpdateStrategy        = Strategy[Object]{}
 	_ rest.GarbageCollectionDeleteStrategy = Strategy[Object]{}
 	_ rest.ResetFieldsStrategy             = Strategy[Object]{}
+	_ rest.DeclaringStrategy               = Strategy[Object]{}
 )
 
 // ObjectKinds is the stored kind: below the handlers there is no other.
@@ -47,6 +48,9 @@ func (s Strategy[T]) NamespaceScoped() bool          { return !s.resource.Cluste
 func (s Strategy[T]) AllowCreateOnUpdate() bool      { return s.resource.CreateOnUpdate }
 func (s Strategy[T]) AllowUnconditionalUpdate() bool { return !s.resource.ConditionalUpdate }
 
+// DeclaresRules is true of all built-in resources.
+func (s Strategy[T]) DeclaresRules() {}
+
 // DefaultGarbageCollectionPolicy deletes dependents, unless the resource says otherwise.
 func (s Strategy[T]) DefaultGarbageCollectionPolicy(ctx context.Context) rest.GarbageCollectionPolicy {
 	if s.resource.Dependents == nil {
@@ -60,7 +64,7 @@ func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	if s.resource.Status == nil {
 		return nil
 	}
-	return ResetFields(s.resource.Stored, "status")
+	return resetFieldsIn(append([]schema.GroupVersion{s.resource.Stored}, s.resource.resetIn()...), "status")
 }
 
 // PrepareForCreate begins with an empty status and the first generation.

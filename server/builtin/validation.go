@@ -1,27 +1,32 @@
 package builtin
 
 import (
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 )
 
 // ValidateObjectMeta checks the metadata of a new object. Unlike custom resources', the finalizers of built-in ones must be
 // known or have a domain.
 func ValidateObjectMeta(m *metav1.ObjectMeta, namespaced bool, name validation.ValidateNameFunc) field.ErrorList {
-	path := field.NewPath("metadata")
-	errs := validation.ValidateObjectMeta(m, namespaced, name, path)
-	for i, f := range m.Finalizers {
-		errs = append(errs, validateKnownFinalizer(f, path.Child("finalizers").Index(i))...)
-	}
-	return errs
+	return append(validation.ValidateObjectMeta(m, namespaced, name, field.NewPath("metadata")), validateKnownFinalizers(m)...)
 }
 
-// ValidateObjectMetaUpdate checks the metadata of a changed object against what it was.
+// ValidateObjectMetaUpdate checks the metadata of a changed object against what it was, and its finalizers as those of a new
+// one.
 func ValidateObjectMetaUpdate(m, old *metav1.ObjectMeta) field.ErrorList {
-	return validation.ValidateObjectMetaUpdate(m, old, field.NewPath("metadata"))
+	return append(validation.ValidateObjectMetaUpdate(m, old, field.NewPath("metadata")), validateKnownFinalizers(m)...)
+}
+
+func validateKnownFinalizers(m *metav1.ObjectMeta) (errs field.ErrorList) {
+	for i, f := range m.Finalizers {
+		errs = append(errs, validateKnownFinalizer(f, field.NewPath("metadata", "finalizers").Index(i))...)
+	}
+	return errs
 }
 
 // ValidateFinalizer checks one finalizer's name.
@@ -38,4 +43,35 @@ func validateKnownFinalizer(name string, path *field.Path) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")}
+}
+
+// Invalids are the messages of a check as errors of the field that it looked at.
+func Invalids(path *field.Path, value any, messages []string) (errs field.ErrorList) {
+	for _, message := range messages {
+		errs = append(errs, field.Invalid(path, value, message))
+	}
+	return errs
+}
+
+// Immutable is the error of a field that has changed, if its type declares that it never does. Such an error has no value.
+func Immutable(path *field.Path) *field.Error {
+	return field.Invalid(path, nil, validation.FieldImmutableErrorMsg).MarkCoveredByDeclarative()
+}
+
+// SpecialIP has the reasons why a valid address cannot receive traffic.
+func SpecialIP(value string) (msgs []string) {
+	ip := netutils.ParseIPSloppy(value)
+	if ip.IsUnspecified() {
+		msgs = append(msgs, fmt.Sprintf("may not be unspecified (%v)", value))
+	}
+	if ip.IsLoopback() {
+		msgs = append(msgs, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+	}
+	if ip.IsLinkLocalUnicast() {
+		msgs = append(msgs, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+	}
+	if ip.IsLinkLocalMulticast() {
+		msgs = append(msgs, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+	}
+	return msgs
 }

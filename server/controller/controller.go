@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,15 +17,30 @@ import (
 // Storages returns the storages that are installed at present.
 type Storages func() map[schema.GroupVersionResource]rest.Storage
 
-// Start starts the controllers for the installed storages, and returns when the objects that every server has exist. ctx bounds
-// only that. stop ends the controllers and waits for them.
-func Start(ctx context.Context, storages Storages, log *slog.Logger) (stop func()) {
-	namespaces := newNamespaces(storages, log)
-	if namespaces == nil {
-		return func() {}
+// Start starts the controllers for the installed storages, and returns when the namespaces that every server has exist. ctx bounds
+// only that. Without initialObjects, flow schemas, priority levels and APIServices are left to clients. stop ends the controllers
+// and waits for them.
+func Start(ctx context.Context, storages Storages, initialObjects bool, log *slog.Logger) (stop func()) {
+	life, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	if initialObjects {
+		if c := newFlowControl(storages, log); c != nil {
+			running.Go(func() { c.run(life) })
+		}
+		if c := newAPIServices(storages, log); c != nil {
+			running.Go(func() { c.run(life) })
+		}
 	}
-	namespaces.start(ctx)
-	return namespaces.stop
+	stopNamespaces := func() {}
+	if namespaces := newNamespaces(storages, log); namespaces != nil {
+		namespaces.start(ctx)
+		stopNamespaces = namespaces.stop
+	}
+	return func() {
+		cancel()
+		stopNamespaces()
+		running.Wait()
+	}
 }
 
 var (

@@ -1,5 +1,6 @@
-// Package controller has controllers that users of the API expect. Today this is one: it creates the namespaces that every
-// cluster has, and empties deleted ones.
+// Package controller has controllers that users of the API expect. One creates the namespaces that every cluster has, and
+// empties deleted ones. Two keep objects by which a server describes itself: the flow schemas and priority levels that every
+// server has, and an API service for each version of a group.
 //
 // In come the installed storages by resource, looked up each time, since custom resources come and go. Out go calls of these
 // storages in this process, without HTTP and admission, as the user of upstream's controller of the same name.
@@ -24,7 +25,7 @@
 //     ending namespace still exists. If so, the object belongs to that namespace, and etcd deletes exactly the object that
 //     was read.
 //  3. All state is in etcd. After a restart, the list of namespaces shows which are being deleted.
-//  4. An idle controller has one watch.
+//  4. An idle controller has one watch a resource that it follows. Flow control's objects are looked at once a minute instead.
 //
 // Less formally: kill any process at any moment, and another, or the next one, continues its work.
 package controller

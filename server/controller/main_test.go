@@ -27,10 +27,16 @@ func TestMain(m *testing.M) { embedtest.Main(m) }
 // patience is how long a test waits for what must happen.
 const patience = time.Minute
 
-// start starts a server that keeps its data in dir, or in the etcds if there are any.
+// start starts a server that keeps its data in dir, or in the etcds if there are any, and makes no initial objects.
 func start(t *testing.T, dir string, etcds ...string) (c *kubernetes.Clientset, stop func()) {
 	t.Helper()
 	o := options.New()
+	o.InitialObjects = false
+	return startWith(t, o, dir, etcds...)
+}
+
+func startWith(t *testing.T, o *options.Options, dir string, etcds ...string) (c *kubernetes.Clientset, stop func()) {
+	t.Helper()
 	o.DataDir, o.Listen, o.Etcd.Servers = dir, "127.0.0.1:0", etcds
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -10,6 +10,6 @@
 //
 //  1. A reader takes no lock: it sees one complete snapshot.
 //  2. A change makes a new snapshot. Its documents are made at the first read, and encoded once for each media type.
-//  3. Groups are ordered by priority, then name; versions as Kubernetes orders them (v2, v1, v1beta2, v1beta1); resources
-//     as they were given.
+//  3. Groups are ordered by priority, then name; versions by priority, then as Kubernetes orders them (v2, v1, v1beta2,
+//     v1beta1); resources as they were given. The priorities are those of API services, which package controller writes.
 package discovery

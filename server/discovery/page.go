@@ -2,10 +2,12 @@ package discovery
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha512"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -33,6 +35,9 @@ type page struct {
 	plain *document
 	// aggregated is nil for a page without that form.
 	aggregated *document
+	// lenient pages are those of Kubernetes' aggregator: they answer every method, and judge what a client accepts by themselves.
+	// Before all others is a router that refuses with words of its own.
+	lenient bool
 }
 
 func newPage(plain, aggregated runtime.Object) *page {
@@ -87,16 +92,16 @@ func (d *document) tag() (string, error) {
 	return t, nil
 }
 
-// ServeHTTP answers GET.
+// ServeHTTP answers GET, and refuses as Kubernetes does.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet {
-		w.Header().Set("Allow", http.MethodGet)
-		http.Error(w, "405: Method Not Allowed", http.StatusMethodNotAllowed)
+	if r.Method != http.MethodGet && !p.lenient {
+		writeStatus(w, &metav1.Status{Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed,
+			Message: "the server does not allow this method on the requested resource", Details: &metav1.StatusDetails{}})
 		return
 	}
 	c, ok := p.negotiate(r)
 	if !ok {
-		writeNotAcceptable(w)
+		p.writeNotAcceptable(w, r)
 		return
 	}
 	if err := p.write(w, r, c); err != nil {
@@ -115,11 +120,9 @@ func (p *page) write(w http.ResponseWriter, r *http.Request, c choice) error {
 		return err
 	}
 	h := w.Header()
-	if p.aggregated != nil {
-		// Set for the plain form, too: a cache must not return that to a client that accepts the other.
-		h.Set("Vary", "Accept")
-	}
 	if c.aggregate {
+		// The plain form has no Vary: no cache keeps it.
+		h.Set("Vary", "Accept")
 		tag, err := d.tag()
 		if err != nil {
 			return err
@@ -139,11 +142,7 @@ func (p *page) write(w http.ResponseWriter, r *http.Request, c choice) error {
 
 // negotiate picks the encoding and the form that the client prefers.
 func (p *page) negotiate(r *http.Request) (choice, bool) {
-	header := r.Header.Get("Accept")
-	if header == "" {
-		header = "*/*"
-	}
-	for _, clause := range goautoneg.ParseAccept(header) {
+	for _, clause := range accepted(r) {
 		aggregate, ok := p.form(clause.Params)
 		if !ok {
 			continue
@@ -155,6 +154,10 @@ func (p *page) negotiate(r *http.Request) (choice, bool) {
 		}
 	}
 	return choice{}, false
+}
+
+func accepted(r *http.Request) []goautoneg.Accept {
+	return goautoneg.ParseAccept(cmp.Or(r.Header.Get("Accept"), "*/*"))
 }
 
 func matches(clause goautoneg.Accept, e runtime.SerializerInfo) bool {
@@ -177,13 +180,21 @@ func (p *page) form(params map[string]string) (aggregate, ok bool) {
 	return aggregate, aggregate
 }
 
-func writeNotAcceptable(w http.ResponseWriter) {
+// writeNotAcceptable refuses a request whose media types are all unknown, or known only with other parameters.
+func (p *page) writeNotAcceptable(w http.ResponseWriter, r *http.Request) {
 	names := make([]string, len(encodings))
+	known := p.lenient
 	for i, e := range encodings {
 		names[i] = e.MediaType
+		known = known || slices.ContainsFunc(accepted(r), func(clause goautoneg.Accept) bool { return matches(clause, e) })
 	}
-	writeStatus(w, &metav1.Status{Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable,
-		Message: "only the following media types are accepted: " + strings.Join(names, ", ")})
+	all := strings.Join(names, ", ")
+	status := &metav1.Status{Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable,
+		Message: "only the following media types are accepted: " + all}
+	if !known {
+		status.Message, status.Details = "406: Not Acceptable\n\nAvailable representations: "+all, &metav1.StatusDetails{}
+	}
+	writeStatus(w, status)
 }
 
 // writeStatus writes an error in JSON, whatever the client accepts.

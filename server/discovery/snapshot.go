@@ -3,6 +3,7 @@ package discovery
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -27,31 +28,22 @@ func newSnapshot(serverAddress string, installed map[schema.GroupVersion][]metav
 	return s
 }
 
-// groupPriorities orders upstream's groups. All others, such as those of custom resources, come after them.
-var groupPriorities = map[string]int{
-	"":                          18000,
-	"apps":                      17800,
-	"events.k8s.io":             17750,
-	"authentication.k8s.io":     17700,
-	"authorization.k8s.io":      17600,
-	"autoscaling":               17500,
-	"batch":                     17400,
-	"certificates.k8s.io":       17300,
-	"networking.k8s.io":         17200,
-	"policy":                    17100,
-	"rbac.authorization.k8s.io": 17000,
-	"storage.k8s.io":            16800,
-	"apiextensions.k8s.io":      16700,
-}
-
-const otherPriority = 1000
+// aggregator is the group of API services. Kubernetes lists it first, since its aggregator adds it to what others have.
+const aggregator = "apiregistration.k8s.io"
 
 // groups returns the group versions by group, in the order of the documents.
 func (s *snapshot) groups() [][]schema.GroupVersion {
+	byGroup := map[string]int32{}
+	for gv := range s.installed {
+		p, _ := PriorityOf(gv)
+		byGroup[gv.Group] = max(byGroup[gv.Group], p.Group)
+	}
+	byGroup[aggregator] = math.MaxInt32
 	sorted := slices.SortedFunc(maps.Keys(s.installed), func(a, b schema.GroupVersion) int {
 		return cmp.Or(
-			cmp.Compare(priority(b.Group), priority(a.Group)),
+			cmp.Compare(byGroup[b.Group], byGroup[a.Group]),
 			cmp.Compare(a.Group, b.Group),
+			cmp.Compare(priorities[b].Version, priorities[a].Version), // one that Kubernetes does not have comes last
 			version.CompareKubeAwareVersionStrings(b.Version, a.Version))
 	})
 	var groups [][]schema.GroupVersion
@@ -63,13 +55,6 @@ func (s *snapshot) groups() [][]schema.GroupVersion {
 		groups = append(groups, []schema.GroupVersion{gv})
 	}
 	return groups
-}
-
-func priority(group string) int {
-	if p, ok := groupPriorities[group]; ok {
-		return p
-	}
-	return otherPriority
 }
 
 // makePages makes the page of each path. As in upstream, the core group's documents have no apiVersion, which clients of
@@ -101,10 +86,12 @@ func (s *snapshot) makePages(serverAddress string) map[string]*page {
 			list.Groups = append(list.Groups, group)
 			group.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
 			pages[root] = newPage(&group, nil)
+			pages[root].lenient = true
 		}
 	}
 	pages["/api"] = newPage(versions, core)
 	pages["/apis"] = newPage(list, others)
+	pages["/apis"].lenient = true
 	return pages
 }
 
@@ -144,14 +131,14 @@ func (s *snapshot) aggregate(gvs []schema.GroupVersion) apidiscoveryv2.APIGroupD
 		group.Versions = append(group.Versions, apidiscoveryv2.APIVersionDiscovery{
 			Version:   gv.Version,
 			Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent,
-			Resources: aggregateResources(gv, s.installed[gv]),
+			Resources: aggregateResources(s.installed[gv]),
 		})
 	}
 	return group
 }
 
 // aggregateResources puts subresources beneath their resources. A subresource without a resource gets one that has no verbs.
-func aggregateResources(gv schema.GroupVersion, resources []metav1.APIResource) []apidiscoveryv2.APIResourceDiscovery {
+func aggregateResources(resources []metav1.APIResource) []apidiscoveryv2.APIResourceDiscovery {
 	var out []apidiscoveryv2.APIResourceDiscovery
 	index := map[string]int{}
 	add := func(plural string, r apidiscoveryv2.APIResourceDiscovery) {
@@ -161,7 +148,7 @@ func aggregateResources(gv schema.GroupVersion, resources []metav1.APIResource) 
 	for _, r := range resources {
 		if !strings.Contains(r.Name, "/") {
 			add(r.Name, apidiscoveryv2.APIResourceDiscovery{
-				Resource: r.Name, Scope: scopeOf(r), ResponseKind: responseKind(gv, r), Verbs: r.Verbs,
+				Resource: r.Name, Scope: scopeOf(r), ResponseKind: responseKind(r), Verbs: r.Verbs,
 				ShortNames: r.ShortNames, Categories: r.Categories, SingularResource: r.SingularName,
 			})
 		}
@@ -177,7 +164,7 @@ func aggregateResources(gv schema.GroupVersion, resources []metav1.APIResource) 
 		}
 		parent := &out[index[plural]]
 		parent.Subresources = append(parent.Subresources, apidiscoveryv2.APISubresourceDiscovery{
-			Subresource: subresource, ResponseKind: responseKind(gv, r), Verbs: r.Verbs})
+			Subresource: subresource, ResponseKind: responseKind(r), Verbs: r.Verbs})
 	}
 	return out
 }
@@ -189,14 +176,7 @@ func scopeOf(r metav1.APIResource) apidiscoveryv2.ResourceScope {
 	return apidiscoveryv2.ScopeCluster
 }
 
-// responseKind returns the complete kind of a resource: an aggregated document has no group version to inherit from.
-func responseKind(gv schema.GroupVersion, r metav1.APIResource) *metav1.GroupVersionKind {
-	switch {
-	case r.Kind == "":
-		return &metav1.GroupVersionKind{}
-	case r.Version == "":
-		return &metav1.GroupVersionKind{Group: gv.Group, Version: gv.Version, Kind: r.Kind}
-	default:
-		return &metav1.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
-	}
+// responseKind returns the kind of a resource. An empty group and version are those of the resource, as Kubernetes has it.
+func responseKind(r metav1.APIResource) *metav1.GroupVersionKind {
+	return &metav1.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -38,6 +39,40 @@ var actions = []*action{
 	{"delete", http.MethodDelete, []place{atItem}, []capability{isGracefulDeleter}, deleteOne},
 }
 
+// connects are the actions of a storage that passes requests on. It has those whose methods it names, and no others. HEAD and
+// OPTIONS have no verb.
+var connects = []*action{
+	{"get", http.MethodGet, []place{atItem, atSubpath}, []capability{isConnecter}, connect},
+	{"create", http.MethodPost, []place{atItem, atSubpath}, []capability{isConnecter}, connect},
+	{"update", http.MethodPut, []place{atItem, atSubpath}, []capability{isConnecter}, connect},
+	{"patch", http.MethodPatch, []place{atItem, atSubpath}, []capability{isConnecter}, connect},
+	{"delete", http.MethodDelete, []place{atItem, atSubpath}, []capability{isConnecter}, connect},
+	{"", http.MethodHead, []place{atItem, atSubpath}, []capability{isConnecter}, connect},
+	{"", http.MethodOptions, []place{atItem, atSubpath}, []capability{isConnecter}, connect},
+}
+
+// actionsOf returns the actions that a storage may have.
+func actionsOf(storage rest.Storage) []*action {
+	connecter, ok := storage.(rest.Connecter[http.Handler])
+	if !ok {
+		return actions
+	}
+	_, subpath, _ := connecter.NewConnectOptions()
+	var own []*action
+	for _, a := range connects {
+		if !slices.Contains(connecter.ConnectMethods(), a.method) {
+			continue
+		}
+		if !subpath {
+			at := *a
+			at.at = []place{atItem}
+			a = &at
+		}
+		own = append(own, a)
+	}
+	return own
+}
+
 // capability is an interface of core/rest that a storage may implement, or a choice of several.
 type capability struct {
 	of func(rest.Storage) bool
@@ -64,7 +99,8 @@ var (
 	isWatcher           = is[rest.Watcher]()
 	isCreater           = isAny(is[rest.Creater](), is[rest.NamedCreater]())
 	isCollectionDeleter = is[rest.CollectionDeleter]()
-	isGetter            = is[rest.Getter]()
+	isGetter            = capability{of: func(s rest.Storage) bool { return is[rest.Getter]().of(s) || is[rest.GetterWithOptions]().of(s) }, not: is[rest.Getter]().not}
+	isConnecter         = is[rest.Connecter[http.Handler]]()
 	isUpdater           = is[rest.Updater]()
 	isPatcher           = is[rest.Patcher]()
 	isGracefulDeleter   = is[rest.GracefulDeleter]()
@@ -108,7 +144,14 @@ func deleteCollection(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVe
 	return handler.DeleteCollection(s.(rest.CollectionDeleter), true, scope)
 }
 
+func connect(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
+	return handler.ConnectResource(s.(rest.Connecter[http.Handler]), scope)
+}
+
 func get(s rest.Storage, scope *handler.RequestScope, _ *APIGroupVersion) http.HandlerFunc {
+	if getter, ok := s.(rest.GetterWithOptions); ok {
+		return handler.GetResourceWithOptions(getter, scope)
+	}
 	if reader, ok := s.(rest.QueryReader); ok {
 		return handler.GetResourceWithQuery(s.(rest.Getter), reader, scope)
 	}

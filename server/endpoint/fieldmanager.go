@@ -97,8 +97,8 @@ func (c *groupConvertor) ConvertToVersion(in runtime.Object, target runtime.Grou
 	if !ok {
 		return c.ObjectConvertor.ConvertToVersion(in, target)
 	}
-	if to.Version == c.hub.Version {
-		// A field manager assumes that the hub has the group of the object that it converts.
+	if _, err := c.creater.New(to.WithKind(c.kind)); err != nil && to.Version == c.hub.Version {
+		// A field manager assumes that the hub has the group of the object that it converts. That group may not have the kind.
 		to = c.hub
 	}
 	if out, err := c.ObjectConvertor.ConvertToVersion(in, to); err == nil {

@@ -20,6 +20,7 @@ type APIGroupVersion struct {
 	Storage map[string]rest.Storage
 
 	Serializer      runtime.NegotiatedSerializer
+	ParameterCodec  runtime.ParameterCodec
 	Typer           runtime.ObjectTyper
 	Creater         runtime.ObjectCreater
 	Convertor       runtime.ObjectConvertor

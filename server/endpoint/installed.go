@@ -84,6 +84,7 @@ func (a *action) places(subresource string) []place {
 var placeOfSubresource = [numPlaces]place{
 	atCollection: atItem, atItem: atItem, atAllNamespaces: atItem,
 	atWatchCollection: atWatchItem, atWatchItem: atWatchItem, atWatchAllNamespaces: atWatchItem,
+	atSubpath: atSubpath,
 }
 
 // paths returns the places as paths.
@@ -100,7 +101,7 @@ func (a *action) paths(resource schema.GroupVersionResource, subresource string,
 // path returns the shape of the paths for which [placeOf] returns the place.
 func (at place) path(resource schema.GroupVersionResource, subresource string, namespaced bool) string {
 	path := rootOf(resource.Group) + "/" + resource.Version
-	if at >= atWatchCollection {
+	if at >= atWatchCollection && at != atSubpath {
 		path += "/watch"
 		at -= atWatchCollection
 	}
@@ -108,11 +109,14 @@ func (at place) path(resource schema.GroupVersionResource, subresource string, n
 		path += "/namespaces/{namespace}"
 	}
 	path += "/" + resource.Resource
-	if at == atItem {
+	if at == atItem || at == atSubpath {
 		path += "/{name}"
 	}
 	if subresource != "" {
 		path += "/" + subresource
+	}
+	if at == atSubpath {
+		path += "/{path}"
 	}
 	return path
 }

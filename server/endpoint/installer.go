@@ -65,13 +65,15 @@ func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storag
 	p := &paths{namespaced: namespaced}
 	installed := Installed{Resource: scope.Resource, Subresource: subresource, Kind: scope.Kind, Storage: storage}
 	verbs := map[string]bool{}
-	for _, action := range actions {
+	for _, action := range actionsOf(storage) {
 		if lacking := action.lacks(storage); lacking != "" {
 			installed.leaveOut(action, lacking)
 			continue
 		}
 		h := action.handler(storage, scope, a.group)
-		verbs[action.verb] = true
+		if action.verb != "" {
+			verbs[action.verb] = true
+		}
 		installed.route(action, namespaced, h)
 		h = withWarning(h, deprecated)
 		for _, at := range action.places(subresource) {
@@ -121,6 +123,7 @@ func (a *APIInstaller) scopeOf(resource, subresource string, storage rest.Storag
 	scope := &handler.RequestScope{
 		Namer:           handler.ContextBasedNaming{},
 		Serializer:      a.group.Serializer,
+		ParameterCodec:  a.group.ParameterCodec,
 		Creater:         a.group.Creater,
 		Convertor:       a.group.Convertor,
 		Defaulter:       a.group.Defaulter,
@@ -162,6 +165,12 @@ func GetResourceKind(gv schema.GroupVersion, storage rest.Storage, typer runtime
 			return gv.WithKind(kind.Kind), nil
 		}
 	}
+	// Objects that two groups share are of the other group's type. This group has a kind of that name, and converts.
+	for _, kind := range kinds {
+		if shared := gv.WithKind(kind.Kind); typer.Recognizes(shared) {
+			return shared, nil
+		}
+	}
 	return schema.GroupVersionKind{}, fmt.Errorf("unable to locate fully qualified kind for %T: found %v when registering for %v", storage.New(), kinds, gv)
 }
 
@@ -201,9 +210,27 @@ func (a *APIInstaller) describe(path string, storage rest.Storage, scope *handle
 	if p, ok := storage.(rest.StorageMetadata); ok {
 		_, resource.CreateReturnsStatus = p.ProducesObject(http.MethodPost).(*metav1.Status)
 	}
+	describeOptions(resource, storage)
 	hash, err := a.storageVersionHash(storage)
 	resource.StorageVersionHash = hash
 	return resource, err
+}
+
+// describeOptions describes what a storage that passes requests on, or whose getter has options, takes from a query.
+func describeOptions(resource *openapi.Resource, storage rest.Storage) {
+	var options runtime.Object
+	switch s := storage.(type) {
+	case rest.Connecter[http.Handler]:
+		resource.Connects = s.ConnectMethods()
+		options, resource.Subpath, _ = s.NewConnectOptions()
+	case rest.GetterWithOptions:
+		options, _, _ = s.NewGetOptions()
+		text, ok := storage.(interface{ StreamsText() bool })
+		resource.StreamsText = ok && text.StreamsText()
+	}
+	if documented, ok := options.(interface{ SwaggerDoc() map[string]string }); ok {
+		resource.Options.Of = documented
+	}
 }
 
 // storageVersionHash identifies the version in which objects are stored. It is "" if the storage does not say.

@@ -96,6 +96,8 @@ const (
 	atWatchCollection
 	atWatchItem
 	atWatchAllNamespaces
+	// atSubpath is anything behind a subresource that passes requests on.
+	atSubpath
 
 	numPlaces
 )
@@ -124,8 +126,10 @@ func placeOf(info *request.RequestInfo, namespaced bool) (place, bool) {
 	}
 	at := atCollection
 	switch {
-	case len(info.Parts) > 3:
+	case len(info.Parts) > 3 && (watch || info.Parts[1] == "" || namespaced && !inNamespace):
 		return 0, false
+	case len(info.Parts) > 3:
+		return atSubpath, true
 	case len(info.Parts) == 1 && namespaced && !inNamespace:
 		at = atAllNamespaces
 	case len(info.Parts) == 1:

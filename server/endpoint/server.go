@@ -175,6 +175,7 @@ func (s *GenericAPIServer) getAPIGroupVersion(group *APIGroupInfo, gv schema.Gro
 		GroupVersion:               gv,
 		Storage:                    group.VersionedResourcesStorageMap[gv.Version],
 		Serializer:                 group.NegotiatedSerializer,
+		ParameterCodec:             runtime.NewParameterCodec(group.Scheme),
 		Typer:                      group.Scheme,
 		Creater:                    group.Scheme,
 		Convertor:                  group.Scheme,
@@ -207,6 +208,13 @@ func (s *GenericAPIServer) Storages() map[schema.GroupVersionResource]rest.Stora
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.storages)
+}
+
+// Storage returns an installed storage, nil if there is none.
+func (s *GenericAPIServer) Storage(resource schema.GroupVersionResource) rest.Storage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.storages[resource]
 }
 
 // Installed returns the accounts of all installations, in order.

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,15 +20,28 @@ const (
 	operationFields = 5
 )
 
-// checkBody refuses JSON with more fields and list items than an object may have, before any of it is decoded: a body of 3 MiB
+// checkBody refuses a body with more fields and list items than an object may have, before any of it is decoded: a body of 3 MiB
 // has a million of them, which take a hundred times as much memory. stored is nil if there can be no stored object, which
 // may have more. extra is how many the form of the body adds.
 func (scope *RequestScope) checkBody(ctx context.Context, body []byte, extra int, stored rest.Getter, name string) error {
 	limit := scope.MaxObjectFields
-	if limit <= 0 || len(body)/minJSONField <= limit || !json.Valid(body) {
-		return nil // what is not valid is refused by its decoder
+	if limit <= 0 || len(body)/minField <= limit && !mayAlias(body) {
+		return nil
 	}
-	fields, owned := countJSONFields(body)
+	fields, owned := 0, 0 // what is not valid is refused by its decoder
+	switch {
+	case bytes.HasPrefix(body, protobufPrefix):
+		fields = countProtobufFields(body, scope.Creater, len(body))
+	case json.Valid(body):
+		fields, owned = countJSONFields(body)
+	default:
+		expanded := expand(body)
+		if expanded.bytes > expandedMost {
+			return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
+				"the body has %d bytes when its aliases are replaced, the limit is %d", expanded.bytes, expandedMost))
+		}
+		fields = expanded.fields
+	}
 	if fields <= limit+extra && owned <= ownedTimes*limit {
 		return nil
 	}
@@ -53,8 +67,8 @@ func liveObject(ctx context.Context, stored rest.Getter, name string) runtime.Ob
 	return live
 }
 
-// minJSONField is the least that a field or list item takes in JSON, with its comma.
-const minJSONField = 2
+// minField is the least that a field or list item takes: in JSON with its comma, in protobuf with its number.
+const minField = 2
 
 // countJSONFields counts the fields and list items of valid JSON at any depth. Those of an object's managedFields are counted
 // apart: the server writes them.

@@ -87,7 +87,9 @@ func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, 
 	ctx = request.WithNamespace(ctx, namespace)
 	audit.LogRequestObject(ctx, obj, gv, scope.Resource, scope.Subresource, scope.Serializer)
 	if m, err := meta.Accessor(obj); err == nil {
-		rest.WipeObjectMetaSystemFields(m)
+		if p, ok := r.(rest.SubresourceObjectMetaPreserver); !ok || !p.PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() {
+			rest.WipeObjectMetaSystemFields(m)
+		}
 		expected := rest.ExpectedNamespaceForResource(namespace, scope.Resource)
 		if err := rest.EnsureObjectNamespaceMatchesRequestNamespace(expected, m); err != nil {
 			return err

@@ -40,6 +40,17 @@ func GetResourceWithQuery(r rest.Getter, reader rest.QueryReader, scope *Request
 	})
 }
 
+// GetResourceWithOptions is GetResource for a storage that has options of its own instead.
+func GetResourceWithOptions(r rest.GetterWithOptions, scope *RequestScope) http.HandlerFunc {
+	return getResourceHandler(scope, func(ctx context.Context, name string, req *http.Request) (runtime.Object, error) {
+		options, subpath, pathKey := r.NewGetOptions()
+		if err := requestOptions(req, scope, options, subpath, pathKey); err != nil {
+			return nil, err
+		}
+		return restGetWithOptions(ctx, r, name, options)
+	})
+}
+
 //go:noinline
 func getResourceHandler(scope *RequestScope, getter getterFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
@@ -65,6 +76,9 @@ func serveGet(ctx context.Context, scope *RequestScope, getter getterFunc, w htt
 	result, err := getter(ctx, name, req)
 	if err != nil {
 		return err
+	}
+	if stream, ok := result.(rest.ResourceStreamer); ok {
+		return streamObject(ctx, scope, stream, w, req)
 	}
 	return transformResponseObject(ctx, scope, req, w, http.StatusOK, mediaType, result)
 }

@@ -34,6 +34,29 @@ func restGet(ctx context.Context, r rest.Getter, name string, options *metav1.Ge
 	return r.Get(ctx, name, options)
 }
 
+func restGetWithOptions(ctx context.Context, r rest.GetterWithOptions, name string, options runtime.Object) (obj runtime.Object, err error) {
+	return restGet(ctx, getterFor{r, options}, name, &metav1.GetOptions{})
+}
+
+// getterFor makes a Getter of one with options, for one request.
+type getterFor struct {
+	rest.GetterWithOptions
+	options runtime.Object
+}
+
+func (g getterFor) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	return g.GetterWithOptions.Get(ctx, name, g.options)
+}
+
+func restConnect(ctx context.Context, r rest.Connecter[http.Handler], name string, options runtime.Object, responder rest.Responder) (h http.Handler, err error) {
+	ctx, step := trace.Start(ctx, trace.RESTConnect, name)
+	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return nil, err
+	}
+	return r.Connect(ctx, name, options, responder)
+}
+
 func restList(ctx context.Context, r rest.Lister, subject string, options *metainternalversion.ListOptions) (obj runtime.Object, err error) {
 	ctx, step := trace.Start(ctx, trace.RESTList, subject)
 	defer step.End(&err)

@@ -36,6 +36,9 @@ type RequestScope struct {
 	// still be had from the others.
 	StandardSerializers []runtime.SerializerInfo
 
+	// ParameterCodec decodes a resource's own options. It may be nil for a resource without any.
+	ParameterCodec runtime.ParameterCodec
+
 	Creater   runtime.ObjectCreater
 	Convertor runtime.ObjectConvertor
 	Defaulter runtime.ObjectDefaulter

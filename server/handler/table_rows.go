@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/handler/listing"
 )
 
@@ -17,6 +18,9 @@ import (
 func tableList(ctx context.Context, scope *RequestScope, list *object.List, options *metav1.TableOptions, gv schema.GroupVersion) (*listing.Document, error) {
 	whole, err := list.Empty()
 	if err != nil {
+		return nil, err
+	}
+	if scope, err = scopeInList(ctx, scope, list); err != nil {
 		return nil, err
 	}
 	empty, err := asTable(ctx, whole, options, scope, gv)
@@ -33,6 +37,20 @@ func tableList(ctx context.Context, scope *RequestScope, list *object.List, opti
 			return rowOf(ctx, scope, item, &row, gv)
 		},
 	}, nil
+}
+
+// scopeInList has the convertor for the items of a list, if the storage makes one.
+func scopeInList(ctx context.Context, scope *RequestScope, list *object.List) (*RequestScope, error) {
+	convertor, ok := scope.TableConvertor.(interface {
+		InList(context.Context, *object.List) (rest.TableConvertor, error)
+	})
+	if !ok {
+		return scope, nil
+	}
+	s := *scope
+	var err error
+	s.TableConvertor, err = convertor.InList(ctx, list)
+	return &s, err
 }
 
 // rowOf is an item's row in a table.

@@ -61,7 +61,8 @@ func (e *watchEncoder) encode(ctx context.Context, b *watchBuffers, event watch.
 		if err := e.object.Encode(encoded, &kept); err != nil {
 			return err
 		}
-		return e.format.write(b, framed, string(event.Type), kept, true)
+		e.format.write(b, framed, string(event.Type), kept, true)
+		return nil
 	}
 	b.encoded.Reset()
 	if with, ok := e.object.(runtime.EncoderWithAllocator); ok {
@@ -72,7 +73,8 @@ func (e *watchEncoder) encode(ctx context.Context, b *watchBuffers, event watch.
 	if err != nil {
 		return fmt.Errorf("unable to encode watch object %T: %w", event.Object, err)
 	}
-	return e.format.write(b, framed, string(event.Type), b.encoded.Bytes(), false)
+	e.format.write(b, framed, string(event.Type), b.encoded.Bytes(), false)
+	return nil
 }
 
 // keptBytes are what an encoder wrote of an object.Encoded: in one piece, which is kept with the object and does not change.

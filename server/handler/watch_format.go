@@ -3,13 +3,11 @@ package handler
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 )
 
 // watchFormat is how events are written in a media type.
@@ -25,19 +23,14 @@ type watchFormat struct {
 	// head writes what stands before an encoded object of some size in its event; tail stands behind it.
 	head func(out *bytes.Buffer, eventType string, size int)
 	tail string
-	// rewrite changes the whole event. It may be nil.
-	rewrite func(event []byte) ([]byte, error)
 }
 
-// watchFormats are those in which a watch can be had.
+// watchFormats are those in which a watch can be had. YAML is none: who accepts that first is answered 406, as by the Kubernetes
+// API server.
 var watchFormats = []*watchFormat{
 	{
 		mediaType: runtime.ContentTypeJSON, contentType: runtime.ContentTypeJSON, objectType: runtime.ContentTypeJSON,
 		text: true, head: writeJSONHead, tail: jsonTail,
-	},
-	{
-		mediaType: runtime.ContentTypeYAML, contentType: runtime.ContentTypeYAML + ";stream=watch", objectType: runtime.ContentTypeJSON,
-		text: true, frame: "---\n", head: writeJSONHead, tail: jsonTail, rewrite: yaml.JSONToYAML,
 	},
 	{
 		mediaType: runtime.ContentTypeProtobuf, contentType: runtime.ContentTypeProtobuf + ";stream=watch", objectType: runtime.ContentTypeProtobuf,
@@ -56,7 +49,7 @@ func watchFormatFor(mediaType string) *watchFormat {
 
 // write adds an event to b, in a frame if the stream needs one. A large object that nobody will change is not copied: a
 // client that does not read it would hold a copy each.
-func (f *watchFormat) write(b *watchBuffers, framed bool, eventType string, object []byte, kept bool) error {
+func (f *watchFormat) write(b *watchBuffers, framed bool, eventType string, object []byte, kept bool) {
 	if f.text {
 		object = bytes.TrimSuffix(object, []byte("\n"))
 	}
@@ -66,24 +59,15 @@ func (f *watchFormat) write(b *watchBuffers, framed bool, eventType string, obje
 	}
 	body := b.out.Len()
 	f.head(&b.out, eventType, len(object))
-	if framed && kept && f.rewrite == nil && len(object) >= watchFlushBytes {
+	if framed && kept && len(object) >= watchFlushBytes {
 		b.object, b.tail = object, f.tail
 	} else {
 		b.out.Write(object)
 		b.out.WriteString(f.tail)
 	}
-	if f.rewrite != nil {
-		event, err := f.rewrite(b.out.Bytes()[body:])
-		if err != nil {
-			return fmt.Errorf("write a watch event as %s: %w", f.mediaType, err)
-		}
-		b.out.Truncate(body)
-		b.out.Write(event)
-	}
 	if framed && f.sized {
 		binary.BigEndian.PutUint32(b.out.Bytes()[start:], uint32(b.size()-body))
 	}
-	return nil
 }
 
 // writeJSONHead and jsonTail are what encoding/json would write for a metav1.WatchEvent.

@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
@@ -68,7 +69,7 @@ func readAll(t *testing.T, r io.Reader) string {
 func status(t *testing.T, res *http.Response) string {
 	t.Helper()
 	var s metav1.Status
-	if err := json.NewDecoder(res.Body).Decode(&s); err != nil {
+	if err := yaml.Unmarshal([]byte(readAll(t, res.Body)), &s); err != nil {
 		t.Fatal(err)
 	}
 	if int(s.Code) != res.StatusCode || s.Kind != "Status" || s.Status != metav1.StatusFailure {
@@ -123,40 +124,6 @@ func TestWatchForms(t *testing.T) {
 			"PartialObjectMetadata", "", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json", "application/json",
 			event("ADDED", fmt.Sprintf(partial, "1")) + event("MODIFIED", fmt.Sprintf(partial, "2")) +
 				event("DELETED", fmt.Sprintf(partial, "3")) + event("BOOKMARK", bookedPartial) + expired,
-		},
-		{
-			"YAML", "&resourceVersion=2", "application/yaml", "application/yaml;stream=watch",
-			"---\n" + `object:
-  apiVersion: v1
-  data:
-    k: <v>
-  kind: ConfigMap
-  metadata:
-    name: a
-    namespace: default
-    resourceVersion: "3"
-    uid: uid-a
-type: DELETED
----
-object:
-  apiVersion: v1
-  kind: ConfigMap
-  metadata:
-    annotations:
-      k8s.io/initial-events-end: "true"
-    resourceVersion: "9"
-type: BOOKMARK
----
-object:
-  apiVersion: v1
-  code: 410
-  kind: Status
-  message: 'too old resource version: 1 (2)'
-  metadata: {}
-  reason: Expired
-  status: Failure
-type: ERROR
-`,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -230,6 +197,8 @@ func TestWatchRefused(t *testing.T) {
 	f := newFront(t, newConfigMaps(), "configmaps", "ConfigMap")
 	for _, tc := range []struct{ query, accept, want string }{
 		{"", "text/plain", "406 NotAcceptable only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"},
+		{"", "application/yaml", "406 NotAcceptable only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"},
+		{"", "application/yaml, application/json", "406 NotAcceptable only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"},
 		{"&includeObject=Some", "application/json;as=Table;v=v1;g=meta.k8s.io", `400 BadRequest Unable to convert to Table as requested: includeObject: Invalid value: "Some": must be 'Metadata', 'Object', 'None', or empty`},
 		{"&sendInitialEvents=true", "", `422 Invalid ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan`},
 		{"&resourceVersionMatch=NotOlderThan&resourceVersion=1", "", `422 Invalid ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided`},

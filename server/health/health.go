@@ -49,11 +49,21 @@ type Endpoint struct {
 	path   string
 	checks []Check
 	log    *slog.Logger
+	slis   *SLIs
 }
 
-// NewEndpoint makes the handler of path and all below it.
-func NewEndpoint(path string, log *slog.Logger, checks ...Check) *Endpoint {
-	return &Endpoint{path: path, checks: checks, log: log}
+// NewEndpoint makes the handler of path and all below it. slis count what it finds when all checks are asked; it may be nil.
+func NewEndpoint(path string, log *slog.Logger, slis *SLIs, checks ...Check) *Endpoint {
+	return &Endpoint{path: path, checks: checks, log: log, slis: slis}
+}
+
+// Paths are the paths that the endpoint serves.
+func (e *Endpoint) Paths() []string {
+	paths := []string{e.path}
+	for _, c := range e.checks {
+		paths = append(paths, e.path+"/"+c.Name)
+	}
+	return paths
 }
 
 // Ping always passes, since the server answers.
@@ -85,6 +95,7 @@ func (e *Endpoint) serveOne(w http.ResponseWriter, r *http.Request, name string)
 func (e *Endpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	excluded := query["exclude"]
+	title := strings.TrimPrefix(e.path, "/")
 	var lines bytes.Buffer
 	var failed []string
 	for _, c := range e.checks {
@@ -92,7 +103,9 @@ func (e *Endpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(&lines, "[+]%s excluded: ok\n", c.Name)
 			continue
 		}
-		if err := e.run(r.Context(), c); err != nil {
+		err := e.run(r.Context(), c)
+		e.slis.observe(c.Name, title, err)
+		if err != nil {
 			fmt.Fprintf(&lines, "[-]%s failed: %s\n", c.Name, told(r.Context(), err))
 			failed = append(failed, c.Name)
 			continue
@@ -102,7 +115,6 @@ func (e *Endpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 	if unknown := e.unknown(excluded); len(unknown) > 0 {
 		fmt.Fprintf(&lines, "warn: some health checks cannot be excluded: no matches for %s\n", strings.Join(unknown, ","))
 	}
-	title := strings.TrimPrefix(e.path, "/")
 	if len(failed) > 0 {
 		http.Error(w, fmt.Sprintf("%s%s check failed", lines.String(), title), http.StatusInternalServerError)
 		return

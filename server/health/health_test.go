@@ -15,7 +15,7 @@ import (
 func TestEndpoint(t *testing.T) {
 	ready := errors.New("etcd: secret-host is down")
 	checks := []Check{Ping, {"etcd", func(context.Context) error { return ready }}}
-	e := NewEndpoint("/readyz", slog.New(slog.DiscardHandler), checks...)
+	e := NewEndpoint("/readyz", slog.New(slog.DiscardHandler), nil, checks...)
 	get := func(target string) (int, string) {
 		w := httptest.NewRecorder()
 		e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
@@ -55,7 +55,7 @@ func TestEndpoint(t *testing.T) {
 // TestReason: what may be told is told to those who say who they are.
 func TestReason(t *testing.T) {
 	failure := errors.Join(Reason("pods are missing"), errors.New("secret-host is down"))
-	e := NewEndpoint("/readyz", slog.New(slog.DiscardHandler), Check{"pods", func(context.Context) error { return failure }})
+	e := NewEndpoint("/readyz", slog.New(slog.DiscardHandler), nil, Check{"pods", func(context.Context) error { return failure }})
 	for name, test := range map[string]struct {
 		who  user.Info
 		want string

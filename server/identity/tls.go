@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,6 +86,13 @@ func NewTLS(a *Authority, files Files, hosts []string, log *slog.Logger) (*TLS, 
 
 // ClientCAs returns the authorities whose client certificates are accepted at present.
 func (t *TLS) ClientCAs() *x509.CertPool { return t.clientCAs.Load() }
+
+// ClientCAsPEM returns them in PEM.
+func (t *TLS) ClientCAsPEM() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Concat(t.authority.CertPEM(), t.clientCA)
+}
 
 func (t *TLS) believe(a *Authority) {
 	pool := x509.NewCertPool()

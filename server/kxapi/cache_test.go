@@ -99,7 +99,7 @@ func newDen(t *testing.T, storage *faulty) *den {
 	t.Cleanup(raw.Close)
 	storage.Storage, storage.interrupt = raw, make(chan struct{})
 	c, err := cacher.NewCacherFromConfig(cacher.Config{
-		Storage: storage, ResourcePrefix: "/pandas", GroupResource: pandas, NewFunc: newPanda,
+		Storage: storage, ResourcePrefix: "/pandas", GroupResource: pandas, NewFunc: newPanda, Prefill: true,
 		GetAttrsFunc: func(runtime.Object) (labels.Set, fields.Set, error) { return nil, nil, nil },
 	})
 	if err != nil {

@@ -189,6 +189,9 @@ func (m *drawing) calls(storage rest.Storage, verb string) *v1alpha1.CodePlace {
 			return &place
 		}
 	}
+	if _, ok := storage.(rest.Connecter[http.Handler]); ok {
+		return m.code.method(reflect.ValueOf(storage), "Connect")
+	}
 	return m.code.method(reflect.ValueOf(storage), called[verb])
 }
 

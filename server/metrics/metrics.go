@@ -94,7 +94,7 @@ func New() *Metrics {
 			Name: "kx_connections", Help: "Connections of clients that are open."}),
 		refusedConnections: f.NewCounter(prometheus.CounterOpts{
 			Name: "kx_refused_connections_total",
-			Help: "Connections that were closed at once, since as many were open as --max-connections allows."}),
+			Help: "Connections that were closed before they had asked for anything, since as many were open as --max-connections allows."}),
 	}
 }
 

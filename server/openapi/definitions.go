@@ -31,6 +31,7 @@ const (
 	definitionDeleteOptions   = metaDefinitions + "DeleteOptions"
 	definitionPatch           = metaDefinitions + "Patch"
 	definitionStatus          = metaDefinitions + "Status"
+	definitionString          = "string"
 	definitionWatchEvent      = metaDefinitions + "WatchEvent"
 	definitionVersion         = "io.k8s.apimachinery.pkg.version.Info"
 

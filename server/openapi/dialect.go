@@ -108,7 +108,8 @@ type encoded struct {
 	proto func() ([]byte, error)
 }
 
-// definition encodes a built-in definition once, except for those that name all group versions of their document.
+// definition encodes a built-in definition once, except for those that name the group versions of their document in v3. The one
+// document of v2 has all group versions that Kubernetes knows, as they are embedded.
 func (d *dialect) definition(name string, gvs []schema.GroupVersion) (*encoded, error) {
 	if e, ok := d.shared.Load(name); ok {
 		return e.(*encoded), nil
@@ -118,6 +119,7 @@ func (d *dialect) definition(name string, gvs []schema.GroupVersion) (*encoded, 
 		return nil, fmt.Errorf("encode definition %s: there is none", name)
 	}
 	kind, varies := everywhere[name]
+	varies = varies && d == v3
 	e := &encoded{json: found.member}
 	if varies || d == v2 {
 		s := d.schema(found)

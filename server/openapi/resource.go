@@ -23,6 +23,13 @@ type Resource struct {
 	DeleteReturnsObject bool
 	// CreateReturnsStatus says that POST answers with a Status rather than the object.
 	CreateReturnsStatus bool
+	// Options (optional) are those of GET, if it has its own, or of a connection.
+	Options operation.Options
+	// Connects are the methods of a resource that passes requests on, and Subpath says that a path may follow.
+	Connects []string
+	Subpath  bool
+	// StreamsText says that GET answers with text.
+	StreamsText bool
 }
 
 // action says how a verb is described.
@@ -83,6 +90,17 @@ func resourceOperations(gv schema.GroupVersion, resources []Resource) []*operati
 		if r.Version == "" {
 			d.kind.Group, d.kind.Version = gv.Group, gv.Version
 		}
+		for _, method := range r.Connects {
+			operations = append(operations, d.connection(method, false))
+		}
+		if r.Subpath {
+			for _, method := range r.Connects {
+				operations = append(operations, d.connection(method, true))
+			}
+		}
+		if r.Connects != nil {
+			continue
+		}
 		for _, a := range actions {
 			if !slices.Contains(r.Verbs, a.verb) {
 				continue
@@ -121,6 +139,9 @@ func (d *described) operation(a action, allNamespaces bool) *operation.Operation
 		segments = append(segments, "{name}", d.subresource)
 		parameters = append(parameters, operation.NameOf(d.kind.Kind))
 	}
+	if a.name == "get" && d.Options.Of != nil {
+		a.options = []operation.Options{d.Options}
+	}
 	for _, set := range a.options {
 		parameters = append(parameters, set.Parameters()...)
 	}
@@ -143,11 +164,34 @@ func (d *described) operation(a action, allNamespaces bool) *operation.Operation
 	return r
 }
 
+// connection describes a method by which requests are passed on, to the resource's path or to one behind it.
+func (d *described) connection(method string, behind bool) *operation.Operation {
+	o := d.operation(action{method: method, name: "connect", prefix: "connect", onItem: true, options: []operation.Options{d.Options}, codes: []int{200}}, false)
+	o.Params = slices.DeleteFunc(o.Params, func(p *operation.Parameter) bool { return p == operation.Pretty })
+	scope, suffix := "", ""
+	if d.Namespaced {
+		scope = "Namespaced"
+	}
+	if behind {
+		suffix = "WithPath"
+		o.Pattern += "/{path}"
+		o.Params = append(o.Params, operation.Path)
+	}
+	o.ID = operation.ID("connect", d.gv, upperFirst(strings.ToLower(method))+scope+d.noun+upperFirst(d.subresource)+suffix)
+	o.Words = "connect " + method + " requests to " + d.subresource + " of " + d.noun
+	o.Gives, o.Answer = []string{"*/*"}, definitionString
+	return o
+}
+
 // bodies describes the request and the answer of an action.
 func (d *described) bodies(r *operation.Operation, action string) {
 	object := kindModel(d.kind)
 	r.Answer = object
 	switch action {
+	case "get":
+		if d.StreamsText {
+			r.Answer, r.Gives = definitionString, append([]string{"text/plain"}, objectMediaTypes...)
+		}
 	case "list":
 		r.Answer = kindModel(d.kind.GroupVersion().WithKind(d.kind.Kind + "List"))
 		r.Gives = listMediaTypes
@@ -230,6 +274,9 @@ func discoveryOperation(gv schema.GroupVersion, root, id, description string, an
 	verb, rest := id[:3], id[3:]
 	r := &operation.Operation{Verb: http.MethodGet, Pattern: root + "/", Words: description, Answer: answer, Codes: []int{http.StatusOK},
 		Takes: objectMediaTypes, Gives: objectMediaTypes}
+	if root == "/version" {
+		r.Takes, r.Gives = []string{runtime.ContentTypeJSON}, []string{runtime.ContentTypeJSON}
+	}
 	if gv.Empty() && root != "/api" {
 		r.ID, r.Tags = id, []string{strings.Trim(root, "/")}
 	} else {

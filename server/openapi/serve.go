@@ -33,7 +33,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.serveDocument(w, r, document, v3)
 			return
 		}
-		fallthrough
+		w.WriteHeader(http.StatusNotFound)
 	default:
 		http.NotFound(w, r)
 	}
@@ -55,6 +55,7 @@ func (s *Service) serveIndex(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Vary", "Accept-Encoding")
 	send(w, r, fmt.Sprintf("%X", sha256.Sum256(body)), func(w io.Writer) error {
 		_, err := w.Write(body)
 		return err
@@ -98,7 +99,9 @@ func negotiate(accept string, types []mediaType) *mediaType {
 }
 
 func (s *Service) serveDocument(w http.ResponseWriter, r *http.Request, t *document, d *dialect) {
-	w.Header().Set("Vary", "Accept")
+	// kx compresses all documents; Kubernetes, whose order this is, that of v2.
+	w.Header().Add("Vary", "Accept-Encoding")
+	w.Header().Add("Vary", "Accept")
 	as := negotiate(r.Header.Get("Accept"), d.mediaTypes())
 	if as == nil {
 		w.WriteHeader(http.StatusNotAcceptable)
@@ -111,6 +114,7 @@ func (s *Service) serveDocument(w http.ResponseWriter, r *http.Request, t *docum
 	w.Header().Set("Content-Type", as.given)
 	if hash := r.URL.Query().Get("hash"); hash != "" && d == v3 {
 		if hash != etag() {
+			w.Header().Set("Etag", strconv.Quote(etag()))
 			http.Redirect(w, r, locationOf(t), http.StatusMovedPermanently)
 			return
 		}
@@ -130,7 +134,6 @@ func send(w http.ResponseWriter, r *http.Request, etag string, write func(io.Wri
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	w.Header().Add("Vary", "Accept-Encoding")
 	if !takesGzip(r.Header.Get("Accept-Encoding")) {
 		report(r, write(w))
 		return

@@ -15,6 +15,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/kx-apiserver/kx/server/openapi/operation"
+	"github.com/kx-apiserver/kx/server/version"
 )
 
 // Service answers /openapi/v2, /openapi/v3 and what is below the latter.
@@ -30,11 +31,13 @@ type Service struct {
 	whole *document
 }
 
-// NewService describes a server that has nothing but discovery. version is the one that /version shows as gitVersion.
-func NewService(version string) *Service {
+// NewService describes a server that has nothing but discovery. release is the version that documents show, such as 1.37.
+func NewService(release string) *Service {
 	s := &Service{
-		info:      spec.Info{InfoProps: spec.InfoProps{Title: title, Version: version}},
-		salt:      sync.OnceValue(func() string { return fmt.Sprintf("%s %s %x", version, documentsHash, sha256.Sum256(embedded)) }),
+		info: spec.Info{InfoProps: spec.InfoProps{Title: title, Version: release}},
+		salt: sync.OnceValue(func() string {
+			return fmt.Sprintf("%s %s %x", version.Info().GitVersion, documentsHash, sha256.Sum256(embedded))
+		}),
 		documents: map[string]*document{},
 	}
 	s.installDiscovery("/apis", schema.GroupVersion{}, "getAPIVersions", "get available API versions", definitionAPIGroupList)
@@ -200,7 +203,6 @@ func (s *Service) everything() *document {
 		}
 		whole := &document{path: "/openapi/v2", info: info, salt: s.salt}
 		for _, t := range s.sorted() {
-			whole.gvs = append(whole.gvs, t.gvs...)
 			whole.parts = append(whole.parts, t.parts...)
 		}
 		s.whole = whole.sealed()

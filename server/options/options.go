@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -29,9 +30,17 @@ type Options struct {
 	Audit      Audit
 	WatchCache WatchCache
 	Allow      Allow
+	Kubelet    Kubelet
 
 	RuntimeConfig map[string]string
 	EventTTL      time.Duration
+	// InitialObjects has the server make the objects that every cluster has. AdvertiseAddress is where clients in the cluster
+	// reach it, and EndpointReconciler says whether it is an endpoint of the service kubernetes.
+	InitialObjects     bool
+	AdvertiseAddress   net.IP
+	EndpointReconciler string
+	// Profiling lets administrators profile the server over HTTP.
+	Profiling bool
 }
 
 // Etcd says where objects are stored, and how.
@@ -80,9 +89,17 @@ type Audit struct {
 	PolicyFile, LogPath string
 }
 
+// Kubelet says how nodes are reached.
+type Kubelet struct {
+	ClientCertificate, ClientKey string
+	CertificateAuthority         string
+	PreferredAddressTypes        []string
+}
+
 // WatchCache says how much of etcd is kept in memory.
 type WatchCache struct {
 	Enabled     bool
+	Prefill     bool
 	DefaultSize int
 	Sizes       []string
 }
@@ -91,6 +108,12 @@ type WatchCache struct {
 type Allow struct {
 	Breakpoints, Faults bool
 }
+
+// The values of EndpointReconciler.
+const (
+	ReconcilerLease = "lease"
+	ReconcilerNone  = "none"
+)
 
 // DefaultListen is the default address of kx serve.
 const DefaultListen = "127.0.0.1:7443"
@@ -118,7 +141,12 @@ func New() *Options {
 			MaxValidationSteps:          2_000_000,
 		},
 		WatchCache: WatchCache{Enabled: true, DefaultSize: 100},
+		Kubelet:    Kubelet{PreferredAddressTypes: []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}},
 		EventTTL:   time.Hour,
+		Profiling:  true,
+
+		InitialObjects:     true,
+		EndpointReconciler: ReconcilerLease,
 	}
 }
 
@@ -138,24 +166,50 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.KubeconfigOut, "kubeconfig-out", o.KubeconfigOut, "where to write the administrator's kubeconfig (default <data-dir>/kubeconfig)")
 	fs.StringToStringVar(&o.RuntimeConfig, "runtime-config", o.RuntimeConfig, "API versions to turn on or off, such as apps/v1beta1=true or api/all=false")
 	fs.DurationVar(&o.EventTTL, "event-ttl", o.EventTTL, "how long to keep events")
+	fs.BoolVar(&o.InitialObjects, "initial-objects", o.InitialObjects, "make the objects that every cluster has: the service kubernetes and its endpoints, the default ServiceCIDR, the system's priority classes, extension-apiserver-authentication, flow schemas and priority levels, APIServices")
+	fs.IPVar(&o.AdvertiseAddress, "advertise-address", o.AdvertiseAddress, "where clients in the cluster reach this server (default: the address that it listens on, or this machine's)")
+	fs.StringVar(&o.EndpointReconciler, "endpoint-reconciler-type", o.EndpointReconciler, "whether this server is an endpoint of the service kubernetes: lease, or none")
+	fs.BoolVar(&o.Profiling, "profiling", o.Profiling, "let administrators profile the server at /debug/pprof/")
 	o.Etcd.addFlags(fs)
 	o.addAccessFlags(fs)
+	o.Kubelet.addFlags(fs)
 	fs.BoolVar(&o.Allow.Breakpoints, "allow-breakpoints", o.Allow.Breakpoints, "let administrators hold requests at a step, with breakpoints.kx.dev")
 	fs.BoolVar(&o.Allow.Faults, "allow-faults", o.Allow.Faults, "let administrators make requests slow or fail, with faults.kx.dev")
 	fs.IntVar(&o.Limits.MaxRequestsInFlight, "max-requests-inflight", o.Limits.MaxRequestsInFlight, "how many reads are served at once before others are answered 429; 0 for no limit")
 	fs.IntVar(&o.Limits.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.Limits.MaxMutatingRequestsInFlight, "how many writes are served at once before others are answered 429; 0 for no limit")
-	fs.DurationVar(&o.Limits.RequestTimeout, "request-timeout", o.Limits.RequestTimeout, "how long a request may take, watches excepted")
+	fs.DurationVar(&o.Limits.RequestTimeout, "request-timeout", o.Limits.RequestTimeout, "how long a request may take, watches, logs and connections to pods and nodes excepted")
 	fs.IntVar(&o.Limits.MinRequestTimeout, "min-request-timeout", o.Limits.MinRequestTimeout, "seconds that a watch lives at least, if its client does not say")
-	fs.IntVar(&o.Limits.MaxConnections, "max-connections", o.Limits.MaxConnections, "how many connections of clients may be open at once before new ones are refused; 0 for no limit")
+	fs.IntVar(&o.Limits.MaxConnections, "max-connections", o.Limits.MaxConnections, "how many connections of clients may be open at once; beyond, one that has sent no request yet is closed for a new one; 0 for no limit")
 	fs.IntVar(&o.Limits.MaxObjectFields, "max-object-fields", o.Limits.MaxObjectFields, "how many fields and list items an object that is written may have, at any depth; more is answered 413")
 	fs.Int64Var(&o.Limits.MaxDefaultBytes, "max-default-bytes", o.Limits.MaxDefaultBytes, "how many bytes the defaults of its schema may add to a custom resource; more is answered 413")
 	fs.Int64Var(&o.Limits.MaxValidationSteps, "max-validation-steps", o.Limits.MaxValidationSteps, "how many steps the validation of a custom resource by its schema may take, about one for each value and schema it is held against; more is answered 422")
 	fs.StringVar(&o.Audit.PolicyFile, "audit-policy-file", o.Audit.PolicyFile, "which requests the audit log records, and how much of them (default: the metadata of every write)")
 	fs.StringVar(&o.Audit.LogPath, "audit-log-path", o.Audit.LogPath, "file to write the audit log to; - for standard output")
 	fs.BoolVar(&o.WatchCache.Enabled, "watch-cache", o.WatchCache.Enabled, "keep what is in etcd in memory for reads and watches; etcd is only asked for its revision")
+	fs.BoolVar(&o.WatchCache.Prefill, "watch-cache-prefill", o.WatchCache.Prefill, "fill all watch caches at the start, and be ready when they are filled; otherwise each is filled when its resource is first read")
 	fs.IntVar(&o.WatchCache.DefaultSize, "default-watch-cache-size", o.WatchCache.DefaultSize, "0 turns the watch cache off; others say nothing, for it sizes itself")
 	fs.StringSliceVar(&o.WatchCache.Sizes, "watch-cache-sizes", o.WatchCache.Sizes, "the same for single resources, as resource[.group]#size; events have no cache unless they have a size here")
 }
+
+func (k *Kubelet) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&k.ClientCertificate, "kubelet-client-certificate", k.ClientCertificate, "client certificate for kubelets")
+	fs.StringVar(&k.ClientKey, "kubelet-client-key", k.ClientKey, "key of the client certificate for kubelets")
+	fs.StringVar(&k.CertificateAuthority, "kubelet-certificate-authority", k.CertificateAuthority, "authority that signed the kubelets' certificates (default: they are not verified)")
+	fs.StringSliceVar(&k.PreferredAddressTypes, "kubelet-preferred-address-types", k.PreferredAddressTypes, "types of a node's addresses, the preferred ones first")
+}
+
+// Flags returns the value of each flag by its name.
+func (o *Options) Flags() map[string]string {
+	present := *o
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	present.AddFlags(fs)
+	values := map[string]string{}
+	fs.VisitAll(func(f *pflag.Flag) { values[f.Name] = f.Value.String() })
+	return values
+}
+
+// KeyPrefix is the Prefix with a slash before it and none behind it, whatever slashes --etcd-prefix has.
+func (e Etcd) KeyPrefix() string { return path.Join("/", e.Prefix) }
 
 func (e *Etcd) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&e.Servers, "etcd-servers", e.Servers, "URLs of an etcd cluster (default: an etcd in this process)")
@@ -189,6 +243,9 @@ func (o *Options) Validate() error {
 	if (o.Serving.TLSCertFile == "") != (o.Serving.TLSPrivateKeyFile == "") {
 		bad("--tls-cert-file and --tls-private-key-file go together: give both or neither")
 	}
+	if (o.Kubelet.ClientCertificate == "") != (o.Kubelet.ClientKey == "") {
+		bad("--kubelet-client-certificate and --kubelet-client-key go together: give both or neither")
+	}
 	if o.Limits.RequestTimeout <= 0 {
 		bad("--request-timeout: %v is not a time to wait: give more than 0", o.Limits.RequestTimeout)
 	}
@@ -203,6 +260,9 @@ func (o *Options) Validate() error {
 	}
 	if o.EventTTL < time.Second {
 		bad("--event-ttl: %v is too short: give a second or more", o.EventTTL)
+	}
+	if o.EndpointReconciler != ReconcilerLease && o.EndpointReconciler != ReconcilerNone {
+		bad("--endpoint-reconciler-type: %q is neither lease nor none", o.EndpointReconciler)
 	}
 	if o.WatchCache.DefaultSize < 0 {
 		bad("--default-watch-cache-size: %d can't be negative", o.WatchCache.DefaultSize)
@@ -249,9 +309,6 @@ func (e *Etcd) validate() error {
 	}
 	if (e.CertFile == "") != (e.KeyFile == "") {
 		bad("--etcd-certfile and --etcd-keyfile go together: give both or neither")
-	}
-	if e.Prefix == "" || e.Prefix[0] != '/' {
-		bad("--etcd-prefix: %q does not begin with a slash", e.Prefix)
 	}
 	if !storageMediaTypes[e.StorageMediaType] {
 		bad("--storage-media-type: %q is none of application/vnd.kubernetes.protobuf, application/json and application/yaml", e.StorageMediaType)

@@ -20,7 +20,7 @@ func TestFlags(t *testing.T) {
 		{"--etcd-servers=127.0.0.1", "is not a URL"},
 		{"--etcd-servers=https://h:1 --embedded-etcd-listen=https://h:2", "there is none"},
 		{"--etcd-certfile=a", "--etcd-certfile and --etcd-keyfile go together"},
-		{"--etcd-prefix=registry", "does not begin with a slash"},
+		{"--etcd-prefix=registry", ""},
 		{"--storage-media-type=text/html", "--storage-media-type"},
 		{"--etcd-compaction-interval=-1s", "can't be negative"},
 		{"--request-timeout=0", "--request-timeout"},

@@ -16,9 +16,9 @@ import (
 	cbor "k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/core/escape"
+	"github.com/kx-apiserver/kx/core/yaml"
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
@@ -311,7 +311,7 @@ func (v *Value) YAML() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return escape.YAML(data, yaml.JSONToYAML), nil
+	return escape.YAML(data, yaml.FromJSON), nil
 }
 
 // Metadata returns the object's metadata, empty if they can't be read.

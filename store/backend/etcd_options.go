@@ -99,7 +99,7 @@ type SimpleRestOptionsFactory struct {
 
 // NewSimpleRestOptionsFactory reads the files that the options name, so that errors in them are reported at once.
 func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupResource) (runtime.Codec, error)) (*SimpleRestOptionsFactory, error) {
-	f := &SimpleRestOptionsFactory{Options: options, Codec: codec, StorageWithCacher: StorageWithCacher(nil, nil, nil)}
+	f := &SimpleRestOptionsFactory{Options: options, Codec: codec, StorageWithCacher: StorageWithCacher(nil, false, nil, nil)}
 	var err error
 	if f.cacheSizes, err = ParseWatchCacheSizes(options.WatchCacheSizes); err != nil {
 		return nil, err

@@ -48,8 +48,8 @@ const parallelFills = 8
 
 // StorageWithCacher makes the StorageDecorator that puts a cacher in front of etcd3. The cachers that one of these makes
 // take turns to fill themselves, are among caches as long as they run, do what the faults of control say, and tell log when
-// they lose etcd. All may be nil.
-func StorageWithCacher(caches *cacher.Caches, control *trace.Control, log *slog.Logger) StorageDecorator {
+// they lose etcd. All may be nil. With prefill they fill themselves at once, and not for their first reader.
+func StorageWithCacher(caches *cacher.Caches, prefill bool, control *trace.Control, log *slog.Logger) StorageDecorator {
 	if caches == nil {
 		caches = &cacher.Caches{}
 	}
@@ -79,6 +79,7 @@ func StorageWithCacher(caches *cacher.Caches, control *trace.Control, log *slog.
 			NewFunc:        newFunc,
 			GetAttrsFunc:   getAttrsFunc,
 			Trigger:        trigger,
+			Prefill:        prefill,
 			Fills:          fills,
 			Control:        control,
 			Log:            log,

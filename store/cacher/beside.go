@@ -13,6 +13,9 @@ import (
 // CatchUp asks etcd for its revision and waits until the cache has seen that, and says how long it took. What it fails to
 // see before ctx ends is no error: whoever inspects the cache next finds it behind.
 func (c *Cacher) CatchUp(ctx context.Context) (took time.Duration, ok bool) {
+	if !c.begun.Load() {
+		return 0, false // nobody has asked for the cache, and who looks at it does not either
+	}
 	start := time.Now()
 	revision, _, err := c.revisions.revision(ctx)
 	if err != nil || c.watchCache.waitUntilFresh(ctx, revision) != nil {
@@ -68,6 +71,8 @@ func (b *Beside) Difference() string {
 		return ""
 	case d.Cached == d.Etcd && (b.Cached.Err() != nil || b.Stored.Err() != nil || bytes.Equal(b.Cached.Stored(), b.Stored.Stored())):
 		return ""
+	case b.Seen == 0:
+		return fmt.Sprintf("%s: the cache has never been filled", d)
 	case b.Seen < b.Revision:
 		return fmt.Sprintf("%s: the cache is at %d and has not seen that yet", d, b.Seen)
 	case d.Cached > d.Etcd && d.Etcd != 0:

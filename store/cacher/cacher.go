@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/metadata"
 
@@ -20,7 +21,8 @@ import (
 //
 // Its own goroutines: the reflector, which fills the cache and applies changes as they come and hands them to watchers;
 // the progress requester, which asks etcd for its revision while somebody waits for it; and the keeper, which sends
-// bookmarks and forgets what is old. A watch has one only while it gets what lies behind.
+// bookmarks and forgets what is old. They start with the first read or watch: a cacher that nobody asks has none, and costs
+// etcd nothing. A watch has one only while it gets what lies behind.
 type Cacher struct {
 	Storage
 
@@ -51,6 +53,11 @@ type Cacher struct {
 	asking    sync.Mutex
 	following context.Context
 
+	// begun says that the goroutines have started. It is set under beginning, under which Stop cancels too.
+	beginning sync.Mutex
+	begun     atomic.Bool
+	check     time.Duration // how often the cache is compared with etcd; 0 is never
+
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -64,7 +71,8 @@ var (
 // counts are how reads were answered.
 type counts struct{ hits, fallbacks atomic.Int64 }
 
-// NewCacherFromConfig starts a cacher. It fills itself; until then everything is read from the storage. Stop ends it.
+// NewCacherFromConfig makes a cacher. It begins to fill itself with the first read or watch, or at once if the Config says so;
+// until it is filled everything is read from the storage. Stop ends it.
 func NewCacherFromConfig(config Config) (*Cacher, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
@@ -86,6 +94,7 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 		metrics:  config.Metrics.For(config.GroupResource),
 		progress: make(chan struct{}, 1),
 		answered: make(chan struct{}, 1),
+		check:    check,
 
 		wakeKeeper: make(chan struct{}, 1),
 	}
@@ -114,28 +123,56 @@ func NewCacherFromConfig(config Config) (*Cacher, error) {
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.watchCache.stopped = c.ctx.Done()
 	config.Storage.OnWrite(c.wrote)
-	c.running.Go(c.reflect)
-	c.running.Go(c.requestProgressWhileWaiting)
-	c.running.Go(c.keep)
-	if check > 0 {
-		c.running.Go(func() { c.keepChecking(check) })
+	if config.Prefill {
+		c.begin()
 	}
 	return c, nil
 }
 
+// begin starts the goroutines, and says whether it was this call that did.
+func (c *Cacher) begin() bool {
+	if c.begun.Load() {
+		return false
+	}
+	c.beginning.Lock()
+	defer c.beginning.Unlock()
+	if c.begun.Load() || c.ctx.Err() != nil {
+		return false
+	}
+	c.begun.Store(true)
+	c.running.Go(c.reflect)
+	c.running.Go(c.requestProgressWhileWaiting)
+	c.running.Go(c.keep)
+	if c.check > 0 {
+		c.running.Go(func() { c.keepChecking(c.check) })
+	}
+	return true
+}
+
+// asked begins to fill the cache for a read, and says whether that was the first one.
+func (c *Cacher) asked(ctx context.Context) bool {
+	return !c.begun.Load() && !store.IsAside(ctx) && c.begin()
+}
+
 // Stop ends the cacher and all its watches, and waits for that. Further calls do nothing.
 func (c *Cacher) Stop() {
+	c.beginning.Lock()
 	c.cancel()
+	c.beginning.Unlock()
 	c.dispatcher.close()
 	c.past.close()
 	c.running.Wait()
 	c.metrics.Forget()
 }
 
-// ReadinessCheck says why the cache is not filled, or nil.
+// ReadinessCheck says why the cache is not filled, or nil. One that fills itself for its first reader keeps nobody waiting:
+// etcd answers.
 func (c *Cacher) ReadinessCheck() error {
 	switch now := c.state.get(); now.State {
 	case Uninitialized, Refilling:
+		if now.State == Uninitialized && !c.config.Prefill {
+			return nil
+		}
 		if now.Err != nil {
 			return errors.Join(store.ErrStorageNotReady, now.Err)
 		}
@@ -144,8 +181,9 @@ func (c *Cacher) ReadinessCheck() error {
 	return nil
 }
 
-// WaitUntilReady waits until the cache has been filled. One that is stopped never is.
+// WaitUntilReady asks for the cache and waits until it has been filled. One that is stopped never is.
 func (c *Cacher) WaitUntilReady(ctx context.Context) error {
+	c.begin()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(c.ctx, cancel)

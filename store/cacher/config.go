@@ -36,6 +36,8 @@ type Config struct {
 	// Trigger names at most one field: a watch that selects one value of it is only shown events with that value.
 	Trigger store.IndexerFuncs
 
+	// Prefill has the cache filled at once, and not when somebody reads.
+	Prefill bool
 	// Fills bounds how many caches are filled at a time: each takes a place in it meanwhile. nil is no bound.
 	Fills chan struct{}
 	// Control has the faults that disturb the cache; nil has none.

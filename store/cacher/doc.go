@@ -26,7 +26,8 @@
 //
 // # States
 //
-// A cache is uninitialized until it has been filled, then fresh. It is lagging while it has not seen what etcd is known to
+// A cache is uninitialized until it has been filled, then fresh. Until somebody asks for it, it is not filled and follows
+// nothing; the first read is answered by etcd, and begins the filling. It is lagging while it has not seen what etcd is known to
 // have, broken while etcd's watch fails, and refilling when it missed changes that etcd no longer has, or when etcd turns out
 // to have another history: that is looked at whenever a watch of etcd goes on where another one ended, as it does with its
 // connection. A cache is filled after its watch has begun, and need not look. What must be the latest is read from etcd while

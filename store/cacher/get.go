@@ -25,6 +25,10 @@ func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptio
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
 	}
+	if c.asked(ctx) {
+		step.Why(trace.CacheFirstRead)
+		return c.fromStorage(ctx, key, opts)
+	}
 	if state := c.state.get().State; state == Uninitialized || state == Refilling || state == Broken && opts.ResourceVersion == "" {
 		// A broken cache may have seen the revisions of another etcd.
 		step.WhyText(trace.CacheNotReady, string(state))

@@ -78,6 +78,10 @@ type listing struct {
 // moment finds the state that the list shows, and says why it is that one. It leaves the tree nil if etcd must be asked.
 func (l *listing) moment(ctx context.Context) error {
 	c := l.cacher
+	if c.asked(ctx) {
+		l.step.Why(trace.CacheFirstRead)
+		return nil
+	}
 	if state := c.state.get().State; state == Uninitialized || state == Refilling {
 		l.step.WhyText(trace.CacheNotReady, string(state))
 		return nil

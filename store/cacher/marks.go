@@ -24,6 +24,9 @@ func (m *marks) note(revision int64) *atomic.Pointer[trace.Waiting] {
 
 // await tells the journey of ctx of the marks of a revision that it wrote, as soon as there are any.
 func (c *Cacher) await(ctx context.Context, revision int64) {
+	if !c.begun.Load() {
+		return // it follows nothing, and will not see the event
+	}
 	waiting := trace.Await(ctx, revision)
 	if waiting == nil {
 		return

@@ -44,8 +44,10 @@ func (c *Cacher) WatchEncoded(ctx context.Context, key string, opts store.ListOp
 	return w, nil
 }
 
-// readyToWatch waits for a cache that is about to be filled.
+// readyToWatch waits for a cache that is about to be filled. The first watch waits too: it would be one of etcd's for as long
+// as it lives, and a list that comes before it has begun the filling.
 func (c *Cacher) readyToWatch(ctx context.Context) bool {
+	c.begin()
 	ctx, cancel := context.WithTimeout(ctx, c.limits.Wait)
 	defer cancel()
 	return c.state.waitFilled(ctx) == nil

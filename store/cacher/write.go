@@ -75,6 +75,9 @@ func (c *Cacher) suggestion(step *trace.Step, key string) *object.Encoded {
 
 // wrote is called with each object that this process writes, before or after its event comes.
 func (c *Cacher) wrote(ctx context.Context, obj *object.Encoded) {
+	if !c.begun.Load() {
+		return // its event will not come to take it
+	}
 	c.written.add(obj)
 	c.await(ctx, obj.Revision())
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -17,9 +18,6 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	storage "github.com/kx-apiserver/kx/store"
 )
-
-// resultBuffer is how many events a watch holds for a watcher that is busy. After that it waits for it.
-const resultBuffer = 100
 
 // Watch implements storage.Interface.
 func (s *store) Watch(ctx context.Context, key string, opts storage.ListOptions) (_ watch.Interface, err error) {
@@ -41,7 +39,7 @@ func (s *store) Watch(ctx context.Context, key string, opts storage.ListOptions)
 		recursive: opts.Recursive,
 		progress:  opts.ProgressNotify,
 		pred:      opts.Predicate,
-		results:   make(chan watch.Event, resultBuffer),
+		results:   make(chan watch.Event),
 	}
 	if err := wc.plan(ctx, step, opts); err != nil {
 		return nil, err
@@ -59,7 +57,7 @@ type watchChan struct {
 	progress  bool
 	pred      storage.SelectionPredicate
 
-	// revision is what the watcher knows already, or what it gets before the first change.
+	// revision is what the watcher knows already, or what it gets before the first change. Then it is that of the event at hand.
 	revision int64
 	// initialEvents says that the present state comes first, and initialBookmark that a bookmark ends it.
 	initialEvents, initialBookmark bool
@@ -67,6 +65,10 @@ type watchChan struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	results chan watch.Event
+
+	// page is what is read of the initial events and not sent. feed is what comes after them.
+	page []*mvccpb.KeyValue
+	feed *feed
 }
 
 // plan decides where the watch begins, by what is wanted and by what the watcher knows.
@@ -122,13 +124,33 @@ func errorStatus(err error) runtime.Object {
 	return &s
 }
 
-// emit gives an event to the watcher, and says whether the watch goes on.
+// emit gives an event to the watcher, and says whether the watch goes on. It holds little for a watcher that is not ready.
 func (wc *watchChan) emit(event watch.Event) bool {
 	select {
 	case wc.results <- event:
 		return true
-	case <-wc.ctx.Done():
-		return false
+	default:
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		var more clientv3.WatchChan
+		if wc.feed != nil {
+			more = wc.feed.responses
+		}
+		select {
+		case wc.results <- event:
+			return true
+		case <-wc.ctx.Done():
+			return false
+		case resp, ok := <-more:
+			wc.feed.add(resp, ok)
+		case <-timer.C:
+			wc.page = nil
+			if wc.feed != nil {
+				wc.feed.cut(wc.revision)
+			}
+		}
 	}
 }
 
@@ -172,7 +194,7 @@ func (wc *watchChan) sync() error {
 	var continueKey string
 	pager := wc.store.pages.pager()
 	for sent := 0; ; {
-		page, err := wc.page(revision, pager.limit, continueKey)
+		page, err := wc.readPage(revision, pager.limit, continueKey)
 		if err != nil {
 			from := continueKey
 			if from == "" {
@@ -185,13 +207,17 @@ func (wc *watchChan) sync() error {
 		}
 		hasMore := int64(len(page.Kvs)) < page.Count
 		pager.observe(page.Kvs)
-		for i, kv := range page.Kvs {
+		wc.page, page.Kvs = page.Kvs, nil
+		for len(wc.page) > 0 {
+			kv := wc.page[0]
+			wc.page[0], wc.page = nil, wc.page[1:]
+			last := len(wc.page) == 0
 			continueKey = string(kv.Key) + "\x00"
 			if err := wc.added(kv, sent > 0); err != nil {
 				return err
 			}
 			sent++
-			page.Kvs[i] = nil
+			hasMore = hasMore || len(wc.page) == 0 && !last // the rest was thrown away
 		}
 		if revision == 0 {
 			revision = page.Revision
@@ -203,7 +229,7 @@ func (wc *watchChan) sync() error {
 	}
 }
 
-func (wc *watchChan) page(revision, limit int64, continueKey string) (kubernetes.ListResponse, error) {
+func (wc *watchChan) readPage(revision, limit int64, continueKey string) (kubernetes.ListResponse, error) {
 	if !wc.recursive {
 		return wc.store.getAsList(wc.ctx, wc.key, revision)
 	}
@@ -225,28 +251,55 @@ func (wc *watchChan) added(kv *mvccpb.KeyValue, quiet bool) error {
 
 // follow sends the changes after wc.revision, until etcd ends the watch.
 func (wc *watchChan) follow() error {
-	responses := wc.store.kv.watch(wc.ctx, wc.key, wc.revision+1, wc.recursive, wc.progress)
-	for resp := range responses {
+	for {
+		ctx, stop := context.WithCancel(wc.ctx)
+		wc.feed = &feed{stop: stop, responses: wc.store.kv.watch(ctx, wc.key, wc.revision+1, wc.recursive, wc.progress)}
+		err := wc.sendFeed()
+		stop()
+		if err != nil || !wc.feed.behind {
+			return err
+		}
+	}
+}
+
+// sendFeed sends what comes from one watch of etcd.
+func (wc *watchChan) sendFeed() error {
+	for {
+		resp, ok := wc.feed.next()
+		if !ok {
+			return nil
+		}
 		if err := resp.Err(); err != nil {
 			return err
 		}
 		if resp.IsProgressNotify() {
 			wc.store.metrics.Bookmark()
+			wc.revision = resp.Header.Revision
 			if err := wc.bookmark(resp.Header.Revision, false); err != nil {
 				return err
 			}
 			continue
 		}
-		for _, e := range resp.Events {
-			wc.store.metrics.Event()
-			event, err := wc.transform(e)
-			if err != nil {
+		wc.feed.rest, resp.Events = resp.Events, nil
+		for len(wc.feed.rest) > 0 {
+			if err := wc.change(wc.feed.nextEvent()); err != nil {
 				return err
 			}
-			if event.Type != "" && !wc.emit(event) {
-				return nil
-			}
 		}
+	}
+}
+
+// change sends an event of etcd.
+func (wc *watchChan) change(e *clientv3.Event) error {
+	wc.store.metrics.Event()
+	wc.revision = e.Kv.ModRevision
+	event, err := wc.transform(e)
+	if err != nil {
+		return err
+	}
+	*e = clientv3.Event{} // its values are in the object
+	if event.Type != "" && !wc.emit(event) {
+		return wc.ctx.Err()
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func strategyName(strategy any) string {
 // validateCreate checks the metadata only if the strategy has no complaint, since the strategy's are more specific.
 func validateCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj runtime.Object, m metav1.Object) field.ErrorList {
 	if errs := strategy.Validate(ctx, obj); len(errs) > 0 {
-		return errs
+		return arranged(strategy, errs)
 	}
 	return validation.ValidateObjectMetaAccessor(validated(m), strategy.NamespaceScoped(), validatePathSegment, metadataPath)
 }
@@ -134,7 +134,7 @@ func validateUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, 
 	m, oldMeta = validated(m), validated(oldMeta)
 	errs := validation.ValidateObjectMetaAccessor(m, strategy.NamespaceScoped(), validatePathSegment, metadataPath)
 	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(m, oldMeta, metadataPath)...)
-	return append(errs, strategy.ValidateUpdate(ctx, obj, old)...)
+	return arranged(strategy, append(errs, strategy.ValidateUpdate(ctx, obj, old)...))
 }
 
 // validated returns the part of metadata that validation looks at.

@@ -3,10 +3,15 @@ package registry
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/core/rest"
 )
 
 const (
@@ -22,6 +27,33 @@ func invalid(ctx context.Context, kind schema.GroupKind, name string, errs field
 		return err
 	}
 	return apierrors.NewInvalid(kind, name, bounded(errs))
+}
+
+// arranged are the errors as a Kubernetes API server tells them. If types declare rules, each error is told once, and those of
+// declared rules come last. The library marks errors of metadata too, whose type declares no rules: they keep their place.
+func arranged(strategy any, errs field.ErrorList) field.ErrorList {
+	if _, ok := strategy.(rest.DeclaringStrategy); !ok {
+		return errs
+	}
+	type text struct {
+		kind          field.ErrorType
+		field, detail string
+	}
+	seen := make(map[text][]any, len(errs))
+	var written, declared field.ErrorList
+	for _, err := range errs {
+		key := text{err.Type, err.Field, err.Detail}
+		if slices.ContainsFunc(seen[key], func(value any) bool { return reflect.DeepEqual(value, err.BadValue) }) {
+			continue
+		}
+		seen[key] = append(seen[key], err.BadValue)
+		if err.CoveredByDeclarative && !strings.HasPrefix(err.Field, "metadata.") {
+			declared = append(declared, err)
+		} else {
+			written = append(written, err)
+		}
+	}
+	return append(written, declared...)
 }
 
 // bounded are the errors that an answer has room for. The text of many errors takes time that grows with their square.

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,5 +48,27 @@ func TestInvalidAfterTheEnd(t *testing.T) {
 	cancel()
 	if err := invalid(ctx, schema.GroupKind{}, "one", field.ErrorList{field.Required(nil, "")}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+type declaring struct{}
+
+func (declaring) DeclaresRules() {}
+
+// TestArranged: only strategies whose types declare rules tell errors once, those of declared rules last.
+func TestArranged(t *testing.T) {
+	path := field.NewPath("a")
+	errs := field.ErrorList{
+		field.Required(path, "").MarkCoveredByDeclarative(),
+		field.Invalid(path, []string{"x"}, "is bad"),
+		field.Invalid(path, []string{"x"}, "is bad"),
+		field.Invalid(path, []string{"y"}, "is bad"),
+		field.Required(path, "").MarkCoveredByDeclarative(),
+	}
+	if got := arranged(nil, errs); len(got) != len(errs) {
+		t.Errorf("a strategy without declared rules: %v", got)
+	}
+	if got := arranged(declaring{}, errs); !slices.Equal(got, field.ErrorList{errs[1], errs[3], errs[0]}) {
+		t.Errorf("a declaring strategy: %v", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend"
@@ -103,6 +104,21 @@ func (e *Store) ConvertToTable(ctx context.Context, object, tableOptions runtime
 		}
 	}
 	return e.TableConvertor.ConvertToTable(ctx, object, tableOptions)
+}
+
+// InList is the convertor for the items of a list. Few resources have rows that depend on others.
+func (e *Store) InList(ctx context.Context, list *object.List) (rest.TableConvertor, error) {
+	convertor, ok := e.TableConvertor.(rest.ListTableConvertor)
+	if !ok {
+		return e, nil
+	}
+	whole, err := list.Object(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := *e
+	s.TableConvertor = convertor.InList(whole)
+	return &s, nil
 }
 
 // decoded returns the object that an encoded obj stands for, and any other obj itself. Callers must not change it.

@@ -100,7 +100,7 @@ func (s *Screen) listRows() rows.Content {
 			values = append(values, draw.Clean(fmt.Sprint(cell)))
 		}
 		row := rows.Row{Text: tableLine(columns, values), Full: strings.Join(values, " ")}
-		if state >= 0 && values[state] != string(v1alpha1.CacheFresh) {
+		if state >= 0 && values[state] != string(v1alpha1.CacheFresh) && values[state] != string(v1alpha1.CacheUninitialized) {
 			row.Mark, row.Style = "!", look.Bad
 		}
 		return row

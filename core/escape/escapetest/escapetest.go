@@ -1,4 +1,4 @@
-// Package escapetest has the texts that nothing of kx may show as they are, and finds what was shown of them.
+// Package escapetest has hostile texts for tests, and finds hostile characters in what kx shows.
 package escapetest
 
 import (
@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a hostile text, and what of it must be seen all the same.
+// Text is a hostile text, and the part of it that must be visible.
 type Text struct{ Name, Raw, Seen string }
 
-// Texts are characters that act on a terminal or reorder a line, within text that is seen.
+// Texts are visible texts around characters that act on a terminal or reorder a line.
 var Texts = []Text{
 	{"ESC clears the screen", "a\x1b[2Jb", "[2J"},
 	{"ESC sets the title", "a\x1b]0;title\x07b", "]0;title"},
@@ -29,7 +29,7 @@ var Texts = []Text{
 	{"no UTF-8", "a\x9b\xff\xc2b", "b"},
 }
 
-// All are the raw texts in one. lines says whether it has line feeds and what no UTF-8 is: not everything can hold them.
+// All joins the raw texts. lines includes those with line feeds and invalid UTF-8, which not every field can hold.
 func All() string {
 	var all strings.Builder
 	for _, t := range Texts {
@@ -40,8 +40,8 @@ func All() string {
 	return strings.TrimSpace(all.String())
 }
 
-// Find is the first hostile character in a text, with what is around it; "" if there is none. allowed are characters that
-// the text may have, such as the line feeds of a document.
+// Find returns the first hostile character of a text with its surroundings, or "". allowed characters, such as the line feeds of
+// a document, do not count.
 func Find(text, allowed string) string {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -53,7 +53,7 @@ func Find(text, allowed string) string {
 	return ""
 }
 
-// hostile is written out: a table of its own tells more than the function that it is there to check.
+// hostile is a table of its own, so that a mistake in escape.Hostile is found.
 func hostile(r rune) bool {
 	for _, span := range [][2]rune{
 		{0, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x2064}, {0x2066, 0x206f}, {0xfeff, 0xfeff}, {0xe0000, 0xe007f},

@@ -30,7 +30,8 @@ type CacheSpec struct {
 type CacheState string
 
 const (
-	// CacheUninitialized has never been filled: everything is read from etcd.
+	// CacheUninitialized has never been filled: nobody has asked for it yet, or it is being filled for its first reader.
+	// Everything is read from etcd.
 	CacheUninitialized CacheState = "Uninitialized"
 	// CacheFresh is filled, and changes come as they happen.
 	CacheFresh CacheState = "Fresh"

@@ -60,6 +60,10 @@ func TestSamplesAreValid(t *testing.T) {
 			if r.StoredIn().Empty() {
 				continue // its answer depends on who asks
 			}
+			if obj, err = scheme.Scheme.ConvertToVersion(obj, r.StoredIn()); err != nil {
+				t.Errorf("%s: %v", r.Name(), err)
+				continue
+			}
 			create(t, r.Name(), builtintest.Storages(t, r, etcd)[""], obj)
 		}
 	}

@@ -76,10 +76,10 @@ func TestParseRuntimeConfigRefuses(t *testing.T) {
 		"apps/v1beta1=maybe":  "--runtime-config: invalid value of apps/v1beta1: maybe: use true or false",
 		"api/all=2":           "--runtime-config: invalid value of api/all: 2: use true or false",
 		"api/all=false":       "--runtime-config: invalid key with only api/all=false: nothing would be served; enable something beside it",
-		"batch/v1=true":       "--runtime-config: batch/v1: no such version: known are " + knownVersions(),
+		"batch/v1beta1=true":  "--runtime-config: batch/v1beta1: no such version: known are " + knownVersions(),
 		"apps=true":           "--runtime-config: apps: no such version: known are " + knownVersions(),
 		"v2=true":             "--runtime-config: v2: no such version: known are " + knownVersions(),
-		"apps/v1/pods":        `--runtime-config: apps/v1/pods: apps/v1 has no resource "pods": known are deployments, replicasets`,
+		"apps/v1/pods":        `--runtime-config: apps/v1/pods: apps/v1 has no resource "pods": known are controllerrevisions, daemonsets, deployments, replicasets, statefulsets`,
 		"apps/v1beta1/x/y=no": "--runtime-config: invalid value of apps/v1beta1/x/y: no: use true or false",
 		"a/b/c/d":             "--runtime-config: a/b/c/d: no such version: known are " + knownVersions(),
 		"":                    "",
@@ -111,7 +111,7 @@ func TestAnyResourceForGroupEnabled(t *testing.T) {
 			t.Errorf("%q: %v", config, got)
 		}
 	}
-	if DefaultAPIResourceConfig().AnyResourceForGroupEnabled("batch") {
+	if DefaultAPIResourceConfig().AnyResourceForGroupEnabled("extensions") {
 		t.Error("a group that is not there is served")
 	}
 }

@@ -70,11 +70,16 @@ func names(group endpoint.APIGroupInfo) map[string][]string {
 func TestGroups(t *testing.T) {
 	etcd := builtintest.NewEtcd(t)
 	inCore := []string{
-		"configmaps", "events", "namespaces", "namespaces/finalize", "namespaces/status", "pods", "pods/status", "secrets",
-		"serviceaccounts", "services", "services/status",
+		"bindings", "componentstatuses", "configmaps", "endpoints", "events", "limitranges", "namespaces", "namespaces/finalize",
+		"namespaces/status", "nodes", "nodes/proxy", "nodes/status", "persistentvolumeclaims", "persistentvolumeclaims/status",
+		"persistentvolumes", "persistentvolumes/status", "pods", "pods/attach", "pods/binding", "pods/ephemeralcontainers", "pods/eviction",
+		"pods/exec", "pods/log", "pods/portforward", "pods/proxy", "pods/resize", "pods/status",
+		"podtemplates", "replicationcontrollers", "replicationcontrollers/scale", "replicationcontrollers/status",
+		"resourcequotas", "resourcequotas/status", "secrets", "serviceaccounts", "services", "services/proxy", "services/status",
 	}
 	deployments := []string{"deployments", "deployments/scale", "deployments/status"}
-	inApps := slices.Concat(deployments, []string{"replicasets", "replicasets/scale", "replicasets/status"})
+	inApps := slices.Concat([]string{"controllerrevisions", "daemonsets", "daemonsets/status"}, deployments,
+		[]string{"replicasets", "replicasets/scale", "replicasets/status", "statefulsets", "statefulsets/scale", "statefulsets/status"})
 	for name, tc := range map[string]struct {
 		provider endpoint.RESTStorageProvider
 		config   map[string]string
@@ -82,7 +87,7 @@ func TestGroups(t *testing.T) {
 	}{
 		"core": {core(time.Hour), nil, map[string][]string{"v1": inCore}},
 		"core without services": {core(time.Hour), map[string]string{"v1/services": "false"},
-			map[string][]string{"v1": inCore[:9]}},
+			map[string][]string{"v1": inCore[:len(inCore)-3]}},
 		"apps": {apps(), nil, map[string][]string{"v1": inApps}},
 		"apps in all versions": {apps(), map[string]string{"api/all": "true"}, map[string][]string{
 			"v1": inApps, "v1beta2": deployments,
@@ -129,13 +134,14 @@ func TestNames(t *testing.T) {
 	}{
 		{"configmaps", "configmap", "cm", "", true, false, coreV1},
 		{"events", "event", "ev", "", true, false, coreV1},
-		{"namespaces", "namespace", "ns", "", false, true, coreV1},
+		{"namespaces", "namespace", "ns", "", false, false, coreV1},
 		{"pods", "pod", "po", "all", true, true, coreV1},
 		{"secrets", "secret", "", "", true, false, coreV1},
 		{"serviceaccounts", "serviceaccount", "sa", "", true, true, coreV1},
 		{"services", "service", "svc", "all", true, true, coreV1},
 		{"deployments", "deployment", "deploy", "all", true, false, appsV1},
 		{"replicasets", "replicaset", "rs", "all", true, false, appsV1},
+		{"statefulsets", "statefulset", "sts", "all", true, false, appsV1},
 	} {
 		s := tc.storages[tc.resource]
 		if got := s.(corerest.SingularNameProvider).GetSingularName(); got != tc.singular {
@@ -150,8 +156,9 @@ func TestNames(t *testing.T) {
 		if got := s.(corerest.Scoper).NamespaceScoped(); got != tc.namespaced {
 			t.Errorf("%s: namespaced %v", tc.resource, got)
 		}
-		if got := s.(corerest.MayReturnFullObjectDeleter).DeleteReturnsDeletedObject(); got != tc.returnsDeleted {
-			t.Errorf("%s: DELETE returns the object: %v", tc.resource, got)
+		deleter, ok := s.(corerest.MayReturnFullObjectDeleter)
+		if got := ok && deleter.DeleteReturnsDeletedObject(); got != tc.returnsDeleted {
+			t.Errorf("%s: DELETE is said to return the object: %v", tc.resource, got)
 		}
 	}
 }
@@ -185,6 +192,8 @@ func onDiskCases(core, apps map[string]corerest.Storage) []onDiskCase {
 			"/deployments/default/x", "apps/v1 Deployment"},
 		{apps, "replicasets", &appsv1.ReplicaSet{ObjectMeta: named, Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template}},
 			"/replicasets/default/x", "apps/v1 ReplicaSet"},
+		{apps, "statefulsets", &appsv1.StatefulSet{ObjectMeta: named, Spec: appsv1.StatefulSetSpec{Selector: selector, Template: template}},
+			"/statefulsets/default/x", "apps/v1 StatefulSet"},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration"
 )
 
 // protobufMagic begins every protobuf object on disk and on the wire.
@@ -31,6 +32,10 @@ func StorageCodec(resource schema.GroupResource, mediaType string) (runtime.Code
 	version, err := storageVersion(resource)
 	if err != nil {
 		return nil, err
+	}
+	if resource.Group == apiregistration.GroupName {
+		// Kubernetes' aggregator, a server of its own, keeps its objects in JSON whatever its flags say.
+		mediaType = runtime.ContentTypeJSON
 	}
 	info, ok := runtime.SerializerInfoForMediaType(Codecs.SupportedMediaTypes(), mediaType)
 	if !ok {

@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/rest"
 )
 
 // Column describes one column.
@@ -21,6 +23,23 @@ type Generator[T runtime.Object] struct {
 // New makes a Generator. row gives an object's cells, in the order of columns, and its conditions if it has any.
 func New[T runtime.Object](columns []Column, row func(obj T) metav1.TableRow) *Generator[T] {
 	return &Generator[T]{columns: columns, row: row}
+}
+
+// NewInList makes a Generator for objects whose cells depend on the other items of a list. rowIn gets the list, and nil for
+// an object alone.
+func NewInList[T runtime.Object](columns []Column, rowIn func(list runtime.Object) func(T) metav1.TableRow) *ListGenerator[T] {
+	return &ListGenerator[T]{Generator: Generator[T]{columns: columns, row: rowIn(nil)}, rowIn: rowIn}
+}
+
+// ListGenerator is a Generator that looks at a whole list first. It is a rest.ListTableConvertor.
+type ListGenerator[T runtime.Object] struct {
+	Generator[T]
+	rowIn func(list runtime.Object) func(T) metav1.TableRow
+}
+
+// InList makes tables of the items of a list.
+func (g *ListGenerator[T]) InList(list runtime.Object) rest.TableConvertor {
+	return &Generator[T]{columns: g.columns, row: g.rowIn(list)}
 }
 
 // Row is a row without conditions. Cells are strings, int64s, float64s and bools.

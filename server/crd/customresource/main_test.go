@@ -133,7 +133,7 @@ func serveAt(t testing.TB, crd *apiextensionsv1.CustomResourceDefinition, prefix
 }
 
 // storages are what objects may lie in. Tests use etcd3 alone unless they run for each.
-var storages = map[string]backend.StorageDecorator{"etcd3": backend.UndecoratedStorage, "cacher": backend.StorageWithCacher(nil, nil, nil)}
+var storages = map[string]backend.StorageDecorator{"etcd3": backend.UndecoratedStorage, "cacher": backend.StorageWithCacher(nil, false, nil, nil)}
 
 // eachStorage runs a test on each storage.
 func eachStorage(t *testing.T, test func(t *testing.T)) {

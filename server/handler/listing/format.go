@@ -20,7 +20,7 @@ type Format struct {
 var (
 	plainJSON  = Format{runtime.ContentTypeJSON, plainText.write}
 	prettyJSON = Format{runtime.ContentTypeJSON, prettyText.write}
-	yaml       = Format{runtime.ContentTypeJSON, yamlText.write}
+	asYAML     = Format{runtime.ContentTypeJSON, yamlText.write}
 	protobuf   = Format{runtime.ContentTypeProtobuf, writeProtobuf}
 )
 
@@ -32,7 +32,7 @@ func FormatOf(mediaType string, pretty bool) (f Format, ok bool) {
 	case mediaType == runtime.ContentTypeJSON:
 		return plainJSON, true
 	case mediaType == runtime.ContentTypeYAML:
-		return yaml, true
+		return asYAML, true
 	case mediaType == runtime.ContentTypeProtobuf:
 		return protobuf, true
 	}

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	sigsyaml "sigs.k8s.io/yaml"
+	"github.com/kx-apiserver/kx/core/yaml"
 )
 
 // text is a form of JSON: how its items stand in it.
@@ -51,7 +51,7 @@ var prettyText = &text{
 }
 
 var yamlText = &text{
-	of:      sigsyaml.JSONToYAML,
+	of:      yaml.FromJSON,
 	list:    func(field string) string { return "\n" + field + ": []\n" },
 	open:    func(field string) int { return len("\n" + field + ":") },
 	element: yamlElement,
@@ -68,15 +68,15 @@ func yamlElement(s *scratch, field string, e Element) error {
 	}
 	s.in.Write(e.Data)
 	s.in.WriteString("]}")
-	data, err := sigsyaml.JSONToYAML(s.in.Bytes())
+	data, err := yaml.AppendJSON(s.out.AvailableBuffer(), s.in.Bytes())
 	if err != nil {
 		return err
 	}
-	item, ok := bytes.CutPrefix(data, []byte(field+":\n"))
-	if !ok {
+	s.out.Write(data)
+	s.out.Truncate(s.out.Len() - 1)
+	if string(s.out.Next(len(field)+2)) != field+":\n" {
 		return fmt.Errorf("write an item as YAML: it does not begin with its list")
 	}
-	s.out.Write(bytes.TrimSuffix(item, newline))
 	return nil
 }
 

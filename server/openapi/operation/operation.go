@@ -118,6 +118,7 @@ var (
 		Words: "If 'true', then the output is pretty printed. Defaults to 'false' unless the user-agent indicates a browser or command-line HTTP tool (curl and wget)."}
 	Namespace = &Parameter{Named: "namespace", Type: "string", In: common.PathParameterKind, Needed: true,
 		Words: "object name and auth scope, such as for teams and projects"}
+	Path = &Parameter{Named: "path", Type: "string", In: common.PathParameterKind, Needed: true, Words: "path to the resource"}
 )
 
 // NameOf returns the parameter for an object's name in its path.
@@ -156,7 +157,7 @@ func queryType(t reflect.Type) string {
 		return queryType(t.Elem())
 	case reflect.Bool:
 		return "boolean"
-	case reflect.Int64:
+	case reflect.Int64, reflect.Int32:
 		return "integer"
 	case reflect.String:
 		return "string"

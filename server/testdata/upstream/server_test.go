@@ -67,8 +67,8 @@ func startUpstream(t *testing.T) *httptest.Server {
 		NewListFunc:               func() runtime.Object { return &corev1.ConfigMapList{} },
 		DefaultQualifiedResource:  corev1.Resource("configmaps"),
 		SingularQualifiedResource: corev1.Resource("configmap"),
-		CreateStrategy:            configmap.Resource.Strategy(),
-		UpdateStrategy:            updateStrategy{configmap.Resource.Strategy()},
+		CreateStrategy:            createStrategy{configmap.Resource.Strategy(), rest.DeclarativeValidation{Scheme: types}},
+		UpdateStrategy:            updateStrategy{configmap.Resource.Strategy(), rest.DeclarativeValidation{Scheme: types}},
 		DeleteStrategy:            configmap.Resource.Strategy(),
 		TableConvertor:            configmap.Resource.Table(),
 	}
@@ -124,8 +124,17 @@ func definitions(common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return all
 }
 
-// updateStrategy is kx's, with the methods that upstream has otherwise.
-type updateStrategy struct{ kxrest.RESTUpdateStrategy }
+// createStrategy is kx's, and says that types may declare rules, as kube-apiserver's do.
+type createStrategy struct {
+	kxrest.RESTCreateStrategy
+	rest.DeclarativeValidation
+}
+
+// updateStrategy is the same for updates, with the methods that upstream has otherwise.
+type updateStrategy struct {
+	kxrest.RESTUpdateStrategy
+	rest.DeclarativeValidation
+}
 
 func (s updateStrategy) AllowCreateOnUpdate(context.Context) bool {
 	return s.RESTUpdateStrategy.AllowCreateOnUpdate()

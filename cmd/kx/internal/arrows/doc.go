@@ -1,3 +1,3 @@
-// Package arrows holds the test that keeps the house's arrows pointing down: which package may import which, and which
-// imports are not ours to make. It has no code of its own.
+// Package arrows holds the test of the module's imports: which package may import which, and which libraries no package may
+// import. It has no other code.
 package arrows

@@ -1,14 +1,13 @@
-// Package atinit arranges the time before main, in which hundreds of packages are initialised. They are in the order of
-// their paths as soon as what they import is: this one imports the standard library alone, and so comes before most.
+// Package atinit controls the time before main, in which hundreds of packages are initialised. Go initialises a package as soon
+// as its imports are, in the order of paths. This package imports only the standard library, so it is among the first.
 //
-// It keeps commands from asking the terminal for its colours when nobody needs them. The screen's library asks for the
-// background while packages are initialised, in whatever command it is linked into. That writes escape sequences before the
-// command's own output, swallows what is typed ahead, and waits five seconds for a terminal that does not answer. It does
-// not ask a dumb terminal; so until main begins this is one, except for kx tui, which wants to know. The library waits for
-// golang.org's, and so comes later.
+// First, it keeps commands from asking the terminal for its colours. The screen's library does that during initialisation, in
+// every command that links it: it writes escape sequences before the command's output, swallows input typed ahead, and waits
+// five seconds for a terminal that does not answer. It does not ask a dumb terminal. So the terminal is dumb until main begins,
+// except for kx tui. The library depends on golang.org's packages, so it is initialised later than this one.
 //
-// And it keeps the collector from running: nearly all that packages make as they are initialised stays, and to find that out
-// took a fifth of what a short command takes.
+// Second, it stops the garbage collector. Nearly everything that packages allocate at initialisation stays, and finding that
+// out took a fifth of the time of a short command.
 package atinit
 
 import (
@@ -20,7 +19,7 @@ const term = "TERM"
 
 var was, had = os.LookupEnv(term)
 
-// percent is how much the heap may grow between collections, by GOGC or as Go has it.
+// percent is the collector's setting before: GOGC or Go's default.
 var percent = debug.SetGCPercent(-1)
 
 func init() {
@@ -31,7 +30,7 @@ func init() {
 
 func asks(args []string) bool { return len(args) > 1 && args[1] == "tui" }
 
-// Done gives the terminal its name back, and lets the collector run.
+// Done restores the terminal's name and starts the collector.
 func Done() {
 	debug.SetGCPercent(percent)
 	if had {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Settings are what one pass over the operations is about.
+// Settings are the parameters of one pass over the operations.
 type Settings struct {
 	Objects     int           `json:"objects"`
 	Size        int           `json:"sizeBytes"`
@@ -27,22 +27,22 @@ type Settings struct {
 	Duration    time.Duration `json:"durationNanoseconds"`
 }
 
-// Options are what a run can be told.
+// Options are the parameters of a run.
 type Options struct {
 	// Config has the server's address and credentials.
 	Config *rest.Config
 	// Passes are done one after the other, each with objects of its own.
 	Passes []Settings
-	// Only are the operations to measure; none says all. Objects are created in any case.
+	// Only are the operations to measure; if it is empty, all are. Objects are always created.
 	Only []string
 	// PIDs are the server's processes, if they run here.
 	PIDs []int
-	// Out gets each line of the table when it is known; Progress is told what is going on until then. Either may be nil.
+	// Out gets each line of the table when it is measured. Progress gets the state until then. Either may be nil.
 	Out      io.Writer
 	Progress func(line string)
 }
 
-// Validate says what is wrong with the options.
+// Validate returns an error for invalid options.
 func (o *Options) Validate() error {
 	for _, s := range o.Passes {
 		switch {
@@ -70,10 +70,10 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// cleanUp is how long deleting what was made may take.
+// cleanUp bounds the time to delete the objects of a run.
 const cleanUp = 2 * time.Minute
 
-// Run does all passes. What was measured until an error is returned with it.
+// Run does all passes. With an error it returns what was measured before.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -112,11 +112,11 @@ type pass struct {
 	options  *Options
 
 	template *template
-	// left is how many objects there are: those with the highest numbers.
+	// left is how many objects remain: those with the highest numbers.
 	left int
-	// rounds makes each write another.
+	// rounds numbers writes, so that each has another content.
 	rounds atomic.Int64
-	// counted is how many requests of the operation that runs were answered.
+	// counted is how many requests of the running operation were answered.
 	counted atomic.Int64
 }
 
@@ -127,7 +127,7 @@ func (p *pass) run(ctx context.Context) (measured *Pass, err error) {
 	p.progress("setting up")
 	defer func() {
 		p.progress("cleaning up")
-		// Also, and above all, when it was interrupted.
+		// Cleaning up matters most after an interrupt, so it does not use ctx.
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
 		defer cancel()
 		err = errors.Join(err, p.tearDown(clean, p.client))
@@ -198,7 +198,7 @@ func (p *pass) measure(ctx context.Context, op operation) (*Measurement, error) 
 	return newMeasurement(op, t, elapsed, after.cpu-before.cpu, after.resident), nil
 }
 
-// show says how far it is, a few times a second.
+// show reports the progress a few times a second.
 func (p *pass) show(ctx context.Context, op operation) {
 	start, ticker := time.Now(), time.NewTicker(200*time.Millisecond)
 	defer ticker.Stop()
@@ -212,14 +212,14 @@ func (p *pass) show(ctx context.Context, op operation) {
 	}
 }
 
-// worker is one of those that send requests at the same time.
+// worker is one of the concurrent senders of requests.
 type worker struct {
 	nth, of int
 	tally
 	buffer []byte
 }
 
-// object is the number of one of the objects that are the worker's own: random, or if there are fewer than workers, none.
+// object is the number of a random object of the worker's own. If there are fewer objects than workers, no object may have it.
 func (w *worker) object(random int64, left, all int) int {
 	mine := (left - w.nth + w.of - 1) / w.of
 	return all - left + w.nth + int(random%int64(max(mine, 1)))*w.of
@@ -228,10 +228,10 @@ func (w *worker) object(random int64, left, all int) int {
 // doer does the ith of a worker's requests.
 type doer func(ctx context.Context, w *worker, i int) (answer, error)
 
-// hopeless is after how many failures, without a success, a worker gives up.
+// hopeless is the number of failures without a success after which a worker gives up.
 const hopeless = 20
 
-// workers let n workers do something until the time is up, or, if there is a count, until that many are done.
+// workers runs n workers until the time is up or, if count is not 0, until count requests are done.
 func (p *pass) workers(ctx context.Context, n, count int, do doer) *tally {
 	var running sync.WaitGroup
 	all := make([]*worker, n)

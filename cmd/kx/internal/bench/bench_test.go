@@ -33,6 +33,7 @@ import (
 // kx is a server of this process.
 var kx = sync.OnceValues(func() (*rest.Config, error) {
 	o := options.New()
+	o.InitialObjects = false
 	o.Ephemeral, o.Listen = true, "127.0.0.1:0"
 	s, err := server.Start(context.Background(), o, slog.New(slog.DiscardHandler))
 	if err != nil {

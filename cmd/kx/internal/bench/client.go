@@ -28,7 +28,7 @@ type client struct {
 	conns []*conn // by number; those that are not usable are replaced
 }
 
-// newClient takes an address and credentials as kubeconfigs have them, but for programs that have to be run for a token.
+// newClient takes the address and credentials of a kubeconfig. It does not run credential plugins.
 func newClient(config *rest.Config) (*client, error) {
 	if config.ExecProvider != nil || config.AuthProvider != nil {
 		return nil, errors.New("the kubeconfig's user gets its token from a program: use one with a client certificate or a token")
@@ -66,7 +66,7 @@ func newClient(config *rest.Config) (*client, error) {
 // streamsEach is how many requests share a connection: servers allow 100 and more.
 const streamsEach = 100
 
-// connFor returns the connection for the nth of requests that are sent at the same time.
+// connFor returns the connection for the nth of the concurrent requests.
 func (c *client) connFor(ctx context.Context, nth int) (*conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +98,7 @@ func (c *client) close() {
 
 const jsonType = "application/json"
 
-// failed is an answer other than wanted.
+// failed is the error of an answer that is not a success.
 type failed struct {
 	method, path string
 	code         int
@@ -109,7 +109,7 @@ func (f *failed) Error() string {
 	return fmt.Sprintf("%s %s: %d %s", f.method, f.path, f.code, f.message)
 }
 
-// send sends a request as the nth of those that are under way. An answer that is no success is an error.
+// send sends a request as the nth of the concurrent ones. An answer that is not a success is an error.
 func (c *client) send(ctx context.Context, nth int, r *request) (a answer, err error) {
 	out := *r
 	out.path = c.prefix + r.path
@@ -119,7 +119,7 @@ func (c *client) send(ctx context.Context, nth int, r *request) (a answer, err e
 	if out.contentType == "" {
 		out.contentType = jsonType
 	}
-	// A server that says goodbye has not begun what it gives back.
+	// A server that closes a connection gracefully has not begun the requests that it returns.
 	for range goodbyes {
 		var made *conn
 		if made, err = c.connFor(ctx, nth); err != nil {
@@ -138,7 +138,7 @@ func (c *client) send(ctx context.Context, nth int, r *request) (a answer, err e
 // goodbyes are how many connections in a row may be refused.
 const goodbyes = 5
 
-// messageOf takes the message out of a Status.
+// messageOf is the message of a Status.
 func messageOf(body []byte) string {
 	var status metav1.Status
 	if json.Unmarshal(body, &status) == nil && status.Message != "" {
@@ -147,7 +147,7 @@ func messageOf(body []byte) string {
 	return strings.TrimSpace(string(body))
 }
 
-// object sends a request and decodes the answer. It is for what is not measured.
+// object sends a request outside of measurements and decodes the answer.
 func (c *client) object(ctx context.Context, method, path string, body, into any) error {
 	r := &request{method: method, path: path}
 	if body != nil {

@@ -1,14 +1,12 @@
-// Package bench puts load on an API server and says what it cost: kx bench.
+// Package bench puts load on an API server and measures its cost, for kx bench.
 //
-// It owns the load and its measurement. In come the address and credentials of any server that has
-// CustomResourceDefinitions, and [Settings]: how many objects, how large, of which shape, how many requests at a time. Out
-// comes a [Result]: for each operation how many a second, how long they took and, if the server's process is named, how much
-// of its CPU each took. That last figure is stable on a noisy machine, where the others are not.
+// What comes in are the address and credentials of any server that has CustomResourceDefinitions, and [Settings]: how many
+// objects, how large, of which shape, how many requests at a time. What goes out is a [Result]: for each operation the rate, the
+// latency and, if the server's process is named, the server's CPU. Only the CPU is stable on a noisy machine.
 //
-// The client shares the machine with the server, so it has to cost little. It writes frames of HTTP/2 itself, on one
-// connection for 100 requests at a time; it numbers ready bodies in place, and throws answers away where nothing in them is
-// needed. That saves half of its CPU. Measured over two runs of each on two busy CPUs, with 1,000 objects, as CPU of the
-// client for one request or event:
+// The client shares the machine with the server, so it must be cheap. It writes HTTP/2 frames itself, on one connection for 100
+// concurrent requests. It numbers prepared bodies in place, and discards answers that it does not need. That saves half of its
+// CPU. Measured over two runs of each on two busy CPUs, with 1,000 objects, as CPU of the client for one request or event:
 //
 //	          own client     net/http's client
 //	get       33 to 41 µs    70 to 83 µs

@@ -18,9 +18,9 @@ import (
 
 // conn is an HTTP/2 connection. A general client spends as much on a small request as a fast server does.
 //
-//  1. Frames are written by whoever has a request, under writing. Nobody waits for the server while holding it, for the
-//     reader needs it to answer the server.
-//  2. Frames are read by one goroutine, which also calls the sinks: they must be quick.
+//  1. Senders of requests write frames under writing. Nobody waits for the server while holding it, because the reader needs it
+//     to answer the server.
+//  2. One goroutine reads frames and calls the sinks, which must be quick.
 //  3. After closed nothing is written, and every stream has ended.
 type conn struct {
 	net       net.Conn
@@ -45,7 +45,7 @@ type conn struct {
 	failure   error
 }
 
-// stream is a request under way.
+// stream is a running request.
 type stream struct {
 	id     uint32
 	sink   func([]byte) bool
@@ -59,25 +59,25 @@ type stream struct {
 	done   chan struct{}
 }
 
-// request is what goes out.
+// request is an HTTP request.
 type request struct {
 	method, path, accept, contentType string
 	gzip                              bool
 	body                              []byte
-	// sink, if there is one, gets the answer's body piece by piece, and says whether it wants more.
+	// sink, if not nil, gets the answer's body piece by piece, and returns whether it wants more.
 	sink func([]byte) bool
 }
 
-// answer is what came back. A code of 0 is none.
+// answer is an HTTP answer. A code of 0 means that none came.
 type answer struct {
 	code  int
 	bytes int64
-	// said is the beginning of a body that the sink was not given, because the code is no success.
+	// said is the beginning of the body of a failure, which the sink does not get.
 	said []byte
 }
 
 const (
-	// A server that sends a list is never to wait for us.
+	// A server that sends a list must never wait for this client.
 	receiveWindow = 1 << 30
 	preface       = http2.ClientPreface
 	refusalMost   = 4096
@@ -130,7 +130,7 @@ func (c *conn) do(ctx context.Context, r *request) (answer, error) {
 	return answer{s.code, s.bytes, s.said}, s.err
 }
 
-// send writes a request, as far as the server lets it.
+// send writes a request, as far as the windows allow.
 func (c *conn) send(s *stream, r *request) error {
 	c.writing.Lock()
 	err := c.open(s)
@@ -186,10 +186,10 @@ func (c *conn) open(s *stream) error {
 
 var errLeaving = errors.New("the server has asked for no more requests on this connection")
 
-// encode writes a request's headers. Paths are all different, so they must not push the others out of the table.
+// encode writes a request's headers. Paths differ each time, so they must not push other headers out of the table.
 func (c *conn) encode(r *request) {
 	field := func(name, value string, once bool) {
-		// A bytes.Buffer takes everything.
+		// Writing to a bytes.Buffer never fails.
 		_ = c.encoder.WriteField(hpack.HeaderField{Name: name, Value: value, Sensitive: once})
 	}
 	field(":method", r.method, false)
@@ -209,8 +209,7 @@ func (c *conn) encode(r *request) {
 	}
 }
 
-// take takes up to n bytes from the windows of connection and stream: what may be sent. If it may wait, 0 says that the
-// stream has ended.
+// take takes up to n bytes from the windows of connection and stream. With wait, 0 means that the stream has ended.
 func (c *conn) take(s *stream, n int, wait bool) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -230,7 +229,7 @@ func (c *conn) take(s *stream, n int, wait bool) int {
 	}
 }
 
-// cancel ends a stream that nobody wants to read further.
+// cancel ends a stream that is not read further.
 func (c *conn) cancel(s *stream) {
 	if !c.end(s, nil) {
 		return
@@ -242,7 +241,7 @@ func (c *conn) cancel(s *stream) {
 	}
 }
 
-// end tells whether the stream had not ended yet.
+// end ends a stream. It returns false if the stream had ended already.
 func (c *conn) end(s *stream, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

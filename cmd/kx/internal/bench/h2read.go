@@ -66,7 +66,7 @@ func (c *conn) handle(frame http2.Frame) error {
 	return nil
 }
 
-// data hands a piece of an answer on, and lets the server send as much again once half of the window is used up.
+// data passes a piece of an answer on. Once half of the window is used it grants the server that much again.
 func (c *conn) data(f *http2.DataFrame) error {
 	length := int64(f.Length)
 	s := c.stream(f.StreamID)
@@ -146,7 +146,7 @@ func (c *conn) settings(f *http2.SettingsFrame) error {
 	})
 }
 
-// goAway leaves those requests to end that the server has taken.
+// goAway keeps the streams that the server has accepted, and ends the others.
 func (c *conn) goAway(f *http2.GoAwayFrame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Result is what a run has measured.
+// Result is the result of a run.
 type Result struct {
 	Time    time.Time `json:"time"`
 	Server  string    `json:"server"`
@@ -17,19 +17,19 @@ type Result struct {
 	Passes  []Pass    `json:"passes"`
 }
 
-// Pass is what one pass over the operations has measured.
+// Pass is the result of one pass over the operations.
 type Pass struct {
 	Settings
 	Operations []Measurement `json:"operations"`
 }
 
-// Measurement is what one operation came to.
+// Measurement is the result of one operation.
 type Measurement struct {
 	Name string `json:"name"`
-	// Unit is what the figures are of: requests, objects or events.
+	// Unit is the unit of the figures: requests, objects or events.
 	Unit  string `json:"unit"`
 	Count int64  `json:"count"`
-	// Failed requests are in none of the other figures. Failure is the first.
+	// Failed requests do not count in the other figures. Failure is the first of them.
 	Failed    int64   `json:"failed,omitempty"`
 	Failure   string  `json:"failure,omitempty"`
 	Seconds   float64 `json:"seconds"`
@@ -39,9 +39,9 @@ type Measurement struct {
 	P90Micros float64 `json:"p90Micros"`
 	P99Micros float64 `json:"p99Micros"`
 	MaxMicros float64 `json:"maxMicros"`
-	// ReceivedBytes are those of one request's answer.
+	// ReceivedBytes is the size of one request's answer.
 	ReceivedBytes int64 `json:"receivedBytes"`
-	// What the server's processes used for one unit, and their memory afterwards, if they are known.
+	// The CPU of the server's processes for one unit, and their memory afterwards, if the processes are known.
 	CPUMicros     float64 `json:"cpuMicros,omitempty"`
 	ResidentBytes int64   `json:"residentBytes,omitempty"`
 }
@@ -63,7 +63,7 @@ func newMeasurement(op operation, t *tally, elapsed, cpu time.Duration, resident
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// header is what stands above the rows of a pass.
+// header is the title of a pass's rows.
 func header(s Settings, cpu bool) string {
 	text := fmt.Sprintf("\n%s %s objects of %s bytes, %d requests at a time, %d watchers\n\n%-16s %11s %11s %9s %9s %9s",
 		thousands(int64(s.Objects)), s.Shape, thousands(int64(s.Size)), s.Concurrency, s.Watchers, "operation", "count", "a second", "p50", "p99", "max")
@@ -73,7 +73,7 @@ func header(s Settings, cpu bool) string {
 	return text + "\n"
 }
 
-// row is a line of the table, and one for a failure.
+// row is a line of the table, and a second one after failures.
 func (m *Measurement) row(cpu bool) string {
 	text := fmt.Sprintf("%-16s %11s %11s %9s %9s %9s", m.Name, thousands(m.Count), rate(m.PerSecond), duration(m.P50Micros), duration(m.P99Micros), duration(m.MaxMicros))
 	if cpu {
@@ -97,7 +97,7 @@ func (r *Result) Write(path string) error {
 	return nil
 }
 
-// Read reads what Write wrote.
+// Read reads the JSON of Write.
 func Read(path string) (*Result, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -110,7 +110,7 @@ func Read(path string) (*Result, error) {
 	return r, nil
 }
 
-// Compare writes a table of what both have measured with the same settings.
+// Compare writes a table of the measurements that both results have with the same settings.
 func Compare(w io.Writer, first, second *Result) error {
 	found := false
 	for _, a := range first.Passes {
@@ -147,7 +147,7 @@ func comparison(a, b *Pass) string {
 	return out.String()
 }
 
-// versus shows two figures, and how many times the first the second is, if there are both.
+// versus shows two figures and, if there are both, their ratio.
 func versus(a, b float64, show func(float64) string) string {
 	if a == 0 || b == 0 {
 		return "–"
@@ -155,7 +155,7 @@ func versus(a, b float64, show func(float64) string) string {
 	return fmt.Sprintf("%s → %s (×%s)", show(a), show(b), digitsOf(b/a))
 }
 
-// duration writes microseconds with three digits and the unit that they are best read in.
+// duration writes microseconds with three digits and a fitting unit.
 func duration(us float64) string {
 	switch {
 	case us == 0:
@@ -176,7 +176,7 @@ func rate(n float64) string {
 	return digitsOf(n)
 }
 
-// digitsOf writes three digits, as far as there are fewer before the point.
+// digitsOf writes at least three digits.
 func digitsOf(n float64) string {
 	switch {
 	case n < 10:

@@ -22,10 +22,10 @@ const (
 	namespaces  = "/api/v1/namespaces"
 )
 
-// place is where a run makes its objects: nobody else's.
+// place has the names of a run's own group and namespace.
 type place struct {
 	group, namespace string
-	// hasNamespace says that the server has namespaces; the extensions server alone has not, and needs none.
+	// hasNamespace says whether the server has namespaces. Upstream's extensions server alone has none and needs none.
 	hasNamespace bool
 }
 
@@ -40,7 +40,7 @@ func (p *place) collection() string {
 	return "/apis/" + p.group + "/v1/namespaces/" + p.namespace + "/" + plural
 }
 
-// setUp makes the definition and the namespace, and waits until objects are served.
+// setUp creates the definition and the namespace, and waits until objects are served.
 func (p *place) setUp(ctx context.Context, c *client) error {
 	if err := c.object(ctx, http.MethodPost, definitions, p.crd(), nil); err != nil {
 		return fmt.Errorf("create the CustomResourceDefinition: %w", err)
@@ -57,7 +57,7 @@ func (p *place) setUp(ctx context.Context, c *client) error {
 	})
 }
 
-// tearDown deletes what setUp made, and waits until it is gone.
+// tearDown deletes the definition and the namespace, and waits until they are gone.
 func (p *place) tearDown(ctx context.Context, c *client) error {
 	var errs []error
 	remove := func(path string) {
@@ -85,7 +85,7 @@ func (p *place) tearDown(ctx context.Context, c *client) error {
 	})
 }
 
-// until asks again and again until there is no error.
+// until tries repeatedly until there is no error.
 func until(ctx context.Context, what string, try func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -136,8 +136,8 @@ func (p *place) crd() *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// serverVersion is what the server says it is, for the record. It is the first request: a server that can't be reached
-// ends the run here, before anything is made.
+// serverVersion asks for the server's version, for the record. It is the first request: if the server can't be reached, the run
+// ends before anything is created.
 func serverVersion(ctx context.Context, c *client) (string, error) {
 	var info version.Info
 	err := c.object(ctx, http.MethodGet, "/version", nil, &info)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// histogram counts durations in steps of 2 %, from a microsecond to days. It has the same size however many there are.
+// histogram counts durations in steps of 2 %, from a microsecond to days, in constant memory.
 type histogram struct {
 	counts [1400]int64
 	n      int64
@@ -34,7 +34,7 @@ func (h *histogram) merge(other *histogram) {
 	h.max = max(h.max, other.max)
 }
 
-// quantile is in the middle of its step, and 0 if there is nothing.
+// quantile is the middle of the quantile's step, or 0 if there is nothing.
 func (h *histogram) quantile(q float64) time.Duration {
 	rank := int64(math.Ceil(q * float64(h.n)))
 	seen := int64(0)
@@ -46,7 +46,7 @@ func (h *histogram) quantile(q float64) time.Duration {
 	return 0
 }
 
-// tally is what one operation came to.
+// tally collects the results of one operation.
 type tally struct {
 	took     histogram
 	units    int64 // what was done, if that is not requests: objects or events
@@ -78,7 +78,7 @@ func (t *tally) count(took time.Duration, received int64, err error) {
 	t.received += received
 }
 
-// all is how much was done.
+// all is the number of successes.
 func (t *tally) all() int64 {
 	if t.units > 0 {
 		return t.units

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// watcher follows the collection, and tells from each event's object when it was written.
+// watcher watches the collection. Each event's object says when it was written.
 type watcher struct {
 	seen *atomic.Int64 // by all
 	took histogram
@@ -22,7 +22,7 @@ type watcher struct {
 	err  error
 }
 
-// write takes a piece of the stream. It runs on the connection's reader.
+// write takes a piece of the stream, on the goroutine of the connection's reader.
 func (w *watcher) write(data []byte) bool {
 	now := time.Now().UnixNano()
 	w.rest = append(w.rest, data...)
@@ -47,7 +47,8 @@ func (w *watcher) write(data []byte) bool {
 	return true
 }
 
-// event notes one. Those of 0 were there before, or are the first of the run, which only says that the watch has begun.
+// event counts an event. sent is 0 for objects from before the run, and for the first event, which only shows that the watch
+// has begun.
 func (w *watcher) event(sent, now int64) {
 	w.own.Add(1)
 	if sent > 0 {
@@ -56,10 +57,10 @@ func (w *watcher) event(sent, now int64) {
 	}
 }
 
-// patience is how long nothing may arrive that is still expected.
+// patience is how long to wait for the next expected event.
 const patience = 10 * time.Second
 
-// fan is a fan-out under way.
+// fan is a running fan-out.
 type fan struct {
 	*pass
 	rate     int // writes a second; 0 is as many as go
@@ -69,8 +70,7 @@ type fan struct {
 	stop     context.CancelFunc
 }
 
-// fanOut lets watchers follow what is written, and measures from the moment of sending a write to that when a watcher has
-// its event.
+// fanOut measures the time from sending a write to the arrival of its event at each watcher.
 func fanOut(rate func(Settings) int) func(context.Context, *pass) (ready, error) {
 	return func(ctx context.Context, p *pass) (ready, error) {
 		f := &fan{pass: p, rate: rate(p.settings)}
@@ -82,8 +82,8 @@ func fanOut(rate func(Settings) int) func(context.Context, *pass) (ready, error)
 	}
 }
 
-// patchRate writes as a fan-out with a rate does, for nobody. What that costs is what a write itself does of a fan-out: a
-// server that has little to do takes more for it than one that is busy.
+// patchRate writes at the rate of a fan-out, without watchers. Its cost is the part of the writes in a fan-out. A server with
+// little load needs more CPU for a write than a busy one, so other figures would not do.
 func patchRate(_ context.Context, p *pass) (ready, error) {
 	f := &fan{pass: p, rate: p.settings.Rate}
 	return ready{f.writes, func(*tally) { f.running.Wait() }}, nil
@@ -122,13 +122,13 @@ func (f *fan) start(ctx context.Context) error {
 	})
 }
 
-// write changes an object, and writes into it when.
+// write changes an object and records the time in it.
 func (f *fan) write(ctx context.Context, nth, n int, sent int64) (answer, error) {
 	body := fmt.Appendf(nil, `{"spec":{"round":"%0*d","sent":"%0*d"}}`, roundDigits, f.round(), sentDigits, sent)
 	return f.send(ctx, nth, &request{method: http.MethodPatch, contentType: "application/merge-patch+json", path: f.path(n), body: body})
 }
 
-// load writes until the time is up, and waits until all has arrived.
+// load writes until the time is up, and waits until all events have arrived.
 func (f *fan) load(ctx context.Context) *tally {
 	writes := f.writes(ctx)
 	expected := writes.took.n * int64(len(f.watchers))
@@ -152,7 +152,7 @@ func (f *fan) writes(ctx context.Context) *tally {
 	})
 }
 
-// pace gives a token for each write, so many a second. A server that is slower gets no more of them later.
+// pace gives tokens for writes at the rate. Tokens that a slow server misses are not given later.
 func (f *fan) pace(ctx context.Context) (<-chan struct{}, func()) {
 	if f.rate == 0 {
 		return nil, func() {}
@@ -178,7 +178,7 @@ func (f *fan) pace(ctx context.Context) (<-chan struct{}, func()) {
 	return tokens, stop
 }
 
-// await waits until the watchers have seen so many events, or nothing comes any more.
+// await waits until the watchers have seen the expected number of events, or none came for a while.
 func (f *fan) await(ctx context.Context, expected int64) {
 	last, since := int64(-1), time.Now()
 	for ctx.Err() == nil {
@@ -195,7 +195,7 @@ func (f *fan) await(ctx context.Context, expected int64) {
 	}
 }
 
-// end ends the watches and takes what they have measured.
+// end ends the watches and collects their measurements.
 func (f *fan) end(t *tally) {
 	if t.failed > 0 && t.first == nil {
 		t.first = fmt.Errorf("%d events did not arrive within %s", t.failed, patience)

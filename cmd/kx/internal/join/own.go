@@ -32,6 +32,7 @@ const (
 // nobody uses the server any more and it has stopped.
 func own(ctx context.Context, dir string, say func(string)) (code int, err error) {
 	o := options.New()
+	o.InitialObjects = false // a server for one command leaves nothing that the command did not ask for
 	o.DataDir, o.Listen = dir, "127.0.0.1:0"
 	if err := o.Validate(); err != nil {
 		return 0, err

@@ -24,8 +24,8 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
-// atFlag is --at: reads are made as of a revision. The API can do so for lists alone, so one object is asked for as a
-// list of one. Which revision there was at a time is asked of the server: etcd keeps no times.
+// atFlag is --at: reads are made at a revision. The API can only do that for lists, so a get becomes a list of one. The server
+// knows which revision there was at a time, because etcd keeps no times.
 type atFlag struct {
 	revision string
 	moment   string // what moment to ask for; empty if revision is one
@@ -69,7 +69,7 @@ func (a *atFlag) check() error {
 		"2026-01-02T15:04:05Z, nor how long ago such as -5m", a.revision)
 }
 
-// find asks the server for the revision that there was at the time.
+// find asks the server for the revision at the time.
 func (a *atFlag) find(req *http.Request, next http.RoundTripper, say func(string)) error {
 	if a.moment == "" {
 		return nil
@@ -109,7 +109,7 @@ func (a *atFlag) askServer(req *http.Request, next http.RoundTripper, say func(s
 	return nil
 }
 
-// refusal is the server's answer to req if err is what a server would say.
+// refusal turns err into an answer to req if it is an API status.
 func refusal(req *http.Request, err error) (*http.Response, error) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -119,7 +119,7 @@ func refusal(req *http.Request, err error) (*http.Response, error) {
 	return res, writeStatus(res, status.Status())
 }
 
-// writeStatus makes of a response one that says a status.
+// writeStatus replaces a response's body by a status.
 func writeStatus(res *http.Response, status metav1.Status) error {
 	status.Kind, status.APIVersion = "Status", "v1"
 	data, err := json.Marshal(status)
@@ -137,7 +137,7 @@ func writeBody(res *http.Response, data []byte) {
 	res.Header.Set("Content-Length", strconv.Itoa(len(data)))
 }
 
-// answerMost bounds what is read of an answer about a moment.
+// answerMost bounds the bytes that are read of an answer about a time.
 const answerMost = 1 << 20
 
 var requestInfo = &request.RequestInfoFactory{
@@ -145,7 +145,7 @@ var requestInfo = &request.RequestInfoFactory{
 	GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
-// rewrite makes a read one of the revision. answer, if any, makes of the server's answer what the client expects.
+// rewrite turns a read into a read at the revision. answer, if not nil, converts the server's answer to what the client expects.
 func (a *atFlag) rewrite(req **http.Request, next http.RoundTripper, say func(string)) (answer func(*http.Response) (*http.Response, error), err error) {
 	if a.revision == "" || (*req).Method != http.MethodGet {
 		return nil, nil
@@ -174,7 +174,7 @@ func (a *atFlag) rewrite(req **http.Request, next http.RoundTripper, say func(st
 	return answer, nil
 }
 
-// single makes of the answer to a list the answer to a get.
+// single converts the answer to a list into the answer to a get.
 func single(res *http.Response, info *request.RequestInfo) (*http.Response, error) {
 	if res.StatusCode != http.StatusOK {
 		return res, nil

@@ -6,7 +6,7 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
-// endCanI lets kx auth can-i end as other commands do: kubectl's calls os.Exit by itself where the answer is no.
+// endCanI makes kx auth can-i end like other commands: kubectl's calls os.Exit directly when the answer is no.
 func (w *wiring) endCanI(authCmd *cobra.Command, f cmdutil.Factory, streams Streams) {
 	cmd, _, err := authCmd.Find([]string{"can-i"})
 	if err != nil || cmd == authCmd {

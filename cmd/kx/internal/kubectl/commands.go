@@ -16,6 +16,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/apiresources"
 	"k8s.io/kubectl/pkg/cmd/apply"
 	"k8s.io/kubectl/pkg/cmd/auth"
+	"k8s.io/kubectl/pkg/cmd/autoscale"
 	"k8s.io/kubectl/pkg/cmd/config"
 	"k8s.io/kubectl/pkg/cmd/create"
 	"k8s.io/kubectl/pkg/cmd/delete"
@@ -42,14 +43,14 @@ import (
 	_ "github.com/kx-apiserver/kx/cmd/kx/internal/plain" // before kubectl's packages
 )
 
-// parent is what the commands are called below.
+// parent is the command above these commands.
 const parent = "kx"
 
 // Streams are a command's input and outputs.
 type Streams = genericiooptions.IOStreams
 
-// commands are kubectl's, in the order in which help lists them. What needs a node, a pod that runs, or a cluster's
-// certificates is not here: there would be nothing to do it to.
+// commands are kubectl's, in the order of help. Commands that need a node or a running pod are left out, because kx has
+// neither.
 var commands = []func(*wiring, cmdutil.Factory, Streams) *cobra.Command{
 	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
 		cmd := get.NewCmdGet(parent, f, s)
@@ -81,6 +82,7 @@ var commands = []func(*wiring, cmdutil.Factory, Streams) *cobra.Command{
 		return annotate.NewCmdAnnotate(parent, f, s)
 	},
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return scale.NewCmdScale(f, s) },
+	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return autoscale.NewCmdAutoscale(f, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return expose.NewCmdExposeService(f, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return run.NewCmdRun(f, s) },
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command { return set.NewCmdSet(f, s) },
@@ -106,12 +108,12 @@ var commands = []func(*wiring, cmdutil.Factory, Streams) *cobra.Command{
 	},
 }
 
-// Own is a command of kx's own that finds its server, and shows its journeys, as kubectl's do here. Warnings of the server
-// go to warn.
+// Own makes a command of kx's own that finds its server and shows its journeys like the others here. Warnings of the server go
+// to warn.
 type Own func(f cmdutil.Factory, streams Streams, warn rest.WarningHandler) *cobra.Command
 
-// NewCommands makes the commands, and behind them those of kx's own. Without --kubeconfig and KUBECONFIG they use the server
-// of the data directory.
+// NewCommands makes kubectl's commands, followed by kx's own. Without --kubeconfig and KUBECONFIG they use the server of the data
+// directory.
 func NewCommands(dataDir string, streams Streams, own ...Own) []*cobra.Command {
 	w := newWiring(dataDir, streams)
 	connection := pflag.NewFlagSet("connection", pflag.ContinueOnError)
@@ -135,7 +137,7 @@ func NewCommands(dataDir string, streams Streams, own ...Own) []*cobra.Command {
 	return all
 }
 
-// pathOptions are where the config command finds its file: where the others do.
+// pathOptions make the config command use the same kubeconfig as the others.
 func (w *wiring) pathOptions() *clientcmd.PathOptions {
 	o := clientcmd.NewDefaultPathOptions()
 	o.GlobalFile = filepath.Join(w.dataDir, "kubeconfig")
@@ -143,7 +145,7 @@ func (w *wiring) pathOptions() *clientcmd.PathOptions {
 	return o
 }
 
-// addVerbosity adds the flags of the log, of which kubectl's -v is one.
+// addVerbosity adds the flags of the log, such as kubectl's -v.
 func addVerbosity(connection *pflag.FlagSet) {
 	all := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(all)
@@ -152,7 +154,7 @@ func addVerbosity(connection *pflag.FlagSet) {
 	}
 }
 
-// completeConnection gives a command the flags that all of them have, and their completion.
+// completeConnection adds the common flags to a command, with their completion.
 func completeConnection(cmd *cobra.Command, f cmdutil.Factory, connection *pflag.FlagSet) {
 	cmd.PersistentFlags().AddFlagSet(connection) // without those that it has already
 	for name, complete := range map[string]func(string) []string{
@@ -168,7 +170,7 @@ func completeConnection(cmd *cobra.Command, f cmdutil.Factory, connection *pflag
 	}
 }
 
-// adopt makes a command of kubectl's, and those below it, ones of kx's.
+// adopt adapts a command of kubectl's, and its subcommands, to kx.
 func (w *wiring) adopt(cmd *cobra.Command) {
 	cmd.Short, cmd.Long, cmd.Example = renamed(cmd.Short), renamed(cmd.Long), renamed(cmd.Example)
 	cmd.SetUsageTemplate(usageTemplate)
@@ -183,8 +185,8 @@ func (w *wiring) adopt(cmd *cobra.Command) {
 	}
 }
 
-// renamed is a help text of kubectl's for kx: kubectl is renamed where it is called by name, not where it is a part of one.
-// All texts are renamed each time that a kx starts, so this is a plain search and no regular expression.
+// renamed replaces the word kubectl in a help text by kx, but not inside longer names. It runs for all texts at each start of kx,
+// so it is a plain search instead of a regular expression.
 func renamed(text string) string {
 	const theirs = "kubectl "
 	var b strings.Builder
@@ -209,7 +211,7 @@ func renamed(text string) string {
 	return b.String()
 }
 
-// inWord says that a character is a part of a word.
+// inWord says whether a character is part of a word.
 func inWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

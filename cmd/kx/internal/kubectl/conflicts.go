@@ -22,7 +22,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// conflictsFlag is --explain-conflicts, and the conflicts that the command ran into.
+// conflictsFlag is --explain-conflicts, with the command's conflicts.
 type conflictsFlag struct {
 	wanted bool
 
@@ -30,7 +30,7 @@ type conflictsFlag struct {
 	seen []conflict
 }
 
-// conflict is a server-side apply that was refused.
+// conflict is a server-side apply that the server refused.
 type conflict struct {
 	path   string
 	sent   []byte
@@ -51,7 +51,7 @@ func (w *wiring) addExplainConflicts(cmd *cobra.Command) {
 	}
 }
 
-// see remembers a conflict, and leaves the answer as it was.
+// see remembers a conflict. It leaves the answer unchanged.
 func (c *conflictsFlag) see(req *http.Request, res *http.Response) error {
 	if !c.wanted || res.StatusCode != http.StatusConflict || req.Method != http.MethodPatch ||
 		req.Header.Get("Content-Type") != string(types.ApplyYAMLPatchType) {
@@ -103,7 +103,7 @@ What to do with a field that another manager owns:
 `)
 }
 
-// fetch reads an object from where it was to be applied.
+// fetch reads the object that the request wanted to apply.
 func fetch(ctx context.Context, config *rest.Config, path string) (*unstructured.Unstructured, error) {
 	config = rest.CopyConfig(config)
 	config.GroupVersion, config.NegotiatedSerializer = nil, nil
@@ -135,7 +135,7 @@ func fetch(ctx context.Context, config *rest.Config, path string) (*unstructured
 	return live, nil
 }
 
-// managerOf finds the manager's name in the message of a cause.
+// managerOf matches the manager's name in the message of a cause.
 var managerOf = regexp.MustCompile(`conflict with "((?:[^"\\]|\\.)*)"`)
 
 func (c *conflict) write(out io.Writer, live *unstructured.Unstructured) {
@@ -195,7 +195,7 @@ func ownerOf(live *unstructured.Unstructured, manager, field string) (string, fi
 	return manager, nil
 }
 
-// valueAt is what an object has at a path.
+// valueAt is the value at a path of an object.
 func valueAt(v any, where fieldpath.Path) string {
 	for _, element := range where {
 		var ok bool
@@ -234,7 +234,7 @@ func step(v any, element fieldpath.PathElement) (any, bool) {
 	return nil, false
 }
 
-// hasKey says whether an item of a list has the values that the list knows it by.
+// hasKey says whether an item of a list has the key fields' values.
 func hasKey(item map[string]any, element fieldpath.PathElement) bool {
 	for _, key := range *element.Key {
 		if fmt.Sprint(item[key.Name]) != fmt.Sprint(key.Value.Unstructured()) {

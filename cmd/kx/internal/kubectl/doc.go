@@ -1,25 +1,25 @@
-// Package kubectl makes kubectl's own commands kx's: the same flags, outputs, exit codes and completion, on the server
+// Package kubectl makes kubectl's commands commands of kx: the same flags, outputs, exit codes and completion, on the server
 // that join finds.
 //
-// What comes in is a data directory and the streams; what goes out are cobra commands, in the order of a table. All of
-// them share one [wiring]: where the server is, and what is done with each request on its way there.
+// What comes in are a data directory and the streams. What goes out are cobra commands, in the order of a table. All share one
+// [wiring], which finds the server and sees each request.
 //
 // # What kx adds
 //
-//   - --trace on every command: the requests ask for journeys with objects, and when the command's own output is
-//     complete, their journeys are fetched and shown on stderr.
-//   - --at on get: reads are made as of a revision.
-//   - --explain-conflicts on apply: who owns the fields that a server-side apply could not have.
-//   - On a terminal, a command whose answer is late says so and what the server says of itself. A read is given up when
-//     the server goes on saying that its etcd does not answer.
-//   - Where a command fails since the server has no such resource, it is said which, and what lists those that it has.
-//   - The server of a data directory is a kx and validates fields: kubectl's code reads its OpenAPI to find that out.
-//   - apply and diff parse of the server's OpenAPI only what they make patches by: it is parsed for each object.
-//   - apply --prune looks at the kinds that the server has: kubectl's gives up where one of its list is missing.
+//   - --trace on every command: requests ask for journeys with objects. After the command's own output, their journeys are
+//     fetched and shown on stderr.
+//   - --at on get: reads are made at a revision.
+//   - --explain-conflicts on apply: it names the owners of the fields in conflict.
+//   - On a terminal, a command says when its answer is late, and whether the server is ready. It gives a read up when the server
+//     keeps reporting that etcd does not answer.
+//   - If a command fails because the server lacks a resource, it names the resource and the command that lists all.
+//   - The server of a data directory is a kx, which validates fields. kubectl's code would read its OpenAPI to find that out.
+//   - apply and diff parse only the part of the server's OpenAPI that patches need, because they parse it for each object.
+//   - apply --prune looks at the kinds that the server has. kubectl's gives up at the first missing one.
 //
 // # How a command ends
 //
-// kubectl's code calls os.Exit where it fails, through cmdutil.BehaviorOnFatal. Here the command runs on a goroutine of
-// its own: a failure ends that goroutine and leaves an exit code, and what must happen at the end happens. What is beyond
-// that hook (an interrupted watch) ends the process; package join sees to it that no server is in it.
+// kubectl's code calls os.Exit when it fails, through cmdutil.BehaviorOnFatal. Here the command runs on a goroutine of its own. A
+// failure ends that goroutine with an exit code, so that finish still runs. Where kubectl bypasses the hook (an interrupted
+// watch), the process ends. Package join therefore never starts a server in it.
 package kubectl

@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// connectionAnnotation marks the flags that all commands of this package have.
+// connectionAnnotation marks the flags that all commands of this package share.
 const connectionAnnotation = "kx-connection"
 
 func markConnection(f *pflag.Flag) {
@@ -15,13 +15,13 @@ func markConnection(f *pflag.Flag) {
 	f.Annotations[connectionAnnotation] = []string{"true"}
 }
 
-// IsConnection says whether a flag is one of those that all commands of this package have.
+// IsConnection says whether all commands of this package share a flag.
 func IsConnection(f *pflag.Flag) bool { return f.Annotations[connectionAnnotation] != nil }
 
-// OwnFlags are the flags of a command without those that all commands of this package have.
+// OwnFlags are the flags of a command without the shared ones.
 func OwnFlags(cmd *cobra.Command) *pflag.FlagSet { return pick(cmd, false) }
 
-// ConnectionFlags are the flags of a command that all commands of this package have.
+// ConnectionFlags are the shared flags of a command.
 func ConnectionFlags(cmd *cobra.Command) *pflag.FlagSet { return pick(cmd, true) }
 
 func pick(cmd *cobra.Command, connection bool) *pflag.FlagSet {
@@ -41,7 +41,7 @@ func init() {
 	cobra.AddTemplateFunc("kxConnectionFlags", ConnectionFlags)
 }
 
-// usageTemplate is cobra's, with the flags that all commands have apart, behind those of the command.
+// usageTemplate is cobra's, with the shared flags after those of the command.
 const usageTemplate = `Usage:{{if .Runnable}}
   {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
   {{.CommandPath}} [command]{{end}}{{if .HasExample}}

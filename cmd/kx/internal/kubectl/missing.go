@@ -8,14 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// missing is the resource that a command asked for and the server has not. kubectl has commands for resources of which a
-// kx has few, and says of such a one only that it could not be found.
+// missing is a resource that a command asked for but the server lacks. kubectl's message does not name it.
 type missing struct {
 	mu       sync.Mutex
 	resource string
 }
 
-// see remembers a request that led nowhere: what says that an object is not there is JSON.
+// see remembers a request to a path that does not exist. The answer is plain text then; for a missing object it is JSON.
 func (m *missing) see(req *http.Request, res *http.Response) {
 	if res.StatusCode != http.StatusNotFound || strings.Contains(res.Header.Get("Content-Type"), "json") {
 		return
@@ -32,7 +31,7 @@ func (m *missing) see(req *http.Request, res *http.Response) {
 	}
 }
 
-// explain says behind the error of a command that failed what the server has not.
+// explain names the missing resource after the error of the command.
 func (m *missing) explain(w *wiring) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
-// forPatches is the factory of commands that make patches of what is there and what is wanted. They want the server's
-// OpenAPI for how the parts of lists are merged, and kubectl's code parses the document of the version twice for each
-// object. So they get it without what only people read: that makes applying what is unchanged three times as fast.
+// forPatches is the factory of commands that compute patches. They need the server's OpenAPI to know how lists merge, and
+// kubectl's code parses the version's document twice for each object. They get it without descriptions, which makes applying
+// unchanged objects three times as fast.
 type forPatches struct{ cmdutil.Factory }
 
-// OpenAPIV3Client asks for each document once, and makes it brief once.
+// OpenAPIV3Client fetches and shortens each document once.
 func (f forPatches) OpenAPIV3Client() (openapi.Client, error) {
 	client, err := f.Factory.OpenAPIV3Client()
 	if err != nil {
@@ -46,8 +46,8 @@ func (g briefGroupVersion) Schema(contentType string) ([]byte, error) {
 
 const kindOfOperation = "x-kubernetes-group-version-kind"
 
-// briefForPatches leaves of an OpenAPI v3 document the schemas without their texts, and which kinds can be patched by
-// which types of patches. What it does not understand it leaves as it is.
+// briefForPatches reduces an OpenAPI v3 document to the schemas without descriptions, and the types of patches of each kind. A
+// document that it can't read stays unchanged.
 func briefForPatches(data []byte) []byte {
 	var document map[string]any
 	if err := json.Unmarshal(data, &document); err != nil {
@@ -77,7 +77,7 @@ func briefForPatches(data []byte) []byte {
 	return data
 }
 
-// dropTexts drops descriptions: not properties of that name, which are objects.
+// dropTexts removes descriptions. A property named description is an object, and stays.
 func dropTexts(value any) {
 	switch value := value.(type) {
 	case map[string]any:

@@ -7,7 +7,7 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
-// prunable are the kinds that kubectl apply --prune looks at if nobody says which.
+// prunable are the kinds that kubectl apply --prune looks at by default.
 var prunable = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "ConfigMap"},
 	{Version: "v1", Kind: "Endpoints"},
@@ -27,8 +27,8 @@ var prunable = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "PersistentVolume"},
 }
 
-// pruneWhatThereIs lets apply --prune look at those of these kinds that the server has: kubectl's code gives up at the
-// first that it has not, and a kx has few of them.
+// pruneWhatThereIs makes apply --prune look only at those of these kinds that the server has. kubectl's code gives up at the
+// first missing one.
 func pruneWhatThereIs(cmd *cobra.Command, f cmdutil.Factory) {
 	run := cmd.Run
 	cmd.Run = func(cmd *cobra.Command, args []string) {

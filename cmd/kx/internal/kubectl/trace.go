@@ -19,13 +19,13 @@ import (
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
-// The headers by which a request asks for its journey's objects, and by which a response names its journey.
+// Headers: a request asks for objects in its journey, and a response names the journey.
 const (
 	levelHeader   = "Kx-Trace"
 	journeyHeader = "Kx-Journey"
 )
 
-// The forms that --trace has.
+// The forms of --trace.
 const (
 	traceTree  = "tree"
 	traceBrief = "brief"
@@ -41,7 +41,7 @@ const (
 	fetchWait = 30 * time.Second
 )
 
-// traceFlag is --trace, and the requests that the command made.
+// traceFlag is --trace, with the command's requests.
 type traceFlag struct {
 	form string
 
@@ -80,7 +80,7 @@ func (f *traceFlag) ask(req **http.Request) {
 	}
 }
 
-// took remembers the journey of a request.
+// took remembers the journey of an answered request.
 func (f *traceFlag) took(_ *http.Request, res *http.Response) {
 	if f.form == "" {
 		return

@@ -6,8 +6,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// wrapConfig puts this package's transport before the one of each client that a command makes. The server that the
-// first is for is the one that is asked for journeys.
+// wrapConfig puts this package's transport before that of each client that a command makes. Journeys are asked of the first
+// client's server.
 func (w *wiring) wrapConfig(c *rest.Config) *rest.Config {
 	w.trace.serverIs(c)
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return &transport{wiring: w, next: next} })
@@ -20,10 +20,10 @@ type transport struct {
 	next http.RoundTripper
 }
 
-// WrappedRoundTripper implements net.RoundTripperWrapper: by it client-go finds the one that can cancel a request whose time is up.
+// WrappedRoundTripper lets client-go find the transport that can cancel a request at its timeout.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip applies kx's flags to a request and its answer.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.trace.ask(&req)
 	answer, err := t.at.rewrite(&req, t.next, t.say)

@@ -12,14 +12,14 @@ import (
 	"k8s.io/kubectl/pkg/validation"
 )
 
-// knowing is a factory that knows of the server of a data directory, which is a kx, that it validates fields. kubectl's
-// code downloads and parses the OpenAPI of an object's version to find that out, whatever it does with the object.
+// knowing is the factory for the server of a data directory, which is a kx and validates fields. kubectl's code would download
+// and parse the OpenAPI of each object's version to find that out.
 type knowing struct {
 	cmdutil.Factory
 	wiring *wiring
 }
 
-// Validator implements cmdutil.Factory.
+// Validator makes the server validate, unless kubectl itself must.
 func (k knowing) Validator(directive string) (validation.Schema, error) {
 	found, err := k.ToDiscoveryClient()
 	if err != nil {
@@ -32,11 +32,11 @@ func (k knowing) Validator(directive string) (validation.Schema, error) {
 	return validation.NewParamVerifyingSchema(here, serverValidates{found}, directive), nil
 }
 
-// serverValidates says that the server validates the fields of the kinds that it can patch. For kubectl's code others, of
-// which a list is one, are to be validated by the client.
+// serverValidates says that the server validates the kinds that it can patch. kubectl's code lets the client validate others,
+// such as lists.
 type serverValidates struct{ discovery discovery.DiscoveryInterface }
 
-// HasSupport implements resource.Verifier.
+// HasSupport says whether the server validates a kind.
 func (s serverValidates) HasSupport(kind schema.GroupVersionKind) error {
 	list, err := s.discovery.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 	if err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool {

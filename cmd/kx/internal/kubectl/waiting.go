@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// waitSilent is how long a command waits for an answer before it says so: nearly all come sooner.
+	// waitSilent is how long a command waits for an answer before it says so. Nearly all answers come sooner.
 	waitSilent = 2 * time.Second
-	// waitEvery is how often it says so anew.
+	// waitEvery is the time until it says so again.
 	waitEvery = time.Second
-	// readyMost is how long a server may take to say whether it is ready. One without etcd waits for etcd first.
+	// readyMost is how long a server may take to answer whether it is ready. A server without its etcd waits for etcd first.
 	readyMost = 10 * time.Second
-	// givesUpAfter is how often a server says in a row that it does without its etcd until the command gives up.
+	// givesUpAfter is how many times in a row the server must report its etcd missing before the command gives up.
 	givesUpAfter = 2
 )
 
-// waiting says on a terminal what a command waits for. Elsewhere it says nothing, and leaves the end to the server, as
-// kubectl does: a script that waits as long as the server does may get its answer.
+// waiting says on a terminal what a command waits for. Elsewhere it is silent and never gives up, like kubectl: a script that
+// waits as long as the server may still get its answer.
 type waiting struct {
 	line sync.Mutex // held by the request that says what it waits for
 }
 
-// roundTrip does a request, and says meanwhile that its answer is late.
+// roundTrip sends a request and says meanwhile if the answer is late.
 func (w *wiring) roundTrip(req *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if !render.IsTerminal(w.streams.ErrOut) {
 		return next.RoundTrip(req)
@@ -50,10 +50,9 @@ func (w *wiring) roundTrip(req *http.Request, next http.RoundTripper) (*http.Res
 
 const seeToEtcd = "see to that etcd (kx etcd status --endpoints URL shows its members)"
 
-// tellWait says, until a request is answered, how long that takes and what the server says of itself. It ends the command
-// if the server goes on saying that it is without its etcd: a read can be asked again. A write may be done yet, so its
-// answer is waited for; and whoever said how long a request may take is not second-guessed. The result is whether the
-// server said so last.
+// tellWait shows, until a request is answered, how long that takes and whether the server is ready. It ends a read if the server
+// keeps reporting its etcd missing. It never ends a write, which may still be done, nor a request with a timeout of the user's.
+// The result says whether the server's last report was that etcd is missing.
 func (w *wiring) tellWait(req *http.Request, next http.RoundTripper, answered <-chan struct{}) (withoutEtcd bool) {
 	begun := time.Now()
 	select {
@@ -91,13 +90,13 @@ func (w *wiring) tellWait(req *http.Request, next http.RoundTripper, answered <-
 	}
 }
 
-// ready is what a server says of itself.
+// ready is a server's report about itself.
 type ready struct {
 	text        string
 	withoutEtcd bool
 }
 
-// readiness asks the server that a request went to whether it is ready, again and again until ctx ends.
+// readiness asks the request's server repeatedly whether it is ready, until ctx ends.
 func readiness(ctx context.Context, req *http.Request, next http.RoundTripper) <-chan ready {
 	states := make(chan ready)
 	go func() {
@@ -117,7 +116,7 @@ func readiness(ctx context.Context, req *http.Request, next http.RoundTripper) <
 	return states
 }
 
-// readyAnswerMost bounds what is read of a server's answer about itself.
+// readyAnswerMost bounds the bytes that are read of such a report.
 const readyAnswerMost = 64 << 10
 
 func askReady(ctx context.Context, req *http.Request, next http.RoundTripper) ready {

@@ -26,7 +26,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
 )
 
-// ExitError is the exit code of a command that has said by itself what there was to say.
+// ExitError is the exit code of a command that has printed its error itself.
 type ExitError int
 
 func (e ExitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
@@ -37,8 +37,8 @@ type warningCounter interface {
 	WarningCount() int
 }
 
-// wiring is between kubectl's code and a server: where the server is, what is done with requests, how a command ends.
-// A process runs one command, so there is one.
+// wiring connects kubectl's code with a server: it finds the server, changes requests, and ends the command. A process runs one
+// command, so it has one wiring.
 type wiring struct {
 	dataDir  string
 	streams  Streams
@@ -73,13 +73,13 @@ func newWiring(dataDir string, streams Streams) *wiring {
 	return w
 }
 
-// As kubectl asks servers what they have.
+// kubectl's limits for discovery.
 const (
 	discoveryBurst = 300
 	discoveryQPS   = 50
 )
 
-// factory makes what kubectl's commands are made with, and adds the flags that they share.
+// factory makes the factory for kubectl's commands and adds their common flags.
 func (w *wiring) factory(flags *pflag.FlagSet) cmdutil.Factory {
 	w.flags.AddFlags(flags)
 	flags.BoolVar(&w.warningsAsErrors, "warnings-as-errors", false, "Treat warnings received from the server as errors and exit with a non-zero exit code")
@@ -88,7 +88,7 @@ func (w *wiring) factory(flags *pflag.FlagSet) cmdutil.Factory {
 	return knowing{cmdutil.NewFactory(matching), w}
 }
 
-// prepare finds the server. It does so when the command needs one, which some never do.
+// prepare finds the server when the command first needs one.
 func (w *wiring) prepare() error {
 	w.find.Do(func() {
 		if *w.flags.APIServer != "" || join.Elsewhere(w.dataDir, *w.flags.KubeConfig) {
@@ -107,8 +107,8 @@ func (w *wiring) prepare() error {
 	return w.findErr
 }
 
-// checkContext says so if nobody says which context of the data directory's kubeconfig to use: kubectl's code would ask for
-// a user name.
+// checkContext returns an error if the kubeconfig of the data directory has no current context. kubectl's code would ask for a
+// user name then.
 func (w *wiring) checkContext() error {
 	if *w.flags.Context != "" || *w.flags.AuthInfoName != "" || *w.flags.BearerToken != "" {
 		return nil
@@ -124,10 +124,10 @@ func (w *wiring) checkContext() error {
 		strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", "))
 }
 
-// say says something about kx itself.
+// say prints a message of kx's own.
 func (w *wiring) say(text string) { fmt.Fprintf(w.streams.ErrOut, "kx: %s\n", text) }
 
-// ToRESTConfig implements genericclioptions.RESTClientGetter.
+// ToRESTConfig is the configuration of the server that prepare finds.
 func (w *wiring) ToRESTConfig() (*rest.Config, error) {
 	if err := w.prepare(); err != nil {
 		return nil, err
@@ -135,14 +135,14 @@ func (w *wiring) ToRESTConfig() (*rest.Config, error) {
 	return w.flags.ToRESTConfig()
 }
 
-// ToRawKubeConfigLoader implements genericclioptions.RESTClientGetter.
+// ToRawKubeConfigLoader loads the kubeconfig of the server that prepare finds.
 func (w *wiring) ToRawKubeConfigLoader() clientcmd.ClientConfig {
 	_ = w.prepare() // whoever makes a request is told what is wrong
 	return w.flags.ToRawKubeConfigLoader()
 }
 
-// ToDiscoveryClient implements genericclioptions.RESTClientGetter. What the server of a data directory has is asked anew
-// by each command: that takes two requests, and a cache on disk would be of an address that another server has tomorrow.
+// ToDiscoveryClient does not cache discovery on disk for the server of a data directory: another server may have its address
+// tomorrow. Asking takes two requests.
 func (w *wiring) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
 	config, err := w.ToRESTConfig()
 	if err != nil {
@@ -163,7 +163,7 @@ func (w *wiring) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error)
 	return w.cached, nil
 }
 
-// ToRESTMapper implements genericclioptions.RESTClientGetter.
+// ToRESTMapper maps kinds and resources by discovery.
 func (w *wiring) ToRESTMapper() (meta.RESTMapper, error) {
 	client, err := w.ToDiscoveryClient()
 	if err != nil {
@@ -187,7 +187,7 @@ func (w *wiring) wrap(run func(*cobra.Command, []string), runE func(*cobra.Comma
 			return err
 		}
 		rest.SetDefaultWarningHandler(w.warnings)
-		// There is room for the code of the command and for that of a goroutine that it left behind.
+		// Room for the exit code of the command and for that of a goroutine that it left behind.
 		w.ended = make(chan int, 2)
 		cmdutil.BehaviorOnFatal(w.fatal)
 		defer cmdutil.DefaultBehaviorOnFatal()
@@ -204,7 +204,7 @@ func (w *wiring) wrap(run func(*cobra.Command, []string), runE func(*cobra.Comma
 	}
 }
 
-// check says what is wrong with the flags that kx adds.
+// check validates the flags that kx adds.
 func (w *wiring) check() error {
 	if err := w.trace.check(); err != nil {
 		return err
@@ -212,7 +212,7 @@ func (w *wiring) check() error {
 	return w.at.check()
 }
 
-// finish is what comes after a command's own output.
+// finish prints what follows a command's own output.
 func (w *wiring) finish(code int) error {
 	if n := w.warnings.WarningCount(); code == 0 && w.warningsAsErrors && n > 0 {
 		fmt.Fprintf(w.streams.ErrOut, "error: %s received\n", count(n, "warning"))

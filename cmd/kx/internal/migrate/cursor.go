@@ -6,18 +6,18 @@ import (
 	"errors"
 )
 
-// Cursor is where a migration goes on.
+// Cursor says where to resume a migration.
 type Cursor struct {
 	Resource string `json:"resource"`
 	// Continue is the server's token for the next page.
 	Continue string `json:"continue,omitempty"`
-	// Failed are the objects before it that were not written again.
+	// Failed is how many objects before the cursor could not be written.
 	Failed int64 `json:"failed,omitempty"`
-	// Generation is that of the custom resource's definition when the migration began.
+	// Generation is the generation of the custom resource's definition at the beginning of the migration.
 	Generation int64 `json:"generation,omitempty"`
 }
 
-// String is the cursor in one word, for ParseCursor.
+// String encodes the cursor as one word, for ParseCursor.
 func (c Cursor) String() string {
 	data, _ := json.Marshal(c) // strings and numbers: it can't fail
 	return base64.RawURLEncoding.EncodeToString(data)

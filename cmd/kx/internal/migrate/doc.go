@@ -1,14 +1,12 @@
-// Package migrate has a server write objects again, so that they are stored in the version and with the encryption that it
-// writes today.
+// Package migrate makes a server write objects again, so that they are stored in its present storage version and encryption.
 //
-// In come a client of the server and resources; out goes what became of the objects of each. An object is written again by
-// a patch through the API that changes nothing: the server compares what it would store with what is stored, and writes if
-// that differs.
+// What comes in are a client of the server and resources. What goes out is a result for each resource. Each object gets an empty
+// patch through the API: the server compares what it would store with what is stored, and writes if they differ.
 //
 // Invariants:
 //
-//  1. A patch is bound to the UID and the resourceVersion that were read. An object that somebody has written since is left
-//     alone: their write has done it.
-//  2. One object is under way at a time, at the pace that was asked for.
-//  3. The cursor of a migration that was stopped is that of the page that it was at: what comes twice is found to be done.
+//  1. A patch is bound to the UID and resourceVersion that were read. If somebody wrote the object since, that write has migrated
+//     it.
+//  2. Objects are patched one at a time, at the requested pace.
+//  3. The cursor of a stopped migration is that of its current page. Objects of the page that come again are already current.
 package migrate

@@ -16,38 +16,38 @@ import (
 )
 
 const (
-	// manager is who the patches are by. It never owns a field.
+	// manager is the field manager of the patches. It never owns a field.
 	manager = "kx-storage-migrate"
-	// pageObjects are listed at once, as metadata alone.
+	// pageObjects is how many objects a page lists, as metadata only.
 	pageObjects = 500
-	// mostFailures are remembered of a resource; all are counted.
+	// mostFailures is how many failures of a resource are reported. All are counted.
 	mostFailures = 10
 )
 
-// Failure is an object that was not written again.
+// Failure is an object that could not be written.
 type Failure struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	Error     string `json:"error"`
 }
 
-// Result is what became of the objects of a resource.
+// Result is the result of a resource.
 type Result struct {
 	Resource string `json:"resource"`
 	Objects  int64  `json:"objects"`
-	// Rewritten were stored otherwise; Current were as they should be; Changed were written by somebody else meanwhile, and
-	// Gone deleted.
+	// Rewritten objects were stored in an old form and Current ones were not. Changed objects were written by somebody else
+	// meanwhile, and Gone ones deleted.
 	Rewritten int64     `json:"rewritten"`
 	Current   int64     `json:"current"`
 	Changed   int64     `json:"changed"`
 	Gone      int64     `json:"gone"`
 	Failed    int64     `json:"failed"`
 	Failures  []Failure `json:"failures,omitempty"`
-	// Cursor is where to go on if the migration was stopped.
+	// Cursor resumes the migration if it was stopped.
 	Cursor string `json:"cursor,omitempty"`
-	// StoredVersions are the versions of a custom resource that its definition says are stored.
+	// StoredVersions are the storedVersions of a custom resource's definition.
 	StoredVersions []string `json:"storedVersions,omitempty"`
-	// Droppable are those of them that no object is stored in any more. Dropped says that they were taken off.
+	// Droppable are those of them in which no object is stored any more. Dropped says that they were removed.
 	Droppable []string `json:"droppable,omitempty"`
 	Dropped   bool     `json:"dropped,omitempty"`
 
@@ -58,14 +58,14 @@ type Result struct {
 type Migration struct {
 	Metadata metadata.Interface
 	Dynamic  dynamic.Interface
-	// Pace lets one object begin at a time.
+	// Pace limits the objects a second.
 	Pace flowcontrol.RateLimiter
-	// Progress, if not nil, is told of each object.
+	// Progress, if not nil, is called for each object.
 	Progress func(objects int)
 }
 
-// Resource writes all objects of a resource again, from the cursor on, unless that is nil. The result is good with an
-// error too: it says how far it came.
+// Resource migrates all objects of a resource, or those from the cursor on. With an error the result says how far the migration
+// came.
 func (m *Migration) Resource(ctx context.Context, gvr schema.GroupVersionResource, from *Cursor) (*Result, error) {
 	r := &run{Migration: m, gvr: gvr, result: &Result{Resource: gvr.GroupResource().String()}}
 	err := r.begin(ctx, from)
@@ -111,7 +111,7 @@ func (r *run) begin(ctx context.Context, from *Cursor) (err error) {
 	return nil
 }
 
-// page migrates a page of objects. more says that there is another.
+// page migrates a page of objects. more says whether another follows.
 func (r *run) page(ctx context.Context) (more bool, err error) {
 	list, err := r.list(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *run) page(ctx context.Context) (more bool, err error) {
 	return list.Continue != "", nil
 }
 
-// list reads the page that the cursor is at. A cursor that is too old is given another that goes on at the same place.
+// list reads the cursor's page. For an expired token the server gives one that resumes at the same place.
 func (r *run) list(ctx context.Context) (*metav1.PartialObjectMetadataList, error) {
 	for {
 		list, err := r.Metadata.Resource(r.gvr).List(ctx, metav1.ListOptions{Limit: pageObjects, Continue: r.cursor.Continue})
@@ -150,7 +150,7 @@ func (r *run) list(ctx context.Context) (*metav1.PartialObjectMetadataList, erro
 	}
 }
 
-// object has the server write one object again. An error ends the migration.
+// object makes the server write one object. An error ends the migration.
 func (r *run) object(ctx context.Context, obj *metav1.PartialObjectMetadata) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": obj.UID, "resourceVersion": obj.ResourceVersion}})
 	if err != nil {

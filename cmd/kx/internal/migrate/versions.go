@@ -18,7 +18,7 @@ type definition = apiextensionsv1.CustomResourceDefinition
 
 var definitions = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 
-// readDefinition is the definition of the resource, nil if it has none: then it is built in.
+// readDefinition returns the definition of the resource, or nil for a built-in one.
 func (r *run) readDefinition(ctx context.Context) (*definition, error) {
 	if r.gvr.Group == "" {
 		return nil, nil
@@ -34,8 +34,8 @@ func (r *run) readDefinition(ctx context.Context) (*definition, error) {
 	return out, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out)
 }
 
-// droppable finds the versions that no object is stored in any more: all but the one that is written, if each object was
-// written again or was found to be stored as it should be.
+// droppable finds the versions in which no object is stored any more. If no object failed, these are all versions but the one
+// that the server writes.
 func (r *run) droppable() {
 	if r.definition == nil || r.cursor.Failed > 0 {
 		return
@@ -55,8 +55,8 @@ func storageVersion(d *definition) string {
 	return d.Spec.Versions[i].Name
 }
 
-// Drop takes the versions that no object is stored in any more off the definition's list, if the definition is still the
-// one that the migration began with.
+// Drop removes the droppable versions from the definition's storedVersions, if the definition has not changed since the
+// migration began.
 func (m *Migration) Drop(ctx context.Context, result *Result) error {
 	u, err := m.Dynamic.Resource(definitions).Get(ctx, result.Resource, metav1.GetOptions{})
 	if err != nil {

@@ -1,12 +1,12 @@
-// Package putback creates objects again, through the API, that are in a snapshot of etcd.
+// Package putback creates objects from a snapshot of etcd again, through the API.
 //
-// In come stored objects and a client of the server; out goes what became of each. What belongs to an object's former life
-// (its UID, revision, times and managers) is left out, and references to owners are made to point to those that live now.
+// What comes in are stored objects and a client of the server. What goes out is the outcome of each object. An object loses its
+// former UID, revision, times and managers. References to owners get the UIDs of the present owners.
 //
 // Invariants:
 //
-//  1. An owner is created before what it owns, a namespace before what is in it, and a definition before its resources.
-//  2. What exists is left as it is.
+//  1. An owner is created before its dependents, a namespace before its objects, and a definition before its resources.
+//  2. An object that exists is not changed.
 package putback
 
 import (
@@ -26,31 +26,31 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// Result is what became of an object.
+// Result is the outcome of one object.
 type Result struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	// Outcome is "created", "exists" or "failed".
 	Outcome string `json:"outcome"`
-	// Notes say what is not as it was.
+	// Notes say how the created object differs from the stored one.
 	Notes []string `json:"notes,omitempty"`
 	Error string   `json:"error,omitempty"`
 }
 
-// Target is the server that objects are put back into.
+// Target is the server that gets the objects.
 type Target struct {
 	Client dynamic.Interface
-	// Mapper may be reset, to see resources whose definition was put back a moment ago.
+	// Mapper is reset to see resources whose definition was just created.
 	Mapper meta.ResettableRESTMapper
 }
 
-// former are what the server gives to an object when it is created.
+// former are the metadata fields that the server sets at a create.
 var former = []string{
 	"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields",
 }
 
-// Objects creates objects and tells of each as it is done.
+// Objects creates objects and calls tell with each result.
 func (t *Target) Objects(ctx context.Context, objects []*unstructured.Unstructured, tell func(Result) error) error {
 	now := map[types.UID]types.UID{}
 	for _, obj := range ordered(objects) {
@@ -69,10 +69,10 @@ func (t *Target) Objects(ctx context.Context, objects []*unstructured.Unstructur
 	return nil
 }
 
-// first are the kinds that others need.
+// first are the kinds that other objects need.
 var first = []string{"Namespace", "CustomResourceDefinition"}
 
-// ordered puts owners before what they own.
+// ordered sorts owners before their dependents.
 func ordered(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	byUID := map[types.UID]*unstructured.Unstructured{}
 	for _, obj := range objects {
@@ -124,10 +124,10 @@ func (t *Target) create(ctx context.Context, stored *unstructured.Unstructured, 
 	return live, err
 }
 
-// servedWait is how long a definition that was put back may take until its resource is served.
+// servedWait bounds the time until the resource of a created definition is served.
 const servedWait = 10 * time.Second
 
-// resource is where objects of a kind are.
+// resource is the client for objects of a kind.
 func (t *Target) resource(ctx context.Context, kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	mapping, err := t.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
@@ -148,8 +148,8 @@ func (t *Target) resource(ctx context.Context, kind schema.GroupVersionKind, nam
 	return t.Client.Resource(mapping.Resource), nil
 }
 
-// relink makes owner references point to the owners that live now. One whose owner does not is taken out: the garbage
-// collector would delete the object for it.
+// relink gives owner references the UIDs of the present owners. It removes a reference without a present owner, because the
+// garbage collector would delete the object.
 func (t *Target) relink(ctx context.Context, obj *unstructured.Unstructured, now map[types.UID]types.UID, result *Result) error {
 	var kept []metav1.OwnerReference
 	for _, ref := range obj.GetOwnerReferences() {
@@ -171,7 +171,7 @@ func (t *Target) relink(ctx context.Context, obj *unstructured.Unstructured, now
 	return nil
 }
 
-// owner is the UID of the object that has a reference's name now, empty if none has.
+// owner is the UID of the present object with a reference's name, or empty.
 func (t *Target) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) (types.UID, error) {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {

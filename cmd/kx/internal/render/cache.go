@@ -16,7 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// ServerTable prints a table that the server made, without the columns that only wide tables have.
+// ServerTable prints a server's table without the columns for wide output.
 func ServerTable(out io.Writer, t *metav1.Table) error {
 	var shown []int
 	c := Columns[metav1.TableRow]{cells: func(row metav1.TableRow) (cells []any) {
@@ -34,7 +34,7 @@ func ServerTable(out io.Writer, t *metav1.Table) error {
 	return All(out, Table, c, t.Rows...)
 }
 
-// fields writes names and values, a line each.
+// fields writes pairs of names and values, a line each.
 func fields(out io.Writer, fields ...string) error {
 	width := 0
 	for i := 0; i < len(fields); i += 2 {
@@ -104,7 +104,7 @@ var watches = columns("WATCH  JOURNEY  USER  KEY  SINCE  SELECTORS  FROM  AT  SE
 		w.From, w.At, w.Sent, queue, bookmark}
 })
 
-// CachedObject writes an object as a cache and etcd have it: once if it is the same, else the difference.
+// CachedObject writes the object of a cache and of etcd: once if they are equal, else their difference.
 func CachedObject(out io.Writer, format Format, both *v1alpha1.CachedObject) error {
 	if format != Table {
 		return One(out, format, both)
@@ -149,7 +149,7 @@ func inWords(state *v1alpha1.ObjectState) string {
 	return fmt.Sprintf("revision %d, %s", state.Revision, Bytes(state.Bytes))
 }
 
-// raw is the object of a state as JSON, nil if there is none.
+// raw is the object of a state as JSON, or nil.
 func raw(state *v1alpha1.ObjectState) []byte {
 	if state == nil || state.Object == nil {
 		return nil

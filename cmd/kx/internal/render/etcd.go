@@ -54,7 +54,7 @@ var Leases = columns("ID  GRANTED  REMAINING  KEYS  NAMES", func(l admin.Lease) 
 	return []any{l.ID, time.Duration(l.GrantedSeconds) * time.Second, time.Duration(l.RemainingSeconds) * time.Second, l.Keys, strings.Join(l.Names, " ")}
 })
 
-// Defragmented lists the members whose files were made small.
+// Defragmented lists defragmented members.
 var Defragmented = columns("ENDPOINT  BEFORE  AFTER  TOOK", func(d admin.Defragmented) []any {
 	return []any{d.Endpoint, Bytes(d.Before), Bytes(d.After), time.Duration(d.TookMs) * time.Millisecond}
 })
@@ -98,7 +98,7 @@ func Tree(keysOnly bool) Columns[admin.Node] {
 	})
 }
 
-// Usage lists what uses etcd. title names what it is listed by.
+// Usage lists how much of etcd is used by whom. title is the title of the first column.
 func Usage(title string) Columns[admin.Usage] {
 	return columns(title+"  KEYS  BYTES  LARGEST  WRITES  CHURN", func(u admin.Usage) []any {
 		return []any{u.Name, Count(u.Keys), Bytes(u.Bytes), Bytes(u.Largest), Count(u.Writes), Count(u.Churn)}
@@ -121,7 +121,7 @@ func Matches(criteria admin.Criteria) Columns[admin.Match] {
 	return columns("KEY  REVISION", func(m admin.Match) []any { return []any{m.Key, m.Revision} })
 }
 
-// Value writes the value of a key: itself, decoded, or as a table about the key.
+// Value writes the value of a key: raw, decoded, or as a table about the key.
 func Value(out io.Writer, format Format, kv *admin.KV, decoder *admin.Decoder) error {
 	switch format {
 	case Raw:
@@ -198,7 +198,7 @@ type Event struct {
 	Object map[string]any `json:"object,omitempty"`
 }
 
-// Events lists events, which have no end: the columns have room for what will come.
+// Events lists events. The list has no end, so the columns have fixed widths.
 var Events = Columns[Event]{
 	titles: []string{"REVISION", "OPERATION", "BYTES", "WRITTEN BY", "KEY"},
 	least:  []int{8, 0, 9, 24, 0},
@@ -211,7 +211,7 @@ var Events = Columns[Event]{
 	},
 }
 
-// History writes a change and what it changed in the object, and returns the object for the next change.
+// History writes a change and its difference to the object before, and returns the object for the next call.
 func History(out io.Writer, c admin.Change, before []byte, colored bool) (after []byte, err error) {
 	fmt.Fprintf(out, "revision %d  %s  %s  %s  %s\n", c.Revision, c.Operation, when(c.Time), Bytes(c.Bytes), escape.Line(authors(c)))
 	if c.Error != "" {
@@ -240,7 +240,7 @@ type Difference struct {
 	After          map[string]any `json:"after,omitempty"`
 }
 
-// Differences writes differences: as a list, or one below the other as text.
+// Differences writes differences as a list or as text.
 type Differences struct {
 	*List[Difference]
 	decoder *admin.Decoder
@@ -286,7 +286,7 @@ func (d *Differences) add(key, operation string, before, after state) error {
 	return d.write("\n")
 }
 
-// state is a key at one revision. The zero one is no key.
+// state is a key at one revision. The zero state means that there was no key.
 type state struct {
 	revision int64
 	object   map[string]any
@@ -315,7 +315,7 @@ func (d *Differences) state(kv *admin.KV) (s state, err error) {
 	return s, err
 }
 
-// Findings writes what an examination found.
+// Findings writes the findings of an examination.
 func Findings(out io.Writer, format Format, findings []admin.Finding) error {
 	if format != Table {
 		return All(out, format, Columns[admin.Finding]{}, findings...)
@@ -332,7 +332,7 @@ func Findings(out io.Writer, format Format, findings []admin.Finding) error {
 	return nil
 }
 
-// Salvaged writes what was saved of a damaged directory, and what was lost.
+// Salvaged writes what was saved from a damaged directory and what was lost.
 func Salvaged(out io.Writer, format Format, s *admin.Salvaged) error {
 	if format != Table {
 		return One(out, format, s)

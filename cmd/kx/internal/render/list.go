@@ -26,22 +26,22 @@ const (
 	Hex   Format = "hex"
 )
 
-// Columns are the columns of a table.
+// Columns are the titles of a table and the cells of a row.
 type Columns[T any] struct {
 	titles []string
 	cells  func(T) []any
 	least  []int // widths that columns have at least; nil for none
 }
 
-// columns makes columns of titles, which two spaces separate. Numbers stand at the right, as their titles do.
+// columns reads titles, which two spaces separate. Numbers and their titles are aligned right.
 func columns[T any](titles string, cells func(T) []any) Columns[T] {
 	return Columns[T]{titles: strings.Split(titles, "  "), cells: cells}
 }
 
-// Right is text that stands at the right, as numbers do.
+// Right is text that is aligned right, like numbers.
 type Right string
 
-// cell is a value as it is shown. An empty text is a dash, unless it ends the row.
+// cell formats a value. An empty text is a dash, unless it ends the row.
 func cell(value any, last bool) (text string, number bool) {
 	switch v := value.(type) {
 	case string:
@@ -57,7 +57,7 @@ func cell(value any, last bool) (text string, number bool) {
 	return fmt.Sprint(value), true
 }
 
-// widthRows are held before the first is written, to know how wide the columns are. A later row that needs more takes it.
+// widthRows is how many rows are held to measure the columns before the first is written. A wider row later is not cut.
 const widthRows = 200
 
 // List writes rows as they come.
@@ -65,7 +65,7 @@ type List[T any] struct {
 	out     io.Writer
 	format  Format
 	columns Columns[T]
-	// Lines writes each row as a line or document of its own, for lists that have no end.
+	// Lines writes each row as a line or document of its own, for endless lists.
 	Lines bool
 
 	rows   int
@@ -79,7 +79,7 @@ func NewList[T any](out io.Writer, format Format, columns Columns[T]) *List[T] {
 	return &List[T]{out: out, format: format, columns: columns, right: make([]bool, len(columns.titles))}
 }
 
-// All writes a list of rows that are there already.
+// All writes a list of rows in memory.
 func All[T any](out io.Writer, format Format, columns Columns[T], rows ...T) error {
 	l := NewList(out, format, columns)
 	for _, row := range rows {
@@ -113,7 +113,7 @@ func (l *List[T]) Add(row T) error {
 	return l.flush()
 }
 
-// Close writes what is still held.
+// Close writes the held rows.
 func (l *List[T]) Close() error {
 	switch {
 	case l.format == Table:
@@ -176,7 +176,7 @@ func (l *List[T]) yaml(row T) error {
 	return err
 }
 
-// asYAML is a value as YAML that can be shown.
+// asYAML is a value as YAML, with hostile characters escaped.
 func asYAML(value any) ([]byte, error) {
 	data, err := json.MarshalIndent(value, "", "  ")
 	return escape.YAML(data, yaml.JSONToYAML), err

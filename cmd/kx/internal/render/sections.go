@@ -8,7 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 )
 
-// Sections writes one JSON or YAML document of named parts, some of which may be lists whose rows come one by one.
+// Sections writes a JSON or YAML document of named parts. A part may be a list whose rows come one by one.
 type Sections struct {
 	out    io.Writer
 	format Format
@@ -27,7 +27,7 @@ func (s *Sections) Value(name string, value any) error {
 	return s.json(s.next(name), value, "  ")
 }
 
-// Row writes a row of a part that is a list. The rows of a part come one after the other, and EndRows behind them.
+// Row writes a row of a part that is a list. EndRows must follow the last row.
 func (s *Sections) Row(name string, value any) error {
 	s.rows++
 	if s.format == YAML {

@@ -13,7 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Encryptions lists what encrypts the objects. If the configuration is known, it tells what remains to be written.
+// Encryptions lists the keys and providers that encrypt the objects. If the configuration is known, it says which objects must
+// be written again.
 func Encryptions(configured bool) Columns[admin.EncryptedBy] {
 	row := func(c admin.EncryptedBy) []any {
 		return []any{c.Resource, c.Provider, c.Key, Count(c.Objects), Bytes(c.Bytes)}
@@ -34,7 +35,7 @@ func Encryptions(configured bool) Columns[admin.EncryptedBy] {
 	})
 }
 
-// Migrations lists what migrations of resources did.
+// Migrations lists the results of migrations.
 var Migrations = columns("RESOURCE  OBJECTS  REWRITTEN  CURRENT  CHANGED  FAILED  STORED VERSIONS", func(r *migrate.Result) []any {
 	versions := dash(strings.Join(r.StoredVersions, ", "))
 	if len(r.Droppable) > 0 && !r.Dropped {
@@ -118,7 +119,7 @@ func (t *Trial) Object(o *whatif.Object) error {
 	return nil
 }
 
-// Close ends the output of a definition that is too wrong to try.
+// Close ends the output for a definition that can't be tried.
 func (t *Trial) Close() error {
 	if t.sections != nil {
 		return t.sections.Close()

@@ -19,7 +19,7 @@ func IsTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Colored says whether to colour what goes to w, by "auto", "always" or "never".
+// Colored says whether to colour output to w, by "auto", "always" or "never".
 func Colored(when string, w io.Writer) (bool, error) {
 	switch when {
 	case "always":
@@ -39,7 +39,7 @@ const none = "null"
 
 const endColor = "\x1b[0m"
 
-// Diff writes the difference of two objects given as JSON. Nil is no object.
+// Diff writes the difference of two objects in JSON. Nil means that there is no object.
 func Diff(out io.Writer, before, after []byte, colored bool) error {
 	lines, _, err := diff.Objects(orNone(before), orNone(after), false)
 	if err != nil {
@@ -67,8 +67,8 @@ func orNone(object []byte) []byte {
 	return object
 }
 
-// Overwrite writes text in place of the terminal's last line. It cuts what is longer than the line, which the next text could
-// not overwrite.
+// Overwrite replaces the terminal's last line. It cuts the text to the line's width, because a second line could not be
+// replaced.
 func Overwrite(terminal io.Writer, text string) {
 	if f, ok := terminal.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && draw.Width(text) >= width {
@@ -78,10 +78,10 @@ func Overwrite(terminal io.Writer, text string) {
 	fmt.Fprintf(terminal, "\r\x1b[K%s", text)
 }
 
-// progressInterval is how often a progress is written.
+// progressInterval is the time between two updates of a progress.
 const progressInterval = 100 * time.Millisecond
 
-// Progress shows on a terminal how far long work is. Elsewhere it is silent.
+// Progress shows the progress of long work on a terminal. Elsewhere it is silent.
 type Progress struct {
 	out   io.Writer
 	text  func(done int64) string
@@ -90,8 +90,8 @@ type Progress struct {
 	shown bool
 }
 
-// NewProgress writes the text of the sum of all Adds to out, if out is a terminal. It is silent for 100 ms, since most work is
-// over by then.
+// NewProgress shows text(sum of all Adds) on out, if out is a terminal. It is silent for the first 100 ms, because most work
+// takes less.
 func NewProgress(out io.Writer, text func(done int64) string) *Progress {
 	p := &Progress{text: text, next: time.Now().Add(progressInterval)}
 	if IsTerminal(out) {
@@ -100,7 +100,7 @@ func NewProgress(out io.Writer, text func(done int64) string) *Progress {
 	return p
 }
 
-// Add counts n more.
+// Add adds n to the sum.
 func (p *Progress) Add(n int) {
 	p.done += int64(n)
 	if p.out == nil {

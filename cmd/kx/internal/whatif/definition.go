@@ -19,10 +19,10 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// Definition is a definition that is tried.
+// Definition is a definition on trial.
 type Definition struct {
 	Name string `json:"name"`
-	// Installed says that there is one of the name already: then it is tried as an update of it.
+	// Installed says that a definition of this name is installed, so that the trial is an update.
 	Installed bool     `json:"installed"`
 	Errors    []string `json:"errors,omitempty"`
 	Warnings  []string `json:"warnings,omitempty"`
@@ -35,10 +35,10 @@ func (d *Definition) Resource() schema.GroupResource {
 	return schema.GroupResource{Group: d.crd.Spec.Group, Resource: d.crd.Spec.Names.Plural}
 }
 
-// strict knows every field of a definition, and refuses others.
+// strict refuses unknown fields of a definition.
 var strict = serializer.NewCodecFactory(definition.Scheme, serializer.EnableStrict)
 
-// Parse reads a definition as a client would send it.
+// Parse reads a definition in the form in which clients send it.
 func Parse(data []byte) (*apiextensions.CustomResourceDefinition, error) {
 	want := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 	obj, kind, err := strict.UniversalDeserializer().Decode(data, nil, nil)
@@ -59,7 +59,7 @@ func Parse(data []byte) (*apiextensions.CustomResourceDefinition, error) {
 	return out, definition.Scheme.Convert(obj, out, nil)
 }
 
-// Installed is the definition of a resource as it is stored, nil if there is none.
+// Installed returns the stored definition of a resource, or nil.
 func Installed(ctx context.Context, s admin.Source, d *admin.Decoder, resource schema.GroupResource) (*apiextensions.CustomResourceDefinition, error) {
 	key := admin.Path(d.Prefix, "apiextensions.k8s.io/customresourcedefinitions/"+resource.String())
 	kv, err := s.Get(ctx, key, 0)
@@ -81,7 +81,7 @@ func Installed(ctx context.Context, s admin.Source, d *admin.Decoder, resource s
 	return crd, nil
 }
 
-// Try validates a definition, as an update of the installed one unless that is nil.
+// Try validates a definition as a create, or as an update of the installed one.
 func Try(ctx context.Context, tried, installed *apiextensions.CustomResourceDefinition) (*Definition, error) {
 	tried = tried.DeepCopy()
 	out := &Definition{Name: tried.Name, Installed: installed != nil, crd: &apiextensionsv1.CustomResourceDefinition{}}
@@ -92,8 +92,7 @@ func Try(ctx context.Context, tried, installed *apiextensions.CustomResourceDefi
 		out.Warnings = definition.Strategy.WarningsOnCreate(ctx, tried)
 	} else {
 		old := installed.DeepCopy()
-		// What the server keeps of an object, whatever a client sends. A stored object has no resourceVersion, and an
-		// update has to have one.
+		// These fields belong to the server. A stored object has no resourceVersion, but an update needs one.
 		old.ResourceVersion = "1"
 		m := old.ObjectMeta.DeepCopy()
 		m.Labels, m.Annotations = tried.Labels, tried.Annotations
@@ -108,7 +107,7 @@ func Try(ctx context.Context, tried, installed *apiextensions.CustomResourceDefi
 	return out, definition.Scheme.Convert(tried, out.crd, nil)
 }
 
-// newChecker makes what checks objects by a definition.
+// newChecker makes a checker of objects for a definition.
 func newChecker(crd *apiextensionsv1.CustomResourceDefinition) (*customresource.Checker, error) {
 	factory, err := conversion.NewFactory(nil, nil)
 	if err != nil {
@@ -117,7 +116,7 @@ func newChecker(crd *apiextensionsv1.CustomResourceDefinition) (*customresource.
 	return customresource.NewChecker(crd, factory)
 }
 
-// Custom holds objects against the definitions that are in the same etcd. It reads and compiles each definition once.
+// Custom checks objects with the definitions in the same etcd. It reads and compiles each definition once.
 func Custom(s admin.Source, d *admin.Decoder) admin.CustomCheck {
 	type known struct {
 		checker *customresource.Checker

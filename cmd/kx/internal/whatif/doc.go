@@ -1,13 +1,12 @@
-// Package whatif tells what a CustomResourceDefinition would make of the objects that are stored, without installing it.
+// Package whatif predicts what a CustomResourceDefinition would do to stored objects, without installing it.
 //
-// In come a definition, and a source of keys and values: an etcd that runs, or a file of one. Out goes what is wrong with
-// the definition, by itself and as an update of the one that is installed, and for each object what it would lose, which
-// defaults it would get, and what it would be refused for, in each version that clients could have. The rules are those
-// of the server: this package calls them, and has none of its own.
+// What comes in are a definition and a source of keys and values: a running etcd or a file of one. What goes out are the errors
+// of the definition, also as an update of the installed one, and for each object, in each served version, the fields that it
+// would lose, the defaults that it would get, and the errors of its validation. The rules are the server's own functions.
 //
 // Invariants:
 //
-//  1. Nothing is written, and nothing is asked but the definition's conversion webhook, if it has one.
-//  2. A webhook that fails [mostFailures] times in a row is not asked again, and what was left out is counted.
-//  3. Objects are looked at one by one: however many there are, one is in memory.
+//  1. Nothing is written. Only the definition's conversion webhook is asked, if it has one.
+//  2. A webhook that fails [mostFailures] times in a row is not asked again. The remaining objects are counted.
+//  3. One object is in memory at a time.
 package whatif

@@ -12,26 +12,26 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// Budget is what the rules may cost for one object.
+// Budget is how much the CEL rules may cost for one object.
 const Budget = celconfig.RuntimeCELCostBudget
 
-// mostFailures is how often in a row a conversion webhook may fail until it is not asked again.
+// mostFailures is how often in a row a conversion webhook may fail before it is given up.
 const mostFailures = 5
 
-// Object is what a definition would make of a stored object.
+// Object is what a definition would do to a stored object.
 type Object struct {
 	Key       string `json:"key"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Stored is the version that it is stored in.
+	// Stored is the version in which the object is stored.
 	Stored string `json:"stored,omitempty"`
-	// Versions are what it would be in that version and in each other that clients could have.
+	// Versions are the results in the stored version and in each other served one.
 	Versions []customresource.Checked `json:"versions,omitempty"`
-	// Errors are why it could not be read, or not be converted.
+	// Errors say why the object could not be read or converted.
 	Errors []string `json:"errors,omitempty"`
 }
 
-// Lost says whether a field would be lost in any version, Refused whether there is an error in any.
+// Lost says whether the object would lose a field in any version.
 func (o *Object) Lost() bool {
 	return slices.ContainsFunc(o.Versions, func(c customresource.Checked) bool { return len(c.Lost) > 0 })
 }
@@ -52,12 +52,12 @@ type Summary struct {
 	Errors    int64 `json:"errors"`
 	Lost      int64 `json:"lost"`
 	Defaulted int64 `json:"defaulted"`
-	// Stored are the objects by the version that they are stored in.
+	// Stored counts the objects by stored version.
 	Stored map[string]int64 `json:"stored"`
-	// Cost is the most that the rules cost for one object in one version, and CostKey is that object's.
+	// Cost is the highest cost of the rules for one object in one version. CostKey is that object's key.
 	Cost    int64  `json:"cost"`
 	CostKey string `json:"costKey,omitempty"`
-	// NotConverted are the objects that the conversion webhook was not asked about any more, and why.
+	// NotConverted counts the objects after the conversion webhook was given up. The reason follows.
 	NotConverted int64  `json:"notConverted,omitempty"`
 	Webhook      string `json:"webhook,omitempty"`
 }
@@ -71,7 +71,7 @@ type Trial struct {
 	failures   int // of the webhook, in a row
 }
 
-// NewTrial begins a trial. A definition that is not valid may be one that can't be tried.
+// NewTrial begins a trial. It can fail for an invalid definition.
 func NewTrial(d *Definition) (*Trial, error) {
 	checker, err := newChecker(d.crd)
 	if err != nil {
@@ -80,7 +80,7 @@ func NewTrial(d *Definition) (*Trial, error) {
 	return &Trial{definition: d, checker: checker, Summary: Summary{Stored: map[string]int64{}}}, nil
 }
 
-// Objects streams what the definition would make of each object of its resource. progress, if not nil, is told of each.
+// Objects streams the result of each object of the resource. progress, if not nil, is called with each.
 func (t *Trial) Objects(ctx context.Context, s admin.Source, d *admin.Decoder, progress func(keys int)) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		resource := t.definition.Resource()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
-	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
 )
 
 // strategy knows which version of the API a client speaks.
@@ -26,7 +25,7 @@ func newStrategy(s builtin.Strategy[*appsv1.Deployment]) rest.RESTCreateUpdateSt
 // ValidateUpdate lets clients of apps/v1beta1 alone change the selector, as they always could.
 func (s strategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	errs := s.Strategy.ValidateUpdate(ctx, obj, old)
-	if version, known := workload.RequestVersion(ctx); known && version != appsv1beta1.SchemeGroupVersion {
+	if version, known := builtin.RequestVersion(ctx); known && version != appsv1beta1.SchemeGroupVersion {
 		selector, was := obj.(*appsv1.Deployment).Spec.Selector, old.(*appsv1.Deployment).Spec.Selector
 		errs = append(errs, apivalidation.ValidateImmutableField(selector, was, specPath.Child("selector"))...)
 	}

@@ -66,7 +66,7 @@ func TestValidate(t *testing.T) {
 		"recreate, rolling": {"spec: {strategy: {type: Recreate, rollingUpdate: {}}}", []string{
 			"spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"}},
 		"strategy": {"spec: {strategy: {type: Slowly}}", []string{
-			`spec.strategy: Unsupported value: {"type":"Slowly"}: supported values: "Recreate", "RollingUpdate"`}},
+			`spec.strategy: Unsupported value: {"Type":"Slowly","RollingUpdate":null}: supported values: "Recreate", "RollingUpdate"`}},
 		"percent": {"spec: {strategy: {rollingUpdate: {maxSurge: 10, maxUnavailable: 101%}}}", []string{
 			`spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be greater than 100%`}},
 		"no percent": {"spec: {strategy: {rollingUpdate: {maxSurge: some, maxUnavailable: -1}}}", []string{

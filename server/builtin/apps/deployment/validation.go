@@ -2,18 +2,17 @@ package deployment
 
 import (
 	"strconv"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	appsv1beta1 "k8s.io/api/apps/v1beta1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
+	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var (
@@ -68,7 +67,7 @@ func validateStrategy(s *appsv1.DeploymentStrategy, path *field.Path) field.Erro
 		}
 		return validateRollingUpdate(s.RollingUpdate, at)
 	}
-	return field.ErrorList{field.NotSupported(path, s, []appsv1.DeploymentStrategyType{
+	return field.ErrorList{field.NotSupported(path, quote.Internal(s), []appsv1.DeploymentStrategyType{
 		appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType})}
 }
 
@@ -82,36 +81,13 @@ func validateRollingUpdate(u *appsv1.RollingUpdateDeployment, path *field.Path) 
 		surge = u.MaxSurge
 	}
 	at := path.Child("maxUnavailable")
-	errs := validateCountOrPercent(unavailable, at)
-	errs = append(errs, validateCountOrPercent(surge, path.Child("maxSurge"))...)
-	n, percent := countOrPercent(unavailable)
-	if m, _ := countOrPercent(surge); n == 0 && m == 0 {
+	errs := workload.ValidateCountOrPercent(unavailable, at)
+	errs = append(errs, workload.ValidateCountOrPercent(surge, path.Child("maxSurge"))...)
+	n, _ := workload.CountOrPercent(unavailable)
+	if m, _ := workload.CountOrPercent(surge); n == 0 && m == 0 {
 		errs = append(errs, field.Invalid(at, unavailable, "may not be 0 when `maxSurge` is 0"))
 	}
-	if percent && n > 100 {
-		errs = append(errs, field.Invalid(at, unavailable, "must not be greater than 100%"))
-	}
-	return errs
-}
-
-func validateCountOrPercent(v *intstr.IntOrString, path *field.Path) field.ErrorList {
-	if v.Type == intstr.Int {
-		return apivalidation.ValidateNonnegativeField(int64(v.IntVal), path)
-	}
-	var errs field.ErrorList
-	for _, message := range validation.IsValidPercent(v.StrVal) {
-		errs = append(errs, field.Invalid(path, v, message))
-	}
-	return errs
-}
-
-// countOrPercent is the number in v, and whether it is a percentage.
-func countOrPercent(v *intstr.IntOrString) (int, bool) {
-	if v.Type == intstr.String && len(validation.IsValidPercent(v.StrVal)) == 0 {
-		n, _ := strconv.Atoi(strings.TrimSuffix(v.StrVal, "%"))
-		return n, true
-	}
-	return v.IntValue(), false
+	return append(errs, workload.ValidateAtMost100Percent(unavailable, at)...)
 }
 
 // validateRollbackAnnotation rejects values that apps/v1beta1 could not convert to its field.
@@ -163,12 +139,5 @@ func validateStatusUpdate(d, old *appsv1.Deployment) field.ErrorList {
 	if s.AvailableReplicas > s.ReadyReplicas {
 		errs = append(errs, field.Invalid(statusPath.Child("availableReplicas"), s.AvailableReplicas, "cannot be greater than readyReplicas"))
 	}
-	if oldCollisions != nil && (collisions == nil || *collisions < *oldCollisions) {
-		now := int32(0)
-		if collisions != nil {
-			now = *collisions
-		}
-		errs = append(errs, field.Invalid(statusPath.Child("collisionCount"), now, "cannot be decremented"))
-	}
-	return errs
+	return append(errs, workload.ValidateCollisions(collisions, oldCollisions)...)
 }

@@ -2,7 +2,6 @@ package replicaset
 
 import (
 	"context"
-	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	appsv1beta2 "k8s.io/api/apps/v1beta2"
@@ -24,9 +23,6 @@ var Resource = builtin.Resource[*appsv1.ReplicaSet]{
 	List:    &appsv1.ReplicaSetList{},
 	Stored:  appsv1.SchemeGroupVersion,
 	Default: setDefaults,
-	Fields: []builtin.Field[*appsv1.ReplicaSet]{
-		{Label: "status.replicas", Value: func(rs *appsv1.ReplicaSet) string { return strconv.Itoa(int(rs.Status.Replicas)) }},
-	},
 	PrepareCreate: func(_ context.Context, rs *appsv1.ReplicaSet) {
 		podspec.DropDisabledFields(&rs.Spec.Template.Spec, nil)
 	},

@@ -10,10 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
-var (
-	specPath   = field.NewPath("spec")
-	statusPath = field.NewPath("status")
-)
+var specPath = field.NewPath("spec")
 
 func validate(rs *appsv1.ReplicaSet) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&rs.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
@@ -39,25 +36,8 @@ func validateUpdate(rs, old *appsv1.ReplicaSet) field.ErrorList {
 
 func validateStatusUpdate(rs, old *appsv1.ReplicaSet) field.ErrorList {
 	s := &rs.Status
-	errs := builtin.ValidateObjectMetaUpdate(&rs.ObjectMeta, &old.ObjectMeta)
-	counts := []workload.Count{
-		{Name: "replicas", Value: int64(s.Replicas)},
-		{Name: "fullyLabeledReplicas", Value: int64(s.FullyLabeledReplicas)},
-		{Name: "readyReplicas", Value: int64(s.ReadyReplicas)},
-		{Name: "availableReplicas", Value: int64(s.AvailableReplicas)},
-		{Name: "observedGeneration", Value: s.ObservedGeneration},
-	}
-	if s.TerminatingReplicas != nil {
-		counts = append(counts, workload.Count{Name: "terminatingReplicas", Value: int64(*s.TerminatingReplicas)})
-	}
-	errs = append(errs, workload.ValidateCounts(counts)...)
-	for _, c := range counts[1:4] {
-		if c.Value > int64(s.Replicas) {
-			errs = append(errs, field.Invalid(statusPath.Child(c.Name), int32(c.Value), "cannot be greater than status.replicas"))
-		}
-	}
-	if s.AvailableReplicas > s.ReadyReplicas {
-		errs = append(errs, field.Invalid(statusPath.Child("availableReplicas"), s.AvailableReplicas, "cannot be greater than readyReplicas"))
-	}
-	return errs
+	return append(builtin.ValidateObjectMetaUpdate(&rs.ObjectMeta, &old.ObjectMeta), workload.ValidateReplicas(workload.Replicas{
+		Replicas: s.Replicas, FullyLabeled: s.FullyLabeledReplicas, Ready: s.ReadyReplicas, Available: s.AvailableReplicas,
+		ObservedGeneration: s.ObservedGeneration, Terminating: s.TerminatingReplicas,
+	})...)
 }

@@ -13,8 +13,8 @@ import (
 	appsv1beta2 "k8s.io/api/apps/v1beta2"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -89,8 +89,9 @@ func (*ScaleREST[T]) ConvertToTable(ctx context.Context, object, tableOptions ru
 	return Table.ConvertToTable(ctx, object, tableOptions)
 }
 
+// columns: the name has no format here, as a kube-apiserver gives it none.
 var columns = []table.Column{
-	table.NameColumn,
+	{Name: "Name", Type: "string", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]},
 	{Name: "Desired", Type: "integer", Description: autoscalingv1.ScaleSpec{}.SwaggerDoc()["replicas"]},
 	{Name: "Available", Type: "integer", Description: autoscalingv1.ScaleStatus{}.SwaggerDoc()["replicas"]},
 	table.AgeColumn,
@@ -217,7 +218,8 @@ func (i *updatedObjectInfo[T]) newScale(ctx context.Context, old *autoscalingv1.
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("wrong object passed to Scale update: %v", obj))
 	}
-	errs := builtin.ValidateObjectMeta(&scale.ObjectMeta, true, validation.NameIsDNSSubdomain)
+	// The rest of the metadata is ignored, whatever it is.
+	errs := metav1validation.ValidateManagedFields(scale.ManagedFields, field.NewPath("metadata", "managedFields"))
 	if scale.Spec.Replicas < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "replicas"), scale.Spec.Replicas, "must be greater than or equal to 0"))
 	}
@@ -232,6 +234,7 @@ var replicasPaths = managedfields.ResourcePathMappings{
 	"apps/v1beta1": fieldpath.MakePathOrDie("spec", "replicas"),
 	"apps/v1beta2": fieldpath.MakePathOrDie("spec", "replicas"),
 	"apps/v1":      fieldpath.MakePathOrDie("spec", "replicas"),
+	"v1":           fieldpath.MakePathOrDie("spec", "replicas"),
 }
 
 // requestVersion is the version that managed fields are recorded in.

@@ -8,9 +8,10 @@ import (
 	"k8s.io/api/apps/v1beta2"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 // AddToScheme registers the defaults of this version and its conversions from and to apps/v1.
@@ -23,20 +24,13 @@ func AddToScheme(s *runtime.Scheme) error {
 		}
 	})
 	return errors.Join(
-		register(s, toHub),
-		register(s, fromHub),
-		register(s, listToHub),
-		register(s, listFromHub),
-		register(s, scaleToHub),
-		register(s, scaleFromHub),
+		builtin.AddConversion(s, toHub),
+		builtin.AddConversion(s, fromHub),
+		builtin.AddConversion(s, listToHub),
+		builtin.AddConversion(s, listFromHub),
+		builtin.AddConversion(s, scaleToHub),
+		builtin.AddConversion(s, scaleFromHub),
 	)
-}
-
-// register registers a conversion between two types.
-func register[In, Out any](s *runtime.Scheme, convert func(*In, *Out) error) error {
-	return s.AddConversionFunc((*In)(nil), (*Out)(nil), func(in, out any, _ conversion.Scope) error {
-		return convert(in.(*In), out.(*Out))
-	})
 }
 
 func toHub(in *v1beta2.Deployment, out *appsv1.Deployment) error {

@@ -26,7 +26,7 @@ func Warnings[T comparableObject](template func(T) *corev1.PodTemplateSpec) func
 		var none T
 		switch {
 		case old == none:
-			return append(nameWarnings(obj.GetName()), podspec.TemplateWarnings(template(obj), templatePath)...)
+			return append(NameWarnings(obj.GetName()), podspec.TemplateWarnings(template(obj), templatePath)...)
 		case obj.GetGeneration() == old.GetGeneration():
 			return nil
 		}
@@ -34,8 +34,8 @@ func Warnings[T comparableObject](template func(T) *corev1.PodTemplateSpec) func
 	}
 }
 
-// nameWarnings are about a name that becomes the prefix of pods' names.
-func nameWarnings(name string) []string {
+// NameWarnings are about a name that becomes the prefix of pods' names.
+func NameWarnings(name string) []string {
 	if wrong := validation.IsDNS1123Label(name); len(wrong) > 0 {
 		return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: %v", wrong)}
 	}

@@ -7,6 +7,7 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
@@ -28,10 +29,12 @@ func ValidateSelectorAndTemplate(selector *metav1.LabelSelector, template *corev
 	if err != nil {
 		return append(errs, field.Invalid(at, selector, "invalid label selector"))
 	}
-	return append(errs, validateTemplate(template, parsed, path.Child("template"), opts)...)
+	return append(errs, ValidateTemplate(template, parsed, "ReplicaSet", path.Child("template"), opts)...)
 }
 
-func validateTemplate(template *corev1.PodTemplateSpec, selector labels.Selector, path *field.Path, opts podspec.Options) field.ErrorList {
+// ValidateTemplate requires a template whose pods the selector selects, and which run until somebody stops them. The kind
+// is named in messages.
+func ValidateTemplate(template *corev1.PodTemplateSpec, selector labels.Selector, kind string, path *field.Path, opts podspec.Options) field.ErrorList {
 	var errs field.ErrorList
 	if !selector.Empty() && !selector.Matches(labels.Set(template.Labels)) {
 		errs = append(errs, field.Invalid(path.Child("metadata", "labels"), template.Labels, "`selector` does not match template `labels`"))
@@ -41,7 +44,7 @@ func validateTemplate(template *corev1.PodTemplateSpec, selector labels.Selector
 		errs = append(errs, field.NotSupported(path.Child("spec", "restartPolicy"), policy, []corev1.RestartPolicy{corev1.RestartPolicyAlways}))
 	}
 	if template.Spec.ActiveDeadlineSeconds != nil {
-		errs = append(errs, field.Forbidden(path.Child("spec", "activeDeadlineSeconds"), "activeDeadlineSeconds in ReplicaSet is not Supported"))
+		errs = append(errs, field.Forbidden(path.Child("spec", "activeDeadlineSeconds"), "activeDeadlineSeconds in "+kind+" is not Supported"))
 	}
 	return errs
 }
@@ -59,4 +62,12 @@ func ValidateCounts(counts []Count) field.ErrorList {
 		errs = append(errs, apivalidation.ValidateNonnegativeField(c.Value, field.NewPath("status").Child(c.Name))...)
 	}
 	return errs
+}
+
+// ValidateCollisions keeps the number of collisions from falling: names are made of it.
+func ValidateCollisions(now, was *int32) field.ErrorList {
+	if was == nil || now != nil && *now >= *was {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("status", "collisionCount"), ptr.Deref(now, 0), "cannot be decremented")}
 }

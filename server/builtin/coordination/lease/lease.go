@@ -3,17 +3,15 @@ package lease
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/coordination"
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
@@ -56,7 +54,7 @@ func validate(l *coordinationv1.Lease) field.ErrorList {
 }
 
 func validateUpdate(l, old *coordinationv1.Lease) field.ErrorList {
-	return append(builtin.ValidateObjectMetaUpdate(&l.ObjectMeta, &old.ObjectMeta), validateSpec(&l.Spec, field.NewPath("spec"))...)
+	return append(apivalidation.ValidateObjectMetaUpdate(&l.ObjectMeta, &old.ObjectMeta, field.NewPath("metadata")), validateSpec(&l.Spec, field.NewPath("spec"))...)
 }
 
 func validateSpec(spec *coordinationv1.LeaseSpec, path *field.Path) field.ErrorList {
@@ -68,26 +66,10 @@ func validateSpec(spec *coordinationv1.LeaseSpec, path *field.Path) field.ErrorL
 		errs = append(errs, field.Invalid(path.Child("leaseTransitions"), n, "must be greater than or equal to 0"))
 	}
 	if spec.Strategy != nil {
-		errs = append(errs, validateStrategy(*spec.Strategy, path.Child("strategy"))...)
+		errs = append(errs, coordination.ValidateStrategy(*spec.Strategy, path.Child("strategy"))...)
 	}
 	if ptr.Deref(spec.PreferredHolder, "") != "" && ptr.Deref(spec.Strategy, "") == "" {
 		errs = append(errs, field.Forbidden(path.Child("preferredHolder"), "may only be specified if `strategy` is defined"))
-	}
-	return errs
-}
-
-// validateStrategy takes Kubernetes' own strategies, and others by a qualified name. Kubernetes names the field twice.
-func validateStrategy(strategy coordinationv1.CoordinatedLeaseStrategy, path *field.Path) (errs field.ErrorList) {
-	path = path.Child("strategy")
-	known := []coordinationv1.CoordinatedLeaseStrategy{coordinationv1.OldestEmulationVersion}
-	if !strings.Contains(string(strategy), "/") {
-		if !slices.Contains(known, strategy) {
-			errs = append(errs, field.NotSupported(path, strategy, known))
-		}
-		return errs
-	}
-	for _, msg := range validation.IsQualifiedName(string(strategy)) {
-		errs = append(errs, field.Invalid(path, strategy, msg))
 	}
 	return errs
 }

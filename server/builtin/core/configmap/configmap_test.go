@@ -90,6 +90,10 @@ func TestValidateUpdate(t *testing.T) {
 			cm.BinaryData = map[string][]byte{"x": {1}}
 		}, []string{`binaryData: Forbidden: ` + immutableMsg}},
 		"made immutable": {func(*corev1.ConfigMap) {}, immutable, nil},
+		"finalizer": {func(*corev1.ConfigMap) {}, func(cm *corev1.ConfigMap) { cm.Finalizers = []string{"mine"} }, []string{
+			// The rule is asked as of a new object and as of a changed one. The answer to a client has it once.
+			`metadata.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified`,
+			`metadata.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cm, old := valid(), valid()

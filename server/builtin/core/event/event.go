@@ -5,7 +5,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/core/rest"
@@ -23,6 +25,7 @@ func Resource(ttl time.Duration) builtin.Resource[*corev1.Event] {
 		Fields:         selectable,
 		Validate:       validate,
 		ValidateUpdate: func(e, _ *corev1.Event) field.ErrorList { return validate(e) },
+		Special:        func(s builtin.Strategy[*corev1.Event]) rest.RESTCreateUpdateStrategy { return strategy{s} },
 		CreateOnUpdate: true,
 		// Nothing depends on events.
 		Dependents: func(context.Context) rest.GarbageCollectionPolicy { return rest.Unsupported },
@@ -43,18 +46,59 @@ count: 1`,
 	}
 }
 
+// ResourceOfEvents declares the same events in the group events.k8s.io. They are stored as those of the core group.
+func ResourceOfEvents(ttl time.Duration) builtin.Resource[*corev1.Event] {
+	r := Resource(ttl)
+	r.Served = []schema.GroupVersion{eventsv1.SchemeGroupVersion}
+	r.Sample = ""
+	return r
+}
+
+// strategy checks events by the rules of the version that the request uses.
+type strategy struct {
+	builtin.Strategy[*corev1.Event]
+}
+
+func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	if version, _ := builtin.RequestVersion(ctx); version == eventsv1.SchemeGroupVersion {
+		return validateStrictly(obj.(*corev1.Event))
+	}
+	return s.Strategy.Validate(ctx, obj)
+}
+
+func (s strategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	if version, _ := builtin.RequestVersion(ctx); version == eventsv1.SchemeGroupVersion {
+		return validateStrictUpdate(obj.(*corev1.Event), old.(*corev1.Event))
+	}
+	return s.Strategy.ValidateUpdate(ctx, obj, old)
+}
+
+// Fields are called differently in the two groups, except two.
+var (
+	inCore   = []schema.GroupVersion{corev1.SchemeGroupVersion}
+	inEvents = []schema.GroupVersion{eventsv1.SchemeGroupVersion}
+)
+
 var selectable = []builtin.Field[*corev1.Event]{
-	{Label: "involvedObject.kind", Value: func(e *corev1.Event) string { return e.InvolvedObject.Kind }},
-	{Label: "involvedObject.namespace", Value: func(e *corev1.Event) string { return e.InvolvedObject.Namespace }},
-	{Label: "involvedObject.name", Value: func(e *corev1.Event) string { return e.InvolvedObject.Name }},
-	{Label: "involvedObject.uid", Value: func(e *corev1.Event) string { return string(e.InvolvedObject.UID) }},
-	{Label: "involvedObject.apiVersion", Value: func(e *corev1.Event) string { return e.InvolvedObject.APIVersion }},
-	{Label: "involvedObject.resourceVersion", Value: func(e *corev1.Event) string { return e.InvolvedObject.ResourceVersion }},
-	{Label: "involvedObject.fieldPath", Value: func(e *corev1.Event) string { return e.InvolvedObject.FieldPath }},
+	{Label: "involvedObject.kind", Served: inCore, Value: func(e *corev1.Event) string { return e.InvolvedObject.Kind }},
+	{Label: "involvedObject.namespace", Served: inCore, Value: func(e *corev1.Event) string { return e.InvolvedObject.Namespace }},
+	{Label: "involvedObject.name", Served: inCore, Value: func(e *corev1.Event) string { return e.InvolvedObject.Name }},
+	{Label: "involvedObject.uid", Served: inCore, Value: func(e *corev1.Event) string { return string(e.InvolvedObject.UID) }},
+	{Label: "involvedObject.apiVersion", Served: inCore, Value: func(e *corev1.Event) string { return e.InvolvedObject.APIVersion }},
+	{Label: "involvedObject.resourceVersion", Served: inCore, Value: func(e *corev1.Event) string { return e.InvolvedObject.ResourceVersion }},
+	{Label: "involvedObject.fieldPath", Served: inCore, Value: func(e *corev1.Event) string { return e.InvolvedObject.FieldPath }},
 	{Label: "reason", Value: func(e *corev1.Event) string { return e.Reason }},
-	{Label: "reportingComponent", Value: func(e *corev1.Event) string { return e.ReportingController }},
-	{Label: "source", Value: component},
+	{Label: "reportingComponent", Served: inCore, Value: func(e *corev1.Event) string { return e.ReportingController }},
+	{Label: "source", Served: inCore, Value: component},
 	{Label: "type", Value: func(e *corev1.Event) string { return e.Type }},
+	{Label: "regarding.kind", Served: inEvents, AliasOf: "involvedObject.kind"},
+	{Label: "regarding.namespace", Served: inEvents, AliasOf: "involvedObject.namespace"},
+	{Label: "regarding.name", Served: inEvents, AliasOf: "involvedObject.name"},
+	{Label: "regarding.uid", Served: inEvents, AliasOf: "involvedObject.uid"},
+	{Label: "regarding.apiVersion", Served: inEvents, AliasOf: "involvedObject.apiVersion"},
+	{Label: "regarding.resourceVersion", Served: inEvents, AliasOf: "involvedObject.resourceVersion"},
+	{Label: "regarding.fieldPath", Served: inEvents, AliasOf: "involvedObject.fieldPath"},
+	{Label: "reportingController", Served: inEvents, AliasOf: "reportingComponent"},
 }
 
 // component is the reporter: old and new events have a field each.

@@ -53,15 +53,14 @@ func TestValidate(t *testing.T) {
 		"other":                           {event("a", "b"), []string{strings.Replace(wrong, "%", `"b"`, 1)}},
 		"cluster's in default":            {event("default", ""), nil},
 		"cluster's elsewhere":             {event("a", ""), []string{strings.Replace(wrong, "%", `""`, 1)}},
-		"namespace's own name is bad":     {event("A", "A"), []string{`namespace: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`}},
 		"newer":                           {newer("a", "a"), nil},
 		"newer, cluster's in kube-system": {newer("kube-system", ""), nil},
 		"newer, cluster's elsewhere":      {newer("a", ""), []string{strings.Replace(wrong, "%", `""`, 1)}},
 		"newer, about another's":          {newer("a", "b"), nil},
 		"newer, without what it must say": {without, []string{
-			`reportingController: Required value`,
-			`reportingController: Invalid value: "": name part must be non-empty`,
-			`reportingController: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+			`reportingComponent: Required value`,
+			`reportingComponent: Invalid value: "": name part must be non-empty`,
+			`reportingComponent: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
 			`reportingInstance: Required value`, `action: Required value`, `reason: Required value`,
 		}},
 		"newer, too long": {long, []string{

@@ -16,17 +16,15 @@ const (
 	messageLimit           = 1024
 )
 
-func validate(e *corev1.Event) field.ErrorList {
-	var errs field.ErrorList
+// validate has the rules of core/v1.
+func validate(e *corev1.Event) field.ErrorList { return validateLeniently(e, "reportingComponent") }
+
+// validateLeniently has the rules for events of both groups, which call the reporter differently.
+func validateLeniently(e *corev1.Event, reporter string) field.ErrorList {
 	if e.EventTime.IsZero() {
-		errs = validateOldNamespace(e)
-	} else {
-		errs = validateNew(e)
+		return validateOldNamespace(e)
 	}
-	for _, msg := range validation.IsDNS1123Subdomain(e.Namespace) {
-		errs = append(errs, field.Invalid(field.NewPath("namespace"), e.Namespace, msg))
-	}
-	return errs
+	return validateNew(e, field.NewPath(reporter))
 }
 
 // validateOldNamespace checks events without an event time. An event about an object without a namespace is in "default".
@@ -43,16 +41,16 @@ func wrongNamespace(e *corev1.Event) *field.Error {
 }
 
 // validateNew checks events with an event time, which must name their reporter and action.
-func validateNew(e *corev1.Event) field.ErrorList {
+func validateNew(e *corev1.Event, reporter *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if e.InvolvedObject.Namespace == "" && e.Namespace != metav1.NamespaceDefault && e.Namespace != metav1.NamespaceSystem {
 		errs = append(errs, wrongNamespace(e))
 	}
 	if e.ReportingController == "" {
-		errs = append(errs, field.Required(field.NewPath("reportingController"), ""))
+		errs = append(errs, field.Required(reporter, ""))
 	}
 	for _, msg := range validation.IsQualifiedName(e.ReportingController) {
-		errs = append(errs, field.Invalid(field.NewPath("reportingController"), e.ReportingController, msg))
+		errs = append(errs, field.Invalid(reporter, e.ReportingController, msg))
 	}
 	for _, f := range []struct {
 		name, value string

@@ -22,7 +22,6 @@ type verbs interface {
 	rest.ShortNamesProvider
 	rest.CategoriesProvider
 	rest.StorageVersionProvider
-	rest.MayReturnFullObjectDeleter
 	rest.Getter
 	rest.Lister
 	rest.CreaterUpdater

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -20,7 +21,7 @@ var Resource = builtin.Resource[*corev1.Pod]{
 	Default:        podspec.SetDefaultsPod,
 	Fields:         selectable,
 	PrepareCreate:  prepareCreate,
-	PrepareUpdate:  func(pod, old *corev1.Pod) { podspec.DropDisabledFields(&pod.Spec, &old.Spec) },
+	PrepareUpdate:  prepareUpdate,
 	Validate:       validateCreate,
 	ValidateUpdate: validateUpdate,
 	Warnings:       warnings,
@@ -28,6 +29,11 @@ var Resource = builtin.Resource[*corev1.Pod]{
 	Status: &builtin.Status[*corev1.Pod]{
 		Of:   func(pod *corev1.Pod) any { return &pod.Status },
 		Part: status,
+	},
+	Sub: []builtin.Sub{
+		{Name: "binding", New: newBindingREST},
+		{Name: "ephemeralcontainers", New: newEphemeralREST},
+		{Name: "resize", New: newResizeREST},
 	},
 	Sample: `
 spec:
@@ -60,16 +66,25 @@ func firstIP(pod *corev1.Pod) string {
 }
 
 func prepareCreate(ctx context.Context, pod *corev1.Pod) {
+	podspec.CompletePodResources(&pod.Spec)
 	pod.Status.Phase, pod.Status.QOSClass = corev1.PodPending, qosClass(&pod.Spec)
 	podspec.DropDisabledFields(&pod.Spec, nil)
 	if len(pod.Spec.SchedulingGates) > 0 {
 		pod.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
-			Message: "Scheduling is blocked due to non-empty scheduling gates",
+			Message: "Scheduling is blocked due to non-empty scheduling gates", LastTransitionTime: metav1.Now(),
 		}}
 	}
 	mergeLabelKeys(pod)
-	syncAppArmor(ctx, pod)
+	fillInAppArmor(ctx, pod)
+}
+
+// prepareUpdate keeps the pod's own resources if they are left out: the client may not know of them.
+func prepareUpdate(pod, old *corev1.Pod) {
+	if pod.Spec.Resources == nil {
+		pod.Spec.Resources = old.Spec.Resources.DeepCopy()
+	}
+	podspec.DropDisabledFields(&pod.Spec, &old.Spec)
 }
 
 // warnings are about new pods: what a pod does is decided when it is created.

@@ -59,8 +59,8 @@ func mergeKeys(selector *metav1.LabelSelector, keys []string, operator metav1.La
 
 const appArmorPrefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
 
-// syncAppArmor says AppArmor profiles in annotations and in fields, for kubelets that know only one of them.
-func syncAppArmor(ctx context.Context, pod *corev1.Pod) {
+// fillInAppArmor says in fields what annotations say of AppArmor profiles, for kubelets that know only the fields.
+func fillInAppArmor(ctx context.Context, pod *corev1.Pod) {
 	if pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows {
 		return
 	}
@@ -75,16 +75,7 @@ func syncAppArmor(ctx context.Context, pod *corev1.Pod) {
 		if c.SecurityContext != nil {
 			profile = c.SecurityContext.AppArmorProfile
 		}
-		if !annotated {
-			if profile == nil {
-				profile = podProfile
-			}
-			if value := annotationOf(profile); value != "" {
-				metav1.SetMetaDataAnnotation(&pod.ObjectMeta, key, value)
-			}
-			return
-		}
-		if profile != nil {
+		if !annotated || profile != nil {
 			return
 		}
 		profile = profileOf(annotation)
@@ -100,24 +91,6 @@ func syncAppArmor(ctx context.Context, pod *corev1.Pod) {
 		warning.AddWarning(ctx, "", fmt.Sprintf(`%s: deprecated since v1.30; use the "appArmorProfile" field instead`,
 			field.NewPath("metadata", "annotations").Key(key)))
 	})
-}
-
-// annotationOf is the annotation that says the same as the field, "" if there is none.
-func annotationOf(p *corev1.AppArmorProfile) string {
-	if p == nil {
-		return ""
-	}
-	switch p.Type {
-	case corev1.AppArmorProfileTypeUnconfined:
-		return corev1.DeprecatedAppArmorBetaProfileNameUnconfined
-	case corev1.AppArmorProfileTypeRuntimeDefault:
-		return corev1.DeprecatedAppArmorBetaProfileRuntimeDefault
-	case corev1.AppArmorProfileTypeLocalhost:
-		if p.LocalhostProfile != nil {
-			return corev1.DeprecatedAppArmorBetaProfileNamePrefix + *p.LocalhostProfile
-		}
-	}
-	return ""
 }
 
 // profileOf is the field that says the same as the annotation, nil if there is none that is valid.

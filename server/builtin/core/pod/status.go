@@ -1,6 +1,8 @@
 package pod
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -25,6 +27,44 @@ func keepAllButStatus(pod, old *corev1.Pod) {
 		pod.Status.QOSClass = old.Status.QOSClass
 	}
 	keepObservedGenerations(&pod.Status, &old.Status)
+	dropDisabled(&pod.Status, &old.Status)
+}
+
+// dropDisabled drops what only gates that are off by default write, unless the stored pod has it already.
+func dropDisabled(status, old *corev1.PodStatus) {
+	if len(old.NodeAllocatableResourceClaimStatuses) == 0 {
+		status.NodeAllocatableResourceClaimStatuses = nil
+	}
+	if len(old.VolumeHealth) == 0 {
+		status.VolumeHealth = nil
+	}
+	if volumeStatuses(old) > 0 {
+		return
+	}
+	for _, mounts := range mountStatuses(status) {
+		for i := range mounts {
+			mounts[i].VolumeStatus = nil
+		}
+	}
+}
+
+func volumeStatuses(status *corev1.PodStatus) (n int) {
+	for _, mounts := range mountStatuses(status) {
+		for _, m := range mounts {
+			if m.VolumeStatus != nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// mountStatuses are those of each container.
+func mountStatuses(status *corev1.PodStatus) (all [][]corev1.VolumeMountStatus) {
+	for _, c := range slices.Concat(status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses) {
+		all = append(all, c.VolumeMounts)
+	}
+	return all
 }
 
 func ipWarnings(pod *corev1.Pod) []string {

@@ -2,7 +2,6 @@ package pod
 
 import (
 	"fmt"
-	"net"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,9 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
+	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var statusPath = field.NewPath("status")
@@ -21,24 +22,47 @@ func validateStatusUpdate(pod, old *corev1.Pod) field.ErrorList {
 	opts := podspec.Options{Pod: true, Tolerated: podspec.MistakesIn(&old.Spec, old.Annotations)}
 	errs := builtin.ValidateObjectMetaUpdate(&pod.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, validateAnnotationUpdate(pod, old, opts)...)
-	for i, c := range pod.Status.Conditions {
-		switch c.Type {
-		case corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized:
-			continue
-		}
-		for _, message := range validation.IsQualifiedName(string(c.Type)) {
-			errs = append(errs, field.Invalid(field.NewPath("metadata", "conditions").Index(i).Child("Type"), string(c.Type), message))
-		}
-	}
-	if name := pod.Status.NominatedNodeName; name != "" && name != old.Status.NominatedNodeName {
-		for _, message := range apivalidation.NameIsDNSSubdomain(name, false) {
-			errs = append(errs, field.Invalid(statusPath.Child("nominatedNodeName"), name, message))
-		}
+	errs = append(errs, validateConditions(pod.Status.Conditions)...)
+	errs = append(errs, validateNominatedNode(pod, old)...)
+	if g := pod.Status.ObservedGeneration; g < 0 {
+		errs = append(errs, field.Invalid(statusPath.Child("observedGeneration"), g, notNegative))
 	}
 	errs = append(errs, apivalidation.ValidateImmutableField(pod.Status.QOSClass, old.Status.QOSClass, statusPath.Child("qosClass"))...)
 	errs = append(errs, validateTransitions(pod, old)...)
 	errs = append(errs, validateClaimStatuses(pod)...)
-	return append(errs, validateIPs(pod)...)
+	errs = append(errs, validateExtendedClaim(pod)...)
+	errs = append(errs, validateIPs(pod, old)...)
+	return append(errs, validateContainerStatuses(pod)...)
+}
+
+const notNegative = "must be a non-negative integer"
+
+func validateConditions(conditions []corev1.PodCondition) (errs field.ErrorList) {
+	for i, c := range conditions {
+		path := statusPath.Child("conditions").Index(i)
+		if c.ObservedGeneration < 0 {
+			errs = append(errs, field.Invalid(path.Child("observedGeneration"), c.ObservedGeneration, notNegative))
+		}
+		switch c.Type {
+		case corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized:
+			continue
+		}
+		errs = append(errs, builtin.Invalids(path.Child("Type"), string(c.Type), validation.IsQualifiedName(string(c.Type)))...)
+	}
+	return errs
+}
+
+// validateNominatedNode checks a new nomination. A pod that is on a node already needs none.
+func validateNominatedNode(pod, old *corev1.Pod) field.ErrorList {
+	name, path := pod.Status.NominatedNodeName, statusPath.Child("nominatedNodeName")
+	if name == "" || name == old.Status.NominatedNodeName {
+		return nil
+	}
+	errs := builtin.Invalids(path, name, apivalidation.NameIsDNSSubdomain(name, false))
+	if old.Spec.NodeName != "" {
+		errs = append(errs, field.Forbidden(path, "may not be set on pods that are already bound to a node"))
+	}
+	return errs
 }
 
 // validateTransitions keeps containers that ended for good from running again.
@@ -94,7 +118,8 @@ func validateClaimStatuses(pod *corev1.Pod) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()
 	for i, s := range pod.Status.ResourceClaimStatuses {
-		path := statusPath.Child("resourceClaimStatuses").Index(i).Child("name")
+		at := statusPath.Child("resourceClaimStatuses").Index(i)
+		path := at.Child("name")
 		if !slices.ContainsFunc(pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.Name == s.Name }) {
 			errs = append(errs, field.Invalid(path, s.Name, "must match the name of an entry in `spec.resourceClaims`"))
 		}
@@ -103,47 +128,111 @@ func validateClaimStatuses(pod *corev1.Pod) field.ErrorList {
 		}
 		seen.Insert(s.Name)
 		if s.ResourceClaimName != nil {
-			for _, message := range apivalidation.NameIsDNSSubdomain(*s.ResourceClaimName, false) {
-				errs = append(errs, field.Invalid(path, s.ResourceClaimName, message))
-			}
+			errs = append(errs, builtin.Invalids(at.Child("resourceClaimName"), s.ResourceClaimName,
+				apivalidation.NameIsDNSSubdomain(*s.ResourceClaimName, false))...)
 		}
 	}
 	return errs
 }
 
-func validateIPs(pod *corev1.Pod) field.ErrorList {
-	var podIPs, hostIPs []string
-	for _, ip := range pod.Status.PodIPs {
-		podIPs = append(podIPs, ip.IP)
+// validateExtendedClaim checks the claim that was made for the extended resources of the pod's containers.
+func validateExtendedClaim(pod *corev1.Pod) field.ErrorList {
+	claim := pod.Status.ExtendedResourceClaimStatus
+	if claim == nil {
+		return nil
 	}
-	for _, ip := range pod.Status.HostIPs {
-		hostIPs = append(hostIPs, ip.IP)
+	var errs field.ErrorList
+	path := statusPath.Child("extendedResourceClaimStatus")
+	mappings, namePath := path.Child("requestMappings"), path.Child("resourceClaimName")
+	if len(claim.RequestMappings) == 0 {
+		errs = append(errs, field.Required(mappings, "at least one request mapping is required"))
 	}
-	errs := validateIPList(podIPs, pod.Status.PodIPs, statusPath.Child("podIPs"))
-	if len(hostIPs) > 0 && pod.Status.HostIP != hostIPs[0] {
-		errs = append(errs, field.Invalid(statusPath.Child("hostIPs").Index(0).Child("ip"), hostIPs[0], "must be equal to `hostIP`"))
+	seen := sets.New[corev1.ContainerExtendedResourceRequest]()
+	for i, m := range claim.RequestMappings {
+		at := mappings.Index(i)
+		errs = append(errs, validateMappedContainer(pod, m, at)...)
+		// The field of the next error is what a kube-apiserver says, though it does not exist.
+		errs = append(errs, builtin.Invalids(path.Child("requestName"), m.RequestName, validation.IsDNS1123Label(m.RequestName))...)
+		if seen.Has(m) {
+			errs = append(errs, field.Duplicate(at.Child("containerName"), m.ContainerName),
+				field.Duplicate(at.Child("resourceName"), m.ResourceName), field.Duplicate(at.Child("requestName"), m.RequestName))
+		}
+		seen.Insert(m)
 	}
-	return append(errs, validateIPList(hostIPs, pod.Status.HostIPs, statusPath.Child("hostIPs"))...)
+	if claim.ResourceClaimName == "" {
+		return append(errs, field.Required(namePath, ""))
+	}
+	return append(errs, builtin.Invalids(namePath, claim.ResourceClaimName, apivalidation.NameIsDNSSubdomain(claim.ResourceClaimName, false))...)
 }
 
-// validateIPList requires addresses, at most one of each family.
-func validateIPList(ips []string, value any, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	seen, families := sets.New[string](), sets.New[bool]()
-	for i, ip := range ips {
-		errs = append(errs, validation.IsValidIPForLegacyField(path.Index(i), ip, false, nil)...)
-		if seen.Has(ip) {
-			errs = append(errs, field.Duplicate(path.Index(i), map[string]string{"ip": ip}))
+// validateMappedContainer requires that the container of a mapping exists and requests its resource.
+func validateMappedContainer(pod *corev1.Pod, m corev1.ContainerExtendedResourceRequest, at *field.Path) field.ErrorList {
+	var container *corev1.Container
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		if c.Name == m.ContainerName {
+			container = &c
 		}
-		seen.Insert(ip)
-		parsed := net.ParseIP(ip)
-		if parsed == nil && len(ips) > 1 {
-			errs = append(errs, field.InternalError(path, fmt.Errorf("failed to check for dual stack with error:invalid IP: %v", ip)))
-		}
-		families.Insert(parsed.To4() != nil)
 	}
-	if len(ips) > 2 || len(ips) == 2 && len(families) < 2 {
-		errs = append(errs, field.Invalid(path, value, "may specify no more than one IP for each IP family"))
+	if container == nil {
+		return field.ErrorList{field.Invalid(at.Child("containerName"), m.ContainerName,
+			"must match the name of an entry in spec.initContainers.name or spec.containers.name")}
+	}
+	if _, requested := container.Resources.Requests[corev1.ResourceName(m.ResourceName)]; !requested {
+		return field.ErrorList{field.Invalid(at.Child("resourceName"), m.ResourceName,
+			"must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests")}
+	}
+	return nil
+}
+
+func validateIPs(pod, old *corev1.Pod) field.ErrorList {
+	podIPs, hostIPs := texts(pod.Status.PodIPs), hostTexts(pod.Status.HostIPs)
+	path := statusPath.Child("podIPs")
+	errs := validateIPList(podIPs, texts(old.Status.PodIPs), pod.Status.PodIPs, path)
+	switch ip := pod.Status.PodIP; {
+	case (ip != "") != (len(podIPs) > 0):
+		errs = append(errs, field.Invalid(path, quote.Internal(pod.Status.PodIPs), "podIP and podIPs must either both be set or both be unset"))
+	case ip != "" && ip != podIPs[0]:
+		errs = append(errs, field.Invalid(path.Index(0).Child("ip"), podIPs[0], "must be equal to `podIP`"))
+	}
+	if len(hostIPs) == 0 {
+		return errs
+	}
+	path = statusPath.Child("hostIPs")
+	if pod.Status.HostIP != hostIPs[0] {
+		errs = append(errs, field.Invalid(path.Index(0).Child("ip"), hostIPs[0], "must be equal to `hostIP`"))
+	}
+	return append(errs, validateIPList(hostIPs, hostTexts(old.Status.HostIPs), pod.Status.HostIPs, path)...)
+}
+
+func texts(ips []corev1.PodIP) (all []string) {
+	for _, ip := range ips {
+		all = append(all, ip.IP)
+	}
+	return all
+}
+
+func hostTexts(ips []corev1.HostIP) (all []string) {
+	for _, ip := range ips {
+		all = append(all, ip.IP)
+	}
+	return all
+}
+
+// validateIPList requires addresses, at most one of each family. Those that were there before may be written as they were.
+func validateIPList(ips, had []string, value any, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, ip := range ips {
+		errs = append(errs, validation.IsValidIPForLegacyField(path.Index(i), ip, true, had)...)
+	}
+	if len(ips) < 2 {
+		return errs
+	}
+	dualStack, err := netutils.IsDualStackIPStrings(ips)
+	if err != nil {
+		errs = append(errs, field.InternalError(path, fmt.Errorf("failed to check for dual stack with error:%w", err)))
+	}
+	if !dualStack || len(ips) > 2 {
+		errs = append(errs, field.Invalid(path, quote.Internal(value), "may specify no more than one IP for each IP family"))
 	}
 	return errs
 }

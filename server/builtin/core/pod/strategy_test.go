@@ -159,20 +159,44 @@ func TestValidateStatusUpdate(t *testing.T) {
 	}{
 		"right": {"{}", "{}", "{phase: Running, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: 'fd00::1'}], hostIP: 1.1.1.1, hostIPs: [{ip: 1.1.1.1}]}", nil},
 		"ips": {"{}", "{}", "{podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: 10.0.0.1}], hostIP: 1.1.1.1, hostIPs: [{ip: 1.1.1.2}]}", []string{
-			`status.podIPs[1]: Duplicate value: {"ip":"10.0.0.1"}`,
-			`status.podIPs: Invalid value: [{"ip":"10.0.0.1"},{"ip":"10.0.0.1"}]: may specify no more than one IP for each IP family`,
+			`status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.1"}]: may specify no more than one IP for each IP family`,
 			"status.hostIPs[0].ip: Invalid value: \"1.1.1.2\": must be equal to `hostIP`"}},
 		"qos":       {"{}", "{qosClass: BestEffort}", "{qosClass: Burstable}", []string{`status.qosClass: Invalid value: "Burstable": field is immutable`}},
 		"nominated": {"{}", "{}", "{nominatedNodeName: A_}", []string{`status.nominatedNodeName: Invalid value: "A_": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`}},
 		"condition": {"{}", "{}", "{conditions: [{type: '', status: 'True'}]}", []string{
-			`metadata.conditions[0].Type: Invalid value: "": name part must be non-empty`,
-			`metadata.conditions[0].Type: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`}},
+			`status.conditions[0].Type: Invalid value: "": name part must be non-empty`,
+			`status.conditions[0].Type: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`}},
 		"runs again": {"{restartPolicy: Never}", "{containerStatuses: [{name: c, state: {terminated: {exitCode: 1}}}]}", "{containerStatuses: [{name: c, state: {running: {}}}]}", []string{
 			`status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`}},
 		"runs again, as it may": {"{restartPolicy: OnFailure}", "{containerStatuses: [{name: c, state: {terminated: {exitCode: 1}}}]}", "{containerStatuses: [{name: c, state: {running: {}}}]}", nil},
 		"claims": {"{resourceClaims: [{name: a, resourceClaimName: x}]}", "{}", "{resourceClaimStatuses: [{name: a}, {name: a}, {name: b}]}", []string{
 			`status.resourceClaimStatuses[1].name: Duplicate value: "a"`,
 			"status.resourceClaimStatuses[2].name: Invalid value: \"b\": must match the name of an entry in `spec.resourceClaims`"}},
+		"nominated, on a node": {"{nodeName: n}", "{}", "{nominatedNodeName: n}", []string{
+			`status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a node`}},
+		"user": {"{}", "{}", "{containerStatuses: [{name: c, user: {linux: {uid: 4294967295, gid: -1, supplementalGroups: [1]}}}]}", []string{
+			`status.containerStatuses[0].user.linux.gid: Invalid value: -1: must be between 0 and 2147483647, inclusive`}},
+		"user of Windows": {"{os: {name: windows}}", "{}", "{initContainerStatuses: [{name: c, user: {linux: {uid: 0, gid: 0}}}]}", []string{
+			`status.initContainerStatuses[0].user.linux: Forbidden: cannot be set for a windows pod`}},
+		"devices": {"{containers: [{name: c, resources: {claims: [{name: a}, {name: b, request: r}], requests: {example.com/gpu: 1}}}]}", "{}",
+			"{containerStatuses: [{name: c, allocatedResourcesStatus: [{name: 'claim:a'}, {name: 'claim:b/r'}, {name: example.com/gpu}, {name: 'claim:b'}, {name: cpu, resources: [{resourceID: x, health: Healthy}, {resourceID: x, health: Ill, message: ''}]}]}]}", []string{
+				`status.containerStatuses[0].allocatedResourcesStatus[3].name: Invalid value: "claim:b": must match one of the container's resource claims as 'claim:<claimName>/<requestName>' when container.resources.claims[*].request is set or 'claim:<claimName>' when it is empty`,
+				`status.containerStatuses[0].allocatedResourcesStatus[4].name: Invalid value: "cpu": must match one of the container's resource requests`,
+				`status.containerStatuses[0].allocatedResourcesStatus[4].resources[1].health: Unsupported value: "Ill": supported values: "Healthy", "Unhealthy", "Unknown"`,
+				`status.containerStatuses[0].allocatedResourcesStatus[4].resources[1].message: Required value: must be non-empty if specified`,
+				`status.containerStatuses[0].allocatedResourcesStatus[4].resources[1].resourceID: Duplicate value: "x"`}},
+		"device of an extended resource": {"{containers: [{name: c, resources: {requests: {example.com/gpu: 1}}}]}", "{}",
+			"{extendedResourceClaimStatus: {resourceClaimName: x, requestMappings: [{containerName: c, resourceName: example.com/gpu, requestName: r}]}, containerStatuses: [{name: c, allocatedResourcesStatus: [{name: 'claim:x/r'}]}]}", nil},
+		"extended resources": {"{containers: [{name: c}]}", "{}",
+			"{extendedResourceClaimStatus: {resourceClaimName: '', requestMappings: [{containerName: d, resourceName: a, requestName: R}, {containerName: c, resourceName: a, requestName: r}, {containerName: c, resourceName: a, requestName: r}]}}", []string{
+				`status.extendedResourceClaimStatus.requestMappings[0].containerName: Invalid value: "d": must match the name of an entry in spec.initContainers.name or spec.containers.name`,
+				`status.extendedResourceClaimStatus.requestName: Invalid value: "R": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`,
+				`status.extendedResourceClaimStatus.requestMappings[1].resourceName: Invalid value: "a": must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests`,
+				`status.extendedResourceClaimStatus.requestMappings[2].resourceName: Invalid value: "a": must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests`,
+				`status.extendedResourceClaimStatus.requestMappings[2].containerName: Duplicate value: "c"`,
+				`status.extendedResourceClaimStatus.requestMappings[2].resourceName: Duplicate value: "a"`,
+				`status.extendedResourceClaimStatus.requestMappings[2].requestName: Duplicate value: "r"`,
+				`status.extendedResourceClaimStatus.resourceClaimName: Required value`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			old := parse(t, "spec: "+tc.spec+"\nstatus: "+tc.old)
@@ -198,7 +222,9 @@ func TestQOSClass(t *testing.T) {
 		"{initContainers: [{name: j, image: i}], containers: [{name: c, image: i, resources: {limits: {cpu: 1, memory: 1}}}]}":                                corev1.PodQOSBurstable,
 		"{initContainers: [{name: j, image: i, resources: {limits: {cpu: 1, memory: 1}}}], containers: [{name: c, image: i, resources: {limits: {cpu: 1}}}]}": corev1.PodQOSBurstable,
 	} {
-		if got := qosClass(&parse(t, "spec: "+spec).Spec); got != want {
+		pod := parse(t, "spec: "+spec)
+		podspec.CompletePodResources(&pod.Spec)
+		if got := qosClass(&pod.Spec); got != want {
 			t.Errorf("%s: got %s, want %s", spec, got, want)
 		}
 	}
@@ -226,7 +252,7 @@ spec:
 	if diff := cmp.Diff([]metav1.LabelSelectorRequirement{in}, pod.Spec.TopologySpreadConstraints[0].LabelSelector.MatchExpressions); diff != "" {
 		t.Errorf("topology spread: %s", diff)
 	}
-	if got := pod.Annotations["container.apparmor.security.beta.kubernetes.io/c"]; got != "unconfined" {
+	if got, ok := pod.Annotations["container.apparmor.security.beta.kubernetes.io/c"]; ok {
 		t.Errorf("annotation of a profile in a field: %q", got)
 	}
 	if got := pod.Spec.Containers[1].SecurityContext.AppArmorProfile; got == nil || *got.LocalhostProfile != "x" {

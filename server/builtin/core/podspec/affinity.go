@@ -53,13 +53,18 @@ func validateWeight(weight int32, path *field.Path) field.ErrorList {
 }
 
 func (v *validator) validateNodeSelector(s *corev1.NodeSelector, path *field.Path) field.ErrorList {
+	return ValidateNodeSelector(s, v.Tolerated.NodeAffinityValues, path)
+}
+
+// ValidateNodeSelector requires at least one term. With anyValue the values of labels may be ones that no node can have.
+func ValidateNodeSelector(s *corev1.NodeSelector, anyValue bool, path *field.Path) field.ErrorList {
 	terms := path.Child("nodeSelectorTerms")
 	if len(s.NodeSelectorTerms) == 0 {
 		return field.ErrorList{field.Required(terms, "must have at least one node selector term")}
 	}
 	var errs field.ErrorList
 	for i, term := range s.NodeSelectorTerms {
-		errs = append(errs, validateNodeTerm(term, v.Tolerated.NodeAffinityValues, terms.Index(i))...)
+		errs = append(errs, validateNodeTerm(term, anyValue, terms.Index(i))...)
 	}
 	return errs
 }

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
 func (v *validator) validateContainers(path *field.Path) field.ErrorList {
@@ -26,7 +28,7 @@ func (v *validator) validateContainers(path *field.Path) field.ErrorList {
 		}
 		names.Insert(c.Name)
 		errs = append(errs, v.validateLifecycleAndProbes(c, at)...)
-		errs = append(errs, validateContainerRestart(c, at)...)
+		errs = append(errs, validateContainerRestart(c, false, at)...)
 	}
 	return append(errs, hostPortConflicts(v.spec.Containers, path)...)
 }
@@ -40,7 +42,7 @@ func (v *validator) validateInitContainers(path *field.Path) field.ErrorList {
 	for i := range v.spec.InitContainers {
 		c, at := &v.spec.InitContainers[i], path.Index(i)
 		errs = append(errs, v.validateContainer(c, at)...)
-		errs = append(errs, validateContainerRestart(c, at)...)
+		errs = append(errs, validateContainerRestart(c, true, at)...)
 		if names.Has(c.Name) {
 			errs = append(errs, field.Duplicate(at.Child("name"), c.Name))
 		} else if c.Name != "" {
@@ -141,7 +143,7 @@ func (v *validator) validateContainer(c *corev1.Container, path *field.Path) fie
 	errs = append(errs, v.validateMounts(c, path.Child("volumeMounts"))...)
 	errs = append(errs, v.validateDevices(c, path.Child("volumeDevices"))...)
 	errs = append(errs, validatePullPolicy(c.ImagePullPolicy, path.Child("imagePullPolicy"))...)
-	errs = append(errs, v.validateResources(&c.Resources, containerResourceName, path.Child("resources"))...)
+	errs = append(errs, v.validateResources(&c.Resources, amount.ValidateContainerName, path.Child("resources"))...)
 	errs = append(errs, v.validateResizePolicy(c.ResizePolicy, path.Child("resizePolicy"))...)
 	return append(errs, v.validateSecurityContext(c.SecurityContext, path.Child("securityContext"))...)
 }
@@ -232,13 +234,16 @@ func (v *validator) validateHostNetworkPorts(path *field.Path) field.ErrorList {
 
 const maxRestartRules, maxRestartExitCodes = 20, 255
 
-// validateContainerRestart validates how one container restarts, whatever its pod's policy is.
-func validateContainerRestart(c *corev1.Container, path *field.Path) field.ErrorList {
+// validateContainerRestart validates how one container restarts, whatever its pod's policy is. The rules of an init container
+// without a policy are not looked at.
+func validateContainerRestart(c *corev1.Container, init bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	switch {
 	case c.RestartPolicy != nil:
 		errs = append(errs, supportedOrEmpty(path.Child("restartPolicy"), *c.RestartPolicy,
 			corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)...)
+	case init && len(c.RestartPolicyRules) > 0:
+		return field.ErrorList{field.Required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used")}
 	case len(c.RestartPolicyRules) > 0:
 		errs = append(errs, field.Required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used"))
 	}

@@ -2,7 +2,8 @@ package podspec
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
 // SetDefaultsPod fills in a whole pod: what only pods get, and then what every pod spec gets.
@@ -16,16 +17,18 @@ func SetDefaultsPod(pod *corev1.Pod) {
 			}
 		}
 	}
-	setDefaultsPodResources(spec)
+	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
+		*grace = 1
+	}
 	SetDefault(&spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	SetDefaultsPodSpec(spec)
 	syncPodIPs(&pod.Status)
 	for _, statuses := range [][]corev1.ContainerStatus{
 		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses} {
 		for i := range statuses {
-			roundUp(statuses[i].AllocatedResources)
+			amount.RoundUp(statuses[i].AllocatedResources)
 			if r := statuses[i].Resources; r != nil {
-				roundUp(r.Limits, r.Requests)
+				amount.RoundUp(r.Limits, r.Requests)
 			}
 		}
 	}
@@ -60,9 +63,9 @@ func SetDefaultsPodSpec(spec *corev1.PodSpec) {
 	for i := range spec.EphemeralContainers {
 		setDefaultsContainer((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon))
 	}
-	roundUp(spec.Overhead)
+	amount.RoundUp(spec.Overhead)
 	if spec.Resources != nil {
-		roundUp(spec.Resources.Limits, spec.Resources.Requests)
+		amount.RoundUp(spec.Resources.Limits, spec.Resources.Requests)
 	}
 }
 
@@ -83,7 +86,7 @@ func setDefaultsContainer(c *corev1.Container) {
 			}
 		}
 	}
-	roundUp(c.Resources.Limits, c.Resources.Requests)
+	amount.RoundUp(c.Resources.Limits, c.Resources.Requests)
 	for _, p := range []*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
 		setDefaultsProbe(p)
 	}
@@ -132,7 +135,7 @@ func requestLimits(r *corev1.ResourceRequirements) {
 	if r.Requests == nil {
 		r.Requests = corev1.ResourceList{}
 	}
-	fillIn(r.Requests, r.Limits, func(corev1.ResourceName) bool { return true })
+	amount.FillIn(r.Requests, r.Limits)
 }
 
 // hostPorts fills in the host ports of a pod on its host's network: they are the container ports.
@@ -149,18 +152,6 @@ func syncPodIPs(status *corev1.PodStatus) {
 		status.PodIPs = []corev1.PodIP{{IP: status.PodIP}}
 	case len(status.PodIPs) > 0:
 		status.PodIP = status.PodIPs[0].IP
-	}
-}
-
-// roundUp rounds to thousandths, the smallest unit of a resource.
-func roundUp(lists ...corev1.ResourceList) {
-	for _, list := range lists {
-		for name, quantity := range list {
-			if quantity.RoundUp(resource.Milli) {
-				continue
-			}
-			list[name] = quantity
-		}
 	}
 }
 

@@ -1,15 +1,15 @@
 package podspec
 
 import (
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
-// setDefaultsPodResources completes resources that were given, in part, for the pod as a whole. The order matters: huge
+// CompletePodResources completes resources that were given, in part, for the pod as a whole. The order matters: huge
 // pages get limits of their containers', then requests come of the containers' or the limits, then limits of containers
-// that all have one.
-func setDefaultsPodResources(spec *corev1.PodSpec) {
+// that all have one. It is for new pods, and not among the defaults: who writes a pod does not own what is filled in here.
+func CompletePodResources(spec *corev1.PodSpec) {
 	if spec.Resources == nil {
 		return
 	}
@@ -28,7 +28,7 @@ func limitHugePages(spec *corev1.PodSpec) {
 	}
 	fillIn(limits, sumLimits(spec), func(name corev1.ResourceName) bool {
 		_, requested := spec.Resources.Requests[name]
-		return !requested && isHugePage(name)
+		return !requested && amount.IsHugePage(name)
 	})
 	if len(limits) > 0 {
 		spec.Resources.Limits = limits
@@ -36,7 +36,7 @@ func limitHugePages(spec *corev1.PodSpec) {
 }
 
 func requestForPod(spec *corev1.PodSpec) {
-	if len(spec.Resources.Limits) == 0 {
+	if len(spec.Resources.Limits) == 0 && len(spec.Resources.Requests) == 0 {
 		return
 	}
 	requests := spec.Resources.Requests
@@ -44,7 +44,7 @@ func requestForPod(spec *corev1.PodSpec) {
 		requests = corev1.ResourceList{}
 	}
 	fillIn(requests, sumRequests(spec), func(name corev1.ResourceName) bool {
-		return isPodLevel(name) && isOvercommitAllowed(name)
+		return isPodLevel(name) && amount.IsOvercommitAllowed(name)
 	})
 	fillIn(requests, spec.Resources.Limits, isPodLevel)
 	if len(requests) > 0 {
@@ -52,33 +52,26 @@ func requestForPod(spec *corev1.PodSpec) {
 	}
 }
 
-// limitPod bounds a pod that has requests and no limits by the sum of its containers' limits, where every container has
-// one.
+// limitPod bounds what a pod requests without a limit by the sum of its containers' limits, where every container has one,
+// or by the request if that is more.
 func limitPod(spec *corev1.PodSpec) {
-	if !hasPodLevel(spec.Resources.Requests) || hasPodLevel(spec.Resources.Limits) {
-		return
-	}
 	sum := sumLimits(spec)
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		if !allLimited(spec, name) {
+	for name, request := range spec.Resources.Requests {
+		if _, limited := spec.Resources.Limits[name]; limited || !isPodLevel(name) || !allLimited(spec, name) {
 			continue
 		}
-		if limit, ok := sum[name]; ok {
-			if spec.Resources.Limits == nil {
-				spec.Resources.Limits = corev1.ResourceList{}
-			}
-			spec.Resources.Limits[name] = limit
+		limit, ok := sum[name]
+		if !ok {
+			continue
 		}
-	}
-}
-
-func hasPodLevel(list corev1.ResourceList) bool {
-	for name := range list {
-		if isPodLevel(name) {
-			return true
+		if request.Cmp(limit) > 0 {
+			limit = request.DeepCopy()
 		}
+		if spec.Resources.Limits == nil {
+			spec.Resources.Limits = corev1.ResourceList{}
+		}
+		spec.Resources.Limits[name] = limit
 	}
-	return false
 }
 
 func allLimited(spec *corev1.PodSpec, name corev1.ResourceName) bool {
@@ -155,18 +148,7 @@ func IsSidecar(c *corev1.Container) bool {
 	return c != nil && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-func isHugePage(name corev1.ResourceName) bool {
-	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
-}
-
 // isPodLevel says whether a resource may be given for a pod as a whole.
 func isPodLevel(name corev1.ResourceName) bool {
-	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || isHugePage(name)
+	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || amount.IsHugePage(name)
 }
-
-// isNative says whether Kubernetes itself defines the resource; unprefixed names are its own.
-func isNative(name corev1.ResourceName) bool {
-	return !strings.Contains(string(name), "/") || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix)
-}
-
-func isOvercommitAllowed(name corev1.ResourceName) bool { return isNative(name) && !isHugePage(name) }

@@ -38,6 +38,7 @@ func TestDefaults(t *testing.T) {
 				pod := &corev1.Pod{}
 				unmarshal(t, data, pod)
 				SetDefaultsPod(pod)
+				CompletePodResources(&pod.Spec)
 				object = pod
 			}
 			got, err := json.MarshalIndent(object, "", "  ")

@@ -2,6 +2,8 @@ package podspec
 
 import (
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/claim"
 )
 
 const (
@@ -15,9 +17,6 @@ func setDefaultsVolume(v *corev1.Volume) {
 	}
 	if v.Image != nil && v.Image.PullPolicy == "" {
 		v.Image.PullPolicy = pullPolicyFor(v.Image.Reference)
-	}
-	if v.HostPath != nil {
-		SetDefault(&v.HostPath.Type, corev1.HostPathUnset)
 	}
 	if v.Secret != nil {
 		SetDefault(&v.Secret.DefaultMode, corev1.SecretVolumeSourceDefaultMode)
@@ -36,11 +35,9 @@ func setDefaultsVolume(v *corev1.Volume) {
 		}
 	}
 	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
-		claim := &v.Ephemeral.VolumeClaimTemplate.Spec
-		SetDefault(&claim.VolumeMode, corev1.PersistentVolumeFilesystem)
-		roundUp(claim.Resources.Limits, claim.Resources.Requests)
+		claim.SetDefaults(&v.Ephemeral.VolumeClaimTemplate.Spec)
 	}
-	setDefaultsLegacyVolume(&v.VolumeSource)
+	SetDefaultsSource(&v.VolumeSource)
 }
 
 func setDefaultsProjection(p *corev1.VolumeProjection) {
@@ -61,7 +58,11 @@ func setDefaultsDownwardFiles(files []corev1.DownwardAPIVolumeFile) {
 	}
 }
 
-func setDefaultsLegacyVolume(v *corev1.VolumeSource) {
+// SetDefaultsSource fills in sources of kinds that persistent volumes have too.
+func SetDefaultsSource(v *corev1.VolumeSource) {
+	if v.HostPath != nil {
+		SetDefault(&v.HostPath.Type, corev1.HostPathUnset)
+	}
 	if v.ISCSI != nil {
 		setIfZero(&v.ISCSI.ISCSIInterface, "default")
 	}

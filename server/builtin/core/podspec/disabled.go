@@ -64,6 +64,14 @@ var disabledFeatures = []func(spec *corev1.PodSpec, used func(), clear bool){
 			}
 		})
 	},
+	// ContainerStopSignals
+	func(spec *corev1.PodSpec, used func(), clear bool) {
+		VisitContainers(spec, field.NewPath("spec"), func(c *corev1.Container, _ *field.Path) {
+			if c.Lifecycle != nil {
+				take(&c.Lifecycle.StopSignal, used, clear)
+			}
+		})
+	},
 	// GenericWorkload
 	func(spec *corev1.PodSpec, used func(), clear bool) { take(&spec.SchedulingGroup, used, clear) },
 	// EvictionRequestAPI

@@ -2,6 +2,7 @@ package podspec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -65,7 +66,7 @@ func (v *validator) validateValueFrom(ev corev1.EnvVar, path *field.Path) field.
 	}
 	switch {
 	case sources == 0:
-		errs = append(errs, field.Invalid(path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"))
+		errs = append(errs, field.Invalid(path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"))
 	case ev.Value != "":
 		errs = append(errs, field.Invalid(path, "", "may not be specified when `value` is not empty"))
 	case sources > 1:
@@ -83,23 +84,36 @@ func validateKeyRef(name, key string, path *field.Path) field.ErrorList {
 }
 
 func (v *validator) validateFileKeyRef(ref *corev1.FileKeySelector, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if ref.VolumeName == "" {
-		errs = append(errs, field.Required(path.Child("volumeName"), ""))
-	} else if volume, ok := v.volumes[ref.VolumeName]; !ok {
-		errs = append(errs, field.NotFound(path.Child("volumeName"), ref.VolumeName))
-	} else if volume.EmptyDir == nil {
-		errs = append(errs, field.Invalid(path.Child("volumeName"), ref.VolumeName, "referenced volume must be of type emptyDir"))
+	errs := required(path, "key", ref.Key)
+	if ref.Key != "" {
+		errs = append(errs, invalid(path.Child("key"), ref.Key, validation.IsRelaxedEnvVarName(ref.Key))...)
 	}
+	errs = append(errs, requiredLabel(ref.VolumeName, path.Child("volumeName"))...)
 	if ref.Path == "" {
-		errs = append(errs, field.Required(path.Child("path"), ""))
-	} else {
-		errs = append(errs, localPath(ref.Path, path.Child("path"))...)
+		return append(errs, field.Required(path.Child("path"), ""))
 	}
-	if ref.Key == "" {
-		return append(errs, field.Required(path.Child("key"), ""))
-	}
-	return append(errs, invalid(path.Child("key"), ref.Key, validation.IsRelaxedEnvVarName(ref.Key))...)
+	return append(errs, noBacksteps(ref.Path, path.Child("path"))...)
+}
+
+// validateEnvFileVolumes requires that the files which variables are read from are in volumes that a container can write.
+func (v *validator) validateEnvFileVolumes(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	VisitContainers(v.spec, path, func(c *corev1.Container, at *field.Path) {
+		for i, ev := range c.Env {
+			if ev.ValueFrom == nil || ev.ValueFrom.FileKeyRef == nil {
+				continue
+			}
+			name := ev.ValueFrom.FileKeyRef.VolumeName
+			here := at.Child("env").Index(i).Child("valueFrom", "fileKeyRef", "volumeName")
+			volume := slices.IndexFunc(v.spec.Volumes, func(volume corev1.Volume) bool { return volume.Name == name })
+			if volume < 0 {
+				errs = append(errs, field.NotFound(here, name))
+			} else if v.spec.Volumes[volume].EmptyDir == nil {
+				errs = append(errs, field.Invalid(here, name, "referenced volume must be of type emptyDir"))
+			}
+		}
+	})
+	return errs
 }
 
 func (v *validator) validateEnvFrom(sources []corev1.EnvFromSource, path *field.Path) field.ErrorList {

@@ -23,6 +23,18 @@ var (
 
 const maxImageNameLength = 255
 
+// inFull is an image's name with the registry and the folder that are meant if it has none.
+func inFull(name string) string {
+	domain, _, isPath := strings.Cut(name, "/")
+	switch {
+	case !isPath:
+		return "docker.io/library/" + name
+	case !strings.ContainsAny(domain, ".:") && domain != "localhost" && strings.ToLower(domain) == domain:
+		return "docker.io/" + name
+	}
+	return name
+}
+
 // pullPolicyFor is Always for an image whose tag is, or would be taken as, latest. A reference that can't be read, or
 // that has a digest and no tag, always means the same image or none.
 func pullPolicyFor(image string) corev1.PullPolicy {
@@ -30,7 +42,7 @@ func pullPolicyFor(image string) corev1.PullPolicy {
 		return corev1.PullIfNotPresent
 	}
 	m := imageReference().FindStringSubmatch(image)
-	if m == nil || len(m[1]) > maxImageNameLength || strings.HasPrefix(m[1], "/") {
+	if m == nil || len(inFull(m[1])) > maxImageNameLength || strings.HasPrefix(m[1], "/") {
 		return corev1.PullIfNotPresent
 	}
 	tag, digest := m[2], m[3]

@@ -9,6 +9,8 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
 // Mistakes are those that older servers let in, and that a stored object may therefore keep.
@@ -86,7 +88,7 @@ func hasOddHugePages(spec *corev1.PodSpec) bool {
 	VisitContainers(spec, field.NewPath("spec"), func(c *corev1.Container, _ *field.Path) {
 		for _, list := range []corev1.ResourceList{c.Resources.Limits, c.Resources.Requests} {
 			for name, quantity := range list {
-				found = found || isHugePage(name) && !isWholePages(name, quantity)
+				found = found || amount.IsHugePage(name) && !isWholePages(name, quantity)
 			}
 		}
 	})
@@ -132,11 +134,15 @@ func hasBadNodeAffinityValue(spec *corev1.PodSpec) bool {
 	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
 		return false
 	}
-	required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	if required == nil {
+	return HasBadValue(spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+}
+
+// HasBadValue says whether a selector names a value that no label can have.
+func HasBadValue(selector *corev1.NodeSelector) bool {
+	if selector == nil {
 		return false
 	}
-	for _, term := range required.NodeSelectorTerms {
+	for _, term := range selector.NodeSelectorTerms {
 		for _, e := range term.MatchExpressions {
 			for _, value := range e.Values {
 				if len(validation.IsValidLabelValue(value)) > 0 {

@@ -41,7 +41,7 @@ func (v *validator) validateDNSConfig(path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(servers, config.Nameservers, fmt.Sprintf("must not have more than %v nameservers", maxNameservers)))
 	}
 	for i, server := range config.Nameservers {
-		errs = append(errs, validation.IsValidIPForLegacyField(servers.Index(i), server, false, nil)...)
+		errs = append(errs, validation.IsValidIPForLegacyField(servers.Index(i), server, true, nil)...)
 	}
 	if len(config.Searches) > maxSearchPaths {
 		errs = append(errs, field.Invalid(searches, config.Searches, fmt.Sprintf("must not have more than %v search paths", maxSearchPaths)))
@@ -68,7 +68,7 @@ func validateHostAliases(aliases []corev1.HostAlias, path *field.Path) field.Err
 	var errs field.ErrorList
 	for i, alias := range aliases {
 		at := path.Index(i)
-		errs = append(errs, validation.IsValidIPForLegacyField(at.Child("ip"), alias.IP, false, nil)...)
+		errs = append(errs, validation.IsValidIPForLegacyField(at.Child("ip"), alias.IP, true, nil)...)
 		for j, name := range alias.Hostnames {
 			errs = append(errs, invalid(at.Child("hostnames").Index(j), name, validation.IsDNS1123Subdomain(name))...)
 		}

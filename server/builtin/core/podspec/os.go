@@ -16,7 +16,7 @@ func (v *validator) validateOS(path *field.Path) field.ErrorList {
 	}
 	switch v.spec.OS.Name {
 	case "":
-		return field.ErrorList{field.Required(path.Child("os", "name"), "cannot be empty")}
+		return field.ErrorList{field.Required(path.Child("os", "name"), "")}
 	case corev1.Linux:
 		return v.forbidWindowsOptions(path)
 	case corev1.Windows:
@@ -97,17 +97,24 @@ func (v *validator) forbidLinuxOptions(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateHostUsers keeps a pod with users of its own out of the host's other namespaces.
+// validateHostUsers keeps a pod with users of its own out of the host's other namespaces and devices.
 func (v *validator) validateHostUsers(path *field.Path) field.ErrorList {
 	if v.hostUsers {
 		return nil
 	}
+	const usersOfItsOwn = "when `hostUsers` is false"
 	var errs field.ErrorList
 	for _, f := range []isSet{{"hostNetwork", v.spec.HostNetwork}, {"HostPID", v.spec.HostPID}, {"HostIPC", v.spec.HostIPC}} {
 		if f.set {
-			errs = append(errs, field.Forbidden(path.Child(f.path), "when `pod.Spec.HostUsers` is false"))
+			errs = append(errs, field.Forbidden(path.Child(f.path), usersOfItsOwn))
 		}
 	}
+	// The kernel can't map the owner of a device.
+	VisitContainers(v.spec, path, func(c *corev1.Container, at *field.Path) {
+		if len(c.VolumeDevices) > 0 {
+			errs = append(errs, field.Forbidden(at.Child("volumeDevices"), usersOfItsOwn))
+		}
+	})
 	return errs
 }
 

@@ -6,56 +6,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
-
-const mustBeInteger = "must be an integer"
-
-// standardResources are the names without a prefix that are valid somewhere, be it in a quota.
-var standardResources = sets.New[corev1.ResourceName](
-	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
-	corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceRequestsEphemeralStorage,
-	corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory, corev1.ResourceLimitsEphemeralStorage,
-	corev1.ResourcePods, corev1.ResourceQuotas, corev1.ResourceServices, corev1.ResourceReplicationControllers,
-	corev1.ResourceSecrets, corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims, corev1.ResourceStorage,
-	corev1.ResourceRequestsStorage, corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers)
-
-// integerResources can only be requested in whole units.
-var integerResources = sets.New[corev1.ResourceName](
-	corev1.ResourcePods, corev1.ResourceQuotas, corev1.ResourceServices, corev1.ResourceReplicationControllers,
-	corev1.ResourceSecrets, corev1.ResourceConfigMaps, corev1.ResourcePersistentVolumeClaims,
-	corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers)
-
-func isExtended(name corev1.ResourceName) bool {
-	if isNative(name) || strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix) {
-		return false
-	}
-	return len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+string(name))) == 0
-}
-
-// containerResourceName requires the name of a resource that a container can use.
-func containerResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
-	errs := invalid(path, name, validation.IsQualifiedName(string(name)))
-	prefixed := strings.Contains(string(name), "/")
-	if len(errs) == 0 && !prefixed && !standardResources.Has(name) && !isHugePage(name) &&
-		!strings.HasPrefix(string(name), corev1.ResourceRequestsHugePagesPrefix) {
-		errs = append(errs, field.Invalid(path, name, "must be a standard resource type or fully qualified"))
-	}
-	switch {
-	case !prefixed && name != corev1.ResourceCPU && name != corev1.ResourceMemory && name != corev1.ResourceEphemeralStorage && !isHugePage(name):
-		errs = append(errs, field.Invalid(path, name, "must be a standard resource for containers"))
-	case prefixed && !isNative(name) && !isExtended(name):
-		errs = append(errs, field.Invalid(path, name, "doesn't follow extended resource name standard"))
-	}
-	return errs
-}
 
 // podResourceName requires the name of a resource that a pod can have as a whole.
 func podResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
-	if errs := invalid(path, name, validation.IsQualifiedName(string(name))); len(errs) > 0 {
+	if errs := amount.ValidateName(name, path); len(errs) > 0 {
 		return errs
 	}
 	if !isPodLevel(name) {
@@ -64,29 +24,18 @@ func podResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList
 	return nil
 }
 
-func validateQuantity(name corev1.ResourceName, quantity resource.Quantity, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if quantity.Sign() < 0 {
-		errs = append(errs, field.Invalid(path, quantity.String(), apivalidation.IsNegativeErrorMsg))
-	}
-	if (integerResources.Has(name) || isExtended(name)) && quantity.MilliValue()%1000 != 0 {
-		errs = append(errs, field.Invalid(path, quantity, mustBeInteger))
-	}
-	return errs
-}
-
 // validateResources checks the requests and limits of a container, or of the pod.
 func (v *validator) validateResources(r *corev1.ResourceRequirements, validateName func(corev1.ResourceName, *field.Path) field.ErrorList, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	compute, hugePages := false, false
 	each := func(list corev1.ResourceList, path *field.Path, also func(corev1.ResourceName, resource.Quantity)) {
-		for _, name := range sets.List(sets.KeySet(list)) {
+		for _, name := range amount.Names(list) {
 			quantity, at := list[name], path.Key(string(name))
 			errs = append(errs, validateName(name, at)...)
-			errs = append(errs, validateQuantity(name, quantity, at)...)
+			errs = append(errs, amount.Validate(name, quantity, at)...)
 			also(name, quantity)
 			compute = compute || name == corev1.ResourceCPU || name == corev1.ResourceMemory
-			if isHugePage(name) {
+			if amount.IsHugePage(name) {
 				hugePages = true
 				if !v.Tolerated.HugePages && !isWholePages(name, quantity) {
 					errs = append(errs, field.Invalid(at, quantity.String(),
@@ -100,9 +49,9 @@ func (v *validator) validateResources(r *corev1.ResourceRequirements, validateNa
 	each(r.Requests, requests, func(name corev1.ResourceName, quantity resource.Quantity) {
 		limit, limited := r.Limits[name]
 		switch {
-		case !limited && !isOvercommitAllowed(name):
+		case !limited && !amount.IsOvercommitAllowed(name):
 			errs = append(errs, field.Required(path.Child("limits"), "Limit must be set for non overcommitable resources"))
-		case limited && !isOvercommitAllowed(name) && quantity.Cmp(limit) != 0:
+		case limited && !amount.IsOvercommitAllowed(name) && quantity.Cmp(limit) != 0:
 			errs = append(errs, field.Invalid(requests, quantity.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
 		case limited && quantity.Cmp(limit) > 0:
 			errs = append(errs, field.Invalid(requests, quantity.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
@@ -112,6 +61,11 @@ func (v *validator) validateResources(r *corev1.ResourceRequirements, validateNa
 		errs = append(errs, field.Forbidden(path, "HugePages require cpu or memory"))
 	}
 	return append(errs, v.validateUsedClaims(r.Claims, path.Child("claims"))...)
+}
+
+// ValidateOverhead checks what a pod takes beside its containers.
+func ValidateOverhead(overhead corev1.ResourceList, path *field.Path) field.ErrorList {
+	return (&validator{}).validateResources(&corev1.ResourceRequirements{Limits: overhead}, amount.ValidateContainerName, path)
 }
 
 // isWholePages reports whether a quantity is a multiple of the page size in the resource's name.
@@ -172,20 +126,20 @@ func (v *validator) validatePodResources(path *field.Path) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if r.Claims != nil {
-		errs = append(errs, field.Forbidden(path.Child("claims"), "claims cannot be set for Resources at pod-level"))
+		errs = append(errs, field.Forbidden(path.Child("claims"), "claims may not be set for Resources at pod-level"))
 	}
 	errs = append(errs, v.validateResources(r, podResourceName, path)...)
 	sum := sumRequests(v.spec)
-	for _, name := range sets.List(sets.KeySet(sum)) {
+	for _, name := range amount.Names(sum) {
 		of := sum[name]
 		have, given := r.Requests[name]
-		if (given || isPodLevel(name)) && of.Cmp(have) > 0 {
+		if given && of.Cmp(have) > 0 {
 			errs = append(errs, field.Invalid(path.Child("requests").Key(string(name)), have.String(),
 				fmt.Sprintf("must be greater than or equal to aggregate container requests of %s", of.String())))
 		}
 	}
 	for i, c := range v.spec.Containers {
-		for _, name := range sets.List(sets.KeySet(c.Resources.Limits)) {
+		for _, name := range amount.Names(c.Resources.Limits) {
 			limit := c.Resources.Limits[name]
 			if most, ok := r.Limits[name]; ok && limit.Cmp(most) > 0 {
 				errs = append(errs, field.Invalid(path.Child("containers").Index(i).Key(string(name)).Child("limits"), limit.String(),

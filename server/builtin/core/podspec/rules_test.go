@@ -68,10 +68,10 @@ func TestValidateSecurity(t *testing.T) {
 			`spec.securityContext.runAsGroup: Invalid value: -1: must be between 0 and 2147483647, inclusive`,
 			`spec.securityContext.supplementalGroups[1]: Invalid value: -1: must be between 0 and 2147483647, inclusive`}},
 		{"policies", with("securityContext: {fsGroupChangePolicy: A, supplementalGroupsPolicy: B, seLinuxChangePolicy: C}", "hostPID: true", "shareProcessNamespace: true"), []string{
-			`spec.securityContext.shareProcessNamespace: Invalid value: true: ShareProcessNamespace and HostPID cannot both be enabled`,
 			`spec.securityContext.fsGroupChangePolicy: Unsupported value: "A": supported values: "Always", "OnRootMismatch"`,
 			`spec.securityContext.supplementalGroupsPolicy: Unsupported value: "B": supported values: "Merge", "Strict"`,
-			`spec.securityContext.seLinuxChangePolicy: Unsupported value: "C": supported values: "MountOption", "Recursive"`}},
+			`spec.securityContext.seLinuxChangePolicy: Unsupported value: "C": supported values: "MountOption", "Recursive"`,
+			`spec.shareProcessNamespace: Invalid value: true: ShareProcessNamespace and HostPID cannot both be enabled`}},
 		{"sysctls", with("securityContext: {sysctls: [{name: kernel.shm}, {name: kernel.shm}, {name: ''}, {name: A}, {name: net/ipv4/x}]}", "hostNetwork: true"), []string{
 			`spec.securityContext.sysctls[1].name: Duplicate value: "kernel.shm"`,
 			`spec.securityContext.sysctls[2].name: Required value`,
@@ -80,11 +80,11 @@ func TestValidateSecurity(t *testing.T) {
 		{"profiles", c("securityContext: {seccompProfile: {}, appArmorProfile: {type: Localhost, localhostProfile: ' a'}}") + "\nsecurityContext: {seccompProfile: {type: Unconfined, localhostProfile: a}, appArmorProfile: {type: None}}", []string{
 			`spec.containers[0].securityContext.seccompProfile.type: Required value: type is required when seccompProfile is set`,
 			`spec.containers[0].securityContext.appArmorProfile.localhostProfile: Invalid value: " a": must not be padded with whitespace`,
-			`spec.securityContext.seccompProfile.localhostProfile: Invalid value: {"type":"Unconfined","localhostProfile":"a"}: can only be set when seccomp type is Localhost`,
+			`spec.securityContext.seccompProfile.localhostProfile: Invalid value: {"Type":"Unconfined","LocalhostProfile":"a"}: can only be set when seccomp type is Localhost`,
 			`spec.securityContext.appArmorProfile.type: Unsupported value: "None": supported values: "Localhost", "RuntimeDefault", "Unconfined"`}},
 		{"privileges", c("securityContext: {privileged: true, allowPrivilegeEscalation: false, procMount: Unmasked}"), []string{
 			"spec.containers[0].securityContext.procMount: Invalid value: \"Unmasked\": `hostUsers` must be false to use `Unmasked`",
-			"spec.containers[0].securityContext: Invalid value: {\"privileged\":true,\"allowPrivilegeEscalation\":false,\"procMount\":\"Unmasked\"}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true"}},
+			"spec.containers[0].securityContext: Invalid value: {\"Capabilities\":null,\"Privileged\":true,\"SELinuxOptions\":null,\"WindowsOptions\":null,\"RunAsUser\":null,\"RunAsGroup\":null,\"RunAsNonRoot\":null,\"ReadOnlyRootFilesystem\":null,\"AllowPrivilegeEscalation\":false,\"ProcMount\":\"Unmasked\",\"SeccompProfile\":null,\"AppArmorProfile\":null}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true"}},
 		{"windows pod", c("securityContext: {privileged: true}") + "\nos: {name: windows}\nsecurityContext: {fsGroup: 1}\nhostPID: true", []string{
 			`spec.hostPID: Forbidden: cannot be set for a windows pod`,
 			`spec.securityContext.fsGroup: Forbidden: cannot be set for a windows pod`,

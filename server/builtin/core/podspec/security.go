@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 func (v *validator) validatePodSecurityContext(path *field.Path) field.ErrorList {
@@ -21,9 +23,6 @@ func (v *validator) validatePodSecurityContext(path *field.Path) field.ErrorList
 	errs = append(errs, validateID(c.RunAsGroup, validation.IsValidGroupID, path.Child("runAsGroup"))...)
 	for i := range c.SupplementalGroups {
 		errs = append(errs, validateID(&c.SupplementalGroups[i], validation.IsValidGroupID, path.Child("supplementalGroups").Index(i))...)
-	}
-	if share := v.spec.ShareProcessNamespace; share != nil && *share && v.spec.HostPID {
-		errs = append(errs, field.Invalid(path.Child("shareProcessNamespace"), *share, "ShareProcessNamespace and HostPID cannot both be enabled"))
 	}
 	errs = append(errs, v.validateSysctls(c.Sysctls, path.Child("sysctls"))...)
 	if c.FSGroupChangePolicy != nil {
@@ -42,6 +41,13 @@ func (v *validator) validatePodSecurityContext(path *field.Path) field.ErrorList
 			corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive)...)
 	}
 	return errs
+}
+
+func (v *validator) validateShareProcessNamespace(path *field.Path) field.ErrorList {
+	if share := v.spec.ShareProcessNamespace; share != nil && *share && v.spec.HostPID {
+		return field.ErrorList{field.Invalid(path, *share, "ShareProcessNamespace and HostPID cannot both be enabled")}
+	}
+	return nil
 }
 
 func validateID(id *int64, check func(int64) []string, path *field.Path) field.ErrorList {
@@ -66,10 +72,10 @@ func (v *validator) validateSecurityContext(c *corev1.SecurityContext, path *fie
 	errs = append(errs, validateSeccomp(c.SeccompProfile, path.Child("seccompProfile"))...)
 	if c.AllowPrivilegeEscalation != nil && !*c.AllowPrivilegeEscalation {
 		if c.Privileged != nil && *c.Privileged {
-			errs = append(errs, field.Invalid(path, c, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
+			errs = append(errs, field.Invalid(path, quote.Internal(c), "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"))
 		}
 		if c.Capabilities != nil && slices.Contains(c.Capabilities.Add, "CAP_SYS_ADMIN") {
-			errs = append(errs, field.Invalid(path, c, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"))
+			errs = append(errs, field.Invalid(path, quote.Internal(c), "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"))
 		}
 	}
 	errs = append(errs, validateWindowsOptions(c.WindowsOptions, path.Child("windowsOptions"))...)
@@ -94,7 +100,7 @@ func validateSeccomp(p *corev1.SeccompProfile, path *field.Path) field.ErrorList
 	case local:
 		errs = append(errs, descendingPath(*p.LocalhostProfile, at)...)
 	case p.LocalhostProfile != nil:
-		errs = append(errs, field.Invalid(at, p, "can only be set when seccomp type is Localhost"))
+		errs = append(errs, field.Invalid(at, quote.Internal(p), "can only be set when seccomp type is Localhost"))
 	}
 	return errs
 }

@@ -10,6 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 // Options say what a spec belongs to.
@@ -73,6 +76,7 @@ func ValidatePodSpec(spec *corev1.PodSpec, meta *metav1.ObjectMeta, path *field.
 		{"dnsPolicy", v.validateDNSPolicy},
 		{"nodeSelector", func(p *field.Path) field.ErrorList { return metav1validation.ValidateLabels(spec.NodeSelector, p) }},
 		{"securityContext", v.validatePodSecurityContext},
+		{"shareProcessNamespace", v.validateShareProcessNamespace},
 		{"affinity", v.validateAffinity},
 		{"dnsConfig", v.validateDNSConfig},
 		{"readinessGates", v.validateReadinessGates},
@@ -93,9 +97,10 @@ func ValidatePodSpec(spec *corev1.PodSpec, meta *metav1.ObjectMeta, path *field.
 		errs = append(errs, supported(path.Child("preemptionPolicy"), *p, corev1.PreemptLowerPriority, corev1.PreemptNever)...)
 	}
 	if spec.Overhead != nil {
-		errs = append(errs, v.validateResources(&corev1.ResourceRequirements{Limits: spec.Overhead}, containerResourceName, path.Child("overhead"))...)
+		errs = append(errs, v.validateResources(&corev1.ResourceRequirements{Limits: spec.Overhead}, amount.ValidateContainerName, path.Child("overhead"))...)
 	}
-	return append(errs, v.validateOS(path)...)
+	errs = append(errs, v.validateOS(path)...)
+	return append(errs, v.validateEnvFileVolumes(path)...)
 }
 
 // validateNames validates the fields that name something.
@@ -134,17 +139,17 @@ func (v *validator) validateHostnameOverride(path *field.Path) field.ErrorList {
 	if name == nil {
 		return nil
 	}
-	errs := invalid(path, *name, validation.IsDNS1123Subdomain(*name))
-	if v.spec.HostNetwork {
-		errs = append(errs, field.Forbidden(path, "can not be set when hostNetwork is true"))
-	}
+	var errs field.ErrorList
 	if fqdn := v.spec.SetHostnameAsFQDN; fqdn != nil && *fqdn {
-		errs = append(errs, field.Forbidden(path, "can not be set when setHostnameAsFQDN is true"))
+		errs = append(errs, field.Forbidden(path, "may not be specified when setHostnameAsFQDN is true"))
+	}
+	if v.spec.HostNetwork {
+		errs = append(errs, field.Forbidden(path, "may not be specified when hostNetwork is true"))
 	}
 	if len(*name) > maxHostname {
 		errs = append(errs, field.TooLong(path, *name, maxHostname))
 	}
-	return errs
+	return append(errs, invalid(path, *name, validation.IsDNS1123Subdomain(*name))...)
 }
 
 func (v *validator) validateRestartPolicy(path *field.Path) field.ErrorList {
@@ -168,10 +173,10 @@ func (v *validator) validateResourceClaims(path *field.Path) field.ErrorList {
 		}
 		direct, template := claim.ResourceClaimName, claim.ResourceClaimTemplateName
 		if direct != nil && template != nil {
-			errs = append(errs, field.Invalid(p, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"))
+			errs = append(errs, field.Invalid(p, quote.Internal(claim), "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"))
 		}
 		if direct == nil && template == nil {
-			errs = append(errs, field.Invalid(p, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
+			errs = append(errs, field.Invalid(p, quote.Internal(claim), "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"))
 		}
 		if direct != nil {
 			errs = append(errs, invalid(p.Child("resourceClaimName"), *direct, apivalidation.NameIsDNSSubdomain(*direct, false))...)

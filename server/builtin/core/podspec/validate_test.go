@@ -121,15 +121,15 @@ func TestValidateSpec(t *testing.T) {
 		{"overhead", with("overhead: {cpu: -1}"), []string{`spec.overhead.limits[cpu]: Invalid value: "-1": ` + negative}},
 		{"claims", with("resourceClaims: [{name: A}, {name: b, resourceClaimName: x, resourceClaimTemplateName: z}, {name: b, resourceClaimName: X}]"), []string{
 			`spec.resourceClaims[0].name: Invalid value: "A": ` + labelRule,
-			"spec.resourceClaims[0]: Invalid value: {\"name\":\"A\"}: must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
-			"spec.resourceClaims[1]: Invalid value: {\"name\":\"b\",\"resourceClaimName\":\"x\",\"resourceClaimTemplateName\":\"z\"}: at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified",
+			"spec.resourceClaims[0]: Invalid value: {\"Name\":\"A\",\"ResourceClaimName\":null,\"ResourceClaimTemplateName\":null}: must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
+			"spec.resourceClaims[1]: Invalid value: {\"Name\":\"b\",\"ResourceClaimName\":\"x\",\"ResourceClaimTemplateName\":\"z\"}: at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified",
 			`spec.resourceClaims[2].name: Duplicate value: "b"`,
 			`spec.resourceClaims[2].resourceClaimName: Invalid value: "X": ` + subdomainRule}},
 		{"host users", with("hostUsers: false", "hostNetwork: true", "hostPID: true"), []string{
-			"spec.hostNetwork: Forbidden: when `pod.Spec.HostUsers` is false",
-			"spec.HostPID: Forbidden: when `pod.Spec.HostUsers` is false"}},
+			"spec.hostNetwork: Forbidden: when `hostUsers` is false",
+			"spec.HostPID: Forbidden: when `hostUsers` is false"}},
 		{"hostname override", with("hostname: a", "hostNetwork: true", "hostnameOverride: b"), []string{
-			`spec.hostnameOverride: Forbidden: can not be set when hostNetwork is true`}},
+			`spec.hostnameOverride: Forbidden: may not be specified when hostNetwork is true`}},
 		{"pod resources", with("resources: {limits: {cpu: 1, example.com/x: 1}, requests: {cpu: 2}}"), []string{
 			`spec.resources.limits[example.com/x]: Unsupported value: "example.com/x": supported values: "cpu", "hugepages-", "memory"`,
 			`spec.resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1`}},
@@ -222,7 +222,7 @@ func TestValidateEnv(t *testing.T) {
 			path + `name: Required value`,
 			`spec.containers[0].env[1].name: Invalid value: "a=b": a valid environment variable name must consist only of printable ASCII characters other than '='`}},
 		{"nothing", c("env: [{name: A, valueFrom: {}}]"), []string{
-			path + "valueFrom: Invalid value: \"\": must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"}},
+			path + "valueFrom: Invalid value: \"\": must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"}},
 		{"value and source", c("env: [{name: A, value: b, valueFrom: {secretKeyRef: {name: s, key: k}}}]"), []string{
 			path + "valueFrom: Invalid value: \"\": may not be specified when `value` is not empty"}},
 		{"two sources", c("env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}, configMapKeyRef: {name: S, key: ''}}}]"), []string{
@@ -239,8 +239,8 @@ func TestValidateEnv(t *testing.T) {
 			path + `valueFrom.resourceFieldRef.resource: Unsupported value: "limits.disk": supported values: "limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory"`,
 			`spec.containers[0].env[1].valueFrom.resourceFieldRef.divisor: Invalid value: "limits.cpu": only divisor's values 1m and 1 are supported with the cpu resource`}},
 		{"files", c("env: [{name: A, valueFrom: {fileKeyRef: {volumeName: x, path: ../a, key: k}}}]"), []string{
-			path + `valueFrom.fileKeyRef.volumeName: Not found: "x"`,
-			path + `valueFrom.fileKeyRef.path: Invalid value: "../a": must not contain '..'`}},
+			path + `valueFrom.fileKeyRef.path: Invalid value: "../a": must not contain '..'`,
+			path + `valueFrom.fileKeyRef.volumeName: Not found: "x"`}},
 		{"envFrom", c("envFrom: [{}, {prefix: 'a=', configMapRef: {name: ''}, secretRef: {name: S}}]"), []string{
 			"spec.containers[0].envFrom: Invalid value: \"\": must specify one of: `configMapRef` or `secretRef`",
 			`spec.containers[0].envFrom[1].prefix: Invalid value: "a=": a valid environment variable name must consist only of printable ASCII characters other than '='`,

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"path"
 	"reflect"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin/storage"
 )
 
 // validateVolumes validates the volumes, and remembers the good ones for the containers' mounts.
@@ -66,6 +66,16 @@ func (v *validator) validateVolumeSource(volume *corev1.Volume, path *field.Path
 		errs = append(errs, field.Required(path, "must specify a volume type"))
 	}
 	return append(errs, v.validateVolumeName(volume, path.Child("name"))...)
+}
+
+// ValidateSource validates the one source that is set, of a kind that persistent volumes have too.
+func ValidateSource(source corev1.VolumeSource, path *field.Path) field.ErrorList {
+	for _, kind := range volumeKinds {
+		if !reflect.ValueOf(source).FieldByName(kind.field).IsNil() {
+			return kind.validate(nil, &corev1.Volume{VolumeSource: source}, path)
+		}
+	}
+	return nil
 }
 
 // validateVolumeName checks the other names that are made from a volume's name.
@@ -136,13 +146,13 @@ var volumeKinds = []struct {
 		return required(p, "claimName", s.PersistentVolumeClaim.ClaimName)
 	}},
 	{field: "RBD", name: "rbd", validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
-		return required(p, "monitors", strings.Join(s.RBD.CephMonitors, ","), "image", s.RBD.RBDImage)
+		return append(nonEmpty(p.Child("monitors"), s.RBD.CephMonitors), required(p, "image", s.RBD.RBDImage)...)
 	}},
 	{field: "Cinder", name: "cinder", validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
 		return append(required(p, "volumeID", s.Cinder.VolumeID), secretName(s.Cinder.SecretRef, p)...)
 	}},
 	{field: "CephFS", name: "cephFS", path: "cephfs", validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
-		return required(p, "monitors", strings.Join(s.CephFS.Monitors, ","))
+		return nonEmpty(p.Child("monitors"), s.CephFS.Monitors)
 	}},
 	{field: "Quobyte", name: "quobyte", validate: validateQuobyte},
 	{field: "DownwardAPI", name: "downwarAPI", path: "downwardAPI", validate: func(_ *validator, s *corev1.Volume, p *field.Path) field.ErrorList {
@@ -195,14 +205,16 @@ func secretName(ref *corev1.LocalObjectReference, path *field.Path) field.ErrorL
 	return required(path.Child("secretRef"), "name", ref.Name)
 }
 
-func validateCSI(_ *validator, s *corev1.Volume, path *field.Path) field.ErrorList {
-	const maxDriverName = 63
-	driver := s.CSI.Driver
-	errs := required(path, "driver", driver)
-	if len(driver) > maxDriverName {
-		errs = append(errs, field.TooLong(path.Child("driver"), driver, maxDriverName))
+// nonEmpty requires a list to have an element. It may be an empty one.
+func nonEmpty(path *field.Path, list []string) field.ErrorList {
+	if len(list) == 0 {
+		return field.ErrorList{field.Required(path, "")}
 	}
-	errs = append(errs, invalid(path.Child("driver"), driver, validation.IsDNS1123Subdomain(strings.ToLower(driver)))...)
+	return nil
+}
+
+func validateCSI(_ *validator, s *corev1.Volume, path *field.Path) field.ErrorList {
+	errs := storage.ValidateDriverName(s.CSI.Driver, path.Child("driver"))
 	if ref := s.CSI.NodePublishSecretRef; ref != nil {
 		if ref.Name == "" {
 			return append(errs, required(path.Child("nodePublishSecretRef"), "name", "")...)

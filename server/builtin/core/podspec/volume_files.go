@@ -8,8 +8,10 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 // Volumes made of files that the kubelet writes: secrets, config maps, the downward API, tokens, bundles, certificates.
@@ -148,7 +150,7 @@ func validateTrustBundle(s *corev1.ClusterTrustBundleProjection, path *field.Pat
 	var errs field.ErrorList
 	switch {
 	case s.Name != nil && s.SignerName != nil:
-		errs = append(errs, field.Invalid(path, s, "only one of name and signerName may be used"))
+		errs = append(errs, field.Invalid(path, quote.Internal(s), "only one of name and signerName may be used"))
 	case s.Name != nil:
 		if *s.Name == "" {
 			errs = append(errs, field.Required(path.Child("name"), "must be a valid object name"))
@@ -165,7 +167,7 @@ func validateTrustBundle(s *corev1.ClusterTrustBundleProjection, path *field.Pat
 		if *s.SignerName == "" {
 			errs = append(errs, field.Required(path.Child("signerName"), "must be a valid signer name"))
 		}
-		errs = append(errs, validateSigner(*s.SignerName, path.Child("signerName"))...)
+		errs = append(errs, builtin.ValidateSignerName(*s.SignerName, path.Child("signerName"))...)
 		errs = append(errs, metav1validation.ValidateLabelSelector(s.LabelSelector, metav1validation.LabelSelectorValidationOptions{}, path.Child("labelSelector"))...)
 	default:
 		errs = append(errs, field.Required(path, "either name or signerName must be specified"))
@@ -174,29 +176,13 @@ func validateTrustBundle(s *corev1.ClusterTrustBundleProjection, path *field.Pat
 	return append(errs, localPath(s.Path, path.Child("path"))...)
 }
 
-// validateSigner requires domain/path of a certificate signer.
-func validateSigner(name string, path *field.Path) field.ErrorList {
-	if name == "" {
-		return field.ErrorList{field.Required(path, "")}
-	}
-	domain, rest, ok := strings.Cut(name, "/")
-	if !ok || strings.Contains(rest, "/") {
-		return field.ErrorList{field.Invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")}
-	}
-	errs := invalid(path, domain, validation.IsDNS1123Subdomain(domain))
-	if !strings.Contains(domain, ".") {
-		errs = append(errs, field.Invalid(path, name, "should be a domain with at least two segments separated by dots"))
-	}
-	return append(errs, invalid(path, rest, validation.IsDNS1123Subdomain(rest))...)
-}
-
 const (
 	minCertificateSeconds = secondsPerHour
 	maxCertificateSeconds = 91 * secondsPerDay
 )
 
 func (p *projection) validateCertificate(s *corev1.PodCertificateProjection, path *field.Path) field.ErrorList {
-	errs := validateSigner(s.SignerName, path.Child("signerName"))
+	errs := builtin.ValidateSignerName(s.SignerName, path.Child("signerName"))
 	errs = append(errs, supportedOrEmpty(path.Child("keyType"), s.KeyType,
 		"RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")...)
 	if m := s.MaxExpirationSeconds; m != nil && *m < minCertificateSeconds {

@@ -19,7 +19,8 @@ var iscsiNames = map[string]func() *regexp.Regexp{
 	"naa": pattern(`^naa.[[:alnum:]]{32}$`),
 }
 
-func iscsiName(name string, path *field.Path) field.ErrorList {
+// ISCSIName requires a name of an initiator or a target in one of three formats.
+func ISCSIName(name string, path *field.Path) field.ErrorList {
 	for prefix, format := range iscsiNames {
 		if strings.HasPrefix(name, prefix) {
 			if format().MatchString(name) {
@@ -42,14 +43,14 @@ func validateISCSI(_ *validator, v *corev1.Volume, path *field.Path) field.Error
 	s := v.ISCSI
 	errs := required(path, "targetPortal", s.TargetPortal, "iqn", s.IQN)
 	if s.IQN != "" {
-		errs = append(errs, iscsiName(s.IQN, path.Child("iqn"))...)
+		errs = append(errs, ISCSIName(s.IQN, path.Child("iqn"))...)
 	}
 	errs = append(errs, inByteRange(s.Lun, path.Child("lun"), 0)...)
 	if (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil {
 		errs = append(errs, field.Required(path.Child("secretRef"), ""))
 	}
 	if s.InitiatorName != nil {
-		errs = append(errs, iscsiName(*s.InitiatorName, path.Child("initiatorname"))...)
+		errs = append(errs, ISCSIName(*s.InitiatorName, path.Child("initiatorname"))...)
 	}
 	return errs
 }

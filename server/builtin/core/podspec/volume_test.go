@@ -39,7 +39,7 @@ func TestValidateVolumes(t *testing.T) {
 			path + `projected.sources[3]: Forbidden: may not specify more than 1 volume type per source`}},
 		{"trust bundles", volume("projected: {sources: [{clusterTrustBundle: {path: a}}, {clusterTrustBundle: {name: 'a:b', signerName: x.io/b, path: b}}, {clusterTrustBundle: {name: 'x.io:b:C', path: ''}}]}"), []string{
 			path + `projected.sources[0].clusterTrustBundle: Required value: either name or signerName must be specified`,
-			path + `projected.sources[1].clusterTrustBundle: Invalid value: {"name":"a:b","signerName":"x.io/b","path":"b"}: only one of name and signerName may be used`,
+			path + `projected.sources[1].clusterTrustBundle: Invalid value: {"Name":"a:b","SignerName":"x.io/b","LabelSelector":null,"Optional":null,"Path":"b","User":null}: only one of name and signerName may be used`,
 			path + `projected.sources[2].clusterTrustBundle.name: Invalid value: "x.io:b:C": not a valid clustertrustbundlename: ` + subdomainRule,
 			path + `projected.sources[2].clusterTrustBundle.path: Required value`}},
 		{"pod certificate", volume("projected: {sources: [{podCertificate: {signerName: x, keyType: DSA, maxExpirationSeconds: 1}}]}"), []string{
@@ -57,9 +57,8 @@ func TestValidateVolumes(t *testing.T) {
 			path + `image.pullPolicy: Unsupported value: "Soon": supported values: "Always", "IfNotPresent", "Never"`}},
 		{"ephemeral", volume("ephemeral: {}"), []string{path + `ephemeral.volumeClaimTemplate: Required value`}},
 		{"ephemeral's claim", volume("ephemeral: {volumeClaimTemplate: {metadata: {name: x}, spec: {accessModes: [ReadWriteOncePod, Never], volumeMode: Tape}}}"), []string{
-			path + `ephemeral.volumeClaimTemplate.metadata.name: Forbidden: cannot be set for an ephemeral volume`,
+			path + `ephemeral.volumeClaimTemplate.metadata.name: Forbidden: cannot be set`,
 			path + `ephemeral.volumeClaimTemplate.spec.accessModes: Unsupported value: "Never": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"`,
-			path + `ephemeral.volumeClaimTemplate.spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes`,
 			path + `ephemeral.volumeClaimTemplate.spec.resources[storage]: Required value`,
 			path + `ephemeral.volumeClaimTemplate.spec.volumeMode: Unsupported value: "Tape": supported values: "Block", "Filesystem"`}},
 		{"claim of an ephemeral volume", with("volumes: [{name: a, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}, {name: b, persistentVolumeClaim: {claimName: p-a}}]"), []string{

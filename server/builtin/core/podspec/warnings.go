@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/nodelabel"
 )
 
 // PodWarnings are what the author of a valid pod should know.
@@ -41,15 +43,6 @@ var deadVolumes = []struct {
 	{"rbd", "deprecated in v1.28, non-functional in v1.31+", func(v *corev1.VolumeSource) bool { return v.RBD != nil }},
 }
 
-// oldNodeLabels are labels of nodes that have other names now.
-var oldNodeLabels = map[string]string{
-	"beta.kubernetes.io/arch":                  `deprecated since v1.14; use "kubernetes.io/arch" instead`,
-	"beta.kubernetes.io/os":                    `deprecated since v1.14; use "kubernetes.io/os" instead`,
-	"beta.kubernetes.io/instance-type":         `deprecated since v1.17; use "node.kubernetes.io/instance-type" instead`,
-	"failure-domain.beta.kubernetes.io/region": `deprecated since v1.17; use "topology.kubernetes.io/region" instead`,
-	"failure-domain.beta.kubernetes.io/zone":   `deprecated since v1.17; use "topology.kubernetes.io/zone" instead`,
-}
-
 const matchesNothing = "a null labelSelector results in matching no pod"
 
 func warnings(path *field.Path, spec *corev1.PodSpec, meta *metav1.ObjectMeta) []string {
@@ -57,7 +50,7 @@ func warnings(path *field.Path, spec *corev1.PodSpec, meta *metav1.ObjectMeta) [
 	w.oldNodeLabels()
 	for i, c := range spec.TopologySpreadConstraints {
 		at := w.at("topologySpreadConstraints").Index(i)
-		if message, old := oldNodeLabels[c.TopologyKey]; old {
+		if message, old := nodelabel.Deprecated(c.TopologyKey); old {
 			w.add(at.Child("topologyKey"), c.TopologyKey+" is "+message)
 		}
 		if c.LabelSelector == nil {
@@ -76,6 +69,7 @@ func warnings(path *field.Path, spec *corev1.PodSpec, meta *metav1.ObjectMeta) [
 			}
 		}
 	}
+	w.overlaps()
 	w.duplicates()
 	for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
 		w.fraction(spec.Overhead, name, w.at("overhead"))
@@ -116,7 +110,7 @@ func (w *warner) annotation(key string) *field.Path {
 
 func (w *warner) oldNodeLabels() {
 	for _, key := range sets.List(sets.KeySet(w.spec.NodeSelector)) {
-		if message, old := oldNodeLabels[key]; old {
+		if message, old := nodelabel.Deprecated(key); old {
 			w.add(w.at("nodeSelector").Key(key), message)
 		}
 	}
@@ -125,7 +119,7 @@ func (w *warner) oldNodeLabels() {
 	}
 	term := func(term corev1.NodeSelectorTerm, at *field.Path) {
 		for i, e := range term.MatchExpressions {
-			if message, old := oldNodeLabels[e.Key]; old {
+			if message, old := nodelabel.Deprecated(e.Key); old {
 				w.add(at.Child("matchExpressions").Index(i).Child("key"), e.Key+" is "+message)
 			}
 		}

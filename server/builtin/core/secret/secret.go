@@ -1,6 +1,8 @@
 package secret
 
 import (
+	"crypto/tls"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,6 +20,7 @@ var Resource = builtin.Resource[*corev1.Secret]{
 	PrepareUpdate:  keepType,
 	Validate:       validate,
 	ValidateUpdate: validateUpdate,
+	Warnings:       warnings,
 	Sample: `
 type: Opaque
 stringData: {key: value}`,
@@ -47,6 +50,17 @@ func setDefaults(s *corev1.Secret) {
 		s.Data[k] = []byte(v)
 	}
 	s.StringData = nil
+}
+
+// warnings are about a certificate and a key that don't belong together, or can't be read.
+func warnings(s, _ *corev1.Secret) []string {
+	if s.Type != corev1.SecretTypeTLS {
+		return nil
+	}
+	if _, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey]); err != nil {
+		return []string{err.Error()}
+	}
+	return nil
 }
 
 // keepType keeps the type for clients that leave it out.

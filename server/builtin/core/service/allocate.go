@@ -10,13 +10,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 )
 
-// allocator gives services addresses and ports from its pools.
+// allocator gives services addresses and ports.
 type allocator struct {
-	ips, ports *pool
+	ips   *addresses
+	ports *pool
 }
 
 // grant is what one operation on a service took, to give back if it fails, and what it let go of, to give back if it
@@ -24,9 +26,9 @@ type allocator struct {
 type grant struct {
 	*allocator
 
-	service                string
+	service                apitypes.NamespacedName
 	dryRun                 bool
-	ipsTaken, ipsFreed     []uint32
+	ipsTaken, ipsFreed     []netip.Addr
 	portsTaken, portsFreed []uint32
 }
 
@@ -35,7 +37,7 @@ func (a *allocator) allocate(ctx context.Context, svc, old *corev1.Service, dryR
 	if err := initFamilies(svc, old); err != nil {
 		return nil, err
 	}
-	g := &grant{allocator: a, service: svc.Namespace + "/" + svc.Name, dryRun: dryRun}
+	g := &grant{allocator: a, service: nameOf(svc), dryRun: dryRun}
 	for _, step := range []func(context.Context, *corev1.Service, *corev1.Service) error{
 		g.clusterIPs, g.nodePorts, g.healthCheckPort,
 	} {
@@ -57,20 +59,23 @@ func (g *grant) finish(ctx context.Context, success bool) {
 		ips, ports = g.ipsFreed, g.portsFreed
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := errors.Join(g.ips.release(ctx, ips), g.ports.release(ctx, ports)); err != nil {
+	if err := errors.Join(g.ips.release(ctx, g.service, ips), g.ports.release(ctx, ports)); err != nil {
 		slog.WarnContext(ctx, "cannot give back what a service used: it stays taken", "service", g.service, "error", err)
 	}
 }
 
 // releaseAll gives back what a deleted service used.
 func (a *allocator) releaseAll(ctx context.Context, svc *corev1.Service) {
-	g := &grant{allocator: a, service: svc.Namespace + "/" + svc.Name,
-		ipsFreed: clusterIPNumbers(svc), portsFreed: portNumbers(svc)}
+	g := &grant{allocator: a, service: nameOf(svc), ipsFreed: clusterIPs(svc), portsFreed: portNumbers(svc)}
 	g.finish(ctx, true)
 }
 
-// clusterIPNumbers are the addresses of svc that come out of the pool.
-func clusterIPNumbers(svc *corev1.Service) (numbers []uint32) {
+func nameOf(svc *corev1.Service) apitypes.NamespacedName {
+	return apitypes.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}
+}
+
+// clusterIPs are the addresses of svc.
+func clusterIPs(svc *corev1.Service) (addresses []netip.Addr) {
 	if !needsClusterIP(svc) {
 		return nil
 	}
@@ -78,20 +83,17 @@ func clusterIPNumbers(svc *corev1.Service) (numbers []uint32) {
 	if len(ips) == 0 && svc.Spec.ClusterIP != "" {
 		ips = []string{svc.Spec.ClusterIP}
 	}
-	for _, ip := range ips {
-		if n, ok := parseIP(ip); ok {
-			numbers = append(numbers, n)
+	for _, text := range ips {
+		if ip, ok := parseIP(text); ok {
+			addresses = append(addresses, ip)
 		}
 	}
-	return numbers
+	return addresses
 }
 
-func parseIP(s string) (uint32, bool) {
-	ip4 := netutils.ParseIPSloppy(s).To4()
-	if ip4 == nil {
-		return 0, false
-	}
-	return ipNumber(netip.AddrFrom4([4]byte(ip4))), true
+func parseIP(s string) (netip.Addr, bool) {
+	ip, ok := netip.AddrFromSlice(netutils.ParseIPSloppy(s))
+	return ip.Unmap(), ok
 }
 
 // portNumbers are the ports of svc that come out of the pool.
@@ -108,10 +110,10 @@ func portNumbers(svc *corev1.Service) (numbers []uint32) {
 func (g *grant) clusterIPs(ctx context.Context, svc, old *corev1.Service) error {
 	if old != nil && needsClusterIP(old) {
 		if !needsClusterIP(svc) {
-			g.ipsFreed = clusterIPNumbers(old)
-		} else if ips := clusterIPNumbers(svc); len(ips) == 1 {
+			g.ipsFreed = clusterIPs(old)
+		} else if ips := clusterIPs(svc); len(ips) == 1 {
 			// The second address, of a service that becomes single stack.
-			g.ipsFreed = without(clusterIPNumbers(old), ips)
+			g.ipsFreed = without(clusterIPs(old), ips)
 		}
 		return nil
 	}
@@ -120,84 +122,169 @@ func (g *grant) clusterIPs(ctx context.Context, svc, old *corev1.Service) error 
 	}
 	s := &svc.Spec
 	if s.ClusterIP == "" {
-		n, err := g.ips.next(ctx, g.dryRun, nil)
+		ip, err := g.nextIP(ctx, svc)
 		if err != nil {
 			return apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP: %w", err))
 		}
-		g.ipsTaken = append(g.ipsTaken, n)
-		s.ClusterIP = numberIP(n).String()
+		g.ipsTaken = append(g.ipsTaken, ip)
+		s.ClusterIP = ip.String()
 		s.ClusterIPs = []string{s.ClusterIP}
 		return nil
 	}
-	n, ok := parseIP(s.ClusterIP)
-	if !ok {
+	ip, ok := parseIP(s.ClusterIP)
+	if !ok || !ip.Is4() {
 		return apierrors.NewInternalError(fmt.Errorf("failed to parse service IP %q", s.ClusterIP))
 	}
-	if err := g.ips.take(ctx, n, g.dryRun); err != nil {
+	if err := g.takeIP(ctx, svc, ip); err != nil {
 		return newInvalid(svc, field.ErrorList{field.Invalid(clusterIPsPath, s.ClusterIPs,
 			fmt.Sprintf("failed to allocate IP %v: %v", s.ClusterIP, err))})
 	}
-	g.ipsTaken = append(g.ipsTaken, n)
+	g.ipsTaken = append(g.ipsTaken, ip)
 	return nil
 }
 
+func (g *grant) nextIP(ctx context.Context, svc *corev1.Service) (netip.Addr, error) {
+	if g.dryRun {
+		return g.ips.tryNext(ctx)
+	}
+	return g.ips.next(ctx, svc)
+}
+
+func (g *grant) takeIP(ctx context.Context, svc *corev1.Service, ip netip.Addr) error {
+	if g.dryRun {
+		return g.ips.tryTake(ctx, ip)
+	}
+	return g.ips.take(ctx, svc, ip)
+}
+
 func (g *grant) nodePorts(ctx context.Context, svc, old *corev1.Service) error {
+	if old == nil {
+		return g.newNodePorts(ctx, svc)
+	}
 	var had []uint32
-	if old != nil {
-		for _, p := range nodePorts(old) {
-			had = append(had, uint32(p))
-		}
+	for _, p := range nodePorts(old) {
+		had = append(had, uint32(p))
 	}
 	if needsNodePort(svc) {
-		for i := range svc.Spec.Ports {
-			if err := g.nodePort(ctx, svc, i, had, old == nil); err != nil {
-				return err
-			}
+		if err := g.changedNodePorts(ctx, svc, had); err != nil {
+			return err
 		}
 	}
-	if needsNodePort(svc) || old != nil && needsNodePort(old) {
+	if needsNodePort(svc) || needsNodePort(old) {
 		g.portsFreed = without(had, keptPorts(svc))
 	}
 	return nil
 }
 
-// nodePort gives the port at index its node port. The ports of a new service that differ only in their protocol share one.
-func (g *grant) nodePort(ctx context.Context, svc *corev1.Service, index int, had []uint32, isNew bool) error {
-	p := &svc.Spec.Ports[index]
-	if p.NodePort == 0 {
-		if !wantsNodePorts(svc) {
-			return nil
+// newNodePorts gives the ports of a new service their node ports. Entries of the same port share one: that of the first of
+// them that asks for one. Node ports that entries of different ports ask for have to differ.
+func (g *grant) newNodePorts(ctx context.Context, svc *corev1.Service) error {
+	if !needsNodePort(svc) {
+		return nil
+	}
+	shared := map[int32]int32{}
+	for i := range svc.Spec.Ports {
+		p := &svc.Spec.Ports[i]
+		if p.NodePort == 0 && !wantsNodePorts(svc) {
+			continue
 		}
-		if isNew {
-			p.NodePort = requestedFor(svc, p)
+		var err error
+		switch has := shared[p.Port]; {
+		case has == 0:
+			p.NodePort = requestedFor(svc, p.Port)
+			err = g.nodePort(ctx, svc, i)
+			shared[p.Port] = p.NodePort
+		case p.NodePort == 0:
+			p.NodePort = has
+		case p.NodePort != has:
+			err = g.nodePort(ctx, svc, i)
+		}
+		if err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// changedNodePorts takes the node ports that an update adds. Two entries of one protocol can't have the same.
+func (g *grant) changedNodePorts(ctx context.Context, svc *corev1.Service, had []uint32) error {
+	type portOfProtocol struct {
+		protocol corev1.Protocol
+		number   int32
+	}
+	used := map[portOfProtocol]bool{}
+	for i := range svc.Spec.Ports {
+		p := &svc.Spec.Ports[i]
+		if p.NodePort == 0 && !wantsNodePorts(svc) {
+			continue
+		}
+		if n := uint32(p.NodePort); n == 0 || !slices.Contains(had, n) && !slices.Contains(g.portsTaken, n) {
+			if err := g.nodePort(ctx, svc, i); err != nil {
+				return err
+			}
+		}
+		port := portOfProtocol{p.Protocol, p.NodePort}
+		if used[port] {
+			return fmt.Errorf("duplicate nodePort: %v", port)
+		}
+		used[port] = true
+	}
+	return nil
+}
+
+// nodePort takes the node port that the entry at index asks for, or else any.
+func (g *grant) nodePort(ctx context.Context, svc *corev1.Service, index int) error {
+	p := &svc.Spec.Ports[index]
 	if p.NodePort == 0 {
-		n, err := g.ports.next(ctx, g.dryRun, slices.Concat(g.portsTaken, had))
+		n, err := g.nextPort(ctx)
 		if err != nil {
 			return apierrors.NewInternalError(fmt.Errorf("failed to allocate a nodePort: %w", err))
 		}
-		g.portsTaken = append(g.portsTaken, n)
 		p.NodePort = int32(n)
 		return nil
 	}
-	n := uint32(p.NodePort)
-	if slices.Contains(g.portsTaken, n) || slices.Contains(had, n) {
-		return nil
-	}
-	if err := g.ports.take(ctx, n, g.dryRun); err != nil {
+	if err := g.takePort(ctx, uint32(p.NodePort)); err != nil {
 		return newInvalid(svc, field.ErrorList{field.Invalid(
 			specPath.Child("ports").Index(index).Child("nodePort"), p.NodePort, err.Error())})
+	}
+	return nil
+}
+
+// takePort takes a port. A dry run takes nothing from the pool, so that what it has chosen before counts as taken too.
+func (g *grant) takePort(ctx context.Context, n uint32) error {
+	if g.dryRun && slices.Contains(g.portsTaken, n) {
+		return errPortTaken
+	}
+	if err := g.ports.take(ctx, n, g.dryRun); err != nil {
+		return err
 	}
 	g.portsTaken = append(g.portsTaken, n)
 	return nil
 }
 
-// requestedFor is the node port that svc has or asks for on the same port with another protocol.
-func requestedFor(svc *corev1.Service, p *corev1.ServicePort) int32 {
+// firstPretended is the first port that a dry run shows where any will do.
+const firstPretended = 32769
+
+// nextPort takes any port. A dry run shows the one behind those that it has chosen, as a kube-apiserver does, whether it is
+// free or not: a later request gets another one anyway.
+func (g *grant) nextPort(ctx context.Context) (n uint32, err error) {
+	if g.dryRun {
+		n = firstPretended
+		if len(g.portsTaken) > 0 {
+			n = slices.Max(g.portsTaken) + 1
+		}
+	} else if n, err = g.ports.next(ctx); err != nil {
+		return 0, err
+	}
+	g.portsTaken = append(g.portsTaken, n)
+	return n, nil
+}
+
+// requestedFor is the node port that an entry of the port asks for.
+func requestedFor(svc *corev1.Service, port int32) int32 {
 	for i := range svc.Spec.Ports {
-		if other := &svc.Spec.Ports[i]; other.Port == p.Port && other.Protocol != p.Protocol && other.NodePort != 0 {
-			return other.NodePort
+		if p := &svc.Spec.Ports[i]; p.Port == port && p.NodePort != 0 {
+			return p.NodePort
 		}
 	}
 	return 0
@@ -219,24 +306,22 @@ func (g *grant) healthCheckPort(ctx context.Context, svc, old *corev1.Service) e
 	case had || !needsHealthCheck(svc):
 		return nil
 	case svc.Spec.HealthCheckNodePort == 0:
-		n, err := g.ports.next(ctx, g.dryRun, g.portsTaken)
+		n, err := g.nextPort(ctx)
 		if err != nil {
 			return apierrors.NewInternalError(fmt.Errorf("failed to allocate a HealthCheck NodePort %v: %w", n, err))
 		}
-		g.portsTaken = append(g.portsTaken, n)
 		svc.Spec.HealthCheckNodePort = int32(n)
 		return nil
 	}
 	n := uint32(svc.Spec.HealthCheckNodePort)
-	if err := g.ports.take(ctx, n, g.dryRun); err != nil {
+	if err := g.takePort(ctx, n); err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("failed to allocate requested HealthCheck NodePort %v: %w", n, err))
 	}
-	g.portsTaken = append(g.portsTaken, n)
 	return nil
 }
 
 // without is all except the items of not.
-func without(all, not []uint32) (rest []uint32) {
+func without[T comparable](all, not []T) (rest []T) {
 	for _, n := range all {
 		if !slices.Contains(not, n) {
 			rest = append(rest, n)

@@ -1,20 +1,19 @@
 // Package service is the resource services, with its subresource status.
 //
-// A service gets a cluster IP and, depending on its type, node ports and a health check port from pools. What is
-// taken is recorded in etcd as the Kubernetes API server records it, a RangeAllocation (its range and a bitmap) under
-// /registry/ranges/serviceips and /registry/ranges/servicenodeports, so that several servers on one etcd never give the
-// same number twice. A RangeAllocation that is there already decides the range; otherwise it is 10.96.0.0/12, and
-// 30000-32767 for ports. The lowest free number is given, above the part that is left for services that ask for one.
+// A service gets a cluster IP and, depending on its type, node ports and a health check port. What is taken is recorded in
+// etcd as the Kubernetes API server records it, so that several servers on one etcd never give the same thing twice: an
+// address by the IPAddress of its name, the ports by a RangeAllocation (their range and a bitmap) under
+// /registry/ranges/servicenodeports. Addresses are those of the ServiceCIDRs that are ready, beginning with the one called
+// kubernetes, which is 10.96.0.0/12 where it is not stored; a RangeAllocation that is there already decides the range of ports,
+// otherwise it is 30000-32767. The lowest free one is given, above the part that is left for services that ask for one.
 //
 // What is not as in a Kubernetes API server:
 //
-//   - There is no loop that repairs the bitmaps. Instead, before its first allocation a process marks all that the
-//     existing services use, so that a restored etcd without RangeAllocations is safe. A number that a killed process took
-//     and did not use stays taken.
-//   - Newer API servers record cluster IPs as IPAddress objects. One of those and kx must not create services in the same
-//     etcd at the same time.
+//   - There is no loop that repairs. Instead, before it gives the first one, a process records all that the existing services
+//     use, so that a restored etcd without these objects is safe, and deletes the IPAddresses whose service never came. A port
+//     that a killed process took and did not use stays taken.
+//   - Addresses are not given at random.
 //   - The cluster has one IP family, IPv4.
-//   - Deleting a service does not delete its Endpoints: those are not served.
 //   - A service that was stored without clusterIPs and IP families, as before Kubernetes 1.20, is read as it is stored. The
 //     next update gives it both.
 //

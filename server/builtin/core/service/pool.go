@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -17,35 +15,15 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// span is a range of numbers: addresses, or ports.
+// span is a range of ports.
 type span struct {
 	// spec is how the range is written in etcd.
 	spec  string
 	first uint32
 	size  int
-	// static numbers at the beginning are given on their own only when all others are taken, so that services which
-	// ask for a certain number find it free there.
+	// static ports at the beginning are given on their own only when all others are taken, so that services which
+	// ask for a certain port find it free there.
 	static int
-	// outside says that a number is not in the range.
-	outside func(n uint32) string
-}
-
-// parseIPs reads a range such as "10.96.0.0/12". The network's own address and the broadcast address are not in it.
-func parseIPs(spec string) (span, error) {
-	p, err := netip.ParsePrefix(spec)
-	if err != nil {
-		return span{}, err
-	}
-	if !p.Addr().Is4() || p.Bits() > 30 {
-		return span{}, fmt.Errorf("%s is not an IPv4 range of at least four addresses", spec)
-	}
-	size := 1<<(32-p.Bits()) - 2
-	return span{
-		spec: spec, first: ipNumber(p.Masked().Addr()) + 1, size: size, static: clamp(size/16, 16, 256, size),
-		outside: func(n uint32) string {
-			return fmt.Sprintf("the provided IP (%v) is not in the valid range. The range of valid IPs is %s", numberIP(n), spec)
-		},
-	}, nil
 }
 
 // parsePorts reads a range such as "30000-32767".
@@ -63,12 +41,7 @@ func parsePorts(spec string) (span, error) {
 		return span{}, fmt.Errorf("%s is not a range of ports such as 30000-32767", spec)
 	}
 	size := int(last-first) + 1
-	return span{
-		spec: spec, first: uint32(first), size: size, static: clamp(size/32, 16, 128, size),
-		outside: func(uint32) string {
-			return "provided port is not in the valid range. The range of valid ports is " + spec
-		},
-	}, nil
+	return span{spec: spec, first: uint32(first), size: size, static: clamp(size/32, 16, 128, size)}, nil
 }
 
 // clamp keeps n between least and most. A range too small to be split has no static part.
@@ -79,55 +52,46 @@ func clamp(n, least, most, size int) int {
 	return min(max(n, least), most)
 }
 
-func ipNumber(ip netip.Addr) uint32 {
-	b := ip.As4()
-	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
-}
-
-func numberIP(n uint32) netip.Addr {
-	return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
-}
-
-// pool gives out the numbers of a span, each once. Which are taken is a bitmap in etcd, so that all servers of one etcd
-// agree; bit i of it, as a big-endian number, is the number first+i.
+// pool gives out ports, each once. Which are taken is a bitmap in etcd, so that all servers of one etcd agree; bit i of it, as
+// a big-endian number, is the port first+i.
 type pool struct {
-	name    string
-	key     string
-	initial string
-	parse   func(spec string) (span, error)
-	taken   error
 	storage store.Interface
-	// inUse lists what the existing objects use.
+	// inUse lists what the existing services use.
 	inUse func(context.Context) ([]uint32, error)
 
 	// counted says that what is in use is marked in etcd.
 	counted atomic.Bool
 }
 
-var errFull = errors.New("range is full")
+var errPortTaken = errors.New("provided port is already allocated")
 
-// take takes n. A dry run only looks whether it could.
+const portsKey = "/ranges/servicenodeports"
+
+// take takes n. A dry run only looks whether somebody has it, and leaves ports out of the range to validation, as upstream's.
 func (p *pool) take(ctx context.Context, n uint32, dryRun bool) error {
 	return p.change(ctx, dryRun, func(s span, bits *big.Int) error {
 		i, ok := s.index(n)
+		if !ok && dryRun {
+			return nil
+		}
 		if !ok {
-			return errors.New(s.outside(n))
+			return errors.New("provided port is not in the valid range. The range of valid ports is " + s.spec)
 		}
 		if bits.Bit(i) == 1 {
-			return p.taken
+			return errPortTaken
 		}
 		bits.SetBit(bits, i, 1)
 		return nil
 	})
 }
 
-// next takes the first free number that is not among except, which a dry run chose before and did not take.
-func (p *pool) next(ctx context.Context, dryRun bool, except []uint32) (n uint32, err error) {
-	err = p.change(ctx, dryRun, func(s span, bits *big.Int) error {
+// next takes the first free port.
+func (p *pool) next(ctx context.Context) (n uint32, err error) {
+	err = p.change(ctx, false, func(s span, bits *big.Int) error {
 		for i := range s.size {
 			i = (i + s.static) % s.size
 			n = s.first + uint32(i)
-			if bits.Bit(i) == 0 && !slices.Contains(except, n) {
+			if bits.Bit(i) == 0 {
 				bits.SetBit(bits, i, 1)
 				return nil
 			}
@@ -165,7 +129,7 @@ func (p *pool) change(ctx context.Context, dryRun bool, f func(span, *big.Int) e
 	}
 	used, err := p.inUse(ctx)
 	if err != nil {
-		return fmt.Errorf("find the %s in use: %w", p.name, err)
+		return fmt.Errorf("find the node ports in use: %w", err)
 	}
 	err = p.update(ctx, dryRun, func(s span, bits *big.Int) error {
 		for _, n := range used {
@@ -185,16 +149,16 @@ func (p *pool) change(ctx context.Context, dryRun bool, f func(span, *big.Int) e
 var errDryRun = errors.New("dry run")
 
 func (p *pool) update(ctx context.Context, dryRun bool, f func(span, *big.Int) error) error {
-	err := p.storage.GuaranteedUpdate(ctx, p.key, &corev1.RangeAllocation{}, true, nil,
+	err := p.storage.GuaranteedUpdate(ctx, portsKey, &corev1.RangeAllocation{}, true, nil,
 		func(input runtime.Object, _ store.ResponseMeta) (runtime.Object, *uint64, error) {
 			in := input.(*corev1.RangeAllocation)
 			spec := in.Range
 			if spec == "" {
-				spec = p.initial
+				spec = defaultPorts
 			}
-			s, err := p.parse(spec)
+			s, err := parsePorts(spec)
 			if err != nil {
-				return nil, nil, fmt.Errorf("the range of %s, stored at %s: %w", p.name, p.key, err)
+				return nil, nil, fmt.Errorf("the range of node ports, stored at %s: %w", portsKey, err)
 			}
 			bits := new(big.Int).SetBytes(in.Data)
 			if err := f(s, bits); err != nil {

@@ -1,10 +1,11 @@
 package service
 
 import (
+	"net/netip"
 	"testing"
 )
 
-func TestParseIPs(t *testing.T) {
+func TestAddressRange(t *testing.T) {
 	for spec, want := range map[string]struct {
 		first        string
 		size, static int
@@ -14,18 +15,17 @@ func TestParseIPs(t *testing.T) {
 		"10.0.0.128/28": {"10.0.0.129", 14, 0},
 		"10.0.0.5/30":   {"10.0.0.5", 2, 0},
 	} {
-		s, err := parseIPs(spec)
-		if err != nil {
-			t.Errorf("%s: %v", spec, err)
-			continue
-		}
-		if got := numberIP(s.first).String(); got != want.first || s.size != want.size || s.static != want.static {
-			t.Errorf("%s: %s, %d, %d; want %+v", spec, got, s.size, s.static, want)
+		r := addressRange{Prefix: netip.MustParsePrefix(spec)}
+		if got := numberIP(r.first()).String(); got != want.first || r.size() != want.size || r.static() != want.static {
+			t.Errorf("%s: %s, %d, %d; want %+v", spec, got, r.size(), r.static(), want)
 		}
 	}
-	for _, spec := range []string{"", "10.0.0.0", "10.0.0.0/31", "fd00::/108", "x"} {
-		if _, err := parseIPs(spec); err == nil {
-			t.Errorf("%q is accepted", spec)
+	r := addressRange{Prefix: netip.MustParsePrefix("10.0.0.128/28")}
+	for ip, want := range map[string]bool{
+		"10.0.0.127": false, "10.0.0.128": false, "10.0.0.129": true, "10.0.0.142": true, "10.0.0.143": false, "fd00::1": false,
+	} {
+		if got := r.has(netip.MustParseAddr(ip)); got != want {
+			t.Errorf("%s has %s: %v", r, ip, got)
 		}
 	}
 }

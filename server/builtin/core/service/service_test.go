@@ -89,8 +89,8 @@ var validateCases = map[string]struct {
 	want   []string
 }{
 	"valid": {func(*corev1.Service) {}, nil},
-	"name": {func(svc *corev1.Service) { svc.Name = "1web" }, []string{
-		`metadata.name: Invalid value: "1web": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+	"name": {func(svc *corev1.Service) { svc.Name = "Web" }, []string{
+		`metadata.name: Invalid value: "Web": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`,
 	}},
 	"no ports": {func(svc *corev1.Service) { svc.Spec.Ports = nil }, []string{`spec.ports: Required value`}},
 	"headless, no port": {func(svc *corev1.Service) {
@@ -172,7 +172,7 @@ var validateCases = map[string]struct {
 		`spec.LoadBalancerSourceRanges[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`,
 	}},
 	"traffic distribution": {func(svc *corev1.Service) { svc.Spec.TrafficDistribution = new("Far") }, []string{
-		`spec.trafficDistribution: Unsupported value: "Far": supported values: "PreferClose", "PreferSameNode", "PreferSameZone"`,
+		`spec.trafficDistribution: Unsupported value: "Far": supported values: "PreferClose", "PreferSameZone", "PreferSameNode"`,
 	}},
 }
 

@@ -2,12 +2,14 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/core/rest"
@@ -17,9 +19,12 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// The ranges for cluster IPs and node ports, unless etcd already has others.
 const (
-	defaultIPs   = "10.96.0.0/12"
+	// DefaultCIDR is the name of the ServiceCIDR that a server makes.
+	DefaultCIDR = "kubernetes"
+	// DefaultIPs is the range of cluster IPs that a server makes, if there is none.
+	DefaultIPs = "10.96.0.0/12"
+	// defaultPorts is the range of node ports, unless etcd has another one.
 	defaultPorts = "30000-32767"
 )
 
@@ -56,27 +61,28 @@ spec:
 	ReturnDeletedObject: true,
 }}
 
-// resource gives services addresses and ports from its pools.
+// resource gives services addresses and ports.
 type resource struct {
 	builtin.Resource[*corev1.Service]
 }
 
-// NewStorages makes pools for one server, and the storages of services that take from them.
+// NewStorages makes the allocator of one server, and the storages of services that it gives to.
 func (r resource) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
-	a := &allocator{
-		ips: &pool{name: "cluster IPs", key: "/ranges/serviceips", initial: defaultIPs, parse: parseIPs,
-			taken: errors.New("provided IP is already allocated")},
-		ports: &pool{name: "node ports", key: "/ranges/servicenodeports", initial: defaultPorts, parse: parsePorts,
-			taken: errors.New("provided port is already allocated")},
-	}
+	a := &allocator{ips: &addresses{used: map[netip.Addr]bool{}}, ports: &pool{}}
 	r.Hooks = registry.Hooks{BeginCreate: a.beginCreate, BeginUpdate: a.beginUpdate, AfterDelete: a.afterDelete}
 	storages, err := r.Resource.NewStorages(getter)
 	if err != nil {
 		return nil, err
 	}
 	services := storages[""].(*builtin.REST)
-	a.ips.inUse = inUse(services.Store, clusterIPNumbers)
-	a.ports.inUse = inUse(services.Store, portNumbers)
+	a.ips.services = stored(services.Store)
+	a.ports.inUse = func(ctx context.Context) (ports []uint32, err error) {
+		list, err := a.ips.services(ctx)
+		for i := range list {
+			ports = append(ports, portNumbers(&list[i])...)
+		}
+		return ports, err
+	}
 	if err := a.open(getter, services.Store); err != nil {
 		services.Destroy()
 		return nil, err
@@ -84,21 +90,28 @@ func (r resource) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest
 	return storages, nil
 }
 
-// open makes the storage of the bitmaps, and lets it end with that of the services.
+// open makes the storages of what is given, and lets them end with that of the services. They have no cache: what is taken is
+// known to etcd alone.
 func (a *allocator) open(optsGetter backend.RESTOptionsGetter, services *registry.Store) error {
-	for _, p := range []struct {
-		pool     *pool
-		resource string
-	}{{a.ips, "serviceipallocations"}, {a.ports, "servicenodeportallocations"}} {
-		opts, err := optsGetter.GetRESTOptions(corev1.Resource(p.resource), &corev1.RangeAllocation{})
+	for _, s := range []struct {
+		resource  schema.GroupResource
+		prefix    string
+		new, list func() runtime.Object
+		storage   *store.Interface
+	}{
+		{networkingv1.Resource("ipaddresses"), addressPrefix, made[networkingv1.IPAddress], made[networkingv1.IPAddressList], &a.ips.given},
+		{networkingv1.Resource("servicecidrs"), rangePrefix, made[networkingv1.ServiceCIDR], made[networkingv1.ServiceCIDRList], &a.ips.ranges},
+		{corev1.Resource("servicenodeportallocations"), "/ranges", made[corev1.RangeAllocation], made[corev1.RangeAllocation], &a.ports.storage},
+	} {
+		opts, err := optsGetter.GetRESTOptions(s.resource, s.new())
 		if err != nil {
-			return fmt.Errorf("storage of %s: %w", p.resource, err)
+			return fmt.Errorf("storage of %s: %w", s.resource, err)
 		}
-		storage, destroy, err := backend.NewRawStorage(opts.StorageConfig, newRange, newRange, "/ranges")
+		storage, destroy, err := backend.NewRawStorage(opts.StorageConfig, s.new, s.list, s.prefix)
 		if err != nil {
-			return fmt.Errorf("storage of %s: %w", p.resource, err)
+			return fmt.Errorf("storage of %s: %w", s.resource, err)
 		}
-		p.pool.storage = storage
+		*s.storage = storage
 		destroyServices := services.DestroyFunc
 		services.DestroyFunc = func() {
 			destroyServices()
@@ -108,22 +121,22 @@ func (a *allocator) open(optsGetter backend.RESTOptionsGetter, services *registr
 	return nil
 }
 
-func newRange() runtime.Object { return &corev1.RangeAllocation{} }
+// made makes an empty object.
+func made[T any, P interface {
+	*T
+	runtime.Object
+}]() runtime.Object {
+	return P(new(T))
+}
 
-// inUse lists the numbers that the stored services use.
-func inUse(services *registry.Store, numbers func(*corev1.Service) []uint32) func(context.Context) ([]uint32, error) {
-	return func(ctx context.Context) ([]uint32, error) {
+// stored lists all services, from etcd.
+func stored(services *registry.Store) func(context.Context) ([]corev1.Service, error) {
+	return func(ctx context.Context) ([]corev1.Service, error) {
 		list := &corev1.ServiceList{}
 		// A context without a namespace makes the key of all of them.
 		key := services.KeyRootFunc(context.Background())
-		if _, err := services.Storage.GetList(ctx, key, store.ListOptions{Predicate: store.Everything, Recursive: true}, list); err != nil {
-			return nil, err
-		}
-		var all []uint32
-		for i := range list.Items {
-			all = append(all, numbers(&list.Items[i])...)
-		}
-		return all, nil
+		_, err := services.Storage.GetList(ctx, key, store.ListOptions{Predicate: store.Everything, Recursive: true}, list)
+		return list.Items, err
 	}
 }
 

@@ -2,10 +2,13 @@ package service_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math/big"
+	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -39,7 +42,7 @@ func newServer(t *testing.T, etcd *builtintest.Etcd) server {
 
 func web(name string, change ...func(*corev1.Service)) *corev1.Service {
 	svc := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}}, Selector: map[string]string{"a": "b"}},
 	}
 	for _, f := range change {
@@ -97,10 +100,26 @@ func (s server) remove(t *testing.T, name string, dryRun ...string) {
 	}
 }
 
-// taken are the numbers that are taken in a range, counted from its first.
-func (s server) taken(t *testing.T, name string) []int {
+// takenIPs are the addresses that are taken, counted from 10.96.0.1.
+func (s server) takenIPs(t *testing.T) []int {
 	t.Helper()
-	answer, err := s.etcd.Client.Get(t.Context(), s.etcd.Prefix+"/ranges/"+name)
+	answer, err := s.etcd.Client.Get(t.Context(), s.etcd.Prefix+"/ipaddresses/", clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []int
+	for _, kv := range answer.Kvs {
+		ip := netip.MustParseAddr(strings.TrimPrefix(string(kv.Key), s.etcd.Prefix+"/ipaddresses/")).As4()
+		all = append(all, (int(ip[2])<<8|int(ip[3]))-1)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// takenPorts are the node ports that are taken, counted from 30000.
+func (s server) takenPorts(t *testing.T) []int {
+	t.Helper()
+	answer, err := s.etcd.Client.Get(t.Context(), s.etcd.Prefix+"/ranges/servicenodeports")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +127,7 @@ func (s server) taken(t *testing.T, name string) []int {
 		return nil
 	}
 	if !bytes.HasPrefix(answer.Kvs[0].Value, []byte("k8s\x00")) {
-		t.Fatalf("%s is stored as %q", name, answer.Kvs[0].Value)
+		t.Fatalf("the ports are stored as %q", answer.Kvs[0].Value)
 	}
 	obj, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), answer.Kvs[0].Value)
 	if err != nil {
@@ -126,10 +145,10 @@ func (s server) taken(t *testing.T, name string) []int {
 
 func (s server) wantTaken(t *testing.T, ips, ports []int) {
 	t.Helper()
-	if got := s.taken(t, "serviceips"); !slices.Equal(got, ips) {
+	if got := s.takenIPs(t); !slices.Equal(got, ips) {
 		t.Errorf("cluster IPs taken: %v, want %v", got, ips)
 	}
-	if got := s.taken(t, "servicenodeports"); !slices.Equal(got, ports) {
+	if got := s.takenPorts(t); !slices.Equal(got, ports) {
 		t.Errorf("node ports taken: %v, want %v", got, ports)
 	}
 }
@@ -200,7 +219,7 @@ func TestCreateRefusesAndGivesBack(t *testing.T) {
 		want string
 	}{
 		"IP taken":   {web("x", withIP("10.96.0.10")), fmt.Sprintf(ipTaken, "10.96.0.10") + "provided IP is already allocated"},
-		"IP outside": {web("x", withIP("192.0.2.1")), fmt.Sprintf(ipTaken, "192.0.2.1") + "the provided IP (192.0.2.1) is not in the valid range. The range of valid IPs is 10.96.0.0/12"},
+		"IP outside": {web("x", withIP("192.0.2.1")), fmt.Sprintf(ipTaken, "192.0.2.1") + "the provided network does not match the current range"},
 		"port taken": {web("x", withNodePort(30005)), `Service "x" is invalid: spec.ports[0].nodePort: Invalid value: 30005: provided port is already allocated`},
 		"port outside": {web("x", withNodePort(80)),
 			`Service "x" is invalid: spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767`},
@@ -228,8 +247,18 @@ func TestDryRunTakesNothing(t *testing.T) {
 	got := s.create(t, web("x", ofType("NodePort"), func(svc *corev1.Service) {
 		svc.Spec.Ports = append(svc.Spec.Ports, corev1.ServicePort{Name: "other", Port: 81})
 	}), metav1.DryRunAll)
-	if p := got.Spec.Ports; got.Spec.ClusterIP != "10.96.1.1" || p[0].NodePort != 30086 || p[1].NodePort != 30087 {
+	if p := got.Spec.Ports; got.Spec.ClusterIP != "10.96.0.0" || p[0].NodePort != 32769 || p[1].NodePort != 32770 {
 		t.Errorf("dry run: %+v", got.Spec)
+	}
+	for ip, want := range map[string]string{
+		"10.96.0.10": "",
+		"192.0.2.1": `Service "y" is invalid: spec.clusterIPs: Invalid value: ["192.0.2.1"]: failed to allocate IP 192.0.2.1: ` +
+			"the provided IP (192.0.2.1) is not in the valid range. The range of valid IPs is 10.96.0.0/12",
+	} {
+		_, err := s.try(builtintest.Context(t, "default"), web("y", withIP(ip)), metav1.DryRunAll)
+		if fmt.Sprint(err) != cmp.Or(want, "<nil>") {
+			t.Errorf("dry run with %s: %v", ip, err)
+		}
 	}
 	if answer, err := s.etcd.Client.Get(t.Context(), s.etcd.Prefix, clientv3.WithPrefix(), clientv3.WithCountOnly()); err != nil || answer.Count != 0 {
 		t.Errorf("a dry run wrote %d keys (%v)", answer.Count, err)
@@ -242,6 +271,32 @@ func TestDryRunTakesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	s.wantTaken(t, []int{256}, nil)
+}
+
+// Entries of one port share a node port, whatever their protocols. Those of two ports can't.
+func TestNodePortsOfTwoPorts(t *testing.T) {
+	s := newServer(t, builtintest.NewEtcd(t))
+	both := func(port int32, protocol corev1.Protocol) func(*corev1.Service) {
+		return func(svc *corev1.Service) {
+			svc.Spec.Ports[0].NodePort = 30100
+			svc.Spec.Ports = append(svc.Spec.Ports, corev1.ServicePort{Name: "other", Port: port, Protocol: protocol, NodePort: 30100})
+		}
+	}
+	for _, dryRun := range [][]string{nil, {metav1.DryRunAll}} {
+		_, err := s.try(builtintest.Context(t, "default"), web("two", ofType("NodePort"), both(81, "UDP")), dryRun...)
+		want := `Service "two" is invalid: spec.ports[1].nodePort: Invalid value: 30100: provided port is already allocated`
+		if err == nil || err.Error() != want {
+			t.Errorf("dry run %v: got %v, want %s", dryRun, err, want)
+		}
+	}
+	svc := s.create(t, web("two", ofType("NodePort"), both(80, "UDP")))
+	s.wantTaken(t, []int{256}, []int{100})
+	svc.Spec.Ports[1].Protocol = "TCP"
+	const want = "duplicate nodePort: {TCP 30100}"
+	if _, err := s.update(t, svc); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	s.wantTaken(t, []int{256}, []int{100})
 }
 
 func TestUpdate(t *testing.T) {

@@ -34,6 +34,22 @@ func warnings(svc, _ *corev1.Service) []string {
 	for i, ip := range svc.Spec.ExternalIPs {
 		w = append(w, validation.GetWarningsForIP(spec.Child("externalIPs").Index(i), ip)...)
 	}
+	externalName := svc.Spec.Type == corev1.ServiceTypeExternalName
+	if len(svc.Spec.ExternalIPs) > 0 && !isHeadless(svc) && !externalName {
+		w = append(w, "spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+	}
+	if svc.Spec.LoadBalancerIP != "" {
+		w = append(w, validation.GetWarningsForIP(spec.Child("loadBalancerIP"), svc.Spec.LoadBalancerIP)...)
+	}
+	if externalName && len(svc.Spec.ExternalIPs) > 0 {
+		w = append(w, fmt.Sprintf("spec.externalIPs is ignored when spec.type is %q", corev1.ServiceTypeExternalName))
+	}
+	if !externalName && svc.Spec.ExternalName != "" {
+		w = append(w, fmt.Sprintf("spec.externalName is ignored when spec.type is not %q", corev1.ServiceTypeExternalName))
+	}
+	if d := svc.Spec.TrafficDistribution; d != nil && *d == corev1.ServiceTrafficDistributionPreferClose {
+		w = append(w, fmt.Sprintf("spec.trafficDistribution: %q is deprecated; use %q", *d, corev1.ServiceTrafficDistributionPreferSameZone))
+	}
 	return w
 }
 

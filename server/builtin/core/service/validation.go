@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	netutils "k8s.io/utils/net"
 
 	"github.com/kx-apiserver/kx/server/builtin"
 )
@@ -24,15 +23,22 @@ var (
 	protocols           = []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}
 	externalPolicies    = []corev1.ServiceExternalTrafficPolicy{corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal}
 	internalPolicies    = []corev1.ServiceInternalTrafficPolicy{corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal}
-	trafficDistribution = []string{corev1.ServiceTrafficDistributionPreferClose, corev1.ServiceTrafficDistributionPreferSameNode, corev1.ServiceTrafficDistributionPreferSameZone}
+	trafficDistribution = []string{corev1.ServiceTrafficDistributionPreferClose, corev1.ServiceTrafficDistributionPreferSameZone, corev1.ServiceTrafficDistributionPreferSameNode}
 	ipModes             = []corev1.LoadBalancerIPMode{corev1.LoadBalancerIPModeProxy, corev1.LoadBalancerIPModeVIP}
 )
 
 const maxAffinitySeconds = 86400
 
+// anyName is the rule for names of services that are stored: they can't change, and the rule has.
+func anyName(string, bool) []string { return nil }
+
 // validate checks svc; old is what it was, or nil.
 func validate(svc, old *corev1.Service) field.ErrorList {
-	errs := builtin.ValidateObjectMeta(&svc.ObjectMeta, true, apivalidation.NameIsDNS1035Label)
+	name := apivalidation.NameIsDNSLabel
+	if old != nil {
+		name = anyName
+	}
+	errs := builtin.ValidateObjectMeta(&svc.ObjectMeta, true, name)
 	errs = append(errs, validateTopologyAnnotations(svc)...)
 	errs = append(errs, validateType(svc)...)
 	errs = append(errs, validatePorts(svc)...)
@@ -194,27 +200,9 @@ func validateExternalIPs(svc, old *corev1.Service) (errs field.ErrorList) {
 			errs = append(errs, bad...)
 			continue
 		}
-		errs = append(errs, invalid(path, ip, specialIP(ip))...)
+		errs = append(errs, invalid(path, ip, builtin.SpecialIP(ip))...)
 	}
 	return errs
-}
-
-// specialIP is the reason why an address cannot receive traffic, empty if it can.
-func specialIP(value string) (msgs []string) {
-	ip := netutils.ParseIPSloppy(value)
-	if ip.IsUnspecified() {
-		msgs = append(msgs, fmt.Sprintf("may not be unspecified (%v)", value))
-	}
-	if ip.IsLoopback() {
-		msgs = append(msgs, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
-	}
-	if ip.IsLinkLocalUnicast() {
-		msgs = append(msgs, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
-	}
-	if ip.IsLinkLocalMulticast() {
-		msgs = append(msgs, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
-	}
-	return msgs
 }
 
 // validateNodePorts checks that node ports and ports are there once for a protocol, and node ports not at all where they

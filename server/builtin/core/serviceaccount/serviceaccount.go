@@ -29,11 +29,10 @@ var Resource = builtin.Resource[*corev1.ServiceAccount]{
 	Sample:         "automountServiceAccountToken: true",
 	Columns: []table.Column{
 		table.NameColumn,
-		{Name: "Secrets", Type: "string", Description: corev1.ServiceAccount{}.SwaggerDoc()["secrets"]},
 		table.AgeColumn,
 	},
 	Row: func(sa *corev1.ServiceAccount) metav1.TableRow {
-		return table.Row(sa.Name, int64(len(sa.Secrets)), table.Age(sa.CreationTimestamp))
+		return table.Row(sa.Name, table.Age(sa.CreationTimestamp))
 	},
 	ReturnDeletedObject: true,
 }

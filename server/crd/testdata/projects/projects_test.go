@@ -74,6 +74,7 @@ func TestProjects(t *testing.T) {
 func start(t *testing.T) *rest.Config {
 	t.Helper()
 	o := options.New()
+	o.InitialObjects = false
 	o.Ephemeral, o.Listen = true, "127.0.0.1:0"
 	must(t, o.Validate())
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))

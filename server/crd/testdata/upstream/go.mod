@@ -12,7 +12,13 @@ require (
 	k8s.io/klog/v2 v2.140.0
 )
 
-require github.com/google/btree v1.1.3 // indirect
+require (
+	github.com/google/btree v1.1.3 // indirect
+	github.com/robfig/cron/v3 v3.0.1 // indirect
+	k8s.io/component-helpers v0.37.2 // indirect
+	k8s.io/dynamic-resource-allocation v0.37.2 // indirect
+	k8s.io/kube-aggregator v0.37.2 // indirect
+)
 
 require (
 	cel.dev/expr v0.25.2 // indirect

@@ -116,6 +116,7 @@ func startEtcd(t *testing.T) string {
 func startKX(t *testing.T) *wiretest.Client {
 	t.Helper()
 	o := options.New()
+	o.InitialObjects = false
 	o.Ephemeral, o.Listen = true, "127.0.0.1:0"
 	must(t, o.Validate())
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))

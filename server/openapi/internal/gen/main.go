@@ -23,6 +23,7 @@ var beside = []string{
 
 // parts are packages whose types occur in those.
 var parts = []string{
+	"k8s.io/api/scheduling/v1alpha3",
 	"k8s.io/apimachinery/pkg/api/resource",
 	"k8s.io/apimachinery/pkg/apis/meta/v1",
 	"k8s.io/apimachinery/pkg/runtime",

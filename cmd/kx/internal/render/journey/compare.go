@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Pair is a step of one journey beside the same step of another. Either may lack it.
+// Pair is a step of one journey and the same step of another. One of them may lack it.
 type Pair struct {
 	First   *v1alpha1.Step `json:"first,omitempty"`
 	Second  *v1alpha1.Step `json:"second,omitempty"`
@@ -34,8 +34,8 @@ func Pairs(a, b *v1alpha1.Journey) []Pair {
 	return pairs
 }
 
-// Compare writes two journeys step by step: what both did and how long each took, < what the first did alone, > what the
-// second did alone, ~ what went otherwise, with the reasons of both.
+// Compare writes two journeys step by step: common steps with both times, < steps of the first alone, > steps of the second
+// alone, ~ steps with different reasons, with both.
 func Compare(out io.Writer, a, b *v1alpha1.Journey, p Paint) {
 	pairs := align.Steps(a, b)
 	both, differ, onlyA, onlyB := align.Count(pairs)
@@ -71,7 +71,7 @@ func comparePair(out io.Writer, a, b *v1alpha1.Journey, pair align.Pair, p Paint
 
 func stepText(s *v1alpha1.Step) string { return draw.Clean(s.ID + "  " + s.Title) }
 
-// reasonText is why a step went its way, with what it is if that is not what the other is.
+// reasonText is a step's reason, with the step's subject if that differs from the other step's.
 func reasonText(s, other *v1alpha1.Step) string {
 	text := s.Why
 	if s.Error != "" {

@@ -9,13 +9,13 @@ import (
 // Paint colours text by what it means.
 type Paint struct{ on bool }
 
-// Plain does not colour.
+// Plain does not colour anything.
 var Plain = Paint{}
 
 // Coloured colours with the terminal's own colours, whatever its background.
 var Coloured = Paint{on: true}
 
-// PaintFor colours what goes to a terminal, unless the environment says not to.
+// PaintFor colours output to a terminal, unless the environment forbids it.
 func PaintFor(out io.Writer) Paint {
 	on, _ := render.Colored("auto", out) // auto is known
 	return Paint{on}

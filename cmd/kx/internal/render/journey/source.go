@@ -9,15 +9,15 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// Files gives the text of a file of the source, by the name that steps have for it.
+// Files reads a source file by the name that steps give it.
 type Files func(file string) (text string, err error)
 
-// Source writes a journey as Objects does, and below each step the lines of its function around the line that ran.
+// Source writes a journey like Objects, and below each step the lines of its function around the line that ran.
 func Source(out io.Writer, j *v1alpha1.Journey, files Files, p Paint) {
 	(&tree{out: out, j: j, p: p, objects: true, files: files}).write()
 }
 
-// around is how many lines of the function are shown before the one that ran, and how many behind it.
+// around is how many lines are shown before and after the line that ran.
 const around = 3
 
 // source writes the lines of a step.
@@ -50,7 +50,7 @@ func (t *tree) source(s *v1alpha1.Step, below string, more bool) {
 	}
 }
 
-// window are the first and the last line to show around a line, both of its function; 0 if there is no such line.
+// window are the first and last line to show around a line, both in its function, or 0 if there is no such line.
 func window(lines []string, line int) (from, to int) {
 	if line < 1 || line > len(lines) {
 		return 0, 0
@@ -65,7 +65,7 @@ func window(lines []string, line int) (from, to int) {
 	return from, to
 }
 
-// indent is what all lines begin with that are not empty.
+// indent is the common indentation of all lines that are not empty.
 func indent(lines []string) string {
 	common, first := "", true
 	for _, l := range lines {
@@ -80,11 +80,11 @@ func indent(lines []string) string {
 	return common
 }
 
-// call is what stands in every line in which a step begins.
+// call is part of every line that begins a step.
 const call = "trace."
 
-// Fits says why a journey can't have been made by the code in files; nothing if it may have been. Every step must be where
-// the code takes steps, in the function that it names: one line more or less in a file, and it is not.
+// Fits returns an error if the code in files can't have made the journey. Every step's line must take a step and be in the
+// function that the step names, which fails as soon as a file has one line more or less.
 func Fits(j *v1alpha1.Journey, files Files) error {
 	for i := range j.Status.Steps {
 		s := &j.Status.Steps[i]
@@ -103,7 +103,7 @@ func Fits(j *v1alpha1.Journey, files Files) error {
 	return nil
 }
 
-// enclosing is the name of the function that a line is in.
+// enclosing is the name of the function around a line.
 func enclosing(lines []string, line int) string {
 	for n := line; n > 0; n-- {
 		name, ok := strings.CutPrefix(lines[n-1], "func ")

@@ -31,7 +31,7 @@ func Brief(out io.Writer, j *v1alpha1.Journey, p Paint) {
 	fmt.Fprintln(out, line+"  "+p.dim(draw.Clean(j.Name)))
 }
 
-// Line writes a journey whose steps are not known as one line, with the time at which it came in.
+// Line writes a journey without its steps as one line, with the time of the request.
 func Line(out io.Writer, j *v1alpha1.Journey, p Paint) error {
 	at := j.Status.Started.Local().Format("15:04:05.000000")
 	_, err := fmt.Fprintf(out, "%s  %s  %s  %s\n", p.dim(at), head(j, p), draw.Clean(j.Spec.User), p.dim(draw.Clean(j.Name)))
@@ -50,7 +50,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// head says what was asked and what came of it.
+// head describes the request and its outcome.
 func head(j *v1alpha1.Journey, p Paint) string {
 	s := &j.Spec
 	what := p.bold(draw.Clean(s.Method + " " + s.URI))
@@ -68,7 +68,7 @@ func head(j *v1alpha1.Journey, p Paint) string {
 // Tree writes a journey as a tree of its steps: layer, time, step, reason.
 func Tree(out io.Writer, j *v1alpha1.Journey, p Paint) { (&tree{out: out, j: j, p: p}).write() }
 
-// Objects writes a journey as Tree does, and below each step what it changed in the object.
+// Objects writes a journey like Tree, and below each step its changes to the object.
 func Objects(out io.Writer, j *v1alpha1.Journey, p Paint) {
 	(&tree{out: out, j: j, p: p, objects: true}).write()
 }
@@ -109,7 +109,7 @@ func (t *tree) write() {
 	}
 }
 
-// roots writes the steps that nothing called. Filters that let the request pass are one line.
+// roots writes the steps without a caller. Filters that let the request pass share one line.
 func (t *tree) roots(roots []int) {
 	steps := t.j.Status.Steps
 	for i := 0; i < len(roots); {
@@ -127,13 +127,13 @@ func (t *tree) roots(roots []int) {
 	}
 }
 
-// passed says whether a step is a filter that had nothing against the request.
+// passed says whether a step is a filter that let the request pass.
 func (t *tree) passed(i int) bool {
 	s := &t.j.Status.Steps[i]
 	return s.Layer == trace.LayerFilter.String() && s.Error == "" && len(t.children[int32(i)]) == 0 && len(t.done(i)) == 0
 }
 
-// done is what was done at a step that would not have happened by itself.
+// done are the interventions at a step.
 func (t *tree) done(i int) (done []string) {
 	for _, v := range t.j.Status.Interventions {
 		if int(v.Step) == i {
@@ -143,7 +143,7 @@ func (t *tree) done(i int) (done []string) {
 	return done
 }
 
-// step writes a step and those that it called. here is drawn before the step, below before what comes under it.
+// step writes a step and the steps that it called. here is drawn before the step, below before the lines under it.
 func (t *tree) step(i int, here, below string) {
 	s := &t.j.Status.Steps[i]
 	text := draw.Clean(s.Title)
@@ -182,10 +182,10 @@ func (t *tree) line(layer string, took time.Duration, rail, text, reason string)
 	fmt.Fprintln(t.out, line)
 }
 
-// margin is what stands before the rail of a step.
+// margin is the width before the rail of a step.
 const margin = 2 + 9 + 1 + 8 + 2
 
-// rail is what stands before what is below a step.
+// rail is drawn before the lines below a step.
 func (t *tree) rail(below string, more bool) string {
 	rail := strings.Repeat(" ", margin) + below + "  "
 	if more {
@@ -194,7 +194,7 @@ func (t *tree) rail(below string, more bool) string {
 	return t.p.dim(rail)
 }
 
-// change writes what a step changed in the object.
+// change writes a step's changes to the object.
 func (t *tree) change(s *v1alpha1.Step, below string, more bool) {
 	rail := t.rail(below, more)
 	if s.Before == nil || s.After == nil {

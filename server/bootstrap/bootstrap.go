@@ -1,0 +1,140 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/store"
+)
+
+// Config is what the tasks need.
+type Config struct {
+	// Handler serves the API.
+	Handler http.Handler
+	// Serves says whether the server has a resource.
+	Serves func(schema.GroupVersionResource) bool
+	// Address is where clients inside a cluster reach this server. With an invalid one it is no endpoint of the service.
+	Address netip.AddrPort
+	// Leases has an object for each address at which a server is.
+	Leases store.Interface
+	// ClientCAs returns the authorities whose client certificates are accepted, in PEM.
+	ClientCAs func() []byte
+	Log       *slog.Logger
+}
+
+// The names of the tasks are those of the hooks of the Kubernetes API server that do the same.
+const (
+	Authentication  = "start-cluster-authentication-info-controller"
+	PriorityClasses = "scheduling/bootstrap-system-priority-classes"
+	Service         = "bootstrap-controller"
+	ServiceCIDR     = "start-kubernetes-service-cidr-controller"
+)
+
+// task is one thing that has to be so.
+type task struct {
+	name string
+	// every is how often it is looked at again; 0 is never, once it is so.
+	every time.Duration
+	do    func(context.Context) error
+
+	next   time.Time
+	failed bool
+}
+
+// Tasks do their work while Run runs.
+type Tasks struct {
+	config Config
+	client *client
+	tasks  []*task
+	// tried is told of each task after its first attempt.
+	tried func(name string)
+}
+
+const (
+	// leaseTime is how long a server that does not renew its lease is an endpoint, and reconcileEvery how often it does.
+	leaseTime      = 15 * time.Second
+	reconcileEvery = 10 * time.Second
+	// lookEvery is how often objects are looked at that only change if somebody else writes them.
+	lookEvery = time.Minute
+	// retryEvery is how often a failed task is tried again, and attemptMost how long one attempt may take.
+	retryEvery  = time.Second
+	attemptMost = 5 * time.Second
+)
+
+// New makes the tasks, which are tried in this order. tried is called after the first attempt of each.
+func New(c Config, tried func(name string)) *Tasks {
+	t := &Tasks{config: c, client: newClient(c.Handler), tried: tried}
+	t.tasks = []*task{
+		{name: ServiceCIDR, every: lookEvery, do: t.serviceCIDR},
+		{name: Service, every: reconcileEvery, do: t.service},
+		{name: PriorityClasses, do: t.priorityClasses},
+		{name: Authentication, every: lookEvery, do: t.authentication},
+	}
+	return t
+}
+
+// Run does the tasks until ctx ends, and then takes this server out of the endpoints.
+func (t *Tasks) Run(ctx context.Context) {
+	for first := true; ; first = false {
+		next := t.round(ctx, first)
+		timer := time.NewTimer(time.Until(next))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			t.leave(context.WithoutCancel(ctx))
+			return
+		}
+	}
+}
+
+// round tries what is due, and returns when something is due next.
+func (t *Tasks) round(ctx context.Context, first bool) time.Time {
+	soonest := time.Now().Add(lookEvery)
+	for _, task := range t.tasks {
+		if !task.next.After(time.Now()) && (first || task.failed || task.every > 0) {
+			t.try(ctx, task)
+		}
+		if first {
+			t.tried(task.name)
+		}
+		if (task.failed || task.every > 0) && task.next.Before(soonest) {
+			soonest = task.next
+		}
+	}
+	return soonest
+}
+
+// try tells of a failure once, until it has gone.
+func (t *Tasks) try(ctx context.Context, task *task) {
+	attempt, cancel := context.WithTimeout(ctx, attemptMost)
+	defer cancel()
+	err := task.do(attempt)
+	if err != nil && !task.failed && ctx.Err() == nil {
+		t.config.Log.Warn("cannot make what every cluster has: trying again", "task", task.name, "error", err)
+	}
+	task.failed = err != nil
+	task.next = time.Now().Add(task.every)
+	if task.failed {
+		task.next = time.Now().Add(retryEvery)
+	}
+}
+
+// ensure creates an object, unless it is there.
+func (t *Tasks) ensure(ctx context.Context, collection, name string, obj any) error {
+	err := t.client.get(ctx, collection+"/"+name, &struct{}{})
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	if err := t.client.create(ctx, collection, obj); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("make %s: %w", name, err)
+	}
+	return nil
+}

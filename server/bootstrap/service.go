@@ -1,0 +1,89 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/service"
+)
+
+const (
+	// apiService is the service by which clients inside a cluster reach the API, in the namespace default.
+	apiService     = "kubernetes"
+	services       = "/api/v1/namespaces/default/services"
+	cidrs          = "/apis/networking.k8s.io/v1/servicecidrs"
+	cidrController = "kubernetes-service-cidr-controller"
+	servicePort    = 443
+	portName       = "https"
+)
+
+// service makes the service, which stays as it is then, and its endpoints.
+func (t *Tasks) service(ctx context.Context) error {
+	if !t.config.Serves(corev1.SchemeGroupVersion.WithResource("services")) {
+		return nil
+	}
+	ip := netip.MustParsePrefix(service.DefaultIPs).Addr().Next().String()
+	err := t.ensure(ctx, services, apiService, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: apiService, Namespace: metav1.NamespaceDefault,
+			Labels: map[string]string{"provider": "kubernetes", "component": "apiserver"},
+		},
+		Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeClusterIP, ClusterIP: ip, SessionAffinity: corev1.ServiceAffinityNone,
+			IPFamilyPolicy: new(corev1.IPFamilyPolicySingleStack),
+			Ports: []corev1.ServicePort{{
+				Name: portName, Protocol: corev1.ProtocolTCP, Port: servicePort, TargetPort: intstr.FromInt32(int32(t.config.Address.Port())),
+			}},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return t.reconcile(ctx)
+}
+
+// serviceCIDR makes the default ServiceCIDR, and says that it is ready if it is the range from which addresses are given. One
+// that somebody has said is not ready stays so.
+func (t *Tasks) serviceCIDR(ctx context.Context) error {
+	if !t.config.Serves(networkingv1.SchemeGroupVersion.WithResource("servicecidrs")) {
+		return nil
+	}
+	var cidr networkingv1.ServiceCIDR
+	err := t.client.get(ctx, cidrs+"/"+service.DefaultCIDR, &cidr)
+	if apierrors.IsNotFound(err) {
+		made := &networkingv1.ServiceCIDR{
+			ObjectMeta: metav1.ObjectMeta{Name: service.DefaultCIDR}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{service.DefaultIPs}},
+		}
+		if err = t.client.create(ctx, cidrs, made); err == nil || apierrors.IsAlreadyExists(err) {
+			err = t.client.get(ctx, cidrs+"/"+service.DefaultCIDR, &cidr)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	ready := apimeta.FindStatusCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
+	if !cidr.DeletionTimestamp.IsZero() || len(cidr.Spec.CIDRs) != 1 || cidr.Spec.CIDRs[0] != service.DefaultIPs ||
+		ready != nil && ready.Status != metav1.ConditionUnknown {
+		return nil
+	}
+	return t.client.apply(ctx, cidrs+"/"+service.DefaultCIDR+"/status", cidrController, map[string]any{
+		"apiVersion": networkingv1.SchemeGroupVersion.String(), "kind": "ServiceCIDR", "metadata": map[string]any{"name": service.DefaultCIDR},
+		"status": map[string]any{"conditions": []any{map[string]any{
+			"type": networkingv1.ServiceCIDRConditionReady, "status": metav1.ConditionTrue,
+			"message": "Kubernetes default Service CIDR is ready", "lastTransitionTime": metav1.Now(),
+		}}},
+	})
+}
+
+// apply applies obj for a field manager, whatever others own.
+func (c *client) apply(ctx context.Context, path, manager string, obj any) error {
+	return c.do(ctx, "PATCH", fmt.Sprintf("%s?fieldManager=%s&force=true", path, manager), "application/apply-patch+yaml", obj, nil)
+}

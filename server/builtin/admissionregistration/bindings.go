@@ -1,0 +1,38 @@
+package admissionregistration
+
+import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Binding is what the bindings of both kinds of policies have in common.
+type Binding struct {
+	Meta           *metav1.ObjectMeta
+	PolicyName     string
+	ParamRef       *admissionregistrationv1.ParamRef
+	MatchResources *admissionregistrationv1.MatchResources
+}
+
+// Validate checks a binding. The kinds report a missing name of the policy in different places: some leave it to the caller.
+func (b Binding) Validate(nameRequired bool) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(b.Meta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	if b.PolicyName != "" {
+		for _, msg := range apivalidation.NameIsDNSSubdomain(b.PolicyName, false) {
+			errs = append(errs, field.Invalid(specPath.Child("policyName"), b.PolicyName, msg))
+		}
+	} else if nameRequired {
+		errs = append(errs, b.MissingName()...)
+	}
+	errs = append(errs, validateParamRef(b.ParamRef, specPath.Child("paramRef"))...)
+	return append(errs, ValidateMatch(b.MatchResources, specPath.Child("matchResources"))...)
+}
+
+// MissingName reports that the binding names no policy.
+func (b Binding) MissingName() field.ErrorList {
+	if b.PolicyName != "" {
+		return nil
+	}
+	return field.ErrorList{field.Required(specPath.Child("policyName"), "")}
+}

@@ -1,0 +1,131 @@
+package admissionregistration
+
+import (
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Policy is what a validating and a mutating policy have in common.
+type Policy struct {
+	Meta             *metav1.ObjectMeta
+	ParamKind        *admissionregistrationv1.ParamKind
+	MatchConstraints *admissionregistrationv1.MatchResources
+	MatchConditions  []admissionregistrationv1.MatchCondition
+	Variables        []admissionregistrationv1.Variable
+	FailurePolicy    **admissionregistrationv1.FailurePolicyType
+}
+
+// Rules are what each kind of policy checks of its own.
+type Rules struct {
+	// Match (optional) checks what the policy applies to.
+	Match func(*admissionregistrationv1.MatchResources, *field.Path) field.ErrorList
+	// Composing policies have expressions that know variables, even if none is declared.
+	Composing bool
+	// StoredVariables are the expressions that the old policy had where those of variables are looked up.
+	StoredVariables sets.Set[string]
+	// Rest checks the fields after the variables.
+	Rest func(func() Compiler) field.ErrorList
+}
+
+// SetDefaults completes what both kinds have.
+func (p Policy) SetDefaults() {
+	if *p.FailurePolicy == nil {
+		*p.FailurePolicy = new(admissionregistrationv1.Fail)
+	}
+	SetMatchDefaults(p.MatchConstraints)
+}
+
+var specPath = field.NewPath("spec")
+
+// Validate checks a policy by the rules of its kind. There is no old one of a new policy.
+func (p Policy) Validate(rules Rules, old *Policy) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(p.Meta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	if policy := *p.FailurePolicy; policy == nil {
+		errs = append(errs, field.Required(specPath.Child("failurePolicy"), ""))
+	} else {
+		errs = append(errs, validateChoice(policy, failurePolicies, specPath.Child("failurePolicy"))...)
+	}
+	if p.ParamKind != nil {
+		errs = append(errs, validateParamKind(*p.ParamKind, specPath.Child("paramKind"))...)
+	}
+	errs = append(errs, p.validateMatch(rules, specPath.Child("matchConstraints"))...)
+	if old == nil || !p.sameConditions(old) {
+		errs = append(errs, validateConditions(p.MatchConditions, old.conditions(), p.ParamKind != nil, specPath.Child("matchConditions"))...)
+	}
+	compiler := p.compiler(rules.Composing)
+	for i, v := range p.Variables {
+		errs = append(errs, p.validateVariable(v, rules.StoredVariables, compiler, specPath.Child("variables").Index(i))...)
+	}
+	errs = append(errs, rules.Rest(compiler)...)
+	if old == nil {
+		errs = append(errs, ValidateSuffix(p.Meta.Name)...)
+	}
+	return errs
+}
+
+// compiler returns the policy's, which is made when the first expression needs it.
+func (p Policy) compiler(composing bool) func() Compiler {
+	var made *Compiler
+	return func() Compiler {
+		if made == nil {
+			made = new(NewCompiler(composing || len(p.Variables) > 0))
+		}
+		return *made
+	}
+}
+
+func (p Policy) validateMatch(rules Rules, path *field.Path) field.ErrorList {
+	if p.MatchConstraints == nil {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	errs := ValidateMatch(p.MatchConstraints, path)
+	if len(p.MatchConstraints.ResourceRules) == 0 {
+		errs = append(errs, field.Required(path.Child("resourceRules"), ""))
+	}
+	if rules.Match != nil {
+		errs = append(errs, rules.Match(p.MatchConstraints, path)...)
+	}
+	return errs
+}
+
+func (p Policy) validateVariable(v admissionregistrationv1.Variable, stored sets.Set[string], compiler func() Compiler, path *field.Path) (errs field.ErrorList) {
+	if strings.TrimSpace(v.Name) == "" {
+		errs = append(errs, field.Required(path.Child("name"), "name is not specified"))
+	} else if !isIdentifier(v.Name) {
+		errs = append(errs, field.Invalid(path.Child("name"), v.Name, "must be a valid CEL identifier"))
+	}
+	if strings.TrimSpace(v.Expression) == "" {
+		return append(errs, field.Required(path.Child("expression"), "expression is not specified"))
+	}
+	return append(errs, compiler().checkVariable(variable{name: v.Name, Expression: Expression{
+		Text: v.Expression, Types: []*cel.Type{cel.AnyType, cel.DynType}, Stored: stored.Has(v.Expression),
+		Variables: Variables{HasParams: p.ParamKind != nil, HasAuthorizer: true},
+	}}, path.Child("expression"))...)
+}
+
+func (p Policy) sameConditions(old *Policy) bool {
+	return apiequality.Semantic.DeepEqual(p.ParamKind, old.ParamKind) && apiequality.Semantic.DeepEqual(p.MatchConditions, old.MatchConditions)
+}
+
+// conditions are the expressions of the policy's conditions. It takes nil.
+func (p *Policy) conditions() sets.Set[string] {
+	if p == nil {
+		return nil
+	}
+	return Texts(p.MatchConditions, func(c admissionregistrationv1.MatchCondition) string { return c.Expression })
+}
+
+// ValidateReinvocation wants a policy's word on whether it runs again after others.
+func ValidateReinvocation(policy admissionregistrationv1.ReinvocationPolicyType, path *field.Path) field.ErrorList {
+	if policy == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	return validateChoice(&policy, reinvocationPolicies, path)
+}

@@ -1,0 +1,67 @@
+package admissionregistration
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+const unset = "<unset>"
+
+// ConfigurationColumns are those of a configuration.
+func ConfigurationColumns() []table.Column {
+	return []table.Column{
+		table.NameColumn,
+		{Name: "Webhooks", Type: "integer", Description: "Webhooks indicates the number of webhooks registered in this configuration"},
+		table.AgeColumn,
+	}
+}
+
+// Row has the cells of a configuration.
+func (c Configuration) Row() metav1.TableRow {
+	return table.Row(c.Meta.Name, int64(len(c.Webhooks)), table.Age(c.Meta.CreationTimestamp))
+}
+
+// PolicyColumns are those of a policy: its name, how many rules it has, its parameters' kind and its age.
+func PolicyColumns(rules, description string) []table.Column {
+	return []table.Column{
+		table.NameColumn,
+		{Name: rules, Type: "integer", Description: description},
+		{Name: "ParamKind", Type: "string", Description: "ParamKind specifies the kind of resources used to parameterize this policy"},
+		table.AgeColumn,
+	}
+}
+
+// Row has the cells of a policy with so many rules.
+func (p Policy) Row(rules int) metav1.TableRow {
+	kind := unset
+	if p.ParamKind != nil {
+		kind = p.ParamKind.APIVersion + "/" + p.ParamKind.Kind
+	}
+	return table.Row(p.Meta.Name, int64(rules), kind, table.Age(p.Meta.CreationTimestamp))
+}
+
+// BindingColumns are those of a binding.
+func BindingColumns() []table.Column {
+	return []table.Column{
+		table.NameColumn,
+		{Name: "PolicyName", Type: "string", Description: "PolicyName indicates the policy definition which the policy binding binded to"},
+		{Name: "ParamRef", Type: "string", Description: "ParamRef indicates the param resource which sets the configuration param"},
+		table.AgeColumn,
+	}
+}
+
+// Row has the cells of a binding.
+func (b Binding) Row() metav1.TableRow {
+	params := unset
+	switch ref := b.ParamRef; {
+	case ref == nil:
+	case ref.Name != "" && ref.Namespace != "":
+		params = ref.Namespace + "/" + ref.Name
+	case ref.Name != "":
+		params = "*/" + ref.Name // in a namespace, or in none
+	case ref.Selector != nil:
+		params = ref.Selector.String()
+	}
+	return table.Row(b.Meta.Name, b.PolicyName, params, table.Age(b.Meta.CreationTimestamp))
+}

@@ -1,0 +1,62 @@
+// Package validatingadmissionpolicy declares validatingadmissionpolicies.admissionregistration.k8s.io.
+package validatingadmissionpolicy
+
+import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/admissionregistration"
+)
+
+// Resource declares policies that refuse requests.
+var Resource = builtin.Resource[*admissionregistrationv1.ValidatingAdmissionPolicy]{
+	Names: builtin.Names{
+		Plural: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Categories: []string{"api-extensions"},
+	},
+	List:              &admissionregistrationv1.ValidatingAdmissionPolicyList{},
+	Stored:            admissionregistrationv1.SchemeGroupVersion,
+	ClusterScoped:     true,
+	Default:           func(p *admissionregistrationv1.ValidatingAdmissionPolicy) { parts(p).SetDefaults() },
+	Validate:          func(p *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList { return validate(p, nil) },
+	ValidateUpdate:    validate,
+	Warnings:          warnings,
+	ConditionalUpdate: true,
+	Spec:              func(p *admissionregistrationv1.ValidatingAdmissionPolicy) any { return &p.Spec },
+	Status: &builtin.Status[*admissionregistrationv1.ValidatingAdmissionPolicy]{
+		Of: func(p *admissionregistrationv1.ValidatingAdmissionPolicy) any { return &p.Status },
+		Part: builtin.Part[*admissionregistrationv1.ValidatingAdmissionPolicy]{
+			Keep: func(p, old *admissionregistrationv1.ValidatingAdmissionPolicy) {
+				p.Spec = old.Spec
+				metav1.ResetObjectMetaForStatus(&p.ObjectMeta, &old.ObjectMeta)
+			},
+			Reset: []string{"spec", "metadata"},
+			Check: validateStatus,
+		},
+	},
+	Sample: `
+spec:
+  matchConstraints:
+    resourceRules: [{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [configmaps]}]
+  validations: [{expression: "size(object.metadata.name) < 20", message: the name is too long}]`,
+	Columns: admissionregistration.PolicyColumns("Validations", "Validations indicates the number of validation rules defined in this configuration"),
+	Row: func(p *admissionregistrationv1.ValidatingAdmissionPolicy) metav1.TableRow {
+		return parts(p).Row(len(p.Spec.Validations))
+	},
+}
+
+// warnings are about names that only old policies have.
+func warnings(p, old *admissionregistrationv1.ValidatingAdmissionPolicy) []string {
+	if old == nil {
+		return nil
+	}
+	return admissionregistration.NameWarnings(p.Name)
+}
+
+func parts(p *admissionregistrationv1.ValidatingAdmissionPolicy) admissionregistration.Policy {
+	return admissionregistration.Policy{
+		Meta: &p.ObjectMeta, ParamKind: p.Spec.ParamKind, MatchConstraints: p.Spec.MatchConstraints,
+		MatchConditions: p.Spec.MatchConditions, Variables: p.Spec.Variables, FailurePolicy: &p.Spec.FailurePolicy,
+	}
+}

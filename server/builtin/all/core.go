@@ -1,0 +1,61 @@
+package all
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/core/componentstatus"
+	"github.com/kx-apiserver/kx/server/builtin/core/configmap"
+	"github.com/kx-apiserver/kx/server/builtin/core/endpoints"
+	"github.com/kx-apiserver/kx/server/builtin/core/event"
+	"github.com/kx-apiserver/kx/server/builtin/core/limitrange"
+	"github.com/kx-apiserver/kx/server/builtin/core/namespace"
+	corenode "github.com/kx-apiserver/kx/server/builtin/core/node"
+	"github.com/kx-apiserver/kx/server/builtin/core/persistentvolume"
+	"github.com/kx-apiserver/kx/server/builtin/core/persistentvolumeclaim"
+	"github.com/kx-apiserver/kx/server/builtin/core/pod"
+	"github.com/kx-apiserver/kx/server/builtin/core/podtemplate"
+	"github.com/kx-apiserver/kx/server/builtin/core/replicationcontroller"
+	"github.com/kx-apiserver/kx/server/builtin/core/resourcequota"
+	"github.com/kx-apiserver/kx/server/builtin/core/secret"
+	"github.com/kx-apiserver/kx/server/builtin/core/service"
+	"github.com/kx-apiserver/kx/server/builtin/core/serviceaccount"
+)
+
+func core(n Needs) builtin.Group {
+	return builtin.Group{
+		Versions: []builtin.Version{
+			{GroupVersion: corev1.SchemeGroupVersion, Types: corev1.AddToScheme, Convert: addSubresources},
+		},
+		Resources: []builtin.Declaration{
+			componentstatus.Declaration{Etcd: n.EtcdHealth},
+			pod.Bindings,
+			configmap.Resource,
+			endpoints.Resource,
+			event.Resource(n.EventTTL),
+			limitrange.Resource,
+			namespace.Resource,
+			corenode.Served(n.Kubelets),
+			persistentvolumeclaim.Resource,
+			persistentvolume.Resource,
+			pod.Served(pod.Needs{Kubelets: n.Kubelets, Storage: n.Storage, Authorizer: n.Authorizer}),
+			podtemplate.Resource,
+			replicationcontroller.Resource,
+			resourcequota.Resource,
+			secret.Resource,
+			serviceaccount.Resource,
+			service.Served(service.Needs{Kubelets: n.Kubelets, Storage: n.Storage}),
+		},
+	}
+}
+
+// addSubresources registers what subresources get that are no part of their resource's objects.
+func addSubresources(s *runtime.Scheme) error {
+	for _, add := range []func(*runtime.Scheme) error{corenode.AddOptions, pod.AddToScheme, service.AddOptions} {
+		if err := add(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package statefulset
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/apps/scale"
+	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+	"github.com/kx-apiserver/kx/server/builtin/core/claim"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+// Resource declares stateful sets.
+var Resource = builtin.Resource[*appsv1.StatefulSet]{
+	Names:   builtin.Names{Plural: "statefulsets", Singular: "statefulset", Short: []string{"sts"}, Categories: []string{"all"}},
+	List:    &appsv1.StatefulSetList{},
+	Stored:  appsv1.SchemeGroupVersion,
+	Default: setDefaults,
+	PrepareCreate: func(_ context.Context, s *appsv1.StatefulSet) {
+		podspec.DropDisabledFields(&s.Spec.Template.Spec, nil)
+	},
+	PrepareUpdate: func(s, old *appsv1.StatefulSet) {
+		podspec.DropDisabledFields(&s.Spec.Template.Spec, &old.Spec.Template.Spec)
+	},
+	Validate:       validate,
+	ValidateUpdate: validateUpdate,
+	Warnings:       warnings,
+	Spec:           func(s *appsv1.StatefulSet) any { return &s.Spec },
+	Status: &builtin.Status[*appsv1.StatefulSet]{
+		Of: func(s *appsv1.StatefulSet) any { return &s.Status },
+		Part: builtin.Part[*appsv1.StatefulSet]{
+			Keep:  func(s, old *appsv1.StatefulSet) { s.Spec = old.Spec },
+			Check: validateStatusUpdate,
+		},
+	},
+	Sub: []builtin.Sub{scale.Sub(func(s *appsv1.StatefulSet) scale.View {
+		return scale.View{Replicas: s.Spec.Replicas, Current: s.Status.Replicas, Selector: s.Spec.Selector}
+	})},
+	Sample: `
+spec:
+  replicas: 1
+  serviceName: NAME
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata: {labels: {app: NAME}}
+    spec: {containers: [{name: main, image: nginx}]}`,
+	Columns: []table.Column{
+		table.NameColumn,
+		{Name: "Ready", Type: "string", Description: "Number of the pod with ready state"},
+		table.AgeColumn,
+		{Name: "Containers", Type: "string", Priority: 1, Description: "Names of each container in the template."},
+		{Name: "Images", Type: "string", Priority: 1, Description: "Images referenced by each container in the template."},
+	},
+	Row: row,
+}
+
+func row(s *appsv1.StatefulSet) metav1.TableRow {
+	names, images := workload.ContainerCells(s.Spec.Template.Spec.Containers)
+	return table.Row(s.Name, fmt.Sprintf("%d/%d", s.Status.ReadyReplicas, ptr.Deref(s.Spec.Replicas, 0)), table.Age(s.CreationTimestamp),
+		names, images)
+}
+
+func setDefaults(s *appsv1.StatefulSet) {
+	spec := &s.Spec
+	if spec.PodManagementPolicy == "" {
+		spec.PodManagementPolicy = appsv1.OrderedReadyPodManagement
+	}
+	strategy := &spec.UpdateStrategy
+	if strategy.Type == "" {
+		strategy.Type = appsv1.RollingUpdateStatefulSetStrategyType
+		podspec.SetDefault(&strategy.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+	}
+	// A strategy that names its type stays without parameters.
+	if strategy.Type == appsv1.RollingUpdateStatefulSetStrategyType && strategy.RollingUpdate != nil {
+		podspec.SetDefault(&strategy.RollingUpdate.Partition, 0)
+		podspec.SetDefault(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+	}
+	podspec.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	for _, policy := range []*appsv1.PersistentVolumeClaimRetentionPolicyType{
+		&spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, &spec.PersistentVolumeClaimRetentionPolicy.WhenScaled,
+	} {
+		if *policy == "" {
+			*policy = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+		}
+	}
+	podspec.SetDefault(&spec.Replicas, 1)
+	podspec.SetDefault(&spec.RevisionHistoryLimit, 10)
+	podspec.SetDefaultsPodTemplate(&spec.Template)
+	for i := range spec.VolumeClaimTemplates {
+		setClaimDefaults(&spec.VolumeClaimTemplates[i])
+	}
+}
+
+// setClaimDefaults also says what the template is of, whatever the client called it: controllers compare whole templates.
+func setClaimDefaults(c *corev1.PersistentVolumeClaim) {
+	c.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}
+	if c.Status.Phase == "" {
+		c.Status.Phase = corev1.ClaimPending
+	}
+	claim.SetDefaults(&c.Spec)
+	amount.RoundUp(c.Status.Capacity, c.Status.AllocatedResources)
+}
+
+func warnings(s, old *appsv1.StatefulSet) []string {
+	var messages []string
+	if old == nil || s.Generation != old.Generation {
+		messages = podspec.TemplateWarnings(&s.Spec.Template, specPath.Child("template"))
+	}
+	for i := range s.Spec.VolumeClaimTemplates {
+		path := claimsPath.Index(i)
+		if old != nil {
+			path = path.Child("Spec") // a kube-apiserver names the spec in updates alone, and spells it so
+		}
+		messages = append(messages, claim.Warnings(&s.Spec.VolumeClaimTemplates[i].Spec, path)...)
+	}
+	if ptr.Deref(s.Spec.RevisionHistoryLimit, 0) < 0 {
+		messages = append(messages, "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended")
+	}
+	return messages
+}

@@ -1,0 +1,59 @@
+package job
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/kx-apiserver/kx/server/builtin/quote"
+)
+
+// validateTemplateUpdate keeps the template as it is, but for where pods go and what they get while the job is suspended
+// and none of its pods run.
+func validateTemplateUpdate(j, old *batchv1.Job) field.ErrorList {
+	suspended := ptr.Deref(old.Spec.Suspend, false)
+	quiet := suspended && old.Status.Active == 0 && (old.Status.StartTime == nil || isTrue(old, batchv1.JobSuspended))
+	template, was := &j.Spec.Template, &old.Spec.Template
+	if !quiet {
+		return quote.ValidateImmutable(template, was, specPath.Child("template"))
+	}
+	same := was.DeepCopy()
+	allowPlacement(same, template)
+	allowResources(same.Spec.Containers, template.Spec.Containers)
+	allowResources(same.Spec.InitContainers, template.Spec.InitContainers)
+	// The metadata that allowPlacement leaves as it was, such as a name, is not looked at: upstream compares specs alone.
+	return quote.ValidateImmutable(template.Spec, same.Spec, specPath.Child("template.spec"))
+}
+
+// allowPlacement takes from template what says where pods go.
+func allowPlacement(same, template *corev1.PodTemplateSpec) {
+	affinity := template.Spec.Affinity
+	switch {
+	case affinity == nil && same.Spec.Affinity != nil:
+		same.Spec.Affinity.NodeAffinity = nil
+		if apiequality.Semantic.DeepEqual(*same.Spec.Affinity, corev1.Affinity{}) {
+			same.Spec.Affinity = nil
+		}
+	case affinity != nil && same.Spec.Affinity == nil:
+		same.Spec.Affinity = &corev1.Affinity{NodeAffinity: affinity.NodeAffinity}
+	case affinity != nil:
+		same.Spec.Affinity.NodeAffinity = affinity.NodeAffinity
+	}
+	same.Spec.NodeSelector = template.Spec.NodeSelector
+	same.Spec.Tolerations = template.Spec.Tolerations
+	same.Spec.SchedulingGates = template.Spec.SchedulingGates
+}
+
+// allowResources takes what containers get, if they are the same containers.
+func allowResources(same, containers []corev1.Container) {
+	if len(same) != len(containers) {
+		return
+	}
+	for i := range same {
+		if same[i].Name == containers[i].Name {
+			same[i].Resources = containers[i].Resources
+		}
+	}
+}

@@ -1,0 +1,17 @@
+// Package address has the rules for IP addresses that traffic is sent to, such as those of endpoints.
+package address
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+)
+
+// ValidateReachable requires an address that others than its own host and network segment can reach.
+func ValidateReachable(address string, path *field.Path) field.ErrorList {
+	if netutils.ParseIPSloppy(address) == nil {
+		return field.ErrorList{field.Invalid(path, address, "must be a valid IP address")}
+	}
+	return builtin.Invalids(path, address, builtin.SpecialIP(address))
+}

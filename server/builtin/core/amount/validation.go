@@ -1,0 +1,85 @@
+package amount
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Names are the names in a list, in order.
+func Names(list corev1.ResourceList) []corev1.ResourceName { return sets.List(sets.KeySet(list)) }
+
+// RoundUp rounds to thousandths, the smallest unit of a resource.
+func RoundUp(lists ...corev1.ResourceList) {
+	for _, list := range lists {
+		for name, quantity := range list {
+			if quantity.RoundUp(resource.Milli) {
+				continue
+			}
+			list[name] = quantity
+		}
+	}
+}
+
+// FillIn copies from one list what another has not.
+func FillIn(list, from corev1.ResourceList) {
+	for name, quantity := range from {
+		if _, ok := list[name]; !ok {
+			list[name] = quantity.DeepCopy()
+		}
+	}
+}
+
+// Validate requires an amount that is not negative, and whole where the resource is.
+func Validate(name corev1.ResourceName, quantity resource.Quantity, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if quantity.Sign() < 0 {
+		errs = append(errs, field.Invalid(path, quantity.String(), apivalidation.IsNegativeErrorMsg))
+	}
+	if IsWhole(name) && quantity.MilliValue()%1000 != 0 {
+		errs = append(errs, field.Invalid(path, quantity, "must be an integer"))
+	}
+	return errs
+}
+
+// ValidateName requires a name that is known, or has a prefix.
+func ValidateName(name corev1.ResourceName, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, message := range validation.IsQualifiedName(string(name)) {
+		errs = append(errs, field.Invalid(path, name, message))
+	}
+	if len(errs) == 0 && !prefixed(name) && !IsStandard(name) {
+		errs = append(errs, field.Invalid(path, name, "must be a standard resource type or fully qualified"))
+	}
+	return errs
+}
+
+// ValidateContainerName requires the name of a resource that a container can use.
+func ValidateContainerName(name corev1.ResourceName, path *field.Path) field.ErrorList {
+	errs := ValidateName(name, path)
+	ofContainers := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
+	switch {
+	case !prefixed(name) && !slices.Contains(ofContainers, name) && !IsHugePage(name):
+		errs = append(errs, field.Invalid(path, name, "must be a standard resource for containers"))
+	case prefixed(name) && !IsNative(name) && !IsExtended(name):
+		errs = append(errs, field.Invalid(path, name, "doesn't follow extended resource name standard"))
+	}
+	return errs
+}
+
+// ValidateQuotaName requires the name of a resource that a quota can limit.
+func ValidateQuotaName(name corev1.ResourceName, path *field.Path) field.ErrorList {
+	errs := ValidateName(name, path)
+	if !prefixed(name) && !IsQuota(name) {
+		errs = append(errs, field.Invalid(path, name, "must be a standard resource for quota"))
+	}
+	return errs
+}
+
+func prefixed(name corev1.ResourceName) bool { return strings.Contains(string(name), "/") }

@@ -1,0 +1,205 @@
+package claim
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+)
+
+// SetDefaults fills in a claim's spec.
+func SetDefaults(spec *corev1.PersistentVolumeClaimSpec) {
+	if spec.VolumeMode == nil {
+		spec.VolumeMode = ptr.To(corev1.PersistentVolumeFilesystem)
+	}
+	amount.RoundUp(spec.Resources.Limits, spec.Resources.Requests)
+}
+
+// Mistakes are those that older servers let in, and that a stored claim may therefore keep.
+type Mistakes struct {
+	SelectorValues bool
+	SourceGroup    bool
+}
+
+// MistakesIn finds what updates of a stored claim may keep. The group of its data source is not even looked at.
+func MistakesIn(spec *corev1.PersistentVolumeClaimSpec) Mistakes {
+	return Mistakes{
+		SelectorValues: len(metav1validation.ValidateLabelSelector(spec.Selector, metav1validation.LabelSelectorValidationOptions{}, nil)) > 0,
+		SourceGroup: spec.DataSource != nil && spec.DataSource.APIGroup != nil ||
+			spec.DataSourceRef != nil && spec.DataSourceRef.APIGroup != nil,
+	}
+}
+
+// Validate validates a claim's spec.
+func Validate(spec *corev1.PersistentVolumeClaimSpec, path *field.Path, tolerated Mistakes) field.ErrorList {
+	var errs field.ErrorList
+	if len(spec.AccessModes) == 0 {
+		errs = append(errs, field.Required(path.Child("accessModes"), "at least 1 access mode is required"))
+	}
+	errs = append(errs, metav1validation.ValidateLabelSelector(spec.Selector,
+		metav1validation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: tolerated.SelectorValues}, path.Child("selector"))...)
+	errs = append(errs, ValidateAccessModes(spec.AccessModes, path.Child("accessModes"))...)
+	size := path.Child("resources").Key(string(corev1.ResourceStorage))
+	if storage, ok := spec.Resources.Requests[corev1.ResourceStorage]; !ok {
+		errs = append(errs, field.Required(size, ""))
+	} else {
+		errs = append(errs, ValidatePositive(storage, size)...)
+	}
+	errs = append(errs, validateName(ptr.Deref(spec.StorageClassName, ""), path.Child("storageClassName"))...)
+	errs = append(errs, ValidateVolumeMode(spec.VolumeMode, path.Child("volumeMode"))...)
+	errs = append(errs, validateSources(spec, path, tolerated.SourceGroup)...)
+	return append(errs, validateName(ptr.Deref(spec.VolumeAttributesClassName, ""), path.Child("volumeAttributesClassName"))...)
+}
+
+// ValidateAccessModes requires modes that are known, and go together.
+func ValidateAccessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) field.ErrorList {
+	known := []corev1.PersistentVolumeAccessMode{corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod}
+	var errs field.ErrorList
+	alone, others := false, false
+	for _, mode := range modes {
+		switch {
+		case !slices.Contains(known, mode):
+			errs = append(errs, field.NotSupported(path, mode, known))
+		case mode == corev1.ReadWriteOncePod:
+			alone = true
+		default:
+			others = true
+		}
+	}
+	if alone && others {
+		errs = append(errs, field.Forbidden(path, "may not use ReadWriteOncePod with other access modes"))
+	}
+	return errs
+}
+
+// ValidateVolumeMode requires a mode that is known, or none.
+func ValidateVolumeMode(mode *corev1.PersistentVolumeMode, path *field.Path) field.ErrorList {
+	known := []corev1.PersistentVolumeMode{corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem}
+	if mode == nil || slices.Contains(known, *mode) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(path, *mode, known)}
+}
+
+// ValidatePositive requires a size.
+func ValidatePositive(size resource.Quantity, path *field.Path) field.ErrorList {
+	if size.Sign() > 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, size.String(), "must be greater than zero")}
+}
+
+// validateName checks the name of a class, if there is one.
+func validateName(name string, path *field.Path) field.ErrorList {
+	if name == "" {
+		return nil
+	}
+	var errs field.ErrorList
+	for _, message := range apivalidation.NameIsDNSSubdomain(name, false) {
+		errs = append(errs, field.Invalid(path, name, message))
+	}
+	return errs
+}
+
+// validateSources checks what a volume is filled from: in the older field, in the newer one, and that both say the same.
+func validateSources(spec *corev1.PersistentVolumeClaimSpec, path *field.Path, anyGroup bool) field.ErrorList {
+	var errs field.ErrorList
+	source, ref := spec.DataSource, spec.DataSourceRef
+	if source != nil {
+		errs = append(errs, validateSource(source.APIGroup, source.Kind, source.Name, path.Child("dataSource"), anyGroup)...)
+	}
+	if ref == nil {
+		return errs
+	}
+	errs = append(errs, validateSource(ref.APIGroup, ref.Kind, ref.Name, path.Child("dataSourceRef"), anyGroup)...)
+	namespace := ptr.Deref(ref.Namespace, "")
+	if namespace != "" {
+		for _, message := range apivalidation.ValidateNamespaceName(namespace, false) {
+			errs = append(errs, field.Invalid(path.Child("dataSourceRef", "namespace"), namespace, message))
+		}
+	}
+	switch {
+	case source == nil:
+	case namespace != "":
+		errs = append(errs, field.Invalid(path, path.Child("dataSource"), "may not be specified when dataSourceRef.namespace is specified"))
+	case !reflect.DeepEqual(source.APIGroup, ref.APIGroup) || source.Kind != ref.Kind || source.Name != ref.Name:
+		errs = append(errs, field.Invalid(path, path.Child("dataSource"), "must match dataSourceRef"))
+	}
+	return errs
+}
+
+func validateSource(group *string, kind, name string, path *field.Path, anyGroup bool) field.ErrorList {
+	var errs field.ErrorList
+	if name == "" {
+		errs = append(errs, field.Required(path.Child("name"), ""))
+	}
+	if kind == "" {
+		errs = append(errs, field.Required(path.Child("kind"), ""))
+	}
+	switch g := ptr.Deref(group, ""); {
+	case g == "" && kind != "PersistentVolumeClaim":
+		errs = append(errs, field.Invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"))
+	case g != "" && !anyGroup:
+		for _, message := range validation.IsDNS1123Subdomain(g) {
+			errs = append(errs, field.Invalid(path.Child("apiGroup"), g, message))
+		}
+	}
+	return errs
+}
+
+// Warnings are about sizes that no volume can have.
+func Warnings(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
+	var messages []string
+	for _, list := range []struct {
+		name string
+		list corev1.ResourceList
+	}{{"requests", spec.Resources.Requests}, {"limits", spec.Resources.Limits}} {
+		if size := list.list[corev1.ResourceStorage]; size.MilliValue()%1000 != 0 {
+			messages = append(messages, fmt.Sprintf("%s: fractional byte value %q is invalid, must be an integer",
+				path.Child("resources", list.name).Key(string(corev1.ResourceStorage)), size.String()))
+		}
+	}
+	return messages
+}
+
+// ModeCell shows access modes as kubectl does: "RWO,ROX".
+func ModeCell(modes []corev1.PersistentVolumeAccessMode) string {
+	text := ""
+	for _, short := range []struct {
+		mode corev1.PersistentVolumeAccessMode
+		name string
+	}{{corev1.ReadWriteOnce, "RWO"}, {corev1.ReadOnlyMany, "ROX"}, {corev1.ReadWriteMany, "RWX"}, {corev1.ReadWriteOncePod, "RWOP"}} {
+		if slices.Contains(modes, short.mode) {
+			if text != "" {
+				text += ","
+			}
+			text += short.name
+		}
+	}
+	return text
+}
+
+// ClassCell is a storage class: that of the annotation which the field has replaced, if it is there.
+func ClassCell(annotations map[string]string, class *string) string {
+	if old, ok := annotations[corev1.BetaStorageClassAnnotation]; ok {
+		return old
+	}
+	return ptr.Deref(class, "")
+}
+
+// Cell is a field of a volume or a claim that may not be set.
+func Cell[T ~string](value *T) string {
+	if value == nil {
+		return "<unset>"
+	}
+	return string(*value)
+}

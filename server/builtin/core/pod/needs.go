@@ -1,0 +1,52 @@
+package pod
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/kubelet"
+)
+
+// Needs are the parts of the server that pods use beside their own storage.
+type Needs struct {
+	// Kubelets reach the nodes of pods.
+	Kubelets *kubelet.Client
+	// Storage returns the storage of another resource, nil if it is not served.
+	Storage func(schema.GroupVersionResource) rest.Storage
+	// Authorizer decides whether somebody who may read a pod may also talk to its processes.
+	Authorizer authorizer.UnconditionalAuthorizer
+}
+
+// Served declares pods with the subresources that reach other objects and nodes.
+func Served(n Needs) builtin.Declaration {
+	r := Resource
+	r.Sub = append(slices.Clone(r.Sub),
+		builtin.Sub{Name: "eviction", New: func(pods *builtin.REST) rest.Storage { return &EvictionREST{pods: pods, storage: n.Storage} }},
+		builtin.Sub{Name: "log", New: func(pods *builtin.REST) rest.Storage { return &LogREST{pods: pods, kubelets: n.Kubelets} }},
+		builtin.Sub{Name: "exec", New: n.streamed(&corev1.PodExecOptions{}, execLocation)},
+		builtin.Sub{Name: "attach", New: n.streamed(&corev1.PodAttachOptions{}, attachLocation)},
+		builtin.Sub{Name: "portforward", New: n.streamed(&corev1.PodPortForwardOptions{}, portForwardLocation)},
+		builtin.Sub{Name: "proxy", New: func(pods *builtin.REST) rest.Storage { return newProxyREST(pods, n.Kubelets) }},
+	)
+	return r
+}
+
+// AddToScheme registers what the bodies and queries of these subresources are made of: evictions of an old version, whose
+// group no longer serves it, and options.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(policyv1beta1.SchemeGroupVersion, &policyv1beta1.Eviction{})
+	s.AddKnownTypes(policyv1.SchemeGroupVersion, &policyv1.Eviction{})
+	if err := builtin.AddAlike(s, policyv1beta1.SchemeGroupVersion.WithKind("Eviction"), evictionKind); err != nil {
+		return err
+	}
+	return builtin.AddQueryOptions(s, &corev1.PodLogOptions{}, &corev1.PodExecOptions{}, &corev1.PodAttachOptions{},
+		&corev1.PodPortForwardOptions{}, &corev1.PodProxyOptions{})
+}

@@ -1,0 +1,61 @@
+package pod
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	netutils "k8s.io/utils/net"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/kubelet"
+)
+
+// newProxyREST passes requests on to an address of a pod.
+func newProxyREST(pods *builtin.REST, kubelets *kubelet.Client) rest.Storage {
+	return &kubelet.ProxyREST{
+		Options: func() runtime.Object { return &corev1.PodProxyOptions{} },
+		Path:    func(o runtime.Object) string { return o.(*corev1.PodProxyOptions).Path },
+		ResourceLocation: func(ctx context.Context, id string) (kubelet.Location, error) {
+			scheme, name, port, ok := utilnet.SplitSchemeNamePort(id)
+			if !ok {
+				return kubelet.Location{}, apierrors.NewBadRequest(fmt.Sprintf("invalid pod request %q", id))
+			}
+			pod, err := getPod(ctx, pods, name)
+			if err != nil {
+				return kubelet.Location{}, err
+			}
+			host, err := hostOf(pod, port)
+			return kubelet.Location{URL: &url.URL{Scheme: scheme, Host: host}, Transport: kubelets.Pods()}, err
+		},
+	}
+}
+
+// hostOf is where a pod listens: on the port that is asked for, or on the first that it declares. An address of this machine
+// is none of a pod: who may read pods could reach what listens here.
+func hostOf(pod *corev1.Pod, port string) (string, error) {
+	for _, c := range pod.Spec.Containers {
+		if port == "" && len(c.Ports) > 0 {
+			port = strconv.Itoa(int(c.Ports[0].ContainerPort))
+		}
+	}
+	address := firstIP(pod)
+	if ip := netutils.ParseIPSloppy(address); ip == nil || !ip.IsGlobalUnicast() {
+		return "", apierrors.NewBadRequest("address not allowed")
+	}
+	switch {
+	case port != "":
+		return net.JoinHostPort(address, port), nil
+	case strings.Contains(address, ":"):
+		return "[" + address + "]", nil
+	}
+	return address, nil
+}

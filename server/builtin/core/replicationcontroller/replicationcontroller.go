@@ -1,0 +1,106 @@
+package replicationcontroller
+
+import (
+	"context"
+	"maps"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/apps/scale"
+	"github.com/kx-apiserver/kx/server/builtin/apps/workload"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+// Resource declares replication controllers.
+var Resource = builtin.Resource[*corev1.ReplicationController]{
+	Names: builtin.Names{
+		Plural: "replicationcontrollers", Singular: "replicationcontroller", Short: []string{"rc"}, Categories: []string{"all"},
+	},
+	List:    &corev1.ReplicationControllerList{},
+	Stored:  corev1.SchemeGroupVersion,
+	Default: setDefaults,
+	Fields: []builtin.Field[*corev1.ReplicationController]{
+		{Label: "status.replicas", Value: func(rc *corev1.ReplicationController) string { return strconv.Itoa(int(rc.Status.Replicas)) }},
+	},
+	PrepareCreate: func(_ context.Context, rc *corev1.ReplicationController) { dropDisabledFields(rc, nil) },
+	PrepareUpdate: func(rc, old *corev1.ReplicationController) { dropDisabledFields(rc, templateSpec(old)) },
+	Validate:      validate,
+
+	ValidateUpdate: validateUpdate,
+	Warnings:       warnings,
+	// The first version of the API left pods behind, and there is no later one.
+	Dependents: workload.OrphansOf(corev1.SchemeGroupVersion),
+	Spec:       func(rc *corev1.ReplicationController) any { return &rc.Spec },
+	Status: &builtin.Status[*corev1.ReplicationController]{
+		Of: func(rc *corev1.ReplicationController) any { return &rc.Status },
+		Part: builtin.Part[*corev1.ReplicationController]{
+			Keep:  func(rc, old *corev1.ReplicationController) { rc.Spec = old.Spec },
+			Check: validateStatusUpdate,
+		},
+	},
+	Sub: []builtin.Sub{scale.Sub(func(rc *corev1.ReplicationController) scale.View {
+		return scale.View{Replicas: rc.Spec.Replicas, Current: rc.Status.Replicas, Selector: &metav1.LabelSelector{MatchLabels: rc.Spec.Selector}}
+	})},
+	Sample: `
+spec:
+  replicas: 1
+  selector: {app: NAME}
+  template:
+    metadata: {labels: {app: NAME}}
+    spec: {containers: [{name: main, image: nginx}]}`,
+	Columns: []table.Column{
+		table.NameColumn,
+		{Name: "Desired", Type: "integer", Description: corev1.ReplicationControllerSpec{}.SwaggerDoc()["replicas"]},
+		{Name: "Current", Type: "integer", Description: corev1.ReplicationControllerStatus{}.SwaggerDoc()["replicas"]},
+		{Name: "Ready", Type: "integer", Description: corev1.ReplicationControllerStatus{}.SwaggerDoc()["readyReplicas"]},
+		table.AgeColumn,
+		{Name: "Containers", Type: "string", Priority: 1, Description: "Names of each container in the template."},
+		{Name: "Images", Type: "string", Priority: 1, Description: "Images referenced by each container in the template."},
+		{Name: "Selector", Type: "string", Priority: 1, Description: corev1.ReplicationControllerSpec{}.SwaggerDoc()["selector"]},
+	},
+	Row: row,
+}
+
+func row(rc *corev1.ReplicationController) metav1.TableRow {
+	var containers []corev1.Container
+	if spec := templateSpec(rc); spec != nil {
+		containers = spec.Containers
+	}
+	names, images := workload.ContainerCells(containers)
+	return table.Row(rc.Name, int64(ptr.Deref(rc.Spec.Replicas, 0)), int64(rc.Status.Replicas), int64(rc.Status.ReadyReplicas),
+		table.Age(rc.CreationTimestamp), names, images, labels.FormatLabels(rc.Spec.Selector))
+}
+
+// setDefaults takes the selector and the labels from the template.
+func setDefaults(rc *corev1.ReplicationController) {
+	if template := rc.Spec.Template; template != nil {
+		if template.Labels != nil && len(rc.Spec.Selector) == 0 {
+			rc.Spec.Selector = maps.Clone(template.Labels)
+		}
+		if template.Labels != nil && len(rc.Labels) == 0 {
+			rc.Labels = maps.Clone(template.Labels)
+		}
+		podspec.SetDefaultsPodTemplate(template)
+	}
+	podspec.SetDefault(&rc.Spec.Replicas, 1)
+}
+
+// templateSpec is the spec of the template, nil if there is none.
+func templateSpec(rc *corev1.ReplicationController) *corev1.PodSpec {
+	if rc.Spec.Template == nil {
+		return nil
+	}
+	return &rc.Spec.Template.Spec
+}
+
+func dropDisabledFields(rc *corev1.ReplicationController, old *corev1.PodSpec) {
+	if spec := templateSpec(rc); spec != nil {
+		podspec.DropDisabledFields(spec, old)
+	}
+}

@@ -1,0 +1,40 @@
+package flowcontrol
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Mandatory finds one of the objects whose spec nobody may change; nil if name is none of theirs.
+func Mandatory[T metav1.Object](objects []T, name string) (mandatory T) {
+	if i := slices.IndexFunc(objects, func(obj T) bool { return obj.GetName() == name }); i >= 0 {
+		return objects[i]
+	}
+	return mandatory
+}
+
+// KeepMeta keeps the metadata of an object whose status is updated: only who owns which field changes.
+func KeepMeta(m, old *metav1.ObjectMeta) {
+	managed := m.ManagedFields
+	*m = *old
+	m.ManagedFields = managed
+}
+
+// ValidateConditions wants conditions with a type, each another.
+func ValidateConditions[C any](conditions []C, typeOf func(*C) string) (errs field.ErrorList) {
+	seen := sets.New[string]()
+	for i := range conditions {
+		name, path := typeOf(&conditions[i]), field.NewPath("status", "conditions").Index(i).Child("type")
+		if seen.Has(name) {
+			errs = append(errs, field.Duplicate(path, name))
+		}
+		seen.Insert(name)
+		if name == "" {
+			errs = append(errs, field.Required(path, ""))
+		}
+	}
+	return errs
+}

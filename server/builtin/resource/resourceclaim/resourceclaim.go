@@ -1,0 +1,127 @@
+// Package resourceclaim declares resourceclaims.resource.k8s.io, by which pods ask for devices.
+//
+// In come claims and, by way of their status, the devices that a scheduler and drivers gave them. Who may do so is asked of the
+// authorizer, and who may watch over devices of others is said by a label of the namespace.
+package resourceclaim
+
+import (
+	"context"
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta1 "k8s.io/api/resource/v1beta1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/resource"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+var (
+	specPath   = field.NewPath("spec")
+	statusPath = field.NewPath("status")
+)
+
+// Resource declares claims.
+func Resource(access resource.Access) builtin.Resource[*resourcev1.ResourceClaim] {
+	return builtin.Resource[*resourcev1.ResourceClaim]{
+		Names:   builtin.Names{Plural: "resourceclaims", Singular: "resourceclaim"},
+		List:    &resourcev1.ResourceClaimList{},
+		Stored:  resourcev1.SchemeGroupVersion,
+		Served:  []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1beta1.SchemeGroupVersion},
+		Alike:   []schema.GroupVersion{resourcev1beta2.SchemeGroupVersion},
+		ResetIn: []schema.GroupVersion{resourcev1beta1.SchemeGroupVersion},
+		Default: func(c *resourcev1.ResourceClaim) {
+			resource.SetDefaultsClaim(&c.Spec)
+			resource.SetDefaultsStatus(&c.Status)
+		},
+		PrepareCreate:  func(_ context.Context, c *resourcev1.ResourceClaim) { resource.DropDisabledClaim(&c.Spec, nil) },
+		PrepareUpdate:  func(c, old *resourcev1.ResourceClaim) { resource.DropDisabledClaim(&c.Spec, &old.Spec) },
+		Validate:       validate,
+		ValidateUpdate: validateUpdate,
+		Special: func(s builtin.Strategy[*resourcev1.ResourceClaim]) rest.RESTCreateUpdateStrategy {
+			return strategy{s, access}
+		},
+		Status: &builtin.Status[*resourcev1.ResourceClaim]{
+			Of: func(c *resourcev1.ResourceClaim) any { return &c.Status },
+			Part: builtin.Part[*resourcev1.ResourceClaim]{
+				Keep:  keepInStatus,
+				Reset: []string{"metadata", "spec"},
+				Allow: func(ctx context.Context, c, old *resourcev1.ResourceClaim) field.ErrorList {
+					errs := access.Status(ctx, c, old)
+					errs = append(errs, builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
+					errs = append(errs, resource.ValidateClaimStatus(c, old, statusPath)...)
+					return append(errs, resource.DeclaredIn(ctx).ClaimStatus(&c.Status, &old.Status, statusPath)...)
+				},
+			},
+		},
+		ReturnDeletedObject: true,
+		Sample:              `spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}`,
+		Columns: []table.Column{
+			table.NameColumn,
+			{Name: "State", Type: "string", Description: "A summary of the current state (allocated, pending, reserved, etc.)."},
+			table.AgeColumn,
+		},
+		Row: func(c *resourcev1.ResourceClaim) metav1.TableRow {
+			return table.Row(c.Name, state(c), table.Age(c.CreationTimestamp))
+		},
+	}
+}
+
+func state(c *resourcev1.ResourceClaim) string {
+	var states []string
+	if c.DeletionTimestamp != nil {
+		states = append(states, "deleted")
+	}
+	switch {
+	case c.Status.Allocation == nil && c.DeletionTimestamp == nil:
+		states = append(states, "pending")
+	case c.Status.Allocation != nil:
+		states = append(states, "allocated")
+		if len(c.Status.ReservedFor) > 0 {
+			states = append(states, "reserved")
+		}
+	}
+	return strings.Join(states, ",")
+}
+
+// strategy knows the request: the declared rules are those of its version, and its namespace may let it watch over devices.
+type strategy struct {
+	builtin.Strategy[*resourcev1.ResourceClaim]
+	access resource.Access
+}
+
+func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	c := obj.(*resourcev1.ResourceClaim)
+	errs := s.access.Claim(ctx, &c.Spec, c.Namespace)
+	errs = append(errs, s.Strategy.Validate(ctx, obj)...)
+	return append(errs, resource.DeclaredIn(ctx).Claim(&c.Spec, specPath)...)
+}
+
+func validate(c *resourcev1.ResourceClaim) field.ErrorList {
+	errs := builtin.ValidateObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	return append(errs, resource.ValidateClaim(&c.Spec, specPath)...)
+}
+
+func validateUpdate(c, old *resourcev1.ResourceClaim) field.ErrorList {
+	errs := builtin.ValidateObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	errs = append(errs, builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
+	if !apiequality.Semantic.DeepEqual(c.Spec, old.Spec) {
+		errs = append(errs, builtin.Immutable(specPath))
+	}
+	return errs
+}
+
+func keepInStatus(c, old *resourcev1.ResourceClaim) {
+	c.Spec = old.Spec
+	metav1.ResetObjectMetaForStatus(&c.ObjectMeta, &old.ObjectMeta)
+	resource.DropDisabledStatus(&c.Status, &old.Status)
+	resource.DropGone(&c.Status, &old.Status)
+}

@@ -1,0 +1,86 @@
+// Package resourceclaimtemplate declares resourceclaimtemplates.resource.k8s.io, from which claims of single pods are made.
+package resourceclaimtemplate
+
+import (
+	"context"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta1 "k8s.io/api/resource/v1beta1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
+	"github.com/kx-apiserver/kx/server/builtin/quote"
+	"github.com/kx-apiserver/kx/server/builtin/resource"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+var (
+	specPath  = field.NewPath("spec")
+	claimPath = specPath.Child("spec")
+)
+
+// Resource declares templates.
+func Resource(access resource.Access) builtin.Resource[*resourcev1.ResourceClaimTemplate] {
+	return builtin.Resource[*resourcev1.ResourceClaimTemplate]{
+		Names:   builtin.Names{Plural: "resourceclaimtemplates", Singular: "resourceclaimtemplate"},
+		List:    &resourcev1.ResourceClaimTemplateList{},
+		Stored:  resourcev1.SchemeGroupVersion,
+		Served:  []schema.GroupVersion{resourcev1.SchemeGroupVersion, resourcev1beta2.SchemeGroupVersion, resourcev1beta1.SchemeGroupVersion},
+		Alike:   []schema.GroupVersion{resourcev1beta2.SchemeGroupVersion},
+		Default: func(t *resourcev1.ResourceClaimTemplate) { resource.SetDefaultsClaim(&t.Spec.Spec) },
+		PrepareCreate: func(_ context.Context, t *resourcev1.ResourceClaimTemplate) {
+			resource.DropDisabledClaim(&t.Spec.Spec, nil)
+		},
+		PrepareUpdate: func(t, old *resourcev1.ResourceClaimTemplate) {
+			resource.DropDisabledClaim(&t.Spec.Spec, &old.Spec.Spec)
+		},
+		Validate:       validate,
+		ValidateUpdate: validateUpdate,
+		Special: func(s builtin.Strategy[*resourcev1.ResourceClaimTemplate]) rest.RESTCreateUpdateStrategy {
+			return strategy{s, access}
+		},
+		ReturnDeletedObject: true,
+		Sample:              `spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}`,
+		Columns:             []table.Column{table.NameColumn, table.AgeColumn},
+		Row: func(t *resourcev1.ResourceClaimTemplate) metav1.TableRow {
+			return table.Row(t.Name, table.Age(t.CreationTimestamp))
+		},
+	}
+}
+
+// strategy knows the request: the declared rules are those of its version, and its namespace may let it watch over devices.
+type strategy struct {
+	builtin.Strategy[*resourcev1.ResourceClaimTemplate]
+	access resource.Access
+}
+
+func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	t := obj.(*resourcev1.ResourceClaimTemplate)
+	errs := s.access.Claim(ctx, &t.Spec.Spec, t.Namespace)
+	errs = append(errs, s.Strategy.Validate(ctx, obj)...)
+	return append(errs, resource.DeclaredIn(ctx).Claim(&t.Spec.Spec, claimPath)...)
+}
+
+func (s strategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	errs := s.Strategy.ValidateUpdate(ctx, obj, old)
+	return append(errs, resource.DeclaredIn(ctx).Claim(&obj.(*resourcev1.ResourceClaimTemplate).Spec.Spec, claimPath)...)
+}
+
+func validate(t *resourcev1.ResourceClaimTemplate) field.ErrorList {
+	errs := builtin.ValidateObjectMeta(&t.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	errs = append(errs, podspec.ValidateTemplateMeta(&t.Spec.ObjectMeta, specPath.Child("metadata"))...)
+	return append(errs, resource.ValidateClaim(&t.Spec.Spec, claimPath)...)
+}
+
+// validateUpdate keeps the spec, and checks the new one nevertheless.
+func validateUpdate(t, old *resourcev1.ResourceClaimTemplate) field.ErrorList {
+	errs := append(validate(t), builtin.ValidateObjectMetaUpdate(&t.ObjectMeta, &old.ObjectMeta)...)
+	return append(errs, quote.ValidateImmutable(t.Spec, old.Spec, specPath)...)
+}

@@ -1,0 +1,65 @@
+// Package volumeattributesclass declares volumeattributesclasses.storage.k8s.io, which name properties of volumes that can
+// change while a volume is in use.
+package volumeattributesclass
+
+import (
+	"reflect"
+
+	storagev1 "k8s.io/api/storage/v1"
+	storagev1beta1 "k8s.io/api/storage/v1beta1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/storage"
+	"github.com/kx-apiserver/kx/server/builtin/table"
+)
+
+// Resource declares classes of volume attributes. v1beta1 has ended with Kubernetes 1.36; etcd may still have objects of it.
+var Resource = builtin.Resource[*storagev1.VolumeAttributesClass]{
+	Names:               builtin.Names{Plural: "volumeattributesclasses", Singular: "volumeattributesclass", Short: []string{"vac"}},
+	List:                &storagev1.VolumeAttributesClassList{},
+	Stored:              storagev1.SchemeGroupVersion,
+	Alike:               []schema.GroupVersion{storagev1beta1.SchemeGroupVersion},
+	ClusterScoped:       true,
+	Validate:            validate,
+	ValidateUpdate:      validateUpdate,
+	ReturnDeletedObject: true,
+	Sample:              "driverName: csi.example.com\nparameters: {iops: \"3000\"}",
+	Columns: []table.Column{
+		table.NameColumn,
+		{Name: "DriverName", Type: "string", Description: storagev1.VolumeAttributesClass{}.SwaggerDoc()["driverName"]},
+		table.AgeColumn,
+	},
+	Row: func(c *storagev1.VolumeAttributesClass) metav1.TableRow {
+		return table.Row(c.Name, c.DriverName, table.Age(c.CreationTimestamp))
+	},
+}
+
+var (
+	driverPath     = field.NewPath("driverName")
+	parametersPath = field.NewPath("parameters")
+)
+
+func validate(c *storagev1.VolumeAttributesClass) field.ErrorList {
+	errs := builtin.ValidateObjectMeta(&c.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	if c.DriverName == "" {
+		errs = append(errs, field.Required(driverPath, ""))
+	}
+	errs = append(errs, storage.ValidateProvisioner(c.DriverName, driverPath)...)
+	return append(errs, storage.ValidateParameters(c.Parameters, false, parametersPath)...)
+}
+
+// validateUpdate keeps everything but the metadata.
+func validateUpdate(c, old *storagev1.VolumeAttributesClass) field.ErrorList {
+	errs := builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
+	if c.DriverName != old.DriverName {
+		errs = append(errs, field.Forbidden(driverPath, "updates to driverName are forbidden."))
+	}
+	if !reflect.DeepEqual(c.Parameters, old.Parameters) {
+		errs = append(errs, field.Forbidden(parametersPath, "updates to parameters are forbidden."))
+	}
+	return append(errs, validate(c)...)
+}

@@ -1,0 +1,80 @@
+//lint:file-ignore SA1019 the leases of API servers are stored as Endpoints, which are deprecated
+
+package server
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/kx-apiserver/kx/server/bootstrap"
+	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/backend"
+)
+
+// bootstrap begins to make the objects that every cluster has, in the background.
+func (s *Server) bootstrap(c *Config, chain *Chain, hooks *hooks) error {
+	if !c.Options.InitialObjects {
+		return nil
+	}
+	config := bootstrap.Config{
+		Handler: chain.Kube.Router, ClientCAs: c.clientCAs, Log: s.log,
+		Serves: func(resource schema.GroupVersionResource) bool { return chain.Kube.Storages()[resource] != nil },
+	}
+	address, err := advertised(c.Options, c.address)
+	if err != nil {
+		s.log.Info("this server is no endpoint of the service kubernetes: --advertise-address says at which address it can be reached", "reason", err)
+	}
+	config.Address = address
+	if c.Options.EndpointReconciler == options.ReconcilerLease {
+		leases, destroy, err := leaseStorage(c)
+		if err != nil {
+			return err
+		}
+		s.onClose(func() error { destroy(); return nil })
+		config.Leases = leases
+	}
+	tasks := bootstrap.New(config, func(name string) { hooks.finish(name) })
+	s.inBackground(tasks.Run)
+	return nil
+}
+
+// leaseStorage makes the storage of the leases by which servers on one etcd know of each other.
+func leaseStorage(c *Config) (store.Interface, backend.DestroyFunc, error) {
+	opts, err := c.RESTOptions.GetRESTOptions(corev1.Resource("apiserveripinfo"), &corev1.Endpoints{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("storage of the leases of servers: %w", err)
+	}
+	newLease := func() runtime.Object { return &corev1.Endpoints{} }
+	newList := func() runtime.Object { return &corev1.EndpointsList{} }
+	return backend.NewRawStorage(opts.StorageConfig, newLease, newList, bootstrap.LeasesPrefix)
+}
+
+// advertised is where clients in a cluster reach the server that listens at an address: as --advertise-address says, else there, or
+// at this machine's address on its network if that is for all interfaces or for this machine alone. With an error the address has
+// a port only.
+func advertised(o *options.Options, listens string) (netip.AddrPort, error) {
+	host, port, err := net.SplitHostPort(listens)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	ip := o.AdvertiseAddress
+	if len(ip) == 0 {
+		if ip, err = utilnet.ResolveBindAddress(net.ParseIP(host)); err != nil {
+			return netip.AddrPortFrom(netip.Addr{}, uint16(number)), err
+		}
+	}
+	addr, _ := netip.AddrFromSlice(ip)
+	return netip.AddrPortFrom(addr.Unmap(), uint16(number)), nil
+}

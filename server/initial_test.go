@@ -1,0 +1,160 @@
+//lint:file-ignore SA1019 clients read Endpoints, deprecated as they are
+
+package server_test
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/server/options"
+)
+
+// withObjects has a server make the objects that every cluster has, as the one at an address of its own.
+func withObjects(address string) func(*options.Options) {
+	return func(o *options.Options) { o.InitialObjects, o.AdvertiseAddress = true, net.ParseIP(address) }
+}
+
+// ready waits until the server is, and so has tried to make its objects.
+func (r *running) ready(t testing.TB) {
+	t.Helper()
+	client := r.httpClient(t)
+	until(t, "the server is ready", func() bool {
+		res, _ := ask(t, client, "GET", r.URL+"/readyz", nil)
+		return res.StatusCode == http.StatusOK
+	})
+}
+
+// TestInitialObjects starts a server and asks for what every cluster has. Who owns its fields, and what it says, is as in a
+// kube-apiserver; and to make it fills no caches.
+func TestInitialObjects(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first, stop, err := launch(in(dir), withObjects("192.0.2.7"))
+	must(t, err)
+	first.ready(t)
+	for _, name := range []string{"configmaps", "services"} {
+		if state := first.cache(t, name).Status.State; state != v1alpha1.CacheUninitialized {
+			t.Errorf("the cache of %s is %s", name, state)
+		}
+	}
+	core := first.admin(t).CoreV1()
+	service, err := core.Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
+	must(t, err)
+	port := service.Spec.Ports[0]
+	_, listens, err := net.SplitHostPort(strings.TrimPrefix(first.URL, "https://"))
+	must(t, err)
+	if service.Spec.ClusterIP != "10.96.0.1" || service.Labels["component"] != "apiserver" || service.Labels["provider"] != "kubernetes" ||
+		port.Name != "https" || port.Port != 443 || port.TargetPort.String() != listens || service.Spec.Type != corev1.ServiceTypeClusterIP {
+		t.Errorf("%+v", service)
+	}
+	settings, err := core.ConfigMaps("kube-system").Get(t.Context(), "extension-apiserver-authentication", metav1.GetOptions{})
+	must(t, err)
+	if ca := settings.Data["client-ca-file"]; strings.Count(ca, "BEGIN CERTIFICATE") != 1 || len(settings.Data) != 1 {
+		t.Errorf("%+v", settings.Data)
+	}
+	for _, fields := range [][]metav1.ManagedFieldsEntry{service.ManagedFields, settings.ManagedFields} {
+		if len(fields) != 1 || fields[0].Manager != "kube-apiserver" || fields[0].Operation != metav1.ManagedFieldsOperationUpdate {
+			t.Errorf("%+v", fields)
+		}
+	}
+	// What others wrote stays, and what must be so comes back.
+	settings.Data = map[string]string{"requestheader-allowed-names": `["front"]`}
+	_, err = core.ConfigMaps("kube-system").Update(t.Context(), settings, metav1.UpdateOptions{})
+	must(t, err)
+	must(t, stop())
+
+	again := start(t, in(dir), withObjects("192.0.2.7"))
+	again.ready(t)
+	settings, err = again.admin(t).CoreV1().ConfigMaps("kube-system").Get(t.Context(), "extension-apiserver-authentication", metav1.GetOptions{})
+	must(t, err)
+	if settings.Data["client-ca-file"] == "" || settings.Data["requestheader-allowed-names"] != `["front"]` {
+		t.Errorf("%+v", settings.Data)
+	}
+	same, err := again.admin(t).CoreV1().Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
+	must(t, err)
+	if same.UID != service.UID || same.ResourceVersion != service.ResourceVersion {
+		t.Errorf("the service was written again: %+v", same)
+	}
+}
+
+// leased are the addresses of servers that have a lease in etcd.
+func leased(t testing.TB, client *clientv3.Client) []string {
+	t.Helper()
+	const prefix = "/registry/masterleases/"
+	got, err := client.Get(t.Context(), prefix, clientv3.WithPrefix())
+	must(t, err)
+	var addresses []string
+	for _, kv := range got.Kvs {
+		addresses = append(addresses, strings.TrimPrefix(string(kv.Key), prefix))
+		if kv.Lease == 0 || !strings.HasPrefix(string(kv.Value), "k8s\x00") {
+			t.Errorf("%s is %q, with lease %d", kv.Key, kv.Value, kv.Lease)
+		}
+	}
+	return addresses
+}
+
+// TestServersKnowEachOther runs two servers on one etcd. Both have a lease, and one that stops takes its own away.
+func TestServersKnowEachOther(t *testing.T) {
+	t.Parallel()
+	etcd := (&rival{}).startEtcd(t)
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}})
+	must(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	on := func(o *options.Options) { o.Etcd.Servers = []string{etcd} }
+	one := start(t, on, withObjects("192.0.2.1"))
+	two, stop, err := launch(on, withObjects("192.0.2.2"))
+	must(t, err)
+	outside := start(t, on, withObjects("192.0.2.3"), func(o *options.Options) { o.EndpointReconciler = options.ReconcilerNone })
+	for _, r := range []*running{one, two, outside} {
+		r.ready(t)
+	}
+	both, left := []string{"192.0.2.1", "192.0.2.2"}, []string{"192.0.2.1"}
+	// Of two servers that make the service at once, one is refused its address, and tries again a second later.
+	until(t, "both have a lease", func() bool { return slices.Equal(leased(t, client), both) })
+	until(t, "both are endpoints", func() bool {
+		e, err := one.admin(t).CoreV1().Endpoints("default").Get(within(t), "kubernetes", metav1.GetOptions{})
+		s, failed := one.admin(t).DiscoveryV1().EndpointSlices("default").Get(within(t), "kubernetes", metav1.GetOptions{})
+		return errors.Join(err, failed) == nil && len(e.Subsets) == 1 && len(e.Subsets[0].Addresses) == 2 && len(s.Endpoints) == 2
+	})
+	one.endpoints(t, both)
+	must(t, stop())
+	if got := leased(t, client); !slices.Equal(got, left) {
+		t.Errorf("after one has stopped, %v have a lease", got)
+	}
+	one.endpoints(t, left)
+}
+
+// endpoints fails the test unless the service kubernetes has these, in both forms.
+func (r *running) endpoints(t testing.TB, want []string) {
+	t.Helper()
+	e, err := r.admin(t).CoreV1().Endpoints("default").Get(within(t), "kubernetes", metav1.GetOptions{})
+	must(t, err)
+	s, err := r.admin(t).DiscoveryV1().EndpointSlices("default").Get(within(t), "kubernetes", metav1.GetOptions{})
+	must(t, err)
+	var addresses, sliced []string
+	for _, subset := range e.Subsets {
+		for _, a := range subset.Addresses {
+			addresses = append(addresses, a.IP)
+		}
+	}
+	for _, endpoint := range s.Endpoints {
+		sliced = append(sliced, endpoint.Addresses...)
+	}
+	if !slices.Equal(addresses, want) || !slices.Equal(sliced, want) {
+		t.Errorf("the endpoints are %v and %v, want %v", addresses, sliced, want)
+	}
+	if e.Labels["endpointslice.kubernetes.io/skip-mirror"] != "true" || s.Labels["kubernetes.io/service-name"] != "kubernetes" ||
+		e.Subsets[0].Ports[0].Name != "https" || *s.Ports[0].Port != e.Subsets[0].Ports[0].Port {
+		t.Errorf("%+v\n%+v", e, s)
+	}
+}

@@ -1,0 +1,172 @@
+package kubelet
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/builtin"
+)
+
+// Config says how kubelets are reached.
+type Config struct {
+	// CertFile and KeyFile are the client certificate of the server. They are read anew for each connection.
+	CertFile, KeyFile string
+	// CAFile has the authorities of kubelets. Without it, a kubelet's certificate is not verified.
+	CAFile string
+	// AddressTypes are the types of a node's addresses, the preferred ones first.
+	AddressTypes []string
+}
+
+const (
+	// defaultPort is where a kubelet listens, unless its node's status says otherwise.
+	defaultPort = 10250
+	// dialWait is how long a connection may take.
+	dialWait = 30 * time.Second
+	// handshakeWait is the same for TLS.
+	handshakeWait = 10 * time.Second
+	// idleMost is how many connections to one kubelet are kept for the next request.
+	idleMost = 25
+)
+
+// Client reaches kubelets, and what has a pod's address.
+type Client struct {
+	// nodes is set once, before requests come: storages are made after a Client.
+	nodes        rest.Getter
+	addressTypes []string
+	verified     *http.Transport
+	unverified   *http.Transport
+	pods         *http.Transport
+}
+
+// New makes a Client. It fails if a file can't be read.
+func New(c Config) (*Client, error) {
+	client := &Client{addressTypes: c.AddressTypes}
+	kubelets := &tls.Config{InsecureSkipVerify: c.CAFile == ""}
+	if c.CAFile != "" {
+		authorities, err := readAuthorities(c.CAFile)
+		if err != nil {
+			return nil, err
+		}
+		kubelets.RootCAs = authorities
+	}
+	if c.CertFile != "" {
+		load := func() (*tls.Certificate, error) {
+			certificate, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+			return &certificate, err
+		}
+		if _, err := load(); err != nil {
+			return nil, fmt.Errorf("client certificate for kubelets: %w", err)
+		}
+		kubelets.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() }
+	}
+	unverified := kubelets.Clone()
+	unverified.InsecureSkipVerify, unverified.RootCAs = true, nil
+	client.verified, client.unverified = newTransport(kubelets), newTransport(unverified)
+	// A pod's certificate could not be for its address, which nobody knew before.
+	client.pods = newTransport(&tls.Config{InsecureSkipVerify: true})
+	return client, nil
+}
+
+func readAuthorities(file string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("authority of kubelets: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("authority of kubelets: %s has no certificate", file)
+	}
+	return pool, nil
+}
+
+func newTransport(config *tls.Config) *http.Transport {
+	return utilnet.SetTransportDefaults(&http.Transport{
+		TLSClientConfig:     config,
+		TLSHandshakeTimeout: handshakeWait,
+		MaxIdleConnsPerHost: idleMost,
+		DialContext:         (&net.Dialer{Timeout: dialWait, KeepAlive: dialWait}).DialContext,
+	})
+}
+
+// Close closes the connections that are kept for a next request.
+func (c *Client) Close() {
+	for _, t := range []*http.Transport{c.verified, c.unverified, c.pods} {
+		t.CloseIdleConnections()
+	}
+}
+
+// SetNodes says where nodes are found. It must be called before requests come.
+func (c *Client) SetNodes(nodes rest.Getter) { c.nodes = nodes }
+
+// Pods is the transport to addresses of pods.
+func (c *Client) Pods() http.RoundTripper { return c.pods }
+
+// ConnectionInfo says how a node's kubelet is reached.
+type ConnectionInfo struct {
+	Scheme, Hostname, Port string
+	Transport              http.RoundTripper
+	// InsecureSkipTLSVerifyTransport believes every certificate.
+	InsecureSkipTLSVerifyTransport http.RoundTripper
+	// NodeFeatures are what the node says that it can do.
+	NodeFeatures []string
+}
+
+// Host is the kubelet's host and port.
+func (i *ConnectionInfo) Host() string { return net.JoinHostPort(i.Hostname, i.Port) }
+
+// GetConnectionInfo finds a node's kubelet by the node's status.
+func (c *Client) GetConnectionInfo(ctx context.Context, name string) (info *ConnectionInfo, err error) {
+	ctx, step := trace.Start(ctx, trace.KubeletLocate, name)
+	defer step.End(&err)
+	if c.nodes == nil {
+		return nil, errors.New("nodes are not served")
+	}
+	obj, err := c.nodes.Get(rest.WithDecoded(ctx), name, &metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	node, err := builtin.As[*corev1.Node](obj)
+	if err != nil {
+		return nil, err
+	}
+	host, err := preferredAddress(node, c.addressTypes)
+	if err != nil {
+		return nil, err
+	}
+	port := int(node.Status.DaemonEndpoints.KubeletEndpoint.Port)
+	if port <= 0 {
+		port = defaultPort
+	}
+	info = &ConnectionInfo{
+		Scheme: "https", Hostname: host, Port: strconv.Itoa(port), NodeFeatures: node.Status.DeclaredFeatures,
+		Transport: c.verified, InsecureSkipTLSVerifyTransport: c.unverified,
+	}
+	step.Text("kubelet", info.Host())
+	return info, nil
+}
+
+// preferredAddress is the first address of the first type that the node has.
+func preferredAddress(node *corev1.Node, types []string) (string, error) {
+	for _, t := range types {
+		i := slices.IndexFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return string(a.Type) == t })
+		if i >= 0 {
+			return node.Status.Addresses[i].Address, nil
+		}
+	}
+	return "", fmt.Errorf("no preferred addresses found; known addresses: %v", node.Status.Addresses)
+}

@@ -1,0 +1,61 @@
+package kubelet
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/proxy"
+
+	"github.com/kx-apiserver/kx/core/rest"
+)
+
+// Location is where a request goes, and over which transport.
+type Location struct {
+	*url.URL
+	Transport http.RoundTripper
+}
+
+// Proxy passes a request on to a location. With upgrade, it refuses a request that upgrades nothing.
+func Proxy(to Location, upgrade bool, responder rest.Responder) http.Handler {
+	// A request that need not be upgraded is one of a browser, perhaps: links in its pages lead through the proxy.
+	rewrite := !upgrade
+	return proxy.NewUpgradeAwareHandler(to.URL, to.Transport, rewrite, upgrade, proxy.NewErrorResponder(responder))
+}
+
+// ProxyREST is the subresource proxy of pods, services and nodes.
+type ProxyREST struct {
+	// Options are empty options, and Path is the path in them.
+	Options func() runtime.Object
+	Path    func(options runtime.Object) string
+	// ResourceLocation finds what an ID such as https:web:443 means.
+	ResourceLocation func(ctx context.Context, id string) (Location, error)
+}
+
+var _ rest.Connecter[http.Handler] = &ProxyREST{}
+
+func (r *ProxyREST) New() runtime.Object { return r.Options() }
+
+// Destroy does nothing: the storage is its resource's.
+func (*ProxyREST) Destroy() {}
+
+// ConnectMethods are all that a page may use.
+func (*ProxyREST) ConnectMethods() []string {
+	return []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions}
+}
+
+func (r *ProxyREST) NewConnectOptions() (runtime.Object, bool, string) {
+	return r.Options(), true, "path"
+}
+
+// Connect finds the location, and appends the request's path.
+func (r *ProxyREST) Connect(ctx context.Context, id string, options runtime.Object, responder rest.Responder) (http.Handler, error) {
+	to, err := r.ResourceLocation(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	to.Path = utilnet.JoinPreservingTrailingSlash(to.Path, r.Path(options))
+	return Proxy(to, false, responder), nil
+}

@@ -1,0 +1,92 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/rest"
+)
+
+// LocationStreamer is what a URL gives, as the answer of a getter.
+type LocationStreamer struct {
+	// To is nil if there is nothing to read.
+	To *Location
+	// Flush sends on each piece at once.
+	Flush bool
+	// Resource and Name are what the answer is about, for errors.
+	Resource schema.GroupResource
+	Name     string
+}
+
+var _ rest.ResourceStreamer = &LocationStreamer{}
+
+// GetObjectKind lets a LocationStreamer pass for an object. It has no kind.
+func (*LocationStreamer) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject returns the same: it never changes.
+func (s *LocationStreamer) DeepCopyObject() runtime.Object { return s }
+
+// InputStream asks for the URL.
+func (s *LocationStreamer) InputStream(ctx context.Context, _, _ string) (io.ReadCloser, bool, string, error) {
+	if s.To == nil {
+		return nil, false, "", nil
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.To.String(), http.NoBody)
+	if err != nil {
+		return nil, false, "", fmt.Errorf("failed to construct request for %s, got %w", s.To, err)
+	}
+	// Whoever is redirected would show the server's certificate to others.
+	client := &http.Client{Transport: s.To.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return errors.New("redirects forbidden")
+	}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, false, "", err
+	}
+	if resp.StatusCode < http.StatusOK || resp.StatusCode > http.StatusPartialContent {
+		defer resp.Body.Close()
+		return nil, false, "", s.refusal(resp)
+	}
+	return resp.Body, s.Flush, "text/plain", nil
+}
+
+// refusalMost is how much of a refusal the client is told.
+const refusalMost = 50_000
+
+// refusal is the error for an answer that is not the stream.
+func (s *LocationStreamer) refusal(resp *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(resp.Body, refusalMost))
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	return &refused{code: resp.StatusCode, StatusError: s.statusOf(resp.StatusCode, string(text))}
+}
+
+func (s *LocationStreamer) statusOf(code int, text string) *apierrors.StatusError {
+	switch code {
+	case http.StatusInternalServerError:
+		return apierrors.NewInternalError(errors.New(text))
+	case http.StatusBadRequest:
+		return apierrors.NewBadRequest(text)
+	}
+	return apierrors.NewGenericServerResponse(code, "", s.Resource, s.Name, text, 0, false)
+}
+
+// refused is a node's refusal. The client gets the node's words, journeys and logs its code alone.
+type refused struct {
+	*apierrors.StatusError
+	code int
+}
+
+func (e *refused) Error() string {
+	return fmt.Sprintf("masked: the node answered %d in its own words", e.code)
+}
+
+func (e *refused) Unwrap() error { return e.StatusError }

@@ -1,0 +1,183 @@
+package server_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/server/wiretest/survey"
+)
+
+var shownDifferences = flag.Int("differences", 12, "how many differences TestSurvey shows of a resource")
+
+// The bar: how much of what a kube-apiserver was asked has to be answered equally.
+const (
+	barOfAll      = 0.99
+	barOfResource = 0.95
+)
+
+// surveyDir has the objects and what a kube-apiserver said to them: testdata/upstream records it.
+var surveyDir = filepath.Join("testdata", "survey")
+
+// behind are the resources that are below the bar yet. The test fails where that is no longer so.
+var behind = map[string]bool{}
+
+// TestSurvey asks kx what a kube-apiserver was asked, and compares the answers. docs/compatibility.md has the result;
+// -rewrite writes it anew.
+func TestSurvey(t *testing.T) {
+	r := start(t, func(o *options.Options) { o.RuntimeConfig = map[string]string{"api/beta": "true"} })
+	kx := survey.Server{URL: r.URL, Client: r.httpClient(t)}
+	sources, err := survey.Sources(surveyDir, survey.Ending)
+	must(t, err)
+	results := make([]*result, len(sources))
+	if raceDetector {
+		t.Log("the race detector looks on, and takes its time: a tenth of the cases is asked, and nothing counted")
+	}
+	t.Run("of", func(t *testing.T) {
+		for i, source := range sources {
+			t.Run(source.String(), func(t *testing.T) {
+				t.Parallel()
+				results[i] = compareResource(t, kx, source)
+			})
+		}
+	})
+	if slices.Contains(results, nil) {
+		return // not all were asked for or counted, or one could not be compared
+	}
+	compareDocument(t, results)
+	equal, different := totals(results)
+	if share := float64(equal) / float64(equal+different); len(behind) == 0 && share < barOfAll {
+		t.Errorf("%.2f %% of all findings are equal", 100*share)
+	}
+}
+
+// result is what the comparison of one resource has come to.
+type result struct {
+	survey.Source
+	survey.Tally
+	// Exceptions are the differences that are shown, with why they stay.
+	Exceptions []exception
+	// Unserved is the number of recorded cases of a resource that kx does not have.
+	Unserved int
+}
+
+func compareResource(t *testing.T, kx survey.Server, source survey.Source) *result {
+	recorded, err := survey.Read(survey.File(surveyDir, source))
+	must(t, err)
+	documents, err := survey.Load(filepath.Join(surveyDir, "objects"), source)
+	must(t, err)
+	if recorded.Stale(documents) {
+		t.Errorf("the objects of %s have changed: record them anew", source)
+	}
+	if raceDetector {
+		recorded.Records = tenth(recorded.Records)
+	}
+	records, err := kx.Ask(t.Context(), source.Resource, recorded.Documents, recorded.Cases())
+	must(t, err)
+	if len(records) == 0 {
+		return &result{Source: source, Unserved: len(recorded.Records)}
+	}
+	tally, err := survey.Compare(recorded, records)
+	must(t, err)
+	if raceDetector {
+		return nil
+	}
+	t.Logf("%d cases: %d findings equal, %d different: %.2f %%", tally.Cases, len(tally.Equal), len(tally.Different), 100*tally.Share())
+	switch there := tally.Share() >= barOfResource; {
+	case !there && !behind[source.String()]:
+		t.Errorf("less than %.0f %% of the findings are equal", 100*barOfResource)
+	case there && behind[source.String()]:
+		t.Errorf("%.0f %% of the findings are equal: it is to be taken off the list of those behind", 100*barOfResource)
+	}
+	showDifferences(t, recorded, tally)
+	return &result{Source: source, Tally: tally, Exceptions: namedDifferences(t, source, tally)}
+}
+
+// tenth is every tenth case of a broken object, and all of whole ones, with which the others are compared.
+func tenth(records []survey.Record) (some []survey.Record) {
+	for i, r := range records {
+		if r.At == "" || i%10 == 0 {
+			some = append(some, r)
+		}
+	}
+	return some
+}
+
+// showDifferences logs the first differences, each finding once, and how many cases were held back.
+func showDifferences(t *testing.T, recorded survey.Recording, tally survey.Tally) {
+	seen, shown, held := map[string]bool{}, 0, 0
+	for _, d := range tally.Differences {
+		if d.HeldBack() {
+			held++
+			continue
+		}
+		key := fmt.Sprint(d.Findings)
+		if seen[key] || shown == *shownDifferences {
+			continue
+		}
+		seen[key] = true
+		shown++
+		t.Log(d.Describe(recorded.Documents))
+	}
+	t.Logf("%d cases differ, %d of them held back", len(tally.Differences), held)
+}
+
+// compareDocument compares the first part of docs/compatibility.md with the results.
+func compareDocument(t *testing.T, results []*result) {
+	comparePart(t, document(results), "TestSurvey", false)
+}
+
+func totals(results []*result) (equal, different int) {
+	for _, r := range results {
+		equal, different = equal+len(r.Equal), different+len(r.Different)
+	}
+	return equal, different
+}
+
+const documentHead = `# Compatibility
+
+kx is right where a kube-apiserver is. This table is what they were found to have in common, by tests that make it.
+
+A kube-apiserver v1.37.1 was given valid objects of every built-in resource in which one field at a time was broken: removed,
+emptied, doubled, set to what it can't be. Each was created, put in the place of the whole object, and written by way of its status.
+The answers are in server/testdata/survey: codes, reasons, causes in their order, warnings, and what became of the object. kx is
+asked the same. Plugins of the kube-apiserver that decide about an object by other objects were off.
+
+A finding is a field of a version together with what the server did about it, for one cause. It counts once, however many cases
+show it, and is different if one of them does.
+
+| group | resource | cases | findings | equal | different |
+| --- | --- | ---: | ---: | ---: | ---: |
+`
+
+// document is docs/compatibility.md.
+func document(results []*result) string {
+	var out strings.Builder
+	out.WriteString(documentHead)
+	row := func(group, resource string, cases, equal, different int) {
+		all := equal + different
+		fmt.Fprintf(&out, "| %s | %s | %d | %d | %.1f %% | %d |\n", group, resource, cases, all, 100*float64(equal)/float64(max(all, 1)), different)
+	}
+	cases := 0
+	var unserved []string
+	for _, r := range results {
+		if r.Unserved > 0 {
+			unserved = append(unserved, fmt.Sprintf("%s (%d cases)", r.Resource, r.Unserved))
+			continue
+		}
+		cases += r.Cases
+		row(cmp.Or(r.Group, "core"), r.Resource, r.Cases, len(r.Equal), len(r.Different))
+	}
+	equal, different := totals(results)
+	row("all", "", cases, equal, different)
+	if len(unserved) > 0 {
+		fmt.Fprintf(&out, "\nkx does not serve: %s.\n", strings.Join(unserved, ", "))
+	}
+	writeExceptions(&out, results)
+	return out.String()
+}

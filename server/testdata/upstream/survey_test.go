@@ -1,0 +1,82 @@
+package upstream
+
+import (
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kx-apiserver/kx/server/wiretest/survey"
+)
+
+var only = flag.String("only", "", "record the survey of these groups and resources alone: apps,core/pods")
+
+// decisions are the plugins that decide about objects by other objects, or by who writes them. kx does not have them, and
+// the survey is about the rules that objects have of their own.
+var decisions = []string{
+	"CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction", "ClusterTrustBundleAttest",
+	"DefaultIngressClass", "DefaultStorageClass", "DefaultTolerationSeconds", "LimitRanger", "MutatingAdmissionPolicy",
+	"MutatingAdmissionWebhook", "NodeDeclaredFeatureValidator", "PersistentVolumeClaimResize", "PodGroupProtection",
+	"PodResizeValidator", "PodSecurity", "PodTopologyLabels", "Priority", "ResourceQuota", "RuntimeClass", "ServiceAccount",
+	"StorageObjectInUseProtection", "TaintNodesByCondition", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
+}
+
+// TestSurvey asks a kube-apiserver, whose binary the environment names, what kx's TestSurvey asks kx:
+//
+//	KUBE_APISERVER=/tmp/kube-apiserver go test -run TestSurvey -rewrite -only core/pods
+//
+// records what it answers about pods. Without -only it records everything.
+func TestSurvey(t *testing.T) {
+	binary := os.Getenv("KUBE_APISERVER")
+	if binary == "" || flag.Lookup("rewrite").Value.String() != "true" {
+		t.Skip("the survey is recorded with -rewrite, from a kube-apiserver whose binary KUBE_APISERVER names")
+	}
+	url, client := startKube(t, binary, "--disable-admission-plugins="+strings.Join(decisions, ","), "--runtime-config=api/beta=true", "--allow-privileged")
+	client.Transport.(withToken).RoundTripper.(*http.Transport).MaxIdleConnsPerHost = 100
+	server := survey.Server{URL: url, Client: client}
+	dir := filepath.Join("..", "survey")
+	sources, err := survey.Sources(filepath.Join(dir, "objects"), ".yaml")
+	must(t, err)
+	for _, source := range sources {
+		if !source.Matches(*only) {
+			continue
+		}
+		t.Run(source.String(), func(t *testing.T) {
+			record(t, server, source, dir)
+		})
+	}
+}
+
+func record(t *testing.T, server survey.Server, source survey.Source, dir string) {
+	documents, err := survey.Load(filepath.Join(dir, "objects"), source)
+	must(t, err)
+	hasStatus := false
+	for _, object := range documents.Objects {
+		resource, err := server.Find(t.Context(), object, source.Resource)
+		must(t, err)
+		if resource == nil {
+			t.Fatalf("the kube-apiserver does not serve the version of %v", object)
+		}
+		hasStatus = hasStatus || resource.HasStatus
+	}
+	cases, err := survey.Changes(source, documents.Objects, hasStatus)
+	must(t, err)
+	records, err := server.Ask(t.Context(), source.Resource, documents, cases)
+	must(t, err)
+	records = slices.DeleteFunc(records, func(r survey.Record) bool {
+		if !r.Answered() {
+			t.Logf("no answer: %+v", r.Case)
+		}
+		return !r.Answered()
+	})
+	for _, r := range records {
+		if r.At == "" && !r.Accepted() {
+			t.Errorf("object %d is not valid, %s: %d %s %v", r.Doc, r.Via, r.Code, r.Message, r.Causes)
+		}
+	}
+	must(t, survey.Recording{Documents: documents, Records: records}.Write(survey.File(dir, source)))
+	t.Logf("%d cases", len(records))
+}

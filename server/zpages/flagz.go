@@ -1,0 +1,29 @@
+package zpages
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+type flagz struct {
+	object `json:",inline"`
+	Flags  map[string]string `json:"flags,omitempty"`
+}
+
+// NewFlagz makes the handler of /flagz, which tells the values of flags by their names. errors writes what goes wrong.
+func NewFlagz(flags map[string]string, errors runtime.NegotiatedSerializer) http.Handler {
+	return &page{
+		kind: "Flagz", errors: errors,
+		text: func(w io.Writer) {
+			for _, name := range slices.Sorted(maps.Keys(flags)) {
+				fmt.Fprintf(w, "%s: %s\n", name, flags[name])
+			}
+		},
+		structured: func(o object) any { return flagz{o, flags} },
+	}
+}
