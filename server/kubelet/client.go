@@ -39,6 +39,8 @@ const (
 	dialWait = 30 * time.Second
 	// handshakeWait is the same for TLS.
 	handshakeWait = 10 * time.Second
+	// writeWait is how long a node or a pod may take nothing of what is written to it. What clients do not read is bounded alike.
+	writeWait = 30 * time.Second
 	// idleMost is how many connections to one kubelet are kept for the next request.
 	idleMost = 25
 )
@@ -99,8 +101,26 @@ func newTransport(config *tls.Config) *http.Transport {
 		TLSClientConfig:     config,
 		TLSHandshakeTimeout: handshakeWait,
 		MaxIdleConnsPerHost: idleMost,
-		DialContext:         (&net.Dialer{Timeout: dialWait, KeepAlive: dialWait}).DialContext,
+		DialContext:         dial,
 	})
+}
+
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: dialWait, KeepAlive: dialWait}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return patientConn{conn}, nil
+}
+
+// patientConn ends when nothing of a write was taken for writeWait.
+type patientConn struct{ net.Conn }
+
+func (c patientConn) Write(b []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(writeWait)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(b)
 }
 
 // Close closes the connections that are kept for a next request.

@@ -11,6 +11,7 @@
 //
 //  1. A kubelet is reached over TLS, with the server's client certificate if there is one. Its own certificate is verified if
 //     --kubelet-certificate-authority is given, and believed otherwise.
-//  2. An upgraded connection ends with its client's, with its node's, and with the server.
+//  2. An upgraded connection ends with its client's, with its node's, and with the server, and when one side reads nothing for
+//     half a minute of what the other writes.
 //  3. Nothing that a node answers gets into a journey, and into the audit log only if the policy wants bodies.
 package kubelet
