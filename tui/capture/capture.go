@@ -1,6 +1,8 @@
 package capture
 
 import (
+	"errors"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -47,7 +49,14 @@ type Screen struct {
 	// lastMarked is the request that others are compared with.
 	lastMarked string
 
-	want screen.ToRequest // where the user was led, as long as it is not there
+	want led
+}
+
+// led is where the user was led, as long as it is not there.
+type led struct {
+	screen.ToRequest
+	// asked says that the server was asked for the request, since the list does not have it.
+	asked bool
 }
 
 var (
@@ -107,7 +116,7 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	}
 	switch to := to.(type) {
 	case screen.ToRequest:
-		s.want = to
+		s.want = led{ToRequest: to}
 		return s.lead()
 	case screen.ToRequests:
 		s.GoTo(layout.List)
@@ -138,7 +147,7 @@ func (s *Screen) lead() tea.Cmd {
 		return nil
 	case s.list.Select(id):
 		want := s.want
-		s.want = screen.ToRequest{}
+		s.want = led{}
 		cmd := s.sync()
 		s.open.step, s.open.field = want.Step, want.Field
 		if want.Field != "" {
@@ -155,9 +164,34 @@ func (s *Screen) lead() tea.Cmd {
 		s.follow("") // it may be that the filter hides it
 		return nil
 	}
-	s.want = screen.ToRequest{}
-	s.host.Complain("the server no longer has request " + id)
-	return nil
+	if s.want.asked {
+		return nil
+	}
+	s.want.asked = true
+	return s.askFor(id)
+}
+
+// askFor asks the server for a request that the list does not have: a new one, of which the list has not heard yet, or one that
+// made room for others.
+func (s *Screen) askFor(id string) tea.Cmd {
+	get := func() (*v1alpha1.Journey, error) { return s.session.Get(s.host.Context(), id) }
+	return screen.Do(s.host, get, func(j *v1alpha1.Journey, err error) tea.Cmd {
+		switch {
+		case s.want.Journey != id: // it is there by now, or the user was led elsewhere
+			return nil
+		case errors.Is(err, session.ErrForgotten):
+			s.want = led{}
+			s.host.Complain("the server no longer has request " + id)
+			return nil
+		case err != nil:
+			s.want = led{}
+			s.host.Complain(draw.Clean("request "+id+": ") + screen.Trouble(err))
+			return nil
+		}
+		s.ring.Insert(j)
+		s.list.Sync()
+		return s.lead()
+	})
 }
 
 // Status is how many requests there are, and how the following goes.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -57,6 +58,34 @@ func TestLead(t *testing.T) {
 	}
 	h.Show(screen.ToRequests{Filter: "code:409"})
 	h.Until("the filter is on", func() bool { return s.ring.Len() == 1 })
+}
+
+// TestLeadToUnheard leads to requests that the list has not heard of: it is asked for, and comes to stand where it belongs.
+func TestLeadToUnheard(t *testing.T) {
+	server := tuitest.New(t)
+	recorded := tuitest.Recorded(t, "../testdata/journeys.json")
+	first, last := recorded[0], recorded[len(recorded)-1]
+	server.Put(recorded[1 : len(recorded)-1]...)
+	server.PutUntold(last)
+	server.PutUntold(first)
+	h := screentest.New(t, server)
+	held := control.New(h.API(), h.Changed, h.Guard)
+	t.Cleanup(held.Close)
+	s := New(h, held, Options{})
+	h.Attach(s)
+	h.Until("all are there", func() bool { return s.ring.Len() == len(recorded)-2 && s.state.Phase == session.Live })
+	for _, j := range []*v1alpha1.Journey{last, first} {
+		h.Show(screen.ToRequest{Journey: j.Name})
+		h.Until("the request is open", func() bool { return s.open.journey != nil && s.open.journey.Name == j.Name })
+	}
+	server.Put(last, first)
+	h.Until("the list has heard of them", func() bool { return s.ring.At(0).ResourceVersion != first.ResourceVersion })
+	if n := s.ring.Len(); s.ring.At(0).Name != first.Name || s.ring.At(n-1).Name != last.Name || n != len(recorded) {
+		t.Errorf("%d rows, from %s to %s", n, s.ring.At(0).Name, s.ring.At(n-1).Name)
+	}
+	if len(h.Complained) > 0 {
+		t.Errorf("%q", h.Complained)
+	}
 }
 
 // TestHidden says of a filter that was kept from the last time how many requests it hides, until it is off.

@@ -8,6 +8,7 @@
 // # Invariants
 //
 //  1. The open journey is the one under the list's cursor. An answer that comes after the cursor moved on is dropped.
-//  2. Who looks at a request does not have it moved away: opening a pane other than the list stops following.
+//  2. Who looks at a request does not have it moved away: opening a pane other than the list stops following, and so does a
+//     step. Following waits while the request under the cursor is held.
 //  3. What is typed into the filter is applied when it can be read, and not before: until then the old result stays.
 package capture

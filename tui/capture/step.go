@@ -118,6 +118,7 @@ func (s *Screen) goOn(action v1alpha1.JourneyAction) tea.Cmd {
 		}
 		return nil
 	}
+	s.list.Hold() // the one that is stepped through is the one that is looked at
 	held := s.heldAt()
 	if len(held) == 0 {
 		s.moveOn(action)

@@ -240,6 +240,29 @@ func TestHeldRequest(t *testing.T) {
 	}
 }
 
+// TestFollowingWaits has requests come while one is held under a cursor that follows, and after the held one was told to go on.
+func TestFollowingWaits(t *testing.T) {
+	h, s, server := held(t)
+	recorded := tuitest.Recorded(t, "../testdata/journeys.json")
+	isGet := func(j *v1alpha1.Journey) bool { return j.Spec.Verb == "get" }
+	another := recorded[slices.IndexFunc(recorded, isGet)]
+	name, n := s.open.id, s.ring.Len()
+	server.Put(over(another))
+	h.Until("the other is listed", func() bool { return s.ring.Len() == n+1 })
+	if !s.list.Following() || s.list.Selected().Name != name {
+		t.Errorf("the cursor went to %s, following %v", s.list.Selected().Name, s.list.Following())
+	}
+	if why := s.whyNotHeld(); why != "" {
+		t.Error(why)
+	}
+	server.becomes = over(server.becomes)
+	server.becomes.ResourceVersion = "100"
+	h.Press("c")
+	if s.list.Following() || s.list.Selected().Name != name {
+		t.Errorf("a step leaves the cursor on %s, following %v", s.list.Selected().Name, s.list.Following())
+	}
+}
+
 // TestWhatIf has things happen to a held request.
 func TestWhatIf(t *testing.T) {
 	h, s, server := held(t)

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
@@ -145,6 +147,26 @@ func (r *Ring) put(j *v1alpha1.Journey) {
 	for r.Len() > r.capacity {
 		r.drop()
 	}
+}
+
+// Insert puts a journey where it belongs that came in another way than its neighbours: those that began before it stay before it.
+// It stays while it is looked at.
+func (r *Ring) Insert(j *v1alpha1.Journey) {
+	row := *j
+	row.Status.Steps, row.Status.Marks, row.Status.Deliveries = nil, nil, nil
+	if r.Index(j.Name) >= 0 || r.head == len(r.rows) || !row.Status.Started.Before(&r.rows[r.head].Status.Started) {
+		r.put(&row)
+		r.Version++
+		return
+	}
+	at := len(r.held)
+	for at > 0 && row.Status.Started.Before(&r.held[at-1].Status.Started) {
+		at--
+	}
+	made := &Row{Journey: &row}
+	r.held = slices.Insert(r.held, at, made)
+	r.inHeld[row.Name] = made
+	r.Version++
 }
 
 // gone takes note that the server no longer lists a journey. Without a filter that means that it forgot it: the row is

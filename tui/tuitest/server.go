@@ -27,6 +27,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	journeys []*v1alpha1.Journey
+	untold   map[string]*v1alpha1.Journey
 	seq      int
 	log      []logged      // what happened, for watches
 	changed  chan struct{} // closed and replaced when something did
@@ -77,6 +78,16 @@ func (s *Server) Put(all ...*v1alpha1.Journey) {
 	for _, j := range all {
 		s.happened(watch.Added, j)
 	}
+}
+
+// PutUntold adds a journey that lists and watches have not heard of yet.
+func (s *Server) PutUntold(j *v1alpha1.Journey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.untold == nil {
+		s.untold = map[string]*v1alpha1.Journey{}
+	}
+	s.untold[j.Name] = j
 }
 
 // Forget forgets a journey.
@@ -186,6 +197,10 @@ func (s *Server) get(w http.ResponseWriter, name string) {
 			answer(w, j)
 			return
 		}
+	}
+	if j := s.untold[name]; j != nil {
+		answer(w, j)
+		return
 	}
 	refuse(w, http.StatusNotFound, "journeys.kx.dev \""+name+"\" not found")
 }

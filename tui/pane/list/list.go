@@ -77,11 +77,12 @@ func (p *Pane) Selected() *session.Row {
 // rows is how many rows fit.
 func (p *Pane) rows() int { return max(p.h-3, 1) }
 
-// Sync puts the cursor back on its journey, after the ring changed.
+// Sync puts the cursor back on its journey, after the ring changed. Following, it goes to the newest, unless its own is held:
+// who holds a request has something to do with it.
 func (p *Pane) Sync() {
 	n := p.ring.Len()
 	switch i := p.ring.Index(p.selected); {
-	case p.follow:
+	case p.follow && (i < 0 || len(p.ring.At(i).Status.Held) == 0):
 		p.scroll.Cursor = n - 1
 	case i >= 0:
 		p.scroll.Top += i - p.scroll.Cursor // rows before it came or went: it stays where it is on the screen
