@@ -129,6 +129,17 @@ func (r *running) httpClient(t testing.TB) *http.Client {
 	return c
 }
 
+// tokenClient is a client that shows a token of the token file.
+func (r *running) tokenClient(t testing.TB, token string) *http.Client {
+	t.Helper()
+	config := rest.AnonymousClientConfig(r.config)
+	config.DisableCompression, config.BearerToken = true, token
+	c, err := rest.HTTPClientFor(config)
+	must(t, err)
+	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(c.Transport) })
+	return c
+}
+
 // anyone is a client without credentials.
 func (r *running) anyone(t testing.TB) *http.Client {
 	t.Helper()

@@ -45,13 +45,30 @@ var (
 func (d Declared) Claim(spec *resourcev1.ResourceClaimSpec, path *field.Path) (errs field.ErrorList) {
 	devices, path := &spec.Devices, path.Child("devices")
 	same := func(a, b *resourcev1.DeviceRequest) bool { return a.Name == b.Name }
-	errs = append(errs, items(devices.Requests, resourcev1.DeviceRequestsMaxSize, same, d.request, path.Child("requests"))...)
+	errs = append(errs, d.quoted(items(devices.Requests, resourcev1.DeviceRequestsMaxSize, same, d.request, path.Child("requests")))...)
 	errs = append(errs, items(devices.Constraints, resourcev1.DeviceConstraintsMaxSize, nil, constraint, path.Child("constraints"))...)
 	errs = append(errs, items(devices.Config, resourcev1.DeviceConfigMaxSize, nil,
 		func(c *resourcev1.DeviceClaimConfiguration, path *field.Path) field.ErrorList {
 			return append(requestNames(c.Requests, path), d.configuration(&c.DeviceConfiguration, path)...)
 		}, path.Child("config"))...)
 	return errs.MarkCoveredByDeclarative()
+}
+
+// flatRequest is a request in the shape of v1beta1.
+type flatRequest struct {
+	Name string `json:"name"`
+	*resourcev1.ExactDeviceRequest
+	FirstAvailable []resourcev1.DeviceSubRequest `json:"firstAvailable,omitempty"`
+}
+
+// quoted gives the requests that errors quote the shape of the version.
+func (d Declared) quoted(errs field.ErrorList) field.ErrorList {
+	for _, err := range errs {
+		if r, ok := err.BadValue.(resourcev1.DeviceRequest); ok && d.Flat {
+			err.BadValue = flatRequest{r.Name, r.Exactly, r.FirstAvailable}
+		}
+	}
+	return errs
 }
 
 func (d Declared) request(r *resourcev1.DeviceRequest, path *field.Path) (errs field.ErrorList) {

@@ -3,6 +3,7 @@ package survey
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -172,7 +173,7 @@ func leaves(value any, at string, found map[string]any) {
 	found[at] = value
 }
 
-// values are what messages repeat of an object.
+// values are what messages repeat of an object, where it is no JSON.
 var (
 	values  = regexp.MustCompile(`(value: )("(\\.|[^"\\])*"|[^"\s:]+)`)
 	indices = regexp.MustCompile(`\[[^\]]*\]`)
@@ -195,7 +196,23 @@ func outcomes(a Answer) []outcome {
 }
 
 func plain(message string) string {
+	message = withoutJSON(message)
 	return indices.ReplaceAllString(values.ReplaceAllString(message, "$1…"), "[]")
+}
+
+// withoutJSON leaves out a list or an object that a message quotes.
+func withoutJSON(message string) string {
+	const mark = "value: "
+	i := strings.Index(message, mark) + len(mark)
+	if i < len(mark) || i == len(message) || !strings.ContainsRune("[{", rune(message[i])) {
+		return message
+	}
+	var quoted json.RawMessage
+	decoder := json.NewDecoder(strings.NewReader(message[i:]))
+	if decoder.Decode(&quoted) != nil {
+		return message
+	}
+	return message[:i] + "…" + message[i+int(decoder.InputOffset()):]
 }
 
 // exact is what outcomes leaves out: values, indices and order.

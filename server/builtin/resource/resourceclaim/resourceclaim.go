@@ -20,7 +20,9 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/quote"
 	"github.com/kx-apiserver/kx/server/builtin/resource"
+	"github.com/kx-apiserver/kx/server/builtin/resource/v1beta1"
 	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
@@ -105,6 +107,19 @@ func (s strategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorL
 	return append(errs, resource.DeclaredIn(ctx).Claim(&c.Spec, specPath)...)
 }
 
+// ValidateUpdate keeps the spec. Its type declares so in each version: what v1beta1 does not show is kept by a rule that quotes it.
+func (s strategy) ValidateUpdate(ctx context.Context, obj, oldObj runtime.Object) field.ErrorList {
+	c, old := obj.(*resourcev1.ResourceClaim), oldObj.(*resourcev1.ResourceClaim)
+	errs := s.Strategy.ValidateUpdate(ctx, c, old)
+	if apiequality.Semantic.DeepEqual(c.Spec, old.Spec) {
+		return errs
+	}
+	if resource.DeclaredIn(ctx).Flat && v1beta1.SameSpec(&c.Spec, &old.Spec) {
+		return append(errs, quote.ValidateImmutable(c.Spec, old.Spec, specPath)...)
+	}
+	return append(errs, builtin.Immutable(specPath))
+}
+
 func validate(c *resourcev1.ResourceClaim) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	return append(errs, resource.ValidateClaim(&c.Spec, specPath)...)
@@ -112,11 +127,7 @@ func validate(c *resourcev1.ResourceClaim) field.ErrorList {
 
 func validateUpdate(c, old *resourcev1.ResourceClaim) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
-	if !apiequality.Semantic.DeepEqual(c.Spec, old.Spec) {
-		errs = append(errs, builtin.Immutable(specPath))
-	}
-	return errs
+	return append(errs, builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
 }
 
 func keepInStatus(c, old *resourcev1.ResourceClaim) {

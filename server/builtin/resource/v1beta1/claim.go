@@ -3,6 +3,7 @@ package v1beta1
 import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/api/resource/v1beta1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/kx-apiserver/kx/server/builtin"
 )
@@ -63,6 +64,11 @@ func specFromHub(in *resourcev1.ResourceClaimSpec) v1beta1.ResourceClaimSpec {
 		Constraints: *constraintsFrom(&in.Devices.Constraints),
 		Config:      *configFromHub(&in.Devices.Config),
 	}}
+}
+
+// SameSpec says whether v1beta1 shows two specs alike. It does not tell an exact request with nothing in it from none.
+func SameSpec(a, b *resourcev1.ResourceClaimSpec) bool {
+	return apiequality.Semantic.DeepEqual(specFromHub(a), specFromHub(b))
 }
 
 // requestToHub makes an exact request of whatever is said about one, valid or not.
