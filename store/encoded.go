@@ -51,6 +51,14 @@ type EncodedList struct {
 	Items object.Items
 }
 
+// Into decodes the list into listObj, whose items are then the caller's own.
+func (l *EncodedList) Into(ctx context.Context, versioner Versioner, listObj runtime.Object) error {
+	if err := l.Items.Into(ctx, listObj); err != nil {
+		return err
+	}
+	return versioner.UpdateList(listObj, uint64(l.Revision), l.Continue, l.Remaining)
+}
+
 // EncodedSource is what a cacher fills itself from.
 type EncodedSource interface {
 	EncodedStorage

@@ -101,7 +101,7 @@ func NewEncoded(format *Format, key string, data []byte, revision int64, stale b
 	return e
 }
 
-// NewTransient is NewEncoded for an object that serves one reader.
+// NewTransient is NewEncoded for an object that serves one reader, who also owns what is decoded of it.
 func NewTransient(format *Format, key string, data []byte, revision int64, stale bool) *Encoded {
 	e := NewEncoded(format, key, data, revision, stale)
 	e.transient = true
@@ -182,6 +182,15 @@ func (e *Encoded) Into(into runtime.Object) error {
 	}
 	_, err := e.format.Decode(e.key, e.bytes.Load().data, into, e.revision, false)
 	return err
+}
+
+// Own is the decoded object, for the caller alone.
+func (e *Encoded) Own() (runtime.Object, error) {
+	if e.transient {
+		return e.Object()
+	}
+	obj := e.format.New()
+	return obj, e.Into(obj)
 }
 
 // Object is the decoded object. It is shared: the caller must not change it.

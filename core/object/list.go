@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -76,6 +78,49 @@ func (items Items) Readable(ctx context.Context) error {
 	return nil
 }
 
+// Into decodes the items into the items of listObj, a pointer to a list. They are the caller's own.
+func (items Items) Into(ctx context.Context, listObj runtime.Object) error {
+	ptr, err := meta.GetItemsPtr(listObj)
+	if err != nil {
+		return err
+	}
+	values, err := conversion.EnforcePtr(ptr)
+	if err != nil || values.Kind() != reflect.Slice || !reflect.PointerTo(values.Type().Elem()).Implements(reflect.TypeFor[runtime.Object]()) {
+		return fmt.Errorf("decode a list: the items of %T are %T, no slice of objects", listObj, ptr)
+	}
+	values.Set(reflect.MakeSlice(values.Type(), 0, 0)) // not nil, which would be encoded as null
+	for item, err := range items(ctx) {
+		if err != nil {
+			return err
+		}
+		n := values.Len()
+		values.Grow(1)
+		values.SetLen(n + 1)
+		if err := fill(values.Index(n), item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill puts an item into its slot in a slice of objects.
+func fill(slot reflect.Value, item runtime.Object) error {
+	encoded, ok := item.(*Encoded)
+	if ok && !encoded.transient {
+		return encoded.Into(slot.Addr().Interface().(runtime.Object))
+	}
+	item, err := Decoded(item)
+	if err != nil {
+		return err
+	}
+	value, err := conversion.EnforcePtr(item)
+	if err != nil || !value.Type().AssignableTo(slot.Type()) {
+		return fmt.Errorf("decode a list: an item is a %T, not a %s", item, slot.Type())
+	}
+	slot.Set(value)
+	return nil
+}
+
 // Any says whether there is at least one item.
 func (items Items) Any(ctx context.Context) (bool, error) {
 	for _, err := range items(ctx) {
@@ -109,6 +154,17 @@ func Decoded(item runtime.Object) (runtime.Object, error) {
 	return item, nil
 }
 
+// Own returns an object or a list decoded, for the caller alone.
+func Own(ctx context.Context, obj runtime.Object) (runtime.Object, error) {
+	switch obj := obj.(type) {
+	case *Encoded:
+		return obj.Own()
+	case *List:
+		return obj.Own(ctx)
+	}
+	return obj, nil
+}
+
 // List is a list whose items come one by one. It is a runtime.Object so that a storage can answer with it. [List.Object] makes
 // the ordinary list with all items in memory.
 type List struct {
@@ -137,6 +193,15 @@ func (l *List) Object(ctx context.Context) (runtime.Object, error) {
 		return nil, err
 	}
 	return list, meta.SetList(list, items)
+}
+
+// Own makes the ordinary list, for the caller alone.
+func (l *List) Own(ctx context.Context) (runtime.Object, error) {
+	list, err := l.Empty()
+	if err != nil {
+		return nil, err
+	}
+	return list, l.Items.Into(ctx, list)
 }
 
 // Empty makes the ordinary list without items, which are [], not null.

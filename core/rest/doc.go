@@ -9,5 +9,9 @@
 // resource's one storage version, or an error that carries a metav1.Status. Conversion to and from the version of the
 // request happens above, in the handler.
 //
+// Get, List and Watch return decoded objects. A storage that has the bytes of its objects is also an [EncodedGetter],
+// [EncodedLister] and [EncodedWatcher], which the handlers prefer. What Create, Update and DeleteCollection return may be
+// encoded: object.Own and object.Decoded decode it.
+//
 // The names are the Kubernetes API server's.
 package rest

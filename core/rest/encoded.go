@@ -1,28 +1,55 @@
 package rest
 
-import "context"
+import (
+	"context"
 
-type encodedKey struct{}
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+)
 
-// WithEncoded returns a context in which a storage may answer with an object.Encoded or an object.List instead of a decoded
-// object or list. The items of an object.List may be encoded or decoded. A storage may ignore the permission. A storage
-// that looks into the answers of another one calls it with [WithDecoded], or decodes the answers.
-func WithEncoded(ctx context.Context) context.Context {
-	return context.WithValue(ctx, encodedKey{}, true)
+// EncodedGetter (optional) is a Getter that has the bytes of its objects.
+type EncodedGetter interface {
+	// GetEncoded is Get without the decoding. It returns an *object.Encoded, or a decoded object if the storage had to look
+	// inside.
+	GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error)
 }
 
-// WithDecoded undoes [WithEncoded].
-func WithDecoded(ctx context.Context) context.Context {
-	if !TakesEncoded(ctx) {
-		return ctx
+// EncodedLister (optional) is a Lister that has the bytes of its objects.
+type EncodedLister interface {
+	// ListEncoded is List without the decoding. It returns an *object.List, or a decoded list if the storage had to look inside.
+	ListEncoded(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error)
+}
+
+// EncodedWatcher (optional) is a Watcher that has the bytes of its objects.
+type EncodedWatcher interface {
+	// WatchEncoded is Watch without the decoding: the objects of its events may be *object.Encoded.
+	WatchEncoded(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error)
+}
+
+// EncodedGet returns how r reads an object without decoding it, or r.Get.
+func EncodedGet(r Getter) func(context.Context, string, *metav1.GetOptions) (runtime.Object, error) {
+	if encoded, ok := r.(EncodedGetter); ok {
+		return encoded.GetEncoded
 	}
-	return context.WithValue(ctx, encodedKey{}, false)
+	return r.Get
 }
 
-// TakesEncoded says whether the caller accepts encoded objects.
-func TakesEncoded(ctx context.Context) bool {
-	takes, _ := ctx.Value(encodedKey{}).(bool)
-	return takes
+// EncodedList returns how r lists objects without decoding them, or r.List.
+func EncodedList(r Lister) func(context.Context, *metainternalversion.ListOptions) (runtime.Object, error) {
+	if encoded, ok := r.(EncodedLister); ok {
+		return encoded.ListEncoded
+	}
+	return r.List
+}
+
+// EncodedWatch returns how r watches objects without decoding them, or r.Watch.
+func EncodedWatch(r Watcher) func(context.Context, *metainternalversion.ListOptions) (watch.Interface, error) {
+	if encoded, ok := r.(EncodedWatcher); ok {
+		return encoded.WatchEncoded
+	}
+	return r.Watch
 }
 
 // EncodedTableConvertor is a TableConvertor that also takes encoded objects and lists.

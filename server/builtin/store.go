@@ -97,6 +97,10 @@ func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOp
 	return r.store.Get(ctx, name, options)
 }
 
+func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+	return r.store.GetEncoded(ctx, name, options)
+}
+
 // Update never creates: who may change a part of an object may not make one.
 func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
@@ -124,8 +125,11 @@ func (s Strategy[T]) WarningsOnUpdate(_ context.Context, obj, old runtime.Object
 	return s.resource.Warnings(obj.(T), old.(T))
 }
 
-// As converts obj to a T. The error names its type.
-func As[T runtime.Object](obj runtime.Object) (T, error) {
+// As returns obj as a T, decoded. It may be shared: the caller must not change it. The error names its type.
+func As[T runtime.Object](obj runtime.Object) (t T, err error) {
+	if obj, err = object.Decoded(obj); err != nil {
+		return t, err
+	}
 	t, ok := obj.(T)
 	if !ok {
 		return t, fmt.Errorf("not a %T: %T", t, obj)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 // collection is a namespaced resource whose objects can be deleted all at once.
@@ -119,11 +120,7 @@ func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schem
 
 // delete deletes the collection, and adds what is left of it to remains.
 func (c collection) delete(ctx context.Context, ns *corev1.Namespace, guard rest.ValidateObjectFunc, remains *content) error {
-	deleting := ctx
-	if c.resource != pods { // of which it matters how they end
-		deleting = rest.WithEncoded(ctx)
-	}
-	found, err := c.storage.DeleteCollection(c.request(deleting, "deletecollection", ns.Name), guard,
+	found, err := c.storage.DeleteCollection(c.request(ctx, "deletecollection", ns.Name), guard,
 		&metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}, &metainternalversion.ListOptions{})
 	if err != nil {
 		return err
@@ -131,7 +128,7 @@ func (c collection) delete(ctx context.Context, ns *corev1.Namespace, guard rest
 	if any, err := hasItems(ctx, found); err != nil || !any {
 		return err
 	}
-	left, err := c.storage.List(c.request(rest.WithEncoded(ctx), "list", ns.Name), &metainternalversion.ListOptions{})
+	left, err := rest.EncodedList(c.storage)(c.request(ctx, "list", ns.Name), &metainternalversion.ListOptions{})
 	if err != nil {
 		return err
 	}
@@ -149,13 +146,14 @@ func (c collection) delete(ctx context.Context, ns *corev1.Namespace, guard rest
 		}
 		return nil
 	})
-	if objects > 0 {
-		remains.objects[c.resource.GroupResource()] = objects
-		if !held && err == nil && !mayStillStop(found, ns.DeletionTimestamp.Time) {
-			err = fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %v", ns.Name, c.resource)
-		}
+	if objects == 0 {
+		return err
 	}
-	return err
+	remains.objects[c.resource.GroupResource()] = objects
+	if held || err != nil || c.resource == pods && mayStillStop(ctx, found, ns.DeletionTimestamp.Time) {
+		return err
+	}
+	return fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %v", ns.Name, c.resource)
 }
 
 // hasItems says whether a list has items.
@@ -174,23 +172,20 @@ func (c collection) request(ctx context.Context, verb, namespace string) context
 }
 
 // mayStillStop says whether a list has pods whose grace period, counted from the deletion of their namespace, has not passed.
-// Only pods have one.
-func mayStillStop(list runtime.Object, since time.Time) bool {
-	found, ok := list.(*corev1.PodList)
-	if !ok {
-		return false
-	}
+// Nothing else has one. It says no of pods that can't be read.
+func mayStillStop(ctx context.Context, found runtime.Object, since time.Time) bool {
 	var longest int64
-	for i := range found.Items {
-		pod := &found.Items[i]
-		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-			continue
+	err := object.Each(ctx, found, func(item runtime.Object) error {
+		pod, err := builtin.As[*corev1.Pod](item)
+		if err != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			return err
 		}
 		if seconds := pod.Spec.TerminationGracePeriodSeconds; seconds != nil {
 			longest = max(longest, *seconds)
 		}
-	}
-	return time.Since(since) < time.Duration(longest)*time.Second
+		return nil
+	})
+	return err == nil && time.Since(since) < time.Duration(longest)*time.Second
 }
 
 // errNotEnding stops the deletion of a namespace's content because the namespace is gone.

@@ -74,6 +74,10 @@ func (c *collection) List(ctx context.Context, options *metainternalversion.List
 	return c.use(ctx, func(r *customresource.REST) (runtime.Object, error) { return r.List(ctx, options) })
 }
 
+func (c *collection) ListEncoded(ctx context.Context, options *metainternalversion.ListOptions) (list runtime.Object, err error) {
+	return c.use(ctx, func(r *customresource.REST) (runtime.Object, error) { return r.ListEncoded(ctx, options) })
+}
+
 func (c *collection) DeleteCollection(ctx context.Context, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	listOptions *metainternalversion.ListOptions) (runtime.Object, error) {
 	return c.use(ctx, func(r *customresource.REST) (runtime.Object, error) {

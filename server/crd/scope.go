@@ -166,16 +166,25 @@ func (s *scopes) subresource(scope *handler.RequestScope, v *customresource.Vers
 	}
 }
 
-// endingWatcher ends all watches when life ends.
+// endingWatcher starts watches of a storage, and ends them when life ends.
 type endingWatcher struct {
-	rest.Watcher
-	life context.Context
+	storage *customresource.REST
+	life    context.Context
 }
 
 func (e endingWatcher) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
+	return e.start(ctx, options, e.storage.Watch)
+}
+
+func (e endingWatcher) WatchEncoded(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
+	return e.start(ctx, options, e.storage.WatchEncoded)
+}
+
+func (e endingWatcher) start(ctx context.Context, options *metainternalversion.ListOptions,
+	start func(context.Context, *metainternalversion.ListOptions) (watch.Interface, error)) (watch.Interface, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(e.life, cancel)
-	w, err := e.Watcher.Watch(ctx, options)
+	w, err := start(ctx, options)
 	if err != nil {
 		stop()
 		cancel()

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin/builtintest"
@@ -261,6 +262,8 @@ func TestServes(t *testing.T) {
 		t.Errorf("%d objects", n)
 	}
 	gone, err := storage.(rest.CollectionDeleter).DeleteCollection(ctx, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{}, &metainternalversion.ListOptions{})
+	must(t, err)
+	gone, err = object.Own(ctx, gone)
 	must(t, err)
 	if n := len(gone.(*unstructured.UnstructuredList).Items); n != 1 {
 		t.Errorf("%d objects were deleted", n)

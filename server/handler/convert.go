@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -32,6 +33,9 @@ func fromHub(ctx context.Context, scope *RequestScope, obj runtime.Object) (runt
 func convert(ctx context.Context, scope *RequestScope, obj runtime.Object, from, to schema.GroupVersion) (out runtime.Object, err error) {
 	if from == to {
 		return obj, nil
+	}
+	if obj, err = object.Decoded(obj); err != nil {
+		return nil, err
 	}
 	_, step := trace.Start(ctx, trace.HandlerConvert, scope.Kind.Kind)
 	defer step.End(&err)

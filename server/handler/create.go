@@ -125,9 +125,9 @@ func createObject(ctx context.Context, r rest.NamedCreater, scope *RequestScope,
 	}
 	dedupOwnerReferencesAndAddWarning(ctx, obj, true)
 	validate := admissionToValidateObjectFunc(scope, attributes)
-	result, err := restCreate(scope.takeEncoded(ctx), r, name, obj, validate, options)
+	result, err := restCreate(ctx, r, name, obj, validate, options)
 	if tooLargeWithManagedFields(scope, err) && dropManagedFields(obj) {
-		result, err = restCreate(scope.takeEncoded(ctx), r, name, obj, validate, options)
+		result, err = restCreate(ctx, r, name, obj, validate, options)
 	}
 	return result, err
 }

@@ -105,7 +105,7 @@ func serveDeleteCollection(ctx context.Context, r rest.CollectionDeleter, checkB
 		return errIgnoresReadErrorsOfCollection
 	}
 	attributes := deleteAttributes(ctx, scope, namespace, "", options)
-	result, err := restDeleteCollection(rest.WithEncoded(ctx), r, scope.Resource.Resource, admissionToValidateObjectDeleteFunc(scope, attributes), options, selected)
+	result, err := restDeleteCollection(ctx, r, scope.Resource.Resource, admissionToValidateObjectDeleteFunc(scope, attributes), options, selected)
 	if err != nil {
 		return err
 	}

@@ -6,17 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/object"
-	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 )
-
-// takeEncoded asks rest for encoded objects, unless the request has to convert them.
-func (scope *RequestScope) takeEncoded(ctx context.Context) context.Context {
-	if scope.HubGroupVersion != scope.Kind.GroupVersion() {
-		return ctx
-	}
-	return rest.WithEncoded(ctx)
-}
 
 // describeEncoded tells step where the bytes of the response come from, and shows it the object if it shows objects.
 func describeEncoded(step *trace.Step, obj runtime.Object, encoder runtime.Encoder) {

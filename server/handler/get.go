@@ -72,7 +72,7 @@ func serveGet(ctx context.Context, scope *RequestScope, getter getterFunc, w htt
 	if err != nil {
 		return err
 	}
-	ctx = scope.takeEncoded(request.WithNamespace(ctx, namespace))
+	ctx = request.WithNamespace(ctx, namespace)
 	result, err := getter(ctx, name, req)
 	if err != nil {
 		return err

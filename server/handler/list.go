@@ -23,9 +23,9 @@ func ListResource(r rest.Lister, rw rest.Watcher, scope *RequestScope, forceWatc
 			ctx, err = queryReader.ReadQuery(ctx, req.URL.Query())
 		}
 		if err == nil && (options.Watch || forceWatch) {
-			err = handleWatch(scope.takeEncoded(ctx), rw, scope, req, w, options, mediaType, minRequestTimeout)
+			err = handleWatch(ctx, rw, scope, req, w, options, mediaType, minRequestTimeout)
 		} else if err == nil {
-			err = handleList(rest.WithEncoded(ctx), r, scope, req, w, options, mediaType)
+			err = handleList(ctx, r, scope, req, w, options, mediaType)
 		}
 		if err != nil {
 			scope.err(err, w, req)

@@ -112,10 +112,6 @@ func objectList(ctx context.Context, scope *RequestScope, list *object.List) (*l
 		return nil, err
 	}
 	d.Items = list.Items.Each(eachShownOnce(func(ctx context.Context, item runtime.Object) (runtime.Object, error) {
-		item, err := object.Decoded(item)
-		if err != nil {
-			return nil, err
-		}
 		return convert(ctx, scope, item, scope.HubGroupVersion, to)
 	}))
 	return d, nil

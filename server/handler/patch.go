@@ -149,7 +149,7 @@ func newPatcher(mechanism *patchMechanism, body []byte, options *metav1.PatchOpt
 // patches but an apply, whose point they are, can do without.
 func (p *patcher) patchResource(ctx context.Context, r rest.Patcher) (result runtime.Object, created bool, err error) {
 	update := func() (runtime.Object, bool, error) {
-		return restUpdate(p.scope.takeEncoded(ctx), r, p.name, p, p.validateCreate(), p.validateUpdate(), p.mechanism.creates, patchToUpdateOptions(p.options))
+		return restUpdate(ctx, r, p.name, p, p.validateCreate(), p.validateUpdate(), p.mechanism.creates, patchToUpdateOptions(p.options))
 	}
 	result, created, err = update()
 	if !p.refused && tooLargeWithManagedFields(p.scope, err) && !p.mechanism.creates {

@@ -31,7 +31,7 @@ func restGet(ctx context.Context, r rest.Getter, name string, options *metav1.Ge
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return r.Get(ctx, name, options)
+	return rest.EncodedGet(r)(ctx, name, options)
 }
 
 func restGetWithOptions(ctx context.Context, r rest.GetterWithOptions, name string, options runtime.Object) (obj runtime.Object, err error) {
@@ -69,7 +69,7 @@ func restList(ctx context.Context, r rest.Lister, subject string, options *metai
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return r.List(ctx, options)
+	return rest.EncodedList(r)(ctx, options)
 }
 
 func noteVersion(step *trace.Step, resourceVersion string) {

@@ -81,7 +81,7 @@ func serveUpdate(ctx context.Context, r rest.Updater, scope *RequestScope, w htt
 	u := newUpdate(ctx, scope, namespace, name, req.URL.Path, options)
 	u.manager = managerOrUserAgent(options.FieldManager, req.UserAgent())
 	update := func() (runtime.Object, bool, error) {
-		return restUpdate(scope.takeEncoded(ctx), r, name, rest.DefaultUpdatedObjectInfo(obj, u.manageFields, u.admit),
+		return restUpdate(ctx, r, name, rest.DefaultUpdatedObjectInfo(obj, u.manageFields, u.admit),
 			u.validateCreate(), u.validateUpdate(), false, options)
 	}
 	result, created, err := update()

@@ -82,7 +82,7 @@ func startWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, opts 
 	if err := step.Err(); err != nil {
 		return nil, err
 	}
-	return rw.Watch(ctx, opts)
+	return rest.EncodedWatch(rw)(ctx, opts)
 }
 
 // WatchServer sends the events of one watch to one client.

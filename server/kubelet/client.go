@@ -156,7 +156,7 @@ func (c *Client) GetConnectionInfo(ctx context.Context, name string) (info *Conn
 	if c.nodes == nil {
 		return nil, errors.New("nodes are not served")
 	}
-	obj, err := c.nodes.Get(rest.WithDecoded(ctx), name, &metav1.GetOptions{})
+	obj, err := c.nodes.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -2,13 +2,8 @@ package cacher
 
 import (
 	"context"
-	"fmt"
-	"reflect"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -36,47 +31,9 @@ func (c *Cacher) GetList(ctx context.Context, key string, opts store.ListOptions
 	if err != nil {
 		return err
 	}
-	if decodeInto(ctx, list, listObj) != nil {
+	if list.Into(ctx, c.Versioner(), listObj) != nil {
 		return c.Storage.GetList(ctx, key, opts, listObj)
 	}
-	return c.Versioner().UpdateList(listObj, uint64(list.Revision), list.Continue, list.Remaining)
-}
-
-// decodeInto decodes the items of list into listObj, a pointer to a list.
-func decodeInto(ctx context.Context, list *store.EncodedList, listObj runtime.Object) error {
-	ptr, err := meta.GetItemsPtr(listObj)
-	if err != nil {
-		return err
-	}
-	values, err := conversion.EnforcePtr(ptr)
-	if err != nil || values.Kind() != reflect.Slice {
-		return fmt.Errorf("need ptr to slice: the items of %T are %T", listObj, ptr)
-	}
-	apiVersion := ""
-	if u, ok := listObj.(*unstructured.UnstructuredList); ok {
-		apiVersion = u.GetAPIVersion()
-	}
-	var encoded []*object.Encoded
-	for item, err := range list.Items(ctx) {
-		if err != nil {
-			return err
-		}
-		encoded = append(encoded, item.(*object.Encoded))
-	}
-	items := reflect.MakeSlice(values.Type(), len(encoded), len(encoded))
-	for i, obj := range encoded {
-		into, ok := items.Index(i).Addr().Interface().(runtime.Object)
-		if !ok {
-			return fmt.Errorf("the items of %T are no objects", listObj)
-		}
-		if u, ok := into.(*unstructured.Unstructured); ok && apiVersion != "" {
-			u.Object = map[string]any{"apiVersion": apiVersion}
-		}
-		if err := obj.Into(into); err != nil {
-			return err
-		}
-	}
-	values.Set(items)
 	return nil
 }
 

@@ -40,21 +40,22 @@ func (s *store) writesAgain(data []byte, obj runtime.Object) bool {
 
 // encoded makes an object of a stored value. If that can't be decrypted, the object returns the error to its readers.
 func (s *store) encoded(ctx context.Context, kv *mvccpb.KeyValue) *object.Encoded {
-	return s.encodedBy(ctx, kv, object.NewEncoded)
-}
-
-// transient is encoded for an object that one reader gets and nobody keeps.
-func (s *store) transient(ctx context.Context, kv *mvccpb.KeyValue) *object.Encoded {
-	return s.encodedBy(ctx, kv, object.NewTransient)
-}
-
-func (s *store) encodedBy(ctx context.Context, kv *mvccpb.KeyValue, make func(*object.Format, string, []byte, int64, bool) *object.Encoded) *object.Encoded {
 	key := string(kv.Key)
 	data, stale, err := s.transformer.TransformFromStorage(ctx, kv.Value, transform.DefaultContext(kv.Key))
 	if err != nil {
 		return object.NewUnreadable(s.format, key, kv.ModRevision, transformError(key, err))
 	}
-	return make(s.format, key, data, kv.ModRevision, stale)
+	return object.NewEncoded(s.format, key, data, kv.ModRevision, stale)
+}
+
+// transient is encoded for an object that one reader gets and nobody keeps, as a step.
+func (s *store) transient(ctx context.Context, kv *mvccpb.KeyValue) *object.Encoded {
+	key := string(kv.Key)
+	data, stale, err := s.transformFromStorage(ctx, key, kv.Value, transform.DefaultContext(kv.Key))
+	if err != nil {
+		return object.NewUnreadable(s.format, key, kv.ModRevision, err)
+	}
+	return object.NewTransient(s.format, key, data, kv.ModRevision, stale)
 }
 
 // getEncoded reads the object at one of etcd's keys. It returns nil if there is none and that is no error.
@@ -82,7 +83,7 @@ func (s *store) getEncoded(ctx context.Context, step *trace.Step, key string, op
 	if err != nil {
 		return nil, err
 	}
-	return object.NewEncoded(s.format, key, data, resp.KV.ModRevision, stale), nil
+	return object.NewTransient(s.format, key, data, resp.KV.ModRevision, stale), nil
 }
 
 func timeoutError(key []byte) error {

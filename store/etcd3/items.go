@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/trace"
 	storage "github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
@@ -23,18 +24,14 @@ func (s *store) ListEncoded(ctx context.Context, key string, opts storage.ListOp
 	if err != nil {
 		return nil, err
 	}
-	begin := &listHead{store: s, pred: opts.Predicate}
-	list := &storage.EncodedList{}
-	err = s.list(ctx, prefix, opts, begin, func(revision int64, token string, remaining *int64) error {
-		list.Revision, list.Continue, list.Remaining = revision, token, remaining
-		return nil
-	})
+	head := &listHead{store: s, pred: opts.Predicate}
+	list, err := s.list(ctx, prefix, opts, head)
 	if err != nil {
 		return nil, err
 	}
-	list.Items = object.ItemsOf(begin.items)
-	if begin.rest != "" {
-		list.Items = (&longList{listHead: begin, prefix: prefix, revision: list.Revision}).items
+	list.Items = object.ItemsOf(head.items)
+	if head.rest != "" {
+		list.Items = (&longList{listHead: head, prefix: prefix, revision: list.Revision}).items
 	}
 	return list, nil
 }
@@ -53,16 +50,15 @@ type listHead struct {
 	errors    corruptObjErrAggregator
 }
 
-func (l *listHead) len() int     { return l.selected }
-func (l *listHead) seen() int    { return l.evaluated }
-func (l *listHead) err() error   { return l.errors.aggregate() }
-func (l *listHead) expect(n int) {}
-func (l *listHead) full() bool   { return l.pred.Limit > 0 && int64(l.selected) >= l.pred.Limit }
+// full says whether the list has what its limit allows.
+func (l *listHead) full() bool { return l.pred.Limit > 0 && int64(l.selected) >= l.pred.Limit }
 
 // enough says that the head is complete. What follows it is selected when it is taken. A list with a limit reads on, since it
 // must know where it ends.
 func (l *listHead) enough() bool { return l.pred.Limit == 0 && l.rest != "" }
 
+// add keeps the object that kv is if it is selected. One that can't be read is kept as an error, until there are too many
+// of them.
 func (l *listHead) add(ctx context.Context, kv *mvccpb.KeyValue) error {
 	if l.enough() {
 		return nil
@@ -119,6 +115,7 @@ func (f *longList) items(ctx context.Context) iter.Seq2[runtime.Object, error] {
 func (f *longList) read(ctx context.Context, cost *metrics.ListCost, yield func(runtime.Object, error) bool) {
 	left := f.selected - len(f.listHead.items) // of a list with a limit
 	pager := f.store.pages.pager()
+	unshown := trace.Unrecorded(ctx)
 	for from := f.rest; ; {
 		page, err := f.store.kv.list(ctx, f.prefix, kubernetes.ListOptions{Revision: f.revision, Limit: pager.limit, Continue: from})
 		if err != nil {
@@ -132,7 +129,7 @@ func (f *longList) read(ctx context.Context, cost *metrics.ListCost, yield func(
 				return
 			}
 			from = string(kv.Key) + "\x00"
-			obj, matched, err := f.item(ctx, kv)
+			obj, matched, err := f.item(unshown, kv)
 			page.Kvs[i] = nil // what is done need not stay in memory
 			cost.Evaluated++
 			if err != nil {

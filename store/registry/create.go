@@ -60,8 +60,7 @@ func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object,
 	ctx, step := trace.Start(ctx, trace.StoreCreate, e.KeyRootFunc(ctx)+"/"+m.GetName())
 	defer step.End(&err)
 	step.Why(named.why, named.attempt)
-	encoded := e.AfterCreate == nil && e.givesEncoded(ctx) && !isDryRun(options.DryRun)
-	ctx = rest.WithDecoded(ctx) // admission and hooks look into what they read
+	encoded := e.AfterCreate == nil && e.keepsEncoded() && !isDryRun(options.DryRun)
 
 	rest.WipeObjectMetaSystemFields(m)
 	rest.FillObjectMetaSystemFields(m)

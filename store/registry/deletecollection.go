@@ -22,7 +22,7 @@ import (
 
 // DeleteCollection implements rest.CollectionDeleter: it lists, and deletes what it finds in parallel. It is not atomic. On
 // the first error no further object is begun; those deleted by then stay deleted. The answer is the list of what was found:
-// for a reader that takes encoded objects it is read once more, as it was, if it is long.
+// it is read once more, as it was, if it is long.
 func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	listOptions *metainternalversion.ListOptions) (_ runtime.Object, err error) {
 	workers := max(e.options.DeleteCollectionWorkers, 1)
@@ -33,12 +33,11 @@ func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.Vali
 	if err != nil {
 		return nil, err
 	}
-	deleting := rest.WithDecoded(ctx)
 	names := make(chan string)
-	group, groupCtx := errgroup.WithContext(deleting)
+	group, groupCtx := errgroup.WithContext(ctx)
 	for range workers {
-		// Deletions under way are finished when another one fails, so they run in deleting, not in groupCtx.
-		workerCtx := trace.Fork(deleting)
+		// Deletions under way are finished when another one fails, so they run in ctx, not in groupCtx.
+		workerCtx := trace.Fork(ctx)
 		group.Go(func() error {
 			for name := range names {
 				if groupCtx.Err() != nil {
@@ -118,7 +117,7 @@ type collection struct {
 func (e *Store) find(ctx context.Context, options *metainternalversion.ListOptions) (*collection, error) {
 	c := &collection{store: e, options: options}
 	var err error
-	if c.list, err = e.List(ctx, options); err != nil {
+	if c.list, err = e.ListEncoded(ctx, options); err != nil {
 		return nil, err
 	}
 	list, ok := c.list.(*object.List)
@@ -165,5 +164,5 @@ func (c *collection) answer(ctx context.Context) (runtime.Object, error) {
 		again.ResourceVersion = c.list.(*object.List).ResourceVersion
 		again.ResourceVersionMatch = metav1.ResourceVersionMatchExact
 	}
-	return c.store.List(ctx, again)
+	return c.store.ListEncoded(ctx, again)
 }

@@ -74,11 +74,10 @@ func TestDeleteCollection(t *testing.T) {
 		tt, encoded := tests[i/2], i%2 == 1
 		t.Run(fmt.Sprintf("%s, encoded %t", tt.name, encoded), func(t *testing.T) {
 			e, ctx := tenPods(t)
-			deleting := ctx
-			if encoded {
-				deleting = rest.WithEncoded(ctx)
+			if !encoded {
+				e.Decorator = func(runtime.Object) {} // which has to look into them
 			}
-			out, err := e.DeleteCollection(deleting, rest.ValidateAllObjectFunc, tt.options, tt.list)
+			out, err := e.DeleteCollection(ctx, rest.ValidateAllObjectFunc, tt.options, tt.list)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,15 +108,14 @@ func TestDeleteCollectionOfLargeObjects(t *testing.T) {
 		for i := range 8 {
 			mustCreate(t, ctx, e, pod(fmt.Sprintf("p%d", i), func(p *corev1.Pod) { p.Annotations, p.Labels = large, map[string]string{"large": "yes"} }))
 		}
-		reading := rest.WithEncoded(ctx)
-		found, err := e.find(reading, options)
+		found, err := e.find(ctx, options)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !found.tooLong || len(found.names) != 8 || found.list.(*object.List).Items != nil {
 			t.Errorf("%v: found %d, held %v", options, len(found.names), !found.tooLong)
 		}
-		list, err := e.DeleteCollection(reading, rest.ValidateAllObjectFunc, nil, options)
+		list, err := e.DeleteCollection(ctx, rest.ValidateAllObjectFunc, nil, options)
 		if err != nil {
 			t.Fatal(err)
 		}

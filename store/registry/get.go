@@ -6,13 +6,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Get returns one object: encoded if the reader takes that, and nothing here has to look into it.
-func (e *Store) Get(ctx context.Context, name string, options *metav1.GetOptions) (obj runtime.Object, err error) {
+// Get returns one object, decoded for the caller alone.
+func (e *Store) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+	obj, err := e.GetEncoded(ctx, name, options)
+	if err != nil {
+		return nil, err
+	}
+	return object.Own(ctx, obj)
+}
+
+// GetEncoded returns one object: encoded, unless the Store has to look into it.
+func (e *Store) GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (obj runtime.Object, err error) {
 	key, err := e.KeyFunc(ctx, name)
 	if err != nil {
 		return nil, err
@@ -27,7 +36,7 @@ func (e *Store) Get(ctx context.Context, name string, options *metav1.GetOptions
 	}
 
 	opts := store.GetOptions{ResourceVersion: options.ResourceVersion}
-	if e.givesEncoded(ctx) {
+	if e.keepsEncoded() {
 		encoded, err := e.Storage.Get(ctx, key, opts, nil)
 		if err != nil {
 			return nil, InterpretGetError(err, e.qualifiedResourceFromContext(ctx), name)
@@ -45,7 +54,5 @@ func (e *Store) Get(ctx context.Context, name string, options *metav1.GetOptions
 	return out, nil
 }
 
-// givesEncoded says whether the caller gets encoded objects.
-func (e *Store) givesEncoded(ctx context.Context) bool {
-	return e.Decorator == nil && rest.TakesEncoded(ctx) && e.Storage.keepsEncoded()
-}
+// keepsEncoded says whether the storage has the bytes of objects, and nothing here has to look into them.
+func (e *Store) keepsEncoded() bool { return e.Decorator == nil && e.Storage.keepsEncoded() }

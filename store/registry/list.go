@@ -12,13 +12,21 @@ import (
 
 	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/object"
-	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
 
-// List returns a list: item by item if the reader takes that, and nothing here has to look into them.
+// List returns a list, decoded for the caller alone.
 func (e *Store) List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
+	list, err := e.ListEncoded(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return object.Own(ctx, list)
+}
+
+// ListEncoded returns a list: an object.List, unless the Store has to look into the objects.
+func (e *Store) ListEncoded(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
 	out, err := e.ListPredicate(ctx, e.predicate(options), options)
 	if err != nil {
 		return nil, err
@@ -48,7 +56,7 @@ func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate, o
 		noteSelection(step, &opts)
 	}
 
-	if e.givesItems(ctx) {
+	if e.Decorator == nil && e.Storage.listsItems() {
 		found, err := e.Storage.GetList(ctx, key, opts, nil)
 		if err != nil {
 			return nil, InterpretListError(err, e.qualifiedResourceFromContext(ctx))
@@ -63,11 +71,6 @@ func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate, o
 		return nil, InterpretListError(err, e.qualifiedResourceFromContext(ctx))
 	}
 	return out, nil
-}
-
-// givesItems says whether the caller gets lists item by item.
-func (e *Store) givesItems(ctx context.Context) bool {
-	return e.Decorator == nil && rest.TakesEncoded(ctx) && e.Storage.listsItems()
 }
 
 // predicate makes a predicate of the options' selectors.

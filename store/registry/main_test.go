@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/backend/factory"
@@ -213,7 +214,17 @@ func mustCreate(t *testing.T, ctx context.Context, e *Store, p *corev1.Pod) *cor
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out.(*corev1.Pod)
+	return ownPod(t, out)
+}
+
+// ownPod decodes the answer of a write.
+func ownPod(t *testing.T, obj runtime.Object) *corev1.Pod {
+	t.Helper()
+	own, err := object.Own(t.Context(), obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return own.(*corev1.Pod)
 }
 
 func mustGet(t *testing.T, ctx context.Context, e *Store, name string) *corev1.Pod {
@@ -236,7 +247,11 @@ func putWith(ctx context.Context, e *Store, p *corev1.Pod, options *metav1.Updat
 	if err != nil {
 		return nil, created, err
 	}
-	return out.(*corev1.Pod), created, nil
+	own, err := object.Own(ctx, out)
+	if err != nil {
+		return nil, created, err
+	}
+	return own.(*corev1.Pod), created, nil
 }
 
 func mustPut(t *testing.T, ctx context.Context, e *Store, p *corev1.Pod) *corev1.Pod {

@@ -22,8 +22,7 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 	}
 	ctx, step := trace.Start(ctx, trace.StoreUpdate, key)
 	defer step.End(&err)
-	encoded := e.AfterCreate == nil && e.AfterUpdate == nil && e.givesEncoded(ctx) && !isDryRun(options.DryRun)
-	ctx = rest.WithDecoded(ctx) // admission and hooks look into what they read
+	encoded := e.AfterCreate == nil && e.AfterUpdate == nil && e.keepsEncoded() && !isDryRun(options.DryRun)
 
 	u := &update{
 		Store: e, name: name, key: key, options: options,

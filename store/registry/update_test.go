@@ -222,7 +222,7 @@ func TestUpdateIsTriedAgainAfterAConflict(t *testing.T) {
 			}
 		}
 	}), nil, nil, false, &metav1.UpdateOptions{})
-	if err != nil || attempts != 2 || out.(*corev1.Pod).Annotations["n"] != "2" {
+	if err != nil || attempts != 2 || ownPod(t, out).Annotations["n"] != "2" {
 		t.Errorf("%d attempts, error %v, got %v", attempts, err, out)
 	}
 }

@@ -12,24 +12,28 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// Watch returns a watch: of encoded objects if the reader takes that, and nothing here has to look into them.
+// Watch returns a watch, of objects that are decoded for the caller alone.
 func (e *Store) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
-	p := e.predicate(options)
-	if options == nil {
-		return e.WatchPredicate(ctx, p, "", nil)
-	}
-	p.AllowWatchBookmarks = options.AllowWatchBookmarks
-	return e.WatchPredicate(ctx, p, options.ResourceVersion, options.SendInitialEvents)
+	return e.WatchPredicate(ctx, e.predicate(options), options, false)
 }
 
-// WatchPredicate watches what p selects.
-func (e *Store) WatchPredicate(ctx context.Context, p store.SelectionPredicate, resourceVersion string, sendInitialEvents *bool) (w watch.Interface, err error) {
+// WatchEncoded returns a watch: of encoded objects, unless the Store has to look into them.
+func (e *Store) WatchEncoded(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
+	return e.WatchPredicate(ctx, e.predicate(options), options, e.keepsEncoded())
+}
+
+// WatchPredicate watches what p selects. options may be nil; their selectors are not looked at.
+func (e *Store) WatchPredicate(ctx context.Context, p store.SelectionPredicate, options *metainternalversion.ListOptions, encoded bool) (w watch.Interface, err error) {
+	if options == nil {
+		options = &metainternalversion.ListOptions{}
+	}
+	p.AllowWatchBookmarks = options.AllowWatchBookmarks
 	opts := store.ListOptions{
-		ResourceVersion: resourceVersion,
+		ResourceVersion: options.ResourceVersion,
 		Predicate:       p,
 		// Whoever allows bookmarks gets them. A cacher sends them at its own pace and ignores this.
 		ProgressNotify:    p.AllowWatchBookmarks,
-		SendInitialEvents: sendInitialEvents,
+		SendInitialEvents: options.SendInitialEvents,
 	}
 	key, recursive, why := e.scope(ctx, &p)
 	opts.Recursive = recursive
@@ -41,7 +45,7 @@ func (e *Store) WatchPredicate(ctx context.Context, p store.SelectionPredicate, 
 		noteSelection(step, &opts)
 	}
 
-	w, err = e.Storage.Watch(ctx, key, opts, e.givesEncoded(ctx))
+	w, err = e.Storage.Watch(ctx, key, opts, encoded)
 	if err != nil {
 		return nil, err
 	}

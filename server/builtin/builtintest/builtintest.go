@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
@@ -68,4 +69,14 @@ func Context(t testing.TB, namespace string) context.Context {
 func Defaulted[T runtime.Object](obj T) T {
 	scheme.Scheme.Default(obj)
 	return obj
+}
+
+// Own is obj as a T, decoded for the caller alone.
+func Own[T runtime.Object](t testing.TB, obj runtime.Object) T {
+	t.Helper()
+	own, err := object.Own(t.Context(), obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return own.(T)
 }

@@ -237,7 +237,7 @@ func TestOnDisk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(created, got); diff != "" {
+			if diff := cmp.Diff(builtintest.Own[runtime.Object](t, created), got); diff != "" {
 				t.Errorf("read something else than was created:\n%s", diff)
 			}
 			table, err := s.(corerest.TableConvertor).ConvertToTable(in, got, nil)

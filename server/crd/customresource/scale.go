@@ -84,7 +84,7 @@ func (r *ScaleREST) ConvertToTable(ctx context.Context, object, tableOptions run
 }
 
 func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
-	obj, err := r.store.Get(rest.WithDecoded(ctx), name, options)
+	obj, err := r.store.GetEncoded(ctx, name, options)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 // Update changes the number of replicas wanted. It never creates.
 func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	obj, _, err := r.store.Update(rest.WithDecoded(ctx), name, &scaleUpdate{UpdatedObjectInfo: objInfo, rest: r},
+	obj, _, err := r.store.Update(ctx, name, &scaleUpdate{UpdatedObjectInfo: objInfo, rest: r},
 		r.validateScale(createValidation), r.validateScaleUpdate(updateValidation), false, options)
 	if err != nil {
 		return nil, false, err
@@ -140,10 +140,8 @@ func (r *ScaleREST) validateScaleUpdate(validate rest.ValidateObjectUpdateFunc) 
 
 // scaleOf is the Scale of an object, and whether the object says how many replicas it wants.
 func (r *ScaleREST) scaleOf(obj runtime.Object) (scale *autoscalingv1.Scale, found bool, err error) {
-	if encoded, ok := obj.(*object.Encoded); ok {
-		if obj, err = encoded.Object(); err != nil {
-			return nil, false, err
-		}
+	if obj, err = object.Decoded(obj); err != nil {
+		return nil, false, err
 	}
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {

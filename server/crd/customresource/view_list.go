@@ -2,7 +2,6 @@ package customresource
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"strconv"
 
@@ -22,32 +21,7 @@ func (v *view) GetList(ctx context.Context, key string, opts store.ListOptions, 
 	if err != nil {
 		return err
 	}
-	list, ok := listObj.(*unstructured.UnstructuredList)
-	if !ok {
-		return store.NewInternalError(fmt.Errorf("list custom resources: %T is no list of them", listObj))
-	}
-	list.Items = []unstructured.Unstructured{}
-	for item, err := range found.Items(ctx) {
-		if err != nil {
-			return err
-		}
-		u, err := own(item)
-		if err != nil {
-			return err
-		}
-		list.Items = append(list.Items, *u)
-	}
-	return v.Versioner().UpdateList(list, uint64(found.Revision), found.Continue, found.Remaining)
-}
-
-// own returns a decoded object that belongs to the caller.
-func own(item runtime.Object) (*unstructured.Unstructured, error) {
-	encoded, ok := item.(*object.Encoded)
-	if !ok {
-		return asUnstructured(item)
-	}
-	u := &unstructured.Unstructured{}
-	return u, encoded.Into(u)
+	return found.Into(ctx, v.Versioner(), listObj)
 }
 
 // ListEncoded converts objects when they are taken. A webhook gets several at a time.

@@ -175,7 +175,11 @@ func eventObject(obj runtime.Object) (*unstructured.Unstructured, error) {
 	if _, ok := obj.(*metav1.Status); ok {
 		return nil, nil
 	}
-	return own(obj)
+	obj, err := object.Decoded(obj)
+	if err != nil {
+		return nil, err
+	}
+	return asUnstructured(obj)
 }
 
 // fail sends the watcher the error that ends it, unless it has left.

@@ -42,7 +42,7 @@ func (r *REST) Delete(ctx context.Context, name string, deleteValidation rest.Va
 // objects, which nobody could reach any more. It stops at the first error.
 func (r *REST) DeleteCollection(ctx context.Context, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	listOptions *metainternalversion.ListOptions) (runtime.Object, error) {
-	list, err := r.List(ctx, listOptions)
+	list, err := r.ListEncoded(ctx, listOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (r *REST) DeleteCollection(ctx context.Context, deleteValidation rest.Valid
 		if err != nil {
 			return err
 		}
-		_, _, err = r.Delete(rest.WithDecoded(ctx), d.GetName(), deleteValidation, options.DeepCopy())
+		_, _, err = r.Delete(ctx, d.GetName(), deleteValidation, options.DeepCopy())
 		if apierrors.IsNotFound(err) {
 			return nil
 		}

@@ -87,6 +87,10 @@ func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOp
 	return r.store.Get(ctx, name, options)
 }
 
+func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+	return r.store.GetEncoded(ctx, name, options)
+}
+
 // Update changes all but the spec, and never creates.
 func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {

@@ -130,7 +130,7 @@ func (s *storage) create(t testing.TB, kind string) *apiextensions.CustomResourc
 	}
 	obj, err := s.REST.Create(s.ctx("create"), d, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
 	must(t, err)
-	return obj.(*apiextensions.CustomResourceDefinition)
+	return builtintest.Own[*apiextensions.CustomResourceDefinition](t, obj)
 }
 
 func (s *storage) change(t testing.TB, kind string, change func(*apiextensions.CustomResourceDefinition)) {

@@ -64,7 +64,7 @@ func create(t *testing.T, s storages) *appsv1.Deployment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return obj.(*appsv1.Deployment)
+	return builtintest.Own[*appsv1.Deployment](t, obj)
 }
 
 func get(t *testing.T, s storages) *appsv1.Deployment {
@@ -73,7 +73,7 @@ func get(t *testing.T, s storages) *appsv1.Deployment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return obj.(*appsv1.Deployment)
+	return builtintest.Own[*appsv1.Deployment](t, obj)
 }
 
 func update(ctx context.Context, to rest.Updater, obj runtime.Object) (runtime.Object, error) {

@@ -111,7 +111,7 @@ func TestLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rs := obj.(*appsv1.ReplicaSet)
+	rs := builtintest.Own[*appsv1.ReplicaSet](t, obj)
 	if *rs.Spec.Replicas != 1 || rs.Generation != 1 || rs.Status.Replicas != 0 {
 		t.Fatalf("created %+v", rs)
 	}
@@ -122,7 +122,7 @@ func TestLife(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return obj.(*appsv1.ReplicaSet)
+		return builtintest.Own[*appsv1.ReplicaSet](t, obj)
 	}
 	next := rs.DeepCopy()
 	next.Spec.MinReadySeconds, next.Status.Replicas = 3, 1
@@ -147,7 +147,7 @@ func TestLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rs = obj.(*appsv1.ReplicaSet); *rs.Spec.Replicas != 4 || rs.Generation != 3 || rs.Status.Replicas != 1 {
+	if rs = builtintest.Own[*appsv1.ReplicaSet](t, obj); *rs.Spec.Replicas != 4 || rs.Generation != 3 || rs.Status.Replicas != 1 {
 		t.Errorf("scaled to %+v", rs)
 	}
 	if _, err := s["scale"].(rest.Getter).Get(ctx, "none", &metav1.GetOptions{}); !apierrors.IsNotFound(err) {

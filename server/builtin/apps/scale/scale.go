@@ -66,7 +66,7 @@ func (*ScaleREST[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
 func (*ScaleREST[T]) Destroy() {}
 
 func (r *ScaleREST[T]) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
-	obj, err := r.store.Get(rest.WithDecoded(ctx), name, options)
+	obj, err := r.store.GetEncoded(ctx, name, options)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (r *ScaleREST[T]) Get(ctx context.Context, name string, options *metav1.Get
 // Update changes the desired number of pods. It never creates an object.
 func (r *ScaleREST[T]) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	obj, _, err := r.store.Update(rest.WithDecoded(ctx), name, &updatedObjectInfo[T]{UpdatedObjectInfo: objInfo, rest: r, name: name},
+	obj, _, err := r.store.Update(ctx, name, &updatedObjectInfo[T]{UpdatedObjectInfo: objInfo, rest: r, name: name},
 		r.validateObject(createValidation), r.validateUpdate(updateValidation), false, options)
 	if err != nil {
 		return nil, false, err

@@ -23,9 +23,12 @@ type verbs interface {
 	rest.CategoriesProvider
 	rest.StorageVersionProvider
 	rest.Getter
+	rest.EncodedGetter
 	rest.Lister
+	rest.EncodedLister
 	rest.CreaterUpdater
 	rest.Watcher
+	rest.EncodedWatcher
 	rest.ResetFieldsStrategy
 
 	Declaration() string

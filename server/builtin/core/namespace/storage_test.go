@@ -37,7 +37,7 @@ func (s storages) create(t *testing.T, ns *corev1.Namespace) *corev1.Namespace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return obj.(*corev1.Namespace)
+	return builtintest.Own[*corev1.Namespace](t, obj)
 }
 
 func (s storages) update(t *testing.T, to rest.Updater, ns *corev1.Namespace) *corev1.Namespace {
@@ -47,7 +47,7 @@ func (s storages) update(t *testing.T, to rest.Updater, ns *corev1.Namespace) *c
 	if err != nil {
 		t.Fatal(err)
 	}
-	return obj.(*corev1.Namespace)
+	return builtintest.Own[*corev1.Namespace](t, obj)
 }
 
 func (s storages) remove(t *testing.T, name string, options *metav1.DeleteOptions) (*corev1.Namespace, bool) {

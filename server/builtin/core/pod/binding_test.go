@@ -93,5 +93,5 @@ func get(t *testing.T, ctx context.Context, storage any, name string) *corev1.Po
 	if err != nil {
 		t.Fatal(err)
 	}
-	return obj.(*corev1.Pod).DeepCopy()
+	return builtintest.Own[*corev1.Pod](t, obj).DeepCopy()
 }

@@ -78,7 +78,7 @@ func (r *EvictionREST) Create(ctx context.Context, name string, obj runtime.Obje
 		return nil, err
 	}
 	if !gone {
-		if err := e.deleteIfAllowed(rest.WithDecoded(ctx)); err != nil {
+		if err := e.deleteIfAllowed(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -214,7 +214,7 @@ func (e *evicting) note(ctx context.Context, preconditions *metav1.Preconditions
 		return pod, nil
 	})
 	part := builtin.NewPart(e.pods, "status", corev1.SchemeGroupVersion, status)
-	obj, _, err := part.Update(rest.WithDecoded(ctx), e.name, target, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	obj, _, err := part.Update(ctx, e.name, target, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func logQuery(o *corev1.PodLogOptions) url.Values {
 }
 
 func getPod(ctx context.Context, pods *builtin.REST, name string) (*corev1.Pod, error) {
-	obj, err := pods.Get(rest.WithDecoded(ctx), name, &metav1.GetOptions{})
+	obj, err := pods.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}

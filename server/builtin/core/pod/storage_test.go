@@ -46,7 +46,7 @@ func (s storages) create(t *testing.T, p *corev1.Pod) *corev1.Pod {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return obj.(*corev1.Pod)
+	return builtintest.Own[*corev1.Pod](t, obj)
 }
 
 func (s storages) update(t *testing.T, to rest.Updater, p *corev1.Pod) (*corev1.Pod, error) {
@@ -56,7 +56,7 @@ func (s storages) update(t *testing.T, to rest.Updater, p *corev1.Pod) (*corev1.
 	if err != nil {
 		return nil, err
 	}
-	return obj.(*corev1.Pod), nil
+	return builtintest.Own[*corev1.Pod](t, obj), nil
 }
 
 func (s storages) exists(t *testing.T, name string) bool {

@@ -139,11 +139,11 @@ func TestStoredRangeDecides(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	_, err := s.try(builtintest.Context(t, "default"), web("one-too-many"))
+	_, err := s.try(t, builtintest.Context(t, "default"), web("one-too-many"))
 	if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "failed to allocate a serviceIP: range is full") {
 		t.Errorf("a full range: %v", err)
 	}
-	if _, err := s.try(builtintest.Context(t, "default"), web("x", withIP("10.1.0.5"))); !apierrors.IsInvalid(err) ||
+	if _, err := s.try(t, builtintest.Context(t, "default"), web("x", withIP("10.1.0.5"))); !apierrors.IsInvalid(err) ||
 		!strings.Contains(err.Error(), "the provided network does not match the current range") {
 		t.Errorf("of a range that is not ready: %v", err)
 	}
@@ -167,7 +167,7 @@ func TestTwoServers(t *testing.T) {
 	for n, s := range servers {
 		for i := range each {
 			wg.Go(func() {
-				svc, err := s.try(ctx, web(fmt.Sprintf("x-%d-%d", n, i)))
+				svc, err := s.try(t, ctx, web(fmt.Sprintf("x-%d-%d", n, i)))
 				if err != nil {
 					t.Error(err)
 					return

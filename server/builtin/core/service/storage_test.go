@@ -65,17 +65,17 @@ func withNodePort(port int32) func(*corev1.Service) {
 	}
 }
 
-func (s server) try(ctx context.Context, svc *corev1.Service, dryRun ...string) (*corev1.Service, error) {
+func (s server) try(t *testing.T, ctx context.Context, svc *corev1.Service, dryRun ...string) (*corev1.Service, error) {
 	obj, err := s.Create(ctx, svc, rest.ValidateAllObjectFunc, &metav1.CreateOptions{DryRun: dryRun})
 	if err != nil {
 		return nil, err
 	}
-	return obj.(*corev1.Service), nil
+	return builtintest.Own[*corev1.Service](t, obj), nil
 }
 
 func (s server) create(t *testing.T, svc *corev1.Service, dryRun ...string) *corev1.Service {
 	t.Helper()
-	created, err := s.try(builtintest.Context(t, "default"), svc, dryRun...)
+	created, err := s.try(t, builtintest.Context(t, "default"), svc, dryRun...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func (s server) update(t *testing.T, svc *corev1.Service, dryRun ...string) (*co
 	if err != nil {
 		return nil, err
 	}
-	return obj.(*corev1.Service), nil
+	return builtintest.Own[*corev1.Service](t, obj), nil
 }
 
 func (s server) remove(t *testing.T, name string, dryRun ...string) {
@@ -231,12 +231,12 @@ func TestCreateRefusesAndGivesBack(t *testing.T) {
 		"invalid": {web("x", ofType("NodePort"), func(svc *corev1.Service) { svc.Spec.Ports[0].Port = 0 }),
 			`Service "x" is invalid: [spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive, spec.ports[0].targetPort: Invalid value: 0: must be between 1 and 65535, inclusive]`},
 	} {
-		_, err := s.try(builtintest.Context(t, "default"), tc.svc)
+		_, err := s.try(t, builtintest.Context(t, "default"), tc.svc)
 		if !apierrors.IsInvalid(err) || err.Error() != tc.want {
 			t.Errorf("%s:\n got %v\nwant %s", name, err, tc.want)
 		}
 	}
-	if _, err := s.try(builtintest.Context(t, "default"), web("taken")); !apierrors.IsAlreadyExists(err) {
+	if _, err := s.try(t, builtintest.Context(t, "default"), web("taken")); !apierrors.IsAlreadyExists(err) {
 		t.Errorf("the same name: %v", err)
 	}
 	s.wantTaken(t, []int{9}, []int{5})
@@ -255,7 +255,7 @@ func TestDryRunTakesNothing(t *testing.T) {
 		"192.0.2.1": `Service "y" is invalid: spec.clusterIPs: Invalid value: ["192.0.2.1"]: failed to allocate IP 192.0.2.1: ` +
 			"the provided IP (192.0.2.1) is not in the valid range. The range of valid IPs is 10.96.0.0/12",
 	} {
-		_, err := s.try(builtintest.Context(t, "default"), web("y", withIP(ip)), metav1.DryRunAll)
+		_, err := s.try(t, builtintest.Context(t, "default"), web("y", withIP(ip)), metav1.DryRunAll)
 		if fmt.Sprint(err) != cmp.Or(want, "<nil>") {
 			t.Errorf("dry run with %s: %v", ip, err)
 		}
@@ -283,7 +283,7 @@ func TestNodePortsOfTwoPorts(t *testing.T) {
 		}
 	}
 	for _, dryRun := range [][]string{nil, {metav1.DryRunAll}} {
-		_, err := s.try(builtintest.Context(t, "default"), web("two", ofType("NodePort"), both(81, "UDP")), dryRun...)
+		_, err := s.try(t, builtintest.Context(t, "default"), web("two", ofType("NodePort"), both(81, "UDP")), dryRun...)
 		want := `Service "two" is invalid: spec.ports[1].nodePort: Invalid value: 30100: provided port is already allocated`
 		if err == nil || err.Error() != want {
 			t.Errorf("dry run %v: got %v, want %s", dryRun, err, want)
@@ -369,7 +369,7 @@ func TestStatusUpdateAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := obj.(*corev1.Service)
+	got := builtintest.Own[*corev1.Service](t, obj)
 	if got.Spec.Ports[0].NodePort != 30086 || len(got.Status.LoadBalancer.Ingress) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -397,7 +397,7 @@ func TestFinalizersKeepWhatIsAllocated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	svc := obj.(*corev1.Service)
+	svc := builtintest.Own[*corev1.Service](t, obj)
 	svc.Finalizers = nil
 	if _, err := s.update(t, svc); err != nil {
 		t.Fatal(err)

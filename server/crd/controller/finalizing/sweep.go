@@ -27,7 +27,7 @@ func sweep(ctx context.Context, d *work.Definition, objects ListerCollectionDele
 	}
 	var errs []error
 	for _, namespace := range namespaces {
-		_, err := objects.DeleteCollection(as(rest.WithEncoded(ctx), d, "deletecollection", namespace), rest.ValidateAllObjectFunc,
+		_, err := objects.DeleteCollection(as(ctx, d, "deletecollection", namespace), rest.ValidateAllObjectFunc,
 			metav1.NewDeleteOptions(0), &metainternalversion.ListOptions{})
 		if err != nil {
 			errs = append(errs, err)
