@@ -125,10 +125,17 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server
 func (s *Server) onClose(f func() error) { s.undo = append(s.undo, f) }
 
 func (s *Server) openDataDir(o *options.Options) (dir *identity.DataDir, err error) {
-	if o.Ephemeral {
-		dir, err = identity.OpenEphemeral()
-	} else {
+	path := o.EphemeralDir
+	switch {
+	case !o.Ephemeral:
 		dir, err = identity.OpenDataDir(o.DataDir)
+	case path == "":
+		if path, err = identity.MakeEphemeral(); err != nil {
+			return nil, err
+		}
+		fallthrough
+	default:
+		dir, err = identity.OpenEphemeral(path)
 	}
 	if err != nil {
 		return nil, err

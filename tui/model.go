@@ -190,6 +190,9 @@ func (m *model) connected(msg connectedMsg) tea.Cmd {
 		m.failed = err
 		return tea.Quit
 	}
+	if note := m.server.Note; note != "" {
+		m.say(note)
+	}
 	return m.drain() // the screens may say now where they wait for an answer
 }
 

@@ -46,6 +46,8 @@ type Server struct {
 	Kubeconfig string
 	// InProcess says that the server ends with the screen.
 	InProcess bool
+	// Note is what the user should know of it, once it is there.
+	Note string
 }
 
 // Saved is a capture that was read from a file.

@@ -94,7 +94,7 @@ func runBench(ctx context.Context, o *benchOptions, out, errOut io.Writer) error
 	if err != nil {
 		return fmt.Errorf("bench: read the kubeconfig: %w (is the server running? kx serve says where its kubeconfig is)", err)
 	}
-	ctx, stop := interruptible(ctx, slog.Default())
+	ctx, stop := interruptible(ctx, slog.Default(), func() {})
 	defer stop()
 	result, err := bench.Run(ctx, bench.Options{Config: config, Passes: o.passes(), Only: o.only, PIDs: o.pids, Out: out, Progress: progressOn(errOut)})
 	if err != nil {

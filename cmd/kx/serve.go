@@ -16,6 +16,7 @@ import (
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/memory"
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -54,7 +55,12 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 	slog.SetDefault(log)
 	klog.SetSlogLogger(log)
 
-	ctx, stopListening := interruptible(ctx, log)
+	leaveNothing, err := ephemeral(o)
+	if err != nil {
+		return err
+	}
+	defer leaveNothing()
+	ctx, stopListening := interruptible(ctx, log, leaveNothing)
 	defer stopListening()
 	s, err := server.Start(ctx, o, log)
 	if err != nil {
@@ -86,8 +92,27 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 	return errors.Join(failure, err)
 }
 
-// interruptible ends ctx at the first signal, and the process at the second.
-func interruptible(ctx context.Context, log *slog.Logger) (_ context.Context, stop func()) {
+// ephemeral makes the temporary directory, if one is wanted, and returns what removes it, also where there was no orderly
+// stop.
+func ephemeral(o *options.Options) (leaveNothing func(), err error) {
+	if !o.Ephemeral {
+		return func() {}, nil
+	}
+	if o.EphemeralDir, err = identity.MakeEphemeral(); err != nil {
+		return nil, err
+	}
+	return func() {
+		// The server still writes: what it makes meanwhile keeps the directory, but not once its parents are gone.
+		for range 10 {
+			if os.RemoveAll(o.EphemeralDir) == nil {
+				return
+			}
+		}
+	}, nil
+}
+
+// interruptible ends ctx at the first signal, and the process at the second, after what atOnce does.
+func interruptible(ctx context.Context, log *slog.Logger, atOnce func()) (_ context.Context, stop func()) {
 	ctx, interrupt := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -98,6 +123,7 @@ func interruptible(ctx context.Context, log *slog.Logger) (_ context.Context, st
 			case sig := <-signals:
 				if ctx.Err() != nil {
 					log.Warn("stopping at once", "signal", sig)
+					atOnce()
 					os.Exit(1)
 				}
 				interrupt(fmt.Errorf("interrupted by %s", sig))

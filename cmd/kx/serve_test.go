@@ -163,8 +163,10 @@ func TestOrderlyStop(t *testing.T) {
 	}
 }
 
+// TestSecondSignal has two signals while a request is under way: the second ends the process at once, and leaves nothing.
 func TestSecondSignal(t *testing.T) {
-	t.Parallel()
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
 	p := serve(t, "--ephemeral")
 	send, _ := p.slowCreate(t)
 	defer send.Close()
@@ -179,6 +181,9 @@ func TestSecondSignal(t *testing.T) {
 	var exit *exec.ExitError
 	if err := p.wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		t.Errorf("kx ended with %v: %s", err, p.stderr)
+	}
+	if left, _ := filepath.Glob(tmp + "/*"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 

@@ -137,7 +137,7 @@ func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible(ctx, slog.Default())
+	ctx, stop := interruptible(ctx, slog.Default(), func() {})
 	defer stop()
 	s, err := session.New(config, followMost, func() {})
 	if err != nil {

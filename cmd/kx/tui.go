@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -35,7 +36,9 @@ const themeVariable = "KX_THEME"
 
 // tuiOptions are the flags of kx tui.
 type tuiOptions struct {
-	server     *options.Options
+	server *options.Options
+	// anyPort lets the server listen on a free port if its own is busy: nobody has said which it must be.
+	anyPort    bool
 	kubeconfig string
 	saved      string
 	theme      string
@@ -67,6 +70,7 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 			if o.server.Ephemeral && !cmd.Flags().Changed("listen") {
 				o.server.Listen = "127.0.0.1:0" // it is in nobody's way
 			}
+			o.anyPort = !cmd.Flags().Changed("listen")
 			return runTUI(cmd.Context(), o)
 		},
 	}
@@ -160,7 +164,7 @@ func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, taken 
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	own := &ownServer{options: o.server, log: taken, fail: cancel}
+	own := &ownServer{options: o.server, anyPort: o.anyPort, log: taken, fail: cancel}
 	screen.Start = own.start
 	err := o.show(ctx, screen)
 	cancel(nil) // a start that is under way ends
@@ -170,6 +174,7 @@ func serveAndShow(ctx context.Context, o *tuiOptions, screen tui.Options, taken 
 // ownServer is the screen's server on a data directory.
 type ownServer struct {
 	options *options.Options
+	anyPort bool
 	log     *logCapture
 	fail    context.CancelCauseFunc // told if the server fails
 
@@ -216,7 +221,7 @@ func (o *ownServer) join() (tui.Server, error) {
 func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
 	// The user who starts the server may hold and disturb its requests.
 	o.options.Allow.Breakpoints, o.options.Allow.Faults = true, true
-	s, err := server.Start(ctx, o.options, slog.Default())
+	s, note, err := o.launch(ctx)
 	if errors.Is(err, identity.ErrInUse) {
 		return o.await(ctx, err)
 	}
@@ -242,7 +247,31 @@ func (o *ownServer) serve(ctx context.Context) (tui.Server, error) {
 	if err != nil {
 		return tui.Server{}, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	return tui.Server{Config: config, Kubeconfig: s.Kubeconfig, InProcess: true}, nil
+	return tui.Server{Config: config, Kubeconfig: s.Kubeconfig, InProcess: true, Note: note}, nil
+}
+
+// launch starts the server, on another port than the usual one if that is busy. The note says so.
+func (o *ownServer) launch(ctx context.Context) (s *server.Server, note string, err error) {
+	s, err = server.Start(ctx, o.options, slog.Default())
+	if !o.anyPort || !isBusy(err) {
+		return s, "", err
+	}
+	busy, elsewhere := o.options.Listen, *o.options
+	host, _, err := net.SplitHostPort(busy)
+	if err != nil {
+		return nil, "", fmt.Errorf("read the address %s: %w", busy, err)
+	}
+	elsewhere.Listen = net.JoinHostPort(host, "0")
+	if s, err = server.Start(ctx, &elsewhere, slog.Default()); err != nil {
+		return nil, "", err
+	}
+	return s, fmt.Sprintf("%s is busy: this server is at %s", busy, s.URL), nil
+}
+
+// isBusy says whether another process listens on the address.
+func isBusy(err error) bool {
+	const onWindows = syscall.Errno(10048)
+	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, onWindows)
 }
 
 const (

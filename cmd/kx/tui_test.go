@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -123,6 +124,38 @@ func TestTUIFollows(t *testing.T) {
 	o.kubeconfig = "/does/not/exist"
 	if err := runTUI(context.Background(), o); err == nil || !strings.Contains(err.Error(), "/does/not/exist") {
 		t.Errorf("a kubeconfig that is not there: %v", err)
+	}
+}
+
+// TestTUIElsewhere starts the screen's own server where another process has the usual address.
+func TestTUIElsewhere(t *testing.T) {
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	busy := other.Addr().String()
+	o := newTUIOptions(func(ctx context.Context, screen tui.Options) error {
+		s, err := screen.Start(ctx)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(s.Note, busy) || !strings.Contains(s.Note, s.Config.Host) {
+			t.Errorf("the note of %s is %q", s.Config.Host, s.Note)
+		}
+		client, err := kubernetes.NewForConfig(s.Config)
+		if err == nil {
+			_, err = client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+		}
+		return err
+	})
+	o.server.Listen, o.server.DataDir = busy, t.TempDir()
+	if err := runTUI(t.Context(), o); err == nil || !strings.Contains(err.Error(), "choose another address") {
+		t.Errorf("an address that was asked for is busy: %v", err)
+	}
+	o.anyPort = true
+	if err := runTUI(t.Context(), o); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -51,12 +51,17 @@ func OpenDataDir(path string) (*DataDir, error) {
 	return d, d.SetOwner("")
 }
 
-// OpenEphemeral makes a directory that Close removes.
-func OpenEphemeral() (*DataDir, error) {
+// MakeEphemeral makes a temporary directory for [OpenEphemeral].
+func MakeEphemeral() (string, error) {
 	path, err := os.MkdirTemp("", "kx-")
 	if err != nil {
-		return nil, fmt.Errorf("make a temporary data directory: %w", err)
+		return "", fmt.Errorf("make a temporary data directory: %w", err)
 	}
+	return path, nil
+}
+
+// OpenEphemeral opens a directory that Close removes.
+func OpenEphemeral(path string) (*DataDir, error) {
 	d, err := OpenDataDir(path)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(path))

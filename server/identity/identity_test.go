@@ -45,7 +45,11 @@ func TestOneOwner(t *testing.T) {
 }
 
 func TestEphemeralLeavesNothing(t *testing.T) {
-	d, err := OpenEphemeral()
+	path, err := MakeEphemeral()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := OpenEphemeral(path)
 	if err != nil {
 		t.Fatal(err)
 	}

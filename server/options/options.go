@@ -18,8 +18,10 @@ import (
 
 // Options has the settings of kx serve.
 type Options struct {
-	DataDir       string
-	Ephemeral     bool
+	DataDir   string
+	Ephemeral bool
+	// EphemeralDir is the temporary directory, made by who has to remove it if the process ends at once; empty to have one made.
+	EphemeralDir  string
 	Listen        string
 	KubeconfigOut string
 
