@@ -47,6 +47,11 @@ func (h host) Ask(text, initial string, then func(string) tea.Cmd) tea.Cmd {
 	return nil
 }
 
+func (h host) Propose(text, proposal string, then func(string) tea.Cmd) tea.Cmd {
+	h.m.propose(text, proposal, then)
+	return nil
+}
+
 func (h host) Choose(menu screen.Menu) tea.Cmd {
 	h.m.choose(menu)
 	return nil

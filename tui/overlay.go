@@ -103,6 +103,11 @@ func (m *model) ask(text, initial string, then func(string) tea.Cmd) {
 	m.overlay = keys.Ask
 }
 
+func (m *model) propose(text, proposal string, then func(string) tea.Cmd) {
+	m.ask(text, "", then)
+	m.asking.line.Propose(proposal)
+}
+
 func (m *model) confirm(text string, then func() tea.Cmd) {
 	m.asking = question{text: text, yes: then}
 	m.overlay = keys.Confirm

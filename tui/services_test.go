@@ -51,6 +51,33 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// TestPropose types over a number that is proposed, takes it, and edits it.
+func TestPropose(t *testing.T) {
+	d := filled(t)
+	for _, test := range []struct {
+		press      []string
+		line, want string
+	}{
+		{nil, "[271]▏", "271"},
+		{[]string{"1"}, "1▏", "1"},
+		{[]string{"end", "1"}, "2711▏", "2711"},
+		{[]string{"backspace"}, "27▏", "27"},
+	} {
+		answered := ""
+		host{d.m}.Propose("from where?", "271", func(answer string) tea.Cmd {
+			answered = answer
+			return nil
+		})
+		d.press(test.press...)
+		if got := d.stateText(); got != "from where? "+test.line {
+			t.Errorf("%v: %q", test.press, got)
+		}
+		if d.press("enter"); answered != test.want {
+			t.Errorf("%v: the answer is %q", test.press, answered)
+		}
+	}
+}
+
 func TestConfirm(t *testing.T) {
 	d := filled(t)
 	done := 0

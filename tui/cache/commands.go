@@ -145,7 +145,7 @@ func (s *Screen) open() (tea.Cmd, bool) {
 func (s *Screen) askWatch() tea.Cmd {
 	spec, status := s.one.Spec, &s.one.Status
 	question := fmt.Sprintf("watch %s from which revision? The cache has what came after %d, etcd more (nothing: the present state first)", s.want, status.History.After)
-	return s.host.Ask(question, strconv.FormatInt(status.Revision, 10), func(answer string) tea.Cmd {
+	return s.host.Propose(question, strconv.FormatInt(status.Revision, 10), func(answer string) tea.Cmd {
 		answer = strings.TrimSpace(answer)
 		if answer != "" {
 			if n, err := strconv.ParseInt(answer, 10, 64); err != nil || n < 0 {

@@ -49,7 +49,7 @@ func (s *Screen) mark() {
 }
 
 func (s *Screen) askJump() tea.Cmd {
-	return s.host.Ask("go to the request marked", string(s.ring.MarkOf(s.lastMarked)), s.jump)
+	return s.host.Propose("go to the request marked", string(s.ring.MarkOf(s.lastMarked)), s.jump)
 }
 
 func (s *Screen) jump(letter string) tea.Cmd {

@@ -274,7 +274,7 @@ func (s *Screen) askRevision() tea.Cmd {
 		initial = strconv.FormatInt(max(s.revisionAt(), oldest), 10)
 	}
 	question := fmt.Sprintf("as at which revision, %d to %d, or -20 for twenty before now (nothing: now)?", oldest, s.head.Revision)
-	return s.host.Ask(question, initial, func(answer string) tea.Cmd {
+	return s.host.Propose(question, initial, func(answer string) tea.Cmd {
 		answer = strings.TrimSpace(answer)
 		revision, err := strconv.ParseInt(answer, 10, 64)
 		if revision < 0 {

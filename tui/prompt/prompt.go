@@ -16,6 +16,8 @@ const MaxBytes = 4096
 type Line struct {
 	runes []rune
 	at    int // the rune that the cursor is on
+	// proposed says that the text was proposed: what is typed replaces it, and what edits it makes it the user's.
+	proposed bool
 }
 
 // String is the text.
@@ -25,11 +27,21 @@ func (l *Line) String() string { return string(l.runes) }
 func (l *Line) Set(s string) {
 	l.runes = []rune(draw.Clean(s))
 	l.at = len(l.runes)
+	l.proposed = false
 }
 
-// Insert puts text at the cursor. It reports whether there was room.
+// Propose replaces the text by one that the user may take as it is, edit, or type another in place of.
+func (l *Line) Propose(s string) {
+	l.Set(s)
+	l.proposed = s != ""
+}
+
+// Insert puts text at the cursor, or in place of what was proposed. It reports whether there was room.
 func (l *Line) Insert(text []rune) bool {
 	added := []rune(draw.Clean(string(text)))
+	if l.proposed {
+		l.Set("")
+	}
 	if len(l.String())+len(string(added)) > MaxBytes {
 		return false
 	}
@@ -60,6 +72,7 @@ func (l *Line) Handle(id keys.ID) bool {
 	default:
 		return false
 	}
+	l.proposed = false
 	return true
 }
 
@@ -92,6 +105,9 @@ func (l *Line) View(w int) string {
 		return ""
 	}
 	before, after := string(l.runes[:l.at]), string(l.runes[l.at:])
+	if l.proposed {
+		before = "[" + before + "]"
+	}
 	for draw.Width(before)+1 > w && before != "" {
 		_, n := utf8.DecodeRuneInString(before)
 		before = before[n:]

@@ -93,6 +93,8 @@ type Host interface {
 	Copy(text string) tea.Cmd
 	// Ask asks for one line and calls then with it. esc gives up.
 	Ask(question, initial string, then func(answer string) tea.Cmd) tea.Cmd
+	// Propose asks as Ask does. What is typed replaces the proposal, such as a number.
+	Propose(question, proposal string, then func(answer string) tea.Cmd) tea.Cmd
 	// Choose offers a menu. esc gives up.
 	Choose(Menu) tea.Cmd
 	// Confirm calls then if the user says yes.

@@ -303,6 +303,10 @@ func (h *Host) Ask(text, initial string, then func(string) tea.Cmd) tea.Cmd {
 	return nil
 }
 
+func (h *Host) Propose(text, proposal string, then func(string) tea.Cmd) tea.Cmd {
+	return h.Ask(text, proposal, then)
+}
+
 func (h *Host) Choose(menu screen.Menu) tea.Cmd {
 	h.Menu = &menu
 	return nil
