@@ -1,6 +1,8 @@
 package capture
 
 import (
+	"strings"
+
 	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -117,8 +119,19 @@ func (s *Screen) whyNoCommand() string {
 }
 
 func (s *Screen) copyCommand() tea.Cmd {
-	_, command := s.sameAs()
-	return s.host.Copy(command)
+	row, command := s.sameAs()
+	note := ""
+	if j := s.open.journey; j != nil && j.Name == row.Name {
+		command, note = runnable(j)
+	}
+	if config := s.host.Kubeconfig(); config != "" {
+		command = "kubectl --kubeconfig " + shellPath(config) + strings.TrimPrefix(command, "kubectl")
+	}
+	cmd := s.host.Copy(command)
+	if note != "" {
+		s.host.Say(note)
+	}
+	return cmd
 }
 
 func (s *Screen) refetch() tea.Cmd { return s.fetch(s.list.Selected().Name) }

@@ -4,38 +4,70 @@ import (
 	"net/url"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/pane/list"
+	"github.com/kx-apiserver/kx/tui/replay"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
+// file stands, in a command, for the user's file with the body, which the screen need not know.
+const file = "FILE"
+
 // sameAs is a kubectl command that sends the same request, or one as near as kubectl has it.
 func sameAs(s *v1alpha1.JourneySpec) string {
+	return command(s, file, []string{"--type", patchType(s.ContentType), "--patch-file", file})
+}
+
+// runnable is the command with the body in it, if that is known, and a note on what is different or missing.
+func runnable(j *v1alpha1.Journey) (text, note string) {
+	again, note := replay.Of(j, false)
+	switch {
+	case again.Body == nil && note == "":
+		return sameAs(&j.Spec), ""
+	case again.Body == nil:
+		return sameAs(&j.Spec), note + ": put it into " + file
+	case j.Spec.Method == "PATCH":
+		s := j.Spec
+		s.ContentType = again.ContentType // an apply is one of those now
+		return command(&s, file, []string{"--type", patchType(s.ContentType), "-p", string(again.Body)}), note
+	}
+	text = command(&j.Spec, "-", nil)
+	body, err := yaml.JSONToYAML(again.Body)
+	if text == "" || err != nil {
+		return text, note
+	}
+	return shell.Heredoc(text, string(body)), note
+}
+
+// command is the command that reads a body from a file, or has a patch as the words of its own options.
+func command(s *v1alpha1.JourneySpec, file string, patch []string) string {
 	uri, err := url.Parse(s.URI)
 	if err != nil {
 		return ""
 	}
 	if s.Resource == "" || s.Subresource != "" && s.Subresource != "status" && s.Subresource != "scale" || unusual(uri.Query()) {
-		return raw(s)
+		return raw(s, file)
 	}
 	words := []string{"kubectl"}
 	switch s.Verb {
 	case "get", "list", "watch":
 		words = append(words, "get")
 	case "create", "update":
-		words = append(words, map[string]string{"create": "create", "update": "replace"}[s.Verb], "-f", "FILE")
+		words = append(words, map[string]string{"create": "create", "update": "replace"}[s.Verb], "-f", file)
 		return shell.Line(options(words, s, uri.Query())...)
 	case "patch":
 		if strings.HasPrefix(s.ContentType, "application/apply-patch") {
-			return shell.Line(options(append(words, "apply", "--server-side", "-f", "FILE"), s, uri.Query())...)
+			return shell.Line(options(append(words, "apply", "--server-side", "-f", file), s, uri.Query())...)
 		}
-		words = append(words, "patch", "--type", patchType(s.ContentType), "-p", "PATCH")
+		words = append(append(words, "patch"), patch...)
 	case "delete":
 		words = append(words, "delete")
 	case "deletecollection":
 		words = append(words, "delete", "--all")
 	default:
-		return raw(s)
+		return raw(s, file)
 	}
 	words = append(words, list.Resource(&v1alpha1.JourneySpec{Resource: s.Resource, Group: s.Group}))
 	if s.Name != "" {
@@ -94,14 +126,14 @@ func unusual(q url.Values) bool {
 }
 
 // raw is the request as kubectl can send any.
-func raw(s *v1alpha1.JourneySpec) string {
+func raw(s *v1alpha1.JourneySpec, file string) string {
 	switch s.Method {
 	case "GET":
 		return shell.Line("kubectl", "get", "--raw", s.URI)
 	case "POST":
-		return shell.Line("kubectl", "create", "-f", "FILE", "--raw", s.URI)
+		return shell.Line("kubectl", "create", "-f", file, "--raw", s.URI)
 	case "PUT":
-		return shell.Line("kubectl", "replace", "-f", "FILE", "--raw", s.URI)
+		return shell.Line("kubectl", "replace", "-f", file, "--raw", s.URI)
 	case "DELETE":
 		return shell.Line("kubectl", "delete", "--raw", s.URI)
 	}

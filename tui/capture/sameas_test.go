@@ -1,9 +1,12 @@
 package capture
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/replay"
+	"github.com/kx-apiserver/kx/tui/tuitest"
 )
 
 func TestSameAs(t *testing.T) {
@@ -35,8 +38,8 @@ func TestSameAs(t *testing.T) {
 		{spec("PUT", "update", cms+"/a", "configmaps", "a"), "kubectl replace -f FILE -n default"},
 		{spec("DELETE", "delete", cms+"/a", "configmaps", "a"), "kubectl delete configmaps a -n default"},
 		{spec("DELETE", "deletecollection", cms, "configmaps", ""), "kubectl delete --all configmaps -n default"},
-		{spec("PATCH", "patch", cms+"/a", "configmaps", "a"), "kubectl patch --type strategic -p PATCH configmaps a -n default"},
-		{merge, "kubectl patch --type merge -p PATCH configmaps a -n default"},
+		{spec("PATCH", "patch", cms+"/a", "configmaps", "a"), "kubectl patch --type strategic --patch-file FILE configmaps a -n default"},
+		{merge, "kubectl patch --type merge --patch-file FILE configmaps a -n default"},
 		{apply, "kubectl apply --server-side -f FILE -n default"},
 		{deployment, "kubectl get deployments.apps web --subresource scale -n default"},
 		{everywhere, "kubectl get configmaps -A"},
@@ -50,6 +53,45 @@ func TestSameAs(t *testing.T) {
 		if got := sameAs(&test.spec); got != test.want {
 			t.Errorf("%s %s: %q, want %q", test.spec.Method, test.spec.URI, got, test.want)
 		}
+	}
+}
+
+// TestRunnable copies commands with their bodies, as far as these are recorded.
+func TestRunnable(t *testing.T) {
+	recorded := tuitest.Recorded(t, "../testdata/journeys.json")
+	find := func(verb string, has bool) *v1alpha1.Journey {
+		for _, j := range recorded {
+			again, _ := replay.Of(j, false)
+			if j.Spec.Verb == verb && (again.Body != nil) == has {
+				return j
+			}
+		}
+		t.Fatalf("no %s was recorded with a body: %v", verb, has)
+		return nil
+	}
+	for _, test := range []struct {
+		j                *v1alpha1.Journey
+		first, has, note string
+	}{
+		{find("get", false), "kubectl get ", "", ""},
+		{find("update", true), "kubectl replace -f - -n default <<'EOF'", "\nkind: ConfigMap\n", ""},
+		{find("create", true), "kubectl create -f - -n default <<'EOF'", "\nkind: ConfigMap\n", ""},
+		{find("patch", true), "kubectl patch --type merge -p '{", "}' configmaps ", "makes the same change"},
+	} {
+		text, note := runnable(test.j)
+		if !strings.HasPrefix(text, test.first) || !strings.Contains(text, test.has) || !strings.Contains(note, test.note) || (note == "") != (test.note == "") {
+			t.Errorf("%s: %s\n%s", test.j.Name, text, note)
+		}
+		if strings.Contains(text, file) {
+			t.Errorf("%s can't be run:\n%s", test.j.Name, text)
+		}
+	}
+	unknown := find("update", true).DeepCopy()
+	for i := range unknown.Status.Steps {
+		unknown.Status.Steps[i].After = nil
+	}
+	if text, note := runnable(unknown); text != "kubectl replace -f FILE -n default" || !strings.Contains(note, "put it into FILE") {
+		t.Errorf("%s: %s", text, note)
 	}
 }
 
