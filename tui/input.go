@@ -119,6 +119,8 @@ func (m *model) clicked(msg tea.MouseMsg) tea.Cmd {
 	switch {
 	case m.frame.TooSmall:
 		return nil
+	case msg.Y == m.h-1 && wheel == 0:
+		return m.clickedHint(msg.X)
 	case m.overlay == keys.Menu && wheel == 0:
 		return m.clickMenu(msg.Y)
 	case m.overlay != keys.None:
@@ -141,6 +143,17 @@ func (m *model) clickedOverlay(wheel int) {
 	case wheel < 0:
 		m.inOverlay(keys.Up)
 	}
+}
+
+// clickedHint does what the key of a hint does.
+func (m *model) clickedHint(x int) tea.Cmd {
+	for _, h := range m.hinted() {
+		if x >= h.x && x < h.x+h.w {
+			m.note = note{}
+			return m.key(h.key)
+		}
+	}
+	return nil
 }
 
 func (m *model) clickedTab(x int) tea.Cmd {

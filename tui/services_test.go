@@ -14,6 +14,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/capture"
+	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -197,7 +198,33 @@ func TestMouse(t *testing.T) {
 	if d.m.chosen.Cursor != 1 {
 		t.Errorf("the wheel leads the palette to row %d", d.m.chosen.Cursor)
 	}
-	d.press("esc", "M")
+	d.press("esc", "enter", "enter")
+	// What has a name on the screen is clicked by its name.
+	clickOn := func(text string) {
+		t.Helper()
+		for y, line := range d.frame() {
+			if before, _, ok := strings.Cut(line, text); ok {
+				click(draw.Width(before)+1, y, tea.MouseButtonLeft)
+				return
+			}
+		}
+		t.Fatalf("%q is not on the screen:\n%s", text, strings.Join(d.frame(), "\n"))
+	}
+	for _, name := range []string{" Source ", " Object ", " Step "} {
+		clickOn(name)
+		if open := "[" + strings.TrimSpace(name) + "]"; !strings.Contains(d.part("all"), open) {
+			t.Errorf("a click on the tab does not open %s", open)
+		}
+	}
+	clickOn("? help")
+	if d.m.overlay != keys.Help {
+		t.Error("a click on the hint does not open help")
+	}
+	clickOn("esc back")
+	if d.m.overlay != keys.None {
+		t.Error("a click on the hint does not close help")
+	}
+	d.press("M")
 	if !strings.Contains(d.stateText(), "the terminal's") {
 		t.Errorf("M says %q", d.stateText())
 	}

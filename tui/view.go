@@ -169,27 +169,54 @@ func (m *model) awayLine(away *api.Away) string {
 		draw.Part{Text: next, Weight: 2}))
 }
 
+// hint is a key and what it does, at a column of the last line.
+type hint struct {
+	x, w int
+	key  string
+	word string
+}
+
+func (m *model) text(h hint) string { return " " + m.theme.Key(keys.Shown(h.key)) + " " + h.word + " " }
+
 // hints are the keys that one wants next, as many as there is room for, and always those that lead to all others.
 func (m *model) hints() string {
-	always := m.theme.Key(":") + " palette  " + m.theme.Key("?") + " help  " + m.theme.Key("q") + " quit "
+	line, at := "", 0
+	for _, h := range m.hinted() {
+		line += strings.Repeat(" ", h.x-at) + m.text(h)
+		at = h.x + h.w
+	}
+	return draw.Fit(line, m.w)
+}
+
+// hinted are the hints with their places: on the right those that lead to all others.
+func (m *model) hinted() []hint {
+	always := []hint{{key: ":", word: "palette"}, {key: "?", word: "help"}, {key: "q", word: "quit"}}
 	switch {
 	case m.overlay != keys.None:
-		always = m.theme.Key("esc") + " back "
+		always = []hint{{key: "esc", word: "back"}}
 	case m.context().Typing: // where : ? and q are text
-		always = m.theme.Key("ctrl+p") + " palette  " + m.theme.Key("f1") + " help  " + m.theme.Key("esc") + " back "
+		always = []hint{{key: "ctrl+p", word: "palette"}, {key: "f1", word: "help"}, {key: "esc", word: "back"}}
 	}
-	return draw.Ends(m.hintsIn(m.w-draw.Width(always)-1), always, m.w)
+	x := m.w
+	for i := len(always) - 1; i >= 0; i-- {
+		always[i].w = draw.Width(m.text(always[i]))
+		x -= always[i].w
+		always[i].x = max(x, 0)
+	}
+	return append(m.hintsIn(x), always...)
 }
 
 // hintsIn are the hints of the context that fit into the room, those first that the user probably wants next.
-func (m *model) hintsIn(room int) (hints string) {
-	ctx := m.context()
+func (m *model) hintsIn(room int) (hints []hint) {
+	ctx, x := m.context(), 0
 	add := func(c *keys.Command, word string) bool {
-		hint := " " + m.theme.Key(keys.Shown(c.KeysIn(ctx)[0])) + " " + word + " "
-		if word == "" || draw.Width(hints+hint) > room {
+		h := hint{x: x, key: c.KeysIn(ctx)[0], word: word}
+		h.w = draw.Width(m.text(h))
+		if word == "" || x+h.w > room {
 			return false
 		}
-		hints += hint
+		x += h.w
+		hints = append(hints, h)
 		return true
 	}
 	var rest []*keys.Command

@@ -71,9 +71,13 @@ func (p *Pane) clamp(content []text) {
 	}
 }
 
-// Click puts the cursor on the line at a cell of the pane, if that leads somewhere.
-func (p *Pane) Click(_, y int) bool {
+// Click opens the tab whose name is at a cell of the pane, or puts the cursor on the line there, if that leads somewhere.
+func (p *Pane) Click(x, y int) bool {
 	const above = 2 // the frame and the tabs
+	if t, ok := p.tabAt(x); ok && y == above-1 {
+		p.open(t)
+		return false
+	}
 	if p.tab == sourceTab || y < above || y >= p.h-1 {
 		return false
 	}

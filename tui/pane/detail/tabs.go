@@ -22,11 +22,10 @@ const (
 
 var tabNames = [...]string{"Step", "Diff", "Source", "Object", "etcd", "Timing", "Watchers", "Request"}
 
-// tabs are the names of the tabs; the open one is in brackets. Where there is no room for all, those next to the open one
-// are seen.
-func (p *Pane) tabs() string {
+// tabsInView are those from first to before last: all, or where there is no room for all, those next to the open one.
+func (p *Pane) tabsInView() (first, last int) {
 	w := p.w - 2
-	first, last := 0, len(tabNames)
+	first, last = 0, len(tabNames)
 	width := func() int {
 		n := 0
 		for _, name := range tabNames[first:last] {
@@ -41,6 +40,29 @@ func (p *Pane) tabs() string {
 			first++
 		}
 	}
+	return first, last
+}
+
+// tabAt is the tab whose name is at a column of the pane.
+func (p *Pane) tabAt(x int) (tab, bool) {
+	first, last := p.tabsInView()
+	at := 1 // the frame
+	if first > 0 {
+		at++
+	}
+	for i := first; i < last; i++ {
+		end := at + len(tabNames[i]) + 2
+		if x >= at && x < end {
+			return tab(i), true
+		}
+		at = end
+	}
+	return 0, false
+}
+
+// tabs are the names of the tabs; the open one is in brackets.
+func (p *Pane) tabs() string {
+	first, last := p.tabsInView()
 	var b strings.Builder
 	if first > 0 {
 		b.WriteString(p.look().Dim("…"))
@@ -55,5 +77,5 @@ func (p *Pane) tabs() string {
 	if last < len(tabNames) {
 		b.WriteString(p.look().Dim("…"))
 	}
-	return draw.Fit(b.String(), w)
+	return draw.Fit(b.String(), p.w-2)
 }
