@@ -6,6 +6,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -57,10 +58,33 @@ func (b *builder) nothing(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 		k = notice
 	}
 	b.add(k, r.Nothing)
-	if r.Nothing == blame.NoObjects || r.Nothing == blame.OnlyReads && whole {
-		return
+	switch {
+	case r.Nothing == blame.NoObjects:
+	case r.Nothing == blame.OnlyReads && whole:
+		b.decisions(j)
+	default:
+		b.changers(j)
 	}
-	b.changers(j)
+}
+
+// decisions lists what the steps behind the filters decided, and why: of a request that only reads, that is what there is to
+// know.
+func (b *builder) decisions(j *v1alpha1.Journey) {
+	title := "What its steps decided, behind the filters:"
+	for i := range j.Status.Steps {
+		s := &j.Status.Steps[i]
+		if s.Why == "" || s.Layer == trace.LayerFilter.String() {
+			continue
+		}
+		if title != "" {
+			b.blank()
+			b.add(label, title)
+			title = ""
+		}
+		first := len(b.lines)
+		b.pair("  "+number(j, i), attributesWidth+4, plain, s.Why)
+		b.lead(first, toStep(i))
+	}
 }
 
 // changers lists the steps that have objects.
