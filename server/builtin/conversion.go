@@ -20,6 +20,17 @@ func AddSureConversion[In, Out any](s *runtime.Scheme, convert func(*In, *Out)) 
 	})
 }
 
+// ConvertList converts the items of a list of objects. The result is never nil.
+func ConvertList[In, Out any](in []In, convert func(*In, *Out) error) ([]Out, error) {
+	out := make([]Out, len(in))
+	for i := range in {
+		if err := convert(&in[i], &out[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // ConvertAll converts the items of a list. It keeps the difference between no list and an empty one.
 func ConvertAll[In, Out any](in []In, convert func(*In, *Out)) []Out {
 	if in == nil {

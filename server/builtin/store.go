@@ -85,8 +85,11 @@ func (r *REST) Subresource(strategy rest.RESTUpdateStrategy) *StatusREST {
 	s := *r.Store
 	s.UpdateStrategy = strategy
 	s.BeginUpdate, s.AfterUpdate = nil, nil
-	return &StatusREST{store: &s}
+	return NewStatusREST(&s)
 }
+
+// NewStatusREST is the subresource whose updates go by the strategy of s.
+func NewStatusREST(s *registry.Store) *StatusREST { return &StatusREST{store: s} }
 
 func (r *StatusREST) New() runtime.Object { return r.store.New() }
 

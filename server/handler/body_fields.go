@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,16 @@ const (
 	// operationFields is how many fields and list items one operation of a JSON patch has at most, but for its value.
 	operationFields = 5
 )
+
+// readBody reads a request's body, unless it has more bytes, fields or list items than it may. extra and stored are those of
+// checkBody.
+func (scope *RequestScope) readBody(ctx context.Context, req *http.Request, extra int, stored rest.Getter, name string) ([]byte, error) {
+	body, err := limitedReadBody(req, scope.MaxRequestBodyBytes)
+	if err != nil {
+		return nil, err
+	}
+	return body, scope.checkBody(ctx, body, extra, stored, name)
+}
 
 // checkBody refuses a body with more fields and list items than an object may have, before any of it is decoded: a body of 3 MiB
 // has a million of them, which take a hundred times as much memory. stored is nil if there can be no stored object, which

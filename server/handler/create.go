@@ -61,11 +61,8 @@ func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, 
 	if err != nil {
 		return err
 	}
-	body, err := limitedReadBody(req, scope.MaxRequestBodyBytes)
+	body, err := scope.readBody(ctx, req, 0, nil, name)
 	if err != nil {
-		return err
-	}
-	if err := scope.checkBody(ctx, body, 0, nil, name); err != nil {
 		return err
 	}
 	options, err := createOptions(req, scope)

@@ -28,12 +28,7 @@ func DeleteResource(r rest.GracefulDeleter, allowsOptions bool, scope *RequestSc
 }
 
 func serveDelete(ctx context.Context, r rest.GracefulDeleter, allowsOptions bool, scope *RequestScope, w http.ResponseWriter, req *http.Request) error {
-	namespace, name, err := scope.Namer.Name(req)
-	if err != nil {
-		return err
-	}
-	ctx = request.WithNamespace(ctx, namespace)
-	mediaType, _, err := negotiation.NegotiateOutputMediaType(req, scope.Serializer, scope)
+	ctx, namespace, name, mediaType, err := objectRequest(ctx, req, scope)
 	if err != nil {
 		return err
 	}

@@ -63,16 +63,21 @@ func getResourceHandler(scope *RequestScope, getter getterFunc) http.HandlerFunc
 	}
 }
 
+// objectRequest returns what req names, in whose namespace the returned context is, and the form of its answer.
+func objectRequest(ctx context.Context, req *http.Request, scope *RequestScope) (_ context.Context, namespace, name string,
+	mediaType negotiation.MediaTypeOptions, err error) {
+	if namespace, name, err = scope.Namer.Name(req); err != nil {
+		return ctx, "", "", mediaType, err
+	}
+	mediaType, _, err = negotiation.NegotiateOutputMediaType(req, scope.Serializer, scope)
+	return request.WithNamespace(ctx, namespace), namespace, name, mediaType, err
+}
+
 func serveGet(ctx context.Context, scope *RequestScope, getter getterFunc, w http.ResponseWriter, req *http.Request) error {
-	namespace, name, err := scope.Namer.Name(req)
+	ctx, _, name, mediaType, err := objectRequest(ctx, req, scope)
 	if err != nil {
 		return err
 	}
-	mediaType, _, err := negotiation.NegotiateOutputMediaType(req, scope.Serializer, scope)
-	if err != nil {
-		return err
-	}
-	ctx = request.WithNamespace(ctx, namespace)
 	result, err := getter(ctx, name, req)
 	if err != nil {
 		return err

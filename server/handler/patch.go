@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/audit"
-	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -48,20 +47,12 @@ func servePatch(ctx context.Context, r rest.Patcher, scope *RequestScope, patchT
 	if err != nil {
 		return err
 	}
-	namespace, name, err := scope.Namer.Name(req)
+	ctx, namespace, name, mediaType, err := objectRequest(ctx, req, scope)
 	if err != nil {
 		return err
 	}
-	ctx = request.WithNamespace(ctx, namespace)
-	mediaType, _, err := negotiation.NegotiateOutputMediaType(req, scope.Serializer, scope)
+	body, err := scope.readBody(ctx, req, mechanism.extraFields, r, name)
 	if err != nil {
-		return err
-	}
-	body, err := limitedReadBody(req, scope.MaxRequestBodyBytes)
-	if err != nil {
-		return err
-	}
-	if err := scope.checkBody(ctx, body, mechanism.extraFields, r, name); err != nil {
 		return err
 	}
 	options, err := patchOptions(req, scope, mechanism.patchType)

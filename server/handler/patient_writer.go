@@ -5,7 +5,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -18,21 +17,14 @@ import (
 //   - a connection that was taken over is closed when the request's context ends, and so when the server stops.
 type patientWriter struct {
 	http.ResponseWriter
-	ctx     context.Context
-	control *http.ResponseController
-	// stuck fires when a write takes too long, as in [httpStream].
-	stuck *time.Timer
-
-	mu      sync.Mutex
-	writing bool
+	ctx   context.Context
+	timer *writeTimer
 }
 
 // newPatientWriter returns a writer with a context that ends with the server. The caller must call end.
 func newPatientWriter(ctx context.Context, w http.ResponseWriter) (p *patientWriter, end func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	p = &patientWriter{ResponseWriter: w, ctx: ctx, control: http.NewResponseController(w)}
-	p.stuck = time.AfterFunc(watchWriteTimeout, p.isStuck)
-	p.stuck.Stop()
+	p = &patientWriter{ResponseWriter: w, ctx: ctx, timer: newWriteTimer(w)}
 	if signal := request.ServerShutdownSignalFrom(ctx); signal != nil {
 		go func() {
 			select {
@@ -44,40 +36,21 @@ func newPatientWriter(ctx context.Context, w http.ResponseWriter) (p *patientWri
 	}
 	return p, func() {
 		cancel()
-		p.setWriting(false)
-	}
-}
-
-func (p *patientWriter) isStuck() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.writing {
-		_ = p.control.SetWriteDeadline(time.Now())
-	}
-}
-
-func (p *patientWriter) setWriting(writing bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.writing = writing
-	if writing {
-		p.stuck.Reset(watchWriteTimeout)
-	} else {
-		p.stuck.Stop()
+		p.timer.end()
 	}
 }
 
 func (p *patientWriter) Write(b []byte) (int, error) {
-	p.setWriting(true)
-	defer p.setWriting(false)
+	p.timer.begin()
+	defer p.timer.end()
 	return p.ResponseWriter.Write(b)
 }
 
 // FlushError sends what has been written.
 func (p *patientWriter) FlushError() error {
-	p.setWriting(true)
-	defer p.setWriting(false)
-	return p.control.Flush()
+	p.timer.begin()
+	defer p.timer.end()
+	return p.timer.control.Flush()
 }
 
 // Flush is for callers that know only http.Flusher.
@@ -85,7 +58,7 @@ func (p *patientWriter) Flush() { _ = p.FlushError() }
 
 // Hijack hands the connection over.
 func (p *patientWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, rw, err := p.control.Hijack()
+	conn, rw, err := p.timer.control.Hijack()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -37,21 +37,13 @@ func UpdateResource(r rest.Updater, scope *RequestScope) http.HandlerFunc {
 }
 
 func serveUpdate(ctx context.Context, r rest.Updater, scope *RequestScope, w http.ResponseWriter, req *http.Request) error {
-	namespace, name, err := scope.Namer.Name(req)
-	if err != nil {
-		return err
-	}
-	ctx = request.WithNamespace(ctx, namespace)
-	mediaType, _, err := negotiation.NegotiateOutputMediaType(req, scope.Serializer, scope)
-	if err != nil {
-		return err
-	}
-	body, err := limitedReadBody(req, scope.MaxRequestBodyBytes)
+	ctx, namespace, name, mediaType, err := objectRequest(ctx, req, scope)
 	if err != nil {
 		return err
 	}
 	stored, _ := r.(rest.Getter)
-	if err := scope.checkBody(ctx, body, 0, stored, name); err != nil {
+	body, err := scope.readBody(ctx, req, 0, stored, name)
+	if err != nil {
 		return err
 	}
 	options, err := updateOptions(req, scope)

@@ -43,7 +43,7 @@ func TestStuckClient(t *testing.T) {
 		ended := make(chan error, 1)
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			stream := newHTTPStream(w, watchFormatFor("application/json"), false)
-			stream.timeout = 50 * time.Millisecond
+			stream.timer.timeout = 50 * time.Millisecond
 			err := stream.begin()
 			for err == nil {
 				b := newWatchBuffers()
@@ -100,7 +100,7 @@ func TestStuckTooLate(t *testing.T) {
 	for range 20 {
 		w := &lateWriter{ResponseRecorder: httptest.NewRecorder(), setting: make(chan struct{}), late: make(chan bool, 1)}
 		stream := newHTTPStream(w, watchFormatFor("application/json"), false)
-		stream.timeout = time.Nanosecond
+		stream.timer.timeout = time.Nanosecond
 		b := newWatchBuffers()
 		b.out.WriteString("event")
 		if err := stream.flush(b); err != nil {

@@ -39,9 +39,14 @@ func (e *Store) CompleteWithOptions(options *StoreOptions) error {
 	}
 	opts.ResourcePrefix = prefix
 	e.options = opts
+	if e.CreateStrategy != nil {
+		e.namespaced = e.CreateStrategy.NamespaceScoped()
+	} else {
+		e.namespaced = e.UpdateStrategy.NamespaceScoped()
+	}
 	if e.AttrFunc == nil {
 		e.AttrFunc = store.DefaultClusterScopedAttr
-		if e.NamespaceScoped() {
+		if e.namespaced {
 			e.AttrFunc = store.DefaultNamespaceScopedAttr
 		}
 	}
@@ -51,7 +56,7 @@ func (e *Store) CompleteWithOptions(options *StoreOptions) error {
 // CompleteFrom completes the Store of another version of a resource. It shares the storage of whole, and reads and writes
 // through view, which converts.
 func (e *Store) CompleteFrom(whole *Store, view DryRunnableStorage) {
-	e.options, e.DestroyFunc, e.Storage = whole.options, whole.DestroyFunc, view
+	e.options, e.namespaced, e.DestroyFunc, e.Storage = whole.options, whole.namespaced, whole.DestroyFunc, view
 }
 
 // missing lists what only the resource's author can know, and did not say.

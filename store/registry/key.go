@@ -42,7 +42,7 @@ func NoNamespaceKeyFunc(_ context.Context, prefix, name string) (string, error) 
 
 // KeyRootFunc is the key under which the objects of a request lie, without a slash at its end.
 func (e *Store) KeyRootFunc(ctx context.Context) string {
-	if e.NamespaceScoped() {
+	if e.namespaced {
 		return NamespaceKeyRootFunc(ctx, e.options.ResourcePrefix)
 	}
 	return e.options.ResourcePrefix
@@ -50,7 +50,7 @@ func (e *Store) KeyRootFunc(ctx context.Context) string {
 
 // KeyFunc is the key of one object of a request.
 func (e *Store) KeyFunc(ctx context.Context, name string) (string, error) {
-	if e.NamespaceScoped() {
+	if e.namespaced {
 		return NamespaceKeyFunc(ctx, e.options.ResourcePrefix, name)
 	}
 	return NoNamespaceKeyFunc(ctx, e.options.ResourcePrefix, name)

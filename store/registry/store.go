@@ -45,6 +45,8 @@ type Store struct {
 	DestroyFunc func()
 	// options are the server's for this resource. Their ResourcePrefix begins with a slash and ends without one.
 	options backend.RESTOptions
+	// namespaced is what the strategies say of NamespaceScoped.
+	namespaced bool
 }
 
 var (
@@ -71,17 +73,8 @@ func (e *Store) Destroy() {
 // ReadinessCheck returns why the storage does not serve yet.
 func (e *Store) ReadinessCheck() error { return e.Storage.Storage.ReadinessCheck() }
 
-// NamespaceScoped asks the strategies. A storage without a create and an update strategy must implement it itself.
-func (e *Store) NamespaceScoped() bool {
-	if e.CreateStrategy != nil {
-		return e.CreateStrategy.NamespaceScoped()
-	}
-	if e.UpdateStrategy != nil {
-		return e.UpdateStrategy.NamespaceScoped()
-	}
-	panic("registry: the store of " + e.DefaultQualifiedResource.String() +
-		" has no CreateStrategy and no UpdateStrategy: define NamespaceScoped on the type that embeds it")
-}
+// NamespaceScoped is what the strategies say.
+func (e *Store) NamespaceScoped() bool { return e.namespaced }
 
 func (e *Store) GetSingularName() string { return e.SingularQualifiedResource.Resource }
 

@@ -8,17 +8,14 @@ import (
 
 const unset = "<unset>"
 
-// ConfigurationColumns are those of a configuration.
-func ConfigurationColumns() []table.Column {
-	return []table.Column{
-		table.NameColumn,
-		{Name: "Webhooks", Type: "integer", Description: "Webhooks indicates the number of webhooks registered in this configuration"},
-		table.AgeColumn,
-	}
+var configurationColumns = []table.Column{
+	table.NameColumn,
+	{Name: "Webhooks", Type: "integer", Description: "Webhooks indicates the number of webhooks registered in this configuration"},
+	table.AgeColumn,
 }
 
-// Row has the cells of a configuration.
-func (c Configuration) Row() metav1.TableRow {
+// row has the cells of a configuration.
+func (c Configuration) row() metav1.TableRow {
 	return table.Row(c.Meta.Name, int64(len(c.Webhooks)), table.Age(c.Meta.CreationTimestamp))
 }
 

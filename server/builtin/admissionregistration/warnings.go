@@ -24,8 +24,17 @@ func ValidateSuffix(name string) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name, reservedName)}
 }
 
-// NameWarnings are about an old object whose name is one of a configuration in a file. New ones are refused.
-func NameWarnings(name string) []string {
+// OldNameWarnings are nameWarnings of an updated object.
+func OldNameWarnings[T object](obj, old T) []string {
+	var none T
+	if old == none {
+		return nil
+	}
+	return nameWarnings(obj.GetName())
+}
+
+// nameWarnings are about an old object whose name is one of a configuration in a file. New ones are refused.
+func nameWarnings(name string) []string {
 	if !strings.HasSuffix(name, manifestSuffix) {
 		return nil
 	}
@@ -45,7 +54,7 @@ var untouchable = []schema.GroupResource{
 // Warnings names rules without effect. An updated configuration may also have a name that a new one can't.
 func (c Configuration) Warnings(update bool) (warnings []string) {
 	if update {
-		warnings = NameWarnings(c.Meta.Name)
+		warnings = nameWarnings(c.Meta.Name)
 	}
 	for i, hook := range c.Webhooks {
 		for j, rule := range hook.Rules {

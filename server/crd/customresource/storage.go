@@ -1,17 +1,16 @@
 package customresource
 
 import (
-	"context"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/registry"
 )
@@ -43,14 +42,13 @@ func (r *REST) Categories() []string { return r.categories }
 // ShortNames are what people type instead of the resource's name.
 func (r *REST) ShortNames() []string { return r.shortNames }
 
-// GetResetFields implements rest.ResetFieldsStrategy.
 func (r *REST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return r.reset.GetResetFields()
 }
 
 // StatusREST serves the status subresource of one version.
 type StatusREST struct {
-	store *registry.Store
+	*builtin.StatusREST
 	reset rest.ResetFieldsStrategy
 }
 
@@ -60,30 +58,6 @@ var (
 	_ rest.TableConvertor      = &StatusREST{}
 )
 
-func (r *StatusREST) New() runtime.Object { return r.store.New() }
-
-// Destroy does nothing: the storage is its resource's.
-func (*StatusREST) Destroy() {}
-
-func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
-	return r.store.Get(ctx, name, options)
-}
-
-func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
-	return r.store.GetEncoded(ctx, name, options)
-}
-
-// Update never creates.
-func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	return r.store.Update(ctx, name, objInfo, createValidation, updateValidation, false, options)
-}
-
-func (r *StatusREST) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
-	return r.store.ConvertToTable(ctx, object, tableOptions)
-}
-
-// GetResetFields implements rest.ResetFieldsStrategy.
 func (r *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return r.reset.GetResetFields()
 }
@@ -196,7 +170,7 @@ func (r *Resource) storagesOf(store *registry.Store, s *strategy) CustomResource
 	if s.hasStatus {
 		statusStore := *store
 		statusStore.UpdateStrategy = statusStrategy{s}
-		storage.Status = &StatusREST{store: &statusStore, reset: statusStrategy{s}}
+		storage.Status = &StatusREST{StatusREST: builtin.NewStatusREST(&statusStore), reset: statusStrategy{s}}
 	}
 	if s.scale != nil {
 		storage.Scale = newScaleREST(store, s, r.definition)

@@ -25,7 +25,7 @@ var Resource = builtin.Resource[*admissionregistrationv1.MutatingAdmissionPolicy
 	Default:           func(p *admissionregistrationv1.MutatingAdmissionPolicy) { parts(p).SetDefaults() },
 	Validate:          func(p *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList { return validate(p, nil) },
 	ValidateUpdate:    validate,
-	Warnings:          warnings,
+	Warnings:          admissionregistration.OldNameWarnings[*admissionregistrationv1.MutatingAdmissionPolicy],
 	ConditionalUpdate: true,
 	Spec:              func(p *admissionregistrationv1.MutatingAdmissionPolicy) any { return &p.Spec },
 	Sample: `
@@ -41,14 +41,6 @@ spec:
 	Row: func(p *admissionregistrationv1.MutatingAdmissionPolicy) metav1.TableRow {
 		return parts(p).Row(len(p.Spec.Mutations))
 	},
-}
-
-// warnings are about names that only old policies have.
-func warnings(p, old *admissionregistrationv1.MutatingAdmissionPolicy) []string {
-	if old == nil {
-		return nil
-	}
-	return admissionregistration.NameWarnings(p.Name)
 }
 
 func parts(p *admissionregistrationv1.MutatingAdmissionPolicy) admissionregistration.Policy {

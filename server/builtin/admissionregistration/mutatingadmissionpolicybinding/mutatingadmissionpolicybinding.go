@@ -29,7 +29,7 @@ var Resource = builtin.Resource[*admissionregistrationv1.MutatingAdmissionPolicy
 		return validate(b, nil)
 	},
 	ValidateUpdate:    validate,
-	Warnings:          warnings,
+	Warnings:          admissionregistration.OldNameWarnings[*admissionregistrationv1.MutatingAdmissionPolicyBinding],
 	ConditionalUpdate: true,
 	Spec:              func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) any { return &b.Spec },
 	Sample:            "spec: {policyName: NAME}",
@@ -45,14 +45,6 @@ func validate(b, old *admissionregistrationv1.MutatingAdmissionPolicyBinding) fi
 		errs = append(errs, admissionregistration.ValidateSuffix(b.Name)...)
 	}
 	return errs
-}
-
-// warnings are about names that only old bindings have.
-func warnings(b, old *admissionregistrationv1.MutatingAdmissionPolicyBinding) []string {
-	if old == nil {
-		return nil
-	}
-	return admissionregistration.NameWarnings(b.Name)
 }
 
 func parts(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) admissionregistration.Binding {

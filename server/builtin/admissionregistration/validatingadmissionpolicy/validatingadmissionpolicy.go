@@ -21,7 +21,7 @@ var Resource = builtin.Resource[*admissionregistrationv1.ValidatingAdmissionPoli
 	Default:           func(p *admissionregistrationv1.ValidatingAdmissionPolicy) { parts(p).SetDefaults() },
 	Validate:          func(p *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList { return validate(p, nil) },
 	ValidateUpdate:    validate,
-	Warnings:          warnings,
+	Warnings:          admissionregistration.OldNameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicy],
 	ConditionalUpdate: true,
 	Spec:              func(p *admissionregistrationv1.ValidatingAdmissionPolicy) any { return &p.Spec },
 	Status: &builtin.Status[*admissionregistrationv1.ValidatingAdmissionPolicy]{
@@ -44,14 +44,6 @@ spec:
 	Row: func(p *admissionregistrationv1.ValidatingAdmissionPolicy) metav1.TableRow {
 		return parts(p).Row(len(p.Spec.Validations))
 	},
-}
-
-// warnings are about names that only old policies have.
-func warnings(p, old *admissionregistrationv1.ValidatingAdmissionPolicy) []string {
-	if old == nil {
-		return nil
-	}
-	return admissionregistration.NameWarnings(p.Name)
 }
 
 func parts(p *admissionregistrationv1.ValidatingAdmissionPolicy) admissionregistration.Policy {

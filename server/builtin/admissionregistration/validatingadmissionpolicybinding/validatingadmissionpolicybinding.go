@@ -27,7 +27,7 @@ var Resource = builtin.Resource[*admissionregistrationv1.ValidatingAdmissionPoli
 		return validate(b, nil)
 	},
 	ValidateUpdate:    validate,
-	Warnings:          warnings,
+	Warnings:          admissionregistration.OldNameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicyBinding],
 	ConditionalUpdate: true,
 	Spec:              func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) any { return &b.Spec },
 	Sample: `
@@ -71,14 +71,6 @@ func validateActions(chosen []admissionregistrationv1.ValidationAction, path *fi
 		errs = append(errs, field.Invalid(path, chosen, "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)"))
 	}
 	return errs
-}
-
-// warnings are about names that only old bindings have.
-func warnings(b, old *admissionregistrationv1.ValidatingAdmissionPolicyBinding) []string {
-	if old == nil {
-		return nil
-	}
-	return admissionregistration.NameWarnings(b.Name)
 }
 
 func parts(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) admissionregistration.Binding {

@@ -2,11 +2,9 @@
 package validatingwebhookconfiguration
 
 import (
-	"context"
 	"reflect"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -14,36 +12,17 @@ import (
 )
 
 // Resource declares configurations of webhooks that refuse requests.
-var Resource = builtin.Resource[*admissionregistrationv1.ValidatingWebhookConfiguration]{
+var Resource = admissionregistration.DeclareConfigurations(builtin.Resource[*admissionregistrationv1.ValidatingWebhookConfiguration]{
 	Names: builtin.Names{
 		Plural: "validatingwebhookconfigurations", Singular: "validatingwebhookconfiguration", Categories: []string{"api-extensions"},
 	},
 	List:          &admissionregistrationv1.ValidatingWebhookConfigurationList{},
-	Stored:        admissionregistrationv1.SchemeGroupVersion,
-	ClusterScoped: true,
 	Default:       setDefaults,
-	PrepareCreate: func(_ context.Context, c *admissionregistrationv1.ValidatingWebhookConfiguration) { c.Generation = 1 },
 	PrepareUpdate: countGeneration,
 	Validate: func(c *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
 		return parts(c).Validate()
 	},
-	ValidateUpdate: func(c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
-		return parts(c).ValidateUpdate(parts(old))
-	},
-	Warnings: func(c, old *admissionregistrationv1.ValidatingWebhookConfiguration) []string {
-		return parts(c).Warnings(old != nil)
-	},
-	ConditionalUpdate: true,
-	Sample: `
-webhooks:
-- name: NAME.example.com
-  admissionReviewVersions: [v1]
-  sideEffects: None
-  clientConfig: {service: {namespace: default, name: NAME}}
-  rules: [{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [configmaps]}]`,
-	Columns: admissionregistration.ConfigurationColumns(),
-	Row:     func(c *admissionregistrationv1.ValidatingWebhookConfiguration) metav1.TableRow { return parts(c).Row() },
-}
+}, parts)
 
 func setDefaults(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 	for i, hook := range parts(c).Webhooks {

@@ -1,7 +1,6 @@
 package deployment
 
 import (
-	"context"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -25,19 +24,15 @@ var Resource = builtin.Resource[*appsv1.Deployment]{
 	Names: builtin.Names{
 		Plural: "deployments", Singular: "deployment", Short: []string{"deploy"}, Categories: []string{"all"},
 	},
-	List:    &appsv1.DeploymentList{},
-	Stored:  appsv1.SchemeGroupVersion,
-	Served:  []schema.GroupVersion{appsv1.SchemeGroupVersion, appsv1beta2.SchemeGroupVersion, appsv1beta1.SchemeGroupVersion},
-	Default: setDefaults,
-	PrepareCreate: func(_ context.Context, d *appsv1.Deployment) {
-		podspec.DropDisabledFields(&d.Spec.Template.Spec, nil)
-	},
-	PrepareUpdate: func(d, old *appsv1.Deployment) {
-		podspec.DropDisabledFields(&d.Spec.Template.Spec, &old.Spec.Template.Spec)
-	},
+	List:           &appsv1.DeploymentList{},
+	Stored:         appsv1.SchemeGroupVersion,
+	Served:         []schema.GroupVersion{appsv1.SchemeGroupVersion, appsv1beta2.SchemeGroupVersion, appsv1beta1.SchemeGroupVersion},
+	Default:        setDefaults,
+	PrepareCreate:  workload.PrepareCreate(template),
+	PrepareUpdate:  workload.PrepareUpdate(template),
 	Validate:       validate,
 	ValidateUpdate: validateUpdate,
-	Warnings:       workload.Warnings(func(d *appsv1.Deployment) *corev1.PodTemplateSpec { return &d.Spec.Template }),
+	Warnings:       workload.Warnings(template),
 	// The first versions of the group left replica sets behind.
 	Dependents: workload.OrphansOf(appsv1beta1.SchemeGroupVersion, appsv1beta2.SchemeGroupVersion),
 	// Annotations are copied to the replica sets, so they count too.
@@ -75,13 +70,15 @@ spec:
 		{Name: "Up-to-date", Type: "string", Description: appsv1.DeploymentStatus{}.SwaggerDoc()["updatedReplicas"]},
 		{Name: "Available", Type: "string", Description: appsv1.DeploymentStatus{}.SwaggerDoc()["availableReplicas"]},
 		table.AgeColumn,
-		{Name: "Containers", Type: "string", Priority: 1, Description: "Names of each container in the template."},
-		{Name: "Images", Type: "string", Priority: 1, Description: "Images referenced by each container in the template."},
+		workload.ContainersColumn,
+		workload.ImagesColumn,
 		{Name: "Selector", Type: "string", Priority: 1, Description: appsv1.DeploymentSpec{}.SwaggerDoc()["selector"]},
 	},
 	Row:     row,
 	Special: newStrategy,
 }
+
+func template(obj *appsv1.Deployment) *corev1.PodTemplateSpec { return &obj.Spec.Template }
 
 func row(d *appsv1.Deployment) metav1.TableRow {
 	desired := int32(0)

@@ -1,8 +1,6 @@
 package replicaset
 
 import (
-	"context"
-
 	appsv1 "k8s.io/api/apps/v1"
 	appsv1beta2 "k8s.io/api/apps/v1beta2"
 	corev1 "k8s.io/api/core/v1"
@@ -20,18 +18,14 @@ var Resource = builtin.Resource[*appsv1.ReplicaSet]{
 	Names: builtin.Names{
 		Plural: "replicasets", Singular: "replicaset", Short: []string{"rs"}, Categories: []string{"all"},
 	},
-	List:    &appsv1.ReplicaSetList{},
-	Stored:  appsv1.SchemeGroupVersion,
-	Default: setDefaults,
-	PrepareCreate: func(_ context.Context, rs *appsv1.ReplicaSet) {
-		podspec.DropDisabledFields(&rs.Spec.Template.Spec, nil)
-	},
-	PrepareUpdate: func(rs, old *appsv1.ReplicaSet) {
-		podspec.DropDisabledFields(&rs.Spec.Template.Spec, &old.Spec.Template.Spec)
-	},
+	List:           &appsv1.ReplicaSetList{},
+	Stored:         appsv1.SchemeGroupVersion,
+	Default:        setDefaults,
+	PrepareCreate:  workload.PrepareCreate(template),
+	PrepareUpdate:  workload.PrepareUpdate(template),
 	Validate:       validate,
 	ValidateUpdate: validateUpdate,
-	Warnings:       workload.Warnings(func(rs *appsv1.ReplicaSet) *corev1.PodTemplateSpec { return &rs.Spec.Template }),
+	Warnings:       workload.Warnings(template),
 	// The first versions of the group left pods behind.
 	Dependents: workload.OrphansOf(appsv1beta2.SchemeGroupVersion),
 	Spec:       func(rs *appsv1.ReplicaSet) any { return &rs.Spec },
@@ -58,12 +52,14 @@ spec:
 		{Name: "Current", Type: "integer", Description: appsv1.ReplicaSetStatus{}.SwaggerDoc()["replicas"]},
 		{Name: "Ready", Type: "integer", Description: appsv1.ReplicaSetStatus{}.SwaggerDoc()["readyReplicas"]},
 		table.AgeColumn,
-		{Name: "Containers", Type: "string", Priority: 1, Description: "Names of each container in the template."},
-		{Name: "Images", Type: "string", Priority: 1, Description: "Images referenced by each container in the template."},
+		workload.ContainersColumn,
+		workload.ImagesColumn,
 		{Name: "Selector", Type: "string", Priority: 1, Description: appsv1.ReplicaSetSpec{}.SwaggerDoc()["selector"]},
 	},
 	Row: row,
 }
+
+func template(obj *appsv1.ReplicaSet) *corev1.PodTemplateSpec { return &obj.Spec.Template }
 
 func row(rs *appsv1.ReplicaSet) metav1.TableRow {
 	desired := int32(0)

@@ -1,7 +1,6 @@
 package statefulset
 
 import (
-	"context"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,16 +20,12 @@ import (
 
 // Resource declares stateful sets.
 var Resource = builtin.Resource[*appsv1.StatefulSet]{
-	Names:   builtin.Names{Plural: "statefulsets", Singular: "statefulset", Short: []string{"sts"}, Categories: []string{"all"}},
-	List:    &appsv1.StatefulSetList{},
-	Stored:  appsv1.SchemeGroupVersion,
-	Default: setDefaults,
-	PrepareCreate: func(_ context.Context, s *appsv1.StatefulSet) {
-		podspec.DropDisabledFields(&s.Spec.Template.Spec, nil)
-	},
-	PrepareUpdate: func(s, old *appsv1.StatefulSet) {
-		podspec.DropDisabledFields(&s.Spec.Template.Spec, &old.Spec.Template.Spec)
-	},
+	Names:          builtin.Names{Plural: "statefulsets", Singular: "statefulset", Short: []string{"sts"}, Categories: []string{"all"}},
+	List:           &appsv1.StatefulSetList{},
+	Stored:         appsv1.SchemeGroupVersion,
+	Default:        setDefaults,
+	PrepareCreate:  workload.PrepareCreate(template),
+	PrepareUpdate:  workload.PrepareUpdate(template),
 	Validate:       validate,
 	ValidateUpdate: validateUpdate,
 	Warnings:       warnings,
@@ -57,11 +52,13 @@ spec:
 		table.NameColumn,
 		{Name: "Ready", Type: "string", Description: "Number of the pod with ready state"},
 		table.AgeColumn,
-		{Name: "Containers", Type: "string", Priority: 1, Description: "Names of each container in the template."},
-		{Name: "Images", Type: "string", Priority: 1, Description: "Images referenced by each container in the template."},
+		workload.ContainersColumn,
+		workload.ImagesColumn,
 	},
 	Row: row,
 }
+
+func template(obj *appsv1.StatefulSet) *corev1.PodTemplateSpec { return &obj.Spec.Template }
 
 func row(s *appsv1.StatefulSet) metav1.TableRow {
 	names, images := workload.ContainerCells(s.Spec.Template.Spec.Containers)

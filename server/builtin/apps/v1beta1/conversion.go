@@ -107,24 +107,16 @@ func fromHub(in *appsv1.Deployment, out *v1beta1.Deployment) error {
 	return rollbackFromHub(in, out)
 }
 
-func listToHub(in *v1beta1.DeploymentList, out *appsv1.DeploymentList) error {
-	*out = appsv1.DeploymentList{ListMeta: in.ListMeta, Items: make([]appsv1.Deployment, len(in.Items))}
-	for i := range in.Items {
-		if err := toHub(&in.Items[i], &out.Items[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+func listToHub(in *v1beta1.DeploymentList, out *appsv1.DeploymentList) (err error) {
+	*out = appsv1.DeploymentList{ListMeta: in.ListMeta}
+	out.Items, err = builtin.ConvertList(in.Items, toHub)
+	return err
 }
 
-func listFromHub(in *appsv1.DeploymentList, out *v1beta1.DeploymentList) error {
-	*out = v1beta1.DeploymentList{ListMeta: in.ListMeta, Items: make([]v1beta1.Deployment, len(in.Items))}
-	for i := range in.Items {
-		if err := fromHub(&in.Items[i], &out.Items[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+func listFromHub(in *appsv1.DeploymentList, out *v1beta1.DeploymentList) (err error) {
+	*out = v1beta1.DeploymentList{ListMeta: in.ListMeta}
+	out.Items, err = builtin.ConvertList(in.Items, fromHub)
+	return err
 }
 
 // scaleToHub prefers the newer of the two selector fields.

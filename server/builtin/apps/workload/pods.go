@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"context"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
+	"github.com/kx-apiserver/kx/server/builtin/table"
 )
 
 var templatePath = field.NewPath("spec", "template")
@@ -34,6 +36,16 @@ func Warnings[T comparableObject](template func(T) *corev1.PodTemplateSpec) func
 	}
 }
 
+// PrepareCreate makes the PrepareCreate of a resource that has nothing but its template to prepare.
+func PrepareCreate[T any](template func(T) *corev1.PodTemplateSpec) func(context.Context, T) {
+	return func(_ context.Context, obj T) { podspec.DropDisabledFields(&template(obj).Spec, nil) }
+}
+
+// PrepareUpdate makes the PrepareUpdate of a resource that has nothing but its template to prepare.
+func PrepareUpdate[T any](template func(T) *corev1.PodTemplateSpec) func(obj, old T) {
+	return func(obj, old T) { podspec.DropDisabledFields(&template(obj).Spec, &template(old).Spec) }
+}
+
 // NameWarnings are about a name that becomes the prefix of pods' names.
 func NameWarnings(name string) []string {
 	if wrong := validation.IsDNS1123Label(name); len(wrong) > 0 {
@@ -41,6 +53,12 @@ func NameWarnings(name string) []string {
 	}
 	return nil
 }
+
+// ContainersColumn and ImagesColumn are the columns of [ContainerCells].
+var (
+	ContainersColumn = table.Column{Name: "Containers", Type: "string", Priority: 1, Description: "Names of each container in the template."}
+	ImagesColumn     = table.Column{Name: "Images", Type: "string", Priority: 1, Description: "Images referenced by each container in the template."}
+)
 
 // ContainerCells are the names and the images of containers, as kubectl shows them.
 func ContainerCells(containers []corev1.Container) (names, images string) {

@@ -213,22 +213,14 @@ func each[In, Out any](in []In, convert func(*In) Out) []Out {
 	return out
 }
 
-func listToHub(in *autoscalingv1.HorizontalPodAutoscalerList, out *v2.HorizontalPodAutoscalerList) error {
-	*out = v2.HorizontalPodAutoscalerList{ListMeta: in.ListMeta, Items: make([]v2.HorizontalPodAutoscaler, len(in.Items))}
-	for i := range in.Items {
-		if err := toHub(&in.Items[i], &out.Items[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+func listToHub(in *autoscalingv1.HorizontalPodAutoscalerList, out *v2.HorizontalPodAutoscalerList) (err error) {
+	*out = v2.HorizontalPodAutoscalerList{ListMeta: in.ListMeta}
+	out.Items, err = builtin.ConvertList(in.Items, toHub)
+	return err
 }
 
-func listFromHub(in *v2.HorizontalPodAutoscalerList, out *autoscalingv1.HorizontalPodAutoscalerList) error {
-	*out = autoscalingv1.HorizontalPodAutoscalerList{ListMeta: in.ListMeta, Items: make([]autoscalingv1.HorizontalPodAutoscaler, len(in.Items))}
-	for i := range in.Items {
-		if err := fromHub(&in.Items[i], &out.Items[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+func listFromHub(in *v2.HorizontalPodAutoscalerList, out *autoscalingv1.HorizontalPodAutoscalerList) (err error) {
+	*out = autoscalingv1.HorizontalPodAutoscalerList{ListMeta: in.ListMeta}
+	out.Items, err = builtin.ConvertList(in.Items, fromHub)
+	return err
 }
