@@ -80,9 +80,9 @@ type GarbageCollectionDeleteStrategy interface {
 	DefaultGarbageCollectionPolicy(ctx context.Context) GarbageCollectionPolicy
 }
 
-// DeclaringStrategy is the strategy of types that declare rules beside those that Validate and ValidateUpdate write out. Such
-// a strategy marks the errors of declared rules as covered by declarative validation.
+// DeclaringStrategy is a strategy that knows whether its types declare rules beside those that Validate and ValidateUpdate write
+// out. It marks the errors of declared rules as covered by declarative validation.
 type DeclaringStrategy interface {
-	// DeclaresRules does nothing. All built-in resources of Kubernetes are declaring.
-	DeclaresRules()
+	// DeclaresRules is true of all built-in resources of Kubernetes but API services.
+	DeclaresRules() bool
 }

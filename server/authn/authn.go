@@ -36,6 +36,10 @@ type Config struct {
 // AnonymousPaths are open to everybody: exactly these, and none below them, as in the role system:public-info-viewer.
 var AnonymousPaths = []string{"/healthz", "/livez", "/readyz", "/version", "/version/"}
 
+// Audiences are those whom this server's tokens are for: servers of this cluster's API. A kube-apiserver says the same when its
+// flags name no others than the issuer of service accounts that kubeadm's clusters have.
+var Audiences = authenticator.Audiences{"https://kubernetes.default.svc"}
+
 // New makes the authenticator.
 func New(c Config) (authenticator.Request, error) {
 	verify := func() (x509.VerifyOptions, bool) {
@@ -53,8 +57,9 @@ func New(c Config) (authenticator.Request, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read --token-auth-file: %w", err)
 		}
+		forServer := authenticator.WrapAudienceAgnosticToken(Audiences, tokens)
 		ways = append(ways, group.NewAuthenticatedGroupAdder(
-			union.New(bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens))))
+			union.New(bearertoken.New(forServer), websocket.NewProtocolAuthenticator(forServer))))
 	}
 	known := union.New(ways...)
 	if !c.Anonymous {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -19,6 +20,7 @@ func New() (authorizer.Authorizer, error) {
 	return union.New(
 		union.NamedAuthorizer{AuthorizerName: "masters", Authorizer: authorizer.AuthorizerFunc(masters)},
 		union.NamedAuthorizer{AuthorizerName: "self-reviews", Authorizer: authorizer.AuthorizerFunc(selfReviews)},
+		union.NamedAuthorizer{AuthorizerName: "discovery", Authorizer: authorizer.AuthorizerFunc(discovery)},
 		union.NamedAuthorizer{AuthorizerName: "open-paths", Authorizer: authorizer.AuthorizerFunc(openPaths)},
 	)
 }
@@ -42,6 +44,24 @@ func selfReviews(_ context.Context, a authorizer.Attributes) (authorizer.Decisio
 	if u := a.GetUser(); u != nil && a.IsResourceRequest() && a.GetVerb() == "create" && a.GetSubresource() == "" &&
 		slices.Contains(u.GetGroups(), user.AllAuthenticated) && slices.Contains(aboutOneself[a.GetAPIGroup()], a.GetResource()) {
 		return authorizer.DecisionAllow, "whoever is known may ask about themselves", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
+}
+
+// discoveryPaths are what clients read before anything else: which resources there are, and how they look. A star stands for all
+// below.
+var discoveryPaths = []string{"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version", "/version/"}
+
+// discovery lets authenticated users read what the server has, as the role system:discovery does.
+func discovery(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	u := a.GetUser()
+	if u == nil || a.IsResourceRequest() || a.GetVerb() != "get" || !slices.Contains(u.GetGroups(), user.AllAuthenticated) {
+		return authorizer.DecisionNoOpinion, "", nil
+	}
+	for _, path := range discoveryPaths {
+		if below, star := strings.CutSuffix(path, "*"); path == a.GetPath() || star && strings.HasPrefix(a.GetPath(), below) {
+			return authorizer.DecisionAllow, "whoever is known may read which resources there are", nil
+		}
 	}
 	return authorizer.DecisionNoOpinion, "", nil
 }
@@ -74,6 +94,7 @@ func (Rules) RulesFor(_ context.Context, who user.Info, _ string) ([]authorizer.
 				Verbs: []string{"create"}, APIGroups: []string{group}, Resources: aboutOneself[group],
 			})
 		}
+		paths = append(paths, &authorizer.DefaultNonResourceRuleInfo{Verbs: []string{"get"}, NonResourceURLs: discoveryPaths})
 	}
 	return resources, append(paths, &authorizer.DefaultNonResourceRuleInfo{Verbs: []string{"get"}, NonResourceURLs: authn.AnonymousPaths}), false, nil
 }

@@ -62,8 +62,11 @@ func NewStatusStrategy[T Object](main rest.RESTUpdateStrategy, name string, stor
 // String names the declaration and the subresource: "pod.Resource status".
 func (s StatusStrategy[T]) String() string { return s.name }
 
-// DeclaresRules is true of all built-in resources.
-func (s StatusStrategy[T]) DeclaresRules() {}
+// DeclaresRules is the same for a part and the whole.
+func (s StatusStrategy[T]) DeclaresRules() bool {
+	main, ok := s.RESTUpdateStrategy.(rest.DeclaringStrategy)
+	return ok && main.DeclaresRules()
+}
 
 func (s StatusStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	s.part.Keep(obj.(T), old.(T))

@@ -64,6 +64,8 @@ type Resource[T Object] struct {
 	Canonicalize   func(T)
 	Validate       func(T) field.ErrorList
 	ValidateUpdate func(obj, old T) field.ErrorList
+	// Undeclared is true of types that declare no rules: their errors are told as often as they are found.
+	Undeclared bool
 	// Warnings are for the client that wrote obj. There is no old one of a new object.
 	Warnings func(obj, old T) []string
 	// CreateOnUpdate lets PUT create what is not there.

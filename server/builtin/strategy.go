@@ -49,8 +49,7 @@ func (s Strategy[T]) NamespaceScoped() bool          { return !s.resource.Cluste
 func (s Strategy[T]) AllowCreateOnUpdate() bool      { return s.resource.CreateOnUpdate }
 func (s Strategy[T]) AllowUnconditionalUpdate() bool { return !s.resource.ConditionalUpdate }
 
-// DeclaresRules is true of all built-in resources.
-func (s Strategy[T]) DeclaresRules() {}
+func (s Strategy[T]) DeclaresRules() bool { return !s.resource.Undeclared }
 
 // DefaultGarbageCollectionPolicy deletes dependents, unless the resource says otherwise.
 func (s Strategy[T]) DefaultGarbageCollectionPolicy(ctx context.Context) rest.GarbageCollectionPolicy {

@@ -32,7 +32,7 @@ func invalid(ctx context.Context, kind schema.GroupKind, name string, errs field
 // arranged are the errors as a Kubernetes API server tells them. If types declare rules, each error is told once, and those of
 // declared rules come last. The library marks errors of metadata too, whose type declares no rules: they keep their place.
 func arranged(strategy any, errs field.ErrorList) field.ErrorList {
-	if _, ok := strategy.(rest.DeclaringStrategy); !ok {
+	if s, ok := strategy.(rest.DeclaringStrategy); !ok || !s.DeclaresRules() {
 		return errs
 	}
 	type text struct {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/server/authn"
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
@@ -56,11 +57,12 @@ func validateToken(review *authenticationv1.TokenReview) error {
 // answerToken asks the authenticator about a token.
 func answerToken(ctx context.Context, a authenticator.Request, review *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
 	review.Status = authenticationv1.TokenReviewStatus{}
+	audiences := authn.Audiences
 	if len(review.Spec.Audiences) > 0 {
-		return review, nil // this server's tokens are for no audience in particular, so for none of these
+		audiences = review.Spec.Audiences
 	}
 	// The request has only the token: no certificate, and no path that is open to all.
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
+	req, err := http.NewRequestWithContext(authenticator.WithAudiences(ctx, audiences), http.MethodGet, "/", nil)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}

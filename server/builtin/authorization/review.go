@@ -2,6 +2,7 @@ package authorization
 
 import (
 	"context"
+	"slices"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,8 +71,8 @@ func selfSubjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Decl
 		Names:  builtin.Names{Plural: "selfsubjectaccessreviews", Singular: "selfsubjectaccessreview"},
 		Served: authorizationv1.SchemeGroupVersion,
 		Validate: func(r *review) error {
-			return invalid(append(validateQuestion(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes),
-				validateMetadata(r.ObjectMeta, "must be empty")...))
+			return invalid(slices.Concat(validateOne(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes),
+				validateResource(r.Spec.ResourceAttributes), validateMetadata(r.ObjectMeta, "must be empty")))
 		},
 		Answer: func(ctx context.Context, r *review) (*review, error) {
 			user, ok := request.UserFrom(ctx)

@@ -8,21 +8,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var specPath = field.NewPath("spec")
 
-// validateQuestion requires exactly one of the two.
-func validateQuestion(r *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) field.ErrorList {
-	var errs field.ErrorList
-	switch {
-	case r != nil && path != nil:
-		errs = append(errs, field.Invalid(specPath.Child("nonResourceAttributes"), path, "cannot be specified in combination with resourceAttributes"))
-	case r == nil && path == nil:
-		errs = append(errs, field.Invalid(specPath.Child("resourceAttributes"), path, "exactly one of nonResourceAttributes or resourceAttributes must be specified"))
+// validateOne requires exactly one of the two.
+func validateOne(r *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) field.ErrorList {
+	if (r == nil) != (path == nil) {
+		return nil
 	}
+	return field.ErrorList{field.Invalid(specPath, quote.Internal(path), "exactly one of nonResourceAttributes or resourceAttributes must be specified")}
+}
+
+func validateResource(r *authorizationv1.ResourceAttributes) (errs field.ErrorList) {
 	if r == nil {
-		return errs
+		return nil
 	}
 	at := specPath.Child("resourceAttributes")
 	if s := r.FieldSelector; s != nil {
@@ -55,11 +57,11 @@ func validateSelector(at *field.Path, raw string, requirements int) field.ErrorL
 }
 
 func validateSpec(spec *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
-	errs := validateQuestion(spec.ResourceAttributes, spec.NonResourceAttributes)
+	errs := validateOne(spec.ResourceAttributes, spec.NonResourceAttributes)
 	if spec.User == "" && len(spec.Groups) == 0 {
 		errs = append(errs, field.Invalid(specPath.Child("user"), spec.User, "at least one of user or group must be specified"))
 	}
-	return errs
+	return append(errs, validateResource(spec.ResourceAttributes)...)
 }
 
 // validateMetadata requires empty metadata. Managed fields are exempt: the server itself adds them.
@@ -83,7 +85,7 @@ func validateLocal(r *authorizationv1.LocalSubjectAccessReview) field.ErrorList 
 		errs = append(errs, field.Invalid(specPath.Child("resourceAttributes", "namespace"), a.Namespace, "must match metadata.namespace"))
 	}
 	if a := r.Spec.NonResourceAttributes; a != nil {
-		errs = append(errs, field.Invalid(specPath.Child("nonResourceAttributes"), a, "disallowed on this kind of request"))
+		errs = append(errs, field.Invalid(specPath.Child("nonResourceAttributes"), quote.Internal(a), "disallowed on this kind of request"))
 	}
 	return errs
 }

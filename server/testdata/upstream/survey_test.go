@@ -53,16 +53,17 @@ func TestSurvey(t *testing.T) {
 func record(t *testing.T, server survey.Server, source survey.Source, dir string) {
 	documents, err := survey.Load(filepath.Join(dir, "objects"), source)
 	must(t, err)
-	hasStatus := false
+	var all survey.Resource
 	for _, object := range documents.Objects {
 		resource, err := server.Find(t.Context(), object, source.Resource)
 		must(t, err)
 		if resource == nil {
 			t.Fatalf("the kube-apiserver does not serve the version of %v", object)
 		}
-		hasStatus = hasStatus || resource.HasStatus
+		all.HasStatus = all.HasStatus || resource.HasStatus
+		all.Stored = all.Stored || resource.Stored
 	}
-	cases, err := survey.Changes(source, documents.Objects, hasStatus)
+	cases, err := survey.Changes(source, documents.Objects, all)
 	must(t, err)
 	records, err := server.Ask(t.Context(), source.Resource, documents, cases)
 	must(t, err)

@@ -1,9 +1,11 @@
 package survey
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,6 +49,7 @@ func (r reply) answer(said string) Answer {
 	}
 	if a.Accepted() {
 		a.Object = m.value("", parse(r.body))
+		sortRules(a.Object)
 		return a
 	}
 	var status metav1.Status
@@ -86,6 +89,17 @@ func withoutOwners(object any) any {
 		delete(metadata, "managedFields")
 	}
 	return object
+}
+
+// sortRules sorts the rules of a user: a kube-apiserver lists them in the order of a Go map.
+func sortRules(object any) {
+	if text(object, "kind") != "SelfSubjectRulesReview" {
+		return
+	}
+	for _, name := range []string{"resourceRules", "nonResourceRules"} {
+		rules, _ := member(object, "status", name).([]any)
+		slices.SortFunc(rules, func(a, b any) int { return bytes.Compare(render(a), render(b)) })
+	}
 }
 
 // mask gives names to what a server makes up: identities, times, addresses, ports.

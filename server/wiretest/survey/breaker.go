@@ -54,7 +54,8 @@ func (b *breaker) add(kind Kind, at string, to any) {
 
 // field breaks a field of the struct at a pointer. A shallow one is broken only as far as it has no fields of its own.
 func (b *breaker) field(t reflect.Type, holder any, name, at string, shallow bool) {
-	value, present := holder.(map[string]any)[name]
+	held, _ := holder.(map[string]any)
+	value, present := held[name]
 	at, t = below(at, name), indirect(t)
 	_, scalar := variantsOf(t)
 	switch {

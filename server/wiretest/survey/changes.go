@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/crd/definition"
 )
 
 // Limit is how many cases a resource has at most.
@@ -29,15 +31,19 @@ func gvk(object any) schema.GroupVersionKind {
 
 // typeOf is the Go type of an object, by what it says it is.
 func typeOf(object any) (reflect.Type, error) {
-	obj, err := scheme.Scheme.New(gvk(object))
+	types := scheme.Scheme
+	if gvk(object).Group == apiextensions.GroupName {
+		types = definition.Scheme
+	}
+	obj, err := types.New(gvk(object))
 	if err != nil {
 		return nil, err
 	}
 	return reflect.TypeOf(obj).Elem(), nil
 }
 
-// Changes makes the cases of the objects of a source. hasStatus says whether their resource has a subresource status.
-func Changes(s Source, objects []any, hasStatus bool) ([]Case, error) {
+// Changes makes the cases of the objects of a source, whose resource is as discovery says.
+func Changes(s Source, objects []any, resource Resource) ([]Case, error) {
 	types := make([]reflect.Type, len(objects))
 	versions := map[string]bool{}
 	var whole, cases []Case
@@ -51,13 +57,9 @@ func Changes(s Source, objects []any, hasStatus bool) ([]Case, error) {
 		b := breaker{wholeTemplate: s.Group == "", wholeMetadata: !versions[version]}
 		versions[version] = true
 		b.breakObject(t, object)
-		ways := []Via{Create, Update, Status, Table}
-		if !hasStatus {
-			ways = []Via{Create, Update, Table}
-		}
-		for _, via := range ways {
+		for _, via := range resource.Ways() {
 			whole = append(whole, Case{Doc: i, Via: via})
-			cases = append(cases, b.cases(i, via, hasStatus)...)
+			cases = append(cases, b.cases(i, via, resource.HasStatus)...)
 		}
 	}
 	return slices.Concat(whole, sample(types, cases, Limit-len(whole))), nil

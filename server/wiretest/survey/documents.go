@@ -76,7 +76,7 @@ func Load(dir string, s Source) (Documents, error) {
 	named := map[string]bool{}
 	for _, object := range objects {
 		name := text(object, "metadata", "namespace") + "/" + text(object, "metadata", "name")
-		if named[name] {
+		if named[name] && text(object, "metadata", "name") != "" {
 			return Documents{}, fmt.Errorf("%s.yaml has two objects called %s", file, name)
 		}
 		named[name] = true

@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"sync"
+	"time"
 )
 
 // parallel is how many cases are asked at the same time.
@@ -84,18 +86,56 @@ func (r *run) prepare(ctx context.Context) error {
 // store creates the objects.
 func (r *run) store(ctx context.Context) error {
 	for i, object := range r.Objects {
-		if r.resources[i] == nil {
+		if r.resources[i] == nil || !r.resources[i].Stored {
 			continue
 		}
 		res, err := r.ask(ctx, http.MethodPost, r.resources[i].Path, object, "")
 		if err != nil {
 			return err
 		}
-		if res.code/100 == 2 {
-			r.stored[i] = withoutOwners(parse(res.body))
+		if res.code/100 != 2 {
+			continue
+		}
+		r.stored[i] = withoutOwners(parse(res.body))
+		if err := r.settle(ctx, i); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// settled are the conditions by which a server's own controllers end their work at a new object, by its kind.
+var settled = map[string][]string{
+	"CustomResourceDefinition": {"NamesAccepted", "Established"},
+	"APIService":               {"Available"},
+}
+
+// settle waits until a stored object has the conditions of its kind: before that, an answer depends on the moment.
+func (r *run) settle(ctx context.Context, i int) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	ask := time.NewTicker(20 * time.Millisecond)
+	defer ask.Stop()
+	for {
+		given := map[string]bool{}
+		conditions, _ := member(r.stored[i], "status", "conditions").([]any)
+		for _, c := range conditions {
+			given[text(c, "type")] = true
+		}
+		kind := text(r.stored[i], "kind")
+		if !slices.ContainsFunc(settled[kind], func(c string) bool { return !given[c] }) {
+			return nil
+		}
+		select {
+		case <-ask.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%s %s has the conditions %v alone", kind, text(r.stored[i], "metadata", "name"), given)
+		}
+		var err error
+		if r.stored[i], err = r.again(ctx, i); err != nil {
+			return err
+		}
+	}
 }
 
 // way asks the cases of one way, whole objects first: the other answers are told by these.

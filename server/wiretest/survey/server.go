@@ -27,6 +27,19 @@ type Resource struct {
 	// Path is that of its objects, in their namespace if they are in one.
 	Path      string
 	HasStatus bool
+	// Stored is false of questions: they are answered, and there is nothing to change or to read afterwards.
+	Stored bool
+}
+
+// Ways are those by which its objects are asked about.
+func (r Resource) Ways() []Via {
+	switch {
+	case !r.Stored:
+		return []Via{Create}
+	case !r.HasStatus:
+		return []Via{Create, Update, Table}
+	}
+	return []Via{Create, Update, Status, Table}
 }
 
 // Find looks up the resource of an object: by its name, or else by the object's kind. It is nil where the server does
@@ -53,7 +66,10 @@ func (s Server) Find(ctx context.Context, object any, resource string) (*Resourc
 	if i < 0 {
 		return nil, nil
 	}
-	found := &Resource{Path: root, HasStatus: has(list.APIResources[i].Name+"/status") >= 0}
+	found := &Resource{
+		Path: root, HasStatus: has(list.APIResources[i].Name+"/status") >= 0,
+		Stored: slices.Contains(list.APIResources[i].Verbs, "get"),
+	}
 	if list.APIResources[i].Namespaced {
 		found.Path += "/namespaces/" + cmp.Or(text(object, "metadata", "namespace"), metav1.NamespaceDefault)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -52,6 +53,11 @@ var scalars = map[reflect.Type]variants{
 	reflect.TypeFor[runtime.RawExtension](): {good: `{"a":1}`, bad: []string{`"text"`}},
 	reflect.TypeFor[metav1.FieldsV1]():      {good: `{"f:a":{}}`, bad: []string{`"text"`}},
 	reflect.TypeFor[[]byte]():               {good: `"QUJD"`, bad: []string{`"Bad Value!"`}},
+
+	reflect.TypeFor[apiextensionsv1.JSON]():                         {good: `1`, bad: []string{`"text"`, `{"a":1}`, `null`}},
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrBool]():        {good: `{"type":"string"}`, bad: []string{`true`, `false`, `{}`, `"text"`}},
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrArray]():       {good: `{"type":"string"}`, bad: []string{`[{"type":"string"}]`, `{}`, `"text"`}},
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrStringArray](): {good: `["a"]`, bad: []string{`{"type":"string"}`, `"text"`}},
 }
 
 // variants are values to try of a type: one that is of the right form, and some that are not, or are out of range.

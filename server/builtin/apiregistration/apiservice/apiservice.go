@@ -25,6 +25,7 @@ var Resource = builtin.Resource[*apiregistrationv1.APIService]{
 	PrepareCreate:  setLocalAvailable,
 	Validate:       validate,
 	ValidateUpdate: validateUpdate,
+	Undeclared:     true,
 	Status: &builtin.Status[*apiregistrationv1.APIService]{
 		Of: func(s *apiregistrationv1.APIService) any { return &s.Status },
 		Part: builtin.Part[*apiregistrationv1.APIService]{
