@@ -24,7 +24,9 @@ import (
 //	KUBE_APISERVER=/tmp/kube-apiserver go test -run TestBeside -only apps,core/pods
 //
 // Each reads what the other has created or changed, and puts it back as it is. A server writes nothing then if it would have
-// stored the same bytes; so neither may write where the one that wrote last does not.
+// stored the same bytes; so neither may write where the one that wrote last does not. Questions, which nobody stores, are left out.
+//
+// All groups take two minutes on two cores.
 func TestBeside(t *testing.T) {
 	binary := os.Getenv("KUBE_APISERVER")
 	if binary == "" {
@@ -46,6 +48,10 @@ func TestBeside(t *testing.T) {
 		t.Run(source.String(), func(t *testing.T) {
 			documents, err := survey.Load(dir, source)
 			must(t, err)
+			if found, err := kube.Find(t.Context(), documents.Objects[0], source.Resource); err != nil || found != nil && !found.Stored {
+				must(t, err)
+				t.Skip("nobody stores them")
+			}
 			for _, object := range documents.Before {
 				_, _ = kube.create(t, object, "")
 			}
@@ -115,11 +121,17 @@ func (p *party) create(t *testing.T, object any, resource string) (path string, 
 	return found.Path, made
 }
 
-// rewrites puts an object back as it is read, and says whether that wrote something.
+// rewrites puts an object back as it is read, and says whether that wrote something. A controller may write between the two: then
+// it is read again.
 func (p *party) rewrites(t *testing.T, path string) string {
 	t.Helper()
-	was, _ := p.do(t, http.MethodGet, path, "application/json", nil)
-	is, code := p.do(t, http.MethodPut, path, "application/json", was)
+	const tries = 5
+	var was, is map[string]any
+	code := http.StatusConflict
+	for try := 0; try < tries && code == http.StatusConflict; try++ {
+		was, _ = p.do(t, http.MethodGet, path, "application/json", nil)
+		is, code = p.do(t, http.MethodPut, path, "application/json", was)
+	}
 	switch {
 	case code != http.StatusOK:
 		return fmt.Sprint("is refused: ", is["message"])
