@@ -23,6 +23,8 @@ type Client struct {
 	// seen are the values that later requests may name: {uid} and {resourceVersion} of the last object, {continue} of
 	// the last page.
 	seen map[string]string
+	// made are the values of certificates.
+	made map[string]string
 }
 
 // patience is how long an answer may take, watches included.
@@ -35,8 +37,13 @@ var repeated = regexp.MustCompile(`<<(.+?)\*(\d+)>>`)
 // path goes out as it stands.
 func (c *Client) Ask(t testing.TB, text string) string {
 	t.Helper()
-	for name, value := range c.seen {
-		text = strings.ReplaceAll(text, "{"+name+"}", value)
+	if c.made == nil {
+		c.made = certificates(t)
+	}
+	for _, values := range []map[string]string{c.seen, c.made} {
+		for name, value := range values {
+			text = strings.ReplaceAll(text, "{"+name+"}", value)
+		}
 	}
 	head, body, _ := strings.Cut(text, "\n\n")
 	body = expand(body)
@@ -60,7 +67,12 @@ func (c *Client) Ask(t testing.TB, text string) string {
 	if req.Header.Get("Authorization") != "" {
 		client = c.Anyone
 	}
-	return c.send(t, client, req)
+	answer := c.send(t, client, req)
+	for name, value := range c.made {
+		answer = strings.ReplaceAll(answer, value, "{"+name+"}")
+		answer = strings.ReplaceAll(answer, strings.ReplaceAll(value, `\n`, `\\n`), "{"+name+"}") // quoted by a message
+	}
+	return answer
 }
 
 func expand(text string) string {

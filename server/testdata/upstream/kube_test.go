@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -60,7 +61,7 @@ func startKubeOn(t *testing.T, binary, etcd string, flags ...string) (url string
 	return url, admin
 }
 
-// administrator is a client that has the token of tokenFile.
+// administrator is a client that has the administrator's token of tokenFile.
 func administrator() *http.Client {
 	return &http.Client{Transport: withToken{&http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}}
 }
@@ -68,7 +69,11 @@ func administrator() *http.Client {
 func tokenFile(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tokens.csv")
-	must(t, os.WriteFile(file, []byte("secret,kx-admin,1,\"system:masters\"\n"), 0o600))
+	lines := "secret,kx-admin,1,\"system:masters\"\n"
+	for _, user := range wiretest.Users() {
+		lines += fmt.Sprintf("%s,%s,%s\n", user, user, user)
+	}
+	must(t, os.WriteFile(file, []byte(lines), 0o600))
 	return file
 }
 
