@@ -149,7 +149,8 @@ kx is right where a kube-apiserver is. This table is what they were found to hav
 A kube-apiserver v1.37.1 was given valid objects of every built-in resource in which one field at a time was broken: removed,
 emptied, doubled, set to what it can't be. Each was created, put in the place of the whole object, and written by way of its status.
 The answers are in server/testdata/survey: codes, reasons, causes in their order, warnings, and what became of the object. kx is
-asked the same. Plugins of the kube-apiserver that decide about an object by other objects were off.
+asked the same. Reviews, which are answered and not stored, were only created. Plugins of the kube-apiserver that decide about an
+object by other objects were off.
 
 A finding is a field of a version together with what the server did about it, for one cause. It counts once, however many cases
 show it, and is different if one of them does.
