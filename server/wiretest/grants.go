@@ -14,6 +14,8 @@ var Grants = []Grant{
 	{User: "scheduler", Verb: "update", Group: "resource.k8s.io", Resource: "resourceclaims/binding"},
 	{User: "driver", Verb: "update", Group: "resource.k8s.io", Resource: "resourceclaims/status"},
 	{User: "driver", Verb: "arbitrary-node:update", Group: "resource.k8s.io", Resource: "resourceclaims/driver", Name: "gpu.example.com"},
+	{User: "system:serviceaccount:default:plugin", Verb: "update", Group: "resource.k8s.io", Resource: "resourceclaims/status"},
+	{User: "system:serviceaccount:default:plugin", Verb: "associated-node:update", Group: "resource.k8s.io", Resource: "resourceclaims/driver", Name: "gpu.example.com"},
 	{User: "writer", Verb: "update", Group: "certificates.k8s.io", Resource: "podcertificaterequests/status"},
 	{User: "signer", Verb: "update", Group: "certificates.k8s.io", Resource: "podcertificaterequests/status"},
 	{User: "signer", Verb: "sign", Group: "certificates.k8s.io", Resource: "signers", Name: "example.com/signer"},

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -52,8 +53,15 @@ func grants(_ context.Context, a authorizer.Attributes) (authorizer.Decision, st
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// bearer is the user whose name the token is, or else the administrator.
-func bearer(req *http.Request) user.Info {
+// asker is the user whose name the token is, or whom the administrator acts as, or else the administrator.
+func asker(req *http.Request) user.Info {
+	if name := req.Header.Get("Impersonate-User"); name != "" {
+		who := &user.DefaultInfo{Name: name, Groups: []string{user.AllAuthenticated}}
+		if node := req.Header.Get("Impersonate-Extra-Authentication.kubernetes.io%2fnode-Name"); node != "" {
+			who.Extra = map[string][]string{serviceaccount.NodeNameKey: {node}}
+		}
+		return who
+	}
 	if name, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok {
 		return &user.DefaultInfo{Name: name, Groups: []string{user.AllAuthenticated}}
 	}
@@ -98,7 +106,7 @@ func servePermissions(t *testing.T) *httptest.Server {
 			return
 		}
 		w.Header().Set("Cache-Control", "no-cache, private") // as the filters before the router do
-		api.Router.ServeHTTP(w, req.WithContext(request.WithUser(request.WithRequestInfo(req.Context(), info), bearer(req))))
+		api.Router.ServeHTTP(w, req.WithContext(request.WithUser(request.WithRequestInfo(req.Context(), info), asker(req))))
 	}))
 	t.Cleanup(func() {
 		server.Close()
