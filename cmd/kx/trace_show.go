@@ -29,6 +29,7 @@ type journeySource struct {
 	file   string
 	format render.Format
 	source bool
+	story  bool
 }
 
 func (s *journeySource) addFlags(cmd *cobra.Command, usage string, formats ...render.Format) {
@@ -44,11 +45,14 @@ func newTraceShowCommand(o *traceOptions) *cobra.Command {
 		Long: `Show the way of one request: the steps in the order in which they called each other, how long each took, why it went
 the way it did, and, if the request was made with --trace, what each step changed in the object.
 
+With --story each step is a sentence, in the order in which they began.
+
 With --source the code of each step is shown too: the lines around the one that ran, as the server has them compiled in.
 That of a capture is this kx's own, if all steps of the journey are where this kx takes them; else it is refused.
 
 With --file and without an ID, the journeys of the capture are listed.`,
 		Example: `  kx trace show 3f2a1c-17
+  kx trace show 3f2a1c-17 --story               # in sentences
   kx trace show 3f2a1c-17 --source              # with the code that ran
   kx trace show 3f2a1c-17 -o yaml
   kx trace show --file slow.kxtrace             # which journeys are in it?
@@ -60,7 +64,9 @@ With --file and without an ID, the journeys of the capture are listed.`,
 		},
 	}
 	s.addFlags(cmd, "json or yaml: the whole journey", render.JSON, render.YAML)
+	cmd.Flags().BoolVar(&s.story, "story", false, "tell the way in sentences, one a step")
 	cmd.Flags().BoolVar(&s.source, "source", false, "show the code of each step: the lines around the one that ran")
+	cmd.MarkFlagsMutuallyExclusive("story", "source")
 	return cmd
 }
 
@@ -70,6 +76,9 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 	}
 	if s.source && (s.format != render.Text || len(args) == 0) {
 		return errors.New("trace show: --source shows the code of one journey as text: give its ID, and leave -o out")
+	}
+	if s.story && (s.format != render.Text || len(args) == 0) {
+		return errors.New("trace show: --story tells one journey as text: give its ID, and leave -o out")
 	}
 	if len(args) == 0 {
 		for j, err := range saved(s.file, in) {
@@ -85,6 +94,10 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 	j, err := s.journey(ctx, args[0], in)
 	if err != nil {
 		return err
+	}
+	if s.story {
+		journey.Story(out, j, journey.PaintFor(out))
+		return nil
 	}
 	if s.source {
 		files, done, err := s.files(ctx, j)

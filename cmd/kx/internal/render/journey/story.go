@@ -1,0 +1,21 @@
+package journey
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/story"
+)
+
+// Story writes a journey as sentences, one a line.
+func Story(out io.Writer, j *v1alpha1.Journey, p Paint) {
+	for _, l := range story.Of(j) {
+		text := l.Text
+		if l.Failed {
+			text = p.bad(text)
+		}
+		fmt.Fprintf(out, "%s%s\n", strings.Repeat("  ", l.Depth), text)
+	}
+}

@@ -1,0 +1,12 @@
+// Package story tells a journey as sentences, one a step.
+//
+// What comes in is a journey with its steps. What goes out are [Line]s, in the order in which the steps began: what the step
+// does and to what, why it went that way, what went wrong, and how long it took. Screens, commands and exports show them.
+//
+// # Invariants
+//
+//  1. Every step that the server can take has a sentence.
+//  2. A line says only what the journey has: a value that was not recorded is not told.
+//  3. Filters that let the request pass are one line. A filter at which it ended has its own.
+//  4. Lines have no control characters. How they are broken and painted is up to who shows them.
+package story
