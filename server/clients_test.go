@@ -225,8 +225,9 @@ func keep(s cache.SharedIndexInformer) []string {
 }
 
 // TestInformers has informers of all, of a label and of a field, and restarts one after it has missed something.
-func TestInformers(t *testing.T) {
-	r := shared(t)
+func TestInformers(t *testing.T) { eachWay(t, testInformers) }
+
+func testInformers(t *testing.T, r *running, began func() bool) {
 	ns := r.namespace(t, "informers")
 	c := r.admin(t)
 	ctx := within(t)
@@ -288,6 +289,9 @@ func TestInformers(t *testing.T) {
 	stop = make(chan struct{})
 	again, end := run(stop, func(*metav1.ListOptions) {})
 	hold("the informer that began again", again, "before", "missed")
+	if !began() {
+		t.Error("the informers began otherwise than meant")
+	}
 	close(stop)
 	end()
 }
