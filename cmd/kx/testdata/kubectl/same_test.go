@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 // machine is a home with a kubeconfig, and the two programs.
 type machine struct {
 	home, kx string
+	// url is where the server is, if it is a kx.
+	url string
 }
 
 // answer is all that a program says.
@@ -60,17 +62,24 @@ func (m *machine) kubectl(t *testing.T, args ...string) answer { return m.run(t,
 
 var readyLine = regexp.MustCompile(`^kx: serving (https://\S+)  kubeconfig: (.+)$`)
 
-// serve builds kx and starts one that keeps nothing.
-func serve(t *testing.T) *machine {
+// build builds kx.
+func build(t *testing.T) string {
 	t.Helper()
-	m := &machine{home: t.TempDir()}
-	m.kx = filepath.Join(m.home, "kx")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", m.kx, ".")
+	kx := filepath.Join(t.TempDir(), "kx")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", kx, ".")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build kx: %v\n%s", err, out)
 	}
-	c := exec.Command(m.kx, "serve", "--ephemeral", "--listen=127.0.0.1:0", "--kubeconfig-out", filepath.Join(m.home, "kubeconfig"))
+	return kx
+}
+
+// serve starts a kx that keeps nothing.
+func serve(t *testing.T, kx string, flags ...string) *machine {
+	t.Helper()
+	m := &machine{home: t.TempDir(), kx: kx}
+	args := append([]string{"serve", "--ephemeral", "--listen=127.0.0.1:0", "--kubeconfig-out", filepath.Join(m.home, "kubeconfig")}, flags...)
+	c := exec.Command(kx, args...)
 	c.Env = append(os.Environ(), "HOME="+m.home)
 	var errOut bytes.Buffer
 	c.Stderr = &errOut
@@ -85,9 +94,13 @@ func serve(t *testing.T) *machine {
 		_ = c.Process.Signal(os.Interrupt)
 		_ = c.Wait()
 	})
-	if lines := bufio.NewScanner(out); !lines.Scan() || !readyLine.MatchString(lines.Text()) {
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	ready := readyLine.FindStringSubmatch(lines.Text())
+	if ready == nil {
 		t.Fatalf("kx serve is not ready: %s", &errOut)
 	}
+	m.url = ready[1]
 	return m
 }
 
@@ -116,7 +129,7 @@ var what = []string{
 
 // TestSameBytes compares every format of everything.
 func TestSameBytes(t *testing.T) {
-	m := serve(t)
+	m := serve(t, build(t))
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(m.home, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
