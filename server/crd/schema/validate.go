@@ -152,7 +152,9 @@ func (s *Schema) checkStatus(ctx context.Context, v *validators, c *checking) fi
 	if status, ok := c.obj["status"]; ok && v.status != nil {
 		var related *common.CorrelatedObject
 		if c.related != nil {
-			related = c.related.Key("status")
+			// A status that was not there is as good as null: a null that stands for it is no change.
+			of := s.structural.Properties["status"]
+			related = common.NewCorrelatedObject(status, c.old["status"], &model.Structural{Structural: &of})
 		}
 		errs = append(errs, s.walk(ctx, field.NewPath("status"), v.status, status, related)...)
 	}

@@ -4,7 +4,9 @@
 package schematest
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -111,8 +113,8 @@ func value(r *rand.Rand, s *structuralschema.Structural, depth int) any {
 	if s.XEmbeddedResource {
 		obj["apiVersion"], obj["kind"], obj["metadata"] = "a", "a", map[string]any{"name": string(rune('a' + r.IntN(2)))}
 	}
-	for name, prop := range s.Properties {
-		if r.IntN(4) != 0 {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) { // the same objects from the same seed
+		if prop := s.Properties[name]; r.IntN(4) != 0 {
 			obj[name] = value(r, &prop, depth+1)
 		}
 	}
@@ -131,7 +133,7 @@ func changed(r *rand.Rand, s *structuralschema.Structural, old any) any {
 	}
 	switch old := old.(type) {
 	case map[string]any:
-		for name := range old {
+		for _, name := range slices.Sorted(maps.Keys(old)) {
 			if prop, ok := s.Properties[name]; ok && r.IntN(2) == 0 {
 				old[name] = changed(r, &prop, old[name])
 			} else if sub := additional(s); sub != nil && r.IntN(2) == 0 {
