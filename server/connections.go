@@ -34,7 +34,6 @@ type connections struct {
 	told    time.Time
 }
 
-// Accept implements net.Listener.
 func (c *connections) Accept() (net.Conn, error) {
 	for {
 		conn, err := c.Listener.Accept()
@@ -94,7 +93,6 @@ type connection struct {
 	left   bool
 }
 
-// Close implements net.Conn.
 func (c *connection) Close() error {
 	c.of.lock.Lock()
 	c.leave()

@@ -121,9 +121,9 @@ func whyDiverges(d documents.Difference) string {
 const documentsTitle = "\n## Discovery and OpenAPI\n"
 
 const documentsHead = documentsTitle + `
-What a kube-apiserver v1.37.1 tells about itself is in server/testdata/documents: every page of discovery, plain and aggregated,
-in JSON, YAML and protobuf, and every document of OpenAPI, with their headers. kx is asked the same, and the answers are compared
-value by value, whatever encodes them. Values of resources that kx does not have yet are missing.
+server/testdata/documents has what a kube-apiserver v1.37.1 says about itself: every page of discovery, plain and aggregated, in
+JSON, YAML and protobuf, and every document of OpenAPI, with their headers. kx is asked the same, and the answers are compared
+value by value, whatever encodes them. Values of resources that kx does not have yet count as missing.
 
 | what | answers | values | equal | missing | different |
 | --- | ---: | ---: | ---: | ---: | ---: |

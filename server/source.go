@@ -30,7 +30,6 @@ func Source() fs.FS { return rooms{"core": core.Source, "server": source, "store
 // rooms are several trees as one, each below its name. There is no directory of the rooms themselves.
 type rooms map[string]fs.FS
 
-// Open implements fs.FS.
 func (r rooms) Open(name string) (fs.File, error) {
 	room, rest, below := strings.Cut(name, "/")
 	files, ok := r[room]

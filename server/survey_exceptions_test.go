@@ -9,8 +9,8 @@ const exceptionsHead = `
 ## What is different
 
 The first column is the resource, the second the field of which a case changed the value, the third what the kube-apiserver said or,
-after "not:", what kx said alone. The rules were written without a look at a tenth of the cases, which a hash picked. A difference
-without a reason fails the test, and so does a reason without a difference.
+after "not:", what only kx said. A hash picked a tenth of the cases, at which nobody looked while the rules were written. A
+difference without a reason fails the test, and so does a reason without a difference.
 
 `
 

@@ -144,16 +144,16 @@ func totals(results []*result) (equal, different int) {
 
 const documentHead = `# Compatibility
 
-kx is right where a kube-apiserver is. This table is what they were found to have in common, by tests that make it.
+kx is correct where it answers as a kube-apiserver does. The tests that write this page compare the two.
 
 A kube-apiserver v1.37.1 was given valid objects of every built-in resource in which one field at a time was broken: removed,
-emptied, doubled, set to what it can't be. Each was created, put in the place of the whole object, and written by way of its status.
+emptied, doubled, or set to an invalid value. Each was sent as a create, as an update, and as an update of the status.
 The answers are in server/testdata/survey: codes, reasons, causes in their order, warnings, and what became of the object. kx is
-asked the same. Reviews, which are answered and not stored, were only created. Plugins of the kube-apiserver that decide about an
+asked the same. Reviews, which are answered and not stored, were only sent as a create. Admission plugins that decide about an
 object by other objects were off.
 
-A finding is a field of a version together with what the server did about it, for one cause. It counts once, however many cases
-show it, and is different if one of them does.
+A finding is one field of a version with one cause in the server's answers. It counts once, however many cases show it, and is
+different if kx answers one of these cases differently.
 
 | group | resource | cases | findings | equal | different |
 | --- | --- | ---: | ---: | ---: | ---: |

@@ -30,7 +30,6 @@ func (p Pairs) Get(name string) string {
 	return value
 }
 
-// Lookup implements labels.Labels.
 func (p Pairs) Lookup(name string) (value string, ok bool) {
 	for i := 0; i < len(p); i += 2 {
 		if p[i] == name {

@@ -14,7 +14,6 @@ type recorded struct {
 	admission.MutationInterface
 }
 
-// Admit implements admission.MutationInterface.
 func (r recorded) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) (err error) {
 	ctx, step := trace.Start(ctx, trace.HandlerAdmit, r.name)
 	defer step.End(&err)

@@ -13,7 +13,6 @@ import (
 // quiet is a sink that masks a copy of each event before the next sink writes it. Others may still use the event itself.
 type quiet struct{ next audit.Sink }
 
-// ProcessEvents implements audit.Sink.
 func (q quiet) ProcessEvents(events ...*auditinternal.Event) bool {
 	masked := make([]*auditinternal.Event, len(events))
 	for i, e := range events {

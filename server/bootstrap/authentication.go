@@ -17,12 +17,12 @@ const (
 	authenticationMap = "extension-apiserver-authentication"
 	systemMaps        = "/api/v1/namespaces/kube-system/configmaps"
 	clientCAKey       = "client-ca-file"
-	// expirySlack is how long after its end a certificate is still told: clocks differ.
+	// expirySlack is how long an expired certificate is still published: clocks differ.
 	expirySlack = 5 * time.Minute
 )
 
-// authentication tells extension API servers which authorities sign the certificates of clients: those of this server, and
-// those that others have written which have not expired. What others say of request headers stays.
+// authentication publishes the authorities of clients' certificates for extension API servers: those of this server, and those
+// that others have written and that have not expired. It keeps what others have written about request headers.
 func (t *Tasks) authentication(ctx context.Context) error {
 	var m corev1.ConfigMap
 	err := t.client.get(ctx, systemMaps+"/"+authenticationMap, &m)

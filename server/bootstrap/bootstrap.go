@@ -37,10 +37,10 @@ const (
 	ServiceCIDR     = "start-kubernetes-service-cidr-controller"
 )
 
-// task is one thing that has to be so.
+// task keeps some of the objects as they must be.
 type task struct {
 	name string
-	// every is how often it is looked at again; 0 is never, once it is so.
+	// every is the pause before the next check; 0 means that one success is enough.
 	every time.Duration
 	do    func(context.Context) error
 
@@ -53,7 +53,7 @@ type Tasks struct {
 	config Config
 	client *client
 	tasks  []*task
-	// tried is told of each task after its first attempt.
+	// tried is called with the name of each task after its first attempt.
 	tried func(name string)
 }
 
@@ -61,7 +61,7 @@ const (
 	// leaseTime is how long a server that does not renew its lease is an endpoint, and reconcileEvery how often it does.
 	leaseTime      = 15 * time.Second
 	reconcileEvery = 10 * time.Second
-	// lookEvery is how often objects are looked at that only change if somebody else writes them.
+	// lookEvery is the pause between checks of objects that only others change.
 	lookEvery = time.Minute
 	// retryEvery is how often a failed task is tried again, and attemptMost how long one attempt may take.
 	retryEvery  = time.Second
@@ -112,7 +112,7 @@ func (t *Tasks) round(ctx context.Context, first bool) time.Time {
 	return soonest
 }
 
-// try tells of a failure once, until it has gone.
+// try makes one attempt. It logs a failure once, and again only after a success.
 func (t *Tasks) try(ctx context.Context, task *task) {
 	attempt, cancel := context.WithTimeout(ctx, attemptMost)
 	defer cancel()

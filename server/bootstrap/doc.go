@@ -2,20 +2,20 @@
 // kubernetes with its endpoints, the default ServiceCIDR, two priority classes, and what extension API servers must know of
 // authentication. The namespaces are in server/controller.
 //
-// In come the server's own handlers, so that these objects are defaulted, validated, admitted and owned as those of any client;
-// its address; and the storage of masterleases. Out go writes of the user system:apiserver, and for each task a signal when it
-// was first tried.
+// What comes in: the server's own handlers, so that these objects get the defaults, validation, admission and field owners of
+// any client's; the server's address; the storage of masterleases. What goes out: writes of the user system:apiserver, and a
+// call for each task after its first try.
 //
 // Invariants:
 //
-//  1. Nothing waits for a task: a server whose etcd takes no writes serves reads. What failed is tried again, once a second.
+//  1. Nothing waits for a task: a server whose etcd takes no writes serves reads. A failed task is tried again once a second.
 //  2. A resource that the server does not have is left out.
-//  3. An object that is there is not written again unless it says something else than it must.
-//  4. Its reads do not make a cache fill.
+//  3. An existing object is written again only if it differs from what it must be.
+//  4. Reads of this package do not start the filling of a watch cache.
 //
 // # Several servers on one etcd
 //
-// Each server writes a key /registry/masterleases/<address> that lives for 15 s, every 10 s, as each Kubernetes API server does.
-// The endpoints of the service kubernetes are the addresses that have such a key. So all servers write the same endpoints, whoever
-// writes them; a server that stops takes its key away, and that of a server which was killed expires.
+// Each server writes a key /registry/masterleases/<address> every 10 s, with a lease of 15 s, as each Kubernetes API server
+// does. The endpoints of the service kubernetes are the addresses that have such a key. So all servers write the same
+// endpoints. A server that stops deletes its key; the key of a killed server expires.
 package bootstrap

@@ -28,7 +28,7 @@ const (
 	endpointSlices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 )
 
-// reconcile renews this server's lease and makes the endpoints of the service those that have one.
+// reconcile renews this server's lease, and makes the addresses that have a lease the endpoints of the service.
 func (t *Tasks) reconcile(ctx context.Context) error {
 	if !t.config.Address.IsValid() || t.config.Leases == nil {
 		return nil
@@ -60,7 +60,7 @@ func (t *Tasks) leave(ctx context.Context) {
 
 func (t *Tasks) leaseKey() string { return LeasesPrefix + "/" + t.config.Address.Addr().String() }
 
-// renew writes this server's lease, with a generation that changes: what does not change is not written.
+// renew writes this server's lease. Its generation changes each time, because the storage skips an update without changes.
 func (t *Tasks) renew(ctx context.Context) error {
 	ttl := uint64(leaseTime / time.Second)
 	return t.config.Leases.GuaranteedUpdate(ctx, t.leaseKey(), &corev1.Endpoints{}, true, nil,
@@ -97,8 +97,8 @@ func (t *Tasks) addresses(ctx context.Context) ([]corev1.EndpointAddress, error)
 	return addresses, nil
 }
 
-// writeEndpoints makes the service's Endpoints and its EndpointSlice what the leases say. A server that runs has a lease, and so
-// writes no empty ones: etcd has lost something then.
+// writeEndpoints makes the service's Endpoints and its EndpointSlice what the leases say. A running server has a lease, so it
+// never writes an empty list: etcd has lost leases then.
 func (t *Tasks) writeEndpoints(ctx context.Context, leaving bool) error {
 	addresses, err := t.addresses(ctx)
 	if err != nil {
@@ -124,8 +124,8 @@ func (t *Tasks) writeEndpoints(ctx context.Context, leaving bool) error {
 	return nil
 }
 
-// writeSubsets writes the Endpoints, and returns what they have then: ports that were written by a server at another port
-// stay, as long as that leaves one subset.
+// writeSubsets writes the Endpoints, and returns the subsets that they have then. One subset keeps its ports, which a server at
+// another port may have written.
 func (t *Tasks) writeSubsets(ctx context.Context, wanted []corev1.EndpointSubset) ([]corev1.EndpointSubset, error) {
 	var e corev1.Endpoints
 	err := t.client.get(ctx, endpoints+"/"+apiService, &e)
@@ -150,7 +150,7 @@ func (t *Tasks) writeSubsets(ctx context.Context, wanted []corev1.EndpointSubset
 	return wanted, t.client.update(ctx, endpoints+"/"+apiService, &e)
 }
 
-// sliceOf is the EndpointSlice that says the same as the subsets. All addresses of a slice are of one family.
+// sliceOf returns the EndpointSlice of the subsets. All addresses of a slice are of one family.
 func sliceOf(subsets []corev1.EndpointSubset) *discoveryv1.EndpointSlice {
 	s := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
@@ -177,7 +177,7 @@ func sliceOf(subsets []corev1.EndpointSubset) *discoveryv1.EndpointSlice {
 	return s
 }
 
-// writeSlice writes the EndpointSlice. Its family can't be changed: one of another family makes way.
+// writeSlice writes the EndpointSlice. Its address family can't change: a slice of another family is deleted first.
 func (t *Tasks) writeSlice(ctx context.Context, wanted *discoveryv1.EndpointSlice) error {
 	var present discoveryv1.EndpointSlice
 	err := t.client.get(ctx, endpointSlices+"/"+apiService, &present)

@@ -25,7 +25,7 @@ const (
 	portName       = "https"
 )
 
-// service makes the service, which stays as it is then, and its endpoints.
+// service creates the service, which it never changes later, and its endpoints.
 func (t *Tasks) service(ctx context.Context) error {
 	if !t.config.Serves(corev1.SchemeGroupVersion.WithResource("services")) {
 		return nil
@@ -50,8 +50,8 @@ func (t *Tasks) service(ctx context.Context) error {
 	return t.reconcile(ctx)
 }
 
-// serviceCIDR makes the default ServiceCIDR, and says that it is ready if it is the range from which addresses are given. One
-// that somebody has said is not ready stays so.
+// serviceCIDR creates the default ServiceCIDR, and sets its condition Ready if the server gives addresses from that range. If
+// somebody else has set the condition to false, it stays.
 func (t *Tasks) serviceCIDR(ctx context.Context) error {
 	if !t.config.Serves(networkingv1.SchemeGroupVersion.WithResource("servicecidrs")) {
 		return nil

@@ -88,7 +88,7 @@ func (r *REST) Subresource(strategy rest.RESTUpdateStrategy) *StatusREST {
 	return NewStatusREST(&s)
 }
 
-// NewStatusREST is the subresource whose updates go by the strategy of s.
+// NewStatusREST returns a subresource that reads and updates through s.
 func NewStatusREST(s *registry.Store) *StatusREST { return &StatusREST{store: s} }
 
 func (r *StatusREST) New() runtime.Object { return r.store.New() }

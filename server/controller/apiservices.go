@@ -29,12 +29,12 @@ import (
 )
 
 const (
-	// managedLabel says that a server keeps an API service: from its start on, or always.
+	// managedLabel marks an API service that a server manages: from the server's start on, or always.
 	managedLabel    = "kube-aggregator.kubernetes.io/automanaged"
 	managedFromHere = "onstart"
 	managedAlways   = "true"
 
-	// apiServicesEvery is how often API services are looked at when nothing changes: the services that they name may have.
+	// apiServicesEvery is the pause between checks while no API service changes: the services that they name may have changed.
 	apiServicesEvery = 30 * time.Second
 )
 
@@ -44,16 +44,16 @@ var (
 	servicesResource    = corev1.SchemeGroupVersion.WithResource("services")
 )
 
-// APIServices keeps an API service for each version of a group that this server has, and says of those that name a service
-// in the cluster whether that is missing.
+// APIServices keeps an API service for each version of a group that this server has, and reports in the condition Available of
+// the others that their service is missing.
 type APIServices struct {
-	services kept[*apiregistrationv1.APIService]
+	services ownedResource[*apiregistrationv1.APIService]
 	status   rest.Updater
 	storages Storages
 	log      *slog.Logger
 
-	// started is set once the objects that are only kept from the start on are in order. atStart has the names of those that
-	// were there before.
+	// started is set once the API services that are managed from the start on are in order. atStart has the names of those that
+	// existed before.
 	started bool
 	atStart map[string]bool
 }
@@ -70,7 +70,7 @@ func newAPIServices(storages Storages, log *slog.Logger) *APIServices {
 		return nil
 	}
 	return &APIServices{
-		services: kept[*apiregistrationv1.APIService]{storage: services, resource: apiServicesResource},
+		services: ownedResource[*apiregistrationv1.APIService]{storage: services, resource: apiServicesResource},
 		status:   status, storages: storages, log: log,
 	}
 }
@@ -96,13 +96,14 @@ func (c *APIServices) run(ctx context.Context) {
 			return
 		}
 		timer.Stop()
-		// Changes come in crowds: one look is for all of them.
+		// Changes come in bursts: one check covers all of them.
 		var pause backoff
 		pause.wait(ctx)
 	}
 }
 
-// follow tells of changes of a resource. It watches, and begins again when a watch ends; then there may have been changes too.
+// follow sends a signal for each change of a resource. When a watch ends it starts another, with a signal for what it may have
+// missed.
 func (c *APIServices) follow(ctx context.Context, resource schema.GroupVersionResource, changes chan<- struct{}) {
 	tell := func() {
 		select {
@@ -156,10 +157,10 @@ func (c *APIServices) watch(ctx context.Context, storage interface {
 }
 
 func (c *APIServices) request(ctx context.Context, verb string, resource schema.GroupVersionResource) context.Context {
-	return kept[*apiregistrationv1.APIService]{resource: resource}.request(ctx, verb)
+	return ownedResource[*apiregistrationv1.APIService]{resource: resource}.request(ctx, verb)
 }
 
-// sync compares what there is with what there should be.
+// sync makes the API services what they should be.
 func (c *APIServices) sync(ctx context.Context) error {
 	there, err := c.services.list(ctx)
 	if err != nil {
@@ -191,7 +192,7 @@ func (c *APIServices) sync(ctx context.Context) error {
 	return err
 }
 
-// mayChange says whether a server keeps an API service, and not only from its own start on.
+// mayChange says whether servers always manage an API service, not only from their start on.
 func (c *APIServices) mayChange(have *apiregistrationv1.APIService) bool {
 	switch have.Labels[managedLabel] {
 	case managedAlways:
@@ -228,7 +229,7 @@ func (c *APIServices) remove(ctx context.Context, have *apiregistrationv1.APISer
 	return unlessOvertaken(err)
 }
 
-// unlessOvertaken leaves out the errors of a write that another process or user has made needless. The next look shows what is to do then.
+// unlessOvertaken drops the error of a write that another writer has made needless. The next check sees what remains to do.
 func unlessOvertaken(err error) error {
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil
@@ -236,7 +237,8 @@ func unlessOvertaken(err error) error {
 	return err
 }
 
-// judge says of an API service in the cluster that its service is missing, if it is. Nobody connects to one that is there.
+// judge sets the condition Available to false if the service of an API service is missing. It does not connect to a service
+// that exists.
 func (c *APIServices) judge(ctx context.Context, have *apiregistrationv1.APIService) error {
 	ref := have.Spec.Service
 	services, ok := c.storages()[servicesResource].(rest.Getter)
@@ -260,7 +262,7 @@ func (c *APIServices) judge(ctx context.Context, have *apiregistrationv1.APIServ
 	return unlessOvertaken(err)
 }
 
-// wanted has an API service for each version that this server has, by name.
+// wanted returns an API service for each version that this server has, by name.
 func (c *APIServices) wanted(ctx context.Context) (map[string]*apiregistrationv1.APIService, error) {
 	wanted := map[string]*apiregistrationv1.APIService{}
 	add := func(version schema.GroupVersion, p discovery.Priority, managed string) {

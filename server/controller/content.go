@@ -74,7 +74,7 @@ type content struct {
 	failures   []error
 }
 
-// isGone says whether certainly nothing remains.
+// isGone says whether it is certain that nothing remains.
 func (c *content) isGone() bool { return len(c.objects) == 0 && len(c.failures) == 0 }
 
 // bad returns the conditions that are true, with their messages.

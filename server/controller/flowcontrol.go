@@ -25,14 +25,14 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// flowControlEvery is how often the objects of flow control are looked at.
+// flowControlEvery is the pause between checks of the objects of flow control.
 const flowControlEvery = time.Minute
 
 // FlowControl keeps the flow schemas and priority levels that every server has. The mandatory ones always are as they should
 // be. The suggested ones are until a user changes one, or turns that off with an annotation.
 type FlowControl struct {
-	levels  kept[*flowcontrolv1.PriorityLevelConfiguration]
-	schemas kept[*flowcontrolv1.FlowSchema]
+	levels  ownedResource[*flowcontrolv1.PriorityLevelConfiguration]
+	schemas ownedResource[*flowcontrolv1.FlowSchema]
 	log     *slog.Logger
 }
 
@@ -48,12 +48,12 @@ func newFlowControl(storages Storages, log *slog.Logger) *FlowControl {
 		return nil
 	}
 	return &FlowControl{log: log,
-		levels: kept[*flowcontrolv1.PriorityLevelConfiguration]{
+		levels: ownedResource[*flowcontrolv1.PriorityLevelConfiguration]{
 			storage: levels, resource: flowcontrolv1.SchemeGroupVersion.WithResource("prioritylevelconfigurations"),
 			suggested: bootstrap.SuggestedPriorityLevelConfigurations, mandatory: bootstrap.MandatoryPriorityLevelConfigurations,
 			sameSpec: sameLevel, setSpec: func(to, from *flowcontrolv1.PriorityLevelConfiguration) { from.Spec.DeepCopyInto(&to.Spec) },
 		},
-		schemas: kept[*flowcontrolv1.FlowSchema]{
+		schemas: ownedResource[*flowcontrolv1.FlowSchema]{
 			storage: schemas, resource: flowcontrolv1.SchemeGroupVersion.WithResource("flowschemas"),
 			suggested: bootstrap.SuggestedFlowSchemas, mandatory: bootstrap.MandatoryFlowSchemas,
 			sameSpec: func(want, have *flowcontrolv1.FlowSchema) bool {
@@ -64,7 +64,7 @@ func newFlowControl(storages Storages, log *slog.Logger) *FlowControl {
 	}
 }
 
-// sameLevel lets users share out what the exempt level lends.
+// sameLevel compares specs. Users may change how much the exempt level lends.
 func sameLevel(want, have *flowcontrolv1.PriorityLevelConfiguration) bool {
 	if want.Name != flowcontrolv1.PriorityLevelConfigurationNameExempt {
 		return apiequality.Semantic.DeepEqual(want.Spec, have.Spec)
@@ -74,7 +74,7 @@ func sameLevel(want, have *flowcontrolv1.PriorityLevelConfiguration) bool {
 	return have.Spec.Exempt != nil && apiequality.Semantic.DeepEqual(spec, have.Spec)
 }
 
-// run looks at the objects again and again until ctx ends.
+// run checks the objects again and again until ctx ends.
 func (c *FlowControl) run(ctx context.Context) {
 	for {
 		var pause backoff
@@ -96,7 +96,8 @@ func (c *FlowControl) run(ctx context.Context) {
 	}
 }
 
-// ensure brings all objects in order: the levels of schemas before them, and unwanted schemas away before their levels.
+// ensure makes all objects what they should be: levels before the schemas that name them, and unwanted schemas deleted before
+// their levels.
 func (c *FlowControl) ensure(ctx context.Context) error {
 	levels, err := c.levels.list(ctx)
 	if err != nil {
@@ -128,8 +129,8 @@ type keptStorage interface {
 	rest.GracefulDeleter
 }
 
-// kept is a resource of which a server has some objects of its own.
-type kept[T builtin.Object] struct {
+// ownedResource is a resource of which a server manages some objects.
+type ownedResource[T builtin.Object] struct {
 	storage              keptStorage
 	resource             schema.GroupVersionResource
 	suggested, mandatory []T
@@ -138,14 +139,14 @@ type kept[T builtin.Object] struct {
 	setSpec  func(to, from T)
 }
 
-func (k kept[T]) request(ctx context.Context, verb string) context.Context {
+func (k ownedResource[T]) request(ctx context.Context, verb string) context.Context {
 	return as(ctx, apiServer, &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, APIGroup: k.resource.Group, APIVersion: k.resource.Version, Resource: k.resource.Resource,
 	})
 }
 
-// list has the objects there are, by name. It fills no watch cache that no client has asked for.
-func (k kept[T]) list(ctx context.Context) (map[string]T, error) {
+// list returns the existing objects by name. It does not start the filling of a watch cache.
+func (k ownedResource[T]) list(ctx context.Context) (map[string]T, error) {
 	list, err := k.storage.List(store.Aside(k.request(ctx, "list")), &metainternalversion.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (k kept[T]) list(ctx context.Context) (map[string]T, error) {
 	})
 }
 
-func (k kept[T]) ensure(ctx context.Context, wanted []T, always bool, there map[string]T) error {
+func (k ownedResource[T]) ensure(ctx context.Context, wanted []T, always bool, there map[string]T) error {
 	for _, w := range wanted {
 		want := w.DeepCopyObject().(T)
 		scheme.Scheme.Default(want)
@@ -179,7 +180,7 @@ func (k kept[T]) ensure(ctx context.Context, wanted []T, always bool, there map[
 }
 
 // revise updates an object whose spec or annotation is not as it should be.
-func (k kept[T]) revise(ctx context.Context, want, have T, always bool) error {
+func (k ownedResource[T]) revise(ctx context.Context, want, have T, always bool) error {
 	update := always || updatesItself(have)
 	noted, err := strconv.ParseBool(have.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey])
 	rightly := err == nil && noted == update
@@ -211,8 +212,8 @@ func updatesItself(obj metav1.Object) bool {
 	return obj.GetGeneration() == 1
 }
 
-// removeUnwanted deletes what an older or newer server made, and nobody has taken over.
-func (k kept[T]) removeUnwanted(ctx context.Context, there map[string]T) error {
+// removeUnwanted deletes the objects of an older or newer server that no user has taken over.
+func (k ownedResource[T]) removeUnwanted(ctx context.Context, there map[string]T) error {
 	wanted := map[string]bool{}
 	for _, list := range [][]T{k.suggested, k.mandatory} {
 		for _, obj := range list {

@@ -38,7 +38,6 @@ type warnings struct {
 	bytes int
 }
 
-// AddWarning implements warning.Recorder.
 func (ws *warnings) AddWarning(agent, text string) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

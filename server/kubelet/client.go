@@ -22,7 +22,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Config says how kubelets are reached.
+// Config is how the server reaches kubelets.
 type Config struct {
 	// CertFile and KeyFile are the client certificate of the server. They are read anew for each connection.
 	CertFile, KeyFile string
@@ -39,13 +39,13 @@ const (
 	dialWait = 30 * time.Second
 	// handshakeWait is the same for TLS.
 	handshakeWait = 10 * time.Second
-	// writeWait is how long a node or a pod may take nothing of what is written to it. What clients do not read is bounded alike.
+	// writeWait bounds a write to a node or a pod that reads nothing. server/handler bounds writes to clients alike.
 	writeWait = 30 * time.Second
 	// idleMost is how many connections to one kubelet are kept for the next request.
 	idleMost = 25
 )
 
-// Client reaches kubelets, and what has a pod's address.
+// Client sends requests to kubelets and to addresses of pods.
 type Client struct {
 	// nodes is set once, before requests come: storages are made after a Client.
 	nodes        rest.Getter
@@ -79,7 +79,7 @@ func New(c Config) (*Client, error) {
 	unverified := kubelets.Clone()
 	unverified.InsecureSkipVerify, unverified.RootCAs = true, nil
 	client.verified, client.unverified = newTransport(kubelets), newTransport(unverified)
-	// A pod's certificate could not be for its address, which nobody knew before.
+	// No certificate can name a pod's address, which is unknown before the pod runs.
 	client.pods = newTransport(&tls.Config{InsecureSkipVerify: true})
 	return client, nil
 }
@@ -113,7 +113,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return patientConn{conn}, nil
 }
 
-// patientConn ends when nothing of a write was taken for writeWait.
+// patientConn fails a write of which the peer reads nothing for writeWait.
 type patientConn struct{ net.Conn }
 
 func (c patientConn) Write(b []byte) (int, error) {
@@ -140,9 +140,9 @@ func (c *Client) Pods() http.RoundTripper { return c.pods }
 type ConnectionInfo struct {
 	Scheme, Hostname, Port string
 	Transport              http.RoundTripper
-	// InsecureSkipTLSVerifyTransport believes every certificate.
+	// InsecureSkipTLSVerifyTransport does not verify the kubelet's certificate.
 	InsecureSkipTLSVerifyTransport http.RoundTripper
-	// NodeFeatures are what the node says that it can do.
+	// NodeFeatures are the features that the node's status declares.
 	NodeFeatures []string
 }
 

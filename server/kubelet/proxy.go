@@ -18,19 +18,19 @@ type Location struct {
 	Transport http.RoundTripper
 }
 
-// Proxy passes a request on to a location. With upgrade, it refuses a request that upgrades nothing.
+// Proxy passes a request on to a location. If upgrade is set, it refuses requests that do not upgrade the connection.
 func Proxy(to Location, upgrade bool, responder rest.Responder) http.Handler {
-	// A request that need not be upgraded is one of a browser, perhaps: links in its pages lead through the proxy.
+	// A request without an upgrade may come from a browser: links in its pages must lead through the proxy.
 	rewrite := !upgrade
 	return proxy.NewUpgradeAwareHandler(to.URL, to.Transport, rewrite, upgrade, proxy.NewErrorResponder(responder))
 }
 
 // ProxyREST is the subresource proxy of pods, services and nodes.
 type ProxyREST struct {
-	// Options are empty options, and Path is the path in them.
+	// Options makes empty options, and Path returns the path in them.
 	Options func() runtime.Object
 	Path    func(options runtime.Object) string
-	// ResourceLocation finds what an ID such as https:web:443 means.
+	// ResourceLocation finds the address that an ID such as https:web:443 names.
 	ResourceLocation func(ctx context.Context, id string) (Location, error)
 }
 
@@ -41,7 +41,7 @@ func (r *ProxyREST) New() runtime.Object { return r.Options() }
 // Destroy does nothing: the storage is its resource's.
 func (*ProxyREST) Destroy() {}
 
-// ConnectMethods are all that a page may use.
+// ConnectMethods are all methods that a page behind the proxy may use.
 func (*ProxyREST) ConnectMethods() []string {
 	return []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions}
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 )
 
-// LocationStreamer is what a URL gives, as the answer of a getter.
+// LocationStreamer answers a GET with the body of a URL.
 type LocationStreamer struct {
 	// To is nil if there is nothing to read.
 	To *Location
-	// Flush sends on each piece at once.
+	// Flush sends each piece to the client at once.
 	Flush bool
-	// Resource and Name are what the answer is about, for errors.
+	// Resource and Name are the object that errors name.
 	Resource schema.GroupResource
 	Name     string
 }
@@ -42,7 +42,7 @@ func (s *LocationStreamer) InputStream(ctx context.Context, _, _ string) (io.Rea
 	if err != nil {
 		return nil, false, "", fmt.Errorf("failed to construct request for %s, got %w", s.To, err)
 	}
-	// Whoever is redirected would show the server's certificate to others.
+	// A redirect that is followed would show the server's client certificate to another host.
 	client := &http.Client{Transport: s.To.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return errors.New("redirects forbidden")
 	}}
@@ -57,7 +57,7 @@ func (s *LocationStreamer) InputStream(ctx context.Context, _, _ string) (io.Rea
 	return resp.Body, s.Flush, "text/plain", nil
 }
 
-// refusalMost is how much of a refusal the client is told.
+// refusalMost bounds how much of a refusal the client gets.
 const refusalMost = 50_000
 
 // refusal is the error for an answer that is not the stream.
@@ -66,7 +66,7 @@ func (s *LocationStreamer) refusal(resp *http.Response) error {
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	return &refused{code: resp.StatusCode, StatusError: s.statusOf(resp.StatusCode, string(text))}
+	return &nodeRefusal{code: resp.StatusCode, StatusError: s.statusOf(resp.StatusCode, string(text))}
 }
 
 func (s *LocationStreamer) statusOf(code int, text string) *apierrors.StatusError {
@@ -79,14 +79,14 @@ func (s *LocationStreamer) statusOf(code int, text string) *apierrors.StatusErro
 	return apierrors.NewGenericServerResponse(code, "", s.Resource, s.Name, text, 0, false)
 }
 
-// refused is a node's refusal. The client gets the node's words, journeys and logs its code alone.
-type refused struct {
+// nodeRefusal is the error for a node's refusal. The client gets the node's words; journeys and logs get only the code.
+type nodeRefusal struct {
 	*apierrors.StatusError
 	code int
 }
 
-func (e *refused) Error() string {
+func (e *nodeRefusal) Error() string {
 	return fmt.Sprintf("masked: the node answered %d in its own words", e.code)
 }
 
-func (e *refused) Unwrap() error { return e.StatusError }
+func (e *nodeRefusal) Unwrap() error { return e.StatusError }

@@ -117,10 +117,8 @@ func (f *File) guard(do func() error) (err error) {
 	return nil
 }
 
-// Name implements Source.
 func (f *File) Name() string { return f.path }
 
-// Close implements Source.
 func (f *File) Close() error {
 	var errs []error
 	if f.tx != nil {
@@ -139,7 +137,6 @@ func (f *File) Size() (size, free int64) {
 	return f.tx.Size(), int64(stats.FreePageN) * int64(f.db.Info().PageSize)
 }
 
-// Head implements Source.
 func (f *File) Head(context.Context) (head Head, err error) {
 	err = f.guard(func() error {
 		if last, _ := f.tx.Bucket(keyBucket).Cursor().Last(); last != nil {
@@ -202,7 +199,6 @@ func (f *File) checkRevision(revision int64) (int64, error) {
 	return revision, nil
 }
 
-// Get implements Source.
 func (f *File) Get(_ context.Context, key string, revision int64) (kv *KV, err error) {
 	if revision, err = f.checkRevision(revision); err != nil {
 		return nil, err
@@ -271,7 +267,6 @@ func (f *File) index(prefix string, revision int64) ([]indexed, error) {
 	return kept, nil
 }
 
-// Range implements Source.
 func (f *File) Range(ctx context.Context, r Range) iter.Seq2[KV, error] {
 	return func(yield func(KV, error) bool) {
 		revision, err := f.checkRevision(r.Revision)
@@ -314,7 +309,6 @@ func (f *File) read(page []indexed, values bool) (kvs []KV, err error) {
 	return kvs, err
 }
 
-// History implements Source.
 func (f *File) History(_ context.Context, key string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		var places []place

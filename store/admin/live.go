@@ -110,16 +110,13 @@ func (l *Live) probe(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Name implements Source.
 func (l *Live) Name() string { return l.name }
 
 // URLs returns the members that were named.
 func (l *Live) URLs() []string { return l.urls }
 
-// Close implements Source.
 func (l *Live) Close() error { return l.Client.Close() }
 
-// Head implements Source.
 func (l *Live) Head(ctx context.Context) (Head, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -156,7 +153,6 @@ func (l *Live) Revision(ctx context.Context) (int64, error) {
 	return resp.Header.Revision, nil
 }
 
-// Get implements Source.
 func (l *Live) Get(ctx context.Context, key string, revision int64) (*KV, error) {
 	resp, err := l.get(ctx, key, clientv3.WithRev(revision))
 	if err != nil {

@@ -118,7 +118,6 @@ func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupRes
 // Transformers returns the transformers of all resources.
 func (f *SimpleRestOptionsFactory) Transformers() *transform.Resources { return f.transformers }
 
-// GetRESTOptions implements RESTOptionsGetter.
 func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (RESTOptions, error) {
 	stored := storedAs(resource)
 	config := f.Options.StorageConfig.ForResource(stored)

@@ -94,10 +94,8 @@ func (c *Cacher) newCacheWatcher(ctx context.Context, key string, opts store.Lis
 	return w
 }
 
-// ResultChan implements watch.Interface.
 func (w *cacheWatcher) ResultChan() <-chan watch.Event { return w.result }
 
-// Stop implements watch.Interface.
 func (w *cacheWatcher) Stop() {
 	d := &w.cacher.dispatcher
 	d.mu.Lock()

@@ -72,7 +72,6 @@ func (c *PeriodicCompactor) Stop() {
 	c.running.Wait()
 }
 
-// CompactRevision implements Compactor.
 func (c *PeriodicCompactor) CompactRevision() int64 { return c.revision.Load() }
 
 // observe notes a compaction. News may come late and out of order.

@@ -151,7 +151,6 @@ func (s *store) Close() {
 	}
 }
 
-// Versioner implements storage.Interface.
 func (s *store) Versioner() storage.Versioner { return s.versioner }
 
 // Get reads the object at key and decodes it.
@@ -205,7 +204,6 @@ func (s *store) validateMinimumResourceVersion(minimum string, actual uint64) er
 	return nil
 }
 
-// Stats implements storage.Interface.
 func (s *store) Stats(ctx context.Context) (storage.Stats, error) {
 	if estimator := s.estimator.Load(); estimator != nil {
 		return estimator.stats(ctx)
@@ -218,7 +216,6 @@ func (s *store) Stats(ctx context.Context) (storage.Stats, error) {
 	return storage.Stats{ObjectCount: count}, err
 }
 
-// EnableResourceSizeEstimation implements storage.Interface.
 func (s *store) EnableResourceSizeEstimation(keys storage.KeysFunc) error {
 	if keys == nil {
 		return errors.New("KeysFunc cannot be nil")
@@ -234,10 +231,8 @@ func (s *store) EnableResourceSizeEstimation(keys storage.KeysFunc) error {
 // ReadinessCheck implements storage.Interface: there is nothing to wait for.
 func (s *store) ReadinessCheck() error { return nil }
 
-// RequestWatchProgress implements storage.Interface.
 func (s *store) RequestWatchProgress(ctx context.Context) error { return s.kv.requestProgress(ctx) }
 
-// GetCurrentResourceVersion implements storage.Interface.
 func (s *store) GetCurrentResourceVersion(ctx context.Context) (uint64, error) {
 	// Any linearizable read tells the revision; the key of the resource itself holds nothing.
 	key, err := s.prepareKey(s.resourcePrefix, false)
@@ -254,7 +249,6 @@ func (s *store) GetCurrentResourceVersion(ctx context.Context) (uint64, error) {
 	return uint64(resp.Revision), nil
 }
 
-// CompactRevision implements storage.Interface.
 func (s *store) CompactRevision() int64 {
 	if s.compactor == nil {
 		return 0

@@ -19,7 +19,6 @@ import (
 	storage "github.com/kx-apiserver/kx/store"
 )
 
-// Watch implements storage.Interface.
 func (s *store) Watch(ctx context.Context, key string, opts storage.ListOptions) (_ watch.Interface, err error) {
 	key, err = s.prepareKey(key, opts.Recursive)
 	if err != nil {
@@ -93,10 +92,8 @@ func (wc *watchChan) plan(ctx context.Context, step *trace.Step, opts storage.Li
 	return nil
 }
 
-// Stop implements watch.Interface.
 func (wc *watchChan) Stop() { wc.cancel() }
 
-// ResultChan implements watch.Interface.
 func (wc *watchChan) ResultChan() <-chan watch.Event { return wc.results }
 
 // RequestWatchProgress asks for a bookmark at etcd's revision.

@@ -2,7 +2,6 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/runtime"
 
-// DeepCopyObject implements runtime.Object.
 func (in *Breakpoint) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -15,7 +14,6 @@ func (in *Breakpoint) DeepCopy() *Breakpoint {
 	return out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *BreakpointList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -28,7 +26,6 @@ func (in *BreakpointList) DeepCopy() *BreakpointList {
 	return out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *Fault) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -42,7 +39,6 @@ func (in *Fault) DeepCopy() *Fault {
 	return out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *FaultList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -55,7 +51,6 @@ func (in *FaultList) DeepCopy() *FaultList {
 	return out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *JourneyCommand) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -69,7 +64,6 @@ func (in *JourneyCommand) DeepCopy() *JourneyCommand {
 	return out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *Compaction) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.

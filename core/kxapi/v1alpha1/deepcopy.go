@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// DeepCopyObject implements runtime.Object.
 func (in *Journey) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -36,7 +35,6 @@ func (in *Journey) DeepCopy() *Journey {
 	return &out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *JourneyList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -49,7 +47,6 @@ func (in *JourneyList) DeepCopy() *JourneyList {
 	return out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *Cache) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -86,7 +83,6 @@ func copyItems[T any](in []T, deepCopy func(*T) *T) []T {
 	return out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *CacheList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -99,7 +95,6 @@ func (in *CacheList) DeepCopy() *CacheList {
 	return out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *CacheCheck) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -113,7 +108,6 @@ func (in *CacheCheck) DeepCopy() *CacheCheck {
 	return &out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *CachedObject) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.

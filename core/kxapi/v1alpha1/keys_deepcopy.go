@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// DeepCopyObject implements runtime.Object.
 func (in *Key) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -25,7 +24,6 @@ func (in *Key) DeepCopy() *Key {
 	return &out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *KeyList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -38,7 +36,6 @@ func (in *KeyList) DeepCopy() *KeyList {
 	return out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *KeyHistory) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.

@@ -34,7 +34,6 @@ type MomentList struct {
 	Items []Moment `json:"items"`
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *Moment) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -47,7 +46,6 @@ func (in *Moment) DeepCopy() *Moment {
 	return &out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *MomentList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.

@@ -2,7 +2,6 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/runtime"
 
-// DeepCopyObject implements runtime.Object.
 func (in *Source) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -15,7 +14,6 @@ func (in *Source) DeepCopy() *Source {
 	return &out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *SourceList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.

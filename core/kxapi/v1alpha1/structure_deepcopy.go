@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// DeepCopyObject implements runtime.Object.
 func (in *Structure) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.
@@ -56,7 +55,6 @@ func (in *StructureDefinition) deepCopy() *StructureDefinition {
 	return out
 }
 
-// DeepCopyObject implements runtime.Object.
 func (in *StructureList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
 // DeepCopy is a copy that shares nothing with in.

@@ -22,7 +22,7 @@ type Policy struct {
 	FailurePolicy    **admissionregistrationv1.FailurePolicyType
 }
 
-// Rules are what each kind of policy checks of its own.
+// Rules are the checks that differ between the kinds of policies.
 type Rules struct {
 	// Match (optional) checks what the policy applies to.
 	Match func(*admissionregistrationv1.MatchResources, *field.Path) field.ErrorList

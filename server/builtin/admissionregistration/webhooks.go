@@ -71,7 +71,7 @@ func (c Configuration) Validate() field.ErrorList {
 	return append(errs, ValidateSuffix(c.Meta.Name)...)
 }
 
-// ValidateUpdate checks a configuration that was another one.
+// ValidateUpdate checks a changed configuration.
 func (c Configuration) ValidateUpdate(old Configuration) field.ErrorList {
 	return c.validate(leniency{
 		conditions:    sameConditions(c.Webhooks, old.Webhooks),

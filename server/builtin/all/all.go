@@ -45,7 +45,7 @@ func Groups(n Needs) []builtin.Group {
 	}
 }
 
-// Group is one of them.
+// Group is one built-in group.
 func Group(name string, n Needs) builtin.Group {
 	groups := Groups(n)
 	return groups[slices.IndexFunc(groups, func(g builtin.Group) bool { return g.Name() == name })]

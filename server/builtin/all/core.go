@@ -50,7 +50,7 @@ func core(n Needs) builtin.Group {
 	}
 }
 
-// addSubresources registers what subresources get that are no part of their resource's objects.
+// addSubresources registers the kinds that only subresources take.
 func addSubresources(s *runtime.Scheme) error {
 	for _, add := range []func(*runtime.Scheme) error{corenode.AddOptions, pod.AddToScheme, service.AddOptions} {
 		if err := add(s); err != nil {

@@ -27,7 +27,6 @@ func ValidateImmutable[T any](value, old T, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, Internal(value), validation.FieldImmutableErrorMsg)}
 }
 
-// MarshalJSON implements json.Marshaler.
 func (v Value) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	if err := write(&out, reflect.ValueOf(v.value)); err != nil {

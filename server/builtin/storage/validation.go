@@ -16,7 +16,7 @@ const (
 	maxDriverName     = 63
 )
 
-// ValidateProvisioner checks the name of who makes volumes, which messages have in lower case. Callers report a missing one.
+// ValidateProvisioner checks the name of a provisioner, which messages show in lower case. Callers report a missing name.
 func ValidateProvisioner(name string, path *field.Path) (errs field.ErrorList) {
 	if name == "" {
 		return nil
@@ -28,7 +28,7 @@ func ValidateProvisioner(name string, path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-// ValidateParameters checks what a provisioner is told.
+// ValidateParameters checks the parameters of a provisioner.
 func ValidateParameters(params map[string]string, allowEmpty bool, path *field.Path) (errs field.ErrorList) {
 	if len(params) > maxParameters {
 		return field.ErrorList{field.TooLong(path, "", maxParameters)}

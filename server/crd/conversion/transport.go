@@ -43,7 +43,6 @@ var _ utilnet.RoundTripperWrapper = transport{}
 // WrappedRoundTripper lets the client cancel slow requests.
 func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/schema"
 )
 
-// Checker says what a definition would make of objects that are stored. It serves and stores nothing, so the definition
-// need not be installed.
+// Checker tries a definition on stored objects. It serves and stores nothing, so the definition need not be installed.
 type Checker struct {
 	// StorageVersion is the version in which objects would be written, Served are those that clients could have.
 	StorageVersion string
@@ -26,17 +25,17 @@ type Checker struct {
 	schemas    map[string]*schema.Schema
 }
 
-// Checked is what an object is in one version.
-type Checked struct {
+// Finding is what a definition makes of an object in one version.
+type Finding struct {
 	Version string `json:"version"`
 	// Lost are the fields that the version's schema does not know: clients would not see them, and the next write would
 	// drop them.
 	Lost []string `json:"lost,omitempty"`
 	// Defaults are the fields that would get one.
 	Defaults []string `json:"defaults,omitempty"`
-	// Errors are what a create would be refused for.
+	// Errors are the reasons for which a create would be refused.
 	Errors []string `json:"errors,omitempty"`
-	// Cost is what the rules of the schema cost.
+	// Cost is the CEL cost of the schema's rules.
 	Cost int64 `json:"cost,omitempty"`
 }
 
@@ -71,28 +70,28 @@ func (c *Checker) Webhook() bool { return c.converter.ChangesContent() }
 
 // Stored reads an object as it was stored: it is pruned and defaulted in place, by the schema of the version that it is
 // in, and checked by it.
-func (c *Checker) Stored(ctx context.Context, content map[string]any) (Checked, error) {
+func (c *Checker) Stored(ctx context.Context, content map[string]any) (Finding, error) {
 	u := &unstructured.Unstructured{Object: content}
 	kind := u.GroupVersionKind()
 	if kind.Group != c.definition.Spec.Group || c.schemas[kind.Version] == nil {
-		return Checked{}, fmt.Errorf("it is stored as %s, a version that the definition does not have", kind.GroupVersion())
+		return Finding{}, fmt.Errorf("it is stored as %s, a version that the definition does not have", kind.GroupVersion())
 	}
 	return c.in(ctx, kind.Version, content)
 }
 
-// Convert returns what Stored has read, in another version, and what it is there.
-func (c *Checker) Convert(ctx context.Context, content map[string]any, version string) (Checked, error) {
+// Convert converts what Stored has read to another version, and checks it there.
+func (c *Checker) Convert(ctx context.Context, content map[string]any, version string) (Finding, error) {
 	gv := apischema.GroupVersion{Group: c.definition.Spec.Group, Version: version}
 	in := &unstructured.Unstructured{Object: content}
 	out, err := c.converter.Convert(ctx, in, gv)
 	if err != nil {
-		return Checked{Version: version}, err
+		return Finding{Version: version}, err
 	}
 	return c.in(ctx, version, out.(*unstructured.Unstructured).DeepCopy().Object)
 }
 
-func (c *Checker) in(ctx context.Context, version string, content map[string]any) (Checked, error) {
-	s, out := c.schemas[version], Checked{Version: version}
+func (c *Checker) in(ctx context.Context, version string, content map[string]any) (Finding, error) {
+	s, out := c.schemas[version], Finding{Version: version}
 	lost, err := s.Prune(ctx, content, schema.PruneOptions{UnknownFieldPaths: true, Stored: true})
 	if err != nil {
 		return out, err
@@ -126,7 +125,7 @@ func (c *Checker) scaleOf(version string) *apiextensionsv1.CustomResourceSubreso
 	return nil
 }
 
-// added are the paths of what after has and before has not, sorted; of what came as a whole only the path of the whole.
+// added returns the sorted paths of what after has and before has not. A new object or list counts as one path.
 func added(before, after any) []string {
 	var paths []string
 	var walk func(path string, before, after any)

@@ -36,7 +36,6 @@ var cborPrefix = []byte{0xd9, 0xd9, 0xf7}
 
 var cborDecoder = cbor.NewSerializer(creater{}, typer{})
 
-// Identifier implements runtime.Encoder.
 func (c *codec) Identifier() runtime.Identifier {
 	return runtime.Identifier("custom resource in " + c.version.String())
 }
@@ -56,13 +55,13 @@ func (c *codec) Encode(obj runtime.Object, w io.Writer) error {
 	return stdjson.NewEncoder(w).Encode(u.Object)
 }
 
-// IsFinal says whether what Encode has just written of an object is decoded to the same object.
+// IsFinal says whether decoding what Encode has just written gives the same object.
 func (c *codec) IsFinal(obj runtime.Object) bool {
 	u, ok := obj.(*unstructured.Unstructured)
 	return ok && c.defaulter.schemas[c.version.Version].IsFinal(u.Object)
 }
 
-// Decode fills into, whatever apiVersion and kind it has had, or makes an object if that is nil.
+// Decode fills into, or a new object if into is nil. It ignores the apiVersion and kind that into has.
 func (c *codec) Decode(data []byte, _ *apischema.GroupVersionKind, into runtime.Object) (runtime.Object, *apischema.GroupVersionKind, error) {
 	u, ok := into.(*unstructured.Unstructured)
 	if into != nil && !ok {
@@ -100,8 +99,8 @@ func (c *codec) Decode(data []byte, _ *apischema.GroupVersionKind, into runtime.
 	return u, &kind, nil
 }
 
-// toStorageVersion is for an object that the CRD's storedVersions did not tell of. It happens if somebody shortened them
-// before all objects were written again.
+// toStorageVersion converts an object whose version is missing in the CRD's storedVersions: somebody removed it before all
+// objects were written again.
 func (c *codec) toStorageVersion(u *unstructured.Unstructured) error {
 	converted, err := c.converter.Convert(context.Background(), u, c.version)
 	if err != nil {

@@ -3,8 +3,7 @@
 //
 // It owns [Resource], which is made once of a definition: the one storage of its objects, and for every version a [Version]
 // with its REST storages, its strategies, its serializer and its tables. What comes in: a definition, how to store, how to
-// convert. What goes out: rest interfaces, and what a request scope is made of; who serves them, and when, is not decided
-// here.
+// convert. What goes out: rest interfaces, and what a request scope is made of; server/crd decides who serves them, and when.
 //
 // # The path of an object
 //
@@ -15,10 +14,10 @@
 //
 // # One storage
 //
-// There is one storage below all versions. Objects come out of it in the version that they are stored in, and have to go in
-// in the storage version. A [view] stands before it for every version that stored objects may not be in, and converts; the
-// storage version itself has no view, and no cost, unless status.storedVersions says that others were stored too.
-// A webhook converts 512 KiB of a LIST at a time, as they are sent, and as much of a watch as is there to be sent.
+// There is one storage below all versions. Objects come out of it in the version that they are stored in, and have to go in in
+// the storage version. Every other version has a [view] in front of it, which converts. The storage version has one only if
+// status.storedVersions says that objects may be stored in another version. A webhook converts 512 KiB of a LIST at a time,
+// while the list is sent, and of a watch the events that wait to be sent.
 //
 // # Invariants
 //

@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/schema"
 )
 
-// metaScheme has the types of the API itself: what a custom resource's clients get beside its objects.
+// metaScheme has the API's own types, such as Status, which clients of a custom resource get beside its objects.
 var metaScheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	v1 := apischema.GroupVersion{Version: "v1"}

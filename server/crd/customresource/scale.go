@@ -26,7 +26,7 @@ var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 // is an update of the first of them.
 type ScaleREST struct {
 	store *registry.Store
-	// version is the object's, in whose name its fields are managed.
+	// version is the object's version, which its managedFields name.
 	version       apischema.GroupVersion
 	specPath      string
 	spec, status  []string
@@ -69,7 +69,6 @@ func replicasPaths(crd *apiextensionsv1.CustomResourceDefinition) managedfields.
 	return paths
 }
 
-// GroupVersionKind implements rest.GroupVersionKindProvider.
 func (*ScaleREST) GroupVersionKind(apischema.GroupVersion) apischema.GroupVersionKind {
 	return scaleKind
 }
@@ -182,7 +181,7 @@ type scaleUpdate struct {
 	rest *ScaleREST
 }
 
-// noReplicas stands for a number that the object does not have. A client that leaves it there has not said one either.
+// noReplicas stands for a missing number of replicas. A client that sends it back has not set one either.
 const noReplicas = math.MinInt32
 
 func (i *scaleUpdate) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {

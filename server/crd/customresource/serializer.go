@@ -15,8 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/schema"
 )
 
-// mediaTypes are those of all custom resources. Protobuf is there for what has Go types, such as a Status: objects can't be
-// had in it, which a request scope says by its StandardSerializers.
+// mediaTypes are the media types of all custom resources. Protobuf is for types that have a Go type, such as Status. The
+// StandardSerializers of a request scope leave it out for objects.
 var mediaTypes = []runtime.SerializerInfo{
 	{
 		MediaType: runtime.ContentTypeJSON, MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
@@ -35,7 +35,7 @@ var mediaTypes = []runtime.SerializerInfo{
 	{
 		MediaType: runtime.ContentTypeProtobuf, MediaTypeType: "application", MediaTypeSubType: "vnd.kubernetes.protobuf",
 		Serializer: protobufSerializer,
-		// It refuses objects as the other does. Upstream has none here.
+		// It refuses objects, as Serializer does. Upstream has no strict serializer here.
 		StrictSerializer: protobufSerializer,
 		StreamSerializer: &runtime.StreamSerializerInfo{
 			Serializer: protobuf.NewRawSerializer(creater{}, typer{}), Framer: protobuf.LengthDelimitedFramer,
@@ -52,7 +52,7 @@ func newJSON(options json.SerializerOptions) runtime.Serializer {
 // serializer reads and writes the bodies of requests for one version.
 type serializer struct {
 	defaulter defaulter
-	// own puts right the metadata of what is no object of the CRD. Validation will refuse it later.
+	// own corrects the metadata of an object of another kind, which validation refuses later.
 	own *schema.Schema
 }
 
@@ -69,7 +69,7 @@ type encoder struct {
 	typed runtime.Encoder
 }
 
-// Identifier tells encoders apart, whose bytes may be kept: by their version and their form.
+// Identifier tells encoders apart by version and form, since the bytes that they write may be kept.
 func (e *encoder) Identifier() runtime.Identifier { return e.typed.Identifier() }
 
 func (e *encoder) Encode(obj runtime.Object, w io.Writer) error {
@@ -123,7 +123,7 @@ func (d *decoder) Decode(data []byte, defaults *apischema.GroupVersionKind, into
 	if !ok {
 		return obj, kind, err
 	}
-	// What a body does not say of itself is not what is expected of it.
+	// The kind is what the body says, not what was expected of it.
 	kind = new(u.GroupVersionKind())
 	if kind.Kind == "" {
 		return nil, kind, runtime.NewMissingKindErr(string(data))

@@ -64,7 +64,7 @@ func (r *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 
 // makeStorages makes the one storage, and the storages of all versions on it.
 func (r *Resource) makeStorages(options backend.RESTOptionsGetter) error {
-	// Who knows of other stored versions has views convert them, a list at once. Without any there is no need to look.
+	// If other versions are stored, views convert them, a list at once. Otherwise the codec converts what it meets.
 	stored := r.definition.Status.StoredVersions
 	mixed := slices.ContainsFunc(stored, func(version string) bool { return version != r.StorageVersion })
 
@@ -100,7 +100,7 @@ func (r *Resource) makeStorages(options backend.RESTOptionsGetter) error {
 	return nil
 }
 
-// ownCodec says how objects are stored, but for the codec: whoever knows all resources does not know one for these.
+// ownCodec returns another getter's options with the codec of this package: the other one has none for custom resources.
 type ownCodec struct {
 	backend.RESTOptionsGetter
 	codec *codec

@@ -44,7 +44,6 @@ func (*strategy) AllowCreateOnUpdate() bool      { return false }
 func (*strategy) AllowUnconditionalUpdate() bool { return false }
 func (*strategy) Canonicalize(runtime.Object)    {}
 
-// GetResetFields implements rest.ResetFieldsStrategy.
 func (s *strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	if !s.hasStatus {
 		return nil
@@ -121,7 +120,7 @@ func (s *strategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) 
 	})
 }
 
-// both are an object and what it was.
+// both returns an object and its old state as unstructured objects.
 func both(obj, old runtime.Object) (u, was *unstructured.Unstructured, errs field.ErrorList) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -137,12 +136,12 @@ func notUnstructured(obj runtime.Object) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath(""), obj, fmt.Sprintf("has type %T. Must be a pointer to an Unstructured type", obj))}
 }
 
-// WarningsOnCreate says what is unusual about finalizers.
+// WarningsOnCreate warns of finalizers with unusual names.
 func (s *strategy) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
 	return finalizerWarnings(obj.(*unstructured.Unstructured).GetFinalizers(), nil)
 }
 
-// WarningsOnUpdate says it of new ones.
+// WarningsOnUpdate warns of new finalizers with unusual names.
 func (s *strategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
 	return finalizerWarnings(obj.(*unstructured.Unstructured).GetFinalizers(), old.(*unstructured.Unstructured).GetFinalizers())
 }
@@ -173,7 +172,6 @@ type statusStrategy struct{ *strategy }
 
 var _ rest.RESTUpdateStrategy = statusStrategy{}
 
-// GetResetFields implements rest.ResetFieldsStrategy.
 func (s statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return map[fieldpath.APIVersion]*fieldpath.Set{
 		fieldpath.APIVersion(s.kind.GroupVersion().String()): fieldpath.NewSet(
@@ -209,7 +207,7 @@ func (s statusStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Obj
 	})
 }
 
-// WarningsOnUpdate has none.
+// WarningsOnUpdate returns none: the status has no finalizers.
 func (statusStrategy) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
 	return nil
 }

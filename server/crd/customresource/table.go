@@ -22,7 +22,7 @@ import (
 
 var metadataDocs = metav1.ObjectMeta{}.SwaggerDoc()
 
-// ageColumn is what a version without columns of its own has beside the name.
+// ageColumn is the second column of a version that declares no columns.
 var ageColumn = apiextensionsv1.CustomResourceColumnDefinition{
 	Name: "Age", Type: "date", Description: metadataDocs["creationTimestamp"], JSONPath: ".metadata.creationTimestamp",
 }
@@ -30,14 +30,14 @@ var ageColumn = apiextensionsv1.CustomResourceColumnDefinition{
 // columns make tables of objects.
 type columns struct {
 	definitions []metav1.TableColumnDefinition
-	// paths are those of the columns after the name, names the same as names of fields: nil for a path that is more.
+	// paths are the JSON paths of the columns after the name. names has each path as names of fields, nil if it is not so
+	// simple.
 	paths []*jsonpath.JSONPath
 	names [][]string
 }
 
 var _ rest.EncodedTableConvertor = &columns{}
 
-// ConvertsEncoded implements rest.EncodedTableConvertor.
 func (*columns) ConvertsEncoded() {}
 
 // fieldPath is a path that leads from field to field.
@@ -50,8 +50,8 @@ func fieldNames(path string) []string {
 	return strings.Split(path[1:], ".")
 }
 
-// newColumns are the name and what the definitions say. Those from the first on that can't be parsed are left out;
-// validation of CRDs lets none of them pass.
+// newColumns returns the name and the columns of the definitions, up to the first one that can't be parsed: validation of CRDs
+// lets no such column pass.
 func newColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition) *columns {
 	if len(definitions) == 0 {
 		definitions = []apiextensionsv1.CustomResourceColumnDefinition{ageColumn}
@@ -92,7 +92,6 @@ func scaleColumns(scale *apiextensionsv1.CustomResourceSubresourceScale) *column
 	return newColumns(append(definitions, ageColumn))
 }
 
-// ConvertToTable implements rest.TableConvertor.
 func (c *columns) ConvertToTable(_ context.Context, obj, tableOptions runtime.Object) (*metav1.Table, error) {
 	table := &metav1.Table{}
 	if options, ok := tableOptions.(*metav1.TableOptions); !ok || options == nil || !options.NoHeaders {
@@ -131,7 +130,8 @@ func (c *columns) cells(name string, content map[string]any) []any {
 	return cells
 }
 
-// encodedRow is the row of an object that is decoded only if a column is more than a field, or its value more than plain.
+// encodedRow returns the row of an encoded object. It decodes the object only if a column is more than a field, or a value is
+// not plain.
 func (c *columns) encodedRow(obj *object.Encoded) (metav1.TableRow, error) {
 	row := metav1.TableRow{Object: runtime.RawExtension{Object: obj}}
 	if data, _, ok := obj.JSON(); ok {
@@ -156,7 +156,7 @@ func (c *columns) encodedRow(obj *object.Encoded) (metav1.TableRow, error) {
 	return row, nil
 }
 
-// plainCells are the cells of an object, if all of them are made of plain values or of nothing.
+// plainCells returns the cells of an object if all their values are plain or missing.
 func (c *columns) plainCells(name string, data []byte) ([]any, bool) {
 	cells := make([]any, 1, 1+len(c.names))
 	cells[0] = name
@@ -196,7 +196,7 @@ func plainValue(value []byte) (any, bool) {
 	}
 }
 
-// contentOf is an object as JSON has it. A Scale is the one that has a Go type.
+// contentOf returns the JSON content of an object. Only a Scale has a Go type.
 func contentOf(obj runtime.Object) (map[string]any, error) {
 	if u, ok := obj.(runtime.Unstructured); ok {
 		return u.UnstructuredContent(), nil

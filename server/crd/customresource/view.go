@@ -19,8 +19,8 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// view is the one storage as a version sees it: objects come up in that version, and go down in the storage version. It
-// passes on what is not about objects.
+// view is the one storage as a version sees it: objects come up in that version, and go down in the storage version. All else
+// passes through.
 //
 // Selectors are evaluated below if an object has the same labels and fields on both sides of the view, and above otherwise.
 // What is read to be selected above is read without a selector.
@@ -63,7 +63,6 @@ func (r *Resource) newView(version *Version, below *strategy) (*view, error) {
 	return v, nil
 }
 
-// Get implements store.Interface.
 func (v *view) Get(ctx context.Context, key string, opts store.GetOptions, objPtr runtime.Object) error {
 	if err := v.Interface.Get(ctx, key, opts, objPtr); err != nil {
 		return err
@@ -71,7 +70,6 @@ func (v *view) Get(ctx context.Context, key string, opts store.GetOptions, objPt
 	return v.raise(ctx, objPtr)
 }
 
-// Create implements store.Interface.
 func (v *view) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
 	stored, err := v.convert(ctx, obj, v.down)
 	if err != nil {
@@ -184,11 +182,11 @@ func (v *view) convertList(ctx context.Context, list *unstructured.UnstructuredL
 	return nil
 }
 
-// unreadable is the 500 for what is stored and can't be shown in this version. Upstream calls it corrupt. Here it is not: it
-// can be read in the version that it is stored in, and whoever deletes what is corrupt may not delete it for this.
+// unreadable is the error 500 for a stored object that can't be converted to this version. Upstream calls it corrupt. kx does
+// not: the object can be read in its stored version, so a deletion of corrupt objects must spare it.
 func unreadable(err error) error { return apierrors.NewInternalError(err) }
 
-// shape prunes what a conversion made: what one version knows another need not.
+// shape prunes a converted object by the schema of its new version.
 func (v *view) shape(ctx context.Context, u *unstructured.Unstructured, version apischema.GroupVersion) error {
 	_, err := v.schemas[version.Version].Prune(ctx, u.Object, schema.PruneOptions{})
 	return err

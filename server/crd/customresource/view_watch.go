@@ -54,10 +54,8 @@ type viewWatch struct {
 	results  chan watch.Event
 }
 
-// Stop implements watch.Interface.
 func (w *viewWatch) Stop() { w.cancel() }
 
-// ResultChan implements watch.Interface.
 func (w *viewWatch) ResultChan() <-chan watch.Event { return w.results }
 
 func (w *viewWatch) run() {

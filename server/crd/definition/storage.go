@@ -71,12 +71,10 @@ func NewAPIGroupInfo(crds *REST, status *StatusREST) endpoint.APIGroupInfo {
 	return group
 }
 
-// GetResetFields implements rest.ResetFieldsStrategy.
 func (r *REST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return Strategy.GetResetFields()
 }
 
-// New implements rest.Storage.
 func (r *StatusREST) New() runtime.Object { return r.store.New() }
 
 // Destroy does nothing: the storage belongs to REST.
@@ -97,7 +95,6 @@ func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.Updat
 	return r.store.Update(ctx, name, objInfo, createValidation, updateValidation, false, options)
 }
 
-// GetResetFields implements rest.ResetFieldsStrategy.
 func (r *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return StatusStrategy.GetResetFields()
 }

@@ -31,7 +31,6 @@ func (strategy) Canonicalize(runtime.Object) {}
 // AllowUnconditionalUpdate is false: a client that replaces a schema unseen would lose what others added to it.
 func (strategy) AllowUnconditionalUpdate() bool { return false }
 
-// GetResetFields implements rest.ResetFieldsStrategy.
 func (strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return resetFields("status")
 }
@@ -93,7 +92,6 @@ type statusStrategy struct{ strategy }
 // of an emptied definition.
 var StatusStrategy = statusStrategy{Strategy}
 
-// GetResetFields implements rest.ResetFieldsStrategy.
 func (statusStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return resetFields("spec")
 }

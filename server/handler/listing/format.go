@@ -80,10 +80,8 @@ type session struct {
 
 var _ runtime.CacheableObject = &session{}
 
-// GetObject implements runtime.CacheableObject.
 func (s *session) GetObject() runtime.Object { return s }
 
-// CacheEncode implements runtime.CacheableObject.
 func (s *session) CacheEncode(id runtime.Identifier, encode func(runtime.Object, io.Writer) error, _ io.Writer) error {
 	return s.write(&Encoding{id: id, encode: encode})
 }

@@ -37,7 +37,6 @@ func NewZipper(w io.Writer) *Zipper {
 	return z
 }
 
-// Write implements io.Writer.
 func (z *Zipper) Write(p []byte) (int, error) { return z.in.Write(p) }
 
 // Close ends the compressed data, and says whether all of it was written.

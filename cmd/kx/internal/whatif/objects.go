@@ -26,23 +26,23 @@ type Object struct {
 	// Stored is the version in which the object is stored.
 	Stored string `json:"stored,omitempty"`
 	// Versions are the results in the stored version and in each other served one.
-	Versions []customresource.Checked `json:"versions,omitempty"`
+	Versions []customresource.Finding `json:"versions,omitempty"`
 	// Errors say why the object could not be read or converted.
 	Errors []string `json:"errors,omitempty"`
 }
 
 // Lost says whether the object would lose a field in any version.
 func (o *Object) Lost() bool {
-	return slices.ContainsFunc(o.Versions, func(c customresource.Checked) bool { return len(c.Lost) > 0 })
+	return slices.ContainsFunc(o.Versions, func(c customresource.Finding) bool { return len(c.Lost) > 0 })
 }
 
 // Refused says whether there is an error in any version, or about the object itself.
 func (o *Object) Refused() bool {
-	return len(o.Errors) > 0 || slices.ContainsFunc(o.Versions, func(c customresource.Checked) bool { return len(c.Errors) > 0 })
+	return len(o.Errors) > 0 || slices.ContainsFunc(o.Versions, func(c customresource.Finding) bool { return len(c.Errors) > 0 })
 }
 
 func (o *Object) defaulted() bool {
-	return slices.ContainsFunc(o.Versions, func(c customresource.Checked) bool { return len(c.Defaults) > 0 })
+	return slices.ContainsFunc(o.Versions, func(c customresource.Finding) bool { return len(c.Defaults) > 0 })
 }
 
 // Summary counts objects.

@@ -50,7 +50,7 @@ func setDefaults(s *apiregistrationv1.APIService) {
 	}
 }
 
-// setLocalAvailable says of a version that this server has what others have to prove.
+// setLocalAvailable sets the condition Available of a version that this server serves itself.
 func setLocalAvailable(_ context.Context, s *apiregistrationv1.APIService) {
 	if s.Spec.Service == nil {
 		helper.SetAPIServiceCondition(s, helper.NewLocalAvailableAPIServiceCondition())

@@ -74,7 +74,7 @@ func validateVersion(s *apiregistrationv1.APIServiceSpec) (errs field.ErrorList)
 	return errs
 }
 
-// validateLocal wants nothing that is about a connection.
+// validateLocal refuses fields about a connection.
 func validateLocal(s *apiregistrationv1.APIServiceSpec) (errs field.ErrorList) {
 	if len(s.CABundle) != 0 {
 		errs = append(errs, field.Invalid(specPath.Child("caBundle"), fmt.Sprintf("%d bytes", len(s.CABundle)), "local APIServices may not have a caBundle"))

@@ -1,5 +1,5 @@
 // Package daemonset is the resource daemonsets: a pod on each node.
 //
-// It owns their defaults, validation and columns. How often the template has changed is counted in an annotation, which the
-// server keeps: the first versions of the group had a field for it.
+// It owns their defaults, validation and columns. The server counts changes of the template in an annotation: the first
+// versions of the group had a field for them.
 package daemonset

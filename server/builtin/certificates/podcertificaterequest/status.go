@@ -54,12 +54,12 @@ func is(r *request, kinds ...string) bool {
 	})
 }
 
-// signer lets those sign who may, for one signer or for all of a domain.
+// signer authorizes a user to sign, for one signer or for all of a domain.
 type signer struct {
 	authorizer authorizer.UnconditionalAuthorizer
 }
 
-// allow is asked of valid changes only.
+// allow is called for valid changes only.
 func (s signer) allow(ctx context.Context, r, old *request) field.ErrorList {
 	if apiequality.Semantic.DeepEqual(r.Status, old.Status) || len(validateStatus(r, old)) > 0 {
 		return nil
@@ -81,8 +81,8 @@ func (s signer) allow(ctx context.Context, r, old *request) field.ErrorList {
 	return field.ErrorList{field.Forbidden(path, fmt.Sprintf("User %q is not permitted to \"sign\" for signer %q", who.GetName(), name))}
 }
 
-// validateStatus lets a request end once: issued with a certificate, denied or failed without. The first mistake is the only
-// one where later checks rely on what it is about.
+// validateStatus lets a request end once: issued with a certificate, denied or failed without. Only the first mistake is
+// reported where later checks rely on the value.
 func validateStatus(r, old *request) field.ErrorList {
 	if errs := builtin.ValidateObjectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta); len(errs) > 0 {
 		return errs

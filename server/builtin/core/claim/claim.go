@@ -188,7 +188,7 @@ func ModeCell(modes []corev1.PersistentVolumeAccessMode) string {
 	return text
 }
 
-// ClassCell is a storage class: that of the annotation which the field has replaced, if it is there.
+// ClassCell returns the storage class: from the old annotation if it is set, else from the field that has replaced it.
 func ClassCell(annotations map[string]string, class *string) string {
 	if old, ok := annotations[corev1.BetaStorageClassAnnotation]; ok {
 		return old

@@ -46,7 +46,7 @@ func validateUpdate(n, old *corev1.Node) field.ErrorList {
 	return append(validate(n), validateChange(n, old)...)
 }
 
-// validateChange is all there is to an update of the status, and comes second for the node as a whole.
+// validateChange is the whole validation of a status update, and the second part of a node's.
 func validateChange(n, old *corev1.Node) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&n.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, validateAnnotations(n.Annotations)...)

@@ -24,7 +24,7 @@ var deprecated = map[string]string{
 	"node-role.kubernetes.io/master":                `use "node-role.kubernetes.io/control-plane" instead`,
 }
 
-// Deprecated says what to use instead of a label, if it is one of those.
+// Deprecated returns what to use instead of a deprecated label.
 func Deprecated(key string) (string, bool) {
 	message, ok := deprecated[key]
 	return message, ok

@@ -19,7 +19,7 @@ var specPath = field.NewPath("spec")
 
 func validate(pv *corev1.PersistentVolume) field.ErrorList { return validateAll(pv, false) }
 
-// validateAll validates a volume. With anyValue it may be for nodes that can't be.
+// validateAll validates a volume. With anyValue its node affinity may have values that no label can have.
 func validateAll(pv *corev1.PersistentVolume, anyValue bool) field.ErrorList {
 	errs := builtin.ValidateObjectMeta(&pv.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, volumespec.Validate(&pv.Spec, pv.Name, anyValue, specPath)...)

@@ -106,7 +106,7 @@ func validateAnnotation(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations", corev1.BetaStorageClassAnnotation), next, apivalidation.FieldImmutableErrorMsg)}
 }
 
-// validateSize lets a claim shrink that never got what it asked for, but not to what it has.
+// validateSize lets a claim ask for less again if it never got what it asked for, but for more than it has.
 func validateSize(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	size, has := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Status.Capacity[corev1.ResourceStorage]
 	if size.Cmp(old.Spec.Resources.Requests[corev1.ResourceStorage]) >= 0 || size.Cmp(has) > 0 {

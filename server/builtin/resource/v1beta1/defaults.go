@@ -35,7 +35,7 @@ func each[T any](items []T, do func(*T)) {
 	}
 }
 
-// setDefaults leaves a request without a class alone: it has other requests in it, which the first that can be met is taken of.
+// setDefaults skips a request without a class: it lists alternatives, of which the first one that can be met is taken.
 func setDefaults(spec *v1beta1.ResourceClaimSpec) {
 	for i := range spec.Devices.Requests {
 		r := &spec.Devices.Requests[i]

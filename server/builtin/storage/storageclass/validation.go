@@ -72,7 +72,7 @@ func validateUpdate(c, old *storagev1.StorageClass) field.ErrorList {
 	return errs
 }
 
-// validateTopologies wants each term to be another. An empty one says nothing, and counts as said already.
+// validateTopologies refuses equal terms. An empty term counts as a repeated one.
 func validateTopologies(terms []corev1.TopologySelectorTerm) (errs field.ErrorList) {
 	said := []map[string]sets.Set[string]{nil}
 	for i, term := range terms {
