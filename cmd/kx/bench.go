@@ -33,8 +33,8 @@ func newBenchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Put load on an API server and measure each operation",
-		Long: `Put load on an API server, kx or another, and measure each operation: how many a second, how long they take, and,
-with --pid, how much of the server's CPU each takes. That last figure holds still on a noisy machine where the others don't.
+		Long: `Put load on an API server, kx or another, and measure each operation: how many a second, how long they take, and, with
+--pid, how much of the server's CPU each takes. That last figure is stable on a noisy machine; the others are not.
 
 It works on custom resources of its own, in a namespace of its own, and deletes them at the end, also when interrupted.
 Flags that take a list make one pass for each combination.

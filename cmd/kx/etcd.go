@@ -63,8 +63,9 @@ func newEtcdCommand() *cobra.Command {
 		Short: "Look at and mend what lies below the API: the keys and values in etcd",
 		Long: `Look at and mend what lies below the API: the keys and values in etcd.
 
-The etcd is that of the kx that runs over --data-dir, unless --endpoints name another, or --file a snapshot or the data
-directory of one that does not run, which is only read. Where no kx runs, commands that only read do so in the files of --data-dir.
+The commands use the etcd of the kx that runs on --data-dir. --endpoints names another etcd. --file names a snapshot, or
+the data directory of an etcd that does not run, and is only read. If no kx runs, commands that only read use the files
+of --data-dir.
 
 A KEY or PREFIX that does not begin with a slash is below --etcd-prefix: pods/default/web is /registry/pods/default/web.
 
@@ -93,13 +94,13 @@ func newEtcdOptions() *etcdOptions {
 
 // addFlags adds to a command the flags that say which etcd.
 func (o *etcdOptions) addFlags(cmd *cobra.Command, fs *pflag.FlagSet) {
-	fs.StringVar(&o.dataDir, "data-dir", o.dataDir, "data directory of the kx whose etcd it is")
+	fs.StringVar(&o.dataDir, "data-dir", o.dataDir, "data directory of the kx whose etcd to use")
 	fs.StringSliceVar(&o.endpoint.URLs, "endpoints", nil, "URLs of an etcd's members, instead")
 	fs.StringVar(&o.endpoint.CAFile, "cacert", "", "PEM file of the CA of the etcd")
 	fs.StringVar(&o.endpoint.CertFile, "cert", "", "PEM file of the client's certificate")
 	fs.StringVar(&o.endpoint.KeyFile, "key", "", "PEM file of its key")
 	fs.StringVar(&o.file, "file", "", "a snapshot, or the data directory of an etcd or kx that does not run, instead")
-	fs.StringVar(&o.prefix, "etcd-prefix", o.prefix, "what begins the API server's keys")
+	fs.StringVar(&o.prefix, "etcd-prefix", o.prefix, "prefix of the API server's keys")
 	fs.StringVar(&o.encryption, "encryption-provider-config", "", "EncryptionConfiguration that the API server encrypts with")
 	fs.VisitAll(func(f *pflag.Flag) { o.flags = append(o.flags, f) })
 	cmd.MarkFlagsMutuallyExclusive("endpoints", "file")

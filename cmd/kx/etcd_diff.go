@@ -19,8 +19,9 @@ func newEtcdDiffCommand(etcd *etcdOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff REV1 REV2 [PREFIX]",
 		Short: "Show what is different between two revisions",
-		Long: `Show the keys whose values are not the same at two revisions, and how they differ. 0 is now, and a negative number
-goes back from now (after a --, so that it is no flag). Ends with 3 if there are differences.`,
+		Long: `Show the keys whose values are not the same at two revisions, and how they differ. Revision 0 is the present one. A
+negative number counts back from it; write it after --, or it is taken for a flag. The exit code is 3 if there are
+differences.`,
 		Example: `  kx etcd diff 1200 1300
   kx etcd diff 1200 0 deployments/default
   kx etcd diff -o json 1200 1300 | jq .[].key

@@ -27,10 +27,10 @@ func newEtcdDoctorCommand(etcd *etcdOptions) *cobra.Command {
 objects, hot keys, keys of custom resources whose definition is gone, values that can't be decoded, custom resources that
 are not what their definition's schema wants, and clocks.
 
-With --file the files are checked first, the database page by page and the write-ahead log entry by entry, and it is said
-what in them is damaged and what can be saved.
+With --file it first checks the files, the database page by page and the write-ahead log entry by entry, and says what
+is damaged and what can be saved.
 
-It reads all values once and changes nothing. It ends with 3 if it finds something.`,
+It reads all values once and changes nothing. The exit code is 3 if it finds something.`,
 		Example: `  kx etcd doctor
   kx etcd doctor --encryption-provider-config enc.yaml
   kx etcd doctor --file ~/.kx                 # of a kx that does not run

@@ -25,9 +25,10 @@ func newEtcdFindCommand(etcd *etcdOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "find [PREFIX]",
 		Short: "Find objects by name, label or JSONPath across all resources",
-		Long: `Find objects by name, label or JSONPath across all resources, or those below PREFIX. All that is given has to hold.
+		Long: `Find objects by name, label or JSONPath across all resources, or those below PREFIX. An object must match all that is
+given.
 
-A JSONPath holds if it has a result; followed by = and a value, if a result is that value. Values are read only for -l and
+A JSONPath matches if it has a result, PATH=VALUE if one of its results is VALUE. Values are read only for -l and
 --jsonpath. An object that can't be decoded is listed with the reason, and the exit code is then 1.`,
 		Example: `  kx etcd find --name 'web-*'
   kx etcd find -n default -l app=web
@@ -41,7 +42,7 @@ A JSONPath holds if it has a result; followed by = and a value, if a result is t
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.criteria.Name, "name", "", "pattern for the name, as a shell has them")
+	fs.StringVar(&o.criteria.Name, "name", "", "shell pattern for the name")
 	fs.StringVarP(&o.criteria.Namespace, "namespace", "n", "", "namespace")
 	completeFlag(cmd, "namespace", o.completeNamespace)
 	fs.StringVarP(&o.selector, "selector", "l", "", "label selector")

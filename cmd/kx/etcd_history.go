@@ -23,8 +23,9 @@ func newEtcdHistoryCommand(etcd *etcdOptions) *cobra.Command {
 		Short: "Show every revision of a key that etcd still has, and who wrote it",
 		Long: `Show every revision of a key that etcd still has, oldest first: what was done, when, the value's size, and by whom.
 
-Who and when are what the object's managed fields say changed since the revision before; of the first that is shown, the
-latest. API servers compact etcd every few minutes, so history is short unless --etcd-compaction-interval says otherwise.`,
+The author and the time come from the managed fields that changed since the revision before. For the first revision
+shown they come from the latest entry. API servers compact etcd every few minutes, so history is short unless
+--etcd-compaction-interval says otherwise.`,
 		Example: `  kx etcd history deployments/default/web
   kx etcd history deployments/default/web --diff     # and what each changed
   kx etcd history leases/kube-system/x -o json`,

@@ -125,7 +125,7 @@ func newEtcdCompactCommand(o *etcdOptions) *cobra.Command {
 		Use:   "compact [REVISION]",
 		Short: "Forget history before a revision",
 		Long: `Forget history before a revision, by default before now, and return when its space is free for new values. Watches and
-paged lists of older revisions end with "too old", and their clients begin anew. The file gets smaller by kx etcd defrag.`,
+paged lists of older revisions end with "too old", and their clients begin anew. kx etcd defrag makes the file smaller.`,
 		Example: "  kx etcd compact\n  kx etcd compact 12000\n  kx etcd compact -- -1000      # keep the last thousand",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -20,13 +20,13 @@ func newEtcdSalvageCommand() *cobra.Command {
 		Use:   "salvage DIR --to NEW",
 		Short: "Make a new data directory of what can be read of a damaged one",
 		Long: `Make a new data directory of what can be read of a damaged one, and say what can't. DIR is the data directory of a kx or
-etcd that does not run; it is only read. For kx serve NEW is the directory etcd in its data directory.
+etcd that does not run; it is only read. For kx serve, NEW is the directory etcd in the data directory.
 
-Read are the database, page by page, and the entries of the write-ahead log that are newer than the database and follow it
-without a gap. As after a restore the revision is raised by --bump, and all before is marked as compacted: the clients of
-before are told that theirs is too old, and list again.
+It reads the database, page by page, and the entries of the write-ahead log that are newer than the database and follow
+it without a gap. As after a restore, the revision is raised by --bump, and earlier revisions are marked as compacted:
+clients that saw them get "too old" and list again.
 
-It ends with 3 if something could not be read.`,
+The exit code is 3 if something could not be read.`,
 		Example: `  kx etcd salvage ~/.kx --to ~/.kx/etcd-salvaged
   mv ~/.kx/etcd ~/.kx/etcd-damaged && mv ~/.kx/etcd-salvaged ~/.kx/etcd && kx serve`,
 		Args: cobra.ExactArgs(1),

@@ -37,7 +37,7 @@ func newSnapshotSaveCommand(o *etcdOptions) *cobra.Command {
 		Use:   "save FILE",
 		Short: "Save all that a member has to a file",
 		Long: `Save all that a member has to a file, which only its owner may read: it holds all secrets. The file appears when it is
-complete and its sum was checked.`,
+complete and its checksum is verified.`,
 		Example: "  kx etcd snapshot save backup.db",
 		Args:    cobra.ExactArgs(1),
 	}
@@ -85,12 +85,12 @@ func newSnapshotRestoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE --to DIR",
 		Short: "Make an etcd data directory of a snapshot",
-		Long: `Make a data directory of a snapshot, for a new cluster: start kx or each etcd of it with its directory. For kx serve DIR is
-the directory etcd in its data directory.
+		Long: `Make a data directory of a snapshot, for a new cluster: start kx or each etcd of it with its directory. For kx serve,
+DIR is the directory etcd in the data directory.
 
-The revision is raised by --bump, and all before is marked as compacted: otherwise clients that saw revisions after the
-snapshot would take other objects for those they know. Their watches fail, and they list again. The etcd that is started
-there has to be of version 3.6 or newer.`,
+The revision is raised by --bump, and earlier revisions are marked as compacted: otherwise clients that saw revisions
+after the snapshot would take other objects for those they know. Their watches fail, and they list again. The etcd that
+is started there has to be of version 3.6 or newer.`,
 		Example: "  kx etcd snapshot restore backup.db --to ~/.kx/etcd && kx serve",
 		Args:    cobra.ExactArgs(1),
 	}

@@ -39,7 +39,7 @@ API can do it, use the API.`
 func (o *etcdWriteOptions) addFlags(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.BoolVarP(&o.yes, "yes", "y", false, "do it without asking")
-	fs.BoolVar(&o.force, "force", false, "do also what would be refused")
+	fs.BoolVar(&o.force, "force", false, "do also what is refused otherwise")
 	fs.StringVar(&o.undoFile, "undo-file", "", "where to keep what was there (default a new file in the current directory)")
 }
 

@@ -10,9 +10,9 @@ func newStorageCommand() *cobra.Command {
 		Short: "See and change in which version and with which key objects are stored",
 		Long: `See and change in which version and with which key objects are stored.
 
-After a new encryption key, or a new storage version of a custom resource, what was stored before stays as it is until it
-is written again: keys shows what that is, and migrate has the server write it. what-if tries a definition of a custom
-resource on what is stored, before it is installed.`,
+A new encryption key, or a new storage version of a custom resource, applies to an object when it is written again: keys
+shows which objects wait for that, and migrate has the server write them. what-if tries the definition of a custom
+resource on the stored objects before it is installed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

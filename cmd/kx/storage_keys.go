@@ -24,11 +24,11 @@ func newStorageKeysCommand() *cobra.Command {
 		Short: "Show by which encryption provider and key objects are stored",
 		Long: `Show by which encryption provider and key objects are stored: how many of each resource, and how many bytes.
 
-With --encryption-provider-config each value is opened as the API server would open it. Then the key that it writes with is
-marked, and it is counted what remains to be written with that (kx storage migrate does it), and what can't be read at
-all: as long as a key has objects, it must stay in the configuration.
+With --encryption-provider-config each value is opened as the API server would open it. Then the output marks the key
+that it writes with, and counts the values that remain to be written with it (kx storage migrate does that) and those
+that can't be read. A key must stay in the configuration as long as it has objects.
 
-It reads all values once. It ends with 3 if there is something that can't be read.`,
+It reads all values once. The exit code is 3 if something can't be read.`,
 		Example: `  kx storage keys
   kx storage keys secrets configmaps --encryption-provider-config enc.yaml
   kx storage keys --file backup.db -o json

@@ -40,10 +40,10 @@ func newStorageMigrateCommand() *cobra.Command {
 		Long: `Have the server write all objects of a resource again, so that they are stored in the version and with the encryption key
 that it writes today.
 
-It works through the API of a server that runs, by patches that change nothing: the server writes where what it would store
-differs from what is stored. A patch is bound to the state that was read, so nothing is lost that others write meanwhile.
+It works through the API of a running server, by patches that change nothing: the server writes an object if its stored
+form would differ. A patch is bound to the state that was read, so no concurrent write is lost.
 
-When it is stopped or fails it says how to go on from there, with --from. What comes twice is found to be done.
+When it is stopped or fails, it says how to go on with --from. An object that comes twice is not written twice.
 
 When all objects of a custom resource are stored in one version, its definition's status.storedVersions can be cut to that:
 it asks, or --drop-stored-versions says yes.`,

@@ -26,13 +26,13 @@ func newStorageWhatIfCommand() *cobra.Command {
 		Short: "Try a CustomResourceDefinition on what is stored, without installing it",
 		Long: `Try a CustomResourceDefinition on what is stored, without installing it.
 
-The definition itself is validated: as an update if one of its name is installed. Then every stored object of its resource
-is read as the server would read it with that definition, brought into each version that clients could have (a conversion
-webhook is asked, if it can be reached from here), and checked: which fields it would lose because the schema does not know
-them, which would get defaults, and what a create of it would be refused for, rules included.
+The definition itself is validated: as an update if one of its name is installed. Then every stored object of its
+resource is read as the server would read it with that definition, brought into each version that clients could have (a
+conversion webhook is asked, if it can be reached from here), and checked: which fields it would lose because the schema
+does not know them, which would get defaults, and for which reasons a create of it would be refused, rules included.
 
-Objects with errors and those that would lose something are listed; --all lists all. It ends with 3 if there are any, or if
-the definition is not valid.`,
+Objects with errors and those that would lose something are listed; --all lists all. The exit code is 3 if there are
+any, or if the definition is not valid.`,
 		Example: `  kx storage what-if --crd new.yaml
   kx storage what-if --crd new.yaml --file backup.db -o json
   kx kustomize config/crd | kx storage what-if --crd - --all`,
@@ -43,7 +43,7 @@ the definition is not valid.`,
 	}
 	o.addFlags(cmd, cmd.Flags())
 	cmd.Flags().StringVar(&o.crd, "crd", "", "file with the definition, YAML or JSON; - for standard input")
-	cmd.Flags().BoolVar(&o.all, "all", false, "list also the objects that have nothing to fear")
+	cmd.Flags().BoolVar(&o.all, "all", false, "list also objects without errors and losses")
 	listFormatVar(cmd, &o.format)
 	_ = cmd.MarkFlagRequired("crd")
 	return cmd

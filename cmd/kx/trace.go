@@ -35,8 +35,8 @@ func newTraceCommand() *cobra.Command {
 		Short: "Follow requests as they happen, and see which way they went",
 		Long: `Follow requests as they happen, one line each: what was asked, what came of it, how long it took, and who asked. The ID at the end is for kx trace show.
 
-Flags and the filter narrow what is shown; all of them must match, and a flag with several values wants one of them.
-The filter is kx's filter language, in which these flags are written too:
+Flags and the filter narrow what is shown. A request must match all of them; of a flag with several values, one is
+enough. The filter is kx's filter language, in which these flags are written too:
 
 ` + filterHelp(),
 		Example: `  kx trace                                                 # all requests, until interrupted
@@ -66,14 +66,14 @@ func filterHelp() string {
 
 func (o *traceOptions) addFilterFlags(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringSliceVar(&o.verbs, "verb", nil, "what the requests do, such as get, list or update")
-	fs.StringSliceVar(&o.resources, "resource", nil, "what they do it to, such as configmaps")
+	fs.StringSliceVar(&o.verbs, "verb", nil, "their verb, such as get, list or update")
+	fs.StringSliceVar(&o.resources, "resource", nil, "their resource, such as configmaps")
 	fs.StringSliceVarP(&o.namespaces, "namespace", "n", nil, "in which namespace")
-	fs.StringSliceVar(&o.names, "name", nil, "to the object of which name")
+	fs.StringSliceVar(&o.names, "name", nil, "the name of their object")
 	fs.StringSliceVar(&o.users, "user", nil, "who asks")
-	fs.StringSliceVar(&o.agents, "agent", nil, "with which program, or a part of its name")
-	fs.IntSliceVar(&o.codes, "code", nil, "with which HTTP status they are answered")
-	fs.DurationVar(&o.min, "min", 0, "how long they take at least")
+	fs.StringSliceVar(&o.agents, "agent", nil, "the program that sent them, or a part of its name")
+	fs.IntSliceVar(&o.codes, "code", nil, "the HTTP status of their answer")
+	fs.DurationVar(&o.min, "min", 0, "the time that they take at least")
 	o.completeFilter(cmd)
 }
 

@@ -17,8 +17,8 @@ func newTraceCompareCommand(o *traceOptions) *cobra.Command {
 		Use:   "compare FIRST SECOND",
 		Short: "Compare two requests step by step: what one did and the other did not",
 		Long: `Compare two requests step by step, such as a read that the watch cache answered with one that asked etcd, or a write
-that was done with one that was refused. Each step has the time that it took in both; < marks one that the first took
-alone, > one that the second took alone, ~ one that both took and that went otherwise, with the reasons of both.`,
+that was done with one that was refused. Each step has the time that it took in both; < marks a step of the first
+request alone, > one of the second alone, and ~ one that went differently in both, with both reasons.`,
 		Example: `  kx trace compare 3f2a1c-17 3f2a1c-19
   kx trace compare 3f2a1c-17 3f2a1c-19 -o json
   kx trace compare --file slow.kxtrace 3f2a1c-17 3f2a1c-19`,

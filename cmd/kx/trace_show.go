@@ -48,7 +48,8 @@ the way it did, and, if the request was made with --trace, what each step change
 With --story each step is a sentence, in the order in which they began.
 
 With --source the code of each step is shown too: the lines around the one that ran, as the server has them compiled in.
-That of a capture is this kx's own, if all steps of the journey are where this kx takes them; else it is refused.
+For a capture it is this kx's own source, if all steps of the journey are at the same places in it; otherwise --source
+is refused.
 
 With --file and without an ID, the journeys of the capture are listed.`,
 		Example: `  kx trace show 3f2a1c-17
