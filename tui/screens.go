@@ -10,6 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/send"
 	"github.com/kx-apiserver/kx/tui/source"
+	"github.com/kx-apiserver/kx/tui/story"
 	"github.com/kx-apiserver/kx/tui/structure"
 )
 
@@ -28,6 +29,7 @@ var makers = []maker{
 	{make: func(h screen.Host, _ *model) screen.Screen { return cache.New(h) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return structure.New(h) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return compare.New(h) }},
+	{make: func(h screen.Host, _ *model) screen.Screen { return story.New(h) }},
 	{make: func(h screen.Host, _ *model) screen.Screen { return source.New(h) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return rules.New(h, m.held) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return logs.New(h, m.options.Log) }},

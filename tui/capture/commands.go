@@ -10,6 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 var (
@@ -40,6 +41,8 @@ func (s *Screen) treeCommands() []keys.Command {
 		{ID: "steps.next", Meaning: keys.Next, Contexts: keys.Panes, Hint: "next step", Next: keys.With(s.wouldStop, v1alpha1.ActionNext),
 			WhyNot: s.whyNotOpen, Do: keys.With(s.goOn, v1alpha1.ActionNext),
 			Help: "Go to the next step of the open request, from any pane. A held request runs to the step after what this one calls."},
+		{ID: "steps.story", Meaning: keys.Tell, Contexts: keys.Panes, Hint: "story", WhyNot: s.whyNoStory, Do: s.tellStory,
+			Help: "Tell the open request in sentences, one a step, beside the source. The space bar reads on by itself."},
 		{ID: "steps.previous", Meaning: keys.Previous, Contexts: keys.Panes, WhyNot: s.whyNotOpen, Do: keys.Call(s.steps.Previous),
 			Help: "Go to the previous step of the open request, from any pane."},
 		{ID: "steps.fold", Meaning: keys.Outward, Contexts: inSteps, Hint: "fold", WhyNot: s.whyNotOpen, Do: keys.Call(s.steps.Fold),
@@ -109,6 +112,22 @@ func (s *Screen) whyNotOpen() string {
 		return "no request is open"
 	}
 	return ""
+}
+
+func (s *Screen) whyNoStory() string {
+	if s.open.journey == nil {
+		return "no request is open"
+	}
+	return ""
+}
+
+// tellStory tells the open request, from the step under the cursor if that is looked at, else from the beginning.
+func (s *Screen) tellStory() tea.Cmd {
+	step := -1
+	if s.Context() != keys.List {
+		step = s.steps.Selected()
+	}
+	return s.host.Go(screen.ToStory{Journey: s.open.journey, Step: step})
 }
 
 func (s *Screen) whyNoCommand() string {

@@ -41,6 +41,7 @@ var (
 	PreviousTab = on("show the previous tab", "[")
 	NextTab     = on("show the next tab", "]")
 	Code        = on("show the source code", "v")
+	Tell        = on("tell it in sentences", "S")
 	Mark        = on("mark, or unmark", "m")
 	JumpToMark  = on("go to a mark", "'")
 )

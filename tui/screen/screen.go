@@ -27,6 +27,7 @@ const (
 	Rules   Name = "Breakpoints"
 	Source  Name = "Source"
 	Compare Name = "Compare"
+	Story   Name = "Story"
 	Log     Name = "Log"
 )
 
@@ -153,6 +154,12 @@ type ToSource struct {
 // ToCompare leads to two requests side by side.
 type ToCompare struct{ A, B *v1alpha1.Journey }
 
+// ToStory leads to a request told in sentences, to the one of a step.
+type ToStory struct {
+	Journey *v1alpha1.Journey
+	Step    int
+}
+
 // ToRules leads to the breakpoints and faults. Filter, unless empty, is that of a new breakpoint.
 type ToRules struct{ Filter string }
 
@@ -167,5 +174,6 @@ func (ToCache) Screen() Name     { return Cache }
 func (ToStructure) Screen() Name { return Structure }
 func (ToSource) Screen() Name    { return Source }
 func (ToCompare) Screen() Name   { return Compare }
+func (ToStory) Screen() Name     { return Story }
 func (ToRules) Screen() Name     { return Rules }
 func (ToLog) Screen() Name       { return Log }

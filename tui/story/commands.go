@@ -1,0 +1,109 @@
+package story
+
+import (
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+func (s *Screen) Commands() []keys.Command {
+	both := s.Panes()
+	return []keys.Command{
+		{ID: "story.next", Meaning: keys.Next, Contexts: both, Hint: "next sentence", WhyNot: s.whyNothing, Do: keys.With(s.turn, 1),
+			Help: "Go to the next sentence."},
+		{ID: "story.previous", Meaning: keys.Previous, Contexts: both, WhyNot: s.whyNothing, Do: keys.With(s.turn, -1),
+			Help: "Go to the previous sentence."},
+		{ID: "story.read", Meaning: keys.Switch, Contexts: both, Hint: "read on", WhyNot: s.whyNothing, Do: s.toggleReading,
+			Help: "Read on by itself, sentence by sentence, or stop."},
+		{ID: "story.find", Meaning: keys.Find, Contexts: both, WhyNot: s.whyNothing, Do: s.askFind,
+			Help: "Go to the next line of the story that has a text. After the last comes the first."},
+	}
+}
+
+func (s *Screen) whyNothing() string {
+	if s.journey == nil {
+		return "no request is told: press " + keys.Tell.Key() + " on one in Capture"
+	}
+	return ""
+}
+
+// turn goes some sentences on.
+func (s *Screen) turn(by int) tea.Cmd {
+	if !s.goTo(s.sentence() + by) {
+		s.host.Say("the story ends there")
+	}
+	return s.supply()
+}
+
+// toggleReading begins to read, or stops.
+func (s *Screen) toggleReading() tea.Cmd {
+	if s.turning != nil {
+		s.quiet()
+		return nil
+	}
+	s.readOn()
+	return nil
+}
+
+// readOn waits as long as the sentence under the cursor takes to be read.
+func (s *Screen) readOn() {
+	s.due.Store(false)
+	s.turning = time.AfterFunc(s.pace(s.told[s.sentence()].Text), func() {
+		s.due.Store(true)
+		s.host.Changed()
+	})
+}
+
+// Drain goes on to the next sentence if the present one was read, and reads to the end.
+func (s *Screen) Drain() tea.Cmd {
+	if s.turning == nil || !s.due.Load() {
+		return nil
+	}
+	if !s.goTo(s.sentence() + 1) {
+		s.quiet()
+		return nil
+	}
+	s.readOn()
+	return s.supply()
+}
+
+func (s *Screen) askFind() tea.Cmd {
+	return screen.AskFind(s.host, "find in the story", s.text.Sought(), func(text string) tea.Cmd {
+		if !s.text.Find(text, 1, false) {
+			s.host.Complain("the story does not have " + text)
+		}
+		return s.supply()
+	})
+}
+
+func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
+	switch id {
+	case keys.Open:
+		return s.open()
+	case keys.Copy:
+		return s.host.Copy(s.all()), true
+	}
+	return s.Split.Handle(id)
+}
+
+// open goes to the step under the cursor.
+func (s *Screen) open() (tea.Cmd, bool) {
+	step := s.step()
+	if step == nil {
+		return nil, false
+	}
+	return s.host.Go(screen.ToRequest{Journey: s.journey.Name, Step: step.ID}), true
+}
+
+// all is the whole story.
+func (s *Screen) all() string {
+	var b strings.Builder
+	for _, l := range s.told {
+		b.WriteString(strings.Repeat("  ", l.Depth) + l.Text + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,236 @@
+package story
+
+import (
+	"cmp"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/story"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/pane/source"
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/sources"
+)
+
+// The panes.
+var (
+	textPlace   = keys.Place("story")
+	sourcePlace = keys.Place("source of the step")
+)
+
+const (
+	textPane = iota
+	sourcePane
+)
+
+// besideFrom is the width from which the source is beside the story.
+const besideFrom = 110
+
+// Screen is the screen Story. Its methods are called by one goroutine.
+type Screen struct {
+	screen.Split
+	host    screen.Host
+	journey *v1alpha1.Journey
+	told    []story.Line
+	// lines are the sentences in lines of width w.
+	lines []line
+	w     int
+
+	text    *rows.Pane
+	source  *source.Pane
+	sources *sources.Library
+
+	// turning goes off when the sentence was read, and makes due true; it is nil while the user reads.
+	turning *time.Timer
+	due     atomic.Bool
+	pace    func(text string) time.Duration
+}
+
+// line is a line of a sentence.
+type line struct {
+	text     string
+	sentence int
+	first    bool
+}
+
+var _ screen.Screen = (*Screen)(nil)
+
+// New makes the screen.
+func New(host screen.Host) *Screen {
+	s := &Screen{host: host, source: source.New(host.Theme), pace: readingTime}
+	s.text = rows.New(host.Theme, s.content)
+	s.sources = sources.New(host, s.supply)
+	s.Split = screen.NewSplit(host, screen.Plan{
+		Panes:   []screen.Place{{Context: textPlace, Pane: s.text}, {Context: sourcePlace, Pane: s.source}},
+		Arrange: s.arrange,
+		Absent:  func(pane int) bool { return pane == sourcePane && !s.beside() },
+		Moved:   func(int) tea.Cmd { return s.supply() },
+	})
+	return s
+}
+
+// readingTime is how long it takes to read a sentence, by somebody who also looks at the source.
+func readingTime(text string) time.Duration {
+	const aWord, aLook = 300 * time.Millisecond, 700 * time.Millisecond
+	return aLook + time.Duration(len(strings.Fields(text)))*aWord
+}
+
+func (s *Screen) Name() screen.Name { return screen.Story }
+
+func (s *Screen) beside() bool {
+	w, _ := s.Size()
+	return w >= besideFrom
+}
+
+func (s *Screen) arrange(w, h int) []layout.Rect {
+	if w < besideFrom {
+		return []layout.Rect{layout.At(0, 0, w, h), {}}
+	}
+	left := layout.Border(w, w/2, s.Borders().Across, besideFrom/3, besideFrom/3)
+	return []layout.Rect{layout.At(0, 0, left, h), layout.At(left, 0, w-left, h)}
+}
+
+func (s *Screen) Show(to screen.Target) tea.Cmd {
+	if to, ok := to.(screen.ToStory); ok && to.Journey != nil {
+		s.quiet()
+		s.journey, s.told = to.Journey, story.Of(to.Journey)
+		s.lines, s.w = nil, 0
+		s.GoTo(textPane)
+		s.text.ToTop()
+		s.fit()
+		s.goTo(s.sentenceOf(to.Step))
+	}
+	return s.supply()
+}
+
+// sentenceOf is the sentence of a step, or of the filters that it is one of.
+func (s *Screen) sentenceOf(step int) int {
+	found := 0
+	for i, l := range s.told {
+		if l.Step >= 0 && l.Step <= step {
+			found = i
+		}
+	}
+	return found
+}
+
+// Hide ends the reading.
+func (s *Screen) Hide() { s.quiet() }
+
+// Close ends the reading.
+func (s *Screen) Close() { s.quiet() }
+
+func (s *Screen) quiet() {
+	if s.turning != nil {
+		s.turning.Stop()
+		s.turning = nil
+	}
+}
+
+// fit breaks the sentences into lines that fit.
+func (s *Screen) fit() {
+	w, _ := s.text.Size()
+	room := max(w-5, 1) // the frame, the cursor, the mark, and a cell at the edge
+	if s.w == room {
+		return
+	}
+	at := s.sentence()
+	s.w, s.lines = room, nil
+	for i, told := range s.told {
+		indent := strings.Repeat(" ", min(2*told.Depth, room/3))
+		for k, text := range draw.Wrap(draw.Clean(told.Text), max(room-len(indent)-2, 1)) {
+			if k > 0 {
+				text = "  " + text
+			}
+			s.lines = append(s.lines, line{text: indent + text, sentence: i, first: k == 0})
+		}
+	}
+	s.goTo(at)
+}
+
+// content is what the story's pane shows. It is drawn after the lines were broken for its width.
+func (s *Screen) content() rows.Content {
+	if s.journey == nil {
+		return rows.Content{Title: "Story", Empty: []string{"No request is told: press " + keys.Tell.Key() + " on one in Capture."}}
+	}
+	look := s.host.Theme()
+	return rows.Content{Title: "Story  " + draw.Clean(s.journey.Name), Rows: len(s.lines), Counted: true, Row: func(i int) rows.Row {
+		l := s.lines[i]
+		row := rows.Row{Text: l.text}
+		if s.told[l.sentence].Failed {
+			row.Style = look.Bad
+			if l.first {
+				row.Mark = "!"
+			}
+		}
+		return row
+	}}
+}
+
+// sentence is the one under the cursor; 0 if there is none.
+func (s *Screen) sentence() int {
+	if i := s.text.Cursor(); i >= 0 && i < len(s.lines) {
+		return s.lines[i].sentence
+	}
+	return 0
+}
+
+// goTo puts the cursor on a sentence. It says whether there is one.
+func (s *Screen) goTo(sentence int) bool {
+	for i, l := range s.lines {
+		if l.sentence == sentence {
+			s.text.SetCursor(i)
+			return true
+		}
+	}
+	return false
+}
+
+// step is the step under the cursor, or nil.
+func (s *Screen) step() *v1alpha1.Step { return s.stepOf(s.sentence()) }
+
+func (s *Screen) stepOf(sentence int) *v1alpha1.Step {
+	if s.journey == nil || sentence < 0 || sentence >= len(s.told) || s.told[sentence].Step < 0 {
+		return nil
+	}
+	return &s.journey.Status.Steps[s.told[sentence].Step]
+}
+
+// supply shows the source of the step under the cursor, or of the next where the sentence is about the request, as soon as it
+// is there.
+func (s *Screen) supply() tea.Cmd {
+	step := cmp.Or(s.step(), s.stepOf(s.sentence()+1))
+	if step == nil || !s.beside() {
+		return nil
+	}
+	cmd := s.sources.Want(step.File)
+	file, note := s.sources.Get(step.File)
+	s.source.Show(source.Place{
+		File: step.File, Line: int(step.Line), Function: step.Function, Upstream: step.Upstream, UpstreamFile: step.UpstreamFile,
+	}, file, nil, note)
+	return cmd
+}
+
+func (s *Screen) Render() []string {
+	s.SetSize(s.Size())
+	s.fit()
+	return s.Split.Render()
+}
+
+func (s *Screen) Foot() (sameAs, state string) {
+	if s.journey == nil {
+		return "", ""
+	}
+	sameAs = s.host.Theme().Dim(" same as  ") + "kx trace show " + draw.Clean(s.journey.Name) + " --story"
+	if s.turning != nil {
+		state = s.host.Theme().Notice(" reading on: " + keys.Switch.Key() + " stops")
+	}
+	return sameAs, state
+}

@@ -1,0 +1,110 @@
+package story
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
+	"github.com/kx-apiserver/kx/tui/tuitest"
+)
+
+// shown is the screen, and the journeys that core/story tells in its tests.
+func shown(t *testing.T) (*screentest.Host, *Screen, map[string]*v1alpha1.Journey) {
+	t.Helper()
+	h := screentest.New(t, tuitest.New(t))
+	s := New(h)
+	h.Attach(s)
+	all := map[string]*v1alpha1.Journey{}
+	for _, j := range tuitest.Recorded(t, "../../core/story/testdata/journeys.json") {
+		all[j.Name] = j
+	}
+	return h, s, all
+}
+
+func TestGolden(t *testing.T) {
+	h, _, all := shown(t)
+	h.Sizes()
+	for _, name := range []string{"get", "conflict"} {
+		h.Show(screen.ToStory{Journey: all[name], Step: -1})
+		h.Golden(name)
+		h.Sizes()
+	}
+}
+
+// TestKeys goes from sentence to sentence, also where the lines are broken anew, and to the step in Capture.
+func TestKeys(t *testing.T) {
+	h, s, all := shown(t)
+	h.Press("n")
+	if len(h.Complained) != 1 {
+		t.Errorf("nothing is told: %q", h.Complained)
+	}
+	h.Frame(80, 20)
+	get := all["get"]
+	h.Show(screen.ToStory{Journey: get, Step: -1})
+	h.Press("n", "n", "n")
+	if step := s.step(); step == nil || step.ID != "rest.get" {
+		t.Errorf("the third sentence after the first is of %+v", step)
+	}
+	h.Frame(60, 15)
+	h.Frame(150, 40)
+	if step := s.step(); step == nil || step.ID != "rest.get" {
+		t.Errorf("after other sizes the cursor is on %+v", step)
+	}
+	h.Press("p", "enter")
+	if len(h.Went) != 1 || h.Went[0] != (screen.ToRequest{Journey: "get", Step: "handler.get"}) {
+		t.Errorf("%+v", h.Went)
+	}
+	h.Press("f")
+	h.Answer("one key")
+	if step := s.step(); step == nil || step.ID != "etcd.get" {
+		t.Errorf("found %+v", step)
+	}
+	h.Press("f")
+	h.Answer("nowhere")
+	if len(h.Complained) != 2 {
+		t.Errorf("%q", h.Complained)
+	}
+	h.Press("y")
+	if len(h.Copied) != 1 || !strings.Contains(h.Copied[0], "\n  The answer is 200") && !strings.Contains(h.Copied[0], "\nThe answer is 200") {
+		t.Errorf("%q", h.Copied)
+	}
+	last := len(get.Status.Steps) - 1
+	if h.Show(screen.ToStory{Journey: get, Step: last}); s.step() != &get.Status.Steps[last] {
+		t.Errorf("led to %+v", s.step())
+	}
+	h.Press("n", "n")
+	if len(h.Said) != 1 {
+		t.Errorf("after the end: %q", h.Said)
+	}
+}
+
+// TestReadOn reads to the end by itself, and stops where it is told to.
+func TestReadOn(t *testing.T) {
+	h, s, all := shown(t)
+	h.Frame(120, 30)
+	h.Show(screen.ToStory{Journey: all["get"], Step: -1})
+	s.pace = func(string) time.Duration { return 0 }
+	h.Press(" ")
+	h.Until("it has read to the end", func() bool { return s.turning == nil && s.sentence() == len(s.told)-1 })
+
+	h.Press("g")
+	s.pace = func(string) time.Duration { return time.Hour }
+	h.Press(" ")
+	if _, state := s.Foot(); s.turning == nil || !strings.Contains(state, "stops") || !strings.Contains(strings.Join(h.Frame(120, 30), "\n"), "Story") {
+		t.Error("it does not read")
+	}
+	h.Press(" ")
+	if s.turning != nil || s.sentence() != 0 {
+		t.Errorf("it does not stop, or went on to sentence %d", s.sentence())
+	}
+}
+
+func TestReadingTime(t *testing.T) {
+	short, long := readingTime("It still runs."), readingTime(strings.Repeat("word ", 20))
+	if short >= long || short < time.Second || long > 10*time.Second {
+		t.Errorf("%v for three words, %v for twenty", short, long)
+	}
+}
