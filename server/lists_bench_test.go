@@ -37,13 +37,7 @@ func BenchmarkLongLists(b *testing.B) {
 		o.Limits.RequestTimeout = time.Hour
 		o.WatchCache.Enabled = os.Getenv("KX_LIST_CACHE") != "false"
 	})
-	r.fillEtcd(b, "/registry/configmaps/default/", objects, storedConfigMap(b))
-	crd := cronTab("long.example.com")
-	older := crd.Spec.Versions[0]
-	older.Name, older.Storage = "v1beta1", false
-	crd.Spec.Versions = append(crd.Spec.Versions, older)
-	r.define(b, crd)
-	r.fillEtcd(b, "/registry/long.example.com/crontabs/default/", objects, storedTab(b))
+	r.fillLongLists(b, objects)
 	client := r.http1(b)
 	for _, form := range listForms {
 		b.Run(strings.ReplaceAll(form.what, " ", "-"), func(b *testing.B) {

@@ -69,6 +69,18 @@ func storedTab(t testing.TB) func(name string) []byte {
 	}
 }
 
+// fillLongLists writes objects of a built-in resource, and of a custom one that has an older version too.
+func (r *running) fillLongLists(t testing.TB, objects int) {
+	t.Helper()
+	r.fillEtcd(t, "/registry/configmaps/default/", objects, storedConfigMap(t))
+	crd := cronTab("long.example.com")
+	older := crd.Spec.Versions[0]
+	older.Name, older.Storage = "v1beta1", false
+	crd.Spec.Versions = append(crd.Spec.Versions, older)
+	r.define(t, crd)
+	r.fillEtcd(t, "/registry/long.example.com/crontabs/default/", objects, storedTab(t))
+}
+
 // http1 is the administrator's client of HTTP/1.1: it holds nothing of an answer that nobody has read.
 func (r *running) http1(t testing.TB) *http.Client {
 	t.Helper()
@@ -194,13 +206,7 @@ func TestListsHoldLittle(t *testing.T) {
 	uncached := []string{"JSON", "protobuf", "a page", "custom resources as YAML", "custom resources in another version, selected"}
 	for _, cached := range []bool{true, false} {
 		r := start(t, prefilled, func(o *options.Options) { o.WatchCache.Enabled = cached })
-		r.fillEtcd(t, "/registry/configmaps/default/", longItems, storedConfigMap(t))
-		crd := cronTab("long.example.com")
-		older := crd.Spec.Versions[0]
-		older.Name, older.Storage = "v1beta1", false
-		crd.Spec.Versions = append(crd.Spec.Versions, older)
-		r.define(t, crd)
-		r.fillEtcd(t, "/registry/long.example.com/crontabs/default/", longItems, storedTab(t))
+		r.fillLongLists(t, longItems)
 		client := r.http1(t)
 		for _, tc := range listForms {
 			if !cached && !slices.Contains(uncached, tc.what) {
