@@ -288,3 +288,25 @@ func TestKeepObservedGenerations(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestUpdateQuotesWhatChanged has the difference in the words of the Kubernetes API server: lines of the JSON of its own type.
+func TestUpdateQuotesWhatChanged(t *testing.T) {
+	old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default", ResourceVersion: "1"}}
+	old.Spec.Containers = []corev1.Container{{Name: "c", Image: "i"}}
+	podspec.SetDefaultsPod(old)
+	pod := old.DeepCopy()
+	pod.Spec.NodeName = "n"
+	const want = mayNotChange + `@@ -43,7 +43,7 @@
+  "ServiceAccountName": "",
+  "DeprecatedServiceAccount": "",
+  "AutomountServiceAccountToken": null,
+- "NodeName": "",
++ "NodeName": "n",
+  "HostNetwork": false,
+  "HostPID": false,
+  "HostIPC": false,
+`
+	if diff := cmp.Diff([]string{want}, messages(rules.ValidateUpdate(context.Background(), pod, old))); diff != "" {
+		t.Error(diff)
+	}
+}

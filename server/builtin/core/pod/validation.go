@@ -7,15 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/diff"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
+	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
 var (
@@ -108,7 +109,7 @@ func validateUpdate(pod, old *corev1.Pod) field.ErrorList {
 	errs = append(errs, gated...)
 	if !apiequality.Semantic.DeepEqual(*same, old.Spec) {
 		errs = append(errs, field.Forbidden(specPath, fmt.Sprintf("pod updates may not change fields other than %s\n%v",
-			updatableFields, cmp.Diff(old.Spec, *same))))
+			updatableFields, diff.Diff(quote.Internal(old.Spec), quote.Internal(*same)))))
 	}
 	return errs
 }
