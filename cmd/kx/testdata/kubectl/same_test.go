@@ -48,7 +48,7 @@ func (m *machine) run(t *testing.T, program string, args ...string) answer {
 	t.Helper()
 	var out, errOut bytes.Buffer
 	c := exec.CommandContext(t.Context(), program, args...)
-	c.Env = append(os.Environ(), "HOME="+m.home, "KUBECONFIG="+filepath.Join(m.home, "kubeconfig"), "LANG=C", asKubectl+"=yes")
+	c.Env = append(os.Environ(), "HOME="+m.home, "KUBECONFIG="+filepath.Join(m.home, "kubeconfig"), "LANG=C", "KUBE_EDITOR=sed -i s/web:2/web:7/", asKubectl+"=yes")
 	c.Stdout, c.Stderr, c.Dir = &out, &errOut, m.home
 	err := c.Run()
 	var exit *exec.ExitError
