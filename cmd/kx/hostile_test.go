@@ -58,6 +58,7 @@ func TestHostileOutput(t *testing.T) {
 		{"trace", "show", "--file", capture, "-o", "json"},
 		{"trace", "show", "--file", capture, "-o", "yaml"},
 		{"trace", "show", p.journeyNamed(t, c, "held"), "--kubeconfig", p.kubeconfig},
+		{"trace", "export", "", "--file", capture},
 		{"trace", "blame", p.journeyNamed(t, c, "held"), "data.k", "--kubeconfig", p.kubeconfig},
 		{"etcd", "doctor", "--data-dir", dir},
 		{"etcd", "top", "--data-dir", dir},

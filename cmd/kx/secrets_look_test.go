@@ -51,6 +51,9 @@ func (p *process) look(t *testing.T, c *client) map[string]string {
 	}
 	kx("--kubeconfig", p.kubeconfig, "trace", "save", capture)
 	seen["a capture"] = kx("trace", "show", "--file", capture, "-o", "json")
+	for _, form := range []string{"md"} {
+		seen["an export as "+form] = kx("trace", "export", "--file", capture, "", "-o", form)
+	}
 	var shown strings.Builder
 	for line := range strings.Lines(seen["journeys"]) {
 		var j v1alpha1.Journey

@@ -52,7 +52,7 @@ enough. The filter is kx's filter language, in which these flags are written too
 	o.addKubeconfig(cmd.PersistentFlags(), o.dataDir)
 	o.addFilterFlags(cmd)
 	formatVar(cmd, cmd.Flags(), &o.format, "json: a journey a line, without its steps", render.Text, render.JSON)
-	cmd.AddCommand(newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o), newTraceSaveCommand(o))
+	cmd.AddCommand(newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o), newTraceSaveCommand(o), newTraceExportCommand(o))
 	return cmd
 }
 

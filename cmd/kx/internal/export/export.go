@@ -1,0 +1,148 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+// The forms of a document.
+const (
+	Markdown render.Format = "md"
+)
+
+// Most is how many bytes a document has at most.
+const Most = 20 << 20
+
+// reserve is the part of them that is kept for what stands around the journeys.
+const reserve = 64 << 10
+
+// Document is what is written.
+type Document struct {
+	// Server is the server whose journeys these are; "" if nobody knows.
+	Server string
+	// Saved is when they were got.
+	Saved    time.Time
+	Journeys []*v1alpha1.Journey
+	// Files has the code that made the journeys; nil if there is none to show, for the reason NoFiles.
+	Files   journey.Files
+	NoFiles string
+	// Limit is how many bytes the document has at most; 0 is Most.
+	Limit int
+}
+
+// detail is how much of a journey is written.
+type detail int
+
+const (
+	whole detail = iota
+	withoutCode
+	withoutChanges // and without code
+	details
+)
+
+// piece is one journey in a document.
+type piece struct {
+	body    []byte
+	capture []byte // a line of the capture; nil in forms without one
+	code    []byte // of the functions that no piece before has
+	accept  func() // makes it a part of the document
+}
+
+func (p *piece) size() int { return len(p.body) + len(p.capture) + len(p.code) }
+
+// form writes the parts of a document.
+type form interface {
+	piece(j *v1alpha1.Journey, d detail) (*piece, error)
+	// document joins the pieces. notes say what is missing.
+	document(out io.Writer, pieces []*piece, notes []string) error
+}
+
+// Write writes the document in a form.
+func (d *Document) Write(out io.Writer, as render.Format) error {
+	f, err := d.form(as)
+	if err != nil {
+		return err
+	}
+	pieces, cut, err := d.fill(f)
+	if err != nil {
+		return err
+	}
+	return f.document(out, pieces, cut.notes(d.limit()))
+}
+
+func (d *Document) form(as render.Format) (form, error) {
+	switch as {
+	case Markdown:
+		return &markdown{Document: d}, nil
+	}
+	return nil, fmt.Errorf("there is no form %q of an export", as)
+}
+
+func (d *Document) limit() int {
+	if d.Limit > 0 {
+		return d.Limit
+	}
+	return Most
+}
+
+// fill makes a piece of each journey, of as much as there is room for.
+func (d *Document) fill(f form) (pieces []*piece, cut cuts, err error) {
+	room := d.limit() - reserve
+	for _, j := range d.Journeys {
+		level := whole
+		for ; level < details; level++ {
+			p, err := f.piece(j, level)
+			if err != nil {
+				return nil, cut, fmt.Errorf("export journey %s: %w", j.Name, err)
+			}
+			if p.size() > room {
+				continue
+			}
+			room -= p.size()
+			p.accept()
+			pieces = append(pieces, p)
+			break
+		}
+		cut[level]++
+	}
+	return pieces, cut, nil
+}
+
+// cuts is how many journeys were written with how much detail. The last are those that were left out.
+type cuts [details + 1]int
+
+func (c cuts) notes(limit int) (notes []string) {
+	for _, left := range []struct {
+		what string
+		n    int
+	}{
+		{"The code of %s is left out", c[withoutCode] + c[withoutChanges]},
+		{"What the steps changed in the objects is left out of %s", c[withoutChanges]},
+		{"%s left out whole", c[details]},
+	} {
+		if left.n > 0 {
+			notes = append(notes, fmt.Sprintf(left.what, count(left.n, "journey"))+fmt.Sprintf(": the file would have more than %d bytes.", limit))
+		}
+	}
+	return notes
+}
+
+// count is a number of things.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// join writes all parts one after the other.
+func join(out io.Writer, parts ...[]byte) error {
+	_, err := out.Write(bytes.Join(parts, nil))
+	return err
+}

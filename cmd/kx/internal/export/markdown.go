@@ -1,0 +1,110 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/escape"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/story"
+	"github.com/kx-apiserver/kx/tui/diff"
+)
+
+// markdown writes Markdown as issues take it: CommonMark with fences that are drawn as diffs and diagrams.
+type markdown struct{ *Document }
+
+// piece writes a journey: its story, a diagram, and what changed in the object.
+func (m *markdown) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
+	var b bytes.Buffer
+	level := "##"
+	if len(m.Journeys) > 1 {
+		fmt.Fprintf(&b, "## %s\n\n", inMarkdown(title(j)))
+		level = "###"
+	}
+	fmt.Fprintf(&b, "Journey %s, begun at %s.\n", inMarkdown(j.Name), j.Status.Started.UTC().Format(time.RFC3339Nano))
+	if j.Status.Cut > 0 {
+		fmt.Fprintf(&b, "\n%d things are missing: the journey was full.\n", j.Status.Cut)
+	}
+	fmt.Fprintf(&b, "\n%s Story\n\n", level)
+	for _, l := range story.Of(j) {
+		mark := ""
+		if l.Failed {
+			mark = "✗ "
+		}
+		fmt.Fprintf(&b, "%s- %s%s\n", strings.Repeat("  ", l.Depth), mark, inMarkdown(l.Text))
+	}
+	if len(j.Status.Steps) > 0 {
+		fmt.Fprintf(&b, "\n%s Layers\n\n%s", level, fenced("mermaid", sequence(j)))
+	}
+	if d < withoutChanges {
+		m.changes(&b, level, nodes(j))
+	}
+	return &piece{body: b.Bytes(), accept: func() {}}, nil
+}
+
+// changes writes what steps changed in the object, in their order.
+func (m *markdown) changes(b *bytes.Buffer, level string, steps []*node) {
+	for _, n := range steps {
+		if lines := n.changes(); lines != nil {
+			fmt.Fprintf(b, "\n%s Changed by %s\n\n%s", level, inMarkdown(strings.TrimSpace(n.ID+" "+n.Subject)), fenced("diff", diffText(lines)))
+		}
+		m.changes(b, level, n.Calls)
+	}
+}
+
+// diffText is a diff as text, a mark before each line.
+func diffText(lines []diff.Line) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(strings.TrimRight(string(l.Mark)+" "+strings.Repeat("  ", l.Depth)+escape.Line(l.Text), " ") + "\n")
+	}
+	return b.String()
+}
+
+func (m *markdown) document(out io.Writer, pieces []*piece, notes []string) error {
+	parts := [][]byte{[]byte("# " + inMarkdown(m.heading(len(pieces))) + "\n\n" + inMarkdown(m.origin()) + "\n\n")}
+	for _, note := range notes {
+		parts = append(parts, []byte(inMarkdown(note)+"\n\n"))
+	}
+	for i, p := range pieces {
+		if i > 0 {
+			parts = append(parts, []byte("\n"))
+		}
+		parts = append(parts, p.body)
+	}
+	return join(out, parts...)
+}
+
+// fenced is a block of code. Its fence is longer than any in the text, so that the text can't end it.
+func fenced(language, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + language + "\n" + text + fence + "\n"
+}
+
+// active are the characters that begin something within a line. An empty comment behind @ and # keeps a name or a number
+// behind them from becoming a mention.
+var active = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `|`, `\|`, `~`, `\~`, `$`, `\$`, `!`, `\!`,
+	`<`, "&lt;", `>`, "&gt;", `&`, "&amp;", `@`, "@<!-- -->", `#`, "\\#<!-- -->", `://`, `\://`, `www.`, `www\.`,
+)
+
+// inMarkdown escapes a text so that it is read as it is, on one line of a paragraph, a heading or a list.
+func inMarkdown(text string) string {
+	text = strings.TrimSpace(escape.Line(text))
+	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
+	switch {
+	case text == "":
+		return ""
+	case strings.ContainsRune("-+=", rune(text[0])):
+		return `\` + active.Replace(text)
+	case digits > 0 && digits < len(text) && strings.ContainsRune(".)", rune(text[digits])): // a numbered list
+		return text[:digits] + `\` + active.Replace(text[digits:])
+	}
+	return active.Replace(text)
+}

@@ -1,0 +1,150 @@
+package export
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/kx-apiserver/kx/core/escape"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+const (
+	// diagramMost bounds the bytes of the arrows: Mermaid draws no text of more than 50,000 characters.
+	diagramMost = 45_000
+	// messageMost bounds the characters of an arrow's text.
+	messageMost = 80
+)
+
+// lanes are the participants of a diagram, from the left to the right.
+var lanes = []struct{ id, name string }{
+	{"client", "client"}, {"filter", "filters"}, {"handler", "handler"}, {"rest", "REST"}, {"store", "Store"}, {"dryrun", "dry run"},
+	{"cacher", "cacher"}, {"etcd3", "etcd3"}, {"transform", "transform"}, {"etcd", "etcd"}, {"other", "other"}, {"watcher", "watchers"},
+}
+
+// diagram is a sequence diagram in the making.
+type diagram struct {
+	used     map[string]bool
+	messages []string
+	bytes    int // of the messages
+	left     int // messages for which there was no room
+}
+
+// sequence is a journey as a sequence diagram of Mermaid: the layers, and who called whom.
+func sequence(j *v1alpha1.Journey) string {
+	d := &diagram{used: map[string]bool{}}
+	d.roots(j)
+	for _, m := range j.Status.Marks {
+		lane := laneOf(m.Layer)
+		d.arrow(lane, "->>", lane, fmt.Sprintf("%s at revision %d", m.Title, m.Revision))
+	}
+	for _, e := range j.Status.Deliveries {
+		d.arrow("cacher", "->>", "watcher", fmt.Sprintf("%s at revision %d to %s", e.Type, e.Revision, e.User))
+	}
+	var b strings.Builder
+	b.WriteString("sequenceDiagram\n")
+	for _, l := range lanes {
+		if d.used[l.id] {
+			fmt.Fprintf(&b, "  participant %s as %s\n", l.id, l.name)
+		}
+	}
+	for _, m := range d.messages {
+		b.WriteString("  " + m + "\n")
+	}
+	if d.left > 0 {
+		fmt.Fprintf(&b, "  Note over client: %s left out\n", count(d.left, "more arrow"))
+	}
+	return b.String()
+}
+
+// roots draws the request, the steps that no step called, and the answer.
+func (d *diagram) roots(j *v1alpha1.Journey) {
+	roots := nodes(j)
+	door := "handler"
+	if len(roots) > 0 {
+		door = laneOf(roots[0].Layer)
+	}
+	d.arrow("client", "->>", door, j.Spec.Method+" "+j.Spec.URI)
+	passed := 0
+	for _, n := range roots {
+		if n.passed() {
+			passed++
+		}
+	}
+	if passed > 0 {
+		d.arrow("filter", "->>", "filter", count(passed, "filter")+" let it pass")
+	}
+	for _, n := range roots {
+		if !n.passed() {
+			d.step(door, n)
+		}
+	}
+	end := "-->>"
+	if j.Status.Code >= 400 || j.Status.WatchError != 0 {
+		end = "--x"
+	}
+	d.arrow(door, end, "client", answer(j))
+}
+
+// step draws a call, what it called, and its return, if that goes to another layer.
+func (d *diagram) step(from string, n *node) {
+	to := laneOf(n.Layer)
+	what := strings.TrimSpace(n.Title + " " + n.Subject)
+	if to == from && n.Error != "" {
+		what += ": " + n.Error
+	}
+	d.arrow(from, "->>", to, what)
+	for _, called := range n.Calls {
+		d.step(to, called)
+	}
+	if to == from {
+		return
+	}
+	result, end := n.Why, "-->>"
+	if n.Error != "" {
+		result, end = n.Error, "--x"
+	}
+	if took := n.took(); took != "" {
+		result = strings.TrimSpace(short(escape.Line(result), messageMost-20) + " (" + took + ")")
+	}
+	d.arrow(to, end, from, result)
+}
+
+// arrow adds a message.
+func (d *diagram) arrow(from, arrow, to, text string) {
+	message := fmt.Sprintf("%s%s%s: %s", from, arrow, to, inMermaid(text))
+	if d.left > 0 || d.bytes+len(message) > diagramMost {
+		d.left++
+		return
+	}
+	d.bytes += len(message)
+	d.used[from], d.used[to] = true, true
+	d.messages = append(d.messages, message)
+}
+
+// laneOf is the participant of a layer. A capture may have layers that this kx does not know.
+func laneOf(layer string) string {
+	for _, l := range lanes {
+		if l.id == layer {
+			return layer
+		}
+	}
+	return "other"
+}
+
+// inMermaid escapes a message: Mermaid takes #N; for the character N, and has a meaning for most that are neither letters nor
+// digits.
+func inMermaid(text string) string {
+	var b strings.Builder
+	if text = strings.TrimSpace(escape.Line(text)); text == "" {
+		text = "done" // Mermaid wants a text
+	}
+	for _, r := range short(text, messageMost) {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" /._,=?()+-'…—", r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "#%d;", r)
+		}
+	}
+	return b.String()
+}

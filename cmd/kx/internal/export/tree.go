@@ -1,0 +1,128 @@
+package export
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/blame"
+	"github.com/kx-apiserver/kx/core/escape"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/tui/diff"
+	"github.com/kx-apiserver/kx/tui/draw"
+)
+
+// node is a step with those that it called.
+type node struct {
+	*v1alpha1.Step
+	Calls []*node
+	// Done is what was done to the request at the step.
+	Done []string
+}
+
+// nodes are the steps that no step called.
+func nodes(j *v1alpha1.Journey) (roots []*node) {
+	all := make([]*node, len(j.Status.Steps))
+	for i := range j.Status.Steps {
+		n := &node{Step: &j.Status.Steps[i]}
+		all[i] = n
+		if at := int(n.Parent); at >= 0 && at < i { // a step begins after the one that called it
+			all[at].Calls = append(all[at].Calls, n)
+		} else {
+			roots = append(roots, n)
+		}
+	}
+	for _, v := range j.Status.Interventions {
+		if at := int(v.Step); at >= 0 && at < len(all) {
+			all[at].Done = append(all[at].Done, fmt.Sprintf("%s: %s", v.Kind, v.Message))
+		}
+	}
+	return roots
+}
+
+// passed says whether the step is a filter that let the request pass.
+func (n *node) passed() bool {
+	return n.Layer == trace.LayerFilter.String() && n.Error == "" && len(n.Calls) == 0 && len(n.Done) == 0
+}
+
+// took is how long the step took, or "" while it runs.
+func (n *node) took() string {
+	if n.TookNanos < 0 {
+		return ""
+	}
+	return draw.Duration(time.Duration(n.TookNanos))
+}
+
+// changes is the diff of what the step changed in the object: nil if it changed nothing, or a step that it called did that.
+func (n *node) changes() []diff.Line {
+	if blame.Changed(n.Step) == 0 || n.below() {
+		return nil
+	}
+	lines, changed, err := diff.Objects(n.Before.Raw, n.After.Raw, false)
+	if err != nil || changed == 0 {
+		return nil
+	}
+	return lines
+}
+
+// below says whether a step that this one called changed the object.
+func (n *node) below() bool {
+	for _, called := range n.Calls {
+		if blame.Changed(called.Step) > 0 || called.below() {
+			return true
+		}
+	}
+	return false
+}
+
+// titleMost bounds the characters of a title.
+const titleMost = 200
+
+// title is what was asked and answered, on one line.
+func title(j *v1alpha1.Journey) string {
+	return short(escape.Line(fmt.Sprintf("%s %s", j.Spec.Method, j.Spec.URI)), titleMost) + " — " + answer(j)
+}
+
+// answer is what came of the request.
+func answer(j *v1alpha1.Journey) string {
+	s := &j.Status
+	if s.Phase != v1alpha1.JourneyComplete {
+		return escape.Line(string(s.Phase))
+	}
+	text := fmt.Sprint(s.Code)
+	if s.WatchError != 0 {
+		text += fmt.Sprintf(", then %d", s.WatchError)
+	}
+	return text + ", " + draw.Duration(time.Duration(s.TookMicros)*time.Microsecond)
+}
+
+// short cuts a text after some characters.
+func short(text string, most int) string {
+	n := 0
+	for i := range text {
+		if n++; n > most {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// heading is the title of a document.
+func (d *Document) heading(pieces int) string {
+	if len(d.Journeys) == 1 {
+		return title(d.Journeys[0])
+	}
+	return count(pieces, "journey")
+}
+
+// origin says where the journeys are from.
+func (d *Document) origin() string {
+	text := "kx wrote this"
+	if !d.Saved.IsZero() {
+		text += " at " + d.Saved.UTC().Format(time.RFC3339)
+	}
+	if d.Server != "" {
+		text += ", from " + escape.Line(d.Server)
+	}
+	return text + "."
+}

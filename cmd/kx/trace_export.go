@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/export"
+	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/session"
+)
+
+// traceExport is kx trace export.
+type traceExport struct {
+	journeySource
+	out string
+}
+
+func newTraceExportCommand(o *traceOptions) *cobra.Command {
+	e := &traceExport{journeySource: journeySource{traceOptions: o}}
+	cmd := &cobra.Command{
+		Use:   "export ID|FILTER",
+		Short: "Write requests as a document that others can open: Markdown",
+		Long: `Write the way of one request, or of those that a filter wants, as a document that others can open without kx:
+
+  md    for an issue: the story in sentences, a diagram of the layers in Mermaid, and what changed in the object
+
+Secrets are masked in it, as they are in the server. A document has at most 20 MB; it says what was left out for that.`,
+		Example: `  kx trace export 3f2a1c-17 > issue.md
+  kx trace export 'code:409 resource:crontabs' --out conflicts.md
+  kx trace export --file slow.kxtrace 3f2a1c-17`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: o.completeID(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.export(cmd.Context(), args[0], cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().StringVar(&e.file, "file", "", "a capture that kx trace save wrote, instead of a server; - for standard input")
+	cmd.Flags().StringVar(&e.out, "out", "", "the file to write, which only its owner can read, instead of standard output")
+	formatVar(cmd, cmd.Flags(), &e.format, "md", export.Markdown)
+	return cmd
+}
+
+func (e *traceExport) export(ctx context.Context, which string, in io.Reader, out io.Writer) error {
+	d := &export.Document{Saved: time.Now()}
+	var err error
+	if e.file != "" {
+		d.Journeys, err = chosen(e.file, which, in)
+	} else {
+		d.Journeys, d.Server, err = e.remembered(ctx, which)
+	}
+	if err != nil {
+		return err
+	}
+	if len(d.Journeys) == 0 {
+		return fmt.Errorf("trace export: there is no request %q, and none that it matches as a filter", which)
+	}
+	var b bytes.Buffer
+	if err := d.Write(&b, e.format); err != nil {
+		return err
+	}
+	if e.out == "" || e.out == "-" {
+		_, err := out.Write(b.Bytes())
+		return err
+	}
+	return replace(e.out, b.Bytes())
+}
+
+// chosen are the journeys of a capture that an ID or a filter names.
+func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err error) {
+	wanted, wrong := filter.Parse(which)
+	for j, err := range saved(file, in) {
+		if err != nil {
+			return nil, err
+		}
+		if j.Name == which {
+			return []*v1alpha1.Journey{j}, nil
+		}
+		if wrong == nil && wanted.Match(v1alpha1.Subject(j)) {
+			all = append(all, j)
+		}
+	}
+	return all, wrong
+}
+
+// asID is how a server names journeys. A capture may have others.
+var asID = regexp.MustCompile(`^[0-9a-f]+-[0-9]+$`)
+
+// remembered are the journeys of a server that an ID or a filter names.
+func (e *traceExport) remembered(ctx context.Context, which string) (all []*v1alpha1.Journey, host string, err error) {
+	config, err := e.server()
+	if err != nil {
+		return nil, "", err
+	}
+	client, err := session.New(config, 1, func() {})
+	if err != nil {
+		return nil, "", err
+	}
+	defer client.Close()
+	if asID.MatchString(which) {
+		j, err := client.Get(ctx, which)
+		return []*v1alpha1.Journey{j}, config.Host, err
+	}
+	wanted, err := e.filter([]string{which})
+	if err != nil {
+		return nil, "", err
+	}
+	ids, err := client.List(ctx, wanted)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, id := range ids {
+		j, err := client.Get(ctx, id)
+		if errors.Is(err, session.ErrForgotten) {
+			continue // the server has forgotten it meanwhile
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		all = append(all, j)
+	}
+	return all, config.Host, nil
+}
+
+// replace writes a file that only its owner can read. Until it is written whole, there is what was there before.
+func replace(file string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write the export: %w", err)
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("write the export: %w", err)
+	}
+	return nil
+}

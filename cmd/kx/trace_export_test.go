@@ -1,0 +1,77 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestTraceExport writes documents of a server and of a capture, of one request and of several.
+func TestTraceExport(t *testing.T) {
+	p := newTyping(t)
+	for _, name := range []string{"one", "two"} {
+		p.remember(typeCommand("create", "configmap", name, "--from-literal=k=v", "--trace"))
+	}
+	id, capture := p.values["ID"], filepath.Join(t.TempDir(), "saved")
+	if a := typeCommand("trace", "save", capture); a.code != 0 {
+		t.Fatal(a.err)
+	}
+	for _, test := range []struct {
+		args  []string
+		wants []string
+	}{
+		{[]string{id}, []string{"# POST ", "etcd gets a transaction on /registry/configmaps/default/two", "sequenceDiagram", "```diff\n"}},
+		{[]string{"verb:create resource:configmaps"}, []string{"# 2 journeys", "/registry/configmaps/default/one", "/registry/configmaps/default/two"}},
+		{[]string{id, "--file", capture}, []string{"# POST ", "etcd gets a transaction on /registry/configmaps/default/two"}},
+		{[]string{"verb:create resource:configmaps", "--file", capture}, []string{"# 2 journeys"}},
+	} {
+		a := typeCommand(append([]string{"trace", "export"}, test.args...)...)
+		for _, want := range test.wants {
+			if a.code != 0 || !strings.Contains(a.out, want) {
+				t.Errorf("%v: %q is missing (exit code %d): %s%s", test.args, want, a.code, a.err, a.out)
+			}
+		}
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"name:nobody"}, "there is no request"},
+		{[]string{"verb:create)"}, "column"},
+		{[]string{"verb:create)", "--file", capture}, "column"},
+		{[]string{"0000aa-1"}, "no longer has this journey"},
+		{[]string{id, "-o", "pdf"}, "use md"},
+		{[]string{id, "--out", filepath.Join(t.TempDir(), "none", "file")}, "write the export"},
+	} {
+		if a := typeCommand(append([]string{"trace", "export"}, test.args...)...); a.code == 0 || !strings.Contains(a.err, test.want) {
+			t.Errorf("%v: exit code %d, want %q: %s", test.args, a.code, test.want, a.err)
+		}
+	}
+}
+
+// TestTraceExportFile writes a file that only its owner can read, also in place of one that others could.
+func TestTraceExportFile(t *testing.T) {
+	p := newTyping(t)
+	p.remember(typeCommand("create", "configmap", "one", "--trace"))
+	dir := t.TempDir()
+	file := filepath.Join(dir, "issue.md")
+	if err := os.WriteFile(file, []byte("before"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if a := typeCommand("trace", "export", p.values["ID"], "--out", file); a.code != 0 || a.out != "" {
+		t.Fatalf("exit code %d: %s%s", a.code, a.err, a.out)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || !strings.HasPrefix(string(text), "# POST ") {
+		t.Errorf("%v: %.100s", err, text)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 && runtime.GOOS != "windows" {
+		t.Errorf("the file has mode %v, %v", info.Mode(), err)
+	}
+	if left, err := fs.ReadDir(os.DirFS(dir), "."); err != nil || len(left) != 1 {
+		t.Errorf("in the directory are %v, %v", left, err)
+	}
+}
