@@ -271,6 +271,32 @@ func TestStepOnScreen(t *testing.T) {
 	p.see("step:rest.update", "1 on, 0 off")
 }
 
+// triedTwice finds the row of a write that was answered 200 after two tries: what it took, its revision, its tries.
+var triedTwice = regexp.MustCompile(`200 +\S+ +\d+ +2 `)
+
+// TestDemoOnScreen plays the demo, twice: a conflict, a patch that was tried twice, and last a GET, which is opened.
+func TestDemoOnScreen(t *testing.T) {
+	server := serve(t, "--ephemeral", "--allow-breakpoints", "--allow-faults")
+	p := play(t, server.kubeconfig, "")
+	defer p.leave()
+	p.see("live")
+	for range 2 {
+		p.press("T")
+		p.see("the demo is there", " get    crontabs", "getResourceHandler")
+		p.press("/", "code:409 verb:update", "enter")
+		p.until("the conflict is listed", func(frame string) bool { return strings.Contains(frame, " 409 ") && !strings.Contains(frame, " get ") })
+		p.press("/")
+		p.press("ctrl+u")
+		p.press("verb:patch why:\"attempt 2\"", "enter")
+		p.until("the patch was tried twice", triedTwice.MatchString)
+		p.press("esc") // the filter is off
+	}
+	var faults v1alpha1.FaultList
+	if err := server.kx(t).Get(t.Context(), api.KX+"/faults", nil, &faults); err != nil || len(faults.Items) > 0 {
+		t.Errorf("faults are left behind: %+v, %v", faults.Items, err)
+	}
+}
+
 // TestStaleOnScreen lets a cache fall behind and catch up with one key, and drops a watch with another.
 func TestStaleOnScreen(t *testing.T) {
 	server := serve(t, "--ephemeral", "--allow-breakpoints", "--allow-faults")

@@ -84,7 +84,7 @@ func (s *Screen) fileCommands() []keys.Command {
 		{ID: "capture.save-one", Meaning: keys.SaveOne, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: s.saveOne,
 			Help: "Save the request under the cursor for kx tui -r and kx trace."},
 		{ID: "demo.create", Meaning: keys.Example, Contexts: keys.Panes, WhyNot: s.host.API().Absent, Do: s.createDemo,
-			Help: "Create a demo over the API: the definition of a resource CronTab, and two objects of it."},
+			Help: "Create a demo over the API: the definition of a resource CronTab, two objects of it, a conflict, a patch that is tried twice, and a GET."},
 	}
 }
 

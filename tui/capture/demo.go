@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -10,11 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/keys"
 )
 
-// The demo is what a newcomer is offered: a resource of his own, and two objects of it. They are created over the API, as
-// if he had done it.
+// The demo is what newcomers are offered: a resource of their own, two objects of it, and what may happen to one of these. All
+// of it goes over the API, as if they had done it.
 const (
 	demoDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	demoName        = "crontabs.stable.example.com"
@@ -47,7 +50,7 @@ var demo = []api.Request{
 }
 
 func (s *Screen) createDemo() tea.Cmd {
-	s.host.Say("creating the definition of CronTab and two objects of it ...")
+	s.host.Say("creating the definition of CronTab and two objects of it, and fighting over one ...")
 	return s.host.Do(func() func() tea.Cmd {
 		ctx, cancel := context.WithTimeout(s.host.Context(), time.Minute)
 		defer cancel()
@@ -57,13 +60,14 @@ func (s *Screen) createDemo() tea.Cmd {
 				s.host.Complain(err.Error())
 				return nil
 			}
-			s.host.Say("the demo is there: enter walks into the steps of a request, and kubectl get crontabs lists the objects")
+			s.host.Say("the demo is there: " + keys.Next.Key() + " walks through this GET, and " + keys.Tell.Key() +
+				" tells it; above are a conflict, and a patch that was tried twice")
 			return nil
 		}
 	})
 }
 
-// create creates the demo. What is there already stays as it is.
+// create creates the demo. What is there already stays as it is. The last request is a GET.
 func create(ctx context.Context, server *api.Client) error {
 	for i, r := range demo {
 		if err := server.JSON(ctx, r, nil); err != nil && api.Code(err) != http.StatusConflict {
@@ -76,7 +80,77 @@ func create(ctx context.Context, server *api.Client) error {
 			return fmt.Errorf("create the demo: %w", err)
 		}
 	}
+	for _, do := range []func(context.Context, *api.Client) error{refused, raced} {
+		if err := do(ctx, server); err != nil {
+			return fmt.Errorf("play the demo: %w", err)
+		}
+	}
+	if err := server.Get(ctx, demoObject, nil, nil); err != nil {
+		return fmt.Errorf("play the demo: %w", err)
+	}
 	return nil
+}
+
+// demoObject is the object that the demo fights over.
+const demoObject = demoObjects + "/nightly"
+
+// refused is an update on a revision that the object no longer has: a conflict.
+func refused(ctx context.Context, server *api.Client) error {
+	err := server.JSON(ctx, api.Request{Method: http.MethodPut, Path: demoObject, Body: []byte(`{
+  "apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "nightly", "namespace": "default", "resourceVersion": "1"},
+  "spec": {"cronSpec": "0 4 * * *", "image": "backup:2"}}`)}, nil)
+	if api.Code(err) == http.StatusConflict {
+		return nil
+	}
+	return err
+}
+
+// demoRace holds the first transaction of a merge patch back, until another writer was faster.
+const demoRace = "demo-race"
+
+// raced is a patch that another writer forestalls, so that the server applies it twice. A server that does not let itself be
+// disturbed is left alone.
+func raced(ctx context.Context, server *api.Client) error {
+	untraced := http.Header{"Kx-Trace": {"off"}}
+	fault := api.Request{Method: http.MethodPost, Path: api.KX + "/faults", Header: untraced, Body: []byte(`{
+  "apiVersion": "kx.dev/v1alpha1", "kind": "Fault", "metadata": {"name": "` + demoRace + `"},
+  "spec": {"filter": "step:etcd.txn resource:crontabs name:nightly type:merge-patch", "effect": "Delay", "delay": "500ms", "count": 1}}`)}
+	switch err := server.JSON(ctx, fault, nil); api.Code(err) {
+	case http.StatusForbidden, http.StatusNotFound:
+		return nil
+	default:
+		if err != nil {
+			return err
+		}
+	}
+	at := fault.Path + "/" + demoRace
+	defer func() { _ = server.JSON(ctx, api.Request{Method: http.MethodDelete, Path: at, Header: untraced}, nil) }()
+	now := time.Now().Format(time.RFC3339Nano)
+	patched := make(chan error, 1)
+	go func() {
+		patched <- patch(ctx, server, "merge-patch+json", "", `{"metadata":{"annotations":{"example.com/slow":"`+now+`"}}}`)
+	}()
+	for {
+		var f v1alpha1.Fault
+		if err := server.JSON(ctx, api.Request{Path: at, Header: untraced}, &f); err != nil {
+			return err
+		}
+		if f.Status.Hits > 0 {
+			break
+		}
+		select {
+		case err := <-patched: // nothing held it back
+			return err
+		case <-time.After(demoPause):
+		}
+	}
+	err := patch(ctx, server, "apply-patch+yaml", "?fieldManager=another-writer", `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"annotations":{"example.com/fast":"`+now+`"}}}`)
+	return errors.Join(err, <-patched)
+}
+
+// patch patches the object that the demo fights over.
+func patch(ctx context.Context, server *api.Client, kind, query, body string) error {
+	return server.JSON(ctx, api.Request{Method: http.MethodPatch, Path: demoObject + query, Header: http.Header{"Content-Type": {"application/" + kind}}, Body: []byte(body)}, nil)
 }
 
 // demoPause is how long to wait before a definition is looked at again.

@@ -37,6 +37,10 @@ func (s *defining) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.recorded = append(s.recorded, r.Method+" "+r.URL.Path)
 	}
 	switch {
+	case r.Method == http.MethodPut:
+		w.WriteHeader(http.StatusConflict)
+	case r.URL.Path == demoObject:
+		_, _ = fmt.Fprint(w, "{}")
 	case r.Method == http.MethodGet:
 		_, _ = fmt.Fprintf(w, `{"status":{"conditions":[%s]}}`, s.status[0])
 		s.status = s.status[min(1, len(s.status)-1):]
@@ -58,7 +62,7 @@ func TestDemo(t *testing.T) {
 		definition  = "POST " + demoDefinitions
 		object      = "POST " + demoObjects
 	)
-	all := []string{definition, object, object}
+	all := []string{definition, object, object, "PUT " + demoObject, "GET " + demoObject}
 	for name, test := range map[string]struct {
 		status         []string
 		exists         bool
