@@ -59,6 +59,8 @@ func TestHostileOutput(t *testing.T) {
 		{"trace", "show", "--file", capture, "-o", "yaml"},
 		{"trace", "show", p.journeyNamed(t, c, "held"), "--kubeconfig", p.kubeconfig},
 		{"trace", "export", "", "--file", capture},
+		{"trace", "export", "", "--file", capture, "-o", "html"},
+		{"trace", "export", "", "--file", capture, "-o", "svg"},
 		{"trace", "blame", p.journeyNamed(t, c, "held"), "data.k", "--kubeconfig", p.kubeconfig},
 		{"etcd", "doctor", "--data-dir", dir},
 		{"etcd", "top", "--data-dir", dir},

@@ -51,7 +51,7 @@ func (p *process) look(t *testing.T, c *client) map[string]string {
 	}
 	kx("--kubeconfig", p.kubeconfig, "trace", "save", capture)
 	seen["a capture"] = kx("trace", "show", "--file", capture, "-o", "json")
-	for _, form := range []string{"md"} {
+	for _, form := range []string{"md", "html", "svg"} {
 		seen["an export as "+form] = kx("trace", "export", "--file", capture, "", "-o", form)
 	}
 	var shown strings.Builder

@@ -104,7 +104,7 @@ func TestSecretsStaySecret(t *testing.T) {
 func check(t *testing.T, seen map[string]string) {
 	t.Helper()
 	controls := []string{
-		"journeys", "a capture", "a capture shown", "an export as md", "a cached object", "keys", "a tap", "a screen",
+		"journeys", "a capture", "a capture shown", "an export as md", "an export as html", "an export as svg", "a cached object", "keys", "a tap", "a screen",
 		"the audit log at level Metadata", "the audit log at level Request and above",
 	}
 	for place, text := range seen {

@@ -29,15 +29,19 @@ func newTraceExportCommand(o *traceOptions) *cobra.Command {
 	e := &traceExport{journeySource: journeySource{traceOptions: o}}
 	cmd := &cobra.Command{
 		Use:   "export ID|FILTER",
-		Short: "Write requests as a document that others can open: Markdown",
+		Short: "Write requests as a document that others can open: Markdown, an HTML page, a drawing",
 		Long: `Write the way of one request, or of those that a filter wants, as a document that others can open without kx:
 
   md    for an issue: the story in sentences, a diagram of the layers in Mermaid, and what changed in the object
+  html  one page that any browser opens, without scripts: story, steps that fold, reasons, changes and code. It holds the
+        capture too: kx tui -r FILE.html and kx trace show --file FILE.html open it again.
+  svg   a drawing of the steps, as kx trace show has them on the screen
 
 Secrets are masked in it, as they are in the server. A document has at most 20 MB; it says what was left out for that.`,
 		Example: `  kx trace export 3f2a1c-17 > issue.md
+  kx trace export 3f2a1c-17 -o html --out way.html       # and later: kx tui -r way.html
   kx trace export 'code:409 resource:crontabs' --out conflicts.md
-  kx trace export --file slow.kxtrace 3f2a1c-17`,
+  kx trace export --file slow.kxtrace 3f2a1c-17 -o svg > way.svg`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: o.completeID(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,7 +50,7 @@ Secrets are masked in it, as they are in the server. A document has at most 20 M
 	}
 	cmd.Flags().StringVar(&e.file, "file", "", "a capture that kx trace save wrote, instead of a server; - for standard input")
 	cmd.Flags().StringVar(&e.out, "out", "", "the file to write, which only its owner can read, instead of standard output")
-	formatVar(cmd, cmd.Flags(), &e.format, "md", export.Markdown)
+	formatVar(cmd, cmd.Flags(), &e.format, "md, html or svg", export.Markdown, export.HTML, export.SVG)
 	return cmd
 }
 
@@ -64,6 +68,13 @@ func (e *traceExport) export(ctx context.Context, which string, in io.Reader, ou
 	if len(d.Journeys) == 0 {
 		return fmt.Errorf("trace export: there is no request %q, and none that it matches as a filter", which)
 	}
+	if e.format == export.HTML {
+		done, err := e.addCode(ctx, d)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
 	var b bytes.Buffer
 	if err := d.Write(&b, e.format); err != nil {
 		return err
@@ -73,6 +84,24 @@ func (e *traceExport) export(ctx context.Context, which string, in io.Reader, ou
 		return err
 	}
 	return replace(e.out, b.Bytes())
+}
+
+// addCode adds the code that made the journeys. A capture of another kx goes without.
+func (e *traceExport) addCode(ctx context.Context, d *export.Document) (done func(), err error) {
+	for i, j := range d.Journeys {
+		if i > 0 && e.file == "" {
+			break // one server made them all
+		}
+		if d.Files, done, err = e.files(ctx, j); err == nil {
+			continue
+		}
+		if e.file == "" {
+			return nil, err
+		}
+		d.Files, d.NoFiles = nil, "the capture was made by a kx with other source than the one that wrote this page"
+		return func() {}, nil
+	}
+	return done, nil
 }
 
 // chosen are the journeys of a capture that an ID or a filter names.

@@ -27,6 +27,9 @@ func TestTraceExport(t *testing.T) {
 		{[]string{"verb:create resource:configmaps"}, []string{"# 2 journeys", "/registry/configmaps/default/one", "/registry/configmaps/default/two"}},
 		{[]string{id, "--file", capture}, []string{"# POST ", "etcd gets a transaction on /registry/configmaps/default/two"}},
 		{[]string{"verb:create resource:configmaps", "--file", capture}, []string{"# 2 journeys"}},
+		{[]string{id, "-o", "svg"}, []string{"<svg", ">KV.Txn <"}},
+		{[]string{id, "-o", "html"}, []string{"<!DOCTYPE html>", ">its code</a>", "store/etcd3/kv.go", "trace.Start("}},
+		{[]string{id, "-o", "html", "--file", capture}, []string{"<!DOCTYPE html>", ">its code</a>", "trace.Start("}},
 	} {
 		a := typeCommand(append([]string{"trace", "export"}, test.args...)...)
 		for _, want := range test.wants {
@@ -43,7 +46,7 @@ func TestTraceExport(t *testing.T) {
 		{[]string{"verb:create)"}, "column"},
 		{[]string{"verb:create)", "--file", capture}, "column"},
 		{[]string{"0000aa-1"}, "no longer has this journey"},
-		{[]string{id, "-o", "pdf"}, "use md"},
+		{[]string{id, "-o", "pdf"}, "use md, html, svg"},
 		{[]string{id, "--out", filepath.Join(t.TempDir(), "none", "file")}, "write the export"},
 	} {
 		if a := typeCommand(append([]string{"trace", "export"}, test.args...)...); a.code == 0 || !strings.Contains(a.err, test.want) {
@@ -73,5 +76,43 @@ func TestTraceExportFile(t *testing.T) {
 	}
 	if left, err := fs.ReadDir(os.DirFS(dir), "."); err != nil || len(left) != 1 {
 		t.Errorf("in the directory are %v, %v", left, err)
+	}
+}
+
+// TestTraceExportAgain reads a page as a capture: what shows a capture shows the page.
+func TestTraceExportAgain(t *testing.T) {
+	p := newTyping(t)
+	p.remember(typeCommand("create", "configmap", "one", "--from-literal=k=<b>", "--trace"))
+	id, dir := p.values["ID"], t.TempDir()
+	capture, page, again := filepath.Join(dir, "saved"), filepath.Join(dir, "page.html"), filepath.Join(dir, "again.html")
+	for _, args := range [][]string{
+		{"save", capture}, {"export", id, "-o", "html", "--out", page}, {"export", id, "-o", "html", "--out", again, "--file", page},
+	} {
+		if a := typeCommand(append([]string{"trace"}, args...)...); a.code != 0 {
+			t.Fatalf("%v: %s", args, a.err)
+		}
+	}
+	for _, how := range [][]string{{}, {"-o", "json"}, {"--story"}, {"--source"}} {
+		want := typeCommand(append([]string{"trace", "show", id, "--file", capture}, how...)...)
+		for _, file := range []string{page, again} {
+			if a := typeCommand(append([]string{"trace", "show", id, "--file", file}, how...)...); a.code != 0 || a.out != want.out {
+				t.Errorf("%s %v: %s%s\nwant\n%s", file, how, a.err, a.out, want.out)
+			}
+		}
+	}
+	shown, err := readSaved(page)
+	if err != nil || len(shown.Journeys) != 1 || shown.Journeys[0].Name != id {
+		t.Errorf("kx tui -r reads %+v, %v", shown, err)
+	}
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := strings.ReplaceAll(string(data), `"line":`, `"line":1`)
+	if err := os.WriteFile(page, []byte(other), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if a := typeCommand("trace", "export", id, "-o", "html", "--file", page); a.code != 0 || !strings.Contains(a.out, "The code is left out: ") {
+		t.Errorf("of another kx: %d %s%.3000s", a.code, a.err, a.out)
 	}
 }

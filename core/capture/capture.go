@@ -68,9 +68,11 @@ type Reader struct {
 
 	lines *bufio.Scanner
 	line  int
+	page  bool // the capture stands within a page
+	ended bool // the page's capture was read to its end
 }
 
-// NewReader reads the beginning of a capture.
+// NewReader reads the beginning of a capture, or of a page to the beginning of its capture.
 func NewReader(r io.Reader) (*Reader, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, LineMost)
@@ -105,11 +107,20 @@ func (r *Reader) Next() (*v1alpha1.Journey, error) {
 }
 
 func (r *Reader) next(into any) error {
-	for r.lines.Scan() {
+	for !r.ended && r.lines.Scan() {
 		r.line++
 		line := bytes.TrimSpace(r.lines.Bytes())
-		if len(line) == 0 {
+		switch {
+		case len(line) == 0:
 			continue
+		case line[0] == '<' && into == any(&r.Header) && !r.page:
+			if err := r.enterPage(); err != nil {
+				return err
+			}
+			continue
+		case r.page && string(line) == PageEnd:
+			r.ended = true
+			return io.EOF
 		}
 		err := json.Unmarshal(line, into)
 		switch {
@@ -122,6 +133,9 @@ func (r *Reader) next(into any) error {
 	}
 	if err := r.lines.Err(); err != nil {
 		return fmt.Errorf("line %d of the capture: %w", r.line+1, err)
+	}
+	if r.page && !r.ended {
+		return fmt.Errorf("the page is cut off behind line %d, within its capture; what comes before is good", r.line)
 	}
 	return io.EOF
 }

@@ -1,6 +1,7 @@
 // Package capture writes journeys to a stream and reads them back, for kx trace.
 //
-// A capture is lines of JSON. The first is a header with the version, each other one is a journey. What comes in are journeys
+// A capture is lines of JSON. The first is a header with the version, each other one is a journey. It may stand within an HTML
+// page, which kx trace export writes. What comes in are journeys
 // and an io.Writer, or an io.Reader. Callers open the files. Secrets are masked before a journey is recorded, so a capture has
 // none.
 //

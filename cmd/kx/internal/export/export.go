@@ -8,12 +8,15 @@ import (
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
+	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
 // The forms of a document.
 const (
 	Markdown render.Format = "md"
+	HTML     render.Format = "html"
+	SVG      render.Format = "svg"
 )
 
 // Most is how many bytes a document has at most.
@@ -80,6 +83,10 @@ func (d *Document) form(as render.Format) (form, error) {
 	switch as {
 	case Markdown:
 		return &markdown{Document: d}, nil
+	case HTML:
+		return newPage(d)
+	case SVG:
+		return &drawing{Document: d}, nil
 	}
 	return nil, fmt.Errorf("there is no form %q of an export", as)
 }
@@ -101,7 +108,7 @@ func (d *Document) fill(f form) (pieces []*piece, cut cuts, err error) {
 			if err != nil {
 				return nil, cut, fmt.Errorf("export journey %s: %w", j.Name, err)
 			}
-			if p.size() > room {
+			if p.size() > room || len(p.capture) > capture.LineMost {
 				continue
 			}
 			room -= p.size()

@@ -34,7 +34,7 @@ func (t *tree) source(s *v1alpha1.Step, below string, more bool) {
 	}
 	fmt.Fprintln(t.out, rail+t.p.dim(where+"  "+draw.Clean(s.Function)))
 	lines := strings.Split(text, "\n")
-	from, to := window(lines, int(s.Line))
+	from, to := window(lines, int(s.Line), around)
 	if from == 0 {
 		fmt.Fprintln(t.out, rail+t.p.bad(fmt.Sprintf("the file has %d lines", len(lines))))
 		return
@@ -50,8 +50,21 @@ func (t *tree) source(s *v1alpha1.Step, below string, more bool) {
 	}
 }
 
+// bodyMost bounds how much of a function Body returns before and after a line.
+const bodyMost = 500
+
+// Body returns the lines of the function around a line of a file, and the number of the first; nil if there is no such line.
+func Body(text string, line int) (first int, lines []string) {
+	all := strings.Split(text, "\n")
+	from, to := window(all, line, bodyMost)
+	if from == 0 {
+		return 0, nil
+	}
+	return from, all[from-1 : to]
+}
+
 // window are the first and last line to show around a line, both in its function, or 0 if there is no such line.
-func window(lines []string, line int) (from, to int) {
+func window(lines []string, line, around int) (from, to int) {
 	if line < 1 || line > len(lines) {
 		return 0, 0
 	}

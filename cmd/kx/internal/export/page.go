@@ -1,0 +1,216 @@
+package export
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
+	"github.com/kx-apiserver/kx/core/capture"
+	"github.com/kx-apiserver/kx/core/escape"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/story"
+	"github.com/kx-apiserver/kx/tui/diff"
+)
+
+//go:embed page.html
+var pageHTML string
+
+// pageTemplate parses the templates of a page. Only an export of a page needs them.
+func pageTemplate() (*template.Template, error) {
+	return template.New("page").Funcs(template.FuncMap{
+		"line":   escape.Line,
+		"mark":   func(b byte) string { return string(rune(b)) },
+		"indent": func(depth int) string { return strings.Repeat("  ", depth) },
+	}).Parse(pageHTML)
+}
+
+// page writes an HTML page.
+type page struct {
+	*Document
+	template *template.Template
+	capture  *capture.Writer
+	line     *bytes.Buffer // what capture wrote last
+	header   []byte        // the first line of the capture
+	known    map[string]*function
+}
+
+func newPage(d *Document) (*page, error) {
+	t, err := pageTemplate()
+	if err != nil {
+		return nil, err
+	}
+	p := &page{Document: d, template: t, line: &bytes.Buffer{}, known: map[string]*function{}}
+	if p.capture, err = capture.NewWriter(capture.InPage(p.line), d.Server, d.Saved); err != nil {
+		return nil, err
+	}
+	p.header = bytes.Clone(p.line.Bytes())
+	return p, nil
+}
+
+// function is the code around the line at which a step was taken.
+type function struct {
+	ID    string
+	Where string
+	First int
+	Lines []codeLine
+}
+
+type codeLine struct {
+	Number int
+	Text   string
+}
+
+// pageStep is a step as the template shows it.
+type pageStep struct {
+	*node
+	Took    string
+	Changes []diff.Line
+	Calls   []*pageStep
+	// Code is the ID of the line at which the step was taken; NoCode says why there is none.
+	Code, NoCode string
+}
+
+// pageJourney is a journey as the template shows it.
+type pageJourney struct {
+	*v1alpha1.Journey
+	Title   string
+	Started string
+	Failed  bool
+	Story   []story.Line
+	Passed  []*pageStep
+	Steps   []*pageStep
+	Only    bool
+}
+
+// piece writes a journey, its line of the capture, and the functions that no journey before has.
+func (p *page) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
+	p.line.Reset()
+	if err := p.capture.Write(j); err != nil {
+		return nil, err
+	}
+	made := &piece{capture: bytes.Clone(p.line.Bytes())}
+	b := &pageBuilder{page: p, detail: d, added: map[string]*function{}}
+	shown := pageJourney{
+		Journey: j, Title: title(j), Started: j.Status.Started.UTC().Format(time.RFC3339Nano), Story: story.Of(j),
+		Failed: j.Status.Code >= 400 || j.Status.WatchError != 0, Only: len(p.Journeys) == 1,
+	}
+	for _, n := range nodes(j) {
+		if s := b.step(n); n.passed() {
+			shown.Passed = append(shown.Passed, s)
+		} else {
+			shown.Steps = append(shown.Steps, s)
+		}
+	}
+	var err error
+	if made.body, err = p.execute("journey", shown); err != nil {
+		return nil, err
+	}
+	for _, f := range b.order {
+		code, err := p.execute("function", f)
+		if err != nil {
+			return nil, err
+		}
+		made.code = append(made.code, code...)
+	}
+	made.accept = func() {
+		for key, f := range b.added {
+			p.known[key] = f
+		}
+	}
+	return made, nil
+}
+
+func (p *page) execute(name string, value any) ([]byte, error) {
+	var b bytes.Buffer
+	err := p.template.ExecuteTemplate(&b, name, value)
+	return b.Bytes(), err
+}
+
+// pageBuilder makes the steps of one journey.
+type pageBuilder struct {
+	*page
+	detail detail
+	added  map[string]*function // those that no journey before has
+	order  []*function
+}
+
+func (b *pageBuilder) step(n *node) *pageStep {
+	s := &pageStep{node: n, Took: n.took()}
+	if b.detail < withoutChanges {
+		s.Changes = n.changes()
+	}
+	if b.detail < withoutCode && b.Files != nil && n.File != "" {
+		s.Code, s.NoCode = b.code(n.Step)
+	}
+	for _, called := range n.Calls {
+		s.Calls = append(s.Calls, b.step(called))
+	}
+	return s
+}
+
+// code finds the function of a step, and returns the ID of the step's line.
+func (b *pageBuilder) code(s *v1alpha1.Step) (id, missing string) {
+	text, err := b.Files(s.File)
+	if err != nil {
+		return "", err.Error()
+	}
+	first, lines := journey.Body(text, int(s.Line))
+	if lines == nil {
+		return "", fmt.Sprintf("%s has no line %d", s.File, s.Line)
+	}
+	key := fmt.Sprintf("%s:%d", s.File, first)
+	f := b.known[key]
+	if f == nil {
+		f = b.added[key]
+	}
+	if f == nil {
+		f = &function{ID: fmt.Sprintf("code-%d", len(b.known)+len(b.added)), Where: s.File + "  " + s.Function, First: first}
+		for i, line := range lines {
+			f.Lines = append(f.Lines, codeLine{first + i, escape.Line(strings.ReplaceAll(line, "\t", "    "))})
+		}
+		b.added[key] = f
+		b.order = append(b.order, f)
+	}
+	return fmt.Sprintf("%s-%d", f.ID, s.Line), ""
+}
+
+// document joins the pieces. The capture comes first, so that reading it ends before what browsers show.
+func (p *page) document(out io.Writer, pieces []*piece, notes []string) error {
+	if p.Files == nil && p.NoFiles != "" {
+		notes = append(notes, "The code is left out: "+p.NoFiles+".")
+	}
+	value := struct {
+		Heading, Origin string
+		Notes           []string
+		Code            bool
+	}{p.heading(len(pieces)), p.origin(), notes, false}
+	for _, made := range pieces {
+		value.Code = value.Code || len(made.code) > 0
+	}
+	around := map[string][]byte{}
+	for _, name := range []string{"head", "begin", "code", "end"} {
+		part, err := p.execute(name, value)
+		if err != nil {
+			return err
+		}
+		around[name] = part
+	}
+	parts := [][]byte{around["head"], []byte(capture.PageBegin + "\n"), p.header}
+	for _, made := range pieces {
+		parts = append(parts, made.capture)
+	}
+	parts = append(parts, []byte(capture.PageEnd+"\n"), around["begin"])
+	for _, made := range pieces {
+		parts = append(parts, made.body)
+	}
+	parts = append(parts, around["code"])
+	for _, made := range pieces {
+		parts = append(parts, made.code)
+	}
+	return join(out, append(parts, around["end"])...)
+}
