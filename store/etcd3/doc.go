@@ -11,7 +11,7 @@
 //
 //	Create             PrepareObjectForStorage → encode → TransformToStorage → txn(mod = 0) → decode into out
 //	Get                get → TransformFromStorage → decode
-//	GetList            ListEncoded: range, page by page → TransformFromStorage → the predicate; then decode
+//	GetList            range, page by page → TransformFromStorage → decode → the predicate
 //	GuaranteedUpdate   guess or get → tryUpdate → encode → TransformToStorage → txn(mod = seen) → decode; else again
 //	Delete             guess or get → checks → txn(mod = seen) → decode; else again
 //	Watch              range, for the initial state → etcd's watch → TransformFromStorage → decode → the predicate

@@ -24,14 +24,18 @@ func (s *store) ListEncoded(ctx context.Context, key string, opts storage.ListOp
 	if err != nil {
 		return nil, err
 	}
-	head := &listHead{store: s, pred: opts.Predicate}
-	list, err := s.list(ctx, prefix, opts, head)
+	begin := &listHead{store: s, pred: opts.Predicate}
+	list := &storage.EncodedList{}
+	err = s.list(ctx, prefix, opts, begin, func(revision int64, token string, remaining *int64) error {
+		list.Revision, list.Continue, list.Remaining = revision, token, remaining
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	list.Items = object.ItemsOf(head.items)
-	if head.rest != "" {
-		list.Items = (&longList{listHead: head, prefix: prefix, revision: list.Revision}).items
+	list.Items = object.ItemsOf(begin.items)
+	if begin.rest != "" {
+		list.Items = (&longList{listHead: begin, prefix: prefix, revision: list.Revision}).items
 	}
 	return list, nil
 }
@@ -50,15 +54,16 @@ type listHead struct {
 	errors    corruptObjErrAggregator
 }
 
-// full says whether the list has what its limit allows.
-func (l *listHead) full() bool { return l.pred.Limit > 0 && int64(l.selected) >= l.pred.Limit }
+func (l *listHead) len() int     { return l.selected }
+func (l *listHead) seen() int    { return l.evaluated }
+func (l *listHead) err() error   { return l.errors.aggregate() }
+func (l *listHead) expect(n int) {}
+func (l *listHead) full() bool   { return l.pred.Limit > 0 && int64(l.selected) >= l.pred.Limit }
 
 // enough says that the head is complete. What follows it is selected when it is taken. A list with a limit reads on, since it
 // must know where it ends.
 func (l *listHead) enough() bool { return l.pred.Limit == 0 && l.rest != "" }
 
-// add keeps the object that kv is if it is selected. One that can't be read is kept as an error, until there are too many
-// of them.
 func (l *listHead) add(ctx context.Context, kv *mvccpb.KeyValue) error {
 	if l.enough() {
 		return nil

@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/client/v3/kubernetes"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -16,26 +20,51 @@ import (
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
-// GetList is ListEncoded and a decoding.
-func (s *store) GetList(ctx context.Context, key string, opts storage.ListOptions, listObj runtime.Object) error {
-	list, err := s.ListEncoded(ctx, key, opts)
+// GetList decodes each object in its place in listObj.
+func (s *store) GetList(ctx context.Context, key string, opts storage.ListOptions, listObj runtime.Object) (err error) {
+	prefix, err := s.prepareKey(key, opts.Recursive)
 	if err != nil {
 		return err
 	}
-	return list.Into(ctx, s.versioner, listObj)
+	items, err := s.newListItems(listObj)
+	if err != nil {
+		return err
+	}
+	items.pred = opts.Predicate
+	return s.list(ctx, prefix, opts, items, func(revision int64, token string, remaining *int64) error {
+		items.neverNil()
+		return s.versioner.UpdateList(listObj, uint64(revision), token, remaining)
+	})
 }
 
-// list reads the head of what opts select at prefix. The list that it returns has no items yet.
-func (s *store) list(ctx context.Context, prefix string, opts storage.ListOptions, head *listHead) (_ *storage.EncodedList, err error) {
+// collector is what becomes of a list's objects.
+type collector interface {
+	// full says whether it has what was asked for, enough whether the rest need not be read now; expect makes room for n
+	// objects more, if all of them will be kept.
+	full() bool
+	enough() bool
+	expect(n int)
+	// add keeps the object that kv is if it is selected. One that can't be read is kept as an error, until there are too
+	// many of them.
+	add(ctx context.Context, kv *mvccpb.KeyValue) error
+	// len is how many objects are kept, seen how many were looked at, err what can't be read.
+	len() int
+	seen() int
+	err() error
+}
+
+// list gives items what opts select at prefix, and done what the list is in all.
+func (s *store) list(ctx context.Context, prefix string, opts storage.ListOptions, items collector,
+	done func(revision int64, token string, remaining *int64) error) (err error) {
 	ctx, step := trace.Start(ctx, trace.Etcd3List, prefix)
 	defer step.End(&err)
 	noteListOptions(step, opts)
 	revision, continueKey, err := storage.ValidateListOptions(prefix, s.versioner, opts)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	l := listing{
-		store: s, prefix: prefix, opts: opts, head: head,
+		store: s, prefix: prefix, opts: opts, items: items,
 		revision: revision, continueKey: continueKey, limit: opts.Predicate.Limit, count: -1, pager: s.pages.pager(),
 	}
 	if l.limit == 0 {
@@ -43,20 +72,20 @@ func (s *store) list(ctx context.Context, prefix string, opts storage.ListOption
 	}
 	start := time.Now()
 	err = l.run(ctx)
-	cost := metrics.ListCost{Fetched: l.fetched, Evaluated: head.evaluated, Returned: head.selected}
+	cost := metrics.ListCost{Fetched: l.fetched, Evaluated: items.seen(), Returned: items.len()}
 	s.metrics.List(cost, start)
 	l.describe(step, cost)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	token, remaining, err := storage.PrepareContinueToken(string(l.lastKey), prefix, l.revision, l.count, l.hasMore, opts)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := head.errors.aggregate(); err != nil {
-		return nil, err
+	if err := items.err(); err != nil {
+		return err
 	}
-	return &storage.EncodedList{Revision: l.revision, Continue: token, Remaining: remaining}, nil
+	return done(l.revision, token, remaining)
 }
 
 func noteListOptions(step *trace.Step, opts storage.ListOptions) {
@@ -79,12 +108,12 @@ func selectorText(selector fmt.Stringer) string {
 	return selector.String()
 }
 
-// listing is one call of list: page after page of etcd's, until it has what was asked for.
+// listing is one call of GetList: page after page of etcd's, until it has what was asked for.
 type listing struct {
 	store  *store
 	prefix string
 	opts   storage.ListOptions
-	head   *listHead
+	items  collector
 
 	// revision is what all pages are read at; 0 before the first one if that is the latest.
 	revision    int64
@@ -113,7 +142,7 @@ func (l *listing) run(ctx context.Context) error {
 			return err
 		}
 		l.hasMore = (pageHasMore || full) && l.opts.Predicate.Limit > 0
-		if full || !pageHasMore || l.head.full() || l.head.enough() {
+		if full || !pageHasMore || l.items.full() || l.items.enough() {
 			return nil
 		}
 		l.continueKey = string(l.lastKey) + "\x00"
@@ -174,16 +203,17 @@ func (s *store) getAsList(ctx context.Context, key string, revision int64) (page
 
 // take adds the objects of a page until the list is full.
 func (l *listing) take(ctx context.Context, kvs []*mvccpb.KeyValue) (full bool, err error) {
+	l.items.expect(len(kvs))
 	shown, unshown := ctx, trace.Unrecorded(ctx)
 	for i, kv := range kvs {
-		if l.head.full() {
+		if l.items.full() {
 			return true, nil
 		}
 		l.lastKey = kv.Key
-		if l.head.evaluated > 0 {
+		if l.items.seen() > 0 {
 			shown = unshown // the others are read like the first one
 		}
-		if err := l.head.add(shown, kv); err != nil {
+		if err := l.items.add(shown, kv); err != nil {
 			return false, err
 		}
 		// A long list takes seconds to decode: what is done need not stay in memory.
@@ -205,6 +235,96 @@ func (l *listing) describe(step *trace.Step, cost metrics.ListCost) {
 		step.Why(trace.ReadPages, int64(l.pages), int64(cost.Returned), int64(cost.Fetched))
 	case cost.Evaluated > 1:
 		step.Why(trace.ReadAlike, int64(cost.Evaluated))
+	}
+}
+
+// listItems is the items of a list as it fills.
+type listItems struct {
+	store *store
+	pred  storage.SelectionPredicate
+	// values is the list's slice of objects. An object is decoded in its place.
+	values reflect.Value
+	// apiVersion is what an unstructured object gets before it is decoded, if the list has one.
+	apiVersion string
+	evaluated  int
+	errors     corruptObjErrAggregator
+}
+
+// newListItems returns the items of listObj.
+func (s *store) newListItems(listObj runtime.Object) (*listItems, error) {
+	ptr, err := meta.GetItemsPtr(listObj)
+	if err != nil {
+		return nil, err
+	}
+	values, err := conversion.EnforcePtr(ptr)
+	if err != nil || values.Kind() != reflect.Slice {
+		return nil, fmt.Errorf("need ptr to slice: the items of %T are %T", listObj, ptr)
+	}
+	if !reflect.PointerTo(values.Type().Elem()).Implements(reflect.TypeFor[runtime.Object]()) {
+		return nil, fmt.Errorf("the items of %T are no objects", listObj)
+	}
+	items := &listItems{store: s, values: values}
+	if list, ok := listObj.(*unstructured.UnstructuredList); ok {
+		items.apiVersion = list.GetAPIVersion()
+	}
+	return items, nil
+}
+
+func (l *listItems) len() int   { return l.values.Len() }
+func (l *listItems) seen() int  { return l.evaluated }
+func (l *listItems) err() error { return l.errors.aggregate() }
+
+// full says whether the list holds what was asked for.
+func (l *listItems) full() bool { return l.pred.Limit > 0 && int64(l.values.Len()) >= l.pred.Limit }
+
+// enough is never: all objects are decoded now.
+func (l *listItems) enough() bool { return false }
+
+// expect makes room for n objects more, if all of them will be in the list.
+func (l *listItems) expect(n int) {
+	if !l.pred.Empty() {
+		return
+	}
+	if l.pred.Limit > 0 {
+		n = min(n, int(l.pred.Limit)-l.values.Len())
+	}
+	l.values.Grow(n)
+}
+
+// add decodes an object and keeps it if it is selected. An object that can't be read is kept as an error, until there
+// are too many of them.
+func (l *listItems) add(ctx context.Context, kv *mvccpb.KeyValue) error {
+	if ctx.Err() != nil {
+		return timeoutError(kv.Key)
+	}
+	n := l.values.Len()
+	l.values.Grow(1)
+	l.values.SetLen(n + 1)
+	slot := l.values.Index(n)
+	obj := slot.Addr().Interface().(runtime.Object)
+	if u, ok := obj.(*unstructured.Unstructured); ok && l.apiVersion != "" {
+		u.Object = map[string]any{"apiVersion": l.apiVersion}
+	}
+	err := l.store.read(ctx, kv, obj, l.evaluated > 0)
+	if err == nil {
+		l.evaluated++
+		// What a predicate can't look into is not selected.
+		if matched, err := l.pred.Matches(obj); err == nil && matched {
+			return nil
+		}
+	}
+	slot.SetZero()
+	l.values.SetLen(n)
+	if err != nil && l.errors.add(string(kv.Key), err) {
+		return l.errors.aggregate()
+	}
+	return nil
+}
+
+// neverNil makes an empty list's items a slice, which encodes as [].
+func (l *listItems) neverNil() {
+	if l.values.IsNil() {
+		l.values.Set(reflect.MakeSlice(l.values.Type(), 0, 0))
 	}
 }
 

@@ -202,6 +202,9 @@ func TestUnreadableIsNamedAndGoes(t *testing.T) {
 	if !errors.As(err, &status) || status.Status().Reason != metav1.StatusReasonStoreReadError || status.Status().Details.Causes[0].Field != bad {
 		t.Errorf("GetList: %v", err)
 	}
+	if len(list.Items) != 1 {
+		t.Errorf("%d neighbours were listed, want 1", len(list.Items))
+	}
 	for name, err := range map[string]error{
 		"GuaranteedUpdate": wrapped.GuaranteedUpdate(t.Context(), key("b"), &corev1.ConfigMap{}, false, nil, setData("y"), nil),
 		"Delete":           wrapped.Delete(t.Context(), key("b"), &corev1.ConfigMap{}, nil, store.ValidateAllObjectFunc, nil, store.DeleteOptions{}),
