@@ -26,6 +26,10 @@ type traceOptions struct {
 	verbs, resources, namespaces, names, users, agents []string
 	codes                                              []int
 	min                                                time.Duration
+
+	// wait is how many requests end the following; 0 for none. timeout is how long they may take.
+	wait    int
+	timeout time.Duration
 }
 
 func newTraceCommand() *cobra.Command {
@@ -35,6 +39,9 @@ func newTraceCommand() *cobra.Command {
 		Short: "Follow requests as they happen, and see which way they went",
 		Long: `Follow requests as they happen, one line each: what was asked, what came of it, how long it took, and who asked. The ID at the end is for kx trace show.
 
+With --wait it ends as soon as that many requests have matched; those that the server remembers count. It fails if they have not
+matched within --timeout.
+
 Flags and the filter narrow what is shown. A request must match all of them; of a flag with several values, one is
 enough. The filter is kx's filter language, in which these flags are written too:
 
@@ -43,6 +50,7 @@ enough. The filter is kx's filter language, in which these flags are written too
   kx trace --verb update --resource crontabs --code 409    # conflicts
   kx trace --min 5ms '!verb:watch'                         # slow ones
   kx trace --user alice -o json                            # for a machine
+  kx trace --wait 1 'verb:update name:web code:200'        # until it has happened, or exit 1
   kx trace show 3f2a1c-17                                  # the way of one request`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,8 +59,10 @@ enough. The filter is kx's filter language, in which these flags are written too
 	}
 	o.addKubeconfig(cmd.PersistentFlags(), o.dataDir)
 	o.addFilterFlags(cmd)
+	cmd.Flags().IntVar(&o.wait, "wait", 0, "end when that many requests have matched; those that the server remembers count")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "how long --wait waits")
 	formatVar(cmd, cmd.Flags(), &o.format, "json: a journey a line, without its steps", render.Text, render.JSON)
-	cmd.AddCommand(newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o), newTraceSaveCommand(o), newTraceExportCommand(o))
+	cmd.AddCommand(newTraceListCommand(o), newTraceShowCommand(o), newTraceBlameCommand(o), newTraceCompareCommand(o), newTraceSaveCommand(o), newTraceExportCommand(o))
 	return cmd
 }
 
@@ -127,7 +137,7 @@ func values(all []string) []string {
 // followMost bounds the journeys that wait to be written.
 const followMost = 4096
 
-// follow writes journeys as they end.
+// follow writes journeys as they end, until as many have as are waited for.
 func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io.Writer) error {
 	wanted, err := o.filter(args)
 	if err != nil {
@@ -146,12 +156,19 @@ func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io
 	defer s.Close()
 	s.Follow(wanted)
 	f := &traceFollower{session: s, ring: session.NewRing(followMost), shown: map[string]bool{}, format: o.format, out: out, errOut: errOut}
+	var late <-chan time.Time
+	if o.wait > 0 {
+		f.most, f.live = o.wait, true
+		late = time.After(o.timeout)
+	}
 	for {
 		select {
 		case <-s.Changed():
-			if err := f.take(config.Host); err != nil {
+			if err := f.take(config.Host); err != nil || f.enough() {
 				return err
 			}
+		case <-late:
+			return fmt.Errorf("trace: %d of %d requests matched within %v: kx trace ls shows what the server remembers", f.written, f.most, o.timeout)
 		case <-ctx.Done():
 			return nil
 		}
@@ -164,8 +181,10 @@ type traceFollower struct {
 	ring    *session.Ring
 	shown   map[string]bool // of those in the ring
 	live    bool
-	phase   session.State
-	format  render.Format
+	// most is how many are written at most; 0 for all. written is how many are.
+	most, written int
+	phase         session.State
+	format        render.Format
 
 	out, errOut io.Writer
 }
@@ -193,9 +212,10 @@ func (f *traceFollower) take(host string) error {
 			continue
 		}
 		present[row.Name] = true
-		if f.shown[row.Name] || !f.live {
+		if f.shown[row.Name] || !f.live || f.enough() {
 			continue
 		}
+		f.written++
 		if err := f.write(row.Journey); err != nil {
 			return err
 		}
@@ -204,6 +224,9 @@ func (f *traceFollower) take(host string) error {
 	f.live = f.live || batch.State.Phase == session.Live
 	return nil
 }
+
+// enough says whether as many were written as are waited for.
+func (f *traceFollower) enough() bool { return f.most > 0 && f.written >= f.most }
 
 func (f *traceFollower) write(j *v1alpha1.Journey) error {
 	if f.format == render.JSON {

@@ -91,9 +91,15 @@ func (s *Session) Get(ctx context.Context, id string) (*v1alpha1.Journey, error)
 	return s.client.get(ctx, id)
 }
 
+// Rows are the journeys that filter wants and the server has, without their steps, the oldest first.
+func (s *Session) Rows(ctx context.Context, filter string) ([]*v1alpha1.Journey, error) {
+	rows, _, err := s.client.list(ctx, filter)
+	return rows, err
+}
+
 // List is the IDs of the journeys that filter wants and the server has, the oldest first.
 func (s *Session) List(ctx context.Context, filter string) ([]string, error) {
-	rows, _, err := s.client.list(ctx, filter)
+	rows, err := s.Rows(ctx, filter)
 	ids := make([]string, len(rows))
 	for i, j := range rows {
 		ids[i] = j.Name

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestTraceWait waits for requests that were there before, for one that comes, and for one that never does.
+func TestTraceWait(t *testing.T) {
+	newTyping(t)
+	if a := typeCommand("create", "configmap", "waited"); a.code != 0 {
+		t.Fatal(a.err)
+	}
+	if a := typeCommand("trace", "--wait", "1", "verb:create uri:*configmaps*"); a.code != 0 || strings.Count(a.out, "\n") != 1 || !strings.Contains(a.out, "POST /api/v1/namespaces/default/configmaps") {
+		t.Errorf("what has happened: exit code %d, %s%s", a.code, a.out, a.err)
+	}
+	late := make(chan answer, 1)
+	go func() { late <- typeCommand("trace", "--wait", "1", "verb:delete resource:configmaps", "--timeout", "1m") }()
+	if a := typeCommand("delete", "configmap", "waited"); a.code != 0 {
+		t.Fatal(a.err)
+	}
+	if a := <-late; a.code != 0 || strings.Count(a.out, "\n") != 1 || !strings.Contains(a.out, "DELETE ") {
+		t.Errorf("what happens: exit code %d, %s%s", a.code, a.out, a.err)
+	}
+	if a := typeCommand("trace", "--wait", "3", "verb:delete resource:configmaps", "--timeout", "1s"); a.code != 1 || !strings.Contains(a.err, "of 3 requests matched within 1s") {
+		t.Errorf("what does not happen: exit code %d, %s%s", a.code, a.out, a.err)
+	}
+	if a := typeCommand("trace", "ls", "--verb", "create,delete", "resource:configmaps"); a.code != 0 || strings.Count(a.out, "\n") != 2 || !strings.Contains(a.out, "POST ") || !strings.Contains(a.out, "DELETE ") {
+		t.Errorf("the list: exit code %d, %s%s", a.code, a.out, a.err)
+	}
+	if a := typeCommand("trace", "ls", "verb:create", "-o", "json"); a.code != 0 || !strings.HasPrefix(a.out, "{") {
+		t.Errorf("the list as JSON: exit code %d, %s%s", a.code, a.out, a.err)
+	}
+}
