@@ -48,7 +48,7 @@ Secrets are masked in it, as they are in the server. A document has at most 20 M
 			return e.export(cmd.Context(), args[0], cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&e.file, "file", "", "a capture that kx trace save wrote, instead of a server; - for standard input")
+	cmd.Flags().StringVar(&e.file, "file", "", "a capture of kx trace save, or a page of this command, instead of a server; - for standard input")
 	cmd.Flags().StringVar(&e.out, "out", "", "the file to write, which only its owner can read, instead of standard output")
 	formatVar(cmd, cmd.Flags(), &e.format, "md, html or svg", export.Markdown, export.HTML, export.SVG)
 	return cmd
@@ -160,8 +160,12 @@ func (e *traceExport) remembered(ctx context.Context, which string) (all []*v1al
 	return all, config.Host, nil
 }
 
-// replace writes a file that only its owner can read. Until it is written whole, there is what was there before.
+// replace writes a file that only its owner can read. Until it is written whole, there is what was there before. A device or a
+// directory is not replaced.
 func replace(file string, data []byte) error {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("write the export: %s is no file: without --out, the export goes to standard output", file)
+	}
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write the export: %w", err)

@@ -47,6 +47,7 @@ func TestTraceExport(t *testing.T) {
 		{[]string{"verb:create)", "--file", capture}, "column"},
 		{[]string{"0000aa-1"}, "no longer has this journey"},
 		{[]string{id, "-o", "pdf"}, "use md, html, svg"},
+		{[]string{id, "--out", t.TempDir()}, "is no file"},
 		{[]string{id, "--out", filepath.Join(t.TempDir(), "none", "file")}, "write the export"},
 	} {
 		if a := typeCommand(append([]string{"trace", "export"}, test.args...)...); a.code == 0 || !strings.Contains(a.err, test.want) {

@@ -33,7 +33,7 @@ type journeySource struct {
 }
 
 func (s *journeySource) addFlags(cmd *cobra.Command, usage string, formats ...render.Format) {
-	cmd.Flags().StringVar(&s.file, "file", "", "a capture that kx trace save wrote, instead of a server; - for standard input")
+	cmd.Flags().StringVar(&s.file, "file", "", "a capture of kx trace save, or a page of kx trace export, instead of a server; - for standard input")
 	formatVar(cmd, cmd.Flags(), &s.format, usage, append([]render.Format{render.Text}, formats...)...)
 }
 

@@ -61,7 +61,8 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 		Example: `  kx tui                               # keys, kubeconfig and data in ~/.kx
   kx tui --ephemeral                   # keep nothing
   kx tui --kubeconfig ./elsewhere      # follow a kx that runs elsewhere
-  kx tui -r kx.ndjson                  # look at what kx trace save, or w on the screen, saved`,
+  kx tui -r kx.ndjson                  # look at what kx trace save, or w on the screen, saved
+  kx tui -r way.html                   # or kx trace export -o html`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := tui.CheckTerminal(); err != nil {
@@ -79,7 +80,7 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 	fs.BoolVar(&o.server.Ephemeral, "ephemeral", o.server.Ephemeral, "keep everything in a temporary directory and leave nothing")
 	fs.StringVar(&o.server.Listen, "listen", o.server.Listen, "address to serve on; port 0 picks a free one, as does --ephemeral")
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "follow the server of this kubeconfig, and start none")
-	fs.StringVarP(&o.saved, "read", "r", o.saved, "look at the requests of a capture, and start no server")
+	fs.StringVarP(&o.saved, "read", "r", o.saved, "look at the requests of a capture, or of a page of kx trace export, and start no server")
 	fs.StringVar(&o.theme, "theme", o.theme, "auto, dark, light, high-contrast, colour-blind or none (default $"+themeVariable+", or what was chosen last)")
 	for _, one := range []string{"data-dir", "ephemeral", "listen", "read"} {
 		cmd.MarkFlagsMutuallyExclusive("kubeconfig", one)

@@ -91,7 +91,7 @@ const drawingHead = `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="
 <style>
 svg { color-scheme: light dark; }
 rect { fill: #ffffff; }
-text { fill: #1f2328; font: 13px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; white-space: pre; }
+text { fill: #1f2328; font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: 13px; white-space: pre; }
 .bold { font-weight: bold; } .dim { fill: #59636e; } .layer { fill: #0550ae; } .note { fill: #7d4e00; } .bad { fill: #b00020; } .good { fill: #116329; }
 @media (prefers-color-scheme: dark) {
 rect { fill: #0d1117; }
