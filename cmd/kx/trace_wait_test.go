@@ -15,7 +15,9 @@ func TestTraceWait(t *testing.T) {
 		t.Errorf("what has happened: exit code %d, %s%s", a.code, a.out, a.err)
 	}
 	late := make(chan answer, 1)
-	go func() { late <- typeCommand("trace", "--wait", "1", "verb:delete resource:configmaps", "--timeout", "1m") }()
+	go func() {
+		late <- typeCommand("trace", "--wait", "1", "verb:delete resource:configmaps", "--timeout", "1m")
+	}()
 	if a := typeCommand("delete", "configmap", "waited"); a.code != 0 {
 		t.Fatal(a.err)
 	}
