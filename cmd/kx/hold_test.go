@@ -239,6 +239,7 @@ func TestStepOnScreen(t *testing.T) {
 		return !strings.Contains(frame, "PAUSED") && !strings.Contains(frame, "|| held")
 	})
 
+	p.press("F") // a step has stopped following
 	done = updating(t, client, "held", "2")
 	p.see("PAUSED", "rest.update since", "|| held 1") // what leaving would do is known by the watch that counts
 	p.press("q")

@@ -129,7 +129,8 @@ func (p *process) hostileScreens(t *testing.T) string {
 	}
 	look("follow on")
 	s.press("/", "ctrl+u", "name:held", "enter")
-	look("/namespaces/default/configmaps")
+	look("/configmaps/default/held")
+	s.press("enter", "g")
 	for range 30 {
 		s.press("n")
 		for range 8 {

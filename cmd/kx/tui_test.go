@@ -78,10 +78,10 @@ func lookAtCreate(ctx context.Context, t *testing.T, screen tui.Options) error {
 	if _, err := client.CoreV1().ConfigMaps("default").Create(ctx, configMap("seen"), metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	see("createHandler") // its steps are there without a key
+	see("KV.Txn") // its steps are there without a key
 	tm.Send(tea.KeyMsg{Type: tea.KeyEnter})
-	tm.Type("G")
-	see("KV.Txn")
+	tm.Type("g")
+	see("createHandler")
 	tm.Type("d")
 	see("[Diff]")
 	tm.Type("/verb:create name:seen")

@@ -109,12 +109,12 @@ func TestTUIInATerminal(t *testing.T) {
 	}
 	m.see("default/seen", "201", "REC 1", "Steps")
 	m.press("T")
-	m.see("default/nightly", "default/hourly", "the demo is there", "REC 4")
+	m.see("default/nightly", "default/hourly", "the demo is there", "REC 8")
 
 	m.press("/")
 	m.press("name:seen", "Enter")
 	m.see("/ name:seen", "1 of 1")
-	m.press("Enter", "n", "n", "d")
+	m.press("Enter", "g", "j", "d")
 	m.see("[Diff]", "createHandler", "by the request")
 	m.press("?")
 	m.see("Keys in ")

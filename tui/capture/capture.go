@@ -257,7 +257,7 @@ func (s *Screen) emptyList() []string {
 	}
 	lines := []string{"  No requests yet. Send one from another terminal:", "    " + kubectl}
 	if s.options.Own != nil && s.options.Own() {
-		lines = append(lines, "  or press "+keys.Example.Key()+" for a demo: a definition, CronTab, two objects of it, and a fight over one")
+		lines = append(lines, "  or press "+keys.Example.Key()+" for a demo: a definition, objects of it, and a conflict over one")
 	}
 	return lines
 }

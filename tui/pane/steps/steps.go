@@ -107,14 +107,14 @@ func (p *Pane) Message(lines ...string) {
 }
 
 // start puts the cursor where one wants to begin: where the request is held, on the step where the first error arose,
-// where it was decided who answers a read, or behind the filters.
+// where it was decided who answers a read, where etcd took a write, or behind the filters.
 func (p *Pane) start() {
 	steps := p.journey.Status.Steps
 	if held := p.journey.Status.Held; len(held) > 0 {
 		p.SelectStep(int(held[0].Step))
 		return
 	}
-	if i := p.answered(); i >= 0 && !anyFailed(p.roots, steps) {
+	if i := p.decided(); i >= 0 && !anyFailed(p.roots, steps) {
 		p.SelectStep(i)
 		return
 	}
@@ -130,11 +130,18 @@ func (p *Pane) start() {
 	p.clamp()
 }
 
-// answered is the step that says why a read was answered from the watch cache, or from etcd; -1 if the request is none.
-func (p *Pane) answered() int {
+// decided is the step that says why a read was answered from the watch cache, or from etcd, or the one in which etcd took a
+// write; -1 if there is none.
+func (p *Pane) decided() int {
+	steps := p.journey.Status.Steps
 	switch p.journey.Spec.Verb {
 	case "get", "list", "watch":
-		return slices.IndexFunc(p.journey.Status.Steps, func(s v1alpha1.Step) bool { return s.Layer == trace.LayerCacher.String() && s.Why != "" })
+		return slices.IndexFunc(steps, func(s v1alpha1.Step) bool { return s.Layer == trace.LayerCacher.String() && s.Why != "" })
+	}
+	for i := len(steps) - 1; i >= 0; i-- {
+		if steps[i].ID == trace.EtcdTxn.String() {
+			return i
+		}
 	}
 	return -1
 }

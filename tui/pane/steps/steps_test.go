@@ -111,9 +111,9 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestStart says where the cursor is when a request is opened: for a read, where it was decided who answers.
+// TestStart says where the cursor is when a request is opened: for a read, where it was decided who answers, and for a write, where etcd took it.
 func TestStart(t *testing.T) {
-	for journey, want := range map[string]string{"rec-2": "cacher.get", "rec-3": "cacher.get", "rec-7": "handler.update", "rec-8": "store.try-update"} {
+	for journey, want := range map[string]string{"rec-2": "cacher.get", "rec-3": "cacher.get", "rec-7": "etcd.txn", "rec-8": "store.try-update"} {
 		p := shown(t, journey, 68, 40)
 		at := p.Selected()
 		if at < 0 || p.journey.Status.Steps[at].ID != want {
