@@ -18,8 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// filled is how much goes through a tunnel before the buffers on its way can be full.
-const filled = 256 * kib
+// filled is how much goes into a tunnel, in any case, before the buffers on its way are full.
+const filled = 64 * kib
 
 // deafKubelet upgrades each connection, and then writes to it without an end, or reads nothing of it.
 type deafKubelet struct {
@@ -53,12 +53,14 @@ func (k *deafKubelet) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// fill writes until the connection ends, and counts it once its buffers are full.
+// fill writes until the connection ends, and counts it once its buffers are full, or it has ended before.
 func fill(conn net.Conn, full *atomic.Int64) {
 	piece := make([]byte, 16*kib)
+	count := sync.OnceFunc(func() { full.Add(1) })
+	defer count()
 	for written := 0; ; written += len(piece) {
-		if written == filled {
-			full.Add(1)
+		if written >= filled {
+			count()
 		}
 		if _, err := conn.Write(piece); err != nil {
 			return

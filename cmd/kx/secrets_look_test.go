@@ -148,7 +148,8 @@ func (p *process) screens(t *testing.T) string {
 	s.see("follow on")
 	for _, resource := range []string{"secrets", "configmaps"} {
 		s.press("/", "ctrl+u", "name:held resource:"+resource, "enter")
-		s.see("matching 1", "/namespaces/default/"+resource, "36 steps")
+		s.see("matching 1", "/"+resource+"/default/held", "36 steps")
+		s.press(strings.Repeat("p", 36)) // a write is opened at its end
 		for range 36 {
 			s.press("n")
 			for range tabs {
