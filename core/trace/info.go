@@ -34,6 +34,12 @@ var layers = [...]struct {
 // Lanes are the initials of the lanes, from the client to etcd. K stands for etcd's keys.
 const Lanes = "HRSCEK"
 
+// laneNames are what the lanes stand for, in the order of [Lanes].
+var laneNames = [len(Lanes)]string{"handler", "REST storage", "Store", "watch cache", "etcd3", "etcd's keys"}
+
+// LaneName is what a lane stands for.
+func LaneName(lane int) string { return laneNames[lane] }
+
 func (l Layer) String() string { return layers[l].name }
 
 // Layers are the names of the layers, from the socket down.

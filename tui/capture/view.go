@@ -5,7 +5,9 @@ import (
 	"os"
 	"strings"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/session"
 	"github.com/kx-apiserver/kx/tui/shell"
@@ -74,11 +76,23 @@ func (s *Screen) Foot() (same, state string) {
 	} else if row != nil {
 		same = look.Dim(" "+row.Spec.Method+" ") + row.Spec.URI
 	}
-	state = s.pausedState()
+	if state = s.pausedState(); state == "" && s.Context() == keys.Steps && s.open.journey != nil {
+		state = s.legend()
+	}
 	if s.state.Phase == session.Retrying {
 		state = look.Bad(" ! trying again: " + draw.Clean(s.state.Reason))
 	}
 	return same, state
+}
+
+// legend says what the letters above the lanes stand for.
+func (s *Screen) legend() string {
+	w, _ := s.Size()
+	var parts []draw.Part
+	for i, letter := range trace.Lanes {
+		parts = append(parts, draw.Part{Text: "  " + s.host.Theme().Key(string(letter)) + " " + trace.LaneName(i), Weight: len(trace.Lanes) - i})
+	}
+	return draw.Fitting(w, append([]draw.Part{{Text: s.host.Theme().Dim(" lanes "), Weight: len(trace.Lanes) + 1}}, parts...)...)
 }
 
 // caretLine shows, while a filter is typed, what of it can't be read.
