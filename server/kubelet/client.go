@@ -39,7 +39,7 @@ const (
 	dialWait = 30 * time.Second
 	// handshakeWait is the same for TLS.
 	handshakeWait = 10 * time.Second
-	// writeWait bounds a write to a node or a pod that reads nothing. server/handler bounds writes to clients alike.
+	// writeWait is the time limit of a write to a node or a pod. server/handler limits writes to clients alike.
 	writeWait = 30 * time.Second
 	// idleMost is how many connections to one kubelet are kept for the next request.
 	idleMost = 25
@@ -113,7 +113,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return patientConn{conn}, nil
 }
 
-// patientConn fails a write of which the peer reads nothing for writeWait.
+// patientConn ends the connection on a slow peer: a write that is not taken within 30 seconds ends the connection.
 type patientConn struct{ net.Conn }
 
 func (c patientConn) Write(b []byte) (int, error) {

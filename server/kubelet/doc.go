@@ -11,7 +11,7 @@
 //
 //  1. A kubelet is reached over TLS, with the server's client certificate if there is one. The server verifies the kubelet's
 //     certificate only if --kubelet-certificate-authority is given.
-//  2. An upgraded connection ends when the client or the node closes it, when the server stops, and when one side reads nothing
-//     for half a minute of what the other writes.
+//  2. An upgraded connection ends when the client or the node closes it, and when the server stops. A write that is not taken
+//     within 30 seconds ends the connection.
 //  3. No journey holds a node's answer. The audit log holds it only if the policy asks for bodies.
 package kubelet

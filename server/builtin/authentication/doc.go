@@ -1,7 +1,7 @@
-// Package authentication answers who somebody is: the reviews of the group authentication.k8s.io, of which none is kept.
+// Package authentication serves the reviews of the group authentication.k8s.io. The server stores none of them.
 //
-// In comes a review, by POST; out goes one with the answer in its status: who asks (SelfSubjectReview), or whom a token
-// is of, by the server's own authenticator (TokenReview).
+// In comes a review, by POST; out goes one with the answer in its status: the user who asks (SelfSubjectReview), or the
+// user that the server's own authenticator finds for a token (TokenReview).
 //
-// Invariants: a token that is nobody's is an answer and not an error. Tokens are in no log and no journey.
+// Invariants: an invalid token is an answer and not an error. Logs and journeys never contain tokens.
 package authentication

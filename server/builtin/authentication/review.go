@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Resources declares the reviews: a is asked about a token as about a request that carries it.
+// Resources declares the reviews. For a TokenReview, a authenticates a request that carries the token.
 func Resources(a authenticator.Request) []builtin.Declaration {
 	return []builtin.Declaration{
 		builtin.Review[*authenticationv1.SelfSubjectReview]{
@@ -35,7 +35,7 @@ func Resources(a authenticator.Request) []builtin.Declaration {
 	}
 }
 
-// answerSelf tells the user who they are. What the review says does not matter.
+// answerSelf tells users who they are. It ignores the content of the review.
 func answerSelf(ctx context.Context, _ *authenticationv1.SelfSubjectReview) (*authenticationv1.SelfSubjectReview, error) {
 	who, ok := request.UserFrom(ctx)
 	if !ok {
@@ -61,7 +61,7 @@ func answerToken(ctx context.Context, a authenticator.Request, review *authentic
 	if len(review.Spec.Audiences) > 0 {
 		audiences = review.Spec.Audiences
 	}
-	// The request has only the token: no certificate, and no path that is open to all.
+	// The request carries only the token: no certificate and no public path can authenticate it.
 	req, err := http.NewRequestWithContext(authenticator.WithAudiences(ctx, audiences), http.MethodGet, "/", nil)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)

@@ -48,7 +48,7 @@ func evaluationError(err error, q authorizer.AttributesRecord) string {
 	return strings.Join(parts, "; ")
 }
 
-// attributesOf is the question of a review about somebody.
+// attributesOf is the question of a SubjectAccessReview.
 func attributesOf(spec *authorizationv1.SubjectAccessReviewSpec) authorizer.AttributesRecord {
 	who := &user.DefaultInfo{Name: spec.User, UID: spec.UID, Groups: spec.Groups}
 	if spec.Extra != nil {
@@ -60,7 +60,7 @@ func attributesOf(spec *authorizationv1.SubjectAccessReviewSpec) authorizer.Attr
 	return question(who, spec.ResourceAttributes, spec.NonResourceAttributes)
 }
 
-// question is what a request would ask the authorizer. One of r and path is there.
+// question has the attributes of the request that the review is about. Exactly one of r and path is set.
 func question(who user.Info, r *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) authorizer.AttributesRecord {
 	if r == nil {
 		return authorizer.AttributesRecord{User: who, Verb: path.Verb, Path: path.Path}
@@ -81,7 +81,7 @@ func question(who user.Info, r *authorizationv1.ResourceAttributes, path *author
 	return q
 }
 
-// fieldRequirements are the valid ones. All must hold, so leaving one out asks for more, never for less.
+// fieldRequirements returns the valid requirements. All must hold, so leaving one out asks for more access, never for less.
 func fieldRequirements(s *authorizationv1.FieldSelectorAttributes) (fields.Requirements, error) {
 	if len(s.Requirements) == 0 {
 		selector, err := fields.ParseSelector(s.RawSelector)
@@ -131,7 +131,7 @@ var labelOperators = map[metav1.LabelSelectorOperator]selection.Operator{
 	metav1.LabelSelectorOpDoesNotExist: selection.DoesNotExist,
 }
 
-// labelRequirements are the valid ones.
+// labelRequirements returns the valid requirements, as fieldRequirements does.
 func labelRequirements(s *authorizationv1.LabelSelectorAttributes) (labels.Requirements, error) {
 	if len(s.Requirements) == 0 {
 		selector, err := labels.Parse(s.RawSelector)

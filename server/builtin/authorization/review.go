@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Resources declares the reviews: a decides, and rules tell what it would decide.
+// Resources declares the reviews: a decides about one request, and rules lists what a user may do.
 func Resources(a authorizer.UnconditionalAuthorizer, rules authorizer.RuleResolver) []builtin.Declaration {
 	return []builtin.Declaration{localSubjectAccessReviews(a), selfSubjectAccessReviews(a), selfSubjectRulesReviews(rules), subjectAccessReviews(a)}
 }
@@ -101,7 +101,7 @@ func selfSubjectRulesReviews(rules authorizer.RuleResolver) builtin.Declaration 
 				return nil, apierrors.NewBadRequest("no namespace on request")
 			}
 			resources, paths, incomplete, err := rules.RulesFor(ctx, user, r.Spec.Namespace)
-			// Neither metadata nor spec come back.
+			// The answer has neither metadata nor spec.
 			out := &review{Status: rulesStatus(resources, paths)}
 			out.Status.Incomplete = incomplete
 			if err != nil {
@@ -115,7 +115,7 @@ func selfSubjectRulesReviews(rules authorizer.RuleResolver) builtin.Declaration 
 
 var errNobody = apierrors.NewBadRequest("no user present on request")
 
-// invalid names no kind: Kubernetes does not say of what kind the review is.
+// invalid leaves out the review's kind, as a kube-apiserver does.
 func invalid(errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil

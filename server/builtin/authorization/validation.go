@@ -14,7 +14,7 @@ import (
 
 var specPath = field.NewPath("spec")
 
-// validateOne requires exactly one of the two.
+// validateOne requires exactly one of r and path.
 func validateOne(r *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) field.ErrorList {
 	if (r == nil) != (path == nil) {
 		return nil

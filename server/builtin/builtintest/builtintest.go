@@ -27,7 +27,7 @@ type Etcd struct {
 	Prefix string
 }
 
-// NewEtcd is a part of the shared etcd in which nothing is yet.
+// NewEtcd returns an empty part of the shared etcd.
 func NewEtcd(t testing.TB) *Etcd {
 	t.Helper()
 	server := embedtest.Shared(t)

@@ -33,7 +33,7 @@ var Resource = builtin.Resource[*appsv1.Deployment]{
 	Validate:       validate,
 	ValidateUpdate: validateUpdate,
 	Warnings:       workload.Warnings(template),
-	// The first versions of the group left replica sets behind.
+	// In the group's first versions, deleting a deployment orphaned its replica sets.
 	Dependents: workload.OrphansOf(appsv1beta1.SchemeGroupVersion, appsv1beta2.SchemeGroupVersion),
 	// Annotations are copied to the replica sets, so they count too.
 	Spec: func(d *appsv1.Deployment) any { return []any{&d.Spec, d.Annotations} },

@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// RollbackREST serves deployments/rollback: it marks a deployment for the controller that carries rollbacks out.
+// RollbackREST serves deployments/rollback: it writes the request into the deployment, and a controller rolls back.
 type RollbackREST struct {
 	store *registry.Store
 }
@@ -31,12 +31,12 @@ var (
 
 func (*RollbackREST) New() runtime.Object { return &appsv1beta1.DeploymentRollback{} }
 
-// Destroy does nothing: the storage is its resource's.
+// Destroy does nothing: the resource owns the storage.
 func (*RollbackREST) Destroy() {}
 
 func (*RollbackREST) ProducesObject(string) runtime.Object { return &metav1.Status{} }
 
-// Create answers with a Status: the object that was sent is not stored.
+// Create answers with a Status: the server does not store the DeploymentRollback.
 func (r *RollbackREST) Create(ctx context.Context, name string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
 	rollback, ok := obj.(*appsv1beta1.DeploymentRollback)

@@ -22,7 +22,7 @@ func newStrategy(s builtin.Strategy[*appsv1.Deployment]) rest.RESTCreateUpdateSt
 	return strategy{s}
 }
 
-// ValidateUpdate lets clients of apps/v1beta1 alone change the selector, as they always could.
+// ValidateUpdate lets only clients of apps/v1beta1 change the selector: that version always allowed it.
 func (s strategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	errs := s.Strategy.ValidateUpdate(ctx, obj, old)
 	if version, known := builtin.RequestVersion(ctx); known && version != appsv1beta1.SchemeGroupVersion {

@@ -26,7 +26,7 @@ var Resource = builtin.Resource[*appsv1.ReplicaSet]{
 	Validate:       validate,
 	ValidateUpdate: validateUpdate,
 	Warnings:       workload.Warnings(template),
-	// The first versions of the group left pods behind.
+	// In the group's first versions, deleting a replica set orphaned its pods.
 	Dependents: workload.OrphansOf(appsv1beta2.SchemeGroupVersion),
 	Spec:       func(rs *appsv1.ReplicaSet) any { return &rs.Spec },
 	Status: &builtin.Status[*appsv1.ReplicaSet]{

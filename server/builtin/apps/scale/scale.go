@@ -1,8 +1,8 @@
 // Package scale is the subresource scale of every resource that keeps a number of pods.
 //
-// It owns the one way from a Scale to its object and back. In comes an autoscaling/v1 Scale, the form in which Scales of
-// all versions reach rest; out goes an update of the object's replicas and of nothing else, under the preconditions
-// (uid, resourceVersion) that the Scale carries.
+// It owns the conversion between a Scale and its object. In comes an autoscaling/v1 Scale: Scales of all versions are
+// converted to it above rest. Out goes an update of the object's replicas alone, under the preconditions (uid,
+// resourceVersion) of the Scale.
 package scale
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
-// View has the parts of an object that a Scale shows: the desired and the current number of pods, and their selector.
+// View is the part of an object that a Scale shows: the desired and the current number of pods, and their selector.
 type View struct {
 	Replicas *int32
 	Current  int32
@@ -62,7 +62,7 @@ func (*ScaleREST[T]) GroupVersionKind(containingGV schema.GroupVersion) schema.G
 
 func (*ScaleREST[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
 
-// Destroy does nothing: the storage is its resource's.
+// Destroy does nothing: the resource owns the storage.
 func (*ScaleREST[T]) Destroy() {}
 
 func (r *ScaleREST[T]) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
@@ -89,7 +89,7 @@ func (*ScaleREST[T]) ConvertToTable(ctx context.Context, object, tableOptions ru
 	return Table.ConvertToTable(ctx, object, tableOptions)
 }
 
-// columns: the name has no format here, as a kube-apiserver gives it none.
+// The name column has no format: a kube-apiserver sends none for scales.
 var columns = []table.Column{
 	{Name: "Name", Type: "string", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]},
 	{Name: "Desired", Type: "integer", Description: autoscalingv1.ScaleSpec{}.SwaggerDoc()["replicas"]},
@@ -102,7 +102,7 @@ var Table = table.New(columns, func(s *autoscalingv1.Scale) metav1.TableRow {
 	return table.Row(s.Name, int64(s.Spec.Replicas), int64(s.Status.Replicas), table.Age(s.CreationTimestamp))
 })
 
-// answer is the Scale of a stored object.
+// answer converts a stored object to its Scale.
 func (r *ScaleREST[T]) answer(obj runtime.Object) (runtime.Object, error) {
 	scale, err := r.scaleOf(obj)
 	if err != nil {
@@ -191,7 +191,7 @@ func (i *updatedObjectInfo[T]) UpdatedObject(ctx context.Context, oldObj runtime
 		return nil, err
 	}
 	if scale.UID != "" && scale.UID != object.GetUID() {
-		//lint:ignore ST1005 Clients are sent these words by every Kubernetes API server.
+		//lint:ignore ST1005 Every Kubernetes API server sends clients these words.
 		failed := fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", scale.UID, object.GetUID())
 		return nil, apierrors.NewConflict(i.rest.resource, object.GetName(), failed)
 	}
@@ -218,7 +218,7 @@ func (i *updatedObjectInfo[T]) newScale(ctx context.Context, old *autoscalingv1.
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("wrong object passed to Scale update: %v", obj))
 	}
-	// The rest of the metadata is ignored, whatever it is.
+	// The server ignores the rest of the metadata.
 	errs := metav1validation.ValidateManagedFields(scale.ManagedFields, field.NewPath("metadata", "managedFields"))
 	if scale.Spec.Replicas < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "replicas"), scale.Spec.Replicas, "must be greater than or equal to 0"))
@@ -237,7 +237,7 @@ var replicasPaths = managedfields.ResourcePathMappings{
 	"v1":           fieldpath.MakePathOrDie("spec", "replicas"),
 }
 
-// requestVersion is the version that managed fields are recorded in.
+// requestVersion is the API version under which managed fields are recorded.
 func requestVersion(ctx context.Context) schema.GroupVersion {
 	if info, ok := request.RequestInfoFrom(ctx); ok {
 		version := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}

@@ -76,7 +76,7 @@ func setDefaults(s *appsv1.StatefulSet) {
 		strategy.Type = appsv1.RollingUpdateStatefulSetStrategyType
 		podspec.SetDefault(&strategy.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
 	}
-	// A strategy that names its type stays without parameters.
+	// A strategy without parameters gets no default ones if the client names its type.
 	if strategy.Type == appsv1.RollingUpdateStatefulSetStrategyType && strategy.RollingUpdate != nil {
 		podspec.SetDefault(&strategy.RollingUpdate.Partition, 0)
 		podspec.SetDefault(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
@@ -97,7 +97,7 @@ func setDefaults(s *appsv1.StatefulSet) {
 	}
 }
 
-// setClaimDefaults also says what the template is of, whatever the client called it: controllers compare whole templates.
+// setClaimDefaults also overwrites the template's kind and apiVersion: controllers compare whole templates.
 func setClaimDefaults(c *corev1.PersistentVolumeClaim) {
 	c.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}
 	if c.Status.Phase == "" {
@@ -115,7 +115,7 @@ func warnings(s, old *appsv1.StatefulSet) []string {
 	for i := range s.Spec.VolumeClaimTemplates {
 		path := claimsPath.Index(i)
 		if old != nil {
-			path = path.Child("Spec") // a kube-apiserver names the spec in updates alone, and spells it so
+			path = path.Child("Spec") // a kube-apiserver adds "Spec" to the path only in updates, with this capital
 		}
 		messages = append(messages, claim.Warnings(&s.Spec.VolumeClaimTemplates[i].Spec, path)...)
 	}

@@ -27,7 +27,7 @@ var (
 	statusPath = field.NewPath("status")
 )
 
-// tolerance is what a stored object may keep. Fields that cannot change are not validated again.
+// tolerance lists the mistakes that a stored object may keep. Updates do not validate immutable fields again.
 type tolerance struct {
 	podspec.Options
 	immutable, template bool
@@ -51,7 +51,7 @@ func validateUpdate(s, old *appsv1.StatefulSet) field.ErrorList {
 	return append(errs, quote.ValidateImmutable(s.Spec.PodManagementPolicy, old.Spec.PodManagementPolicy, specPath.Child("podManagementPolicy"))...)
 }
 
-// withoutKinds is what messages quote: the kind of a template is a default that no client is asked for.
+// withoutKinds removes the kinds of claim templates for messages: the server sets them, not the client.
 func withoutKinds(claims []corev1.PersistentVolumeClaim) []corev1.PersistentVolumeClaim {
 	claims = slices.Clone(claims)
 	for i := range claims {
@@ -114,7 +114,7 @@ func validateStrategy(s *appsv1.StatefulSetUpdateStrategy, path *field.Path) fie
 		appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType))}
 }
 
-// quoted is the strategy as messages quote it: with a partition, which is a number there.
+// quoted is the strategy for messages, which show a missing partition as 0.
 func quoted(s *appsv1.StatefulSetUpdateStrategy) *appsv1.StatefulSetUpdateStrategy {
 	s = s.DeepCopy()
 	if s.RollingUpdate != nil {
@@ -181,7 +181,8 @@ func validateTemplate(spec *appsv1.StatefulSetSpec, path *field.Path, tolerated 
 	return errs
 }
 
-// validatePods reports mistakes in labels and annotations twice, as a kube-apiserver does: once of the template, once of a set's.
+// validatePods reports mistakes in labels and annotations twice, as a kube-apiserver does: as rules for every template, and
+// again as rules for stateful sets.
 func validatePods(template *corev1.PodTemplateSpec, selector labels.Selector, path *field.Path, tolerated tolerance) field.ErrorList {
 	var errs field.ErrorList
 	if !selector.Empty() && !selector.Matches(labels.Set(template.Labels)) {
@@ -196,7 +197,7 @@ func validatePods(template *corev1.PodTemplateSpec, selector labels.Selector, pa
 	return append(errs, podspec.ValidateAnnotations(template.Annotations, &template.Spec, annotations, tolerated.Options)...)
 }
 
-// podTemplate is the template of the pods that the set makes: they have host names of their own, and a volume of each claim.
+// podTemplate is the template of the set's pods. Each pod has its own host name and one volume per claim.
 func podTemplate(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
 	template := spec.Template.DeepCopy()
 	template.Spec.Hostname, template.Spec.Subdomain = "", ""

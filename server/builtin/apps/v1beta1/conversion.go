@@ -149,8 +149,8 @@ func scaleFromHub(in *autoscalingv1.Scale, out *v1beta1.Scale) error {
 	return nil
 }
 
-// rollbackToHub keeps in an annotation what apps/v1 has no field for. The annotation belongs to the field: without it,
-// there is none.
+// rollbackToHub keeps the rollback in an annotation: apps/v1 has no field for it. Without a rollback it removes the
+// annotation.
 func rollbackToHub(in *v1beta1.Deployment, out *appsv1.Deployment) error {
 	_, annotated := in.Annotations[appsv1.DeprecatedRollbackTo]
 	if in.Spec.RollbackTo == nil && !annotated {

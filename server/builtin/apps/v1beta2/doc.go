@@ -1,5 +1,5 @@
-// Package v1beta2 is deployments as clients of apps/v1beta2 know them.
+// Package v1beta2 converts deployments between apps/v1beta2 and apps/v1.
 //
-// It owns that version's defaults and its conversions, directly to apps/v1, which deployments are stored in, and back.
-// Nothing of it is stored. What comes out of a conversion shares memory with what went in, and neither is modified.
+// It owns that version's defaults and its direct conversions to and from apps/v1. The storage holds apps/v1 alone. The
+// result of a conversion shares memory with its source, so neither may be modified.
 package v1beta2

@@ -22,7 +22,7 @@ func ValidateCountOrPercent(v *intstr.IntOrString, path *field.Path) field.Error
 	return errs
 }
 
-// ValidateAtMost100Percent takes every number.
+// ValidateAtMost100Percent limits percentages only: it accepts every plain number.
 func ValidateAtMost100Percent(v *intstr.IntOrString, path *field.Path) field.ErrorList {
 	if n, percent := CountOrPercent(v); percent && n > 100 {
 		return field.ErrorList{field.Invalid(path, v, "must not be greater than 100%")}

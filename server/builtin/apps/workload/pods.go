@@ -15,14 +15,14 @@ import (
 
 var templatePath = field.NewPath("spec", "template")
 
-// comparableObject is a pointer to an object: nil stands for the old one of a new object.
+// comparableObject is a pointer to an object. On creation the old object is nil.
 type comparableObject interface {
 	comparable
 	builtin.Object
 }
 
-// Warnings makes the warnings of a resource. They are about the name of a new object, and about its template whenever the
-// generation moves.
+// Warnings makes the warnings of a resource: about the name of a new object, and about its template whenever the
+// generation changes.
 func Warnings[T comparableObject](template func(T) *corev1.PodTemplateSpec) func(obj, old T) []string {
 	return func(obj, old T) []string {
 		var none T
@@ -36,12 +36,12 @@ func Warnings[T comparableObject](template func(T) *corev1.PodTemplateSpec) func
 	}
 }
 
-// PrepareCreate makes the PrepareCreate of a resource that has nothing but its template to prepare.
+// PrepareCreate makes the PrepareCreate of a resource that only has to prepare its template.
 func PrepareCreate[T any](template func(T) *corev1.PodTemplateSpec) func(context.Context, T) {
 	return func(_ context.Context, obj T) { podspec.DropDisabledFields(&template(obj).Spec, nil) }
 }
 
-// PrepareUpdate makes the PrepareUpdate of a resource that has nothing but its template to prepare.
+// PrepareUpdate makes the PrepareUpdate of a resource that only has to prepare its template.
 func PrepareUpdate[T any](template func(T) *corev1.PodTemplateSpec) func(obj, old T) {
 	return func(obj, old T) { podspec.DropDisabledFields(&template(obj).Spec, &template(old).Spec) }
 }

@@ -64,7 +64,7 @@ func ValidateCounts(counts []Count) field.ErrorList {
 	return errs
 }
 
-// ValidateCollisions keeps the number of collisions from falling: names are made of it.
+// ValidateCollisions rejects a lower collision count: controllers make names from it.
 func ValidateCollisions(now, was *int32) field.ErrorList {
 	if was == nil || now != nil && *now >= *was {
 		return nil

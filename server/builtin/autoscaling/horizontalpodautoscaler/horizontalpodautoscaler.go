@@ -1,4 +1,4 @@
-// Package horizontalpodautoscaler is the resource horizontalpodautoscalers: how many pods something that can be scaled gets.
+// Package horizontalpodautoscaler is the resource horizontalpodautoscalers: rules for the number of pods of a scalable object.
 //
 // It owns their defaults, validation and columns. They are stored as autoscaling/v2; autoscaling/v1 is converted above rest.
 package horizontalpodautoscaler
@@ -76,7 +76,7 @@ func row(h *autoscalingv2.HorizontalPodAutoscaler) metav1.TableRow {
 }
 
 func setDefaults(h *autoscalingv2.HorizontalPodAutoscaler) {
-	// Annotations of old versions would contradict the fields that they stand for.
+	// Annotations of autoscaling/v1 could contradict the fields that they stand for.
 	h.Annotations = v1.WithoutAnnotations(h.Annotations)
 	podspec.SetDefault(&h.Spec.MinReplicas, 1)
 	if len(h.Spec.Metrics) == 0 {
@@ -87,7 +87,7 @@ func setDefaults(h *autoscalingv2.HorizontalPodAutoscaler) {
 		}}
 	}
 	if b := h.Spec.Behavior; b != nil {
-		// How long to wait before scaling down is a flag of the controller, so it has no default here.
+		// A flag of the controller sets the delay before scaling down, so it has no default here.
 		podspec.SetDefault(&b.ScaleUp, autoscalingv2.HPAScalingRules{})
 		podspec.SetDefault(&b.ScaleUp.StabilizationWindowSeconds, 0)
 		setRuleDefaults(b.ScaleUp, atMost(autoscalingv2.PodsScalingPolicy, 4), atMost(autoscalingv2.PercentScalingPolicy, 100))
@@ -96,7 +96,7 @@ func setDefaults(h *autoscalingv2.HorizontalPodAutoscaler) {
 	}
 }
 
-// atMost is a policy for 15 seconds, how often the controller looks.
+// atMost is a policy for 15 seconds: the interval of the controller.
 func atMost(of autoscalingv2.HPAScalingPolicyType, n int32) autoscalingv2.HPAScalingPolicy {
 	return autoscalingv2.HPAScalingPolicy{Type: of, Value: n, PeriodSeconds: 15}
 }

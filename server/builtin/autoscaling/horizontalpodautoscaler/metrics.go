@@ -25,7 +25,7 @@ func validateMetrics(spec *autoscalingv2.HorizontalPodAutoscalerSpec, path *fiel
 		errs = append(errs, validateMetric(m, path.Index(i), allowed)...)
 		fromOutside = fromOutside || m.Type == autoscalingv2.ObjectMetricSourceType || m.Type == autoscalingv2.ExternalMetricSourceType
 	}
-	// Without pods nothing could measure them, and nothing would ever start one again.
+	// With 0 pods, metrics of pods have no values, so nothing would ever start a pod again.
 	if spec.MinReplicas != nil && *spec.MinReplicas == 0 && !fromOutside {
 		errs = append(errs, field.Forbidden(path, "must specify at least one Object or External metric to support scaling to zero replicas"))
 	}
@@ -40,7 +40,7 @@ type source struct {
 	validate func(*field.Path) field.ErrorList
 }
 
-// sourcesOf are in the order in which the first that is set is validated.
+// sourcesOf lists the sources of a metric. The order matters: only the first one that is set is validated.
 func sourcesOf(m *autoscalingv2.MetricSpec, allowed references) []source {
 	all := []source{
 		{name: "object", of: autoscalingv2.ObjectMetricSourceType},

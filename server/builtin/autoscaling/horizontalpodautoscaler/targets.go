@@ -12,7 +12,7 @@ const (
 	shownTargets = 2
 )
 
-// targetsCell shows the first targets with their current values, which are in the same order.
+// targetsCell shows the first targets with their current values. Both lists have the same order.
 func targetsCell(specs []autoscalingv2.MetricSpec, statuses []autoscalingv2.MetricStatus) string {
 	if len(specs) == 0 {
 		return "<none>"

@@ -25,7 +25,7 @@ var (
 	statusPath = field.NewPath("status")
 )
 
-// references says what is allowed in the apiVersion of a reference.
+// references says which values the apiVersion of a reference may have.
 type references struct{ noGroup, anything bool }
 
 // tolerance is what an autoscaler may refer to.
@@ -41,12 +41,12 @@ func validateUpdate(h, old *autoscalingv2.HorizontalPodAutoscaler) field.ErrorLi
 	return append(errs, validateSpec(&h.Spec, toleranceOf(h, old))...)
 }
 
-// toleranceOf lets an update keep the references of the stored object, which older servers did not check. There is no old
-// one of a new object.
+// toleranceOf lets an update keep the references of the stored object: older servers did not check them. For a new object,
+// old is nil.
 func toleranceOf(h, old *autoscalingv2.HorizontalPodAutoscaler) tolerance {
 	t := tolerance{objects: references{noGroup: true}}
 	target := h.Spec.ScaleTargetRef
-	// Replication controllers are all that can be scaled in the group without a name.
+	// The core group has one scalable resource: replication controllers.
 	t.target.noGroup = target.Kind == "ReplicationController"
 	if old == nil {
 		return t
@@ -73,7 +73,7 @@ func validateSpec(spec *autoscalingv2.HorizontalPodAutoscalerSpec, allowed toler
 	return append(errs, validateCounts(spec)...)
 }
 
-// validateCounts comes last: a kube-apiserver generates these two rules from the types, and adds what they find to the rest.
+// validateCounts comes last: a kube-apiserver generates these two rules from the types, and appends their errors.
 func validateCounts(spec *autoscalingv2.HorizontalPodAutoscalerSpec) field.ErrorList {
 	var errs field.ErrorList
 	if spec.MinReplicas != nil && *spec.MinReplicas < 0 {
@@ -98,7 +98,7 @@ func validateReference(ref autoscalingv2.CrossVersionObjectReference, path *fiel
 	return errs
 }
 
-// validateSegment requires what can be a part of a URL's path. The message is about a missing one.
+// validateSegment requires a valid segment of a URL's path. The message is for a missing value.
 func validateSegment(value, message string, path *field.Path) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(path, message)}

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// behavior is the JSON in the annotation. Its names are not those of any version, and fields without a value are null: that
-// is what the first server wrote, and clients read it.
+// behavior is the JSON in the annotation. Its field names differ from those of every version, and empty fields are null: the
+// first server wrote it so, and clients read it.
 type behavior struct {
 	ScaleUp, ScaleDown *rules
 }

@@ -45,14 +45,14 @@ func AddToScheme(s *runtime.Scheme) error {
 	)
 }
 
-// setDefaults leaves the target to the conversion, which knows all metrics.
+// setDefaults leaves the target to the conversion: only that sees all metrics.
 func setDefaults(h *autoscalingv1.HorizontalPodAutoscaler) {
 	if h.Spec.MinReplicas == nil {
 		h.Spec.MinReplicas = ptr.To[int32](1)
 	}
 }
 
-// WithoutAnnotations removes the annotations that stand for fields. Annotations without any of them are returned themselves.
+// WithoutAnnotations removes the annotations that stand for fields. If it removes nothing, it returns the same map.
 func WithoutAnnotations(all map[string]string) map[string]string {
 	rest := all
 	for _, name := range annotations {
@@ -97,7 +97,7 @@ func toHub(in *autoscalingv1.HorizontalPodAutoscaler, out *v2.HorizontalPodAutos
 	return nil
 }
 
-// DefaultUtilization is the target in percent of an autoscaler without metrics.
+// DefaultUtilization is the CPU target, in percent, of an autoscaler without metrics.
 const DefaultUtilization = 80
 
 func cpuMetric(percent int32) v2.MetricSpec {
@@ -105,7 +105,7 @@ func cpuMetric(percent int32) v2.MetricSpec {
 		Target: v2.MetricTarget{Type: v2.UtilizationMetricType, AverageUtilization: &percent}}}
 }
 
-// fromAnnotations ignores annotations that no server has written.
+// fromAnnotations ignores annotations that it can't decode: no server wrote them.
 func fromAnnotations(all map[string]string, out *v2.HorizontalPodAutoscaler) {
 	if metrics, ok := decode[[]autoscalingv1.MetricSpec](all, metricsAnnotation); ok {
 		out.Spec.Metrics = append(each(metrics, metricToHub), out.Spec.Metrics...)
@@ -160,7 +160,7 @@ func isCPU(m *v2.MetricSpec) bool {
 	return m.Type == v2.ResourceMetricSourceType && m.Resource != nil && m.Resource.Name == corev1.ResourceCPU && m.Resource.Target.AverageUtilization != nil
 }
 
-// toAnnotations keeps the whole status of metrics there, as the field for CPUs has no absolute value.
+// toAnnotations writes the status of all metrics, CPU too: the field for CPU has no absolute value.
 func toAnnotations(in *v2.HorizontalPodAutoscaler, others []autoscalingv1.MetricSpec, out *autoscalingv1.HorizontalPodAutoscaler) error {
 	values := map[string]any{}
 	if len(others) > 0 {
@@ -204,7 +204,7 @@ func decode[T any](all map[string]string, name string) (value T, ok bool) {
 	return value, err == nil
 }
 
-// each converts a list. It makes one even of none, as annotations of no metrics replace what fields say.
+// each converts a list. From nil it makes an empty list: an annotation without metrics still replaces the fields.
 func each[In, Out any](in []In, convert func(*In) Out) []Out {
 	out := make([]Out, len(in))
 	for i := range in {

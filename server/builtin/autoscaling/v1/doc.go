@@ -1,8 +1,8 @@
-// Package v1 is horizontal pod autoscalers as clients of autoscaling/v1 know them.
+// Package v1 converts horizontal pod autoscalers between autoscaling/v1 and autoscaling/v2.
 //
-// It owns that version's defaults and its conversions, directly to autoscaling/v2, which autoscalers are stored in, and back.
-// Nothing of it is stored. What comes out of a conversion shares memory with what went in, and neither is modified.
+// It owns that version's defaults and its direct conversions to and from autoscaling/v2. The storage holds autoscaling/v2
+// alone. The result of a conversion shares memory with its source, so neither may be modified.
 //
-// The version has fields for the utilization of CPUs alone. All other metrics, the behavior and the conditions are JSON in
-// annotations, which the others never have.
+// The version has fields for the utilization of CPU alone. All other metrics, the behavior and the conditions are JSON in
+// annotations. Objects of autoscaling/v2 never have these annotations.
 package v1

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones are known where the system has none
+	_ "time/tzdata" // for systems without time zone files
 
 	"github.com/robfig/cron/v3"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateSchedule keeps the time zone in a field of its own, but for cron jobs of older releases.
+// validateSchedule rejects a time zone in the schedule: it has its own field. Stored cron jobs of older releases may keep it.
 func validateSchedule(spec, old *batchv1.CronJobSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if err := parseSchedule(spec.Schedule); err != nil {
@@ -28,7 +28,7 @@ func validateSchedule(spec, old *batchv1.CronJobSpec, path *field.Path) field.Er
 	return errs
 }
 
-// parseSchedule makes an error of the parser's panic about a zone that no schedule follows: "TZ=UTC".
+// parseSchedule turns a panic of the parser into an error: it panics on a zone without a schedule, such as "TZ=UTC".
 func parseSchedule(schedule string) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -59,7 +59,7 @@ func validateTimeZone(zone string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// isZonePart also keeps a zone from leading out of the directory of zones.
+// isZonePart also rejects parts that lead out of the directory of zones.
 func isZonePart(part string) bool {
 	if part == "" || len(part) > 14 || part == "." || part == ".." || part[0] == '-' {
 		return false

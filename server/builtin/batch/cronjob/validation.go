@@ -36,7 +36,7 @@ func validateUpdate(c, old *batchv1.CronJob) field.ErrorList {
 	return append(errs, validateHasSchedule(&c.Spec)...)
 }
 
-// validateHasSchedule comes last: a Kubernetes API server reports rules that its types declare after those of its code.
+// validateHasSchedule comes last: a kube-apiserver checks the rules of its types after the rules of its code.
 func validateHasSchedule(spec *batchv1.CronJobSpec) field.ErrorList {
 	if spec.Schedule != "" {
 		return nil
@@ -79,7 +79,7 @@ func validateConcurrency(policy batchv1.ConcurrencyPolicy, path *field.Path) fie
 	return field.ErrorList{field.NotSupported(path, policy, policies)}
 }
 
-// validateTemplate keeps the selector for the jobs, which get one each.
+// validateTemplate rejects a selector: the server generates one for each job.
 func validateTemplate(spec *batchv1.JobSpec, path *field.Path, opts podspec.Options) field.ErrorList {
 	errs := jobspec.Validate(spec, path, opts)
 	if spec.Selector != nil {

@@ -83,7 +83,7 @@ func setDefaults(j *batchv1.Job) {
 	}
 	podspec.SetDefault(&spec.BackoffLimit, limit)
 	if labels := spec.Template.Labels; labels != nil && len(j.Labels) == 0 {
-		j.Labels = labels // one map: the labels that are generated for the template are the job's as well
+		j.Labels = labels // one map: the labels generated for the template become the job's too
 	}
 	podspec.SetDefault(&spec.CompletionMode, batchv1.NonIndexedCompletion)
 	podspec.SetDefault(&spec.Suspend, false)
@@ -96,8 +96,7 @@ func setDefaults(j *batchv1.Job) {
 	jobspec.SetDefaults(spec)
 }
 
-// generateSelector makes the job select the pods that it made itself, by its UID. What the client chose stays, and is for
-// validation to refuse.
+// generateSelector makes the job select its own pods by its UID. It keeps values of the client: validation rejects them.
 func generateSelector(j *batchv1.Job) {
 	template := &j.Spec.Template
 	if template.Labels == nil {
@@ -114,7 +113,7 @@ func generateSelector(j *batchv1.Job) {
 	setIfAbsent(j.Spec.Selector.MatchLabels, map[string]string{batchv1.ControllerUidLabel: string(j.UID)})
 }
 
-// The labels without a prefix are those of older releases.
+// Older releases use the labels without a prefix.
 const (
 	oldUIDLabel  = "controller-uid"
 	oldNameLabel = "job-name"

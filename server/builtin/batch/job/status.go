@@ -32,7 +32,7 @@ func hasCondition(j *batchv1.Job, condition batchv1.JobConditionType, status cor
 	return false
 }
 
-// view is a job with its conditions read.
+// view is a job with its conditions parsed.
 type view struct {
 	*batchv1.Job
 
@@ -46,8 +46,8 @@ func viewOf(j *batchv1.Job) view {
 	return v
 }
 
-// rule refuses a status if wrong, when one of the values that it is about has changed. A job may keep a mistake that it has:
-// a controller needs time to follow a change of the spec.
+// rule rejects a status if wrong, but only if one of the rule's values changed. A job may keep an old mistake: a controller
+// needs time to follow a change of the spec.
 type rule struct {
 	changed, wrong bool
 	err            func() *field.Error
@@ -137,7 +137,7 @@ func failedIndexesChanged(now, was view) bool {
 	return !ptr.Equal(was.Status.FailedIndexes, now.Status.FailedIndexes)
 }
 
-// finishedRules are about what is left of a job that has ended.
+// finishedRules are about the counts of a job that has ended.
 func finishedRules(now, was view) []rule {
 	s, finished := &now.Status, now.finished != was.finished
 	pods := s.UncountedTerminatedPods
@@ -186,7 +186,7 @@ func indexRules(now, was view) []rule {
 	}
 }
 
-// podRules are about the pods that there are, and about conditions that exclude each other.
+// podRules are about the counts of pods, and about conditions that exclude each other.
 func podRules(now, was view) []rule {
 	s := &now.Status
 	ready, terminating := ptr.Deref(s.Ready, 0), ptr.Deref(s.Terminating, 0)
@@ -202,10 +202,10 @@ func podRules(now, was view) []rule {
 	}
 }
 
-// transitionRules are about ways back.
+// transitionRules reject changes that take back an earlier status.
 func transitionRules(now, was view) []rule {
 	s := &now.Status
-	// An indexed job that runs all indexes at once can shrink, and loses what had succeeded.
+	// An indexed job that runs all indexes at once can shrink. It then loses succeeded indexes.
 	shrinks := jobspec.IsIndexed(&now.Spec) && ptr.Equal(now.Spec.Completions, now.Spec.Parallelism)
 	resumes := isTrue(was.Job, batchv1.JobSuspended) && hasCondition(now.Job, batchv1.JobSuspended, corev1.ConditionFalse)
 	started := !ptr.Equal(was.Status.StartTime, s.StartTime)

@@ -10,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/quote"
 )
 
-// validateTemplateUpdate keeps the template as it is, but for where pods go and what they get while the job is suspended
-// and none of its pods run.
+// validateTemplateUpdate makes the template immutable. Only the placement and the resources of pods may change, while the job
+// is suspended and none of its pods run.
 func validateTemplateUpdate(j, old *batchv1.Job) field.ErrorList {
 	suspended := ptr.Deref(old.Spec.Suspend, false)
 	quiet := suspended && old.Status.Active == 0 && (old.Status.StartTime == nil || isTrue(old, batchv1.JobSuspended))
@@ -23,11 +23,11 @@ func validateTemplateUpdate(j, old *batchv1.Job) field.ErrorList {
 	allowPlacement(same, template)
 	allowResources(same.Spec.Containers, template.Spec.Containers)
 	allowResources(same.Spec.InitContainers, template.Spec.InitContainers)
-	// The metadata that allowPlacement leaves as it was, such as a name, is not looked at: upstream compares specs alone.
+	// Metadata that allowPlacement does not copy, such as a name, is not compared: upstream compares specs alone.
 	return quote.ValidateImmutable(template.Spec, same.Spec, specPath.Child("template.spec"))
 }
 
-// allowPlacement takes from template what says where pods go.
+// allowPlacement copies the fields that decide the placement of pods from template.
 func allowPlacement(same, template *corev1.PodTemplateSpec) {
 	affinity := template.Spec.Affinity
 	switch {
@@ -46,7 +46,7 @@ func allowPlacement(same, template *corev1.PodTemplateSpec) {
 	same.Spec.SchedulingGates = template.Spec.SchedulingGates
 }
 
-// allowResources takes what containers get, if they are the same containers.
+// allowResources copies the resources of containers, if the containers are the same.
 func allowResources(same, containers []corev1.Container) {
 	if len(same) != len(containers) {
 		return

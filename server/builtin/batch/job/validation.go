@@ -33,7 +33,7 @@ func validate(j *batchv1.Job) field.ErrorList {
 	return append(errs, validateHostnames(j)...)
 }
 
-// validateGenerated refuses labels and selectors that keep a job from selecting just its own pods.
+// validateGenerated rejects labels and selectors with which a job would not select exactly its own pods.
 func validateGenerated(j *batchv1.Job) field.ErrorList {
 	var errs field.ErrorList
 	if j.UID == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
-// SetDefaults fills in what jobs and job templates get. The numbers of pods are filled in when a job is made.
+// SetDefaults fills in the defaults that jobs and job templates share. Only a job gets default numbers of pods.
 func SetDefaults(spec *batchv1.JobSpec) {
 	if policy := spec.PodFailurePolicy; policy != nil {
 		for i := range policy.Rules {

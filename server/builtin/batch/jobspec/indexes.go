@@ -28,7 +28,7 @@ func CountIndexes(list string, completions int32) (int32, error) {
 	return total, nil
 }
 
-// CheckDisjoint requires that no index is in both lists. Intervals that can't be read are passed over.
+// CheckDisjoint rejects an index that is in both lists. It skips intervals that it can't parse.
 func CheckDisjoint(completed, failed string, completions int32) error {
 	a, b := intervals(completed, completions), intervals(failed, completions)
 	for len(a) > 0 && len(b) > 0 {

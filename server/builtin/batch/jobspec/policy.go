@@ -113,7 +113,7 @@ func validateSuccessPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorL
 		errs = append(errs, field.TooMany(path, len(rules), maxRules))
 	}
 	if spec.Completions == nil {
-		return errs // reported with the completion mode: there is nothing to compare rules with
+		return errs // the check of the completion mode reports it
 	}
 	for i := range rules {
 		errs = append(errs, validateSuccessRule(&rules[i], *spec.Completions, path.Index(i))...)
@@ -153,7 +153,7 @@ func validateSuccessRule(rule *batchv1.SuccessPolicyRule, completions int32, pat
 	return errs
 }
 
-// requiredOneOf lists the values to somebody who gave none.
+// requiredOneOf lists the allowed values if the value is missing.
 func requiredOneOf[T ~string](path *field.Path, value T, values []T) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(path, fmt.Sprintf("valid values: %q", values))}

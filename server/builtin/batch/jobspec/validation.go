@@ -26,7 +26,7 @@ const (
 	maxManagedBy = 63
 )
 
-// Validate validates a spec but for its selector.
+// Validate validates all of a spec except its selector.
 func Validate(spec *batchv1.JobSpec, path *field.Path, opts podspec.Options) field.ErrorList {
 	errs := validateNumbers(spec, path)
 	if by := spec.ManagedBy; by != nil {
@@ -54,7 +54,7 @@ func Validate(spec *batchv1.JobSpec, path *field.Path, opts podspec.Options) fie
 	return append(errs, validateRestartPolicy(spec, at.Child("spec", "restartPolicy"))...)
 }
 
-// IsIndexed says whether the pods of a job are numbered.
+// IsIndexed says whether each pod of a job has an index.
 func IsIndexed(spec *batchv1.JobSpec) bool {
 	return ptr.Deref(spec.CompletionMode, batchv1.NonIndexedCompletion) == batchv1.IndexedCompletion
 }
@@ -145,7 +145,7 @@ func validateIndexed(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateReplacementPolicy knows that a failure policy looks at pods that have failed, and not at terminating ones.
+// validateReplacementPolicy allows only Failed beside a failure policy: that looks at failed pods, not at terminating ones.
 func validateReplacementPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	policies := []batchv1.PodReplacementPolicy{batchv1.Failed, batchv1.TerminatingOrFailed}
 	if spec.PodFailurePolicy != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
-// Warnings are what the author of a valid spec at path should know.
+// Warnings returns the warnings about a valid spec at path.
 func Warnings(spec *batchv1.JobSpec, path *field.Path) []string {
 	var warnings []string
 	if IsIndexed(spec) && ptr.Deref(spec.Completions, 0) > manyCompletions && ptr.Deref(spec.Parallelism, 0) > maxParallelismForMany {
