@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -14,15 +16,23 @@ func TestTraceWait(t *testing.T) {
 	if a := typeCommand("trace", "--wait", "1", "verb:create uri:*configmaps*"); a.code != 0 || strings.Count(a.out, "\n") != 1 || !strings.Contains(a.out, "POST /api/v1/namespaces/default/configmaps") {
 		t.Errorf("what has happened: exit code %d, %s%s", a.code, a.out, a.err)
 	}
-	late := make(chan answer, 1)
+	// In a process of its own: kubectl's commands have variables that are the process's.
+	type ended struct {
+		out []byte
+		err error
+	}
+	kubeconfig := filepath.Join(os.Getenv("HOME"), ".kx", "kubeconfig")
+	late := make(chan ended, 1)
+	waiting := kx(t, "trace", "--kubeconfig", kubeconfig, "--wait", "1", "verb:delete resource:configmaps", "--timeout", "1m")
 	go func() {
-		late <- typeCommand("trace", "--wait", "1", "verb:delete resource:configmaps", "--timeout", "1m")
+		out, err := waiting.Output()
+		late <- ended{out, err}
 	}()
 	if a := typeCommand("delete", "configmap", "waited"); a.code != 0 {
 		t.Fatal(a.err)
 	}
-	if a := <-late; a.code != 0 || strings.Count(a.out, "\n") != 1 || !strings.Contains(a.out, "DELETE ") {
-		t.Errorf("what happens: exit code %d, %s%s", a.code, a.out, a.err)
+	if e := <-late; e.err != nil || strings.Count(string(e.out), "\n") != 1 || !strings.Contains(string(e.out), "DELETE ") {
+		t.Errorf("what happens: %v, %s", e.err, e.out)
 	}
 	if a := typeCommand("trace", "--wait", "3", "verb:delete resource:configmaps", "--timeout", "1s"); a.code != 1 || !strings.Contains(a.err, "of 3 requests matched within 1s") {
 		t.Errorf("what does not happen: exit code %d, %s%s", a.code, a.out, a.err)
