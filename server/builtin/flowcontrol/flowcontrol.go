@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Mandatory finds one of the objects whose spec nobody may change; nil if name is none of theirs.
+// Mandatory finds an object whose spec nobody may change, by its name; nil if there is none.
 func Mandatory[T metav1.Object](objects []T, name string) (mandatory T) {
 	if i := slices.IndexFunc(objects, func(obj T) bool { return obj.GetName() == name }); i >= 0 {
 		return objects[i]
@@ -23,7 +23,7 @@ func KeepMeta(m, old *metav1.ObjectMeta) {
 	m.ManagedFields = managed
 }
 
-// ValidateConditions wants conditions with a type, each another.
+// ValidateConditions requires that every condition has a type, and that no two have the same.
 func ValidateConditions[C any](conditions []C, typeOf func(*C) string) (errs field.ErrorList) {
 	seen := sets.New[string]()
 	for i := range conditions {

@@ -19,7 +19,7 @@ type Value struct{ value any }
 // Internal makes a Value.
 func Internal(value any) Value { return Value{value} }
 
-// ValidateImmutable requires that value is still old, and quotes it if not.
+// ValidateImmutable requires that value equals old, and quotes it otherwise.
 func ValidateImmutable[T any](value, old T, path *field.Path) field.ErrorList {
 	if apiequality.Semantic.DeepEqual(value, old) {
 		return nil
@@ -91,7 +91,7 @@ func marshal(out *bytes.Buffer, v reflect.Value) error {
 	return err
 }
 
-// list writes what is between open and end. write calls next before each element.
+// list writes a list between open and end. write calls next before each element.
 func list(out *bytes.Buffer, open, end byte, write func(next func()) error) error {
 	out.WriteByte(open)
 	first := true

@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
-// Access says who may do with claims what not everybody may who can write them.
+// Access checks the permissions that a client needs beside writing a claim: to watch over devices, to bind them, to report on them.
 type Access struct {
 	// Namespace reads a namespace, whose label lets its claims watch over devices of others.
 	Namespace  func(ctx context.Context, name string) (*corev1.Namespace, error)
@@ -53,7 +53,7 @@ func (a Access) Status(ctx context.Context, claim, before *resourcev1.ResourceCl
 	return errs
 }
 
-// watching is the index of the first device that is watched over.
+// watching is the index of the first allocated device with administrative access; -1 if there is none.
 func watching(status *resourcev1.ResourceClaimStatus) int {
 	if status.Allocation == nil {
 		return -1
@@ -175,7 +175,7 @@ func isOnNode(who user.Info, node string) bool {
 	return len(names) == 1 && names[0] == node && len(apivalidation.NameIsDNSSubdomain(node, false)) == 0
 }
 
-// askAny asks with each verb until one is allowed. The first refusal is told.
+// askAny asks with each verb until one is allowed. If none is, it returns the first refusal.
 func (a Access) askAny(ctx context.Context, q authorizer.AttributesRecord, verbs []string) (first error) {
 	for _, verb := range verbs {
 		q.Verb = verb

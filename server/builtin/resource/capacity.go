@@ -107,13 +107,13 @@ func validateRange(r *resourcev1.CapacityRequestPolicyRange, usual, capacity res
 	return errs
 }
 
-// part is a number of a range.
+// part is one number of a range.
 type part struct {
 	name  string
 	value *resource.Quantity
 }
 
-// validateIntegers wants numbers that an int64 has room for.
+// validateIntegers requires numbers that fit into an int64.
 func validateIntegers(parts []part, path *field.Path) (errs field.ErrorList) {
 	for _, p := range parts {
 		switch {

@@ -36,7 +36,7 @@ func ValidateClaim(spec *resourcev1.ResourceClaimSpec, path *field.Path) (errs f
 	return Written(errs)
 }
 
-// Written leaves out the errors of rules that types declare.
+// Written leaves out the errors of declared rules.
 func Written(errs field.ErrorList) (written field.ErrorList) {
 	for _, err := range errs {
 		if !err.CoveredByDeclarative {
@@ -73,7 +73,7 @@ func validateRequest(r *resourcev1.DeviceRequest, path *field.Path) field.ErrorL
 	return errs
 }
 
-// validateWhat checks what both kinds of requests have.
+// validateWhat checks the fields that both kinds of requests have.
 func validateWhat(selectors []resourcev1.DeviceSelector, mode resourcev1.DeviceAllocationMode, count int64,
 	tolerations []resourcev1.DeviceToleration, path *field.Path) field.ErrorList {
 	errs := ValidateSelectors(selectors, false, path.Child("selectors"))
@@ -111,7 +111,7 @@ func validateConstraint(c *resourcev1.DeviceConstraint, names Names, path *field
 	return errs
 }
 
-// Names are what requests of a claim are called, and what the requests in them are called.
+// Names are the names of a claim's requests, and of their subrequests.
 type Names map[string]sets.Set[string]
 
 // NamesOf collects the names.
@@ -129,7 +129,7 @@ func NamesOf(devices *resourcev1.DeviceClaim) Names {
 	return names
 }
 
-// Validate checks the name of a request, or of one in it behind a slash.
+// Validate checks the name of a request, or of a subrequest, which stands behind a slash.
 func (n Names) Validate(name string, path *field.Path) (errs field.ErrorList) {
 	const unknown = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 	parts := strings.Split(name, "/")
@@ -156,7 +156,7 @@ func (n Names) validateAll(names []string, path *field.Path) (errs field.ErrorLi
 	return errs
 }
 
-// DropDisabledClaim clears what is off by default, unless old has it: attributes that are derived of others.
+// DropDisabledClaim clears the fields of features that are off by default, unless old has them: derived attributes.
 func DropDisabledClaim(spec, old *resourcev1.ResourceClaimSpec) {
 	if old != nil && derives(old) {
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/podspec"
 )
 
-// DropGone clears the status of devices that were allocated and are no more.
+// DropGone clears the status of devices that are no longer allocated.
 func DropGone(status, old *resourcev1.ResourceClaimStatus) {
 	gone := allocated(old).Difference(allocated(status))
 	status.Devices = slices.DeleteFunc(status.Devices, func(d resourcev1.AllocatedDeviceStatus) bool { return gone.Has(deviceOf(&d)) })
@@ -24,7 +24,7 @@ func DropGone(status, old *resourcev1.ResourceClaimStatus) {
 	}
 }
 
-// DropDisabledStatus clears what is off by default, unless old has it: what a node need not do with a device.
+// DropDisabledStatus clears the fields of features that are off by default, unless old has them: what a node may skip for a device.
 func DropDisabledStatus(status, old *resourcev1.ResourceClaimStatus) {
 	skips := func(r resourcev1.DeviceRequestAllocationResult) bool { return len(r.SkipNodeOperations) > 0 }
 	if old.Allocation != nil && slices.ContainsFunc(old.Allocation.Devices.Results, skips) || status.Allocation == nil {
@@ -92,7 +92,7 @@ func validateDeviceStatus(s *resourcev1.AllocatedDeviceStatus, allocated sets.Se
 		errs = append(errs, field.TooMany(conditions, len(s.Conditions), resourcev1.AllocatedDeviceStatusMaxConditions))
 	}
 	for _, err := range metav1validation.ValidateConditions(s.Conditions, conditions) {
-		// The type declares these rules too, but those are not asked yet.
+		// The type declares these rules too, but declared rules run later.
 		err.CoveredByDeclarative = false
 		errs = append(errs, err)
 	}
@@ -131,7 +131,7 @@ func validateAllocation(a *resourcev1.AllocationResult, names Names, path *field
 	return errs
 }
 
-// validateBindings wants conditions of both kinds or none, each once.
+// validateBindings requires conditions of both kinds or of none, each once.
 func validateBindings(conditions, failures []string, path *field.Path) (errs field.ErrorList) {
 	good, bad := path.Child("bindingConditions"), path.Child("bindingFailureConditions")
 	for _, list := range []struct {

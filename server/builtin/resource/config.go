@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateConfiguration checks what a driver is told. The length of stored parameters is not limited: once there was no limit.
+// ValidateConfiguration checks the parameters for a driver. Stored ones may have any length: older servers had no limit.
 func ValidateConfiguration(c *resourcev1.DeviceConfiguration, stored bool, path *field.Path) field.ErrorList {
 	if c.Opaque == nil {
 		return field.ErrorList{field.Required(path.Child("opaque"), "")}
@@ -36,7 +36,7 @@ func declaredDriver(name *string, path *field.Path) field.ErrorList {
 	return append(errs, validate.MaxLength(ctx, op, path, name, nil, resourcev1.DriverNameMaxLength)...)
 }
 
-// validateParameters wants a JSON object.
+// validateParameters requires a JSON object.
 func validateParameters(raw runtime.RawExtension, maxBytes int, path *field.Path) field.ErrorList {
 	const hidden = "<value omitted>"
 	if len(raw.Raw) == 0 {

@@ -150,7 +150,7 @@ func driver(driver *string, lengthFirst bool, path *field.Path) field.ErrorList 
 	return append(form, length...)
 }
 
-// ClassConfig checks what drivers are told by a class.
+// ClassConfig checks the parameters that a class has for drivers.
 func (d Declared) ClassConfig(config []resourcev1.DeviceClassConfiguration, path *field.Path) field.ErrorList {
 	errs := items(config, resourcev1.DeviceConfigMaxSize, nil, func(c *resourcev1.DeviceClassConfiguration, path *field.Path) field.ErrorList {
 		return d.configuration(&c.DeviceConfiguration, path)
@@ -158,7 +158,7 @@ func (d Declared) ClassConfig(config []resourcev1.DeviceClassConfiguration, path
 	return errs.MarkCoveredByDeclarative()
 }
 
-// ClaimStatus checks what has changed in the status of a claim.
+// ClaimStatus checks the changes in the status of a claim.
 func (d Declared) ClaimStatus(status, old *resourcev1.ResourceClaimStatus, path *field.Path) (errs field.ErrorList) {
 	if is, was := status.Allocation, old.Allocation; is != nil && !apiequality.Semantic.DeepEqual(is, was) {
 		if was != nil {
@@ -268,10 +268,10 @@ func counters(all map[string]resourcev1.Counter, path *field.Path) (errs field.E
 	return errs
 }
 
-// The library asks for both, and these rules use neither.
+// The library requires both arguments, and these rules use neither.
 var ctx, op = context.Background(), operation.Operation{}
 
-// items checks a list: how long it is, then that no two are the same, then each.
+// items checks a list: first its length, then that its items differ, then each item.
 func items[T any](list []T, most int, same func(a, b *T) bool, each func(*T, *field.Path) field.ErrorList, path *field.Path) (errs field.ErrorList) {
 	if errs := validate.MaxItems(ctx, op, path, list, nil, most); len(errs) > 0 {
 		return errs
@@ -287,7 +287,7 @@ func items[T any](list []T, most int, same func(a, b *T) bool, each func(*T, *fi
 	return errs
 }
 
-// name checks one that has to be there.
+// name checks a required name.
 func name(value *string, path *field.Path, form func(context.Context, operation.Operation, *field.Path, *string, *string) field.ErrorList) field.ErrorList {
 	if *value == "" {
 		return field.ErrorList{field.Required(path, "")}
@@ -295,7 +295,7 @@ func name(value *string, path *field.Path, form func(context.Context, operation.
 	return form(ctx, op, path, value, nil)
 }
 
-// enum checks a value that has to be there.
+// enum checks a required value.
 func enum[T ~string](value *T, known sets.Set[T], path *field.Path) field.ErrorList {
 	if *value == "" {
 		return field.ErrorList{field.Required(path, "")}

@@ -19,7 +19,7 @@ func SetDefaultsClaim(spec *resourcev1.ResourceClaimSpec) {
 	}
 }
 
-// SetDefaultsSubRequests does so where one of several requests is met.
+// SetDefaultsSubRequests does so for subrequests, of which one is met.
 func SetDefaultsSubRequests(requests []resourcev1.DeviceSubRequest) {
 	for i := range requests {
 		SetDefaultsMode(&requests[i].AllocationMode, &requests[i].Count)
@@ -27,7 +27,7 @@ func SetDefaultsSubRequests(requests []resourcev1.DeviceSubRequest) {
 	}
 }
 
-// SetDefaultsMode makes it a number of devices, and the number one.
+// SetDefaultsMode sets the mode to an exact count, and the count to one.
 func SetDefaultsMode(mode *resourcev1.DeviceAllocationMode, count *int64) {
 	if *mode == "" {
 		*mode = resourcev1.DeviceAllocationModeExactCount
@@ -37,7 +37,7 @@ func SetDefaultsMode(mode *resourcev1.DeviceAllocationMode, count *int64) {
 	}
 }
 
-// SetDefaultsStatus fills in what is tolerated of the devices that were allocated.
+// SetDefaultsStatus fills in the tolerations of allocated devices.
 func SetDefaultsStatus(status *resourcev1.ResourceClaimStatus) {
 	if status.Allocation == nil {
 		return
@@ -47,7 +47,7 @@ func SetDefaultsStatus(status *resourcev1.ResourceClaimStatus) {
 	}
 }
 
-// SetDefaultsTolerations compares values.
+// SetDefaultsTolerations sets the operator Equal.
 func SetDefaultsTolerations(tolerations []resourcev1.DeviceToleration) {
 	for i := range tolerations {
 		if tolerations[i].Operator == "" {
@@ -56,7 +56,7 @@ func SetDefaultsTolerations(tolerations []resourcev1.DeviceToleration) {
 	}
 }
 
-// SetDefaultsTaints says since when devices have taints.
+// SetDefaultsTaints fills in since when devices have their taints.
 func SetDefaultsTaints(taints []resourcev1.DeviceTaint) {
 	for i := range taints {
 		if taints[i].TimeAdded == nil {
@@ -65,5 +65,5 @@ func SetDefaultsTaints(taints []resourcev1.DeviceTaint) {
 	}
 }
 
-// Now has no more digits than are stored.
+// Now is the present time, rounded as it is stored.
 func Now() *metav1.Time { return new(metav1.NewTime(time.Now().Truncate(time.Second))) }

@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// ValidateDriver wants the name of a driver: a domain, in any case.
+// ValidateDriver requires the name of a driver: a domain, in upper or lower case.
 func ValidateDriver(name string, path *field.Path) (errs field.ErrorList) {
 	if name == "" {
 		return field.ErrorList{field.Required(path, "")}
@@ -22,7 +22,7 @@ func ValidateDriver(name string, path *field.Path) (errs field.ErrorList) {
 	return append(errs, builtin.Invalids(path, name, validation.IsDNS1123Subdomain(strings.ToLower(name)))...)
 }
 
-// ValidatePool wants the name of a pool: domains with slashes between them.
+// ValidatePool requires the name of a pool: domains with slashes between them.
 func ValidatePool(name string, path *field.Path) (errs field.ErrorList) {
 	if name == "" {
 		return field.ErrorList{field.Required(path, "")}
@@ -36,7 +36,7 @@ func ValidatePool(name string, path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-// ValidateDevice wants the name of a device.
+// ValidateDevice requires the name of a device.
 func ValidateDevice(name string, path *field.Path) field.ErrorList {
 	return builtin.Invalids(path, name, validation.IsDNS1123Label(name))
 }

@@ -47,7 +47,7 @@ func ValidateSlice(spec, old *resourcev1.ResourceSliceSpec, path *field.Path) fi
 	return Written(errs)
 }
 
-// validateNodes wants one way to say which nodes can use the devices.
+// validateNodes requires exactly one way to say which nodes can use the devices.
 func validateNodes(spec *resourcev1.ResourceSliceSpec, path *field.Path) (errs field.ErrorList) {
 	const one = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 	var ways []string
@@ -107,7 +107,7 @@ func validateDevices(spec, old *resourcev1.ResourceSliceSpec, path *field.Path) 
 	return errs
 }
 
-// isAdvanced says whether a device makes it hard to find one: a slice can have fewer of those.
+// isAdvanced says whether a device is expensive to allocate: a slice can have fewer of those.
 func isAdvanced(d resourcev1.Device) bool {
 	if len(d.Taints) > 0 || len(d.ConsumesCounters) > 0 {
 		return true
@@ -134,7 +134,7 @@ func named(spec *resourcev1.ResourceSliceSpec, name string) *resourcev1.Device {
 	return nil
 }
 
-// validateDevice leaves alone what a stored device has had.
+// validateDevice does not check what a stored device had already.
 func validateDevice(d, old *resourcev1.Device, perDevice bool, path *field.Path) field.ErrorList {
 	errs := ValidateDevice(d.Name, path.Child("name"))
 	if n, most := len(d.Attributes)+len(d.Capacity), resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice; n > most {
@@ -269,7 +269,7 @@ func validateIdentifier(id string, path *field.Path) (errs field.ErrorList) {
 	return append(errs, builtin.Invalids(path, id, content.IsCIdentifier(id))...)
 }
 
-// shortened is a key without its middle, if it is longer than keys may be.
+// shortened cuts the middle out of a key that is longer than keys may be.
 func shortened(key string) string {
 	const most, dots = resourcev1.DeviceMaxDomainLength + 1 + resourcev1.DeviceMaxIDLength, "..."
 	if len(key) <= most {
@@ -279,7 +279,7 @@ func shortened(key string) string {
 	return key[:(left+1)/2] + dots + key[len(key)-left/2:]
 }
 
-// DropDisabledSlice clears what is off by default, unless old has it.
+// DropDisabledSlice clears the fields of features that are off by default, unless old has them.
 func DropDisabledSlice(spec, old *resourcev1.ResourceSliceSpec) {
 	was := func(has func(*resourcev1.Device) bool) bool {
 		return old != nil && slices.ContainsFunc(old.Devices, func(d resourcev1.Device) bool { return has(&d) })

@@ -69,7 +69,7 @@ var Resource = builtin.Resource[*certificatesv1.CertificateSigningRequest]{
 	Row: row,
 }
 
-// strategy lets a client own neither the spec nor the status of what it updates.
+// strategy keeps the spec and the status out of the fields that an update's client owns.
 type strategy struct {
 	builtin.Strategy[*certificatesv1.CertificateSigningRequest]
 }
@@ -126,7 +126,7 @@ func indexes(r *certificatesv1.CertificateSigningRequest, kind certificatesv1.Re
 	return all
 }
 
-// setTimes fills in when conditions changed. A condition that has the status that it had keeps its time of transition.
+// setTimes fills in the times of conditions. A condition with an unchanged status keeps its transition time.
 func setTimes(r, old *certificatesv1.CertificateSigningRequest) {
 	now := metav1.Now()
 	for i := range r.Status.Conditions {

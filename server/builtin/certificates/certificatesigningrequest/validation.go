@@ -38,7 +38,7 @@ var (
 	}))
 )
 
-// leniency is what a stored request may keep, although a new one could not have it.
+// leniency lists the mistakes that a stored request may keep and a new one may not have.
 type leniency struct {
 	bothDecisions, repeatedTypes, emptyTypes    bool
 	legacySigner, repeatedUsages, unknownUsages bool
@@ -124,7 +124,7 @@ func validateRequest(data []byte) error {
 	return request.CheckSignature()
 }
 
-// validateCertificate takes none, or a chain of certificates in PEM.
+// validateCertificate accepts an empty value, or a chain of certificates in PEM.
 func validateCertificate(data []byte) error {
 	if len(data) == 0 {
 		return nil

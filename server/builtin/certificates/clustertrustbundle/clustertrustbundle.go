@@ -84,7 +84,7 @@ func nameFor(signer string) apivalidation.ValidateNameFunc {
 	}
 }
 
-// maxBundle is how long a bundle may be, in bytes.
+// maxBundle is the size limit of a bundle in bytes.
 const maxBundle = 1 << 20
 
 // validateBundle takes certificates of authorities, each once. Errors do not repeat the bundle.

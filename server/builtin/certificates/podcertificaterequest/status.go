@@ -187,7 +187,7 @@ func validateNames(leaf *x509.Certificate) (errs field.ErrorList) {
 	return errs
 }
 
-// isFor says whether the certificate is for the key that was asked with.
+// isFor says whether the certificate is for the key of the request.
 func isFor(leaf *x509.Certificate, spec *certificatesv1beta1.PodCertificateRequestSpec) (bool, *field.Error) {
 	var want any
 	if len(spec.StubPKCS10Request) > 0 {

@@ -144,7 +144,7 @@ func validateKey(r *request) field.ErrorList {
 	return nil
 }
 
-// weakness is the error of a key of a kind or a size that is not accepted.
+// weakness returns an error for a key of an unsupported type or size.
 func weakness(public crypto.PublicKey, path *field.Path, curves string, value any) *field.Error {
 	switch public := public.(type) {
 	case ed25519.PublicKey:

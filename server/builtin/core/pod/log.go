@@ -40,7 +40,7 @@ func (*LogREST) NewGetOptions() (runtime.Object, bool, string) {
 // StreamsText says that the answer is text.
 func (*LogREST) StreamsText() bool { return true }
 
-// Get finds the log. Of a pod without a node, there is none.
+// Get finds the log. A pod without a node has no log.
 func (r *LogREST) Get(ctx context.Context, name string, options runtime.Object) (runtime.Object, error) {
 	asked, err := builtin.As[*corev1.PodLogOptions](options)
 	if err != nil {
@@ -126,7 +126,7 @@ func getPod(ctx context.Context, pods *builtin.REST, name string) (*corev1.Pod, 
 	return builtin.As[*corev1.Pod](obj)
 }
 
-// containerOf is the container that a request means: the one that it names, or the only one.
+// containerOf is the container of a request: the one that it names, or the only one.
 func containerOf(pod *corev1.Pod, named string) (string, error) {
 	var names []string
 	podspec.VisitContainers(&pod.Spec, nil, func(c *corev1.Container, _ *field.Path) { names = append(names, c.Name) })

@@ -60,7 +60,7 @@ func withResourcesOf(containers, old []corev1.Container) []corev1.Container {
 
 const onlyCPUAndMemory = "only cpu and memory resources are mutable"
 
-// validateResize lets CPU and memory change, and nothing be taken away.
+// validateResize lets updates change CPU and memory, but not remove a resource.
 func validateResize(pod, old *corev1.Pod) field.ErrorList {
 	opts := podspec.Options{Pod: true, Tolerated: podspec.MistakesIn(&old.Spec, old.Annotations)}
 	errs := builtin.ValidateObjectMetaUpdate(&pod.ObjectMeta, &old.ObjectMeta)

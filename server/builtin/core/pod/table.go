@@ -54,7 +54,7 @@ func orNone(s string) string {
 // nodeUnreachable is the status reason of a pod whose node went silent while it was being deleted.
 const nodeUnreachable = "NodeLost"
 
-// summary is what the containers of a pod come to.
+// summary is the state of a pod's containers taken together.
 type summary struct {
 	ready, total int
 	reason       string

@@ -67,7 +67,7 @@ func validateCreate(pod *corev1.Pod) field.ErrorList {
 	return append(errs, podspec.ValidateProfilesMatch(&pod.ObjectMeta, &pod.Spec, specPath)...)
 }
 
-// updatableFields are what of a spec may change.
+// updatableFields are the fields of a spec that may change.
 var updatableFields = strings.Join([]string{
 	"`spec.containers[*].image`",
 	"`spec.initContainers[*].image`",
@@ -193,7 +193,7 @@ func validateTolerationsUpdate(tolerations, old []corev1.Toleration) field.Error
 	return podspec.ValidateTolerations(tolerations, path)
 }
 
-// validateGatesUpdate lets scheduling gates go, and none come.
+// validateGatesUpdate lets updates remove scheduling gates, but not add any.
 func validateGatesUpdate(gates, old []corev1.PodSchedulingGate) field.ErrorList {
 	var errs field.ErrorList
 	for i, gate := range gates {

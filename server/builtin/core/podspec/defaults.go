@@ -6,7 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
-// SetDefaultsPod fills in a whole pod: what only pods get, and then what every pod spec gets.
+// SetDefaultsPod fills in a whole pod: first the defaults of pods, then those of every pod spec.
 func SetDefaultsPod(pod *corev1.Pod) {
 	spec := &pod.Spec
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
@@ -37,7 +37,7 @@ func SetDefaultsPod(pod *corev1.Pod) {
 // SetDefaultsPodTemplate fills in the pod spec of a template.
 func SetDefaultsPodTemplate(template *corev1.PodTemplateSpec) { SetDefaultsPodSpec(&template.Spec) }
 
-// SetDefaultsPodSpec fills in what every pod spec gets, in a pod or in a template.
+// SetDefaultsPodSpec fills in the defaults of every pod spec, in a pod or in a template.
 func SetDefaultsPodSpec(spec *corev1.PodSpec) {
 	setIfZero(&spec.DNSPolicy, corev1.DNSClusterFirst)
 	setIfZero(&spec.RestartPolicy, corev1.RestartPolicyAlways)

@@ -93,8 +93,8 @@ func sumLimits(spec *corev1.PodSpec) corev1.ResourceList {
 	return sumUp(spec, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits })
 }
 
-// sumUp is the most that the pod's containers use at once. Sidecars run on beside all that starts after them, other init
-// containers one at a time before the containers.
+// sumUp is the most that the pod's containers use at once. Sidecars keep running beside all that starts later; other init
+// containers run one at a time before the containers.
 func sumUp(spec *corev1.PodSpec, of func(*corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
 	running, highest := corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range spec.InitContainers {

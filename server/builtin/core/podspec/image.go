@@ -23,7 +23,7 @@ var (
 
 const maxImageNameLength = 255
 
-// inFull is an image's name with the registry and the folder that are meant if it has none.
+// inFull is an image's name with the registry and the folder; an image that names none gets the default ones.
 func inFull(name string) string {
 	domain, _, isPath := strings.Cut(name, "/")
 	switch {
@@ -35,7 +35,7 @@ func inFull(name string) string {
 	return name
 }
 
-// pullPolicyFor is Always for an image whose tag is, or would be taken as, latest. A reference that can't be read, or
+// pullPolicyFor is Always for an image whose tag is latest or missing. A reference that can't be parsed, or
 // that has a digest and no tag, always means the same image or none.
 func pullPolicyFor(image string) corev1.PullPolicy {
 	if imageID().MatchString(image) {

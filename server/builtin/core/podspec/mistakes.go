@@ -167,7 +167,7 @@ func VisitContainers(spec *corev1.PodSpec, at *field.Path, visit func(*corev1.Co
 	}
 }
 
-// descendingPath requires a path that does not lead out of its directory.
+// descendingPath requires a path that stays below its directory.
 func descendingPath(value string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if path.IsAbs(value) {
@@ -176,7 +176,7 @@ func descendingPath(value string, at *field.Path) field.ErrorList {
 	return append(errs, noBacksteps(value, at)...)
 }
 
-// localPath also keeps away from names that begin with "..", which the kubelet uses itself.
+// localPath also forbids names that begin with "..": the kubelet uses them itself.
 func localPath(value string, at *field.Path) field.ErrorList {
 	errs := descendingPath(value, at)
 	if strings.HasPrefix(value, "..") && !strings.HasPrefix(value, "../") {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateOS checks the operating system of a pod, and forbids fields that only the other one has.
+// validateOS checks the operating system of a pod, and forbids the fields of the other system.
 func (v *validator) validateOS(path *field.Path) field.ErrorList {
 	if v.spec.OS == nil {
 		return nil
@@ -97,7 +97,7 @@ func (v *validator) forbidLinuxOptions(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateHostUsers keeps a pod with users of its own out of the host's other namespaces and devices.
+// validateHostUsers forbids a pod with its own user namespace the host's other namespaces and its devices.
 func (v *validator) validateHostUsers(path *field.Path) field.ErrorList {
 	if v.hostUsers {
 		return nil

@@ -188,7 +188,7 @@ func (v *validator) validateResourceClaims(path *field.Path) field.ErrorList {
 	return errs
 }
 
-// invalid makes an error of each thing that is wrong with value.
+// invalid makes an error of each message about value.
 func invalid(path *field.Path, value any, messages []string) field.ErrorList {
 	var errs field.ErrorList
 	for _, m := range messages {

@@ -12,10 +12,10 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/nodelabel"
 )
 
-// PodWarnings are what the author of a valid pod should know.
+// PodWarnings are warnings to the author of a valid pod.
 func PodWarnings(pod *corev1.Pod) []string { return warnings(nil, &pod.Spec, &pod.ObjectMeta) }
 
-// TemplateWarnings are what the author of a valid template at path should know.
+// TemplateWarnings are warnings to the author of a valid template at path.
 func TemplateWarnings(template *corev1.PodTemplateSpec, path *field.Path) []string {
 	return warnings(path, &template.Spec, &template.ObjectMeta)
 }

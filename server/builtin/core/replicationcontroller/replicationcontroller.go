@@ -34,7 +34,7 @@ var Resource = builtin.Resource[*corev1.ReplicationController]{
 
 	ValidateUpdate: validateUpdate,
 	Warnings:       warnings,
-	// The first version of the API left pods behind, and there is no later one.
+	// By default, deleting a controller orphans its pods: so it was in v1, and there is no later version.
 	Dependents: workload.OrphansOf(corev1.SchemeGroupVersion),
 	Spec:       func(rc *corev1.ReplicationController) any { return &rc.Spec },
 	Status: &builtin.Status[*corev1.ReplicationController]{

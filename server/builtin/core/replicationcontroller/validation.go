@@ -27,7 +27,7 @@ func validate(rc *corev1.ReplicationController) field.ErrorList {
 	var name field.ErrorList
 	errs := builtin.ValidateObjectMeta(&rc.ObjectMeta, true, func(n string, prefix bool) []string {
 		if prefix {
-			return nil // the name that is made of it is checked
+			return nil // the generated name is checked instead
 		}
 		for _, message := range content.IsDNS1123Subdomain(n) {
 			name = append(name, field.Invalid(field.NewPath("metadata", "name"), n, message))

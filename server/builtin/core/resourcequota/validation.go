@@ -70,7 +70,7 @@ var scopes = []corev1.ResourceQuotaScope{
 	corev1.ResourceQuotaScopeCrossNamespacePodAffinity,
 }
 
-// validateScoped requires that all limits are about objects that a scope selects.
+// validateScoped requires that each limited resource belongs to objects that a scope can select.
 func validateScoped(scope corev1.ResourceQuotaScope, spec *corev1.ResourceQuotaSpec, path *field.Path, value any) field.ErrorList {
 	of := scoped(scope)
 	if of == nil {
@@ -102,7 +102,7 @@ func scoped(scope corev1.ResourceQuotaScope) []corev1.ResourceName {
 	return nil
 }
 
-// validatePairs refuses two scopes that no object is in. The value in the message is that of spec.scopes for both fields.
+// validatePairs refuses two scopes that exclude each other. The message quotes spec.scopes for both fields.
 func validatePairs(all sets.Set[corev1.ResourceQuotaScope], path *field.Path, spec *corev1.ResourceQuotaSpec) field.ErrorList {
 	var errs field.ErrorList
 	for _, pair := range [][2]corev1.ResourceQuotaScope{

@@ -23,16 +23,16 @@ import (
 // addresses gives services the addresses of ServiceCIDRs, each once. An address is taken by the IPAddress of its name: of
 // several servers that take one at once, etcd lets one create it.
 type addresses struct {
-	// given has the IPAddresses, ranges the ServiceCIDRs.
+	// given stores the IPAddresses, ranges the ServiceCIDRs.
 	given, ranges store.Interface
-	// services lists those that are stored.
+	// services lists the stored services.
 	services func(context.Context) ([]corev1.Service, error)
 
-	// counting is held by who looks what is taken, and guards when that was done last.
+	// counting is held during a recount, and guards the time of the last one.
 	counting sync.Mutex
 	counted  time.Time
 	lock     sync.Mutex
-	// used are addresses that are taken as far as this process knows. Others may be too, and some of these free again.
+	// used are the addresses that this process takes for used. Other servers may use more, and may have released some.
 	used map[netip.Addr]bool
 }
 
@@ -46,13 +46,13 @@ var (
 const (
 	addressPrefix = "/ipaddresses"
 	rangePrefix   = "/servicecidrs"
-	// allocatorName is upstream's, by which both know their addresses.
+	// allocatorName marks the addresses of this allocator. It is upstream's, so that both know each other's.
 	allocatorName = "ipallocator.k8s.io"
-	// abandoned is how old the address of a service that is not there has to be: a younger one's service may be about to come.
+	// abandoned is how old an address without a service must be before it goes: the service of a younger one may be about to come.
 	abandoned = time.Minute
 )
 
-// addressRange is an IPv4 range. Its own address and the one for all are not given.
+// addressRange is an IPv4 range. Services do not get its network address and its broadcast address.
 type addressRange struct {
 	netip.Prefix
 	ready bool
@@ -62,7 +62,7 @@ func (r addressRange) size() int { return 1<<(32-r.Bits()) - 2 }
 
 func (r addressRange) first() uint32 { return ipNumber(r.Masked().Addr()) + 1 }
 
-// static is how many addresses at the beginning are left for services that ask for one.
+// static is how many addresses at the beginning are reserved for services that ask for a certain one.
 func (r addressRange) static() int { return clamp(r.size()/16, 16, 256, r.size()) }
 
 func (r addressRange) has(ip netip.Addr) bool {
@@ -101,7 +101,7 @@ func (a *addresses) all(ctx context.Context) ([]addressRange, error) {
 }
 
 func rangesOf(cidr *networkingv1.ServiceCIDR) (ranges []addressRange) {
-	// One without the condition is ready: there may be no controller that would say so.
+	// A range without the condition is ready: there may be no controller that sets it.
 	ready := cidr.DeletionTimestamp == nil && !apimeta.IsStatusConditionFalse(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
 	for _, text := range cidr.Spec.CIDRs {
 		if p, err := netip.ParsePrefix(text); err == nil && p.Addr().Is4() && p.Bits() <= 30 {
@@ -126,7 +126,7 @@ func (a *addresses) take(ctx context.Context, svc *corev1.Service, ip netip.Addr
 	if err := a.create(ctx, svc, ip); !errors.Is(err, errGiven) {
 		return err
 	}
-	// Its service may never have come.
+	// The service that took it may never have been stored.
 	if err := a.count(ctx, time.Now().Add(-abandoned)); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (a *addresses) next(ctx context.Context, svc *corev1.Service) (netip.Addr, 
 	}
 	ip, err := a.search(ctx, svc, ranges)
 	if errors.Is(err, errFull) {
-		// Other servers may have given some back.
+		// Other servers may have released some.
 		if err := a.count(ctx, time.Now()); err != nil {
 			return netip.Addr{}, err
 		}
@@ -171,7 +171,7 @@ func (a *addresses) next(ctx context.Context, svc *corev1.Service) (netip.Addr, 
 	return ip, err
 }
 
-// tryNext is next in a dry run: an address that nothing can have, as upstream's.
+// tryNext is next in a dry run. As upstream's it shows an address that no service can have.
 func (a *addresses) tryNext(ctx context.Context) (netip.Addr, error) {
 	ranges, err := a.all(ctx)
 	if err != nil {
@@ -258,7 +258,7 @@ func newAddress(svc *corev1.Service, ip netip.Addr) *networkingv1.IPAddress {
 	}
 }
 
-// release deletes the IPAddresses of svc. One that says that another object has the address stays.
+// release deletes the IPAddresses of svc. An IPAddress that names another object stays.
 func (a *addresses) release(ctx context.Context, service apitypes.NamespacedName, ips []netip.Addr) error {
 	own := func(address *networkingv1.IPAddress) bool {
 		ref := address.Spec.ParentRef
@@ -271,7 +271,7 @@ func (a *addresses) release(ctx context.Context, service apitypes.NamespacedName
 	return errors.Join(errs...)
 }
 
-// remove deletes an IPAddress if it may go, as it is in etcd then.
+// remove deletes an IPAddress if its present state in etcd may go.
 func (a *addresses) remove(ctx context.Context, ip netip.Addr, may func(*networkingv1.IPAddress) bool) error {
 	err := a.given.Delete(ctx, addressPrefix+"/"+ip.String(), &networkingv1.IPAddress{}, nil,
 		func(_ context.Context, obj runtime.Object) error {
@@ -294,7 +294,7 @@ func parent(ref *networkingv1.ParentReference) apitypes.NamespacedName {
 	return apitypes.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 }
 
-// count is recount, unless that was done since.
+// count calls recount, unless another request has done so meanwhile.
 func (a *addresses) count(ctx context.Context, since time.Time) error {
 	a.counting.Lock()
 	defer a.counting.Unlock()
@@ -309,8 +309,8 @@ func (a *addresses) count(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// recount looks what is taken. Services without an IPAddress get theirs, as they lack it in an etcd of older servers, and
-// IPAddresses go whose service never came.
+// recount finds the used addresses. A service without an IPAddress gets one, since older servers wrote none, and
+// an IPAddress whose service never came is deleted.
 func (a *addresses) recount(ctx context.Context) error {
 	// The addresses first: the service of one that is old by now, and whose service is not there afterwards, does not come.
 	var list networkingv1.IPAddressList
@@ -335,7 +335,7 @@ func (a *addresses) recount(ctx context.Context) error {
 			continue
 		}
 		if owned[ip] == nil && mayGo(address) {
-			// Another server may have given it anew since it was read: then it is young.
+			// Another server may have given the address again since it was read: then it is young.
 			if err := a.remove(ctx, ip, mayGo); err != nil {
 				return err
 			}
@@ -358,7 +358,7 @@ func (a *addresses) recount(ctx context.Context) error {
 	return nil
 }
 
-// mayGo says that an address was taken for a service that should be there by now.
+// mayGo says whether an address was taken so long ago that its service would be there by now.
 func mayGo(address *networkingv1.IPAddress) bool {
 	ref := address.Spec.ParentRef
 	return ref != nil && ref.Group == "" && ref.Resource == "services" && address.Labels[networkingv1.LabelManagedBy] == allocatorName &&

@@ -21,7 +21,7 @@ type allocator struct {
 	ports *pool
 }
 
-// grant is what one operation on a service took, to give back if it fails, and what it let go of, to give back if it
+// grant has what one operation on a service took, which goes back if it fails, and what it no longer uses, which goes back if it
 // succeeds.
 type grant struct {
 	*allocator
@@ -49,7 +49,7 @@ func (a *allocator) allocate(ctx context.Context, svc, old *corev1.Service, dryR
 	return g, nil
 }
 
-// finish gives back what is no longer used. It continues after the request has ended: nobody else would do it.
+// finish releases what is no longer used. It continues after the request has ended, since nobody else would release it.
 func (g *grant) finish(ctx context.Context, success bool) {
 	if g.dryRun {
 		return
@@ -64,7 +64,7 @@ func (g *grant) finish(ctx context.Context, success bool) {
 	}
 }
 
-// releaseAll gives back what a deleted service used.
+// releaseAll releases what a deleted service used.
 func (a *allocator) releaseAll(ctx context.Context, svc *corev1.Service) {
 	g := &grant{allocator: a, service: nameOf(svc), ipsFreed: clusterIPs(svc), portsFreed: portNumbers(svc)}
 	g.finish(ctx, true)
@@ -96,7 +96,7 @@ func parseIP(s string) (netip.Addr, bool) {
 	return ip.Unmap(), ok
 }
 
-// portNumbers are the ports of svc that come out of the pool.
+// portNumbers are the ports of svc that the pool has given.
 func portNumbers(svc *corev1.Service) (numbers []uint32) {
 	for _, p := range nodePorts(svc) {
 		numbers = append(numbers, uint32(p))
@@ -232,7 +232,7 @@ func (g *grant) changedNodePorts(ctx context.Context, svc *corev1.Service, had [
 	return nil
 }
 
-// nodePort takes the node port that the entry at index asks for, or else any.
+// nodePort takes the node port that the entry at index asks for, or a free one.
 func (g *grant) nodePort(ctx context.Context, svc *corev1.Service, index int) error {
 	p := &svc.Spec.Ports[index]
 	if p.NodePort == 0 {

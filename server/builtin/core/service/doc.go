@@ -7,7 +7,7 @@
 // kubernetes, which is 10.96.0.0/12 where it is not stored; a RangeAllocation that is there already decides the range of ports,
 // otherwise it is 30000-32767. The lowest free one is given, above the part that is left for services that ask for one.
 //
-// What is not as in a Kubernetes API server:
+// What differs from a Kubernetes API server:
 //
 //   - There is no loop that repairs. Instead, before it gives the first one, a process records all that the existing services
 //     use, so that a restored etcd without these objects is safe, and deletes the IPAddresses whose service never came. A port

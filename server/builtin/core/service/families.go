@@ -152,7 +152,7 @@ func defaultPolicy(svc, old *corev1.Service) corev1.IPFamilyPolicy {
 	}
 }
 
-// familiesBefore lets go of the second address and family of a service that becomes single stack, and checks that the
+// familiesBefore drops the second address and family of a service that becomes single stack, and checks that the
 // policy says what the client did to them.
 func familiesBefore(svc, old *corev1.Service) (errs field.ErrorList) {
 	s := &svc.Spec

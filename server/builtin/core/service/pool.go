@@ -59,7 +59,7 @@ type pool struct {
 	// inUse lists what the existing services use.
 	inUse func(context.Context) ([]uint32, error)
 
-	// counted says that what is in use is marked in etcd.
+	// counted says that the ports in use are marked in etcd.
 	counted atomic.Bool
 }
 
@@ -101,7 +101,7 @@ func (p *pool) next(ctx context.Context) (n uint32, err error) {
 	return n, err
 }
 
-// release gives numbers back. Those outside the span were never taken from it.
+// release frees ports. A port outside the span was never taken from it.
 func (p *pool) release(ctx context.Context, numbers []uint32) error {
 	if len(numbers) == 0 {
 		return nil
@@ -121,8 +121,8 @@ func (s span) index(n uint32) (int, bool) {
 	return i, i >= 0 && i < s.size
 }
 
-// change applies f to the bitmap in etcd, once or more. Until this process has changed it for the first time, it first marks
-// all that the existing objects use.
+// change applies f to the bitmap in etcd, once or more. Before the first change of this process, it marks
+// all ports that the existing services use.
 func (p *pool) change(ctx context.Context, dryRun bool, f func(span, *big.Int) error) error {
 	if p.counted.Load() {
 		return p.update(ctx, dryRun, f)
@@ -145,7 +145,7 @@ func (p *pool) change(ctx context.Context, dryRun bool, f func(span, *big.Int) e
 	return err
 }
 
-// errDryRun ends an update that was only tried.
+// errDryRun ends the update of a dry run without a write.
 var errDryRun = errors.New("dry run")
 
 func (p *pool) update(ctx context.Context, dryRun bool, f func(span, *big.Int) error) error {

@@ -66,7 +66,7 @@ type resource struct {
 	builtin.Resource[*corev1.Service]
 }
 
-// NewStorages makes the allocator of one server, and the storages of services that it gives to.
+// NewStorages makes the allocator of one server, and the storages of services that use it.
 func (r resource) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest.Storage, error) {
 	a := &allocator{ips: &addresses{used: map[netip.Addr]bool{}}, ports: &pool{}}
 	r.Hooks = registry.Hooks{BeginCreate: a.beginCreate, BeginUpdate: a.beginUpdate, AfterDelete: a.afterDelete}
@@ -121,7 +121,7 @@ func (a *allocator) open(optsGetter backend.RESTOptionsGetter, services *registr
 	return nil
 }
 
-// made makes an empty object.
+// made makes an empty object of the type.
 func made[T any, P interface {
 	*T
 	runtime.Object

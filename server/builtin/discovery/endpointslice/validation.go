@@ -38,14 +38,14 @@ func validateCreate(s *discoveryv1.EndpointSlice) field.ErrorList {
 	return append(errs, validateEndpoints(s, field.NewPath("endpoints"))...)
 }
 
-// validateUpdate takes endpoints that have not changed as they are: older rules allowed more.
+// validateUpdate does not check endpoints that have not changed: older rules allowed more.
 func validateUpdate(s, old *discoveryv1.EndpointSlice) field.ErrorList {
 	path := field.NewPath("addressType")
 	errs := builtin.ValidateObjectMeta(&s.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	if s.AddressType == "" {
 		errs = append(errs, field.Required(path, "").MarkCoveredByDeclarative())
 	} else if !slices.Contains(addressTypes, s.AddressType) {
-		// That the type can't change hides the declared rule about its value.
+		// The error about a changed type hides the declared rule about its value.
 		errs = append(errs, field.NotSupported(path, s.AddressType, addressTypes))
 	}
 	errs = append(errs, validatePorts(s.Ports, field.NewPath("ports"))...)

@@ -57,7 +57,7 @@ func validateVerbs(given []string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateList wants something in a list, and nothing beside "*".
+// validateList requires a list that is not empty, and "*" only on its own.
 func validateList(list []string, path *field.Path, missing, what string) field.ErrorList {
 	switch {
 	case len(list) == 0:

@@ -55,7 +55,7 @@ func validateStatus(l, _ *flowcontrolv1.PriorityLevelConfiguration) field.ErrorL
 	return flowcontrol.ValidateConditions(l.Status.Conditions, func(c *flowcontrolv1.PriorityLevelConfigurationCondition) string { return string(c.Type) })
 }
 
-// validateMandatory keeps the spec of the levels that every API server needs. Of the exempt one the shares may change.
+// validateMandatory keeps the spec of the mandatory levels as it is, except the shares of the exempt one.
 func validateMandatory(l *flowcontrolv1.PriorityLevelConfiguration) field.ErrorList {
 	fixed := flowcontrol.Mandatory(bootstrap.MandatoryPriorityLevelConfigurations, l.Name)
 	if fixed == nil {
@@ -135,7 +135,7 @@ func validateQueuing(q *flowcontrolv1.QueuingConfiguration) (errs field.ErrorLis
 	return errs
 }
 
-// validateUnion wants the field that belongs to a type, and no other. Kubernetes reports it after everything else.
+// validateUnion requires the field that belongs to the type, and forbids the other. Kubernetes reports it last.
 func validateUnion(s *flowcontrolv1.PriorityLevelConfigurationSpec) (errs field.ErrorList) {
 	if s.Exempt != nil && s.Type != flowcontrolv1.PriorityLevelEnablementExempt {
 		errs = append(errs, field.Forbidden(exemptPath, ""))

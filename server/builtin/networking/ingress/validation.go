@@ -13,7 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// rules are what an ingress is checked by. An ingress that was stored under older rules may keep what those allowed.
+// rules say how strictly an ingress is checked. A stored ingress may keep what older rules allowed.
 type rules struct {
 	anySecretName bool
 	// anyWildcard leaves the paths of hosts with a wildcard unchecked.

@@ -37,12 +37,12 @@ var Resource = builtin.Resource[*networkingv1.IPAddress]{
 	Row: row,
 }
 
-// baseName does not generate names: nothing that is appended to an address makes another one.
+// baseName generates no names: an address with a suffix is no address.
 type baseName struct{}
 
 func (baseName) GenerateName(base string) string { return base }
 
-// row has a cell more than there are columns, as Kubernetes' has.
+// row has one cell more than there are columns, as upstream's does.
 func row(a *networkingv1.IPAddress) metav1.TableRow {
 	parent := "<none>"
 	if ref := a.Spec.ParentRef; ref != nil {

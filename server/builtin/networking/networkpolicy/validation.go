@@ -17,7 +17,7 @@ import (
 
 var specPath = field.NewPath("spec")
 
-// leniency is what a changed policy may keep of the old one, although a new policy could not have it.
+// leniency lists the mistakes that a stored policy may keep and a new one may not have.
 type leniency struct {
 	selectors metav1validation.LabelSelectorValidationOptions
 	cidrs     []string
@@ -115,7 +115,7 @@ func (l leniency) peer(p *networkingv1.NetworkPolicyPeer, path *field.Path) (err
 	return errs
 }
 
-// block checks a range and the smaller ranges that are left out of it.
+// block checks a range and the ranges that it excludes.
 func (l leniency) block(b *networkingv1.IPBlock, path *field.Path) field.ErrorList {
 	if b.CIDR == "" {
 		return field.ErrorList{field.Required(path.Child("cidr"), "").MarkCoveredByDeclarative()}

@@ -54,7 +54,7 @@ func validateCreate(c *networkingv1.ServiceCIDR) field.ErrorList {
 	return append(errs, validateCIDRs(c.Spec.CIDRs)...)
 }
 
-// validateCIDRs takes one range of each IP family.
+// validateCIDRs accepts one range of each IP family.
 func validateCIDRs(cidrs []string) (errs field.ErrorList) {
 	if len(cidrs) == 0 {
 		return field.ErrorList{field.Required(cidrsPath, "at least one CIDR required")}
@@ -76,7 +76,7 @@ func validateCIDRs(cidrs []string) (errs field.ErrorList) {
 	return errs
 }
 
-// validateUpdate lets a range of the second family come, and nothing else.
+// validateUpdate lets an update add a range of the second family, and change nothing else.
 func validateUpdate(c, old *networkingv1.ServiceCIDR) field.ErrorList {
 	errs := builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
 	cidrs, was := c.Spec.CIDRs, old.Spec.CIDRs

@@ -105,7 +105,7 @@ func validateFields(c *nodev1.RuntimeClass) field.ErrorList {
 	return errs
 }
 
-// validateTolerations lets no two tolerate the same.
+// validateTolerations requires that no two tolerations are the same.
 func validateTolerations(tolerations []corev1.Toleration, path *field.Path) field.ErrorList {
 	errs := podspec.ValidateTolerations(tolerations, path)
 	seen := sets.New[corev1.Toleration]()

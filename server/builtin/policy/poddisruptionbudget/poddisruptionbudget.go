@@ -79,7 +79,7 @@ func dropOldLabel(selector *metav1.LabelSelector) {
 
 func validate(b *policyv1.PodDisruptionBudget) field.ErrorList { return validateSpec(&b.Spec, false) }
 
-// validateUpdate lets an old budget keep label values that are not valid any more.
+// validateUpdate lets a stored budget keep label values that are no longer valid.
 func validateUpdate(b, old *policyv1.PodDisruptionBudget) field.ErrorList {
 	wrong := metav1validation.ValidateLabelSelector(old.Spec.Selector, metav1validation.LabelSelectorValidationOptions{}, nil)
 	return validateSpec(&b.Spec, len(wrong) > 0)

@@ -28,7 +28,7 @@ func validate(c, old *resourcev1.DeviceClass) field.ErrorList {
 	return append(errs, extended.MarkCoveredByDeclarative()...)
 }
 
-// anyName leaves the name to the rule that its type declares, and generated ones to nobody.
+// anyName accepts every name: the declared rule checks it, and nothing checks generated ones.
 func anyName(string, bool) []string { return nil }
 
 // validateMeta checks the name by the rule that its type declares.
@@ -44,7 +44,7 @@ func validateMeta(c, old *resourcev1.DeviceClass) (errs field.ErrorList) {
 	return errs
 }
 
-// validateConfig leaves out what the type of a configuration declares.
+// validateConfig leaves out the rules that the type of a configuration declares.
 func validateConfig(config []resourcev1.DeviceClassConfiguration, stored bool, path *field.Path) (errs field.ErrorList) {
 	if len(config) > resourcev1.DeviceConfigMaxSize {
 		return nil

@@ -68,7 +68,7 @@ func setDefaults(r *resourcev1beta2.DeviceTaintRule) {
 	}
 }
 
-// renewTime says since when the taint has its effect, unless the client does: tolerations count from then.
+// renewTime sets since when the taint has its effect, unless the client does. Tolerations count from then.
 func renewTime(r, old *resourcev1beta2.DeviceTaintRule) {
 	if taint := &r.Spec.Taint; taint.Effect != old.Spec.Taint.Effect && taint.TimeAdded.Equal(old.Spec.Taint.TimeAdded) {
 		taint.TimeAdded = resource.Now()

@@ -79,7 +79,7 @@ func validate(t *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	return append(errs, resource.ValidateClaim(&t.Spec.Spec, claimPath)...)
 }
 
-// validateUpdate keeps the spec, and checks the new one nevertheless.
+// validateUpdate refuses a changed spec, and checks it nevertheless.
 func validateUpdate(t, old *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	errs := append(validate(t), builtin.ValidateObjectMetaUpdate(&t.ObjectMeta, &old.ObjectMeta)...)
 	return append(errs, quote.ValidateImmutable(t.Spec, old.Spec, specPath)...)

@@ -80,7 +80,7 @@ type strategy struct {
 	builtin.Strategy[*resourcev1.ResourceSlice]
 }
 
-// PrepareForUpdate counts a change even if it is of fields that are dropped.
+// PrepareForUpdate moves the generation even if only dropped fields have changed.
 func (s strategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	s.Strategy.PrepareForUpdate(ctx, obj, old)
 	resource.DropDisabledSlice(&obj.(*resourcev1.ResourceSlice).Spec, &old.(*resourcev1.ResourceSlice).Spec)

@@ -30,7 +30,7 @@ var (
 	nodeFromHub      = builtin.Alike[resourcev1.NodeAllocatableResource, v1beta1.NodeAllocatableResource]()
 )
 
-// sliceToHub can't tell an empty name of a node from none.
+// sliceToHub takes an empty node name for none.
 func sliceToHub(in *v1beta1.ResourceSlice, out *resourcev1.ResourceSlice) {
 	*out = resourcev1.ResourceSlice{ObjectMeta: in.ObjectMeta, Spec: resourcev1.ResourceSliceSpec{
 		Driver:                 in.Spec.Driver,
