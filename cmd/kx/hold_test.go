@@ -278,6 +278,10 @@ var triedTwice = regexp.MustCompile(`200 +\S+ +\d+ +2 `)
 // TestDemoOnScreen plays the demo, twice: a conflict, a patch that was tried twice, and last a GET, which is opened.
 func TestDemoOnScreen(t *testing.T) {
 	server := serve(t, "--ephemeral", "--allow-breakpoints", "--allow-faults")
+	left := map[string]any{"metadata": map[string]any{"name": "demo-race"}, "spec": v1alpha1.FaultSpec{Filter: "name:none", Effect: v1alpha1.FaultDropWatch}}
+	if err := server.kx(t).Create(t.Context(), api.KX+"/faults", left, nil); err != nil { // as by a screen that was killed
+		t.Fatal(err)
+	}
 	p := play(t, server.kubeconfig, "")
 	defer p.leave()
 	p.see("live")

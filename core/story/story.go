@@ -27,7 +27,7 @@ func Of(j *v1alpha1.Journey) []Line {
 	t.add(-1, 0, false, t.asked())
 	for i := 0; i < len(j.Status.Steps); i++ {
 		if n := t.passed(i); n > 1 {
-			t.add(i, 0, false, fmt.Sprintf("%d filters let it pass%s.", n, t.asWhom(i, n)))
+			t.add(i, 0, false, fmt.Sprintf("%d filters let it pass%s.", n, t.allowed(i, n)))
 			i += n - 1
 			continue
 		}
@@ -77,8 +77,8 @@ func (t *teller) passed(i int) (n int) {
 	return n
 }
 
-// asWhom says as whom the request goes on, and by which rule, if these filters found out.
-func (t *teller) asWhom(from, n int) (text string) {
+// allowed says by which rule the user may do this, if these filters found out.
+func (t *teller) allowed(from, n int) (text string) {
 	for _, s := range t.j.Status.Steps[from : from+n] {
 		if s.ID == trace.FilterAuthorization.String() && s.Why != "" {
 			text = ": " + s.Why
@@ -157,7 +157,7 @@ func (t *teller) answered() {
 	status := &t.j.Status
 	took := duration(time.Duration(status.TookMicros) * time.Microsecond)
 	switch {
-	case status.Phase == v1alpha1.JourneyHeld:
+	case len(status.Held) > 0:
 		t.add(-1, 0, false, fmt.Sprintf("It is held there: %s at %s.", status.Held[0].By, status.Held[0].ID))
 	case status.Phase != v1alpha1.JourneyComplete:
 		t.add(-1, 0, false, "It still runs.")

@@ -84,6 +84,18 @@ func TestEveryStep(t *testing.T) {
 	}
 }
 
+// TestHeld tells where a request is held. A capture may say that one is held, and not where.
+func TestHeld(t *testing.T) {
+	j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Phase: v1alpha1.JourneyHeld}}
+	if got := story.Of(j)[1].Text; got != "It still runs." {
+		t.Errorf("held nowhere: %q", got)
+	}
+	j.Status.Held = []v1alpha1.HeldStep{{ID: "etcd.txn", By: `breakpoint "b1"`}}
+	if got := story.Of(j)[1].Text; got != `It is held there: breakpoint "b1" at etcd.txn.` {
+		t.Errorf("held: %q", got)
+	}
+}
+
 // TestUnknown tells a capture of a later kx, with steps that this one does not have.
 func TestUnknown(t *testing.T) {
 	j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{

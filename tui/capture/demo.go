@@ -115,6 +115,10 @@ func raced(ctx context.Context, server *api.Client) error {
 	fault := api.Request{Method: http.MethodPost, Path: api.KX + "/faults", Header: untraced, Body: []byte(`{
   "apiVersion": "kx.dev/v1alpha1", "kind": "Fault", "metadata": {"name": "` + demoRace + `"},
   "spec": {"filter": "step:etcd.txn resource:crontabs name:nightly type:merge-patch", "effect": "Delay", "delay": "500ms", "count": 1}}`)}
+	at := fault.Path + "/" + demoRace
+	remove := func() { _ = server.JSON(ctx, api.Request{Method: http.MethodDelete, Path: at, Header: untraced}, nil) }
+	remove() // a screen that was killed in the middle has left one
+	defer remove()
 	switch err := server.JSON(ctx, fault, nil); api.Code(err) {
 	case http.StatusForbidden, http.StatusNotFound:
 		return nil
@@ -123,8 +127,6 @@ func raced(ctx context.Context, server *api.Client) error {
 			return err
 		}
 	}
-	at := fault.Path + "/" + demoRace
-	defer func() { _ = server.JSON(ctx, api.Request{Method: http.MethodDelete, Path: at, Header: untraced}, nil) }()
 	now := time.Now().Format(time.RFC3339Nano)
 	patched := make(chan error, 1)
 	go func() {
