@@ -134,6 +134,16 @@ func values(all []string) []string {
 	return quoted
 }
 
+// connect asks the server of the flags. most bounds the changes that wait to be drained.
+func (o *traceOptions) connect(most int) (s *session.Session, host string, err error) {
+	config, err := o.server()
+	if err != nil {
+		return nil, "", err
+	}
+	s, err = session.New(config, most, func() {})
+	return s, config.Host, err
+}
+
 // followMost bounds the journeys that wait to be written.
 const followMost = 4096
 
@@ -143,17 +153,13 @@ func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io
 	if err != nil {
 		return err
 	}
-	config, err := o.server()
-	if err != nil {
-		return err
-	}
-	ctx, stop := interruptible(ctx, slog.Default(), func() {})
-	defer stop()
-	s, err := session.New(config, followMost, func() {})
+	s, host, err := o.connect(followMost)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	ctx, stop := interruptible(ctx, slog.Default(), func() {})
+	defer stop()
 	s.Follow(wanted)
 	f := &traceFollower{session: s, ring: session.NewRing(followMost), shown: map[string]bool{}, format: o.format, out: out, errOut: errOut}
 	var late <-chan time.Time
@@ -164,7 +170,7 @@ func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io
 	for {
 		select {
 		case <-s.Changed():
-			if err := f.take(config.Host); err != nil || f.enough() {
+			if err := f.take(host); err != nil || f.enough() {
 				return err
 			}
 		case <-late:

@@ -126,18 +126,14 @@ var asID = regexp.MustCompile(`^[0-9a-f]+-[0-9]+$`)
 
 // remembered are the journeys of a server that an ID or a filter names.
 func (e *traceExport) remembered(ctx context.Context, which string) (all []*v1alpha1.Journey, host string, err error) {
-	config, err := e.server()
-	if err != nil {
-		return nil, "", err
-	}
-	client, err := session.New(config, 1, func() {})
+	client, host, err := e.connect(1)
 	if err != nil {
 		return nil, "", err
 	}
 	defer client.Close()
 	if asID.MatchString(which) {
 		j, err := client.Get(ctx, which)
-		return []*v1alpha1.Journey{j}, config.Host, err
+		return []*v1alpha1.Journey{j}, host, err
 	}
 	wanted, err := e.filter([]string{which})
 	if err != nil {
@@ -157,7 +153,7 @@ func (e *traceExport) remembered(ctx context.Context, which string) (all []*v1al
 		}
 		all = append(all, j)
 	}
-	return all, config.Host, nil
+	return all, host, nil
 }
 
 // replace writes a file that only its owner can read. Until it is written whole, there is what was there before. A device or a

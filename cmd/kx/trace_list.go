@@ -8,7 +8,6 @@ import (
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
-	"github.com/kx-apiserver/kx/tui/session"
 )
 
 func newTraceListCommand(o *traceOptions) *cobra.Command {
@@ -38,11 +37,7 @@ func (o *traceOptions) list(ctx context.Context, args []string, out io.Writer) e
 	if err != nil {
 		return err
 	}
-	config, err := o.server()
-	if err != nil {
-		return err
-	}
-	client, err := session.New(config, 1, func() {})
+	client, _, err := o.connect(1)
 	if err != nil {
 		return err
 	}

@@ -175,11 +175,7 @@ func (s *journeySource) journey(ctx context.Context, id string, in io.Reader) (*
 }
 
 func (s *journeySource) fetch(ctx context.Context, id string) (*v1alpha1.Journey, error) {
-	config, err := s.server()
-	if err != nil {
-		return nil, err
-	}
-	client, err := session.New(config, 1, func() {})
+	client, _, err := s.connect(1)
 	if err != nil {
 		return nil, err
 	}
@@ -274,11 +270,7 @@ func (o *traceOptions) save(ctx context.Context, file string, args []string, out
 	if err != nil {
 		return err
 	}
-	config, err := o.server()
-	if err != nil {
-		return err
-	}
-	client, err := session.New(config, 1, func() {})
+	client, host, err := o.connect(1)
 	if err != nil {
 		return err
 	}
@@ -295,7 +287,7 @@ func (o *traceOptions) save(ctx context.Context, file string, args []string, out
 		defer func() { err = errors.Join(err, f.Close()) }()
 		out = f
 	}
-	saved, err := saveAll(ctx, client, config.Host, ids, out)
+	saved, err := saveAll(ctx, client, host, ids, out)
 	if err == nil {
 		fmt.Fprintf(errOut, "kx: saved %d journeys\n", saved)
 	}
