@@ -59,6 +59,7 @@ func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.Gene
 		Discovery:           c.Discovery,
 		OpenAPI:             c.OpenAPI,
 		Log:                 c.Logger,
+		Journeys:            c.Journeys,
 		Metrics:             c.Metrics,
 		MinRequestTimeout:   c.MinRequestTimeout,
 		MaxRequestBodyBytes: maxRequestBodyBytes,
@@ -71,7 +72,7 @@ func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.Gene
 	if err != nil {
 		return nil, nil, err
 	}
-	s := c.newGenericAPIServer(customResources)
+	s := c.newGenericAPIServer(apiExtensionsName, customResources)
 	if err := customResources.Install(s); err != nil {
 		customResources.Destroy()
 		s.Destroy()
@@ -83,7 +84,7 @@ func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.Gene
 // CreateKubeAPIServer makes the server of the built-in resources, with kx's own group beside them. That group asks servers
 // for the chain, which is not complete before requests come.
 func CreateKubeAPIServer(c *Config, delegate http.Handler, servers func() []kxapi.Server) (*endpoint.GenericAPIServer, error) {
-	s := c.newGenericAPIServer(delegate)
+	s := c.newGenericAPIServer(kubeName, delegate)
 	restStorageProviders := rest.Providers(all.Needs{
 		EventTTL: c.EventTTL, EtcdHealth: c.EtcdHealth, Authenticator: c.Authenticator, Authorizer: c.Authorizer, Rules: authz.Rules{},
 		Namespace: c.Admission.Namespace,
@@ -105,10 +106,13 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler, servers func() []kxap
 	return s, nil
 }
 
+// The servers of the chain, as journeys and the server's own map name them.
+const kubeName, apiExtensionsName, customResourcesName = "kube", "apiextensions", "custom-resources"
+
 // newGenericAPIServer makes a server without resources. All servers share discovery and OpenAPI.
-func (c *Config) newGenericAPIServer(delegate http.Handler) *endpoint.GenericAPIServer {
+func (c *Config) newGenericAPIServer(name string, delegate http.Handler) *endpoint.GenericAPIServer {
 	return &endpoint.GenericAPIServer{
-		Router:                     endpoint.NewRouter(scheme.Codecs, delegate),
+		Router:                     endpoint.NewRouter(name, scheme.Codecs, delegate),
 		Discovery:                  c.Discovery,
 		OpenAPI:                    c.OpenAPI,
 		Authorizer:                 c.Authorizer,
@@ -124,9 +128,9 @@ func (c *Config) newGenericAPIServer(delegate http.Handler) *endpoint.GenericAPI
 // servers follows the delegates from server to server and returns them in that order.
 func (c *Chain) servers() []kxapi.Server {
 	known := []kxapi.Server{
-		{Name: "kube", Handler: c.Kube.Router, Installed: c.Kube.Installed},
-		{Name: "apiextensions", Handler: c.APIExtensions.Router, Installed: c.APIExtensions.Installed},
-		{Name: "custom-resources", Handler: c.CustomResources, Definitions: c.CustomResources.Structure},
+		{Name: kubeName, Handler: c.Kube.Router, Installed: c.Kube.Installed},
+		{Name: apiExtensionsName, Handler: c.APIExtensions.Router, Installed: c.APIExtensions.Installed},
+		{Name: customResourcesName, Handler: c.CustomResources, Definitions: c.CustomResources.Structure},
 	}
 	var chain []kxapi.Server
 	for next := http.Handler(c.Kube.Router); next != nil; {

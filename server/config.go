@@ -144,7 +144,7 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 	etcd := backend.NewEtcdOptions(config)
 	etcd.EncryptionProviderConfigFilepath = o.Etcd.EncryptionProviderConfig
 	etcd.DeleteCollectionWorkers = deleteCollectionWorkers
-	etcd.EnableWatchCache = o.WatchCache.Enabled && o.WatchCache.DefaultSize > 0
+	etcd.EnableWatchCache, etcd.DefaultWatchCacheSize = o.WatchCache.Enabled, o.WatchCache.DefaultSize
 	etcd.WatchCacheSizes = o.WatchCache.Sizes
 	if err := errors.Join(etcd.Validate()...); err != nil {
 		return err

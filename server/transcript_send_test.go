@@ -68,8 +68,11 @@ func newPerformer(t *testing.T, d *datadriven.TestData) *performer {
 			o.Etcd.Servers = []string{p.rival.startEtcd(t)}
 		}
 		for _, a := range d.CmdArgs {
-			if a.Key == "runtime-config" {
+			switch a.Key {
+			case "runtime-config":
 				o.RuntimeConfig = map[string]string{a.Vals[0]: "true"}
+			case "watch-cache-sizes":
+				o.WatchCache.Sizes = a.Vals
 			}
 		}
 	})

@@ -96,6 +96,8 @@ func (d *tree) attr(id trace.ID, a trace.Attr) string {
 		return "<n>" // a request before this one may not have left its seat
 	case a.Name == "bytes" && (id == trace.HandlerWatchEvent || id == trace.HandlerDecode && d.numbers):
 		return "<n>" // there are revisions in them
+	case a.Name == "storage":
+		return lineNumber.ReplaceAllString(a.Text, ".go")
 	case a.Name == "lease" || a.Name == "continue":
 		return "<id>"
 	case isRevision[a.Name] && a.IsInt:
@@ -109,8 +111,11 @@ func (d *tree) attr(id trace.ID, a trace.Attr) string {
 	return d.mask(a.Text)
 }
 
+// lineNumber is where a place in the code has one: every edit above it would change it.
+var lineNumber = regexp.MustCompile(`\.go:\d+$`)
+
 var isRevision = map[string]bool{
-	"revision": true, "modRevision": true, "atRevision": true, "fromRevision": true,
+	"revision": true, "modRevision": true, "atRevision": true, "fromRevision": true, "sent": true,
 	"resourceVersion": true, "precondition.resourceVersion": true,
 }
 
@@ -231,6 +236,7 @@ var masks = []struct {
 	{regexp.MustCompile(`(\blease[ =])[0-9a-f]+`), "${1}<id>"},
 	{regexp.MustCompile(`(generated-)[a-z0-9]{5}\b`), "${1}<id>"},
 	{regexp.MustCompile(`(built it in )[0-9.]+[mµ]?s`), "${1}<duration>"},
+	{regexp.MustCompile(`(request )[0-9a-f]+-\d+`), "${1}<id>"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "<address>"},
 }
 

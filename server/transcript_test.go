@@ -20,7 +20,7 @@ const transcripts = "testdata/transcripts"
 // TestTranscripts sends the requests of testdata/transcripts to whole servers, one a file, and compares what every layer
 // did. -rewrite accepts what they do.
 //
-//	server [encrypted] [uncached] [rival] [runtime-config=<version>=true]
+//	server [encrypted] [uncached] [rival] [runtime-config=<version>=true] [watch-cache-sizes=(<resource>#<size>, ...)]
 //	    starts another server than the usual one: with encrypted, secrets are encrypted in etcd; with uncached, there is no
 //	    watch cache; with rival, etcd is another one, in which races can be lost
 //	define
@@ -33,6 +33,8 @@ const transcripts = "testdata/transcripts"
 //	    changed. alice is not an administrator.
 //	race [objects]
 //	    sends two requests, which a line "meanwhile" separates: the second when the first has read and is about to write
+//	install <resource>.<version>.<group>
+//	    shows how the resource came to be served
 //	watch events=<n> [after=<n>]
 //	    sends the watch, and the requests behind it, which lines "meanwhile" separate, when so many events have come. It
 //	    goes on until all events have come.
@@ -109,6 +111,8 @@ func (p *performer) perform(d *datadriven.TestData) (string, error) {
 		return p.race(d)
 	case "watch":
 		return p.watch(d)
+	case "install":
+		return p.install(d.CmdArgs[0].Key)
 	}
 	return "", fmt.Errorf("unknown command %s", d.Cmd)
 }

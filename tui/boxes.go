@@ -33,19 +33,22 @@ func (m *model) palette() []string {
 	for i := m.chosen.Top; i < min(m.chosen.Top+m.paletteRows(), len(found)); i++ {
 		c := found[i]
 		mark, help := "  ", m.theme.Dim(string(c.ID))
+		if on := m.screenOf(c); on != "" {
+			help = m.theme.Layer(on) + "  " + help
+		}
 		if i == m.chosen.Cursor {
 			mark = "> "
 		}
 		if reason := c.Disabled(); reason != "" {
-			help = m.theme.Notice("not now: " + reason)
+			help = m.theme.Notice(m.theme.Words.Phrase("not now: %s", m.theme.Words.Text(reason)))
 		}
-		line := mark + m.theme.Key(draw.Fit(keys.Shown(c.Keys...), keyColumn)) + draw.Fit(c.Title, titleColumn+1) + " " + help
+		line := mark + m.theme.Key(draw.Fit(keys.Shown(c.Keys...), keyColumn)) + draw.Fit(m.theme.Words.Text(c.Title), titleColumn+1) + " " + help
 		lines = append(lines, line)
 	}
 	if len(found) == 0 {
-		lines = append(lines, fmt.Sprintf("  no command has %q", m.typing.String()))
+		lines = append(lines, "  "+m.theme.Words.Phrase("no command has %q", m.typing.String()))
 	}
-	return draw.Box(lines, m.theme.Title("Commands"), fmt.Sprintf("%d", len(found)), w, m.boxHeight(), true, draw.Paint(m.theme.Focus))
+	return draw.Box(lines, m.theme.Title(m.theme.Words.Phrase("Commands")), fmt.Sprintf("%d", len(found)), w, m.boxHeight(), true, draw.Paint(m.theme.Focus))
 }
 
 func (m *model) helpRows() int { return max(m.boxHeight()-2, 1) }
@@ -55,9 +58,9 @@ func (m *model) helpLines() []string {
 	var lines []string
 	for _, c := range m.table.In(m.helpOf) {
 		shown := keys.Shown(c.KeysIn(m.helpOf)...)
-		text := draw.Wrap(c.Help, max(m.boxWidth()-keyColumn-4, 1))
+		text := draw.Wrap(m.theme.Words.Text(c.Help), max(m.boxWidth()-keyColumn-4, 1))
 		if reason := c.Disabled(); reason != "" {
-			text = append(text, "not now: "+reason)
+			text = append(text, m.theme.Words.Phrase("not now: %s", m.theme.Words.Text(reason)))
 		}
 		for i, part := range text {
 			key := ""
@@ -67,7 +70,7 @@ func (m *model) helpLines() []string {
 			lines = append(lines, " "+m.theme.Key(draw.Fit(key, keyColumn))+" "+part)
 		}
 	}
-	lines = append(lines, "", " Marks: > cursor  ! failed  ~ running  ~3 changed 3 fields of the object  + folded  - unfolded")
+	lines = append(lines, "", " "+m.theme.Words.Phrase("Marks: > cursor  ! failed  ~ running  ~3 changed 3 fields of the object  + folded  - unfolded"))
 	return lines
 }
 
@@ -75,9 +78,9 @@ func (m *model) helpLines() []string {
 func (m *model) help() []string {
 	lines := m.helpLines()
 	m.reading.Clamp(len(lines), m.helpRows())
-	note := "esc closes"
+	note := m.theme.Words.Phrase("esc closes")
 	if more := len(lines) - m.reading.Top - m.helpRows(); more > 0 {
-		note = fmt.Sprintf("%d more below", more)
+		note = m.theme.Words.Phrase("%d more below", more)
 	}
-	return draw.Box(lines[m.reading.Top:], m.theme.Title("Keys in "+m.helpOf.Name), note, m.boxWidth(), m.boxHeight(), true, draw.Paint(m.theme.Focus))
+	return draw.Box(lines[m.reading.Top:], m.theme.Title(m.theme.Words.Phrase("Keys in %s", m.theme.Words.Text(m.helpOf.Name))), note, m.boxWidth(), m.boxHeight(), true, draw.Paint(m.theme.Focus))
 }

@@ -121,7 +121,7 @@ func (m *model) shared(id keys.ID) tea.Cmd {
 	}
 	cmd, ok := m.current.Handle(id)
 	if c := m.table.Lookup(id); !ok && !c.Motion {
-		m.say("there is nothing here to " + c.Title)
+		m.say(m.theme.Words.Phrase("there is nothing here to %s", m.theme.Words.Text(c.Title)))
 	}
 	return cmd
 }
@@ -144,7 +144,7 @@ func (m *model) quit() tea.Cmd {
 	if len(lost) == 0 {
 		return tea.Quit
 	}
-	m.confirm(strings.Join(lost, "; ")+". Quit?", func() tea.Cmd { return tea.Quit })
+	m.confirm(m.theme.Words.Phrase("%s. Quit?", strings.Join(lost, "; ")), func() tea.Cmd { return tea.Quit })
 	return nil
 }
 
@@ -186,20 +186,20 @@ func (m *model) nextTheme() {
 	i := slices.Index(theme.Names, m.theme.Name)
 	m.keptTheme = theme.Names[(i+1)%len(theme.Names)]
 	m.theme = m.terminal.Theme(m.keptTheme)
-	m.say("theme " + string(m.keptTheme))
+	m.say(m.theme.Words.Phrase("theme %s", m.keptTheme))
 }
 
 func (m *model) copied(msg copiedMsg) {
 	switch {
 	case msg.err != nil:
-		m.complain("could not copy: " + msg.err.Error())
+		m.complain(m.theme.Words.Phrase("could not copy: %s", msg.err.Error()))
 	case msg.cut > 0:
-		m.complain(fmt.Sprintf("copied the first %d of %d bytes: a terminal takes no more", len(msg.text), msg.cut))
+		m.complain(m.theme.Words.Phrase("copied the first %d of %d bytes: a terminal takes no more", len(msg.text), msg.cut))
 	case len(msg.text) > shortCopy || strings.ContainsRune(msg.text, '\n'):
 		first, _, _ := strings.Cut(msg.text, "\n")
-		m.say(fmt.Sprintf("copied %d bytes: %s", len(msg.text), first))
+		m.say(m.theme.Words.Phrase("copied %d bytes: %s", len(msg.text), first))
 	default:
-		m.say("copied: " + msg.text)
+		m.say(m.theme.Words.Phrase("copied: %s", msg.text))
 	}
 }
 

@@ -206,6 +206,35 @@ func TestPaletteBeginsHere(t *testing.T) {
 	}
 }
 
+// TestPaletteByUse: what is taken often comes first, also in the next run, and a command is found by its help.
+func TestPaletteByUse(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tui.json")
+	m := again(t, file)
+	m.typing.Set("")
+	seldom := m.listed()[7]
+	for range 2 * usedMost {
+		m.use(seldom)
+	}
+	if first := m.listed()[0]; first != seldom || m.used[seldom.ID] >= usedMost {
+		t.Errorf("%s comes first, %s was taken %d times", first.ID, seldom.ID, m.used[seldom.ID])
+	}
+	if err := m.keep(); err != nil {
+		t.Fatal(err)
+	}
+	m = again(t, file)
+	if first := m.listed()[0]; first.ID != seldom.ID {
+		t.Errorf("in the next run %s comes first", first.ID)
+	}
+	m.typing.Set("lines that ran")
+	if found := m.listed(); len(found) != 1 || found[0].ID != "detail.source" {
+		t.Errorf("by its help %d commands are found", len(found))
+	}
+	m.typing.Set("send.held")
+	if on := m.screenOf(m.listed()[0]); on != "Send" {
+		t.Errorf("the command is said to be of %q", on)
+	}
+}
+
 func TestClashes(t *testing.T) {
 	one, other := keys.Place("one"), keys.Place("other")
 	command := func(id keys.ID, ctx keys.Context, title string, pressed ...string) *keys.Command {

@@ -87,6 +87,11 @@ func (h host) Changed() {
 func (m *model) say(text string)      { m.note = note{text: text} }
 func (m *model) complain(text string) { m.note = note{text: text, bad: true} }
 
+// refuse says why something can't be done now.
+func (m *model) refuse(title, why string) {
+	m.complain(m.theme.Words.Phrase("can't %s: %s", m.theme.Words.Text(title), m.theme.Words.Text(why)))
+}
+
 // clipboardMost is how much text is copied at once: more than that, terminals refuse.
 const clipboardMost = 64 << 10
 

@@ -51,7 +51,7 @@ func (m *model) key(name string) tea.Cmd {
 		m.insert(text)
 		return nil
 	}
-	m.say(keys.Shown(name) + " does nothing here: ? lists the keys")
+	m.say(m.theme.Words.Phrase("%s does nothing here: ? lists the keys", keys.Shown(name)))
 	return nil
 }
 
@@ -97,7 +97,7 @@ func (m *model) pasted(text []rune) tea.Cmd {
 // do does a command, or says why it can't be done.
 func (m *model) do(c *keys.Command) tea.Cmd {
 	if reason := c.Disabled(); reason != "" {
-		m.complain("can't " + c.Title + ": " + reason)
+		m.refuse(c.Title, reason)
 		return nil
 	}
 	return c.Do()

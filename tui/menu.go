@@ -5,6 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane"
@@ -15,12 +16,13 @@ import (
 // menu is one that is open: what is typed narrows it, or is a choice of its own.
 type menu struct {
 	screen.Menu
+	words  lang.Language
 	typing prompt.Line
 	rows   pane.Scroll
 }
 
 func (m *model) choose(what screen.Menu) {
-	m.offered = menu{Menu: what}
+	m.offered = menu{Menu: what, words: m.theme.Words}
 	m.overlay = keys.Menu
 }
 
@@ -31,7 +33,7 @@ func (o *menu) found() (found []screen.Choice, wrong string) {
 		return o.Choices, ""
 	}
 	for _, c := range o.Choices {
-		if strings.Contains(strings.ToLower(c.Title+" "+c.Help), strings.ToLower(typed)) {
+		if strings.Contains(strings.ToLower(c.Title+" "+c.Help+" "+o.words.Text(c.Title)+" "+o.words.Text(c.Help)), strings.ToLower(typed)) {
 			found = append(found, c)
 		}
 	}
@@ -61,7 +63,7 @@ func (m *model) take() tea.Cmd {
 	}
 	c := found[min(m.offered.rows.Cursor, len(found)-1)]
 	if c.Why != "" {
-		m.complain("can't " + c.Title + ": " + c.Why)
+		m.refuse(c.Title, c.Why)
 		return nil
 	}
 	m.overlay = keys.None
@@ -100,31 +102,31 @@ func (m *model) menuBox() []string {
 	o.rows.Clamp(len(found), rows)
 	column := 0
 	for _, c := range o.Choices {
-		column = max(column, draw.Width(c.Title))
+		column = max(column, draw.Width(m.theme.Words.Text(c.Title)))
 	}
 	column = min(column, w*2/5)
 	lines := []string{"/ " + o.typing.View(w-4)}
 	if o.typing.String() == "" {
-		lines[0] = "/ " + o.typing.View(1) + " " + m.theme.Dim(draw.Clean(o.Hint))
+		lines[0] = "/ " + o.typing.View(1) + " " + m.theme.Dim(draw.Clean(m.theme.Words.Text(o.Hint)))
 	}
 	for i := o.rows.Top; i < min(o.rows.Top+rows, len(found)); i++ {
 		c := found[i]
-		help := m.theme.Dim(draw.Clean(c.Help))
+		help := m.theme.Dim(draw.Clean(m.theme.Words.Text(c.Help)))
 		if c.Why != "" {
-			help = m.theme.Notice("not now: " + draw.Clean(c.Why))
+			help = m.theme.Notice(m.theme.Words.Phrase("not now: %s", draw.Clean(m.theme.Words.Text(c.Why))))
 		}
-		title := "  " + draw.Fit(draw.Clean(c.Title), column)
+		title := "  " + draw.Fit(draw.Clean(m.theme.Words.Text(c.Title)), column)
 		if i == o.rows.Cursor {
-			title = m.theme.Selected("> " + draw.Fit(draw.Clean(c.Title), column))
+			title = m.theme.Selected("> " + draw.Fit(draw.Clean(m.theme.Words.Text(c.Title)), column))
 		}
 		lines = append(lines, title+"  "+help)
 	}
 	if len(found) == 0 {
-		lines = append(lines, "  "+m.theme.Notice(draw.Clean(wrong)))
+		lines = append(lines, "  "+m.theme.Notice(draw.Clean(m.theme.Words.Text(wrong))))
 	}
-	note := "esc closes"
+	note := m.theme.Words.Phrase("esc closes")
 	if more := len(found) - o.rows.Top - rows; more > 0 {
-		note = "more below"
+		note = m.theme.Words.Phrase("more below")
 	}
-	return m.theme.Box(lines, m.theme.Title(draw.Clean(o.Title)), note, w, len(lines)+2, true)
+	return m.theme.Box(lines, m.theme.Title(draw.Clean(m.theme.Words.Text(o.Title))), note, w, len(lines)+2, true)
 }

@@ -37,7 +37,8 @@ type model struct {
 
 	terminal  *theme.Terminal
 	theme     theme.Theme
-	keptTheme theme.Name // what the next run shall have
+	keptTheme theme.Name      // what the next run shall have
+	used      map[keys.ID]int // how often commands were taken from the palette
 
 	changed chan struct{} // holds a signal when a screen has something to drain
 	drained time.Time
@@ -123,7 +124,7 @@ func newModel(ctx context.Context, o Options, t *theme.Terminal, out io.Writer, 
 		broken = errors.Join(broken, m.restore(kept))
 	}
 	if broken != nil {
-		m.complain("what an earlier run left can't be used: " + broken.Error())
+		m.complain(m.theme.Words.Phrase("what an earlier run left can't be used: %s", broken.Error()))
 	}
 	return m, nil
 }

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"fmt"
-
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -16,11 +14,11 @@ const pathMost = 32
 func (m *model) lead(to screen.Target) tea.Cmd {
 	s := m.screens[to.Screen()]
 	if s == nil {
-		m.complain(fmt.Sprintf("there is no screen %s", to.Screen()))
+		m.complain(m.theme.Words.Phrase("there is no screen %s", m.named(to.Screen())))
 		return nil
 	}
 	if why := m.unreachable(to.Screen()); why != "" {
-		m.complain(fmt.Sprintf("can't go to %s: %s", to.Screen(), why))
+		m.complain(m.theme.Words.Phrase("can't go to %s: %s", m.named(to.Screen()), m.theme.Words.Text(why)))
 		return nil
 	}
 	if s != m.current {

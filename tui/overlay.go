@@ -1,7 +1,7 @@
 package tui
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -50,21 +50,72 @@ func (m *model) typeIntoPalette(text []rune) {
 	m.chosen = pane.Scroll{}
 }
 
-// listed are the commands of the palette that have the typed text in their ID, title or keys: first those that apply on the
-// current screen.
+// listed are the commands of the palette that have the typed text in their ID, title, keys or help: first those that apply on the
+// current screen, and of them those that were taken most often. One whose help alone has the text comes after the others.
 func (m *model) listed() []*keys.Command {
 	want := strings.ToLower(m.typing.String())
-	var here, elsewhere []*keys.Command
+	type ranked struct {
+		command         *keys.Command
+		elsewhere, late bool
+	}
+	var found []ranked
 	for _, c := range m.table.Commands() {
-		switch {
-		case !m.inPalette(c) || !strings.Contains(strings.ToLower(string(c.ID)+" "+c.Title+" "+keys.Shown(c.Keys...)), want):
-		case slices.ContainsFunc(m.current.Contexts(), c.In):
-			here = append(here, c)
-		default:
-			elsewhere = append(elsewhere, c)
+		if !m.inPalette(c) {
+			continue
+		}
+		r := ranked{command: c, elsewhere: !slices.ContainsFunc(m.current.Contexts(), c.In)}
+		if !strings.Contains(strings.ToLower(string(c.ID)+" "+c.Title+" "+m.theme.Words.Text(c.Title)+" "+keys.Shown(c.Keys...)), want) {
+			if r.late = true; !strings.Contains(strings.ToLower(c.Help+" "+m.theme.Words.Text(c.Help)), want) {
+				continue
+			}
+		}
+		found = append(found, r)
+	}
+	rank := func(later bool) int {
+		if later {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(found, func(a, b ranked) int {
+		return cmp.Or(rank(a.late)-rank(b.late), rank(a.elsewhere)-rank(b.elsewhere), m.used[b.command.ID]-m.used[a.command.ID])
+	})
+	all := make([]*keys.Command, len(found))
+	for i, r := range found {
+		all[i] = r.command
+	}
+	return all
+}
+
+// usedMost bounds how much is counted: then all counts are halved, so that what is used now comes before what was used once.
+const usedMost = 64
+
+// use counts that a command was taken from the palette.
+func (m *model) use(c *keys.Command) {
+	if m.used == nil {
+		m.used = map[keys.ID]int{}
+	}
+	if m.used[c.ID]++; m.used[c.ID] < usedMost {
+		return
+	}
+	for id, n := range m.used {
+		if m.used[id] = n / 2; n < 2 {
+			delete(m.used, id)
 		}
 	}
-	return append(here, elsewhere...)
+}
+
+// screenOf is the name of the screen that has a command, unless the current one has it.
+func (m *model) screenOf(c *keys.Command) string {
+	if slices.ContainsFunc(m.current.Contexts(), c.In) {
+		return ""
+	}
+	for _, ctx := range c.Contexts {
+		if s := m.owner(ctx); s != nil {
+			return m.theme.Words.Text(string(s.Name()))
+		}
+	}
+	return ""
 }
 
 // inPalette reports whether the palette has a command: what only edits a line is left out.
@@ -81,11 +132,12 @@ func (m *model) inPalette(c *keys.Command) bool {
 func (m *model) runChosen() tea.Cmd {
 	found := m.listed()
 	if m.chosen.Cursor >= len(found) {
-		m.say(fmt.Sprintf("no command has %q", m.typing.String()))
+		m.say(m.theme.Words.Phrase("no command has %q", m.typing.String()))
 		return nil
 	}
 	c := found[m.chosen.Cursor]
 	m.overlay = keys.None
+	m.use(c)
 	return tea.Batch(m.leadTo(c), m.do(c))
 }
 

@@ -13,7 +13,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/capture"
 	"github.com/kx-apiserver/kx/tui/logs"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -25,8 +27,13 @@ type Options struct {
 	// Saved is a capture to look at in place of a server.
 	Saved *Saved
 
+	// Export writes requests as a document: a page, Markdown, a drawing. It may be nil.
+	Export func(out io.Writer, e *capture.Export) error
+
 	// Theme is how the screen looks, if that was said for this run.
 	Theme theme.Name
+	// Language is that of all words which are not the server's.
+	Language lang.Language
 	// Zone is where the times of day are of; nil for the zone of this machine.
 	Zone *time.Location
 	// KeysFile says which keys commands have. It need not be there.
@@ -121,6 +128,7 @@ func newScreen(ctx context.Context, o Options, t *theme.Terminal, out io.Writer)
 	if o.Log == nil {
 		o.Log = &logs.Tail{}
 	}
+	t.Words = o.Language
 	c := &crash{dir: o.CrashDir}
 	if file := os.Getenv(debugVariable); file != "" {
 		f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

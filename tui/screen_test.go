@@ -16,10 +16,12 @@ import (
 	"github.com/muesli/termenv"
 	"go.uber.org/goleak"
 
+	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
 	"github.com/kx-apiserver/kx/tui/theme"
 	"github.com/kx-apiserver/kx/tui/tuitest"
 )
@@ -53,11 +55,11 @@ func TestEverySize(t *testing.T) {
 		d.press(state...)
 		for w := 1 + i; w <= 300; w += 29 {
 			for h := 1 + i%11; h <= 100; h += 11 {
-				exact(t, d.resized(w, h), w, h)
+				screentest.Exact(t, d.resized(w, h), w, h)
 			}
 		}
-		for _, size := range [][2]int{{1, 1}, {59, 15}, {60, 14}, {60, 15}, {99, 23}, {100, 24}, {300, 100}} {
-			exact(t, d.resized(size[0], size[1]), size[0], size[1])
+		for _, size := range [][2]int{{1, 1}, {59, 15}, {60, 14}, {60, 15}, {80, 24}, {99, 23}, {100, 24}, {120, 40}, {200, 60}, {300, 100}} {
+			screentest.Exact(t, d.resized(size[0], size[1]), size[0], size[1])
 		}
 		if t.Failed() {
 			t.Fatalf("after %v", states[:i+1])
@@ -74,10 +76,10 @@ func FuzzSize(f *testing.F) {
 	f.Fuzz(func(t *testing.T, w, h int, text string) {
 		d.t = t
 		w, h = w&0xff+1, h&0x7f+1
-		exact(t, d.resized(w, h), w, h)
+		screentest.Exact(t, d.resized(w, h), w, h)
 		for _, r := range text {
 			d.m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}})
-			exact(t, d.resized(w, h), w, h)
+			screentest.Exact(t, d.resized(w, h), w, h)
 		}
 		d.m.Update(tea.KeyMsg{Type: tea.KeyEsc})
 		if err := d.m.crash.failure(); err != nil {
@@ -86,12 +88,28 @@ func FuzzSize(f *testing.F) {
 	})
 }
 
-// TestColoursChangeNoText draws the same screen in every theme and with every number of colours: the text is the same.
+// TestColoursChangeNoText draws every screen in every theme and with every number of colours: the text is the same, and without
+// colours, as with NO_COLOR, there is no escape code.
 func TestColoursChangeNoText(t *testing.T) {
 	d := filled(t)
-	d.resized(120, 40)
-	d.press("enter", "d", "n", "n", "n")
-	plain := d.resized(120, 40)
+	none := d.m.theme
+	for _, keys := range [][]string{{"enter", "d", "n", "n", "n"}, {"S"}, {"esc", "g", "m", "j", "D"}, {"esc", "B"}, {"esc", "ctrl+l"}, {"esc", "2"}, {"3"}, {"4"}, {"5"}, {"1", ":"}, {"esc", "/", "v"}} {
+		d.m.theme = none
+		d.press(keys...)
+		for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
+			d.m.theme = none
+			plain := d.resized(size[0], size[1])
+			if raw := escapetest.Find(strings.Join(plain, "\n"), "\n"); raw != "" {
+				t.Errorf("after %v, without colours: %s", keys, raw)
+			}
+			d.colours(plain, fmt.Sprint("after ", keys, " at ", size))
+		}
+	}
+}
+
+// colours draws the frame in all colours.
+func (d *driver) colours(plain []string, when string) {
+	d.t.Helper()
 	for _, name := range []theme.Name{theme.Light, theme.Dark, theme.HighContrast, theme.ColourBlind} {
 		for _, profile := range []termenv.Profile{termenv.ANSI, termenv.ANSI256, termenv.TrueColor} {
 			d.m.theme = theme.Fixed(name, profile)
@@ -99,11 +117,11 @@ func TestColoursChangeNoText(t *testing.T) {
 			coloured := d.m.render()
 			for i, line := range coloured {
 				if ansi.Strip(line) != plain[i] {
-					t.Errorf("%s, %v, line %d:\n%s\n%s", name, profile, i, ansi.Strip(line), plain[i])
+					d.t.Errorf("%s, %s, %v, line %d:\n%s\n%s", when, name, profile, i, ansi.Strip(line), plain[i])
 				}
 			}
 			if !strings.Contains(strings.Join(coloured, ""), "\x1b[") {
-				t.Errorf("%s, %v: there are no colours", name, profile)
+				d.t.Errorf("%s, %s, %v: there are no colours", when, name, profile)
 			}
 		}
 	}
@@ -146,8 +164,11 @@ func TestEveryCommandDoesSomething(t *testing.T) {
 			continue
 		}
 		d.press("esc", "esc", "esc", "esc", "1", "g", "j", "j")
-		if c.ID == "detail.unchanged" {
+		switch c.ID {
+		case "detail.unchanged":
 			d.press("j", "j", "j", "j", "j", "d")
+		case "detail.step":
+			d.press("d") // another tab
 		}
 		before := d.whole()
 		d.press(":")

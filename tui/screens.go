@@ -40,7 +40,7 @@ var numbered = []screen.Name{screen.Capture, screen.Send, screen.Etcd, screen.Ca
 
 // capture is what the screen Capture is told.
 func (m *model) capture() capture.Options {
-	o := capture.Options{Own: func() bool { return m.server.InProcess }}
+	o := capture.Options{Own: func() bool { return m.server.InProcess }, Export: m.options.Export}
 	if s := m.options.Saved; s != nil {
 		o.Saved, o.Dropped = s.Journeys, s.Dropped
 	}

@@ -351,10 +351,10 @@ func TestState(t *testing.T) {
 func TestKeysFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys.yaml")
 	for text, want := range map[string]string{
-		"quit: Q\nlist.follow: f5": "",
-		"quit: Q\nfly: x":          "keys.yaml: fly: there is no such command",
-		"quit: j":                  `"j" is both`,
-		"quit: [":                  "keys.yaml",
+		"quit: f9\nlist.follow: f5": "",
+		"quit: f9\nfly: x":          "keys.yaml: fly: there is no such command",
+		"quit: j":                   `"j" is both`,
+		"quit: [":                   "keys.yaml",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -370,7 +370,7 @@ func TestKeysFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.model.close()
-		if c := s.model.table.Resolve(keys.List, "Q"); c == nil || c.ID != quitID || s.model.table.Resolve(keys.List, "q") != nil {
+		if c := s.model.table.Resolve(keys.List, "f9"); c == nil || c.ID != quitID || s.model.table.Resolve(keys.List, "q") != nil {
 			t.Errorf("Q is %+v", c)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/theme"
@@ -25,6 +26,8 @@ type state struct {
 	NoMouse bool `json:"noMouse,omitempty"`
 	// Borders are those between the panes of each screen, as the user moved them.
 	Borders map[screen.Name]layout.Borders `json:"borders,omitempty"`
+	// Used is how often commands were taken from the palette.
+	Used map[keys.ID]int `json:"used,omitempty"`
 	// Screens are what each screen keeps.
 	Screens map[screen.Name]json.RawMessage `json:"screens,omitempty"`
 }
@@ -60,6 +63,14 @@ func readState(file string) (state, error) {
 // restore gives the screens what they kept.
 func (m *model) restore(s state) error {
 	var errs []error
+	for _, c := range m.table.Commands() { // others were of another version
+		if n := s.Used[c.ID]; n > 0 {
+			if m.used == nil {
+				m.used = map[keys.ID]int{}
+			}
+			m.used[c.ID] = min(n, usedMost)
+		}
+	}
 	for _, one := range m.order {
 		*one.Borders() = s.Borders[one.Name()]
 		one.Borders().Clamp()
@@ -78,7 +89,7 @@ func (m *model) keep() error {
 	if m.options.StateFile == "" || m.options.Saved != nil {
 		return nil
 	}
-	s := state{Theme: m.keptTheme, NoMouse: !m.mouse, Borders: map[screen.Name]layout.Borders{}, Screens: map[screen.Name]json.RawMessage{}}
+	s := state{Theme: m.keptTheme, Used: m.used, NoMouse: !m.mouse, Borders: map[screen.Name]layout.Borders{}, Screens: map[screen.Name]json.RawMessage{}}
 	for _, one := range m.order {
 		if b := *one.Borders(); b != (layout.Borders{}) {
 			s.Borders[one.Name()] = b

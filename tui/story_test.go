@@ -5,21 +5,26 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/cockroachdb/datadriven"
 	"k8s.io/client-go/rest"
 
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/subject"
 	"github.com/kx-apiserver/kx/tui/capture"
-	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
 	"github.com/kx-apiserver/kx/tui/session"
 	"github.com/kx-apiserver/kx/tui/theme"
 	"github.com/kx-apiserver/kx/tui/tuitest"
@@ -43,6 +48,11 @@ type driver struct {
 
 func newDriver(t testing.TB) *driver {
 	t.Helper()
+	return newDriverIn(t, lang.English)
+}
+
+func newDriverIn(t testing.TB, language lang.Language) *driver {
+	t.Helper()
 	t.Setenv("HOME", t.TempDir()) // what the screen calls ~
 	d := &driver{t: t, had: map[string]bool{}, server: tuitest.New(t), messages: make(chan tea.Msg, 64), recorded: tuitest.Recorded(t, "testdata/journeys.json")}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -51,7 +61,7 @@ func newDriver(t testing.TB) *driver {
 		d.m.close()
 	})
 	server := Server{Config: named7443(d.server.Config), Kubeconfig: "/home/you/.kx/kubeconfig", InProcess: true}
-	o := Options{Zone: time.UTC, CrashDir: t.TempDir(), Theme: theme.None, Start: func(context.Context) (Server, error) { return server, nil }}
+	o := Options{Zone: time.UTC, CrashDir: t.TempDir(), Theme: theme.None, Language: language, Start: func(context.Context) (Server, error) { return server, nil }}
 	s, err := New(ctx, o, &d.clipboard)
 	if err != nil {
 		t.Fatal(err)
@@ -168,20 +178,8 @@ func (d *driver) put(numbers ...string) {
 func (d *driver) frame() []string {
 	d.t.Helper()
 	lines := strings.Split(d.m.View(), "\n")
-	exact(d.t, lines, d.m.w, d.m.h)
+	screentest.Exact(d.t, lines, d.m.w, d.m.h)
 	return lines
-}
-
-func exact(t testing.TB, lines []string, w, h int) {
-	t.Helper()
-	if len(lines) != h {
-		t.Fatalf("%dx%d: the frame has %d lines", w, h, len(lines))
-	}
-	for i, l := range lines {
-		if draw.Width(l) != w {
-			t.Fatalf("%dx%d: line %d has %d cells: %q", w, h, i, draw.Width(l), l)
-		}
-	}
 }
 
 // part is a part of the frame, by its name.
@@ -202,13 +200,13 @@ func (d *driver) part(name string) string {
 	}
 	var out []string
 	for _, l := range lines[rect.Y : rect.Y+rect.H] {
-		runes := []rune(l)
-		out = append(out, strings.TrimRight(string(runes[rect.X:rect.X+rect.W]), " "))
+		out = append(out, strings.TrimRight(ansi.Cut(l, rect.X, rect.X+rect.W), " "))
 	}
 	return strings.Join(out, "\n") + "\n"
 }
 
-// TestStories runs the scripts: what is done, and what is then on the screen. With -rewrite it writes what is there.
+// TestStories runs the scripts: what is done, and what is then on the screen, in Chinese if the name of the script begins so. With
+// -rewrite it writes what is there.
 //
 //	size 120x40          the terminal's size
 //	put 2 4              the server has these journeys
@@ -221,7 +219,11 @@ func (d *driver) part(name string) string {
 //	clipboard            what was copied
 func TestStories(t *testing.T) {
 	datadriven.Walk(t, "testdata/stories", func(t *testing.T, file string) {
-		d := newDriver(t)
+		language := lang.English
+		if strings.HasPrefix(filepath.Base(file), "chinese") {
+			language = lang.Chinese
+		}
+		d := newDriverIn(t, language)
 		datadriven.RunTest(t, file, func(t *testing.T, td *datadriven.TestData) string {
 			d.t = t
 			return d.do(td)
@@ -274,6 +276,30 @@ func (d *driver) do(td *datadriven.TestData) string {
 		return "quit\n"
 	}
 	return ""
+}
+
+// BenchmarkFilter asks filters of 50,000 recorded requests with their steps and objects.
+func BenchmarkFilter(b *testing.B) {
+	recorded := tuitest.Recorded(b, "testdata/journeys.json")
+	all := make([]*v1alpha1.Journey, 50_000)
+	for i := range all {
+		j := *recorded[i%len(recorded)]
+		j.Name = fmt.Sprint("rec-", i)
+		all[i] = &j
+	}
+	for _, text := range []string{"", "verb:update code:409", "step(etcd.txn why:still)", "store.try-update -> etcd.txn", "steps(etcd.*)>1", "touched:data.*"} {
+		b.Run(text, func(b *testing.B) {
+			f, err := filter.Parse(text)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := subject.Select(all, f); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
 
 func BenchmarkFrame(b *testing.B) {

@@ -28,9 +28,9 @@ func (m *model) render() []string {
 	}
 	if m.frame.TooSmall {
 		if m.overlay == keys.Confirm {
-			return draw.Block(draw.Wrap(draw.Clean(m.asking.text)+" y/n", m.w), m.w, m.h)
+			return draw.Block(draw.Wrap(draw.Clean(m.theme.Words.Text(m.asking.text))+" y/n", m.w), m.w, m.h)
 		}
-		need := fmt.Sprintf("kx needs %dx%d, this is %dx%d. q quits.", layout.MinWidth, layout.MinHeight, m.w, m.h)
+		need := m.theme.Words.Phrase("kx needs %dx%d, this is %dx%d. q quits.", layout.MinWidth, layout.MinHeight, m.w, m.h)
 		return draw.Block(draw.Wrap(need, m.w), m.w, m.h)
 	}
 	same, state := m.current.Foot()
@@ -80,7 +80,7 @@ func (m *model) header() string {
 // tabs are the names of the screens with their digits, the one that is seen in brackets. Where there is no room, the
 // others are digits alone.
 func (m *model) tabs() []tab {
-	all := m.tabsOf(func(n int, name screen.Name) string { return fmt.Sprintf("%d %s", n, name) })
+	all := m.tabsOf(func(n int, name screen.Name) string { return fmt.Sprintf("%d %s", n, m.named(name)) })
 	if last := all[len(all)-1]; last.x+last.w+roomForFacts > m.w {
 		return m.tabsOf(func(n int, _ screen.Name) string { return fmt.Sprint(n) })
 	}
@@ -94,8 +94,8 @@ func (m *model) tabsOf(short func(int, screen.Name) string) []tab {
 	var all []tab
 	x := 4
 	add := func(name screen.Name, text string) {
-		all = append(all, tab{name: name, text: text, x: x + 1, w: len(text)})
-		x += 1 + len(text)
+		all = append(all, tab{name: name, text: text, x: x + 1, w: draw.Width(text)})
+		x += 1 + draw.Width(text)
 	}
 	seen := false
 	for i, name := range numbered {
@@ -105,15 +105,18 @@ func (m *model) tabsOf(short func(int, screen.Name) string) []tab {
 		text := " " + short(i+1, name) + " "
 		if name == m.current.Name() {
 			seen = true
-			text = fmt.Sprintf("[%d %s]", i+1, name)
+			text = fmt.Sprintf("[%d %s]", i+1, m.named(name))
 		}
 		add(name, text)
 	}
 	if !seen {
-		add(m.current.Name(), "["+string(m.current.Name())+"]")
+		add(m.current.Name(), "["+m.named(m.current.Name())+"]")
 	}
 	return all
 }
+
+// named is a screen's name in the language of the words.
+func (m *model) named(name screen.Name) string { return m.theme.Words.Text(string(name)) }
 
 // facts are what the screens know of the server, and where it is.
 func (m *model) facts() []string {
@@ -129,9 +132,9 @@ func (m *model) facts() []string {
 	case m.options.Saved != nil:
 		return append(all, m.theme.Dim(draw.Clean(m.options.Saved.File)))
 	case host == "":
-		return append([]string{m.theme.Notice("the server is starting")}, all...)
+		return append([]string{m.theme.Notice(m.theme.Words.Phrase("the server is starting"))}, all...)
 	case m.server.InProcess:
-		host += " in this process"
+		host = m.theme.Words.Phrase("%s in this process", host)
 	}
 	return append(all, m.theme.Dim(host))
 }
@@ -139,16 +142,16 @@ func (m *model) facts() []string {
 func (m *model) stateLine(state string) string {
 	switch {
 	case m.overlay == keys.Confirm:
-		return " " + m.theme.Notice(draw.Clean(m.asking.text)+" ") + m.theme.Key("y") + "/" + m.theme.Key("n")
+		return " " + m.theme.Notice(draw.Clean(m.theme.Words.Text(m.asking.text))+" ") + m.theme.Key("y") + "/" + m.theme.Key("n")
 	case m.overlay == keys.Ask:
 		// What is typed is seen, however long the question is.
-		label := " " + draw.Clean(m.asking.text)
+		label := " " + draw.Clean(m.theme.Words.Text(m.asking.text))
 		label = draw.Fit(label, min(draw.Width(label), m.w*2/3)) + " "
 		return label + m.asking.line.View(m.w-draw.Width(label))
 	case m.note.text != "" && m.note.bad:
-		return m.theme.Bad(" ! " + draw.Clean(m.note.text))
+		return m.theme.Bad(" ! " + draw.Clean(m.theme.Words.Text(m.note.text)))
 	case m.note.text != "":
-		return " " + draw.Clean(m.note.text)
+		return " " + draw.Clean(m.theme.Words.Text(m.note.text))
 	}
 	if away := m.client.Away(); away != nil {
 		return m.awayLine(away)
@@ -158,14 +161,15 @@ func (m *model) stateLine(state string) string {
 
 // awayLine says, wherever one is, that the server does not answer, and what to do.
 func (m *model) awayLine(away *api.Away) string {
-	next := "; kx serve starts it"
+	say := m.theme.Words.Phrase
+	next := say("; kx serve starts it")
 	if m.server.InProcess {
-		next = "; if it stays away, leave with q and start kx tui again"
+		next = say("; if it stays away, leave with q and start kx tui again")
 	}
 	return m.theme.Bad(draw.Fitting(m.w,
-		draw.Part{Text: " ! no answer from " + draw.Clean(away.Host), Weight: 4},
+		draw.Part{Text: " ! " + say("no answer from %s", draw.Clean(away.Host)), Weight: 4},
 		draw.Part{Text: " (" + draw.Clean(away.Why) + ")", Weight: 1},
-		draw.Part{Text: ". It is asked again", Weight: 3},
+		draw.Part{Text: say(". It is asked again"), Weight: 3},
 		draw.Part{Text: next, Weight: 2}))
 }
 
@@ -176,7 +180,9 @@ type hint struct {
 	word string
 }
 
-func (m *model) text(h hint) string { return " " + m.theme.Key(keys.Shown(h.key)) + " " + h.word + " " }
+func (m *model) text(h hint) string {
+	return " " + m.theme.Key(keys.Shown(h.key)) + " " + m.theme.Words.Text(h.word) + " "
+}
 
 // hints are the keys that one wants next, as many as there is room for, and always those that lead to all others.
 func (m *model) hints() string {

@@ -21,6 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/tui"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/control"
+	"github.com/kx-apiserver/kx/tui/theme"
 )
 
 // played is a program on whose screen a test plays: keys go in, and frames come out.
@@ -36,12 +37,18 @@ type played struct {
 // play shows the screen of the server of a kubeconfig.
 func play(t *testing.T, kubeconfig, state string) *played {
 	t.Helper()
+	return playIn(t, kubeconfig, state, "dark")
+}
+
+// playIn is play in a theme.
+func playIn(t *testing.T, kubeconfig, state string, look theme.Name) *played {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	start := func(context.Context) (tui.Server, error) {
 		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 		return tui.Server{Config: config, Kubeconfig: kubeconfig}, err
 	}
-	s, err := tui.New(ctx, tui.Options{Start: start, Theme: "dark", StateFile: state, CrashDir: t.TempDir()}, io.Discard)
+	s, err := tui.New(ctx, tui.Options{Start: start, Theme: look, StateFile: state, Export: exportOnScreen, CrashDir: t.TempDir()}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +89,7 @@ func (p *played) send(msg tea.Msg) {
 	p.run(cmd)
 }
 
-var named = map[string]tea.KeyType{"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "ctrl+u": tea.KeyCtrlU, "ctrl+k": tea.KeyCtrlK}
+var named = map[string]tea.KeyType{"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "ctrl+u": tea.KeyCtrlU, "ctrl+k": tea.KeyCtrlK, "ctrl+l": tea.KeyCtrlL}
 
 // press presses keys: those with names, or all that a text has.
 func (p *played) press(keys ...string) {
@@ -223,6 +230,8 @@ func TestStepOnScreen(t *testing.T) {
 	p.press("/", "verb:update name:held", "enter")
 	done := updating(t, client, "held", "1")
 	p.see("PAUSED", "rest.update since")
+	p.press("i")
+	p.see("store.key since")
 	p.press("i")
 	p.see("store.update since")
 	p.press("i", "i") // one after the other, however fast they are typed

@@ -22,7 +22,7 @@ const asKX = "KX_TEST_RUN_AS_KX"
 
 // ofTheUser are the settings of whoever runs the tests. A test says itself what it needs of them.
 var ofTheUser = []string{
-	"XDG_CONFIG_HOME", "KUBECONFIG", "KUBECACHEDIR", "KUBE_EDITOR", "EDITOR", "VISUAL", "LC_ALL", "LC_MESSAGES", "LANGUAGE", "NO_COLOR", themeVariable,
+	"XDG_CONFIG_HOME", "KUBECONFIG", "KUBECACHEDIR", "KUBE_EDITOR", "EDITOR", "VISUAL", "LC_ALL", "LC_MESSAGES", "LANG", "LANGUAGE", "NO_COLOR", themeVariable,
 }
 
 func TestMain(m *testing.M) {
@@ -30,10 +30,32 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	}
+	spoken := foreign()
 	for _, name := range ofTheUser {
 		os.Unsetenv(name)
 	}
+	if spoken {
+		os.Exit(inEnglish())
+	}
 	os.Exit(m.Run())
+}
+
+// foreign says whether the environment wants another language than English.
+func foreign() bool {
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		if v := os.Getenv(name); v != "" && !strings.HasPrefix(v, "C") && !strings.HasPrefix(v, "POSIX") && !strings.HasPrefix(v, "en") {
+			return true
+		}
+	}
+	return false
+}
+
+// inEnglish runs the tests in a process with this environment: kubectl has read its language before TestMain began.
+func inEnglish() int {
+	cmd := exec.Command(os.Args[0], os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	_ = cmd.Run() // its exit code says it
+	return cmd.ProcessState.ExitCode()
 }
 
 // patience is how long a test waits for what must happen.
@@ -41,11 +63,16 @@ const patience = time.Minute
 
 func kx(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
+	temporary, err := os.MkdirTemp("", "kx") // a server that is killed leaves more than 100 MB there
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(temporary) })
 	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	// The race detector lets each process wait for a second before it ends, unless it is told not to.
-	cmd.Env = append(os.Environ(), asKX+"=yes", "HOME="+t.TempDir(), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	cmd.Env = append(os.Environ(), asKX+"=yes", "HOME="+t.TempDir(), "TMPDIR="+temporary, "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	return cmd
 }
 

@@ -141,16 +141,16 @@ func (tp *tap) stop() string {
 // screens are the frames of the screen while it goes through the steps of two journeys, and shows all that is known of each.
 func (p *process) screens(t *testing.T) string {
 	t.Helper()
-	const tabs = 8
+	const tabs, steps = 8, 48 // at least as many as there are
 	var frames strings.Builder
 	s := play(t, p.kubeconfig, filepath.Join(t.TempDir(), "state"))
 	defer s.leave()
 	s.see("follow on")
 	for _, resource := range []string{"secrets", "configmaps"} {
 		s.press("/", "ctrl+u", "name:held resource:"+resource, "enter")
-		s.see("matching 1", "/"+resource+"/default/held", "36 steps")
-		s.press(strings.Repeat("p", 36)) // a write is opened at its end
-		for range 36 {
+		s.see("matching 1", "/"+resource+"/default/held", "createHandler")
+		s.press(strings.Repeat("p", steps)) // a write is opened at its end
+		for range steps {
 			s.press("n")
 			for range tabs {
 				s.press("]")

@@ -182,7 +182,7 @@ func TestSecondSignal(t *testing.T) {
 	if err := p.wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		t.Errorf("kx ended with %v: %s", err, p.stderr)
 	}
-	if left, _ := filepath.Glob(tmp + "/*"); len(left) > 0 {
+	if left, _ := filepath.Glob(tmp + "/*/*"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
@@ -200,7 +200,7 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(tmp + "/*"); len(left) > 0 {
+	if left, _ := filepath.Glob(tmp + "/*/*"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -71,6 +71,14 @@ func filterHelp() string {
 	for _, f := range filter.Fields() {
 		fmt.Fprintf(&b, "  %-28s %s\n", f.Example, f.Help)
 	}
+	for _, form := range [][2]string{
+		{"verb:get | !(code:200 name:a)", "conditions: a space is and, | is or, ! is not"},
+		{"step(etcd.txn why:retry)", "one step that fulfils all of it"},
+		{"steps(etcd.txn)>1", "how many steps fulfil it"},
+		{"cacher.get -> etcd.get", "a step, and a later one"},
+	} {
+		fmt.Fprintf(&b, "  %-28s %s\n", form[0], form[1])
+	}
 	return strings.TrimRight(b.String(), "\n")
 }
 
@@ -160,6 +168,9 @@ func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io
 	defer s.Close()
 	ctx, stop := interruptible(ctx, slog.Default(), func() {})
 	defer stop()
+	if err := refused(ctx, s, wanted); err != nil {
+		return err
+	}
 	s.Follow(wanted)
 	f := &traceFollower{session: s, ring: session.NewRing(followMost), shown: map[string]bool{}, format: o.format, out: out, errOut: errOut}
 	var late <-chan time.Time
@@ -179,6 +190,15 @@ func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io
 			return nil
 		}
 	}
+}
+
+// refused is the server's error about a filter that names a request which it does not know. Following would ask again and again.
+func refused(ctx context.Context, s *session.Session, wanted string) error {
+	if f, err := filter.Parse(wanted); err != nil || !f.Asks("after") {
+		return err
+	}
+	_, err := s.Rows(ctx, wanted)
+	return err
 }
 
 // traceFollower writes each journey once.

@@ -47,6 +47,6 @@ func (s *journeySource) compare(ctx context.Context, first, second string, in io
 	if s.format == render.JSON {
 		return render.One(out, render.JSON, journey.Pairs(a, b))
 	}
-	journey.Compare(out, a, b, journey.PaintFor(out))
+	journey.Compare(out, a, b, journey.PaintFor(out).In(s.language))
 	return nil
 }

@@ -9,13 +9,19 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/export"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/refusal"
+	"github.com/kx-apiserver/kx/core/subject"
+	screen "github.com/kx-apiserver/kx/tui/capture"
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
@@ -50,12 +56,13 @@ Secrets are masked in it, as they are in the server. A document has at most 20 M
 	}
 	cmd.Flags().StringVar(&e.file, "file", "", "a capture of kx trace save, or a page of this command, instead of a server; - for standard input")
 	cmd.Flags().StringVar(&e.out, "out", "", "the file to write, which only its owner can read, instead of standard output")
+	languageVar(cmd, &e.language)
 	formatVar(cmd, cmd.Flags(), &e.format, "md, html or svg", export.Markdown, export.HTML, export.SVG)
 	return cmd
 }
 
 func (e *traceExport) export(ctx context.Context, which string, in io.Reader, out io.Writer) error {
-	d := &export.Document{Saved: time.Now()}
+	d := &export.Document{Saved: time.Now(), Language: e.language}
 	var err error
 	if e.file != "" {
 		d.Journeys, err = chosen(e.file, which, in)
@@ -67,6 +74,9 @@ func (e *traceExport) export(ctx context.Context, which string, in io.Reader, ou
 	}
 	if len(d.Journeys) == 0 {
 		return fmt.Errorf("trace export: there is no request %q, and none that it matches as a filter", which)
+	}
+	if err := e.addOthers(ctx, d); err != nil {
+		return err
 	}
 	if e.format == export.HTML {
 		done, err := e.addCode(ctx, d)
@@ -86,6 +96,51 @@ func (e *traceExport) export(ctx context.Context, which string, in io.Reader, ou
 	return replace(e.out, b.Bytes())
 }
 
+// exportOnScreen writes what is saved on the screen as a document.
+func exportOnScreen(out io.Writer, e *screen.Export) error {
+	d := &export.Document{Server: e.Server, Saved: time.Now(), Journeys: e.Journeys, Others: e.Others, Files: e.Files}
+	if d.Files == nil {
+		d.Files = ownSource
+		for _, j := range d.Journeys {
+			if journey.Fits(j, ownSource) != nil {
+				d.Files, d.NoFiles = nil, otherSource
+			}
+		}
+	}
+	return d.Write(out, render.Format(e.Form))
+}
+
+// otherSource is why a document of a capture has no code.
+const otherSource = "the capture was made by a kx with other source than the one that wrote this page"
+
+// addOthers adds the requests that changed what those of the document were refused over.
+func (e *traceExport) addOthers(ctx context.Context, d *export.Document) (err error) {
+	all := d.Journeys // of a capture on standard input, which is read by now
+	if e.file != "" && e.file != "-" {
+		if all, err = chosen(e.file, "", nil); err != nil {
+			return err
+		}
+	}
+	related := func(j *v1alpha1.Journey) ([]*v1alpha1.Journey, error) {
+		return refusal.Related(j, slices.Values(all)), nil
+	}
+	if e.file == "" {
+		client, _, err := e.connect(1)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		related = func(j *v1alpha1.Journey) ([]*v1alpha1.Journey, error) { return client.Related(ctx, j) }
+	}
+	d.Others = map[string][]*v1alpha1.Journey{}
+	for _, j := range d.Journeys {
+		if d.Others[j.Name], err = related(j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // addCode adds the code that made the journeys. A capture of another kx goes without.
 func (e *traceExport) addCode(ctx context.Context, d *export.Document) (done func(), err error) {
 	for i, j := range d.Journeys {
@@ -98,7 +153,7 @@ func (e *traceExport) addCode(ctx context.Context, d *export.Document) (done fun
 		if e.file == "" {
 			return nil, err
 		}
-		d.Files, d.NoFiles = nil, "the capture was made by a kx with other source than the one that wrote this page"
+		d.Files, d.NoFiles = nil, otherSource
 		return func() {}, nil
 	}
 	return done, nil
@@ -114,15 +169,19 @@ func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err erro
 		if j.Name == which {
 			return []*v1alpha1.Journey{j}, nil
 		}
-		if wrong == nil && wanted.Match(v1alpha1.Subject(j)) {
+		// A request that after: names may come later, so only that filter has to wait for all.
+		if wrong == nil && (wanted.Asks("after") || wanted.Match(subject.Of(j))) {
 			all = append(all, j)
 		}
 	}
-	return all, wrong
+	if wrong != nil {
+		return nil, wrong
+	}
+	return subject.Select(all, wanted)
 }
 
-// asID is how a server names journeys. A capture may have others.
-var asID = regexp.MustCompile(`^[0-9a-f]+-[0-9]+$`)
+// asID is how a server names journeys, and installs with an i. A capture may have others.
+var asID = regexp.MustCompile(`^[0-9a-f]+-i?[0-9]+$`)
 
 // remembered are the journeys of a server that an ID or a filter names.
 func (e *traceExport) remembered(ctx context.Context, which string) (all []*v1alpha1.Journey, host string, err error) {

@@ -27,7 +27,7 @@ func TestTraceExport(t *testing.T) {
 		{[]string{"verb:create resource:configmaps"}, []string{"# 2 journeys", "/registry/configmaps/default/one", "/registry/configmaps/default/two"}},
 		{[]string{id, "--file", capture}, []string{"# POST ", "etcd gets a transaction on /registry/configmaps/default/two"}},
 		{[]string{"verb:create resource:configmaps", "--file", capture}, []string{"# 2 journeys"}},
-		{[]string{id, "-o", "svg"}, []string{"<svg", ">KV.Txn <"}},
+		{[]string{id, "-o", "svg"}, []string{"<svg", ">KV.Txn<"}},
 		{[]string{id, "-o", "html"}, []string{"<!DOCTYPE html>", ">its code</a>", "store/etcd3/kv.go", "trace.Start("}},
 		{[]string{id, "-o", "html", "--file", capture}, []string{"<!DOCTYPE html>", ">its code</a>", "trace.Start("}},
 	} {

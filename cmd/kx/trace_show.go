@@ -7,8 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"net/url"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,9 +18,12 @@ import (
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/refusal"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/session"
+	"github.com/kx-apiserver/kx/tui/sources"
 )
 
 // journeySource gets journeys from a server or a file.
@@ -28,12 +31,15 @@ type journeySource struct {
 	*traceOptions
 	file   string
 	format render.Format
-	source bool
-	story  bool
+	// language is that of titles and reasons, as text.
+	language lang.Language
+	source   bool
+	story    bool
 }
 
 func (s *journeySource) addFlags(cmd *cobra.Command, usage string, formats ...render.Format) {
 	cmd.Flags().StringVar(&s.file, "file", "", "a capture of kx trace save, or a page of kx trace export, instead of a server; - for standard input")
+	languageVar(cmd, &s.language)
 	formatVar(cmd, cmd.Flags(), &s.format, usage, append([]render.Format{render.Text}, formats...)...)
 }
 
@@ -73,7 +79,7 @@ With --file and without an ID, the journeys of the capture are listed.`,
 
 func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 && s.file == "" {
-		return errors.New("trace show: which one? Give an ID, such as kx trace or the Kx-Journey header of an answer name it")
+		return errors.New("trace show: which one? Give its ID: the last word of a line of kx trace ls, or the header Kx-Journey of its answer")
 	}
 	if s.source && (s.format != render.Text || len(args) == 0) {
 		return errors.New("trace show: --source shows the code of one journey as text: give its ID, and leave -o out")
@@ -83,8 +89,12 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 	}
 	if len(args) == 0 {
 		for j, err := range saved(s.file, in) {
-			if err == nil {
-				err = s.write(out, j, true)
+			switch {
+			case err != nil:
+			case s.format == render.Text:
+				err = journey.Line(out, j, journey.PaintFor(out))
+			default:
+				err = s.encode(out, j)
 			}
 			if err != nil {
 				return err
@@ -97,7 +107,11 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 		return err
 	}
 	if s.story {
-		journey.Story(out, j, journey.PaintFor(out))
+		others, err := s.others(ctx, j)
+		if err != nil {
+			return err
+		}
+		journey.Story(out, j, others, journey.PaintFor(out).In(s.language))
 		return nil
 	}
 	if s.source {
@@ -106,23 +120,51 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 			return err
 		}
 		defer done()
-		journey.Source(out, j, files, journey.PaintFor(out))
+		journey.Source(out, j, files, journey.PaintFor(out).In(s.language))
 		return nil
 	}
-	return s.write(out, j, false)
+	if s.format != render.Text {
+		return s.encode(out, j)
+	}
+	others, err := s.others(ctx, j)
+	if err != nil {
+		return err
+	}
+	journey.Objects(out, j, others, journey.PaintFor(out).In(s.language))
+	return nil
+}
+
+// others are the journeys that [refusal.Related] picks. Of a capture on standard input there are none: it is read by now.
+func (s *journeySource) others(ctx context.Context, j *v1alpha1.Journey) ([]*v1alpha1.Journey, error) {
+	wanted := refusal.Wanted(j)
+	switch {
+	case wanted == "" || s.file == "-":
+		return nil, nil
+	case s.file != "":
+		all, err := chosen(s.file, wanted, nil)
+		return refusal.Related(j, slices.Values(all)), err
+	}
+	client, _, err := s.connect(1)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	return client.Related(ctx, j)
+}
+
+// ownSource is this kx's own source.
+func ownSource(file string) (string, error) {
+	text, err := fs.ReadFile(server.Source(), file)
+	return string(text), err
 }
 
 // files returns the source files of the code that made a journey: the server's or, for a capture, this kx's if they fit.
 func (s *journeySource) files(ctx context.Context, j *v1alpha1.Journey) (files journey.Files, done func(), err error) {
 	if s.file != "" {
-		own := func(file string) (string, error) {
-			text, err := fs.ReadFile(server.Source(), file)
-			return string(text), err
-		}
-		if err := journey.Fits(j, own); err != nil {
+		if err := journey.Fits(j, ownSource); err != nil {
 			return nil, nil, fmt.Errorf("the capture was made by a kx with other source than this one: %w; show it with that kx, or without --source", err)
 		}
-		return own, func() {}, nil
+		return ownSource, func() {}, nil
 	}
 	config, err := s.server()
 	if err != nil {
@@ -132,28 +174,11 @@ func (s *journeySource) files(ctx context.Context, j *v1alpha1.Journey) (files j
 	if err != nil {
 		return nil, nil, err
 	}
-	read := map[string]string{}
-	return func(file string) (string, error) {
-		if text, ok := read[file]; ok {
-			return text, nil
-		}
-		source := v1alpha1.Source{}
-		if err := client.Get(ctx, api.KX+"/sources/"+url.PathEscape(v1alpha1.SourceName(file)), nil, &source); err != nil {
-			return "", err
-		}
-		read[file] = source.Spec.Text
-		return source.Spec.Text, nil
-	}, client.Close, nil
+	return sources.Reader(ctx, client), client.Close, nil
 }
 
-func (s *journeySource) write(out io.Writer, j *v1alpha1.Journey, brief bool) error {
-	switch {
-	case s.format == render.Text && brief:
-		return journey.Line(out, j, journey.PaintFor(out))
-	case s.format == render.Text:
-		journey.Objects(out, j, journey.PaintFor(out))
-		return nil
-	case s.format == render.YAML:
+func (s *journeySource) encode(out io.Writer, j *v1alpha1.Journey) error {
+	if s.format == render.YAML {
 		if _, err := fmt.Fprintln(out, "---"); err != nil {
 			return err
 		}
@@ -240,7 +265,7 @@ func (s *journeySource) blame(ctx context.Context, id, path string, in io.Reader
 	if s.format == render.JSON {
 		return render.One(out, render.JSON, changes)
 	}
-	journey.Blame(out, j, path, changes, journey.PaintFor(out))
+	journey.Blame(out, j, path, changes, journey.PaintFor(out).In(s.language))
 	return nil
 }
 

@@ -38,3 +38,43 @@ func TestTraceStory(t *testing.T) {
 		t.Errorf("both at once: exit code %d: %s", a.code, a.err)
 	}
 }
+
+// TestTraceStoryChinese tells a request in Chinese, as --lang or the environment wants, and has no word of it in what machines read.
+func TestTraceStoryChinese(t *testing.T) {
+	p := newTyping(t)
+	created := typeCommand("create", "configmap", "chinese", "--trace")
+	if created.code != 0 {
+		t.Fatalf("exit code %d: %s", created.code, created.err)
+	}
+	p.remember(created)
+	id := p.values["ID"]
+	english := typeCommand("trace", "show", id, "--story")
+	chinese := typeCommand("trace", "show", id, "--story", "--lang", "zh")
+	for _, text := range []string{"请求 POST /api/v1/namespaces/default/configmaps", "个过滤器放行：system:masters 拥有全部权限。", "——该键空闲（", "响应码是 201"} {
+		if chinese.code != 0 || !strings.Contains(chinese.out, text) {
+			t.Errorf("%q is not told (exit code %d): %s%s", text, chinese.code, chinese.err, chinese.out)
+		}
+	}
+	shown := typeCommand("trace", "show", id, "--lang=zh")
+	for _, text := range []string{"— 该键空闲", "写响应", "/registry/configmaps/default/chinese"} {
+		if !strings.Contains(shown.out, text) {
+			t.Errorf("%q is not shown: %s%s", text, shown.err, shown.out)
+		}
+	}
+	if a := typeCommand("trace", "show", id, "--story", "--lang", "fr"); a.code == 0 || !strings.Contains(a.err, "en and zh") {
+		t.Errorf("French: exit code %d: %s", a.code, a.err)
+	}
+	t.Setenv("LANG", "zh_CN.UTF-8")
+	if a := typeCommand("trace", "show", id, "--story"); a.out != chinese.out {
+		t.Errorf("with LANG: %s%s", a.err, a.out)
+	}
+	if a := typeCommand("trace", "show", id, "--story", "--lang", "en"); a.out != english.out {
+		t.Errorf("--lang en does not override LANG: %s%s", a.err, a.out)
+	}
+	if a := typeCommand("trace", "show", id, "-o", "json"); strings.Contains(a.out, "空闲") || !strings.Contains(a.out, "the key was free") {
+		t.Errorf("JSON is for machines: %s%s", a.err, a.out)
+	}
+	if a := typeCommand("trace", "export", id); !strings.Contains(a.out, "## 讲解") || !strings.Contains(a.out, "participant etcd as etcd") {
+		t.Errorf("the export: %s%s", a.err, a.out)
+	}
+}

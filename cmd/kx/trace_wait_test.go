@@ -37,6 +37,12 @@ func TestTraceWait(t *testing.T) {
 	if a := typeCommand("trace", "--wait", "3", "verb:delete resource:configmaps", "--timeout", "1s"); a.code != 1 || !strings.Contains(a.err, "of 3 requests matched within 1s") {
 		t.Errorf("what does not happen: exit code %d, %s%s", a.code, a.out, a.err)
 	}
+	if a := typeCommand("trace", "--wait", "1", "after:nobody-7"); a.code != 1 || !strings.Contains(a.err, `no request "nobody-7" is known here`) {
+		t.Errorf("after nobody: exit code %d, %s%s", a.code, a.out, a.err)
+	}
+	if a := typeCommand("trace", "--wait", "1", "store.create -> step(etcd.txn why:free) steps(etcd.txn)=1", "--resource", "configmaps"); a.code != 0 || strings.Count(a.out, "\n") != 1 {
+		t.Errorf("steps in their order: exit code %d, %s%s", a.code, a.out, a.err)
+	}
 	if a := typeCommand("trace", "ls", "--verb", "create,delete", "resource:configmaps"); a.code != 0 || strings.Count(a.out, "\n") != 2 || !strings.Contains(a.out, "POST ") || !strings.Contains(a.out, "DELETE ") {
 		t.Errorf("the list: exit code %d, %s%s", a.code, a.out, a.err)
 	}

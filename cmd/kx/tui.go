@@ -22,6 +22,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/memory"
 	"github.com/kx-apiserver/kx/core/capture"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/identity"
@@ -42,6 +43,8 @@ type tuiOptions struct {
 	kubeconfig string
 	saved      string
 	theme      string
+	language   lang.Language
+	linear     bool
 
 	// show shows the screen until it is left.
 	show func(context.Context, tui.Options) error
@@ -62,10 +65,15 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
   kx tui --ephemeral                   # keep nothing
   kx tui --kubeconfig ./elsewhere      # follow a kx that runs elsewhere
   kx tui -r kx.ndjson                  # look at what kx trace save, or w on the screen, saved
-  kx tui -r way.html                   # or kx trace export -o html`,
+  kx tui -r way.html                   # or kx trace export -o html
+  kx tui --linear                      # lines that are only added, and commands by name: for a screen reader`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := tui.CheckTerminal(); err != nil {
+			if o.linear {
+				o.show = func(ctx context.Context, screen tui.Options) error {
+					return showLinear(ctx, screen, cmd.InOrStdin(), cmd.OutOrStdout())
+				}
+			} else if err := tui.CheckTerminal(); err != nil {
 				return err
 			}
 			if o.server.Ephemeral && !cmd.Flags().Changed("listen") {
@@ -81,6 +89,8 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 	fs.StringVar(&o.server.Listen, "listen", o.server.Listen, "address to serve on; port 0 picks a free one, as does --ephemeral")
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "follow the server of this kubeconfig, and start none")
 	fs.StringVarP(&o.saved, "read", "r", o.saved, "look at the requests of a capture, or of a page of kx trace export, and start no server")
+	languageVar(cmd, &o.language)
+	fs.BoolVar(&o.linear, "linear", false, "write lines that are only ever added, and take commands by name, for a screen reader; needs no terminal")
 	fs.StringVar(&o.theme, "theme", o.theme, "auto, dark, light, high-contrast, colour-blind or none (default $"+themeVariable+", or what was chosen last)")
 	for _, one := range []string{"data-dir", "ephemeral", "listen", "read"} {
 		cmd.MarkFlagsMutuallyExclusive("kubeconfig", one)
@@ -94,7 +104,7 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 func runTUI(ctx context.Context, o *tuiOptions) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed: leave in good order
 	defer stop()
-	screen := tui.Options{Log: &logs.Tail{}}
+	screen := tui.Options{Language: o.language, Log: &logs.Tail{}, Export: exportOnScreen}
 	if screen.Theme, err = theme.Parse(o.theme); err != nil {
 		return fmt.Errorf("--theme: %w", err)
 	}

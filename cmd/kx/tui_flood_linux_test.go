@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server"
 )
 
 const (
@@ -80,6 +81,17 @@ func resident(t testing.TB, pid int) float64 {
 // idleFor is how long the screen is watched while nothing happens.
 const idleFor = 10 * time.Second
 
+// floodFilters are what the screen asks for: everything, some, and what takes the server a look at each step. All but the second
+// select every journey.
+var floodFilters = []struct{ name, filter string }{
+	{"all", ""},
+	{"name", "name:demo-*00"},
+	{"step", "step(store.get key:demo) steps>9"},
+	{"order", "store.get -> store.get"},
+	{"count", "steps(store.get)>9"},
+	{"object", "!touched:spec.replicas"},
+}
+
 // BenchmarkTUIFlood has a server in this process, and its screen in another, and records far more journeys than the screen
 // can show. It reports what that takes of both, without the screen and with it; how often the screen is drawn; how long a
 // key takes meanwhile; and what the screen takes once nothing happens any more.
@@ -87,9 +99,25 @@ func BenchmarkTUIFlood(b *testing.B) {
 	s := startServer(b, filepath.Join(b.TempDir(), "kx"))
 	flood(b, s.Journeys) // what is made once is made
 	alone := flood(b, s.Journeys)
+	for _, f := range floodFilters {
+		b.Run(f.name, func(b *testing.B) {
+			b.ReportMetric(float64(alone.Nanoseconds())/floodFor/1000, "server-µs/journey-alone")
+			followFlood(b, s, f.filter)
+		})
+	}
+}
+
+// followFlood has the screen follow what matches a filter.
+func followFlood(b *testing.B, s *server.Server, filter string) {
 	screen := sit(b, "--kubeconfig", s.Kubeconfig, "--theme", "dark")
 	screen.see(b, "live")
-	begun, before, frames := time.Now(), cpu(b, screen.cmd.Process.Pid), screen.times("REC")
+	if filter != "" {
+		screen.press(b, "/")
+		screen.see(b, "fields:")
+		screen.press(b, filter+"\r")
+		screen.see(b, "matching")
+	}
+	begun, before, frames := time.Now(), cpu(b, screen.cmd.Process.Pid), screen.counts()
 	keys := make(chan []time.Duration)
 	go func() { keys <- screen.pressing(b, 40) }()
 	followed := flood(b, s.Journeys)
@@ -97,9 +125,8 @@ func BenchmarkTUIFlood(b *testing.B) {
 	lasted := time.Since(begun)
 	slices.Sort(took)
 	metric := func(value float64, unit string) { b.ReportMetric(value, unit) }
-	metric(float64(alone.Nanoseconds())/floodFor/1000, "server-µs/journey-alone")
 	metric(float64(followed.Nanoseconds())/floodFor/1000, "server-µs/journey-followed")
-	metric(float64(screen.times("REC")-frames)/lasted.Seconds(), "frames/s")
+	metric(float64(screen.counts()-frames)/lasted.Seconds(), "frames/s")
 	metric(100*float64(cpu(b, screen.cmd.Process.Pid)-before)/float64(lasted), "screen-%-of-a-core")
 	metric(float64(took[len(took)*99/100].Microseconds())/1000, "key-ms-p99")
 	metric(resident(b, screen.cmd.Process.Pid), "screen-MiB")
@@ -114,12 +141,15 @@ func BenchmarkTUIFlood(b *testing.B) {
 	if err := screen.cmd.Wait(); err != nil {
 		b.Fatal(err)
 	}
-	for _, fact := range []string{`REC \d+`, `dropped \d+`, `left out \d+`} {
+	for _, fact := range []string{`REC \d+`, `matching \d+`, `dropped \d+`, `left out \d+`} {
 		if all := regexp.MustCompile(fact).FindAllString(screen.text.String(), -1); len(all) > 0 {
 			b.Log(all[len(all)-1])
 		}
 	}
 }
+
+// counts is how often the number of requests was drawn: nearly every frame of a flood has another.
+func (s *seat) counts() int { return s.times("REC") + s.times("matching") }
 
 // pressing opens help and closes it again, n times, and says how long each time it took to be seen.
 func (s *seat) pressing(t testing.TB, n int) []time.Duration {

@@ -109,7 +109,7 @@ func TestTUIInATerminal(t *testing.T) {
 	}
 	m.see("default/seen", "201", "REC 1", "Steps")
 	m.press("T")
-	m.see("default/nightly", "default/hourly", "the demo is there", "REC 8")
+	m.see("default/nightly", "default/hourly", "the demo is there", "REC 10")
 
 	m.press("/")
 	m.press("name:seen", "Enter")

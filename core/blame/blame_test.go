@@ -267,3 +267,28 @@ func FuzzJourney(f *testing.F) {
 		}
 	})
 }
+
+// TestTouched: the fields that a request changed in what it stored, and those above them.
+func TestTouched(t *testing.T) {
+	all := recorded(t)
+	for name, want := range map[string]string{
+		"rec-2": "", "rec-8": "", "rec-10": "", "rec-11": "", "rec-17": "",
+		"rec-19": "metadata.generation metadata metadata.resourceVersion spec.replicas spec spec.template.spec.containers[0].image spec.template.spec.containers[0] " +
+			"spec.template.spec.containers spec.template.spec spec.template",
+		"rec-16": "data.a data metadata.annotations[kx.dev/stolen-from] metadata.annotations metadata metadata.managedFields metadata.resourceVersion",
+	} {
+		if got := strings.Join(Touched(all[name]), " "); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if got := Touched(all["rec-1"]); !slices.Contains(got, "data.a") || !slices.Contains(got, "metadata.name") {
+		t.Errorf("a create touches all that it stores: %s", got)
+	}
+	j := journey()
+	for i := range j.Status.Steps {
+		j.Status.Steps[i].Before, j.Status.Steps[i].After = nil, nil
+	}
+	if got := Touched(j); got != nil {
+		t.Errorf("without objects: %s", got)
+	}
+}

@@ -78,12 +78,7 @@ func (o *objects) flow() flow {
 
 // deletes says whether a transaction removed its key.
 func deletes(o *objects, txn int) bool {
-	for _, a := range o.steps[txn].Attributes {
-		if a.Name == "success" {
-			return strings.HasPrefix(a.Value, "delete ")
-		}
-	}
-	return false
+	return strings.HasPrefix(o.steps[txn].Attribute("success"), "delete ")
 }
 
 // removed is the object that a transaction removed, as the last read before it returned it.

@@ -252,6 +252,25 @@ var (
 	namespace       = Path{"metadata", "namespace"}.Key()
 )
 
+// Differences are the fields in which two forms of an object differ. No step is to blame for them.
+func Differences(before, after []byte) ([]Field, error) {
+	a, err := parse(before)
+	if err != nil {
+		return nil, err
+	}
+	b, err := parse(after)
+	if err != nil {
+		return nil, err
+	}
+	var fields []Field
+	leaves(nil, a, b, func(path Path, a, b any) {
+		if len(fields) < fieldsMost {
+			fields = append(fields, Field{Path: path, Before: written(a), After: written(b), Step: -1})
+		}
+	})
+	return fields, nil
+}
+
 // Written is the key and revision of a step's write; ok is false if it wrote nothing.
 func Written(s *v1alpha1.Step) (key string, revision int64, ok bool) {
 	if !is(s, trace.EtcdTxn) || s.Error != "" {

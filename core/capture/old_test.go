@@ -12,6 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/subject"
 )
 
 // TestBeforeReasons reads a capture of a kx that recorded sentences alone: it loads, is written as it was read, and what
@@ -59,7 +60,7 @@ func TestBeforeReasons(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.Match(v1alpha1.Subject(old[1])); got != want {
+		if got := f.Match(subject.Of(old[1])); got != want {
 			t.Errorf("%s matches: %v, want %v", text, got, want)
 		}
 	}

@@ -2,7 +2,7 @@
 //
 // What comes in is text of a client, a webhook or a stored object: a path, a User-Agent, a message. In what goes out, an escape
 // such as \x1b, \u009b or \u202e replaces each character that would act instead of being seen: control characters of C0 and C1,
-// marks that reorder or join, line separators, and invalid UTF-8.
+// marks that reorder or join, line separators, combining marks that pile up, and invalid UTF-8.
 //
 // The server escapes foreign text in what it writes itself: journeys, the Status of an error, warnings, conditions, its log and
 // its audit log. Stored objects are answered as they are, also in tables. Printers escape them: kubectl does, and so do kx's own.
@@ -26,6 +26,22 @@ func Hostile(r rune) bool {
 	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)
 }
 
+// Marks counts the combining marks of a character.
+type Marks int
+
+// marksMost is how many combining marks a character may have. Scripts need four or five; many more are drawn over other lines.
+const marksMost = 8
+
+// Pile says whether the next character of a text is a combining mark too many.
+func (m *Marks) Pile(r rune) bool {
+	if r < 0x300 || !unicode.In(r, unicode.Mn, unicode.Me) {
+		*m = 0
+		return false
+	}
+	*m++
+	return *m > marksMost
+}
+
 // Line escapes a text so that it stays on one line.
 func Line(s string) string { return escaped(s, "") }
 
@@ -37,12 +53,14 @@ func escaped(s, but string) string {
 		return s
 	}
 	var out strings.Builder
+	var marks Marks
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
+		pile := marks.Pile(r)
 		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&out, `\x%02x`, s[i])
-		case !Hostile(r) || strings.ContainsRune(but, r):
+		case !pile && !Hostile(r) || strings.ContainsRune(but, r):
 			out.WriteString(s[i : i+size])
 		default:
 			writeEscape(&out, r)
@@ -99,13 +117,16 @@ func YAML(data []byte, toYAML func([]byte) ([]byte, error)) []byte {
 
 // document escapes foreign characters in a JSON document. beyond writes the escape of a character beyond the basic plane.
 func document(data []byte, beyond func(out []byte, r rune) []byte) []byte {
-	if bytes.IndexFunc(data, foreign) < 0 {
+	var marks Marks
+	if bytes.IndexFunc(data, func(r rune) bool { return marks.Pile(r) || foreign(r) }) < 0 {
 		return data
 	}
 	out := make([]byte, 0, len(data)+64)
+	marks = 0
 	for _, r := range string(data) {
+		pile := marks.Pile(r)
 		switch {
-		case !foreign(r):
+		case !pile && !foreign(r):
 			out = utf8.AppendRune(out, r)
 		case r > 0xffff:
 			out = beyond(out, r)

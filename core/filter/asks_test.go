@@ -22,3 +22,30 @@ func TestAsks(t *testing.T) {
 		}
 	}
 }
+
+func TestNames(t *testing.T) {
+	for text, want := range map[string]bool{
+		"":                               false,
+		"verb:install":                   true,
+		"VERB:install resource:pods":     true,
+		"verb:get,install":               true,
+		"verb:get | verb:install":        true,
+		"verb:install code:200 | code:1": true,
+		"verb:get":                       false,
+		"verb:*":                         false,
+		"verb:i*":                        false,
+		"verb~install":                   false,
+		"!verb:install":                  false,
+		"verb!=install":                  false,
+		"install":                        false,
+		"name:install":                   false,
+	} {
+		f, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Names("verb", "install"); got != want {
+			t.Errorf("%q names it: %v, want %v", text, got, want)
+		}
+	}
+}

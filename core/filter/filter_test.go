@@ -227,10 +227,16 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "verb:update resource:crontabs code:409", "code>=500 | (dur>5ms !user:system:*)", `step:etcd3.* why:"retry" name~"^web-(a|b)$"`,
 		"min:5ms", "a,b", `"a*" a*`, `!"!" "and" "x:y"`, "namespace!=ſ*K", `why:"\u200b\x41"`, "verb!=get&name!~x", "dur:-1ns,2h", "((a b)|!(c|d))",
+		`step(etcd.* !(why:"attempt 2" | "x") layer:etcd)`, "a -> step(b | c,d why:x) -> took>1ms & x", "!steps(etcd.txn why~k)!=1,2", `after:3f-1,"a b"`,
+		"touched:metadata.labels[a.b/c] delivered:x", "step(a step:b | (c why:d) e,f) step(!g)", "step (a->b) \"->\" -> x",
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		filter.PlaceAt(s)
+		if f, err := filter.ParseRunning(s); err == nil && f.Asks("touched", "delivered", "changed") {
+			t.Fatalf("%q asks a request that runs for what is known at its end", s)
+		}
 		parsed, err := filter.Parse(s)
 		if err != nil {
 			var e *filter.Error
@@ -250,7 +256,7 @@ func FuzzParse(f *testing.F) {
 		if again.String() != canonical {
 			t.Fatalf("canonical form %q of %q has canonical form %q", canonical, s, again)
 		}
-		if parsed.Match(update) != again.Match(update) {
+		if parsed.Match(update) != again.Match(update) || parsed.Match(retried) != again.Match(retried) {
 			t.Fatalf("%q and its canonical form %q differ", s, canonical)
 		}
 	})

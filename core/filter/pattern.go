@@ -25,7 +25,7 @@ func newPattern(word string, quoted bool, quote func(string) string) pattern {
 }
 
 // whole says whether the pattern matches all of s.
-func (p pattern) whole(s string) bool {
+func (p *pattern) whole(s string) bool {
 	first, last := p.parts[0], p.parts[len(p.parts)-1]
 	if len(p.parts) == 1 {
 		return strings.EqualFold(s, first)
@@ -43,7 +43,7 @@ func (p pattern) whole(s string) bool {
 }
 
 // within says whether the pattern matches a part of s.
-func (p pattern) within(s string) bool {
+func (p *pattern) within(s string) bool {
 	ok := true
 	for _, part := range p.parts {
 		if s, ok = cutFold(s, part); !ok {

@@ -37,7 +37,7 @@ func quoteText(s string) string {
 }
 
 func quoteUnless(s, special string) string {
-	if s == "" || strings.ContainsAny(s, special) || strings.ContainsFunc(s, unicode.IsSpace) || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+	if s == "" || strings.ContainsAny(s, special) || strings.Contains(s, arrow) || strings.ContainsFunc(s, unicode.IsSpace) || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(s)
 	}
 	return s

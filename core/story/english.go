@@ -1,8 +1,119 @@
 package story
 
-import "github.com/kx-apiserver/kx/core/trace"
+import (
+	"fmt"
+	"strings"
 
-// sentences are what each step does. In braces stands what the sentence says where it is not known what the step is about.
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// english is the grammar of English.
+type english struct{}
+
+func (english) asked(user, request, agent string) string {
+	if user == "" {
+		user = "Somebody"
+	}
+	text := user + " asks for " + request
+	if agent != "" {
+		text += ", with " + agent
+	}
+	return text + "."
+}
+
+func (english) install(path, server string) string {
+	return fmt.Sprintf("How %s came to be served, by %s. No request asked for it.", path, server)
+}
+
+func (english) installed(took string) string {
+	return fmt.Sprintf("From then on it is served. The work for it alone took %s.", took)
+}
+
+func (english) passed(filters int, rule string) string {
+	if rule != "" {
+		rule = ": " + rule
+	}
+	return fmt.Sprintf("%d filters let it pass%s.", filters, rule)
+}
+
+func (english) step(s said) string {
+	text := s.does
+	if s.why != "" {
+		text += " — " + s.why
+	}
+	if s.failed {
+		text += "; it fails"
+	}
+	if s.failure != "" {
+		text += ": " + s.failure
+	}
+	text = strings.TrimRight(text, ".") + "."
+	if s.took != "" {
+		text += " (" + s.took + ")"
+	}
+	return text
+}
+
+func (english) details(clauses []string, took string) string {
+	for i, clause := range clauses[1:] {
+		clauses[i+1] = strings.ToLower(clause[:1]) + clause[1:]
+	}
+	return fmt.Sprintf("%s. (%s)", strings.Join(clauses, ", "), took)
+}
+
+func (english) held(by, at string) string { return fmt.Sprintf("It is held there: %s at %s.", by, at) }
+
+func (english) running() string { return "It still runs." }
+
+func (english) watchEnded(code, failure int32, took string) string {
+	return fmt.Sprintf("The answer was %d, and the watch ended with %d after %s.", code, failure, took)
+}
+
+func (english) answered(code int32, bytes, revision int64, took string) string {
+	text := fmt.Sprintf("The answer is %d, of %d bytes, after %s", code, bytes, took)
+	if revision > 0 {
+		text += fmt.Sprintf("; what it wrote is etcd's revision %d", revision)
+	}
+	return text + "."
+}
+
+func (english) fact(name, text string) string {
+	if name != "" {
+		text = name + ": " + text
+	}
+	return strings.TrimRight(text, ".") + "."
+}
+
+func (english) advice(text string) string { return "What can be done: " + text + "." }
+
+func (english) caused(what string, revision int64, after string) string {
+	return fmt.Sprintf("%s. (revision %d, %s after the request began)", strings.TrimRight(what, "."), revision, after)
+}
+
+func (english) sent(watch, user, change string, revision int64, after string) string {
+	if user != "" {
+		watch += " of " + user
+	}
+	return fmt.Sprintf("The watch %s is sent %s of revision %d. (%s after the request began)", watch, change, revision, after)
+}
+
+func (english) cause(journey string, revision int64) string {
+	if journey == "" {
+		return fmt.Sprintf("The server does it because it saw revision %d. Which request wrote that is not known.", revision)
+	}
+	return fmt.Sprintf("The server does it because it saw revision %d, which %s wrote.", revision, journey)
+}
+
+func (english) effect(who, verb, what, journey string, revision int64, after string) string {
+	text := fmt.Sprintf("Then %s did %s %s", who, verb, what)
+	if revision > 0 {
+		text += fmt.Sprintf(" at revision %d", revision)
+	}
+	return text + fmt.Sprintf(": %s. (%s after the request began)", journey, after)
+}
+
+// sentences are what each step does. In braces stands what the sentence says where it is not known what the step is about. Package
+// lang has them in other languages.
 var sentences = map[trace.ID]string{
 	trace.FilterAuditInit:      "The request gets an audit ID",
 	trace.FilterPanicRecovery:  "From here on, a panic becomes the answer 500",
@@ -25,29 +136,37 @@ var sentences = map[trace.ID]string{
 	trace.CRDServeStatus:   "serveStatus picks the handler of /status for {the verb}",
 	trace.CRDServeScale:    "serveScale picks the handler of /scale for {the verb}",
 
-	trace.HandlerGet:              "getResourceHandler takes the request",
-	trace.HandlerList:             "ListResource takes the request",
-	trace.HandlerWatch:            "serveWatchHandler takes the request",
-	trace.HandlerCreate:           "createHandler takes the request",
-	trace.HandlerUpdate:           "UpdateResource takes the request",
-	trace.HandlerPatch:            "PatchResource takes the request",
-	trace.HandlerDelete:           "DeleteResource takes the request",
-	trace.HandlerDeleteCollection: "DeleteCollection takes the request",
-	trace.HandlerConnect:          "ConnectResource takes the request",
-	trace.HandlerProxy:            "The request is passed on, and the answer back",
-	trace.HandlerStream:           "A stream is passed on to the client",
-	trace.HandlerDecode:           "The body becomes an object: {an object}",
-	trace.HandlerDefault:          "Fields that the client left out get the defaults of the version",
-	trace.HandlerConvert:          "The object is converted between the request's version and the stored one: {its kind}",
-	trace.HandlerMutate:           "Mutating admission begins: {the operation}",
-	trace.HandlerAdmit:            "An admission plugin may change or refuse the object: {one of them}",
-	trace.HandlerValidate:         "Validating admission begins: {the operation}",
-	trace.HandlerApplyPatch:       "The patch is applied to the present state: {a patch}",
-	trace.HandlerApply:            "What the client applies is merged with the present state: {an object}",
-	trace.HandlerManagedFields:    "The server notes who owns which field",
-	trace.HandlerTable:            "Rows of a table are made of it: {an object}",
-	trace.HandlerEncode:           "The response is written: {an object}",
-	trace.HandlerWatchEvent:       "The watcher is sent an event: {a change}",
+	trace.HandlerGet:                "getResourceHandler takes the request",
+	trace.HandlerList:               "ListResource takes the request",
+	trace.HandlerWatch:              "serveWatchHandler takes the request",
+	trace.HandlerCreate:             "createHandler takes the request",
+	trace.HandlerUpdate:             "UpdateResource takes the request",
+	trace.HandlerPatch:              "PatchResource takes the request",
+	trace.HandlerDelete:             "DeleteResource takes the request",
+	trace.HandlerDeleteCollection:   "DeleteCollection takes the request",
+	trace.HandlerConnect:            "ConnectResource takes the request",
+	trace.HandlerProxy:              "The request is passed on, and the answer back",
+	trace.HandlerStream:             "A stream is passed on to the client",
+	trace.HandlerRoute:              "A server of the chain looks whether the path is its own: {the server}",
+	trace.HandlerMethodNotSupported: "The verb is not there: {a verb}",
+	trace.HandlerNotFound:           "The chain of servers ends, and the request is not found: {a path}",
+
+	trace.HandlerNamer:         "The names are read from the request: {no name}",
+	trace.HandlerMediaType:     "The form of the answer is chosen by the Accept header: {it has none}",
+	trace.HandlerOptions:       "The options of the verb are decoded: {its options}",
+	trace.HandlerTransform:     "What the client gets is made of what rest has: {an object}",
+	trace.HandlerDecode:        "The body becomes an object: {an object}",
+	trace.HandlerDefault:       "Fields that the client left out get the defaults of the version",
+	trace.HandlerConvert:       "The object is converted between the request's version and the stored one: {its kind}",
+	trace.HandlerMutate:        "Mutating admission begins: {the operation}",
+	trace.HandlerAdmit:         "An admission plugin may change or refuse the object: {one of them}",
+	trace.HandlerValidate:      "Validating admission begins: {the operation}",
+	trace.HandlerApplyPatch:    "The patch is applied to the present state: {a patch}",
+	trace.HandlerApply:         "What the client applies is merged with the present state: {an object}",
+	trace.HandlerManagedFields: "The server notes who owns which field",
+	trace.HandlerTable:         "Rows of a table are made of it: {an object}",
+	trace.HandlerEncode:        "The response is written: {an object}",
+	trace.HandlerWatchEvent:    "The watcher is sent an event: {a change}",
 
 	trace.CRDPrune:    "Fields that the schema does not know are dropped",
 	trace.CRDDefault:  "Fields that the client left out get the schema's defaults",
@@ -62,10 +181,21 @@ var sentences = map[trace.ID]string{
 	trace.RESTDelete:           "The REST storage of the resource is asked to delete {the object}",
 	trace.RESTDeleteCollection: "The REST storage of the resource is asked to delete all that is selected of {the resource}",
 	trace.RESTConnect:          "The REST storage of the resource is asked for a connection to {the object}",
+	trace.StatusGet:            "StatusREST gets {the object}, whole",
+	trace.StatusUpdate:         "StatusREST updates a part of {the object}",
+	trace.ScaleGet:             "ScaleREST makes a Scale of {the object}",
+	trace.ScaleUpdate:          "ScaleREST puts the replicas of the Scale into {the object}",
+	trace.RollbackCreate:       "RollbackREST writes into the deployment that it is to go back: {its name}",
+	trace.CustomGet:            "The definition's storage of custom resources gets {the object}",
+	trace.CustomStatusGet:      "The definition's storage of their status gets {the object}, whole",
+	trace.CustomStatusUpdate:   "The definition's storage of their status updates {the object}",
+	trace.CustomScaleGet:       "The definition's storage of their scale makes a Scale of {the object}",
+	trace.CustomScaleUpdate:    "The definition's storage of their scale puts the replicas into {the object}",
 	trace.PodEvict:             "EvictionREST is asked to evict {the pod}",
 	trace.PodCheckBudget:       "EvictionREST looks whether a disruption budget lets one more pod go: {a budget}",
 	trace.KubeletLocate:        "The address of the kubelet is looked up, on the node {of the pod}",
 
+	trace.StoreKey:              "KeyFunc makes the key of {the object}",
 	trace.StoreGet:              "The generic Store gets {the object}",
 	trace.StoreList:             "The generic Store lists {the resource}",
 	trace.StoreWatch:            "The generic Store watches {the resource}",
@@ -78,6 +208,10 @@ var sentences = map[trace.ID]string{
 	trace.StorePrepare:          "The strategy of the resource puts {the object} in order",
 	trace.StoreBeforeDelete:     "BeforeDelete checks preconditions, the grace period, and what becomes of dependents: {the object}",
 	trace.StoreTryUpdate:        "The storage calls back up for the next state of {the object}",
+	trace.StoreBegin:            "A hook of the resource has its turn before the write: {a Begin hook}",
+	trace.StoreAfter:            "A hook of the resource has its turn behind the write: {an After hook}",
+	trace.StoreDecorate:         "The Decorator of the resource changes the object on its way out",
+	trace.StoreInterpretError:   "An error of the API is made of the storage's, for this verb: {one that reads or writes}",
 	trace.CRDConvert:            "Custom resources are converted to another version: {a kind}",
 	trace.CRDWebhook:            "The conversion webhook is asked: {a call}",
 
@@ -98,15 +232,17 @@ var sentences = map[trace.ID]string{
 	trace.CacherProcessEvent: "The event becomes part of the cache's state and history",
 	trace.CacherDispatch:     "The event goes to the watchers that it is for",
 
-	trace.Etcd3Get:    "The etcd3 store gets {the key}",
-	trace.Etcd3List:   "The etcd3 store lists {the keys}",
-	trace.Etcd3Watch:  "The etcd3 store watches {the keys}",
-	trace.Etcd3Create: "The etcd3 store creates {the key}",
-	trace.Etcd3Update: "The etcd3 store updates {the key}: it reads, asks for the next state, and writes if nobody else has",
-	trace.Etcd3Delete: "The etcd3 store deletes {the key}, if it is as expected",
-	trace.Etcd3Decode: "Stored bytes become an object",
-	trace.Etcd3Encode: "The object becomes bytes to store",
-	trace.Etcd3Event:  "etcd's event becomes a watch event: {a key}",
+	trace.Etcd3Get:      "The etcd3 store gets {the key}",
+	trace.Etcd3List:     "The etcd3 store lists {the keys}",
+	trace.Etcd3Watch:    "The etcd3 store watches {the keys}",
+	trace.Etcd3Create:   "The etcd3 store creates {the key}",
+	trace.Etcd3Update:   "The etcd3 store updates {the key}: it reads, asks for the next state, and writes if nobody else has",
+	trace.Etcd3Delete:   "The etcd3 store deletes {the key}, if it is as expected",
+	trace.Etcd3NotFound: "Nothing is stored there: {at the key}",
+	trace.Etcd3Lease:    "The lease manager gives the key a lease: {a key}",
+	trace.Etcd3Decode:   "Stored bytes become an object",
+	trace.Etcd3Encode:   "The object becomes bytes to store",
+	trace.Etcd3Event:    "etcd's event becomes a watch event: {a key}",
 
 	trace.TransformFromStorage: "TransformFromStorage decrypts the value, if it is encrypted",
 	trace.TransformToStorage:   "TransformToStorage encrypts the value, if its resource is to be encrypted",
@@ -117,4 +253,24 @@ var sentences = map[trace.ID]string{
 	trace.EtcdTxn:         "etcd gets a transaction on {one key}",
 	trace.EtcdWatch:       "etcd is asked to tell of changes: {of keys}",
 	trace.EtcdLease:       "etcd is asked for a lease, so that the key goes by itself",
+
+	trace.InstallAPIs:       "The server installs its groups, this one among them",
+	trace.InstallProvider:   "The provider of the group makes its storages: {of the core group}",
+	trace.InstallLegacy:     "The group without a name is installed, below /api",
+	trace.InstallGroups:     "The groups with names are installed, below /apis",
+	trace.InstallResources:  "The versions of a group are installed: {of the core group}",
+	trace.InstallVersion:    "The storages of one version get their routes: {of the version}",
+	trace.InstallHandlers:   "registerResourceHandlers looks what the storage can do: {a storage}",
+	trace.InstallVerb:       "May it {do that}?",
+	trace.InstallDefinition: "crdHandler makes what serves the definition {of the resource}",
+	trace.InstallSchema:     "The schema of the version {of the definition} is compiled",
+	trace.InstallServed:     "The version {of the definition} gets a handler for each verb",
+
+	trace.StorageComplete:    "The generic Store of {the resource} is completed: it gets its storage",
+	trace.StorageOptions:     "GetRESTOptions says how {the resource} is stored",
+	trace.StorageCacher:      "StorageWithCacher puts a watch cache in front of etcd, for {the resource}",
+	trace.StorageUndecorated: "UndecoratedStorage puts nothing in front of etcd, for {the resource}",
+	trace.StorageRaw:         "NewRawStorage makes the storage on etcd, below {a prefix}",
+	trace.StorageFactory:     "factory.Create picks the kind of storage for {the resource}",
+	trace.StorageEtcd3:       "newETCD3Storage makes the etcd3 store, with {a prefix} before its keys",
 }

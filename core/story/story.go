@@ -1,12 +1,14 @@
 package story
 
 import (
-	"fmt"
+	"cmp"
 	"strings"
 	"time"
 
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/refusal"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -21,27 +23,77 @@ type Line struct {
 	Text   string
 }
 
-// Of tells a journey.
-func Of(j *v1alpha1.Journey) []Line {
-	t := &teller{j: j}
+// Of tells a journey in a language. others are those that [refusal.Related] picks, if it was refused.
+func Of(j *v1alpha1.Journey, in lang.Language, others ...*v1alpha1.Journey) []Line {
+	t := &teller{j: j, language: in, grammar: grammars[in]}
 	t.add(-1, 0, false, t.asked())
+	if c := j.Status.Cause; c != nil {
+		t.add(-1, 0, false, t.grammar.cause(c.Journey, c.Revision))
+	}
 	for i := 0; i < len(j.Status.Steps); i++ {
 		if n := t.passed(i); n > 1 {
-			t.add(i, 0, false, fmt.Sprintf("%d filters let it pass%s.", n, t.allowed(i, n)))
+			t.add(i, 0, false, t.grammar.passed(n, t.allowed(i, n)))
+			i += n - 1
+			continue
+		}
+		if n := t.details(i); n > 1 {
+			t.told(i, n)
 			i += n - 1
 			continue
 		}
 		t.step(i)
 	}
 	t.answered()
+	t.refused(others)
 	t.after()
 	return t.lines
 }
 
+// grammar is how a language joins words to sentences. A word that is not known is empty.
+type grammar interface {
+	// asked says who asked for what, with which program.
+	asked(user, request, agent string) string
+	// install says what was installed by which server, and installed that it was.
+	install(path, server string) string
+	installed(took string) string
+	// passed says that filters let the request pass, by which rule.
+	passed(filters int, rule string) string
+	step(said) string
+	// details joins what several steps do.
+	details(clauses []string, took string) string
+	held(by, at string) string
+	running() string
+	watchEnded(code, failure int32, took string) string
+	// answered has a revision of 0 if nothing was written.
+	answered(code int32, bytes, revision int64, took string) string
+	// fact is one of why a request was refused, and advice what can be done.
+	fact(name, text string) string
+	advice(text string) string
+	// caused says what came of a revision that was written, and sent which watch was sent it.
+	caused(what string, revision int64, after string) string
+	sent(watch, user, change string, revision int64, after string) string
+	// cause says which write the server saw, by a journey that may not be known, and effect what it did then. A revision of 0 was
+	// not written.
+	cause(journey string, revision int64) string
+	effect(who, verb, what, journey string, revision int64, after string) string
+}
+
+// grammars are indexed by Language.
+var grammars = [...]grammar{lang.English: english{}, lang.Chinese: chinese{}}
+
+// said is what there is to say of a step. failure is empty if it is told below.
+type said struct {
+	does, why     string
+	failed        bool
+	failure, took string
+}
+
 // teller tells one journey.
 type teller struct {
-	j     *v1alpha1.Journey
-	lines []Line
+	j        *v1alpha1.Journey
+	language lang.Language
+	grammar  grammar
+	lines    []Line
 }
 
 func (t *teller) add(step, depth int, failed bool, text string) {
@@ -51,15 +103,11 @@ func (t *teller) add(step, depth int, failed bool, text string) {
 // asked says who asks for what.
 func (t *teller) asked() string {
 	q := &t.j.Spec
-	who := "Somebody"
-	if q.User != "" {
-		who = q.User
+	if t.j.IsInstall() {
+		return t.grammar.install(q.URI, q.UserAgent)
 	}
-	text := fmt.Sprintf("%s asks for %s %s", who, q.Method, q.URI)
-	if agent, _, _ := strings.Cut(q.UserAgent, " "); agent != "" {
-		text += ", with " + agent
-	}
-	return text + "."
+	agent, _, _ := strings.Cut(q.UserAgent, " ")
+	return t.grammar.asked(q.User, q.Method+" "+q.URI, agent)
 }
 
 var filterLayer = trace.LayerFilter.String()
@@ -77,11 +125,48 @@ func (t *teller) passed(i int) (n int) {
 	return n
 }
 
+// details is how many steps in a row, from the i-th on, are fine ones of one caller that succeeded and called no other.
+func (t *teller) details(i int) (n int) {
+	steps := t.j.Status.Steps
+	for ; i+n < len(steps); n++ {
+		s := &steps[i+n]
+		calls := i+n+1 < len(steps) && int(steps[i+n+1].Parent) == i+n
+		if !trace.InfoOf(s.ID).Fine || s.Error != "" || calls || s.Parent != steps[i].Parent {
+			break
+		}
+	}
+	return n
+}
+
+// told tells of n details in one sentence.
+func (t *teller) told(i, n int) {
+	var clauses []string
+	took := time.Duration(0)
+	for k := range n {
+		s := &t.j.Status.Steps[i+k]
+		clauses = append(clauses, t.clause(s))
+		took += max(time.Duration(s.TookNanos), 0)
+	}
+	t.add(i, t.depth(i), false, t.grammar.details(clauses, duration(took)))
+}
+
+// clause is what a step does, without what it does it to if the sentence says that behind a colon.
+func (t *teller) clause(s *v1alpha1.Step) string {
+	id, _ := trace.Lookup(s.ID)
+	text := t.language.Text(sentences[id])
+	for _, colon := range []string{": {", "：{"} {
+		if clause, _, found := strings.Cut(text, colon); found {
+			return clause
+		}
+	}
+	return t.sentence(s)
+}
+
 // allowed says by which rule the user may do this, if these filters found out.
 func (t *teller) allowed(from, n int) (text string) {
-	for _, s := range t.j.Status.Steps[from : from+n] {
-		if s.ID == trace.FilterAuthorization.String() && s.Why != "" {
-			text = ": " + s.Why
+	for i := range t.j.Status.Steps[from : from+n] {
+		if s := &t.j.Status.Steps[from+i]; s.ID == trace.FilterAuthorization.String() {
+			text = t.language.Why(s)
 		}
 	}
 	return text
@@ -90,21 +175,14 @@ func (t *teller) allowed(from, n int) (text string) {
 // step tells of one step.
 func (t *teller) step(i int) {
 	s := &t.j.Status.Steps[i]
-	text := sentence(s)
-	if s.Why != "" {
-		text += " — " + s.Why
+	about := said{does: t.sentence(s), why: t.language.Why(s), failed: s.Error != ""}
+	if !t.failsBelow(i) {
+		about.failure = s.Error
 	}
-	switch {
-	case s.Error != "" && t.failsBelow(i):
-		text += "; it fails"
-	case s.Error != "":
-		text += "; it fails: " + s.Error
-	}
-	text = strings.TrimRight(text, ".") + "."
 	if s.TookNanos >= 0 {
-		text += " (" + duration(time.Duration(s.TookNanos)) + ")"
+		about.took = duration(time.Duration(s.TookNanos))
 	}
-	t.add(i, t.depth(i), s.Error != "", text)
+	t.add(i, t.depth(i), about.failed, t.grammar.step(about))
 }
 
 // failsBelow says whether a step that the i-th called failed in the same words: these are told once, where it began.
@@ -131,44 +209,48 @@ func (t *teller) depth(i int) (n int) {
 }
 
 // sentence is what a step does, and to what.
-func sentence(s *v1alpha1.Step) string {
+func (t *teller) sentence(s *v1alpha1.Step) string {
 	id, ok := trace.Lookup(s.ID)
 	if !ok { // a capture of a later kx
-		return strings.TrimSpace(s.Title + " " + s.Subject)
+		return strings.TrimSpace(t.language.Text(s.Title) + " " + s.Subject)
 	}
-	return filled(sentences[id], s.Subject)
+	return t.filled(id, s.Subject)
 }
 
 // filled puts what a step is about into its sentence. Where that is not known, the sentence has words of its own in its place.
-func filled(text, about string) string {
-	before, rest, found := strings.Cut(text, "{")
-	if !found {
-		return text
-	}
-	otherwise, after, _ := strings.Cut(rest, "}")
-	if about == "" {
-		about = otherwise
-	}
-	return before + about + after
+func (t *teller) filled(id trace.ID, about string) string {
+	return lang.Fill(t.language.Text(sentences[id]), func(otherwise string) (string, bool) { return cmp.Or(about, otherwise), true })
 }
 
 // answered says what came of the request.
 func (t *teller) answered() {
 	status := &t.j.Status
-	took := duration(time.Duration(status.TookMicros) * time.Microsecond)
+	took := micros(status.TookMicros)
 	switch {
+	case t.j.IsInstall():
+		t.add(-1, 0, false, t.grammar.installed(took))
 	case len(status.Held) > 0:
-		t.add(-1, 0, false, fmt.Sprintf("It is held there: %s at %s.", status.Held[0].By, status.Held[0].ID))
+		t.add(-1, 0, false, t.grammar.held(status.Held[0].By, status.Held[0].ID))
 	case status.Phase != v1alpha1.JourneyComplete:
-		t.add(-1, 0, false, "It still runs.")
+		t.add(-1, 0, false, t.grammar.running())
 	case status.WatchError != 0:
-		t.add(-1, 0, true, fmt.Sprintf("The answer was %d, and the watch ended with %d after %s.", status.Code, status.WatchError, took))
+		t.add(-1, 0, true, t.grammar.watchEnded(status.Code, status.WatchError, took))
 	default:
-		text := fmt.Sprintf("The answer is %d, of %d bytes, after %s", status.Code, status.Bytes, took)
-		if status.Revision > 0 {
-			text += fmt.Sprintf("; what it wrote is etcd's revision %d", status.Revision)
-		}
-		t.add(-1, 0, status.Code >= 400, text+".")
+		t.add(-1, 0, status.Code >= 400, t.grammar.answered(status.Code, status.Bytes, status.Revision, took))
+	}
+}
+
+// refused tells why the request was refused, and what can be done.
+func (t *teller) refused(others []*v1alpha1.Journey) {
+	card := refusal.Of(t.j, others, t.language)
+	if card == nil {
+		return
+	}
+	for _, f := range card.Facts {
+		t.add(-1, 1, false, t.grammar.fact(f.Name, f.Text))
+	}
+	if card.Next != "" {
+		t.add(-1, 1, false, t.grammar.advice(card.Next))
 	}
 }
 
@@ -176,19 +258,19 @@ func (t *teller) answered() {
 func (t *teller) after() {
 	for i := range t.j.Status.Marks {
 		m := &t.j.Status.Marks[i]
-		text := m.Title
+		text := t.language.Text(m.Title)
 		if id, ok := trace.Lookup(m.ID); ok {
-			text = filled(sentences[id], "")
+			text = t.filled(id, "")
 		}
-		t.add(-1, 0, false, fmt.Sprintf("%s. (revision %d, %s after the request began)", strings.TrimRight(text, "."), m.Revision, micros(m.AfterMicros)))
+		t.add(-1, 0, false, t.grammar.caused(text, m.Revision, micros(m.AfterMicros)))
 	}
 	for i := range t.j.Status.Deliveries {
 		d := &t.j.Status.Deliveries[i]
-		who := d.Watcher
-		if d.User != "" {
-			who += " of " + d.User
-		}
-		t.add(-1, 0, false, fmt.Sprintf("The watch %s is sent %s of revision %d. (%s after the request began)", who, d.Type, d.Revision, micros(d.AfterMicros)))
+		t.add(-1, 0, false, t.grammar.sent(d.Watcher, d.User, d.Type, d.Revision, micros(d.AfterMicros)))
+	}
+	for i := range t.j.Status.Effects {
+		e := &t.j.Status.Effects[i]
+		t.add(-1, 0, false, t.grammar.effect(e.UserAgent, e.Verb, e.What(), e.Journey, e.Revision, micros(e.AfterMicros)))
 	}
 }
 

@@ -131,6 +131,8 @@ func TestStepping(t *testing.T) {
 		"over all": {"step:rest.update", []Action{Next}, "rest.update "},
 		"continue": {"layer:etcd", []Action{Continue, Continue}, "etcd.get etcd.txn "},
 		"once":     {"verb:update", []Action{Continue}, "rest.update "},
+		"one step": {"step(!etcd.get layer:etcd key:a)", []Action{Continue}, "etcd.txn "},
+		"after":    {"step(etcd.*) after:p-0", []Action{Continue, Continue}, "etcd.get etcd.txn "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := NewRecorder("p", DefaultLimits)

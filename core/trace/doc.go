@@ -19,6 +19,10 @@
 // A goroutine that requests share takes the time of a mark with [At]. The journey that wrote the revision calls [Await], and
 // [Waiting.Mark] adds the mark to it, even after its end.
 //
+// What the server does because of a revision that it saw says so by [Journey.CausedBy], and is joined to the journey that wrote it.
+//
+// Work that no request asked for writes [Notes] by [Note]. A [Way] makes a journey of them when somebody asks.
+//
 // # Invariants
 //
 //  1. A step has one place in the code. Its function, file and line are therefore a property of its ID: the program

@@ -78,10 +78,13 @@ type Info struct {
 	Fails bool
 	// Edits says that the step knows the request's own object, which can be edited while the step is held.
 	Edits bool
-	// Waits says that the step only waits for others, so its own time is not work of the request.
+	// Waits says that the step only waits for others, so its own time is not work of the request. A step of an install that waits
+	// did its work for other resources too.
 	Waits bool
 	// PerVerb says that each verb has a step of this kind. Comparison aligns two journeys at these steps of a layer.
 	PerVerb bool
+	// Fine says that the step is a detail of the one that called it. Screens and stories show details that succeeded together.
+	Fine bool
 	// Object is what the step does to the object.
 	Object Object
 }
@@ -178,6 +181,9 @@ func Lookup(name string) (ID, bool) {
 	id, ok := byName()[name]
 	return id, ok
 }
+
+// Detail is what a fine step is called among others: the name without the layer.
+func Detail(name string) string { return name[strings.IndexByte(name, '.')+1:] }
 
 // InfoOf finds the row of a step by name. It is empty for a step that this version of kx does not have.
 func InfoOf(name string) Info { return table[byName()[name]] }

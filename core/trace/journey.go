@@ -34,6 +34,8 @@ type Journey struct {
 	response   Response
 	took       time.Duration // 0 while it runs
 	deliveries []Delivery
+	cause      Cause
+	effects    []*Journey
 	marks      []MarkRecord
 	objects    []seen
 	pinned     bool
@@ -169,7 +171,7 @@ func (j *Journey) drop() {
 	defer j.mu.Unlock()
 	j.gone = true
 	j.log.forget()
-	j.objects, j.deliveries, j.marks, j.interventions = nil, nil, nil, nil
+	j.objects, j.deliveries, j.marks, j.interventions, j.effects = nil, nil, nil, nil, nil
 }
 
 func (j *Journey) isPinned() bool {
@@ -206,6 +208,8 @@ type Record struct {
 	Tries int
 	// Revision is the revision of the journey's last write, or 0.
 	Revision int64
+	// Cause is what made the server do this, if no client asked for it.
+	Cause Cause
 	// WatchError is the code of the ERROR event that ended its watch, or of the error that cut its list off, or 0.
 	WatchError int
 }
@@ -240,7 +244,7 @@ func (j *Journey) summary() Record {
 		Level: Level(j.level.Load()), Request: j.request, Response: j.response, Cut: int(j.cut.Load()),
 		Held: j.heldSteps(), HeldFor: time.Duration(j.heldFor.Load()), Touched: j.touched,
 		StepCount: j.log.stepCount(), Tries: int(j.tries.Load()), Revision: j.revision,
-		WatchError: j.watchError,
+		WatchError: j.watchError, Cause: j.cause,
 	}
 }
 

@@ -144,10 +144,18 @@ func (l *log) records() []StepRecord {
 	return steps
 }
 
-// why is a step's last reason. The caller holds the journey's mu.
-func (l *log) why(step int32) (w why) {
+// step is a step's last reason, and when it began. The caller holds the journey's mu.
+func (l *log) step(index int32) (w why, began time.Duration) {
+	next := int32(0)
 	l.read(func(e *entry) {
-		if e.step != step {
+		if e.kind == entryBegan {
+			if next == index {
+				began = time.Duration(e.n)
+			}
+			next++
+			return
+		}
+		if e.step != index {
 			return
 		}
 		switch e.kind {
@@ -157,5 +165,5 @@ func (l *log) why(step int32) (w why) {
 			w.add(e.n)
 		}
 	})
-	return w
+	return w, began
 }

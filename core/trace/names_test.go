@@ -121,7 +121,7 @@ func declared(t *testing.T) map[string]trace.Reason {
 		byName[r.String()] = r
 	}
 	all := map[string]trace.Reason{}
-	for _, name := range []string{"reasons.go", "reasons_store.go"} {
+	for _, name := range []string{"reasons.go", "reasons_store.go", "reasons_install.go"} {
 		ast.Inspect(parse(t, token.NewFileSet(), name, nil).file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.ValueSpec)
 			if !ok {
@@ -254,7 +254,8 @@ func findModule(t *testing.T, name string) module {
 	return module{dir, version}
 }
 
-// declares says whether a file declares a function, a type, a method as "type.method", or an interface's method likewise.
+// declares says whether a file declares a function, a type, a method as "type.method", or an interface's method or a field
+// likewise.
 func declares(t *testing.T, name, symbol string) (found bool) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
@@ -278,6 +279,13 @@ func declares(t *testing.T, name, symbol string) (found bool) {
 					continue
 				}
 				found = found || typ.Name.Name == symbol
+				if s, ok := typ.Type.(*ast.StructType); ok {
+					for _, field := range s.Fields.List {
+						for _, n := range field.Names {
+							found = found || typ.Name.Name+"."+n.Name == symbol
+						}
+					}
+				}
 				if i, ok := typ.Type.(*ast.InterfaceType); ok {
 					for _, method := range i.Methods.List {
 						for _, n := range method.Names {

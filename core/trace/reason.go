@@ -43,6 +43,16 @@ func Reasons() []Reason {
 // String is the name of the reason, such as "key-was-free"; empty for no reason.
 func (r Reason) String() string { return sentences[r].name }
 
+// LookupReason finds a reason by name.
+func LookupReason(name string) (Reason, bool) {
+	for i := range sentences[1:] {
+		if r := Reason(i + 1); sentences[r].name == name {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
 // Sentence is the registered sentence, with its placeholders.
 func (r Reason) Sentence() string { return sentences[r].text }
 

@@ -18,6 +18,28 @@ var (
 	AdministratorAdmitted = because("administrator-admitted", "no seat is free, but administrators are let in without one")
 	Allowed               = because("allowed", "{rule:word}")
 
+	// The way to the handler.
+	PathTaken         = because("path-taken", "taken: the server has the group, the resource and the verb")
+	PathLeft          = because("path-left", "left to the next server: no group that is installed here has the path")
+	ResourceMissing   = because("resource-missing", "taken, for the group is installed here, but it has no such resource in this version")
+	PlaceMissing      = because("place-missing", "taken, for the resource is installed here, but it has nothing at a path of this shape")
+	MethodMissing     = because("method-missing", "taken, for the resource is installed here, but it has no such method at this path")
+	VerbsThereAre     = because("verbs-there-are", "there are {verbs:word}")
+	NobodyHasPath     = because("nobody-has-path", "every server of the chain has left the path to the next one, and there is none behind the last")
+	ObjectNamed       = because("object-named", "the path names an object, and its namespace")
+	ObjectNamedAlone  = because("object-named-alone", "the path names an object that is in no namespace")
+	NamespaceNamed    = because("namespace-named", "the path names a collection, and a namespace")
+	CollectionNamed   = because("collection-named", "the path names a collection, in all namespaces or none")
+	NothingNamed      = because("nothing-named", "the path has no name that can be part of a key")
+	AnyMediaType      = because("any-media-type", "the client takes anything: {form:word}, the first that the resource has")
+	MediaTypeAsked    = because("media-type-asked", "the client asked for {form:word} first, and the resource has it")
+	MediaTypeNext     = because("media-type-next", "{form:word}: the resource can do nothing of the {clauses} that the client likes better")
+	NoMediaType       = because("no-media-type", "the resource can do nothing of what the client takes")
+	NoOptions         = because("no-options", "the query is empty: no option is set")
+	OptionsInQuery    = because("options-in-query", "the query has {parameters:quote}")
+	OptionsInBody     = because("options-in-body", "the body has them")
+	OptionsNotAllowed = because("options-not-allowed", "the resource takes none: neither query nor body is read")
+
 	// Custom resources: the definition and its serving info.
 	NoDefinition            = because("no-definition", "there is no such CustomResourceDefinition")
 	DefinitionNotNamespaced = because("definition-not-namespaced", "the resource is not namespaced")
@@ -26,6 +48,7 @@ var (
 	DefinitionServes        = because("definition-serves", "the definition is established and serves {version:word}")
 	DefinitionServesEarly   = because("definition-serves-early", "the definition is not established yet, but its names are accepted, and it serves {version:word}")
 	DefinitionFresh         = because("definition-fresh", "the definition was not known here, so it was read from etcd: it serves {version:word}")
+	SubresourceMissing      = because("subresource-missing", "the definition serves the version, which has no such subresource")
 	NamesNotAccepted        = because("names-not-accepted", "the definition's names are not accepted")
 	DefinitionEnding        = because("definition-ending", "the definition is being deleted: requests that create objects are refused")
 	ServingInfoReady        = because("serving-info-ready", "it was there")
@@ -66,6 +89,14 @@ var (
 	PatchedAgain   = because("patched-again", "attempt {attempt}: the object has changed since the patch was last applied")
 
 	// Answers.
+	ObjectAsItIs     = because("object-as-it-is", "the object itself was asked for, and rest has it in this version")
+	ObjectConverted  = because("object-converted", "the object itself was asked for, in {version:word}: rest has it in another version")
+	StatusAsItIs     = because("status-as-it-is", "rest answers with a Status, which has no other form")
+	TableAsked       = because("table-asked", "a Table was asked for: the resource has columns")
+	MetadataAsked    = because("metadata-asked", "PartialObjectMetadata was asked for: the metadata, without the rest")
+	MetadataOfListed = because("metadata-of-listed", "a PartialObjectMetadataList was asked for: the metadata of the items, without the rest")
+	OtherKindAsked   = because("other-kind-asked", "the client asked for {kind:quote}, which nothing can be made into")
+
 	NoBudgetNeeded      = because("no-budget-needed", "the pod does not run: no budget counts it")
 	NoBudget            = because("no-budget", "no budget selects the pod")
 	BudgetSparesUnready = because("budget-spares-unready", "the pod is not ready, and the budget lets such pods go")

@@ -2,6 +2,18 @@ package trace
 
 // Reasons of the layers from the REST call to etcd.
 var (
+	// store/registry: keys, and errors of the storage.
+	KeyInNamespace     = because("key-in-namespace", "NamespaceKeyFunc made {key:word}")
+	KeyWithoutSpace    = because("key-without-space", "the resource has no namespaces: NoNamespaceKeyFunc made {key:word}")
+	KeyRefused         = because("key-refused", "no key can be made of that")
+	StorageHasNothing  = because("storage-has-nothing", "the storage has nothing at the key: {answer:word}")
+	StorageHasAlready  = because("storage-has-already", "the storage has something at the key: {answer:word}")
+	StorageHasAnother  = because("storage-has-another", "the storage has another state than was expected: {answer:word}")
+	StorageTimedOut    = because("storage-timed-out", "the storage ran out of time: {answer:word}")
+	StorageUnreachable = because("storage-unreachable", "the storage can't be reached: {answer:word}")
+	StorageBroken      = because("storage-broken", "the storage failed, or can't read what it has: {answer:word}")
+	AnswerAlready      = because("answer-already", "it does not come from the storage, but is an answer already: passed on")
+
 	// store/registry: the request to the storage.
 	LatestWanted      = because("latest-wanted", "resourceVersion unset: the latest state is wanted")
 	AtLeastWanted     = because("at-least-wanted", "resourceVersion set: a state at least that new will do")
@@ -20,7 +32,9 @@ var (
 	FirstAttempt      = because("first-attempt", "attempt 1: on revision {revision}")
 	FirstAttemptEmpty = because("first-attempt-empty", "nothing is there yet")
 	ConflictRetried   = because("conflict-retried", "attempt {attempt}: conflict: somebody else wrote in between, so it is tried again on revision {revision}")
+	RevisionMoved     = because("revision-moved", "the request was made on revision {sent}, and the object is at revision {revision}")
 	CollectionDeleted = because("collection-deleted", "{objects} objects found and deleted")
+	CollectionShrunk  = because("collection-shrunk", "{objects} objects found; {gone} of them were gone when their turn came, which is no error")
 	NotDryRun         = because("not-dry-run", "not a dry run: passed on")
 	DryRunCreates     = because("dry-run-creates", "dry run: look whether the key is free, write nothing")
 	DryRunUpdates     = because("dry-run-updates", "dry run: try the update once on the stored object, write nothing")
@@ -39,6 +53,7 @@ var (
 	MarkedDeleting   = because("marked-deleting", "it is marked as deleting: a finalizer or the end of its grace period removes it")
 	RemovalTried     = because("removal-tried", "dry run: the state that would have been removed")
 	RemovedAfterMark = because("removed-after-mark", "nothing to wait for: it is removed")
+	RemovedByOther   = because("removed-by-other", "somebody else removed it after it was marked, which is no error: the state that was marked is the answer")
 
 	// store/cacher: one object.
 	CacheFirstRead    = because("cache-first-read", "nobody had asked for this cache before: it begins to fill, and etcd answers")
@@ -90,6 +105,10 @@ var (
 	StoredWithOldKey     = because("stored-with-old-key", "stored in a form that is no longer written: the next update writes it anew")
 	DecodeSpared         = because("decode-spared", "not decoded: the answer can be made of the bytes")
 	LeaseShared          = because("lease-shared", "shared: the lease of the last object ends at about the same time")
+	LeaseFirst           = because("lease-first", "a new one: there has been none")
+	LeaseTooShort        = because("lease-too-short", "a new one: the last one ends {seconds} s too early")
+	LeaseTooLong         = because("lease-too-long", "a new one: the last one ends {seconds} s too late")
+	LeaseFull            = because("lease-full", "a new one: the last one has {objects} objects, and takes no more")
 	CreateWithRevision   = because("create-with-revision", "an object that is to be created cannot have a resourceVersion")
 	CreateOverExisting   = because("create-over-existing", "something is stored at the key already")
 	CreateAtFreeKey      = because("create-at-free-key", "nothing was stored at the key")

@@ -47,7 +47,7 @@ const (
 	Began ChangeType = iota
 	Ended
 	Forgotten
-	// Changed: a hold began or ended.
+	// Changed: a hold began or ended, or an event was delivered while somebody wants to know.
 	Changed
 )
 
@@ -71,6 +71,7 @@ type Recorder struct {
 	off     atomic.Bool
 	level   atomic.Uint32
 	running atomic.Int64 // bytes that the journeys that run have reserved
+	told    atomic.Int32 // how many want to hear of deliveries
 	control Control
 
 	mu        sync.Mutex
@@ -135,6 +136,9 @@ func (r *Recorder) Begin(ctx context.Context, request Request) (context.Context,
 	r.mu.Unlock()
 	return contextWith(ctx, j), j
 }
+
+// Process begins the names of all journeys of this process.
+func (r *Recorder) Process() string { return r.process }
 
 // id is the ID of the journey with a number.
 func (r *Recorder) id(number uint64) string {
@@ -217,7 +221,7 @@ func (r *Recorder) discard(j *Journey) {
 	}
 }
 
-// tellChanged tells followers that a hold of the journey began or ended.
+// tellChanged tells followers that a hold of the journey began or ended, or that an event of its write was delivered.
 func (r *Recorder) tellChanged(j *Journey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,6 +244,25 @@ func (r *Recorder) Get(id string) *Journey {
 		return nil
 	}
 	return r.kept[i].journey
+}
+
+// Began says when a journey of this process began. Of one that is not kept any more only its number is known: the time is zero.
+func (r *Recorder) Began(id string) (at time.Time, known bool) {
+	if j := r.Get(id); j != nil {
+		return j.started, true
+	}
+	text, ok := strings.CutPrefix(id, r.process+"-")
+	number, err := strconv.ParseUint(text, 10, 64)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Time{}, ok && err == nil && 0 < number && number <= r.journeys
+}
+
+// TellDeliveries has each delivery be a change of the journey that wrote, until stop is called. Deliveries come when most
+// journeys have ended, and few followers want to know.
+func (r *Recorder) TellDeliveries() (stop func()) {
+	r.told.Add(1)
+	return func() { r.told.Add(-1) }
 }
 
 // LastChange is the journey's last change.

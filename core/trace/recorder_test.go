@@ -277,6 +277,27 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+func TestBegan(t *testing.T) {
+	limits := DefaultLimits
+	limits.Journeys = 1
+	r := NewRecorder("p", limits)
+	for range 2 {
+		_, j := begin(t, r)
+		j.Finish(Response{})
+	}
+	for id, want := range map[string]string{"p-1": "by number", "p-2": "by time", "p-3": "no", "p-0": "no", "q-1": "no", "p-x": "no"} {
+		got := "no"
+		if at, known := r.Began(id); known && at.IsZero() {
+			got = "by number"
+		} else if known {
+			got = "by time"
+		}
+		if got != want {
+			t.Errorf("%s is known: %s, want %s", id, got, want)
+		}
+	}
+}
+
 func TestDeliveries(t *testing.T) {
 	r := NewRecorder("p", DefaultLimits)
 	write, writer := begin(t, r)
@@ -323,8 +344,11 @@ func TestTable(t *testing.T) {
 			t.Errorf("two steps are named %s", info.Name)
 		}
 		seen[info.Name] = true
-		// What custom resources add lies on the layers of others.
-		if !strings.HasPrefix(info.Name, info.Layer.String()+".") && !strings.HasPrefix(info.Name, "crd.") {
+		if id == InstallAPIs {
+			layer = 0 // installs have their steps at the end, downward too
+		}
+		// What custom resources add lies on the layers of others, and so does what comes before requests.
+		if !strings.HasPrefix(info.Name, info.Layer.String()+".") && !strings.HasPrefix(info.Name, "crd.") && id < InstallAPIs {
 			t.Errorf("%s is on layer %s", info.Name, info.Layer)
 		}
 		if info.Layer < layer {

@@ -97,7 +97,7 @@ type needs struct {
 
 // Fields about steps, about the path, and about the client.
 var (
-	stepFields = []string{"step", "layer", "key", "why", "reason", "error", "steps", "dur"}
+	stepFields = []string{"step", "layer", "key", "why", "reason", "error", "took", "steps", "dur"}
 	pathFields = []string{"verb", "resource", "sub", "group", "version", "ns", "name"}
 	userFields = []string{"user"}
 )
@@ -149,8 +149,9 @@ type subject struct {
 	j       *Journey
 	s       *Step
 	request Request
-	why     why    // at the end
-	err     string // at the end
+	why     why // at the end, as is what follows
+	err     string
+	took    time.Duration
 }
 
 func subjectOf(s *Step, end bool, err error) *subject {
@@ -159,7 +160,9 @@ func subjectOf(s *Step, end bool, err error) *subject {
 	defer j.mu.Unlock()
 	v := &subject{j: j, s: s, request: j.request}
 	if end {
-		v.why = j.log.why(s.index)
+		var began time.Duration
+		v.why, began = j.log.step(s.index)
+		v.took = time.Since(j.started) - began
 		if err != nil {
 			v.err = s.errorText(err)
 		}
@@ -174,6 +177,10 @@ func (v *subject) Field(name string) (filter.Value, bool) {
 		return filter.NumberValue(int64(v.s.index) + 1), true
 	case "dur":
 		return filter.DurationValue(time.Since(v.j.started)), true
+	case "took":
+		return filter.DurationValue(v.took), v.took > 0
+	case "after":
+		return filter.RequestValue(v.j.id, v.j.started), true
 	}
 	text := v.text(name)
 	return filter.TextValue(text), text != ""

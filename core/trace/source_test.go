@@ -110,7 +110,7 @@ func registered(t *testing.T) []string {
 	return names
 }
 
-// started is one call of trace.Start, trace.StartObject or, for a mark, trace.At.
+// started is one call of trace.Start, trace.StartObject or, for a mark, trace.At, or for work without a request trace.Note.
 type started struct {
 	call *ast.CallExpr
 	id   string // the constant, or "" if it is none
@@ -137,7 +137,7 @@ func (s source) isStart(call *ast.CallExpr) bool {
 		return false
 	}
 	fun := types.ExprString(call.Fun)
-	return len(call.Args) == 3 && fun == s.trace+".Start" || len(call.Args) == 4 && fun == s.trace+".StartObject" ||
+	return len(call.Args) == 3 && (fun == s.trace+".Start" || fun == s.trace+".Note") || len(call.Args) == 4 && fun == s.trace+".StartObject" ||
 		len(call.Args) == 1 && fun == s.trace+".At"
 }
 
@@ -269,11 +269,11 @@ func inOwn(body *ast.BlockStmt, visit func(ast.Node)) {
 func (s source) unended(body *ast.BlockStmt) (complaints []string) {
 	inOwn(body, func(n ast.Node) {
 		assign, ok := n.(*ast.AssignStmt)
-		if !ok || len(assign.Rhs) != 1 || len(assign.Lhs) != 2 {
+		if !ok || len(assign.Rhs) != 1 {
 			return
 		}
-		step := types.ExprString(assign.Lhs[1])
-		if call, ok := assign.Rhs[0].(*ast.CallExpr); ok && s.isStart(call) && step != "_" {
+		step := types.ExprString(assign.Lhs[len(assign.Lhs)-1])
+		if call, ok := assign.Rhs[0].(*ast.CallExpr); ok && s.isStart(call) && len(call.Args) > 1 && step != "_" {
 			f := follower{source: s, start: assign, step: step}
 			if f.block(body.List, before) == running {
 				f.complaints = append(f.complaints, s.complain(assign.Pos(), "the step is not ended at the end of the function"))
@@ -291,8 +291,8 @@ func (s source) unended(body *ast.BlockStmt) (complaints []string) {
 
 func assigned(body *ast.BlockStmt, call *ast.CallExpr) (ok bool) {
 	ast.Inspect(body, func(n ast.Node) bool {
-		if a, isAssign := n.(*ast.AssignStmt); isAssign && len(a.Rhs) == 1 && a.Rhs[0] == call && len(a.Lhs) == 2 {
-			ok = types.ExprString(a.Lhs[1]) != "_"
+		if a, isAssign := n.(*ast.AssignStmt); isAssign && len(a.Rhs) == 1 && a.Rhs[0] == call {
+			ok = types.ExprString(a.Lhs[len(a.Lhs)-1]) != "_"
 		}
 		return !ok
 	})
@@ -311,6 +311,9 @@ func TestCheck(t *testing.T) {
 		"in all cases":                 {start + `switch { case bad: step.End(&err); return; default: step.End(nil) }`, ""},
 		"before the start":             {`if bad { return };` + start + `defer step.End(&err)`, ""},
 		"never":                        {start, end},
+		"a note":                       {`note := trace.Note(n, trace.EtcdGet, ""); defer note.End(&err)`, ""},
+		"a note, never":                {`note := trace.Note(n, trace.EtcdGet, "")`, end},
+		"a note, dropped":              {`trace.Note(n, trace.EtcdGet, "")`, "the step is not kept, so it can't end"},
 		"not on all ways":              {start + `if bad { step.End(&err) }`, end},
 		"not in all cases":             {start + `switch { case bad: step.End(&err) }`, end},
 		"not at a return":              {start + `if bad { return }; step.End(nil)`, "the step of line 6 is not ended at this return"},

@@ -19,6 +19,10 @@ const (
 	FilterInFlight
 	FilterAuthorization
 
+	HandlerRoute
+	HandlerMethodNotSupported
+	HandlerNotFound
+
 	CRDServe
 	CRDInfo
 	CRDServeResource
@@ -36,6 +40,9 @@ const (
 	HandlerConnect
 	HandlerProxy
 	HandlerStream
+	HandlerNamer
+	HandlerMediaType
+	HandlerOptions
 	HandlerDecode
 	HandlerDefault
 	HandlerConvert
@@ -45,6 +52,7 @@ const (
 	HandlerApplyPatch
 	HandlerApply
 	HandlerManagedFields
+	HandlerTransform
 	HandlerTable
 	HandlerEncode
 	HandlerWatchEvent
@@ -62,10 +70,21 @@ const (
 	RESTDelete
 	RESTDeleteCollection
 	RESTConnect
+	StatusGet
+	StatusUpdate
+	ScaleGet
+	ScaleUpdate
+	RollbackCreate
+	CustomGet
+	CustomStatusGet
+	CustomStatusUpdate
+	CustomScaleGet
+	CustomScaleUpdate
 	PodEvict
 	PodCheckBudget
 	KubeletLocate
 
+	StoreKey
 	StoreGet
 	StoreList
 	StoreWatch
@@ -78,6 +97,10 @@ const (
 	StorePrepare
 	StoreBeforeDelete
 	StoreTryUpdate
+	StoreBegin
+	StoreAfter
+	StoreDecorate
+	StoreInterpretError
 	CRDConvert
 	CRDWebhook
 
@@ -104,6 +127,8 @@ const (
 	Etcd3Create
 	Etcd3Update
 	Etcd3Delete
+	Etcd3NotFound
+	Etcd3Lease
 	Etcd3Decode
 	Etcd3Encode
 	Etcd3Event
@@ -117,6 +142,26 @@ const (
 	EtcdTxn
 	EtcdWatch
 	EtcdLease
+
+	InstallAPIs
+	InstallProvider
+	InstallLegacy
+	InstallGroups
+	InstallResources
+	InstallVersion
+	InstallHandlers
+	InstallVerb
+	InstallDefinition
+	InstallSchema
+	InstallServed
+
+	StorageComplete
+	StorageOptions
+	StorageCacher
+	StorageUndecorated
+	StorageRaw
+	StorageFactory
+	StorageEtcd3
 
 	numSteps
 )
@@ -137,6 +182,10 @@ var table = [numSteps]Info{
 	FilterInFlight:       {Name: "filter.in-flight", Layer: LayerFilter, Title: "take a seat, or answer 429", Upstream: kubernetes("WithMaxInFlightLimit", "apiserver/pkg/server/filters/maxinflight.go")},
 	FilterAuthorization:  {Name: "filter.authorization", Layer: LayerFilter, Title: "find out whether they may", Upstream: kubernetes("WithAuthorization", "apiserver/pkg/endpoints/filters/authorization.go")},
 
+	HandlerRoute:              {Name: "handler.route", Layer: LayerHandler, Title: "take the path, or leave it to the next server", Upstream: kubernetes("director.ServeHTTP", "apiserver/pkg/server/handler.go"), Fine: true},
+	HandlerMethodNotSupported: {Name: "handler.method-not-supported", Layer: LayerHandler, Title: "refuse a verb that is not there", Upstream: kubernetes("NewMethodNotSupported", "apimachinery/pkg/api/errors/errors.go")},
+	HandlerNotFound:           {Name: "handler.not-found", Layer: LayerHandler, Title: "the end of the chain: no server has the path", Upstream: kubernetes("Handler.ServeHTTP", "apiserver/pkg/util/notfoundhandler/not_found_handler.go")},
+
 	CRDServe:         {Name: "crd.serve", Layer: LayerHandler, Title: "find the CustomResourceDefinition that the request is about", Upstream: kubernetes("crdHandler.ServeHTTP", "apiextensions-apiserver/pkg/apiserver/customresource_handler.go")},
 	CRDInfo:          {Name: "crd.info", Layer: LayerHandler, Title: "find or make what serves the definition", Upstream: kubernetes("crdHandler.getOrCreateServingInfoFor", "apiextensions-apiserver/pkg/apiserver/customresource_handler.go")},
 	CRDServeResource: {Name: "crd.serve-resource", Layer: LayerHandler, Title: "serveResource", Upstream: kubernetes("crdHandler.serveResource", "apiextensions-apiserver/pkg/apiserver/customresource_handler.go")},
@@ -154,6 +203,9 @@ var table = [numSteps]Info{
 	HandlerConnect:          {Name: "handler.connect", Layer: LayerHandler, Title: "ConnectResource", Upstream: kubernetes("ConnectResource", "apiserver/pkg/endpoints/handlers/rest.go"), PerVerb: true},
 	HandlerProxy:            {Name: "handler.proxy", Layer: LayerHandler, Title: "pass the request on, and the answer back", Upstream: kubernetes("UpgradeAwareHandler.ServeHTTP", "apimachinery/pkg/util/proxy/upgradeaware.go"), Waits: true},
 	HandlerStream:           {Name: "handler.stream", Layer: LayerHandler, Title: "pass a stream on to the client", Upstream: kubernetes("StreamObject", "apiserver/pkg/endpoints/handlers/responsewriters/writers.go"), Waits: true},
+	HandlerNamer:            {Name: "handler.namer", Layer: LayerHandler, Title: "ContextBasedNaming.Name", Upstream: kubernetes("ContextBasedNaming.Name", "apiserver/pkg/endpoints/handlers/namer.go"), Fine: true},
+	HandlerMediaType:        {Name: "handler.media-type", Layer: LayerHandler, Title: "NegotiateOutputMediaType", Upstream: kubernetes("NegotiateOutputMediaType", "apiserver/pkg/endpoints/handlers/negotiation/negotiate.go"), Fine: true},
+	HandlerOptions:          {Name: "handler.options", Layer: LayerHandler, Title: "decode the options of the verb", Upstream: kubernetes("ParameterCodec.DecodeParameters", "apimachinery/pkg/runtime/interfaces.go"), Fine: true},
 	HandlerDecode:           {Name: "handler.decode", Layer: LayerHandler, Title: "make an object of the body", Upstream: kubernetes("Decoder.Decode", "apimachinery/pkg/runtime/interfaces.go"), Object: Object{Who: "the client", Input: Body, Shapes: true}},
 	HandlerDefault:          {Name: "handler.default", Layer: LayerHandler, Title: "set the defaults of the version", Upstream: kubernetes("Scheme.Default", "apimachinery/pkg/runtime/scheme.go"), Object: Object{Who: "a default of the version that it sent", Shapes: true}},
 	HandlerConvert:          {Name: "handler.convert", Layer: LayerHandler, Title: "convert between the request's version and the stored one", Upstream: kubernetes("Scheme.ConvertToVersion", "apimachinery/pkg/runtime/scheme.go"), Object: Object{Who: "conversion to another version"}},
@@ -163,6 +215,7 @@ var table = [numSteps]Info{
 	HandlerApplyPatch:       {Name: "handler.apply-patch", Layer: LayerHandler, Title: "apply the patch to the present state", Upstream: kubernetes("patchMechanism.applyPatchToCurrentObject", "apiserver/pkg/endpoints/handlers/patch.go"), Object: Object{Who: "the client, by its patch", Input: Patch, Shapes: true}},
 	HandlerApply:            {Name: "handler.apply", Layer: LayerHandler, Title: "merge what the client applies with the present state", Upstream: kubernetes("applyPatcher.applyPatchToCurrentObject", "apiserver/pkg/endpoints/handlers/patch.go"), Object: Object{Who: "the client, by what it applied", Input: Patch, Shapes: true}},
 	HandlerManagedFields:    {Name: "handler.managed-fields", Layer: LayerHandler, Title: "note who owns which field", Upstream: kubernetes("FieldManager.UpdateNoErrors", "apimachinery/pkg/util/managedfields/internal/fieldmanager.go"), Object: Object{Who: "the bookkeeping of who manages which field", Fields: []string{"metadata.managedFields"}, Shapes: true}},
+	HandlerTransform:        {Name: "handler.transform", Layer: LayerHandler, Title: "doTransformObject", Upstream: kubernetes("doTransformObject", "apiserver/pkg/endpoints/handlers/response.go"), Fine: true},
 	HandlerTable:            {Name: "handler.table", Layer: LayerHandler, Title: "make rows of it", Upstream: kubernetes("asTable", "apiserver/pkg/endpoints/handlers/response.go")},
 	HandlerEncode:           {Name: "handler.encode", Layer: LayerHandler, Title: "write the response", Upstream: kubernetes("transformResponseObject", "apiserver/pkg/endpoints/handlers/response.go")},
 	HandlerWatchEvent:       {Name: "handler.watch-event", Layer: LayerHandler, Title: "send one event to the watcher", Upstream: kubernetes("WatchServer.HandleHTTP", "apiserver/pkg/endpoints/handlers/watch.go"), Fails: true},
@@ -180,11 +233,24 @@ var table = [numSteps]Info{
 	RESTDelete:           {Name: "rest.delete", Layer: LayerREST, Title: "REST.Delete", Upstream: kubernetes("GracefulDeleter.Delete", "apiserver/pkg/registry/rest/rest.go"), Fails: true, PerVerb: true},
 	RESTDeleteCollection: {Name: "rest.deletecollection", Layer: LayerREST, Title: "REST.DeleteCollection", Upstream: kubernetes("CollectionDeleter.DeleteCollection", "apiserver/pkg/registry/rest/rest.go"), Fails: true, PerVerb: true},
 
-	RESTConnect:    {Name: "rest.connect", Layer: LayerREST, Title: "REST.Connect", Upstream: kubernetes("Connecter.Connect", "apiserver/pkg/registry/rest/rest.go"), Fails: true, PerVerb: true},
+	RESTConnect: {Name: "rest.connect", Layer: LayerREST, Title: "REST.Connect", Upstream: kubernetes("Connecter.Connect", "apiserver/pkg/registry/rest/rest.go"), Fails: true, PerVerb: true},
+
+	StatusGet:          {Name: "rest.status-get", Layer: LayerREST, Title: "StatusREST.Get", Upstream: apiserver("StatusREST.Get", "pkg/registry/apps/deployment/storage/storage.go")},
+	StatusUpdate:       {Name: "rest.status-update", Layer: LayerREST, Title: "StatusREST.Update", Upstream: apiserver("StatusREST.Update", "pkg/registry/apps/deployment/storage/storage.go")},
+	ScaleGet:           {Name: "rest.scale-get", Layer: LayerREST, Title: "ScaleREST.Get", Upstream: apiserver("ScaleREST.Get", "pkg/registry/apps/deployment/storage/storage.go")},
+	ScaleUpdate:        {Name: "rest.scale-update", Layer: LayerREST, Title: "ScaleREST.Update", Upstream: apiserver("ScaleREST.Update", "pkg/registry/apps/deployment/storage/storage.go")},
+	RollbackCreate:     {Name: "rest.rollback", Layer: LayerREST, Title: "RollbackREST.Create", Upstream: apiserver("RollbackREST.Create", "pkg/registry/apps/deployment/storage/storage.go")},
+	CustomGet:          {Name: "crd.rest-get", Layer: LayerREST, Title: "CustomResourceStorage.CustomResource: REST.Get", Upstream: kubernetes("REST", "apiextensions-apiserver/pkg/registry/customresource/etcd.go")},
+	CustomStatusGet:    {Name: "crd.status-get", Layer: LayerREST, Title: "CustomResourceStorage.Status: StatusREST.Get", Upstream: kubernetes("StatusREST.Get", "apiextensions-apiserver/pkg/registry/customresource/etcd.go")},
+	CustomStatusUpdate: {Name: "crd.status-update", Layer: LayerREST, Title: "CustomResourceStorage.Status: StatusREST.Update", Upstream: kubernetes("StatusREST.Update", "apiextensions-apiserver/pkg/registry/customresource/etcd.go")},
+	CustomScaleGet:     {Name: "crd.scale-get", Layer: LayerREST, Title: "CustomResourceStorage.Scale: ScaleREST.Get", Upstream: kubernetes("ScaleREST.Get", "apiextensions-apiserver/pkg/registry/customresource/etcd.go")},
+	CustomScaleUpdate:  {Name: "crd.scale-update", Layer: LayerREST, Title: "CustomResourceStorage.Scale: ScaleREST.Update", Upstream: kubernetes("ScaleREST.Update", "apiextensions-apiserver/pkg/registry/customresource/etcd.go")},
+
 	PodEvict:       {Name: "rest.evict", Layer: LayerREST, Title: "EvictionREST.Create", Upstream: apiserver("EvictionREST.Create", "pkg/registry/core/pod/storage/eviction.go")},
 	PodCheckBudget: {Name: "rest.check-budget", Layer: LayerREST, Title: "EvictionREST.checkAndDecrement: may one more pod go?", Upstream: apiserver("EvictionREST.checkAndDecrement", "pkg/registry/core/pod/storage/eviction.go")},
 	KubeletLocate:  {Name: "rest.locate-kubelet", Layer: LayerREST, Title: "find the address of the node's kubelet", Upstream: apiserver("NodeConnectionInfoGetter.GetConnectionInfo", "pkg/kubelet/client/kubelet_client.go")},
 
+	StoreKey:              {Name: "store.key", Layer: LayerStore, Title: "KeyFunc", Upstream: kubernetes("NamespaceKeyFunc", "apiserver/pkg/registry/generic/registry/store.go"), Fine: true},
 	StoreGet:              {Name: "store.get", Layer: LayerStore, Title: "Store.Get", Upstream: kubernetes("Store.Get", "apiserver/pkg/registry/generic/registry/store.go"), PerVerb: true},
 	StoreList:             {Name: "store.list", Layer: LayerStore, Title: "Store.List", Upstream: kubernetes("Store.ListPredicate", "apiserver/pkg/registry/generic/registry/store.go"), PerVerb: true},
 	StoreWatch:            {Name: "store.watch", Layer: LayerStore, Title: "Store.Watch", Upstream: kubernetes("Store.WatchPredicate", "apiserver/pkg/registry/generic/registry/store.go"), PerVerb: true},
@@ -197,6 +263,10 @@ var table = [numSteps]Info{
 	StorePrepare:          {Name: "store.prepare", Layer: LayerStore, Title: "the resource's strategy puts it in order", Upstream: kubernetes("RESTCreateStrategy.PrepareForCreate", "apiserver/pkg/registry/rest/create.go"), Object: Object{Who: "the resource's strategy", OneOfMany: true, Shapes: true}},
 	StoreBeforeDelete:     {Name: "store.before-delete", Layer: LayerStore, Title: "BeforeDelete: preconditions, grace, propagation", Upstream: kubernetes("BeforeDelete", "apiserver/pkg/registry/rest/delete.go")},
 	StoreTryUpdate:        {Name: "store.try-update", Layer: LayerStore, Title: "the storage calls back up: what is the next state?", Upstream: kubernetes("UpdateFunc", "apiserver/pkg/storage/interfaces.go"), Fails: true, Object: Object{Who: "what the client sent takes the place of what was stored", TakesOver: true, Shapes: true}},
+	StoreBegin:            {Name: "store.begin", Layer: LayerStore, Title: "the resource's Begin hook, before the write", Upstream: kubernetes("BeginCreateFunc", "apiserver/pkg/registry/generic/registry/store.go"), Object: Object{Who: "the resource's Begin hook", OneOfMany: true, Shapes: true}},
+	StoreAfter:            {Name: "store.after", Layer: LayerStore, Title: "the resource's After hook, behind the write", Upstream: kubernetes("AfterDeleteFunc", "apiserver/pkg/registry/generic/registry/store.go")},
+	StoreDecorate:         {Name: "store.decorate", Layer: LayerStore, Title: "Decorator: change the object on its way out", Upstream: kubernetes("Store.Decorator", "apiserver/pkg/registry/generic/registry/store.go"), Object: Object{Who: "the resource's Decorator"}},
+	StoreInterpretError:   {Name: "store.interpret-error", Layer: LayerStore, Title: "make an API error of the storage's", Upstream: kubernetes("InterpretGetError", "apiserver/pkg/storage/errors/storage.go")},
 	CRDConvert:            {Name: "crd.convert", Layer: LayerStore, Title: "convert custom resources to another version", Upstream: kubernetes("crConverter.ConvertToVersion", "apiextensions-apiserver/pkg/apiserver/conversion/converter.go"), Object: Object{Who: "conversion to another version"}},
 	CRDWebhook:            {Name: "crd.webhook", Layer: LayerStore, Title: "ask the conversion webhook", Upstream: kubernetes("webhookConverter.Convert", "apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go"), Fails: true, Object: Object{Who: "the conversion webhook"}},
 
@@ -217,15 +287,17 @@ var table = [numSteps]Info{
 	CacherProcessEvent: {Name: "cacher.process-event", Layer: LayerCacher, Title: "the event becomes part of the state and of the history", Upstream: kubernetes("watchCache.processEvent", "apiserver/pkg/storage/cacher/watch_cache.go"), Mark: true},
 	CacherDispatch:     {Name: "cacher.dispatch", Layer: LayerCacher, Title: "the event goes to the watchers that it is for", Upstream: kubernetes("Cacher.dispatchEvents", "apiserver/pkg/storage/cacher/cacher.go"), Mark: true},
 
-	Etcd3Get:    {Name: "etcd3.get", Layer: LayerEtcd3, Title: "etcd3 store.Get", Upstream: kubernetes("store.Get", "apiserver/pkg/storage/etcd3/store.go"), PerVerb: true},
-	Etcd3List:   {Name: "etcd3.list", Layer: LayerEtcd3, Title: "etcd3 store.GetList", Upstream: kubernetes("store.GetList", "apiserver/pkg/storage/etcd3/store.go"), PerVerb: true},
-	Etcd3Watch:  {Name: "etcd3.watch", Layer: LayerEtcd3, Title: "etcd3 store.Watch", Upstream: kubernetes("store.Watch", "apiserver/pkg/storage/etcd3/store.go"), PerVerb: true},
-	Etcd3Create: {Name: "etcd3.create", Layer: LayerEtcd3, Title: "etcd3 store.Create", Upstream: kubernetes("store.Create", "apiserver/pkg/storage/etcd3/store.go"), PerVerb: true},
-	Etcd3Update: {Name: "etcd3.update", Layer: LayerEtcd3, Title: "etcd3 store.GuaranteedUpdate", Upstream: kubernetes("store.GuaranteedUpdate", "apiserver/pkg/storage/etcd3/store.go"), PerVerb: true},
-	Etcd3Delete: {Name: "etcd3.delete", Layer: LayerEtcd3, Title: "etcd3 store.Delete", Upstream: kubernetes("store.Delete", "apiserver/pkg/storage/etcd3/store.go"), PerVerb: true},
-	Etcd3Decode: {Name: "etcd3.decode", Layer: LayerEtcd3, Title: "make an object of stored bytes", Upstream: kubernetes("defaultDecoder.Decode", "apiserver/pkg/storage/etcd3/decoder.go"), Object: Object{Who: "what is stored"}},
-	Etcd3Encode: {Name: "etcd3.encode", Layer: LayerEtcd3, Title: "make bytes to store of an object", Upstream: kubernetes("Encode", "apimachinery/pkg/runtime/codec.go")},
-	Etcd3Event:  {Name: "etcd3.event", Layer: LayerEtcd3, Title: "make a watch event of etcd's", Upstream: kubernetes("watchChan.transform", "apiserver/pkg/storage/etcd3/watcher.go"), Mark: true},
+	Etcd3Get:      {Name: "etcd3.get", Layer: LayerEtcd3, Title: "etcd3 store.Get", Upstream: kubernetes("store.Get", "apiserver/pkg/storage/etcd3/store.go"), PerVerb: true},
+	Etcd3List:     {Name: "etcd3.list", Layer: LayerEtcd3, Title: "etcd3 store.GetList", Upstream: kubernetes("store.GetList", "apiserver/pkg/storage/etcd3/store.go"), PerVerb: true},
+	Etcd3Watch:    {Name: "etcd3.watch", Layer: LayerEtcd3, Title: "etcd3 store.Watch", Upstream: kubernetes("store.Watch", "apiserver/pkg/storage/etcd3/store.go"), PerVerb: true},
+	Etcd3Create:   {Name: "etcd3.create", Layer: LayerEtcd3, Title: "etcd3 store.Create", Upstream: kubernetes("store.Create", "apiserver/pkg/storage/etcd3/store.go"), PerVerb: true},
+	Etcd3Update:   {Name: "etcd3.update", Layer: LayerEtcd3, Title: "etcd3 store.GuaranteedUpdate", Upstream: kubernetes("store.GuaranteedUpdate", "apiserver/pkg/storage/etcd3/store.go"), PerVerb: true},
+	Etcd3Delete:   {Name: "etcd3.delete", Layer: LayerEtcd3, Title: "etcd3 store.Delete", Upstream: kubernetes("store.Delete", "apiserver/pkg/storage/etcd3/store.go"), PerVerb: true},
+	Etcd3NotFound: {Name: "etcd3.not-found", Layer: LayerEtcd3, Title: "nothing is stored at the key: an error, or tolerated", Upstream: kubernetes("NewKeyNotFoundError", "apiserver/pkg/storage/errors.go")},
+	Etcd3Lease:    {Name: "etcd3.lease", Layer: LayerEtcd3, Title: "leaseManager.GetLease: share the last lease, or get another", Upstream: kubernetes("leaseManager.GetLease", "apiserver/pkg/storage/etcd3/lease_manager.go")},
+	Etcd3Decode:   {Name: "etcd3.decode", Layer: LayerEtcd3, Title: "make an object of stored bytes", Upstream: kubernetes("defaultDecoder.Decode", "apiserver/pkg/storage/etcd3/decoder.go"), Object: Object{Who: "what is stored"}},
+	Etcd3Encode:   {Name: "etcd3.encode", Layer: LayerEtcd3, Title: "make bytes to store of an object", Upstream: kubernetes("Encode", "apimachinery/pkg/runtime/codec.go")},
+	Etcd3Event:    {Name: "etcd3.event", Layer: LayerEtcd3, Title: "make a watch event of etcd's", Upstream: kubernetes("watchChan.transform", "apiserver/pkg/storage/etcd3/watcher.go"), Mark: true},
 
 	TransformFromStorage: {Name: "transform.from-storage", Layer: LayerTransform, Title: "TransformFromStorage", Upstream: kubernetes("Read.TransformFromStorage", "apiserver/pkg/storage/value/transformer.go")},
 	TransformToStorage:   {Name: "transform.to-storage", Layer: LayerTransform, Title: "TransformToStorage", Upstream: kubernetes("Write.TransformToStorage", "apiserver/pkg/storage/value/transformer.go")},
@@ -236,4 +308,25 @@ var table = [numSteps]Info{
 	EtcdTxn:         {Name: "etcd.txn", Layer: LayerEtcd, Title: "KV.Txn", Upstream: etcd("KV.Txn", "client/v3/kv.go"), Fails: true, Object: Object{Who: "etcd, by the revision that it gave the write", Fields: []string{"metadata.resourceVersion"}}},
 	EtcdWatch:       {Name: "etcd.watch", Layer: LayerEtcd, Title: "Watcher.Watch", Upstream: etcd("Watcher.Watch", "client/v3/watch.go")},
 	EtcdLease:       {Name: "etcd.lease", Layer: LayerEtcd, Title: "Lease.Grant", Upstream: etcd("Lease.Grant", "client/v3/lease.go"), Fails: true},
+
+	// The steps of installs, which no request takes: see Notes. Those that wait did their work for many resources.
+	InstallAPIs:       {Name: "install.apis", Layer: LayerHandler, Title: "InstallAPIs", Upstream: apiserver("Server.InstallAPIs", "pkg/controlplane/apiserver/apis.go"), Waits: true},
+	InstallProvider:   {Name: "install.provider", Layer: LayerHandler, Title: "NewRESTStorage", Upstream: apiserver("RESTStorageProvider.NewRESTStorage", "pkg/controlplane/apiserver/apis.go"), Waits: true},
+	InstallLegacy:     {Name: "install.legacy", Layer: LayerHandler, Title: "InstallLegacyAPIGroup", Upstream: kubernetes("GenericAPIServer.InstallLegacyAPIGroup", "apiserver/pkg/server/genericapiserver.go"), Waits: true},
+	InstallGroups:     {Name: "install.groups", Layer: LayerHandler, Title: "InstallAPIGroups", Upstream: kubernetes("GenericAPIServer.InstallAPIGroups", "apiserver/pkg/server/genericapiserver.go"), Waits: true},
+	InstallResources:  {Name: "install.resources", Layer: LayerHandler, Title: "GenericAPIServer.installAPIResources", Upstream: kubernetes("GenericAPIServer.installAPIResources", "apiserver/pkg/server/genericapiserver.go"), Waits: true},
+	InstallVersion:    {Name: "install.version", Layer: LayerHandler, Title: "InstallREST", Upstream: kubernetes("APIGroupVersion.InstallREST", "apiserver/pkg/endpoints/groupversion.go"), Waits: true},
+	InstallHandlers:   {Name: "install.handlers", Layer: LayerHandler, Title: "registerResourceHandlers", Upstream: kubernetes("APIInstaller.registerResourceHandlers", "apiserver/pkg/endpoints/installer.go")},
+	InstallVerb:       {Name: "install.verb", Layer: LayerHandler, Title: "type assertion for", Upstream: kubernetes("appendIf", "apiserver/pkg/endpoints/installer.go")},
+	InstallDefinition: {Name: "install.definition", Layer: LayerHandler, Title: "make what serves the definition", Upstream: kubernetes("crdHandler.getOrCreateServingInfoFor", "apiextensions-apiserver/pkg/apiserver/customresource_handler.go")},
+	InstallSchema:     {Name: "install.schema", Layer: LayerHandler, Title: "compile the schema of a version", Upstream: kubernetes("NewStructural", "apiextensions-apiserver/pkg/apiserver/schema/convert.go")},
+	InstallServed:     {Name: "install.served", Layer: LayerHandler, Title: "make the handlers of a version", Upstream: kubernetes("crdHandler.getOrCreateServingInfoFor", "apiextensions-apiserver/pkg/apiserver/customresource_handler.go")},
+
+	StorageComplete:    {Name: "storage.complete", Layer: LayerStore, Title: "Store.CompleteWithOptions", Upstream: kubernetes("Store.CompleteWithOptions", "apiserver/pkg/registry/generic/registry/store.go")},
+	StorageOptions:     {Name: "storage.options", Layer: LayerStore, Title: "GetRESTOptions", Upstream: kubernetes("StorageFactoryRestOptionsFactory.GetRESTOptions", "apiserver/pkg/server/options/etcd.go")},
+	StorageCacher:      {Name: "storage.cacher", Layer: LayerCacher, Title: "StorageWithCacher", Upstream: kubernetes("StorageWithCacher", "apiserver/pkg/registry/generic/registry/storage_factory.go")},
+	StorageUndecorated: {Name: "storage.undecorated", Layer: LayerCacher, Title: "UndecoratedStorage", Upstream: kubernetes("UndecoratedStorage", "apiserver/pkg/registry/generic/storage_decorator.go")},
+	StorageRaw:         {Name: "storage.raw", Layer: LayerEtcd3, Title: "NewRawStorage", Upstream: kubernetes("NewRawStorage", "apiserver/pkg/registry/generic/storage_decorator.go")},
+	StorageFactory:     {Name: "storage.factory", Layer: LayerEtcd3, Title: "factory.Create", Upstream: kubernetes("Create", "apiserver/pkg/storage/storagebackend/factory/factory.go")},
+	StorageEtcd3:       {Name: "storage.etcd3", Layer: LayerEtcd3, Title: "make the etcd3 store", Upstream: kubernetes("newETCD3Storage", "apiserver/pkg/storage/storagebackend/factory/etcd3.go")},
 }

@@ -160,7 +160,7 @@ func (s Sharing) End() {
 
 // Steps are allocated in blocks. The first block is enough for most journeys.
 const (
-	firstSteps = 24
+	firstSteps = 32
 	moreSteps  = 12
 )
 

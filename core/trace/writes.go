@@ -27,6 +27,8 @@ type write struct {
 	journey *Journey // nil as long as nobody of this process said that they wrote it
 	// early are deliveries before the journey is known: an event may overtake the answer to its write.
 	early []earlyDelivery
+	// effects are journeys that the write caused, before its own is known.
+	effects []*Journey
 }
 
 type earlyDelivery struct {
@@ -66,11 +68,14 @@ func Wrote(ctx context.Context, revision int64) {
 	j.rec.mu.Lock()
 	w := j.rec.writes.of(revision)
 	w.journey = j
-	early := w.early
-	w.early = nil
+	early, effects := w.early, w.effects
+	w.early, w.effects = nil, nil
 	j.rec.mu.Unlock()
 	for _, d := range early {
 		j.deliver(d.Delivery, d.at)
+	}
+	for _, effect := range effects {
+		j.caused(effect)
 	}
 }
 
@@ -113,14 +118,21 @@ func Delivered(ctx context.Context, eventType string, revision int64) {
 }
 
 func (j *Journey) deliver(d Delivery, at time.Time) {
+	if j.addDelivery(d, at) && j.rec.told.Load() > 0 {
+		j.rec.tellChanged(j)
+	}
+}
+
+func (j *Journey) addDelivery(d Delivery, at time.Time) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.deliveries) == maxDeliveries {
 		j.cut.Add(1)
-		return
+		return false
 	}
 	d.After = at.Sub(j.started)
 	j.deliveries = append(j.deliveries, d)
+	return true
 }
 
 // maxEarly bounds the early deliveries of a revision, which may belong to another server or a controller.

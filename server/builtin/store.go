@@ -8,7 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/registry"
@@ -97,16 +99,24 @@ func (r *StatusREST) New() runtime.Object { return r.store.New() }
 func (r *StatusREST) Destroy() {}
 
 func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
-	return r.store.Get(ctx, name, options)
+	obj, err := r.GetEncoded(ctx, name, options)
+	if err != nil {
+		return nil, err
+	}
+	return object.Own(ctx, obj)
 }
 
-func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (_ runtime.Object, err error) {
+	ctx, step := trace.Start(ctx, trace.StatusGet, name)
+	defer step.End(&err)
 	return r.store.GetEncoded(ctx, name, options)
 }
 
 // Update never creates: who may change a part of an object may not make one.
 func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
+	ctx, step := trace.Start(ctx, trace.StatusUpdate, name)
+	defer step.End(&err)
 	return r.store.Update(ctx, name, objInfo, createValidation, updateValidation, false, options)
 }
 

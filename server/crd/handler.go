@@ -3,7 +3,9 @@ package crd
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/crd/definition"
 	"github.com/kx-apiserver/kx/server/crd/lister"
+	"github.com/kx-apiserver/kx/server/handler"
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
@@ -52,14 +55,18 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		fail(apierrors.NewInternalError(errors.New("no RequestInfo found in the context")), &request.RequestInfo{}, w, req)
 		return
 	}
+	var err error
+	name := ""
+	if info.IsResourceRequest {
+		name = info.Resource + "." + info.APIGroup
+	}
+	ctx, step := trace.Start(ctx, trace.CRDServe, name)
+	defer step.End(&err)
 	if !info.IsResourceRequest {
+		step.Why(trace.NoResourcePath)
 		h.config.Delegate.ServeHTTP(w, req)
 		return
 	}
-	var err error
-	name := info.Resource + "." + info.APIGroup
-	ctx, step := trace.Start(ctx, trace.CRDServe, name)
-	defer step.End(&err)
 	crd, why, err := h.find(ctx, name, info)
 	step.WhyText(why, info.APIVersion)
 	var serving *crdInfo
@@ -79,6 +86,9 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	defer serving.requests.leave()
 	if err = h.serve(ctx, info, crd, serving.versions[info.APIVersion], w, req); err != nil {
+		if apierrors.IsNotFound(err) {
+			step.Why(trace.SubresourceMissing)
+		}
 		fail(err, info, w, req)
 	}
 }
@@ -157,34 +167,35 @@ func terminating(crd *lister.Definition) bool {
 
 //go:noinline
 func (h *crdHandler) serveResource(ctx context.Context, info *request.RequestInfo, v *version, terminating bool, w http.ResponseWriter, req *http.Request) (err error) {
-	_, step := trace.Start(ctx, trace.CRDServeResource, info.Verb)
+	ctx, step := trace.Start(ctx, trace.CRDServeResource, info.Verb)
 	defer step.End(&err)
 	serve := v.resource[info.Verb]
 	if terminating && v.terminating[info.Verb] != nil {
 		step.Why(trace.DefinitionEnding)
 		serve = v.terminating[info.Verb]
 	}
-	return serveVerb(serve, info, w, req)
+	return serveVerb(ctx, v.resource, serve, info, w, req)
 }
 
 //go:noinline
 func (h *crdHandler) serveStatus(ctx context.Context, info *request.RequestInfo, v *version, w http.ResponseWriter, req *http.Request) (err error) {
-	_, step := trace.Start(ctx, trace.CRDServeStatus, info.Verb)
+	ctx, step := trace.Start(ctx, trace.CRDServeStatus, info.Verb)
 	defer step.End(&err)
-	return serveVerb(v.status[info.Verb], info, w, req)
+	return serveVerb(ctx, v.status, v.status[info.Verb], info, w, req)
 }
 
 //go:noinline
 func (h *crdHandler) serveScale(ctx context.Context, info *request.RequestInfo, v *version, w http.ResponseWriter, req *http.Request) (err error) {
-	_, step := trace.Start(ctx, trace.CRDServeScale, info.Verb)
+	ctx, step := trace.Start(ctx, trace.CRDServeScale, info.Verb)
 	defer step.End(&err)
-	return serveVerb(v.scale[info.Verb], info, w, req)
+	return serveVerb(ctx, v.scale, v.scale[info.Verb], info, w, req)
 }
 
-// serveVerb lets serve answer. If it returns an error, nothing has been answered.
-func serveVerb(serve http.HandlerFunc, info *request.RequestInfo, w http.ResponseWriter, req *http.Request) error {
+// serveVerb lets serve, one of verbs, answer. If it returns an error, nothing has been answered.
+func serveVerb(ctx context.Context, verbs map[string]http.HandlerFunc, serve http.HandlerFunc, info *request.RequestInfo, w http.ResponseWriter, req *http.Request) error {
 	if serve == nil {
-		return apierrors.NewMethodNotSupported(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Verb)
+		err := apierrors.NewMethodNotSupported(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Verb)
+		return handler.MethodNotSupported(ctx, info.Verb, slices.Sorted(maps.Keys(verbs)), err)
 	}
 	serve(w, req)
 	return nil

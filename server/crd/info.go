@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/crd/controller/work"
 	"github.com/kx-apiserver/kx/server/crd/customresource"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
@@ -27,6 +28,11 @@ type crdInfo struct {
 	// made is when it was made, and took how long that took.
 	made time.Time
 	took time.Duration
+	// notes are how it was made, by is the journey of the request that did, or empty.
+	notes *trace.Notes
+	by    string
+	// cause is the write of the definition that it was made from.
+	cause trace.Cause
 
 	// requests counts the requests that use it. life ends its watches.
 	requests *gate
@@ -104,7 +110,7 @@ func (h *crdHandler) create(ctx context.Context, name string) (info *crdInfo, to
 			return info, 0, nil
 		}
 		if mine {
-			return h.build(crd, b)
+			return h.build(ctx, crd, b)
 		}
 		select {
 		case <-b.done:
@@ -134,7 +140,7 @@ func (h *crdHandler) beginBuilding(crd *lister.Definition) (info *crdInfo, b *bu
 }
 
 // build makes the crdInfo for crd, and replaces the one before.
-func (h *crdHandler) build(crd *lister.Definition, b *building) (info *crdInfo, took time.Duration, err error) {
+func (h *crdHandler) build(ctx context.Context, crd *lister.Definition, b *building) (info *crdInfo, took time.Duration, err error) {
 	start := time.Now()
 	defer close(b.done)
 	defer func() {
@@ -151,7 +157,11 @@ func (h *crdHandler) build(crd *lister.Definition, b *building) (info *crdInfo, 
 			h.put(crd.Name, nil)
 		}
 	}()
-	if info, err = newCRDInfo(h.config, crd); err != nil {
+	by := ""
+	if j := trace.FromContext(ctx); j != nil {
+		by = j.ID()
+	}
+	if info, err = newCRDInfo(h.config, crd, by); err != nil {
 		h.config.Log.Error("cannot serve a custom resource", "definition", crd.Name, "error", err)
 		return nil, 0, err
 	}
@@ -211,20 +221,39 @@ func (h *crdHandler) destroy() {
 	h.retiring.Wait()
 }
 
-// newCRDInfo makes the crdInfo of a definition.
-func newCRDInfo(c Config, crd *lister.Definition) (*crdInfo, error) {
-	resource, err := customresource.New(customresource.Config{Definition: crd, Options: c.RESTOptions, Conversion: c.conversion, Limits: c.Limits})
+// newCRDInfo makes the crdInfo of a definition, for the request of a journey or for none.
+func newCRDInfo(c Config, crd *lister.Definition, by string) (_ *crdInfo, err error) {
+	notes := trace.NewNotes(trace.Noted{}, 1+2*len(crd.Spec.Versions))
+	note := trace.Note(notes, trace.InstallDefinition, crd.Name)
+	defer note.End(&err)
+	if by != "" {
+		note.WhyText(trace.FirstRequestBuilds, by, int64(work.Revision(crd)))
+	} else {
+		note.Why(trace.BuiltForNobody, int64(work.Revision(crd)))
+	}
+	resource, err := customresource.New(customresource.Config{
+		Definition: crd, Options: c.RESTOptions, Conversion: c.conversion, Limits: c.Limits, Notes: notes, Note: note,
+	})
 	if err != nil {
 		return nil, err
 	}
-	info := &crdInfo{resource: resource, versions: map[string]*version{}, requests: newGate()}
+	info := &crdInfo{resource: resource, versions: map[string]*version{}, requests: newGate(), notes: notes, by: by, cause: c.causeOf(crd)}
 	info.crd.Store(crd)
 	info.life, info.end = context.WithCancel(context.Background())
 	scopes := newScopes(c, crd, resource)
-	for name, v := range resource.Versions {
-		if v.Served {
-			info.versions[name] = newVersion(c, info, scopes, v)
+	for i := range crd.Spec.Versions { // in this order, so that notes have it
+		if v := resource.Versions[crd.Spec.Versions[i].Name]; v != nil && v.Served {
+			info.versions[v.Kind.Version] = newVersion(c, info, scopes, v)
 		}
 	}
 	return info, nil
+}
+
+// causeOf is the write of a state of a definition.
+func (c Config) causeOf(crd *lister.Definition) trace.Cause {
+	cause := trace.Cause{Revision: int64(work.Revision(crd))}
+	if c.Journeys != nil {
+		cause.Journey = c.Journeys.Writer(cause.Revision)
+	}
+	return cause
 }

@@ -1,9 +1,11 @@
 package crd
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/crd/customresource"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	"github.com/kx-apiserver/kx/server/handler"
@@ -121,6 +124,8 @@ func (s *scopes) ofScale(v *customresource.Version) *handler.RequestScope {
 
 // newVersion makes the handlers of a version.
 func newVersion(c Config, info *crdInfo, s *scopes, v *customresource.Version) *version {
+	note := trace.Note(info.notes, trace.InstallServed, v.Kind.Version)
+	defer note.End(nil)
 	out := &version{warning: v.DeprecationWarning}
 	storage := v.Storage.CustomResource
 	scope := s.ofResource(v)
@@ -142,12 +147,16 @@ func newVersion(c Config, info *crdInfo, s *scopes, v *customresource.Version) *
 		"create": handler.CreateResource(storage, &ending),
 		"patch":  handler.PatchResource(storage, &ending, handler.PatchTypes(false)),
 	}
+	var subresources []string
 	if status := v.Storage.Status; status != nil {
+		subresources = append(subresources, "status")
 		out.status = s.subresource(s.ofStatus(v), v, status)
 	}
 	if scale := v.Storage.Scale; scale != nil {
+		subresources = append(subresources, "scale")
 		out.scale = s.subresource(s.ofScale(v), v, scale)
 	}
+	note.WhyText(trace.HandlersOfVersion, cmp.Or(strings.Join(subresources, ", "), "none"), int64(len(out.resource)))
 	return out
 }
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/crd/controller"
 	"github.com/kx-apiserver/kx/server/crd/controller/establishing"
 	"github.com/kx-apiserver/kx/server/crd/conversion"
@@ -40,6 +41,8 @@ type Config struct {
 	OpenAPI   *openapi.Service
 	Log       *slog.Logger
 
+	// Journeys (optional) records what controllers write.
+	Journeys *trace.Recorder
 	// Metrics (optional) count watches.
 	Metrics             *metrics.Metrics
 	MinRequestTimeout   time.Duration
@@ -81,6 +84,7 @@ func New(c Config) (*Server, error) {
 		group:      definition.NewAPIGroupInfo(crds, status),
 		controllers: controller.New(controller.Config{
 			Lister: l, Status: status, Objects: collections{handler}, Discovery: c.Discovery, Log: c.Log,
+			Journeys: c.Journeys,
 		}),
 	}, nil
 }

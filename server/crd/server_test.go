@@ -79,7 +79,7 @@ func start(t testing.TB, etcd *builtintest.Etcd) *server {
 	})
 	must(t, err)
 	s.api = &endpoint.GenericAPIServer{
-		Router: endpoint.NewRouter(scheme.Codecs, s.Server), Discovery: pages, OpenAPI: documents,
+		Router: endpoint.NewRouter("test", scheme.Codecs, s.Server), Discovery: pages, OpenAPI: documents,
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(), MinRequestTimeout: time.Minute, MaxRequestBodyBytes: 3 << 20,
 	}
 	must(t, s.Install(s.api))

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	"github.com/kx-apiserver/kx/server/endpoint"
 )
@@ -29,6 +30,45 @@ type Serving struct {
 	StorageVersion string
 	// Versions has the served versions in the order of the definition.
 	Versions []endpoint.Installed
+	// By is the journey of the request that made it, empty if none did. Cause is the write of the definition it was made from.
+	By    string
+	Cause trace.Cause
+
+	notes *trace.Notes
+}
+
+// Way adds how one version came to be served. What was done for other versions is left out.
+func (s *Serving) Way(w *trace.Way, version string) {
+	others := func(id trace.ID, subject string) bool {
+		return (id == trace.InstallSchema || id == trace.InstallServed) && subject != version
+	}
+	before := func(id trace.ID, subject string) bool { return id == trace.InstallServed || others(id, subject) }
+	w.AddBut(s.notes, before)
+	for i := range s.Versions {
+		if v := &s.Versions[i]; v.Resource.Version == version && v.Subresource == "" {
+			v.Made(w)
+		}
+	}
+	w.AddBut(s.notes, others)
+	for i := range w.Steps {
+		if w.Steps[i].ID == trace.InstallServed {
+			w.Steps[i].Attrs = s.routesOf(version)
+		}
+	}
+}
+
+// routesOf are the routes of a version and its subresources, by verb.
+func (s *Serving) routesOf(version string) (attrs []trace.Attr) {
+	for i := range s.Versions {
+		v := &s.Versions[i]
+		if v.Resource.Version != version {
+			continue
+		}
+		for _, route := range v.Routes {
+			attrs = append(attrs, trace.Attr{Name: strings.TrimSuffix(route.Verb+"/"+v.Subresource, "/"), Text: route.Method + " " + route.Path})
+		}
+	}
+	return attrs
 }
 
 // Structure returns all definitions with what serves them, sorted by name.
@@ -48,7 +88,8 @@ func (s *Server) Structure() []Serving {
 }
 
 func (i *crdInfo) describe(serving *Serving) {
-	serving.Made, serving.Took = i.made, i.took
+	serving.Made, serving.Took, serving.By, serving.notes = i.made, i.took, i.by, i.notes
+	serving.Cause = i.cause
 	serving.Requests = i.requests.count()
 	serving.StorageVersion = i.resource.StorageVersion
 	for k := range serving.Definition.Spec.Versions {

@@ -1,7 +1,7 @@
 package endpoint
 
 import (
-	"fmt"
+	"cmp"
 	"net/http"
 	"reflect"
 	"slices"
@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/handler"
 )
 
@@ -75,21 +76,31 @@ func actionsOf(storage rest.Storage) []*action {
 
 // capability is an interface of core/rest that a storage may implement, or a choice of several.
 type capability struct {
-	of func(rest.Storage) bool
+	// is says what a storage is that has it, "" if it does not.
+	is func(rest.Storage) string
 	// not completes the reason for a missing verb.
 	not string
 }
 
+func (c capability) of(s rest.Storage) bool { return c.is(s) != "" }
+
 func is[T any]() capability {
+	name := "a " + reflect.TypeFor[T]().String()
 	return capability{
-		of:  func(s rest.Storage) bool { _, ok := s.(T); return ok },
-		not: fmt.Sprintf("not a %s", reflect.TypeFor[T]()),
+		is: func(s rest.Storage) string {
+			if _, ok := s.(T); ok {
+				return name
+			}
+			return ""
+		},
+		not: "not " + name,
 	}
 }
 
+// isAny is either of two, and the second where a storage has both.
 func isAny(a, b capability) capability {
 	return capability{
-		of:  func(s rest.Storage) bool { return a.of(s) || b.of(s) },
+		is:  func(s rest.Storage) string { return cmp.Or(b.is(s), a.is(s)) },
 		not: a.not + " and " + b.not,
 	}
 }
@@ -99,12 +110,36 @@ var (
 	isWatcher           = is[rest.Watcher]()
 	isCreater           = isAny(is[rest.Creater](), is[rest.NamedCreater]())
 	isCollectionDeleter = is[rest.CollectionDeleter]()
-	isGetter            = capability{of: func(s rest.Storage) bool { return is[rest.Getter]().of(s) || is[rest.GetterWithOptions]().of(s) }, not: is[rest.Getter]().not}
+	isGetter            = capability{is: isAny(is[rest.Getter](), is[rest.GetterWithOptions]()).is, not: is[rest.Getter]().not}
 	isConnecter         = is[rest.Connecter[http.Handler]]()
 	isUpdater           = is[rest.Updater]()
 	isPatcher           = is[rest.Patcher]()
 	isGracefulDeleter   = is[rest.GracefulDeleter]()
 )
+
+// missing is lacks, as a step of an installation.
+func (a *action) missing(s rest.Storage, notes *trace.Notes) (lacking string) {
+	note := trace.Note(notes, trace.InstallVerb, cmp.Or(a.verb, a.method))
+	defer note.End(nil)
+	if lacking = a.lacks(s); lacking != "" {
+		note.WhyText(trace.StorageCannot, lacking)
+	} else {
+		note.WhyText(trace.StorageCan, a.has(s))
+	}
+	return lacking
+}
+
+// has says what a storage is that supports the action.
+func (a *action) has(s rest.Storage) string {
+	if len(a.needs) == 1 {
+		return a.needs[0].is(s)
+	}
+	var all []string
+	for _, need := range a.needs {
+		all = append(all, need.is(s))
+	}
+	return strings.Join(all, " and ")
+}
 
 // lacks says what a storage lacks for the action. It returns "" if the storage supports it.
 func (a *action) lacks(s rest.Storage) string {

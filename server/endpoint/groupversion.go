@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
 )
@@ -32,6 +33,9 @@ type APIGroupVersion struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	Admit      admission.Interface
 
+	// Notes (optional) get the steps of the installation.
+	Notes *trace.Notes
+
 	Metrics             *metrics.Metrics
 	MinRequestTimeout   time.Duration
 	MaxRequestBodyBytes int64
@@ -39,8 +43,11 @@ type APIGroupVersion struct {
 }
 
 // InstallREST adds the storages' routes to router. It returns their descriptions, and the account of the installation.
-func (g *APIGroupVersion) InstallREST(router *Router) ([]openapi.Resource, []Installed, error) {
-	installer := &APIInstaller{group: g, paths: map[resourceKey]*paths{}}
+func (g *APIGroupVersion) InstallREST(router *Router) (_ []openapi.Resource, _ []Installed, err error) {
+	note := trace.Note(g.Notes, trace.InstallVersion, g.GroupVersion.String())
+	defer note.End(&err)
+	note.Why(trace.StoragesInOrder, int64(len(g.Storage)))
+	installer := &APIInstaller{group: g, note: note, paths: map[resourceKey]*paths{}}
 	resources, err := installer.Install()
 	if err != nil {
 		return nil, nil, err

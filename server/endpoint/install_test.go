@@ -62,7 +62,7 @@ func (stranger) New() runtime.Object { return &autoscalingv1.Scale{} }
 
 func newAPI(delegate http.Handler) *endpoint.GenericAPIServer {
 	return &endpoint.GenericAPIServer{
-		Router:                     endpoint.NewRouter(scheme.Codecs, delegate),
+		Router:                     endpoint.NewRouter("test", scheme.Codecs, delegate),
 		Discovery:                  discovery.NewManager("localhost:7443"),
 		OpenAPI:                    openapi.NewService("v1.37.0"),
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),

@@ -3,11 +3,13 @@ package endpoint
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Installed is the account of a storage's installation: which routes it has and lacks, and why.
@@ -22,6 +24,56 @@ type Installed struct {
 
 	Routes []Route
 	Absent []Absence
+
+	notes *trace.Notes // nil for what another package serves
+}
+
+// madeBy returns the notes of how a storage was made on etcd, the outermost first; nil if it was not.
+func madeBy(storage rest.Storage) []*trace.Notes {
+	if store, ok := storage.(interface{ Made() []*trace.Notes }); ok {
+		return store.Made()
+	}
+	return nil
+}
+
+// Made adds how the storage was made on etcd, if it was.
+func (i *Installed) Made(w *trace.Way) {
+	for _, notes := range madeBy(i.Storage) {
+		w.Add(notes)
+	}
+}
+
+// Way adds how the resource got its routes: what each action found the storage to be, and the paths and the handler it has now.
+func (i *Installed) Way(w *trace.Way) {
+	first := w.Add(i.notes)
+	if first < 0 {
+		return
+	}
+	actions := actionsOf(i.Storage)
+	for at := first; at < len(w.Steps) && len(actions) > 0; at++ {
+		if w.Steps[at].ID != trace.InstallVerb {
+			continue
+		}
+		a := actions[0]
+		actions = actions[1:]
+		paths, handler := i.routesOf(a)
+		if len(paths) == 0 {
+			continue
+		}
+		w.Say(at, a.has(i.Storage)+": "+a.method+" "+strings.Join(paths, ", "))
+		w.Steps[at].Attrs = []trace.Attr{{Name: "handler", Text: handler}}
+	}
+}
+
+// routesOf are the paths of an action, as far as no later one has taken them, and the function that made its handler.
+func (i *Installed) routesOf(a *action) (paths []string, handler string) {
+	all := a.paths(i.Resource, i.Subresource, i.Described.Namespaced)
+	for _, route := range i.Routes {
+		if route.Method == a.method && route.Verb == a.verb && slices.Contains(all, route.Path) {
+			paths, handler = append(paths, route.Path), trace.SiteOf(route.Handler).Function
+		}
+	}
+	return paths, handler
 }
 
 // Route is a path of the resource.
@@ -96,6 +148,11 @@ func (a *action) paths(resource schema.GroupVersionResource, subresource string,
 		}
 	}
 	return paths
+}
+
+// PathOf returns the path of all objects of a resource.
+func PathOf(resource schema.GroupVersionResource) string {
+	return atAllNamespaces.path(resource, "", false)
 }
 
 // path returns the shape of the paths for which [placeOf] returns the place.

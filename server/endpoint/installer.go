@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/handler"
 	"github.com/kx-apiserver/kx/server/openapi"
@@ -23,6 +24,7 @@ import (
 // APIInstaller makes routes of the storages of a group version.
 type APIInstaller struct {
 	group *APIGroupVersion
+	note  trace.Noted
 	paths map[resourceKey]*paths
 	// installed is the account of the installation.
 	installed []Installed
@@ -45,7 +47,11 @@ func (a *APIInstaller) Install() ([]openapi.Resource, error) {
 
 // registerResourceHandlers adds the routes that a storage supports, and returns its description. path is "resource" or
 // "resource/subresource".
-func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storage) (*openapi.Resource, error) {
+func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storage) (_ *openapi.Resource, err error) {
+	actions := actionsOf(storage)
+	notes := trace.NewNotes(a.note, 1+len(actions))
+	note := trace.Note(notes, trace.InstallHandlers, path)
+	defer note.End(&err)
 	resource, subresource, _ := strings.Cut(path, "/")
 	if resource == "" || strings.Contains(subresource, "/") {
 		return nil, fmt.Errorf("%q is not a resource or a resource/subresource", path)
@@ -63,10 +69,10 @@ func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storag
 		return nil, err
 	}
 	p := &paths{namespaced: namespaced}
-	installed := Installed{Resource: scope.Resource, Subresource: subresource, Kind: scope.Kind, Storage: storage}
+	installed := Installed{Resource: scope.Resource, Subresource: subresource, Kind: scope.Kind, Storage: storage, notes: notes}
 	verbs := map[string]bool{}
-	for _, action := range actionsOf(storage) {
-		if lacking := action.lacks(storage); lacking != "" {
+	for _, action := range actions {
+		if lacking := action.missing(storage, notes); lacking != "" {
 			installed.leaveOut(action, lacking)
 			continue
 		}
@@ -80,6 +86,7 @@ func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storag
 			p.add(at, action.method, h)
 		}
 	}
+	note.Why(trace.RoutesMade, int64(len(installed.Routes)), int64(len(installed.Absent)))
 	a.paths[resourceKey{a.group.GroupVersion, resource, subresource}] = p
 	a.group.EquivalentResourceRegistry.RegisterKindFor(scope.Resource, subresource, scope.Kind)
 	described, err := a.describe(path, storage, scope, namespaced, slices.Sorted(maps.Keys(verbs)))

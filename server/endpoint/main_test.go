@@ -64,7 +64,7 @@ func newServer(t testing.TB, options ...option) *testServer {
 	t.Helper()
 	s := &testServer{journeys: trace.NewRecorder("test", trace.DefaultLimits)}
 	s.api = &endpoint.GenericAPIServer{
-		Router:                     endpoint.NewRouter(scheme.Codecs, endpoint.NotFoundHandler),
+		Router:                     endpoint.NewRouter("test", scheme.Codecs, endpoint.NotFoundHandler),
 		Discovery:                  discovery.NewManager("localhost:7443"),
 		OpenAPI:                    openapi.NewService("v1.37.0"),
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),

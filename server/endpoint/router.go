@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -13,11 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/handler"
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
 // Router passes requests for resources to their handlers.
 type Router struct {
+	name       string
 	serializer runtime.NegotiatedSerializer
 	delegate   http.Handler
 
@@ -62,9 +66,10 @@ type resourceKey struct {
 	resource, subresource string
 }
 
-// NewRouter makes a Router without routes. serializer encodes its 404s and 405s; delegate serves all other paths.
-func NewRouter(serializer runtime.NegotiatedSerializer, delegate http.Handler) *Router {
-	r := &Router{serializer: serializer, delegate: delegate}
+// NewRouter makes the Router of the server called name, without routes. serializer encodes its 404s and 405s; delegate serves
+// all other paths.
+func NewRouter(name string, serializer runtime.NegotiatedSerializer, delegate http.Handler) *Router {
+	r := &Router{name: name, serializer: serializer, delegate: delegate}
 	r.routes.Store(&routes{})
 	return r
 }
@@ -155,29 +160,43 @@ func segmentsFrom(path string, n int) string {
 
 // ServeHTTP needs a RequestInfo in the request's context.
 func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	info, ok := request.RequestInfoFrom(req.Context())
+	next, err := r.route(w, req)
+	if err != nil {
+		responsewriters.ErrorNegotiated(err, r.serializer, schema.GroupVersion{}, w, req)
+		return
+	}
+	next.ServeHTTP(w, req)
+}
+
+// route returns what answers a request: a handler of this server, or the delegate. The step ends before that begins.
+func (r *Router) route(w http.ResponseWriter, req *http.Request) (_ http.Handler, err error) {
+	ctx, step := trace.Start(req.Context(), trace.HandlerRoute, r.name)
+	defer step.End(&err)
+	info, ok := request.RequestInfoFrom(ctx)
 	known := r.routes.Load()
 	if !ok || !known.claims(req.URL.Path) {
-		r.delegate.ServeHTTP(w, req)
-		return
+		step.Why(trace.PathLeft)
+		return r.delegate, nil
 	}
 	p := known.lookup(info)
 	if p == nil {
-		r.fail(http.StatusNotFound, w, req)
-		return
+		step.Why(trace.ResourceMissing)
+		return nil, failure(http.StatusNotFound)
 	}
 	at, ok := placeOf(info, p.namespaced)
 	if !ok || p.places[at] == nil {
-		r.fail(http.StatusNotFound, w, req)
-		return
+		step.Why(trace.PlaceMissing)
+		return nil, failure(http.StatusNotFound)
 	}
-	handler, ok := p.places[at][req.Method]
+	h, ok := p.places[at][req.Method]
 	if !ok {
-		w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(p.places[at])), ", "))
-		r.fail(http.StatusMethodNotAllowed, w, req)
-		return
+		step.Why(trace.MethodMissing)
+		methods := slices.Sorted(maps.Keys(p.places[at]))
+		w.Header().Set("Allow", strings.Join(methods, ", "))
+		return nil, handler.MethodNotSupported(ctx, req.Method, methods, failure(http.StatusMethodNotAllowed))
 	}
-	handler(w, req)
+	step.Why(trace.PathTaken)
+	return h, nil
 }
 
 // Delegate returns the handler of all other paths.
@@ -193,14 +212,13 @@ func (known *routes) lookup(info *request.RequestInfo) *paths {
 	return known.resources[resourceKey{gv, info.Resource, info.Subresource}]
 }
 
-func (r *Router) fail(code int, w http.ResponseWriter, req *http.Request) {
-	Fail(code, r.serializer, w, req)
-}
-
 // Fail answers with a Status that contains only a code.
 func Fail(code int, serializer runtime.NegotiatedSerializer, w http.ResponseWriter, req *http.Request) {
-	err := apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", http.StatusText(code), 0, false)
-	responsewriters.ErrorNegotiated(err, serializer, schema.GroupVersion{}, w, req)
+	responsewriters.ErrorNegotiated(failure(code), serializer, schema.GroupVersion{}, w, req)
+}
+
+func failure(code int) error {
+	return apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", http.StatusText(code), 0, false)
 }
 
 // install adds the routes of a group version.
@@ -215,6 +233,13 @@ func (r *Router) install(gv schema.GroupVersion, resources map[resourceKey]*path
 }
 
 // NotFoundHandler ends a chain of delegates with a 404.
-var NotFoundHandler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-	http.Error(w, "404 page not found", http.StatusNotFound)
-})
+var NotFoundHandler http.Handler = http.HandlerFunc(notFound)
+
+// notFound answers what no server has with a 404.
+func notFound(w http.ResponseWriter, req *http.Request) {
+	err := errors.New("404 page not found")
+	_, step := trace.Start(req.Context(), trace.HandlerNotFound, req.URL.Path)
+	defer step.End(&err)
+	step.Why(trace.NobodyHasPath)
+	http.Error(w, err.Error(), http.StatusNotFound)
+}

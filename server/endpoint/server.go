@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
@@ -87,17 +88,24 @@ type GenericAPIServer struct {
 	storages map[schema.GroupVersionResource]rest.Storage
 	// installed has the accounts in the order of installation.
 	installed []Installed
+	// notes are the steps that many resources share. The goroutine that installs writes them.
+	notes trace.Notes
 }
 
 // InstallAPIs installs the providers' groups that source enables.
-func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter backend.RESTOptionsGetter, providers ...RESTStorageProvider) error {
+func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter backend.RESTOptionsGetter, providers ...RESTStorageProvider) (err error) {
+	note := trace.Note(&s.notes, trace.InstallAPIs, "")
+	defer note.End(&err)
 	var groups []*APIGroupInfo
+	enabled := int64(0)
 	for _, provider := range providers {
 		name := provider.GroupName()
 		if !source.AnyResourceForGroupEnabled(name) {
 			continue
 		}
-		group, err := provider.NewRESTStorage(source, getter)
+		enabled++
+		note.Why(trace.GroupsEnabled, enabled, int64(len(providers)))
+		group, err := s.storagesOf(provider, source, getter)
 		if err != nil {
 			return fmt.Errorf("problem initializing API group %q: %w", name, err)
 		}
@@ -115,8 +123,28 @@ func (s *GenericAPIServer) InstallAPIs(source APIResourceConfigSource, getter ba
 	return s.InstallAPIGroups(groups...)
 }
 
+// storagesOf has a provider make its storages. Their notes belong below this step.
+func (s *GenericAPIServer) storagesOf(provider RESTStorageProvider, source APIResourceConfigSource, getter backend.RESTOptionsGetter) (group APIGroupInfo, err error) {
+	note := trace.Note(&s.notes, trace.InstallProvider, provider.GroupName())
+	defer note.End(&err)
+	group, err = provider.NewRESTStorage(source, getter)
+	count := 0
+	for _, storages := range group.VersionedResourcesStorageMap {
+		count += len(storages)
+		for _, storage := range storages {
+			if made := madeBy(storage); made != nil {
+				made[0].Below(note)
+			}
+		}
+	}
+	note.Why(trace.StoragesOfGroup, int64(count))
+	return group, err
+}
+
 // InstallLegacyAPIGroup installs the group without a name. The server owns the storages from then on.
-func (s *GenericAPIServer) InstallLegacyAPIGroup(apiPrefix string, group *APIGroupInfo) error {
+func (s *GenericAPIServer) InstallLegacyAPIGroup(apiPrefix string, group *APIGroupInfo) (err error) {
+	note := trace.Note(&s.notes, trace.InstallLegacy, apiPrefix)
+	defer note.End(&err)
 	if apiPrefix != DefaultLegacyAPIPrefix {
 		return fmt.Errorf("%q is not in the allowed legacy API prefixes: [%s]", apiPrefix, DefaultLegacyAPIPrefix)
 	}
@@ -129,7 +157,9 @@ func (s *GenericAPIServer) InstallAPIGroup(group *APIGroupInfo) error {
 }
 
 // InstallAPIGroups installs groups with names. The server owns the storages from then on.
-func (s *GenericAPIServer) InstallAPIGroups(groups ...*APIGroupInfo) error {
+func (s *GenericAPIServer) InstallAPIGroups(groups ...*APIGroupInfo) (err error) {
+	note := trace.Note(&s.notes, trace.InstallGroups, APIGroupPrefix)
+	defer note.End(&err)
 	for _, group := range groups {
 		if len(group.PrioritizedVersions) == 0 {
 			return fmt.Errorf("no version priority set for the group with %v", group.VersionedResourcesStorageMap)
@@ -149,7 +179,9 @@ func (s *GenericAPIServer) InstallAPIGroups(groups ...*APIGroupInfo) error {
 }
 
 // installAPIResources installs the versions of a group that have storages.
-func (s *GenericAPIServer) installAPIResources(group *APIGroupInfo) error {
+func (s *GenericAPIServer) installAPIResources(group *APIGroupInfo) (err error) {
+	note := trace.Note(&s.notes, trace.InstallResources, group.PrioritizedVersions[0].Group)
+	defer note.End(&err)
 	for _, gv := range group.PrioritizedVersions {
 		storages := group.VersionedResourcesStorageMap[gv.Version]
 		if len(storages) == 0 {
@@ -182,6 +214,7 @@ func (s *GenericAPIServer) getAPIGroupVersion(group *APIGroupInfo, gv schema.Gro
 		UnsafeConvertor:            runtime.UnsafeObjectConvertor(group.Scheme),
 		Defaulter:                  group.Scheme,
 		EquivalentResourceRegistry: s.EquivalentResourceRegistry,
+		Notes:                      &s.notes,
 		Authorizer:                 s.Authorizer,
 		Admit:                      s.Admit,
 		Metrics:                    s.Metrics,

@@ -287,7 +287,7 @@ func TestJourneys(t *testing.T) {
 	}
 }
 
-// lastSteps are the steps of the latest request in the layers of this package.
+// lastSteps are the steps of the latest request in the layers of this package, without the fine ones.
 func (s *testServer) lastSteps(t testing.TB) string {
 	t.Helper()
 	journeys, _ := s.journeys.List()
@@ -297,7 +297,8 @@ func (s *testServer) lastSteps(t testing.TB) string {
 	}
 	var names []string
 	for _, step := range last.Record().Steps {
-		if layer := step.ID.Info().Layer; layer == trace.LayerHandler || layer == trace.LayerREST {
+		info := step.ID.Info()
+		if layer := info.Layer; (layer == trace.LayerHandler || layer == trace.LayerREST) && !info.Fine {
 			names = append(names, step.ID.String())
 		}
 	}

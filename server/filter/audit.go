@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -93,7 +94,7 @@ func clientLeft(ctx context.Context, panicked any) bool {
 
 // failUnaudited refuses a request that could not be audited.
 func (c *Config) failUnaudited(w http.ResponseWriter, r *http.Request, err error) {
-	c.Logger.Error("a request could not be audited, so it was refused", "path", r.URL.Path, "error", err)
+	c.Logger.Error("a request could not be audited, so it was refused", "path", escape.Line(r.URL.Path), "error", err)
 	c.fail(w, r, apierrors.NewInternalError(errors.New("failed to store audit event")))
 }
 

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -21,7 +22,7 @@ func WithAuthentication(next http.Handler, c *Config) http.Handler {
 				err = errors.New("no credentials that this server knows")
 			}
 			step.End(&err)
-			c.Logger.Info("a request was turned away: nobody knows who asks", "method", r.Method, "path", r.URL.Path, "error", err)
+			c.Logger.Info("a request was turned away: nobody knows who asks", "method", r.Method, "path", escape.Line(r.URL.Path), "error", err)
 			closeConnectionOfStranger(w, r)
 			if err := auditStranger(w, r, c); err != nil {
 				c.failUnaudited(w, r, err)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
@@ -34,7 +35,7 @@ func WithAuthorization(next http.Handler, c *Config) http.Handler {
 		var refusal error = responsewriters.ForbiddenStatusError(attributes, reason)
 		step.End(&refusal)
 		if err != nil {
-			c.Logger.Error("a request could not be authorized", "path", r.URL.Path, "error", err)
+			c.Logger.Error("a request could not be authorized", "path", escape.Line(r.URL.Path), "error", err)
 			refusal = apierrors.NewInternalError(err)
 		}
 		c.fail(w, r, refusal)

@@ -3,6 +3,7 @@ package handler
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -83,15 +84,17 @@ func (r *responder) Error(err error) {
 
 // requestOptions reads a resource's own options from the query, and the path behind the subresource into one of them.
 func requestOptions(req *http.Request, scope *RequestScope, into runtime.Object, subpath bool, pathKey string) error {
-	query := req.URL.Query()
-	if subpath {
-		info, _ := request.RequestInfoFrom(req.Context())
-		query[pathKey] = []string{pathBehind(info)}
-	}
-	if err := scope.ParameterCodec.DecodeParameters(query, scope.Kind.GroupVersion(), into); err != nil {
-		return apierrors.NewBadRequest(err.Error())
-	}
-	return nil
+	return decodeOptions(req, reflect.TypeOf(into).Elem().Name(), func() error {
+		query := req.URL.Query()
+		if subpath {
+			info, _ := request.RequestInfoFrom(req.Context())
+			query[pathKey] = []string{pathBehind(info)}
+		}
+		if err := scope.ParameterCodec.DecodeParameters(query, scope.Kind.GroupVersion(), into); err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+		return nil
+	})
 }
 
 // pathBehind is the path behind resource, name and subresource. It ends in a slash if the whole path does.

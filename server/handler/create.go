@@ -44,14 +44,13 @@ func createHandler(r rest.NamedCreater, scope *RequestScope, includeName bool) h
 }
 
 func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, includeName bool, w http.ResponseWriter, req *http.Request) error {
-	namespace, name, err := scope.Namer.Name(req)
+	nameOf := scope.Namer.NameIfAny
+	if includeName {
+		nameOf = scope.Namer.Name
+	}
+	namespace, name, err := nameOf(req)
 	if err != nil {
-		if includeName {
-			return err
-		}
-		if namespace, err = scope.Namer.Namespace(req); err != nil {
-			return err
-		}
+		return err
 	}
 	mediaType, _, err := negotiation.NegotiateOutputMediaType(req, scope.Serializer, scope)
 	if err != nil {

@@ -22,21 +22,30 @@ import (
 // deleteOptions are those in the body or, if that is empty, in the query.
 func deleteOptions(ctx context.Context, req *http.Request, scope *RequestScope, allowed bool) (*metav1.DeleteOptions, error) {
 	options := &metav1.DeleteOptions{}
+	var body []byte
+	from := nowhere
 	if allowed {
-		body, err := limitedReadBody(req, scope.MaxRequestBodyBytes)
-		if err != nil {
+		var err error
+		if body, err = limitedReadBody(req, scope.MaxRequestBodyBytes); err != nil {
 			return nil, err
 		}
-		if len(body) > 0 {
+		if from = inQuery; len(body) > 0 {
+			from = inBody
+		}
+	}
+	err := decodeOptionsFrom(from, req, "DeleteOptions", func() (err error) {
+		switch from {
+		case inBody:
 			err = decodeDeleteOptions(ctx, req, scope, body, options)
-		} else {
+		case inQuery:
 			err = decodeParameters(req, scope.MetaGroupVersion, options)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-	}
-	if err := invalidOptions("DeleteOptions", validation.ValidateDeleteOptions(options)); err != nil {
+		return invalidOptions("DeleteOptions", validation.ValidateDeleteOptions(options))
+	})
+	if err != nil {
 		return nil, err
 	}
 	options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("DeleteOptions"))

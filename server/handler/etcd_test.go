@@ -54,7 +54,7 @@ func newReal(t *testing.T) *real {
 		}
 	}
 	api := &endpoint.GenericAPIServer{
-		Router:                     endpoint.NewRouter(scheme.Codecs, endpoint.NotFoundHandler),
+		Router:                     endpoint.NewRouter("test", scheme.Codecs, endpoint.NotFoundHandler),
 		Discovery:                  discovery.NewManager("localhost:7443"),
 		OpenAPI:                    openapi.NewService("v1.37.0"),
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),

@@ -15,29 +15,42 @@ import (
 
 // ListResource answers GET of a collection: a list, or a watch if the query or forceWatch says so. rw may be nil. A watch
 // whose client sets no limit lasts between minRequestTimeout and twice as long.
+//
+//go:noinline
 func ListResource(r rest.Lister, rw rest.Watcher, scope *RequestScope, forceWatch bool, minRequestTimeout time.Duration) http.HandlerFunc {
-	queryReader, readsQuery := r.(rest.QueryReader)
+	l := &lister{scope: scope, lister: r, watcher: rw, minRequestTimeout: minRequestTimeout}
+	l.queryReader, _ = r.(rest.QueryReader)
 	return func(w http.ResponseWriter, req *http.Request) {
-		ctx, options, mediaType, err := listRequest(req, scope)
-		if err == nil && readsQuery {
-			ctx, err = queryReader.ReadQuery(ctx, req.URL.Query())
+		handle := l.handleList
+		if forceWatch || wantsWatch(req) {
+			handle = l.handleWatch
 		}
-		if err == nil && (options.Watch || forceWatch) {
-			err = handleWatch(ctx, rw, scope, req, w, options, mediaType, minRequestTimeout)
-		} else if err == nil {
-			err = handleList(ctx, r, scope, req, w, options, mediaType)
-		}
-		if err != nil {
+		if err := handle(w, req); err != nil {
 			scope.err(err, w, req)
 		}
 	}
 }
 
-// listRequest is what a client wants listed or watched, where, and in which form.
-func listRequest(req *http.Request, scope *RequestScope) (context.Context, *metainternalversion.ListOptions, negotiation.MediaTypeOptions, error) {
-	ctx := req.Context()
+// lister answers lists and watches of a resource.
+type lister struct {
+	scope             *RequestScope
+	lister            rest.Lister
+	watcher           rest.Watcher
+	queryReader       rest.QueryReader // nil for none
+	minRequestTimeout time.Duration
+}
+
+// wantsWatch says whether the query asks for a watch, as the RequestInfo has read it.
+func wantsWatch(req *http.Request) bool {
+	info, ok := request.RequestInfoFrom(req.Context())
+	return ok && info.Verb == "watch"
+}
+
+// request is what a client wants listed or watched, where, and in which form.
+func (l *lister) request(ctx context.Context, req *http.Request) (context.Context, *metainternalversion.ListOptions, negotiation.MediaTypeOptions, error) {
+	scope := l.scope
 	var mediaType negotiation.MediaTypeOptions
-	namespace, err := scope.Namer.Namespace(req)
+	namespace, name, err := scope.Namer.NameIfAny(req)
 	if err != nil {
 		return ctx, nil, mediaType, err
 	}
@@ -49,16 +62,25 @@ func listRequest(req *http.Request, scope *RequestScope) (context.Context, *meta
 	if err != nil {
 		return ctx, nil, mediaType, err
 	}
-	return ctx, options, mediaType, selectName(req, scope, options)
+	if err := selectName(name, options); err != nil {
+		return ctx, nil, mediaType, err
+	}
+	if l.queryReader != nil {
+		ctx, err = l.queryReader.ReadQuery(ctx, req.URL.Query())
+	}
+	return ctx, options, mediaType, err
 }
 
-func handleList(ctx context.Context, r rest.Lister, scope *RequestScope, req *http.Request, w http.ResponseWriter,
-	options *metainternalversion.ListOptions, mediaType negotiation.MediaTypeOptions) (err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerList, req.URL.Path)
+func (l *lister) handleList(w http.ResponseWriter, req *http.Request) (err error) {
+	ctx, step := trace.Start(req.Context(), trace.HandlerList, req.URL.Path)
 	defer step.End(&err)
-	result, err := restList(ctx, r, scope.Resource.Resource, options)
+	ctx, options, mediaType, err := l.request(ctx, req)
 	if err != nil {
 		return err
 	}
-	return transformResponseObject(ctx, scope, req, w, http.StatusOK, mediaType, result)
+	result, err := restList(ctx, l.lister, l.scope.Resource.Resource, options)
+	if err != nil {
+		return err
+	}
+	return transformResponseObject(ctx, l.scope, req, w, http.StatusOK, mediaType, result)
 }

@@ -37,7 +37,11 @@ func (a *listAnswer) write(ctx context.Context, step *trace.Step, stream *respon
 	if err != nil {
 		return err
 	}
-	document, err := a.document(ctx)
+	var document *listing.Document
+	err = transform(ctx, nil, a.mediaType.Convert, a.scope, func(ctx context.Context) (err error) {
+		document, err = a.document(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}

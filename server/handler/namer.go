@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // ScopeNamer finds names in requests and in objects.
@@ -17,6 +19,8 @@ type ScopeNamer interface {
 	Namespace(req *http.Request) (namespace string, err error)
 	// Name is the name that a request is about, and its namespace. It is an error if there is no name.
 	Name(req *http.Request) (namespace, name string, err error)
+	// NameIfAny is Name for a request that may have none.
+	NameIfAny(req *http.Request) (namespace, name string, err error)
 	// ObjectName is the name and namespace in an object's metadata. It is an error if there is no name.
 	ObjectName(obj runtime.Object) (namespace, name string, err error)
 }
@@ -31,12 +35,53 @@ var (
 	errNoRequestInfo = errors.New("missing requestInfo")
 )
 
-func (ContextBasedNaming) Namespace(req *http.Request) (string, error) {
+func (n ContextBasedNaming) Namespace(req *http.Request) (string, error) {
+	namespace, _, err := n.names(req, false)
+	return namespace, err
+}
+
+func (n ContextBasedNaming) Name(req *http.Request) (namespace, name string, err error) {
+	return n.names(req, true)
+}
+
+func (n ContextBasedNaming) NameIfAny(req *http.Request) (namespace, name string, err error) {
+	return n.names(req, false)
+}
+
+// names reads the names of a request. needed says that there must be a name.
+func (ContextBasedNaming) names(req *http.Request, needed bool) (namespace, name string, err error) {
 	info, ok := request.RequestInfoFrom(req.Context())
 	if !ok {
-		return "", errNoRequestInfo
+		return "", "", errNoRequestInfo
 	}
-	return namespaceOf(info)
+	_, step := trace.Start(req.Context(), trace.HandlerNamer, info.Name)
+	defer step.End(&err)
+	if needed && info.Name == "" {
+		step.Why(trace.NothingNamed)
+		return "", "", errEmptyName
+	}
+	if namespace, err = namespaceOf(info); err != nil {
+		step.Why(trace.NothingNamed)
+		return "", "", err
+	}
+	whyNamed(step, namespace, info.Name)
+	return namespace, info.Name, nil
+}
+
+func whyNamed(step *trace.Step, namespace, name string) {
+	if namespace != "" {
+		step.Text("namespace", namespace)
+	}
+	switch {
+	case name != "" && namespace != "":
+		step.Why(trace.ObjectNamed)
+	case name != "":
+		step.Why(trace.ObjectNamedAlone)
+	case namespace != "":
+		step.Why(trace.NamespaceNamed)
+	default:
+		step.Why(trace.CollectionNamed)
+	}
 }
 
 // namespaceOf refuses a namespace that would be no part of a key but a step in it: the client's mistake, which the storage
@@ -46,18 +91,6 @@ func namespaceOf(info *request.RequestInfo) (string, error) {
 		return "", apierrors.NewBadRequest(fmt.Sprintf("Namespace parameter invalid: %q: may not be '%s'", ns, ns))
 	}
 	return info.Namespace, nil
-}
-
-func (ContextBasedNaming) Name(req *http.Request) (namespace, name string, err error) {
-	info, ok := request.RequestInfoFrom(req.Context())
-	if !ok {
-		return "", "", errNoRequestInfo
-	}
-	if info.Name == "" {
-		return "", "", errEmptyName
-	}
-	namespace, err = namespaceOf(info)
-	return namespace, info.Name, err
 }
 
 func (ContextBasedNaming) ObjectName(obj runtime.Object) (namespace, name string, err error) {

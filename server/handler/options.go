@@ -2,7 +2,10 @@ package handler
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -14,12 +17,45 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // watchList says that kx knows watches with sendInitialEvents.
 const watchList = true
 
-// decodeParameters reads a verb's options from the query.
+// source is where options come from.
+type source uint8
+
+const (
+	inQuery source = iota
+	inBody
+	nowhere
+)
+
+// decodeOptions calls decode, which reads options of a kind from the query of req, as a step.
+func decodeOptions(req *http.Request, kind string, decode func() error) error {
+	return decodeOptionsFrom(inQuery, req, kind, decode)
+}
+
+func decodeOptionsFrom(from source, req *http.Request, kind string, decode func() error) (err error) {
+	_, step := trace.Start(req.Context(), trace.HandlerOptions, kind)
+	defer step.End(&err)
+	switch {
+	case !step.Recording():
+	case from == inBody:
+		step.Why(trace.OptionsInBody)
+	case from == nowhere:
+		step.Why(trace.OptionsNotAllowed)
+	case req.URL.RawQuery == "":
+		step.Why(trace.NoOptions)
+	default:
+		step.WhyText(trace.OptionsInQuery, strings.Join(slices.Sorted(maps.Keys(req.URL.Query())), ", "))
+	}
+	return decode()
+}
+
+// decodeParameters reads options that all resources share from the query.
 func decodeParameters(req *http.Request, version schema.GroupVersion, into runtime.Object) error {
 	if req.URL.RawQuery == "" {
 		return nil
@@ -41,32 +77,40 @@ func invalidOptions(kind string, errs field.ErrorList) error {
 	return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs)
 }
 
-// getOptions are the options of a get: their one field is read here, which is far less work than decodeParameters has with it.
 func getOptions(req *http.Request) (*metav1.GetOptions, error) {
 	options := &metav1.GetOptions{}
+	err := decodeOptions(req, "GetOptions", func() error { return decodeGetOptions(req, options) })
+	return options, err
+}
+
+// decodeGetOptions reads the one field of the options of a get, which is far less work than decodeParameters has with it.
+func decodeGetOptions(req *http.Request, into *metav1.GetOptions) error {
 	if req.URL.RawQuery == "" {
-		return options, nil
+		return nil
 	}
 	query := req.URL.Query()
 	if values := query["export"]; len(values) > 0 {
 		export := true
 		if err := runtime.Convert_Slice_string_To_bool(&values, &export, nil); err != nil {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("the export parameter cannot be parsed: %v", err))
+			return apierrors.NewBadRequest(fmt.Sprintf("the export parameter cannot be parsed: %v", err))
 		}
 		if export {
-			return nil, apierrors.NewBadRequest("the export parameter, deprecated since v1.14, is no longer supported")
+			return apierrors.NewBadRequest("the export parameter, deprecated since v1.14, is no longer supported")
 		}
 	}
-	options.ResourceVersion = query.Get("resourceVersion")
-	return options, nil
+	into.ResourceVersion = query.Get("resourceVersion")
+	return nil
 }
 
 func createOptions(req *http.Request, scope *RequestScope) (*metav1.CreateOptions, error) {
 	options := &metav1.CreateOptions{}
-	if err := decodeParameters(req, scope.MetaGroupVersion, options); err != nil {
-		return nil, err
-	}
-	if err := invalidOptions("CreateOptions", validation.ValidateCreateOptions(options)); err != nil {
+	err := decodeOptions(req, "CreateOptions", func() error {
+		if err := decodeParameters(req, scope.MetaGroupVersion, options); err != nil {
+			return err
+		}
+		return invalidOptions("CreateOptions", validation.ValidateCreateOptions(options))
+	})
+	if err != nil {
 		return nil, err
 	}
 	options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("CreateOptions"))
@@ -75,10 +119,13 @@ func createOptions(req *http.Request, scope *RequestScope) (*metav1.CreateOption
 
 func updateOptions(req *http.Request, scope *RequestScope) (*metav1.UpdateOptions, error) {
 	options := &metav1.UpdateOptions{}
-	if err := decodeParameters(req, scope.MetaGroupVersion, options); err != nil {
-		return nil, err
-	}
-	if err := invalidOptions("UpdateOptions", validation.ValidateUpdateOptions(options)); err != nil {
+	err := decodeOptions(req, "UpdateOptions", func() error {
+		if err := decodeParameters(req, scope.MetaGroupVersion, options); err != nil {
+			return err
+		}
+		return invalidOptions("UpdateOptions", validation.ValidateUpdateOptions(options))
+	})
+	if err != nil {
 		return nil, err
 	}
 	options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("UpdateOptions"))
@@ -95,30 +142,34 @@ func updateToCreateOptions(uo *metav1.UpdateOptions) *metav1.CreateOptions {
 // listOptions are the options of a list or watch, with the fields of its selector named as the hub names them.
 func listOptions(req *http.Request, scope *RequestScope) (*metainternalversion.ListOptions, error) {
 	options := &metainternalversion.ListOptions{}
+	err := decodeOptions(req, "ListOptions", func() error { return decodeListOptions(req, scope, options) })
+	return options, err
+}
+
+func decodeListOptions(req *http.Request, scope *RequestScope, options *metainternalversion.ListOptions) error {
 	if err := decodeParameters(req, scope.MetaGroupVersion, options); err != nil {
-		return nil, err
+		return err
 	}
 	metainternalversion.SetListOptionsDefaults(options, watchList)
 	if err := invalidOptions("ListOptions", internalvalidation.ValidateListOptions(options, watchList)); err != nil {
-		return nil, err
+		return err
 	}
 	if options.FieldSelector == nil {
-		return options, nil
+		return nil
 	}
 	selector, err := options.FieldSelector.Transform(func(label, value string) (string, string, error) {
 		return scope.Convertor.ConvertFieldLabel(scope.Kind, label, value)
 	})
 	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+		return apierrors.NewBadRequest(err.Error())
 	}
 	options.FieldSelector = selector
-	return options, nil
+	return nil
 }
 
-// selectName narrows a list or watch to the name that its path or its field selector gives, if any.
-func selectName(req *http.Request, scope *RequestScope, options *metainternalversion.ListOptions) error {
-	_, name, err := scope.Namer.Name(req)
-	if err != nil {
+// selectName narrows a list or watch to the name that its path gives, if any.
+func selectName(name string, options *metainternalversion.ListOptions) error {
+	if name == "" {
 		return nil
 	}
 	if options.FieldSelector == nil || options.FieldSelector.Empty() {

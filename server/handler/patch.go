@@ -98,10 +98,13 @@ func patchMechanismFor(req *http.Request, patchTypes []string) (*patchMechanism,
 
 func patchOptions(req *http.Request, scope *RequestScope, patchType types.PatchType) (*metav1.PatchOptions, error) {
 	options := &metav1.PatchOptions{}
-	if err := decodeParameters(req, scope.MetaGroupVersion, options); err != nil {
-		return nil, err
-	}
-	if err := invalidOptions("PatchOptions", validation.ValidatePatchOptions(options, patchType)); err != nil {
+	err := decodeOptions(req, "PatchOptions", func() error {
+		if err := decodeParameters(req, scope.MetaGroupVersion, options); err != nil {
+			return err
+		}
+		return invalidOptions("PatchOptions", validation.ValidatePatchOptions(options, patchType))
+	})
+	if err != nil {
 		return nil, err
 	}
 	options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PatchOptions"))

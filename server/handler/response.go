@@ -50,7 +50,11 @@ func transformResponseObject(ctx context.Context, scope *RequestScope, req *http
 	if err := withItems(result); err != nil {
 		return err
 	}
-	obj, err := doTransformObject(ctx, result, options, mediaType.Convert, scope)
+	obj := result
+	err = transform(ctx, result, mediaType.Convert, scope, func(ctx context.Context) (err error) {
+		obj, err = doTransformObject(ctx, result, options, mediaType.Convert, scope)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -79,6 +83,43 @@ func withItems(result runtime.Object) error {
 		return nil
 	}
 	return meta.SetList(result, []runtime.Object{})
+}
+
+// transform calls do, which makes of a result what the client asked for, as a step. A list is transformed item by item later:
+// the step begins it.
+func transform(ctx context.Context, result runtime.Object, target *schema.GroupVersionKind, scope *RequestScope, do func(context.Context) error) (err error) {
+	ctx, step := trace.Start(ctx, trace.HandlerTransform, scope.Kind.Kind)
+	defer step.End(&err)
+	whyTransformed(step, result, target, scope)
+	return do(ctx)
+}
+
+func whyTransformed(step *trace.Step, result runtime.Object, target *schema.GroupVersionKind, scope *RequestScope) {
+	if !step.Recording() {
+		return
+	}
+	if _, ok := result.(*metav1.Status); ok {
+		step.Why(trace.StatusAsItIs)
+		return
+	}
+	if target == nil {
+		if to := scope.Kind.GroupVersion(); to != scope.HubGroupVersion {
+			step.WhyText(trace.ObjectConverted, to.String())
+		} else {
+			step.Why(trace.ObjectAsItIs)
+		}
+		return
+	}
+	switch target.Kind {
+	case "PartialObjectMetadata":
+		step.Why(trace.MetadataAsked)
+	case "PartialObjectMetadataList":
+		step.Why(trace.MetadataOfListed)
+	case "Table":
+		step.Why(trace.TableAsked)
+	default:
+		step.WhyText(trace.OtherKindAsked, target.Kind)
+	}
 }
 
 // doTransformObject makes of an object from rest what the client asked for: target, or the object in the request's

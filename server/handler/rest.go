@@ -27,6 +27,7 @@ func restGet(ctx context.Context, r rest.Getter, name string, options *metav1.Ge
 	if err := step.Err(); err != nil {
 		return nil, err
 	}
+	getMethod.note(step, r)
 	noteVersion(step, options.ResourceVersion)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -44,6 +45,8 @@ type getterFor struct {
 	options runtime.Object
 }
 
+func (g getterFor) adapted() any { return g.GetterWithOptions }
+
 func (g getterFor) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	return g.GetterWithOptions.Get(ctx, name, g.options)
 }
@@ -54,6 +57,7 @@ func restConnect(ctx context.Context, r rest.Connecter[http.Handler], name strin
 	if err := step.Err(); err != nil {
 		return nil, err
 	}
+	connectMethod.note(step, r)
 	return r.Connect(ctx, name, options, responder)
 }
 
@@ -63,6 +67,7 @@ func restList(ctx context.Context, r rest.Lister, subject string, options *metai
 	if err := step.Err(); err != nil {
 		return nil, err
 	}
+	listMethod.note(step, r)
 	if step.Recording() {
 		noteSelection(step, options)
 	}
@@ -99,6 +104,7 @@ func restCreate(ctx context.Context, r rest.NamedCreater, name string, in runtim
 	if err := step.Err(); err != nil {
 		return nil, err
 	}
+	createMethod.note(step, r)
 	step.Before(in)
 	obj, err = FinishRequest(ctx, func() (runtime.Object, error) {
 		return r.Create(ctx, name, in, validate, options)
@@ -139,6 +145,8 @@ func nameOf(obj runtime.Object) string {
 // namedCreaterAdapter makes a NamedCreater of a Creater, which finds the name in the object.
 type namedCreaterAdapter struct{ rest.Creater }
 
+func (c namedCreaterAdapter) adapted() any { return c.Creater }
+
 func (c namedCreaterAdapter) Create(ctx context.Context, _ string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
 	return c.Creater.Create(ctx, obj, createValidation, options)
@@ -151,6 +159,7 @@ func restUpdate(ctx context.Context, r rest.Updater, name string, info rest.Upda
 	if err := step.Err(); err != nil {
 		return nil, false, err
 	}
+	updateMethod.note(step, r)
 	obj, err = FinishRequest(ctx, func() (out runtime.Object, err error) {
 		out, created, err = r.Update(ctx, name, info, create, update, forceAllowCreate, options)
 		return out, err
@@ -168,6 +177,7 @@ func restDelete(ctx context.Context, r rest.GracefulDeleter, name string, valida
 	if err := step.Err(); err != nil {
 		return nil, false, err
 	}
+	deleteMethod.note(step, r)
 	obj, err = FinishRequest(ctx, func() (out runtime.Object, err error) {
 		out, deleted, err = r.Delete(ctx, name, validate, options)
 		return out, err
@@ -185,6 +195,7 @@ func restDeleteCollection(ctx context.Context, r rest.CollectionDeleter, subject
 	if err := step.Err(); err != nil {
 		return nil, err
 	}
+	deleteCollectionMethod.note(step, r)
 	return FinishRequest(ctx, func() (runtime.Object, error) {
 		return r.DeleteCollection(ctx, validate, options, listOptions)
 	})

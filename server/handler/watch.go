@@ -23,16 +23,21 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
-// handleWatch answers req with the events that rw sends, until the client goes, the time is up, the server shuts down or
+// handleWatch answers req with the events that the watcher sends, until the client goes, the time is up, the server shuts down or
 // the storage ends the watch. An error that it returns has not been answered.
-func handleWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, req *http.Request, w http.ResponseWriter,
-	opts *metainternalversion.ListOptions, mediaType negotiation.MediaTypeOptions, minRequestTimeout time.Duration) (err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerWatch, req.URL.Path)
+func (l *lister) handleWatch(w http.ResponseWriter, req *http.Request) (err error) {
+	scope := l.scope
+	ctx, step := trace.Start(req.Context(), trace.HandlerWatch, req.URL.Path)
 	defer step.End(&err)
-	if rw == nil {
-		return apierrors.NewMethodNotSupported(scope.Resource.GroupResource(), "watch")
+	ctx, opts, mediaType, err := l.request(ctx, req)
+	if err != nil {
+		return err
 	}
-	timeout := watchTimeout(opts, minRequestTimeout)
+	if l.watcher == nil {
+		err := apierrors.NewMethodNotSupported(scope.Resource.GroupResource(), "watch")
+		return MethodNotSupported(ctx, "watch", []string{"list"}, err)
+	}
+	timeout := watchTimeout(opts, l.minRequestTimeout)
 	step.Text("resourceVersion", opts.ResourceVersion)
 	step.Text("timeout", timeout.String())
 
@@ -43,7 +48,7 @@ func handleWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, req 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	trace.OnDrop(ctx, func() { cancel(trace.ErrDropped) })
-	watcher, err := startWatch(ctx, rw, scope, opts)
+	watcher, err := startWatch(ctx, l.watcher, scope, opts)
 	if err != nil {
 		return err
 	}
@@ -82,6 +87,7 @@ func startWatch(ctx context.Context, rw rest.Watcher, scope *RequestScope, opts 
 	if err := step.Err(); err != nil {
 		return nil, err
 	}
+	watchMethod.note(step, rw)
 	return rest.EncodedWatch(rw)(ctx, opts)
 }
 

@@ -19,6 +19,8 @@
 //  6. Reading a cache makes nobody wait: the answer is a copy of what the cache is at that moment.
 //  7. The map of the server (structure) is drawn when it is asked for, from the chain of filters, the installer's notes, the
 //     live serving infos and the embedded source. No list of them is kept a second time.
+//     The journeys of installs are made in the same way, of the notes of those who installed. They are not among the
+//     recorder's, and a list has them only if it is asked for the verb install by name.
 //  8. Only administrators create breakpoints and faults or command held requests, and only on a server that allows it.
 //  9. Keys are read only, by administrators, and secrets are masked in every form (core/mask). The memory for one request is
 //     a page of values, whatever the prefix.

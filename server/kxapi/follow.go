@@ -2,6 +2,7 @@ package kxapi
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"time"
 
@@ -19,6 +20,9 @@ const (
 	// bookmarkEvery is how often a client that takes bookmarks learns how far it is while nothing matches.
 	bookmarkEvery = 10 * time.Second
 
+	// installsEvery is how often a follower who asks for installs looks whether there are others: a definition makes some.
+	installsEvery = time.Second
+
 	// SampledAnnotation is on a bookmark: the number of new journeys that the watch left out since the one before.
 	SampledAnnotation = "kx.dev/left-out"
 )
@@ -35,10 +39,13 @@ type follower struct {
 	recorder  *trace.Recorder
 	selection selection
 
-	seq     uint64
-	sent    map[*trace.Journey]bool
-	leftOut int
-	told    time.Time // when the client was last told of a resourceVersion
+	seq  uint64
+	sent map[*trace.Journey]bool
+	// installs are those that the client knows, by name; nil if it does not ask for any. looked is when they were looked for.
+	installs map[string]v1alpha1.Journey
+	looked   time.Time
+	leftOut  int
+	told     time.Time // when the client was last told of a resourceVersion
 }
 
 func newFollower(recorder *trace.Recorder, s selection) *follower {
@@ -51,13 +58,51 @@ func newFollower(recorder *trace.Recorder, s selection) *follower {
 func (f *follower) follow(ctx context.Context, initial bool) {
 	defer close(f.events)
 	defer f.stop()
+	delivered := f.selection.filter.Asks("delivered")
+	if delivered {
+		defer f.recorder.TellDeliveries()()
+	}
 	if initial && !f.sendAll(ctx) {
 		return
 	}
 	if !initial {
 		f.remember()
 	}
-	f.run(ctx, func(ctx context.Context) bool { return f.recorder.Wait(ctx, f.seq) == nil }, f.sendNew)
+	if !initial && delivered && !f.repeat(ctx) {
+		return
+	}
+	f.run(ctx, f.wait, f.sendNew)
+}
+
+// wait waits until something may have happened.
+func (f *follower) wait(ctx context.Context) bool {
+	if f.installs == nil {
+		return f.recorder.Wait(ctx, f.seq) == nil
+	}
+	some, cancel := context.WithTimeout(ctx, installsEvery)
+	defer cancel()
+	return f.recorder.Wait(some, f.seq) == nil || ctx.Err() == nil
+}
+
+// sendInstalls sends those that the client does not know, and takes back those that are no more.
+func (f *follower) sendInstalls(ctx context.Context) bool {
+	if f.installs == nil || time.Since(f.looked) < installsEvery {
+		return true
+	}
+	f.looked = time.Now()
+	now := f.selection.installsByName(f.selection.text(f.seq))
+	for name, j := range f.installs {
+		if _, ok := now[name]; !ok && !f.tell(ctx, watch.Deleted, &j) {
+			return false
+		}
+	}
+	for name, j := range now {
+		if _, ok := f.installs[name]; !ok && !f.tell(ctx, watch.Added, &j) {
+			return false
+		}
+	}
+	f.installs = now
+	return true
 }
 
 // remember notes the journeys that the client knows: those that it asked for, as of the change that it starts after.
@@ -75,6 +120,10 @@ func (f *follower) remember() {
 			then = append(then, c)
 		}
 	}
+	f.installs = f.selection.installsByName("")
+	maps.DeleteFunc(f.installs, func(_ string, j v1alpha1.Journey) bool {
+		return time.Since(j.Status.Started.Time) < installsEvery // it may have come since the list
+	})
 	for _, c := range then {
 		if !began[c.Journey] && f.selection.wanted(c, ended[c.Journey]) {
 			f.sent[c.Journey] = true
@@ -82,10 +131,31 @@ func (f *follower) remember() {
 	}
 }
 
+// repeat sends what the client should know. A delivery before [trace.Recorder.TellDeliveries] was no change, so a journey may match
+// since the client's list.
+func (f *follower) repeat(ctx context.Context) bool {
+	changes, _ := f.recorder.List()
+	for _, c := range changes {
+		if !f.sent[c.Journey] {
+			continue
+		}
+		if j := f.selection.pick(c); j != nil && !f.tell(ctx, watch.Modified, j) {
+			return false
+		}
+	}
+	return true
+}
+
 // sendAll sends the journeys that are kept, and the bookmark behind them if the client asked for one.
 func (f *follower) sendAll(ctx context.Context) bool {
 	var changes []trace.Change
 	changes, f.seq = f.recorder.List()
+	f.installs = f.selection.installsByName(f.selection.text(f.seq))
+	for _, j := range f.installs {
+		if !f.tell(ctx, watch.Added, &j) {
+			return false
+		}
+	}
 	for _, c := range changes {
 		if j := f.selection.pick(c); j != nil {
 			f.sent[c.Journey] = true
@@ -102,6 +172,9 @@ func (f *follower) sendNew(ctx context.Context) bool {
 	changes, lost := f.recorder.Since(f.seq)
 	if lost > 0 {
 		f.fallBehind(ctx)
+		return false
+	}
+	if !f.sendInstalls(ctx) {
 		return false
 	}
 	if len(changes) == 0 {

@@ -41,15 +41,15 @@ func (c *Config) prefix() string {
 
 // NewAPIGroupInfo is the group of a server.
 func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
-	journeys := newJourneys(c.Journeys)
-	breakpoints := newBreakpoints(c.Journeys.Control(), c.Allow.Breakpoints)
+	journeys := newJourneys(c.Journeys, c.Servers)
+	breakpoints := newBreakpoints(c.Journeys, c.Allow.Breakpoints)
 	caches := &caches{c.Caches, c.Journeys}
 	keys := &keys{c.Etcd, c.Journeys}
 	storages := map[string]rest.Storage{
 		"journeys":      journeys.resource().storage(),
 		"journeys/step": &CommandREST{journeys: journeys, allow: c.Allow, tend: breakpoints.tend},
 		"breakpoints":   breakpoints,
-		"faults":        newFaults(c.Journeys.Control(), c.Allow.Faults),
+		"faults":        newFaults(c.Journeys, c.Allow.Faults),
 		"compactions":   &CompactionREST{compact: c.Compact, allowed: c.Allow.Faults},
 		"caches":        caches.resource().storage(),
 		"caches/check":  caches.checks().storage(),

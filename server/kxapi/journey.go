@@ -2,6 +2,7 @@ package kxapi
 
 import (
 	"strconv"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -52,6 +53,9 @@ func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 	if len(r.Held) > 0 {
 		j.Status.Phase = v1alpha1.JourneyHeld
 	}
+	if r.Cause != (trace.Cause{}) {
+		j.Status.Cause = &v1alpha1.Cause{Journey: r.Cause.Journey, Revision: r.Cause.Revision}
+	}
 	touchedOf(&j.Status, r)
 	for i := range r.Steps {
 		j.Status.Steps = append(j.Status.Steps, stepOf(&r.Steps[i]))
@@ -67,6 +71,18 @@ func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 	}
 	j.Texts(escape.Line)
 	return j
+}
+
+// effectOf is a journey that another one caused, which began at a time.
+func effectOf(r *trace.Record, began time.Time) v1alpha1.Effect {
+	e := v1alpha1.Effect{
+		Journey: r.ID, UserAgent: r.Request.UserAgent, Verb: r.Request.Verb, Resource: r.Request.Resource, Subresource: r.Request.Subresource,
+		Revision: r.Revision, AfterMicros: r.Started.Sub(began).Microseconds(),
+	}
+	for _, text := range []*string{&e.UserAgent, &e.Verb, &e.Resource, &e.Subresource} {
+		*text = escape.Line(*text)
+	}
+	return e
 }
 
 func markOf(m trace.MarkRecord) v1alpha1.Mark {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/subject"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -23,9 +24,12 @@ const endWait = time.Second
 type journeys struct {
 	versions
 	recorder *trace.Recorder
+	installs *installs
 }
 
-func newJourneys(recorder *trace.Recorder) *journeys { return &journeys{newVersions(), recorder} }
+func newJourneys(recorder *trace.Recorder, servers func() []Server) *journeys {
+	return &journeys{newVersions(), recorder, newInstalls(recorder, servers)}
+}
 
 func (j *journeys) resource() resource[*v1alpha1.Journey] {
 	return resource[*v1alpha1.Journey]{
@@ -39,6 +43,10 @@ func (j *journeys) get(ctx context.Context, name string) (*v1alpha1.Journey, err
 	if found := j.recorder.Get(name); found != nil {
 		return j.whole(ctx, found), nil
 	}
+	if found := j.installs.find(name); found != nil {
+		_, last := j.recorder.List()
+		return found.whole(j.text(last)), nil
+	}
 	return nil, nil
 }
 
@@ -48,7 +56,12 @@ func (j *journeys) whole(ctx context.Context, found *trace.Journey) *v1alpha1.Jo
 	defer cancel()
 	found.WaitStop(ctx)
 	record := found.Record()
-	return journeyOf(&record, j.text(j.recorder.LastChange(found).Seq))
+	whole := journeyOf(&record, j.text(j.recorder.LastChange(found).Seq))
+	for _, effect := range found.Effects() {
+		whole.Status.Effects = append(whole.Status.Effects, effectOf(&effect, record.Started))
+	}
+	whole.Status.Effects = append(whole.Status.Effects, j.installs.effects(whole)...)
+	return whole
 }
 
 type filterKey struct{}
@@ -56,6 +69,9 @@ type filterKey struct{}
 // readQuery reads ?filter=.
 func (j *journeys) readQuery(ctx context.Context, query url.Values) (context.Context, error) {
 	f, err := filter.Parse(query.Get("filter"))
+	if err == nil {
+		f, err = f.Resolve(j.recorder.Began)
+	}
 	if err != nil {
 		return ctx, apierrors.NewBadRequest("filter: " + err.Error())
 	}
@@ -68,11 +84,12 @@ type selection struct {
 	filter   filter.Filter
 	options  *metainternalversion.ListOptions
 	resource resource[*v1alpha1.Journey]
+	installs *installs
 }
 
 func (j *journeys) selection(ctx context.Context, options *metainternalversion.ListOptions) selection {
 	f, _ := ctx.Value(filterKey{}).(filter.Filter)
-	return selection{j.versions, f, options, j.resource()}
+	return selection{j.versions, f, options, j.resource(), j.installs}
 }
 
 // pick returns the journey without its steps, nil if the client did not ask for it. The filter may look at the steps.
@@ -95,13 +112,24 @@ func (s selection) wanted(c trace.Change, ran bool) bool {
 	if c.Type != trace.Forgotten || !s.resource.selects(s.options, j) {
 		return s.wants(j, c.Journey)
 	}
-	unknown := false
-	known := v1alpha1.Subject(j)
-	matches := s.filter.Match(filter.SubjectFunc(func(field string) (filter.Value, bool) {
-		unknown = unknown || v1alpha1.InSteps(field)
-		return known.Field(field)
-	}))
-	return matches || unknown
+	known := &forgotten{WithSteps: subject.Of(j)}
+	return s.filter.Match(known) || known.asked
+}
+
+// forgotten is a journey whose steps are not known any more.
+type forgotten struct {
+	filter.WithSteps
+	asked bool // whether the filter asked for the steps
+}
+
+func (f *forgotten) Field(name string) (filter.Value, bool) {
+	f.asked = f.asked || subject.InSteps(name)
+	return f.WithSteps.Field(name)
+}
+
+func (f *forgotten) Steps() filter.Steps {
+	f.asked = true
+	return f.WithSteps.Steps()
 }
 
 func (s selection) summary(c trace.Change) *v1alpha1.Journey {
@@ -118,20 +146,34 @@ func (s selection) wants(summary *v1alpha1.Journey, journey *trace.Journey) bool
 	if s.filter.Empty() {
 		return true
 	}
-	ofSummary, ofSteps := v1alpha1.Subject(summary), filter.Subject(nil)
-	return s.filter.Match(filter.SubjectFunc(func(field string) (filter.Value, bool) {
-		if !v1alpha1.InSteps(field) {
-			return ofSummary.Field(field)
-		}
-		if ofSteps == nil {
-			record := journey.Record()
-			ofSteps = v1alpha1.Subject(journeyOf(&record, ""))
-		}
-		return ofSteps.Field(field)
-	}))
+	return s.filter.Match(&recorded{WithSteps: subject.Of(summary), journey: journey})
 }
 
-// list returns the journeys that are kept, in the order in which they began.
+// recorded is a journey whose steps are read when the filter asks for them.
+type recorded struct {
+	filter.WithSteps // the summary
+	journey          *trace.Journey
+	whole            filter.WithSteps // nil until the steps are read
+}
+
+func (r *recorded) Field(name string) (filter.Value, bool) {
+	if subject.InSteps(name) {
+		return r.read().Field(name)
+	}
+	return r.WithSteps.Field(name)
+}
+
+func (r *recorded) Steps() filter.Steps { return r.read().Steps() }
+
+func (r *recorded) read() filter.WithSteps {
+	if r.whole == nil {
+		record := r.journey.Record()
+		r.whole = subject.Of(journeyOf(&record, ""))
+	}
+	return r.whole
+}
+
+// list returns the journeys that are kept, in the order in which they began. Installs come before requests.
 func (j *journeys) list(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error) {
 	s := j.selection(ctx, options)
 	if err := s.resource.refusePages(options); err != nil {
@@ -149,6 +191,7 @@ func (j *journeys) list(ctx context.Context, options *metainternalversion.ListOp
 	}
 	list := &v1alpha1.JourneyList{Items: []v1alpha1.Journey{}}
 	list.ResourceVersion = j.text(last)
+	list.Items = append(list.Items, s.pickInstalls(list.ResourceVersion)...)
 	for _, c := range changes {
 		if one := s.pick(c); one != nil {
 			list.Items = append(list.Items, *one)

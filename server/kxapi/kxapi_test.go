@@ -51,7 +51,7 @@ func newServerOf(t *testing.T, recorder *trace.Recorder, caches *cacher.Caches) 
 		MinRequestTimeout:          time.Hour,
 	}
 	group := NewAPIGroupInfo(Config{Journeys: recorder, Caches: caches, Allow: Allow{Breakpoints: true, Faults: true}, Source: sourceTree(t)})
-	s.Router = endpoint.NewRouter(group.NegotiatedSerializer, endpoint.NotFoundHandler)
+	s.Router = endpoint.NewRouter("test", group.NegotiatedSerializer, endpoint.NotFoundHandler)
 	if err := s.InstallAPIGroup(&group); err != nil {
 		t.Fatal(err)
 	}
@@ -135,11 +135,17 @@ func TestListAndGet(t *testing.T) {
 		"fieldSelector=spec.verb=update": "p-2",
 		"fieldSelector=status.phase=Running,spec.name=c": "p-3",
 		"fieldSelector=spec.verb=get&filter=code:200":    "p-1",
-		"labelSelector=x":   "",
-		"limit=1":           "p-1 p-2 p-3",
-		"resourceVersion=0": "p-1 p-2 p-3",
-		"filter=steps:1":    "p-1 p-2 p-3",
-		"filter=because":    "p-1 p-2 p-3",
+		"labelSelector=x":                         "",
+		"limit=1":                                 "p-1 p-2 p-3",
+		"resourceVersion=0":                       "p-1 p-2 p-3",
+		"filter=steps:1":                          "p-1 p-2 p-3",
+		"filter=because":                          "p-1 p-2 p-3",
+		"filter=after:p-1 !phase:running":         "p-2",
+		"filter=after:p-3":                        "",
+		`filter=step(store.get why:"of b")`:       "p-2",
+		"filter=step(store.get) steps(store.*)=1": "p-1 p-2 p-3",
+		"filter=store.get -> store.get":           "",
+		"filter=touched:spec | delivered:x":       "",
 	} {
 		values, err := url.ParseQuery(query)
 		if err != nil {
@@ -151,6 +157,8 @@ func TestListAndGet(t *testing.T) {
 	}
 	for path, want := range map[string]int{
 		root + "?filter=verb:(":             400,
+		root + "?filter=after:p-4":          400,
+		root + "?filter=after:q-1":          400,
 		root + "?fieldSelector=spec.code=5": 400,
 		root + "/p-9":                       404,
 	} {
@@ -274,6 +282,26 @@ func TestWatch(t *testing.T) {
 	expect(t, events, watch.Deleted, old.ID())
 }
 
+// TestWatchDelivered is told of a write when its event has reached a watcher, although the write has ended by then. Who did not
+// ask for that is told of the write once.
+func TestWatchDelivered(t *testing.T) {
+	r := trace.NewRecorder("p", trace.DefaultLimits)
+	server := newServer(t, r)
+	events := follow(t, server.URL+root+"?watch=true&filter=delivered:informer")
+	ctx, j := r.Begin(context.Background(), trace.Request{Method: "PUT", Verb: "update", Name: "a"})
+	trace.Wrote(ctx, 7)
+	j.Finish(trace.Response{Code: 200})
+	for _, agent := range []string{"kubectl", "an-informer/v1"} {
+		watching, _ := r.Begin(context.Background(), trace.Request{Method: "GET", Verb: "watch", UserAgent: agent})
+		trace.Delivered(watching, "MODIFIED", 7)
+	}
+	expect(t, events, watch.Added, j.ID())
+	// Who has listed before the delivery hears of it too.
+	_, list := get(t, server.URL+root)
+	late := follow(t, server.URL+root+"?watch=true&filter=delivered:informer&resourceVersion="+fmt.Sprint(versionOf(t, list)))
+	expect(t, late, watch.Modified, j.ID())
+}
+
 func versionOf(t *testing.T, body string) uint64 {
 	t.Helper()
 	var list v1alpha1.JourneyList
@@ -390,7 +418,7 @@ func TestForeignVersions(t *testing.T) {
 func TestFromNow(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
 	travel(r, "get", "before", 200)
-	rest := newJourneys(r).resource().storage().(watcher[*v1alpha1.Journey])
+	rest := newJourneys(r, nil).resource().storage().(watcher[*v1alpha1.Journey])
 	no := false
 	w, err := rest.Watch(t.Context(), &metainternalversion.ListOptions{SendInitialEvents: &no})
 	if err != nil {
@@ -404,7 +432,7 @@ func TestFromNow(t *testing.T) {
 // TestBookmarks: a client that takes them learns how far it is, also if nothing matches.
 func TestBookmarks(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
-	journeys := newJourneys(r)
+	journeys := newJourneys(r, nil)
 	ctx, err := journeys.readQuery(t.Context(), url.Values{"filter": {"name:nothing"}})
 	if err != nil {
 		t.Fatal(err)
@@ -427,7 +455,7 @@ func TestBookmarks(t *testing.T) {
 // TestFlood has more happen at once than a follower is sent: it is told how much it misses.
 func TestFlood(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
-	f := newFollower(r, newJourneys(r).selection(t.Context(), &metainternalversion.ListOptions{}))
+	f := newFollower(r, newJourneys(r, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
 	f.events = make(chan watch.Event, 500)
 	f.selection.options.AllowWatchBookmarks = true
 	const flood = journeysABatch + 50
@@ -447,7 +475,7 @@ func TestFlood(t *testing.T) {
 	}
 
 	slow := trace.NewRecorder("p", trace.Limits{Journeys: 10, Bytes: 1 << 20, JourneyBytes: 1 << 10, Changes: 4})
-	f = newFollower(slow, newJourneys(slow).selection(t.Context(), &metainternalversion.ListOptions{}))
+	f = newFollower(slow, newJourneys(slow, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
 	for range 5 {
 		travel(slow, "get", "x", 200)
 	}

@@ -30,23 +30,23 @@ const (
 	FaultsFlag      = "--allow-faults"
 )
 
-func newBreakpoints(control *trace.Control, allowed bool) ruleStorage[*v1alpha1.Breakpoint] {
+func newBreakpoints(recorder *trace.Recorder, allowed bool) ruleStorage[*v1alpha1.Breakpoint] {
 	return newRules(resource[*v1alpha1.Breakpoint]{
 		plural: "breakpoints", singular: "breakpoint", shortNames: []string{"bp"}, empty: &v1alpha1.BreakpointList{},
 		columns: breakpointColumns, row: breakpointRow,
 	}, ruleKind[*v1alpha1.Breakpoint]{
-		flag: BreakpointsFlag, parse: breakpointRule,
+		flag: BreakpointsFlag, parse: parser{recorder}.breakpoint,
 		setStatus: func(b *v1alpha1.Breakpoint, status v1alpha1.RuleStatus) { b.Status = status },
-	}, control, allowed)
+	}, recorder.Control(), allowed)
 }
 
-func newFaults(control *trace.Control, allowed bool) ruleStorage[*v1alpha1.Fault] {
+func newFaults(recorder *trace.Recorder, allowed bool) ruleStorage[*v1alpha1.Fault] {
 	return newRules(resource[*v1alpha1.Fault]{
 		plural: "faults", singular: "fault", empty: &v1alpha1.FaultList{}, columns: faultColumns, row: faultRow,
 	}, ruleKind[*v1alpha1.Fault]{
-		flag: FaultsFlag, parse: faultRule,
+		flag: FaultsFlag, parse: parser{recorder}.fault,
 		setStatus: func(f *v1alpha1.Fault, status v1alpha1.RuleStatus) { f.Status = status },
-	}, control, allowed)
+	}, recorder.Control(), allowed)
 }
 
 func isAdmin(ctx context.Context) bool {
@@ -72,18 +72,24 @@ func atLeast(at *field.Path, value, least int64) field.ErrorList {
 	return nil
 }
 
-func readFilter(at *field.Path, text string) (filter.Filter, field.ErrorList) {
-	f, err := filter.Parse(text)
+// parser makes rules of objects.
+type parser struct{ recorder *trace.Recorder }
+
+func (p parser) filter(at *field.Path, text string) (filter.Filter, field.ErrorList) {
+	f, err := filter.ParseRunning(text)
+	if err == nil {
+		f, err = f.Resolve(p.recorder.Began)
+	}
 	if err != nil {
 		return f, field.ErrorList{field.Invalid(at, text, err.Error())}
 	}
 	return f, nil
 }
 
-// breakpointRule fills in the defaults and returns the rule and its lease.
-func breakpointRule(b *v1alpha1.Breakpoint) (*trace.Rule, time.Duration, field.ErrorList) {
+// breakpoint fills in the defaults and returns the rule and its lease.
+func (p parser) breakpoint(b *v1alpha1.Breakpoint) (*trace.Rule, time.Duration, field.ErrorList) {
 	spec, s := field.NewPath("spec"), &b.Spec
-	f, errs := readFilter(spec.Child("filter"), s.Filter)
+	f, errs := p.filter(spec.Child("filter"), s.Filter)
 	if s.Filter == "" {
 		errs = append(errs, field.Required(spec.Child("filter"), "an empty filter would hold every request, and those that it is deleted with; verb:* holds all"))
 	}
@@ -102,10 +108,10 @@ func breakpointRule(b *v1alpha1.Breakpoint) (*trace.Rule, time.Duration, field.E
 	return rule, time.Duration(s.LeaseSeconds) * time.Second, errs
 }
 
-// faultRule fills in the defaults and returns the rule.
-func faultRule(f *v1alpha1.Fault) (*trace.Rule, time.Duration, field.ErrorList) {
+// fault fills in the defaults and returns the rule.
+func (p parser) fault(f *v1alpha1.Fault) (*trace.Rule, time.Duration, field.ErrorList) {
 	spec, s := field.NewPath("spec"), &f.Spec
-	parsed, errs := readFilter(spec.Child("filter"), s.Filter)
+	parsed, errs := p.filter(spec.Child("filter"), s.Filter)
 	if s.Effect == "" {
 		errs = append(errs, field.Required(spec.Child("effect"), "what goes wrong"))
 	} else {

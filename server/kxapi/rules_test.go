@@ -53,6 +53,9 @@ func TestRulesAreValidated(t *testing.T) {
 	for _, tt := range []struct{ path, spec, want string }{
 		{breakpointsPath, `{}`, "spec.filter: Required value"},
 		{breakpointsPath, `{"filter":"step:etcd.txn ("}`, `spec.filter: Invalid value: \"step:etcd.txn (\": filter, column 16`},
+		{breakpointsPath, `{"filter":"verb:get steps(a)>1"}`, `filter, column 10: \"steps(\" counts to the request's end`},
+		{breakpointsPath, `{"filter":"after:q-1"}`, `filter, column 7: no request \"q-1\" is known here`},
+		{faultsPath, `{"effect":"DropWatch","filter":"touched:spec"}`, `column 1: \"touched\" is not known while the request runs`},
 		{breakpointsPath, `{"filter":"verb:*","at":"Middle"}`, "spec.at: Unsupported value"},
 		{breakpointsPath, `{"filter":"verb:*","action":"Run"}`, "spec.action: Unsupported value"},
 		{breakpointsPath, `{"filter":"verb:*","skip":-1,"count":-1,"leaseSeconds":-1}`, "[spec.skip: Invalid value: -1: must be 0 or more, spec.count: Invalid value: -1: must be 0 or more, spec.leaseSeconds"},
@@ -179,7 +182,7 @@ func watchRules(t *testing.T, r ruleStorage[*v1alpha1.Breakpoint], options *meta
 
 func TestWatchRules(t *testing.T) {
 	recorder := trace.NewRecorder("p", trace.DefaultLimits)
-	r := newBreakpoints(recorder.Control(), true)
+	r := newBreakpoints(recorder, true)
 	makeBreakpoint(t, r, "a", 0)
 	yes := true
 	w := watchRules(t, r, &metainternalversion.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true})
@@ -233,7 +236,7 @@ func TestWatchRules(t *testing.T) {
 // TestLeases: a breakpoint with a lease stays as long as somebody watches.
 func TestLeases(t *testing.T) {
 	recorder := trace.NewRecorder("p", trace.DefaultLimits)
-	r := newBreakpoints(recorder.Control(), true)
+	r := newBreakpoints(recorder, true)
 	defer r.Destroy()
 	w, err := r.Watch(t.Context(), nil)
 	if err != nil {
@@ -278,7 +281,7 @@ func TestWhoMayMakeRules(t *testing.T) {
 	ctx := request.WithUser(t.Context(), &user.DefaultInfo{Name: "ann"})
 	const want = "only members of system:masters"
 	for _, allowed := range []bool{true, false} {
-		r := newBreakpoints(recorder.Control(), allowed)
+		r := newBreakpoints(recorder, allowed)
 		if _, err := r.Create(ctx, b, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Error(err)
 		}
@@ -286,7 +289,7 @@ func TestWhoMayMakeRules(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	r := newBreakpoints(recorder.Control(), true)
+	r := newBreakpoints(recorder, true)
 	for i := range maxRules {
 		makeBreakpoint(t, r, fmt.Sprint(i), 0)
 	}
@@ -294,7 +297,7 @@ func TestWhoMayMakeRules(t *testing.T) {
 		t.Error(err)
 	}
 	recorder.Control().Close()
-	if _, err := newBreakpoints(recorder.Control(), true).Create(adminContext(t.Context()), b, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "stopping") {
+	if _, err := newBreakpoints(recorder, true).Create(adminContext(t.Context()), b, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "stopping") {
 		t.Error(err)
 	}
 }

@@ -103,18 +103,28 @@ func (c *code) function(f any) v1alpha1.CodePlace {
 	return withUpstream(place)
 }
 
-// upstream are the functions that steps name, by their names in kx and upstream.
+// upstream are the functions that steps name, by their names in kx and upstream. Custom resources have storages whose types are
+// called as those of the built-in resources: their names have the room before them.
 var upstream = sync.OnceValue(func() map[string]trace.Info {
 	all := map[string]trace.Info{}
 	for _, id := range trace.All() {
 		info := id.Info()
-		all[info.Upstream.Symbol], all[info.Title] = info, info
+		room := ""
+		if strings.HasPrefix(info.Upstream.File, "staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/") {
+			room = customResources
+		}
+		all[room+info.Upstream.Symbol], all[info.Title] = info, info
 	}
 	return all
 })
 
+const customResources = "customresource."
+
 func withUpstream(p v1alpha1.CodePlace) v1alpha1.CodePlace {
-	_, name, _ := strings.Cut(path.Base(p.Name), ".")
+	name := path.Base(p.Name)
+	if !strings.HasPrefix(name, customResources) {
+		_, name, _ = strings.Cut(name, ".")
+	}
 	if info, ok := upstream()[name]; ok {
 		p.Upstream, p.UpstreamFile = info.Upstream.Symbol, info.Upstream.File
 	}

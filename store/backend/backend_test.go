@@ -14,6 +14,7 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/backend/factory"
@@ -202,19 +203,22 @@ func TestWhoHasACacher(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		enabled   bool
+		size      int
 		sizes     []string
 		decorator backend.StorageDecorator
 		want      bool
+		why       trace.Reason
 	}{
-		"enabled":        {true, nil, cacher, true},
-		"with a size":    {true, []string{"configmaps#50"}, cacher, true},
-		"others without": {true, []string{"pods#0"}, cacher, true},
-		"without":        {true, []string{"configmaps#0"}, cacher, false},
-		"disabled":       {false, nil, cacher, false},
+		"enabled":        {true, 100, nil, cacher, true, trace.CachedByDefault},
+		"with a size":    {true, 100, []string{"configmaps#50"}, cacher, true, trace.CachedBySize},
+		"others without": {true, 100, []string{"pods#0"}, cacher, true, trace.CachedByDefault},
+		"without":        {true, 100, []string{"configmaps#0"}, cacher, false, trace.UncachedBySize},
+		"disabled":       {false, 100, nil, cacher, false, trace.UncachedForAll},
+		"none for all":   {true, 0, []string{"configmaps#50"}, cacher, false, trace.UncachedByZero},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t)
-			o.EnableWatchCache, o.WatchCacheSizes = c.enabled, c.sizes
+			o.EnableWatchCache, o.DefaultWatchCacheSize, o.WatchCacheSizes = c.enabled, c.size, c.sizes
 			f := getter(t, o)
 			f.StorageWithCacher = c.decorator
 			rest, err := f.GetRESTOptions(schema.GroupResource{Resource: "configmaps"}, nil)
@@ -228,6 +232,11 @@ func TestWhoHasACacher(t *testing.T) {
 			}
 			if errors.Is(err, errCacher) != c.want || !c.want && err != nil {
 				t.Errorf("got %v", err)
+			}
+			w := &trace.Way{}
+			w.Add(rest.StorageConfig.Notes)
+			if got := w.Steps[0]; got.ID != trace.StorageOptions || got.Reason != c.why {
+				t.Errorf("it says %q", got.Why)
 			}
 		})
 	}

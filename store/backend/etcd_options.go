@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store/backend/factory"
 	"github.com/kx-apiserver/kx/store/transform"
 )
@@ -26,6 +27,8 @@ type EtcdOptions struct {
 
 	// EnableWatchCache puts a cacher in front of every resource's storage.
 	EnableWatchCache bool
+	// DefaultWatchCacheSize of 0 is the same as no EnableWatchCache.
+	DefaultWatchCacheSize int
 	// WatchCacheSizes are "resource#size" and "resource.group#size". A size of 0 leaves that resource without a cacher;
 	// others say nothing but that it has one, since a cacher sizes itself. Events have none unless they have a size.
 	WatchCacheSizes []string
@@ -38,6 +41,7 @@ func NewEtcdOptions(config *Config) *EtcdOptions {
 		DeleteCollectionWorkers: 1,
 		EnableGarbageCollection: true,
 		EnableWatchCache:        true,
+		DefaultWatchCacheSize:   100,
 	}
 	options.StorageConfig.CountMetricPollPeriod = time.Minute
 	return options
@@ -118,10 +122,16 @@ func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupRes
 // Transformers returns the transformers of all resources.
 func (f *SimpleRestOptionsFactory) Transformers() *transform.Resources { return f.transformers }
 
-func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (RESTOptions, error) {
+// notesOfStorage is how many steps it takes to make a storage.
+const notesOfStorage = 5
+
+func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (_ RESTOptions, err error) {
+	notes := trace.NewNotes(trace.Noted{}, notesOfStorage)
+	note := trace.Note(notes, trace.StorageOptions, resource.String())
+	defer note.End(&err)
 	stored := storedAs(resource)
 	config := f.Options.StorageConfig.ForResource(stored)
-	var err error
+	config.Notes = notes
 	if config.Codec, err = f.Codec(stored); err != nil {
 		return RESTOptions{}, fmt.Errorf("unable to find storage destination for %v, due to %w", resource, err)
 	}
@@ -131,7 +141,7 @@ func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource,
 	config.Transformer = f.transformers.ForResource(stored)
 	return RESTOptions{
 		StorageConfig:           config,
-		Decorator:               f.decorator(resource),
+		Decorator:               f.decorator(resource, note),
 		EnableGarbageCollection: f.Options.EnableGarbageCollection,
 		DeleteCollectionWorkers: f.Options.DeleteCollectionWorkers,
 		ResourcePrefix:          ResourcePrefix(resource),
@@ -139,13 +149,26 @@ func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource,
 	}, nil
 }
 
-// decorator is the one place that decides whether a resource has a cacher. Events have none: they are many, written far more
-// often than read, and would be kept twice, for two groups.
-func (f *SimpleRestOptionsFactory) decorator(resource schema.GroupResource) StorageDecorator {
+// decorator is the one place that decides whether a resource has a cacher, and says why. Events have none: they are many, written
+// far more often than read, and would be kept twice, for two groups.
+func (f *SimpleRestOptionsFactory) decorator(resource schema.GroupResource, note trace.Noted) StorageDecorator {
 	size, sized := f.cacheSizes[resource]
 	isEvent := storedAs(resource) == schema.GroupResource{Resource: "events"}
-	if !f.Options.EnableWatchCache || sized && size == 0 || isEvent && !sized {
-		return UndecoratedStorage
+	switch {
+	case !f.Options.EnableWatchCache:
+		note.Why(trace.UncachedForAll)
+	case f.Options.DefaultWatchCacheSize == 0:
+		note.Why(trace.UncachedByZero)
+	case sized && size == 0:
+		note.Why(trace.UncachedBySize)
+	case isEvent && !sized:
+		note.Why(trace.UncachedEvents)
+	case sized:
+		note.Why(trace.CachedBySize, int64(size))
+		return f.StorageWithCacher
+	default:
+		note.Why(trace.CachedByDefault)
+		return f.StorageWithCacher
 	}
-	return f.StorageWithCacher
+	return UndecoratedStorage
 }

@@ -33,12 +33,16 @@ func UndecoratedStorage(
 	newListFunc func() runtime.Object,
 	_ store.AttrFunc,
 	_ store.IndexerFuncs,
-	_ *cache.Indexers) (store.Interface, DestroyFunc, error) {
+	_ *cache.Indexers) (_ store.Interface, _ DestroyFunc, err error) {
+	note := trace.Note(config.Notes, trace.StorageUndecorated, config.GroupResource.String())
+	defer note.End(&err)
 	return NewRawStorage(config, newFunc, newListFunc, resourcePrefix)
 }
 
 // NewRawStorage makes the storage on etcd, without a cacher.
-func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (store.Interface, DestroyFunc, error) {
+func NewRawStorage(config *ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (_ store.Interface, _ DestroyFunc, err error) {
+	note := trace.Note(config.Notes, trace.StorageRaw, resourcePrefix)
+	defer note.End(&err)
 	return factory.Create(*config, newFunc, newListFunc, resourcePrefix)
 }
 
@@ -49,6 +53,8 @@ const parallelFills = 8
 // StorageWithCacher makes the StorageDecorator that puts a cacher in front of etcd3. The cachers that one of these makes
 // take turns to fill themselves, are among caches as long as they run, do what the faults of control say, and tell log when
 // they lose etcd. All may be nil. With prefill they fill themselves at once, and not for their first reader.
+//
+//go:noinline
 func StorageWithCacher(caches *cacher.Caches, prefill bool, control *trace.Control, log *slog.Logger) StorageDecorator {
 	if caches == nil {
 		caches = &cacher.Caches{}
@@ -62,7 +68,14 @@ func StorageWithCacher(caches *cacher.Caches, prefill bool, control *trace.Contr
 		newListFunc func() runtime.Object,
 		getAttrsFunc store.AttrFunc,
 		trigger store.IndexerFuncs,
-		_ *cache.Indexers) (store.Interface, DestroyFunc, error) {
+		_ *cache.Indexers) (_ store.Interface, _ DestroyFunc, err error) {
+		note := trace.Note(config.Notes, trace.StorageCacher, config.GroupResource.String())
+		defer note.End(&err)
+		if prefill {
+			note.Why(trace.FillsAtOnce)
+		} else {
+			note.Why(trace.FillsWhenRead)
+		}
 		raw, destroyRaw, err := NewRawStorage(config, newFunc, newListFunc, resourcePrefix)
 		if err != nil {
 			return nil, nil, err

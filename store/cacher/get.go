@@ -31,7 +31,7 @@ func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptio
 	}
 	if state := c.state.get().State; state == Uninitialized || state == Refilling || state == Broken && opts.ResourceVersion == "" {
 		// A broken cache may have seen the revisions of another etcd.
-		step.WhyText(trace.CacheNotReady, string(state))
+		step.WhyText(trace.CacheNotReady, state.String())
 		return c.fromStorage(ctx, key, opts)
 	}
 	if opts.ResourceVersion == "" {

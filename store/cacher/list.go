@@ -83,7 +83,7 @@ func (l *listing) moment(ctx context.Context) error {
 		return nil
 	}
 	if state := c.state.get().State; state == Uninitialized || state == Refilling {
-		l.step.WhyText(trace.CacheNotReady, string(state))
+		l.step.WhyText(trace.CacheNotReady, state.String())
 		return nil
 	}
 	switch {
@@ -122,7 +122,7 @@ func (l *listing) latest(ctx context.Context) (err error) {
 	c := l.cacher
 	defer func() { c.metrics.ConsistentRead(l.tree == nil, err) }()
 	if state := c.state.get().State; state != Fresh {
-		l.step.WhyText(trace.LatestNotReady, string(state))
+		l.step.WhyText(trace.LatestNotReady, state.String())
 		return nil
 	}
 	seen := c.watchCache.revision.Load()

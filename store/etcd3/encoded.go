@@ -71,12 +71,7 @@ func (s *store) getEncoded(ctx context.Context, step *trace.Step, key string, op
 		return nil, err
 	}
 	if resp.KV == nil {
-		if opts.IgnoreNotFound {
-			step.Why(trace.ReadNothingAllowed)
-			return nil, nil
-		}
-		step.Why(trace.ReadNothing)
-		return nil, storage.NewKeyNotFoundError(key, 0)
+		return nil, notFound(ctx, key, opts.IgnoreNotFound)
 	}
 	step.Why(trace.ReadLatest)
 	data, stale, err := s.transformFromStorage(ctx, key, resp.KV.Value, authenticatedDataString(key))

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	storage "github.com/kx-apiserver/kx/store"
 )
 
@@ -92,4 +93,16 @@ func isCancelError(err error) bool {
 	}
 	var etcdErr rpctypes.EtcdError
 	return errors.As(err, &etcdErr) && etcdErr.Code() == grpccodes.Canceled
+}
+
+// notFound is the error for a key at which nothing is stored, nil if that is tolerated.
+func notFound(ctx context.Context, key string, tolerated bool) (err error) {
+	_, step := trace.Start(ctx, trace.Etcd3NotFound, key)
+	defer step.End(&err)
+	if tolerated {
+		step.Why(trace.ReadNothingAllowed)
+		return nil
+	}
+	step.Why(trace.ReadNothing)
+	return storage.NewKeyNotFoundError(key, 0)
 }

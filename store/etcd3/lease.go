@@ -58,41 +58,76 @@ func newLeaseManager(client *clientv3.Client, config LeaseManagerConfig, metrics
 
 // GetLease returns a lease that lasts for ttl seconds, and not much longer, for the object at key. etcd makes a lease last
 // for a few of its ticks at least, so a very short ttl is exceeded.
+//
+// Requests that come at once while there is no lease to share each get one: no request waits for another's.
 func (l *leaseManager) GetLease(ctx context.Context, key string, ttl int64) (lease clientv3.LeaseID, err error) {
-	// The step holds no lock while it is held itself: it begins before and ends after.
+	ctx, step := trace.Start(ctx, trace.Etcd3Lease, key)
+	defer step.End(&err)
+	now := time.Now()
+	step.Int("ttl", ttl)
+	lease, why, n := l.share(now, ttl)
+	step.Why(why, n)
+	if why != trace.LeaseShared {
+		lasts := ttl + l.reuseFor(ttl)
+		if lease, err = l.grant(ctx, key, lasts); err != nil {
+			return clientv3.NoLease, err
+		}
+		l.remember(lease, now.Add(time.Duration(lasts)*time.Second))
+	}
+	if step.Recording() {
+		step.Text("lease", strconv.FormatInt(int64(lease), 16))
+	}
+	return lease, nil
+}
+
+// reuseFor is for how many seconds a lease takes new objects.
+func (l *leaseManager) reuseFor(ttl int64) int64 {
+	return min(int64(leaseReusePart*float64(ttl)), l.config.ReuseDurationSeconds)
+}
+
+// share returns the last lease, if it suits an object with a ttl, and why, or why it does not, with the number of that reason.
+func (l *leaseManager) share(now time.Time, ttl int64) (lease clientv3.LeaseID, why trace.Reason, n int64) {
+	ends := now.Add(time.Duration(ttl) * time.Second)
+	latest := ends.Add(time.Duration(l.reuseFor(ttl)) * time.Second)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// Objects whose write fails afterwards are counted too: it need not be exact.
+	l.objects++
+	switch {
+	case l.expires.IsZero():
+		return 0, trace.LeaseFirst, 0
+	case !ends.Before(l.expires):
+		return 0, trace.LeaseTooShort, seconds(ends.Sub(l.expires))
+	case !latest.After(l.expires):
+		return 0, trace.LeaseTooLong, seconds(l.expires.Sub(latest))
+	case l.objects > l.config.MaxObjectCount:
+		return 0, trace.LeaseFull, l.objects - 1
+	}
+	return l.lease, trace.LeaseShared, 0
+}
+
+// seconds rounds up.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// grant asks etcd for a lease that lasts for ttl seconds.
+func (l *leaseManager) grant(ctx context.Context, key string, ttl int64) (_ clientv3.LeaseID, err error) {
 	ctx, step := trace.Start(ctx, trace.EtcdLease, key)
 	defer step.End(&err)
 	step.Int("ttl", ttl)
 	if err := step.Err(); err != nil {
 		return clientv3.NoLease, err
 	}
-	lease, reused, err := l.get(ctx, ttl)
-	if step.Recording() {
-		step.Text("lease", strconv.FormatInt(int64(lease), 16))
+	granted, err := l.client.Grant(ctx, ttl)
+	if err != nil {
+		return clientv3.NoLease, err
 	}
-	if reused {
-		step.Why(trace.LeaseShared)
-	}
-	return lease, err
+	return granted.ID, nil
 }
 
-func (l *leaseManager) get(ctx context.Context, ttl int64) (_ clientv3.LeaseID, reused bool, err error) {
-	now := time.Now()
-	reuse := min(int64(leaseReusePart*float64(ttl)), l.config.ReuseDurationSeconds)
+// remember makes a lease the last one.
+func (l *leaseManager) remember(lease clientv3.LeaseID, expires time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	longEnough := now.Add(time.Duration(ttl) * time.Second).Before(l.expires)
-	notTooLong := now.Add(time.Duration(ttl+reuse) * time.Second).After(l.expires)
-	// Objects whose write fails afterwards are counted too: it need not be exact.
-	l.objects++
-	if longEnough && notTooLong && l.objects <= l.config.MaxObjectCount {
-		return l.lease, true, nil
-	}
-	granted, err := l.client.Grant(ctx, ttl+reuse)
-	if err != nil {
-		return clientv3.NoLease, false, err
-	}
 	l.metrics.LeaseObjects(l.objects)
-	l.lease, l.expires, l.objects = granted.ID, now.Add(time.Duration(ttl+reuse)*time.Second), 1
-	return l.lease, false, nil
+	l.lease, l.expires, l.objects = lease, expires, 1
 }

@@ -96,8 +96,8 @@ func (r *stateReader) retry(ctx context.Context, state *objState, err error) (*o
 func (r *stateReader) decode(ctx context.Context, kv *mvccpb.KeyValue) (*objState, error) {
 	state := &objState{obj: r.newObject(), current: true}
 	if kv == nil {
-		if !r.ignoreNotFound {
-			return nil, storage.NewKeyNotFoundError(r.key, 0)
+		if err := notFound(ctx, r.key, r.ignoreNotFound); err != nil {
+			return nil, err
 		}
 		return state, runtime.SetZeroValue(state.obj)
 	}

@@ -52,11 +52,13 @@ func (s *store) update(
 		store: s, key: key, reader: reader, step: step,
 		destination: destination, preconditions: preconditions, tryUpdate: tryUpdate,
 	}
-	step.Why(trace.NoConflict)
 	for tries := int64(1); ; tries++ {
 		state, err = u.try(ctx, state)
 		if err != nil || state == nil {
 			step.Int("tries", tries)
+			if tries == 1 && u.wrote {
+				step.Why(trace.NoConflict)
+			}
 			return u.stored, err
 		}
 	}
@@ -73,6 +75,8 @@ type update struct {
 	tryUpdate     storage.UpdateFunc
 	// stored is what is stored when it is done.
 	stored *object.Encoded
+	// wrote says that it wrote that.
+	wrote bool
 }
 
 // try makes the next state of one state and writes it. It returns the state to try next, or nil when it is done.
@@ -149,6 +153,7 @@ func (u *update) write(ctx context.Context, state *objState, obj runtime.Object,
 		return u.reader.decode(ctx, result.kv)
 	}
 	u.step.Int("resourceVersion", result.revision)
+	u.wrote = true
 	u.stored, err = u.store.wrote(ctx, u.key, data, obj, u.destination, result.revision)
 	return nil, err
 }

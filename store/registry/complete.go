@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend"
 )
@@ -22,7 +23,10 @@ type StoreOptions struct {
 }
 
 // CompleteWithOptions checks the Store's description, and makes its storage.
-func (e *Store) CompleteWithOptions(options *StoreOptions) error {
+func (e *Store) CompleteWithOptions(options *StoreOptions) (err error) {
+	e.notes = trace.NewNotes(trace.Noted{}, 1)
+	note := trace.Note(e.notes, trace.StorageComplete, e.DefaultQualifiedResource.String())
+	defer note.End(&err)
 	if err := errors.Join(e.missing()...); err != nil {
 		return fmt.Errorf("complete the store of %q: %w", e.DefaultQualifiedResource.String(), err)
 	}
@@ -39,6 +43,7 @@ func (e *Store) CompleteWithOptions(options *StoreOptions) error {
 	}
 	opts.ResourcePrefix = prefix
 	e.options = opts
+	opts.StorageConfig.Notes.Below(note)
 	if e.CreateStrategy != nil {
 		e.namespaced = e.CreateStrategy.NamespaceScoped()
 	} else {
@@ -56,7 +61,7 @@ func (e *Store) CompleteWithOptions(options *StoreOptions) error {
 // CompleteFrom completes the Store of another version of a resource. It shares the storage of whole, and reads and writes
 // through view, which converts.
 func (e *Store) CompleteFrom(whole *Store, view DryRunnableStorage) {
-	e.options, e.namespaced, e.DestroyFunc, e.Storage = whole.options, whole.namespaced, whole.DestroyFunc, view
+	e.options, e.namespaced, e.DestroyFunc, e.Storage, e.notes = whole.options, whole.namespaced, whole.DestroyFunc, view, whole.notes
 }
 
 // missing lists what only the resource's author can know, and did not say.

@@ -197,11 +197,11 @@ func TestInterpretErrors(t *testing.T) {
 	own := apierrors.NewForbidden(pods, "a", errors.New("no"))
 	missing, exists, unreachable := store.NewKeyNotFoundError(key, 0), store.NewKeyExistsError(key, 0), store.NewUnreachableError(key, 0)
 	conflict, invalid, timeout := store.NewResourceVersionConflictsError(key, 5), store.NewInvalidObjError(key, "x"), store.NewTimeoutError(key, "slow")
-	get := func(err error) error { return InterpretGetError(err, pods, "a") }
-	list := func(err error) error { return InterpretListError(err, pods) }
-	create := func(err error) error { return InterpretCreateError(err, pods, "a") }
-	update := func(err error) error { return InterpretUpdateError(err, pods, "a") }
-	remove := func(err error) error { return InterpretDeleteError(err, pods, "a") }
+	get := func(err error) error { return InterpretGetError(t.Context(), err, pods, "a") }
+	list := func(err error) error { return InterpretListError(t.Context(), err, pods) }
+	create := func(err error) error { return InterpretCreateError(t.Context(), err, pods, "a") }
+	update := func(err error) error { return InterpretUpdateError(t.Context(), err, pods, "a") }
+	remove := func(err error) error { return InterpretDeleteError(t.Context(), err, pods, "a") }
 	retry := func(verb string) string {
 		return "The " + verb + " operation against pods could not be completed at this time, please try again."
 	}

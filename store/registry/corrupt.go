@@ -46,7 +46,7 @@ func (d *corruptObjectDeleter) Delete(ctx context.Context, name string, _ rest.V
 	case dryRun && err == nil:
 		return nil, false, apierrors.NewInternalError(errors.New("storage deleted the object despite the dry run request"))
 	case err != nil:
-		return nil, false, InterpretDeleteError(err, d.store.qualifiedResourceFromContext(ctx), name)
+		return nil, false, InterpretDeleteError(ctx, err, d.store.qualifiedResourceFromContext(ctx), name)
 	}
 	return nil, true, nil
 }

@@ -60,6 +60,7 @@ func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object,
 	ctx, step := trace.Start(ctx, trace.StoreCreate, e.KeyRootFunc(ctx)+"/"+m.GetName())
 	defer step.End(&err)
 	step.Why(named.why, named.attempt)
+	e.note(step)
 	encoded := e.AfterCreate == nil && e.keepsEncoded() && !isDryRun(options.DryRun)
 
 	rest.WipeObjectMetaSystemFields(m)
@@ -99,16 +100,16 @@ func (e *Store) create(ctx context.Context, obj runtime.Object, m metav1.Object,
 		return stored, nil
 	}
 	if e.AfterCreate != nil {
-		e.AfterCreate(out, options)
+		after(ctx, "AfterCreate", func() { e.AfterCreate(out, options) })
 	}
-	e.decorate(out)
+	e.decorate(ctx, out)
 	return out, nil
 }
 
 // interpretCreate makes an API error of the storage's. An object that is there only until its finalizers are done is
 // told apart from one that is there to stay: the client may just wait.
 func (e *Store) interpretCreate(ctx context.Context, err error, key, name string, obj runtime.Object) error {
-	err = checkGeneratedNameError(ctx, e.CreateStrategy, InterpretCreateError(err, e.qualifiedResourceFromContext(ctx), name), obj)
+	err = checkGeneratedNameError(ctx, e.CreateStrategy, InterpretCreateError(ctx, err, e.qualifiedResourceFromContext(ctx), name), obj)
 	var status *apierrors.StatusError
 	if !apierrors.IsAlreadyExists(err) || !errors.As(err, &status) {
 		return err

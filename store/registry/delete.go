@@ -27,8 +27,9 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 		options = metav1.NewDeleteOptions(0)
 	}
 	noteDeleteOptions(step, options)
+	e.note(step)
 	d := &deletion{
-		Store: e, name: name, key: key, options: options, validate: deleteValidation,
+		Store: e, step: step, name: name, key: key, options: options, validate: deleteValidation,
 		resource:      e.qualifiedResourceFromContext(ctx),
 		preconditions: *storagePreconditions(options.Preconditions),
 	}
@@ -36,7 +37,7 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 	// A first look says whether somebody must act before the object goes. If not, it goes without being marked.
 	existing := e.NewFunc()
 	if _, err := e.Storage.Get(ctx, key, store.GetOptions{}, existing); err != nil {
-		return nil, false, InterpretDeleteError(err, d.resource, name)
+		return nil, false, InterpretDeleteError(ctx, err, d.resource, name)
 	}
 	graceful, pending, err := BeforeDelete(ctx, e.DeleteStrategy, existing, options)
 	if err != nil {
@@ -77,6 +78,7 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 // deletion is one deletion under way: what was asked for.
 type deletion struct {
 	*Store
+	step          *trace.Step
 	name, key     string
 	resource      schema.GroupResource
 	preconditions store.Preconditions
@@ -100,10 +102,11 @@ func (d *deletion) remove(ctx context.Context, marked *mark) (runtime.Object, bo
 		isDryRun(d.options.DryRun), nil, store.DeleteOptions{})
 	if store.IsNotFound(err) && marked != nil && marked.out != nil {
 		// Whoever saw the mark was faster. The state that was marked is the best we know of the last one.
+		d.step.Why(trace.RemovedByOther)
 		out, err = marked.existing, nil
 	}
 	if err != nil {
-		return nil, false, InterpretDeleteError(err, d.resource, d.name)
+		return nil, false, InterpretDeleteError(ctx, err, d.resource, d.name)
 	}
 	result, err := d.finalizeDelete(ctx, out, true, d.options)
 	return result, true, err
@@ -144,7 +147,7 @@ func (d *deletion) mark(ctx context.Context, seen runtime.Object) (*mark, error)
 		out, err := d.finalizeDelete(ctx, seen, true, d.options)
 		return &mark{out: out}, err
 	}
-	return nil, InterpretUpdateError(err, d.resource, d.name)
+	return nil, InterpretUpdateError(ctx, err, d.resource, d.name)
 }
 
 // tryMark is one attempt, on the state that is there now.
@@ -198,10 +201,10 @@ func markAsDeleting(m metav1.Object, now metav1.Time) {
 // finalizeDelete calls the hook, if the object is truly gone, and makes the answer.
 func (e *Store) finalizeDelete(ctx context.Context, obj runtime.Object, runHooks bool, options *metav1.DeleteOptions) (runtime.Object, error) {
 	if runHooks && e.AfterDelete != nil {
-		e.AfterDelete(obj, options)
+		after(ctx, "AfterDelete", func() { e.AfterDelete(obj, options) })
 	}
 	if e.ReturnDeletedObject {
-		e.decorate(obj)
+		e.decorate(ctx, obj)
 		return obj, nil
 	}
 	m, err := meta.Accessor(obj)

@@ -7,6 +7,7 @@ import (
 	"path"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,6 +35,7 @@ func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.Vali
 		return nil, err
 	}
 	names := make(chan string)
+	var gone atomic.Int64
 	group, groupCtx := errgroup.WithContext(ctx)
 	for range workers {
 		// Deletions under way are finished when another one fails, so they run in ctx, not in groupCtx.
@@ -43,7 +45,10 @@ func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.Vali
 				if groupCtx.Err() != nil {
 					continue
 				}
-				if err := e.deleteOne(workerCtx, name, deleteValidation, options); err != nil {
+				err := e.deleteOne(workerCtx, name, deleteValidation, options)
+				if apierrors.IsNotFound(err) {
+					gone.Add(1) // somebody else was faster
+				} else if err != nil {
 					return err
 				}
 			}
@@ -57,7 +62,11 @@ func (e *Store) DeleteCollection(ctx context.Context, deleteValidation rest.Vali
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	step.Why(trace.CollectionDeleted, int64(len(found.names)))
+	if n := gone.Load(); n > 0 {
+		step.Why(trace.CollectionShrunk, int64(len(found.names)), n)
+	} else {
+		step.Why(trace.CollectionDeleted, int64(len(found.names)))
+	}
 	return found.answer(ctx)
 }
 
@@ -82,10 +91,8 @@ func (e *Store) deleteOne(ctx context.Context, name string, deleteValidation res
 		}
 	}()
 	// The strategy writes each object's grace period into its options.
-	if _, _, err := e.Delete(ctx, name, deleteValidation, options.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	return nil
+	_, _, err = e.Delete(ctx, name, deleteValidation, options.DeepCopy())
+	return err
 }
 
 // nameOf is an object's name. An encoded object need not be decoded for that: its key ends with it.

@@ -1,9 +1,14 @@
 package registry
 
 import (
+	"context"
+	"errors"
+	"fmt"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 )
 
@@ -14,40 +19,81 @@ const OptimisticLockErrorMsg = "the object has been modified; please apply your 
 const retrySeconds = 2
 
 // InterpretGetError makes an API error of what the storage answered to a read.
-func InterpretGetError(err error, resource schema.GroupResource, name string) error {
-	if store.IsNotFound(err) {
-		return apierrors.NewNotFound(resource, name)
-	}
-	return interpret(err, resource, "get")
+func InterpretGetError(ctx context.Context, err error, resource schema.GroupResource, name string) error {
+	return interpretation(ctx, "get", err, func() error {
+		if store.IsNotFound(err) {
+			return apierrors.NewNotFound(resource, name)
+		}
+		return interpret(err, resource, "get")
+	})
 }
 
 // InterpretListError makes an API error of what the storage answered to a list.
-func InterpretListError(err error, resource schema.GroupResource) error {
-	switch {
-	case store.IsNotFound(err):
-		return apierrors.NewNotFound(resource, "")
-	case store.IsRequestTimeout(err):
-		return apierrors.NewServerTimeout(resource, "list", retrySeconds)
-	}
-	return interpret(err, resource, "list")
+func InterpretListError(ctx context.Context, err error, resource schema.GroupResource) error {
+	return interpretation(ctx, "list", err, func() error {
+		switch {
+		case store.IsNotFound(err):
+			return apierrors.NewNotFound(resource, "")
+		case store.IsRequestTimeout(err):
+			return apierrors.NewServerTimeout(resource, "list", retrySeconds)
+		}
+		return interpret(err, resource, "list")
+	})
 }
 
 // InterpretCreateError makes an API error of what the storage answered to a create.
-func InterpretCreateError(err error, resource schema.GroupResource, name string) error {
-	if store.IsExist(err) {
-		return apierrors.NewAlreadyExists(resource, name)
-	}
-	return interpret(err, resource, "create")
+func InterpretCreateError(ctx context.Context, err error, resource schema.GroupResource, name string) error {
+	return interpretation(ctx, "create", err, func() error {
+		if store.IsExist(err) {
+			return apierrors.NewAlreadyExists(resource, name)
+		}
+		return interpret(err, resource, "create")
+	})
 }
 
 // InterpretUpdateError makes an API error of what the storage answered to an update.
-func InterpretUpdateError(err error, resource schema.GroupResource, name string) error {
-	return interpretWrite(err, resource, name, "update")
+func InterpretUpdateError(ctx context.Context, err error, resource schema.GroupResource, name string) error {
+	return interpretation(ctx, "update", err, func() error { return interpretWrite(err, resource, name, "update") })
 }
 
 // InterpretDeleteError makes an API error of what the storage answered to a deletion.
-func InterpretDeleteError(err error, resource schema.GroupResource, name string) error {
-	return interpretWrite(err, resource, name, "delete")
+func InterpretDeleteError(ctx context.Context, err error, resource schema.GroupResource, name string) error {
+	return interpretation(ctx, "delete", err, func() error { return interpretWrite(err, resource, name, "delete") })
+}
+
+// interpretation calls interpret, which makes an API error of err, as a step.
+func interpretation(ctx context.Context, operation string, err error, interpret func() error) error {
+	_, step := trace.Start(ctx, trace.StoreInterpretError, operation)
+	defer step.End(nil)
+	answer := interpret()
+	if step.Recording() {
+		whyInterpreted(step, err, answer)
+	}
+	return answer
+}
+
+func whyInterpreted(step *trace.Step, err, answer error) {
+	var status apierrors.APIStatus
+	text := ""
+	if errors.As(answer, &status) {
+		text = fmt.Sprintf("%d %s", status.Status().Code, status.Status().Reason)
+	}
+	switch {
+	case store.IsNotFound(err):
+		step.WhyText(trace.StorageHasNothing, text)
+	case store.IsExist(err):
+		step.WhyText(trace.StorageHasAlready, text)
+	case store.IsConflict(err), store.IsInvalidObj(err):
+		step.WhyText(trace.StorageHasAnother, text)
+	case store.IsRequestTimeout(err):
+		step.WhyText(trace.StorageTimedOut, text)
+	case store.IsUnreachable(err):
+		step.WhyText(trace.StorageUnreachable, text)
+	case store.IsInternalError(err), store.IsCorruptObject(err):
+		step.WhyText(trace.StorageBroken, text)
+	default:
+		step.Why(trace.AnswerAlready)
+	}
 }
 
 // interpretWrite is for operations on an object that is supposed to be there.

@@ -34,12 +34,13 @@ func (e *Store) GetEncoded(ctx context.Context, name string, options *metav1.Get
 		step.Text("resourceVersion", options.ResourceVersion)
 		step.Why(trace.AtLeastWanted)
 	}
+	e.noteDecorator(step)
 
 	opts := store.GetOptions{ResourceVersion: options.ResourceVersion}
 	if e.keepsEncoded() {
 		encoded, err := e.Storage.Get(ctx, key, opts, nil)
 		if err != nil {
-			return nil, InterpretGetError(err, e.qualifiedResourceFromContext(ctx), name)
+			return nil, InterpretGetError(ctx, err, e.qualifiedResourceFromContext(ctx), name)
 		}
 		if encoded.Readable() == nil {
 			return encoded, nil
@@ -48,9 +49,9 @@ func (e *Store) GetEncoded(ctx context.Context, name string, options *metav1.Get
 	}
 	out := e.NewFunc()
 	if _, err := e.Storage.Get(ctx, key, opts, out); err != nil {
-		return nil, InterpretGetError(err, e.qualifiedResourceFromContext(ctx), name)
+		return nil, InterpretGetError(ctx, err, e.qualifiedResourceFromContext(ctx), name)
 	}
-	e.decorate(out)
+	e.decorate(ctx, out)
 	return out, nil
 }
 

@@ -2,9 +2,12 @@ package registry
 
 import (
 	"context"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Hooks are what a resource adds to the verbs beside its strategies. Each is optional. The package comment has the order
@@ -43,22 +46,34 @@ func (h *Hooks) beginCreate(ctx context.Context, obj runtime.Object, options *me
 	if h.BeginCreate == nil {
 		return finishNothing, nil
 	}
-	finish, err := h.BeginCreate(ctx, obj, options)
-	if err != nil {
-		return nil, err
-	}
-	return onlyOnce(finish), nil
+	return begin(ctx, "BeginCreate", obj, func(ctx context.Context) (FinishFunc, error) { return h.BeginCreate(ctx, obj, options) })
 }
 
 func (h *Hooks) beginUpdate(ctx context.Context, obj, old runtime.Object, options *metav1.UpdateOptions) (FinishFunc, error) {
 	if h.BeginUpdate == nil {
 		return finishNothing, nil
 	}
-	finish, err := h.BeginUpdate(ctx, obj, old, options)
+	return begin(ctx, "BeginUpdate", obj, func(ctx context.Context) (FinishFunc, error) { return h.BeginUpdate(ctx, obj, old, options) })
+}
+
+// begin calls a Begin hook, which may change obj, as a step.
+func begin(ctx context.Context, hook string, obj runtime.Object, call func(context.Context) (FinishFunc, error)) (_ FinishFunc, err error) {
+	ctx, step := trace.Start(ctx, trace.StoreBegin, hook)
+	defer step.End(&err)
+	step.Before(obj)
+	finish, err := call(ctx)
 	if err != nil {
 		return nil, err
 	}
+	step.After(obj)
 	return onlyOnce(finish), nil
+}
+
+// after calls an After hook, as a step.
+func after(ctx context.Context, hook string, call func()) {
+	_, step := trace.Start(ctx, trace.StoreAfter, hook)
+	defer step.End(nil)
+	call()
 }
 
 func finishNothing(context.Context, bool) {}
@@ -89,8 +104,45 @@ func (h *Hooks) calculateTTL(obj runtime.Object, existing int64, update bool) (u
 	return h.TTLFunc(obj, uint64(existing), update)
 }
 
-func (h *Hooks) decorate(obj runtime.Object) {
-	if h.Decorator != nil {
-		h.Decorator(obj)
+// decorate calls the Decorator, if there is one, as a step.
+func (h *Hooks) decorate(ctx context.Context, obj runtime.Object) {
+	if h.Decorator == nil {
+		return
 	}
+	_, step := trace.Start(ctx, trace.StoreDecorate, "")
+	defer step.End(nil)
+	step.Before(obj)
+	h.Decorator(obj)
+	step.After(obj)
+}
+
+// noteDecorator notes in the step of a read whether there is a Decorator: if there is none, it takes no step.
+func (h *Hooks) noteDecorator(step *trace.Step) {
+	if h.Decorator == nil {
+		step.Text("decorator", "none")
+	}
+}
+
+// note notes in the step of a write which hooks there are: the others take no step.
+func (h *Hooks) note(step *trace.Step) {
+	if !step.Recording() {
+		return
+	}
+	var there []string
+	for _, hook := range []struct {
+		name string
+		has  bool
+	}{
+		{"BeginCreate", h.BeginCreate != nil}, {"AfterCreate", h.AfterCreate != nil},
+		{"BeginUpdate", h.BeginUpdate != nil}, {"AfterUpdate", h.AfterUpdate != nil},
+		{"AfterDelete", h.AfterDelete != nil}, {"Decorator", h.Decorator != nil},
+	} {
+		if hook.has {
+			there = append(there, hook.name)
+		}
+	}
+	if there == nil {
+		there = []string{"none"}
+	}
+	step.Text("hooks", strings.Join(there, ", "))
 }

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // NamespaceKeyRootFunc is the key of all objects of a request's namespace, or of all namespaces if it has none.
@@ -49,7 +51,22 @@ func (e *Store) KeyRootFunc(ctx context.Context) string {
 }
 
 // KeyFunc is the key of one object of a request.
-func (e *Store) KeyFunc(ctx context.Context, name string) (string, error) {
+func (e *Store) KeyFunc(ctx context.Context, name string) (key string, err error) {
+	_, step := trace.Start(ctx, trace.StoreKey, name)
+	defer step.End(&err)
+	key, err = e.keyOf(ctx, name)
+	switch {
+	case err != nil:
+		step.Why(trace.KeyRefused)
+	case e.namespaced:
+		step.WhyText(trace.KeyInNamespace, key)
+	default:
+		step.WhyText(trace.KeyWithoutSpace, key)
+	}
+	return key, err
+}
+
+func (e *Store) keyOf(ctx context.Context, name string) (string, error) {
 	if e.namespaced {
 		return NamespaceKeyFunc(ctx, e.options.ResourcePrefix, name)
 	}
@@ -59,11 +76,11 @@ func (e *Store) KeyFunc(ctx context.Context, name string) (string, error) {
 // KeyPrefix begins the keys of all objects of the resource, below the prefix of all keys in etcd.
 func (e *Store) KeyPrefix() string { return e.options.ResourcePrefix + "/" }
 
-// objectKey is KeyFunc for layers that have an object and no request.
+// objectKey is the key of an object, for layers that have an object and no request.
 func (e *Store) objectKey(obj runtime.Object) (string, error) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return "", err
 	}
-	return e.KeyFunc(request.WithNamespace(request.NewContext(), m.GetNamespace()), m.GetName())
+	return e.keyOf(request.WithNamespace(request.NewContext(), m.GetNamespace()), m.GetName())
 }

@@ -31,7 +31,7 @@ func (e *Store) ListEncoded(ctx context.Context, options *metainternalversion.Li
 	if err != nil {
 		return nil, err
 	}
-	e.decorate(out)
+	e.decorate(ctx, out)
 	return out, nil
 }
 
@@ -52,6 +52,7 @@ func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate, o
 	ctx, step := trace.Start(ctx, trace.StoreList, key)
 	defer step.End(&err)
 	step.Why(why)
+	e.noteDecorator(step)
 	if step.Recording() {
 		noteSelection(step, &opts)
 	}
@@ -59,16 +60,16 @@ func (e *Store) ListPredicate(ctx context.Context, p store.SelectionPredicate, o
 	if e.Decorator == nil && e.Storage.listsItems() {
 		found, err := e.Storage.GetList(ctx, key, opts, nil)
 		if err != nil {
-			return nil, InterpretListError(err, e.qualifiedResourceFromContext(ctx))
+			return nil, InterpretListError(ctx, err, e.qualifiedResourceFromContext(ctx))
 		}
 		resource := e.qualifiedResourceFromContext(ctx)
-		items := found.Items.Failing(func(err error) error { return InterpretListError(err, resource) })
+		items := found.Items.Failing(func(err error) error { return InterpretListError(ctx, err, resource) })
 		out := &object.List{Items: items, New: e.NewListFunc}
 		return out, e.Storage.Versioner().UpdateList(out, uint64(found.Revision), found.Continue, found.Remaining)
 	}
 	out := e.NewListFunc()
 	if _, err := e.Storage.GetList(ctx, key, opts, out); err != nil {
-		return nil, InterpretListError(err, e.qualifiedResourceFromContext(ctx))
+		return nil, InterpretListError(ctx, err, e.qualifiedResourceFromContext(ctx))
 	}
 	return out, nil
 }
@@ -96,7 +97,7 @@ func (e *Store) scope(ctx context.Context, p *store.SelectionPredicate) (key str
 		why = trace.SelectedNamespace
 	}
 	if name, ok := p.MatchesSingle(); ok {
-		if key, err := e.KeyFunc(ctx, name); err == nil {
+		if key, err := e.keyOf(ctx, name); err == nil {
 			return key, false, trace.SelectedObject
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend"
 )
@@ -47,6 +48,8 @@ type Store struct {
 	options backend.RESTOptions
 	// namespaced is what the strategies say of NamespaceScoped.
 	namespaced bool
+	// notes are how the storage was made.
+	notes *trace.Notes
 }
 
 var (
@@ -82,6 +85,14 @@ func (e *Store) GetSingularName() string { return e.SingularQualifiedResource.Re
 func (e *Store) GetCorruptObjDeleter() rest.GracefulDeleter { return NewCorruptObjectDeleter(e) }
 
 func (e *Store) DeleteReturnsDeletedObject() bool { return e.ReturnDeletedObject }
+
+// Made returns the steps by which the storage was made: CompleteWithOptions first, then what it called.
+func (e *Store) Made() []*trace.Notes {
+	if e.options.StorageConfig == nil {
+		return nil
+	}
+	return []*trace.Notes{e.notes, e.options.StorageConfig.Notes}
+}
 
 // StorageVersion returns the version that objects are stored in.
 func (e *Store) StorageVersion() runtime.GroupVersioner {

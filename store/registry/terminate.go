@@ -65,7 +65,7 @@ func (e *Store) Terminate(ctx context.Context, name string, deleteValidation res
 	if err == nil {
 		return out, nil
 	}
-	err = InterpretUpdateError(err, e.DefaultQualifiedResource, name)
+	err = InterpretUpdateError(ctx, err, e.DefaultQualifiedResource, name)
 	if status := (apierrors.APIStatus)(nil); !errors.As(err, &status) {
 		err = apierrors.NewInternalError(err)
 	}

@@ -28,7 +28,8 @@ func recorded(ctx context.Context, f func(ctx context.Context)) (lines []string,
 		if step.Parent >= 0 {
 			depth[i] = depth[step.Parent]
 		}
-		if layer := step.ID.Info().Layer; layer == trace.LayerStore || layer == trace.LayerDryRun {
+		info := step.ID.Info()
+		if layer := info.Layer; (layer == trace.LayerStore || layer == trace.LayerDryRun) && !info.Fine {
 			line := strings.Repeat("  ", depth[i]) + step.ID.String() + " " + step.Subject
 			if step.Why != "" {
 				line += ": " + step.Why

@@ -45,7 +45,7 @@ func (u *update) tryUpdate(ctx context.Context, existing runtime.Object, res sto
 	if revision == 0 {
 		next, ttl, err = u.tryCreate(ctx, obj)
 	} else {
-		next, ttl, err = u.tryChange(ctx, obj, existing, revision, res)
+		next, ttl, err = u.tryChange(ctx, step, obj, existing, revision, res)
 	}
 	if next != nil {
 		step.After(next)
@@ -97,8 +97,10 @@ func (u *update) tryCreate(ctx context.Context, obj runtime.Object) (_ runtime.O
 }
 
 // tryChange makes the next state of an object that exists, at revision.
-func (u *update) tryChange(ctx context.Context, obj, existing runtime.Object, revision uint64, res store.ResponseMeta) (_ runtime.Object, _ *uint64, err error) {
-	if err := u.checkResourceVersion(obj, revision, res); err != nil {
+func (u *update) tryChange(
+	ctx context.Context, step *trace.Step, obj, existing runtime.Object, revision uint64, res store.ResponseMeta,
+) (_ runtime.Object, _ *uint64, err error) {
+	if err := u.checkResourceVersion(step, obj, revision, res); err != nil {
 		return nil, nil, err
 	}
 	finish, err := u.beginUpdate(ctx, obj, existing, u.options)
@@ -135,7 +137,7 @@ func (u *update) tryChange(ctx context.Context, obj, existing runtime.Object, re
 
 // checkResourceVersion is the optimistic lock: the client must have seen the present state. One that does not say what
 // it saw means "whatever it is now", if the resource allows that.
-func (u *update) checkResourceVersion(obj runtime.Object, revision uint64, res store.ResponseMeta) error {
+func (u *update) checkResourceVersion(step *trace.Step, obj runtime.Object, revision uint64, res store.ResponseMeta) error {
 	versioner := u.Storage.Versioner()
 	seen, err := versioner.ObjectResourceVersion(obj)
 	switch {
@@ -148,6 +150,8 @@ func (u *update) checkResourceVersion(obj runtime.Object, revision uint64, res s
 			field.Invalid(metadataPath.Child("resourceVersion"), seen, "must be specified for an update"),
 		})
 	case seen != revision:
+		step.Int("sent", int64(seen))
+		step.Why(trace.RevisionMoved, int64(seen), int64(revision))
 		return apierrors.NewConflict(u.resource, u.name, errors.New(OptimisticLockErrorMsg))
 	}
 	return nil

@@ -22,6 +22,7 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 	}
 	ctx, step := trace.Start(ctx, trace.StoreUpdate, key)
 	defer step.End(&err)
+	e.note(step)
 	encoded := e.AfterCreate == nil && e.AfterUpdate == nil && e.keepsEncoded() && !isDryRun(options.DryRun)
 
 	u := &update{
@@ -59,7 +60,7 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 	if encoded {
 		return stored, u.created != nil, nil
 	}
-	u.after(out)
+	u.after(ctx, out)
 	return out, u.created != nil, nil
 }
 
@@ -86,21 +87,21 @@ type update struct {
 var errEmptiedFinalizers = errors.New("emptied finalizers")
 
 // after calls the hooks that follow a write.
-func (u *update) after(out runtime.Object) {
+func (u *update) after(ctx context.Context, out runtime.Object) {
 	switch {
 	case u.created != nil && u.AfterCreate != nil:
-		u.AfterCreate(out, u.createOptions())
+		after(ctx, "AfterCreate", func() { u.AfterCreate(out, u.createOptions()) })
 	case u.created == nil && u.AfterUpdate != nil:
-		u.AfterUpdate(out, u.options)
+		after(ctx, "AfterUpdate", func() { u.AfterUpdate(out, u.options) })
 	}
-	u.decorate(out)
+	u.decorate(ctx, out)
 }
 
 func (u *update) interpret(ctx context.Context, err error) error {
 	if u.created == nil {
-		return InterpretUpdateError(err, u.resource, u.name)
+		return InterpretUpdateError(ctx, err, u.resource, u.name)
 	}
-	return checkGeneratedNameError(ctx, u.CreateStrategy, InterpretCreateError(err, u.resource, u.name), u.created)
+	return checkGeneratedNameError(ctx, u.CreateStrategy, InterpretCreateError(ctx, err, u.resource, u.name), u.created)
 }
 
 // deleteWithoutFinalizers removes the object and returns the state that the client asked for: a PUT answers with an
@@ -117,7 +118,7 @@ func (u *update) deleteWithoutFinalizers(ctx context.Context) (runtime.Object, e
 		// Another update took the last finalizer away at the same time, and was faster.
 		removed = u.emptied
 	case err != nil:
-		return nil, InterpretDeleteError(err, u.resource, u.name)
+		return nil, InterpretDeleteError(ctx, err, u.resource, u.name)
 	}
 	if _, err := u.finalizeDelete(ctx, removed, true, options); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,7 +130,7 @@ func (s *Screen) open() (tea.Cmd, bool) {
 		s.GoTo(watchersPart)
 	case watchersPart:
 		if why := s.hasJourney(); why != "" {
-			s.host.Complain("can't show the watch's request: " + why)
+			s.host.Complain(s.host.Theme().Words.Phrase("can't show the watch's request: %s", why))
 			return nil, true
 		}
 		return s.host.Go(screen.ToRequest{Journey: s.watcherUnder().Journey}), true
@@ -144,12 +143,12 @@ func (s *Screen) open() (tea.Cmd, bool) {
 // askWatch asks from where to watch.
 func (s *Screen) askWatch() tea.Cmd {
 	spec, status := s.one.Spec, &s.one.Status
-	question := fmt.Sprintf("watch %s from which revision? The cache has what came after %d, etcd more (nothing: the present state first)", s.want, status.History.After)
+	question := s.host.Theme().Words.Phrase("watch %s from which revision? The cache has what came after %d, etcd more (nothing: the present state first)", s.want, status.History.After)
 	return s.host.Propose(question, strconv.FormatInt(status.Revision, 10), func(answer string) tea.Cmd {
 		answer = strings.TrimSpace(answer)
 		if answer != "" {
 			if n, err := strconv.ParseInt(answer, 10, 64); err != nil || n < 0 {
-				s.host.Complain(fmt.Sprintf("%q is no revision: it is a number", draw.Clean(answer)))
+				s.host.Complain(s.host.Theme().Words.Phrase("%q is no revision: it is a number", draw.Clean(answer)))
 				return nil
 			}
 		}
@@ -169,7 +168,7 @@ func (s *Screen) startWatch(from start) {
 
 // askObject asks which object to show.
 func (s *Screen) askObject() tea.Cmd {
-	return s.host.Ask("which object of "+s.want+"? namespace/name, or a name", "", func(answer string) tea.Cmd {
+	return s.host.Ask(s.host.Theme().Words.Phrase("which object of %s? namespace/name, or a name", s.want), "", func(answer string) tea.Cmd {
 		namespace, name, both := strings.Cut(strings.TrimSpace(answer), "/")
 		if !both {
 			namespace, name = "", namespace
@@ -185,7 +184,7 @@ func (s *Screen) askObject() tea.Cmd {
 func (s *Screen) askKill() tea.Cmd {
 	w := s.watcherUnder()
 	journey, life, client := w.Journey, s.life, s.host.API()
-	question := fmt.Sprintf("end the watch #%s of %s? Its client sees a broken connection", journey, s.watcherCells(w)["watcher"])
+	question := s.host.Theme().Words.Phrase("end the watch #%s of %s? Its client sees a broken connection", journey, s.watcherCells(w)["watcher"])
 	return s.host.Confirm(draw.Clean(question), func() tea.Cmd {
 		order := v1alpha1.JourneyCommand{Spec: v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionDrop}}
 		order.APIVersion, order.Kind = v1alpha1.SchemeGroupVersion.String(), "JourneyCommand"
@@ -197,10 +196,10 @@ func (s *Screen) askKill() tea.Cmd {
 
 func (s *Screen) dropped(journey string, err error) tea.Cmd {
 	if err != nil {
-		s.host.Complain("the watch was not ended: " + draw.Clean(api.Reason(err)))
+		s.host.Complain(s.host.Theme().Words.Phrase("the watch was not ended: %s", draw.Clean(api.Reason(err))))
 		return nil
 	}
-	s.host.Say("the watch #" + journey + " has ended")
+	s.host.Say(s.host.Theme().Words.Phrase("the watch #%s has ended", journey))
 	s.refresh()
 	return nil
 }

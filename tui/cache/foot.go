@@ -15,16 +15,16 @@ func (s *Screen) Foot() (same, state string) {
 	}
 	switch {
 	case s.Typing():
-		state = look.Dim(screen.FindHelp)
+		state = look.Dim(screen.FindHelp(look.Words))
 	case s.wrong != "":
-		state = look.Bad(" ! no answer: " + s.wrong + "; what is shown is from before")
+		state = look.Bad(" ! " + look.Words.Phrase("no answer: %s; what is shown is from before", look.Words.Text(s.wrong)))
 	case s.At() == cachesPart && s.one != nil && s.one.Status.Error != "":
 		state = look.Bad(" ! " + draw.Clean(s.one.Status.Error))
 	case s.At() == watchersPart:
 		if w := s.watcherUnder(); w != nil {
 			state = " " + draw.Clean(strings.TrimSpace(selection(w)+"  "+w.UserAgent))
 			if w.Behind {
-				state += look.Bad("  ! behind: it takes its events out of the history, at its own pace")
+				state += look.Bad("  ! " + look.Words.Phrase("behind: it takes its events out of the history, at its own pace"))
 			}
 		}
 	}

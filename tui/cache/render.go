@@ -84,13 +84,13 @@ func (s *Screen) listRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.list.Size()
 	columns := listColumns(w-5, &s.caches)
-	c := rows.Content{Title: look.Title("Caches"), Rows: len(s.caches.Rows), Empty: []string{"", "  Asking the server ..."}}
+	c := rows.Content{Title: look.Title(look.Words.Phrase("Caches")), Rows: len(s.caches.Rows), Empty: []string{"", "  " + look.Words.Phrase("Asking the server ...")}}
 	switch {
 	case s.wrong != "":
-		c.Note = look.Bad("! no answer")
+		c.Note = look.Bad("! " + look.Words.Phrase("no answer"))
 		c.Empty = []string{"", "  " + s.wrong}
 	case s.heard && len(s.caches.Rows) == 0:
-		c.Empty = []string{"", "  The server has no watch caches: it was started with --watch-cache=false."}
+		c.Empty = []string{"", "  " + look.Words.Phrase("The server has no watch caches: it was started with --watch-cache=false.")}
 	}
 	c.Head = []string{look.Dim("   " + tableLine(columns, titles(columns)))}
 	state := slices.IndexFunc(s.caches.ColumnDefinitions, func(c metav1.TableColumnDefinition) bool { return c.Name == "State" })
@@ -132,10 +132,10 @@ func watcherColumns(w int) []column {
 func (s *Screen) watcherRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.watchers.Size()
-	c := rows.Content{Title: look.Title("Watches") + " " + draw.Clean(s.want), Empty: []string{"", "  Nobody watches."}}
+	c := rows.Content{Title: look.Title(look.Words.Phrase("Watches")) + " " + draw.Clean(s.want), Empty: []string{"", "  " + look.Words.Phrase("Nobody watches.")}}
 	cache := s.one
 	if cache == nil {
-		c.Empty = []string{"", "  " + cmp.Or(s.wrong, "Asking the server ...")}
+		c.Empty = []string{"", "  " + look.Words.Text(cmp.Or(s.wrong, "Asking the server ..."))}
 		return c
 	}
 	for _, l := range ruler(cache, w-4) {

@@ -166,7 +166,7 @@ func (s *Screen) resultRows() rows.Content {
 		lines = s.report.lines
 		switch {
 		case s.report.pending:
-			c.Empty = []string{"", "  Asking ..."}
+			c.Empty = []string{"", "  " + look.Words.Phrase("Asking ...")}
 		case s.report.err != nil:
 			lines = []line{{text: draw.Clean(api.Reason(s.report.err)), mark: "!"}}
 		}

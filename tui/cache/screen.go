@@ -140,7 +140,7 @@ func (s *Screen) place() {
 	case !s.heard || len(s.caches.Rows) == 0:
 	case s.led:
 		s.led = false
-		s.host.Complain("there is no watch cache of " + draw.Clean(s.want) + ": events have none, nor what --watch-cache-sizes takes it from")
+		s.host.Complain(s.host.Theme().Words.Phrase("there is no watch cache of %s: events have none, nor what --watch-cache-sizes takes it from", draw.Clean(s.want)))
 		s.choose(nameIn(s.caches.Rows[min(max(s.list.Cursor(), 0), len(s.caches.Rows)-1)]))
 	default: // its resource is no longer served
 		s.choose(nameIn(s.caches.Rows[min(max(s.list.Cursor(), 0), len(s.caches.Rows)-1)]))

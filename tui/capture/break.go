@@ -25,7 +25,7 @@ func (s *Screen) whyNoBreaking() string {
 		return why
 	}
 	if s.steps.Mark() >= 0 {
-		return "this is what a watch cache does for all requests: " + keys.StaleCache.Key() + " keeps it behind, and " + keys.ToRules.Key() + " has all faults"
+		return s.phrase("this is what a watch cache does for all requests: %s keeps it behind, and %s has all faults", keys.StaleCache.Key(), keys.ToRules.Key())
 	}
 	return s.whyNoRequest()
 }
@@ -39,10 +39,10 @@ func (s *Screen) breakHere() tea.Cmd {
 		return rules.Break(s.host, s.held, s.stepHere(), row.Spec.Verb, s.filterHere(), 1, s.cacheChoice())
 	}
 	h := s.heldHere(held)
-	menu := screen.Menu{Title: fmt.Sprintf("What goes wrong at %d %s of %s", h.Step+1, h.ID, row.Name), Hint: rules.Typed}
+	menu := screen.Menu{Title: s.phrase("What goes wrong at %d %s of %s", h.Step+1, h.ID, row.Name), Hint: rules.Typed}
 	if slices.Contains([]string{"update", "patch", "delete"}, row.Spec.Verb) {
 		menu.Choices = append(menu.Choices, screen.Choice{
-			Title: "lose the race", Help: "another writer commits first; the request stays held", Why: s.whyNoSteal(), Do: s.steal,
+			Title: s.phrase("lose the race"), Help: s.phrase("another writer commits first; the request stays held"), Why: s.whyNoSteal(), Do: s.steal,
 		})
 	}
 	for _, e := range rules.Effects("", row.Spec.Verb) {
@@ -90,9 +90,9 @@ func (s *Screen) breaking(name string, h *v1alpha1.HeldStep, e rules.Effect) (sc
 
 // cacheChoice lets the cache fall behind, or catch up.
 func (s *Screen) cacheChoice() screen.Choice {
-	c := screen.Choice{Title: "keep the cache behind", Help: "it hears nothing new until you press " + keys.StaleCache.Key() + " again", Why: s.whyNoStale(), Do: s.stale}
+	c := screen.Choice{Title: s.phrase("keep the cache behind"), Help: s.phrase("it hears nothing new until you press %s again", keys.StaleCache.Key()), Why: s.whyNoStale(), Do: s.stale}
 	if _, behind := s.staleRule(); behind {
-		c.Title, c.Help = "let the cache catch up", "it hears what is new again"
+		c.Title, c.Help = s.phrase("let the cache catch up"), s.phrase("it hears what is new again")
 	}
 	return c
 }

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"errors"
+	"io"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -36,11 +37,14 @@ type Screen struct {
 	detail *detail.Pane
 
 	applied string // the filter that is followed
+	// unfolded says that clients' discovery is shown.
+	unfolded bool
 
 	open      subject
 	held      *control.Control
 	orders    orders
 	precedent precedent
+	related   related
 	hidden    hiddenCount
 
 	sources  *sources.Library
@@ -71,6 +75,21 @@ type Options struct {
 	Dropped int
 	// Own says whether the server is this program's own: a demo is offered for it.
 	Own func() bool
+	// Export writes requests as a document. It may be nil.
+	Export func(out io.Writer, e *Export) error
+}
+
+// Export is a document of requests.
+type Export struct {
+	// Form is html, md or svg.
+	Form string
+	// Server is whose they are; empty if they were saved.
+	Server   string
+	Journeys []*v1alpha1.Journey
+	// Others are, by the name of a request that was refused, those that changed what it was refused over.
+	Others map[string][]*v1alpha1.Journey
+	// Files has the server's source; nil if there is no server.
+	Files func(file string) (string, error)
 }
 
 // New makes the screen. It follows the server once it is shown.
@@ -92,7 +111,7 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 		Line: &screen.Line{Context: keys.Filter, Begin: func() string { return s.applied }},
 	})
 	s.open.cancel = func() {}
-	s.steps.Message("", " Here come the steps of a request:", " which code it went through, how long it took, and why it went that way.")
+	s.steps.Message("", " "+s.phrase("Here come the steps of a request:"), " "+s.phrase("which code it went through, how long it took, and why it went that way."))
 	s.detail.Message("", "Here comes what is known of one step.")
 	s.list.SetEmpty(s.emptyList())
 	return s
@@ -112,7 +131,7 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if !s.started {
 		s.started = true
 		s.held.Start()
-		s.session.Follow(s.applied)
+		s.follow(s.applied)
 	}
 	switch to := to.(type) {
 	case screen.ToRequest:
@@ -181,11 +200,11 @@ func (s *Screen) askFor(id string) tea.Cmd {
 			return nil
 		case errors.Is(err, session.ErrForgotten):
 			s.want = led{}
-			s.host.Complain("the server no longer has request " + id)
+			s.host.Complain(s.phrase("the server no longer has request %s", id))
 			return nil
 		case err != nil:
 			s.want = led{}
-			s.host.Complain(draw.Clean("request "+id+": ") + screen.Trouble(err))
+			s.host.Complain(draw.Clean(s.phrase("request %s: %s", id, s.host.Theme().Words.Text(screen.Trouble(err)))))
 			return nil
 		}
 		s.ring.Insert(j)
@@ -215,7 +234,7 @@ func (s *Screen) Resize(larger bool) bool {
 func (s *Screen) focused(pane int) {
 	if pane != layout.List && s.list.Following() && s.list.Selected() != nil {
 		s.list.Hold()
-		s.host.Say("follow is off while you look: " + keys.Follow.Key() + " follows again")
+		s.host.Say(s.phrase("follow is off while you look: %s follows again", keys.Follow.Key()))
 	}
 }
 
@@ -239,25 +258,25 @@ func (s *Screen) emptyList() []string {
 	host := draw.Clean(s.host.API().Host())
 	switch {
 	case s.state.Phase == session.AsSaved && s.applied == "":
-		return []string{"  The capture is empty."}
+		return []string{"  " + s.phrase("The capture is empty.")}
 	case s.state.Phase == session.AsSaved:
-		return []string{"  No request of the capture matches the filter. esc shows all."}
+		return []string{"  " + s.phrase("No request of the capture matches the filter. esc shows all.")}
 	case host == "":
-		return []string{"  The server is starting."}
+		return []string{"  " + s.phrase("The server is starting.")}
 	case s.state.Phase == session.Connecting:
-		return []string{"  Connecting to " + host + " ..."}
+		return []string{"  " + s.phrase("Connecting to %s ...", host)}
 	case s.state.Phase == session.Retrying:
-		return []string{"  " + screen.NoAnswer}
+		return []string{"  " + s.host.Theme().Words.Text(screen.NoAnswer)}
 	case s.applied != "":
-		return s.hidden.lines(s.applied)
+		return s.hidden.lines(s.applied, s.host.Theme().Words)
 	}
 	kubectl := "kubectl create configmap demo"
 	if file := s.host.Kubeconfig(); file != "" {
 		kubectl = "KUBECONFIG=" + draw.Clean(shellPath(file)) + " " + kubectl
 	}
-	lines := []string{"  No requests yet. Send one from another terminal:", "    " + kubectl}
+	lines := []string{"  " + s.phrase("No requests yet. Send one from another terminal:"), "    " + kubectl}
 	if s.options.Own != nil && s.options.Own() {
-		lines = append(lines, "  or press "+keys.Example.Key()+" for a demo: a definition, objects of it, and a conflict over one")
+		lines = append(lines, "  "+s.phrase("or press %s for a demo: a definition, objects of it, and a conflict over one", keys.Example.Key()))
 	}
 	return lines
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -108,7 +109,7 @@ func TestHidden(t *testing.T) {
 		hidden hiddenCount
 		want   string
 	}{{hiddenCount{}, "No request matches"}, {hiddenCount{"a", 0}, "No request matches"}, {hiddenCount{"a", 1}, "hides the only request"}, {hiddenCount{"b", 7}, "No request matches"}} {
-		if got := test.hidden.lines("a"); !strings.Contains(got[0], test.want) {
+		if got := test.hidden.lines("a", lang.English); !strings.Contains(got[0], test.want) {
 			t.Errorf("%+v: %q", test.hidden, got)
 		}
 	}
@@ -171,6 +172,14 @@ func TestComplete(t *testing.T) {
 		"why:\"a b":            "why:\"a b",
 		"layer:tr":             "layer:transform",
 		"verb:deletecollectio": "verb:deletecollection",
+		"stepsx":               "stepsx",
+		"step(etcd.t":          "step(etcd.txn",
+		"step(etcd.txn wh":     "step(etcd.txn why:",
+		"steps(layer:tr":       "steps(layer:transform",
+		"etcd.txn -> etcd.t":   "etcd.txn -> etcd.txn",
+		"step(etcd.txn ver":    "step(etcd.txn ver",
+		"step(etcd.txn) ta":    "step(etcd.txn) ta",
+		"step(etcd.txn) tou":   "step(etcd.txn) touched:",
 	} {
 		s.Line().Set(typed)
 		h.Press("tab")
@@ -180,6 +189,10 @@ func TestComplete(t *testing.T) {
 	}
 	s.Line().Set("verb:")
 	if _, state := s.Foot(); !strings.Contains(state, "values: get list watch") {
+		t.Errorf("%q", state)
+	}
+	s.Line().Set("verb:get step(etcd.")
+	if _, state := s.Foot(); !strings.Contains(state, "values: etcd.") {
 		t.Errorf("%q", state)
 	}
 	// What is no word to the language stands in quotes.

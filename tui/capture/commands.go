@@ -10,6 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/pane/detail"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -21,8 +22,8 @@ var (
 
 // Commands implements screen.Screen. Steps and Detail follow each command.
 func (s *Screen) Commands() []keys.Command {
-	all := slices.Concat(s.listCommands(), s.treeCommands(), s.detailCommands(), s.linkCommands(), s.markCommands(),
-		s.stepCommands(), s.whatIfCommands(), s.fileCommands(), s.filterCommands())
+	all := slices.Concat(s.listCommands(), s.foldCommands(), s.treeCommands(), s.detailCommands(), s.linkCommands(), s.markCommands(),
+		s.stepCommands(), s.runCommands(), s.whatIfCommands(), s.fileCommands(), s.filterCommands())
 	return keys.Then(all, s.sync)
 }
 
@@ -59,14 +60,26 @@ func (s *Screen) detailCommands() []keys.Command {
 			Help: "Show the previous tab of Detail."},
 		{ID: "detail.next-tab", Meaning: keys.NextTab, Contexts: keys.Panes, Hint: "tab of detail", Do: s.reveal(s.detail.NextTab),
 			Help: "Show the next tab of Detail: Step, Diff, Source, Object, etcd, Timing, Watchers, Request."},
+		{ID: "detail.step", Meaning: keys.TheStep, Contexts: keys.Panes, Do: s.tab(detail.StepTab),
+			Help: "Show in Detail what is known of the step: why it went as it did, what went in and came out, and where the code is."},
+		{ID: "detail.object", Meaning: keys.TheObject, Contexts: keys.Panes, Do: s.tab(detail.ObjectTab),
+			Help: "Show in Detail the object at the step."},
+		{ID: "detail.etcd", Meaning: keys.EtcdAsked, Contexts: keys.Panes, Do: s.tab(detail.EtcdTab),
+			Help: "Show in Detail what etcd was asked, and what it answered."},
+		{ID: "detail.timing", Meaning: keys.TheTime, Contexts: keys.Panes, Do: s.tab(detail.TimingTab),
+			Help: "Show in Detail where the time of the request went."},
+		{ID: "detail.watchers", Meaning: keys.WhoGotIt, Contexts: keys.Panes, Do: s.tab(detail.WatchersTab),
+			Help: "Show in Detail who was sent the event that the request's write caused, and who was not, and why."},
+		{ID: "detail.request", Meaning: keys.TheRequest, Contexts: keys.Panes, Do: s.tab(detail.RequestTab),
+			Help: "Show in Detail the request as a whole: who sent it, with what, and what came of it."},
 		{ID: "detail.diff", Meaning: keys.Differences, Contexts: keys.Panes, Hint: "diff", Do: keys.Call(s.showDiff),
 			Help: "Show what the request changed in the object, and which step changed each field. Again: what this step changed."},
 		{ID: "detail.source", Meaning: keys.Code, Contexts: keys.Panes, Hint: "source", Do: keys.Call(s.showSource),
 			Help: "Show the function that took the step, with the lines that ran, and its name upstream."},
 		{ID: "detail.unchanged", Meaning: keys.Unchanged, Contexts: inDetail, Hint: "unchanged", WhyNot: s.detail.WhyNotDiff, Do: keys.Call(s.detail.ToggleUnchanged),
 			Help: "In Diff, show the fields that stayed the same and all of managedFields, or only their number."},
-		{ID: "detail.before", Meaning: keys.OtherSide, Contexts: inDetail, Hint: "before/after", WhyNot: s.detail.WhyNotObject, Do: keys.Call(s.detail.ToggleSide),
-			Help: "In Object, turn between the object before the step and after it."},
+		{ID: "detail.before", Meaning: keys.OtherSide, Contexts: inDetail, Hint: "other side", WhyNot: s.detail.WhyNotSides, Do: keys.Call(s.detail.Turn),
+			Help: "In Object, turn between the object before the step and after it. In Source, show the code of the Kubernetes API server that does the same: then y copies a link to it."},
 		{ID: "detail.form", Meaning: keys.AnotherForm, Contexts: inDetail, Hint: "form", WhyNot: s.detail.WhyNotObject, Do: keys.Call(s.detail.NextForm),
 			Help: "In Object, turn to the next form: YAML, JSON, or raw as it was recorded."},
 	}
@@ -79,10 +92,8 @@ func (s *Screen) fileCommands() []keys.Command {
 			Help: "Copy a kubectl command that sends the same request."},
 		{ID: "request.refresh", Meaning: keys.Refresh, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: s.refetch,
 			Help: "Fetch the request again: one that runs has more steps by now, and a write has more deliveries."},
-		{ID: "capture.save", Meaning: keys.Save, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: s.saveAll,
-			Help: "Save the requests of the list, with all that is known of them, for kx tui -r and kx trace. Secrets are masked."},
-		{ID: "capture.save-one", Meaning: keys.SaveOne, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: s.saveOne,
-			Help: "Save the request under the cursor for kx tui -r and kx trace."},
+		{ID: "capture.save", Meaning: keys.Save, Contexts: keys.Panes, WhyNot: s.whyNoRequest, Do: s.chooseForm,
+			Help: "Save this request, or all of the list: as a page for any browser, as Markdown for an issue, as a drawing, or as a capture for kx tui -r and kx trace. Secrets are masked."},
 		{ID: "demo.create", Meaning: keys.Example, Contexts: keys.Panes, WhyNot: s.host.API().Absent, Do: s.createDemo,
 			Help: "Create a demo over the API: the definition of a resource CronTab, two objects of it, a conflict, a patch that is tried twice, and a GET."},
 	}
@@ -127,7 +138,7 @@ func (s *Screen) tellStory() tea.Cmd {
 	if s.Context() != keys.List {
 		step = s.steps.Selected()
 	}
-	return s.host.Go(screen.ToStory{Journey: s.open.journey, Step: step})
+	return s.host.Go(screen.ToStory{Journey: s.open.journey, Others: s.others(), Step: step})
 }
 
 func (s *Screen) whyNoCommand() string {
@@ -184,7 +195,7 @@ func (s *Screen) enter() tea.Cmd {
 		return s.followLink()
 	}
 	if why := s.whyNoRequest(); why != "" {
-		s.host.Complain("can't open: " + why)
+		s.host.Complain(s.phrase("can't open: %s", why))
 		return nil
 	}
 	s.GoTo(s.At() + 1)
@@ -198,10 +209,18 @@ func (s *Screen) copy() (tea.Cmd, bool) {
 		return nil, true
 	}
 	if s.At() == layout.Detail && s.open.journey != nil {
+		if link := s.detail.Link(); link != "" {
+			return s.host.Copy(link), true
+		}
 		text, _ := s.detail.Text()
 		return s.host.Copy(text), true
 	}
 	return s.host.Copy(row.Name), true
+}
+
+// tab makes a command that shows a tab of Detail.
+func (s *Screen) tab(t detail.Tab) func() tea.Cmd {
+	return s.reveal(func() { s.detail.Open(t) })
 }
 
 // reveal makes a command of a change to Detail: it shows Detail where that is not in view.

@@ -12,33 +12,29 @@ import (
 	"github.com/kx-apiserver/kx/tui/keys"
 )
 
-// completing is the word before the cursor of the filter: a field, or what is wanted of one so far.
-func (s *Screen) completing() (field, value string) {
-	before := s.Line().Before()
-	outside := before // of quotes
-	if s.quoting() {
-		outside = before[:strings.LastIndexByte(before, '"')]
-	}
-	word := strings.TrimLeft(before[strings.LastIndexByte(outside, ' ')+1:], "!(")
-	field, value, ok := strings.Cut(word, ":")
-	if !ok {
-		return "", s.Line().Word()
-	}
-	if s.quoting() {
-		return strings.ToLower(field), before[len(outside)+1:]
-	}
-	return strings.ToLower(field), value[strings.LastIndexByte(value, ',')+1:]
+// completing is what is typed where the cursor is.
+func (s *Screen) completing() filter.Place { return filter.PlaceAt(s.Line().Before()) }
+
+// forms are names that a parenthesis follows, with what they are for.
+var forms = []filter.Field{
+	{Name: "step(", Help: "several conditions on one step", Example: `step(etcd.txn why:"attempt 2")`},
+	{Name: "steps(", Help: "how many steps fulfil conditions", Example: "steps(etcd.txn)>1"},
 }
 
-// quoting says whether the cursor is behind a quote that is not closed.
-func (s *Screen) quoting() bool { return strings.Count(s.Line().Before(), `"`)%2 == 1 }
-
-// candidates are the fields that begin with the word before the cursor.
+// candidates are the fields, and the forms, that begin with the word before the cursor.
 func (s *Screen) candidates() []filter.Field {
-	field, word := s.completing()
+	at := s.completing()
+	if at.Field != "" || at.Word == "" || at.Quoted {
+		return nil
+	}
 	var found []filter.Field
 	for _, f := range filter.Fields() {
-		if field == "" && word != "" && strings.HasPrefix(f.Name, strings.ToLower(word)) {
+		if (f.OfSteps || !at.OfStep) && strings.HasPrefix(f.Name, strings.ToLower(at.Word)) {
+			found = append(found, f)
+		}
+	}
+	for _, f := range forms {
+		if !at.OfStep && strings.HasPrefix(f.Name, strings.ToLower(at.Word)) {
 			found = append(found, f)
 		}
 	}
@@ -80,11 +76,15 @@ const valuesMost = 64
 // values complete what is typed of a field's value: the steps of the open request first, then the values that the field
 // can have, then those of the requests in the list.
 func (s *Screen) values() []string {
-	field, word := s.completing()
+	at := s.completing()
+	field, word := at.Field, at.Word
+	if field == "" && at.OfStep && !at.Quoted {
+		field = "step"
+	}
 	var known []string
 	for _, f := range filter.Fields() {
-		if f.Name == field || slices.Contains(f.Aliases, field) {
-			field, known = f.Name, f.Values
+		if f.Name == field {
+			known = f.Values
 		}
 	}
 	if of := registered[field]; of != nil {
@@ -114,44 +114,50 @@ func (s *Screen) values() []string {
 
 // complete completes the word before the cursor, as far as it is certain.
 func (s *Screen) complete() {
-	field, word := s.completing()
-	var names []string
-	if field == "" {
+	at := s.completing()
+	names := s.values()
+	if at.Field == "" {
 		for _, f := range s.candidates() {
 			names = append(names, f.Name)
 		}
-	} else {
-		names = s.values()
 	}
-	if len(names) == 0 {
-		if field != "" {
-			s.host.Say("no request in the list has such a " + field + " (which may be right all the same)")
-			return
-		}
-		s.host.Say("no field begins so; there are " + fieldNames())
+	switch {
+	case len(names) == 0 && at.Field != "":
+		s.host.Say(s.phrase("no request in the list has such a %s (which may be right all the same)", at.Field))
+		return
+	case len(names) == 0:
+		s.host.Say(s.phrase("no field begins so; there are %s", fieldNames()))
 		return
 	}
+	common, only := commonPrefix(names), len(names) == 1
+	word := at.Word
+	switch {
+	case at.Field == "":
+		if only && slices.ContainsFunc(filter.Fields(), func(f filter.Field) bool { return f.Name == common }) {
+			common += ":"
+		}
+	case at.Quoted:
+		if only {
+			common += `"`
+		}
+	case filter.Of(at.Field, common) != at.Field+":"+common:
+		for range []rune(word) {
+			s.Line().Handle(keys.EditBackspace)
+		}
+		common, word = strings.TrimSuffix(strconv.Quote(common), `"`), ""
+		if only {
+			common += `"`
+		}
+	}
+	s.Type([]rune(common[len(word):]))
+}
+
+func commonPrefix(names []string) string {
 	common := names[0]
 	for _, name := range names {
 		for !strings.HasPrefix(name, common) {
 			common = common[:len(common)-1]
 		}
 	}
-	switch {
-	case field == "" && len(names) == 1:
-		common += ":"
-	case field != "" && s.quoting():
-		if len(names) == 1 {
-			common += `"`
-		}
-	case filter.Of(field, common) != field+":"+common && field != "":
-		for range []rune(word) {
-			s.Line().Handle(keys.EditBackspace)
-		}
-		common, word = strings.TrimSuffix(strconv.Quote(common), `"`), ""
-		if len(names) == 1 {
-			common += `"`
-		}
-	}
-	s.Type([]rune(common[len(word):]))
+	return common
 }

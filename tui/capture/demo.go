@@ -60,8 +60,7 @@ func (s *Screen) createDemo() tea.Cmd {
 				s.host.Complain(err.Error())
 				return nil
 			}
-			s.host.Say("the demo is there: " + keys.Next.Key() + " walks through this GET, and " + keys.Tell.Key() +
-				" tells it; above are a conflict, and a patch that was tried twice")
+			s.host.Say(s.phrase("the demo is there: %s walks through this GET, and %s tells it; above are a conflict, and a patch that was tried twice", keys.Next.Key(), keys.Tell.Key()))
 			return nil
 		}
 	})

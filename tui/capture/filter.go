@@ -30,6 +30,10 @@ func (s *Screen) apply() {
 func (s *Screen) follow(f string) {
 	s.applied, s.hidden = f, hiddenCount{}
 	s.state.Reason = ""
+	s.ring.Fold(nil)
+	if f == "" && !s.unfolded {
+		s.ring.Fold(isDiscovery)
+	}
 	s.session.Follow(f)
 }
 

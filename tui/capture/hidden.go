@@ -1,10 +1,9 @@
 package capture
 
 import (
-	"fmt"
-
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/session"
 )
@@ -33,12 +32,12 @@ func (s *Screen) countHidden() tea.Cmd {
 }
 
 // lines are what a list says that is empty because of a filter.
-func (h hiddenCount) lines(filter string) []string {
+func (h hiddenCount) lines(filter string, words lang.Language) []string {
 	switch {
 	case h.filter != filter || h.requests == 0:
-		return []string{"  No request matches the filter: it hides all others that come. esc shows all."}
+		return []string{"  " + words.Phrase("No request matches the filter: it hides all others that come. esc shows all.")}
 	case h.requests == 1:
-		return []string{"  The filter hides the only request that the server has. esc shows it."}
+		return []string{"  " + words.Phrase("The filter hides the only request that the server has. esc shows it.")}
 	}
-	return []string{fmt.Sprintf("  The filter hides all %d requests that the server has. esc shows them.", h.requests)}
+	return []string{"  " + words.Phrase("The filter hides all %d requests that the server has. esc shows them.", h.requests)}
 }

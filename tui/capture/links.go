@@ -44,7 +44,7 @@ func (s *Screen) toRevision() tea.Cmd {
 }
 
 func (s *Screen) askFind() tea.Cmd {
-	return screen.AskFind(s.host, "find in "+s.Context().Name, s.found, s.find)
+	return screen.AskFind(s.host, s.phrase("find in %s", s.host.Theme().Words.Text(s.Context().Name)), s.found, s.find)
 }
 
 // openEditor opens a copy of what Detail shows.
@@ -78,7 +78,7 @@ func (s *Screen) showSource() {
 
 // followLink goes where the line under the cursor of Detail leads.
 func (s *Screen) followLink() tea.Cmd {
-	to, ok := s.detail.Open()
+	to, ok := s.detail.Leads()
 	switch {
 	case !ok:
 		s.host.Say("this line leads nowhere")
@@ -128,13 +128,8 @@ func inEtcd(step *v1alpha1.Step) (screen.ToKey, bool) {
 
 // modRevision is the revision at which a step found its key; 0 if it does not say.
 func modRevision(step *v1alpha1.Step) int64 {
-	for _, a := range step.Attributes {
-		if a.Name == "modRevision" {
-			revision, _ := strconv.ParseInt(a.Value, 10, 64)
-			return revision
-		}
-	}
-	return 0
+	revision, _ := strconv.ParseInt(step.Attribute("modRevision"), 10, 64)
+	return revision
 }
 
 func (s *Screen) whyNoRevision() string {
@@ -152,7 +147,7 @@ func (s *Screen) find(text string) tea.Cmd {
 	s.found = text
 	looks := []func(string) bool{layout.List: s.list.Find, layout.Steps: s.steps.Find, layout.Detail: s.detail.Find}
 	if !looks[s.At()](text) {
-		s.host.Complain("nothing in this pane has " + text)
+		s.host.Complain(s.phrase("nothing in this pane has %s", text))
 	}
 	return s.sync()
 }
@@ -171,9 +166,13 @@ func (s *Screen) supply() tea.Cmd {
 		cmds = append(cmds, s.sources.Want(file))
 		s.detail.GiveSource(s.sources.Get(file))
 	}
+	if of, ok := s.detail.WantsTheirs(); ok {
+		cmds = append(cmds, s.sources.WantTheirs(of))
+		s.detail.GiveTheirs(s.sources.Theirs(of))
+	}
 	if name := s.detail.WantsCache(); name != "" {
 		if want := (cacheAnswer{journey: s.open.id, name: name}); s.watching.journey != want.journey || s.watching.name != name {
-			want.note = "asking who watches " + name + " ..."
+			want.note = s.phrase("asking who watches %s ...", name)
 			s.watching = want
 			cmds = append(cmds, s.askWho(want))
 		}
@@ -190,7 +189,7 @@ func (s *Screen) askWho(want cacheAnswer) tea.Cmd {
 		case want.journey != s.watching.journey || want.name != s.watching.name:
 			return nil
 		case err != nil:
-			s.watching.note = "who watches " + want.name + " now is not known: " + err.Error()
+			s.watching.note = s.phrase("who watches %s now is not known: %s", want.name, err.Error())
 		default:
 			s.watching.cache, s.watching.note = c, ""
 		}

@@ -148,7 +148,7 @@ func TestWhichCode(t *testing.T) {
 	if s.id() != "cacher.get" || !strings.Contains(frame, "here     store/cacher/") || !strings.Contains(frame, "upstream CacheDelegator.Get") {
 		t.Errorf("%s:\n%s", s.id(), frame)
 	}
-	if !strings.Contains(frame, "etcd has the key at 6, so has the") {
+	if !strings.Contains(frame, "etcd has the key at 6, and so has") {
 		t.Errorf("it is not said who served it:\n%s", frame)
 	}
 }
@@ -158,7 +158,7 @@ func TestField(t *testing.T) {
 	h, s := linked(t, "rec-1")
 	h.Show(screen.ToRequest{Journey: "rec-9", Field: "metadata.labels.app"})
 	h.Until("the request is open", func() bool { return s.open.journey != nil && s.open.id == "rec-9" && s.open.field == "" })
-	if to, ok := s.detail.Open(); !ok || s.open.journey.Status.Steps[to.Step].ID != "handler.apply-patch" || s.Context() != keys.Detail {
+	if to, ok := s.detail.Leads(); !ok || s.open.journey.Status.Steps[to.Step].ID != "handler.apply-patch" || s.Context() != keys.Detail {
 		t.Errorf("%+v, %v in %s", to, ok, s.Context())
 	}
 	h.Show(screen.ToRequest{Journey: "rec-9", Field: "spec.nothing"})

@@ -24,7 +24,7 @@ func (s *Screen) whyNoMark() string {
 	if why := s.whyNoRequest(); why != "" || s.lastMarked != "" {
 		return why
 	}
-	return "no request is marked: " + keys.Mark.Key() + " marks one"
+	return s.phrase("no request is marked: %s marks one", keys.Mark.Key())
 }
 
 func (s *Screen) whyNoCompare() string {
@@ -39,17 +39,17 @@ func (s *Screen) mark() {
 	id := s.list.Selected().Name
 	switch had := s.ring.MarkOf(id) != 0; {
 	case !s.ring.Mark(id):
-		s.host.Complain("all letters are taken: " + keys.Mark.Key() + " on a marked request takes its mark away")
+		s.host.Complain(s.phrase("all letters are taken: %s on a marked request takes its mark away", keys.Mark.Key()))
 	case had && s.lastMarked == id:
 		s.lastMarked = ""
 	case !had:
 		s.lastMarked = id
-		s.host.Say(id + " is marked: " + keys.CompareTwo.Key() + " compares another request with it")
+		s.host.Say(s.phrase("%s is marked: %s compares another request with it", id, keys.CompareTwo.Key()))
 	}
 }
 
 func (s *Screen) askJump() tea.Cmd {
-	return s.host.Propose("go to the request marked", string(s.ring.MarkOf(s.lastMarked)), s.jump)
+	return s.host.Propose(s.phrase("go to the request marked"), string(s.ring.MarkOf(s.lastMarked)), s.jump)
 }
 
 func (s *Screen) jump(letter string) tea.Cmd {
@@ -57,7 +57,7 @@ func (s *Screen) jump(letter string) tea.Cmd {
 		s.GoTo(layout.List)
 		return s.sync()
 	}
-	s.host.Complain("no request in the list is marked " + letter)
+	s.host.Complain(s.phrase("no request in the list is marked %s", letter))
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (s *Screen) compare() tea.Cmd {
 		return to, err
 	}, func(to screen.ToCompare, err error) tea.Cmd {
 		if err != nil {
-			s.host.Complain("can't compare: " + err.Error())
+			s.host.Complain(s.phrase("can't compare: %s", err.Error()))
 			return nil
 		}
 		return s.host.Go(to)

@@ -82,21 +82,21 @@ func (s *Screen) wouldStop(action v1alpha1.JourneyAction) string {
 	if like := s.precedent; like.of == j.Name && like.journey != nil {
 		if at := sameStep(steps, int(h.Step), like.journey.Status.Steps); at >= 0 {
 			if to := stepAfter(like.journey.Status.Steps, at, action); to >= 0 {
-				return "to " + like.journey.Status.Steps[to].ID
+				return s.phrase("to %s", like.journey.Status.Steps[to].ID)
 			}
-			return "to its end"
+			return s.phrase("to its end")
 		}
 	}
 	switch action {
 	case v1alpha1.ActionInto:
-		return "into it"
+		return s.phrase("into it")
 	case v1alpha1.ActionOut:
-		return "out of " + steps[steps[h.Step].Parent].ID
+		return s.phrase("out of %s", steps[steps[h.Step].Parent].ID)
 	}
 	if int(h.Step) < len(steps) && steps[h.Step].Parent < 0 && h.At != v1alpha1.AtEnd && steps[h.Step].Layer != filterLayer {
-		return "to its end" // it is what the whole request is
+		return s.phrase("to its end") // it is what the whole request is
 	}
-	return "past it"
+	return s.phrase("past it")
 }
 
 // filterLayer is the layer of what each request passes one after the other.

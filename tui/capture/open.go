@@ -36,10 +36,10 @@ func (s *Screen) sync() tea.Cmd {
 	later := s.open.journey != nil && !s.open.fetching && newer(row.Journey, s.open.journey)
 	if row.Name == s.open.id && !later {
 		s.showStep()
-		return tea.Batch(s.supply(), s.wantAlike())
+		return tea.Batch(s.supply(), s.wantAlike(), s.wantRelated())
 	}
 	if row.Name != s.open.id && row.Status.Phase == v1alpha1.JourneyRunning {
-		s.steps.Message("", " "+row.Name+" is running: its steps come when it ends, or in a second.")
+		s.steps.Message("", " "+s.phrase("%s is running: its steps come when it ends, or in a second.", row.Name))
 		s.detail.Message()
 	}
 	return s.fetch(row.Name)
@@ -100,7 +100,7 @@ func (s *Screen) fetched(j journey, err error) {
 	s.open.fetching = false
 	if err != nil {
 		s.open.journey = nil
-		why := draw.Clean(s.open.id+": ") + screen.Trouble(err)
+		why := draw.Clean(s.open.id+": ") + s.host.Theme().Words.Text(screen.Trouble(err))
 		s.steps.Message("", " "+why)
 		s.detail.Message("", why)
 		return
@@ -116,7 +116,7 @@ func (s *Screen) toStep() {
 		return
 	}
 	if !s.steps.Select(s.open.step) {
-		s.host.Say(s.open.id + " has no step " + s.open.step)
+		s.host.Say(s.phrase("%s has no step %s", s.open.id, s.open.step))
 	}
 	s.open.step = ""
 	s.showStep()
@@ -128,7 +128,7 @@ func (s *Screen) showField() {
 		return
 	}
 	if !s.detail.SelectField(s.open.field) {
-		s.host.Say(s.open.id + " did not change " + s.open.field)
+		s.host.Say(s.phrase("%s did not change %s", s.open.id, s.open.field))
 	}
 	s.open.field = ""
 	s.GoTo(layout.Detail)

@@ -10,23 +10,28 @@ import (
 )
 
 // replay sends the request under the cursor again, held or not.
-func (s *Screen) replay(held bool) tea.Cmd {
+// replay sends the request again, held at its first step if that is wanted, or leads to where it can be changed.
+func (s *Screen) replay(held bool) tea.Cmd { return s.replayTo(screen.ToSend{Held: held}) }
+
+// replayTo sends it as it is said where it is to be held.
+func (s *Screen) replayTo(hold screen.ToSend) tea.Cmd {
 	name := s.list.Selected().Name
 	if j := s.open.journey; j != nil && j.Name == name {
-		return s.sendAgain(j, held)
+		return s.sendAgain(j, hold)
 	}
 	return screen.Get(s.host.Context(), s.host, api.KX+"/journeys/"+name, nil, func(j *v1alpha1.Journey, err error) tea.Cmd {
 		if err != nil {
-			s.host.Complain("the request can't be sent again: " + err.Error())
+			s.host.Complain(s.phrase("the request can't be sent again: %s", err.Error()))
 			return nil
 		}
-		return s.sendAgain(j, held)
+		return s.sendAgain(j, hold)
 	})
 }
 
 // sendAgain leads to the screen Send with a request.
-func (s *Screen) sendAgain(j *v1alpha1.Journey, held bool) tea.Cmd {
-	to, note := replay.Of(j, held)
+func (s *Screen) sendAgain(j *v1alpha1.Journey, hold screen.ToSend) tea.Cmd {
+	to, note := replay.Of(j, hold.Held)
+	to.HeldAt, to.Skip = hold.HeldAt, hold.Skip
 	cmd := s.host.Go(to)
 	if note != "" {
 		s.host.Complain(note)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,24 +12,55 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/capture"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/session"
+	"github.com/kx-apiserver/kx/tui/sources"
 )
 
-// saveAll saves the requests of the list.
-func (s *Screen) saveAll() tea.Cmd { return s.save(s.shown()) }
+// captureForm is the form that kx opens again.
+const captureForm = "ndjson"
 
-// saveOne saves the request under the cursor.
-func (s *Screen) saveOne() tea.Cmd { return s.save([]string{s.list.Selected().Name}) }
+// savedAs are what requests can be saved as: the ending of the file, what that is, and what for.
+var savedAs = []struct {
+	ending, title, help string
+	// all says that it is offered for all requests of the list too.
+	all bool
+}{
+	{"html", "a page", "any browser opens it, without scripts, and so do kx tui -r and kx trace", true},
+	{"md", "Markdown", "for an issue: the story, the layers, the changes", false},
+	{"svg", "a drawing", "the steps as they are on the screen", false},
+	{captureForm, "a capture", "for kx tui -r and kx trace", true},
+}
 
-// save asks for the name of a file, and saves the requests of the IDs there.
-func (s *Screen) save(ids []string) tea.Cmd {
-	name := "kx-" + time.Now().In(s.host.Zone()).Format("20060102-150405") + ".ndjson"
-	what := fmt.Sprintf("save the %d requests that are shown to", len(ids))
-	if len(ids) == 1 {
-		what = "save request " + ids[0] + " to"
+// chooseForm asks what is to be saved.
+func (s *Screen) chooseForm() tea.Cmd {
+	one, all := []string{s.list.Selected().Name}, s.shown()
+	menu := screen.Menu{Title: s.phrase("Save")}
+	words := s.host.Theme().Words
+	offer := func(what string, ids []string, i int) {
+		f := savedAs[i]
+		c := screen.Choice{Title: s.phrase("%s as %s", what, words.Text(f.title)), Help: words.Text(f.help), Do: func() tea.Cmd { return s.save(ids, f.ending) }}
+		if s.options.Export == nil && f.ending != captureForm {
+			c.Why = s.phrase("this program has no such form")
+		}
+		menu.Choices = append(menu.Choices, c)
 	}
-	return s.host.Ask(what, name, func(file string) tea.Cmd {
+	for i := range savedAs {
+		offer(s.phrase("request %s", one[0]), one, i)
+	}
+	for i, f := range savedAs {
+		if f.all && len(all) > 1 {
+			offer(s.phrase("all %d of the list", len(all)), all, i)
+		}
+	}
+	return s.host.Choose(menu)
+}
+
+// save asks for the name of a file, and saves the requests of the IDs there in a form.
+func (s *Screen) save(ids []string, form string) tea.Cmd {
+	name := "kx-" + time.Now().In(s.host.Zone()).Format("20060102-150405") + "." + form
+	return s.host.Ask(s.phrase("save to"), name, func(file string) tea.Cmd {
 		if file == "" {
 			s.host.Complain("nothing is saved: the file has no name")
 			return nil
@@ -38,27 +68,33 @@ func (s *Screen) save(ids []string) tea.Cmd {
 		if absolute, err := filepath.Abs(file); err == nil {
 			file = absolute
 		}
-		return screen.Do(s.host, func() (int, error) { return s.saveTo(file, ids) }, func(saved int, err error) tea.Cmd {
+		return screen.Do(s.host, func() (int, error) { return s.saveTo(file, form, ids) }, func(saved int, err error) tea.Cmd {
 			switch {
 			case err != nil:
-				s.host.Complain("nothing is saved: " + err.Error())
+				s.host.Complain(s.phrase("nothing is saved: %s", err.Error()))
 			case saved < len(ids):
-				s.host.Say(fmt.Sprintf("saved %d requests in %s; the server has forgotten %d", saved, file, len(ids)-saved))
+				s.host.Say(s.phrase("saved %d requests in %s; the server has forgotten %d", saved, file, len(ids)-saved))
+			case form == captureForm || form == "html":
+				s.host.Say(s.phrase("saved %d requests in %s: kx tui -r opens it", saved, file))
 			default:
-				s.host.Say(fmt.Sprintf("saved %d requests in %s: kx tui -r opens it", saved, file))
+				s.host.Say(s.phrase("saved the request in %s", file))
 			}
 			return nil
 		})
 	})
 }
 
-func (s *Screen) saveTo(file string, ids []string) (saved int, err error) {
+func (s *Screen) saveTo(file, form string, ids []string) (saved int, err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
 		return 0, err
 	}
 	out := bufio.NewWriter(f)
-	saved, err = s.write(s.host.Context(), out, ids)
+	if form == captureForm {
+		saved, err = s.write(s.host.Context(), out, ids)
+	} else {
+		saved, err = s.export(s.host.Context(), out, form, ids)
+	}
 	if err = errors.Join(err, out.Flush(), f.Close()); err != nil {
 		os.Remove(file)
 	}
@@ -85,6 +121,28 @@ func (s *Screen) write(ctx context.Context, out io.Writer, ids []string) (saved 
 		saved++
 	}
 	return saved, nil
+}
+
+// export writes a document.
+func (s *Screen) export(ctx context.Context, out io.Writer, form string, ids []string) (saved int, err error) {
+	e := Export{Form: form, Server: s.host.API().Host(), Others: map[string][]*v1alpha1.Journey{}}
+	for _, id := range ids {
+		j, err := s.session.Get(ctx, id)
+		if errors.Is(err, session.ErrForgotten) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		e.Journeys = append(e.Journeys, j)
+		if e.Others[id], err = s.session.Related(ctx, j); err != nil {
+			return 0, err
+		}
+	}
+	if s.host.API().Absent() == "" {
+		e.Files = sources.Reader(ctx, s.host.API())
+	}
+	return len(e.Journeys), s.options.Export(out, &e)
 }
 
 // shown are the IDs of the requests in the list.

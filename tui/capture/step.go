@@ -3,7 +3,6 @@ package capture
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -288,7 +287,7 @@ func (s *Screen) heldFacts() []string {
 		return nil
 	}
 	took := max(time.Since(since), 0)
-	return []string{s.host.Theme().Notice(fmt.Sprintf("|| held %d %02d:%02d", len(view.Held), int(took.Minutes()), int(took.Seconds())%60))}
+	return []string{s.host.Theme().Notice("|| " + s.phrase("held %d %02d:%02d", len(view.Held), int(took.Minutes()), int(took.Seconds())%60))}
 }
 
 // pausedState is what the line of state says of a request that is held.
@@ -300,28 +299,28 @@ func (s *Screen) pausedState() string {
 	look, h := s.host.Theme(), s.heldHere(held)
 	edge := ""
 	if h.At == v1alpha1.AtEnd {
-		edge = "the end of "
+		edge = s.phrase("the end of") + " "
 	}
 	part := func(weight int, text string) draw.Part { return draw.Part{Text: text, Weight: weight} }
 	parts := []draw.Part{
-		part(9, look.Notice(" PAUSED")+fmt.Sprintf("  %s at %s%d %s", s.list.Selected().Name, edge, h.Step+1, h.ID)),
-		part(1, " since "+h.Since.In(s.host.Zone()).Format("15:04:05")),
+		part(9, look.Notice(" "+s.phrase("PAUSED"))+"  "+s.phrase("%s at %s%d %s", s.list.Selected().Name, edge, h.Step+1, h.ID)),
+		part(1, " "+s.phrase("since %s", h.Since.In(s.host.Zone()).Format("15:04:05"))),
 	}
 	if len(held) > 1 {
-		parts = append(parts, part(4, fmt.Sprintf(" and at %d more", len(held)-1)))
+		parts = append(parts, part(4, " "+s.phrase("and at %d more", len(held)-1)))
 	}
-	parts = append(parts, part(4, look.Dim("   what if:")))
+	parts = append(parts, part(4, look.Dim("   "+s.phrase("what if:"))))
 	for _, c := range s.whatIfCommands() {
 		if c.Hint != "" && c.Disabled() == "" {
 			weight := 3
 			if c.ID == failID { // it leads to the others too
 				weight = 5
 			}
-			parts = append(parts, part(weight, "  "+look.Key(keys.Shown(c.Keys[0]))+" "+c.Hint))
+			parts = append(parts, part(weight, "  "+look.Key(keys.Shown(c.Keys[0]))+" "+look.Words.Text(c.Hint)))
 		}
 	}
 	if like := s.precedent; like.of == s.open.id && like.journey != nil {
-		parts = append(parts, part(2, look.Dim("   next as in "+like.journey.Name)))
+		parts = append(parts, part(2, look.Dim("   "+s.phrase("next as in %s", like.journey.Name))))
 	}
 	w, _ := s.Size()
 	return draw.Fitting(w, parts...)

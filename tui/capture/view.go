@@ -13,31 +13,36 @@ import (
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
+// phrase is a text in the language of the words.
+func (s *Screen) phrase(english string, values ...any) string {
+	return s.host.Theme().Words.Phrase(english, values...)
+}
+
 func (s *Screen) Facts() []string {
 	look := s.host.Theme()
 	facts := s.heldFacts()
 	switch s.state.Phase {
 	case session.Live:
-		facts = append(facts, look.Good("live"))
+		facts = append(facts, look.Good(s.phrase("live")))
 	case session.Connecting:
-		facts = append(facts, look.Notice("connecting"))
+		facts = append(facts, look.Notice(s.phrase("connecting")))
 	case session.AsSaved:
-		facts = append(facts, look.Notice("saved"))
+		facts = append(facts, look.Notice(s.phrase("saved")))
 	case session.Retrying:
-		facts = append(facts, look.Bad("! no answer"))
+		facts = append(facts, look.Bad("! "+s.phrase("no answer")))
 	}
 	for _, f := range []struct {
 		n    uint64
 		what string
-	}{{s.ring.Dropped, "dropped"}, {s.ring.LeftOut, "left out"}} {
+	}{{s.ring.Dropped, s.phrase("dropped")}, {s.ring.LeftOut, s.phrase("left out")}} {
 		if f.n > 0 {
 			facts = append(facts, look.Notice(fmt.Sprintf("%s %d", f.what, f.n)))
 		}
 	}
 	if s.applied != "" { // how many more there are, the server does not say
-		return append(facts, fmt.Sprintf("matching %d", s.ring.Len()))
+		return append(facts, s.phrase("matching %d", s.ring.Len()))
 	}
-	return append(facts, fmt.Sprintf("REC %d", s.ring.Len()))
+	return append(facts, s.phrase("REC %d", s.ring.Len()))
 }
 
 func (s *Screen) filterLine() string {
@@ -45,23 +50,26 @@ func (s *Screen) filterLine() string {
 	w, _ := s.Size()
 	if s.Typing() {
 		_, err := s.parsed()
-		verdict := look.Good("ok")
+		verdict := look.Good(s.phrase("ok"))
 		if err != nil {
-			verdict = look.Bad("! error")
+			verdict = look.Bad("! " + s.phrase("error"))
 		}
 		verdict = " " + verdict + " "
 		return " / " + s.Line().View(w-3-draw.Width(verdict)) + verdict
 	}
-	left := look.Dim(" / all requests")
+	left := look.Dim(" / " + s.phrase("all requests"))
+	if n := s.ring.Folded(); n > 0 {
+		left += look.Dim("   " + s.phrase("%d of clients' discovery hidden: %s shows them", n, keys.Hidden.Key()))
+	}
 	if s.applied != "" {
 		left = " / " + s.applied
 		if s.At() == layout.List && !s.Zoomed() {
-			left += look.Dim("   esc shows all")
+			left += look.Dim("   " + s.phrase("esc shows all"))
 		}
 	}
-	follow := "follow off"
+	follow := s.phrase("follow off")
 	if s.list.Following() {
-		follow = "follow on"
+		follow = s.phrase("follow on")
 	}
 	return draw.Ends(left, follow+" ", w)
 }
@@ -72,7 +80,7 @@ func (s *Screen) Foot() (same, state string) {
 		return s.caretLine(), s.filterState()
 	}
 	if row, command := s.sameAs(); command != "" {
-		same = look.Dim(" same as  ") + command
+		same = look.Dim(" "+s.phrase("same as")+"  ") + command
 	} else if row != nil {
 		same = look.Dim(" "+row.Spec.Method+" ") + row.Spec.URI
 	}
@@ -80,7 +88,7 @@ func (s *Screen) Foot() (same, state string) {
 		state = s.legend()
 	}
 	if s.state.Phase == session.Retrying {
-		state = look.Bad(" ! trying again: " + draw.Clean(s.state.Reason))
+		state = look.Bad(" ! " + s.phrase("trying again: %s", draw.Clean(s.state.Reason)))
 	}
 	return same, state
 }
@@ -90,9 +98,9 @@ func (s *Screen) legend() string {
 	w, _ := s.Size()
 	var parts []draw.Part
 	for i, letter := range trace.Lanes {
-		parts = append(parts, draw.Part{Text: "  " + s.host.Theme().Key(string(letter)) + " " + trace.LaneName(i), Weight: len(trace.Lanes) - i})
+		parts = append(parts, draw.Part{Text: "  " + s.host.Theme().Lanes[i](string(letter)) + " " + s.host.Theme().Words.Text(trace.LaneName(i)), Weight: len(trace.Lanes) - i})
 	}
-	return draw.Fitting(w, append([]draw.Part{{Text: s.host.Theme().Dim(" lanes "), Weight: len(trace.Lanes) + 1}}, parts...)...)
+	return draw.Fitting(w, append([]draw.Part{{Text: s.host.Theme().Dim(" " + s.phrase("lanes") + " "), Weight: len(trace.Lanes) + 1}}, parts...)...)
 }
 
 // caretLine shows, while a filter is typed, what of it can't be read.
@@ -101,16 +109,16 @@ func (s *Screen) caretLine() string {
 	_, err := s.parsed()
 	if err == nil {
 		if s.Line().String() == "" {
-			return look.Dim(" nothing: all requests")
+			return look.Dim(" " + s.phrase("nothing: all requests"))
 		}
 		return ""
 	}
 	runes := []rune(s.Line().String())
 	at := min(max(err.Column-1, 0), len(runes))
-	text := fmt.Sprintf(" column %d: ", err.Column)
+	text := " " + s.phrase("column %d:", err.Column) + " "
 	rest := string(runes[at:])
 	if rest == "" {
-		rest = "the end"
+		rest = s.phrase("the end")
 	}
 	return look.Bad(text) + string(runes[:at]) + look.Bad("▶"+rest)
 }
@@ -119,11 +127,17 @@ func (s *Screen) caretLine() string {
 func (s *Screen) filterState() string {
 	look := s.host.Theme()
 	found := s.candidates()
-	_, word := s.completing()
+	word := s.completing().Word
 	values := s.values()
-	switch _, err := s.parsed(); {
+	_, err := s.parsed()
+	// What is only not finished yet is no mistake as long as something can be typed next.
+	unfinished := err != nil && err.Column > len([]rune(s.Line().String()))
+	if unfinished && word != "" && len(values)+len(found) > 0 {
+		err = nil
+	}
+	switch {
 	case len(values) > 0 && (err == nil || word == "") && (len(values) > 1 || values[0] != word):
-		return look.Dim(" values: ") + draw.Clean(strings.Join(values, " "))
+		return look.Dim(" "+s.phrase("values:")+" ") + draw.Clean(strings.Join(values, " "))
 	case err != nil:
 		text := " " + err.Problem
 		if err.Expected != "" {
@@ -132,15 +146,15 @@ func (s *Screen) filterState() string {
 		return look.Bad(text)
 	case len(found) == 1:
 		f := found[0]
-		return " " + f.Name + ": " + f.Help + look.Dim("  such as "+f.Example)
+		return " " + f.Name + ": " + look.Words.Text(f.Help) + look.Dim("  "+s.phrase("such as %s", f.Example))
 	case len(found) > 1:
 		var names []string
 		for _, f := range found {
 			names = append(names, f.Name)
 		}
-		return look.Dim(" fields: ") + strings.Join(names, " ")
+		return look.Dim(" "+s.phrase("fields:")+" ") + strings.Join(names, " ")
 	}
-	return look.Dim(" fields: " + fieldNames())
+	return look.Dim(" " + s.phrase("fields:") + " " + fieldNames())
 }
 
 // shellPath writes a path for a shell, shorter where it is in the user's home.

@@ -43,7 +43,7 @@ func (s *Screen) whatIfCommands() []keys.Command {
 const failID keys.ID = "what-if.fail"
 
 func (s *Screen) askCompact() tea.Cmd {
-	return s.host.Confirm("etcd forgets all before its present revision, for good. Compact?", s.compact)
+	return s.host.Confirm(s.phrase("etcd forgets all before its present revision, for good. Compact?"), s.compact)
 }
 
 func (s *Screen) dropWatch() tea.Cmd {
@@ -96,7 +96,7 @@ func (s *Screen) whyNoDrop() string {
 // steal has another writer commit first. The request stays held: n or c shows what it makes of that.
 func (s *Screen) steal() tea.Cmd {
 	j := s.list.Selected().Journey
-	return s.telled(j.Name, "another writer has committed: let the request go on, and it meets a conflict",
+	return s.telled(j.Name, s.phrase("another writer has committed: let the request go on, and it meets a conflict"),
 		func(ctx context.Context) (*v1alpha1.Journey, error) {
 			if err := s.held.Steal(ctx, j); err != nil {
 				return nil, err
@@ -116,7 +116,7 @@ func (s *Screen) editObject() tea.Cmd {
 	name, step, before := j.Name, held.Step, j.Status.Steps[held.Step].Before.Raw
 	text, err := yaml.JSONToYAML(before)
 	if err != nil {
-		s.host.Complain("can't edit: " + err.Error())
+		s.host.Complain(s.phrase("can't edit: %s", err.Error()))
 		return nil
 	}
 	return s.host.Edit(text, ".yaml", func(edited []byte, err error) tea.Cmd {
@@ -151,16 +151,16 @@ func mergePatch(before, edited []byte) ([]byte, error) {
 
 // stale lets the cache of the request's resource fall behind, or catch up if it does already.
 func (s *Screen) stale() tea.Cmd {
-	what := s.list.Selected().Spec.Resource
+	what, words := s.list.Selected().Spec.Resource, s.host.Theme().Words
 	if key, behind := s.staleRule(); behind {
 		return s.rule(func(ctx context.Context) (string, error) {
-			return "the cache of " + what + " catches up", s.held.Delete(ctx, key)
+			return words.Phrase("the cache of %s catches up", what), s.held.Delete(ctx, key)
 		})
 	}
 	of := s.cacheFilter()
 	return s.rule(func(ctx context.Context) (string, error) {
 		key, err := s.held.Add(ctx, control.Spec{Fault: &v1alpha1.FaultSpec{Effect: v1alpha1.FaultStaleCache, Filter: of}})
-		return fmt.Sprintf("the cache of %s hears nothing new: %s", what, key), err
+		return words.Phrase("the cache of %s hears nothing new: %s", what, key), err
 	})
 }
 
@@ -185,9 +185,10 @@ func (s *Screen) staleRule() (control.Key, bool) {
 }
 
 func (s *Screen) compact() tea.Cmd {
+	words := s.host.Theme().Words
 	return s.rule(func(ctx context.Context) (string, error) {
 		revision, err := s.held.Compact(ctx)
-		return fmt.Sprintf("etcd has forgotten all before revision %d", revision), err
+		return words.Phrase("etcd has forgotten all before revision %d", revision), err
 	})
 }
 
@@ -196,7 +197,7 @@ func (s *Screen) rule(f func(context.Context) (string, error)) tea.Cmd {
 		switch {
 		case errors.Is(err, context.Canceled): // the program ends
 		case api.Code(err) == http.StatusNotFound:
-			s.host.Complain("this server can't do that: " + control.Reason(err))
+			s.host.Complain(s.phrase("this server can't do that: %s", control.Reason(err)))
 		case err != nil:
 			s.host.Complain(control.Reason(err))
 		default:

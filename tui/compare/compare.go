@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"fmt"
 	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -64,7 +63,8 @@ func (s *Screen) Name() screen.Name { return screen.Compare }
 
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToCompare); ok && to.A != nil && to.B != nil {
-		s.a, s.b = to.A, to.B
+		words := s.host.Theme().Words
+		s.a, s.b = words.Journey(to.A), words.Journey(to.B)
 		s.align()
 		s.GoTo(0)
 		s.steps.ToTop()
@@ -129,14 +129,14 @@ func (s *Screen) Commands() []keys.Command {
 // whyNothing is why a command that needs two requests can't be done.
 func (s *Screen) whyNothing() string {
 	if s.a == nil {
-		return "nothing is compared: " + howTo()
+		return s.host.Theme().Words.Phrase("nothing is compared: %s", s.howTo())
 	}
 	return ""
 }
 
 // howTo says how two requests come to be compared.
-func howTo() string {
-	return fmt.Sprintf("mark a request with %s in Capture, and press %s on another", keys.Mark.Key(), keys.CompareTwo.Key())
+func (s *Screen) howTo() string {
+	return s.host.Theme().Words.Phrase("mark a request with %s in Capture, and press %s on another", keys.Mark.Key(), keys.CompareTwo.Key())
 }
 
 func (s *Screen) seek(step int) {
@@ -156,7 +156,7 @@ func (s *Screen) swap() {
 }
 
 func (s *Screen) askFind() tea.Cmd {
-	return screen.AskFind(s.host, "find a step", s.steps.Sought(), s.find)
+	return screen.AskFind(s.host, s.host.Theme().Words.Phrase("find a step"), s.steps.Sought(), s.find)
 }
 
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
@@ -175,7 +175,7 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 // find goes to the next pair whose step has a text.
 func (s *Screen) find(text string) tea.Cmd {
 	if !s.steps.Find(text, 1, false) {
-		s.host.Complain("no step has " + text)
+		s.host.Complain(s.host.Theme().Words.Phrase("no step has %s", text))
 	}
 	s.step.ToTop()
 	return nil

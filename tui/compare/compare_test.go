@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
@@ -48,8 +49,8 @@ func TestKeys(t *testing.T) {
 		got = append(got, s.title(s.current()))
 		h.Press("n")
 	}
-	want := "store.get  Store.Get|cacher.get  Cacher.Get|etcd.key-revision  KV.Get of one key's revision"
-	if !strings.HasPrefix(strings.Join(got, "|"), want) || len(h.Said) != 3 {
+	want := "handler.options  decode the options of the verb|store.get  Store.Get|cacher.get  Cacher.Get|etcd.key-revision  KV.Get of one key's revision"
+	if !strings.HasPrefix(strings.Join(got, "|"), want) || len(h.Said) != 2 {
 		t.Errorf("%q, said %q", got, h.Said)
 	}
 	h.Press("enter")
@@ -57,7 +58,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("%+v", h.Went)
 	}
 	h.Press("u")
-	if len(s.rows) != 3 {
+	if len(s.rows) != 4 {
 		t.Errorf("%d differences", len(s.rows))
 	}
 	h.Press("u", "A", "f")
@@ -84,7 +85,7 @@ func TestSizes(t *testing.T) {
 	hostile := all["rec-16"].DeepCopy()
 	for i := range hostile.Status.Steps {
 		hostile.Status.Steps[i].Parent, hostile.Status.Steps[i].TookNanos = int32(i+3), -1
-		hostile.Status.Steps[i].After = &runtime.RawExtension{Raw: []byte("{\x1b[2J")}
+		hostile.Status.Steps[i].After = &runtime.RawExtension{Raw: []byte("{" + escapetest.Any())}
 	}
 	for _, to := range []screen.ToCompare{{A: all["rec-7"], B: all["rec-16"]}, {A: all["rec-7"], B: hostile}, {A: &v1alpha1.Journey{}, B: hostile}, {A: &v1alpha1.Journey{}, B: &v1alpha1.Journey{}}} {
 		h.Show(to)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/theme"
@@ -48,7 +49,7 @@ func (s *Screen) lines() []line {
 
 func (s *Screen) make(w int) []line {
 	p := s.current()
-	d := &details{w: w}
+	d := &details{w: w, words: s.host.Theme().Words}
 	switch {
 	case p.A < 0 && p.B < 0:
 		d.add(label, "the two have no step that is shown here")
@@ -63,26 +64,27 @@ func (s *Screen) make(w int) []line {
 		return d.lines
 	}
 	a, b := &s.a.Status.Steps[p.A], &s.b.Status.Steps[p.B]
-	d.both("step", a.ID+"  "+a.Title, b.ID+"  "+b.Title)
-	d.both("about", a.Subject, b.Subject)
-	d.both("why", a.Why, b.Why)
-	d.both("error", a.Error, b.Error)
-	d.both("took", took(s.a, p.A), took(s.b, p.B))
+	d.both(d.words.Phrase("step"), a.ID+"  "+a.Title, b.ID+"  "+b.Title)
+	d.both(d.words.Phrase("about"), a.Subject, b.Subject)
+	d.both(d.words.Phrase("why"), a.Why, b.Why)
+	d.both(d.words.Phrase("error"), a.Error, b.Error)
+	d.both(d.words.Phrase("took"), took(s.a, p.A), took(s.b, p.B))
 	d.attributes(a, b)
-	d.both("function", a.Function, b.Function)
-	d.objects("what went in", a.Before, b.Before)
-	d.objects("what came out", a.After, b.After)
+	d.both(d.words.Phrase("function"), a.Function, b.Function)
+	d.objects(d.words.Phrase("what went in"), a.Before, b.Before)
+	d.objects(d.words.Phrase("what came out"), a.After, b.After)
 	return d.lines
 }
 
 // details makes lines of a width.
 type details struct {
 	w     int
+	words lang.Language
 	lines []line
 }
 
 func (d *details) add(k kind, text string) {
-	for _, l := range draw.Wrap(text, d.w) {
+	for _, l := range draw.Wrap(d.words.Text(text), d.w) {
 		d.lines = append(d.lines, line{k, l})
 	}
 }
@@ -122,10 +124,10 @@ func orNothing(s string) string {
 func (d *details) one(k kind, s *v1alpha1.Step) {
 	mark := map[kind]string{first: "<", second: ">"}[k]
 	for _, f := range []struct{ name, text string }{
-		{"step", s.ID + "  " + s.Title}, {"about", s.Subject}, {"why", s.Why}, {"error", s.Error}, {"function", s.Function}, {"upstream", s.Upstream},
+		{"step", s.ID + "  " + s.Title}, {"about", s.Subject}, {"why", s.Why}, {"error", s.Error}, {"function", s.Function}, {d.words.Phrase("upstream"), s.Upstream},
 	} {
 		if f.text != "" {
-			d.fact(k, mark, f.name, f.text)
+			d.fact(k, mark, d.words.Text(f.name), f.text)
 		}
 	}
 	for _, a := range s.Attributes {
@@ -159,10 +161,10 @@ func (d *details) objects(what string, a, b *runtime.RawExtension) {
 	}
 	d.lines = append(d.lines, line{})
 	if bytes.Equal(x, y) {
-		d.add(label, what+" is the same")
+		d.add(label, d.words.Phrase("%s is the same", what))
 		return
 	}
-	d.add(label, what+": - in A, + in B")
+	d.add(label, d.words.Phrase("%s: - in A, + in B", what))
 	lines, _, err := diff.Compare(orEmpty(x), orEmpty(y), diff.Options{Fold: blame.Whole})
 	if err != nil {
 		d.add(differ, draw.Clean(err.Error()))

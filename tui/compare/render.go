@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -39,7 +38,7 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 func (s *Screen) Render() []string {
 	if s.a == nil {
 		w, h := s.Size()
-		return draw.Block([]string{"", " Nothing is compared: " + howTo() + "."}, w, h)
+		return draw.Block([]string{"", " " + s.host.Theme().Words.Phrase("Nothing is compared: %s.", s.howTo())}, w, h)
 	}
 	return s.Split.Render()
 }
@@ -55,7 +54,7 @@ func (s *Screen) request(look theme.Theme, name string, j *v1alpha1.Journey) str
 	st := &j.Status
 	end := string(st.Phase)
 	if st.Code != 0 {
-		end = fmt.Sprintf("%d in %s", st.Code, draw.Duration(time.Duration(st.TookMicros)*time.Microsecond))
+		end = look.Words.Phrase("%d in %s", st.Code, draw.Duration(time.Duration(st.TookMicros)*time.Microsecond))
 	}
 	return draw.Ends(" "+look.Tab(name)+" "+j.Name+"  "+j.Spec.Method+" "+j.Spec.URI, end+" ", w)
 }
@@ -63,7 +62,7 @@ func (s *Screen) request(look theme.Theme, name string, j *v1alpha1.Journey) str
 // verdict says how much the two have in common.
 func (s *Screen) verdict(look theme.Theme) string {
 	both, differ, onlyA, onlyB := align.Count(s.all)
-	return look.Dim(fmt.Sprintf("     %d steps in both, %d of them went otherwise (~); %d in A alone (<), %d in B alone (>)", both, differ, onlyA, onlyB))
+	return look.Dim("     " + look.Words.Phrase("%d steps in both, %d of them went otherwise (~); %d in A alone (<), %d in B alone (>)", both, differ, onlyA, onlyB))
 }
 
 const tookWidth = 8
@@ -79,7 +78,7 @@ func (s *Screen) stepRows() rows.Content {
 	w, _ := s.steps.Size()
 	w -= 5 // the frame, the cursor and the mark
 	return rows.Content{
-		Title: look.Title("Steps of both"), Head: []string{look.Dim("   " + columns(w, "step", "A took", "B took"))}, Counted: true,
+		Title: look.Title(look.Words.Phrase("Steps of both")), Head: []string{look.Dim("   " + columns(w, look.Words.Phrase("step"), look.Words.Phrase("A took"), look.Words.Phrase("B took")))}, Counted: true,
 		Rows: len(s.rows), Row: func(i int) rows.Row { return s.pair(s.rows[i], w, look) },
 	}
 }
@@ -129,7 +128,7 @@ func took(j *v1alpha1.Journey, i int) string {
 // detailRows are the details as they are drawn.
 func (s *Screen) detailRows() rows.Content {
 	look, lines := s.host.Theme(), s.lines()
-	return rows.Content{Title: look.Title("The step in both"), Text: true, Rows: len(lines), Row: func(i int) rows.Row {
+	return rows.Content{Title: look.Title(look.Words.Phrase("The step in both")), Text: true, Rows: len(lines), Row: func(i int) rows.Row {
 		return rows.Row{Text: lines[i].text, Style: lines[i].kind.style(look)}
 	}}
 }

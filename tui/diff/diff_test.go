@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/kx-apiserver/kx/core/escape/escapetest"
 )
 
 func text(lines []Line) string {
@@ -90,7 +92,7 @@ func FuzzObjects(f *testing.F) {
 		marked := false
 		for _, l := range lines {
 			marked = marked || l.Mark != ' '
-			if strings.ContainsAny(l.Text, "\n\x1b") {
+			if escapetest.Find(l.Text, "") != "" {
 				t.Errorf("a line is not clean: %q", l.Text)
 			}
 		}

@@ -17,14 +17,16 @@ func Clean(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
-	if !strings.ContainsFunc(s, hostile) {
+	var marks escape.Marks
+	if !strings.ContainsFunc(s, func(r rune) bool { return marks.Pile(r) || hostile(r) }) {
 		return s
 	}
+	marks = 0
 	return strings.Map(func(r rune) rune {
-		switch {
+		switch pile := marks.Pile(r); {
 		case r == '\n' || r == '\t' || r == '\r':
 			return ' '
-		case hostile(r):
+		case pile || hostile(r):
 			return '\uFFFD'
 		}
 		return r
@@ -88,14 +90,6 @@ func Block(lines []string, w, h int) []string {
 		}
 	}
 	return out
-}
-
-// Wrap breaks s into lines of at most w cells, at spaces where there are any.
-func Wrap(s string, w int) []string {
-	if w <= 0 {
-		return nil
-	}
-	return strings.Split(ansi.Wrap(s, w, ""), "\n")
 }
 
 // border are the pieces of a frame.

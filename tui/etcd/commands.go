@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,12 +63,14 @@ func (s *Screen) linkCommands() []keys.Command {
 	}
 }
 
-func (s *Screen) whyNoAnswer() string { return unless(s.tree.root.loaded, "etcd has not answered yet") }
+func (s *Screen) whyNoAnswer() string {
+	return unless(s.tree.root.loaded, s.host.Theme().Words.Phrase("etcd has not answered yet"))
+}
 
-func (s *Screen) whyNow() string { return unless(s.at > 0, "it is now") }
+func (s *Screen) whyNow() string { return unless(s.at > 0, s.host.Theme().Words.Phrase("it is now")) }
 
 func (s *Screen) whyNoFollow() string {
-	return unless(s.at == 0, "the screen shows an earlier revision, which does not change")
+	return unless(s.at == 0, s.host.Theme().Words.Phrase("the screen shows an earlier revision, which does not change"))
 }
 
 // unless is why something can't be done, or empty if it can.
@@ -200,7 +201,7 @@ func (s *Screen) mark() tea.Cmd {
 	}
 	s.chosen.marked = at
 	if at != 0 {
-		s.host.Say(fmt.Sprintf("revision %d is marked: %s on another shows what they differ in", at, keys.Differences.Key()))
+		s.host.Say(s.host.Theme().Words.Phrase("revision %d is marked: %s on another shows what they differ in", at, keys.Differences.Key()))
 	}
 	return s.fetch()
 }
@@ -273,7 +274,7 @@ func (s *Screen) askRevision() tea.Cmd {
 	if s.At() != keysPart && s.revisionAt() > 0 {
 		initial = strconv.FormatInt(max(s.revisionAt(), oldest), 10)
 	}
-	question := fmt.Sprintf("as at which revision, %d to %d, or -20 for twenty before now (nothing: now)?", oldest, s.head.Revision)
+	question := s.host.Theme().Words.Phrase("as at which revision, %d to %d, or -20 for twenty before now (nothing: now)?", oldest, s.head.Revision)
 	return s.host.Propose(question, initial, func(answer string) tea.Cmd {
 		answer = strings.TrimSpace(answer)
 		revision, err := strconv.ParseInt(answer, 10, 64)
@@ -284,11 +285,11 @@ func (s *Screen) askRevision() tea.Cmd {
 		case answer == "" || err == nil && revision == 0 && !strings.HasPrefix(answer, "-"):
 			return s.travel(0)
 		case err != nil:
-			s.host.Complain(fmt.Sprintf("%q is no revision: it is a number", draw.Clean(answer)))
+			s.host.Complain(s.host.Theme().Words.Phrase("%q is no revision: it is a number", draw.Clean(answer)))
 		case revision < oldest:
-			s.host.Complain(fmt.Sprintf("etcd no longer has revision %d: it was compacted, and has %d to %d", revision, oldest, s.head.Revision))
+			s.host.Complain(s.host.Theme().Words.Phrase("etcd no longer has revision %d: it was compacted, and has %d to %d", revision, oldest, s.head.Revision))
 		case revision > s.head.Revision:
-			s.host.Complain(fmt.Sprintf("etcd has not come to revision %d: it is at %d", revision, s.head.Revision))
+			s.host.Complain(s.host.Theme().Words.Phrase("etcd has not come to revision %d: it is at %d", revision, s.head.Revision))
 		default:
 			return s.travel(revision)
 		}
@@ -301,9 +302,9 @@ func (s *Screen) askCompact() tea.Cmd {
 	revision, what := int64(0), "now"
 	if s.At() != keysPart && s.revisionAt() > 0 {
 		revision = s.revisionAt()
-		what = fmt.Sprintf("revision %d", revision)
+		what = s.host.Theme().Words.Phrase("revision %d", revision)
 	}
-	question := "make etcd forget what was before " + what + "? Nothing brings it back; watches from before end with 410 Gone"
+	question := s.host.Theme().Words.Phrase("make etcd forget what was before %s? Nothing brings it back; watches from before end with 410 Gone", what)
 	return s.host.Confirm(question, func() tea.Cmd { return s.compact(revision) })
 }
 

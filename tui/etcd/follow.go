@@ -3,7 +3,6 @@ package etcd
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -101,7 +100,7 @@ func (s *Screen) drain() tea.Cmd {
 	f.mu.Unlock()
 	if lost > 0 {
 		s.unfollow()
-		s.unfollowed = fmt.Sprintf("more than %d changes came at once", eventsMost)
+		s.unfollowed = s.host.Theme().Words.Phrase("more than %d changes came at once", eventsMost)
 		return nil
 	}
 	under, known := s.under()
@@ -134,7 +133,7 @@ func (s *Screen) ended(err error) tea.Cmd {
 	case err != nil && api.Code(err) != http.StatusGone:
 		s.unfollowed = screen.Trouble(err)
 	case s.ends > endsMost:
-		s.unfollowed = "the server ends the watch at once"
+		s.unfollowed = s.host.Theme().Words.Phrase("the server ends the watch at once")
 	default:
 		return s.reread()
 	}

@@ -17,9 +17,9 @@ func (s *Screen) Foot() (same, state string) {
 	}
 	switch {
 	case s.Typing():
-		state = look.Dim(screen.FindHelp)
+		state = look.Dim(screen.FindHelp(look.Words))
 	case s.unfollowed != "" && s.at == 0:
-		state = look.Bad(" ! not followed: " + s.unfollowed + "; " + keys.Refresh.Key() + " reads all again")
+		state = look.Bad(" ! " + look.Words.Phrase("not followed: %s; %s reads all again", look.Words.Text(s.unfollowed), keys.Refresh.Key()))
 	default:
 		state = s.about()
 	}
@@ -36,7 +36,7 @@ func (s *Screen) about() string {
 	if at == nil {
 		return ""
 	}
-	words := []string{" " + draw.Clean(s.chosen.key), fmt.Sprintf("revision %d", at.Revision)}
+	words := []string{" " + draw.Clean(s.chosen.key), s.host.Theme().Words.Phrase("revision %d", at.Revision)}
 	if at.Lease != "" {
 		words = append(words, "lease "+draw.Clean(at.Lease))
 	}

@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -180,7 +179,7 @@ func (s *Screen) lead() tea.Cmd {
 	case n.next != "" && len(n.children) < pagesMost*pageKeys && s.want > n.children[len(n.children)-1].key():
 		return s.read(n, true)
 	default:
-		s.host.Say("etcd has no key " + draw.Clean(s.want) + s.asAt() + "; here is what is left of its history")
+		s.host.Say(s.host.Theme().Words.Phrase("etcd has no key %s%s; here is what is left of its history", draw.Clean(s.want), s.asAt()))
 		s.keys.SetCursor(max(s.tree.position(n.key()), 0))
 		s.want = ""
 	}
@@ -280,7 +279,7 @@ func (s *Screen) arrived() {
 		return
 	}
 	if s.revisionAt() != c.asked {
-		s.host.Say(fmt.Sprintf("etcd no longer has what was written at revision %d", c.asked))
+		s.host.Say(s.host.Theme().Words.Phrase("etcd no longer has what was written at revision %d", c.asked))
 	}
 	c.asked = 0
 }
@@ -351,10 +350,10 @@ func (s *Screen) compact(revision int64) tea.Cmd {
 		return done, client.Create(ctx, api.KX+"/compactions", &order, done)
 	}, func(done *v1alpha1.Compaction, err error) tea.Cmd {
 		if err != nil {
-			s.host.Complain("etcd was not compacted: " + draw.Clean(api.Reason(err)))
+			s.host.Complain(s.host.Theme().Words.Phrase("etcd was not compacted: %s", draw.Clean(api.Reason(err))))
 			return nil
 		}
-		s.host.Say(fmt.Sprintf("etcd has forgotten what was before revision %d, in %s", done.Status.Revision, micros(done.Status.TookMicros)))
+		s.host.Say(s.host.Theme().Words.Phrase("etcd has forgotten what was before revision %d, in %s", done.Status.Revision, micros(done.Status.TookMicros)))
 		return s.reread()
 	})
 }

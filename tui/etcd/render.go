@@ -17,12 +17,12 @@ func (s *Screen) headLine() []string {
 	w, _ := s.Size()
 	var right []string
 	if s.head.Compacted > 0 {
-		right = append(right, fmt.Sprintf("compacted %d", s.head.Compacted))
+		right = append(right, look.Words.Phrase("compacted %d", s.head.Compacted))
 	}
 	switch {
 	case s.at > 0:
 	case s.unfollowed != "":
-		right = append(right, look.Bad("! not followed"))
+		right = append(right, look.Bad("! "+look.Words.Phrase("not followed")))
 	case s.following:
 		right = append(right, "follow on")
 	default:
@@ -31,9 +31,9 @@ func (s *Screen) headLine() []string {
 	left := " etcd"
 	switch {
 	case s.at > 0:
-		left = look.Notice(fmt.Sprintf(" @ AS AT REVISION %d of %d, not now: esc goes back", s.at, s.head.Revision))
+		left = look.Notice(" @ " + look.Words.Phrase("AS AT REVISION %d of %d, not now: esc goes back", s.at, s.head.Revision))
 	case s.head.Revision > 0:
-		left = fmt.Sprintf(" etcd now, revision %d", s.head.Revision)
+		left = " " + look.Words.Phrase("etcd now, revision %d", s.head.Revision)
 	}
 	return []string{draw.Ends(left, strings.Join(right, " | ")+" ", w)}
 }
@@ -43,19 +43,19 @@ func (s *Screen) asAt() string {
 	if s.at == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" at revision %d", s.at)
+	return " " + s.host.Theme().Words.Phrase("at revision %d", s.at)
 }
 
 // keyRows is the tree as it is drawn.
 func (s *Screen) keyRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.keys.Size()
-	c := rows.Content{Title: look.Title("Keys"), Rows: len(s.tree.rows), Empty: []string{"", "  Asking etcd ..."}}
+	c := rows.Content{Title: look.Title(look.Words.Phrase("Keys")), Rows: len(s.tree.rows), Empty: []string{"", "  " + look.Words.Phrase("Asking etcd ...")}}
 	if s.at > 0 {
 		c.Title += look.Notice(fmt.Sprintf(" @ %d", s.at))
 	}
 	columns := columnsFor(w - 5)
-	c.Head = []string{look.Dim("   " + columns.line("key", "keys", "bytes", "changed", "v"))}
+	c.Head = []string{look.Dim("   " + columns.line(look.Words.Phrase("key"), look.Words.Phrase("keys"), look.Words.Phrase("bytes"), look.Words.Phrase("changed"), "v"))}
 	c.Row = func(i int) rows.Row { return s.keyRow(s.tree.rows[i], columns, look) }
 	return c
 }
@@ -104,7 +104,7 @@ func (s *Screen) keyRow(r row, c columns, look theme.Theme) rows.Row {
 	indent := strings.Repeat("  ", max(n.depth, 0))
 	switch r.kind {
 	case moreRow:
-		return rows.Row{Text: strings.Repeat("  ", n.depth+1) + "… there are more: enter reads them", Style: look.Dim}
+		return rows.Row{Text: strings.Repeat("  ", n.depth+1) + look.Words.Phrase("… there are more: enter reads them"), Style: look.Dim}
 	case messageRow:
 		indent = strings.Repeat("  ", n.depth+1)
 		switch {
@@ -113,7 +113,7 @@ func (s *Screen) keyRow(r row, c columns, look theme.Theme) rows.Row {
 		case n.loading:
 			return rows.Row{Text: indent + "...", Style: look.Dim}
 		}
-		return rows.Row{Text: indent + "(no keys" + s.asAt() + ")", Style: look.Dim}
+		return rows.Row{Text: indent + look.Words.Phrase("(no keys%s)", s.asAt()), Style: look.Dim}
 	}
 	st := &n.item.Status
 	out := rows.Row{Full: draw.Clean(n.name())}
@@ -151,17 +151,17 @@ func (s *Screen) keyRow(r row, c columns, look theme.Theme) rows.Row {
 func (s *Screen) aboutDirectory() []string {
 	r, ok := s.under()
 	if !ok || r.kind != keyRow {
-		return []string{"", "  Choose a key: its revisions are shown here, and its value."}
+		return []string{"", "  " + s.host.Theme().Words.Phrase("Choose a key: its revisions are shown here, and its value.")}
 	}
 	st := &r.node.item.Status
-	lines := []string{"", "  " + draw.Clean(r.node.key()), fmt.Sprintf("  %s, %d bytes, changed last at revision %d", keysText(st.Keys), st.Bytes, st.ModRevision)}
+	lines := []string{"", "  " + draw.Clean(r.node.key()), "  " + s.host.Theme().Words.Phrase("%s, %d bytes, changed last at revision %d", keysText(st.Keys), st.Bytes, st.ModRevision)}
 	if st.Measured < st.Keys {
-		lines = append(lines, fmt.Sprintf("  Bytes and revision are of the first %d keys: more are not read at once.", st.Measured))
+		lines = append(lines, "  "+s.host.Theme().Words.Phrase("Bytes and revision are of the first %d keys: more are not read at once.", st.Measured))
 	}
 	if r.node.rough {
-		lines = append(lines, "  The bytes do not count all that changed since: "+keys.Refresh.Key()+" reads them again.")
+		lines = append(lines, "  "+s.host.Theme().Words.Phrase("The bytes do not count all that changed since: %s reads them again.", keys.Refresh.Key()))
 	}
-	return append(lines, "", "  enter unfolds it. Choose a key to see its revisions and its value.")
+	return append(lines, "", "  "+s.host.Theme().Words.Phrase("enter unfolds it. Choose a key to see its revisions and its value."))
 }
 
 func keysText(n int64) string {
@@ -195,9 +195,9 @@ func (s *Screen) valueRows() rows.Content {
 	v := s.chosen.values[r.Revision]
 	switch {
 	case r.Operation == "delete":
-		c.Empty = []string{"", fmt.Sprintf("  It was deleted at revision %d.", r.Revision)}
+		c.Empty = []string{"", "  " + look.Words.Phrase("It was deleted at revision %d.", r.Revision)}
 	case v == nil || v.loading:
-		c.Empty = []string{"", "  Asking for the value ..."}
+		c.Empty = []string{"", "  " + look.Words.Phrase("Asking for the value ...")}
 	case v.err != "":
 		c.Empty = []string{"", look.Bad("  ! " + v.err)}
 	default:
@@ -225,7 +225,7 @@ func (s *Screen) tabs() string {
 			words = append(words, name)
 		}
 	}
-	return look.Title("Value") + "  " + strings.Join(words, " ")
+	return look.Title(look.Words.Phrase("Value")) + "  " + strings.Join(words, " ")
 }
 
 // diffRows is what the value differs in from the one it is compared with.
@@ -235,7 +235,7 @@ func (s *Screen) diffRows(c rows.Content) rows.Content {
 	before, after := s.chosen.side(base), s.chosen.side(at)
 	for _, side := range []*value{before, after} {
 		if side != nil && side.loading {
-			c.Empty = []string{"", "  Asking for the values ..."}
+			c.Empty = []string{"", "  " + look.Words.Phrase("Asking for the values ...")}
 			return c
 		}
 		if side != nil && side.err != "" {
@@ -254,10 +254,10 @@ func (s *Screen) diffRows(c rows.Content) rows.Content {
 	}
 	c.Note = fmt.Sprintf("%s -> %d  %d changed", from, at, d.changed)
 	if d.changed == 0 {
-		c.Head = []string{look.Dim(" Both are the same.")}
+		c.Head = []string{look.Dim(" " + look.Words.Phrase("Both are the same."))}
 	}
 	if masked(before) || masked(after) {
-		c.Head = append(c.Head, look.Notice(" A Secret is masked: two of its values of the same length look the same."))
+		c.Head = append(c.Head, look.Notice(" "+look.Words.Phrase("A Secret is masked: two of its values of the same length look the same.")))
 	}
 	c.Rows = len(d.lines)
 	c.Row = func(i int) rows.Row {

@@ -86,7 +86,7 @@ func by(r *v1alpha1.KeyRevision) string {
 // revisionRows are the revisions as they are drawn.
 func (s *Screen) revisionRows() rows.Content {
 	look := s.host.Theme()
-	c := rows.Content{Title: look.Title("Revisions")}
+	c := rows.Content{Title: look.Title(look.Words.Phrase("Revisions"))}
 	switch {
 	case s.chosen == nil:
 		c.Empty = s.aboutDirectory()
@@ -94,24 +94,24 @@ func (s *Screen) revisionRows() rows.Content {
 	case s.chosen.err != "":
 		c.Empty = []string{"", look.Bad("  ! " + s.chosen.err)}
 	case !s.chosen.known:
-		c.Empty = []string{"", "  Asking for the history ..."}
+		c.Empty = []string{"", "  " + look.Words.Phrase("Asking for the history ...")}
 	}
 	h := &s.chosen.history
-	c.Title = look.Title("Revisions") + " " + draw.Clean(s.chosen.key)
+	c.Title = look.Title(look.Words.Phrase("Revisions")) + " " + draw.Clean(s.chosen.key)
 	if !s.chosen.known {
 		return c
 	}
 	w, _ := s.revisions.Size()
 	columns := revisionColumnsFor(w - 5)
-	c.Head = []string{look.Dim("   " + columns.line("mod", "create", "ver", "op", "by", "bytes", "written"))}
+	c.Head = []string{look.Dim("   " + columns.line("mod", "create", "ver", "op", "by", look.Words.Phrase("bytes"), look.Words.Phrase("written")))}
 	c.Rows = len(h.Revisions)
 	c.Row = func(i int) rows.Row { return s.revisionRow(i, columns) }
 	var foot []string
 	if h.Cut > 0 {
-		foot = append(foot, look.Notice(fmt.Sprintf("  %d older ones are left out: there are too many", h.Cut)))
+		foot = append(foot, look.Notice("  "+look.Words.Phrase("%d older ones are left out: there are too many", h.Cut)))
 	}
 	if h.Etcd.Compacted > 0 {
-		foot = append(foot, look.Dim(fmt.Sprintf("  etcd's history begins at %d: it was compacted", h.Etcd.Compacted)))
+		foot = append(foot, look.Dim("  "+look.Words.Phrase("etcd's history begins at %d: it was compacted", h.Etcd.Compacted)))
 	}
 	c.Foot = func(int) []string { return foot }
 	return c

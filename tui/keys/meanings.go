@@ -30,6 +30,7 @@ var (
 	Narrow      = on("filter", "/")
 	Find        = on("find text", "f")
 	Follow      = on("follow what is new, or stop", "F")
+	Hidden      = on("show what is hidden, or hide it", ".")
 	Refresh     = on("ask the server again", "ctrl+r")
 	AtRevision  = on("choose a revision", "@")
 	AtPresent   = on("go back to now")
@@ -41,6 +42,12 @@ var (
 	PreviousTab = on("show the previous tab", "[")
 	NextTab     = on("show the next tab", "]")
 	Code        = on("show the source code", "v")
+	TheStep     = on("show the step", "P")
+	TheObject   = on("show the object", "O")
+	EtcdAsked   = on("show what etcd was asked", "Z")
+	TheTime     = on("show where the time went", "U")
+	WhoGotIt    = on("show who got the event", "W")
+	TheRequest  = on("show the request", "Q")
 	Tell        = on("tell it in sentences", "S")
 	Mark        = on("mark, or unmark", "m")
 	JumpToMark  = on("go to a mark", "'")
@@ -59,6 +66,11 @@ var (
 var (
 	Into        = on("go into the step", "i")
 	Out         = on("go out of the step", "o")
+	RunTo       = on("run to a step", ">")
+	NextLayer   = on("run to the next layer", "}")
+	LastLayer   = on("go back to the layer before", "{")
+	NextChange  = on("run to the next change of the object", ")")
+	LastChange  = on("go back to the change before", "(")
 	Continue    = on("let it go on", "c")
 	ContinueAll = on("let all held requests go on", "C")
 	Break       = on("break at a step", "b")
@@ -89,8 +101,7 @@ var (
 var (
 	CopyCommand = on("copy the command that does the same", "Y")
 	Save        = on("save what is shown", "w")
-	SaveOne     = on("save this one", "W")
-	OpenFile    = on("open a file", "O")
+	OpenFile    = on("open a file", "ctrl+o")
 )
 
 // What ends a line, and what a line completes.

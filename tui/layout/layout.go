@@ -14,6 +14,8 @@ const (
 	Narrow = 100
 	// wide is the width above which Detail has room for two things side by side.
 	wide = 160
+	// detailWide is how wide Detail is then: Steps gets what is left.
+	detailWide = 102
 	// low is the height below which the list of Capture shows a few rows.
 	low = 19
 	// leastWide and leastHigh are what a border that the user moves leaves on both sides.
@@ -79,7 +81,7 @@ func ForCapture(w, h, body int, borders Borders) []Rect {
 	}
 	left := w * 4 / 7 // the lanes need more
 	if w > wide {
-		left = w * 2 / 5 // Diff and Source are side by side in Detail
+		left = max(w*2/5, w-detailWide)
 	}
 	left = Border(w, left, borders.Across, leastWide, leastWide)
 	areas[Steps] = Rect{0, top, left, h - top}

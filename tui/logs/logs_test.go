@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
 )
 
@@ -18,13 +19,19 @@ func TestTail(t *testing.T) {
 	}
 	fmt.Fprintln(&tail, "\x1b[31m", strings.Repeat("x", 2*lineMost))
 	lines, _ := tail.Lines()
-	if last := lines[2]; strings.Contains(last, "\x1b") || len(last) > lineMost+8 || !strings.HasSuffix(last, "…") {
+	if last := lines[2]; escapetest.Find(last, "") != "" || len(last) > lineMost+8 || !strings.HasSuffix(last, "…") {
 		t.Errorf("a long hostile line became one of %d bytes", len(last))
 	}
+	fmt.Fprintln(&tail, escapetest.Any())
+	lines, _ = tail.Lines()
+	if raw := escapetest.Find(strings.Join(lines, ""), ""); raw != "" || !strings.Contains(lines[3], "[2J") {
+		t.Errorf("the lines have %s", raw)
+	}
+	before := len(lines)
 	for i := range linesMost + 5 {
 		fmt.Fprintln(&tail, i)
 	}
-	if lines, dropped := tail.Lines(); len(lines) != linesMost || dropped != 8 || lines[0] != "5" {
+	if lines, dropped := tail.Lines(); len(lines) != linesMost || dropped != before+5 || lines[0] != "5" {
 		t.Errorf("%d lines from %s on, %d dropped", len(lines), lines[0], dropped)
 	}
 }

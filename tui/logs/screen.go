@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"fmt"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -87,9 +86,9 @@ const (
 func (s *Screen) content() rows.Content {
 	look := s.host.Theme()
 	w, h := s.Size()
-	c := rows.Content{Title: look.Title("Log"), NoMarks: true, Counted: true, Rows: len(s.lines), Empty: []string{"  Nothing was logged."}}
+	c := rows.Content{Title: look.Title(look.Words.Phrase("Log")), NoMarks: true, Counted: true, Rows: len(s.lines), Empty: []string{"  " + look.Words.Phrase("Nothing was logged.")}}
 	if s.dropped > 0 {
-		c.Note = fmt.Sprintf(", %d before them are in the file alone", s.dropped)
+		c.Note = look.Words.Phrase(", %d before them are in the file alone", s.dropped)
 	}
 	c.Row = func(i int) rows.Row {
 		if strings.Contains(s.lines[i], "level=ERROR") {

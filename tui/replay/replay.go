@@ -19,6 +19,9 @@ const mergePatch = "application/merge-patch+json"
 func Of(j *v1alpha1.Journey, held bool) (to screen.ToSend, note string) {
 	to = screen.ToSend{Method: j.Spec.Method, URI: j.Spec.URI, Held: held}
 	switch j.Spec.Method {
+	case v1alpha1.MethodInstall:
+		to.Method = "GET"
+		return to, "no request made this: here is one for what was installed"
 	case "POST", "PUT":
 		to.ContentType = "application/json"
 		if to.Body = decoded(j); to.Body == nil {

@@ -96,7 +96,7 @@ func (s *Screen) hasEdge() string {
 	case !ok:
 		return "there is no rule"
 	case r.Fault != nil && r.Fault.Effect != v1alpha1.FaultDelay && r.Fault.Effect != v1alpha1.FaultFail:
-		return fmt.Sprintf("%s has its own place", r.Fault.Effect)
+		return s.host.Theme().Words.Phrase("%s has its own place", r.Fault.Effect)
 	}
 	return ""
 }
@@ -128,7 +128,7 @@ func (s *Screen) open(r control.Rule) tea.Cmd {
 	case hit == nil:
 		s.host.Complain("can't open: the rule has not met any request")
 	case hit.Journey == "":
-		s.host.Complain("can't open: it met a watch cache last, at " + hit.Step + ", and no request")
+		s.host.Complain(s.host.Theme().Words.Phrase("can't open: it met a watch cache last, at %s, and no request", hit.Step))
 	default:
 		return s.host.Go(screen.ToRequest{Journey: hit.Journey, Step: hit.Step})
 	}
@@ -181,21 +181,24 @@ func do(host screen.Host, f func(context.Context) (did string, err error)) tea.C
 }
 
 func (s *Screen) toggle(r control.Rule) tea.Cmd {
+	words := s.host.Theme().Words
 	return do(s.host, func(ctx context.Context) (string, error) {
 		on := !r.On
-		return fmt.Sprintf("%s is %s", r.Key, map[bool]string{true: "on", false: "off"}[on]), s.control.Switch(ctx, r, on)
+		return words.Phrase("%s is %s", r.Key, words.Text(map[bool]string{true: "on", false: "off"}[on])), s.control.Switch(ctx, r, on)
 	})
 }
 
 func (s *Screen) delete(r control.Rule) tea.Cmd {
+	words := s.host.Theme().Words
 	return do(s.host, func(ctx context.Context) (string, error) {
-		return fmt.Sprintf("%s is deleted", r.Key), s.control.Delete(ctx, r.Key)
+		return words.Phrase("%s is deleted", r.Key), s.control.Delete(ctx, r.Key)
 	})
 }
 
 func (s *Screen) replace(r control.Rule, spec control.Spec) tea.Cmd {
+	words := s.host.Theme().Words
 	return do(s.host, func(ctx context.Context) (string, error) {
-		return fmt.Sprintf("%s is changed", r.Key), s.control.Replace(ctx, r, spec)
+		return words.Phrase("%s is changed", r.Key), s.control.Replace(ctx, r, spec)
 	})
 }
 
@@ -225,8 +228,8 @@ func change(spec control.Spec, breakpoint func(*v1alpha1.BreakpointSpec), fault 
 func (s *Screen) askFilter(r control.Rule) tea.Cmd { return s.editFilter(r, r.Filter()) }
 
 func (s *Screen) editFilter(r control.Rule, initial string) tea.Cmd {
-	return s.host.Ask("which steps:", initial, func(text string) tea.Cmd {
-		if _, err := filter.Parse(text); err != nil {
+	return s.host.Ask(s.host.Theme().Words.Phrase("which steps:"), initial, func(text string) tea.Cmd {
+		if _, err := filter.ParseRunning(text); err != nil {
 			s.host.Complain(err.Error())
 			return s.editFilter(r, text)
 		}
@@ -236,7 +239,7 @@ func (s *Screen) editFilter(r control.Rule, initial string) tea.Cmd {
 
 func (s *Screen) editCounts(r control.Rule) tea.Cmd {
 	skip, count := r.Counts()
-	return s.host.Ask("matches that pass first, and hits at most (0: no limit):", fmt.Sprintf("%d %d", skip, count), func(text string) tea.Cmd {
+	return s.host.Ask(s.host.Theme().Words.Phrase("matches that pass first, and hits at most (0: no limit):"), fmt.Sprintf("%d %d", skip, count), func(text string) tea.Cmd {
 		skip, count, err := readCounts(text)
 		if err != nil {
 			s.host.Complain(err.Error())
@@ -263,17 +266,18 @@ func readCounts(text string) (skip, count int64, err error) {
 
 // letGo lets the held request under the cursor go on.
 func (s *Screen) letGo() tea.Cmd {
-	j := s.selectedHeld()
+	j, words := s.selectedHeld(), s.host.Theme().Words
 	return do(s.host, func(ctx context.Context) (string, error) {
 		_, err := s.control.Tell(ctx, j.Name, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionContinue})
-		return j.Name + " goes on", err
+		return words.Phrase("%s goes on", j.Name), err
 	})
 }
 
 // ContinueAll lets all go on that are held.
 func ContinueAll(host screen.Host, c *control.Control) tea.Cmd {
+	words := host.Theme().Words
 	return do(host, func(ctx context.Context) (string, error) {
 		n, err := c.ContinueAll(ctx)
-		return fmt.Sprintf("continued: %d", n), err
+		return words.Phrase("continued: %d", n), err
 	})
 }

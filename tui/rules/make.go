@@ -2,7 +2,6 @@ package rules
 
 import (
 	"context"
-	"fmt"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -15,12 +14,12 @@ import (
 // Ask asks for the filter of a new breakpoint or tracepoint, beginning with initial, and makes it. A filter that can't be
 // read is asked for again.
 func Ask(host screen.Host, c *control.Control, action v1alpha1.BreakpointAction, initial string) tea.Cmd {
-	question := "break at:"
+	question := host.Theme().Words.Phrase("break at:")
 	if action == v1alpha1.BreakpointTrace {
-		question = "trace at:"
+		question = host.Theme().Words.Phrase("trace at:")
 	}
 	return host.Ask(question, initial, func(text string) tea.Cmd {
-		if _, err := filter.Parse(text); err != nil {
+		if _, err := filter.ParseRunning(text); err != nil {
 			host.Complain(err.Error())
 			return Ask(host, c, action, text)
 		}
@@ -30,9 +29,10 @@ func Ask(host screen.Host, c *control.Control, action v1alpha1.BreakpointAction,
 
 // Make makes a rule, and says how it is called.
 func Make(host screen.Host, c *control.Control, spec control.Spec) tea.Cmd {
+	words := host.Theme().Words
 	return do(host, func(ctx context.Context) (string, error) {
 		key, err := c.Add(ctx, spec)
-		return fmt.Sprintf("%s: %s at %s", key, spec.What(), orAny(spec.Filter())), err
+		return words.Phrase("%s: %s at %s", key, spec.What(), words.Text(orAny(spec.Filter()))), err
 	})
 }
 
@@ -73,15 +73,15 @@ func Break(host screen.Host, c *control.Control, step, verb, filter string, coun
 			return makeFault(host, c, e.Fault)
 		}}
 	}
-	menu := screen.Menu{Title: "What goes wrong", Hint: Typed, Typed: func(text string) (screen.Choice, error) {
+	menu := screen.Menu{Title: host.Theme().Words.Phrase("What goes wrong"), Hint: Typed, Typed: func(text string) (screen.Choice, error) {
 		e, err := ReadEffect(text)
 		return choice(e), err
 	}}
 	if count == 1 {
-		menu.Title += " once"
+		menu.Title = host.Theme().Words.Phrase("What goes wrong once")
 	}
 	if filter != "" {
-		menu.Title += " at " + filter
+		menu.Title = host.Theme().Words.Phrase("%s at %s", menu.Title, filter)
 	}
 	for _, e := range Effects(step, verb) {
 		menu.Choices = append(menu.Choices, choice(e))
@@ -100,8 +100,8 @@ func makeFault(host screen.Host, c *control.Control, spec v1alpha1.FaultSpec) te
 }
 
 func askFault(host screen.Host, c *control.Control, spec v1alpha1.FaultSpec, initial string) tea.Cmd {
-	return host.Ask((control.Spec{Fault: &spec}).What()+" at:", initial, func(text string) tea.Cmd {
-		if _, err := filter.Parse(text); err != nil {
+	return host.Ask(host.Theme().Words.Phrase("%s at:", (control.Spec{Fault: &spec}).What()), initial, func(text string) tea.Cmd {
+		if _, err := filter.ParseRunning(text); err != nil {
 			host.Complain(err.Error())
 			return askFault(host, c, spec, text)
 		}
@@ -141,7 +141,7 @@ func (s *Screen) edit(r control.Rule) tea.Cmd {
 		case !ok || string(edited) == string(data):
 			return nil
 		case changed.Kind != r.Kind || changed.Name != r.Name:
-			s.host.Complain(fmt.Sprintf("%s can't become %s: make another instead", r.Key, changed.Key))
+			s.host.Complain(s.host.Theme().Words.Phrase("%s can't become %s: make another instead", r.Key, changed.Key))
 			return nil
 		}
 		return s.replace(r, changed.Spec)
@@ -160,7 +160,7 @@ func (s *Screen) edited(data []byte, err error) (control.Rule, bool) {
 	}
 	r, err := control.Parse(data)
 	if err == nil {
-		_, err = filter.Parse(r.Filter())
+		_, err = filter.ParseRunning(r.Filter())
 	}
 	if err != nil {
 		s.host.Complain(err.Error())

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"encoding/json"
-	"fmt"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -82,9 +81,9 @@ func (s *Screen) Leaving() string {
 	case 0:
 		return ""
 	case 1:
-		return "1 request is held, and goes on when you leave"
+		return s.host.Theme().Words.Phrase("1 request is held, and goes on when you leave")
 	default:
-		return fmt.Sprintf("%d requests are held, and go on when you leave", n)
+		return s.host.Theme().Words.Phrase("%d requests are held, and go on when you leave", n)
 	}
 }
 

@@ -179,6 +179,7 @@ func TestMake(t *testing.T) {
 		"kind: Pod":                        "must be Breakpoint or Fault",
 		"kind: Fault\nspec: {colour: 1}":   "unknown field",
 		"kind: Fault\nspec: {filter: '('}": "column",
+		"kind: Breakpoint\nspec: {filter: a -> b}": `column 3: "->" looks at steps to the request's end`,
 	} {
 		h.Complained = nil
 		h.Press("X")

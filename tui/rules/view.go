@@ -33,7 +33,7 @@ func (s *Screen) counts() string {
 			on++
 		}
 	}
-	return fmt.Sprintf("%d on, %d off", on, len(s.view.Rules)-on)
+	return s.host.Theme().Words.Phrase("%d on, %d off", on, len(s.view.Rules)-on)
 }
 
 // column is one of the table of rules. It is as wide as what it has, up to w. Those of least weight go first where there is
@@ -124,7 +124,7 @@ func fitting(w int, rules []control.Rule) (shown []column, filter int) {
 func (s *Screen) ruleRows() rows.Content {
 	look := s.host.Theme()
 	w, _ := s.rules.Size()
-	c := rows.Content{Title: look.Title("Breakpoints and faults"), Note: s.counts(), NoMarks: true, Rows: len(s.view.Rules)}
+	c := rows.Content{Title: look.Title(look.Words.Phrase("Breakpoints and faults")), Note: s.counts(), NoMarks: true, Rows: len(s.view.Rules)}
 	if c.Rows == 0 {
 		c.Empty = s.nothing(w, look)
 		return c
@@ -143,7 +143,7 @@ func (s *Screen) ruleRows() rows.Content {
 		}
 		return strings.Join(cells, "  ")
 	}
-	c.Head = []string{look.Dim("  " + line(func(c column) string { return c.name }))}
+	c.Head = []string{look.Dim("  " + line(func(c column) string { return look.Words.Text(c.name) }))}
 	c.Row = func(i int) rows.Row {
 		r := s.view.Rules[i]
 		row := rows.Row{Text: line(func(c column) string { return draw.Clean(c.of(r)) })}
@@ -157,7 +157,7 @@ func (s *Screen) ruleRows() rows.Content {
 
 // nothing says what there could be.
 func (s *Screen) nothing(w int, look theme.Theme) []string {
-	lines := []string{"  There are no breakpoints and no faults.", ""}
+	lines := []string{"  " + look.Words.Phrase("There are no breakpoints and no faults."), ""}
 	for _, kind := range []control.Kind{control.Breakpoint, control.Fault} {
 		if why := s.view.Refused[kind]; why != "" {
 			for _, line := range draw.Wrap(draw.Clean(why), max(w-6, 1)) {
@@ -166,8 +166,8 @@ func (s *Screen) nothing(w int, look theme.Theme) []string {
 		}
 	}
 	if len(lines) == 2 {
-		lines = append(lines, "  "+look.Key("b")+" holds requests at a step, such as step:etcd.txn resource:configmaps",
-			"  "+look.Key("X")+" has them fail or wait")
+		lines = append(lines, "  "+look.Key("b")+" "+look.Words.Phrase("holds requests at a step, such as step:etcd.txn resource:configmaps"),
+			"  "+look.Key("X")+" "+look.Words.Phrase("has them fail or wait"))
 	}
 	return lines
 }
@@ -175,8 +175,8 @@ func (s *Screen) nothing(w int, look theme.Theme) []string {
 // heldRows are the held requests as they are drawn.
 func (s *Screen) heldRows() rows.Content {
 	return rows.Content{
-		Title: s.host.Theme().Title("Held requests"), NoMarks: true, Counted: true, Rows: len(s.view.Held),
-		Empty: []string{"  No request is held."},
+		Title: s.host.Theme().Title(s.host.Theme().Words.Phrase("Held requests")), NoMarks: true, Counted: true, Rows: len(s.view.Held),
+		Empty: []string{"  " + s.host.Theme().Words.Phrase("No request is held.")},
 		Row:   func(i int) rows.Row { return rows.Row{Text: draw.Clean(s.heldText(s.view.Held[i]))} },
 	}
 }
@@ -197,9 +197,9 @@ func (s *Screen) heldText(j *v1alpha1.Journey) string {
 	for _, h := range j.Status.Held {
 		edge := ""
 		if h.At == v1alpha1.AtEnd {
-			edge = "end of "
+			edge = s.host.Theme().Words.Phrase("end of") + " "
 		}
-		at = append(at, fmt.Sprintf("at %s%d %s since %s by %s", edge, h.Step+1, h.ID, h.Since.In(s.host.Zone()).Format("15:04:05"), h.By))
+		at = append(at, s.host.Theme().Words.Phrase("at %s%d %s since %s by %s", edge, h.Step+1, h.ID, h.Since.In(s.host.Zone()).Format("15:04:05"), h.By))
 	}
 	return j.Name + "  " + what + "  " + strings.Join(at, ", ")
 }
@@ -216,11 +216,11 @@ func (s *Screen) Foot() (same, state string) {
 	case r.Note != "":
 		state = look.Notice(" " + draw.Clean(r.Name+" is off: "+r.Note))
 	case r.Status.Missed > 0:
-		state = look.Notice(fmt.Sprintf(" %s would have held %d more: too many were held already", draw.Clean(r.Name), r.Status.Missed))
+		state = look.Notice(" " + look.Words.Phrase("%s would have held %d more: too many were held already", draw.Clean(r.Name), r.Status.Missed))
 	case r.Sent:
-		state = look.Dim(" " + draw.Clean(r.Name) + " holds the request that Send sent, and goes when that is answered")
+		state = look.Dim(" " + look.Words.Phrase("%s holds the request that Send sent, and goes when that is answered", draw.Clean(r.Name)))
 	case r.On && !r.Mine:
-		state = look.Dim(" " + draw.Clean(r.Name) + " was not made here")
+		state = look.Dim(" " + look.Words.Phrase("%s was not made here", draw.Clean(r.Name)))
 	}
 	return same, state
 }

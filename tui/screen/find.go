@@ -6,7 +6,7 @@ import tea "github.com/charmbracelet/bubbletea"
 func AskFind(h Host, where, last string, find func(string) tea.Cmd) tea.Cmd {
 	question := where
 	if last != "" {
-		question += " (nothing: " + last + ")"
+		question = h.Theme().Words.Phrase("%s (nothing: %s)", question, last)
 	}
 	return h.Ask(question, "", func(text string) tea.Cmd {
 		if text == "" {

@@ -1,10 +1,9 @@
 package screen
 
 import (
-	"fmt"
-
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/prompt"
@@ -33,7 +32,7 @@ func (s *Split) Type(text []rune) {
 		return
 	}
 	if !s.line.Insert(text) {
-		s.host.Complain(fmt.Sprintf("a line has at most %d bytes", prompt.MaxBytes))
+		s.host.Complain(s.host.Theme().Words.Phrase("a line has at most %d bytes", prompt.MaxBytes))
 		return
 	}
 	s.changed()
@@ -65,7 +64,9 @@ func (s *Split) edit(id keys.ID) (tea.Cmd, bool) {
 }
 
 // FindHelp stands below while the user types what to find.
-var FindHelp = fmt.Sprintf(" enter stays there, %s and %s go on, esc leaves the line", keys.Next.Key(), keys.Previous.Key())
+func FindHelp(words lang.Language) string {
+	return " " + words.Phrase("enter stays there, %s and %s go on, esc leaves the line", keys.Next.Key(), keys.Previous.Key())
+}
 
 // finder is a pane whose rows can be searched.
 type finder interface {
@@ -121,7 +122,7 @@ func (s *Split) FindAgain(step int) tea.Cmd {
 
 func (s *Split) sought(found bool) tea.Cmd {
 	if text := s.finder().Sought(); !found && text != "" {
-		s.host.Complain("no row has " + draw.Clean(text))
+		s.host.Complain(s.host.Theme().Words.Phrase("no row has %s", draw.Clean(text)))
 	}
 	return s.moved(s.focus)
 }
@@ -129,12 +130,13 @@ func (s *Split) sought(found bool) tea.Cmd {
 // NothingSought is why FindAgain can't go on; empty if it can.
 func (s *Split) NothingSought() string {
 	if s.finder().Sought() == "" {
-		return "nothing was looked for in this pane: " + keys.Find.Key() + " does"
+		return s.host.Theme().Words.Phrase("nothing was looked for in this pane: %s does", keys.Find.Key())
 	}
 	return ""
 }
 
-const findTitle = " find "
+// findTitle is the name of the line of a search.
+func (s *Split) findTitle() string { return " " + s.host.Theme().Words.Phrase("find") + " " }
 
 // findView draws the line of a search.
-func (s *Split) findView() string { return findTitle + s.line.View(s.w-len(findTitle)) }
+func (s *Split) findView() string { return s.findTitle() + s.line.View(s.w-draw.Width(s.findTitle())) }

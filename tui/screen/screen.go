@@ -129,6 +129,9 @@ type ToSend struct {
 	Method, URI, ContentType string
 	Body                     []byte
 	Held                     bool // it is sent at once, held at its first step
+	// HeldAt is the step at which it is held instead, after it was taken Skip times.
+	HeldAt string
+	Skip   int
 }
 
 // ToKey leads to a key in etcd, and to one of its revisions unless that is 0.
@@ -147,16 +150,19 @@ type ToStructure struct{ Group, Resource string }
 type ToSource struct {
 	File string
 	Line int
-	// Function, Upstream and UpstreamFile are said beside it, where they are known.
-	Function, Upstream, UpstreamFile string
+	// Function, Upstream, UpstreamFile and Release are said beside it, where they are known.
+	Function, Upstream, UpstreamFile, Release string
+	// Theirs says that the code upstream is wanted.
+	Theirs bool
 }
 
 // ToCompare leads to two requests side by side.
 type ToCompare struct{ A, B *v1alpha1.Journey }
 
-// ToStory leads to a request told in sentences, to the one of a step.
+// ToStory leads to a request told in sentences, to the one of a step. Others are those that changed what it was refused over.
 type ToStory struct {
 	Journey *v1alpha1.Journey
+	Others  []*v1alpha1.Journey
 	Step    int
 }
 

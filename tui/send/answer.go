@@ -286,7 +286,7 @@ func (e *entry) mark() string {
 // head are the lines above the answer.
 func (p *answerPane) head(e *entry, look theme.Theme) []string {
 	a := &e.answer
-	status := e.status()
+	status := look.Words.Text(e.status())
 	switch {
 	case a.Code >= 400 || a.Err != nil:
 		status = look.Bad("! " + status)
@@ -300,21 +300,21 @@ func (p *answerPane) head(e *entry, look theme.Theme) []string {
 		parts = append(parts, draw.Duration(a.First), size(a.Bytes))
 	}
 	if a.Watch {
-		parts = append(parts, fmt.Sprintf("%d events", len(a.Events)+a.EventsDropped))
+		parts = append(parts, look.Words.Phrase("%d events", len(a.Events)+a.EventsDropped))
 	}
 	if ct := a.Header.Get("Content-Type"); ct != "" {
 		parts = append(parts, look.Dim(draw.Clean(ct)))
 	}
-	second := look.Dim("the answer names no journey")
+	second := look.Dim(look.Words.Phrase("the answer names no journey"))
 	switch {
 	case a.Err != nil:
 		second = look.Bad("! " + draw.Clean(a.Err.Error()))
 	case a.HeldAt != "" && a.Code == 0 && !a.Ended:
-		second = look.Notice("|| held at "+draw.Clean(a.HeldAt)) + "  journey " + draw.Clean(a.Journey) + look.Dim("  (enter: step it)")
+		second = look.Notice("|| "+look.Words.Phrase("held at %s", draw.Clean(a.HeldAt))) + "  " + look.Words.Phrase("journey %s", draw.Clean(a.Journey)) + look.Dim("  "+look.Words.Phrase("(enter: step it)"))
 	case a.Journey != "":
-		second = "journey " + draw.Clean(a.Journey) + look.Dim("  (enter: see its steps)")
+		second = look.Words.Phrase("journey %s", draw.Clean(a.Journey)) + look.Dim("  "+look.Words.Phrase("(enter: see its steps)"))
 	case e.at.IsZero():
-		second = look.Dim(keys.Send.Key() + " sends it")
+		second = look.Dim(look.Words.Phrase("%s sends it", keys.Send.Key()))
 	case !a.Ended:
 		second = look.Dim(draw.Clean(e.request.Title()))
 	}
@@ -324,7 +324,7 @@ func (p *answerPane) head(e *entry, look theme.Theme) []string {
 func (p *answerPane) tabLine(watch bool, look theme.Theme) string {
 	var all []string
 	for t := range tabs {
-		title := t.title(watch)
+		title := look.Words.Text(t.title(watch))
 		if t == p.tab {
 			all = append(all, look.Tab("["+title+"]"))
 		} else {
@@ -338,7 +338,7 @@ func (p *answerPane) tabLine(watch bool, look theme.Theme) string {
 func (p *answerPane) render(e *entry, look theme.Theme) []string {
 	if e == nil {
 		var lines []string
-		for _, l := range draw.Wrap("Nothing was sent yet: "+keys.Send.Key()+" sends the request, "+keys.SendHeld.Key()+" holds it at its first step.", p.w) {
+		for _, l := range draw.Wrap(look.Words.Phrase("Nothing was sent yet: %s sends the request, %s holds it at its first step.", keys.Send.Key(), keys.SendHeld.Key()), p.w) {
 			lines = append(lines, look.Dim(l))
 		}
 		return draw.Block(lines, p.w, p.h)

@@ -25,7 +25,7 @@ func (s *Screen) known(err error) tea.Cmd {
 	}
 	s.waiting = false
 	if err != nil {
-		s.host.Complain("it was not sent: " + screen.Trouble(err))
+		s.host.Complain(s.host.Theme().Words.Phrase("it was not sent: %s", screen.Trouble(err)))
 		return nil
 	}
 	return s.send(true)
@@ -185,10 +185,10 @@ func (s *Screen) loadObject() tea.Cmd {
 		case err != nil:
 			s.host.Complain(r.Title() + ": " + err.Error())
 		case !s.body.Set(o.body):
-			s.host.Complain(r.Title() + ": it is too long to be edited here")
+			s.host.Complain(s.host.Theme().Words.Phrase("%s: it is too long to be edited here", r.Title()))
 		default:
 			s.template = ""
-			s.host.Say("the body is the object as of resourceVersion " + orDash(o.version) + ": u takes that back")
+			s.host.Say(s.host.Theme().Words.Phrase("the body is the object as of resourceVersion %s: u takes that back", orDash(o.version)))
 		}
 		return nil
 	})

@@ -224,7 +224,7 @@ func (s *Screen) nextProblem() {
 func (s *Screen) clear() tea.Cmd {
 	switch r := s.row(); r.id {
 	case verbRow, patchRow, methodRow, addQueryRow, addHeaderRow:
-		s.host.Say(r.label + " can't be empty")
+		s.host.Say(s.host.Theme().Words.Phrase("%s can't be empty", r.label))
 		return nil
 	default:
 		return s.set(r.id, "")
@@ -264,7 +264,7 @@ func (s *Screen) external() tea.Cmd {
 		if err != nil {
 			s.host.Complain(err.Error())
 		} else if !s.body.Set(string(edited)) {
-			s.host.Complain("it is too long: a body may have " + size(loadBytesMost) + " here")
+			s.host.Complain(s.host.Theme().Words.Phrase("it is too long: a body may have %s here", size(loadBytesMost)))
 		}
 		return nil
 	})

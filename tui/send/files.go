@@ -129,12 +129,12 @@ func (s *Screen) saveTo(path string, data []byte, how int) tea.Cmd {
 		return func() tea.Cmd {
 			switch {
 			case errors.Is(err, fs.ErrExist):
-				return s.host.Confirm(path+" is there already: write over it?", func() tea.Cmd { return s.saveTo(path, data, os.O_TRUNC) })
+				return s.host.Confirm(s.host.Theme().Words.Phrase("%s is there already: write over it?", path), func() tea.Cmd { return s.saveTo(path, data, os.O_TRUNC) })
 			case err != nil:
-				s.host.Complain("save the request: " + err.Error())
+				s.host.Complain(s.host.Theme().Words.Phrase("save the request: %s", err.Error()))
 			default:
 				s.file = path
-				s.host.Say("saved: kx send -f " + path + " sends it too")
+				s.host.Say(s.host.Theme().Words.Phrase("saved: kx send -f %s sends it too", path))
 			}
 			return nil
 		}
@@ -193,9 +193,9 @@ func (s *Screen) opened(path string, requests []request.Request) tea.Cmd {
 	s.load(requests[0])
 	s.GoTo(requestPart)
 	if n := len(requests); n > 1 {
-		s.host.Say(fmt.Sprintf("the first of %d requests is here, all are in the history", n))
+		s.host.Say(s.host.Theme().Words.Phrase("the first of %d requests is here, all are in the history", n))
 	} else {
-		s.host.Say("opened " + path)
+		s.host.Say(s.host.Theme().Words.Phrase("opened %s", path))
 	}
 	return s.wantSchemas()
 }

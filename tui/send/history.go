@@ -106,7 +106,7 @@ func (h *history) render(w, height int, shown *entry, focused bool, zone *time.L
 		lines = append(lines, line)
 	}
 	if len(h.entries) == 0 {
-		lines = []string{look.Dim("what is sent is remembered here")}
+		lines = []string{look.Dim(look.Words.Phrase("what is sent is remembered here"))}
 	}
 	return draw.Block(lines, w, height)
 }

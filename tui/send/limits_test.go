@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
 )
@@ -54,9 +55,9 @@ func TestSizes(t *testing.T) {
 // TestHostile shows an answer that means harm to the terminal.
 func TestHostile(t *testing.T) {
 	h := screentest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Kx-Journey", "\u202eabc")
+		w.Header().Set("Kx-Journey", escapetest.InHeader())
 		w.Header().Set("Content-Type", "text/plain")
-		fmt.Fprint(w, "\x1b]52;c;x\x07\r\n", strings.Repeat("y", 100<<10), "\nend")
+		fmt.Fprint(w, escapetest.Any(), "\r\n", strings.Repeat("y", 100<<10), "\nend")
 	}))
 	s := New(h, nil)
 	h.Attach(s)
@@ -65,8 +66,8 @@ func TestHostile(t *testing.T) {
 	answered(h, s)
 	for range int(tabs) {
 		for _, l := range h.Frame(120, 36) {
-			if strings.ContainsAny(l, "\x1b\x07") {
-				t.Errorf("%q", l)
+			if raw := escapetest.Find(l, ""); raw != "" {
+				t.Error(raw)
 			}
 		}
 		h.Press("l")

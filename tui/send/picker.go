@@ -116,7 +116,7 @@ func (p *picker) box(w, h int, look theme.Theme) []string {
 	}
 	lines := []string{p.line.View(w - 2)}
 	if p.note != "" {
-		lines = append(lines, look.Dim(draw.Clean(p.note)))
+		lines = append(lines, look.Dim(draw.Clean(look.Words.Text(p.note))))
 	}
 	p.seen = max(h-2-len(lines), 0)
 	p.rows.Clamp(len(p.found), p.seen)
@@ -135,5 +135,5 @@ func (p *picker) box(w, h int, look theme.Theme) []string {
 			lines = append(lines, "  "+text)
 		}
 	}
-	return look.Box(lines, draw.Clean(p.title), "", w, min(h, len(lines)+2), true)
+	return look.Box(lines, draw.Clean(look.Words.Text(p.title)), "", w, min(h, len(lines)+2), true)
 }

@@ -62,6 +62,7 @@ type Screen struct {
 
 	resources    *request.Resources
 	resourcesErr error
+	holdAt       hold                      // where the next one that is held is
 	waiting      bool                      // for them, with a request that is to be sent held
 	schemas      map[request.Kind]*schemas // of a group and version
 }
@@ -135,10 +136,11 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if t, ok := to.(screen.ToSend); ok {
 		s.load(request.From(t.Method, t.URI, t.ContentType, t.Body))
 		s.GoTo(requestPart)
+		s.holdAt = hold{step: t.HeldAt, skip: t.Skip}
 		if t.Held {
 			return tea.Batch(s.askResources(), s.sendHeld())
 		}
-		s.host.Say(keys.Send.Key() + " sends it again; you can change it before")
+		s.host.Say(s.host.Theme().Words.Phrase("%s sends it again; you can change it before", keys.Send.Key()))
 	}
 	return tea.Batch(s.askResources(), s.wantSchemas())
 }
@@ -217,7 +219,7 @@ func (s *Screen) Type(text []rune) {
 		}
 	case s.editing:
 		if !s.body.Insert(text) {
-			s.host.Complain("a body may have " + size(editor.BytesMost) + " here: " + keys.InEditor.Key() + " opens it in your editor")
+			s.host.Complain(s.host.Theme().Words.Phrase("a body may have %s here: %s opens it in your editor", size(editor.BytesMost), keys.InEditor.Key()))
 		}
 	}
 }

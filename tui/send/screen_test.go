@@ -332,7 +332,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("%v %v", info, err)
 	}
 	s.load(request.Request{Method: "GET", Path: "/version"})
-	h.Press("O", "ctrl+u")
+	h.Press("ctrl+o", "ctrl+u")
 	h.Type(dir + "/a")
 	h.Press("tab", "enter")
 	if got := s.request(); got.Verb != request.Create || got.Body != want.Body || len(s.history.entries) != 1 {
@@ -342,7 +342,7 @@ func TestFiles(t *testing.T) {
 	if err := os.WriteFile(several, []byte("method: GET\npath: /a\n---\nmethod: GET\npath: /b\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.Press("O", "ctrl+u")
+	h.Press("ctrl+o", "ctrl+u")
 	h.Type(dir + "/")
 	h.Press("tab", "down", "tab", "enter")
 	if got := s.request(); got.Path != "/a" || s.history.entries[1].request.Path != "/b" {
@@ -352,7 +352,7 @@ func TestFiles(t *testing.T) {
 	h.Press("j", "enter")
 	saw(t, h, "not sent", "GET /b")
 	for _, bad := range []string{dir, filepath.Join(dir, "none")} {
-		h.Press("O", "ctrl+u")
+		h.Press("ctrl+o", "ctrl+u")
 		h.Type(bad)
 		h.Press("enter")
 	}

@@ -1,8 +1,6 @@
 package send
 
 import (
-	"fmt"
-
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/request"
@@ -34,11 +32,11 @@ func (s *Screen) send(held bool) tea.Cmd {
 		}
 	}
 	if running == runningMost {
-		s.host.Complain(fmt.Sprintf("%d requests are under way: %s stops one", running, keys.End.Key()))
+		s.host.Complain(s.host.Theme().Words.Phrase("%d requests are under way: %s stops one", running, keys.End.Key()))
 		return nil
 	}
 	if r.Verb == request.DeleteCollection && r.Query.Get("dryRun") == "" {
-		return s.host.Confirm("delete all of "+r.Title()[len(request.DeleteCollection)+1:]+" that it selects?", func() tea.Cmd {
+		return s.host.Confirm(s.host.Theme().Words.Phrase("delete all of %s that it selects?", r.Title()[len(request.DeleteCollection)+1:]), func() tea.Cmd {
 			s.start(r, h, held)
 			return nil
 		})
@@ -47,10 +45,17 @@ func (s *Screen) send(held bool) tea.Cmd {
 	return nil
 }
 
+// hold is the step at which a request is held, after it was taken a number of times; none is the first of all.
+type hold struct {
+	step string
+	skip int
+}
+
 // start sends a request in the background.
 func (s *Screen) start(r request.Request, h request.HTTP, held bool) {
 	e := &entry{request: r.Clone(), at: s.now(), held: held}
-	e.exchange = exchange.Start(s.host.Context(), s.host.API(), h, exchange.Options{Held: held, Made: s.holding, Guard: s.host.Guard}, s.now, s.host.Changed)
+	e.exchange = exchange.Start(s.host.Context(), s.host.API(), h, exchange.Options{Held: held, HeldAt: s.holdAt.step, Skip: s.holdAt.skip, Made: s.holding, Guard: s.host.Guard}, s.now, s.host.Changed)
+	s.holdAt = hold{}
 	e.answer = exchange.Answer{Started: e.at}
 	s.history.add(e)
 	s.shown = e

@@ -157,7 +157,7 @@ func (s *Screen) askNames(p *picker, path string) tea.Cmd {
 		default:
 			p.match = plain(names)
 			if len(names) == catalog.NamesMost {
-				p.note += fmt.Sprintf(" (the first %d)", catalog.NamesMost)
+				p.note += " " + s.host.Theme().Words.Phrase("(the first %d)", catalog.NamesMost)
 			}
 			p.refresh()
 		}
@@ -180,7 +180,7 @@ func (s *Screen) choose() tea.Cmd {
 	p := s.picker
 	value, ok := p.picked()
 	if !ok {
-		s.host.Complain("there is no " + p.title + " with " + p.line.String() + ": esc gives up")
+		s.host.Complain(s.host.Theme().Words.Phrase("there is no %s with %s: esc gives up", p.title, p.line.String()))
 		return nil
 	}
 	s.picker = nil

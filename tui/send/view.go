@@ -1,8 +1,6 @@
 package send
 
 import (
-	"fmt"
-
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/tui/draw"
@@ -120,23 +118,23 @@ func (p *part) Render(focused bool) []string {
 	var title, note string
 	switch p.id {
 	case requestPart:
-		title, lines = "Request", s.formLines(p.w, p.h, focused, look)
+		title, lines = look.Words.Phrase("Request"), s.formLines(p.w, p.h, focused, look)
 	case bodyPart:
 		title, note, lines = s.bodyTitle(), s.checkNote(), s.bodyLines(p.w, p.h, look)
 		if s.editing {
-			note += "  esc: done"
+			note += "  " + look.Words.Phrase("esc: done")
 		}
 	case answerPart:
 		s.answer.w, s.answer.h = p.w, p.h
 		s.answer.update(s.shown, s.host.Zone())
-		title, lines = "Answer", s.answer.render(s.shown, look)
+		title, lines = look.Words.Phrase("Answer"), s.answer.render(s.shown, look)
 		if s.shown != nil {
 			note = draw.Fit(draw.Clean(s.shown.request.Title()), min(draw.Width(draw.Clean(s.shown.request.Title())), p.w/2))
 		}
 	case historyPart:
-		title, lines = "History", s.history.render(p.w, p.h, s.shown, focused, s.host.Zone(), look)
+		title, lines = look.Words.Phrase("History"), s.history.render(p.w, p.h, s.shown, focused, s.host.Zone(), look)
 		if s.history.gone > 0 {
-			note = fmt.Sprintf("%d forgotten", s.history.gone)
+			note = look.Words.Phrase("%d forgotten", s.history.gone)
 		}
 	}
 	if w, _ := s.Size(); w < besideWidth && p.id != requestPart {
@@ -147,7 +145,8 @@ func (p *part) Render(focused bool) []string {
 
 // tabsTitle names the panes that are not seen beside the one that is.
 func (s *Screen) tabsTitle(p int, title string) string {
-	names := [parts]string{"", "Body", "Answer", "History"}
+	words := s.host.Theme().Words
+	names := [parts]string{"", words.Phrase("Body"), words.Phrase("Answer"), words.Phrase("History")}
 	out := ""
 	for other := bodyPart; other < parts; other++ {
 		switch {
@@ -161,14 +160,14 @@ func (s *Screen) tabsTitle(p int, title string) string {
 }
 
 func (s *Screen) bodyTitle() string {
-	of := s.form.of(s.resource())
+	of, words := s.form.of(s.resource()), s.host.Theme().Words
 	switch {
 	case of.Patch != "":
-		return "Body: " + string(of.Patch) + " patch"
+		return words.Phrase("Body: %s patch", of.Patch)
 	case of.Kind.Kind != "":
-		return "Body: " + draw.Clean(of.Kind.Kind+" "+of.Kind.APIVersion())
+		return words.Phrase("Body: %s", draw.Clean(of.Kind.Kind+" "+of.Kind.APIVersion()))
 	}
-	return "Body"
+	return words.Phrase("Body")
 }
 
 // formLines are the rows of the form, and what the one under the cursor is for.
@@ -194,7 +193,7 @@ func (s *Screen) formLines(w, h int, focused bool, look theme.Theme) []string {
 		if r.bad != "" {
 			value += " !"
 		}
-		line := draw.Fit(mark+draw.Fit(draw.Clean(r.label), labelWidth)+" "+value, w)
+		line := draw.Fit(mark+draw.Fit(draw.Clean(look.Words.Text(r.label)), labelWidth)+" "+value, w)
 		switch {
 		case here && focused:
 			line = look.Selected(line)
@@ -208,9 +207,9 @@ func (s *Screen) formLines(w, h int, focused bool, look theme.Theme) []string {
 	lines = draw.Block(lines, w, room)
 	if h > 1 {
 		r := rows[s.formRows.Cursor]
-		help := look.Dim(draw.Clean(r.help))
+		help := look.Dim(draw.Clean(look.Words.Text(r.help)))
 		if r.bad != "" {
-			help = look.Bad("! " + draw.Clean(r.bad))
+			help = look.Bad("! " + draw.Clean(look.Words.Text(r.bad)))
 		}
 		lines = append(lines, help)
 	}
@@ -230,7 +229,7 @@ func (s *Screen) bodyLines(w, h int, look theme.Theme) []string {
 	for i := range n {
 		text := "! " + draw.Clean(c.problems[i].String())
 		if i == n-1 && len(c.problems) > n {
-			text = fmt.Sprintf("! %d more problems", len(c.problems)-i)
+			text = "! " + look.Words.Phrase("%d more problems", len(c.problems)-i)
 		}
 		lines = append(lines, look.Bad(draw.Fit(text, w)))
 	}
@@ -255,7 +254,7 @@ func (s *Screen) Foot() (same, state string) {
 	}
 	if s.form.hasBody() && !r.Raw() {
 		if note := s.checkNote(); note != "" {
-			state += "  " + look.Dim(note)
+			state += "  " + look.Dim(look.Words.Text(note))
 		}
 	}
 	return same, state

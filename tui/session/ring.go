@@ -35,7 +35,17 @@ type Ring struct {
 	Dropped uint64
 	// LeftOut is how many the server did not send because there were too many.
 	LeftOut uint64
+
+	// fold says which new rows are only counted; nil for none. folded are their names.
+	fold   func(*v1alpha1.Journey) bool
+	folded map[string]bool
 }
+
+// Fold has rows that come only be counted, if yes says so of them, until the next reset. A nil yes has all be shown.
+func (r *Ring) Fold(yes func(*v1alpha1.Journey) bool) { r.fold = yes }
+
+// Folded is how many are only counted.
+func (r *Ring) Folded() int { return len(r.folded) }
 
 // NewRing is an empty ring for capacity rows.
 func NewRing(capacity int) *Ring {
@@ -46,7 +56,7 @@ func NewRing(capacity int) *Ring {
 
 func (r *Ring) clear() {
 	r.held, r.rows, r.head, r.first = nil, nil, 0, 0
-	r.at, r.inHeld = map[string]uint64{}, map[string]*Row{}
+	r.at, r.inHeld, r.folded = map[string]uint64{}, map[string]*Row{}, map[string]bool{}
 }
 
 // Len is how many rows there are.
@@ -124,8 +134,16 @@ func (r *Ring) Apply(b Batch) {
 	for _, c := range b.changes {
 		if c.gone {
 			r.gone(c.journey.Name)
+			delete(r.folded, c.journey.Name)
 			continue
 		}
+		if r.fold != nil && r.Index(c.journey.Name) < 0 && r.fold(c.journey) {
+			if len(r.folded) < r.capacity {
+				r.folded[c.journey.Name] = true
+			}
+			continue
+		}
+		delete(r.folded, c.journey.Name)
 		r.put(c.journey)
 	}
 	if b.present != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/subject"
 )
 
 // saved are journeys that were saved. Nothing ever happens to them.
@@ -37,13 +38,8 @@ func (s *saved) list(_ context.Context, text string) ([]*v1alpha1.Journey, strin
 	if err != nil {
 		return nil, "", err
 	}
-	var rows []*v1alpha1.Journey
-	for _, j := range s.all {
-		if f.Match(v1alpha1.Subject(j)) {
-			rows = append(rows, j)
-		}
-	}
-	return rows, "0", nil
+	rows, err := subject.Select(s.all, f)
+	return rows, "0", err
 }
 
 func (s *saved) watch(ctx context.Context, _, rv string, _ func(watch.EventType, *v1alpha1.Journey)) (string, error) {

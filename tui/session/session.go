@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/refusal"
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
@@ -105,6 +107,30 @@ func (s *Session) List(ctx context.Context, filter string) ([]string, error) {
 		ids[i] = j.Name
 	}
 	return ids, err
+}
+
+// Related are the requests, with their steps, that changed what j was refused over, as far as they are remembered.
+func (s *Session) Related(ctx context.Context, j *v1alpha1.Journey) ([]*v1alpha1.Journey, error) {
+	wanted := refusal.Wanted(j)
+	if wanted == "" {
+		return nil, nil
+	}
+	rows, err := s.Rows(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	var related []*v1alpha1.Journey
+	for _, row := range refusal.Related(j, slices.Values(rows)) {
+		whole, err := s.Get(ctx, row.Name)
+		switch {
+		case errors.Is(err, ErrForgotten): // the server has forgotten it meanwhile
+		case err != nil:
+			return nil, err
+		default:
+			related = append(related, whole)
+		}
+	}
+	return related, nil
 }
 
 // Follow follows the journeys that filter wants, from now on and in place of those before.

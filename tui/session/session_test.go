@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/tuitest"
 )
@@ -144,7 +145,7 @@ func TestTroubles(t *testing.T) {
 func TestGet(t *testing.T) {
 	server := tuitest.New(t)
 	hostile := journey("a")
-	hostile.Spec.UserAgent = "\x1b]0;owned\x07"
+	hostile.Spec.UserAgent, hostile.Spec.User = "\x1b]0;owned\x07", escapetest.Any()
 	hostile.Status.Steps = []v1alpha1.Step{{ID: "x", Parent: 3, Why: "a\nb"}, {ID: "y", Parent: 0}}
 	server.Put(hostile)
 	s, _ := start(t, server)
@@ -153,7 +154,7 @@ func TestGet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if steps := j.Status.Steps; j.Spec.UserAgent != "\uFFFD]0;owned\uFFFD" || steps[0].Why != "a b" || steps[0].Parent != -1 || steps[1].Parent != 0 {
+	if steps := j.Status.Steps; escapetest.Find(j.Spec.User, "") != "" || j.Spec.UserAgent != "\uFFFD]0;owned\uFFFD" || steps[0].Why != "a b" || steps[0].Parent != -1 || steps[1].Parent != 0 {
 		t.Errorf("%+v", j)
 	}
 	if _, err := s.Get(ctx, "gone"); !errors.Is(err, ErrForgotten) {
@@ -169,12 +170,12 @@ func TestGet(t *testing.T) {
 // TestHostileError has a server that answers with an escape code.
 func TestHostileError(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "\x1b]0;owned\x07", http.StatusInternalServerError)
+		http.Error(w, escapetest.Any(), http.StatusInternalServerError)
 	}))
 	defer server.Close()
 	s := of(t, &rest.Config{Host: server.URL})
 	defer s.Close()
-	if _, err := s.Get(context.Background(), "a"); err == nil || strings.ContainsAny(err.Error(), "\x1b\x07") || !strings.Contains(err.Error(), "500") {
+	if _, err := s.Get(context.Background(), "a"); err == nil || escapetest.Find(err.Error(), "") != "" || !strings.Contains(err.Error(), "500") {
 		t.Errorf("%q", err)
 	}
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"strconv"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -41,9 +42,24 @@ func (s *Screen) Commands() []keys.Command {
 	return []keys.Command{
 		{ID: "source.find", Meaning: keys.Find, Contexts: in, Hint: "find", WhyNot: s.whyNoFile, Do: s.askFind,
 			Help: "Go to the next line that has a text. After the last comes the first."},
+		{ID: "source.side", Meaning: keys.OtherSide, Contexts: in, Hint: "upstream", WhyNot: s.whyNoUpstream, Do: s.turn,
+			Help: "Turn between the server's own code and what does the same in the Kubernetes API server. Then y copies a link to that."},
 		{ID: "source.edit", Meaning: keys.InEditor, Contexts: in, Hint: "editor", WhyNot: s.whyNoFile, Do: s.edit,
 			Help: "Open a copy of the file in $EDITOR. What you change there is not kept."},
 	}
+}
+
+// turn turns to the code upstream, or back.
+func (s *Screen) turn() tea.Cmd {
+	s.at.Theirs = !s.at.Theirs
+	return s.want()
+}
+
+func (s *Screen) whyNoUpstream() string {
+	if s.at.Upstream == "" && !s.at.Theirs {
+		return "there is nothing of the same name upstream"
+	}
+	return ""
 }
 
 func (s *Screen) whyNoFile() string {
@@ -54,7 +70,7 @@ func (s *Screen) whyNoFile() string {
 }
 
 func (s *Screen) askFind() tea.Cmd {
-	return screen.AskFind(s.host, "find", s.find, func(text string) tea.Cmd {
+	return screen.AskFind(s.host, s.host.Theme().Words.Phrase("find"), s.find, func(text string) tea.Cmd {
 		if s.find = text; !s.pane.Find(text) {
 			s.host.Complain("no line has " + text)
 		}
@@ -78,31 +94,58 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	return s.Split.Handle(id)
 }
 
-// here is the line under the cursor, as editors take it.
+// here is the line under the cursor, as editors take it, or a link to it.
 func (s *Screen) here() string {
+	if at := s.pane.Place(); s.at.Theirs && at.Link != "" {
+		if link, _, ok := strings.Cut(at.Link, "#"); ok {
+			return link + "#L" + strconv.Itoa(s.pane.Cursor())
+		}
+		return at.Link
+	}
 	return s.at.File + ":" + strconv.Itoa(max(s.pane.Cursor(), s.at.Line))
 }
 
 func (s *Screen) Foot() (sameAs, state string) {
-	if s.at.File == "" {
+	switch {
+	case s.at.File == "":
 		return "", ""
+	case s.at.Theirs:
+		return s.host.Theme().Dim(" "+s.host.Theme().Words.Phrase("published at")+"  ") + s.here(), ""
 	}
-	return s.host.Theme().Dim(" in an editor  ") + "$EDITOR +" + strconv.Itoa(max(s.at.Line, 1)) + " " + s.at.File, ""
+	return s.host.Theme().Dim(" "+s.host.Theme().Words.Phrase("in an editor")+"  ") + "$EDITOR +" + strconv.Itoa(max(s.at.Line, 1)) + " " + s.at.File, ""
 }
 
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToSource); ok {
 		s.at = to
-		return tea.Batch(s.sources.Want(to.File), s.give())
+		return s.want()
 	}
 	return nil
 }
 
+// want asks for the file.
+func (s *Screen) want() tea.Cmd {
+	if s.at.Theirs {
+		return tea.Batch(s.sources.WantTheirs(s.place()), s.give())
+	}
+	return tea.Batch(s.sources.Want(s.at.File), s.give())
+}
+
 // give gives the pane the file, as far as it is there.
 func (s *Screen) give() tea.Cmd {
+	if s.at.Theirs {
+		file, at, note := s.sources.Theirs(s.place())
+		s.pane.Show(at, file, nil, note)
+		return nil
+	}
 	file, note := s.sources.Get(s.at.File)
-	s.pane.Show(source.Place{
-		File: s.at.File, Line: s.at.Line, Function: s.at.Function, Upstream: s.at.Upstream, UpstreamFile: s.at.UpstreamFile,
-	}, file, nil, note)
+	s.pane.Show(s.place(), file, nil, note)
 	return nil
+}
+
+// place is where the server's own code is.
+func (s *Screen) place() source.Place {
+	return source.Place{
+		File: s.at.File, Line: s.at.Line, Function: s.at.Function, Upstream: s.at.Upstream, UpstreamFile: s.at.UpstreamFile, Release: s.at.Release,
+	}
 }

@@ -32,7 +32,7 @@ func server(t *testing.T) http.Handler {
 	})
 }
 
-var commit = screen.ToSource{File: "store/etcd3/kv.go", Line: 110, Function: "store/etcd3.(*kv).commit", Upstream: "KV.Txn", UpstreamFile: "go.etcd.io/etcd/client/v3/kv.go"}
+var commit = screen.ToSource{File: "store/etcd3/kv.go", Line: 110, Function: "store/etcd3.(*kv).commit", Upstream: "KV.Txn", UpstreamFile: "client/v3/kv.go", Release: "v3.7"}
 
 func TestScreen(t *testing.T) {
 	h := screentest.New(t, server(t))
@@ -65,6 +65,15 @@ func TestScreen(t *testing.T) {
 	h.Answer("nowhere at all")
 	if len(h.Complained) != 1 {
 		t.Errorf("%q", h.Complained)
+	}
+	h.Press("A") // the server's own code, upstream's, and back
+	if link := "https://github.com/etcd-io/etcd/blob/"; !strings.HasPrefix(s.here(), link) {
+		t.Errorf("upstream is at %q, want %s", s.here(), link)
+	}
+	h.Frame(80, 20)
+	h.Press("y", "A")
+	if last := h.Copied[len(h.Copied)-1]; !strings.HasPrefix(last, "https://") {
+		t.Errorf("copied %q", last)
 	}
 	h.Press("E")
 	if len(h.Edits) != 1 || h.Edits[0].Suffix != ".go" || !strings.HasPrefix(string(h.Edits[0].Text), "package etcd3") {

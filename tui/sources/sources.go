@@ -12,6 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/pane/source"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/upstream"
 )
 
 // filesMost is how many files are kept.
@@ -29,6 +30,8 @@ type Library struct {
 type entry struct {
 	file *source.File
 	note string
+	// place is where it is, of a file of another project.
+	place source.Place
 	// again says that it may be asked for again: the server did not say that it has none.
 	again bool
 }
@@ -75,10 +78,81 @@ func (l *Library) Want(file string) tea.Cmd {
 	})
 }
 
+// Theirs is what does the same upstream as the function at a place: the file and where in it, or nil, where it is published, and
+// why it is not there.
+func (l *Library) Theirs(p source.Place) (file *source.File, at source.Place, note string) {
+	if e := l.files[theirs(p)]; e != nil {
+		return e.file, e.place, e.note
+	}
+	return nil, source.Place{}, ""
+}
+
+// theirs is the name under which a library has what does the same upstream. No file of the server begins like it.
+func theirs(p source.Place) string {
+	return "upstream:" + p.Release + ":" + p.UpstreamFile + ":" + p.Upstream
+}
+
+// WantTheirs looks for it on this machine, unless that was done.
+func (l *Library) WantTheirs(p source.Place) tea.Cmd {
+	name := theirs(p)
+	if l.files[name] != nil {
+		return nil
+	}
+	if p.Upstream == "" {
+		l.put(name, &entry{note: "there is nothing of the same name upstream"})
+		return nil
+	}
+	l.put(name, &entry{note: "looking for the module on this machine ..."})
+	return l.host.Do(func() func() tea.Cmd {
+		e := find(upstream.Symbol{Name: p.Upstream, File: p.UpstreamFile, Release: p.Release})
+		return func() tea.Cmd {
+			l.put(name, e)
+			return l.arrived()
+		}
+	})
+}
+
+// find reads a file of another project, and makes it ready.
+func find(symbol upstream.Symbol) *entry {
+	e := &entry{place: source.Place{File: symbol.File, Function: symbol.Name, Link: symbol.Link(0)}}
+	code, err := upstream.Here().Find(symbol)
+	if err != nil {
+		e.note, e.again = draw.Clean(err.Error()), true
+		return e
+	}
+	symbol.Release = code.Release
+	e.place = source.Place{File: draw.Clean(code.File), Line: code.Line, Function: symbol.Name, Link: symbol.Link(code.Line)}
+	if e.file, err = source.Read(&v1alpha1.Source{Spec: v1alpha1.SourceSpec{File: code.File, Text: code.Text}}); err != nil {
+		e.note = draw.Clean(err.Error())
+	}
+	return e
+}
+
+// Reader returns what reads files of the server's source, each once, by the names that steps give them.
+func Reader(ctx context.Context, client *api.Client) func(file string) (text string, err error) {
+	read := map[string]string{}
+	return func(file string) (string, error) {
+		if text, ok := read[file]; ok {
+			return text, nil
+		}
+		s, err := get(ctx, client, v1alpha1.SourceName(file))
+		if err != nil {
+			return "", err
+		}
+		read[file] = s.Spec.Text
+		return s.Spec.Text, nil
+	}
+}
+
+// get gets a file.
+func get(ctx context.Context, client *api.Client, name string) (s v1alpha1.Source, err error) {
+	err = client.Get(ctx, api.KX+"/sources/"+url.PathEscape(name), nil, &s)
+	return s, err
+}
+
 // fetch gets a file and makes it ready.
 func fetch(ctx context.Context, client *api.Client, name string) *entry {
-	var s v1alpha1.Source
-	err := client.Get(ctx, api.KX+"/sources/"+url.PathEscape(name), nil, &s)
+	s, err := get(ctx, client, name)
 	if api.Code(err) == http.StatusNotFound {
 		return &entry{note: "the server has no source of this file"}
 	}

@@ -26,7 +26,7 @@ func (s *Screen) Commands() []keys.Command {
 
 func (s *Screen) whyNothing() string {
 	if s.journey == nil {
-		return "no request is told: press " + keys.Tell.Key() + " on one in Capture"
+		return s.host.Theme().Words.Phrase("no request is told: press %s on one in Capture", keys.Tell.Key())
 	}
 	return ""
 }
@@ -72,9 +72,9 @@ func (s *Screen) Drain() tea.Cmd {
 }
 
 func (s *Screen) askFind() tea.Cmd {
-	return screen.AskFind(s.host, "find in the story", s.text.Sought(), func(text string) tea.Cmd {
+	return screen.AskFind(s.host, s.host.Theme().Words.Phrase("find in the story"), s.text.Sought(), func(text string) tea.Cmd {
 		if !s.text.Find(text, 1, false) {
-			s.host.Complain("the story does not have " + text)
+			s.host.Complain(s.host.Theme().Words.Phrase("the story does not have %s", text))
 		}
 		return s.supply()
 	})

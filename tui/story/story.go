@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -78,8 +79,14 @@ func New(host screen.Host) *Screen {
 
 // readingTime is how long it takes to read a sentence, by somebody who also looks at the source.
 func readingTime(text string) time.Duration {
-	const aWord, aLook = 300 * time.Millisecond, 700 * time.Millisecond
-	return aLook + time.Duration(len(strings.Fields(text)))*aWord
+	const aWord, aCharacter, aLook = 300 * time.Millisecond, 150 * time.Millisecond, 700 * time.Millisecond
+	characters := 0 // of Chinese, which has no spaces between words
+	for _, r := range text {
+		if unicode.Is(unicode.Han, r) {
+			characters++
+		}
+	}
+	return aLook + time.Duration(len(strings.Fields(text)))*aWord + time.Duration(characters)*aCharacter
 }
 
 func (s *Screen) Name() screen.Name { return screen.Story }
@@ -100,7 +107,7 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToStory); ok && to.Journey != nil {
 		s.quiet()
-		s.journey, s.told = to.Journey, story.Of(to.Journey)
+		s.journey, s.told = to.Journey, story.Of(to.Journey, s.host.Theme().Words, to.Others...)
 		s.lines, s.w = nil, 0
 		s.GoTo(textPane)
 		s.text.ToTop()
@@ -157,11 +164,12 @@ func (s *Screen) fit() {
 
 // content is what the story's pane shows. It is drawn after the lines were broken for its width.
 func (s *Screen) content() rows.Content {
+	words := s.host.Theme().Words
 	if s.journey == nil {
-		return rows.Content{Title: "Story", Empty: []string{"No request is told: press " + keys.Tell.Key() + " on one in Capture."}}
+		return rows.Content{Title: words.Phrase("Story"), Empty: []string{words.Phrase("No request is told: press %s on one in Capture.", keys.Tell.Key())}}
 	}
 	look := s.host.Theme()
-	return rows.Content{Title: "Story  " + draw.Clean(s.journey.Name), Rows: len(s.lines), Counted: true, Row: func(i int) rows.Row {
+	return rows.Content{Title: words.Phrase("Story") + "  " + draw.Clean(s.journey.Name), Rows: len(s.lines), Counted: true, Row: func(i int) rows.Row {
 		l := s.lines[i]
 		row := rows.Row{Text: l.text}
 		if s.told[l.sentence].Failed {
@@ -213,7 +221,7 @@ func (s *Screen) supply() tea.Cmd {
 	cmd := s.sources.Want(step.File)
 	file, note := s.sources.Get(step.File)
 	s.source.Show(source.Place{
-		File: step.File, Line: int(step.Line), Function: step.Function, Upstream: step.Upstream, UpstreamFile: step.UpstreamFile,
+		File: step.File, Line: int(step.Line), Function: step.Function, Upstream: step.Upstream, UpstreamFile: step.UpstreamFile, Release: step.UpstreamRelease,
 	}, file, nil, note)
 	return cmd
 }
@@ -228,9 +236,9 @@ func (s *Screen) Foot() (sameAs, state string) {
 	if s.journey == nil {
 		return "", ""
 	}
-	sameAs = s.host.Theme().Dim(" same as  ") + "kx trace show " + draw.Clean(s.journey.Name) + " --story"
+	sameAs = s.host.Theme().SameAs("kx trace show " + s.journey.Name + " --story")
 	if s.turning != nil {
-		state = s.host.Theme().Notice(" reading on: " + keys.Switch.Key() + " stops")
+		state = s.host.Theme().Notice(" " + s.host.Theme().Words.Phrase("reading on: %s stops", keys.Switch.Key()))
 	}
 	return sameAs, state
 }

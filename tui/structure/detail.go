@@ -7,6 +7,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -35,6 +36,7 @@ type line struct {
 // sheet is what is known of a part, line by line.
 type sheet struct {
 	w     int
+	words lang.Language
 	lines []line
 }
 
@@ -46,7 +48,7 @@ const (
 
 // say adds text, in as many lines as it needs.
 func (s *sheet) say(t tone, text string) {
-	for _, l := range draw.Wrap(draw.Clean(text), max(s.w, 20)) {
+	for _, l := range draw.Wrap(draw.Clean(s.words.Text(text)), max(s.w, 20)) {
 		s.lines = append(s.lines, line{text: l, tone: t})
 	}
 }
@@ -69,6 +71,7 @@ func (s *sheet) hasAt(column int, name, value string) *line {
 		return &line{}
 	}
 	first := len(s.lines)
+	name = s.words.Text(name)
 	for i, l := range draw.Wrap(draw.Clean(value), max(s.w-column-1, 20)) {
 		if i > 0 {
 			name = ""
@@ -100,8 +103,8 @@ func sourceAt(p v1alpha1.CodePlace) screen.Target {
 }
 
 // sheetOf writes what is known of a node in lines of w cells.
-func sheetOf(t *tree, n *node, whole *v1alpha1.Structure, w int) []line {
-	s := &sheet{w: w}
+func sheetOf(t *tree, n *node, whole *v1alpha1.Structure, w int, words lang.Language) []line {
+	s := &sheet{w: w, words: words}
 	if n.part == nil {
 		s.heading(n)
 		return s.lines
@@ -131,9 +134,9 @@ func (s *sheet) heading(n *node) {
 	}
 	s.gap("")
 	for _, c := range n.children {
-		text := c.label
-		if c.note != "" {
-			text = draw.Fit(c.label, 24) + " " + c.note
+		text, note := s.words.Text(c.label), s.words.Text(c.note)
+		if note != "" {
+			text = draw.Fit(text, 24) + " " + note
 		}
 		s.lines = append(s.lines, line{text: text, part: c.id})
 	}
@@ -151,7 +154,7 @@ func (s *sheet) filter(part *v1alpha1.Structure) {
 	s.say(strong, spec.Title)
 	s.doc(spec.Title, spec.Source)
 	s.gap("")
-	s.has("position", fmt.Sprintf("%d, of those that a request passes", f.Position))
+	s.has("position", s.words.Phrase("%d, of those that a request passes", f.Position))
 	s.code("source", spec.Source)
 	s.has("step", f.Step).target = screen.ToRequests{Filter: "step:" + f.Step}
 	s.has("upstream", f.Upstream+"  "+f.UpstreamFile)
@@ -162,12 +165,12 @@ func (s *sheet) server(t *tree, part *v1alpha1.Structure) {
 	s.say(strong, spec.Title)
 	s.doc(spec.Title, spec.Source)
 	s.gap("")
-	s.has("position", fmt.Sprintf("%d, of those that are asked", server.Position))
+	s.has("position", s.words.Phrase("%d, of those that are asked", server.Position))
 	s.code("source", spec.Source)
 	if server.Delegate == "" {
-		s.has("else", "nobody is asked after it")
+		s.has("else", s.words.Phrase("nobody is asked after it"))
 	} else {
-		s.has("else", "what it does not have, it leaves to "+server.Delegate).part = "server:" + server.Delegate
+		s.has("else", s.words.Phrase("what it does not have, it leaves to %s", server.Delegate)).part = "server:" + server.Delegate
 	}
 	s.has("resources", fmt.Sprint(server.Resources))
 	for i, gv := range server.GroupVersions {
@@ -191,9 +194,9 @@ func (s *sheet) resource(part *v1alpha1.Structure, whole bool) {
 	spec, r := &part.Spec, part.Spec.Resource
 	s.say(strong, spec.Title)
 	s.gap("")
-	where := "cluster: its objects are in no namespace"
+	where := s.words.Phrase("cluster: its objects are in no namespace")
 	if r.Namespaced {
-		where = "its objects are in namespaces"
+		where = s.words.Phrase("its objects are in namespaces")
 	}
 	s.has("scope", where)
 	s.has("names", strings.Join(append([]string{r.Resource, r.Singular}, r.ShortNames...), ", "))
@@ -205,16 +208,16 @@ func (s *sheet) resource(part *v1alpha1.Structure, whole bool) {
 	}
 	stored := r.StoredAs
 	if stored == "" {
-		stored = "nothing is kept in etcd"
+		stored = s.words.Phrase("nothing is kept in etcd")
 	}
 	s.has("stored as", stored)
 	if r.Key != "" {
 		s.has("keys", r.Key).target = screen.ToKey{Key: r.Key}
 	}
 	if c := r.Cache; c != nil {
-		s.has("cache", fmt.Sprintf("%s: %d objects, %d bytes", c.State, c.Items, c.Bytes)).target = screen.ToCache{Resource: c.Name}
+		s.has("cache", s.words.Phrase("%s: %d objects, %d bytes", c.State, c.Items, c.Bytes)).target = screen.ToCache{Resource: c.Name}
 	} else if r.Key != "" {
-		s.has("cache", "none: etcd answers all reads")
+		s.has("cache", s.words.Phrase("none: etcd answers all reads"))
 	}
 	s.has("requests", requestsOf(part)).target = screen.ToRequests{Filter: requestsOf(part)}
 	if !whole {
@@ -236,24 +239,24 @@ func (s *sheet) storage(r *v1alpha1.StructureResource, storage *v1alpha1.Structu
 	s.code("storage", storage.Type)
 	s.doc("", storage.Type)
 	for _, strategy := range storage.Strategies {
-		s.code(strategy.For+" by", strategy.Type)
+		s.code(s.words.Phrase("%s by", strategy.For), strategy.Type)
 	}
 	root := rootOf(r)
 	if len(storage.Routes) > 0 {
-		s.has("paths", "below "+root)
+		s.has("paths", s.words.Phrase("below %s", root))
 	}
 	for i := range storage.Routes {
 		route := &storage.Routes[i]
 		l := s.hasAt(verbLabel, route.Verb, route.Method+" "+strings.TrimPrefix(route.Path, root))
 		l.tone = good
 		l.target = toSend(route)
-		s.codeAt(verbLabel, "  answered by", route.Handler)
+		s.codeAt(verbLabel, "  "+s.words.Phrase("answered by"), route.Handler)
 		if route.Calls != nil {
-			s.codeAt(verbLabel, "  which calls", *route.Calls)
+			s.codeAt(verbLabel, "  "+s.words.Phrase("which calls"), *route.Calls)
 		}
 	}
 	for _, absence := range storage.Absent {
-		s.say(bad, "no "+absence.Verb+": "+absence.Reason)
+		s.say(bad, s.words.Phrase("no %s: %s", absence.Verb, absence.Reason))
 	}
 }
 
@@ -300,8 +303,8 @@ func (s *sheet) definition(t *tree, part *v1alpha1.Structure) {
 	if v := d.Serving; v == nil {
 		s.say(dim, "Nothing yet: the next request makes it.")
 	} else {
-		s.has("made", fmt.Sprintf("%s, in %s", v.Made.UTC().Format("2006-01-02 15:04:05.000 UTC"), draw.Duration(time.Duration(v.TookMicros)*time.Microsecond)))
-		s.has("in use by", fmt.Sprintf("%d requests", v.Requests))
+		s.has("made", s.words.Phrase("%s, in %s", v.Made.UTC().Format("2006-01-02 15:04:05.000 UTC"), draw.Duration(time.Duration(v.TookMicros)*time.Microsecond)))
+		s.has("in use by", s.words.Phrase("%d requests", v.Requests))
 		s.has("serves", strings.Join(v.Versions, ", "))
 		s.has("stores", v.StorageVersion)
 	}

@@ -158,7 +158,7 @@ func (s *Screen) lead() {
 		if to.Group != "" {
 			name += "." + to.Group
 		}
-		s.host.Complain("the server has no resource " + draw.Clean(name))
+		s.host.Complain(s.host.Theme().Words.Phrase("the server has no resource %s", draw.Clean(name)))
 		return
 	}
 	s.GoTo(treePane)

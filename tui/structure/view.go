@@ -33,7 +33,7 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 
 func (s *Screen) filterLine() []string {
 	w, _ := s.Size()
-	found := fmt.Sprintf(" %d found ", s.tree.found)
+	found := " " + s.host.Theme().Words.Phrase("%d found", s.tree.found) + " "
 	line := draw.Ends(" / "+draw.Clean(s.tree.filter), found, w)
 	switch {
 	case s.Typing() && s.tree.filter == "":
@@ -41,7 +41,7 @@ func (s *Screen) filterLine() []string {
 	case s.Typing():
 		line = " / " + s.Line().View(w-3-len(found)) + found
 	case s.tree.filter == "":
-		line = s.host.Theme().Dim(" / all parts of the server")
+		line = s.host.Theme().Dim(" " + s.host.Theme().Words.Phrase("/ all parts of the server"))
 	}
 	return []string{line}
 }
@@ -57,9 +57,9 @@ func (s *Screen) content() rows.Content {
 			c.Empty = append(c.Empty, " "+line)
 		}
 	case !s.loaded:
-		c.Empty = []string{"", " The server is being asked how it is built."}
+		c.Empty = []string{"", " " + s.host.Theme().Words.Phrase("The server is being asked how it is built.")}
 	default:
-		c.Empty = []string{"", " No part has all of these words. esc shows all."}
+		c.Empty = []string{"", " " + s.host.Theme().Words.Phrase("No part has all of these words. esc shows all.")}
 	}
 	return c
 }
@@ -73,8 +73,8 @@ func (s *Screen) row(i int) rows.Row {
 			fold = "▾ "
 		}
 	}
-	text := strings.Repeat("  ", n.depth) + fold + n.label
 	look := s.host.Theme()
+	text := strings.Repeat("  ", n.depth) + fold + look.Words.Text(n.label)
 	if n.part == nil {
 		if n.depth > 0 && !s.tree.open[n.id] && s.tree.filter == "" {
 			text += fmt.Sprintf(" (%d)", leaves(n))
@@ -88,16 +88,17 @@ func (s *Screen) row(i int) rows.Row {
 
 // noteOf is what stands behind a part.
 func (s *Screen) noteOf(n *node) string {
+	words := s.host.Theme().Words
 	if r := n.part.Spec.Resource; r != nil {
 		switch {
 		case r.Cache != nil:
-			return fmt.Sprintf("%s, cached: %d", n.note, r.Cache.Items)
+			return words.Phrase("%s, cached: %d", n.note, r.Cache.Items)
 		case r.Key == "":
-			return n.note + ", not in etcd"
+			return words.Phrase("%s, not in etcd", n.note)
 		}
-		return n.note + ", not cached"
+		return words.Phrase("%s, not cached", n.note)
 	}
-	return n.note
+	return words.Text(n.note)
 }
 
 // lines are what is known of the node under the cursor.
@@ -115,7 +116,7 @@ func (s *Screen) lines() []line {
 		if s.shown.node == nil || s.shown.node.id != n.id {
 			s.detail.ToTop()
 		}
-		s.shown = shownSheet{node: n, whole: whole, w: inner, lines: sheetOf(s.tree, n, whole, inner)}
+		s.shown = shownSheet{node: n, whole: whole, w: inner, lines: sheetOf(s.tree, n, whole, inner, s.host.Theme().Words)}
 	}
 	return s.shown.lines
 }
@@ -123,9 +124,9 @@ func (s *Screen) lines() []line {
 // sheet is the right pane.
 func (s *Screen) sheet() rows.Content {
 	look, lines := s.host.Theme(), s.lines()
-	title := "Part"
+	title := look.Words.Phrase("Part")
 	if n := s.node(); n != nil {
-		title = n.label
+		title = look.Words.Text(n.label)
 		if n.part != nil {
 			title = draw.Clean(n.part.Name)
 		}

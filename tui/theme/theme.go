@@ -9,6 +9,8 @@ import (
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
@@ -47,7 +49,7 @@ func Parse(s string) (Name, error) {
 // Style paints a piece of text without changing its width.
 type Style func(string) string
 
-// Theme are the styles, by what they mean.
+// Theme are the styles, by what they mean, and the language of the words.
 type Theme struct {
 	// Name is which theme it is: what was drawn with another must be drawn anew.
 	Name Name
@@ -55,6 +57,20 @@ type Theme struct {
 	Title, Dim, Border, Focus Style
 	Selected, Key, Good, Bad  Style
 	Notice, Tab, Layer        Style
+
+	// Lanes are the styles of the layers, by their lane.
+	Lanes [len(trace.Lanes)]Style
+
+	// Words is the language of all words that are not the server's.
+	Words lang.Language
+}
+
+// LayerOf is the style of a layer, by its name. Layers have a letter and a place too: the colour is never the only sign.
+func (t Theme) LayerOf(layer string) Style {
+	if lane, ok := trace.LaneOf(layer); ok {
+		return t.Lanes[lane]
+	}
+	return t.Layer
 }
 
 // Box frames lines, as draw.Box does. The frame shows where the focus is.
@@ -67,10 +83,15 @@ func (t Theme) Box(lines []string, title, note string, w, h int, focused bool) [
 }
 
 // SameAs is the line that says how else the same can be done.
-func (t Theme) SameAs(command string) string { return t.Dim(" same as  ") + draw.Clean(command) }
+func (t Theme) SameAs(command string) string {
+	return t.Dim(" "+t.Words.Phrase("same as")+"  ") + draw.Clean(command)
+}
 
 // Terminal is what is to be known of a terminal to choose colours for it.
 type Terminal struct {
+	// Words is the language of its themes.
+	Words lang.Language
+
 	renderer *lipgloss.Renderer
 	// plain says that no colours are wanted, or none can be had.
 	plain bool
@@ -113,7 +134,9 @@ func (t *Terminal) Theme(name Name) Theme {
 		// It was said that there shall be colours after all.
 		t.renderer.SetColorProfile(t.renderer.Output().ColorProfile())
 	}
-	return of(t.renderer, name, *t.dark)
+	made := of(t.renderer, name, *t.dark)
+	made.Words = t.Words
+	return made
 }
 
 // Fixed is a theme for a terminal that is known: dark, unless the theme is for a light one.
@@ -130,13 +153,18 @@ func of(r *lipgloss.Renderer, name Name, dark bool) Theme {
 	if name == None {
 		same := func(text string) string { return text }
 		return Theme{Name: name, Title: same, Dim: same, Border: same, Focus: same, Selected: same, Key: same, Good: same, Bad: same,
-			Notice: same, Tab: same, Layer: same}
+			Notice: same, Tab: same, Layer: same, Lanes: [...]Style{same, same, same, same, same, same}}
 	}
 	p := paletteOf(name, dark)
 	plain := r.NewStyle().Inline(true)
 	colour := func(c string) lipgloss.Style { return plain.Foreground(lipgloss.Color(c)) }
 	paint := func(s lipgloss.Style) Style { return func(text string) string { return s.Render(text) } }
+	var lanes [len(trace.Lanes)]Style
+	for i, c := range p.lanes {
+		lanes[i] = paint(colour(c))
+	}
 	return Theme{
+		Lanes:    lanes,
 		Name:     name,
 		Title:    paint(colour(p.text).Bold(true)),
 		Dim:      paint(colour(p.dim)),

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/muesli/termenv"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 func TestParse(t *testing.T) {
@@ -52,7 +54,7 @@ func TestContrast(t *testing.T) {
 		}
 		for ground, p := range byGround {
 			for _, back := range grounds[ground] {
-				for _, text := range []string{p.text, p.dim, p.border, p.focus, p.key, p.good, p.bad, p.notice, p.layer} {
+				for _, text := range []string{p.text, p.dim, p.border, p.focus, p.key, p.good, p.bad, p.notice, p.layer, p.lanes[0], p.lanes[1], p.lanes[2], p.lanes[3], p.lanes[4], p.lanes[5]} {
 					if c := contrast(t, text, back); c < least {
 						t.Errorf("%s: %s on %s has a contrast of %.1f", name, text, back, c)
 					}
@@ -98,6 +100,46 @@ func TestColourBlind(t *testing.T) {
 	}
 }
 
+// linear is a colour as everybody else sees it, in linear light.
+func linear(t *testing.T, hex string) [3]float64 {
+	t.Helper()
+	n, err := strconv.ParseUint(hex[1:], 16, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c [3]float64
+	for i := range c {
+		c[i] = math.Pow(float64(n>>(16-8*i)&0xff)/255, 2.2)
+	}
+	return c
+}
+
+// TestLanes: no two lanes have colours that are taken for each other, in colour-blind neither without red or green cones.
+func TestLanes(t *testing.T) {
+	for name, byGround := range palettes {
+		for ground, p := range byGround {
+			looks := []func(string) [3]float64{func(hex string) [3]float64 { return linear(t, hex) }}
+			if name == ColourBlind {
+				looks = append(looks, func(hex string) [3]float64 { return seen(t, hex, true) }, func(hex string) [3]float64 { return seen(t, hex, false) })
+			}
+			for l, look := range looks {
+				for i, a := range p.lanes {
+					for _, b := range p.lanes[i+1:] {
+						x, y := look(a), look(b)
+						far := 0.0
+						for k := range x {
+							far += math.Pow(math.Pow(max(x[k], 0), 1/2.2)-math.Pow(max(y[k], 0), 1/2.2), 2)
+						}
+						if far = math.Sqrt(far); far < 0.15 {
+							t.Errorf("%s, dark %v, look %d: %s and %s are %.2f apart", name, ground, l, a, b, far)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestChoose(t *testing.T) {
 	for _, test := range []struct {
 		said, kept    Name
@@ -129,12 +171,17 @@ func TestStyles(t *testing.T) {
 	for _, test := range tests {
 		v := reflect.ValueOf(test.theme)
 		for i := range v.NumField() {
-			style, ok := v.Field(i).Interface().(Style)
-			if !ok {
-				continue
+			var styles []Style
+			switch f := v.Field(i).Interface().(type) {
+			case Style:
+				styles = []Style{f}
+			case [len(trace.Lanes)]Style:
+				styles = f[:]
 			}
-			if got := style("x"); (got != "x") != test.coloured {
-				t.Errorf("%s: %s paints %q", test.theme.Name, v.Type().Field(i).Name, got)
+			for _, style := range styles {
+				if got := style("x"); (got != "x") != test.coloured {
+					t.Errorf("%s: %s paints %q", test.theme.Name, v.Type().Field(i).Name, got)
+				}
 			}
 		}
 	}

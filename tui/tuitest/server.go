@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/subject"
 )
 
 const collection = "/apis/kx.dev/v1alpha1/journeys"
@@ -166,6 +168,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f, err := filter.Parse(r.URL.Query().Get("filter"))
+	if err == nil {
+		f, err = f.Resolve(s.began)
+	}
 	switch {
 	case err != nil:
 		refuse(w, http.StatusBadRequest, err.Error())
@@ -228,12 +233,24 @@ func summary(j *v1alpha1.Journey) v1alpha1.Journey {
 	return *j
 }
 
+// began finds out when a request began.
+func (s *Server) began(id string) (time.Time, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.journeys {
+		if j.Name == id {
+			return j.Status.Started.Time, true
+		}
+	}
+	return time.Time{}, false
+}
+
 func (s *Server) list(w http.ResponseWriter, f filter.Filter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := v1alpha1.JourneyList{ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(s.seq)}}
 	for _, j := range s.journeys {
-		if f.Match(v1alpha1.Subject(j)) {
+		if f.Match(subject.Of(j)) {
 			list.Items = append(list.Items, summary(j))
 		}
 	}
@@ -261,7 +278,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, f filter.Filter) 
 		log, changed := s.log, s.changed
 		s.mu.Unlock()
 		for _, e := range log {
-			if e.seq <= seq || e.event != watch.Bookmark && e.event != watch.Deleted && !f.Match(v1alpha1.Subject(e.j)) {
+			if e.seq <= seq || e.event != watch.Bookmark && e.event != watch.Deleted && !f.Match(subject.Of(e.j)) {
 				continue
 			}
 			seq = e.seq

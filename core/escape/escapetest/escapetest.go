@@ -2,50 +2,77 @@
 package escapetest
 
 import (
+	_ "embed"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
 // Text is a hostile text, and the part of it that must be visible.
 type Text struct{ Name, Raw, Seen string }
 
-// Texts are visible texts around characters that act on a terminal or reorder a line.
-var Texts = []Text{
-	{"ESC clears the screen", "a\x1b[2Jb", "[2J"},
-	{"ESC sets the title", "a\x1b]0;title\x07b", "]0;title"},
-	{"CSI of C1", "a\u009b31mb", "31m"},
-	{"OSC and ST of C1", "a\u009d0;title\u009cb", "0;title"},
-	{"NEL", "a\u0085b", "a"},
-	{"carriage return", "visible\rhidden", "visible"},
-	{"line feed", "one\ntwo", "two"},
-	{"NUL, BEL, backspace and DEL", "a\x00\x07\x08\x7fb", "b"},
-	{"embedding and override", "a\u202a\u202b\u202d\u202e\u202cb", "b"},
-	{"isolates", "a\u2066\u2067\u2068\u2069b", "b"},
-	{"marks of direction", "a\u200e\u200f\u061cb", "b"},
-	{"zero width", "a\u200b\u200c\u200d\u2060\ufeffb", "b"},
-	{"separators of lines", "a\u2028\u2029b", "b"},
-	{"tags", "a\U000e0001\U000e0041b", "b"},
-	{"no UTF-8", "a\x9b\xff\xc2b", "b"},
+//go:embed corpus.txt
+var corpus string
+
+// Texts are visible texts around characters that act on a terminal, reorder a line, hide, or pile up.
+var Texts = func() (texts []Text) {
+	for line := range strings.Lines(corpus) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		raw, err := strconv.Unquote(fields[1])
+		if err != nil {
+			panic("corpus.txt: " + fields[0] + ": " + err.Error())
+		}
+		texts = append(texts, Text{Name: fields[0], Raw: raw, Seen: fields[2]})
+	}
+	return texts
+}()
+
+// Any joins the raw texts that are UTF-8, for what can hold any.
+func Any() string { return join(utf8.ValidString) }
+
+// All joins the raw texts that are UTF-8 without line feeds and NUL, which not every field can hold.
+func All() string {
+	return join(func(raw string) bool { return utf8.ValidString(raw) && !strings.ContainsAny(raw, "\n\x00") })
 }
 
-// All joins the raw texts. lines includes those with line feeds and invalid UTF-8, which not every field can hold.
-func All() string {
-	var all strings.Builder
+// InHeader joins what of the texts a header can hold.
+func InHeader() string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, All())
+}
+
+func join(fits func(string) bool) string {
+	var all []string
 	for _, t := range Texts {
-		if utf8.ValidString(t.Raw) && !strings.ContainsAny(t.Raw, "\n\x00") {
-			all.WriteString(t.Raw + " ")
+		if fits(t.Raw) {
+			all = append(all, t.Raw)
 		}
 	}
-	return strings.TrimSpace(all.String())
+	return strings.Join(all, " ")
 }
 
+// marksMost is how many combining marks a character may have before they pile up over other lines.
+const marksMost = 8
+
 // Find returns the first hostile character of a text with its surroundings, or "". allowed characters, such as the line feeds of
-// a document, do not count.
+// a document, do not count. Escape codes count: what is looked at has to be without colours.
 func Find(text, allowed string) string {
+	marks := 0
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if (hostile(r) || r == utf8.RuneError && size == 1) && !strings.ContainsRune(allowed, r) {
+		if marks++; !unicode.In(r, unicode.Mn, unicode.Me) {
+			marks = 0
+		}
+		if (hostile(r) || marks > marksMost || r == utf8.RuneError && size == 1) && !strings.ContainsRune(allowed, r) {
 			return fmt.Sprintf("%U in %q", r, text[max(i-60, 0):min(i+60, len(text))])
 		}
 		i += size
@@ -56,7 +83,8 @@ func Find(text, allowed string) string {
 // hostile is a table of its own, so that a mistake in escape.Hostile is found.
 func hostile(r rune) bool {
 	for _, span := range [][2]rune{
-		{0, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x2064}, {0x2066, 0x206f}, {0xfeff, 0xfeff}, {0xe0000, 0xe007f},
+		{0, 0x1f}, {0x7f, 0x9f}, {0xad, 0xad}, {0x61c, 0x61c}, {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x2064},
+		{0x2066, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0x1d173, 0x1d17a}, {0xe0001, 0xe0001}, {0xe0020, 0xe007f},
 	} {
 		if span[0] <= r && r <= span[1] {
 			return true

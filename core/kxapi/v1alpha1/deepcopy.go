@@ -17,6 +17,11 @@ func (in *Journey) DeepCopy() *Journey {
 	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	out.Status.Marks = slices.Clone(in.Status.Marks)
 	out.Status.Deliveries = slices.Clone(in.Status.Deliveries)
+	out.Status.Effects = slices.Clone(in.Status.Effects)
+	if in.Status.Cause != nil {
+		cause := *in.Status.Cause
+		out.Status.Cause = &cause
+	}
 	out.Status.Touched = slices.Clone(in.Status.Touched)
 	out.Status.Interventions = slices.Clone(in.Status.Interventions)
 	out.Status.Held = slices.Clone(in.Status.Held)

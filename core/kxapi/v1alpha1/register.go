@@ -31,6 +31,8 @@ func (Step) OpenAPIModelName() string               { return "dev.kx.v1alpha1.St
 func (Attribute) OpenAPIModelName() string          { return "dev.kx.v1alpha1.Attribute" }
 func (Mark) OpenAPIModelName() string               { return "dev.kx.v1alpha1.Mark" }
 func (Delivery) OpenAPIModelName() string           { return "dev.kx.v1alpha1.Delivery" }
+func (Cause) OpenAPIModelName() string              { return "dev.kx.v1alpha1.Cause" }
+func (Effect) OpenAPIModelName() string             { return "dev.kx.v1alpha1.Effect" }
 func (Cache) OpenAPIModelName() string              { return "dev.kx.v1alpha1.Cache" }
 func (CacheList) OpenAPIModelName() string          { return "dev.kx.v1alpha1.CacheList" }
 func (CacheSpec) OpenAPIModelName() string          { return "dev.kx.v1alpha1.CacheSpec" }

@@ -43,6 +43,13 @@ func (j *Journey) Texts(change func(string) string) {
 	for i := range j.Status.Touched {
 		all(&j.Status.Touched[i])
 	}
+	if c := j.Status.Cause; c != nil {
+		all(&c.Journey)
+	}
+	for i := range j.Status.Effects {
+		e := &j.Status.Effects[i]
+		all(&e.Journey, &e.UserAgent, &e.Verb, &e.Resource, &e.Subresource)
+	}
 	for i := range j.Status.Deliveries {
 		d := &j.Status.Deliveries[i]
 		all(&d.Watcher, &d.User, &d.UserAgent, &d.Type)

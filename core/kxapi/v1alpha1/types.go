@@ -19,13 +19,23 @@ type Journey struct {
 	Status JourneyStatus `json:"status"`
 }
 
+// What a journey has in place of a verb and a method that no request made: how a resource came to be served. Lists and watches
+// have such journeys only if their filter or field selector names the verb.
+const (
+	VerbInstall   = "install"
+	MethodInstall = "INSTALL"
+)
+
+// IsInstall says whether the journey is an install, which no request made.
+func (j *Journey) IsInstall() bool { return j.Spec.Verb == VerbInstall }
+
 // JourneySpec is the request.
 type JourneySpec struct {
-	// HTTP's method.
+	// HTTP's method; INSTALL for an install.
 	Method string `json:"method"`
 	// Path and query.
 	URI string `json:"uri"`
-	// The verb that authorization was asked about.
+	// The verb that authorization was asked about; install for how a resource came to be served.
 	// +optional
 	Verb string `json:"verb,omitempty"`
 	// +optional
@@ -110,6 +120,13 @@ type JourneyStatus struct {
 	// etcd's revision of what the request wrote last; 0 if it wrote nothing.
 	// +optional
 	Revision int64 `json:"revision,omitempty"`
+	// What made the server do this, if no client asked for it.
+	// +optional
+	Cause *Cause `json:"cause,omitempty"`
+	// What the server did because of what the request wrote, or for it. Lists and watches leave it out.
+	// +optional
+	// +listType=atomic
+	Effects []Effect `json:"effects,omitempty"`
 	// The steps in the order in which they began. Lists and watches leave them out.
 	// +optional
 	// +listType=atomic
@@ -222,6 +239,40 @@ type Delivery struct {
 	Revision int64 `json:"revision"`
 	// How long after the beginning of the write's journey the event was sent, in microseconds.
 	AfterMicros int64 `json:"afterMicros"`
+}
+
+// Cause is the write that made the server do what no client asked for.
+type Cause struct {
+	// The journey that wrote; empty if it is not known: another server's, or one that was not recorded.
+	// +optional
+	Journey string `json:"journey,omitempty"`
+	// etcd's revision of the write, which the server saw.
+	Revision int64 `json:"revision"`
+}
+
+// Effect is a journey that another one caused.
+type Effect struct {
+	Journey string `json:"journey"`
+	// Which part of the server did it, such as kx/naming-controller.
+	UserAgent string `json:"userAgent"`
+	// What it did to which resource.
+	Verb     string `json:"verb"`
+	Resource string `json:"resource"`
+	// +optional
+	Subresource string `json:"subresource,omitempty"`
+	// etcd's revision of what it wrote last; 0 if it wrote nothing.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+	// How long after the beginning of the cause's journey it began, in microseconds.
+	AfterMicros int64 `json:"afterMicros"`
+}
+
+// What is the resource and the subresource, such as customresourcedefinitions/status.
+func (e *Effect) What() string {
+	if e.Subresource == "" {
+		return e.Resource
+	}
+	return e.Resource + "/" + e.Subresource
 }
 
 // JourneyList is a list of journeys, oldest first.

@@ -32,7 +32,7 @@ func serve(t *testing.T, config map[string]string) *httptest.Server {
 		t.Fatal(err)
 	}
 	api := &endpoint.GenericAPIServer{
-		Router:                     endpoint.NewRouter(scheme.Codecs, endpoint.NotFoundHandler),
+		Router:                     endpoint.NewRouter("test", scheme.Codecs, endpoint.NotFoundHandler),
 		Discovery:                  discovery.NewManager("localhost"),
 		OpenAPI:                    openapi.NewService("v1.37.0"),
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),

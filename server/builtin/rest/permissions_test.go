@@ -75,7 +75,7 @@ func servePermissions(t *testing.T) *httptest.Server {
 		t.Fatal(err)
 	}
 	api := &endpoint.GenericAPIServer{
-		Router:                     endpoint.NewRouter(scheme.Codecs, endpoint.NotFoundHandler),
+		Router:                     endpoint.NewRouter("test", scheme.Codecs, endpoint.NotFoundHandler),
 		Discovery:                  discovery.NewManager("localhost"),
 		OpenAPI:                    openapi.NewService("v1.37.0"),
 		Authorizer:                 authorizer.AuthorizerFunc(grants),

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/crd/controller/apiapproval"
 	"github.com/kx-apiserver/kx/server/crd/controller/discovery"
 	"github.com/kx-apiserver/kx/server/crd/controller/establishing"
@@ -24,6 +25,8 @@ type Config struct {
 	Lister *lister.Lister
 	// Status is the storage of customresourcedefinitions/status.
 	Status rest.Updater
+	// Journeys (optional) records what the controllers write.
+	Journeys *trace.Recorder
 	// Objects finds the storage for a definition's objects.
 	Objects finalizing.CRClientGetter
 	// Discovery has the server's discovery documents.
@@ -39,14 +42,14 @@ type Controllers struct {
 
 // New makes the controllers and subscribes them to the lister.
 func New(c Config) *Controllers {
-	status := work.Status{Storage: c.Status}
+	status := work.Status{Storage: c.Status, Journeys: c.Journeys}
 	return &Controllers{
 		all: []func(context.Context){
-			naming.New(c.Lister, status, c.Log).Run,
-			establishing.New(c.Lister, status, c.Log).Run,
-			nonstructural.New(c.Lister, status, c.Log).Run,
-			apiapproval.New(c.Lister, status, c.Log).Run,
-			finalizing.New(c.Lister, status, c.Objects, c.Log).Run,
+			naming.New(c.Lister, status.Of("naming"), c.Log).Run,
+			establishing.New(c.Lister, status.Of("establishing"), c.Log).Run,
+			nonstructural.New(c.Lister, status.Of("nonstructural"), c.Log).Run,
+			apiapproval.New(c.Lister, status.Of("apiapproval"), c.Log).Run,
+			finalizing.New(c.Lister, status.Of("finalizing"), c.Objects, c.Log).Run,
 		},
 		discovery: discovery.New(c.Lister, c.Discovery),
 	}

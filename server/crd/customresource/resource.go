@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/crd/conversion"
 	"github.com/kx-apiserver/kx/server/crd/schema"
 	"github.com/kx-apiserver/kx/store/backend"
@@ -26,6 +27,9 @@ type Config struct {
 	Conversion *conversion.Factory
 	// Limits bound what one object may cost.
 	Limits schema.Limits
+	// Notes (optional) get the steps by which the Resource is made, Note is the one that calls them.
+	Notes *trace.Notes
+	Note  trace.Noted
 }
 
 // Resource serves the objects of one CRD. Its fields are not to be changed.
@@ -98,7 +102,7 @@ func newResource(c Config) (*Resource, error) {
 	// Objects may be stored in versions that are no longer served.
 	for i := range crd.Spec.Versions {
 		name := crd.Spec.Versions[i].Name
-		if r.schemas[name], err = schema.Compile(crd, name, c.Limits); err != nil {
+		if r.schemas[name], err = compile(c, name); err != nil {
 			return nil, err
 		}
 	}
@@ -107,10 +111,17 @@ func newResource(c Config) (*Resource, error) {
 			r.Versions[v.Name] = r.newVersion(v)
 		}
 	}
-	if err := r.makeStorages(c.Options); err != nil {
+	if err := r.makeStorages(c); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+func compile(c Config, version string) (_ *schema.Schema, err error) {
+	note := trace.Note(c.Notes, trace.InstallSchema, version)
+	defer note.End(&err)
+	note.Why(trace.SchemaCompiled)
+	return schema.Compile(c.Definition, version, c.Limits)
 }
 
 // newVersion is a version without its storage.

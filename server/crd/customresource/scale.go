@@ -17,6 +17,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store/registry"
 )
 
@@ -82,7 +83,9 @@ func (r *ScaleREST) ConvertToTable(ctx context.Context, object, tableOptions run
 	return r.columns.ConvertToTable(ctx, object, tableOptions)
 }
 
-func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (_ runtime.Object, err error) {
+	ctx, step := trace.Start(ctx, trace.CustomScaleGet, name)
+	defer step.End(&err)
 	obj, err := r.store.GetEncoded(ctx, name, options)
 	if err != nil {
 		return nil, err
@@ -99,7 +102,9 @@ func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 
 // Update changes the number of replicas wanted. It never creates.
 func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
+	ctx, step := trace.Start(ctx, trace.CustomScaleUpdate, name)
+	defer step.End(&err)
 	obj, _, err := r.store.Update(ctx, name, &scaleUpdate{UpdatedObjectInfo: objInfo, rest: r},
 		r.validateScale(createValidation), r.validateScaleUpdate(updateValidation), false, options)
 	if err != nil {

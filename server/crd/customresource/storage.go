@@ -1,16 +1,19 @@
 package customresource
 
 import (
+	"context"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/registry"
 )
@@ -46,9 +49,16 @@ func (r *REST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return r.reset.GetResetFields()
 }
 
+// GetEncoded is the Store's. So are the other verbs, which have no method here.
+func (r *REST) GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (_ runtime.Object, err error) {
+	ctx, step := trace.Start(ctx, trace.CustomGet, name)
+	defer step.End(&err)
+	return r.Store.GetEncoded(ctx, name, options)
+}
+
 // StatusREST serves the status subresource of one version.
 type StatusREST struct {
-	*builtin.StatusREST
+	store *registry.Store
 	reset rest.ResetFieldsStrategy
 }
 
@@ -58,12 +68,43 @@ var (
 	_ rest.TableConvertor      = &StatusREST{}
 )
 
+func (r *StatusREST) New() runtime.Object { return r.store.New() }
+
+// Destroy does nothing: the storage is its resource's.
+func (*StatusREST) Destroy() {}
+
+func (r *StatusREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+	obj, err := r.GetEncoded(ctx, name, options)
+	if err != nil {
+		return nil, err
+	}
+	return object.Own(ctx, obj)
+}
+
+func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav1.GetOptions) (_ runtime.Object, err error) {
+	ctx, step := trace.Start(ctx, trace.CustomStatusGet, name)
+	defer step.End(&err)
+	return r.store.GetEncoded(ctx, name, options)
+}
+
+// Update never creates: who may change a status may not make an object.
+func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
+	ctx, step := trace.Start(ctx, trace.CustomStatusUpdate, name)
+	defer step.End(&err)
+	return r.store.Update(ctx, name, objInfo, createValidation, updateValidation, false, options)
+}
+
+func (r *StatusREST) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
+	return r.store.ConvertToTable(ctx, object, tableOptions)
+}
+
 func (r *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return r.reset.GetResetFields()
 }
 
 // makeStorages makes the one storage, and the storages of all versions on it.
-func (r *Resource) makeStorages(options backend.RESTOptionsGetter) error {
+func (r *Resource) makeStorages(c Config) error {
 	// If other versions are stored, views convert them, a list at once. Otherwise the codec converts what it meets.
 	stored := r.definition.Status.StoredVersions
 	mixed := slices.ContainsFunc(stored, func(version string) bool { return version != r.StorageVersion })
@@ -77,10 +118,11 @@ func (r *Resource) makeStorages(options backend.RESTOptionsGetter) error {
 	storageStrategy := r.newStrategy(r.StorageVersion)
 	r.store = r.newStore(storageVersion, storageStrategy)
 	if err := r.store.CompleteWithOptions(&registry.StoreOptions{
-		RESTOptions: ownCodec{options, codec},
+		RESTOptions: ownCodec{c.Options, codec},
 	}); err != nil {
 		return err
 	}
+	r.store.Made()[0].Below(c.Note)
 	for name, version := range r.Versions {
 		store, strategy := r.store, storageStrategy
 		if mixed || name != r.StorageVersion {
@@ -170,7 +212,7 @@ func (r *Resource) storagesOf(store *registry.Store, s *strategy) CustomResource
 	if s.hasStatus {
 		statusStore := *store
 		statusStore.UpdateStrategy = statusStrategy{s}
-		storage.Status = &StatusREST{StatusREST: builtin.NewStatusREST(&statusStore), reset: statusStrategy{s}}
+		storage.Status = &StatusREST{store: &statusStore, reset: statusStrategy{s}}
 	}
 	if s.scale != nil {
 		storage.Scale = newScaleREST(store, s, r.definition)

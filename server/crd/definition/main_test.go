@@ -37,7 +37,7 @@ type server struct {
 func start(t testing.TB) *server {
 	t.Helper()
 	s := &server{etcd: builtintest.NewEtcd(t), api: &endpoint.GenericAPIServer{
-		Router:                     endpoint.NewRouter(scheme.Codecs, endpoint.NotFoundHandler),
+		Router:                     endpoint.NewRouter("test", scheme.Codecs, endpoint.NotFoundHandler),
 		Discovery:                  discovery.NewManager("localhost:7443"),
 		OpenAPI:                    openapi.NewService("v1.37.0"),
 		EquivalentResourceRegistry: runtime.NewEquivalentResourceRegistry(),

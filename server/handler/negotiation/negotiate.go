@@ -9,6 +9,8 @@ import (
 	"github.com/munnerz/goautoneg"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // MediaTypeOptions is what a client asked for in its Accept header.
@@ -61,13 +63,49 @@ func MediaTypesForSerializer(ns runtime.NegotiatedSerializer) (mediaTypes, strea
 }
 
 // NegotiateOutputMediaType finds how to answer req. The serializer that it returns is the pretty one if that is wanted.
-func NegotiateOutputMediaType(req *http.Request, ns runtime.NegotiatedSerializer, restrictions EndpointRestrictions) (MediaTypeOptions, runtime.SerializerInfo, error) {
-	options, ok := NegotiateMediaTypeOptions(req.Header.Get("Accept"), ns.SupportedMediaTypes(), restrictions)
+func NegotiateOutputMediaType(req *http.Request, ns runtime.NegotiatedSerializer, restrictions EndpointRestrictions) (_ MediaTypeOptions, _ runtime.SerializerInfo, err error) {
+	header := req.Header.Get("Accept")
+	_, step := trace.Start(req.Context(), trace.HandlerMediaType, header)
+	defer step.End(&err)
+	options, better, ok := negotiate(header, ns.SupportedMediaTypes(), restrictions)
 	if !ok {
-		supported, _ := MediaTypesForSerializer(ns)
-		return options, runtime.SerializerInfo{}, NewNotAcceptableError(supported)
+		step.Why(trace.NoMediaType)
+		return options, runtime.SerializerInfo{}, notAcceptable(ns)
+	}
+	if step.Recording() {
+		why(step, header, &options, better)
 	}
 	return options, options.ForPeople(req, options.Accepted), nil
+}
+
+// NegotiateErrorMediaType is NegotiateOutputMediaType for an error, which is no decision of the resource's: it takes no step.
+func NegotiateErrorMediaType(req *http.Request, ns runtime.NegotiatedSerializer, restrictions EndpointRestrictions) (MediaTypeOptions, runtime.SerializerInfo, error) {
+	options, ok := NegotiateMediaTypeOptions(req.Header.Get("Accept"), ns.SupportedMediaTypes(), restrictions)
+	if !ok {
+		return options, runtime.SerializerInfo{}, notAcceptable(ns)
+	}
+	return options, options.ForPeople(req, options.Accepted), nil
+}
+
+func notAcceptable(ns runtime.NegotiatedSerializer) error {
+	supported, _ := MediaTypesForSerializer(ns)
+	return NewNotAcceptableError(supported)
+}
+
+// why says in step by which clause of the header the media type was chosen: better is how many come before it.
+func why(step *trace.Step, header string, options *MediaTypeOptions, better int) {
+	form := options.Accepted.MediaType
+	if options.Convert != nil {
+		form += " as " + options.Convert.Kind
+	}
+	switch {
+	case header == "" || header == "*/*":
+		step.WhyText(trace.AnyMediaType, form)
+	case better == 0:
+		step.WhyText(trace.MediaTypeAsked, form)
+	default:
+		step.WhyText(trace.MediaTypeNext, form, int64(better))
+	}
 }
 
 // ForPeople is info with the pretty serializer as its serializer, if there is one and req wants it.
@@ -97,10 +135,16 @@ func NegotiateInputSerializer(req *http.Request, ns runtime.NegotiatedSerializer
 // NegotiateMediaTypeOptions takes the client's clauses in the order of its preference, and of each the first serializer
 // that matches it and that the endpoint can use.
 func NegotiateMediaTypeOptions(header string, accepted []runtime.SerializerInfo, endpoint EndpointRestrictions) (MediaTypeOptions, bool) {
+	options, _, ok := negotiate(header, accepted, endpoint)
+	return options, ok
+}
+
+// negotiate also returns how many clauses the client likes better than the one that it found.
+func negotiate(header string, accepted []runtime.SerializerInfo, endpoint EndpointRestrictions) (_ MediaTypeOptions, better int, ok bool) {
 	if header == "" && len(accepted) > 0 {
-		return MediaTypeOptions{Accepted: accepted[0]}, true
+		return MediaTypeOptions{Accepted: accepted[0]}, 0, true
 	}
-	for _, clause := range goautoneg.ParseAccept(header) {
+	for better, clause := range goautoneg.ParseAccept(header) {
 		for i := range accepted {
 			info := &accepted[i]
 			if clause.Type != "*" && clause.Type != info.MediaTypeType {
@@ -110,11 +154,11 @@ func NegotiateMediaTypeOptions(header string, accepted []runtime.SerializerInfo,
 				continue
 			}
 			if options, ok := acceptMediaTypeOptions(clause.Params, info, endpoint); ok {
-				return options, true
+				return options, better, true
 			}
 		}
 	}
-	return MediaTypeOptions{}, false
+	return MediaTypeOptions{}, 0, false
 }
 
 // acceptMediaTypeOptions reads the parameters of a clause, or says that the endpoint can't do what they ask.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
@@ -17,7 +18,7 @@ import (
 // listGVKInContentType adds the kind that was asked for to the Content-Type, as aggregated discovery does.
 func WriteObjectNegotiated(s runtime.NegotiatedSerializer, restrictions negotiation.EndpointRestrictions, gv schema.GroupVersion,
 	w http.ResponseWriter, req *http.Request, statusCode int, object runtime.Object, listGVKInContentType bool) {
-	options, serializer, err := negotiation.NegotiateOutputMediaType(req, s, restrictions)
+	options, serializer, err := negotiation.NegotiateErrorMediaType(req, s, restrictions)
 	if err != nil {
 		// An error that is being reported matters more than the form in which it can't be.
 		if statusCode < http.StatusOK || statusCode >= http.StatusBadRequest {
@@ -74,7 +75,7 @@ func SerializeObject(mediaType string, encoder runtime.Encoder, hw http.Response
 	if err == nil {
 		return
 	}
-	utilruntime.HandleErrorWithContext(req.Context(), forLog(req.Context(), err), "Failed to write a response", "mediaType", mediaType, "path", req.URL.Path)
+	utilruntime.HandleErrorWithContext(req.Context(), forLog(req.Context(), err), "Failed to write a response", "mediaType", mediaType, "path", escape.Line(req.URL.Path))
 	if s.Sent() {
 		s.Abort()
 	}

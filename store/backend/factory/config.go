@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store/etcd3"
 	"github.com/kx-apiserver/kx/store/transform"
 )
@@ -88,6 +89,8 @@ type ConfigForResource struct {
 	Config
 
 	GroupResource schema.GroupResource
+	// Notes (optional) get the steps by which the storage is made.
+	Notes *trace.Notes
 }
 
 // ForResource returns a copy of config for one resource.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/etcd3"
 	"github.com/kx-apiserver/kx/store/transform"
@@ -17,9 +18,16 @@ import (
 // begins its keys below the prefix of the configuration, and starts with a slash.
 //
 // It returns when etcd has been reached, or with an error that says why it could not be.
-func Create(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (store.Interface, DestroyFunc, error) {
+func Create(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (_ store.Interface, _ DestroyFunc, err error) {
+	note := trace.Note(c.Notes, trace.StorageFactory, c.GroupResource.String())
+	defer note.End(&err)
 	if err := checkType(c.Type); err != nil {
 		return nil, nil, err
+	}
+	if c.Type == StorageTypeUnset {
+		note.Why(trace.BackendByDefault)
+	} else {
+		note.WhyText(trace.BackendNamed, c.Type)
 	}
 	return newETCD3Storage(c, newFunc, newListFunc, resourcePrefix)
 }
@@ -61,7 +69,14 @@ func checkType(storageType string) error {
 	}
 }
 
-func newETCD3Storage(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (store.Interface, DestroyFunc, error) {
+func newETCD3Storage(c ConfigForResource, newFunc, newListFunc func() runtime.Object, resourcePrefix string) (_ store.Interface, _ DestroyFunc, err error) {
+	note := trace.Note(c.Notes, trace.StorageEtcd3, c.Prefix)
+	defer note.End(&err)
+	if c.Transport.InProcess != nil {
+		note.Why(trace.EtcdInProcess)
+	} else {
+		note.Why(trace.EtcdServers, int64(len(c.Transport.ServerList)))
+	}
 	t, err := c.orOwn().acquire(c.Transport)
 	if err != nil {
 		return nil, nil, fmt.Errorf("storage of %s: %w", c.GroupResource, err)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend/factory"
 	"github.com/kx-apiserver/kx/store/embedded"
@@ -74,10 +75,16 @@ func TestStorageTypes(t *testing.T) {
 				t.Errorf("%s of %q: %v, want %q", what, storageType, err, want)
 			}
 		}
-		_, destroy, err := factory.Create(*c.ForResource(configmaps), func() runtime.Object { return &corev1.ConfigMap{} }, nil, "/configmaps")
+		resource := c.ForResource(configmaps)
+		resource.Notes = trace.NewNotes(trace.Noted{}, 2)
+		_, destroy, err := factory.Create(*resource, func() runtime.Object { return &corev1.ConfigMap{} }, nil, "/configmaps")
 		check("Create", err)
 		if err == nil {
 			destroy()
+		}
+		w := &trace.Way{}
+		if w.Add(resource.Notes); w.Steps[0].ID != trace.StorageFactory || w.Steps[0].Error != want || want == "" && w.Steps[0].Why == "" {
+			t.Errorf("%q is noted as %+v", storageType, w.Steps)
 		}
 		_, err = factory.CreateHealthCheck(t.Context(), *c)
 		check("CreateHealthCheck", err)

@@ -9,21 +9,21 @@ import (
 func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) { return nil, p.move(id) }
 
 // NextTab shows the next tab.
-func (p *Pane) NextTab() { p.open((p.tab + 1) % tab(len(tabNames))) }
+func (p *Pane) NextTab() { p.Open((p.tab + 1) % Tab(len(tabNames))) }
 
 // PreviousTab shows the previous tab.
-func (p *Pane) PreviousTab() { p.open((p.tab + tab(len(tabNames)) - 1) % tab(len(tabNames))) }
+func (p *Pane) PreviousTab() { p.Open((p.tab + Tab(len(tabNames)) - 1) % Tab(len(tabNames))) }
 
 // ShowSource shows the tab Source.
-func (p *Pane) ShowSource() { p.open(sourceTab) }
+func (p *Pane) ShowSource() { p.Open(SourceTab) }
 
 // ShowDiff shows the tab Diff. If it is open, it turns between what the whole request changed and what the step changed.
 func (p *Pane) ShowDiff() {
-	if p.tab == diffTab {
+	if p.tab == DiffTab {
 		p.whole = !p.whole
 		p.report, p.reportErr = nil, nil
 	}
-	p.open(diffTab)
+	p.Open(DiffTab)
 }
 
 // ToggleUnchanged shows in Diff what stayed the same, or hides it.
@@ -32,10 +32,23 @@ func (p *Pane) ToggleUnchanged() {
 	p.version++
 }
 
-// ToggleSide shows in Object what went into the step, or what came out of it.
-func (p *Pane) ToggleSide() {
+// Turn shows in Object what went into the step, or what came out of it; in Source what does the same upstream, or not.
+func (p *Pane) Turn() {
+	if p.tab == SourceTab {
+		p.upstream = !p.upstream
+		p.version++
+		return
+	}
 	p.before = !p.before
 	p.version++
+}
+
+// WhyNotSides is why there is no other side to turn to.
+func (p *Pane) WhyNotSides() string {
+	if p.tab != ObjectTab && p.tab != SourceTab {
+		return p.look().Words.Phrase("it is for the tabs %s and %s", p.tabName(ObjectTab), p.tabName(SourceTab))
+	}
+	return ""
 }
 
 // NextForm shows the object in the next form.
@@ -45,19 +58,20 @@ func (p *Pane) NextForm() {
 }
 
 // WhyNotDiff is why a command of the tab Diff can't be done.
-func (p *Pane) WhyNotDiff() string { return p.whyNot(diffTab) }
+func (p *Pane) WhyNotDiff() string { return p.whyNot(DiffTab) }
 
 // WhyNotObject is why a command of the tab Object can't be done.
-func (p *Pane) WhyNotObject() string { return p.whyNot(objectTab) }
+func (p *Pane) WhyNotObject() string { return p.whyNot(ObjectTab) }
 
-func (p *Pane) whyNot(t tab) string {
+func (p *Pane) whyNot(t Tab) string {
 	if p.tab != t {
-		return "it is for the tab " + tabNames[t]
+		return p.look().Words.Phrase("it is for the tab %s", p.tabName(t))
 	}
 	return ""
 }
 
-func (p *Pane) open(t tab) {
+// Open shows a tab.
+func (p *Pane) Open(t Tab) {
 	p.tab = t
 	p.top()
 	p.version++

@@ -1,10 +1,9 @@
 package detail
 
 import (
-	"fmt"
-
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/refusal"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/pane/source"
@@ -22,15 +21,19 @@ type Pane struct {
 	shared  bool
 	message []string
 
-	tab    tab
+	tab    Tab
 	all    bool // Diff shows what is the same too
 	whole  bool // Diff is of the whole request
 	before bool // Object is what went into the step
 	form   form
 
+	card      *refusal.Card // why the request was refused, if it was
+	others    []*v1alpha1.Journey
 	report    *blame.Report // what Diff shows, unless it is to be looked up
 	reportErr error
 	source    *source.View
+	theirs    *source.View // what does the same upstream
+	upstream  bool         // Source shows that, beside the server's own where there is room
 	cache     *v1alpha1.Cache
 	cacheNote string
 
@@ -46,7 +49,7 @@ type Pane struct {
 // linesKey is what the lines are made of.
 type linesKey struct {
 	version uint64
-	tab     tab
+	tab     Tab
 	w       int
 }
 
@@ -61,7 +64,7 @@ type frameOf struct {
 
 // New makes an empty pane.
 func New(look func() theme.Theme) *Pane {
-	return &Pane{look: look, mark: -1, cursor: -1, whole: true, source: source.NewView(look)}
+	return &Pane{look: look, mark: -1, cursor: -1, whole: true, source: source.NewView(look), theirs: source.NewView(look)}
 }
 
 // Show shows a step of a journey; step is -1 for none. sameAs is a command that sends the same request.
@@ -77,6 +80,10 @@ func (p *Pane) ShowMark(j *v1alpha1.Journey, step, mark int, sameAs string) {
 		p.top()
 	}
 	p.journey, p.step, p.mark, p.sameAs, p.message = j, step, mark, sameAs, nil
+	if other {
+		p.others = nil
+		p.card = cardOf(j, nil, p.look().Words)
+	}
 	if other || !p.whole {
 		p.report, p.reportErr = nil, nil
 	}
@@ -85,7 +92,7 @@ func (p *Pane) ShowMark(j *v1alpha1.Journey, step, mark int, sameAs string) {
 
 // ofRequest says whether the open tab is the same for all steps.
 func (p *Pane) ofRequest() bool {
-	return p.tab == requestTab || p.tab == watchersTab || p.tab == timingTab || p.tab == diffTab && p.whole
+	return p.tab == RequestTab || p.tab == WatchersTab || p.tab == TimingTab || p.tab == DiffTab && p.whole
 }
 
 // Message shows text instead of a journey.
@@ -117,7 +124,7 @@ const splitFrom = 100
 
 // split says whether Diff and Source are side by side now.
 func (p *Pane) split() bool {
-	return p.w >= splitFrom && (p.tab == diffTab || p.tab == sourceTab) && p.journey != nil
+	return p.w >= splitFrom && (p.tab == DiffTab || p.tab == SourceTab) && p.journey != nil
 }
 
 func (p *Pane) SetSize(w, h int) { p.w, p.h = w, h }
@@ -136,8 +143,8 @@ func (p *Pane) rows() int { return max(p.h-3, 0) }
 // content are the lines of the open tab.
 func (p *Pane) content() []text {
 	t := p.tab
-	if t == sourceTab {
-		if t = diffTab; !p.split() {
+	if t == SourceTab {
+		if t = DiffTab; !p.split() {
 			return nil // the source has a window of its own
 		}
 	}
@@ -146,35 +153,41 @@ func (p *Pane) content() []text {
 		return p.lines
 	}
 	p.linesOf = key
-	b := &builder{w: max(p.width()-2, 1)} // a cell for the cursor, one at the edge
+	b := &builder{w: max(p.width()-2, 1), words: p.look().Words} // a cell for the cursor, one at the edge
 	p.build(b, t)
 	p.lines = b.lines
 	return p.lines
 }
 
-func (p *Pane) build(b *builder, t tab) {
+func (p *Pane) build(b *builder, t Tab) {
 	switch {
 	case p.journey == nil:
 		for _, m := range p.message {
 			b.add(plain, m)
 		}
-	case t == requestTab:
+	case t == RequestTab:
+		if p.card != nil {
+			b.refusal(p.card, false)
+		}
 		b.whole(p.journey, p.sameAs)
-	case t == watchersTab:
+	case t == WatchersTab:
 		b.watchers(p.journey, p.cache, p.cacheNote)
-	case t == timingTab:
+	case t == TimingTab:
 		b.timing(p.journey, p.step)
-	case t == stepTab && p.mark >= 0 && p.mark < len(p.journey.Status.Marks):
+	case t == StepTab && p.mark >= 0 && p.mark < len(p.journey.Status.Marks):
 		b.mark(p.journey, &p.journey.Status.Marks[p.mark], p.step)
-	case t == diffTab && p.whole:
+	case t == DiffTab && p.whole:
 		b.diff(p)
 	case !p.selected():
 		b.add(label, "Several steps are folded here: unfold them to see one.")
-	case t == stepTab:
+	case t == StepTab:
+		if p.card != nil && p.card.Step == p.step {
+			b.refusal(p.card, true)
+		}
 		b.step(p.journey, p.step)
-	case t == diffTab:
+	case t == DiffTab:
 		b.diff(p)
-	case t == objectTab:
+	case t == ObjectTab:
 		b.object(p)
 	default:
 		b.etcd(p.journey, p.step)
@@ -184,10 +197,23 @@ func (p *Pane) build(b *builder, t tab) {
 func (p *Pane) Render(focused bool) []string {
 	content := p.content()
 	p.clamp(content)
-	p.source.SetSize(max(p.w-2-p.sourceAt(), 0), p.rows())
-	of := frameOf{linesKey: p.linesOf, theme: p.look().Name, h: p.h, top: p.view.Top, cursor: p.cursor, source: p.source.Version(), focused: focused}
+	p.sizeSources()
+	of := frameOf{linesKey: p.linesOf, theme: p.look().Name, h: p.h, top: p.view.Top, cursor: p.cursor, source: p.source.Version() + p.theirs.Version(), focused: focused}
 	of.tab, of.w = p.tab, p.w
 	return p.frame.Draw(of, func() []string { return p.render(content, focused) })
+}
+
+// sizeSources gives the windows on source their places.
+func (p *Pane) sizeSources() {
+	whole, right := max(p.w-2, 0), max(p.w-2-p.sourceAt(), 0)
+	switch {
+	case p.split() && p.besides():
+		p.source.SetSize(p.width(), p.rows())
+		p.theirs.SetSize(right, p.rows())
+	default:
+		p.source.SetSize(right, p.rows())
+		p.theirs.SetSize(whole, p.rows())
+	}
 }
 
 // sourceAt is the column at which the source begins.
@@ -199,29 +225,39 @@ func (p *Pane) sourceAt() int {
 }
 
 func (p *Pane) render(content []text, focused bool) []string {
-	title, look := "Detail", p.look()
-	rulePaint := look.Border
-	if focused {
-		rulePaint = look.Focus
-	}
+	look := p.look()
+	title := look.Words.Phrase("Detail")
 	if p.shared {
-		title = "Steps [Detail]"
+		title = look.Words.Phrase("Steps [Detail]")
 	}
 	var body []string
 	switch {
+	case p.split() && p.besides():
+		body = p.beside(p.source.Lines(focused), p.theirs.Lines(false), focused)
 	case p.split():
-		left := draw.Block(p.window(content, focused && p.tab == diffTab), p.width(), p.rows())
-		rule := draw.Block(nil, 1, p.rows())
-		for i := range rule {
-			rule[i] = rulePaint("│")
-		}
-		body = draw.Beside(left, rule, p.source.Lines(focused && p.tab == sourceTab))
-	case p.tab == sourceTab && p.journey != nil:
+		left := draw.Block(p.window(content, focused && p.tab == DiffTab), p.width(), p.rows())
+		body = p.beside(left, p.source.Lines(focused && p.tab == SourceTab), focused)
+	case p.besides():
+		body = p.theirs.Lines(focused)
+	case p.tab == SourceTab && p.journey != nil:
 		body = p.source.Lines(focused)
 	default:
 		body = p.window(content, focused)
 	}
 	return look.Box(append([]string{p.tabs()}, body...), look.Title(title), p.note(content), p.w, p.h, focused)
+}
+
+// beside puts two columns of lines side by side, with a rule between them.
+func (p *Pane) beside(left, right []string, focused bool) []string {
+	paint := p.look().Border
+	if focused {
+		paint = p.look().Focus
+	}
+	rule := draw.Block(nil, 1, p.rows())
+	for i := range rule {
+		rule[i] = paint("│")
+	}
+	return draw.Beside(left, rule, right)
 }
 
 // note is what the frame says of the step, and of where enter leads.
@@ -230,14 +266,14 @@ func (p *Pane) note(content []text) string {
 		return ""
 	}
 	note := ""
-	if p.selected() && p.tab != requestTab && p.tab != watchersTab {
+	if p.selected() && p.tab != RequestTab && p.tab != WatchersTab {
 		note = number(p.journey, p.step)
 	}
 	if more := len(content) - p.view.Top - p.rows(); more > 0 {
 		if note != "" {
 			note += "  "
 		}
-		note += fmt.Sprintf("%d below", more)
+		note += p.look().Words.Phrase("%d below", more)
 	}
 	return note
 }

@@ -1,6 +1,7 @@
 package detail
 
 import (
+	"encoding/json"
 	"os"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane/panetest"
@@ -37,7 +39,7 @@ func stepOf(j *v1alpha1.Journey, id string) int {
 }
 
 func (p *Pane) tabNamed(name string) *Pane {
-	p.open(tab(slices.Index(tabNames[:], name)))
+	p.Open(Tab(slices.Index(tabNames[:], name)))
 	p.version++
 	return p
 }
@@ -85,7 +87,7 @@ func TestGolden(t *testing.T) {
 		{golden: "diff-step", journey: "rec-7", step: "store.before-update", tab: "Diff", w: 52, h: 20, do: []func(*Pane){(*Pane).ShowDiff}},
 		{golden: "diff-no-object", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 52, h: 20, do: []func(*Pane){(*Pane).ShowDiff}},
 		{golden: "object-yaml", journey: "rec-7", step: "store.try-update", tab: "Object", w: 52, h: 20},
-		{golden: "object-json-before", journey: "rec-7", step: "store.try-update", tab: "Object", w: 52, h: 20, do: []func(*Pane){(*Pane).NextForm, (*Pane).ToggleSide}},
+		{golden: "object-json-before", journey: "rec-7", step: "store.try-update", tab: "Object", w: 52, h: 20, do: []func(*Pane){(*Pane).NextForm, (*Pane).Turn}},
 		{golden: "object-before", journey: "rec-7", step: "etcd.txn", tab: "Object", w: 52, h: 12},
 		{golden: "etcd-txn", journey: "rec-7", step: "etcd.txn", tab: "etcd", w: 52, h: 20},
 		{golden: "etcd-retried", journey: "rec-16", step: "etcd3.update", tab: "etcd", w: 86, h: 30},
@@ -96,6 +98,8 @@ func TestGolden(t *testing.T) {
 		{golden: "watchers", journey: "rec-7", step: "etcd.txn", tab: "Watchers", w: 86, h: 30},
 		{golden: "request", journey: "rec-17", step: "etcd.txn", tab: "Request", w: 52, h: 30},
 		{golden: "source", journey: "rec-7", step: "etcd.txn", tab: "Source", w: 86, h: 30},
+		{golden: "upstream", journey: "rec-7", step: "etcd.txn", tab: "Source", w: 86, h: 20, do: []func(*Pane){(*Pane).Turn}},
+		{golden: "upstream-beside", journey: "rec-7", step: "etcd.txn", tab: "Source", w: 140, h: 20, do: []func(*Pane){(*Pane).Turn}},
 		{golden: "beside", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 140, h: 36},
 	} {
 		p := shown(t, test.journey, test.step, test.w, test.h).tabNamed(test.tab)
@@ -104,6 +108,13 @@ func TestGolden(t *testing.T) {
 		}
 		if file := p.WantsSource(); file != "" {
 			p.GiveSource(sourceOf(t, file), "")
+		}
+		if of, ok := p.WantsTheirs(); ok {
+			f, err := source.Read(&v1alpha1.Source{Spec: v1alpha1.SourceSpec{Text: "package clientv3\n\ntype KV interface {\n\t// Txn creates a transaction.\n\tTxn(ctx context.Context) Txn\n}\n"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.GiveTheirs(f, source.Place{File: "go.etcd.io/etcd/client/v3@v3.7.0/kv.go", Line: 5, Function: of.Upstream, Link: "https://github.com/etcd-io/etcd/blob/v3.7.0/" + of.UpstreamFile + "#L5"}, "")
 		}
 		if name := p.WantsCache(); name != "" {
 			p.GiveCache(cache(p.journey), "")
@@ -117,14 +128,14 @@ func TestLinks(t *testing.T) {
 	p := shown(t, "rec-7", "handler.update", 52, 30)
 	p.ShowDiff()
 	p.Render(true)
-	if to, ok := p.Open(); !ok || to.Target != (screen.ToKey{Key: "/registry/configmaps/default/demo", Revision: 7}) {
+	if to, ok := p.Leads(); !ok || to.Target != (screen.ToKey{Key: "/registry/configmaps/default/demo", Revision: 7}) {
 		t.Errorf("%+v, %v", to, ok)
 	}
 	var got []string
 	for range 20 {
 		p.Handle(keys.Down)
 		p.Render(true)
-		if to, ok := p.Open(); ok && (len(got) == 0 || got[len(got)-1] != p.journey.Status.Steps[to.Step].ID) {
+		if to, ok := p.Leads(); ok && (len(got) == 0 || got[len(got)-1] != p.journey.Status.Steps[to.Step].ID) {
 			got = append(got, p.journey.Status.Steps[to.Step].ID)
 		}
 	}
@@ -133,13 +144,13 @@ func TestLinks(t *testing.T) {
 	}
 	p.Handle(keys.Top)
 	p.Render(true)
-	if to, ok := p.Open(); !ok || to.Target == nil {
+	if to, ok := p.Leads(); !ok || to.Target == nil {
 		t.Errorf("%+v, %v", to, ok)
 	}
 	if !p.Find("resourceversion") {
 		t.Fatal("the field is not found")
 	}
-	if to, _ := p.Open(); to.Step != stepOf(p.journey, "etcd.txn") {
+	if to, _ := p.Leads(); to.Step != stepOf(p.journey, "etcd.txn") {
 		t.Errorf("%+v", to)
 	}
 	if p.Find("no such text") {
@@ -175,6 +186,11 @@ func TestText(t *testing.T) {
 // hostile is a journey whose steps and objects mean no good.
 func hostile(t testing.TB) *v1alpha1.Journey {
 	j := panetest.Journey(t, "rec-16")
+	data, err := json.Marshal(escapetest.Any())
+	if err != nil {
+		t.Fatal(err)
+	}
+	any := string(data)
 	for i := range j.Status.Steps {
 		s := &j.Status.Steps[i]
 		s.Parent += int32(i%3) * 7
@@ -182,9 +198,9 @@ func hostile(t testing.TB) *v1alpha1.Journey {
 		s.Attributes = append(s.Attributes, v1alpha1.Attribute{Name: strings.Repeat("n", 400), Value: strings.Repeat("日本", 300)})
 		switch i % 4 {
 		case 0:
-			s.Before = &runtime.RawExtension{Raw: []byte(`{"a":"\u001b[2J\u202e","日本":{"` + strings.Repeat("x", 500) + `":[1,{"\t":null}]}}`)}
+			s.Before = &runtime.RawExtension{Raw: []byte(`{"a":` + any + `,"日本":{"` + strings.Repeat("x", 500) + `":[1,{"\t":null}]}}`)}
 		case 1:
-			s.After = &runtime.RawExtension{Raw: []byte("{\x1b[2J")}
+			s.After = &runtime.RawExtension{Raw: []byte("{" + escapetest.Any())}
 		}
 	}
 	j.Status.Interventions = append(j.Status.Interventions, v1alpha1.Intervention{Step: -7}, v1alpha1.Intervention{Step: 1000})
@@ -198,16 +214,16 @@ func TestSizes(t *testing.T) {
 		for i := range tabNames {
 			for _, step := range []int{-1, 27, 500} {
 				p.Show(j, step, "kubectl get configmap "+strings.Repeat("long", 100))
-				p.open(tab(i))
+				p.Open(Tab(i))
 				c := &v1alpha1.Cache{}
 				c.Name = "configmaps"
-				c.Status.Watchers = []v1alpha1.CacheWatcher{{Key: "/\x1b[2J", UserAgent: "\x07"}}
+				c.Status.Watchers = []v1alpha1.CacheWatcher{{Key: "/" + escapetest.Any(), UserAgent: escapetest.Any()}}
 				p.GiveCache(c, "")
 				p.GiveSource(nil, "no source")
 				panetest.Sizes(t, tabNames[i], func(w, h int) []string {
 					p.SetSize(w, h)
 					p.Handle(keys.Down)
-					p.Open()
+					p.Leads()
 					return p.Render(w%2 == 0)
 				})
 				p.Text()

@@ -1,7 +1,6 @@
 package detail
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/blame"
@@ -70,7 +69,7 @@ func (b *builder) nothing(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 // decisions lists what the steps behind the filters decided, and why: of a request that only reads, that is what there is to
 // know.
 func (b *builder) decisions(j *v1alpha1.Journey) {
-	title := "What its steps decided, behind the filters:"
+	title := b.words.Phrase("What its steps decided, behind the filters:")
 	for i := range j.Status.Steps {
 		s := &j.Status.Steps[i]
 		if s.Why == "" || s.Layer == trace.LayerFilter.String() {
@@ -82,14 +81,14 @@ func (b *builder) decisions(j *v1alpha1.Journey) {
 			title = ""
 		}
 		first := len(b.lines)
-		b.pair("  "+number(j, i), attributesWidth+4, plain, s.Why)
+		b.pair("  "+number(j, i), attributesWidth+4, plain, b.words.Why(s))
 		b.lead(first, toStep(i))
 	}
 }
 
 // changers lists the steps that have objects.
 func (b *builder) changers(j *v1alpha1.Journey) {
-	title := "These do, or show one:"
+	title := b.words.Phrase("These do, or show one:")
 	for i := range j.Status.Steps {
 		s := &j.Status.Steps[i]
 		if s.Before == nil && s.After == nil {
@@ -101,7 +100,7 @@ func (b *builder) changers(j *v1alpha1.Journey) {
 			title = ""
 		}
 		first := len(b.lines)
-		b.pair("  "+number(j, i), attributesWidth+4, plain, s.Title)
+		b.pair("  "+number(j, i), attributesWidth+4, plain, b.words.Text(s.Title))
 		b.lead(first, toStep(i))
 	}
 }
@@ -112,13 +111,13 @@ func (b *builder) scope(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 	switch {
 	case r.Deleted:
 		first := len(b.lines)
-		b.add(bad, fmt.Sprintf("the object was removed, at revision %d", r.Revision))
+		b.add(bad, b.words.Phrase("the object was removed, at revision %d", r.Revision))
 		b.lines[first].note = number(j, r.AfterStep)
 		b.lead(first, toStep(r.AfterStep))
 		return
 	case whole && r.Revision > 0:
 		first := len(b.lines)
-		b.add(label, "whole request: as it was stored, to revision "+fmt.Sprint(r.Revision))
+		b.add(label, b.words.Phrase("whole request: as it was stored, to revision %d", r.Revision))
 		if key, revision, ok := written(j); ok {
 			b.lead(first, to(screen.ToKey{Key: key, Revision: revision}))
 		}
@@ -131,15 +130,15 @@ func (b *builder) scope(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 		b.add(label, "the object that went into this step; none came out")
 		return
 	default:
-		b.add(label, "this step alone; "+keys.Differences.Key()+" shows the whole request")
+		b.add(label, b.words.Phrase("this step alone; %s shows the whole request", keys.Differences.Key()))
 	}
-	text := fields(all)
+	text := b.fields(all)
 	if whole && all > 0 {
-		text = fmt.Sprintf("%d changed: %d by the request, %d by the server", all, client, all-client)
+		text = b.words.Phrase("%d changed: %d by the request, %d by the server", all, client, all-client)
 	}
 	b.add(notice, text)
 	if r.More > 0 {
-		b.add(bad, fmt.Sprintf("for %d fields more it was not looked up who changed them", r.More))
+		b.add(bad, b.words.Phrase("for %d fields more it was not looked up who changed them", r.More))
 	}
 }
 
@@ -179,7 +178,7 @@ func (b *builder) objects(j *v1alpha1.Journey, before, after []byte, r *blame.Re
 		if key, field := find(by, l.Path); field != nil && !said[key] && !replaced(lines, i) {
 			said[key] = true
 			t.field = field.Path.String()
-			t.note = "no recorded step"
+			t.note = b.words.Phrase("no recorded step")
 			if field.Step >= 0 {
 				link := toStep(field.Step)
 				t.note, t.link = number(j, field.Step), &link
@@ -218,7 +217,7 @@ func find(by map[string]*blame.Field, path []string) (string, *blame.Field) {
 
 // dropped lists what the request had and was not kept.
 func (b *builder) dropped(j *v1alpha1.Journey, r *blame.Report) {
-	title := "sent, and not kept"
+	title := b.words.Phrase("sent, and not kept")
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		if !f.Dropped {
@@ -229,7 +228,7 @@ func (b *builder) dropped(j *v1alpha1.Journey, r *blame.Report) {
 			b.add(label, title)
 			title = ""
 		}
-		t := text{kind: bad, text: draw.Clean("- " + f.Path.String() + ": " + f.Before), note: "no recorded step"}
+		t := text{kind: bad, text: draw.Clean("- " + f.Path.String() + ": " + f.Before), note: b.words.Phrase("no recorded step")}
 		if f.Step >= 0 {
 			link := toStep(f.Step)
 			t.note, t.link = number(j, f.Step), &link
@@ -238,12 +237,12 @@ func (b *builder) dropped(j *v1alpha1.Journey, r *blame.Report) {
 	}
 }
 
-func fields(n int) string {
+func (b *builder) fields(n int) string {
 	switch n {
 	case 0:
-		return "no field changed"
+		return b.words.Phrase("no field changed")
 	case 1:
-		return "1 field changed"
+		return b.words.Phrase("1 field changed")
 	}
-	return fmt.Sprintf("%d fields changed", n)
+	return b.words.Phrase("%d fields changed", n)
 }

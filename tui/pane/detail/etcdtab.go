@@ -1,7 +1,6 @@
 package detail
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -49,7 +48,7 @@ func asksBelow(steps []v1alpha1.Step, i int) []int {
 func (b *builder) ask(j *v1alpha1.Journey, i int, here bool) {
 	s := &j.Status.Steps[i]
 	first := len(b.lines)
-	b.add(notice, number(j, i)+"  "+s.Title)
+	b.add(notice, number(j, i)+"  "+b.words.Text(s.Title))
 	if !here {
 		b.lead(first, toStep(i))
 	}
@@ -62,9 +61,9 @@ func (b *builder) ask(j *v1alpha1.Journey, i int, here bool) {
 	} else {
 		b.request(s, said)
 	}
-	b.fact("why", plain, s.Why)
+	b.fact("why", plain, b.words.Why(s))
 	b.fact("error", bad, s.Error)
-	took := "not answered yet"
+	took := b.words.Phrase("not answered yet")
 	if s.TookNanos >= 0 {
 		took = draw.Duration(time.Duration(s.TookNanos))
 	}
@@ -77,18 +76,18 @@ func (b *builder) transaction(s *v1alpha1.Step, said map[string]string) {
 	b.fact("THEN", plain, said["success"])
 	otherwise := said["failure"]
 	if otherwise == "" {
-		otherwise = "nothing"
+		otherwise = b.words.Phrase("nothing")
 	}
 	b.fact("ELSE", plain, otherwise)
 	switch key, revision, ok := blame.Written(s); {
 	case ok:
-		b.factTo("written", good, fmt.Sprintf("revision %d", revision), to(screen.ToKey{Key: key, Revision: revision}))
+		b.factTo("written", good, b.words.Phrase("revision %d", revision), to(screen.ToKey{Key: key, Revision: revision}))
 	case said["modRevision"] != "":
 		current, _ := strconv.ParseInt(said["modRevision"], 10, 64)
-		b.factTo("refused", bad, fmt.Sprintf("the key is at revision %s, %s bytes; etcd is at %s", said["modRevision"], said["bytes"], said["revision"]),
+		b.factTo("refused", bad, b.words.Phrase("the key is at revision %s, %s bytes; etcd is at %s", said["modRevision"], said["bytes"], said["revision"]),
 			to(screen.ToKey{Key: s.Subject, Revision: current}))
 	case said["revision"] != "":
-		b.fact("refused", bad, "etcd is at revision "+said["revision"])
+		b.fact("refused", bad, b.words.Phrase("etcd is at revision %s", said["revision"]))
 	}
 }
 
@@ -102,5 +101,5 @@ func (b *builder) request(s *v1alpha1.Step, said map[string]string) {
 	for _, a := range s.Attributes {
 		names = append(names, a.Name+" "+a.Value)
 	}
-	b.fact("answer", plain, strings.Join(names, ", "))
+	b.fact("response::answer", plain, strings.Join(names, ", "))
 }

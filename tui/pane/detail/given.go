@@ -14,17 +14,17 @@ func (p *Pane) Place() source.Place {
 	case p.journey == nil:
 	case p.mark >= 0 && p.mark < len(p.journey.Status.Marks):
 		m := &p.journey.Status.Marks[p.mark]
-		return source.Place{File: m.File, Line: int(m.Line), Function: m.Function, Upstream: m.Upstream, UpstreamFile: m.UpstreamFile}
+		return source.Place{File: m.File, Line: int(m.Line), Function: m.Function, Upstream: m.Upstream, UpstreamFile: m.UpstreamFile, Release: m.UpstreamRelease}
 	case p.selected():
 		s := &p.journey.Status.Steps[p.ranStep()]
-		return source.Place{File: s.File, Line: int(s.Line), Function: s.Function, Upstream: s.Upstream, UpstreamFile: s.UpstreamFile}
+		return source.Place{File: s.File, Line: int(s.Line), Function: s.Function, Upstream: s.Upstream, UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease}
 	}
 	return source.Place{}
 }
 
 // ranStep is the step whose source is shown: beside Diff, the one that changed the field under the cursor.
 func (p *Pane) ranStep() int {
-	if p.tab == diffTab {
+	if p.tab == DiffTab {
 		if step, ok := p.Blamed(); ok {
 			return step
 		}
@@ -34,10 +34,10 @@ func (p *Pane) ranStep() int {
 
 // Blamed is the step to which the line under the cursor of Diff leads; ok is false if there is none.
 func (p *Pane) Blamed() (step int, ok bool) {
-	if p.tab != diffTab {
+	if p.tab != DiffTab {
 		return 0, false
 	}
-	to, ok := p.Open()
+	to, ok := p.Leads()
 	if !ok || to.Step < 0 || to.Step >= len(p.journey.Status.Steps) {
 		return 0, false
 	}
@@ -46,7 +46,7 @@ func (p *Pane) Blamed() (step int, ok bool) {
 
 // WantsSource says which file the pane is to be given; empty for none.
 func (p *Pane) WantsSource() string {
-	if p.tab == sourceTab || p.split() {
+	if p.tab == SourceTab || p.split() {
 		return p.Place().File
 	}
 	return ""
@@ -56,12 +56,41 @@ func (p *Pane) WantsSource() string {
 func (p *Pane) GiveSource(f *source.File, note string) {
 	place := p.Place()
 	if place.File == "" {
-		note = "several steps are folded here: unfold them to see one"
+		note = p.look().Words.Phrase("several steps are folded here: unfold them to see one")
 	}
 	if p.source.Place() == place && p.source.File() == f && f != nil {
 		return
 	}
 	p.source.Show(place, f, p.ran(place.File), note)
+}
+
+// besides says whether what is upstream is shown.
+func (p *Pane) besides() bool { return p.tab == SourceTab && p.upstream && p.journey != nil }
+
+// code is the window on source that the keys go to.
+func (p *Pane) code() *source.View {
+	if p.besides() && !p.split() {
+		return p.theirs
+	}
+	return p.source
+}
+
+// WantsTheirs says of what the pane is to be given the code upstream; ok is false for nothing.
+func (p *Pane) WantsTheirs() (of source.Place, ok bool) { return p.Place(), p.besides() }
+
+// GiveTheirs gives the code upstream, or says why it is not there.
+func (p *Pane) GiveTheirs(f *source.File, at source.Place, note string) {
+	if p.theirs.Place() != at || p.theirs.File() != f || f == nil {
+		p.theirs.Show(at, f, nil, note)
+	}
+}
+
+// Link is where the code upstream that is shown is published; empty if none is shown.
+func (p *Pane) Link() string {
+	if !p.besides() {
+		return ""
+	}
+	return p.theirs.Place().Link
 }
 
 // ran are the lines of a file that the journey's steps ran.
@@ -83,7 +112,7 @@ func (p *Pane) ran(file string) []source.Ran {
 
 // WantsCache says of which watch cache the pane is to be given the watches; empty for none.
 func (p *Pane) WantsCache() string {
-	if p.tab != watchersTab || p.journey == nil || len(watchers.Writes(p.journey)) == 0 {
+	if p.tab != WatchersTab || p.journey == nil || len(watchers.Writes(p.journey)) == 0 {
 		return ""
 	}
 	return watchers.Cache(p.journey)
@@ -106,16 +135,16 @@ func (p *Pane) Text() (text, suffix string) {
 	switch {
 	case p.journey == nil:
 		return "", ""
-	case p.tab == sourceTab && p.source.File() != nil:
-		return p.source.File().Text, ".go"
-	case p.tab == objectTab && p.selected():
+	case p.tab == SourceTab && p.code().File() != nil:
+		return p.code().File().Text, ".go"
+	case p.tab == ObjectTab && p.selected():
 		if at, ok := objectAt(p.journey, p.step, p.before); ok {
 			if written, err := p.form.written(at.raw); err == nil {
 				return written, suffixes[p.form]
 			}
 		}
 	}
-	wide := &builder{w: textWidth}
+	wide := &builder{w: textWidth, words: p.look().Words}
 	p.build(wide, p.tab)
 	var b strings.Builder
 	for _, l := range wide.lines {
@@ -125,4 +154,4 @@ func (p *Pane) Text() (text, suffix string) {
 }
 
 // OfDiff says whether it is Diff that is shown.
-func (p *Pane) OfDiff() bool { return p.tab == diffTab }
+func (p *Pane) OfDiff() bool { return p.tab == DiffTab }

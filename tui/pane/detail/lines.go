@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -43,11 +44,12 @@ type text struct {
 // builder makes the lines of a tab, wrapped to a width.
 type builder struct {
 	w     int
+	words lang.Language
 	lines []text
 }
 
 func (b *builder) add(k kind, s string) {
-	for _, line := range draw.Wrap(s, b.w) {
+	for _, line := range draw.Wrap(b.words.Text(s), b.w) {
 		b.lines = append(b.lines, text{kind: k, text: line})
 	}
 }
@@ -67,7 +69,7 @@ const nameWidth = 11
 // fact is a name and what it has, if it has something.
 func (b *builder) fact(name string, k kind, value string) {
 	if value != "" {
-		b.pair(name, nameWidth, k, value)
+		b.pair(b.words.Text(name), nameWidth, k, value)
 	}
 }
 

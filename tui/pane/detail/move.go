@@ -8,8 +8,8 @@ import (
 // move does a motion: of the source where that has the keys, else of the cursor among the lines that lead somewhere, and
 // of the window.
 func (p *Pane) move(id keys.ID) bool {
-	if p.tab == sourceTab && p.journey != nil {
-		return p.source.Handle(id)
+	if p.tab == SourceTab && p.journey != nil {
+		return p.code().Handle(id)
 	}
 	content := p.content()
 	p.clamp(content)
@@ -75,10 +75,10 @@ func (p *Pane) clamp(content []text) {
 func (p *Pane) Click(x, y int) bool {
 	const above = 2 // the frame and the tabs
 	if t, ok := p.tabAt(x); ok && y == above-1 {
-		p.open(t)
+		p.Open(t)
 		return false
 	}
-	if p.tab == sourceTab || y < above || y >= p.h-1 {
+	if p.tab == SourceTab || y < above || y >= p.h-1 {
 		return false
 	}
 	content := p.content()
@@ -90,13 +90,13 @@ func (p *Pane) Click(x, y int) bool {
 	return true
 }
 
-// Open is where the line under the cursor leads; ok is false if it leads nowhere.
-func (p *Pane) Open() (to Link, ok bool) {
+// Leads is where the line under the cursor leads; ok is false if it leads nowhere.
+func (p *Pane) Leads() (to Link, ok bool) {
 	if p.journey == nil {
 		return Link{}, false
 	}
-	if p.tab == sourceTab {
-		step, ok := p.source.Step()
+	if p.tab == SourceTab {
+		step, ok := p.code().Step()
 		return toStep(step), ok
 	}
 	content := p.content()
@@ -109,11 +109,11 @@ func (p *Pane) Open() (to Link, ok bool) {
 
 // SelectField opens what the whole request changed, and puts the cursor on a field. It says whether that changed.
 func (p *Pane) SelectField(path string) bool {
-	if p.tab != diffTab || !p.whole {
+	if p.tab != DiffTab || !p.whole {
 		p.report, p.reportErr = nil, nil
 	}
 	p.whole = true
-	p.open(diffTab)
+	p.Open(DiffTab)
 	for i, t := range p.content() {
 		if t.field == path && t.link != nil {
 			p.cursor = i
@@ -127,8 +127,8 @@ func (p *Pane) SelectField(path string) bool {
 // Find puts what has text into view, from below the cursor on and then from the beginning. It says whether there is
 // something.
 func (p *Pane) Find(find string) bool {
-	if p.tab == sourceTab && p.journey != nil {
-		return p.source.Find(find)
+	if p.tab == SourceTab && p.journey != nil {
+		return p.code().Find(find)
 	}
 	content := p.content()
 	i := pane.Find(find, len(content), max(p.cursor, p.view.Top)+1, 1, func(i int) string {

@@ -39,18 +39,18 @@ type snapshot struct {
 func objectAt(j *v1alpha1.Journey, i int, before bool) (snapshot, bool) {
 	steps := j.Status.Steps
 	if s := &steps[i]; s.Before != nil && (before || s.After == nil) {
-		return snapshot{s.Before.Raw, "what went into", i}, true
+		return snapshot{s.Before.Raw, "what went into %s, as %s", i}, true
 	}
 	if s := &steps[i]; s.After != nil && !before {
-		return snapshot{s.After.Raw, "what came out of", i}, true
+		return snapshot{s.After.Raw, "what came out of %s, as %s", i}, true
 	}
 	for n := i - 1; n >= 0; n-- {
 		s := &steps[n]
 		switch {
 		case s.After != nil && s.TookNanos >= 0 && !within(steps, i, n):
-			return snapshot{s.After.Raw, "no object here; the last before it came out of", n}, true
+			return snapshot{s.After.Raw, "no object here; the last before it came out of %s, as %s", n}, true
 		case s.Before != nil:
-			return snapshot{s.Before.Raw, "no object here; the last before it went into", n}, true
+			return snapshot{s.Before.Raw, "no object here; the last before it went into %s, as %s", n}, true
 		}
 	}
 	return snapshot{}, false
@@ -93,13 +93,13 @@ func (b *builder) object(p *Pane) {
 		return
 	}
 	first := len(b.lines)
-	b.add(label, at.what+" "+number(p.journey, at.step)+", as "+formNames[p.form])
+	b.add(label, b.words.Phrase(at.what, number(p.journey, at.step), formNames[p.form]))
 	if at.step != p.step {
 		b.lead(first, toStep(at.step))
 	}
 	written, err := p.form.written(at.raw)
 	if err != nil {
-		b.add(bad, draw.Clean("can't be written as "+formNames[p.form]+": "+err.Error()))
+		b.add(bad, draw.Clean(b.words.Phrase("can't be written as %s: %s", formNames[p.form], err.Error())))
 		if written, err = asJSON.written(at.raw); err != nil {
 			written = string(at.raw)
 		}

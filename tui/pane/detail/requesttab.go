@@ -1,36 +1,37 @@
 package detail
 
 import (
-	"fmt"
-
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/screen"
 )
 
 // whole says what is known of the request.
 func (b *builder) whole(j *v1alpha1.Journey, sameAs string) {
 	s, st := &j.Spec, &j.Status
 	b.add(notice, s.Method+" "+s.URI)
-	answer := "none yet"
+	answer := b.words.Phrase("none yet")
 	switch {
 	case st.Code != 0:
-		answer = fmt.Sprintf("%d, %d bytes", st.Code, st.Bytes)
+		answer = b.words.Phrase("%d, %d bytes", st.Code, st.Bytes)
+	case j.IsInstall():
+		answer = b.words.Phrase("none: no request asked for it")
 	case st.Phase == v1alpha1.JourneyComplete:
-		answer = "none: the client was gone"
+		answer = b.words.Phrase("none: the client was gone")
 	}
 	if st.WatchError != 0 {
-		answer += fmt.Sprintf(", ended with an ERROR event of %d", st.WatchError)
+		answer += b.words.Phrase(", ended with an ERROR event of %d", st.WatchError)
 	}
-	b.fact("answer", plain, answer)
-	took := "still running"
+	b.fact("response::answer", plain, answer)
+	took := b.words.Phrase("still running")
 	switch st.Phase {
 	case v1alpha1.JourneyComplete:
 		took = draw.Duration(micros(st.TookMicros))
 	case v1alpha1.JourneyHeld:
-		took = "held"
+		took = b.words.Phrase("held")
 	}
 	if st.HeldMicros > 0 {
-		took += ", of which it was held for " + draw.Duration(micros(st.HeldMicros))
+		took += b.words.Phrase(", of which it was held for %s", draw.Duration(micros(st.HeldMicros)))
 	}
 	b.fact("took", plain, took)
 	b.fact("came in", plain, st.Started.UTC().Format("2006-01-02 15:04:05.000000")+" UTC")
@@ -39,14 +40,15 @@ func (b *builder) whole(j *v1alpha1.Journey, sameAs string) {
 	b.fact("program", plain, s.UserAgent)
 	b.fact("body", plain, s.ContentType)
 	b.fact("journey", plain, j.Name)
+	b.causes(st)
 	b.fact("audit ID", plain, s.AuditID)
-	recorded := fmt.Sprintf("%d steps", len(st.Steps))
+	recorded := b.words.Phrase("%d steps", len(st.Steps))
 	if st.Level == "Objects" {
-		recorded += ", with objects"
+		recorded += b.words.Phrase(", with objects")
 	}
 	b.fact("recorded", plain, recorded)
 	if st.Cut > 0 {
-		b.fact("cut", bad, fmt.Sprintf("%d things were left out: the journey was full", st.Cut))
+		b.fact("cut", bad, b.words.Phrase("%d things were left out: the journey was full", st.Cut))
 	}
 	b.fact("same as", plain, sameAs)
 	if len(st.Interventions) > 0 {
@@ -59,5 +61,24 @@ func (b *builder) whole(j *v1alpha1.Journey, sameAs string) {
 				b.lead(first, toStep(n))
 			}
 		}
+	}
+}
+
+// causes says what made the server do this, and what it did because of this. Each leads to its journey.
+func (b *builder) causes(st *v1alpha1.JourneyStatus) {
+	switch c := st.Cause; {
+	case c == nil:
+	case c.Journey == "":
+		b.fact("cause", plain, b.words.Phrase("revision %d: who wrote it is not known", c.Revision))
+	default:
+		b.factTo("cause", plain, b.words.Phrase("revision %d, which %s wrote", c.Revision, c.Journey), to(screen.ToRequest{Journey: c.Journey}))
+	}
+	for i := range st.Effects {
+		e := &st.Effects[i]
+		text := e.Journey + "  " + e.UserAgent + "  " + e.Verb + " " + e.What()
+		if e.Revision > 0 {
+			text = b.words.Phrase("%s at revision %d", text, e.Revision)
+		}
+		b.factTo("caused", plain, text, to(screen.ToRequest{Journey: e.Journey}))
 	}
 }

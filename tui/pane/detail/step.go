@@ -9,6 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/pane/source"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
@@ -22,18 +23,18 @@ func (b *builder) step(j *v1alpha1.Journey, i int) {
 	s := &j.Status.Steps[i]
 	b.add(notice, s.Title)
 	b.fact("about", plain, s.Subject)
-	b.fact("why", plain, s.Why)
+	b.fact("why", plain, b.words.Why(s))
 	b.fact("error", bad, s.Error)
-	took := "still running"
+	took := b.words.Phrase("still running")
 	if s.TookNanos >= 0 {
 		took = draw.Duration(time.Duration(s.TookNanos))
 	}
-	b.fact("took", plain, took+", from "+draw.Duration(micros(s.StartMicros))+" on")
+	b.fact("took", plain, b.words.Phrase("%s, from %s on", took, draw.Duration(micros(s.StartMicros))))
 	if parent := int(s.Parent); parent >= 0 && parent < i {
-		b.factTo("called by", plain, number(j, parent)+"  "+j.Status.Steps[parent].Title, toStep(parent))
+		b.factTo("called by", plain, number(j, parent)+"  "+b.words.Text(j.Status.Steps[parent].Title), toStep(parent))
 	}
 	if key, revision, ok := blame.Written(s); ok {
-		b.factTo("wrote", good, fmt.Sprintf("%s at revision %d", key, revision), to(screen.ToKey{Key: key, Revision: revision}))
+		b.factTo("wrote", good, b.words.Phrase("%s at revision %d", key, revision), to(screen.ToKey{Key: key, Revision: revision}))
 	}
 	b.interventions(&j.Status, i)
 	if len(s.Attributes) > 0 {
@@ -42,14 +43,14 @@ func (b *builder) step(j *v1alpha1.Journey, i int) {
 		b.attributes(s.Attributes)
 	}
 	b.blank()
-	b.place(s.Function, s.File, s.Line, s.Upstream, s.UpstreamFile)
+	b.place(source.Place{File: s.File, Line: int(s.Line), Function: s.Function, Upstream: s.Upstream, UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease})
 }
 
 // interventions are what was done to a step that would not have happened by itself.
 func (b *builder) interventions(st *v1alpha1.JourneyStatus, step int) {
 	for _, h := range st.Held {
 		if int(h.Step) == step {
-			b.fact("|| held", notice, fmt.Sprintf("at its %s by %s, since %s; it can be told: %s", h.At, h.By, h.Since.UTC().Format("15:04:05"), told(h.Actions)))
+			b.fact("|| held", notice, b.words.Phrase("at its %s by %s, since %s; it can be told: %s", b.words.Text(string(h.At)), h.By, h.Since.UTC().Format("15:04:05"), told(h.Actions)))
 		}
 	}
 	for _, i := range st.Interventions {
@@ -74,30 +75,31 @@ func told(actions []v1alpha1.JourneyAction) string {
 }
 
 // place says which function did something, and which does it in the Kubernetes API server.
-func (b *builder) place(function, file string, line int32, upstream, upstreamFile string) {
+func (b *builder) place(p source.Place) {
+	code := screen.ToSource{File: p.File, Line: p.Line, Function: p.Function, Upstream: p.Upstream, UpstreamFile: p.UpstreamFile, Release: p.Release}
 	b.add(label, "in this binary")
-	b.fact("function", plain, function)
-	if file != "" {
-		b.factTo("file", plain, file+":"+strconv.Itoa(int(line)), to(screen.ToSource{
-			File: file, Line: int(line), Function: function, Upstream: upstream, UpstreamFile: upstreamFile,
-		}))
+	b.fact("function", plain, p.Function)
+	if p.File != "" {
+		b.factTo("file", plain, p.File+":"+strconv.Itoa(p.Line), to(code))
 	}
 	b.blank()
-	b.add(label, "in the Kubernetes API server")
-	b.fact("function", plain, upstream)
-	b.fact("file", plain, upstreamFile)
+	b.add(label, strings.TrimSpace(b.words.Phrase("in the Kubernetes API server  %s", p.Release)))
+	b.fact("function", plain, p.Upstream)
+	if code.Theirs = true; p.UpstreamFile != "" {
+		b.factTo("file", plain, p.UpstreamFile, to(code))
+	}
 }
 
 // mark says what is known of something that a write caused.
 func (b *builder) mark(j *v1alpha1.Journey, m *v1alpha1.Mark, cause int) {
 	b.add(notice, m.Title)
-	b.fact("caused by", plain, fmt.Sprintf("revision %d: nobody called it", m.Revision))
+	b.fact("caused by", plain, b.words.Phrase("revision %d: nobody called it", m.Revision))
 	if cause >= 0 {
 		b.factTo("written by", plain, number(j, cause), toStep(cause))
 	}
-	b.fact("when", plain, "+"+draw.Duration(micros(m.AfterMicros))+", from the beginning of the request")
+	b.fact("when", plain, b.words.Phrase("+%s, from the beginning of the request", draw.Duration(micros(m.AfterMicros))))
 	b.blank()
-	b.place(m.Function, m.File, m.Line, m.Upstream, m.UpstreamFile)
+	b.place(source.Place{File: m.File, Line: int(m.Line), Function: m.Function, Upstream: m.Upstream, UpstreamFile: m.UpstreamFile, Release: m.UpstreamRelease})
 }
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

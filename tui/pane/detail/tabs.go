@@ -6,21 +6,25 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// tab is one of the things that the pane can show.
-type tab int
+// Tab is one of the things that the pane can show.
+type Tab int
 
+// The tabs.
 const (
-	stepTab tab = iota
-	diffTab
-	sourceTab
-	objectTab
-	etcdTab
-	timingTab
-	watchersTab
-	requestTab
+	StepTab Tab = iota
+	DiffTab
+	SourceTab
+	ObjectTab
+	EtcdTab
+	TimingTab
+	WatchersTab
+	RequestTab
 )
 
 var tabNames = [...]string{"Step", "Diff", "Source", "Object", "etcd", "Timing", "Watchers", "Request"}
+
+// tabName is the name of a tab in the language of the words.
+func (p *Pane) tabName(t Tab) string { return p.look().Words.Text(tabNames[t]) }
 
 // tabsInView are those from first to before last: all, or where there is no room for all, those next to the open one.
 func (p *Pane) tabsInView() (first, last int) {
@@ -28,8 +32,8 @@ func (p *Pane) tabsInView() (first, last int) {
 	first, last = 0, len(tabNames)
 	width := func() int {
 		n := 0
-		for _, name := range tabNames[first:last] {
-			n += len(name) + 2
+		for t := first; t < last; t++ {
+			n += draw.Width(p.tabName(Tab(t))) + 2
 		}
 		return n
 	}
@@ -44,16 +48,16 @@ func (p *Pane) tabsInView() (first, last int) {
 }
 
 // tabAt is the tab whose name is at a column of the pane.
-func (p *Pane) tabAt(x int) (tab, bool) {
+func (p *Pane) tabAt(x int) (Tab, bool) {
 	first, last := p.tabsInView()
 	at := 1 // the frame
 	if first > 0 {
 		at++
 	}
 	for i := first; i < last; i++ {
-		end := at + len(tabNames[i]) + 2
+		end := at + draw.Width(p.tabName(Tab(i))) + 2
 		if x >= at && x < end {
-			return tab(i), true
+			return Tab(i), true
 		}
 		at = end
 	}
@@ -68,10 +72,10 @@ func (p *Pane) tabs() string {
 		b.WriteString(p.look().Dim("…"))
 	}
 	for i := first; i < last; i++ {
-		if tab(i) == p.tab {
-			b.WriteString(p.look().Tab("[" + tabNames[i] + "]"))
+		if Tab(i) == p.tab {
+			b.WriteString(p.look().Tab("[" + p.tabName(Tab(i)) + "]"))
 		} else {
-			b.WriteString(p.look().Dim(" " + tabNames[i] + " "))
+			b.WriteString(p.look().Dim(" " + p.tabName(Tab(i)) + " "))
 		}
 	}
 	if last < len(tabNames) {

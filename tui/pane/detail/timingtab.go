@@ -13,7 +13,7 @@ import (
 // timing says where the time of a request went. selected is the step that is looked at.
 func (b *builder) timing(j *v1alpha1.Journey, selected int) {
 	r := timing.Of(j)
-	b.add(notice, "where "+draw.Duration(r.Total)+" went")
+	b.add(notice, b.words.Phrase("where %s went", draw.Duration(r.Total)))
 	for _, part := range []struct {
 		name string
 		took time.Duration
@@ -27,7 +27,7 @@ func (b *builder) timing(j *v1alpha1.Journey, selected int) {
 		if r.Total > 0 {
 			share = int(part.took * 100 / r.Total)
 		}
-		b.fact(part.name, plain, fmt.Sprintf("%7s %3d%%  %s", draw.Duration(part.took), share, meaning[part.name]))
+		b.fact(part.name, plain, fmt.Sprintf("%7s %3d%%  %s", draw.Duration(part.took), share, b.words.Text(meaning[part.name])))
 	}
 	b.blank()
 	b.add(label, "# the step itself  - what it called  = held or delayed")
@@ -61,7 +61,7 @@ func (b *builder) bars(j *v1alpha1.Journey, r *timing.Report, selected int) {
 		}
 		return out + draw.FitRight(own, ownWidth) + draw.FitRight(took, ownWidth)
 	}
-	b.lines = append(b.lines, text{kind: label, text: line("step", "when", "itself", "in all")})
+	b.lines = append(b.lines, text{kind: label, text: line(b.words.Phrase("step"), b.words.Phrase("when"), b.words.Phrase("itself"), b.words.Phrase("in all"))})
 	filters, count := time.Duration(0), 0
 	for i := range r.Steps {
 		if j.Status.Steps[i].Layer == trace.LayerFilter.String() && i != selected {
@@ -70,7 +70,7 @@ func (b *builder) bars(j *v1alpha1.Journey, r *timing.Report, selected int) {
 		}
 	}
 	if count > 0 {
-		b.lines = append(b.lines, text{text: line(fmt.Sprintf("%d filters", count), "", draw.Duration(filters), "")})
+		b.lines = append(b.lines, text{text: line(b.words.Phrase("%d filters", count), "", draw.Duration(filters), "")})
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]

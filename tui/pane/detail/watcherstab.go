@@ -1,8 +1,6 @@
 package detail
 
 import (
-	"fmt"
-
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -17,10 +15,10 @@ func (b *builder) watchers(j *v1alpha1.Journey, cache *v1alpha1.Cache, note stri
 		return
 	}
 	for _, w := range writes[:min(len(writes), 20)] {
-		b.factTo("wrote", plain, fmt.Sprintf("%s at revision %d", w.Key, w.Revision), to(screen.ToKey{Key: w.Key, Revision: w.Revision}))
+		b.factTo("wrote", plain, b.words.Phrase("%s at revision %d", w.Key, w.Revision), to(screen.ToKey{Key: w.Key, Revision: w.Revision}))
 	}
 	if len(writes) > 20 {
-		b.add(label, fmt.Sprintf("and %d keys more", len(writes)-20))
+		b.add(label, b.words.Phrase("and %d keys more", len(writes)-20))
 	}
 	b.marks(j)
 	b.deliveries(j)
@@ -35,7 +33,7 @@ func (b *builder) marks(j *v1alpha1.Journey) {
 	b.blank()
 	b.add(label, "what the watch cache did with the event")
 	for _, m := range j.Status.Marks {
-		b.pair("+"+draw.Duration(micros(m.AfterMicros)), nameWidth, plain, fmt.Sprintf("%s  %s  at %d", m.ID, m.Title, m.Revision))
+		b.pair("+"+draw.Duration(micros(m.AfterMicros)), nameWidth, plain, b.words.Phrase("%s  %s  at %d", m.ID, b.words.Text(m.Title), m.Revision))
 	}
 }
 
@@ -50,7 +48,7 @@ func (b *builder) deliveries(j *v1alpha1.Journey) {
 	for _, d := range j.Status.Deliveries {
 		first := len(b.lines)
 		b.pair("+"+draw.Duration(micros(d.AfterMicros)), nameWidth, plain,
-			fmt.Sprintf("%s at %d  to %s  %s  %s", d.Type, d.Revision, d.Watcher, d.User, d.UserAgent))
+			b.words.Phrase("%s at %d  to %s  %s  %s", d.Type, d.Revision, d.Watcher, d.User, d.UserAgent))
 		b.lead(first, to(screen.ToRequest{Journey: d.Watcher}))
 	}
 }
@@ -70,7 +68,7 @@ func (b *builder) missed(j *v1alpha1.Journey, cache *v1alpha1.Cache, note string
 		return
 	}
 	first := len(b.lines)
-	b.add(label, fmt.Sprintf("who watches %s now and was not sent it", name))
+	b.add(label, b.words.Phrase("who watches %s now and was not sent it", name))
 	b.lead(first, to(screen.ToCache{Resource: name}))
 	all := watchers.Without(j, cache)
 	if len(all) == 0 {
@@ -83,14 +81,14 @@ func (b *builder) missed(j *v1alpha1.Journey, cache *v1alpha1.Cache, note string
 			who = m.User
 		}
 		if who == "" {
-			who = "the server itself"
+			who = b.words.Phrase("the server itself")
 		}
 		first := len(b.lines)
 		k := plain
 		if !m.For {
 			k = label
 		}
-		b.pair(fmt.Sprintf("watch %d", m.ID), nameWidth, k, draw.Clean(who+" "+m.Journey+": "+m.Why))
+		b.pair(b.words.Phrase("watch %d", m.ID), nameWidth, k, draw.Clean(who+" "+m.Journey+": "+b.words.Text(m.Why)))
 		if m.Journey != "" {
 			b.lead(first, to(screen.ToRequest{Journey: m.Journey}))
 		}

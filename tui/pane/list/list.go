@@ -129,10 +129,10 @@ func (p *Pane) render(focused bool) []string {
 	note, n, look := "", p.ring.Len(), p.look()
 	lines := p.empty
 	if n > 0 {
-		note = fmt.Sprintf("%d of %d", p.scroll.Cursor+1, n)
+		note = look.Words.Phrase("%d of %d", p.scroll.Cursor+1, n)
 		lines = p.lines(focused)
 	}
-	return look.Box(lines, look.Title("Capture"), note, p.w, p.h, focused)
+	return look.Box(lines, look.Title(look.Words.Phrase("Capture")), note, p.w, p.h, focused)
 }
 
 func (p *Pane) lines(focused bool) []string {
@@ -149,8 +149,10 @@ func (p *Pane) lines(focused bool) []string {
 		need.resource, need.object, need.whole = seen.resource, seen.object, seen.whole
 		c = columnsFor(p.w-2, need)
 	}
+	say := p.look().Words.Phrase
 	lines := []string{p.look().Dim(c.line("", cells{
-		id: "#", time: "time", verb: "verb", resource: "resource", object: "ns/name", code: "code", took: "took", rev: "rev", try: "try", steps: "steps", user: "user",
+		id: "#", time: say("time"), verb: say("verb"), resource: say("resource"), object: say("ns/name"), code: say("code"), took: say("took"), rev: say("rev"), try: say("try"),
+		steps: say("steps"), user: say("user"),
 	}))}
 	for i := p.scroll.Top; i < last; i++ {
 		lines = append(lines, p.row(c, i, focused))
@@ -192,14 +194,14 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 
 // Failed says whether a request was answered with an error, or with nothing, or was a watch that ended with an error.
 func Failed(j *v1alpha1.Journey) bool {
-	return j.Status.Code >= 400 || j.Status.WatchError != 0 || j.Status.Phase == v1alpha1.JourneyComplete && j.Status.Code == 0
+	return j.Status.Code >= 400 || j.Status.WatchError != 0 || j.Status.Phase == v1alpha1.JourneyComplete && j.Status.Code == 0 && !j.IsInstall()
 }
 
 func (p *Pane) cells(row *session.Row) cells {
 	s := &row.Spec
 	c := cells{
 		id: row.Name, time: row.Status.Started.In(p.zone).Format(time.TimeOnly), verb: s.Verb, resource: Resource(s), object: Object(s),
-		code: "...", took: "open", user: s.User,
+		code: "...", took: p.look().Words.Phrase("took::open"), user: s.User,
 	}
 	if c.verb == "" {
 		c.verb = s.Method
@@ -213,11 +215,11 @@ func (p *Pane) cells(row *session.Row) cells {
 		c.took = draw.Duration(time.Duration(row.Status.TookMicros) * time.Microsecond)
 	}
 	if row.Status.Phase == v1alpha1.JourneyHeld {
-		c.took = "held"
+		c.took = p.look().Words.Phrase("held")
 	}
 	c.rev, c.try, c.steps = count(row.Status.Revision), count(int64(row.Status.Tries)), count(int64(max(int(row.Status.StepCount), len(row.Status.Steps))))
 	if row.Gone {
-		c.took = "gone"
+		c.took = p.look().Words.Phrase("gone")
 	}
 	if code := row.Status.WatchError; code != 0 { // the answer had begun with 200
 		c.object = strings.TrimSpace(fmt.Sprintf("%s ERROR %d", c.object, code))

@@ -1,10 +1,12 @@
 package list
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -17,6 +19,11 @@ import (
 // shown is a list of the recorded journeys.
 func shown(t testing.TB, more ...*v1alpha1.Journey) *Pane {
 	t.Helper()
+	return shownOf(t, 100, more...)
+}
+
+func shownOf(t testing.TB, capacity int, more ...*v1alpha1.Journey) *Pane {
+	t.Helper()
 	changed := make(chan struct{}, 1)
 	s := session.Saved(append(tuitest.Recorded(t, "../testdata/journeys.json"), more...), func() {
 		select {
@@ -25,7 +32,7 @@ func shown(t testing.TB, more ...*v1alpha1.Journey) *Pane {
 		}
 	}, func() {})
 	t.Cleanup(s.Close)
-	ring := session.NewRing(100)
+	ring := session.NewRing(capacity)
 	s.Follow("")
 	for ring.Len() == 0 {
 		<-changed
@@ -35,6 +42,29 @@ func shown(t testing.TB, more ...*v1alpha1.Journey) *Pane {
 	p.SetSize(120, 12)
 	p.Sync()
 	return p
+}
+
+// BenchmarkRows draws a list of 10,000 requests, as many as the screen keeps of a flood, one row further each time.
+func BenchmarkRows(b *testing.B) {
+	recorded := tuitest.Recorded(b, "../testdata/journeys.json")
+	var many []*v1alpha1.Journey
+	for i := range 10_000 {
+		j := *recorded[i%len(recorded)]
+		j.Name = fmt.Sprint("rec-", 100+i)
+		many = append(many, &j)
+	}
+	p := shownOf(b, 20_000, many...)
+	for _, size := range [][2]int{{60, 6}, {120, 20}, {200, 30}} {
+		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
+			p.SetSize(size[0], size[1])
+			p.Handle(keys.Bottom)
+			for i := 0; b.Loop(); i++ {
+				p.Handle(map[bool]keys.ID{true: keys.Up, false: keys.Down}[i%1000 < 500])
+				p.Sync()
+				p.Render(true)
+			}
+		})
+	}
 }
 
 func TestGolden(t *testing.T) {
@@ -82,7 +112,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	p := shown(t, &v1alpha1.Journey{}, &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{URI: strings.Repeat("日本\x1b", 100), User: "\u202e\x07", Verb: "watch"}})
+	p := shown(t, &v1alpha1.Journey{}, &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{URI: strings.Repeat("日本\x1b", 100), User: escapetest.Any(), Verb: "watch", Name: escapetest.Any()}})
 	panetest.Sizes(t, "list", func(w, h int) []string {
 		p.SetSize(w, h)
 		p.Sync()

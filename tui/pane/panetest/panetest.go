@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
@@ -43,8 +44,8 @@ func Sizes(t *testing.T, what string, draws func(w, h int) []string) {
 				if n := draw.Width(line); n != w {
 					t.Fatalf("%s at %dx%d: line %d has %d cells: %q", what, w, h, i, n, line)
 				}
-				if strings.ContainsAny(line, "\x1b\x07\r\t\u202e") {
-					t.Fatalf("%s at %dx%d: line %d is not clean: %q", what, w, h, i, line)
+				if raw := escapetest.Find(line, ""); raw != "" {
+					t.Fatalf("%s at %dx%d: line %d has %s", what, w, h, i, raw)
 				}
 			}
 		}

@@ -2,8 +2,6 @@ package rows
 
 import (
 	"cmp"
-	"fmt"
-
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
@@ -194,9 +192,9 @@ func (p *Pane) Render(focused bool) []string {
 
 func (p *Pane) where(c Content, rows int) string {
 	if c.Text {
-		return fmt.Sprintf("%d-%d of %d", p.view.Top+1, min(p.view.Top+rows, c.Rows), c.Rows)
+		return p.look().Words.Phrase("%d-%d of %d", p.view.Top+1, min(p.view.Top+rows, c.Rows), c.Rows)
 	}
-	return fmt.Sprintf("%d of %d", p.scroll.Cursor+1, c.Rows)
+	return p.look().Words.Phrase("%d of %d", p.scroll.Cursor+1, c.Rows)
 }
 
 func (p *Pane) text(c Content, rows, inner int) []string {

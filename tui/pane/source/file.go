@@ -62,7 +62,7 @@ func Read(s *v1alpha1.Source) (*File, error) {
 	if len(text) > textMost {
 		text = strings.ToValidUTF8(text[:textMost], "") + "\n… cut: the file is larger than what is shown"
 	}
-	tokens, err := lexer().Tokenise(nil, text)
+	tokens, err := lexer().Tokenise(nil, cleanLines(text))
 	if err != nil {
 		return nil, fmt.Errorf("highlight %s: %w", f.Name, err)
 	}
@@ -74,7 +74,6 @@ func Read(s *v1alpha1.Source) (*File, error) {
 				current = line{}
 			}
 			if part != "" {
-				part = draw.Clean(strings.ReplaceAll(part, "\t", tab))
 				current.pieces = append(current.pieces, piece{painted[token.Type], part})
 				current.text += part
 			}
@@ -84,6 +83,15 @@ func Read(s *v1alpha1.Source) (*File, error) {
 		f.lines = append(f.lines, current)
 	}
 	return f, nil
+}
+
+// cleanLines cleans whole lines: what piles up over one may be in several tokens.
+func cleanLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = draw.Clean(strings.ReplaceAll(line, "\t", tab))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Lines is how many lines there are.

@@ -43,6 +43,6 @@ func (p *Pane) Render(focused bool) []string {
 		note = f.Package
 	}
 	return p.frame.Draw(frameOf{theme: look.Name, w: p.w, h: p.h, version: p.Version(), focused: focused}, func() []string {
-		return look.Box(p.Lines(focused), look.Title("Source"), note, p.w, p.h, focused)
+		return look.Box(p.Lines(focused), look.Title(look.Words.Phrase("Source")), note, p.w, p.h, focused)
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muesli/termenv"
 
+	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/pane/panetest"
@@ -65,10 +66,12 @@ func FuzzRead(f *testing.F) {
 	f.Add(example)
 	f.Add("func (\"`'/*")
 	f.Add(strings.Repeat("\"\\", 100))
+	f.Add(escapetest.Any())
+	f.Add(escapetest.Any())
 	f.Fuzz(func(t *testing.T, text string) {
 		file := read(t, text)
 		for i := range file.Lines() {
-			if strings.ContainsAny(file.Line(i+1), "\x1b\n\r\t") {
+			if escapetest.Find(file.Line(i+1), "") != "" {
 				t.Errorf("line %d is not clean: %q", i+1, file.Line(i+1))
 			}
 		}

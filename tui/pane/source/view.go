@@ -1,7 +1,6 @@
 package source
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -17,8 +16,10 @@ import (
 type Place struct {
 	File string
 	Line int
-	// Function, Upstream and UpstreamFile are said above the file, where they are known.
-	Function, Upstream, UpstreamFile string
+	// Function, Upstream, UpstreamFile and Release are said above the file, where they are known.
+	Function, Upstream, UpstreamFile, Release string
+	// Link is where a file of another project is published; empty for the server's own.
+	Link string
 }
 
 // Ran is another line that ran, and the number of the step that did.
@@ -180,6 +181,9 @@ func (v *View) Lines(focused bool) []string {
 	return draw.Block(lines, v.w, v.h)
 }
 
+// headWidth is how wide the names in the head are.
+const headWidth = len("upstream ")
+
 // head says what is shown, and what upstream has in its place.
 func (v *View) head() []string {
 	p := v.place
@@ -187,15 +191,23 @@ func (v *View) head() []string {
 	if p.Line > 0 {
 		here += ":" + strconv.Itoa(p.Line)
 	}
-	lines := []string{v.look().Dim(" here     ") + here + "  " + p.Function}
+	words := v.look().Words
+	label := words.Phrase("here")
+	if p.Link != "" {
+		label = words.Phrase("upstream")
+	}
+	lines := []string{v.look().Dim(" "+draw.Fit(label, headWidth)) + here + "  " + p.Function}
 	if v.headLines() == 1 {
 		return lines
 	}
-	upstream := "nothing of the same name"
-	if p.Upstream != "" {
-		upstream = p.Upstream + "  " + p.UpstreamFile
+	if p.Link != "" {
+		return append(lines, v.look().Dim(" "+draw.Fit(words.Phrase("at"), headWidth))+p.Link, "")
 	}
-	return append(lines, v.look().Dim(" upstream ")+upstream, "")
+	upstream := words.Phrase("nothing of the same name")
+	if p.Upstream != "" {
+		upstream = strings.TrimSpace(p.Upstream + "  " + p.UpstreamFile + "  " + p.Release)
+	}
+	return append(lines, v.look().Dim(" "+draw.Fit(words.Phrase("upstream"), headWidth))+upstream, "")
 }
 
 // stepWidth is room for "step 999" at the right.
@@ -216,7 +228,7 @@ func (v *View) line(i, numbers int, look [function + 1]theme.Style, focused bool
 	}
 	note, w := "", v.w
 	if ran && v.w > 50 {
-		note, w = draw.FitRight(fmt.Sprintf("step %d", step+1), stepWidth)+" ", v.w-stepWidth-1
+		note, w = draw.FitRight(v.look().Words.Phrase("step %d", step+1), stepWidth)+" ", v.w-stepWidth-1
 	}
 	number := draw.FitRight(strconv.Itoa(n), numbers)
 	if i == v.scroll.Cursor && focused {

@@ -1,10 +1,10 @@
 package steps
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
@@ -37,26 +37,27 @@ func (p *Pane) reasons() []string {
 		return []string{text.title, text.why}
 	}
 	s := &p.journey.Status.Steps[n.step]
-	head := s.ID + "  " + s.Title
+	words := p.look().Words
+	head := s.ID + "  " + words.Text(s.Title)
 	if s.Subject != "" {
 		head += "  " + s.Subject
 	}
-	out := append([]string{head}, done(&p.journey.Status, n.step)...)
+	out := append([]string{head}, done(&p.journey.Status, n.step, words)...)
 	if s.Error != "" {
-		return append(out, draw.Wrap("error: "+s.Error, p.w-4)...)
+		return append(out, draw.Wrap(words.Phrase("error: %s", s.Error), p.w-4)...)
 	}
-	if s.Why != "" {
-		out = append(out, draw.Wrap("why: "+s.Why, p.w-4)...)
+	if why := words.Why(s); why != "" {
+		out = append(out, draw.Wrap(words.Phrase("why: %s", why), p.w-4)...)
 	}
 	return out
 }
 
 // done is what was done to a step that would not have happened by itself.
-func done(st *v1alpha1.JourneyStatus, step int) []string {
+func done(st *v1alpha1.JourneyStatus, step int, words lang.Language) []string {
 	var out []string
 	for _, h := range st.Held {
 		if int(h.Step) == step {
-			out = append(out, fmt.Sprintf("|| held by %s at its %s: it holds no lock, and others go on", h.By, strings.ToLower(string(h.At))))
+			out = append(out, words.Phrase("|| held by %s at its %s: it holds no lock, and others go on", h.By, strings.ToLower(words.Text(string(h.At)))))
 		}
 	}
 	for _, i := range st.Interventions {

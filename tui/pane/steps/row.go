@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/theme"
@@ -25,7 +26,9 @@ const (
 	// subjectLeast is how much of a subject is worth being shown.
 	subjectLeast = 16
 	// whyFrom is the width from which a row has its reason beside it.
-	whyFrom = 110
+	whyFrom = 96
+	// bothFrom is the width from which there is room for the layer's name and the reason.
+	bothFrom = 110
 )
 
 // columns are how wide the cells of a row are; 0 for those that have no room.
@@ -40,12 +43,13 @@ func columnsFor(w, steps int) columns {
 		c.lanes = lanesWidth
 		left -= lanesWidth + 1
 	}
-	if left-(layerWidth+1) >= titleWell || c.lanes == 0 {
+	why := w+2 >= whyFrom
+	if left-(layerWidth+1) >= titleWell && (!why || w+2 >= bothFrom) || c.lanes == 0 {
 		c.layer = layerWidth
 		left = max(left-(layerWidth+1), 0)
 	}
 	c.title = left
-	if w+2 >= whyFrom {
+	if why {
 		c.title = left * 3 / 5
 		c.why = left - c.title - 1
 	}
@@ -54,7 +58,8 @@ func columnsFor(w, steps int) columns {
 
 // head names the columns.
 func (p *Pane) head(c columns) string {
-	return c.line("", rowText{layer: "layer", lanes: lanesHead(), number: "#", title: "step", why: "why", changed: "chg", took: "took"})
+	say := p.look().Words.Phrase
+	return c.line("", rowText{layer: say("layer"), lanes: lanesHead(), number: "#", title: say("step"), why: say("why"), changed: say("chg"), took: say("took")})
 }
 
 // line puts the cells of a row together.
@@ -71,7 +76,7 @@ func (c columns) line(marks string, t rowText) string {
 	if c.why > 0 {
 		b.WriteString(" " + draw.Fit(t.why, c.why))
 	}
-	b.WriteString(" " + draw.FitRight(t.changed, changedWidth) + " " + draw.FitRight(t.took, tookWidth) + " ")
+	b.WriteString(" " + draw.FitRight(t.changed, changedWidth) + " " + draw.FitRight(t.took, tookWidth) + draw.Fit(t.heat, 1))
 	return b.String()
 }
 
@@ -104,7 +109,12 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 	if n.caused() {
 		return p.look().Dim(draw.Fit(c.line(string(marks), t), p.w-2))
 	}
-	t.layer, t.lanes = p.look().Layer(draw.Fit(t.layer, c.layer)), p.look().Layer(draw.Fit(t.lanes, c.lanes))
+	paint := p.look().LayerOf(t.layer)
+	t.why = p.look().Dim(draw.Fit(t.why, c.why))
+	t.layer, t.lanes = paint(draw.Fit(t.layer, c.layer)), paint(draw.Fit(t.lanes, c.lanes))
+	if t.hot {
+		t.took, t.heat = p.look().Notice(draw.FitRight(t.took, tookWidth)), p.look().Notice(t.heat)
+	}
 	return draw.Fit(c.line(string(marks), t), p.w-2)
 }
 
@@ -113,8 +123,8 @@ func (p *Pane) row(c columns, i int, focused bool) string {
 func (p *Pane) titleOf(n *node, t rowText, c columns) string {
 	depth := 2 * n.depth
 	if c.lanes > 0 {
-		if depth = 0; n.called() && c.title >= titleNested {
-			depth = depthIn(p.journey.Status.Steps, n.step)
+		if depth = 0; !n.caused() && c.title >= titleNested {
+			depth = depthIn(p.journey.Status.Steps, n.first)
 		}
 	}
 	title := strings.Repeat(" ", depth) + foldMark(n, p.folded) + t.title
@@ -136,32 +146,34 @@ func foldMark(n *node, folded func(*node) bool) string {
 
 // rowText is what a row says.
 type rowText struct {
-	layer, lanes, number, title, subject, why, changed, took string
-	err, running, held, touched                              bool
+	layer, lanes, number, title, subject, why, changed, took, heat string
+	err, running, held, touched                                    bool
+	// hot says that it took much of the time.
+	hot bool
 }
 
 // textOf is what the i-th row says, whose node is n.
 func (p *Pane) textOf(n *node, i int) rowText {
-	st := &p.journey.Status
+	st, words := &p.journey.Status, p.look().Words
 	switch n.kind {
 	case isGroup:
 		return rowText{
-			layer: filterLayer, title: fmt.Sprintf("%d filters", len(n.children)), took: draw.Duration(sum(n.children, st.Steps)),
+			layer: st.Steps[n.first].Layer, title: groupTitle(n, st.Steps, words), took: draw.Duration(sum(n.children, st.Steps)),
 			err: failed(n, st.Steps), lanes: called(st.Steps, n.first, -1),
 		}
 	case isMark:
 		m := &st.Marks[n.index]
 		from := p.layerAbove(n, i)
-		return rowText{layer: m.Layer, lanes: causes(from, m.Layer), title: m.Title, took: after(m.AfterMicros), why: fmt.Sprintf("caused by revision %d", m.Revision)}
+		return rowText{layer: m.Layer, lanes: causes(from, m.Layer), title: words.Text(m.Title), took: after(m.AfterMicros), why: words.Phrase("caused by revision %d", m.Revision)}
 	case isDelivery:
 		d := &st.Deliveries[n.index]
-		return rowText{layer: "watch", lanes: causes(trace.LayerCacher.String(), trace.LayerHandler.String()), title: d.Type + " to " + watcher(d), took: after(d.AfterMicros),
-			why: fmt.Sprintf("caused by revision %d, sent by journey %s", d.Revision, d.Watcher)}
+		return rowText{layer: "watch", lanes: causes(trace.LayerCacher.String(), trace.LayerHandler.String()), title: words.Phrase("%s to %s", d.Type, watcher(d, words)), took: after(d.AfterMicros),
+			why: words.Phrase("caused by revision %d, sent by journey %s", d.Revision, d.Watcher)}
 	}
 	s := &st.Steps[n.step]
 	t := rowText{
-		layer: s.Layer, lanes: called(st.Steps, n.step, p.stepAbove(i)), number: strconv.Itoa(n.step + 1), title: s.Title, subject: s.Subject,
-		why: s.Why, took: draw.Duration(time.Duration(s.TookNanos)), err: s.Error != "", touched: p.touched[n.step],
+		layer: s.Layer, lanes: called(st.Steps, n.step, p.stepAbove(i)), number: strconv.Itoa(n.step + 1), title: words.Text(s.Title), subject: s.Subject,
+		why: words.Why(s), took: draw.Duration(time.Duration(s.TookNanos)), err: s.Error != "", touched: p.touched[n.step],
 	}
 	if s.Error != "" {
 		t.why = s.Error
@@ -175,7 +187,58 @@ func (p *Pane) textOf(n *node, i int) rowText {
 	if p.held[n.step] {
 		t.took, t.held = "||", true
 	}
+	t.heat, t.hot = p.heat(n)
 	return t
+}
+
+// groupTitle counts filters, and names details.
+func groupTitle(n *node, steps []v1alpha1.Step, words lang.Language) string {
+	var names []string
+	filters := 0
+	for _, child := range n.children {
+		if isFilter(child, steps) {
+			filters++
+		} else {
+			names = append(names, trace.Detail(steps[child.step].ID))
+		}
+	}
+	if filters == 0 {
+		return words.Phrase("details: %s", strings.Join(names, ", "))
+	}
+	return strings.Join(append([]string{words.Phrase("%d filters", filters)}, names...), ", ")
+}
+
+// heats are the signs of how much of the request's time a step took by itself, from these parts on. Filters share one row, and have none.
+var heats = []struct {
+	from float64
+	sign string
+}{{0.5, "█"}, {0.25, "▆"}, {0.1, "▃"}}
+
+// heat says how much of the time a step took by itself, without those that it called.
+func (p *Pane) heat(n *node) (sign string, hot bool) {
+	all := p.journey.Status.TookMicros * int64(time.Microsecond)
+	if all <= 0 {
+		return "", false
+	}
+	part := float64(p.alone[n.step]) / float64(all)
+	for i, h := range heats {
+		if part >= h.from {
+			return h.sign, i < 2
+		}
+	}
+	return "", false
+}
+
+// alone is how long each step took without those that it called, in nanoseconds.
+func alone(steps []v1alpha1.Step) []int64 {
+	own := make([]int64, len(steps))
+	for i := range steps {
+		own[i] += max(steps[i].TookNanos, 0)
+		if parent := parentOf(steps, i); parent >= 0 {
+			own[parent] -= max(steps[i].TookNanos, 0)
+		}
+	}
+	return own
 }
 
 // stepAbove is the last step in a row above the i-th; -1 for none. What a write caused is no way that control went.
@@ -208,10 +271,10 @@ func (p *Pane) layerAbove(n *node, i int) string {
 func after(micros int64) string { return "+" + draw.Duration(time.Duration(micros)*time.Microsecond) }
 
 // watcher is who got an event.
-func watcher(d *v1alpha1.Delivery) string {
+func watcher(d *v1alpha1.Delivery, words lang.Language) string {
 	switch {
 	case d.UserAgent != "" && d.User != "":
-		return d.UserAgent + " of " + d.User
+		return words.Phrase("%s of %s", d.UserAgent, d.User)
 	case d.UserAgent != "":
 		return d.UserAgent
 	}

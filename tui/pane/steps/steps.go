@@ -1,13 +1,13 @@
 package steps
 
 import (
-	"fmt"
 	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/refusal"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -20,9 +20,10 @@ type Pane struct {
 	look    func() theme.Theme
 	w, h    int
 	journey *v1alpha1.Journey
-	changed []int  // by step: how many fields of the object it changed
-	touched []bool // by step: whether something was done to it that would not have happened by itself
-	held    []bool // by step: whether the request is held there
+	changed []int   // by step: how many fields of the object it changed
+	touched []bool  // by step: whether something was done to it that would not have happened by itself
+	held    []bool  // by step: whether the request is held there
+	alone   []int64 // by step: how long it took without those that it called
 	shared  bool
 	message []string // shown while there is no journey
 
@@ -69,6 +70,7 @@ func (p *Pane) Show(j *v1alpha1.Journey, changed []int) {
 	p.journey, p.changed, p.message = j, changed, nil
 	p.roots = tree(&j.Status)
 	p.interventions()
+	p.alone = alone(j.Status.Steps)
 	if !same {
 		p.folds = map[foldKey]bool{}
 		p.scroll = pane.Scroll{}
@@ -118,12 +120,7 @@ func (p *Pane) start() {
 		p.SelectStep(i)
 		return
 	}
-	for i, n := range p.rows {
-		if failed(n, steps) && !anyFailed(n.children, steps) {
-			p.scroll.Cursor = i
-			break
-		}
-	}
+	p.SelectStep(refusal.Step(p.journey)) // the card stands above it
 	if p.scroll.Cursor == 0 && len(p.rows) > 1 && p.rows[0].kind == isGroup {
 		p.scroll.Cursor = 1
 	}
@@ -157,7 +154,8 @@ func (p *Pane) folded(n *node) bool {
 	if f, ok := p.folds[n.key()]; ok {
 		return f
 	}
-	return n.kind == isGroup && len(p.roots) > 1 && !failed(n, p.journey.Status.Steps)
+	steps := p.journey.Status.Steps
+	return (n.kind == isGroup && len(p.roots) > 1 || onlyDetails(n, steps)) && !failed(n, steps)
 }
 
 // Selected is the index of the step under the cursor, or of the one that caused what is there; -1 if there is none.
@@ -289,18 +287,19 @@ func (p *Pane) Render(focused bool) []string {
 }
 
 func (p *Pane) render(focused bool) []string {
-	title, note, look := "Steps", "", p.look()
+	look := p.look()
+	title, note := look.Words.Phrase("Steps"), ""
 	lines := p.message
 	if p.shared {
-		title = "[Steps] Detail"
+		title = look.Words.Phrase("[Steps] Detail")
 	}
 	if j := p.journey; j != nil {
 		title += "  " + j.Name
 		if len(p.rows) > 0 {
-			note = fmt.Sprintf("%d steps", len(j.Status.Steps))
+			note = look.Words.Phrase("%d steps", len(j.Status.Steps))
 		}
 		if j.Status.Cut > 0 {
-			note += fmt.Sprintf(", %d things cut: the journey was full", j.Status.Cut)
+			note += look.Words.Phrase(", %d things cut: the journey was full", j.Status.Cut)
 		}
 		lines = append(p.tree(focused), p.reason()...)
 	}

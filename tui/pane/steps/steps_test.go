@@ -94,7 +94,7 @@ func TestColumns(t *testing.T) {
 		w    int
 		want string
 	}{
-		{200, "why layer lanes"}, {118, "why layer lanes"}, {107, "layer lanes"}, {66, "lanes"}, {58, "lanes"}, {45, "layer"}, {20, "layer"},
+		{200, "why layer lanes"}, {118, "why layer lanes"}, {107, "why lanes"}, {92, "layer lanes"}, {66, "lanes"}, {58, "lanes"}, {45, "layer"}, {20, "layer"},
 	} {
 		c := columnsFor(test.w, 30)
 		var got []string
@@ -119,6 +119,19 @@ func TestStart(t *testing.T) {
 		if at < 0 || p.journey.Status.Steps[at].ID != want {
 			t.Errorf("%s begins at step %d, want %s", journey, at+1, want)
 		}
+	}
+	// A step that failed on the way, which its caller put up with, is not where a request was refused.
+	p := shown(t, "rec-8", 68, 40)
+	j := p.journey.DeepCopy()
+	j.Name = "another"
+	for i := range j.Status.Steps {
+		if s := &j.Status.Steps[i]; s.ID == "handler.decode" {
+			s.Error = "tolerated"
+		}
+	}
+	p.Show(j, Changed(j))
+	if at := p.Selected(); j.Status.Steps[at].ID != "store.try-update" {
+		t.Errorf("with a failure that was put up with it begins at %s", j.Status.Steps[at].ID)
 	}
 }
 

@@ -1,6 +1,8 @@
 package steps
 
 import (
+	"slices"
+
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -10,13 +12,13 @@ import (
 type kind uint8
 
 const (
-	isStep kind = iota
-	isGroup
-	isMark     // what the watch cache did with the event of a write
-	isDelivery // the event on its way to a watcher
+	isStep     kind = iota
+	isGroup         // filters, or details of one step
+	isMark          // what the watch cache did with the event of a write
+	isDelivery      // the event on its way to a watcher
 )
 
-// node is a row of the tree: a step, a group of filters, or what a write caused.
+// node is a row of the tree: a step, a group of steps, or what a write caused.
 type node struct {
 	kind     kind
 	step     int // the index of the step, or of the one that caused it; -1 for a group, and where nobody knows the cause
@@ -40,7 +42,7 @@ func (n *node) called() bool { return n.kind == isStep }
 // caused says whether the node is something that a write caused.
 func (n *node) caused() bool { return n.kind == isMark || n.kind == isDelivery }
 
-// filterLayer is the layer whose steps are grouped.
+// filterLayer is the layer whose steps are grouped, as details are.
 var filterLayer = trace.LayerFilter.String()
 
 // depthMost bounds how far the tree is indented.
@@ -65,7 +67,8 @@ func tree(status *v1alpha1.JourneyStatus) []*node {
 			writers[revision] = n
 		}
 	}
-	roots = group(roots, steps)
+	roots = group(roots, steps, isRootDetail)
+	groupDetails(nodes, steps)
 	hang := func(n *node, revision int64) {
 		writer := writers[revision]
 		if writer == nil {
@@ -85,12 +88,38 @@ func tree(status *v1alpha1.JourneyStatus) []*node {
 	return roots
 }
 
-// group puts filters that follow one another below one node.
-func group(roots []*node, steps []v1alpha1.Step) []*node {
+func isFilter(n *node, steps []v1alpha1.Step) bool { return steps[n.step].Layer == filterLayer }
+
+func isRootDetail(n *node, steps []v1alpha1.Step) bool {
+	return isFilter(n, steps) || isDetail(n, steps)
+}
+
+// isDetail says whether a step is a fine one that called no other and succeeded.
+func isDetail(n *node, steps []v1alpha1.Step) bool {
+	s := &steps[n.step]
+	return len(n.children) == 0 && s.Error == "" && trace.InfoOf(s.ID).Fine
+}
+
+// onlyDetails says whether all steps that a step called are details.
+func onlyDetails(n *node, steps []v1alpha1.Step) bool {
+	return n.called() && len(n.children) > 0 && !slices.ContainsFunc(n.children, func(child *node) bool {
+		return !child.called() || !isDetail(child, steps)
+	})
+}
+
+// groupDetails groups the details below each of the nodes.
+func groupDetails(nodes []*node, steps []v1alpha1.Step) {
+	for _, n := range nodes {
+		n.children = group(n.children, steps, isDetail)
+	}
+}
+
+// group puts nodes of a kind that follow one another below one node.
+func group(roots []*node, steps []v1alpha1.Step, ofKind func(*node, []v1alpha1.Step) bool) []*node {
 	var out []*node
 	for i := 0; i < len(roots); {
 		end := i
-		for end < len(roots) && steps[roots[end].step].Layer == filterLayer {
+		for end < len(roots) && ofKind(roots[end], steps) {
 			end++
 		}
 		if end-i < 2 {
@@ -98,7 +127,7 @@ func group(roots []*node, steps []v1alpha1.Step) []*node {
 			i++
 			continue
 		}
-		g := &node{kind: isGroup, step: -1, first: roots[i].step, children: roots[i:end:end]}
+		g := &node{kind: isGroup, step: -1, first: roots[i].step, depth: roots[i].depth, children: slices.Clone(roots[i:end])}
 		deepen(g.children)
 		out = append(out, g)
 		i = end

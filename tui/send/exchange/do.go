@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/tui/api"
@@ -36,8 +37,11 @@ const (
 
 // Options are what is wanted beside the answer.
 type Options struct {
-	// Held has the request held at its first step. OnHeld is called, on another goroutine, when it is.
+	// Held has the request held at its first step, or after Skip times at the step HeldAt. OnHeld is called, on another
+	// goroutine, when it is.
 	Held   bool
+	HeldAt string
+	Skip   int
 	OnHeld func(journey, step string)
 	// Made is told the name of the breakpoint that holds it. It may be nil.
 	Made func(breakpoint string)
@@ -80,7 +84,7 @@ func hold(ctx context.Context, c *api.Client, id string, o Options) (done func()
 	breakpoint := v1alpha1.Breakpoint{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Breakpoint"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       v1alpha1.BreakpointSpec{Filter: "audit:" + id, Count: 1, LeaseSeconds: leaseSeconds},
+		Spec:       v1alpha1.BreakpointSpec{Filter: filter.Of("audit", id, "step", o.HeldAt), Count: 1, Skip: int64(o.Skip), LeaseSeconds: leaseSeconds},
 	}
 	if err := c.Create(ctx, collection, &breakpoint, nil); err != nil {
 		return nil, fmt.Errorf("it was not sent, since it could not be held: %w", reason(err))

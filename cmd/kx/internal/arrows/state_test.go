@@ -21,15 +21,25 @@ import (
 
 // allowed are the package-level variables that change all the same, with the reason why servers may share them.
 var allowed = map[string]string{
-	"core/trace.sites":                  "the place of each step in this binary, noted when the step first runs: it is the same for all",
-	"core/trace.sentences":              "the registered reasons, complete when the package is initialised",
-	"server/endpoint.types":             "the fields of built-in kinds, parsed from the binary when a kind is first written",
-	"server/openapi.v2":                 "the built-in definitions in the binary, encoded when they are first asked for",
-	"server/openapi.v3":                 "the built-in definitions in the binary, encoded when they are first asked for",
-	"runtime.MemProfileRate":            "main sets it, before anything runs",
-	"store/embedded/embedtest.prefixes": "tests alone: each gets keys of its own",
-	"store/embedded/embedtest.shared":   "tests alone: the etcd that the tests of a package share",
+	"core/trace.sites":                      "the place of each step in this binary, noted when the step first runs: it is the same for all",
+	"core/trace.sentences":                  "the registered reasons, complete when the package is initialised",
+	"server/handler.getMethod":              methodPlaces,
+	"server/handler.listMethod":             methodPlaces,
+	"server/handler.watchMethod":            methodPlaces,
+	"server/handler.createMethod":           methodPlaces,
+	"server/handler.updateMethod":           methodPlaces,
+	"server/handler.deleteMethod":           methodPlaces,
+	"server/handler.deleteCollectionMethod": methodPlaces,
+	"server/handler.connectMethod":          methodPlaces,
+	"server/endpoint.types":                 "the fields of built-in kinds, parsed from the binary when a kind is first written",
+	"server/openapi.v2":                     "the built-in definitions in the binary, encoded when they are first asked for",
+	"server/openapi.v3":                     "the built-in definitions in the binary, encoded when they are first asked for",
+	"runtime.MemProfileRate":                "main sets it, before anything runs",
+	"store/embedded/embedtest.prefixes":     "tests alone: each gets keys of its own",
+	"store/embedded/embedtest.shared":       "tests alone: the etcd that the tests of a package share",
 }
+
+const methodPlaces = "where types of storages have a method, in this binary: it is the same for all"
 
 // TestNothingIsProcessWide finds package-level variables that change while the process runs. Servers in one process would
 // share them, and one that has stopped would leave something behind.

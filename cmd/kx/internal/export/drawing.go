@@ -2,25 +2,18 @@ package export
 
 import (
 	"bytes"
-	"encoding/xml"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
-	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/picture"
 )
 
-const (
-	// cellsMost is how wide a drawing is at most. What is longer has an ellipsis, as on the screen.
-	cellsMost = 180
-	cellWidth = 8
-	rowHeight = 18
-	border    = 12
-)
+// cellsMost is how wide a drawing is at most. What is longer has an ellipsis, as on the screen.
+const cellsMost = 180
 
 // drawing writes SVG: the steps as a terminal shows them.
 type drawing struct {
@@ -31,12 +24,10 @@ type drawing struct {
 // colours are the classes of the escape codes that a journey is painted with.
 var colours = map[string]string{"1": "bold", "2": "dim", "31": "bad", "32": "good", "33": "note", "36": "layer"}
 
-var colour = regexp.MustCompile("\x1b\\[([0-9]*)m")
-
 // piece draws a journey below those before.
 func (d *drawing) piece(j *v1alpha1.Journey, _ detail) (*piece, error) {
 	var tree, b bytes.Buffer
-	journey.Tree(&tree, j, journey.Coloured)
+	journey.Tree(&tree, j, journey.Coloured.In(d.Language))
 	rows, cells := d.rows, d.cells
 	for line := range strings.Lines(tree.String()) {
 		line = strings.TrimRight(line, "\n")
@@ -44,46 +35,20 @@ func (d *drawing) piece(j *v1alpha1.Journey, _ detail) (*piece, error) {
 			line = draw.Fit(line, cellsMost)
 		}
 		cells = max(cells, draw.Width(line))
-		row(&b, rows, line)
+		picture.Row(&b, rows, line, look)
 		rows++
 	}
 	rows++ // one is free between two journeys
 	return &piece{body: b.Bytes(), accept: func() { d.rows, d.cells = rows, cells }}, nil
 }
 
-// row draws a line of text. Each colour begins at its own cell, so that the columns hold with any font.
-func row(b *bytes.Buffer, n int, line string) {
-	fmt.Fprintf(b, `<text y="%d">`, n*rowHeight)
-	class, cell := "", 0
-	for line != "" {
-		text, rest := line, ""
-		next := ""
-		if at := colour.FindStringSubmatchIndex(line); at != nil {
-			text, next, rest = line[:at[0]], colours[line[at[2]:at[3]]], line[at[1]:]
-		}
-		if strings.TrimSpace(text) != "" {
-			span(b, cell, class, text)
-		}
-		cell += draw.Width(text)
-		class, line = next, rest
+// look is how the codes that a journey is painted with look.
+func look(codes string) picture.Look {
+	class := colours[codes]
+	if class == "" {
+		return picture.Look{}
 	}
-	b.WriteString("</text>\n")
-}
-
-// span draws text of one colour.
-func span(b *bytes.Buffer, cell int, class, text string) {
-	fmt.Fprintf(b, `<tspan x="%d"`, border+cell*cellWidth)
-	if class != "" {
-		fmt.Fprintf(b, ` class="%s"`, class)
-	}
-	fmt.Fprintf(b, ">%s</tspan>", inXML(text))
-}
-
-// inXML escapes a text, also what XML can't have at all.
-func inXML(text string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(escape.Line(text))) // a Builder does not fail
-	return b.String()
+	return picture.Look{Attributes: `class="` + class + `"`}
 }
 
 const drawingHead = `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" xml:space="preserve" role="img">
@@ -107,13 +72,13 @@ func (d *drawing) document(out io.Writer, pieces []*piece, notes []string) error
 	for _, note := range notes {
 		d.cells = max(d.cells, draw.Width(note))
 	}
-	width, height := 2*border+d.cells*cellWidth, 2*border+(len(notes)+d.rows)*rowHeight
-	fmt.Fprintf(&head, drawingHead, width, height, inXML(d.heading(len(pieces))))
-	fmt.Fprintf(&head, `<g transform="translate(0,%d)">`+"\n", border+rowHeight/2)
+	width, height := 2*picture.Border+d.cells*picture.CellWidth, 2*picture.Border+(len(notes)+d.rows)*picture.RowHeight
+	fmt.Fprintf(&head, drawingHead, width, height, picture.InXML(d.heading(len(pieces))))
+	fmt.Fprintf(&head, `<g transform="translate(0,%d)">`+"\n", picture.Border+picture.RowHeight/2)
 	for i, note := range notes {
-		row(&head, i, note)
+		picture.Row(&head, i, note, look)
 	}
-	fmt.Fprintf(&head, `</g><g transform="translate(0,%d)">`+"\n", border+rowHeight/2+len(notes)*rowHeight)
+	fmt.Fprintf(&head, `</g><g transform="translate(0,%d)">`+"\n", picture.Border+picture.RowHeight/2+len(notes)*picture.RowHeight)
 	parts := [][]byte{head.Bytes()}
 	for _, p := range pieces {
 		parts = append(parts, p.body)

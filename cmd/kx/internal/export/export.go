@@ -10,6 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 )
 
 // The forms of a document.
@@ -32,9 +33,13 @@ type Document struct {
 	// Saved is when they were got.
 	Saved    time.Time
 	Journeys []*v1alpha1.Journey
+	// Others are, by the name of a journey that was refused, those that [refusal.Related] picks.
+	Others map[string][]*v1alpha1.Journey
 	// Files has the code that made the journeys; nil if there is none to show, for the reason NoFiles.
 	Files   journey.Files
 	NoFiles string
+	// Language is that of the words which are not the journeys' own.
+	Language lang.Language
 	// Limit is how many bytes the document has at most; 0 is Most.
 	Limit int
 }
@@ -76,7 +81,7 @@ func (d *Document) Write(out io.Writer, as render.Format) error {
 	if err != nil {
 		return err
 	}
-	return f.document(out, pieces, cut.notes(d.limit()))
+	return f.document(out, pieces, d.notes(cut))
 }
 
 func (d *Document) form(as render.Format) (form, error) {
@@ -124,28 +129,30 @@ func (d *Document) fill(f form) (pieces []*piece, cut cuts, err error) {
 // cuts is how many journeys were written with how much detail. The last are those that were left out.
 type cuts [details + 1]int
 
-func (c cuts) notes(limit int) (notes []string) {
+// notes say what is left out.
+func (d *Document) notes(c cuts) (notes []string) {
+	l := d.Language
 	for _, left := range []struct {
 		what string
 		n    int
 	}{
-		{"The code of %s is left out", c[withoutCode] + c[withoutChanges]},
-		{"What the steps changed in the objects is left out of %s", c[withoutChanges]},
-		{"%s left out whole", c[details]},
+		{l.Phrase("The code of %s is left out", d.count(c[withoutCode]+c[withoutChanges])), c[withoutCode] + c[withoutChanges]},
+		{l.Phrase("What the steps changed in the objects is left out of %s", d.count(c[withoutChanges])), c[withoutChanges]},
+		{l.Phrase("%s left out whole", d.count(c[details])), c[details]},
 	} {
 		if left.n > 0 {
-			notes = append(notes, fmt.Sprintf(left.what, count(left.n, "journey"))+fmt.Sprintf(": the file would have more than %d bytes.", limit))
+			notes = append(notes, left.what+l.Phrase(": the file would have more than %d bytes.", d.limit()))
 		}
 	}
 	return notes
 }
 
-// count is a number of things.
-func count(n int, what string) string {
+// count is a number of journeys.
+func (d *Document) count(n int) string {
 	if n == 1 {
-		return "1 " + what
+		return d.Language.Phrase("1 journey")
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return d.Language.Phrase("%d journeys", n)
 }
 
 // join writes all parts one after the other.

@@ -21,15 +21,16 @@ func (m *markdown) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 	var b bytes.Buffer
 	level := "##"
 	if len(m.Journeys) > 1 {
-		fmt.Fprintf(&b, "## %s\n\n", inMarkdown(title(j)))
+		fmt.Fprintf(&b, "## %s\n\n", inMarkdown(m.title(j)))
 		level = "###"
 	}
-	fmt.Fprintf(&b, "Journey %s, begun at %s.\n", inMarkdown(j.Name), j.Status.Started.UTC().Format(time.RFC3339Nano))
+	say := m.Language.Phrase
+	fmt.Fprintln(&b, say("Journey %s, begun at %s.", inMarkdown(j.Name), j.Status.Started.UTC().Format(time.RFC3339Nano)))
 	if j.Status.Cut > 0 {
-		fmt.Fprintf(&b, "\n%d things are missing: the journey was full.\n", j.Status.Cut)
+		fmt.Fprintf(&b, "\n%s\n", say("%d things are missing: the journey was full.", j.Status.Cut))
 	}
-	fmt.Fprintf(&b, "\n%s Story\n\n", level)
-	for _, l := range story.Of(j) {
+	fmt.Fprintf(&b, "\n%s %s\n\n", level, say("Story"))
+	for _, l := range story.Of(j, m.Language, m.Others[j.Name]...) {
 		mark := ""
 		if l.Failed {
 			mark = "✗ "
@@ -37,7 +38,7 @@ func (m *markdown) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 		fmt.Fprintf(&b, "%s- %s%s\n", strings.Repeat("  ", l.Depth), mark, inMarkdown(l.Text))
 	}
 	if len(j.Status.Steps) > 0 {
-		fmt.Fprintf(&b, "\n%s Layers\n\n%s", level, fenced("mermaid", sequence(j)))
+		fmt.Fprintf(&b, "\n%s %s\n\n%s", level, say("Layers"), fenced("mermaid", m.sequence(j)))
 	}
 	if d < withoutChanges {
 		m.changes(&b, level, nodes(j))
@@ -49,7 +50,7 @@ func (m *markdown) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 func (m *markdown) changes(b *bytes.Buffer, level string, steps []*node) {
 	for _, n := range steps {
 		if lines := n.changes(); lines != nil {
-			fmt.Fprintf(b, "\n%s Changed by %s\n\n%s", level, inMarkdown(strings.TrimSpace(n.ID+" "+n.Subject)), fenced("diff", diffText(lines)))
+			fmt.Fprintf(b, "\n%s %s\n\n%s", level, m.Language.Phrase("Changed by %s", inMarkdown(strings.TrimSpace(n.ID+" "+n.Subject))), fenced("diff", diffText(lines)))
 		}
 		m.changes(b, level, n.Calls)
 	}

@@ -24,6 +24,7 @@ var lanes = []struct{ id, name string }{
 
 // diagram is a sequence diagram in the making.
 type diagram struct {
+	*Document
 	used     map[string]bool
 	messages []string
 	bytes    int // of the messages
@@ -31,15 +32,16 @@ type diagram struct {
 }
 
 // sequence is a journey as a sequence diagram of Mermaid: the layers, and who called whom.
-func sequence(j *v1alpha1.Journey) string {
-	d := &diagram{used: map[string]bool{}}
+func (doc *Document) sequence(j *v1alpha1.Journey) string {
+	d := &diagram{Document: doc, used: map[string]bool{}}
+	j = d.Language.Journey(j)
 	d.roots(j)
 	for _, m := range j.Status.Marks {
 		lane := laneOf(m.Layer)
-		d.arrow(lane, "->>", lane, fmt.Sprintf("%s at revision %d", m.Title, m.Revision))
+		d.arrow(lane, "->>", lane, d.Language.Phrase("%s at revision %d", m.Title, m.Revision))
 	}
 	for _, e := range j.Status.Deliveries {
-		d.arrow("cacher", "->>", "watcher", fmt.Sprintf("%s at revision %d to %s", e.Type, e.Revision, e.User))
+		d.arrow("cacher", "->>", "watcher", d.Language.Phrase("%s at revision %d to %s", e.Type, e.Revision, e.User))
 	}
 	var b strings.Builder
 	b.WriteString("sequenceDiagram\n")
@@ -52,7 +54,7 @@ func sequence(j *v1alpha1.Journey) string {
 		b.WriteString("  " + m + "\n")
 	}
 	if d.left > 0 {
-		fmt.Fprintf(&b, "  Note over client: %s left out\n", count(d.left, "more arrow"))
+		fmt.Fprintf(&b, "  Note over client: %s\n", d.Language.Phrase("%d more arrows left out", d.left))
 	}
 	return b.String()
 }
@@ -72,7 +74,7 @@ func (d *diagram) roots(j *v1alpha1.Journey) {
 		}
 	}
 	if passed > 0 {
-		d.arrow("filter", "->>", "filter", count(passed, "filter")+" let it pass")
+		d.arrow("filter", "->>", "filter", d.passed(passed))
 	}
 	for _, n := range roots {
 		if !n.passed() {
@@ -83,7 +85,15 @@ func (d *diagram) roots(j *v1alpha1.Journey) {
 	if j.Status.Code >= 400 || j.Status.WatchError != 0 {
 		end = "--x"
 	}
-	d.arrow(door, end, "client", answer(j))
+	d.arrow(door, end, "client", d.answer(j))
+}
+
+// passed says that filters let the request pass.
+func (d *diagram) passed(n int) string {
+	if n == 1 {
+		return d.Language.Phrase("1 filter let it pass")
+	}
+	return d.Language.Phrase("%d filters let it pass", n)
 }
 
 // step draws a call, what it called, and its return, if that goes to another layer.

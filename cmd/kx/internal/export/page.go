@@ -13,6 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/story"
 	"github.com/kx-apiserver/kx/tui/diff"
 )
@@ -21,9 +22,12 @@ import (
 var pageHTML string
 
 // pageTemplate parses the templates of a page. Only an export of a page needs them.
-func pageTemplate() (*template.Template, error) {
+func pageTemplate(l lang.Language) (*template.Template, error) {
 	return template.New("page").Funcs(template.FuncMap{
 		"line":   escape.Line,
+		"say":    l.Phrase,
+		"lang":   l.String,
+		"comma":  func() string { return l.Phrase("%s, %s", "", "") },
 		"mark":   func(b byte) string { return string(rune(b)) },
 		"indent": func(depth int) string { return strings.Repeat("  ", depth) },
 	}).Parse(pageHTML)
@@ -40,7 +44,7 @@ type page struct {
 }
 
 func newPage(d *Document) (*page, error) {
-	t, err := pageTemplate()
+	t, err := pageTemplate(d.Language)
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +98,10 @@ func (p *page) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 		return nil, err
 	}
 	made := &piece{capture: bytes.Clone(p.line.Bytes())}
+	j = p.Language.Journey(j)
 	b := &pageBuilder{page: p, detail: d, added: map[string]*function{}}
 	shown := pageJourney{
-		Journey: j, Title: title(j), Started: j.Status.Started.UTC().Format(time.RFC3339Nano), Story: story.Of(j),
+		Journey: j, Title: p.title(j), Started: j.Status.Started.UTC().Format(time.RFC3339Nano), Story: story.Of(j, p.Language, p.Others[j.Name]...),
 		Failed: j.Status.Code >= 400 || j.Status.WatchError != 0, Only: len(p.Journeys) == 1,
 	}
 	for _, n := range nodes(j) {
@@ -161,7 +166,7 @@ func (b *pageBuilder) code(s *v1alpha1.Step) (id, missing string) {
 	}
 	first, lines := journey.Body(text, int(s.Line))
 	if lines == nil {
-		return "", fmt.Sprintf("%s has no line %d", s.File, s.Line)
+		return "", b.Language.Phrase("%s has no line %d", s.File, s.Line)
 	}
 	key := fmt.Sprintf("%s:%d", s.File, first)
 	f := b.known[key]
@@ -182,7 +187,7 @@ func (b *pageBuilder) code(s *v1alpha1.Step) (id, missing string) {
 // document joins the pieces. The capture comes first, so that reading it ends before what browsers show.
 func (p *page) document(out io.Writer, pieces []*piece, notes []string) error {
 	if p.Files == nil && p.NoFiles != "" {
-		notes = append(notes, "The code is left out: "+p.NoFiles+".")
+		notes = append(notes, p.Language.Phrase("The code is left out: %s.", p.NoFiles))
 	}
 	value := struct {
 		Heading, Origin string

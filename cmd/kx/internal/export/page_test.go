@@ -116,7 +116,7 @@ func TestPageInert(t *testing.T) {
 // TestHostileDrawing has no text of a journey become an element: what is drawn is well-formed, and of text alone.
 func TestHostileDrawing(t *testing.T) {
 	elements := []string{"svg", "title", "style", "rect", "g", "text", "tspan"}
-	attributes := []string{"xmlns", "width", "height", "viewBox", "space", "role", "transform", "x", "y", "class"}
+	attributes := []string{"xmlns", "width", "height", "viewBox", "space", "role", "transform", "x", "y", "class", "textLength"}
 	harmless := regexp.MustCompile(`^[\w ().,:/%-]*$`)
 	hostileDocuments(t, SVG, func(t *testing.T, text, written string) {
 		spans := 0

@@ -79,19 +79,19 @@ func (n *node) below() bool {
 const titleMost = 200
 
 // title is what was asked and answered, on one line.
-func title(j *v1alpha1.Journey) string {
-	return short(escape.Line(fmt.Sprintf("%s %s", j.Spec.Method, j.Spec.URI)), titleMost) + " — " + answer(j)
+func (d *Document) title(j *v1alpha1.Journey) string {
+	return short(escape.Line(fmt.Sprintf("%s %s", j.Spec.Method, j.Spec.URI)), titleMost) + " — " + d.answer(j)
 }
 
 // answer is what came of the request.
-func answer(j *v1alpha1.Journey) string {
+func (d *Document) answer(j *v1alpha1.Journey) string {
 	s := &j.Status
 	if s.Phase != v1alpha1.JourneyComplete {
 		return escape.Line(string(s.Phase))
 	}
 	text := fmt.Sprint(s.Code)
 	if s.WatchError != 0 {
-		text += fmt.Sprintf(", then %d", s.WatchError)
+		text += d.Language.Phrase(", then %d", s.WatchError)
 	}
 	return text + ", " + draw.Duration(time.Duration(s.TookMicros)*time.Microsecond)
 }
@@ -110,19 +110,20 @@ func short(text string, most int) string {
 // heading is the title of a document.
 func (d *Document) heading(pieces int) string {
 	if len(d.Journeys) == 1 {
-		return title(d.Journeys[0])
+		return d.title(d.Journeys[0])
 	}
-	return count(pieces, "journey")
+	return d.count(pieces)
 }
 
 // origin says where the journeys are from.
 func (d *Document) origin() string {
-	text := "kx wrote this"
+	l := d.Language
+	text := l.Phrase("kx wrote this")
 	if !d.Saved.IsZero() {
-		text += " at " + d.Saved.UTC().Format(time.RFC3339)
+		text = l.Phrase("kx wrote this at %s", d.Saved.UTC().Format(time.RFC3339))
 	}
 	if d.Server != "" {
-		text += ", from " + escape.Line(d.Server)
+		text += l.Phrase(", from %s", escape.Line(d.Server))
 	}
-	return text + "."
+	return text + l.Phrase(".")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/session"
 )
 
@@ -142,7 +144,7 @@ func (f *traceFlag) show(w *wiring) {
 
 func (f *traceFlag) print(w *wiring, first bool, j *v1alpha1.Journey) {
 	out := w.streams.ErrOut
-	paint := journey.PaintFor(out)
+	paint := journey.PaintFor(out).In(lang.FromEnvironment(os.Getenv))
 	switch f.form {
 	case traceJSON:
 		_ = render.JSONLine(out, j)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/registry"
@@ -38,7 +39,9 @@ func (*RollbackREST) ProducesObject(string) runtime.Object { return &metav1.Stat
 
 // Create answers with a Status: the server does not store the DeploymentRollback.
 func (r *RollbackREST) Create(ctx context.Context, name string, obj runtime.Object, createValidation rest.ValidateObjectFunc,
-	options *metav1.CreateOptions) (runtime.Object, error) {
+	options *metav1.CreateOptions) (_ runtime.Object, err error) {
+	ctx, step := trace.Start(ctx, trace.RollbackCreate, name)
+	defer step.End(&err)
 	rollback, ok := obj.(*appsv1beta1.DeploymentRollback)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("not a DeploymentRollback: %#v", obj))
@@ -90,7 +93,7 @@ func (r *RollbackREST) rollbackDeployment(ctx context.Context, rollback *appsv1b
 	if err == nil {
 		return nil
 	}
-	err = registry.InterpretUpdateError(err, r.store.DefaultQualifiedResource, rollback.Name)
+	err = registry.InterpretUpdateError(ctx, err, r.store.DefaultQualifiedResource, rollback.Name)
 	if _, ok := err.(apierrors.APIStatus); !ok {
 		return apierrors.NewInternalError(err)
 	}

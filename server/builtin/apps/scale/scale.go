@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/table"
 	"github.com/kx-apiserver/kx/store/registry"
@@ -65,7 +66,9 @@ func (*ScaleREST[T]) New() runtime.Object { return &autoscalingv1.Scale{} }
 // Destroy does nothing: the resource owns the storage.
 func (*ScaleREST[T]) Destroy() {}
 
-func (r *ScaleREST[T]) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+func (r *ScaleREST[T]) Get(ctx context.Context, name string, options *metav1.GetOptions) (_ runtime.Object, err error) {
+	ctx, step := trace.Start(ctx, trace.ScaleGet, name)
+	defer step.End(&err)
 	obj, err := r.store.GetEncoded(ctx, name, options)
 	if err != nil {
 		return nil, err
@@ -75,7 +78,9 @@ func (r *ScaleREST[T]) Get(ctx context.Context, name string, options *metav1.Get
 
 // Update changes the desired number of pods. It never creates an object.
 func (r *ScaleREST[T]) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
+	ctx, step := trace.Start(ctx, trace.ScaleUpdate, name)
+	defer step.End(&err)
 	obj, _, err := r.store.Update(ctx, name, &updatedObjectInfo[T]{UpdatedObjectInfo: objInfo, rest: r, name: name},
 		r.validateObject(createValidation), r.validateUpdate(updateValidation), false, options)
 	if err != nil {

@@ -95,7 +95,7 @@ func (r *BindingREST) assign(ctx context.Context, binding *corev1.Binding, dryRu
 	if err == nil {
 		return nil
 	}
-	err = registry.InterpretUpdateError(err, corev1.Resource("pods"), binding.Name)
+	err = registry.InterpretUpdateError(ctx, err, corev1.Resource("pods"), binding.Name)
 	if _, ok := err.(apierrors.APIStatus); !ok {
 		err = apierrors.NewConflict(corev1.Resource("pods/binding"), binding.Name, err)
 	}

@@ -165,7 +165,7 @@ func (c *Controller) empty(ctx context.Context, d *work.Definition, since time.T
 		err = fmt.Errorf("unable to find a custom resource client for %s.%s: %w", d.Status.AcceptedNames.Plural, d.Spec.Group, err)
 		return false, c.fail(ctx, d, failed("could not list instances: %v", err), err)
 	}
-	left, failure, err := sweep(ctx, d, objects)
+	left, failure, err := c.sweep(ctx, d, objects)
 	switch {
 	case err != nil:
 		return false, c.fail(ctx, d, failure, err)

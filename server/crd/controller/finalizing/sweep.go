@@ -2,6 +2,7 @@ package finalizing
 
 import (
 	"context"
+	"net/http"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,16 +21,14 @@ const pageSize = 500
 
 // sweep deletes the objects of d in each namespace that has some which are not being deleted yet. It says whether it found
 // any. On an error, failure is the condition that reports it.
-func sweep(ctx context.Context, d *work.Definition, objects ListerCollectionDeleter) (left bool, failure condition, err error) {
+func (c *Controller) sweep(ctx context.Context, d *work.Definition, objects ListerCollectionDeleter) (left bool, failure condition, err error) {
 	left, namespaces, err := find(ctx, d, objects)
 	if err != nil {
 		return left, failed("could not list instances: %v", err), err
 	}
 	var errs []error
 	for _, namespace := range namespaces {
-		_, err := objects.DeleteCollection(as(ctx, d, "deletecollection", namespace), rest.ValidateAllObjectFunc,
-			metav1.NewDeleteOptions(0), &metainternalversion.ListOptions{})
-		if err != nil {
+		if err := c.deleteAll(ctx, d, namespace, objects); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -39,13 +38,31 @@ func sweep(ctx context.Context, d *work.Definition, objects ListerCollectionDele
 	return left, condition{}, nil
 }
 
+// deleteAll deletes the objects in a namespace.
+func (c *Controller) deleteAll(ctx context.Context, d *work.Definition, namespace string, objects ListerCollectionDeleter) (err error) {
+	info := infoOf(d, "deletecollection", namespace)
+	ctx, end := c.status.Begin(ctx, d, http.MethodDelete, pathOf(info), info)
+	defer end(&err)
+	_, err = objects.DeleteCollection(work.As(ctx, info), rest.ValidateAllObjectFunc, metav1.NewDeleteOptions(0), &metainternalversion.ListOptions{})
+	return err
+}
+
+// pathOf is the path of a collection.
+func pathOf(info *request.RequestInfo) string {
+	path := "/apis/" + info.APIGroup + "/" + info.APIVersion
+	if info.Namespace != "" {
+		path += "/namespaces/" + info.Namespace
+	}
+	return path + "/" + info.Resource
+}
+
 // find says whether there are any objects, and which namespaces have some that nobody has deleted. The namespace of a
 // cluster-scoped object is "".
 func find(ctx context.Context, d *work.Definition, objects ListerCollectionDeleter) (any bool, namespaces []string, err error) {
 	seen := map[string]bool{}
 	page := &metainternalversion.ListOptions{Limit: pageSize}
 	for {
-		list, err := objects.List(as(ctx, d, "list", ""), page)
+		list, err := objects.List(work.As(ctx, infoOf(d, "list", "")), page)
 		if err != nil {
 			return any, nil, err
 		}
@@ -73,8 +90,8 @@ func find(ctx context.Context, d *work.Definition, objects ListerCollectionDelet
 	}
 }
 
-// as returns the context of a request for d's objects.
-func as(ctx context.Context, d *work.Definition, verb, namespace string) context.Context {
+// infoOf describes a request for d's objects.
+func infoOf(d *work.Definition, verb, namespace string) *request.RequestInfo {
 	info := &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, Namespace: namespace, APIGroup: d.Spec.Group, Resource: d.Spec.Names.Plural,
 	}
@@ -83,5 +100,5 @@ func as(ctx context.Context, d *work.Definition, verb, namespace string) context
 			info.APIVersion = d.Spec.Versions[i].Name
 		}
 	}
-	return work.As(ctx, info)
+	return info
 }

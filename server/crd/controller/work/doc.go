@@ -12,4 +12,5 @@
 //     since, and that change adds the name again. Several processes on one etcd do the same work, so this is frequent and not
 //     logged.
 //  4. A write fails if the definition is not as it was judged.
+//  5. A write is a journey whose cause is the revision that was judged. It is never held or disturbed.
 package work

@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
@@ -47,11 +49,52 @@ func As(ctx context.Context, info *request.RequestInfo) context.Context {
 type Status struct {
 	// Storage is the storage of customresourcedefinitions/status.
 	Storage rest.Updater
+	// Journeys (optional) records the writes, as those of Agent, with the revision that was seen as their cause.
+	Journeys *trace.Recorder
+	Agent    string
+}
+
+// Of returns the Status by which one of the controllers writes.
+func (s Status) Of(controller string) Status {
+	s.Agent = "kx/" + controller + "-controller"
+	return s
+}
+
+// Begin starts the journey of something that a controller does because of the state of a definition. It is never held or
+// disturbed: rules are for requests. end ends it with *err.
+func (s Status) Begin(ctx context.Context, seen *Definition, method, uri string, info *request.RequestInfo) (_ context.Context, end func(err *error)) {
+	if s.Journeys == nil {
+		return ctx, func(*error) {}
+	}
+	ctx, j := s.Journeys.Begin(ctx, trace.Request{
+		Method: method, URI: uri, Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource,
+		Subresource: info.Subresource, Namespace: info.Namespace, Name: info.Name, User: apiServer.Name, UserAgent: s.Agent,
+	})
+	if j == nil {
+		return ctx, func(*error) {}
+	}
+	j.LeaveAlone()
+	j.CausedBy(int64(Revision(seen)))
+	return ctx, func(err *error) { j.Finish(trace.Response{Code: codeOf(*err)}) }
+}
+
+// codeOf is the code that a client of the API would get.
+func codeOf(err error) int {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return http.StatusOK
+	case errors.Is(err, ErrChanged):
+		return http.StatusConflict
+	case errors.As(err, &status):
+		return int(status.Status().Code)
+	}
+	return http.StatusInternalServerError
 }
 
 // Update applies change to the seen definition, writes it, and returns it. change may edit the status and the finalizers. The
 // error is ErrChanged if the definition in etcd is not the one that was seen.
-func (s Status) Update(ctx context.Context, seen *Definition, change func(*Definition)) (*Definition, error) {
+func (s Status) Update(ctx context.Context, seen *Definition, change func(*Definition)) (_ *Definition, err error) {
 	next := *seen
 	next.Status = *seen.Status.DeepCopy()
 	next.Finalizers = slices.Clone(seen.Finalizers)
@@ -63,10 +106,13 @@ func (s Status) Update(ctx context.Context, seen *Definition, change func(*Defin
 
 	ctx, cancel := context.WithTimeout(ctx, longestWrite)
 	defer cancel()
-	ctx = As(ctx, &request.RequestInfo{
+	info := &request.RequestInfo{
 		IsResourceRequest: true, Verb: "update", APIGroup: apiextensions.GroupName, APIVersion: "v1",
 		Resource: "customresourcedefinitions", Subresource: "status", Name: seen.Name,
-	})
+	}
+	ctx, end := s.Begin(ctx, seen, http.MethodPut, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+seen.Name+"/status", info)
+	defer end(&err)
+	ctx = As(ctx, info)
 	out, _, err := s.Storage.Update(ctx, seen.Name, rest.DefaultUpdatedObjectInfo(nil, replace(seen, &next)),
 		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {

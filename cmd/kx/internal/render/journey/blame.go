@@ -13,20 +13,20 @@ import (
 func Blame(out io.Writer, j *v1alpha1.Journey, path string, changes []blame.Change, p Paint) {
 	fmt.Fprintln(out, head(j, p))
 	if len(changes) == 0 {
-		fmt.Fprintf(out, "  no step changed %s\n", draw.Clean(path))
+		fmt.Fprintln(out, "  "+p.words.Phrase("no step changed %s", draw.Clean(path)))
 		return
 	}
 	show := func(v string) string {
 		if v == "" {
-			return "nothing"
+			return p.words.Phrase("nothing")
 		}
 		return draw.Clean(v)
 	}
 	for _, c := range changes {
-		fmt.Fprintf(out, "  %s → %s  %s\n", p.bad(show(c.Before)), p.good(show(c.After)), p.bold(c.Who))
+		fmt.Fprintf(out, "  %s → %s  %s\n", p.bad(show(c.Before)), p.good(show(c.After)), p.bold(p.words.Who(c.Who)))
 		fmt.Fprintf(out, "      %s %s (%s:%d)\n", p.layer(draw.Clean(c.Step.ID)), draw.Clean(c.Step.Function), draw.Clean(c.Step.File), c.Step.Line)
-		if c.Step.Why != "" {
-			fmt.Fprintf(out, "      %s\n", p.notes(draw.Clean(c.Step.Why)))
+		if why := p.words.Why(c.Step); why != "" {
+			fmt.Fprintf(out, "      %s\n", p.notes(draw.Clean(why)))
 		}
 	}
 }

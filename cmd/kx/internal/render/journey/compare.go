@@ -37,10 +37,11 @@ func Pairs(a, b *v1alpha1.Journey) []Pair {
 // Compare writes two journeys step by step: common steps with both times, < steps of the first alone, > steps of the second
 // alone, ~ steps with different reasons, with both.
 func Compare(out io.Writer, a, b *v1alpha1.Journey, p Paint) {
+	a, b = p.words.Journey(a), p.words.Journey(b)
 	pairs := align.Steps(a, b)
 	both, differ, onlyA, onlyB := align.Count(pairs)
 	fmt.Fprintf(out, "%s %s  %s\n%s %s  %s\n", p.bad("<"), head(a, p), p.dim(draw.Clean(a.Name)), p.good(">"), head(b, p), p.dim(draw.Clean(b.Name)))
-	fmt.Fprintf(out, "  %d steps in both, %d of them went otherwise; %d in the first alone, %d in the second alone\n", both, differ, onlyA, onlyB)
+	fmt.Fprintln(out, "  "+p.words.Phrase("%d steps in both, %d of them went otherwise; %d in the first alone, %d in the second alone", both, differ, onlyA, onlyB))
 	for _, pair := range pairs {
 		comparePair(out, a, b, pair, p)
 	}
@@ -66,19 +67,19 @@ func comparePair(out io.Writer, a, b *v1alpha1.Journey, pair align.Pair, p Paint
 	}
 	margin := strings.Repeat(" ", 22) + indent
 	x, y := &a.Status.Steps[pair.A], &b.Status.Steps[pair.B]
-	fmt.Fprintf(out, "%s%s %s\n%s%s %s\n", margin, p.bad("<"), reasonText(x, y), margin, p.good(">"), reasonText(y, x))
+	fmt.Fprintf(out, "%s%s %s\n%s%s %s\n", margin, p.bad("<"), p.reason(x, y), margin, p.good(">"), p.reason(y, x))
 }
 
 func stepText(s *v1alpha1.Step) string { return draw.Clean(s.ID + "  " + s.Title) }
 
-// reasonText is a step's reason, with the step's subject if that differs from the other step's.
-func reasonText(s, other *v1alpha1.Step) string {
+// reason is a step's reason, with the step's subject if that differs from the other step's.
+func (p Paint) reason(s, other *v1alpha1.Step) string {
 	text := s.Why
 	if s.Error != "" {
-		text = "error: " + s.Error
+		text = p.words.Phrase("error: %s", s.Error)
 	}
 	if text == "" {
-		text = "no reason is given"
+		text = p.words.Phrase("no reason is given")
 	}
 	if s.ID != other.ID {
 		text = s.ID + ": " + text

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/blame"
+	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
@@ -42,14 +43,14 @@ func journey() *v1alpha1.Journey {
 func TestGolden(t *testing.T) {
 	for name, write := range map[string]func(*bytes.Buffer){
 		"tree":     func(b *bytes.Buffer) { Tree(b, journey(), Plain) },
-		"objects":  func(b *bytes.Buffer) { Objects(b, journey(), Plain) },
+		"objects":  func(b *bytes.Buffer) { Objects(b, journey(), nil, Plain) },
 		"brief":    func(b *bytes.Buffer) { Brief(b, journey(), Plain) },
-		"coloured": func(b *bytes.Buffer) { Objects(b, journey(), Coloured) },
+		"coloured": func(b *bytes.Buffer) { Objects(b, journey(), nil, Coloured) },
 	} {
 		var b bytes.Buffer
 		write(&b)
 		golden(t, name, b.Bytes())
-		if name != "coloured" && strings.ContainsAny(b.String(), "\x1b\x07") {
+		if name != "coloured" && escapetest.Find(b.String(), "\n") != "" {
 			t.Errorf("%s: what a journey says reaches the terminal as it is: %q", name, b.String())
 		}
 	}

@@ -4,10 +4,14 @@ import (
 	"io"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/core/lang"
 )
 
-// Paint colours text by what it means.
-type Paint struct{ on bool }
+// Paint colours text by what it means. It has the language of the words that are not the journey's own.
+type Paint struct {
+	on    bool
+	words lang.Language
+}
 
 // Plain does not colour anything.
 var Plain = Paint{}
@@ -18,7 +22,13 @@ var Coloured = Paint{on: true}
 // PaintFor colours output to a terminal, unless the environment forbids it.
 func PaintFor(out io.Writer) Paint {
 	on, _ := render.Colored("auto", out) // auto is known
-	return Paint{on}
+	return Paint{on: on}
+}
+
+// In is the paint for text in a language.
+func (p Paint) In(l lang.Language) Paint {
+	p.words = l
+	return p
 }
 
 func (p Paint) with(code, text string) string {

@@ -36,7 +36,7 @@ func (t *tree) source(s *v1alpha1.Step, below string, more bool) {
 	lines := strings.Split(text, "\n")
 	from, to := window(lines, int(s.Line), around)
 	if from == 0 {
-		fmt.Fprintln(t.out, rail+t.p.bad(fmt.Sprintf("the file has %d lines", len(lines))))
+		fmt.Fprintln(t.out, rail+t.p.bad(t.p.words.Phrase("the file has %d lines", len(lines))))
 		return
 	}
 	dent := indent(lines[from-1 : to])

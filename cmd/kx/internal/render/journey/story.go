@@ -9,9 +9,9 @@ import (
 	"github.com/kx-apiserver/kx/core/story"
 )
 
-// Story writes a journey as sentences, one a line.
-func Story(out io.Writer, j *v1alpha1.Journey, p Paint) {
-	for _, l := range story.Of(j) {
+// Story writes a journey as sentences, one a line. others are those that [refusal.Related] picks, if it was refused.
+func Story(out io.Writer, j *v1alpha1.Journey, others []*v1alpha1.Journey, p Paint) {
+	for _, l := range story.Of(j, p.words, others...) {
 		text := l.Text
 		if l.Failed {
 			text = p.bad(text)

@@ -1,12 +1,15 @@
 package journey
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/refusal"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
@@ -23,10 +26,7 @@ func Brief(out io.Writer, j *v1alpha1.Journey, p Paint) {
 	}
 	line := head(j, p)
 	if len(j.Status.Steps) > 0 {
-		line += fmt.Sprintf("  etcd asked %s", times(asked))
-		if asked > 0 {
-			line += " for " + draw.Duration(took)
-		}
+		line += "  " + p.asked(asked, took)
 	}
 	fmt.Fprintln(out, line+"  "+p.dim(draw.Clean(j.Name)))
 }
@@ -38,16 +38,17 @@ func Line(out io.Writer, j *v1alpha1.Journey, p Paint) error {
 	return err
 }
 
-func times(n int) string {
+// asked says how often etcd was asked, and how long that took.
+func (p Paint) asked(n int, took time.Duration) string {
 	switch n {
 	case 0:
-		return "never"
+		return p.words.Phrase("etcd asked never")
 	case 1:
-		return "once"
+		return p.words.Phrase("etcd asked once for %s", draw.Duration(took))
 	case 2:
-		return "twice"
+		return p.words.Phrase("etcd asked twice for %s", draw.Duration(took))
 	}
-	return fmt.Sprintf("%d times", n)
+	return p.words.Phrase("etcd asked %d times for %s", n, draw.Duration(took))
 }
 
 // head describes the request and its outcome.
@@ -55,12 +56,15 @@ func head(j *v1alpha1.Journey, p Paint) string {
 	s := &j.Spec
 	what := p.bold(draw.Clean(s.Method + " " + s.URI))
 	if j.Status.Phase == v1alpha1.JourneyRunning {
-		return what + "  " + p.notes("running")
+		return what + "  " + p.notes(p.words.Phrase("running"))
 	}
 	took := time.Duration(j.Status.TookMicros) * time.Microsecond
+	if j.IsInstall() {
+		return what + "  " + draw.Duration(took)
+	}
 	code := p.code(j.Status.Code, fmt.Sprint(j.Status.Code))
 	if failed := j.Status.WatchError; failed != 0 {
-		code += p.code(failed, fmt.Sprintf(", then %d", failed))
+		code += p.code(failed, p.words.Phrase(", then %d", failed))
 	}
 	return fmt.Sprintf("%s  %s  %s", what, code, draw.Duration(took))
 }
@@ -68,15 +72,17 @@ func head(j *v1alpha1.Journey, p Paint) string {
 // Tree writes a journey as a tree of its steps: layer, time, step, reason.
 func Tree(out io.Writer, j *v1alpha1.Journey, p Paint) { (&tree{out: out, j: j, p: p}).write() }
 
-// Objects writes a journey like Tree, and below each step its changes to the object.
-func Objects(out io.Writer, j *v1alpha1.Journey, p Paint) {
-	(&tree{out: out, j: j, p: p, objects: true}).write()
+// Objects writes a journey like Tree, and below each step its changes to the object. others are those that [refusal.Related]
+// picks, if it was refused.
+func Objects(out io.Writer, j *v1alpha1.Journey, others []*v1alpha1.Journey, p Paint) {
+	(&tree{out: out, j: j, others: others, p: p, objects: true}).write()
 }
 
 // tree writes one journey.
 type tree struct {
 	out      io.Writer
 	j        *v1alpha1.Journey
+	others   []*v1alpha1.Journey
 	p        Paint
 	objects  bool
 	files    Files // whose source is shown; nil for none
@@ -84,8 +90,15 @@ type tree struct {
 }
 
 func (t *tree) write() {
-	user := draw.Clean(t.j.Spec.User)
-	fmt.Fprintf(t.out, "%s  %s\n", head(t.j, t.p), t.p.dim(fmt.Sprintf("%s, %d bytes, journey %s", user, t.j.Status.Bytes, draw.Clean(t.j.Name))))
+	t.j = t.p.words.Journey(t.j)
+	about := t.p.words.Phrase("%s, %d bytes, journey %s", draw.Clean(t.j.Spec.User), t.j.Status.Bytes, draw.Clean(t.j.Name))
+	if t.j.IsInstall() {
+		about = t.p.words.Phrase("%s, journey %s", draw.Clean(t.j.Spec.UserAgent), draw.Clean(t.j.Name))
+	}
+	fmt.Fprintf(t.out, "%s  %s\n", head(t.j, t.p), t.p.dim(about))
+	if c := t.j.Status.Cause; c != nil {
+		fmt.Fprintln(t.out, "  "+t.p.dim(t.p.words.Phrase("cause: revision %d, which %s wrote", c.Revision, draw.Clean(cmp.Or(c.Journey, "?")))))
+	}
 	steps := t.j.Status.Steps
 	t.children = map[int32][]int{}
 	for i := range steps {
@@ -96,18 +109,50 @@ func (t *tree) write() {
 		t.children[parent] = append(t.children[parent], i)
 	}
 	t.roots(t.children[-1])
+	t.refused()
 	for _, m := range t.j.Status.Marks {
 		t.line(draw.Clean(m.Layer), time.Duration(m.AfterMicros)*time.Microsecond, "",
-			fmt.Sprintf("%s at revision %d", draw.Clean(m.Title), m.Revision), draw.Clean(m.Function))
+			t.p.words.Phrase("%s at revision %d", draw.Clean(m.Title), m.Revision), draw.Clean(m.Function))
 	}
 	for _, d := range t.j.Status.Deliveries {
 		t.line("event", time.Duration(d.AfterMicros)*time.Microsecond, "",
-			fmt.Sprintf("%s at revision %d sent to %s", draw.Clean(d.Type), d.Revision, draw.Clean(d.User)), draw.Clean(d.UserAgent))
+			t.p.words.Phrase("%s at revision %d sent to %s", draw.Clean(d.Type), d.Revision, draw.Clean(d.User)), draw.Clean(d.UserAgent))
+	}
+	for i := range t.j.Status.Effects {
+		e := &t.j.Status.Effects[i]
+		t.line("effect", time.Duration(e.AfterMicros)*time.Microsecond, "", draw.Clean(effectText(e, t.p)), draw.Clean(e.Journey))
 	}
 	if t.j.Status.Cut > 0 {
-		fmt.Fprintln(t.out, "  "+t.p.notes(fmt.Sprintf("%d things are missing: the journey was full", t.j.Status.Cut)))
+		fmt.Fprintln(t.out, "  "+t.p.notes(t.p.words.Phrase("%d things are missing: the journey was full", t.j.Status.Cut)))
 	}
 }
+
+// effectText says who did what.
+func effectText(e *v1alpha1.Effect, p Paint) string {
+	text := e.UserAgent + "  " + e.Verb + " " + e.What()
+	if e.Revision > 0 {
+		text = p.words.Phrase("%s at revision %d", text, e.Revision)
+	}
+	return text
+}
+
+// refused writes why the request was refused, and what can be done.
+func (t *tree) refused() {
+	card := refusal.Of(t.j, t.others, t.p.words)
+	if card == nil {
+		return
+	}
+	fmt.Fprintln(t.out, "  "+t.p.bad(draw.Clean(card.Title)))
+	for _, f := range card.Facts {
+		fmt.Fprintf(t.out, "    %s  %s\n", t.p.dim(draw.Fit(f.Name, factWidth)), draw.Clean(f.Text))
+	}
+	if card.Next != "" {
+		fmt.Fprintf(t.out, "    %s  %s\n", t.p.dim(draw.Fit(t.p.words.Phrase("do"), factWidth)), t.p.notes(card.Next))
+	}
+}
+
+// factWidth is how wide the names of a card's facts are.
+const factWidth = 10
 
 // roots writes the steps without a caller. Filters that let the request pass share one line.
 func (t *tree) roots(roots []int) {
@@ -118,7 +163,12 @@ func (t *tree) roots(roots []int) {
 			took += max(time.Duration(steps[roots[end]].TookNanos), 0)
 		}
 		if end-i > 1 && !t.objects {
-			t.line(trace.LayerFilter.String(), took, "", fmt.Sprintf("%d filters let it pass", end-i), "")
+			text := t.p.words.Phrase("%d filters let it pass", end-i)
+			if n := t.details(roots[end:]); n > 0 {
+				text += "; " + t.named(roots[end:end+n])
+				end += n
+			}
+			t.line(trace.LayerFilter.String(), took, "", text, "")
 			i = end
 			continue
 		}
@@ -151,9 +201,12 @@ func (t *tree) step(i int, here, below string) {
 		text += " " + t.p.dim(draw.Clean(s.Subject))
 	}
 	reason := draw.Clean(s.Why)
-	if s.Error != "" {
+	switch {
+	case s.Error != "" && t.saidBelow(i):
+		reason = t.p.bad("✗")
+	case s.Error != "":
 		reason = t.p.bad("✗ " + draw.Clean(s.Error))
-	} else if reason != "" {
+	case reason != "":
 		reason = t.p.notes("— " + reason)
 	}
 	t.line(s.Layer, time.Duration(s.TookNanos), here, text, reason)
@@ -165,13 +218,56 @@ func (t *tree) step(i int, here, below string) {
 	if t.objects {
 		t.change(s, below, len(children) > 0)
 	}
-	for k, child := range children {
-		if k < len(children)-1 {
-			t.step(child, below+"├ ", below+"│ ")
-		} else {
-			t.step(child, below+"└ ", below+"  ")
+	for k := 0; k < len(children); {
+		end := k + t.details(children[k:])
+		here, under := below+"├ ", below+"│ "
+		if max(end, k+1) == len(children) {
+			here, under = below+"└ ", below+"  "
 		}
+		if end-k > 1 {
+			t.detailLine(children[k:end], here)
+			k = end
+			continue
+		}
+		t.step(children[k], here, under)
+		k++
 	}
+}
+
+// saidBelow says whether a step that the i-th called failed with the same words: they are written there.
+func (t *tree) saidBelow(i int) bool {
+	return slices.ContainsFunc(t.children[int32(i)], func(child int) bool { return t.j.Status.Steps[child].Error == t.j.Status.Steps[i].Error })
+}
+
+// details is how many of the steps, from the first on, are details of the one that called them: these share one line.
+func (t *tree) details(steps []int) (n int) {
+	for !t.objects && n < len(steps) && t.detail(steps[n]) {
+		n++
+	}
+	return n
+}
+
+// detail says whether a step is a fine one that succeeded.
+func (t *tree) detail(i int) bool {
+	s := &t.j.Status.Steps[i]
+	return trace.InfoOf(s.ID).Fine && s.Error == "" && len(t.children[int32(i)]) == 0 && len(t.done(i)) == 0
+}
+
+func (t *tree) detailLine(steps []int, here string) {
+	took := time.Duration(0)
+	for _, i := range steps {
+		took += max(time.Duration(t.j.Status.Steps[i].TookNanos), 0)
+	}
+	t.line(t.j.Status.Steps[steps[0]].Layer, took, here, t.named(steps), "")
+}
+
+// named lists details.
+func (t *tree) named(steps []int) string {
+	var names []string
+	for _, i := range steps {
+		names = append(names, draw.Clean(trace.Detail(t.j.Status.Steps[i].ID)))
+	}
+	return t.p.words.Phrase("details: %s", strings.Join(names, ", "))
 }
 
 func (t *tree) line(layer string, took time.Duration, rail, text, reason string) {

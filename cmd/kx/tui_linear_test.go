@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestTUILinear reads a request sentence by sentence and its code, and holds one and lets it go on, all by commands' names; no
+// escape code is written.
+func TestTUILinear(t *testing.T) {
+	server := serve(t, "--ephemeral", "--allow-breakpoints")
+	client := server.client(t)
+	cmd := kx(t, "tui", "--linear", "--kubeconfig", server.kubeconfig)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := make(chan string, 1024)
+	go func() {
+		defer close(said)
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			said <- lines.Text()
+		}
+	}()
+	var all strings.Builder
+	hear := func(pattern string) string {
+		t.Helper()
+		want := regexp.MustCompile(pattern)
+		for {
+			select {
+			case line, ok := <-said:
+				if !ok {
+					t.Fatalf("%s was not said:\n%s", pattern, &all)
+				}
+				all.WriteString(line + "\n")
+				if want.MatchString(line) {
+					return line
+				}
+			case <-time.After(patience):
+				t.Fatalf("%s was not said:\n%s", pattern, &all)
+			}
+		}
+	}
+	typed := func(line string) {
+		if _, err := fmt.Fprintln(in, line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hear("Type help for the commands")
+	hear("Following https://")
+	typed("help")
+	hear("^quit: leave")
+	typed("fly")
+	hear("There is no command fly")
+	typed("read")
+	hear("there has been no request yet")
+
+	maps := client.CoreV1().ConfigMaps("default")
+	if _, err := maps.Create(context.Background(), configMap("heard"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	hear(`POST /api/v1/namespaces/default/configmaps +201 `)
+	typed("read")
+	hear(`^1/\d+ kx-admin asks for POST`)
+	typed("")
+	hear(`^2/\d+ 14 filters`)
+	typed("back")
+	hear("^1/")
+	typed("go 4")
+	hear("^4/")
+	typed("code")
+	hear(`^server/\S+, in server/\S+\.go, line \d+\.`)
+	hear("^Upstream: ")
+	hear(`^\d+ > .*trace\.`)
+	typed("story")
+	hear("The answer is 201")
+	typed("steps")
+	hear("KV.Txn")
+	typed("list verb:create (")
+	hear("That did not work: ")
+	typed("resume")
+	hear("New requests are told of")
+
+	typed("break step:etcd.txn name:heard verb:update")
+	hear("Breakpoint b1 holds")
+	done := updating(t, client, "heard", "1")
+	hear("is held at etcd.txn")
+	typed("into")
+	hear(`^Step \d+: `)
+	typed("continue")
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	typed("quit")
+	_, _ = io.Copy(io.Discard, out)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if strings.ContainsRune(all.String(), '\x1b') {
+		t.Errorf("an escape code is in\n%q", &all)
+	}
+}

@@ -1,0 +1,199 @@
+package refusal
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// invalid explains a 422.
+func (c *card) invalid() {
+	rules := false
+	for i := range c.j.Status.Steps {
+		s := &c.j.Status.Steps[i]
+		if s.ID != trace.CRDCEL.String() || s.Error == "" {
+			continue
+		}
+		rules = true
+		c.say("rule", "%s", s.Attribute("rule"))
+		c.say("", "at %s in the schema of %s: %s", c.schemaPlace(s.Subject), c.definition(), s.Error)
+	}
+	if !rules {
+		s := c.step()
+		if s == nil {
+			return
+		}
+		for _, problem := range problems(s.Error) {
+			c.say("field", "%s", problem)
+		}
+		if s.ID == trace.CRDValidate.String() {
+			c.say("schema", "of %s; %s", c.definition(), c.words.Why(s))
+		}
+	}
+	c.Next = "change these fields: kubectl explain says what may be in them"
+	if rules {
+		c.Next = "change the fields that the rule speaks of; the definition has the rule"
+	}
+}
+
+// schemaPlace is where a rule stands in a schema.
+func (c *card) schemaPlace(path string) string {
+	if path == "" || path == "<nil>" {
+		return c.words.Phrase("the root")
+	}
+	return path
+}
+
+// definition is the name of what defines the resource.
+func (c *card) definition() string {
+	if s := c.named(trace.CRDServe); s != nil {
+		return s.Subject
+	}
+	return c.j.Spec.Resource
+}
+
+// problems are the field errors in a message: "X is invalid: [a: …, b: …]".
+func problems(message string) []string {
+	_, list, ok := strings.Cut(message, " is invalid: ")
+	if !ok {
+		list = message
+	}
+	inner, ok := strings.CutPrefix(list, "[")
+	if !ok {
+		return []string{list}
+	}
+	var out []string
+	start, depth := 0, 0
+	quoted := false
+	for i := 0; i < len(inner); i++ {
+		switch c := inner[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{' || c == '(':
+			depth++
+		case c == ']' && depth == 0:
+			return append(out, inner[start:i])
+		case c == ']' || c == '}' || c == ')':
+			depth--
+		case c == ',' && depth == 0 && field(inner[i+1:]):
+			out = append(out, inner[start:i])
+			start = i + 2
+		}
+	}
+	return append(out, inner[start:])
+}
+
+// field says whether a text begins with a path and a colon, as each error of a list does.
+func field(text string) bool {
+	path, _, ok := strings.Cut(strings.TrimPrefix(text, " "), ": ")
+	return ok && strings.HasPrefix(text, " ") && path != "" && !strings.ContainsAny(path, " \"")
+}
+
+// missing explains a 404.
+func (c *card) missing() {
+	if s := c.named(trace.CRDServe); s != nil && s.Why != "" && c.named(trace.CRDServeResource) == nil {
+		c.say("not served", "%s: %s", s.Subject, c.words.Why(s))
+		c.Next = "create the definition, or ask for a version that it serves: kubectl api-resources lists what is served"
+		return
+	}
+	key := c.named(trace.EtcdKeyRevision)
+	if key == nil {
+		key = c.named(trace.EtcdGet)
+	}
+	if key == nil {
+		c.plainly()
+		c.Next = "kubectl api-resources lists what is served"
+		return
+	}
+	c.add(Fact{Name: "etcd has", Text: c.words.Phrase("nothing at %s", key.Subject), Key: key.Subject})
+	gone := slices.IndexFunc(c.others, func(w *v1alpha1.Journey) bool { return w.Spec.Verb == "delete" })
+	if gone >= 0 {
+		w := c.others[gone]
+		c.add(Fact{Name: "deleted by", Text: c.words.Phrase("%s, %s", c.by(w), c.before(w)), Journey: w.Name})
+	}
+	c.Next = "look at its name and namespace"
+	if gone >= 0 {
+		c.Next = "create it again, if it shall be there"
+	}
+}
+
+// tooOld is what a watch is told that began too far back.
+var tooOld = regexp.MustCompile(`too old resource version: (\d+) \((\d+)\)`)
+
+// gone explains a 410.
+func (c *card) gone() {
+	c.plainly()
+	for _, id := range []trace.ID{trace.CacherWatch, trace.CacherList} {
+		if s := c.named(id); s != nil && s != c.step() {
+			c.say("the cache", "%s", c.words.Why(s))
+		}
+	}
+	if s := c.step(); s != nil {
+		if m := tooOld.FindStringSubmatch(s.Error); m != nil {
+			c.say("missed", "the changes after revision %s: those before revision %s are no longer kept", m[1], m[2])
+		}
+	}
+	c.Next = "begin anew: list without a resourceVersion, and watch from the revision of that list; what was changed in between is in the list"
+}
+
+// forbidden explains a 401 or a 403.
+func (c *card) forbidden() {
+	s := c.step()
+	if s == nil {
+		return
+	}
+	c.say("who", "%s", c.j.Spec.User)
+	c.say("decided by", "%s", c.words.Text(s.Title))
+	c.plainly()
+	switch s.ID {
+	case trace.FilterAuthorization.String():
+		c.Next = "have somebody who may give the user the right to it: kubectl auth can-i asks for it"
+	case trace.FilterAuthentication.String():
+		c.Next = "send a certificate or a token that the server knows: the kubeconfig names them"
+	}
+}
+
+// busy explains a 429.
+func (c *card) busy() {
+	c.plainly()
+	if s := c.named(trace.PodCheckBudget); s != nil {
+		c.say("budget", "%s", s.Subject)
+		c.Next = "wait until the budget allows one more: another pod must be ready first"
+		return
+	}
+	c.Next = "wait as long as Retry-After says, and send it again: clients of client-go do"
+}
+
+// late explains a 504.
+func (c *card) late() {
+	c.plainly()
+	if i := c.longest(); i >= 0 {
+		s := &c.j.Status.Steps[i]
+		c.say("the time", "%s of %s went into %s %s", roughly(time.Duration(s.TookNanos)),
+			roughly(time.Duration(c.j.Status.TookMicros)*time.Microsecond), c.words.Text(s.Title), s.Subject)
+	}
+	c.Next = "a write may have happened nevertheless: read the object before it is sent again"
+}
+
+// longest is the step without others below it that took longest; -1 for none.
+func (c *card) longest() int {
+	steps := c.j.Status.Steps
+	parents := map[int32]bool{}
+	for i := range steps {
+		parents[steps[i].Parent] = true
+	}
+	found := -1
+	for i := range steps {
+		if !parents[int32(i)] && (found < 0 || steps[i].TookNanos > steps[found].TookNanos) {
+			found = i
+		}
+	}
+	return found
+}

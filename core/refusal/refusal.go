@@ -1,0 +1,236 @@
+package refusal
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// The codes of which a card knows more than the step that refused says.
+const (
+	codeUnauthorized = 401
+	codeForbidden    = 403
+	codeNotFound     = 404
+	codeConflict     = 409
+	codeGone         = 410
+	codeInvalid      = 422
+	codeBusy         = 429
+	codeLate         = 504
+)
+
+// titles are what HTTP calls the codes that an API server answers with.
+var titles = map[int32]string{
+	400: "Bad Request", codeUnauthorized: "Unauthorized", codeForbidden: "Forbidden", codeNotFound: "Not Found", 405: "Method Not Allowed",
+	406: "Not Acceptable", codeConflict: "Conflict", codeGone: "Gone", 413: "Content Too Large", 415: "Unsupported Media Type",
+	codeInvalid: "Unprocessable Entity", codeBusy: "Too Many Requests", 500: "Internal Server Error", 503: "Service Unavailable",
+	codeLate: "Gateway Timeout",
+}
+
+// Card says why a request was refused.
+type Card struct {
+	// Title is the code and what it means.
+	Title string
+	// Step is the index of the step that refused; -1 if none did.
+	Step  int
+	Facts []Fact
+	// Next is what the client can do; empty if nobody knows.
+	Next string
+}
+
+// Fact is one thing that is known, and where more is.
+type Fact struct {
+	Name, Text string
+	// Said says that the step which refused says it itself.
+	Said bool
+	// Journey is the request that the fact is about; empty for none.
+	Journey string
+	// Key and Revision are where etcd has what the fact is about; empty and 0 for none.
+	Key      string
+	Revision int64
+}
+
+// Of explains the refusal of a request. others are those that [Related] has picked, with their steps where these are known. It
+// returns nil for a request that was not refused.
+func Of(j *v1alpha1.Journey, others []*v1alpha1.Journey, in lang.Language) *Card {
+	code := refused(j)
+	if code == 0 {
+		return nil
+	}
+	c := &card{j: j, others: others, words: in, at: Step(j)}
+	c.Step = c.at
+	c.Title = strings.TrimSpace(fmt.Sprintf("%d %s", code, titles[code]))
+	switch {
+	case c.injected():
+	case code == codeConflict:
+		c.conflict()
+	case code == codeInvalid:
+		c.invalid()
+	case code == codeNotFound:
+		c.missing()
+	case code == codeGone:
+		c.gone()
+	case code == codeForbidden, code == codeUnauthorized:
+		c.forbidden()
+	case code == codeBusy:
+		c.busy()
+	case code == codeLate:
+		c.late()
+	default:
+		c.plainly()
+	}
+	c.Next = in.Text(c.Next)
+	return &c.Card
+}
+
+// refused is the code with which a request, or a watch behind its answer, was refused; 0 if it was not.
+func refused(j *v1alpha1.Journey) int32 {
+	switch st := &j.Status; {
+	case st.WatchError >= 400:
+		return st.WatchError
+	case st.Code >= 400:
+		return st.Code
+	}
+	return 0
+}
+
+// Step is the index of the step that failed a request: of the failed ones that the fewest others led to, the last; and from there
+// on the last that each called. It is -1 if no step failed.
+func Step(j *v1alpha1.Journey) int {
+	steps := j.Status.Steps
+	at := outermost(steps)
+	for at >= 0 {
+		below := -1
+		for i := at + 1; i < len(steps); i++ {
+			if int(steps[i].Parent) == at && steps[i].Error != "" {
+				below = i
+			}
+		}
+		if below < 0 {
+			break
+		}
+		at = below
+	}
+	return at
+}
+
+// outermost is the failed step to which the fewest others led; -1 for none.
+func outermost(steps []v1alpha1.Step) int {
+	found, least := -1, 0
+	for i := range steps {
+		if steps[i].Error == "" {
+			continue
+		}
+		depth := 0
+		for at := i; steps[at].Parent >= 0 && int(steps[at].Parent) < at; depth++ {
+			at = int(steps[at].Parent)
+		}
+		if found < 0 || depth <= least {
+			found, least = i, depth
+		}
+	}
+	return found
+}
+
+// card is a Card that is made.
+type card struct {
+	Card
+	j      *v1alpha1.Journey
+	others []*v1alpha1.Journey
+	words  lang.Language
+	at     int
+}
+
+func (c *card) add(f Fact) {
+	if f.Text != "" {
+		f.Name = c.words.Text(f.Name)
+		c.Facts = append(c.Facts, f)
+	}
+}
+
+func (c *card) say(name, text string, values ...any) {
+	c.add(Fact{Name: name, Text: c.words.Phrase(text, values...)})
+}
+
+// plainly says what the step that refused says.
+func (c *card) plainly() {
+	s := c.step()
+	if s == nil {
+		return
+	}
+	c.add(Fact{Name: "what", Text: s.Error, Said: true})
+	c.add(Fact{Name: "why", Text: c.words.Why(s), Said: true})
+}
+
+// step is the one that refused; nil if none did.
+func (c *card) step() *v1alpha1.Step {
+	if c.at < 0 {
+		return nil
+	}
+	return &c.j.Status.Steps[c.at]
+}
+
+// injected explains a failure that somebody ordered.
+func (c *card) injected() bool {
+	for i := range c.j.Status.Interventions {
+		v := &c.j.Status.Interventions[i]
+		if v.Kind != "Failed" {
+			continue
+		}
+		c.say("injected", "nothing was wrong: %s", v.Message)
+		c.say("by", "%s %s", v.By, v.User)
+		c.Next = "delete the fault, or go on without it: it will fail again where the fault applies"
+		return true
+	}
+	return false
+}
+
+// named finds the last step of an ID before the index, or anywhere for -1.
+func (c *card) named(id trace.ID) *v1alpha1.Step {
+	for i := len(c.j.Status.Steps) - 1; i >= 0; i-- {
+		if c.j.Status.Steps[i].ID == id.String() {
+			return &c.j.Status.Steps[i]
+		}
+	}
+	return nil
+}
+
+// number is what a step says under a name; 0 if it says nothing.
+func number(s *v1alpha1.Step, name string) int64 {
+	if s == nil {
+		return 0
+	}
+	n, _ := strconv.ParseInt(s.Attribute(name), 10, 64)
+	return n
+}
+
+// is says whether a step gave a reason.
+func is(s *v1alpha1.Step, r trace.Reason) bool {
+	return s != nil && s.Reason != nil && s.Reason.Kind == r.String()
+}
+
+// before says how long before the refused request another one came.
+func (c *card) before(other *v1alpha1.Journey) string {
+	d := c.j.Status.Started.Sub(other.Status.Started.Time)
+	if d < 0 {
+		return c.words.Phrase("while this one ran")
+	}
+	return c.words.Phrase("%s earlier", roughly(d))
+}
+
+// roughly is a duration with two or three digits.
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}

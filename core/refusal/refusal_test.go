@@ -1,0 +1,80 @@
+package refusal
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// TestOf is about refusals that a server makes seldom; the common ones a test of the commands asks a server for.
+func TestOf(t *testing.T) {
+	step := func(id trace.ID, parent int32, text string) v1alpha1.Step {
+		return v1alpha1.Step{ID: id.String(), Parent: parent, Error: text, Title: id.Info().Title, TookNanos: 1000}
+	}
+	for _, test := range []struct {
+		name   string
+		status v1alpha1.JourneyStatus
+		step   int
+		facts  string
+		next   string
+	}{
+		{"an answer", v1alpha1.JourneyStatus{Code: 200}, -2, "", ""},
+		{"a watch that began too far back", v1alpha1.JourneyStatus{Code: 200, WatchError: 410, Steps: []v1alpha1.Step{
+			step(trace.HandlerWatch, -1, "too old resource version: 2 (60)"),
+		}}, 0, "what: too old resource version: 2 (60)|missed: the changes after revision 2: those before revision 60 are no longer kept", "begin anew"},
+		{"no seat", v1alpha1.JourneyStatus{Code: 429, Steps: []v1alpha1.Step{step(trace.FilterInFlight, -1, "too many requests")}}, 0, "what: too many requests", "Retry-After"},
+		{"no right", v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{step(trace.FilterAuthorization, -1, "forbidden")}}, 0, "decided by: find out whether they may|what: forbidden", "can-i"},
+		{"too late", v1alpha1.JourneyStatus{Code: 504, TookMicros: 3000, Steps: []v1alpha1.Step{
+			step(trace.HandlerCreate, -1, "timeout"), step(trace.EtcdTxn, 0, "timeout"), step(trace.HandlerDecode, 0, ""),
+		}}, 1, "what: timeout|the time: 1µs of 3ms went into KV.Txn", "may have happened"},
+		{"an injected failure", v1alpha1.JourneyStatus{Code: 503, Steps: []v1alpha1.Step{step(trace.RESTGet, -1, "injected")},
+			Interventions: []v1alpha1.Intervention{{Kind: "Failed", By: `fault "f"`, User: "kx-admin", Message: "failed"}}}, 0, `injected: nothing was wrong: failed|by: fault "f" kx-admin`, "fault"},
+		{"several field errors", v1alpha1.JourneyStatus{Code: 422, Steps: []v1alpha1.Step{
+			step(trace.HandlerCreate, -1, `X "a" is invalid: [spec.a: Invalid value: "x, y: z]": no, spec.b[0]: Required value: {"c", "d"}]`),
+		}}, 0, `field: spec.a: Invalid value: "x, y: z]": no|field: spec.b[0]: Required value: {"c", "d"}`, "kubectl explain"},
+	} {
+		j := &v1alpha1.Journey{Status: test.status}
+		c := Of(j, nil, lang.English)
+		if test.step == -2 {
+			if c != nil {
+				t.Errorf("%s: %+v", test.name, c)
+			}
+			continue
+		}
+		var facts []string
+		for _, f := range c.Facts {
+			facts = append(facts, f.Name+": "+strings.TrimSpace(f.Text))
+		}
+		if got := strings.Join(facts, "|"); got != test.facts || c.Step != test.step || !strings.Contains(c.Next, test.next) {
+			t.Errorf("%s: step %d, %s, next %s", test.name, c.Step, got, c.Next)
+		}
+	}
+}
+
+// TestRelated picks the requests that changed the object before another was refused over it, and no others.
+func TestRelated(t *testing.T) {
+	at := func(name, verb, object string, revision int64, code int32) *v1alpha1.Journey {
+		j := &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{Verb: verb, Resource: "configmaps", Namespace: "default", Name: object}, Status: v1alpha1.JourneyStatus{Revision: revision, Code: code}}
+		j.Name = name
+		return j
+	}
+	refusedOver := at("r", "update", "a", 0, 409)
+	all := []*v1alpha1.Journey{at("3", "patch", "a", 9, 200), at("1", "create", "a", 7, 201), at("2", "update", "b", 8, 200), at("4", "update", "a", 0, 200), at("5", "update", "a", 10, 500), refusedOver}
+	var got []string
+	for _, j := range Related(refusedOver, slices.Values(all)) {
+		got = append(got, j.Name)
+	}
+	if strings.Join(got, " ") != "1 3" {
+		t.Errorf("%v", got)
+	}
+	if found := Related(at("x", "get", "a", 0, 200), slices.Values(all)); found != nil {
+		t.Errorf("of a request that was answered: %v", found)
+	}
+	if wanted := Wanted(refusedOver); wanted != `resource:"configmaps" name:"a" step:etcd.txn ns:"default"` {
+		t.Error(wanted)
+	}
+}

@@ -1,0 +1,61 @@
+package refusal
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// relatedMost bounds how many other requests a card is made of.
+const relatedMost = 8
+
+// Wanted is a filter that finds the requests that [Related] picks, and few others; empty if nobody else matters.
+func Wanted(j *v1alpha1.Journey) string {
+	switch refused(j) {
+	case codeConflict, codeNotFound:
+	default:
+		return ""
+	}
+	if j.Spec.Resource == "" || j.Spec.Name == "" {
+		return ""
+	}
+	wanted := fmt.Sprintf("resource:%q name:%q step:%s", j.Spec.Resource, j.Spec.Name, trace.EtcdTxn)
+	if j.Spec.Namespace != "" {
+		wanted += fmt.Sprintf(" ns:%q", j.Spec.Namespace)
+	}
+	return wanted
+}
+
+// Related picks the requests that changed the object before j was refused over it: the latest of them, the oldest first. Their
+// steps need not be known.
+func Related(j *v1alpha1.Journey, all iter.Seq[*v1alpha1.Journey]) []*v1alpha1.Journey {
+	if Wanted(j) == "" {
+		return nil
+	}
+	var found []*v1alpha1.Journey
+	for other := range all {
+		if changed(j, other) {
+			found = append(found, other)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *v1alpha1.Journey) int { return int(a.Status.Revision - b.Status.Revision) })
+	if over := len(found) - relatedMost; over > 0 {
+		found = found[over:]
+	}
+	return found
+}
+
+// changed says whether another request changed the object that j was about, before j ended.
+func changed(j, other *v1alpha1.Journey) bool {
+	q, o := &j.Spec, &other.Spec
+	switch {
+	case other.Name == j.Name, other.Status.Revision == 0, other.Status.Code >= 400:
+		return false
+	case q.Group != o.Group || q.Resource != o.Resource || q.Namespace != o.Namespace || q.Name != o.Name || q.Name == "":
+		return false
+	}
+	return other.Status.Started.Sub(j.Status.Started.Time).Microseconds() <= j.Status.TookMicros
+}

@@ -1,0 +1,60 @@
+package trace
+
+// Cause is the write that made the server do what no client asked for.
+type Cause struct {
+	// Journey wrote it; empty if no journey of this process did.
+	Journey string
+	// Revision is etcd's revision of the write; 0 if nothing was the cause.
+	Revision int64
+}
+
+// maxEffects bounds what a journey may have caused.
+const maxEffects = 64
+
+// CausedBy says that the journey is what the server does because of a revision that it saw. The journey that wrote the revision
+// has it among its effects as soon as it is known.
+func (j *Journey) CausedBy(revision int64) {
+	if j == nil || revision == 0 {
+		return
+	}
+	j.mu.Lock()
+	j.cause.Revision = revision
+	j.mu.Unlock()
+	r := j.rec
+	r.mu.Lock()
+	w := r.writes.of(revision)
+	writer := w.journey
+	if writer == nil && len(w.effects) < maxEarly {
+		w.effects = append(w.effects, j)
+	}
+	r.mu.Unlock()
+	if writer != nil {
+		writer.caused(j)
+	}
+}
+
+// caused joins the journey and what it caused.
+func (j *Journey) caused(effect *Journey) {
+	j.mu.Lock()
+	if len(j.effects) == maxEffects || j.gone {
+		j.cut.Add(1)
+	} else {
+		j.effects = append(j.effects, effect)
+	}
+	j.mu.Unlock()
+	effect.mu.Lock()
+	effect.cause.Journey = j.id
+	effect.mu.Unlock()
+}
+
+// Effects are copies of the journeys that the journey caused, without their steps.
+func (j *Journey) Effects() []Record {
+	j.mu.Lock()
+	effects := j.effects[:len(j.effects):len(j.effects)]
+	j.mu.Unlock()
+	records := make([]Record, len(effects))
+	for i, e := range effects {
+		records[i] = e.Summary()
+	}
+	return records
+}

@@ -1,0 +1,195 @@
+package trace
+
+import "time"
+
+// Notes are the steps of work that no request asked for, such as the installation of a resource: a few facts for each step,
+// written down when it is taken. A [Way] makes steps of them when somebody looks.
+//
+// One goroutine writes Notes, and publishes them to readers when the work is done. A nil *Notes takes none.
+type Notes struct {
+	within  Noted
+	all     []note
+	current int32 // the note that began last and has not ended, and 1; 0 for none
+}
+
+// note is one step. Its size times the number of resources is what notes cost.
+type note struct {
+	subject, text string
+	began, took   time.Duration // began counts from epoch
+	numbers       [2]int64
+	id            ID
+	reason        Reason
+	parent        int16 // index of the note of the caller; -1 for none of these
+	failed        bool  // text is the error
+}
+
+// Noted is one of Notes. The zero Noted does nothing.
+type Noted struct {
+	notes *Notes
+	at    int32
+}
+
+// epoch is what notes count from: a duration takes a third of the memory of a time.
+var epoch = time.Now()
+
+// NewNotes returns Notes for about n steps, below a step of others.
+func NewNotes(within Noted, n int) *Notes { return &Notes{within: within, all: make([]note, 0, n)} }
+
+// Below says which step of other Notes called the first of these.
+func (n *Notes) Below(within Noted) {
+	if n != nil {
+		n.within = within
+	}
+}
+
+// Note begins a step of notes, as [Start] does for a request. It is called below by the step that has not ended.
+func Note(notes *Notes, id ID, subject string) Noted {
+	if notes == nil {
+		return Noted{}
+	}
+	if sites[id].Load() == 0 {
+		sites[id].Store(caller())
+	}
+	at := int32(len(notes.all))
+	notes.all = append(notes.all, note{
+		id: id, subject: subject, parent: int16(notes.current - 1), began: time.Since(epoch), took: -1,
+	})
+	notes.current = at + 1
+	return Noted{notes, at}
+}
+
+// Why says why the step went the way it did, with at most two numbers.
+func (s Noted) Why(r Reason, numbers ...int64) { s.WhyText(r, "", numbers...) }
+
+// WhyText is Why for a reason with a text.
+func (s Noted) WhyText(r Reason, text string, numbers ...int64) {
+	if s.notes == nil {
+		return
+	}
+	n := &s.notes.all[s.at]
+	n.reason, n.text = r, text
+	for i := range min(len(numbers), len(n.numbers)) {
+		n.numbers[i] = numbers[i]
+	}
+}
+
+// End ends the step with *err (err may be nil).
+func (s Noted) End(err *error) {
+	if s.notes == nil {
+		return
+	}
+	n := &s.notes.all[s.at]
+	n.took = time.Since(epoch) - n.began
+	if err != nil && *err != nil {
+		n.failed, n.text = true, (*err).Error()
+	}
+	s.notes.current = int32(n.parent) + 1
+}
+
+// record is the note as a step, whose Start counts from epoch.
+func (n *note) record(parent int) StepRecord {
+	s := StepRecord{ID: n.id, Parent: parent, Start: n.began, Took: n.took, Subject: n.subject}
+	if n.failed {
+		s.Error = clip(n.text)
+		return s
+	}
+	s.Reason, s.Values = n.reason, n.reason.values()
+	number := 0
+	for i := range s.Values {
+		if v := &s.Values[i]; !v.IsInt {
+			v.Text = clip(n.text)
+		} else if number < len(n.numbers) {
+			v.Int = n.numbers[number]
+			number++
+		}
+	}
+	s.Why = fill(n.reason.Sentence(), s.Values)
+	return s
+}
+
+// Way makes the steps of one journey of Notes that several may have written.
+type Way struct {
+	// Steps may get attributes until Record.
+	Steps []StepRecord
+	at    map[Noted]int
+}
+
+// Add adds all steps of notes behind those that called them, which may be there already. It returns the index of the first of
+// them, -1 if there is none.
+func (w *Way) Add(notes *Notes) (first int) {
+	return w.AddBut(notes, func(ID, string) bool { return false })
+}
+
+// AddBut is Add without the steps that skip, by their subject, skips.
+func (w *Way) AddBut(notes *Notes, skip func(id ID, subject string) bool) (first int) {
+	first = -1
+	if notes == nil {
+		return first
+	}
+	for i := range notes.all {
+		if n := &notes.all[i]; skip(n.id, n.subject) {
+			continue
+		}
+		if at := w.step(Noted{notes, int32(i)}); first < 0 {
+			first = at
+		}
+	}
+	return first
+}
+
+// step returns the index of the step of a note. It adds it, and its callers before, unless they are there.
+func (w *Way) step(s Noted) int {
+	if s.notes == nil {
+		return -1
+	}
+	if at, ok := w.at[s]; ok {
+		return at
+	}
+	n := &s.notes.all[s.at]
+	caller := s.notes.within
+	if n.parent >= 0 {
+		caller = Noted{s.notes, int32(n.parent)}
+	}
+	parent := w.step(caller)
+	if w.at == nil {
+		w.at = map[Noted]int{}
+	}
+	w.at[s] = len(w.Steps)
+	w.Steps = append(w.Steps, n.record(parent))
+	return w.at[s]
+}
+
+// Say replaces the text of a step's reason.
+func (w *Way) Say(at int, text string) {
+	s := &w.Steps[at]
+	for i := range s.Values {
+		if !s.Values[i].IsInt {
+			s.Values[i].Text = text
+		}
+	}
+	s.Why = fill(s.Reason.Sentence(), s.Values)
+}
+
+// Record is the journey of the steps. A step that waits for others did work for others too: it is as long as it was, but
+// the journey lasts as long as its own work did, and leaves out what was done in between.
+func (w *Way) Record(id string, request Request) Record {
+	r := Record{ID: id, Request: request, Steps: w.Steps, StepCount: len(w.Steps)}
+	shift := make([]time.Duration, len(w.Steps))
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		switch parent := s.Parent; {
+		case s.ID.Info().Waits:
+			shift[i] = s.Start
+		case parent < 0 || r.Steps[parent].ID.Info().Waits:
+			if r.Started.IsZero() {
+				r.Started = epoch.Add(s.Start)
+			}
+			shift[i] = s.Start - r.Took
+			r.Took += max(s.Took, 0)
+		default:
+			shift[i] = shift[parent]
+		}
+		s.Start -= shift[i]
+	}
+	return r
+}

@@ -1,0 +1,16 @@
+package handler
+
+import (
+	"context"
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// MethodNotSupported returns err, the 405 for a verb that a resource does not have. has are those that it has.
+func MethodNotSupported(ctx context.Context, verb string, has []string, err error) error {
+	_, step := trace.Start(ctx, trace.HandlerMethodNotSupported, verb)
+	defer step.End(&err)
+	step.WhyText(trace.VerbsThereAre, strings.Join(has, ", "))
+	return err
+}

@@ -1,0 +1,209 @@
+package kxapi
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/subject"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/crd"
+	"github.com/kx-apiserver/kx/server/endpoint"
+)
+
+// installs are the journeys that no request made: how each resource came to be served, and its storage came to be made. There is
+// one for each version of a resource that is installed at present. They are made of the servers' notes when somebody asks, so
+// they push no request out, and are never pushed out.
+type installs struct {
+	recorder *trace.Recorder
+	servers  func() []Server
+
+	// mu guards the numbers that the present installs have in their names.
+	mu      sync.Mutex
+	numbers map[installKey]int
+	last    int
+}
+
+// installKey is one installation: what serves a definition may be made several times.
+type installKey struct {
+	resource schema.GroupVersionResource
+	made     time.Time
+}
+
+// install is one of them, before it is made into a journey.
+type install struct {
+	key    installKey
+	name   string
+	server string
+	way    func(*trace.Way)
+	// by is the journey of the request that made it, and cause the write of the definition it was made from.
+	by    string
+	cause trace.Cause
+}
+
+func newInstalls(recorder *trace.Recorder, servers func() []Server) *installs {
+	return &installs{recorder: recorder, servers: servers, numbers: map[installKey]int{}}
+}
+
+// wantsInstalls says whether a client asks for installs. They are only listed for those who name the verb: everybody else asks for
+// requests.
+func (s selection) wantsInstalls() bool {
+	if s.filter.Names("verb", v1alpha1.VerbInstall) {
+		return true
+	}
+	if s.options == nil || s.options.FieldSelector == nil {
+		return false
+	}
+	verb, ok := s.options.FieldSelector.RequiresExactMatch("spec.verb")
+	return ok && verb == v1alpha1.VerbInstall
+}
+
+// present are the installs in the order of their numbers.
+func (i *installs) present() []*install {
+	if i.servers == nil {
+		return nil
+	}
+	var all []*install
+	for _, s := range ask(i.servers()) {
+		all = append(all, ofServer(&s)...)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	numbers := make(map[installKey]int, len(all))
+	for _, one := range all {
+		number, ok := i.numbers[one.key]
+		if !ok {
+			i.last++
+			number = i.last
+		}
+		numbers[one.key] = number
+		one.name = i.recorder.Process() + "-i" + strconv.Itoa(number)
+	}
+	i.numbers = numbers
+	slices.SortFunc(all, func(a, b *install) int { return numbers[a.key] - numbers[b.key] })
+	return all
+}
+
+func ofServer(s *served) (all []*install) {
+	for k := range s.installed {
+		if one := &s.installed[k]; one.Subresource == "" {
+			all = append(all, ofInstalled(s, one))
+		}
+	}
+	for k := range s.definitions {
+		d := &s.definitions[k]
+		for v := range d.Versions {
+			if one := &d.Versions[v]; one.Subresource == "" {
+				all = append(all, ofDefinition(s, d, one))
+			}
+		}
+	}
+	return all
+}
+
+// ofInstalled is the install of a resource that was there when the server began.
+func ofInstalled(s *served, one *endpoint.Installed) *install {
+	subresources := subresourcesOf(s.installed, one.Resource)
+	return &install{
+		key: installKey{resource: one.Resource}, server: s.Name,
+		way: func(w *trace.Way) {
+			one.Made(w)
+			one.Way(w)
+			for _, sub := range subresources {
+				sub.Way(w)
+			}
+		},
+	}
+}
+
+// ofDefinition is the install of a version of a custom resource.
+func ofDefinition(s *served, d *crd.Serving, one *endpoint.Installed) *install {
+	return &install{
+		key: installKey{one.Resource, d.Made}, server: s.Name, by: d.By, cause: d.Cause,
+		way: func(w *trace.Way) { d.Way(w, one.Resource.Version) },
+	}
+}
+
+// record makes the journey.
+func (i *install) record() trace.Record {
+	w := &trace.Way{}
+	i.way(w)
+	r := i.key.resource
+	record := w.Record(i.name, trace.Request{
+		Method: v1alpha1.MethodInstall, URI: endpoint.PathOf(r), Verb: v1alpha1.VerbInstall,
+		Group: r.Group, Version: r.Version, Resource: r.Resource, User: user.APIServerUser, UserAgent: "kx/" + i.server,
+	})
+	record.Cause = i.cause
+	return record
+}
+
+// whole is the journey with its steps.
+func (i *install) whole(version string) *v1alpha1.Journey {
+	record := i.record()
+	return journeyOf(&record, version)
+}
+
+// find finds an install by its name; nil if there is none.
+func (i *installs) find(name string) *install {
+	if !strings.HasPrefix(name, i.recorder.Process()+"-i") {
+		return nil
+	}
+	for _, one := range i.present() {
+		if one.name == name {
+			return one
+		}
+	}
+	return nil
+}
+
+// pickInstalls are the installs that a client asks for, without their steps.
+func (s selection) pickInstalls(version string) []v1alpha1.Journey {
+	if !s.wantsInstalls() {
+		return nil
+	}
+	var picked []v1alpha1.Journey
+	for _, one := range s.installs.present() {
+		j := one.whole(version)
+		if s.resource.selects(s.options, j) && s.filter.Match(subject.Of(j)) {
+			j.Status.Steps = nil
+			picked = append(picked, *j)
+		}
+	}
+	return picked
+}
+
+// installsByName is pickInstalls by name; nil if the client asks for none.
+func (s selection) installsByName(version string) map[string]v1alpha1.Journey {
+	if !s.wantsInstalls() {
+		return nil
+	}
+	byName := map[string]v1alpha1.Journey{}
+	for _, j := range s.pickInstalls(version) {
+		byName[j.Name] = j
+	}
+	return byName
+}
+
+// effects are the installs that a journey made, or that are of the state of a definition that it wrote.
+func (i *installs) effects(of *v1alpha1.Journey) (effects []v1alpha1.Effect) {
+	if of.Status.Revision == 0 && !slices.ContainsFunc(of.Status.Steps, buildsServingInfo) {
+		return nil
+	}
+	for _, one := range i.present() {
+		if one.by == of.Name || one.cause.Journey == of.Name {
+			record := one.record()
+			effects = append(effects, effectOf(&record, of.Status.Started.Time))
+		}
+	}
+	return effects
+}
+
+func buildsServingInfo(s v1alpha1.Step) bool {
+	return s.Reason != nil && s.Reason.Kind == trace.ServingInfoBuilt.String()
+}

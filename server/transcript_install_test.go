@@ -1,0 +1,63 @@
+package server_test
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+const journeysPath = "/apis/kx.dev/v1alpha1/journeys"
+
+// installed gets the install of a resource, such as deployments.v1.apps, as any client does.
+func (p *performer) installed(name string) (*v1alpha1.Journey, error) {
+	resource, rest, _ := strings.Cut(name, ".")
+	version, group, _ := strings.Cut(rest, ".")
+	wanted := "verb:install resource:" + resource + " version:" + version
+	if group != "" {
+		wanted += " group:" + group
+	}
+	var list v1alpha1.JourneyList
+	p.server.read(p.t, journeysPath+"?filter="+url.QueryEscape(wanted), &list)
+	for i := range list.Items {
+		if list.Items[i].Spec.Group == group {
+			j := &v1alpha1.Journey{}
+			p.server.read(p.t, journeysPath+"/"+list.Items[i].Name, j)
+			return j, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no install of %s", name)
+}
+
+// install draws it as journeys of requests are drawn.
+func (p *performer) install(name string) (string, error) {
+	j, err := p.installed(name)
+	if err != nil {
+		return "", err
+	}
+	t := tree{drawing: p.drawing, children: map[int][]int{}}
+	for i := range j.Status.Steps {
+		s := recordOf(&j.Status.Steps[i])
+		t.children[s.Parent] = append(t.children[s.Parent], i)
+		t.steps = append(t.steps, s)
+	}
+	fmt.Fprintf(&t, "%s %s, %s, %s\n", j.Spec.Method, j.Spec.URI, j.Spec.User, j.Spec.UserAgent)
+	for _, i := range t.children[-1] {
+		t.draw(i, 0)
+	}
+	return t.String(), nil
+}
+
+// recordOf is a step as the server had it.
+func recordOf(s *v1alpha1.Step) trace.StepRecord {
+	id, _ := trace.Lookup(s.ID)
+	r := trace.StepRecord{ID: id, Parent: int(s.Parent), Subject: s.Subject, Why: s.Why, Error: s.Error}
+	for _, a := range s.Attributes {
+		n, err := strconv.ParseInt(a.Value, 10, 64)
+		r.Attrs = append(r.Attrs, trace.Attr{Name: a.Name, Text: a.Value, Int: n, IsInt: err == nil})
+	}
+	return r
+}

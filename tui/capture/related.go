@@ -1,0 +1,44 @@
+package capture
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/refusal"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// related are the requests that changed what the open one was refused over.
+type related struct {
+	of       *v1alpha1.Journey // the one that was refused
+	journeys []*v1alpha1.Journey
+}
+
+// others are those of the open request.
+func (s *Screen) others() []*v1alpha1.Journey {
+	if s.related.of != s.open.journey {
+		return nil
+	}
+	return s.related.journeys
+}
+
+// wantRelated fetches them, once for each refused request that is opened.
+func (s *Screen) wantRelated() tea.Cmd {
+	j := s.open.journey
+	switch {
+	case j == nil || refusal.Wanted(j) == "":
+		return nil
+	case s.related.of == j:
+		s.detail.GiveRelated(s.related.journeys)
+		return nil
+	}
+	s.related = related{of: j}
+	get := func() ([]*v1alpha1.Journey, error) { return s.session.Related(s.host.Context(), j) }
+	return screen.Do(s.host, get, func(all []*v1alpha1.Journey, err error) tea.Cmd {
+		if err == nil && s.related.of == j { // else the card says what is known without them
+			s.related.journeys = all
+			s.detail.GiveRelated(all)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,177 @@
+package capture
+
+import (
+	"context"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/blame"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// runCommands run to a step that is farther than the next one, or go back over those that are recorded.
+func (s *Screen) runCommands() []keys.Command {
+	return []keys.Command{
+		{ID: "run.to", Meaning: keys.RunTo, Contexts: keys.Panes, WhyNot: s.whyNoRunTo, Do: s.runTo,
+			Help: "Send the request again, held when it reaches the step under the cursor. A request that is held runs to a step that you name."},
+		{ID: "run.next-layer", Meaning: keys.NextLayer, Contexts: keys.Panes, WhyNot: s.whyNotOpen, Do: keys.With(s.run, toLayer),
+			Help: "Go to the next step in another lane. A held request runs to there."},
+		{ID: "run.last-layer", Meaning: keys.LastLayer, Contexts: keys.Panes, WhyNot: s.whyNotOpen, Do: keys.With(s.goBack, toLayer),
+			Help: "Go back to the step before that was in another lane."},
+		{ID: "run.next-change", Meaning: keys.NextChange, Contexts: keys.Panes, WhyNot: s.whyNotOpen, Do: keys.With(s.run, toChange),
+			Help: "Go to the next step that changed the object, or wrote it to etcd. A held request runs until a step has done that."},
+		{ID: "run.last-change", Meaning: keys.LastChange, Contexts: keys.Panes, WhyNot: s.whyNotOpen, Do: keys.With(s.goBack, toChange),
+			Help: "Go back to the step before that changed the object, or wrote it to etcd."},
+	}
+}
+
+// goal is what one runs to.
+type goal struct {
+	// step says whether a step, seen from another one, is it.
+	step func(all []v1alpha1.Step, from, at int) bool
+	// changes says that the step must have ended: what it changed is known only then.
+	changes bool
+	what    string
+}
+
+var (
+	toLayer = goal{what: "another layer", step: func(all []v1alpha1.Step, from, at int) bool {
+		lane, ok := trace.LaneOf(all[at].Layer)
+		if from < 0 || !ok {
+			return ok
+		}
+		before, _ := trace.LaneOf(all[from].Layer)
+		return lane != before
+	}}
+	toChange = goal{what: "a change", changes: true, step: func(all []v1alpha1.Step, _, at int) bool {
+		_, _, wrote := blame.Written(&all[at])
+		return wrote || blame.Changed(&all[at]) > 0
+	}}
+)
+
+// toID is the goal that is a step of an ID.
+func toID(id string) goal {
+	return goal{what: id, step: func(all []v1alpha1.Step, _, at int) bool { return all[at].ID == id }}
+}
+
+// count is how many steps are the goal.
+func (g goal) count(all []v1alpha1.Step) (n int) {
+	for i := range all {
+		if g.step(all, -1, i) {
+			n++
+		}
+	}
+	return n
+}
+
+// run runs a held request to a goal, or moves the cursor to it in one that is not held.
+func (s *Screen) run(to goal) tea.Cmd {
+	row := s.list.Selected()
+	held := s.heldAt()
+	s.list.Hold()
+	if row == nil || s.orders.busy {
+		return nil
+	}
+	if len(held) == 0 {
+		s.seek(to, 1)
+		return nil
+	}
+	return s.runOn(row.Name, int(s.heldHere(held).Step), to)
+}
+
+// runMost bounds how many steps are gone on at once.
+const runMost = 512
+
+// runOn tells a held request to go on until it is at its goal.
+func (s *Screen) runOn(id string, from int, to goal) tea.Cmd {
+	before := 0
+	if j := s.open.journey; j != nil && to.changes {
+		before = to.count(j.Status.Steps)
+	}
+	reached := func(j *v1alpha1.Journey) bool {
+		at := int(j.Status.Held[0].Step)
+		if to.changes {
+			return to.count(j.Status.Steps) > before
+		}
+		return at != from && at < len(j.Status.Steps) && to.step(j.Status.Steps, min(from, len(j.Status.Steps)-1), at)
+	}
+	return s.telled(id, "", func(ctx context.Context) (j *v1alpha1.Journey, err error) {
+		for range runMost {
+			j, err = s.held.Tell(ctx, id, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionInto})
+			if err != nil || len(j.Status.Held) == 0 || reached(j) {
+				return j, err
+			}
+		}
+		return j, err
+	})
+}
+
+// goBack moves the cursor back to a goal, over the steps that are recorded.
+func (s *Screen) goBack(to goal) tea.Cmd {
+	s.list.Hold()
+	s.seek(to, -1)
+	return nil
+}
+
+// seek moves the cursor to the next step, or the one before, that is the goal.
+func (s *Screen) seek(to goal, by int) {
+	if s.open.journey == nil {
+		return
+	}
+	all, from := s.open.journey.Status.Steps, s.steps.Selected()
+	for at := from + by; at >= 0 && at < len(all); at += by {
+		if to.step(all, from, at) {
+			s.steps.SelectStep(at)
+			s.showStep()
+			return
+		}
+	}
+	if by < 0 {
+		s.host.Say(s.phrase("there is none of these before: %s", s.phrase(to.what)))
+		return
+	}
+	s.host.Say(s.phrase("there is none of these behind: %s", s.phrase(to.what)))
+}
+
+func (s *Screen) whyNoRunTo() string {
+	switch {
+	case len(s.heldAt()) > 0:
+		return ""
+	case s.open.journey == nil:
+		return "no request is open"
+	case s.steps.Selected() < 0 || s.steps.Mark() >= 0:
+		return "no step is under the cursor"
+	}
+	return s.whyNoBreak()
+}
+
+// runTo runs a held request to a step that is asked for, or sends one again, held at the step under the cursor.
+func (s *Screen) runTo() tea.Cmd {
+	row, held := s.list.Selected(), s.heldAt()
+	if len(held) == 0 {
+		return s.replayTo(s.holdHere())
+	}
+	from := int(s.heldHere(held).Step)
+	return s.host.Propose(s.phrase("run to the step"), trace.EtcdTxn.String(), func(id string) tea.Cmd {
+		if _, ok := trace.Lookup(id); !ok {
+			s.host.Complain(s.phrase("there is no step %s: steps have names such as %s", id, trace.EtcdTxn))
+			return nil
+		}
+		return s.runOn(row.Name, from, toID(id))
+	})
+}
+
+// holdHere has a request held at the step under the cursor: at the first of its ID that is as many behind the first.
+func (s *Screen) holdHere() screen.ToSend {
+	all, at := s.open.journey.Status.Steps, s.steps.Selected()
+	hold := screen.ToSend{Held: true, HeldAt: all[at].ID}
+	for i := range at {
+		if all[i].ID == hold.HeldAt {
+			hold.Skip++
+		}
+	}
+	return hold
+}

@@ -1,0 +1,45 @@
+package detail
+
+import (
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/refusal"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// GiveRelated gives the requests that changed what the one that is shown was refused over.
+func (p *Pane) GiveRelated(others []*v1alpha1.Journey) {
+	if len(others) == len(p.others) {
+		return
+	}
+	p.others, p.card = others, cardOf(p.journey, others, p.look().Words)
+	p.version++
+}
+
+func cardOf(j *v1alpha1.Journey, others []*v1alpha1.Journey, words lang.Language) *refusal.Card {
+	if j == nil {
+		return nil
+	}
+	return refusal.Of(j, others, words)
+}
+
+// refusal says why a request was refused. Above the step that refused it, what that says itself is left out.
+func (b *builder) refusal(c *refusal.Card, step bool) {
+	b.add(bad, c.Title)
+	for _, f := range c.Facts {
+		if f.Said && step {
+			continue
+		}
+		first := len(b.lines)
+		b.fact(f.Name, plain, draw.Clean(f.Text))
+		switch {
+		case f.Journey != "":
+			b.lead(first, to(screen.ToRequest{Journey: f.Journey}))
+		case f.Key != "":
+			b.lead(first, to(screen.ToKey{Key: f.Key, Revision: f.Revision}))
+		}
+	}
+	b.fact("do", good, c.Next)
+	b.blank()
+}

@@ -1,0 +1,202 @@
+package upstream
+
+import (
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// Symbol is a function as a step names it.
+type Symbol struct {
+	// Name is such as Store.Get, File such as staging/src/k8s.io/apiserver/pkg/…, Release such as v1.37.
+	Name, File, Release string
+}
+
+// Code is a file of a module, and where the symbol is in it.
+type Code struct {
+	// File begins with the module and its version, such as k8s.io/apiserver@v0.37.2/pkg/….
+	File, Text string
+	// Line is where the symbol is declared; 1 if that was not found.
+	Line int
+	// Release is the tag of the repository that this version of the module belongs to.
+	Release string
+}
+
+const staging = "staging/src/"
+
+// etcd says whether a symbol is etcd's: its releases are those of version 3.
+func (s Symbol) etcd() bool { return strings.HasPrefix(s.Release, "v3.") }
+
+// tag is the release as the repository names it: of a minor release its first one.
+func (s Symbol) tag() string {
+	if strings.Count(s.Release, ".") == 1 {
+		return s.Release + ".0"
+	}
+	return s.Release
+}
+
+// Link is where the symbol's file is published, at a line unless that is 0.
+func (s Symbol) Link(line int) string {
+	if s.File == "" || s.Release == "" {
+		return ""
+	}
+	repository := "kubernetes/kubernetes"
+	if s.etcd() {
+		repository = "etcd-io/etcd"
+	}
+	link := "https://github.com/" + repository + "/blob/" + s.tag() + "/" + s.File
+	if line > 0 {
+		link += "#L" + strconv.Itoa(line)
+	}
+	return link
+}
+
+// module is the module that publishes the symbol's file, and the file in it.
+func (s Symbol) module() (module, file string) {
+	switch rest, ok := strings.CutPrefix(s.File, staging); {
+	case ok: // k8s.io/apiserver/pkg/…
+		parts := strings.SplitN(rest, "/", 3)
+		if len(parts) < 3 {
+			return "", ""
+		}
+		return parts[0] + "/" + parts[1], parts[2]
+	case s.etcd():
+		if rest, ok := strings.CutPrefix(s.File, "client/v3/"); ok {
+			return "go.etcd.io/etcd/client/v3", rest
+		}
+		return "", ""
+	}
+	return "k8s.io/kubernetes", s.File
+}
+
+// Modules are the modules of this machine.
+type Modules struct {
+	// Root is Go's module cache.
+	Root string
+	// Versions are those that this program was built with, by module.
+	Versions map[string]string
+}
+
+// Here are the modules of this machine, at the versions that this program was built with.
+func Here() Modules {
+	m := Modules{Root: os.Getenv("GOMODCACHE"), Versions: map[string]string{}}
+	if m.Root == "" {
+		m.Root = filepath.Join(filepath.SplitList(build.Default.GOPATH + string(filepath.ListSeparator))[0], "pkg", "mod")
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			m.Versions[d.Path] = d.Version
+		}
+	}
+	return m
+}
+
+// Find reads the file of a symbol, and looks for its declaration.
+func (m Modules) Find(s Symbol) (*Code, error) {
+	module, file := s.module()
+	if module == "" || !filepath.IsLocal(filepath.FromSlash(file)) {
+		return nil, fmt.Errorf("no module publishes %s", s.File)
+	}
+	c := &Code{Release: s.tag(), Line: 1}
+	version := m.Versions[module]
+	switch {
+	case version == "" && module == "k8s.io/kubernetes":
+		version = s.tag()
+	case version == "" && strings.HasPrefix(module, "k8s.io/"):
+		version = "v0" + strings.TrimPrefix(s.tag(), "v1")
+	case version == "":
+		version = s.tag()
+	case strings.HasPrefix(version, "v0."):
+		c.Release = "v1" + strings.TrimPrefix(version, "v0")
+	default:
+		c.Release = version
+	}
+	c.File = module + "@" + version + "/" + file
+	data, err := os.ReadFile(filepath.Join(m.Root, filepath.FromSlash(c.File)))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s is not on this machine: go mod download %s@%s gets it", module, version, module, version)
+	}
+	c.Text = string(data)
+	if line := declared(path.Base(file), c.Text, s.Name); line > 0 {
+		c.Line = line
+	}
+	return c, nil
+}
+
+// declared is the line at which a function, a method, or a method of an interface is declared; 0 if it is not.
+func declared(name, text, symbol string) int {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
+	if file == nil || err != nil {
+		return 0
+	}
+	owner, method, isMethod := strings.Cut(symbol, ".")
+	at := token.NoPos
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if !isMethod && n.Recv == nil && n.Name.Name == owner || isMethod && n.Name.Name == method && receiver(n) == owner {
+				at = n.Pos()
+			}
+			return false
+		case *ast.TypeSpec:
+			if n.Name.Name == owner && !isMethod {
+				at = n.Pos()
+			}
+			if !isMethod || n.Name.Name != owner {
+				break
+			}
+			for _, f := range members(n.Type) {
+				if len(f.Names) == 1 && f.Names[0].Name == method {
+					at = f.Names[0].Pos()
+				}
+			}
+		}
+		return at == token.NoPos
+	})
+	if at == token.NoPos {
+		return 0
+	}
+	return fset.Position(at).Line
+}
+
+// members are the methods of an interface, or the fields of a struct, which may be functions.
+func members(typ ast.Expr) []*ast.Field {
+	switch t := typ.(type) {
+	case *ast.InterfaceType:
+		return t.Methods.List
+	case *ast.StructType:
+		return t.Fields.List
+	}
+	return nil
+}
+
+// receiver is the name of the type whose method a function is; "" if it is none's.
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil || len(f.Recv.List) == 0 {
+		return ""
+	}
+	typ := f.Recv.List[0].Type
+	for {
+		switch t := typ.(type) {
+		case *ast.StarExpr:
+			typ = t.X
+		case *ast.IndexExpr:
+			typ = t.X
+		case *ast.IndexListExpr:
+			typ = t.X
+		case *ast.Ident:
+			return t.Name
+		default:
+			return ""
+		}
+	}
+}
