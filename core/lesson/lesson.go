@@ -1,0 +1,264 @@
+package lesson
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/filter"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
+
+// Lesson is one file.
+type Lesson struct {
+	Description
+	// Parts are text and blocks, in the order of the file.
+	Parts []Part
+}
+
+// Description is what a file begins with.
+type Description struct {
+	ID       string    `yaml:"id"`
+	Title    string    `yaml:"title"`
+	Minutes  int       `yaml:"minutes"`
+	After    []string  `yaml:"after"`
+	Recalls  []string  `yaml:"recalls"`
+	Articles []string  `yaml:"articles"`
+	Needs    []string  `yaml:"needs"`
+	Apart    bool      `yaml:"apart"`
+	Serve    []string  `yaml:"serve"`
+	Mutation *Mutation `yaml:"mutation"`
+}
+
+// Mutation is a change of the server with which an expectation of the run Of fails.
+type Mutation struct {
+	Of    string
+	Serve []string
+	Fault *v1alpha1.FaultSpec
+}
+
+// Part is one piece of a lesson: Text, or a block.
+type Part interface {
+	// At is the line of the file on which it begins, from 1.
+	At() int
+}
+
+// Line is where a part begins.
+type Line int
+
+// At is the line itself.
+func (l Line) At() int { return int(l) }
+
+// Text is Markdown that is read.
+type Text struct {
+	Line
+	Markdown string
+}
+
+// Run is a script, whose requests later blocks speak of.
+type Run struct {
+	Line
+	ID     string
+	Script string
+	// Background says that the lesson goes on while it runs.
+	Background bool
+	// Fails says that it exits with another code than 0.
+	Fails bool
+	Limit time.Duration
+}
+
+// Hold has breakpoints that are there before the run Of.
+type Hold struct {
+	Line
+	Of      string
+	Filters []string
+}
+
+// Fault is there before the run Of.
+type Fault struct {
+	Line
+	Of   string
+	Spec v1alpha1.FaultSpec
+}
+
+// Release takes the breakpoints and faults of a run away, and waits for its end.
+type Release struct {
+	Line
+	Of string
+}
+
+// Stop interrupts a run in the background.
+type Stop struct {
+	Line
+	Of string
+}
+
+// Server starts the lesson's server anew, on the same data.
+type Server struct {
+	Line
+	Flags []string
+}
+
+// Predict is a question that is asked before the answer can be seen.
+type Predict struct {
+	Line
+	ID       string
+	Question string
+	Answers  []string
+	// Answer is the number of the right one, from 1.
+	Answer int
+}
+
+// Expect is what must be seen.
+type Expect struct {
+	Line
+	Of string
+	// Reveal is the ID of the question that it answers; empty if none.
+	Reveal     string
+	Within     time.Duration
+	Conditions []Condition
+}
+
+// Condition is one line of an Expect.
+type Condition struct {
+	Line
+	// Text is the line as it was written.
+	Text string
+	Kind ConditionKind
+	// Requests
+	Count   int
+	AtLeast bool
+	Filter  string
+	// Object and Gone
+	Namespace, Object string
+	Paths, Values     []string
+	// Prints and Hides
+	Phrase string
+}
+
+// ConditionKind is what a condition is about.
+type ConditionKind int
+
+// The kinds of conditions.
+const (
+	Requests ConditionKind = iota // a number of requests
+	Object                        // fields of an object
+	Gone                          // an object that is not there
+	Prints                        // a phrase in the output of the run
+	Hides                         // a phrase that is not in it
+)
+
+// Show is what the screen opens.
+type Show struct {
+	Line
+	Of string
+	// Open is a filter: the newest such request of the run is opened. Empty if none is.
+	Open string
+	// Step, Tab and Screen are empty where the block does not name one.
+	Step, Tab, Screen string
+	// Say is a sentence about what is shown.
+	Say string
+}
+
+// Read names the steps whose functions are worth reading.
+type Read struct {
+	Line
+	Of    string
+	Steps []string
+}
+
+// Hint helps with the task that follows.
+type Hint struct {
+	Line
+	Number int
+	Text   string
+}
+
+// Starter begins a task: with it an expectation fails.
+type Starter struct {
+	Line
+	ID, Script string
+}
+
+// Solution makes all expectations of a task hold.
+type Solution struct {
+	Line
+	ID, Script string
+}
+
+// Task is what the learner does alone.
+type Task struct {
+	ID       string
+	Hints    []Hint
+	Starter  Starter
+	Solution Solution
+	Expects  []Expect
+}
+
+// Tasks are the lesson's, in the order of the file.
+func (l *Lesson) Tasks() []Task {
+	var tasks []Task
+	var hints []Hint
+	of := map[string]int{}
+	for _, p := range l.Parts {
+		switch p := p.(type) {
+		case Hint:
+			hints = append(hints, p)
+		case Starter:
+			of[p.ID] = len(tasks)
+			tasks = append(tasks, Task{ID: p.ID, Starter: p, Hints: hints})
+			hints = nil
+		case Solution:
+			tasks[of[p.ID]].Solution = p
+		case Expect:
+			if i, ok := of[p.Of]; ok {
+				tasks[i].Expects = append(tasks[i].Expects, p)
+			}
+		}
+	}
+	return tasks
+}
+
+// Around are the breakpoints and faults that are there before the run id.
+func (l *Lesson) Around(id string) (holds []Hold, faults []Fault) {
+	for _, p := range l.Parts {
+		switch p := p.(type) {
+		case Hold:
+			if p.Of == id {
+				holds = append(holds, p)
+			}
+		case Fault:
+			if p.Of == id {
+				faults = append(faults, p)
+			}
+		}
+	}
+	return holds, faults
+}
+
+// Run is the run of that ID; nil if there is none.
+func (l *Lesson) Run(id string) *Run {
+	for _, p := range l.Parts {
+		if r, ok := p.(Run); ok && r.ID == id {
+			return &r
+		}
+	}
+	return nil
+}
+
+// Error is why a file is no lesson.
+type Error struct {
+	File string
+	Line int
+	// Problem is what is wrong, and what was expected.
+	Problem string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Problem) }
+
+// filterProblem is why text is no filter; empty if it is one.
+func filterProblem(text string) string {
+	if _, err := filter.Parse(text); err != nil {
+		return err.Error()
+	}
+	return ""
+}
