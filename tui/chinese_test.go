@@ -92,7 +92,7 @@ func texts(t *testing.T) *collection {
 	for _, f := range filter.Fields() {
 		c.add("the filter's field "+f.Name, f.Help)
 	}
-	m := whole(t)
+	m := entire(t)
 	for _, command := range m.table.Commands() {
 		c.add("the command "+string(command.ID), command.Title, command.Help, command.Hint)
 		for _, ctx := range command.Contexts {

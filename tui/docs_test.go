@@ -51,7 +51,7 @@ var exceptions = []struct{ keys, why string }{
 
 // TestKeysPage holds the page of keys against the commands. With -rewrite it writes the page.
 func TestKeysPage(t *testing.T) {
-	m := whole(t)
+	m := entire(t)
 	var b strings.Builder
 	b.WriteString(keysHead)
 	meanings(&b, m)
@@ -76,8 +76,8 @@ func TestKeysPage(t *testing.T) {
 	screentest.Golden(t, filepath.Join(docs, "keys.md"), b.String())
 }
 
-// whole is the program with all of its commands.
-func whole(t *testing.T) *model {
+// entire is the program with all of its commands.
+func entire(t *testing.T) *model {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -123,7 +123,7 @@ func meanings(b *strings.Builder, m *model) {
 // TestOneMeaning holds all commands to one meaning a key: in the panes of all screens without exception, and where the user
 // types or answers but for the exceptions.
 func TestOneMeaning(t *testing.T) {
-	commands := whole(t).table.Commands()
+	commands := entire(t).table.Commands()
 	pane := func(ctx keys.Context) bool { return !ctx.Typing && ctx != keys.Confirm }
 	for key, clash := range clashes(commands, pane) {
 		t.Errorf("in the panes, %q means: %s", key, clash)
@@ -178,7 +178,7 @@ func clashes(commands []*keys.Command, counts func(keys.Context) bool) map[strin
 
 // TestHintedKeys holds the keys that every line of hints names to the commands: each must do something in its context.
 func TestHintedKeys(t *testing.T) {
-	m := whole(t)
+	m := entire(t)
 	for _, s := range m.order {
 		for _, ctx := range s.Contexts() {
 			hinted := []string{":", "?", "q"}
@@ -196,7 +196,7 @@ func TestHintedKeys(t *testing.T) {
 
 // TestPaletteBeginsHere looks for a command that several screens have: that of the current screen is the first.
 func TestPaletteBeginsHere(t *testing.T) {
-	m := whole(t)
+	m := entire(t)
 	m.typing.Set("find text")
 	for name, want := range map[screen.Name]keys.ID{screen.Capture: "pane.find", screen.Cache: "cache.find", screen.Etcd: "etcd.find"} {
 		m.current = m.screens[name]

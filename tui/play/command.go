@@ -1,0 +1,212 @@
+package play
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// outputMost is how much of a command's output is kept: its beginning.
+const outputMost = 64 << 10
+
+// pipeWait is how long output is waited for after the end of a command: what it started may still have the pipe.
+const pipeWait = time.Second
+
+// command is a script that runs, or ran.
+type command struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed at its end
+	err  error         // what Wait returned; set before done is closed
+
+	mu      sync.Mutex
+	output  strings.Builder
+	cut     bool
+	stopped bool
+	began   time.Time
+	ended   time.Time
+	tell    func(string)
+}
+
+// run starts a script in sh. limit is how long it may take.
+func (p *Play) run(script string, limit time.Duration, tell func(string)) (*command, error) {
+	ctx, cancel := context.WithTimeoutCause(p.alive, limit, fmt.Errorf("it took longer than %s", limit))
+	c := &command{done: make(chan struct{}), began: time.Now(), tell: tell}
+	c.cmd = exec.CommandContext(ctx, p.shell, "-e", "-c", script)
+	c.cmd.Dir, c.cmd.Env = p.Work(), p.env
+	c.cmd.Stdout, c.cmd.Stderr = c, c // one pipe: the lines stay in their order
+	c.cmd.WaitDelay = pipeWait
+	inGroup(c.cmd)
+	c.cmd.Cancel = func() error { return killGroup(c.cmd) }
+	if err := c.cmd.Start(); err != nil {
+		cancel()
+		return nil, fmt.Errorf("run the lesson's commands in %s: %w", p.shell, err)
+	}
+	go func() {
+		defer close(c.done)
+		defer cancel()
+		err := c.cmd.Wait()
+		_ = killGroup(c.cmd) // what it left in the background
+		if cause := context.Cause(ctx); cause != nil && err != nil {
+			err = cause
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.err, c.ended = err, time.Now()
+	}()
+	return c, nil
+}
+
+// Write keeps what is printed.
+func (c *command) Write(data []byte) (int, error) {
+	c.mu.Lock()
+	text := string(data)
+	if room := outputMost - c.output.Len(); len(text) > room {
+		text, c.cut = text[:max(room, 0)], true
+	}
+	c.output.WriteString(text)
+	c.mu.Unlock()
+	if c.tell != nil && text != "" {
+		c.tell(text)
+	}
+	return len(data), nil
+}
+
+// stop interrupts the command.
+func (c *command) stop() {
+	c.mu.Lock()
+	c.stopped = true
+	c.mu.Unlock()
+	_ = interruptGroup(c.cmd)
+}
+
+func (c *command) kill() { _ = killGroup(c.cmd) }
+
+// outcome is what became of it so far.
+func (c *command) outcome() Outcome {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := Outcome{Output: c.output.String(), Took: c.ended.Sub(c.began)}
+	if c.cut {
+		o.Output += fmt.Sprintf("\n… more than %d KiB\n", outputMost>>10)
+	}
+	if c.ended.IsZero() {
+		o.Running, o.Took = true, time.Since(c.began)
+		return o
+	}
+	o.Exit = c.cmd.ProcessState.ExitCode()
+	return o
+}
+
+// failure is why the command did not end as it must; nil if it did.
+func (c *command) failure(fails bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var exit *exec.ExitError
+	switch {
+	case c.stopped:
+		return nil
+	case c.err != nil && !errors.As(c.err, &exit) && !errors.Is(c.err, exec.ErrWaitDelay):
+		return c.err
+	case exit != nil && !fails:
+		return fmt.Errorf("it exited with %d, and 0 was expected", exit.ExitCode())
+	case exit == nil && fails:
+		return errors.New("it exited with 0, and was expected to fail")
+	}
+	return nil
+}
+
+// inherited are the variables that commands have from the learner.
+var inherited = []string{"PATH", "USER", "LOGNAME", "SYSTEMROOT"}
+
+// ofGo are those that Go's tools have, where the lesson needs Go.
+var ofGo = []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN"}
+
+// environment is that of the lesson's commands.
+func (p *Play) environment(ctx context.Context) ([]string, error) {
+	set := map[string]string{
+		"HOME": p.home(), "KUBECONFIG": p.address.Kubeconfig, "TMPDIR": p.temporary(), "PWD": p.Work(),
+		"LC_ALL": "C", "TERM": "dumb", "NO_COLOR": "1", "KUBECACHEDIR": filepath.Join(p.home(), "cache"),
+	}
+	for _, name := range inherited {
+		if value, ok := os.LookupEnv(name); ok {
+			set[name] = value
+		}
+	}
+	set["PATH"] = p.bin() + string(filepath.ListSeparator) + set["PATH"]
+	if slices.Contains(p.Lesson.Needs, "checkout") {
+		root, err := checkout()
+		if err != nil {
+			return nil, err
+		}
+		set["KX_SOURCE"] = root
+	}
+	if slices.Contains(p.Lesson.Needs, "go") {
+		out, err := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, ofGo...)...).Output()
+		if err != nil {
+			return nil, fmt.Errorf("ask go for its settings, since the lesson needs Go: %w", err)
+		}
+		values := map[string]string{}
+		if err := json.Unmarshal(out, &values); err != nil {
+			return nil, fmt.Errorf("read what go env says: %w", err)
+		}
+		for name, value := range values {
+			if value != "" {
+				set[name] = value
+			}
+		}
+	}
+	env := make([]string, 0, len(set)+len(p.Env))
+	for name, value := range set {
+		env = append(env, name+"="+value)
+	}
+	return append(env, p.Env...), nil
+}
+
+var module = regexp.MustCompile(`(?m)^module github\.com/kx-apiserver/kx$`)
+
+// checkout is the root of the source of kx, at the learner's directory or above.
+func checkout() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("look for a checkout of kx: %w", err)
+	}
+	for {
+		if data, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && module.Match(data) {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("the lesson needs the source of kx: run it in a checkout")
+		}
+		dir = parent
+	}
+}
+
+// Lacks is what the lesson needs and this machine does not have; empty if it has all.
+func Lacks(needs []string) string {
+	for _, need := range needs {
+		switch need {
+		case "go":
+			if _, err := exec.LookPath("go"); err != nil {
+				return "Go"
+			}
+		case "checkout":
+			if _, err := checkout(); err != nil {
+				return "a checkout of kx"
+			}
+		}
+	}
+	if _, err := exec.LookPath("sh"); err != nil {
+		return "sh"
+	}
+	return ""
+}

@@ -1,0 +1,353 @@
+package play
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/tui/api"
+)
+
+// Outcome is what became of a part.
+type Outcome struct {
+	// Output is what the command printed; Exit is its code, and Took its time.
+	Output  string
+	Exit    int
+	Took    time.Duration
+	Running bool // in the background
+	// Held are the requests that are held now.
+	Held []string
+	// Results are those of an expectation.
+	Results []Result
+}
+
+// OK says whether all that was expected was seen.
+func (o Outcome) OK() bool {
+	for _, r := range o.Results {
+		if !r.OK {
+			return false
+		}
+	}
+	return true
+}
+
+// Do does part i of the lesson: a run, its release or stop, a new start of the server, an expectation. Other parts do nothing here.
+// An expectation that does not hold is no error.
+func (p *Play) Do(ctx context.Context, i int) (Outcome, error) {
+	ctx, cancel := p.within(ctx)
+	defer cancel()
+	switch part := p.Lesson.Parts[i].(type) {
+	case lesson.Run:
+		return p.begin(ctx, part)
+	case lesson.Release:
+		return p.release(ctx, part.Of)
+	case lesson.Stop:
+		return p.stop(ctx, part.Of)
+	case lesson.Server:
+		return Outcome{}, p.restart(ctx, part.Flags)
+	case lesson.Expect:
+		return p.expect(ctx, part)
+	}
+	return Outcome{}, nil
+}
+
+// within ends with ctx, and when the lesson is left.
+func (p *Play) within(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(p.alive, func() { cancel(context.Cause(p.alive)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// begin runs a run, with the breakpoints and faults that are for it.
+func (p *Play) begin(ctx context.Context, r lesson.Run) (Outcome, error) {
+	s, err := p.span(ctx, r.ID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	holds, faults := p.Lesson.Around(r.ID)
+	for _, h := range holds {
+		for _, filter := range h.Filters {
+			spec := v1alpha1.BreakpointSpec{Filter: filter}
+			if err := p.arm(ctx, r.ID, "breakpoints", &v1alpha1.Breakpoint{TypeMeta: typeMeta("Breakpoint"), Spec: spec}); err != nil {
+				return Outcome{}, err
+			}
+		}
+	}
+	for _, f := range faults {
+		if err := p.Arm(ctx, r.ID, f.Spec); err != nil {
+			return Outcome{}, err
+		}
+	}
+	if err := p.command(s, r.Script, r.Limit, r.ID); err != nil {
+		return Outcome{}, err
+	}
+	if !r.Background {
+		return p.finish(ctx, s.command, r.Fails)
+	}
+	if len(holds) > 0 {
+		held, err := p.await(ctx, s, "phase:held", "a request that is held")
+		o := s.command.outcome()
+		o.Held = held
+		return o, err
+	}
+	_, err = p.await(ctx, s, "", "a request")
+	return s.command.outcome(), err
+}
+
+// command runs a script for a span.
+func (p *Play) command(s *span, script string, limit time.Duration, id string) error {
+	var tell func(string)
+	if p.Output != nil {
+		tell = func(text string) { p.Output(id, text) }
+	}
+	c, err := p.run(script, limit, tell)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.command = c
+	return nil
+}
+
+// finish waits for a command's end.
+func (p *Play) finish(ctx context.Context, c *command, fails bool) (Outcome, error) {
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		c.kill()
+		<-c.done
+		return c.outcome(), context.Cause(ctx)
+	}
+	return c.outcome(), c.failure(fails)
+}
+
+// tried waits for the end of a command of the learner's, whose code is their own affair.
+func (p *Play) tried(ctx context.Context, c *command) (Outcome, error) {
+	o, err := p.finish(ctx, c, false)
+	if o.Exit > 0 {
+		err = nil
+	}
+	return o, err
+}
+
+// span begins the requests of a run, or of a try at a task.
+func (p *Play) span(ctx context.Context, id string) (*span, error) {
+	// One that still runs, since the block is played again, would count as well.
+	p.mu.Lock()
+	old := p.runs[id]
+	p.mu.Unlock()
+	if old != nil && old.command != nil {
+		old.command.kill()
+		<-old.command.done
+	}
+	if err := p.disarm(ctx, id); err != nil {
+		return nil, err
+	}
+	list, err := p.journeys(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	s := &span{}
+	if n := len(list); n > 0 {
+		s.mark = list[n-1].Name
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.runs[id] = s
+	return s, nil
+}
+
+// of is the span of a run; an error if it has not begun.
+func (p *Play) of(id string) (*span, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.runs[id]
+	if s == nil {
+		return nil, fmt.Errorf("%s has not run yet", id)
+	}
+	return s, nil
+}
+
+// filter is of the requests of the span that text wants.
+func (s *span) filter(text string) string {
+	var terms []string
+	if s.mark != "" {
+		terms = append(terms, "after:"+s.mark)
+	}
+	if strings.TrimSpace(text) != "" {
+		terms = append(terms, "("+text+")")
+	}
+	return strings.Join(terms, " ")
+}
+
+func (p *Play) journeys(ctx context.Context, filter string) ([]v1alpha1.Journey, error) {
+	var list v1alpha1.JourneyList
+	err := p.api.Get(ctx, api.KX+"/journeys", url.Values{"filter": {filter}}, &list)
+	if err != nil {
+		return nil, fmt.Errorf("ask the lesson's server for its journeys: %w", err)
+	}
+	return list.Items, nil
+}
+
+// pollEvery is how often is looked for what must come.
+const pollEvery = 50 * time.Millisecond
+
+// awaitLimit is how long a run in the background may take to its first request.
+const awaitLimit = 20 * time.Second
+
+// await waits for a request of the span that filter wants.
+func (p *Play) await(ctx context.Context, s *span, filter, what string) ([]string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, awaitLimit, fmt.Errorf("%s was expected within %s, and there was none", what, awaitLimit))
+	defer cancel()
+	for {
+		list, err := p.journeys(ctx, s.filter(filter))
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			return names(list), nil
+		}
+		select {
+		case <-s.command.done:
+			return nil, fmt.Errorf("%s was expected, and it ended without", what)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+func names(list []v1alpha1.Journey) []string {
+	var ids []string
+	for i := range list {
+		ids = append(ids, list[i].Name)
+	}
+	return ids
+}
+
+func typeMeta(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: kind}
+}
+
+// Arm makes a fault that is there until the run is released.
+func (p *Play) Arm(ctx context.Context, run string, spec v1alpha1.FaultSpec) error {
+	return p.arm(ctx, run, "faults", &v1alpha1.Fault{TypeMeta: typeMeta("Fault"), Spec: spec})
+}
+
+// arm makes a breakpoint or fault for a run.
+func (p *Play) arm(ctx context.Context, run, collection string, object metav1.Object) error {
+	p.mu.Lock()
+	n := 0
+	for _, paths := range p.rules {
+		n += len(paths)
+	}
+	p.mu.Unlock()
+	object.SetName(fmt.Sprintf("lesson-%s-%d", run, n+1))
+	path := api.KX + "/" + collection
+	if err := p.api.Create(ctx, path, object, nil); err != nil {
+		return fmt.Errorf("make the %s of %s: %w", strings.TrimSuffix(collection, "s"), run, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules[run] = append(p.rules[run], path+"/"+object.GetName())
+	return nil
+}
+
+// disarm deletes the breakpoints and faults of a run, which lets go what they hold.
+func (p *Play) disarm(ctx context.Context, run string) error {
+	p.mu.Lock()
+	paths := p.rules[run]
+	delete(p.rules, run)
+	p.mu.Unlock()
+	for _, path := range paths {
+		if err := p.api.Delete(ctx, path); err != nil && api.Code(err) != http.StatusNotFound {
+			return fmt.Errorf("release %s: %w", run, err)
+		}
+	}
+	return nil
+}
+
+func (p *Play) release(ctx context.Context, id string) (Outcome, error) {
+	s, err := p.of(id)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := p.disarm(ctx, id); err != nil {
+		return Outcome{}, err
+	}
+	return p.finish(ctx, s.command, p.Lesson.Run(id).Fails)
+}
+
+// stopLimit is how long what was interrupted may take to end.
+const stopLimit = 5 * time.Second
+
+func (p *Play) stop(ctx context.Context, id string) (Outcome, error) {
+	s, err := p.of(id)
+	if err != nil {
+		return Outcome{}, err
+	}
+	s.command.stop()
+	ctx, cancel := context.WithTimeout(ctx, stopLimit)
+	defer cancel()
+	o, err := p.finish(ctx, s.command, false)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil // it was killed
+	}
+	return o, err
+}
+
+// attemptLimit is how long a command of the learner's may take.
+const attemptLimit = 30 * time.Second
+
+// Attempt runs the learner's own try at a task, and judges it. A code other than 0 is no error: the task may be to be refused.
+func (p *Play) Attempt(ctx context.Context, task, script string) (Outcome, error) {
+	ctx, cancel := p.within(ctx)
+	defer cancel()
+	s, err := p.span(ctx, task)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := p.command(s, script, attemptLimit, task); err != nil {
+		return Outcome{}, err
+	}
+	return p.tried(ctx, s.command)
+}
+
+// Shell runs any command of the learner's.
+func (p *Play) Shell(ctx context.Context, line string) (Outcome, error) {
+	ctx, cancel := p.within(ctx)
+	defer cancel()
+	s := &span{}
+	if err := p.command(s, line, attemptLimit, ""); err != nil {
+		return Outcome{}, err
+	}
+	return p.tried(ctx, s.command)
+}
+
+// Find is the newest request of a run that filter wants.
+func (p *Play) Find(ctx context.Context, of, filter string) (journey string, err error) {
+	s, err := p.of(of)
+	if err != nil {
+		return "", err
+	}
+	list, err := p.journeys(ctx, s.filter(filter))
+	if err != nil {
+		return "", err
+	}
+	if len(list) == 0 {
+		return "", fmt.Errorf("no request of %s is %s", of, filter)
+	}
+	return list[len(list)-1].Name, nil
+}

@@ -1,0 +1,199 @@
+package play
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/tui/api"
+)
+
+// Server is the lesson's server.
+type Server interface {
+	// Start starts it on the data in dir, with flags of kx serve besides. It is called again after Stop, with the same dir: then the
+	// address stays.
+	Start(ctx context.Context, dir string, flags []string) (Address, error)
+	Stop(ctx context.Context) error
+}
+
+// Address is how the server is reached.
+type Address struct {
+	Config     *rest.Config
+	Kubeconfig string
+}
+
+// Options are what a lesson is played with.
+type Options struct {
+	Lesson *lesson.Lesson
+	Server Server
+	// Binary is what the commands call kx.
+	Binary string
+	// Env is added to the environment of commands.
+	Env []string
+	// Output is called with what a run prints while it runs, by any goroutine; nil if nobody listens. id is empty for [Play.Shell].
+	Output func(id, text string)
+}
+
+// Play is one lesson that is played.
+type Play struct {
+	Options
+	root    string // has everything of the lesson
+	shell   string
+	env     []string
+	address Address
+	api     *api.Client
+	direct  *http.Client
+	// alive ends with Close.
+	alive context.Context
+	end   context.CancelCauseFunc
+
+	mu   sync.Mutex
+	runs map[string]*span
+	// rules are the breakpoints and faults on the server, by the run that they are for.
+	rules map[string][]string
+}
+
+// span is the requests since a run began.
+type span struct {
+	// mark is the newest journey of before; empty if there was none.
+	mark    string
+	command *command // what it ran last
+}
+
+// ErrClosed is what an end by [Play.Close] is told as.
+var ErrClosed = errors.New("the lesson was left")
+
+// Begin makes the lesson's directory and starts its server. flags take the place of the lesson's own, unless they are nil.
+func Begin(ctx context.Context, o Options, flags []string) (_ *Play, err error) {
+	p := &Play{Options: o, runs: map[string]*span{}, rules: map[string][]string{}}
+	p.alive, p.end = context.WithCancelCause(context.Background())
+	if p.shell, err = exec.LookPath("sh"); err != nil {
+		return nil, fmt.Errorf("look for sh, in which the lesson's commands run: %w; on Windows, play lessons in WSL", err)
+	}
+	if p.root, err = os.MkdirTemp("", "kx-learn-"); err != nil {
+		return nil, fmt.Errorf("make the lesson's directory: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	for _, dir := range []string{p.bin(), p.home(), p.Work(), p.temporary()} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make the lesson's directory: %w", err)
+		}
+	}
+	if err := os.Symlink(o.Binary, filepath.Join(p.bin(), "kx")); err != nil {
+		return nil, fmt.Errorf("let the lesson's commands find kx: %w", err)
+	}
+	if flags == nil {
+		flags = o.Lesson.Serve
+	}
+	if err := p.start(ctx, flags); err != nil {
+		return nil, err
+	}
+	p.env, err = p.environment(ctx)
+	return p, err
+}
+
+func (p *Play) bin() string       { return filepath.Join(p.root, "bin") }
+func (p *Play) home() string      { return filepath.Join(p.root, "home") }
+func (p *Play) temporary() string { return filepath.Join(p.root, "tmp") }
+
+// Work is the directory in which commands run.
+func (p *Play) Work() string { return filepath.Join(p.root, "work") }
+
+// Address is how the lesson's server is reached.
+func (p *Play) Address() Address { return p.address }
+
+// start starts the server, with flags in which $PWD is the directory of the commands.
+func (p *Play) start(ctx context.Context, flags []string) (err error) {
+	expanded := make([]string, len(flags))
+	for i, flag := range flags {
+		expanded[i] = os.Expand(flag, func(name string) string {
+			if name == "PWD" {
+				return p.Work()
+			}
+			return "$" + name
+		})
+	}
+	if p.address, err = p.Server.Start(ctx, filepath.Join(p.root, "data"), expanded); err != nil {
+		return fmt.Errorf("start the lesson's server: %w", err)
+	}
+	config := rest.CopyConfig(p.address.Config)
+	config.Wrap(unseen)
+	if p.api, err = api.New(config); err != nil {
+		return err
+	}
+	p.direct, err = rest.HTTPClientFor(config)
+	return err
+}
+
+// unseen keeps the requests of the lesson itself out of the journeys.
+func unseen(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		r = r.Clone(r.Context())
+		r.Header.Set("Kx-Trace", "off")
+		r.Header.Set("Kx-Hold", "off")
+		return next.RoundTrip(r)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// stopWait is how long a server may take to stop.
+const stopWait = 20 * time.Second
+
+// restart stops the server and starts it on the same data.
+func (p *Play) restart(ctx context.Context, flags []string) error {
+	p.api.Close()
+	p.direct.CloseIdleConnections()
+	stop, cancel := context.WithTimeout(ctx, stopWait)
+	defer cancel()
+	if err := p.Server.Stop(stop); err != nil {
+		return fmt.Errorf("stop the lesson's server: %w", err)
+	}
+	p.mu.Lock()
+	p.rules = map[string][]string{} // they ended with it
+	for _, s := range p.runs {
+		s.mark = "" // another process does not know the journeys of before
+	}
+	p.mu.Unlock()
+	return p.start(ctx, flags)
+}
+
+// Close ends what runs, stops the server and removes the lesson's directory.
+func (p *Play) Close() error {
+	p.end(ErrClosed)
+	p.mu.Lock()
+	var commands []*command
+	for _, s := range p.runs {
+		if s.command != nil {
+			commands = append(commands, s.command)
+		}
+	}
+	p.mu.Unlock()
+	for _, c := range commands {
+		c.kill()
+		<-c.done
+	}
+	if p.api != nil {
+		p.api.Close()
+		p.direct.CloseIdleConnections()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopWait)
+	defer cancel()
+	err := p.Server.Stop(ctx)
+	return errors.Join(err, os.RemoveAll(p.root))
+}
