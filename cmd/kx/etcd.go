@@ -83,6 +83,7 @@ Exit codes: 0 done, 1 failed, 2 refused (see --force), 3 done and found somethin
 		newEtcdStatusCommand(o), newEtcdMembersCommand(o), newEtcdCompactCommand(o), newEtcdDefragCommand(o),
 		newEtcdAlarmsCommand(o), newEtcdHashCommand(o), newEtcdLeasesCommand(o),
 		newEtcdSnapshotCommand(o), newEtcdSalvageCommand(), newEtcdRestoreObjectCommand(o), newEtcdDoctorCommand(o),
+		newEtcdServeCommand(o),
 	)
 	return cmd
 }

@@ -198,3 +198,17 @@ func TestPages(t *testing.T) {
 		t.Error("garbage in thirty places is not noticed")
 	}
 }
+
+// TestShortLog wants a log that ends before its database to be damage, unless the member is one of several.
+func TestShortLog(t *testing.T) {
+	for _, c := range []struct {
+		members int
+		log     bool
+		whole   bool
+	}{{1, true, false}, {3, true, true}, {3, false, false}} {
+		s := State{Database: Database{Index: 9, Members: c.members}, HasLog: c.log, Last: 7}
+		if err := s.tooShort("dir", "file", "it is short"); (err == nil) != c.whole {
+			t.Errorf("of %d members, with a log: %v: %v", c.members, c.log, err)
+		}
+	}
+}

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/url"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +47,10 @@ const (
 	// One member's name and peer URL are only words: nobody connects to it.
 	memberName = "kx"
 	peerURL    = "http://localhost:2380"
+
+	// Several members hear from each other by etcd's own clock, and keep for a slow one what etcd keeps by default.
+	memberTickMs     = 100
+	memberElectionMs = 1000
 )
 
 // Config says where an etcd keeps its data and who may speak to it.
@@ -59,8 +66,19 @@ type Config struct {
 	// TLS is the identity of the https listeners. All three are required for one: a client must show a certificate of
 	// TrustedCAFile, since whoever reaches an etcd may read and write everything.
 	TLS TLSFiles
+	// Cluster makes this etcd one member of several. Nil is a cluster of one.
+	Cluster *Cluster
 	// Logger receives etcd's log, from warnings on. Nil drops it.
 	Logger *slog.Logger
+}
+
+// Cluster says who belongs to a cluster. All its members are on this machine: they speak to each other in plain http, which is
+// nobody's business elsewhere. Where its data has a cluster already, that one goes on.
+type Cluster struct {
+	// Member is the name of the member that this etcd is.
+	Member string
+	// PeerURLs are where members hear each other, by name: http on loopback addresses.
+	PeerURLs map[string]string
 }
 
 // TLSFiles are PEM files.
@@ -76,23 +94,18 @@ func (c *Config) etcdConfig(faults *faults, closing *atomic.Bool) (*embed.Config
 	if err != nil {
 		return nil, err
 	}
-	peer, err := url.Parse(peerURL)
-	if err != nil {
+	e := embed.NewConfig()
+	e.Dir = c.Dir
+	if err := c.joinCluster(e); err != nil {
 		return nil, err
 	}
-	e := embed.NewConfig()
-	e.Name = memberName
-	e.Dir = c.Dir
-	e.ListenPeerUrls, e.AdvertisePeerUrls = nil, []url.URL{*peer}
 	e.ListenClientUrls, e.AdvertiseClientUrls = clientURLs, clientURLs
-	e.InitialCluster = e.InitialClusterFromName(memberName)
 	e.ClientTLSInfo = transport.TLSInfo{
 		CertFile:       c.TLS.CertFile,
 		KeyFile:        c.TLS.KeyFile,
 		TrustedCAFile:  c.TLS.TrustedCAFile,
 		ClientCertAuth: c.TLS.TrustedCAFile != "",
 	}
-	e.TickMs, e.ElectionMs = tickMs, electionMs
 	e.UnsafeNoFsync = c.Ephemeral
 	e.MaxRequestBytes = MaxRequestBytes
 	e.QuotaBackendBytes = quotaBytes
@@ -100,6 +113,42 @@ func (c *Config) etcdConfig(faults *faults, closing *atomic.Bool) (*embed.Config
 	e.EnableGRPCGateway = false
 	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(newLogger(c.Logger, faults, closing))
 	return e, nil
+}
+
+// joinCluster sets who this member is, who the others are, and how long it waits to hear from them.
+func (c *Config) joinCluster(e *embed.Config) error {
+	if c.Cluster == nil {
+		peer, err := url.Parse(peerURL)
+		if err != nil {
+			return err
+		}
+		e.Name = memberName
+		e.ListenPeerUrls, e.AdvertisePeerUrls = nil, []url.URL{*peer}
+		e.InitialCluster = e.InitialClusterFromName(memberName)
+		e.TickMs, e.ElectionMs = tickMs, electionMs
+		return nil
+	}
+	e.Name = c.Cluster.Member
+	var members []string
+	for _, name := range slices.Sorted(maps.Keys(c.Cluster.PeerURLs)) {
+		peer, err := c.listenURL(c.Cluster.PeerURLs[name])
+		if err == nil && peer.Scheme != "http" {
+			err = errors.New("members of a cluster on this machine speak http on loopback addresses")
+		}
+		if err != nil {
+			return fmt.Errorf("embedded etcd: member %s cannot listen on %q: %w", name, c.Cluster.PeerURLs[name], err)
+		}
+		if name == e.Name {
+			e.ListenPeerUrls, e.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
+		}
+		members = append(members, name+"="+peer.String())
+	}
+	if c.Cluster.PeerURLs[e.Name] == "" {
+		return fmt.Errorf("embedded etcd: member %q has no peer URL", e.Name)
+	}
+	e.InitialCluster = strings.Join(members, ",")
+	e.TickMs, e.ElectionMs = memberTickMs, memberElectionMs
+	return nil
 }
 
 func (c *Config) log() *slog.Logger {

@@ -87,6 +87,11 @@ var expectedClosing = map[string]bool{
 	"stopped insecure grpc server due to error":          true,
 	"stopping secure grpc server due to error":           true,
 	"stopped secure grpc server due to error":            true,
+	// The other members notice too.
+	"peer became inactive (message send to peer failed)": true,
+	"lost TCP streaming connection with remote peer":     true,
+	"closed TCP streaming connection with remote peer":   true,
+	"failed to find remote peer in cluster":              true,
 }
 
 // notPublished ends an attempt of a start to write its first entry. etcd tries again without a pause.

@@ -67,7 +67,11 @@ func Begin(ctx context.Context, config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	slow := time.AfterFunc(startQuietly, func() { config.log().Info("etcd is starting: it reads its log", "dir", config.Dir) })
+	waitsFor := "it reads its log"
+	if config.Cluster != nil {
+		waitsFor = "it waits for a majority of the members"
+	}
+	slow := time.AfterFunc(startQuietly, func() { config.log().Info("etcd is starting: "+waitsFor, "dir", config.Dir) })
 	etcd, err := startEtcd(ctx, etcdConfig, faults)
 	if err != nil {
 		slow.Stop()
@@ -115,7 +119,9 @@ func startEtcd(ctx context.Context, config *embed.Config, faults *faults) (*embe
 			started <- start{nil, err}
 			return
 		}
-		keepForElection(config)
+		if len(config.ListenPeerUrls) == 0 {
+			keepForElection(config)
+		}
 		if ctx.Err() != nil {
 			started <- start{nil, context.Cause(ctx)}
 			return

@@ -148,6 +148,11 @@ func TestNoSocketByDefault(t *testing.T) {
 	}
 }
 
+// peers is the configuration of a member that hears the others at url.
+func peers(url string) embedded.Config {
+	return embedded.Config{Cluster: &embedded.Cluster{Member: "a", PeerURLs: map[string]string{"a": url, "b": "http://127.0.0.1:2382"}}}
+}
+
 func TestRefusedConfig(t *testing.T) {
 	for name, c := range map[string]struct {
 		config embedded.Config
@@ -161,6 +166,9 @@ func TestRefusedConfig(t *testing.T) {
 		"no scheme":      {embedded.Config{Listen: []string{"127.0.0.1:2379"}}, "first path segment"},
 		"other scheme":   {embedded.Config{Listen: []string{"ftp://127.0.0.1:21"}}, `scheme "ftp" is not https or http`},
 		"path":           {embedded.Config{Listen: []string{"http://127.0.0.1:2379/v3"}}, "nothing after it"},
+		"open peer":      {peers("http://0.0.0.0:2380"), "http is allowed on a loopback address only"},
+		"https peer":     {peers("https://127.0.0.1:2380"), "https needs a certificate"},
+		"no peer":        {peers(""), "want an address and a port"},
 		"https alone":    {embedded.Config{Listen: []string{"https://0.0.0.0:2379"}}, "https needs a certificate, its key, and the CA of the clients"},
 		"long socket":    {embedded.Config{Socket: "/" + strings.Repeat("x", 200)}, "the system allows"},
 	} {
