@@ -8,5 +8,5 @@ import "embed"
 
 // Files are the documents.
 //
-//go:embed *.md
+//go:embed *.md learn
 var Files embed.FS

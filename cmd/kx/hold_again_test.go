@@ -22,7 +22,7 @@ func TestHoldAgainAndAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := play(t, server.kubeconfig, "")
+	p := playScreen(t, server.kubeconfig, "")
 	defer p.leave()
 	p.see("live")
 	p.press("/", "verb:update name:held", "enter")

@@ -34,8 +34,8 @@ type played struct {
 	left   bool // the program was left
 }
 
-// play shows the screen of the server of a kubeconfig.
-func play(t *testing.T, kubeconfig, state string) *played {
+// playScreen shows the screen of the server of a kubeconfig.
+func playScreen(t *testing.T, kubeconfig, state string) *played {
 	t.Helper()
 	return playIn(t, kubeconfig, state, "dark")
 }
@@ -173,7 +173,7 @@ func TestHoldOnScreen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := play(t, server.kubeconfig, "")
+	p := playScreen(t, server.kubeconfig, "")
 	defer p.leave()
 	p.breakOnScreen("step:etcd.txn verb:update resource:configmaps name:held")
 	p.press("/", "verb:update name:held", "enter")
@@ -225,7 +225,7 @@ func TestStepOnScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := filepath.Join(t.TempDir(), "state.json")
-	p := play(t, server.kubeconfig, state)
+	p := playScreen(t, server.kubeconfig, state)
 	p.breakOnScreen("step:rest.update resource:configmaps name:held")
 	p.press("/", "verb:update name:held", "enter")
 	done := updating(t, client, "held", "1")
@@ -274,7 +274,7 @@ func TestStepOnScreen(t *testing.T) {
 	}
 
 	// The next time the breakpoint is there again.
-	p = play(t, server.kubeconfig, state)
+	p = playScreen(t, server.kubeconfig, state)
 	defer p.leave()
 	p.see("live")
 	p.press("B")
@@ -291,7 +291,7 @@ func TestDemoOnScreen(t *testing.T) {
 	if err := server.kx(t).Create(t.Context(), api.KX+"/faults", left, nil); err != nil { // as by a screen that was killed
 		t.Fatal(err)
 	}
-	p := play(t, server.kubeconfig, "")
+	p := playScreen(t, server.kubeconfig, "")
 	defer p.leave()
 	p.see("live")
 	for range 2 {
@@ -321,7 +321,7 @@ func TestStaleOnScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Stop()
-	p := play(t, server.kubeconfig, "")
+	p := playScreen(t, server.kubeconfig, "")
 	defer p.leave()
 	p.see("live")
 	p.press("/", "verb:watch resource:configmaps user:*admin*", "enter")

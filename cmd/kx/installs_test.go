@@ -19,7 +19,7 @@ const aDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResou
 // TestInstallsOnScreen finds installs by the filter that names them, and goes from a create to what it caused and back.
 func TestInstallsOnScreen(t *testing.T) {
 	server := serve(t, "--ephemeral")
-	p := play(t, server.kubeconfig, filepath.Join(t.TempDir(), "state.json"))
+	p := playScreen(t, server.kubeconfig, filepath.Join(t.TempDir(), "state.json"))
 	p.see("live")
 	if frame := p.model.View(); strings.Contains(frame, " install ") {
 		t.Errorf("the screen begins with installs:\n%s", frame)

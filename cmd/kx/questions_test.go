@@ -81,7 +81,7 @@ func TestQuestions(t *testing.T) {
 		t.Run(test.question, func(t *testing.T) {
 			defer watching(t, "")()
 			defer watching(t, "app=other")()
-			p := play(t, server.kubeconfig, "")
+			p := playScreen(t, server.kubeconfig, "")
 			defer p.leave()
 			p.send(tea.WindowSizeMsg{Width: 200, Height: 60})
 			p.see("live")
@@ -130,7 +130,7 @@ func TestRunOnScreen(t *testing.T) {
 	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), configMap("run"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	p := play(t, server.kubeconfig, "")
+	p := playScreen(t, server.kubeconfig, "")
 	defer p.leave()
 	p.see("live")
 	for _, value := range []string{"1", "2"} { // sent again, the first changes the object
@@ -183,7 +183,7 @@ func TestRunOnScreen(t *testing.T) {
 func TestSaveOnScreen(t *testing.T) {
 	server := serve(t, "--ephemeral")
 	dir := t.TempDir()
-	p := play(t, server.kubeconfig, "")
+	p := playScreen(t, server.kubeconfig, "")
 	defer p.leave()
 	p.see("live")
 	if _, err := recorded(t, server).CoreV1().ConfigMaps("default").Create(t.Context(), configMap("saved"), metav1.CreateOptions{}); err != nil {

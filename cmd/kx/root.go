@@ -23,6 +23,7 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
 		Use:   "kx",
 		Short: "The Kubernetes API server's storage path, to run, to call and to watch at work",
 		Example: `  kx tui                                            # a server with its requests on a screen: begin here
+  kx learn                                          # lessons about what happens in it
   kx serve                                          # a server alone; the other commands find it
   kx create configmap hello --from-literal=who=me   # without one, each command starts one for itself
   kx get configmap hello --trace                    # and which way the request went, step by step
@@ -40,7 +41,7 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
 		commands  []*cobra.Command
 	}{
 		{groupServe, "Run a server:", []*cobra.Command{newServeCommand(), newTUICommand(), newBenchCommand()}},
-		{groupLook, "See what it does:", []*cobra.Command{newTraceCommand()}},
+		{groupLook, "See what it does:", []*cobra.Command{newLearnCommand(), newTraceCommand()}},
 		{groupBelow, "Look at and mend what lies below the API:", []*cobra.Command{newEtcdCommand(), newStorageCommand(), newCacheCommand()}},
 		{groupUse, "Use it, as with kubectl:", newKubectlCommands(streams)},
 	} {

@@ -143,7 +143,7 @@ func (p *process) screens(t *testing.T) string {
 	t.Helper()
 	const tabs, steps = 8, 48 // at least as many as there are
 	var frames strings.Builder
-	s := play(t, p.kubeconfig, filepath.Join(t.TempDir(), "state"))
+	s := playScreen(t, p.kubeconfig, filepath.Join(t.TempDir(), "state"))
 	defer s.leave()
 	s.see("follow on")
 	for _, resource := range []string{"secrets", "configmaps"} {

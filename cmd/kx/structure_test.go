@@ -15,7 +15,7 @@ func TestStructureOnScreen(t *testing.T) {
 	if _, err := maps.Create(context.Background(), configMap("seen"), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	p := play(t, server.kubeconfig, "")
+	p := playScreen(t, server.kubeconfig, "")
 	defer p.leave()
 	p.see("live")
 	p.press("5")

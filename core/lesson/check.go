@@ -65,6 +65,9 @@ func (c *checker) names(i int, part Part) error {
 func (c *checker) part(i int, part Part) error {
 	switch part := part.(type) {
 	case Hold:
+		if r := c.lesson.Run(part.Of); r != nil && !r.Background {
+			return c.errorf(part.At(), "hold: the run %s would wait for ever: mark it bg", part.Of)
+		}
 		return c.run(part, part.Of)
 	case Fault:
 		return c.run(part, part.Of)

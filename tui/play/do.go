@@ -54,7 +54,7 @@ func (p *Play) Do(ctx context.Context, i int) (Outcome, error) {
 	case lesson.Server:
 		return Outcome{}, p.restart(ctx, part.Flags)
 	case lesson.Expect:
-		return p.expect(ctx, part)
+		return p.Expect(ctx, part)
 	}
 	return Outcome{}, nil
 }

@@ -33,8 +33,10 @@ type Result struct {
 	Journeys []v1alpha1.Journey
 }
 
-// expect judges until all holds, or the time is over.
-func (p *Play) expect(ctx context.Context, e lesson.Expect) (Outcome, error) {
+// Expect judges until all holds, or the time is over. That something does not hold is no error.
+func (p *Play) Expect(ctx context.Context, e lesson.Expect) (Outcome, error) {
+	ctx, cancel := p.within(ctx)
+	defer cancel()
 	deadline := time.Now().Add(e.Within)
 	for {
 		results, err := p.Judge(ctx, e)

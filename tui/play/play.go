@@ -139,18 +139,19 @@ func (p *Play) start(ctx context.Context, flags []string) (err error) {
 }
 
 // unseen keeps the requests of the lesson itself out of the journeys.
-func unseen(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		r = r.Clone(r.Context())
-		r.Header.Set("Kx-Trace", "off")
-		r.Header.Set("Kx-Hold", "off")
-		return next.RoundTrip(r)
-	})
+func unseen(next http.RoundTripper) http.RoundTripper { return &unseenTransport{next} }
+
+type unseenTransport struct{ next http.RoundTripper }
+
+func (t *unseenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Kx-Trace", "off")
+	r.Header.Set("Kx-Hold", "off")
+	return t.next.RoundTrip(r)
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+// WrappedRoundTripper lets idle connections be closed.
+func (t *unseenTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // stopWait is how long a server may take to stop.
 const stopWait = 20 * time.Second

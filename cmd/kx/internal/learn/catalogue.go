@@ -1,0 +1,78 @@
+package learn
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/docs"
+)
+
+// Entry is one lesson that can be played.
+type Entry struct {
+	*lesson.Lesson
+	// Number is that of a lesson of kx's; 0 for anybody's file.
+	Number int
+	// File is where it was read, and Files the tree in which its links lead.
+	File  string
+	Files fs.FS
+}
+
+// Catalogue are the lessons of kx in a language, in their order.
+func Catalogue(language lang.Language) ([]Entry, error) {
+	files, err := fs.Glob(docs.Files, path.Join("learn", language.String(), "[0-9][0-9]-*.md"))
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]Entry, len(files))
+	for i, file := range files {
+		data, err := fs.ReadFile(docs.Files, file)
+		if err != nil {
+			return nil, err
+		}
+		l, err := lesson.Parse("docs/"+file, data)
+		if err != nil {
+			return nil, err
+		}
+		number, _ := strconv.Atoi(path.Base(file)[:2]) // the pattern's digits
+		entries[i] = Entry{Lesson: l, Number: number, File: file, Files: docs.Files}
+	}
+	return entries, nil
+}
+
+// Find finds a lesson by its number or ID, or reads a file.
+func Find(entries []Entry, name string) (Entry, error) {
+	if IsFile(name) {
+		return read(name)
+	}
+	number, _ := strconv.Atoi(name) // 0 for a name
+	for _, e := range entries {
+		if e.ID == name || number > 0 && e.Number == number {
+			return e, nil
+		}
+	}
+	return Entry{}, fmt.Errorf("there is no lesson %q: kx learn lists them; a file is named with its path, such as ./my.md", name)
+}
+
+// IsFile says whether an argument names a file, and not a lesson of kx's.
+func IsFile(name string) bool {
+	return strings.HasSuffix(name, ".md") || strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator)
+}
+
+func read(file string) (Entry, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return Entry{}, fmt.Errorf("read the lesson: %w", err)
+	}
+	l, err := lesson.Parse(file, data)
+	if err != nil {
+		return Entry{}, err
+	}
+	return Entry{Lesson: l, File: filepath.Base(file), Files: os.DirFS(filepath.Dir(file))}, nil
+}

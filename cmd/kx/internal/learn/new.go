@@ -1,0 +1,27 @@
+package learn
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/kx-apiserver/kx/docs"
+)
+
+// New writes a commented lesson to begin from. A file that is there is left.
+func New(file string) error {
+	data, err := fs.ReadFile(docs.Files, "learn/template.md")
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already: name another file", file)
+	}
+	if err != nil {
+		return fmt.Errorf("write the lesson: %w", err)
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/learn"
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/tui/play"
+)
+
+// learnEnv is added to the environment of lessons' commands. Tests say there that the binary is kx.
+var learnEnv []string
+
+// progressFile is where a data directory has what its user has learned.
+const progressFile = "learn.json"
+
+// learnOptions are the flags of kx learn.
+type learnOptions struct {
+	dataDir  string
+	language lang.Language
+}
+
+func newLearnCommand() *cobra.Command {
+	o := &learnOptions{dataDir: options.New().DataDir}
+	cmd := &cobra.Command{
+		Use:   "learn",
+		Short: "Play lessons: each claim is a request that kx serves before your eyes",
+		Long: `List the lessons, or play one: its text on one side, the live screen of kx tui on the other, on a server of its own.
+Commands run in sh, in an empty directory, with a HOME and a KUBECONFIG of the lesson's: nothing of yours is touched.
+
+A lesson is named by its number or its name, or is anybody's file (docs/learn/README.md says how to write one), whose commands are
+shown before they run.`,
+		Example: `  kx learn                    # the lessons, and which is next
+  kx learn 1
+  kx learn conflict
+  kx learn ./my.md            # a file: shows its commands, and asks`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.list(cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().StringVar(&o.dataDir, "data-dir", o.dataDir, "directory that keeps what you have done")
+	languageVar(cmd, &o.language)
+	cmd.AddCommand(newLearnVerifyCommand(), newLearnNewCommand())
+	return cmd
+}
+
+func completeLessons(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	entries, err := learn.Catalogue(lang.English)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.ID + "\t" + e.Title
+	}
+	return ids, cobra.ShellCompDirectiveDefault // or a file
+}
+
+// progress reads what the user has done.
+func (o *learnOptions) progress() (*play.Progress, error) {
+	return play.LoadProgress(filepath.Join(o.dataDir, progressFile))
+}
+
+// list lists the lessons, what is done, and which is next.
+func (o *learnOptions) list(out io.Writer) error {
+	entries, err := learn.Catalogue(o.language)
+	if err != nil {
+		return err
+	}
+	progress, err := o.progress()
+	if err != nil {
+		return err
+	}
+	next := nextLesson(entries, progress)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, e := range entries {
+		state := ""
+		switch r := progress.Lessons[e.ID]; {
+		case r != nil && r.Done != nil:
+			state = o.language.Text("done")
+		case r != nil && r.Next > 0:
+			state = o.language.Text("begun")
+		case e.Number == next:
+			state = o.language.Text("next")
+		}
+		// The title is last: tabwriter takes each character for one cell.
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", e.Number, e.ID, o.language.Phrase("%d min", e.Minutes), state, e.Title)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if next > 0 {
+		fmt.Fprintf(out, "\n%s\n", o.language.Phrase("kx learn %d opens the next one.", next))
+	}
+	return nil
+}
+
+// nextLesson is the number of the first lesson that is not done; 0 if all are.
+func nextLesson(entries []learn.Entry, progress *play.Progress) int {
+	for _, e := range entries {
+		if r := progress.Lessons[e.ID]; r == nil || r.Done == nil {
+			return e.Number
+		}
+	}
+	return 0
+}
+
+// knownFlags are what the texts of lessons may name.
+func knownFlags(root *cobra.Command) learn.Known {
+	return learn.Known{Flag: func(name string) bool { return hasFlag(root, name) }}
+}
+
+// hasFlag says whether a command, or one below it, has a flag.
+func hasFlag(c *cobra.Command, name string) bool {
+	if c.Flags().Lookup(name) != nil || c.PersistentFlags().Lookup(name) != nil {
+		return true
+	}
+	for _, sub := range c.Commands() {
+		if hasFlag(sub, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// errNotTrue ends kx learn verify with an exit code: the reports have said why.
+var errNotTrue = errors.New("some lessons do not hold")
+
+func newLearnVerifyCommand() *cobra.Command {
+	o := &verifyOptions{jobs: 2}
+	cmd := &cobra.Command{
+		Use:   "verify [LESSON...]",
+		Short: "Run lessons without a screen, and see whether they tell the truth",
+		Long: `Run lessons without a screen: every expectation must hold, every task must leave something to do with its starter and nothing with
+its solution, and the steps, flags, functions and links that the text names must exist. Without a name all lessons are run, apart
+from those that take long or need much: these are run by name.`,
+		Example: `  kx learn verify
+  kx learn verify conflict 16
+  kx learn verify ./my.md`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.verify(cmd.Context(), cmd.Root(), args, cmd.OutOrStdout())
+		},
+		ValidArgsFunction: completeLessons,
+	}
+	cmd.Flags().IntVar(&o.jobs, "jobs", o.jobs, "how many lessons run side by side")
+	cmd.Flags().BoolVar(&o.mutate, "mutate", false, "run each lesson with the change of the server that it names, and see an expectation fail")
+	return cmd
+}
+
+type verifyOptions struct {
+	jobs   int
+	mutate bool
+}
+
+func (o *verifyOptions) verify(ctx context.Context, root *cobra.Command, names []string, out io.Writer) error {
+	entries, err := learn.Catalogue(lang.English)
+	if err != nil {
+		return err
+	}
+	wanted := make([]learn.Entry, 0, len(entries))
+	for _, name := range names {
+		e, err := learn.Find(entries, name)
+		if err != nil {
+			return err
+		}
+		wanted = append(wanted, e)
+	}
+	for _, e := range entries {
+		if len(names) == 0 && !e.Apart {
+			wanted = append(wanted, e)
+		}
+	}
+	binary, err := learn.Executable()
+	if err != nil {
+		return err
+	}
+	v := &learn.Verifier{Binary: binary, Env: learnEnv, Known: knownFlags(root)}
+	one := v.Verify
+	if o.mutate {
+		one = v.Mutate
+	}
+	bad := 0
+	for r := range learn.SideBySide(ctx, wanted, o.jobs, one) {
+		if len(r.Problems) > 0 {
+			bad++
+		}
+		learn.Write(out, r, o.mutate)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d of %d lessons: %w", bad, len(wanted), errNotTrue)
+	}
+	return nil
+}
+
+func newLearnNewCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "new FILE",
+		Short: "Write a commented lesson to begin from",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := args[0]
+			if !strings.HasSuffix(file, ".md") {
+				return fmt.Errorf("%s: a lesson is a Markdown file: give it a name that ends in .md", file)
+			}
+			if err := learn.New(file); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: play it with kx learn ./%s, run it without a screen with kx learn verify ./%s\n", file, file, file)
+			return nil
+		},
+	}
+}
