@@ -75,7 +75,7 @@ func (p *Play) begin(ctx context.Context, r lesson.Run) (Outcome, error) {
 	holds, faults := p.Lesson.Around(r.ID)
 	for _, h := range holds {
 		for _, filter := range h.Filters {
-			spec := v1alpha1.BreakpointSpec{Filter: filter}
+			spec := v1alpha1.BreakpointSpec{Filter: filter, Count: 1}
 			if err := p.arm(ctx, r.ID, "breakpoints", &v1alpha1.Breakpoint{TypeMeta: typeMeta("Breakpoint"), Spec: spec}); err != nil {
 				return Outcome{}, err
 			}
