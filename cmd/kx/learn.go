@@ -7,13 +7,13 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/learn"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/play"
 )
 
@@ -82,8 +82,8 @@ func (o *learnOptions) list(out io.Writer) error {
 		return err
 	}
 	next := nextLesson(entries, progress)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, e := range entries {
+	rows := make([][]string, len(entries))
+	for i, e := range entries {
 		state := ""
 		switch r := progress.Lessons[e.ID]; {
 		case r != nil && r.Done != nil:
@@ -93,16 +93,29 @@ func (o *learnOptions) list(out io.Writer) error {
 		case e.Number == next:
 			state = o.language.Text("next")
 		}
-		// The title is last: tabwriter takes each character for one cell.
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", e.Number, e.ID, o.language.Phrase("%d min", e.Minutes), state, e.Title)
+		rows[i] = []string{fmt.Sprintf("%2d", e.Number), e.ID, o.language.Phrase("%d min", e.Minutes), state, e.Title}
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	writeColumns(out, rows)
 	if next > 0 {
 		fmt.Fprintf(out, "\n%s\n", o.language.Phrase("kx learn %d opens the next one.", next))
 	}
 	return nil
+}
+
+// writeColumns writes rows whose cells may be of wide characters.
+func writeColumns(out io.Writer, rows [][]string) {
+	widths := map[int]int{}
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], draw.Width(cell))
+		}
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = draw.Fit(cell, widths[i])
+		}
+		fmt.Fprintln(out, strings.TrimRight(strings.Join(row, "  "), " "))
+	}
 }
 
 // nextLesson is the number of the first lesson that is not done; 0 if all are.

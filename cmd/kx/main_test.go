@@ -27,6 +27,7 @@ var ofTheUser = []string{
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asKX) != "" {
+		learnEnv = []string{asKX + "=yes", "GORACE=atexit_sleep_ms=0 " + os.Getenv("GORACE")}
 		main()
 		os.Exit(0)
 	}
