@@ -6,9 +6,11 @@ import (
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	kxv1alpha1 "github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	corerest "github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/builtin/all"
@@ -99,12 +101,35 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler, servers func() []kxap
 		})
 		err = s.InstallAPIGroup(&group)
 	}
+	if err == nil {
+		err = c.installOwn(s)
+	}
 	if err != nil {
 		s.Destroy()
 		return nil, err
 	}
 	return s, nil
 }
+
+// installOwn installs the groups of the program that starts the server, whatever --runtime-config says of the built-in ones.
+func (c *Config) installOwn(s *endpoint.GenericAPIServer) error {
+	taken := map[string]bool{kxv1alpha1.GroupName: true, apiextensionsv1.GroupName: true}
+	for _, group := range all.Groups(all.Needs{}) {
+		taken[group.Name()] = true
+	}
+	for _, provider := range c.Own {
+		if taken[provider.GroupName()] {
+			return fmt.Errorf("the API group %q is built in: choose another name for your own", provider.GroupName())
+		}
+	}
+	return s.InstallAPIs(everything{}, c.RESTOptions, c.Own...)
+}
+
+// everything enables all that there is.
+type everything struct{}
+
+func (everything) ResourceEnabled(schema.GroupVersionResource) bool { return true }
+func (everything) AnyResourceForGroupEnabled(string) bool           { return true }
 
 // The servers of the chain, as journeys and the server's own map name them.
 const kubeName, apiExtensionsName, customResourcesName = "kube", "apiextensions", "custom-resources"

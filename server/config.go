@@ -53,6 +53,8 @@ type Config struct {
 	// Caches are the watch caches of the storages that RESTOptions makes.
 	Caches       cacher.Caches
 	APIResources endpoint.APIResourceConfigSource
+	// Own are groups of the program that starts the server, beside the built-in ones.
+	Own []endpoint.RESTStorageProvider
 
 	Authenticator authenticator.Request
 	Authorizer    authorizer.Authorizer

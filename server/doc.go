@@ -7,6 +7,9 @@
 // A request passes server/filter's chain, the paths beside the APIs, and server/endpoint's router on its way to
 // server/handler.
 //
+// A program may have groups of its own served beside the built-in ones, by the same router and handlers: Start takes their
+// endpoint.RESTStorageProvider ([endpoint.Group]).
+//
 // # The order of the stop
 //
 //  1. /readyz fails, so that load balancers send no more requests.

@@ -14,6 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authn"
 	"github.com/kx-apiserver/kx/server/controller"
+	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/filter"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/metrics"
@@ -61,8 +62,9 @@ const (
 )
 
 // Start opens the data directory, starts or reaches etcd, listens, and returns when requests are served. The options must have
-// been validated. ctx bounds only the start; Stop ends what was started.
-func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server, err error) {
+// been validated. ctx bounds only the start; Stop ends what was started. own are API groups to serve beside the built-in ones: see
+// [endpoint.Group].
+func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...endpoint.RESTStorageProvider) (s *Server, err error) {
 	s = &Server{log: log, failed: make(chan error, 1)}
 	defer func() {
 		if err != nil {
@@ -98,7 +100,7 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger) (s *Server
 		return s, err
 	}
 	address := reachable(listener.Addr().(*net.TCPAddr))
-	c, chain, err := s.chain(o, tls, address, reached, counts)
+	c, chain, err := s.chain(o, tls, address, reached, counts, own)
 	if err != nil {
 		return s, err
 	}
@@ -201,13 +203,14 @@ func (s *Server) connect(to etcd) error {
 }
 
 // chain makes the chain of servers. Its storages may ask etcd in the background and wait for it.
-func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, reached etcd, counts *metrics.Metrics) (*Config, *Chain, error) {
+func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, reached etcd, counts *metrics.Metrics, own []endpoint.RESTStorageProvider) (*Config, *Chain, error) {
 	life, end := context.WithCancel(context.Background())
 	s.onClose(func() error { end(); return nil })
 	c, err := newConfig(life, o, s.log, address, tls, reached, counts)
 	if err != nil {
 		return nil, nil, err
 	}
+	c.Own = own
 	s.onClose(c.AuditLog.Close)
 	s.onClose(func() error { c.Kubelets.Close(); return nil })
 	s.Journeys, s.drain = c.Journeys, c.Drain

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -47,6 +48,11 @@ type running struct {
 
 // launch starts a server. The caller must call stop.
 func launch(edit ...func(*options.Options)) (r *running, stop func() error, err error) {
+	return launchWith(nil, edit...)
+}
+
+// launchWith starts a server that serves groups of its own.
+func launchWith(own []endpoint.RESTStorageProvider, edit ...func(*options.Options)) (r *running, stop func() error, err error) {
 	o := options.New()
 	o.Ephemeral, o.Listen, o.InitialObjects = true, "127.0.0.1:0", false
 	for _, e := range edit {
@@ -55,7 +61,7 @@ func launch(edit ...func(*options.Options)) (r *running, stop func() error, err 
 	if err := o.Validate(); err != nil {
 		return nil, nil, err
 	}
-	s, err := server.Start(context.Background(), o, slog.New(slog.DiscardHandler))
+	s, err := server.Start(context.Background(), o, slog.New(slog.DiscardHandler), own...)
 	if err != nil {
 		return nil, nil, err
 	}

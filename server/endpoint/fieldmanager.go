@@ -55,6 +55,15 @@ func (t *builtinTypes) ObjectToTyped(obj runtime.Object, options ...typed.Valida
 	return t.of(obj.GetObjectKind().GroupVersionKind()).ObjectToTyped(obj, options...)
 }
 
+// typesOf are the types of a kind's fields: a kind without a built-in definition has a list or a map wherever its objects have one,
+// and each list is owned as a whole.
+func typesOf(kind schema.GroupVersionKind) managedfields.TypeConverter {
+	if openapi.HasKind(kind) {
+		return &types
+	}
+	return managedfields.NewDeducedTypeConverter()
+}
+
 // TypedToObject needs no types.
 func (t *builtinTypes) TypedToObject(value *typed.TypedValue) (runtime.Object, error) {
 	return noTypes.TypedToObject(value)
@@ -75,7 +84,7 @@ func (a *APIInstaller) fieldManagerOf(scope *handler.RequestScope, storage rest.
 	if scope.Kind.Group != scope.HubGroupVersion.Group {
 		convertor = &groupConvertor{ObjectConvertor: convertor, creater: scope.Creater, hub: scope.HubGroupVersion, kind: scope.Kind.Kind}
 	}
-	manager, err := managedfields.NewDefaultFieldManager(fieldorder.Of(&types), convertor, scope.Defaulter, scope.Creater,
+	manager, err := managedfields.NewDefaultFieldManager(fieldorder.Of(scope.FieldTypes), convertor, scope.Defaulter, scope.Creater,
 		scope.Kind, scope.HubGroupVersion, scope.Subresource, resetFields)
 	if err != nil {
 		return nil, fmt.Errorf("field manager of %s/%s: %w", scope.Resource, scope.Subresource, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -153,7 +154,7 @@ func (a *APIInstaller) scopeOf(resource, subresource string, storage rest.Storag
 		MaxRequestBodyBytes:         a.group.MaxRequestBodyBytes,
 		MaxObjectFields:             a.group.MaxObjectFields,
 	}
-	scope.FieldTypes = &types
+	scope.FieldTypes = typesOf(kind)
 	scope.FieldManager, err = a.fieldManagerOf(scope, storage)
 	return scope, err
 }
@@ -216,6 +217,12 @@ func (a *APIInstaller) describe(path string, storage rest.Storage, scope *handle
 	}
 	if p, ok := storage.(rest.StorageMetadata); ok {
 		_, resource.CreateReturnsStatus = p.ProducesObject(http.MethodPost).(*metav1.Status)
+	}
+	if !openapi.HasKind(scope.Kind) {
+		resource.Type = reflect.TypeOf(storage.New()).Elem()
+		if lister, ok := storage.(rest.Lister); ok {
+			resource.ListType = reflect.TypeOf(lister.NewList()).Elem()
+		}
 	}
 	describeOptions(resource, storage)
 	hash, err := a.storageVersionHash(storage)

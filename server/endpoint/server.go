@@ -187,6 +187,9 @@ func (s *GenericAPIServer) installAPIResources(group *APIGroupInfo) (err error) 
 		if len(storages) == 0 {
 			continue
 		}
+		if s.serves(gv) {
+			return fmt.Errorf("%s is installed already", gv)
+		}
 		resources, installed, err := s.getAPIGroupVersion(group, gv).InstallREST(s.Router)
 		if err != nil {
 			return fmt.Errorf("unable to setup API %s: %w", gv, err)
@@ -222,6 +225,18 @@ func (s *GenericAPIServer) getAPIGroupVersion(group *APIGroupInfo, gv schema.Gro
 		MaxRequestBodyBytes:        s.MaxRequestBodyBytes,
 		MaxObjectFields:            s.MaxObjectFields,
 	}
+}
+
+// serves says whether a group version is installed.
+func (s *GenericAPIServer) serves(gv schema.GroupVersion) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for gvr := range s.storages {
+		if gvr.GroupVersion() == gv {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *GenericAPIServer) own(gv schema.GroupVersion, storages map[string]rest.Storage, installed []Installed) {

@@ -2,7 +2,6 @@ package kxapi
 
 import (
 	"io/fs"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -61,14 +60,11 @@ func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
 		"structure":     newStructure(c.Servers, c.Caches, c.Source, c.prefix()).resource().storage(),
 	}
 	scheme := newScheme(storages)
-	codecs := serializer.NewCodecFactory(scheme)
-	// The types have no protobuf form.
-	binary := func(info runtime.SerializerInfo) bool { return !info.EncodesAsText }
 	return endpoint.APIGroupInfo{
 		PrioritizedVersions:          []schema.GroupVersion{v1alpha1.SchemeGroupVersion},
 		VersionedResourcesStorageMap: map[string]map[string]rest.Storage{v1alpha1.SchemeGroupVersion.Version: storages},
 		Scheme:                       scheme,
-		NegotiatedSerializer:         textualSerializer{codecs, slices.DeleteFunc(slices.Clone(codecs.SupportedMediaTypes()), binary)},
+		NegotiatedSerializer:         endpoint.TextualSerializer(serializer.NewCodecFactory(scheme)),
 	}
 }
 
@@ -82,11 +78,3 @@ func newScheme(storages map[string]rest.Storage) *runtime.Scheme {
 	}
 	return s
 }
-
-// textualSerializer offers only some of the media types of a codec factory.
-type textualSerializer struct {
-	runtime.NegotiatedSerializer
-	types []runtime.SerializerInfo
-}
-
-func (s textualSerializer) SupportedMediaTypes() []runtime.SerializerInfo { return s.types }

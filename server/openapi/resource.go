@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -30,6 +31,8 @@ type Resource struct {
 	Subpath  bool
 	// StreamsText says that GET answers with text.
 	StreamsText bool
+	// Type and ListType (optional) are the Go types of a kind that has no built-in definition, and of its list.
+	Type, ListType reflect.Type `json:"-"`
 }
 
 // action says how a verb is described.
@@ -285,10 +288,13 @@ func discoveryOperation(gv schema.GroupVersion, root, id, description string, an
 	return r
 }
 
-// kindModel is the definition of a kind. For a kind that has none the builder fails, and names what it looked for.
+// kindModel is the definition of a kind: the built-in one, or that of its Go type. If it has neither, the builder fails and names
+// what it looked for.
 func kindModel(gvk schema.GroupVersionKind) operation.Model {
 	if name, ok := namesByKind()[gvk]; ok {
 		return operation.Model(name)
 	}
-	return operation.Model(gvk.String())
+	group := strings.Split(gvk.Group, ".")
+	slices.Reverse(group)
+	return operation.Model(strings.Join(append(group, gvk.Version, gvk.Kind), "."))
 }

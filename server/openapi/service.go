@@ -52,7 +52,8 @@ func NewService(release string) *Service {
 //go:embed documents.sha256
 var documentsHash string
 
-// InstallGroupVersion describes built-in resources. Every kind needs a definition (see internal/gen).
+// InstallGroupVersion describes resources that are there from the start. Every kind needs a built-in definition (see
+// internal/gen), or its Go types.
 func (s *Service) InstallGroupVersion(gv schema.GroupVersion, resources []Resource) {
 	if gv.Group == "" {
 		s.installDiscovery("/api", schema.GroupVersion{}, "getAPIVersions", "get available API versions", definitionAPIVersions)
@@ -61,28 +62,32 @@ func (s *Service) InstallGroupVersion(gv schema.GroupVersion, resources []Resour
 		s.installDiscovery("/apis/"+gv.Group, group, "getAPIGroup", "get information of a group", definitionAPIGroup)
 	}
 	resources = slices.Clone(resources)
-	s.install(rootPath(gv), gv, gv, resources, func() []*operation.Operation { return resourceOperations(gv, resources) })
+	s.install(rootPath(gv), gv, gv, resources, reflected(gv, resources), func() []*operation.Operation { return resourceOperations(gv, resources) })
 }
 
 func (s *Service) installDiscovery(root string, gv schema.GroupVersion, id, description string, answer operation.Model) {
-	s.install(root, gv, schema.GroupVersion{}, answer, func() []*operation.Operation {
+	s.install(root, gv, schema.GroupVersion{}, answer, nil, func() []*operation.Operation {
 		return []*operation.Operation{discoveryOperation(gv, root, id, description, answer)}
 	})
 }
 
 // install describes what is below a root path for as long as the server runs. of is what it is the description of, if it
-// is a group version, and from is what its operations are made from.
-func (s *Service) install(root string, gv, of schema.GroupVersion, from any, operations func() []*operation.Operation) {
-	section := func() Section {
-		return Section{Info: s.info, GV: gv, Root: root, Operations: operations(), Secured: true}
+// is a group version, and from is what its operations are made from. own (optional) describes the kinds that have no built-in
+// definition.
+func (s *Service) install(root string, gv, of schema.GroupVersion, from any, own *reflector, operations func() []*operation.Operation) {
+	section := func(reference string) Section {
+		return Section{Info: s.info, GV: gv, Root: root, Operations: operations(), Definitions: own.definitions(reference), Secured: true}
+	}
+	if own != nil {
+		from = []any{from, own.definitions(v3Reference)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	path := strings.TrimPrefix(root, "/")
 	s.put(&document{path: path, gvs: gvsOf(of), installed: true, parts: []*part{newPart(Part{
 		Hash: hashOf(root, from),
-		V3:   func() (*spec3.OpenAPI, error) { return section().V3() },
-		V2:   func() (*spec.Swagger, error) { return section().V2() },
+		V3:   func() (*spec3.OpenAPI, error) { return section(v3Reference).V3() },
+		V2:   func() (*spec.Swagger, error) { return section(v2Reference).V2() },
 	}, path, s.info)}})
 }
 

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// asMoons makes the test binary run as the program.
+const asMoons = "KX_TEST_RUN_AS_MOONS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asMoons) != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestPage holds the program of the page against this one.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	code, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "..", "docs", "own-storage.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, program, found := strings.Cut(string(code), "\npackage main\n") // the page itself says what the comment says
+	if !found || !strings.Contains(string(page), "```go\npackage main\n"+program+"```\n") {
+		t.Error("docs/own-storage.md does not have the program as it is")
+	}
+}
+
+// TestProgram runs it as the page does.
+func TestProgram(t *testing.T) {
+	t.Parallel()
+	kubeconfig := filepath.Join(t.TempDir(), "moons.kubeconfig")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "--ephemeral", "--listen=127.0.0.1:0", "--initial-objects=false", "--kubeconfig-out", kubeconfig)
+	cmd.Env = append(os.Environ(), asMoons+"=yes", "GORACE=atexit_sleep_ms=0")
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if lines := bufio.NewScanner(stdout); !lines.Scan() || !strings.HasPrefix(lines.Text(), "kx: serving https://127.0.0.1:") {
+		t.Fatalf("it said %q", lines.Text())
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moons := client.Resource(version.WithResource("moons"))
+	io, err := moons.Get(t.Context(), "io", metav1.GetOptions{})
+	if err != nil || io.GetKind() != "Moon" || io.Object["planet"] != "jupiter" {
+		t.Errorf("%v, %v", io, err)
+	}
+	if _, err := moons.Get(t.Context(), "luna", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a moon that is not there: %v", err)
+	}
+	if err := moons.Delete(t.Context(), "io", metav1.DeleteOptions{}); !apierrors.IsMethodNotSupported(err) {
+		t.Errorf("a verb that is not there: %v", err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
