@@ -238,7 +238,7 @@ func skies(t *testing.T) (names []string, storages map[string]rest.Storage, all 
 }
 
 func skyGroup(storages map[string]rest.Storage) endpoint.Group {
-	return endpoint.Group{GroupVersion: skyVersion, Types: []runtime.Object{&Moon{}, &MoonList{}}, Storages: storages}
+	return endpoint.Group{GroupVersion: skyVersion, Storages: storages}
 }
 
 // verbsAdded has the verbs that each of skies' storages gets beside those of the one before it, and a request for each.
@@ -461,6 +461,15 @@ func reasonsOf(j *v1alpha1.Journey) string {
 	return string(text)
 }
 
+// names is a storage of objects that can't be decoded into.
+type names struct{ gets }
+
+type name string
+
+func (name) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+func (n name) DeepCopyObject() runtime.Object { return n }
+func (names) New() runtime.Object             { return name("") }
+
 // TestOwnRefused starts no server with groups that can't be served.
 func TestOwnRefused(t *testing.T) {
 	t.Parallel()
@@ -469,15 +478,13 @@ func TestOwnRefused(t *testing.T) {
 		groups []endpoint.Group
 		want   string
 	}{
-		"a built-in group":   {[]endpoint.Group{{GroupVersion: schema.GroupVersion{Group: "apps", Version: "v9"}, Storages: moons}}, `the API group "apps" is built in`},
-		"the core group":     {[]endpoint.Group{{GroupVersion: schema.GroupVersion{Version: "v1"}, Storages: moons}}, `the API group "" is built in`},
-		"kx's own":           {[]endpoint.Group{{GroupVersion: v1alpha1.SchemeGroupVersion, Storages: moons}}, `the API group "kx.dev" is built in`},
-		"no version":         {[]endpoint.Group{{GroupVersion: schema.GroupVersion{Group: "sky.example.com"}, Storages: moons}}, "is not a group and a version"},
-		"no storages":        {[]endpoint.Group{{GroupVersion: skyVersion}}, "the group has no storages"},
-		"a type that is not": {[]endpoint.Group{{GroupVersion: skyVersion, Storages: moons}}, "no kind is registered for the type server_test.Moon"},
-		"a list that is not": {[]endpoint.Group{{GroupVersion: skyVersion, Types: []runtime.Object{&Moon{}},
-			Storages: map[string]rest.Storage{"moons": lists{gets: gets{newSky(t)}}}}}, "no kind is registered for the type server_test.MoonList"},
-		"twice": {[]endpoint.Group{skyGroup(moons), skyGroup(moons)}, "sky.example.com/v1 is installed already"},
+		"a built-in group":         {[]endpoint.Group{{GroupVersion: schema.GroupVersion{Group: "apps", Version: "v9"}, Storages: moons}}, `the API group "apps" is built in`},
+		"the core group":           {[]endpoint.Group{{GroupVersion: schema.GroupVersion{Version: "v1"}, Storages: moons}}, `the API group "" is built in`},
+		"kx's own":                 {[]endpoint.Group{{GroupVersion: v1alpha1.SchemeGroupVersion, Storages: moons}}, `the API group "kx.dev" is built in`},
+		"no version":               {[]endpoint.Group{{GroupVersion: schema.GroupVersion{Group: "sky.example.com"}, Storages: moons}}, "is not a group and a version"},
+		"no storages":              {[]endpoint.Group{{GroupVersion: skyVersion}}, "the group has no storages"},
+		"a kind that is no struct": {[]endpoint.Group{{GroupVersion: skyVersion, Storages: map[string]rest.Storage{"names": names{}}}}, "names: its New makes a server_test.name, not a pointer to a struct"},
+		"twice":                    {[]endpoint.Group{skyGroup(moons), skyGroup(moons)}, "sky.example.com/v1 is installed already"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

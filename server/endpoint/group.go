@@ -3,6 +3,7 @@ package endpoint
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,10 +19,11 @@ import (
 // resources of other programs (docs/own-storage.md).
 type Group struct {
 	GroupVersion schema.GroupVersion
-	// Types are the Go types that the storages take and give, those of lists too: pointers to structs. Their names are the kinds.
-	Types []runtime.Object
-	// Storages has a storage for every "resource" and "resource/subresource". The server destroys them when it stops.
+	// Storages has a storage for every "resource" and "resource/subresource". What they make by New are pointers to structs, whose
+	// names are the kinds; the list of a Moon is a MoonList. The server destroys the storages when it stops.
 	Storages map[string]rest.Storage
+	// Types (optional) are further types that clients send or get, such as options of a connection.
+	Types []runtime.Object
 }
 
 // GroupName is that of the group version.
@@ -37,21 +39,36 @@ func (g Group) NewRESTStorage(APIResourceConfigSource, backend.RESTOptionsGetter
 		return APIGroupInfo{}, errors.New("the group has no storages")
 	}
 	scheme := runtime.NewScheme()
-	scheme.AddKnownTypes(g.GroupVersion, g.Types...)
 	metav1.AddToGroupVersion(scheme, g.GroupVersion)
+	scheme.AddKnownTypes(g.GroupVersion, g.Types...)
 	for name, storage := range g.Storages {
-		lister, ok := storage.(rest.Lister)
-		if !ok {
-			continue
-		}
-		if _, _, err := scheme.ObjectKinds(lister.NewList()); err != nil {
-			return APIGroupInfo{}, fmt.Errorf("the list of %s: %w", name, err)
+		if err := g.addKinds(scheme, storage); err != nil {
+			return APIGroupInfo{}, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	info := NewDefaultAPIGroupInfo(g.GroupVersion.Group, scheme)
 	info.NegotiatedSerializer = TextualSerializer(serializer.NewCodecFactory(scheme, serializer.WithStreamingCollectionEncodingToJSON()))
 	info.VersionedResourcesStorageMap[g.GroupVersion.Version] = g.Storages
 	return info, nil
+}
+
+// addKinds registers the types of a storage.
+func (g Group) addKinds(scheme *runtime.Scheme, storage rest.Storage) error {
+	obj := storage.New()
+	t := reflect.TypeOf(obj)
+	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+		return fmt.Errorf("its New makes a %v, not a pointer to a struct", t)
+	}
+	if provider, ok := storage.(rest.GroupVersionKindProvider); ok {
+		scheme.AddKnownTypeWithName(provider.GroupVersionKind(g.GroupVersion), obj)
+		return nil
+	}
+	kind := t.Elem().Name()
+	scheme.AddKnownTypeWithName(g.GroupVersion.WithKind(kind), obj)
+	if lister, ok := storage.(rest.Lister); ok {
+		scheme.AddKnownTypeWithName(g.GroupVersion.WithKind(kind+"List"), lister.NewList())
+	}
+	return nil
 }
 
 // TextualSerializer offers only the media types that are text, for types that have no protobuf form.

@@ -9,50 +9,13 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/spf13/pflag"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server"
-	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/options"
 )
-
-var version = schema.GroupVersion{Group: "sky.example.com", Version: "v1"}
-
-type Moon struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
-	Planet            string `json:"planet"`
-}
-
-func (m *Moon) DeepCopyObject() runtime.Object {
-	c := *m
-	m.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
-	return &c
-}
-
-var sky = map[string]string{"europa": "jupiter", "io": "jupiter", "titan": "saturn"}
-
-// moons is the storage. Its methods decide which verbs the resource has.
-type moons struct{}
-
-func (moons) New() runtime.Object     { return &Moon{} }
-func (moons) Destroy()                {}
-func (moons) NamespaceScoped() bool   { return false }
-func (moons) GetSingularName() string { return "moon" }
-
-func (moons) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	planet, ok := sky[name]
-	if !ok {
-		return nil, apierrors.NewNotFound(version.WithResource("moons").GroupResource(), name)
-	}
-	return &Moon{ObjectMeta: metav1.ObjectMeta{Name: name}, Planet: planet}, nil
-}
 
 func main() {
 	o := options.New()
@@ -61,13 +24,9 @@ func main() {
 	if err := o.Validate(); err != nil {
 		log.Fatal(err)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s, err := server.Start(ctx, o, slog.Default(), endpoint.Group{
-		GroupVersion: version,
-		Types:        []runtime.Object{&Moon{}},
-		Storages:     map[string]rest.Storage{"moons": moons{}},
-	})
+	s, err := server.Start(ctx, o, slog.Default(), group)
 	if err != nil {
 		log.Fatal(err)
 	}

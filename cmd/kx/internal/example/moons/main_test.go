@@ -28,17 +28,19 @@ func TestMain(m *testing.M) {
 // TestPage holds the program of the page against this one.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	code, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "..", "docs", "own-storage.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, program, found := strings.Cut(string(code), "\npackage main\n") // the page itself says what the comment says
-	if !found || !strings.Contains(string(page), "```go\npackage main\n"+program+"```\n") {
-		t.Error("docs/own-storage.md does not have the program as it is")
+	for _, name := range []string{"main.go", "storage.go"} {
+		code, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, program, found := strings.Cut("\n"+string(code), "\npackage main\n") // the page itself says what the comment says
+		if !found || !strings.Contains(string(page), "```go\npackage main\n"+program+"```\n") {
+			t.Errorf("docs/own-storage.md does not have %s as it is", name)
+		}
 	}
 }
 
