@@ -60,7 +60,9 @@ func TestPaths(t *testing.T) {
 		} else {
 			text = read(t, name)
 		}
-		for _, path := range regexp.MustCompile(`\b(?:cmd/kx|core|server|store|tui|docs)/[\w/.-]*\w`).FindAllString(text, -1) {
+		// What follows a slash is a path of another project.
+		for _, m := range regexp.MustCompile(`(?m)(?:^|[^\w/.-])((?:cmd/kx|core|server|store|tui|docs)/[\w/.-]*\w)`).FindAllStringSubmatch(text, -1) {
+			path := m[1]
 			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
 				t.Errorf("%s names %s, which is not there", name, path)
 			}

@@ -447,14 +447,19 @@ func stepConstants(t *testing.T) map[string]trace.ID {
 func stepsIn(body ast.Node, ids map[string]trace.ID) (steps []trace.ID) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
-		if !ok || len(call.Args) < 2 {
+		if !ok {
 			return true
 		}
+		which := 0
 		switch types.ExprString(call.Fun) {
 		case "trace.Start", "trace.StartObject", "trace.Note":
-			if id, ok := ids[strings.TrimPrefix(types.ExprString(call.Args[1]), "trace.")]; ok {
-				steps = append(steps, id)
-			}
+			which = 1
+		case "trace.At": // of a goroutine that requests share
+		default:
+			return true
+		}
+		if id, ok := ids[strings.TrimPrefix(types.ExprString(call.Args[which]), "trace.")]; ok {
+			steps = append(steps, id)
 		}
 		return true
 	})
