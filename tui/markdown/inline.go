@@ -1,0 +1,172 @@
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// kind is how a piece of a paragraph looks.
+type kind int
+
+const (
+	plain kind = iota
+	code
+	strong
+	emphasis
+)
+
+// span is a piece of a paragraph that looks the same.
+type span struct {
+	kind kind
+	text string
+}
+
+// row is a line of spans.
+type row []span
+
+func (r row) text() string {
+	var b strings.Builder
+	for _, s := range r {
+		b.WriteString(s.text)
+	}
+	return b.String()
+}
+
+// inline lays a paragraph out, and paints it.
+func inline(text string, w int, look theme.Theme) []string {
+	styles := map[kind]theme.Style{code: look.Layer, strong: look.Title, emphasis: look.Notice}
+	var out []string
+	for _, r := range wrap(spans(text), w) {
+		line := ""
+		for _, s := range r {
+			if style := styles[s.kind]; style != nil {
+				line += style(s.text)
+			} else {
+				line += s.text
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// marks are what stands around pieces, the longer ones first. Those of code stay.
+var marks = []struct {
+	mark string
+	kind kind
+}{{"``", code}, {"`", code}, {"**", strong}, {"__", strong}, {"*", emphasis}}
+
+// spans takes a paragraph apart. Its text is clean then.
+func spans(text string) row {
+	text = draw.Clean(text)
+	var out row
+	add := func(k kind, s string) {
+		if n := len(out); n > 0 && out[n-1].kind == k {
+			out[n-1].text += s
+		} else if s != "" {
+			out = append(out, span{k, s})
+		}
+	}
+	for text != "" {
+		if k, inner, n := marked(text); n > 0 {
+			add(k, inner)
+			text = text[n:]
+			continue
+		}
+		if label, target, n := link(text); n > 0 {
+			for _, s := range spans(label) {
+				add(s.kind, s.text)
+			}
+			if strings.Contains(target, "://") && target != label {
+				add(plain, " ("+target+")")
+			}
+			text = text[n:]
+			continue
+		}
+		if text[0] == '\\' && len(text) > 1 && strings.IndexByte("\\`*_[]<>#|", text[1]) >= 0 {
+			text = text[1:]
+		}
+		_, n := utf8.DecodeRuneInString(text)
+		add(plain, text[:n])
+		text = text[n:]
+	}
+	return out
+}
+
+// marked is what begins a text with a mark around it, and how long that is; 0 if it does not begin so.
+func marked(text string) (k kind, inner string, n int) {
+	for _, m := range marks {
+		rest, ok := strings.CutPrefix(text, m.mark)
+		if !ok {
+			continue
+		}
+		end := strings.Index(rest, m.mark)
+		if end <= 0 || m.kind != code && (rest[0] == ' ' || rest[end-1] == ' ') {
+			continue
+		}
+		inner := rest[:end]
+		if m.kind == code {
+			inner = m.mark + inner + m.mark
+		}
+		return m.kind, inner, end + 2*len(m.mark)
+	}
+	return plain, "", 0
+}
+
+// link is a link that a text begins with.
+func link(text string) (label, target string, n int) {
+	if text[0] == '<' {
+		if end := strings.IndexByte(text, '>'); end > 0 && strings.Contains(text[:end], "://") {
+			return text[1:end], text[1:end], end + 1
+		}
+		return "", "", 0
+	}
+	middle := strings.Index(text, "](")
+	if text[0] != '[' || middle < 1 || strings.ContainsAny(text[1:middle], "[]") {
+		return "", "", 0
+	}
+	end := strings.IndexByte(text[middle:], ')')
+	if end < 0 {
+		return "", "", 0
+	}
+	return text[1:middle], text[middle+2 : middle+end], middle + end + 1
+}
+
+// wrap breaks spans into lines of at most w cells.
+func wrap(all row, w int) []row {
+	rest := all
+	var out []row
+	for _, line := range draw.Wrap(all.text(), w) {
+		var r row
+		r, rest = take(rest, line)
+		out = append(out, r)
+	}
+	return out
+}
+
+// take takes the characters of a line from spans. Spaces that were left out at the end of a line are left out here too.
+func take(from row, line string) (taken, rest row) {
+	rest = append(row(nil), from...)
+	for _, c := range line {
+		for len(rest) > 0 {
+			r, n := utf8.DecodeRuneInString(rest[0].text)
+			kind := rest[0].kind
+			if rest[0].text = rest[0].text[n:]; rest[0].text == "" {
+				rest = rest[1:]
+			}
+			if r != c {
+				continue
+			}
+			if n := len(taken); n > 0 && taken[n-1].kind == kind {
+				taken[n-1].text += string(c)
+			} else {
+				taken = append(taken, span{kind, string(c)})
+			}
+			break
+		}
+	}
+	return taken, rest
+}
