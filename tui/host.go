@@ -71,6 +71,8 @@ func (h host) Do(work func() func() tea.Cmd) tea.Cmd {
 	return h.m.guarded(func() tea.Msg { return doneMsg{work()} })
 }
 
+func (h host) Quit() tea.Cmd { return tea.Quit }
+
 func (h host) Guard() {
 	if v := recover(); v != nil {
 		h.m.crash.report(v, debug.Stack())

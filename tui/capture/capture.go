@@ -140,6 +140,10 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	case screen.ToRequests:
 		s.GoTo(layout.List)
 		s.follow(to.Filter)
+	case screen.ToNewest:
+		s.want = led{}
+		s.list.Follow()
+		return s.sync()
 	}
 	return nil
 }
@@ -168,7 +172,7 @@ func (s *Screen) lead() tea.Cmd {
 		want := s.want
 		s.want = led{}
 		cmd := s.sync()
-		s.open.step, s.open.field = want.Step, want.Field
+		s.open.step, s.open.field, s.open.tab = want.Step, want.Field, want.Tab
 		if want.Field != "" {
 			s.showField()
 		}
@@ -176,7 +180,8 @@ func (s *Screen) lead() tea.Cmd {
 			s.GoTo(layout.Steps)
 			s.toStep()
 		}
-		return cmd
+		s.showTab()
+		return tea.Batch(cmd, s.supply())
 	case s.state.Phase != session.Live && s.state.Phase != session.AsSaved:
 		return nil
 	case s.applied != "":

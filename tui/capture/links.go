@@ -2,13 +2,10 @@ package capture
 
 import (
 	"net/url"
-	"strconv"
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
@@ -93,43 +90,10 @@ func (s *Screen) followLink() tea.Cmd {
 
 // revision is where the step under the cursor left its trace in etcd, or else the request.
 func (s *Screen) revision() (screen.ToKey, bool) {
-	j := s.open.journey
-	if j == nil {
+	if s.open.journey == nil {
 		return screen.ToKey{}, false
 	}
-	if i := s.steps.Selected(); i >= 0 && i < len(j.Status.Steps) {
-		if to, ok := inEtcd(&j.Status.Steps[i]); ok {
-			return to, true
-		}
-	}
-	var read screen.ToKey
-	for i := len(j.Status.Steps) - 1; i >= 0; i-- {
-		step := &j.Status.Steps[i]
-		if key, revision, ok := blame.Written(step); ok {
-			return screen.ToKey{Key: key, Revision: revision}, true
-		}
-		if to, ok := inEtcd(step); ok {
-			read = to
-		}
-	}
-	return read, read.Key != ""
-}
-
-// inEtcd is the key that a step wrote or read, and at which revision it was.
-func inEtcd(step *v1alpha1.Step) (screen.ToKey, bool) {
-	if key, revision, ok := blame.Written(step); ok {
-		return screen.ToKey{Key: key, Revision: revision}, true
-	}
-	if step.Layer != trace.LayerEtcd.String() || step.Subject == "" {
-		return screen.ToKey{}, false
-	}
-	return screen.ToKey{Key: step.Subject, Revision: modRevision(step)}, true
-}
-
-// modRevision is the revision at which a step found its key; 0 if it does not say.
-func modRevision(step *v1alpha1.Step) int64 {
-	revision, _ := strconv.ParseInt(step.Attribute("modRevision"), 10, 64)
-	return revision
+	return screen.InEtcd(s.open.journey, s.steps.Selected())
 }
 
 func (s *Screen) whyNoRevision() string {

@@ -8,6 +8,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/pane/detail"
 	"github.com/kx-apiserver/kx/tui/pane/steps"
 	"github.com/kx-apiserver/kx/tui/screen"
 )
@@ -22,6 +23,7 @@ type subject struct {
 	fetching bool
 	step     string // the ID of the step that the user was led to, until it is there
 	field    string // and the field
+	tab      string // and the tab of Detail
 }
 
 // sync brings steps and detail to the request under the cursor.
@@ -108,6 +110,7 @@ func (s *Screen) fetched(j journey, err error) {
 	s.take(j)
 	s.toStep()
 	s.showField()
+	s.showTab()
 }
 
 // toStep goes to the step that the user was led to.
@@ -132,6 +135,24 @@ func (s *Screen) showField() {
 	}
 	s.open.field = ""
 	s.GoTo(layout.Detail)
+}
+
+// showTab opens the tab that the user was led to. Where Detail shares its place with Steps, the tab about the step leaves Steps there:
+// its last lines say the same.
+func (s *Screen) showTab() {
+	if s.open.tab == "" || s.open.journey == nil {
+		return
+	}
+	if tab, ok := detail.Named(s.open.tab); ok {
+		s.detail.Open(tab)
+		if tab != detail.StepTab {
+			s.Bring(layout.Detail)
+			if s.Area(layout.Steps).W == 0 {
+				s.GoTo(layout.Detail)
+			}
+		}
+	}
+	s.open.tab = ""
 }
 
 // showStep brings detail to the step under the cursor.

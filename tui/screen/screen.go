@@ -29,6 +29,9 @@ const (
 	Compare Name = "Compare"
 	Story   Name = "Story"
 	Log     Name = "Log"
+
+	// Lesson is beside the others. kx learn has it.
+	Lesson Name = "Lesson"
 )
 
 // Screen draws the lines between the header and the foot. [Split] has most of its methods.
@@ -58,6 +61,8 @@ type Screen interface {
 	// Resize makes the pane with the focus larger or smaller. It reports whether there is a border to move.
 	Resize(larger bool) bool
 	Render() []string
+	// Blur tells the screen whether a lesson beside it has the focus, or the screen beside the lesson.
+	Blur(away bool)
 	// Foot is what stands below: the command that does the same, and the state. Either may be empty.
 	Foot() (sameAs, state string)
 
@@ -105,6 +110,8 @@ type Host interface {
 	// Do runs work on a goroutine of its own, and then on the goroutine of the screens what work returned, whichever screen is
 	// shown by then. A panic in either is caught. See [Do] and [Get].
 	Do(work func() (then func() tea.Cmd)) tea.Cmd
+	// Quit leaves the program, without asking.
+	Quit() tea.Cmd
 	// Guard catches a panic. Every goroutine that a screen starts defers it.
 	Guard()
 	// Changed asks for a Drain of every screen soon. Any goroutine may call it.
@@ -114,15 +121,25 @@ type Host interface {
 // Target is a place on a screen, to which other screens lead.
 type Target interface{ Screen() Name }
 
+// ToScreen leads to a screen as it was left.
+type ToScreen struct{ Name Name }
+
+// Look leads to a target, and from a lesson to the screen where only one of them is seen.
+type Look struct{ Target }
+
 // ToRequest leads to a request, to one of its steps, and to a field in it.
 type ToRequest struct {
 	Journey string
 	Step    string // the ID of a step; the first of that ID
 	Field   string // such as spec.replicas
+	Tab     string // the English name of a tab of Detail
 }
 
 // ToRequests leads to the requests that a filter wants.
 type ToRequests struct{ Filter string }
+
+// ToNewest leads to the newest request, and to each that comes.
+type ToNewest struct{}
 
 // ToSend leads to a request that can be changed and sent.
 type ToSend struct {
@@ -172,8 +189,10 @@ type ToRules struct{ Filter string }
 // ToLog leads to what the program logged.
 type ToLog struct{}
 
+func (t ToScreen) Screen() Name  { return t.Name }
 func (ToRequest) Screen() Name   { return Capture }
 func (ToRequests) Screen() Name  { return Capture }
+func (ToNewest) Screen() Name    { return Capture }
 func (ToSend) Screen() Name      { return Send }
 func (ToKey) Screen() Name       { return Etcd }
 func (ToCache) Screen() Name     { return Cache }

@@ -25,6 +25,7 @@ type Split struct {
 	focus   int
 	behind  int // the pane other than the first that had the focus last
 	zoomed  bool
+	away    bool // a lesson beside the screen has the focus
 	typing  bool
 	line    prompt.Line
 }
@@ -190,9 +191,13 @@ func (s *Split) place() {
 // Render draws the line, or else the head, and below it the panes.
 func (s *Split) Render() []string { return s.Draw(!s.typing) }
 
+// Blur tells whether none of the panes has the focus now.
+func (s *Split) Blur(away bool) { s.away = away }
+
 // Draw is Render for a screen that may have something above its panes: none of them shows the focus then.
 func (s *Split) Draw(focus bool) []string {
 	s.place()
+	focus = focus && !s.away
 	frame := make([]string, s.h)
 	if s.plan.Head != nil {
 		copy(frame, s.plan.Head())

@@ -1,6 +1,7 @@
 package detail
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kx-apiserver/kx/tui/draw"
@@ -22,6 +23,12 @@ const (
 )
 
 var tabNames = [...]string{"Step", "Diff", "Source", "Object", "etcd", "Timing", "Watchers", "Request"}
+
+// Named is the tab of an English name.
+func Named(name string) (Tab, bool) {
+	i := slices.Index(tabNames[:], name)
+	return Tab(max(i, 0)), i >= 0
+}
 
 // tabName is the name of a tab in the language of the words.
 func (p *Pane) tabName(t Tab) string { return p.look().Words.Text(tabNames[t]) }

@@ -111,6 +111,12 @@ func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
 	return nil, true
 }
 
+// Follow keeps the cursor on the newest request.
+func (p *Pane) Follow() {
+	p.follow = true
+	p.Sync()
+}
+
 // ToggleFollow keeps the cursor on the newest request, or stops to.
 func (p *Pane) ToggleFollow() {
 	p.follow = !p.follow

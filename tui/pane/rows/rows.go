@@ -86,6 +86,26 @@ func (p *Pane) SetCursor(i int) { p.scroll.Cursor = max(i, 0) }
 // ToTop goes to where the content begins.
 func (p *Pane) ToTop() { p.scroll, p.view, p.left = pane.Scroll{}, pane.View{}, 0 }
 
+// Top is the first line of a text that is in view.
+func (p *Pane) Top() int { return p.view.Top }
+
+// Height is how many rows are in view at once.
+func (p *Pane) Height() int { return p.height(p.content()) }
+
+// SetTop brings a line of a text to the top, or as far up as the end of the text allows.
+func (p *Pane) SetTop(i int) {
+	c := p.content()
+	p.view.Top = i
+	p.view.Clamp(c.Rows, p.height(c))
+}
+
+// Reveal brings a line of a text into view.
+func (p *Pane) Reveal(i int) {
+	if h := p.Height(); i < p.view.Top || i >= p.view.Top+h {
+		p.SetTop(i - h/2)
+	}
+}
+
 // AtEnd reports whether the last line of a text is in view.
 func (p *Pane) AtEnd() bool {
 	c := p.content()

@@ -84,8 +84,9 @@ type Host struct {
 
 	// Said, Complained and Copied are what the screen said, in order. A test may empty them.
 	Said, Complained, Copied []string
-	// Went are the targets that it led to, and Backs how often it closed itself.
+	// Went are the targets that it led to, Backs is how often it closed itself, and Quits how often it left the program.
 	Went  []screen.Target
+	Quits int
 	Backs int
 	// Questions and Edits are those without an answer yet.
 	Questions []Question
@@ -324,6 +325,11 @@ func (h *Host) Edit(text []byte, suffix string, then func([]byte, error) tea.Cmd
 
 func (h *Host) Do(work func() func() tea.Cmd) tea.Cmd {
 	return func() tea.Msg { return work() }
+}
+
+func (h *Host) Quit() tea.Cmd {
+	h.Quits++
+	return nil
 }
 
 func (h *Host) Guard() {
