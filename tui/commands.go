@@ -8,6 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -41,7 +42,7 @@ func (m *model) commands() []keys.Command {
 			c.Contexts = append(c.Contexts, keys.Help)
 		}
 	}
-	return slices.Concat(shared[:1], own, shared[1:], m.programCommands(contexts), m.screenCommands(contexts))
+	return slices.Concat(shared[:1], own, shared[1:], m.lessonCommands(contexts), m.programCommands(contexts), m.screenCommands(contexts))
 }
 
 // reachable are a screen's commands. None can be done while the screen can't be shown.
@@ -75,6 +76,25 @@ func panesOf(contexts []keys.Context) []keys.Context {
 	return slices.DeleteFunc(slices.Clone(contexts), func(ctx keys.Context) bool { return ctx.Typing })
 }
 
+// lessonCommands go between a lesson and the screen beside it.
+func (m *model) lessonCommands(contexts []keys.Context) []keys.Command {
+	if m.lesson == nil {
+		return nil
+	}
+	return []keys.Command{{
+		ID: "lesson", Meaning: keys.ToLesson, Contexts: panesOf(contexts), Next: m.otherSide, Do: keys.Call(m.turnSides),
+		Help: "Give the focus to the lesson, or back to the screen beside it. On a narrow terminal one of them is seen.",
+	}}
+}
+
+// otherSide is the hint of the key that leads to the lesson or to the screen.
+func (m *model) otherSide() string {
+	if m.onLesson {
+		return "screen"
+	}
+	return "lesson"
+}
+
 // programCommands do the same on every screen.
 func (m *model) programCommands(contexts []keys.Context) []keys.Command {
 	panes := panesOf(contexts)
@@ -101,11 +121,12 @@ func (m *model) programCommands(contexts []keys.Context) []keys.Command {
 
 // screenCommands show the screens that have a digit.
 func (m *model) screenCommands(contexts []keys.Context) []keys.Command {
+	places := slices.DeleteFunc(panesOf(contexts), func(ctx keys.Context) bool { return ctx.Asks })
 	var all []keys.Command
 	for i, name := range numbered {
 		all = append(all, keys.Command{
 			ID: screenID(name), Meaning: keys.Meaning{Title: "show " + string(name), Keys: []string{fmt.Sprint(i + 1)}},
-			Contexts: panesOf(contexts), WhyNot: func() string { return m.unreachable(name) },
+			Contexts: places, WhyNot: func() string { return m.unreachable(name) },
 			Do:   func() tea.Cmd { return m.turnTo(name) },
 			Help: fmt.Sprintf("Show the screen %s as you left it.", name),
 		})
@@ -119,7 +140,11 @@ func (m *model) shared(id keys.ID) tea.Cmd {
 		m.inOverlay(id)
 		return nil
 	}
-	cmd, ok := m.current.Handle(id)
+	if m.onLesson && (id == keys.NextPane || id == keys.PreviousPane) {
+		m.turnSides() // the lesson is one pane
+		return nil
+	}
+	cmd, ok := m.focused().Handle(id)
 	if c := m.table.Lookup(id); !ok && !c.Motion {
 		m.say(m.theme.Words.Phrase("there is nothing here to %s", m.theme.Words.Text(c.Title)))
 	}
@@ -127,7 +152,7 @@ func (m *model) shared(id keys.ID) tea.Cmd {
 }
 
 func (m *model) whyNoLog() string {
-	if m.current.Name() == screen.Log {
+	if m.focused().Name() == screen.Log {
 		return "the log is open"
 	}
 	return ""
@@ -154,11 +179,13 @@ func (m *model) back() tea.Cmd {
 		m.overlay = keys.None
 		return nil
 	}
-	if cmd, ok := m.current.Handle(keys.Back); ok {
+	if cmd, ok := m.focused().Handle(keys.Back); ok {
 		return cmd
 	}
-	if cmd, ok := m.leadBack(); ok {
-		return cmd
+	if !m.onLesson {
+		if cmd, ok := m.leadBack(); ok {
+			return cmd
+		}
 	}
 	m.say("there is nothing to go back from: q quits")
 	return nil
@@ -176,9 +203,21 @@ func (m *model) toggleMouse() tea.Cmd {
 
 // resizePane makes the pane with the focus larger or smaller.
 func (m *model) resizePane(larger bool) {
-	if !m.current.Resize(larger) {
+	resize := m.focused().Resize
+	if m.onLesson {
+		resize = m.resizeLesson
+	}
+	if !resize(larger) {
 		m.say("no border of this pane can be moved so")
 	}
+}
+
+// resizeLesson moves the border between the lesson and the screen.
+func (m *model) resizeLesson(larger bool) bool {
+	return m.lesson.Borders().Resize(larger, func() layout.Rect {
+		m.place()
+		return m.frame.Lesson
+	})
 }
 
 // nextTheme looks different, now and in the next run.

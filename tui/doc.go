@@ -11,6 +11,7 @@
 // of it only what screen.Host says. They are plain structs; so is what they are made of:
 //
 //	capture …  the screens
+//	learn      a lesson, beside the screen that is seen
 //	pane/…     what is seen of a screen, and its cursor
 //	layout     where things go on a terminal of a size
 //	keys       which command a key is, in which context

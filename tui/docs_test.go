@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/learn"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
 )
@@ -21,7 +23,7 @@ const docs = "../docs"
 
 const keysHead = `# Keys
 
-Every key of ` + "`kx tui`" + `. Hints, help (` + "`?`" + `), the palette (` + "`:`" + `) and this page are drawn from the same commands. This page is written
+Every key of ` + "`kx tui`" + ` and of ` + "`kx learn`" + `. Hints, help (` + "`?`" + `), the palette (` + "`:`" + `) and this page are drawn from the same commands. This page is written
 by ` + "`go test ./tui -run TestKeysPage -rewrite`" + `.
 
 A key means the same on every screen that has it. The tables after the first say what that is there. To give commands other
@@ -47,6 +49,7 @@ var exceptions = []struct{ keys, why string }{
 	{"backspace delete", "In a line they delete a character."},
 	{"ctrl+u", "In a line it deletes what is before the cursor, as in a shell."},
 	{"y n", "They answer a question of yes or no."},
+	{"1 2 3 4 5", "They answer the question that a lesson asks."},
 }
 
 // TestKeysPage holds the page of keys against the commands. With -rewrite it writes the page.
@@ -81,7 +84,11 @@ func entire(t *testing.T) *model {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	ctx, cancel := context.WithCancel(context.Background())
-	s, err := New(ctx, Options{CrashDir: t.TempDir()}, &strings.Builder{})
+	l, err := lesson.Parse("example.md", []byte("---\nid: example\ntitle: An example\nminutes: 1\n---\nText.\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(ctx, Options{CrashDir: t.TempDir(), Lesson: &learn.Options{Lesson: l}}, &strings.Builder{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +131,7 @@ func meanings(b *strings.Builder, m *model) {
 // types or answers but for the exceptions.
 func TestOneMeaning(t *testing.T) {
 	commands := entire(t).table.Commands()
-	pane := func(ctx keys.Context) bool { return !ctx.Typing && ctx != keys.Confirm }
+	pane := func(ctx keys.Context) bool { return !ctx.Typing && !ctx.Asks && ctx != keys.Confirm }
 	for key, clash := range clashes(commands, pane) {
 		t.Errorf("in the panes, %q means: %s", key, clash)
 	}
@@ -197,6 +204,7 @@ func TestHintedKeys(t *testing.T) {
 // TestPaletteBeginsHere looks for a command that several screens have: that of the current screen is the first.
 func TestPaletteBeginsHere(t *testing.T) {
 	m := entire(t)
+	m.face(false)
 	m.typing.Set("find text")
 	for name, want := range map[screen.Name]keys.ID{screen.Capture: "pane.find", screen.Cache: "cache.find", screen.Etcd: "etcd.find"} {
 		m.current = m.screens[name]

@@ -13,7 +13,7 @@ func (m *model) context() keys.Context {
 	if m.overlay != keys.None {
 		return m.overlay
 	}
-	return m.current.Context()
+	return m.focused().Context()
 }
 
 // pressed does what the keys of a message mean. A message may hold several keys, typed fast or over a slow line.
@@ -59,7 +59,7 @@ func (m *model) key(name string) tea.Cmd {
 func (m *model) insert(text []rune) {
 	switch m.overlay {
 	case keys.None:
-		m.current.Type(text)
+		m.focused().Type(text)
 	case keys.Ask:
 		m.asking.insert(m, text)
 	case keys.Menu:
@@ -128,11 +128,27 @@ func (m *model) clicked(msg tea.MouseMsg) tea.Cmd {
 		return nil
 	case m.frame.Header.Has(msg.X, msg.Y) && wheel == 0:
 		return m.clickedTab(msg.X)
-	case m.frame.Screen.Has(msg.X, msg.Y):
-		m.note = note{}
-		return m.current.Mouse(msg.X-m.frame.Screen.X, msg.Y-m.frame.Screen.Y, wheel)
 	}
-	return nil
+	return m.clickedSide(msg.X, msg.Y, wheel)
+}
+
+// clickedSide gives a click, and with it the focus, to the lesson or to the screen beside it. The wheel turns either.
+func (m *model) clickedSide(x, y, wheel int) tea.Cmd {
+	side, at := m.focused(), m.frame.Screen
+	if m.lesson != nil && !m.frame.OneSide() {
+		side = m.current
+		if m.frame.Lesson.Has(x, y) {
+			side, at = m.lesson, m.frame.Lesson
+		}
+	}
+	if !at.Has(x, y) {
+		return nil
+	}
+	m.note = note{}
+	if wheel == 0 {
+		m.face(side == screen.Screen(m.lesson))
+	}
+	return side.Mouse(x-at.X, y-at.Y, wheel)
 }
 
 // clickedOverlay turns the wheel on what is open above the screen. A click does not do anything there.
@@ -158,7 +174,7 @@ func (m *model) clickedHint(x int) tea.Cmd {
 
 func (m *model) clickedTab(x int) tea.Cmd {
 	for _, t := range m.tabs() {
-		if x >= t.x && x < t.x+t.w && t.name != m.current.Name() {
+		if x >= t.x && x < t.x+t.w && t.name != m.focused().Name() {
 			return m.turnTo(t.name)
 		}
 	}

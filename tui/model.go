@@ -16,6 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
+	"github.com/kx-apiserver/kx/tui/learn"
 	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/prompt"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -50,6 +51,9 @@ type model struct {
 	screens   map[screen.Name]screen.Screen
 	order     []screen.Screen
 	current   screen.Screen
+	// lesson is beside the current screen; nil if none is played. onLesson says that it has the focus.
+	lesson   *learn.Screen
+	onLesson bool
 	// path are the screens that esc leads back to, the latest last.
 	path []screen.Name
 
@@ -116,6 +120,12 @@ func newModel(ctx context.Context, o Options, t *theme.Terminal, out io.Writer, 
 		m.order = append(m.order, s)
 	}
 	m.current = m.order[0]
+	if o.Lesson != nil {
+		m.lesson = learn.New(host{m}, *o.Lesson)
+		m.screens[screen.Lesson] = m.lesson
+		m.order = append(m.order, m.lesson)
+		m.face(true)
+	}
 	var err error
 	if m.table, err = m.keys(); err != nil {
 		return nil, err
@@ -162,6 +172,9 @@ func readKeys(file string) (keys.Map, error) {
 
 func (m *model) Init() tea.Cmd {
 	cmds := []tea.Cmd{m.current.Show(nil), m.waitForChange()}
+	if m.lesson != nil {
+		cmds = append(cmds, m.lesson.Show(nil))
+	}
 	if m.mouse {
 		cmds = append(cmds, tea.EnableMouseCellMotion)
 	}
@@ -232,6 +245,7 @@ func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	default:
 		return m, nil
 	}
+	m.place() // what was done may have moved the border of a lesson
 	m.dirty = true
 	return m, cmd
 }
@@ -280,12 +294,28 @@ func (m *model) drain() tea.Cmd {
 
 func (m *model) resize(w, h int) {
 	m.w, m.h = w, h
-	m.frame = layout.Terminal(w, h)
-	if m.frame.TooSmall {
+	m.place()
+}
+
+// place lays the terminal out, and tells the screens how large they are now.
+func (m *model) place() {
+	frame := layout.Terminal(m.w, m.h)
+	if m.lesson != nil {
+		frame = frame.WithLesson(*m.lesson.Borders(), m.lesson.Zoomed())
+	}
+	if frame == m.frame {
+		return
+	}
+	m.frame = frame
+	if frame.TooSmall {
 		return
 	}
 	for _, s := range m.order {
-		s.SetSize(m.frame.Screen.W, m.frame.Screen.H)
+		if s == screen.Screen(m.lesson) {
+			s.SetSize(frame.Lesson.W, frame.Lesson.H)
+		} else {
+			s.SetSize(frame.Screen.W, frame.Screen.H)
+		}
 	}
 }
 

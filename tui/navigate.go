@@ -10,8 +10,36 @@ import (
 // pathMost is how many screens esc leads back through at most.
 const pathMost = 32
 
-// lead leads to a target. esc leads back.
+// focused is the screen that has the focus, or the lesson.
+func (m *model) focused() screen.Screen {
+	if m.onLesson {
+		return m.lesson
+	}
+	return m.current
+}
+
+// face gives the focus to the lesson, or to the screen.
+func (m *model) face(lesson bool) {
+	if m.lesson == nil {
+		return
+	}
+	m.onLesson = lesson
+	for _, s := range m.order {
+		s.Blur(lesson != (s == screen.Screen(m.lesson)))
+	}
+}
+
+// turnSides gives the focus to the other side.
+func (m *model) turnSides() { m.face(!m.onLesson) }
+
+// lead leads to a target. esc leads back. A lesson keeps the focus, unless it wants the screen to be looked at and hides it.
 func (m *model) lead(to screen.Target) tea.Cmd {
+	if look, ok := to.(screen.Look); ok {
+		to = look.Target
+		if m.frame.OneSide() {
+			m.face(false)
+		}
+	}
 	s := m.screens[to.Screen()]
 	if s == nil {
 		m.complain(m.theme.Words.Phrase("there is no screen %s", m.named(to.Screen())))
@@ -53,6 +81,10 @@ func (m *model) leadBack() (tea.Cmd, bool) {
 
 // turnTo shows a numbered screen as it was left. There is nothing to go back to from there.
 func (m *model) turnTo(name screen.Name) tea.Cmd {
+	m.face(name == screen.Lesson)
+	if m.onLesson {
+		return nil
+	}
 	m.path = nil
 	return m.show(m.screens[name], nil)
 }
@@ -92,7 +124,7 @@ func (m *model) leadTo(c *keys.Command) tea.Cmd {
 		if s == nil || ctx.Typing {
 			continue
 		}
-		if s != m.current {
+		if s != m.focused() {
 			cmds = append(cmds, m.turnTo(s.Name()))
 		}
 		if s.Focus(ctx) {

@@ -63,7 +63,7 @@ func (m *model) listed() []*keys.Command {
 		if !m.inPalette(c) {
 			continue
 		}
-		r := ranked{command: c, elsewhere: !slices.ContainsFunc(m.current.Contexts(), c.In)}
+		r := ranked{command: c, elsewhere: !slices.ContainsFunc(m.focused().Contexts(), c.In)}
 		if !strings.Contains(strings.ToLower(string(c.ID)+" "+c.Title+" "+m.theme.Words.Text(c.Title)+" "+keys.Shown(c.Keys...)), want) {
 			if r.late = true; !strings.Contains(strings.ToLower(c.Help+" "+m.theme.Words.Text(c.Help)), want) {
 				continue
@@ -107,7 +107,7 @@ func (m *model) use(c *keys.Command) {
 
 // screenOf is the name of the screen that has a command, unless the current one has it.
 func (m *model) screenOf(c *keys.Command) string {
-	if slices.ContainsFunc(m.current.Contexts(), c.In) {
+	if slices.ContainsFunc(m.focused().Contexts(), c.In) {
 		return ""
 	}
 	for _, ctx := range c.Contexts {

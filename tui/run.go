@@ -16,6 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/capture"
+	"github.com/kx-apiserver/kx/tui/learn"
 	"github.com/kx-apiserver/kx/tui/logs"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
@@ -29,6 +30,9 @@ type Options struct {
 
 	// Export writes requests as a document: a page, Markdown, a drawing. It may be nil.
 	Export func(out io.Writer, e *capture.Export) error
+
+	// Lesson is played beside the screen. It may be nil.
+	Lesson *learn.Options
 
 	// Theme is how the screen looks, if that was said for this run.
 	Theme theme.Name

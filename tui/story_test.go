@@ -53,6 +53,12 @@ func newDriver(t testing.TB) *driver {
 
 func newDriverIn(t testing.TB, language lang.Language) *driver {
 	t.Helper()
+	return newDriverWith(t, language, func(*driver, *Options) {})
+}
+
+// newDriverWith is newDriverIn with options that a test changes.
+func newDriverWith(t testing.TB, language lang.Language, change func(*driver, *Options)) *driver {
+	t.Helper()
 	t.Setenv("HOME", t.TempDir()) // what the screen calls ~
 	d := &driver{t: t, had: map[string]bool{}, server: tuitest.New(t), messages: make(chan tea.Msg, 64), recorded: tuitest.Recorded(t, "testdata/journeys.json")}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -62,6 +68,7 @@ func newDriverIn(t testing.TB, language lang.Language) *driver {
 	})
 	server := Server{Config: named7443(d.server.Config), Kubeconfig: "/home/you/.kx/kubeconfig", InProcess: true}
 	o := Options{Zone: time.UTC, CrashDir: t.TempDir(), Theme: theme.None, Language: language, Start: func(context.Context) (Server, error) { return server, nil }}
+	change(d, &o)
 	s, err := New(ctx, o, &d.clipboard)
 	if err != nil {
 		t.Fatal(err)

@@ -33,8 +33,8 @@ func (m *model) render() []string {
 		need := m.theme.Words.Phrase("kx needs %dx%d, this is %dx%d. q quits.", layout.MinWidth, layout.MinHeight, m.w, m.h)
 		return draw.Block(draw.Wrap(need, m.w), m.w, m.h)
 	}
-	same, state := m.current.Foot()
-	frame := append([]string{m.header()}, m.current.Render()...)
+	same, state := m.focused().Foot()
+	frame := append([]string{m.header()}, m.sides()...)
 	frame = append(frame, same, m.stateLine(state), m.hints())
 	frame = draw.Block(frame, m.w, m.h)
 	switch m.overlay {
@@ -46,6 +46,14 @@ func (m *model) render() []string {
 		return m.over(frame, m.menuBox())
 	}
 	return frame
+}
+
+// sides are the lesson and the screen, or the one of them that is seen.
+func (m *model) sides() []string {
+	if m.lesson == nil || m.frame.OneSide() {
+		return m.focused().Render()
+	}
+	return draw.Beside(m.lesson.Render(), m.current.Render())
 }
 
 // over lays a box over the middle of the screen.
@@ -61,7 +69,7 @@ func (m *model) over(frame, box []string) []string {
 func (m *model) header() string {
 	left := " " + m.theme.Title("kx") + " "
 	for _, t := range m.tabs() {
-		if t.name == m.current.Name() {
+		if t.name == m.focused().Name() {
 			left += " " + m.theme.Tab(t.text)
 		} else {
 			left += " " + m.theme.Dim(t.text)
@@ -103,17 +111,25 @@ func (m *model) tabsOf(short func(int, screen.Name) string) []tab {
 			continue
 		}
 		text := " " + short(i+1, name) + " "
-		if name == m.current.Name() {
+		if name == m.focused().Name() {
 			seen = true
 			text = fmt.Sprintf("[%d %s]", i+1, m.named(name))
 		}
 		add(name, text)
 	}
-	if !seen {
+	if !seen && !m.onLesson {
 		add(m.current.Name(), "["+m.named(m.current.Name())+"]")
+	}
+	if m.onLesson {
+		add(screen.Lesson, "["+m.lessonTab()+"]")
+	} else if m.lesson != nil {
+		add(screen.Lesson, " "+m.lessonTab()+" ")
 	}
 	return all
 }
+
+// lessonTab is the name of the lesson's side, with the key that leads there and back.
+func (m *model) lessonTab() string { return keys.ToLesson.Key() + " " + m.named(screen.Lesson) }
 
 // named is a screen's name in the language of the words.
 func (m *model) named(name screen.Name) string { return m.theme.Words.Text(string(name)) }

@@ -14,6 +14,8 @@ type Context struct {
 	Name string
 	// Typing says that characters pressed there are text.
 	Typing bool
+	// Asks says that digits pressed there answer a question.
+	Asks bool
 }
 
 // Place is the context of a pane.
@@ -21,6 +23,9 @@ func Place(name string) Context { return Context{Name: name} }
 
 // Line is the context of a line that the user types into.
 func Line(name string) Context { return Context{Name: name, Typing: true} }
+
+// Question is the context of a pane while it asks for the number of an answer.
+func Question(name string) Context { return Context{Name: name, Asks: true} }
 
 // None is no context.
 var None Context

@@ -83,18 +83,27 @@ var (
 
 // What makes and changes things.
 var (
-	Send         = on("send the request", "r", "alt+r")
+	Send         = on("send it", "r", "alt+r")
 	SendHeld     = on("send the request, held", "R")
 	End          = on("end it", "K")
 	Edit         = on("change it", "e")
 	InEditor     = on("open it in $EDITOR", "E")
 	Remove       = on("delete it", "delete", "backspace")
-	Switch       = on("switch it on or off", " ")
+	Switch       = on("start it, or stop it", " ")
 	Count        = on("change how often it applies", "#")
 	Undo         = on("undo", "ctrl+z")
 	Redo         = on("redo", "ctrl+y")
 	Example      = on("write an example", "T")
 	InitialState = on("watch from the present state", "I")
+)
+
+// What a lesson has.
+var (
+	Shell    = on("type a command", "!", "$")
+	Hint     = on("show a hint", "*")
+	Solution = on("show the solution", "=")
+	PassOver = on("pass over it", ";")
+	Anew     = on("begin anew", "<")
 )
 
 // What goes to the clipboard and to files.
@@ -126,6 +135,7 @@ var (
 	TakeMouse   = on("take the mouse, or leave it to the terminal", "M")
 	NextTheme   = on("change the colours", "ctrl+t")
 	OpenLog     = on("show the log", "ctrl+l")
+	ToLesson    = on("go to the lesson, or back to the screen beside it", ",")
 	Quit        = on("quit", "q")
 	QuitAlways  = on("quit, whatever is open", "ctrl+c")
 	Yes         = on("answer yes", "y")

@@ -3,6 +3,6 @@
 //
 // # Invariants
 //
-//  1. The rectangles of a [Frame], and of a [Capture], do not overlap, lie within it, and together cover it.
+//  1. The rectangles of a [Frame], but for a lesson that shares the place of the screen, and of a [Capture], do not overlap, lie within it, and together cover it.
 //  2. Header and hints are there at every size that is not too small.
 package layout

@@ -6,6 +6,9 @@ const (
 	MinHeight = 15
 )
 
+// Beside is the width of a terminal from which a lesson is beside the screen. Below it one of them is seen at a time.
+const Beside = 120
+
 // FootHeight is how many lines there are below a screen.
 const FootHeight = 3
 
@@ -18,6 +21,9 @@ const (
 	detailWide = 102
 	// low is the height below which the list of Capture shows a few rows.
 	low = 19
+	// lessonLeast and lessonMost are how wide a lesson is beside the screen, unless the user moved the border.
+	lessonLeast = 48
+	lessonMost  = 72
 	// leastWide and leastHigh are what a border that the user moves leaves on both sides.
 	leastWide = 24
 	leastHigh = 4
@@ -40,7 +46,9 @@ type Frame struct {
 
 	Header Rect
 	// Screen is the place of the screen that is seen.
-	Screen              Rect
+	Screen Rect
+	// Lesson is the place of the lesson, which is that of the screen too where one of them is seen at a time. Empty if there is none.
+	Lesson              Rect
 	SameAs, State, Hint Rect
 }
 
@@ -57,6 +65,21 @@ func Terminal(w, h int) Frame {
 	f.SameAs, f.State, f.Hint = line(h-3), line(h-2), line(h-1)
 	return f
 }
+
+// WithLesson makes room for a lesson at the left of the screen, with the border that the user moved. alone gives both the place of
+// all, as where there is no room for both.
+func (f Frame) WithLesson(borders Borders, alone bool) Frame {
+	f.Lesson = f.Screen
+	if f.TooSmall || f.W < Beside || alone {
+		return f
+	}
+	f.Lesson.W = Border(f.W, max(min(f.W*2/5, lessonMost), lessonLeast), borders.Across, lessonLeast, MinWidth)
+	f.Screen.X, f.Screen.W = f.Lesson.W, f.W-f.Lesson.W
+	return f
+}
+
+// OneSide reports whether the lesson and the screen have one place, in which one of them is seen.
+func (f Frame) OneSide() bool { return f.Lesson == f.Screen }
 
 // The panes of Capture.
 const (

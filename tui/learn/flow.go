@@ -1,0 +1,234 @@
+package learn
+
+import (
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/tui/play"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// state is how far a part is.
+type state int
+
+const (
+	waiting state = iota
+	working
+	done
+	failed
+	passed // the learner passed over it
+)
+
+// entry is what came of a part.
+type entry struct {
+	state    state
+	outcome  play.Outcome
+	err      error
+	live     string // what it prints while it works
+	replayed bool
+	ended    time.Time
+	// asides are the commands that the learner typed before the part.
+	asides []aside
+	// reading are the steps of a Read, as they were found.
+	reading []reading
+	// journey is what a Show opened, and target where it is.
+	journey string
+	target  screen.Target
+
+	// Of a task: the learner's commands, whether they were run, how many hints were taken, and whether the solution was shown.
+	script   string
+	tried    bool
+	hints    int
+	solution bool
+}
+
+// aside is a command that the learner typed.
+type aside struct {
+	line    string
+	outcome play.Outcome
+	err     error
+	ended   bool
+}
+
+// part is the one that is to be done; nil at the end.
+func (s *Screen) part() lesson.Part {
+	if s.next < len(s.options.Lesson.Parts) {
+		return s.options.Lesson.Parts[s.next]
+	}
+	return nil
+}
+
+// at is what became of the part that is to be done, or stands at the end.
+func (s *Screen) at() *entry { return &s.entries[s.next] }
+
+// settle goes on to the part that wants something of the learner, and does on the way what wants nothing.
+func (s *Screen) settle() tea.Cmd {
+	var cmd tea.Cmd
+	for s.part() != nil && s.silent(s.next) {
+		s.entries[s.next].state = done
+		s.next++
+	}
+	switch part := s.part().(type) {
+	case nil:
+		s.finished()
+	case lesson.Starter:
+		s.prepare(part)
+	case lesson.Expect, lesson.Show, lesson.Read:
+		if !s.afterText() {
+			cmd = s.do()
+		}
+	}
+	s.record.Next = s.next
+	s.reveal()
+	return tea.Batch(cmd, s.keep())
+}
+
+// silent reports whether nothing is to be done for a part at its place: it is read, or belongs to another part.
+func (s *Screen) silent(i int) bool {
+	switch part := s.options.Lesson.Parts[i].(type) {
+	case lesson.Text, lesson.Hold, lesson.Fault, lesson.Hint, lesson.Solution:
+		return true
+	case lesson.Predict:
+		return s.record.Answers[part.ID] > 0
+	case lesson.Expect:
+		_, ofTask := s.tasks[part.Of]
+		return ofTask
+	}
+	return false
+}
+
+// afterText reports whether there is text to read before the next part. What follows a block without text follows by itself.
+func (s *Screen) afterText() bool {
+	if s.next == 0 {
+		return false
+	}
+	_, text := s.options.Lesson.Parts[s.next-1].(lesson.Text)
+	return text
+}
+
+// finished notes that all was done.
+func (s *Screen) finished() {
+	if s.record.Done == nil {
+		now := time.Now()
+		s.record.Done = &now
+	}
+}
+
+// goOn is the key that goes on: it turns to what was not read yet, or does the next part.
+func (s *Screen) goOn() tea.Cmd {
+	s.lay()
+	switch {
+	case !s.text.AtEnd():
+		s.turnPage()
+		return nil
+	case s.work != nil:
+		s.host.Say(s.phrase("it is still under way: esc stops it"))
+		return nil
+	case s.play == nil:
+		return s.open()
+	case s.part() == nil:
+		return s.onward()
+	}
+	s.acted = s.next
+	return s.do()
+}
+
+// do does the next part.
+func (s *Screen) do() tea.Cmd {
+	switch part := s.part().(type) {
+	case lesson.Run:
+		return s.doPart(s.phrase("runs the commands of this block"))
+	case lesson.Release:
+		return s.doPart(s.phrase("waits until what was held has ended"))
+	case lesson.Stop:
+		return s.doPart(s.phrase("waits until what ran in the background has ended"))
+	case lesson.Server:
+		return s.doPart(s.phrase("starts the lesson's server anew"))
+	case lesson.Expect:
+		return s.doPart(s.phrase("looks whether it is so, for up to %s", part.Within))
+	case lesson.Predict:
+		s.host.Say(s.phrase("answer first: press the number of an answer"))
+	case lesson.Show:
+		return s.show(part)
+	case lesson.Read:
+		return s.read(part)
+	case lesson.Starter:
+		return s.attempt(part)
+	}
+	return nil
+}
+
+// passOver leaves a part that failed, a task or a question as it is.
+func (s *Screen) passOver() tea.Cmd {
+	s.acted = s.next
+	s.at().state = passed
+	s.next++
+	return s.settle()
+}
+
+func (s *Screen) whyNotPass() string {
+	_, question := s.part().(lesson.Predict)
+	_, task := s.part().(lesson.Starter)
+	switch {
+	case s.work != nil:
+		return "something is under way: esc stops it"
+	case s.part() == nil || s.play == nil:
+		return "there is nothing to pass over"
+	case s.at().state != failed && !question && !task:
+		return "it has not been done yet"
+	}
+	return ""
+}
+
+// answer notes the number of an answer.
+func (s *Screen) answer(n int) tea.Cmd {
+	question, ok := s.part().(lesson.Predict)
+	if !ok {
+		return nil
+	}
+	if s.record.Answers == nil {
+		s.record.Answers = map[string]int{}
+	}
+	s.acted = s.next
+	s.record.Answers[question.ID] = n
+	return s.settle()
+}
+
+// whyNotAnswer is why there is no such answer.
+func (s *Screen) whyNotAnswer(n int) string {
+	question, ok := s.part().(lesson.Predict)
+	switch {
+	case !ok:
+		return "no question is asked"
+	case n > len(question.Answers):
+		return s.phrase("there are %d answers", len(question.Answers))
+	}
+	return ""
+}
+
+// onward asks for the lesson that comes next.
+func (s *Screen) onward() tea.Cmd {
+	if s.options.Next == "" {
+		s.host.Say(s.phrase("the lesson is over: q quits, %s begins anew", anewKey))
+		return nil
+	}
+	return s.host.Confirm(s.phrase("Go on to the next lesson, %s?", s.options.Next), func() tea.Cmd { return s.leave(NextLesson) })
+}
+
+// anew asks whether to begin anew.
+func (s *Screen) anew() tea.Cmd {
+	return s.host.Confirm(s.phrase("Begin the lesson anew, on a new server, without your answers?"), func() tea.Cmd {
+		s.record = play.Record{Done: s.record.Done}
+		s.unkept = true
+		return s.leave(Again)
+	})
+}
+
+func (s *Screen) leave(after After) tea.Cmd {
+	if s.options.Leave != nil {
+		s.options.Leave(after)
+	}
+	return s.host.Quit()
+}

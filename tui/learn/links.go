@@ -1,0 +1,198 @@
+package learn
+
+import (
+	"context"
+	"slices"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/replay"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// link is something that the lesson speaks of and the screen beside it can show.
+type link struct {
+	part int
+	bad  bool // something is not as it was expected
+	// journey is the request, and step the ID of its step; it may be empty.
+	journey, step, tab string
+	// target is where the link leads, unless that is the request.
+	target screen.Target
+	// source is the function, if it is known.
+	source *screen.ToSource
+}
+
+// reading is a step whose function is worth reading, as it was found.
+type reading struct {
+	journey string
+	step    *v1alpha1.Step
+	err     error
+	id      string
+}
+
+// found is a request that a part speaks of. whole is nil where its name is enough.
+type found struct {
+	journey string
+	whole   *v1alpha1.Journey
+}
+
+// find looks for the newest request of a run that a filter wants.
+func (s *Screen) find(ctx context.Context, of, filter string, whole bool) (found, error) {
+	name, err := s.play.Find(ctx, of, filter)
+	if err != nil || !whole {
+		return found{journey: name}, err
+	}
+	j := &v1alpha1.Journey{}
+	if err := s.host.API().Get(ctx, api.KX+"/journeys/"+name, nil, j); err != nil {
+		return found{}, err
+	}
+	return found{name, j}, nil
+}
+
+// show opens on the screen beside the lesson what a part names.
+func (s *Screen) show(part lesson.Show) tea.Cmd {
+	i, e := s.next, s.at()
+	if part.Open == "" {
+		e.state, s.next = done, i+1
+		var cmd tea.Cmd
+		if part.Screen != "" {
+			cmd = s.host.Go(screen.ToScreen{Name: screen.Name(part.Screen)})
+		}
+		return tea.Batch(cmd, s.settle())
+	}
+	whole := part.Screen != "" && screen.Name(part.Screen) != screen.Capture
+	find := func(ctx context.Context) (found, error) { return s.find(ctx, part.Of, part.Open, whole) }
+	return start(s, s.phrase("looks for the request that the lesson shows"), i, find, func(f found, err error) tea.Cmd {
+		if err != nil {
+			e.state, e.err = failed, err
+			s.reveal()
+			return nil
+		}
+		e.state, e.journey, e.target, s.next = done, f.journey, target(part, f), i+1
+		return tea.Batch(s.host.Go(e.target), s.settle())
+	})
+}
+
+// target is where a part leads that shows a request.
+func target(part lesson.Show, f found) screen.Target {
+	if f.whole == nil {
+		return screen.ToRequest{Journey: f.journey, Step: part.Step, Tab: part.Tab}
+	}
+	step := slices.IndexFunc(f.whole.Status.Steps, func(s v1alpha1.Step) bool { return s.ID == part.Step })
+	spec := &f.whole.Spec
+	switch screen.Name(part.Screen) {
+	case screen.Story:
+		return screen.ToStory{Journey: f.whole, Step: step}
+	case screen.Send:
+		to, _ := replay.Of(f.whole, false)
+		return to
+	case screen.Cache:
+		resource := spec.Resource
+		if spec.Group != "" {
+			resource += "." + spec.Group
+		}
+		return screen.ToCache{Resource: resource}
+	case screen.Structure:
+		return screen.ToStructure{Group: spec.Group, Resource: spec.Resource}
+	case screen.Etcd:
+		if to, ok := screen.InEtcd(f.whole, step); ok {
+			return to
+		}
+	}
+	return screen.ToScreen{Name: screen.Name(part.Screen)}
+}
+
+// read looks for the steps whose functions are worth reading.
+func (s *Screen) read(part lesson.Read) tea.Cmd {
+	i, e := s.next, s.at()
+	find := func(ctx context.Context) ([]reading, error) {
+		var all []reading
+		for _, id := range part.Steps {
+			r := reading{id: id}
+			var f found
+			if f, r.err = s.find(ctx, part.Of, "step:"+id, true); r.err == nil {
+				r.journey = f.journey
+				for k := range f.whole.Status.Steps {
+					if step := &f.whole.Status.Steps[k]; step.ID == id {
+						r.step = step
+						break
+					}
+				}
+			}
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			all = append(all, r)
+		}
+		return all, nil
+	}
+	return start(s, s.phrase("looks for the functions that ran"), i, find, func(all []reading, err error) tea.Cmd {
+		if err != nil {
+			e.state, e.err = failed, err
+			s.reveal()
+			return nil
+		}
+		e.state, e.reading, s.next = done, all, i+1
+		return s.settle()
+	})
+}
+
+func (s *Screen) whyNoLink() string {
+	if s.chosen() == nil {
+		return "the lesson has shown no request yet"
+	}
+	return ""
+}
+
+// chosen is the link that the keys are about, or nil.
+func (s *Screen) chosen() *link {
+	s.lay()
+	if s.link < 0 || s.link >= len(s.page.links) {
+		return nil
+	}
+	return &s.page.links[s.link]
+}
+
+// turnLink goes to the next link, or the one before.
+func (s *Screen) turnLink(by int) tea.Cmd {
+	n := len(s.page.links)
+	s.link = (s.link + by + n) % n
+	for i, line := range s.page.lines {
+		if line.link == s.link {
+			s.text.Reveal(i)
+			break
+		}
+	}
+	return nil
+}
+
+// look shows what the link leads to.
+func (s *Screen) look() tea.Cmd {
+	l := s.chosen()
+	if l.target != nil {
+		return s.host.Go(screen.Look{Target: l.target})
+	}
+	return s.host.Go(screen.Look{Target: screen.ToRequest{Journey: l.journey, Step: l.step, Tab: l.tab}})
+}
+
+// lookAtSource shows the source of what the link leads to.
+func (s *Screen) lookAtSource() tea.Cmd {
+	l := s.chosen()
+	if l.source != nil {
+		return s.host.Go(screen.Look{Target: *l.source})
+	}
+	return s.host.Go(screen.Look{Target: screen.ToRequest{Journey: l.journey, Step: l.step, Tab: "Source"}})
+}
+
+func (s *Screen) whyNoSource() string {
+	switch l := s.chosen(); {
+	case l == nil:
+		return s.whyNoLink()
+	case l.source == nil && l.journey == "":
+		return "no function is known of what the mark is on"
+	}
+	return ""
+}

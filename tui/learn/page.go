@@ -1,0 +1,321 @@
+package learn
+
+import (
+	"strings"
+
+	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/editor"
+	"github.com/kx-apiserver/kx/tui/markdown"
+	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// page is the lesson in lines, up to the part that is to be done.
+type page struct {
+	w     int
+	look  theme.Theme
+	lines []line
+	links []link
+
+	part int // the one that is laid out
+	// texts are the parts that never change, as they were laid out for a width and a theme.
+	texts map[int][]markdown.Line
+	of    texture
+}
+
+// texture is what the layout of a text depends on.
+type texture struct {
+	w     int
+	theme theme.Name
+}
+
+// line is one line of the page.
+type line struct {
+	text  string
+	link  int // the index of the link that it is; -1 for none
+	part  int
+	first bool // a paragraph begins
+}
+
+// gutter is the column of the mark.
+const gutter = 2
+
+// lay lays the page out.
+func (s *Screen) lay() {
+	w, _ := s.text.Size()
+	look := s.host.Theme()
+	p := &s.page
+	p.w, p.look, p.lines, p.links = max(w-4-gutter, 1), look, nil, nil // the frame, and a cell at each side
+	if of := (texture{p.w, look.Name}); of != p.of {
+		p.of, p.texts = of, map[int][]markdown.Line{}
+	}
+	for i := range s.entries {
+		if i > s.next {
+			break
+		}
+		p.part = i
+		p.gap()
+		s.layAsides(&s.entries[i])
+		if i < len(s.options.Lesson.Parts) {
+			s.layPart(i, s.options.Lesson.Parts[i], &s.entries[i])
+		} else if s.play != nil {
+			s.layEnd()
+		}
+	}
+	if s.failed != nil {
+		p.gap()
+		p.say("✗ ", s.phrase("The lesson's server is not there: %s", s.failed.Error()), look.Bad)
+		p.say("", s.phrase("%s tries again.", goKey), nil)
+	}
+	p.trim()
+	if n := len(p.links); n != s.links {
+		s.links, s.link = n, p.newest()
+	}
+}
+
+// newest is the first link of the last part that has any: where something is not as expected, that.
+func (p *page) newest() int {
+	at := len(p.links) - 1
+	for i := at; i >= 0 && p.links[i].part == p.links[at].part; i-- {
+		if !p.links[at].bad || p.links[i].bad {
+			at = i
+		}
+	}
+	return at
+}
+
+func (s *Screen) layPart(i int, part lesson.Part, e *entry) {
+	p := &s.page
+	switch part := part.(type) {
+	case lesson.Text:
+		if p.texts[i] == nil {
+			p.texts[i] = markdown.Lines(part.Markdown, p.w, p.look)
+		}
+		for _, l := range p.texts[i] {
+			p.lines = append(p.lines, line{text: l.Text, link: -1, part: i, first: l.First})
+		}
+	case lesson.Run:
+		s.layRun(i, part, e)
+	case lesson.Hold:
+		for _, filter := range part.Filters {
+			p.say("‖ ", s.phrase("A breakpoint for the commands that come: %s", filter), p.look.Notice)
+		}
+	case lesson.Fault:
+		p.say("‖ ", s.phrase("A fault for the commands that come: %s, of %s", string(part.Spec.Effect), part.Spec.Filter), p.look.Notice)
+	case lesson.Release:
+		s.layWait(i, e, s.phrase("What is held goes on."), s.phrase("%s lets go what is held, and waits for its end.", goKey))
+	case lesson.Stop:
+		s.layWait(i, e, s.phrase("What ran in the background is stopped."), s.phrase("%s stops what runs in the background.", goKey))
+	case lesson.Server:
+		flags := s.phrase("without flags")
+		if len(part.Flags) > 0 {
+			flags = strings.Join(part.Flags, " ")
+		}
+		s.layWait(i, e, s.phrase("The server began anew, %s.", flags), s.phrase("%s starts the lesson's server anew on the same data, %s.", goKey, flags))
+	case lesson.Predict:
+		s.layQuestion(i, part, e)
+	case lesson.Expect:
+		if _, ofTask := s.tasks[part.Of]; !ofTask {
+			s.layExpect(i, part, e)
+		}
+	case lesson.Show:
+		s.layShow(i, part, e)
+	case lesson.Read:
+		s.layRead(i, part, e)
+	case lesson.Starter:
+		s.layTask(i, part, e)
+	}
+}
+
+// gap is an empty line between parts.
+func (p *page) gap() {
+	if n := len(p.lines); n > 0 && p.lines[n-1].text != "" {
+		p.lines = append(p.lines, line{link: -1, part: p.part})
+	}
+}
+
+// trim removes what is empty at the end.
+func (p *page) trim() {
+	for n := len(p.lines); n > 0 && p.lines[n-1].text == ""; n-- {
+		p.lines = p.lines[:n-1]
+	}
+}
+
+// say adds a sentence behind a sign. What does not fit into the line goes on below, beside the sign.
+func (p *page) say(sign, text string, style theme.Style) { p.sayLink(sign, text, style, -1) }
+
+func (p *page) sayLink(sign, text string, style theme.Style, link int) {
+	indent := strings.Repeat(" ", draw.Width(sign))
+	for k, part := range draw.Wrap(draw.Clean(text), max(p.w-len(indent), 1)) {
+		l := line{text: indent + part, link: -1, part: p.part, first: k == 0}
+		if k == 0 {
+			l.text, l.link = sign+part, link
+		}
+		if style != nil {
+			l.text = style(l.text)
+		}
+		p.lines = append(p.lines, l)
+	}
+}
+
+// verbatim adds text as it is, behind a sign and then an indent.
+func (p *page) verbatim(sign, text string, style theme.Style) {
+	indent := strings.Repeat(" ", draw.Width(sign))
+	for k, part := range markdown.Verbatim(text, max(p.w-len(indent), 1)) {
+		head := indent
+		if k == 0 {
+			head = sign
+		}
+		if style != nil {
+			part = style(part)
+		}
+		p.lines = append(p.lines, line{text: head + part, link: -1, part: p.part, first: k == 0})
+	}
+}
+
+// add makes a link of the part, and returns its index.
+func (p *page) add(l link) int {
+	l.part = p.part
+	p.links = append(p.links, l)
+	return len(p.links) - 1
+}
+
+// reveal brings what the learner did last into view, and as much as there is room for of what follows.
+func (s *Screen) reveal() {
+	s.lay()
+	n, h := len(s.page.lines), s.text.Height()
+	if n <= s.text.Top()+h {
+		s.text.SetTop(s.text.Top()) // it may have become shorter
+		return
+	}
+	for i, l := range s.page.lines {
+		if l.part >= s.acted {
+			s.text.SetTop(min(i, n-h))
+			return
+		}
+	}
+	s.text.SetTop(n - h)
+}
+
+// turnPage goes on to the first line that is not in view, and to the beginning of its paragraph if that is not the first one in view.
+func (s *Screen) turnPage() {
+	top := s.text.Top()
+	to := min(top+s.text.Height(), len(s.page.lines)-1)
+	for start := to; start > top; start-- {
+		if s.page.lines[start].first {
+			to = start
+			break
+		}
+	}
+	s.text.SetTop(max(to, top+1))
+}
+
+// content is the page for its pane.
+func (s *Screen) content() rows.Content {
+	look := s.host.Theme()
+	return rows.Content{
+		Title: look.Title(draw.Clean(s.options.Lesson.Title)), Note: s.where(), Rows: len(s.page.lines), Text: true, Foot: s.foot,
+		Empty: []string{" " + s.phrase("The lesson has no text.")},
+		Row: func(i int) rows.Row {
+			l := s.page.lines[i]
+			mark := "  "
+			if l.link >= 0 && l.link == s.link {
+				mark = look.Key("> ")
+			}
+			return rows.Row{Text: mark + l.text}
+		},
+	}
+}
+
+// where is how far the learner has come, by the blocks.
+func (s *Screen) where() string {
+	all, before := 0, 0
+	for i, part := range s.options.Lesson.Parts {
+		switch part.(type) {
+		case lesson.Text, lesson.Hint, lesson.Solution, lesson.Hold, lesson.Fault:
+			continue
+		}
+		all++
+		if i < s.next {
+			before++
+		}
+	}
+	note := s.phrase("%d of %d done", before, all)
+	if s.below {
+		note = s.phrase("more below") + "  " + note
+	}
+	return note
+}
+
+// scriptHigh is how many lines of the commands of a task are seen while they are changed.
+const scriptHigh = 8
+
+// foot is what the learner types into.
+func (s *Screen) foot(int) []string {
+	w, h := s.text.Size()
+	look := s.host.Theme()
+	rule := look.Dim(strings.Repeat("╌", max(w-2, 0)))
+	switch {
+	case s.editing:
+		high := max(min(s.script.Lines(), scriptHigh, h/2-3), 1)
+		s.script.SetSize(max(w-3, 1), high)
+		help := " " + s.phrase("alt+r runs them, esc leaves them as they are here")
+		return append([]string{rule, look.Dim(help)}, s.script.Render(editor.Look{Dim: look.Dim, Bad: look.Bad, Cursor: true})...)
+	case s.Typing():
+		return []string{rule, " $ " + s.Line().View(max(w-5, 1))}
+	}
+	return nil
+}
+
+// outputLines are how many lines of an output are shown at its beginning and at its end, unless it is shown as a whole.
+const (
+	outputHead = 12
+	outputTail = 6
+)
+
+// output adds what a command printed.
+func (s *Screen) layOutput(text string) {
+	p := &s.page
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
+		return
+	}
+	lines := strings.Split(text, "\n")
+	if hidden := len(lines) - outputHead - outputTail; hidden > 1 && !s.full {
+		for _, l := range lines[:outputHead] {
+			p.verbatim("  ", l, nil)
+		}
+		p.say("  ", s.phrase("… %d more lines: %s shows them", hidden, fullKey), p.look.Dim)
+		lines = lines[len(lines)-outputTail:]
+	}
+	for _, l := range lines {
+		p.verbatim("  ", l, nil)
+	}
+}
+
+// layScript adds commands.
+func (p *page) layScript(script string) {
+	for _, l := range strings.Split(strings.TrimRight(script, "\n"), "\n") {
+		p.verbatim("$ ", l, p.look.Layer)
+	}
+}
+
+// layAsides adds what the learner typed.
+func (s *Screen) layAsides(e *entry) {
+	p := &s.page
+	for _, a := range e.asides {
+		p.say("", s.phrase("You typed:"), p.look.Dim)
+		p.layScript(a.line)
+		s.layOutput(a.outcome.Output)
+		switch {
+		case !a.ended:
+			p.say("  ", s.phrase("it runs"), p.look.Notice)
+		case a.err != nil:
+			p.say("  ", a.err.Error(), p.look.Bad)
+		case a.outcome.Exit != 0:
+			p.say("  ", s.phrase("exit code %d", a.outcome.Exit), p.look.Notice)
+		}
+		p.gap()
+	}
+}

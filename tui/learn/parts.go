@@ -1,0 +1,356 @@
+package learn
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/tui/draw"
+	"github.com/kx-apiserver/kx/tui/play"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// layRun is commands, and what they printed.
+func (s *Screen) layRun(i int, part lesson.Run, e *entry) {
+	p := &s.page
+	if i == s.next && e.state == waiting {
+		p.say("", s.phrase("%s runs:", goKey), p.look.Key)
+	}
+	p.layScript(part.Script)
+	if e.state == working && e.live != "" {
+		s.layOutput(e.live)
+		return
+	}
+	s.layOutput(e.outcome.Output)
+	switch {
+	case e.state == working:
+		p.say("  ", s.phrase("it runs"), p.look.Notice)
+	case e.state == done && e.outcome.Running:
+		p.say("  ", s.phrase("it runs on in the background"), p.look.Notice)
+	case e.state == done:
+		p.say("  ", s.phrase("exit code %d, after %s", e.outcome.Exit, draw.Duration(e.outcome.Took)), p.look.Dim)
+	}
+	for _, held := range e.outcome.Held {
+		n := p.add(link{journey: held})
+		p.sayLink("‖ ", s.phrase("%s is held now", held), p.look.Notice, n)
+	}
+	s.layTrouble(i, e)
+}
+
+// layTrouble is why a part is not done, and what can be done.
+func (s *Screen) layTrouble(i int, e *entry) {
+	p := &s.page
+	switch {
+	case errors.Is(e.err, errStopped):
+		p.say("", s.phrase("You stopped it. %s tries again.", goKey), p.look.Notice)
+		return
+	case e.err != nil:
+		p.say("✗ ", s.phrase("It did not go as it must: %s", e.err.Error()), p.look.Bad)
+	}
+	switch {
+	case e.state == passed && e.err != nil || e.state == passed && len(e.outcome.Results) > 0:
+		p.say("", s.phrase("You passed over it."), p.look.Dim)
+	case e.state == failed && i == s.next && s.of() != "":
+		p.say("", s.phrase("%s looks again, %s runs the commands once more, %s passes over it.", goKey, sendKey, passKey), nil)
+	case e.state == failed && i == s.next:
+		p.say("", s.phrase("%s tries again, %s passes over it.", goKey, passKey), nil)
+	}
+}
+
+// layWait is a part that is said in a sentence: what was done, or what the key will do.
+func (s *Screen) layWait(i int, e *entry, was, will string) {
+	p := &s.page
+	switch e.state {
+	case done:
+		p.say("‖ ", was, p.look.Notice)
+		s.layOutput(e.outcome.Output)
+		if e.outcome.Took > 0 {
+			p.say("  ", s.phrase("exit code %d, after %s", e.outcome.Exit, draw.Duration(e.outcome.Took)), p.look.Dim)
+		}
+	default:
+		p.say("", will, p.look.Key)
+	}
+	s.layTrouble(i, e)
+}
+
+// layQuestion is a question with its answers.
+func (s *Screen) layQuestion(i int, part lesson.Predict, e *entry) {
+	p := &s.page
+	p.say("? ", part.Question, p.look.Title)
+	given := s.record.Answers[part.ID]
+	for n, answer := range part.Answers {
+		sign := fmt.Sprintf("  %d  ", n+1)
+		if given == n+1 {
+			p.say(fmt.Sprintf("* %d  ", n+1), answer, p.look.Notice)
+			continue
+		}
+		p.say(sign, answer, nil)
+	}
+	switch {
+	case given > 0 && s.revealed(part.ID):
+	case given > 0:
+		p.say("  ", s.phrase("* is your answer. The requests will tell."), p.look.Dim)
+	case e.state == passed:
+		p.say("  ", s.phrase("You passed over it."), p.look.Dim)
+	case i == s.next && s.play != nil:
+		p.say("", s.phrase("Press the number of your answer."), p.look.Key)
+	}
+}
+
+// revealed reports whether the answer to a question was seen.
+func (s *Screen) revealed(id string) bool {
+	for i, part := range s.options.Lesson.Parts {
+		if expect, ok := part.(lesson.Expect); ok && expect.Reveal == id && s.entries[i].state == done {
+			return true
+		}
+	}
+	return false
+}
+
+// layExpect is what must be seen, and the answer to the question that it reveals.
+func (s *Screen) layExpect(i int, part lesson.Expect, e *entry) {
+	p := &s.page
+	switch {
+	case len(e.outcome.Results) > 0:
+		s.layResults(e.outcome.Results)
+	case e.state == waiting && i == s.next && e.err == nil:
+		p.say("", s.phrase("%s looks whether this is so:", goKey), p.look.Key)
+		s.layConditions(part.Conditions)
+	default:
+		s.layConditions(part.Conditions)
+	}
+	if e.state == done && part.Reveal != "" {
+		s.layAnswer(part.Reveal)
+	}
+	s.layTrouble(i, e)
+}
+
+func (s *Screen) layConditions(all []lesson.Condition) {
+	for _, c := range all {
+		s.page.say("· ", c.Text, s.page.look.Dim)
+	}
+}
+
+// layResults are conditions as they were judged, each with what was seen and the request to look at.
+func (s *Screen) layResults(all []play.Result) {
+	p := &s.page
+	for _, r := range all {
+		n := -1
+		if k := len(r.Journeys); k > 0 {
+			n = p.add(link{journey: r.Journeys[k-1].Name, bad: !r.OK})
+		}
+		saw := s.host.Theme().Words.Text(r.Saw)
+		if r.OK {
+			p.sayLink("✓ ", s.phrase("so it is: %s", r.Condition.Text), p.look.Good, n)
+			continue
+		}
+		p.sayLink("✗ ", s.phrase("not so: %s", r.Condition.Text), p.look.Bad, n)
+		p.say("    ", s.phrase("seen: %s", saw), nil)
+		if n >= 0 {
+			p.say("    ", s.phrase("look at %s: %s opens it", r.Journeys[len(r.Journeys)-1].Name, lookKey), p.look.Dim)
+		}
+	}
+}
+
+// layAnswer is what the learner answered beside what was seen.
+func (s *Screen) layAnswer(id string) {
+	p := &s.page
+	for _, part := range s.options.Lesson.Parts {
+		q, ok := part.(lesson.Predict)
+		if !ok || q.ID != id {
+			continue
+		}
+		p.gap()
+		given, right := s.record.Answers[id], q.Answers[q.Answer-1]
+		switch {
+		case given == q.Answer:
+			p.say("✓ ", s.phrase("You said %d, and so it is: %s", given, right), p.look.Good)
+		case given > 0:
+			p.say("✗ ", s.phrase("You said %d: %s", given, q.Answers[given-1]), p.look.Notice)
+			p.say("  ", s.phrase("It is %d: %s", q.Answer, right), p.look.Title)
+		default:
+			p.say("  ", s.phrase("It is %d: %s", q.Answer, right), p.look.Title)
+		}
+	}
+}
+
+// layShow is what is opened beside the lesson.
+func (s *Screen) layShow(i int, part lesson.Show, e *entry) {
+	p := &s.page
+	if e.state == waiting && i == s.next && e.err == nil {
+		p.say("", s.phrase("%s shows the request.", goKey), p.look.Key)
+		return
+	}
+	n := -1
+	if e.journey != "" {
+		n = p.add(link{journey: e.journey, step: part.Step, tab: part.Tab, target: e.target})
+		what := e.journey
+		if part.Step != "" {
+			what += "  " + part.Step
+		}
+		p.sayLink("→ ", s.phrase("beside the text: %s", what), p.look.Key, n)
+	}
+	if part.Say != "" {
+		p.say("  ", part.Say, nil)
+	}
+	s.layTrouble(i, e)
+}
+
+// layRead are functions that are worth reading, as they ran here and as they are upstream.
+func (s *Screen) layRead(i int, part lesson.Read, e *entry) {
+	p := &s.page
+	if e.state != done {
+		if i == s.next {
+			p.say("", s.phrase("%s shows which functions are worth reading.", goKey), p.look.Key)
+		}
+		s.layTrouble(i, e)
+		return
+	}
+	p.say("", s.phrase("Worth reading (%s opens the source, %s goes to the next):", sourceKey, nextKey), p.look.Title)
+	for _, r := range e.reading {
+		if r.step == nil {
+			why := s.phrase("the requests did not have it")
+			if r.err != nil {
+				why = r.err.Error()
+			}
+			p.say("  ", r.id+": "+why, p.look.Notice)
+			continue
+		}
+		step := r.step
+		n := p.add(link{journey: r.journey, step: r.id, source: &screen.ToSource{
+			File: step.File, Line: int(step.Line), Function: step.Function, Upstream: step.Upstream, UpstreamFile: step.UpstreamFile, Release: step.UpstreamRelease,
+		}})
+		p.sayLink("→ ", r.id+"  "+step.Function, p.look.Key, n)
+		p.verbatim("    ", fmt.Sprintf("%s:%d", step.File, step.Line), nil)
+		if step.Upstream != "" {
+			p.say("    ", s.phrase("upstream: %s", step.Upstream), nil)
+			p.verbatim("    ", step.UpstreamFile, p.look.Dim)
+		}
+	}
+}
+
+// layTask is a task: its commands, the hints and the solution that were asked for, and what came of the last try.
+func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
+	p := &s.page
+	task := s.tasks[part.ID]
+	script := e.script
+	if script == "" {
+		script = part.Script
+	}
+	p.say("", s.phrase("Your commands:"), p.look.Title)
+	p.layScript(script)
+	if e.state == working && e.live != "" {
+		s.layOutput(e.live)
+	} else {
+		s.layOutput(e.outcome.Output)
+	}
+	switch {
+	case e.state == working:
+		p.say("  ", s.phrase("it runs"), p.look.Notice)
+	case e.tried && e.outcome.Exit != 0:
+		p.say("  ", s.phrase("exit code %d", e.outcome.Exit), p.look.Dim)
+	}
+	if len(e.outcome.Results) > 0 {
+		p.gap()
+		s.layResults(e.outcome.Results)
+	} else if i == s.next && !e.tried {
+		p.gap()
+		p.say("", s.phrase("This must be so then:"), nil)
+		for _, expect := range task.Expects {
+			s.layConditions(expect.Conditions)
+		}
+	}
+	for n, hint := range task.Hints[:min(e.hints, len(task.Hints))] {
+		p.gap()
+		p.say("* ", s.phrase("Hint %d of %d: %s", n+1, len(task.Hints), joined(hint.Text)), p.look.Notice)
+	}
+	if e.solution {
+		p.gap()
+		p.say("= ", s.phrase("The solution:"), p.look.Notice)
+		p.layScript(task.Solution.Script)
+	}
+	p.gap()
+	switch {
+	case e.state == done && e.replayed:
+		p.say("✓ ", s.phrase("You have solved it before."), p.look.Good)
+	case e.state == done:
+		p.say("✓ ", s.phrase("Solved."), p.look.Good)
+	case e.state == passed:
+		p.say("", s.phrase("You passed over it."), p.look.Dim)
+	case i == s.next && e.state != working && s.play != nil:
+		s.layTaskKeys(task, e)
+	}
+}
+
+// layTaskKeys says what the learner can do about a task.
+func (s *Screen) layTaskKeys(task lesson.Task, e *entry) {
+	p := &s.page
+	switch {
+	case errors.Is(e.err, errStopped):
+		p.say("", s.phrase("You stopped it."), p.look.Notice)
+	case e.err != nil:
+		p.say("✗ ", s.phrase("It did not go as it must: %s", e.err.Error()), p.look.Bad)
+	}
+	text := s.phrase("%s changes the commands, %s runs them.", editKey, goKey)
+	switch left := len(task.Hints) - e.hints; {
+	case left > 0:
+		text += " " + s.phrase("%s shows a hint (%d left).", hintKey, left)
+	case !e.solution:
+		text += " " + s.phrase("%s shows the solution.", solutionKey)
+	}
+	if e.tried {
+		text += " " + s.phrase("%s passes over it.", passKey)
+	}
+	p.say("", text, p.look.Key)
+}
+
+// joined is a text of several lines as one.
+func joined(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// layEnd is what stands at the end.
+func (s *Screen) layEnd() {
+	p := &s.page
+	asked, right, tasks, solved := 0, 0, 0, 0
+	for _, part := range s.options.Lesson.Parts {
+		switch part := part.(type) {
+		case lesson.Predict:
+			asked++
+			if s.record.Answers[part.ID] == part.Answer {
+				right++
+			}
+		case lesson.Starter:
+			tasks++
+			if s.record.Solved[part.ID] {
+				solved++
+			}
+		}
+	}
+	p.say("✓ ", s.phrase("The lesson is over."), p.look.Good)
+	if asked > 0 {
+		p.say("  ", s.phrase("You foresaw %d of %d.", right, asked), nil)
+	}
+	if tasks > 0 {
+		p.say("  ", s.phrase("You solved %d of %d tasks.", solved, tasks), nil)
+	}
+	if s.options.Next != "" {
+		p.say("  ", s.phrase("Next: %s. %s goes there.", s.options.Next, goKey), p.look.Key)
+	}
+	p.say("  ", s.phrase("%s begins this lesson anew; q quits.", anewKey), p.look.Dim)
+}
+
+// Foot is what is under way, or what is wanted of the learner.
+func (s *Screen) Foot() (sameAs, state string) {
+	look := s.host.Theme()
+	switch {
+	case s.work != nil:
+		took := time.Since(s.work.began).Round(time.Second)
+		state = look.Notice(" ~ " + s.phrase("kx %s (%s): esc stops it", s.work.what, took))
+	case s.failed != nil:
+		state = look.Bad(" ! " + s.phrase("the lesson's server is not there: %s tries again", goKey))
+	case s.at().state == failed && !s.atTask():
+		state = look.Bad(" ! " + s.phrase("not as expected: %s tries again, %s passes over it", goKey, passKey))
+	}
+	return "", state
+}

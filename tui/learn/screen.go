@@ -1,0 +1,251 @@
+package learn
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/tui/editor"
+	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/pane/rows"
+	"github.com/kx-apiserver/kx/tui/play"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// The contexts: the text, the text while a question is asked, and what the learner types into.
+var (
+	textPlace     = keys.Place("lesson")
+	questionPlace = keys.Question("question of the lesson")
+	commandLine   = keys.Line("command")
+	scriptText    = keys.Line("commands of the task")
+)
+
+// Play does the parts of a lesson, one method at a time.
+type Play interface {
+	// Do does part i of the lesson.
+	Do(ctx context.Context, i int) (play.Outcome, error)
+	// Attempt runs the learner's own commands for a task.
+	Attempt(ctx context.Context, task, script string) (play.Outcome, error)
+	// Judge looks once whether an expectation holds.
+	Judge(ctx context.Context, e lesson.Expect) ([]play.Result, error)
+	// Shell runs any command.
+	Shell(ctx context.Context, line string) (play.Outcome, error)
+	// Find is the newest request of a run that a filter wants.
+	Find(ctx context.Context, of, filter string) (journey string, err error)
+}
+
+// Options are what the screen is told.
+type Options struct {
+	Lesson *lesson.Lesson
+	// Open waits until the lesson's server is there, and plays on it. output is to be called with what a run prints while it runs, by
+	// any goroutine. Open is called again if it failed.
+	Open func(ctx context.Context, output func(id, text string)) (Play, error)
+	// Record is how far the learner has come. Keep keeps what has become of it; it is called by one goroutine at a time, and may be nil.
+	Record play.Record
+	Keep   func(play.Record) error
+	// Next is the title of the lesson that comes after this one; empty if none does.
+	Next string
+	// Leave is told what the learner wants to do after the screen, before it ends. It may be nil.
+	Leave func(After)
+}
+
+// After is what comes after the screen of a lesson.
+type After int
+
+// What may come.
+const (
+	Nothing    After = iota
+	Again            // the same lesson, from its beginning and on a new server
+	NextLesson       // the one that comes after it
+)
+
+// judgeFor is how long an attempt at a task is looked at until all holds: who waits for a wrong one should not wait long.
+const judgeFor = 2 * time.Second
+
+// Screen is the screen Lesson. Its methods are called by one goroutine.
+type Screen struct {
+	screen.Split
+	host    screen.Host
+	options Options
+	tasks   map[string]lesson.Task
+	record  play.Record
+
+	text    *rows.Pane
+	page    page
+	play    Play
+	entries []entry // of each part, and one for the end
+	next    int     // the part that is to be done; those before it are done
+	acted   int     // the part that the learner did something about last
+	full    bool    // long outputs are shown as a whole
+	below   bool    // there is text below what is in view
+	work    *work
+	failed  error // why the lesson's server is not there
+	link    int   // the one of the page's links that the keys are about, of so many
+	links   int
+
+	script   editor.Editor
+	editing  bool
+	ofTask   bool // the line is for the commands of a task
+	history  []string
+	recalled int
+	judging  time.Duration
+
+	keeping, unkept bool
+
+	mu     sync.Mutex
+	prints map[string]string // what came of runs since the last Drain
+}
+
+var _ screen.Screen = (*Screen)(nil)
+
+// New makes the screen.
+func New(host screen.Host, o Options) *Screen {
+	s := &Screen{
+		host: host, options: o, tasks: map[string]lesson.Task{}, record: cloned(o.Record), entries: make([]entry, len(o.Lesson.Parts)+1),
+		judging: judgeFor, prints: map[string]string{}, link: -1,
+	}
+	for _, task := range o.Lesson.Tasks() {
+		s.tasks[task.ID] = task
+	}
+	if s.record.Next >= len(o.Lesson.Parts) { // who did all of it begins anew
+		s.record = play.Record{Done: s.record.Done}
+	}
+	s.text = rows.New(host.Theme, s.content)
+	s.Split = screen.NewSplit(host, screen.Plan{
+		Panes: []screen.Place{{Context: textPlace, Pane: s.text}},
+		Line:  &screen.Line{Context: commandLine},
+	})
+	return s
+}
+
+// cloned is a record that shares nothing with another.
+func cloned(r play.Record) play.Record {
+	r.Answers, r.Hints, r.Solved, r.Tries = maps.Clone(r.Answers), maps.Clone(r.Hints), maps.Clone(r.Solved), maps.Clone(r.Tries)
+	return r
+}
+
+func (s *Screen) phrase(format string, values ...any) string {
+	return s.host.Theme().Words.Phrase(format, values...)
+}
+
+func (s *Screen) Name() screen.Name { return screen.Lesson }
+
+// Contexts are the text with and without a question, and what is typed into.
+func (s *Screen) Contexts() []keys.Context {
+	return []keys.Context{textPlace, questionPlace, commandLine, scriptText}
+}
+
+func (s *Screen) Context() keys.Context {
+	switch _, asks := s.part().(lesson.Predict); {
+	case s.editing:
+		return scriptText
+	case s.Typing():
+		return commandLine
+	case asks && s.work == nil && s.play != nil:
+		return questionPlace
+	}
+	return textPlace
+}
+
+// Focus reports whether the learner is in the context.
+func (s *Screen) Focus(ctx keys.Context) bool {
+	if ctx == commandLine {
+		return false // it is opened by who knows what for
+	}
+	return ctx == s.Context()
+}
+
+// Show begins the lesson, or goes on with it.
+func (s *Screen) Show(screen.Target) tea.Cmd {
+	if s.play != nil || s.work != nil {
+		return nil
+	}
+	return s.open()
+}
+
+// Drain takes what runs have printed.
+func (s *Screen) Drain() tea.Cmd {
+	s.mu.Lock()
+	prints := s.prints
+	s.prints = map[string]string{}
+	s.mu.Unlock()
+	for i, part := range s.options.Lesson.Parts {
+		switch part := part.(type) {
+		case lesson.Run:
+			s.entries[i].printed(prints[part.ID])
+		case lesson.Starter:
+			s.entries[i].printed(prints[part.ID])
+		}
+	}
+	if w := s.work; w != nil {
+		w.clock.Reset(tickEvery)
+		if len(prints) > 0 {
+			s.reveal()
+		}
+	}
+	return nil
+}
+
+// printed adds what a run prints.
+func (e *entry) printed(text string) {
+	if e.state == working {
+		e.live += text
+		if cut := len(e.live) - liveMost; cut > 0 {
+			e.live = strings.ToValidUTF8(e.live[cut:], "")
+		}
+	}
+}
+
+// liveMost is how much of an output is kept while it grows.
+const liveMost = 16 << 10
+
+// output takes what a run prints.
+func (s *Screen) output(id, text string) {
+	s.mu.Lock()
+	if len(s.prints[id]) < liveMost {
+		s.prints[id] += text
+	}
+	s.mu.Unlock()
+	s.host.Changed()
+}
+
+// Close ends what is under way, and keeps the record.
+func (s *Screen) Close() {
+	if s.work != nil {
+		s.work.end()
+	}
+	if s.unkept && s.options.Keep != nil {
+		_ = s.options.Keep(cloned(s.record)) // nobody is there any more to be told
+	}
+}
+
+func (s *Screen) Render() []string {
+	s.lay()
+	s.below = !s.text.AtEnd()
+	return s.Split.Render()
+}
+
+// Type takes what is typed, into the line or the commands of a task.
+func (s *Screen) Type(text []rune) {
+	if !s.editing {
+		s.Split.Type(text)
+	} else if !s.script.Insert(text) {
+		s.host.Complain(s.phrase("there is no room for more"))
+	}
+}
+
+// Mouse chooses the link that is pressed, and goes where it leads.
+func (s *Screen) Mouse(x, y, wheel int) tea.Cmd {
+	if wheel == 0 && !s.editing && !s.Typing() {
+		if i := s.text.Top() + y - 1; y > 0 && i < len(s.page.lines) && s.page.lines[i].link >= 0 {
+			s.link = s.page.lines[i].link
+			return s.look()
+		}
+	}
+	return s.Split.Mouse(x, y, wheel)
+}

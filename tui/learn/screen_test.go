@@ -1,0 +1,377 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/kx-apiserver/kx/core/escape/escapetest"
+	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/tui/play"
+	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/screen/screentest"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+const small = "testdata/small.md"
+
+// shown is what the lesson shows, as a whole.
+func shown(h *screentest.Host, s *Screen) string {
+	frame := strings.Join(h.Frame(72, 200), "\n")
+	h.Size(72, 200)
+	return frame
+}
+
+// golden keeps what is shown at the width that a lesson has on terminals of the usual sizes.
+func golden(t *testing.T, h *screentest.Host, s *Screen, name string) {
+	t.Helper()
+	for _, size := range []struct {
+		name string
+		w, h int
+	}{{"80x24", 80, 20}, {"120x40", 48, 36}, {"200x60", 72, 56}} {
+		h.Size(size.w, size.h)
+		s.reveal()
+		lines := h.Frame(size.w, size.h)
+		_, state := s.Foot()
+		screentest.Golden(t, "testdata/golden/"+name+"-"+size.name, strings.Join(append(lines, strings.TrimRight(state, " ")), "\n")+"\n")
+	}
+	h.Size(72, 56)
+	s.reveal()
+}
+
+// TestGolden plays the lesson, and looks at it wherever it wants something.
+func TestGolden(t *testing.T) {
+	h, s, f := began(t, small, nil)
+	h.Size(72, 56)
+	golden(t, h, s, "text")
+	f.during = func() {
+		f.output("put", "configmap/demo created\n")
+		h.Run(s.Drain())
+		golden(t, h, s, "running")
+		f.during = nil
+	}
+	h.Press(" ")
+	golden(t, h, s, "question")
+	f.wrong = true
+	h.Press("1")
+	golden(t, h, s, "failed")
+	f.wrong = false
+	h.Press(" ")
+	golden(t, h, s, "seen")
+	h.Press("*", " ")
+	golden(t, h, s, "task")
+	h.Press("e")
+	golden(t, h, s, "typing")
+	h.Press("esc", "*", "=")
+	h.Press("e")
+	h.Type(" # resourceVersion")
+	h.Press("enter", " ")
+	golden(t, h, s, "debrief")
+}
+
+// TestStory plays the lesson by its keys, with a wrong answer, a hint and a wrong try.
+func TestStory(t *testing.T) {
+	var kept []play.Record
+	var after []After
+	h, s, f := began(t, small, func(o *Options) {
+		o.Keep = func(r play.Record) error { kept = append(kept, r); return nil }
+		o.Leave = func(a After) { after = append(after, a) }
+	})
+	h.Size(72, 60)
+	if text := shown(h, s); strings.Contains(text, "Who notices") || !strings.Contains(text, "space runs:") {
+		t.Errorf("before the first block:\n%s", text)
+	}
+	h.Press("enter")
+	if len(f.ran) != 1 || s.Context() != questionPlace {
+		t.Fatalf("ran %q, in %s", f.ran, s.Context())
+	}
+	if text := shown(h, s); strings.Contains(text, "so it is") || strings.Contains(text, "It is 2") {
+		t.Errorf("the answer is shown before the question is answered:\n%s", text)
+	}
+	h.Press("4", " ")
+	if len(h.Complained) != 1 || len(h.Said) != 1 || s.record.Answers["who"] != 0 {
+		t.Errorf("an answer that there is not: %q %q", h.Complained, h.Said)
+	}
+	h.Press("1") // wrong; what follows is done by itself
+	text := shown(h, s)
+	for _, want := range []string{"You said 1: etcd, by", "It is 2: the registry", "✓ so it is: 1 verb:update", "→ beside the text: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	want := screen.ToRequest{Journey: f.conflict().Name, Step: "store.try-update", Tab: "Step"}
+	if n := len(h.Went); n != 2 || h.Went[1] != want {
+		t.Errorf("it went to %v", h.Went)
+	}
+	h.Press("=")
+	if n := len(h.Complained); n != 2 || !strings.Contains(h.Complained[1], "hints first") {
+		t.Errorf("the solution before the hints: %q", h.Complained)
+	}
+	h.Press("*", " ")
+	text = shown(h, s)
+	for _, want := range []string{"Hint 1 of 2: Which part", "✗ not so: 1 verb:patch", "seen: no request, among 3", "✓ so it is: 0 verb:patch"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "The solution:") || strings.Contains(text, "Hint 2") {
+		t.Errorf("more is shown than was asked for:\n%s", text)
+	}
+	h.Press("*", "=")
+	if text := shown(h, s); !strings.Contains(text, "The solution:") {
+		t.Errorf("no solution:\n%s", text)
+	}
+	h.Press("e")
+	h.Type(` # resourceVersion`)
+	h.Press("enter")
+	if text := shown(h, s); !strings.Contains(text, "✓ Solved.") || !strings.HasSuffix(f.ran[len(f.ran)-1], "# resourceVersion") {
+		t.Errorf("after the right try of %q:\n%s", f.ran, text)
+	}
+	h.Press(" ")
+	text = shown(h, s)
+	for _, want := range []string{"→ store.try-update  ", "upstream: ", "The lesson is over.", "You foresaw 0 of 1.", "You solved 1 of 1 tasks."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	h.Press("v", "n", "v")
+	first, ok1 := h.Went[len(h.Went)-2].(screen.Look).Target.(screen.ToSource)
+	second, ok2 := h.Went[len(h.Went)-1].(screen.Look).Target.(screen.ToSource)
+	if !ok1 || !ok2 || first == second || first.File == "" || first.Upstream == "" {
+		t.Errorf("the sources of what is worth reading: %+v, %+v", first, second)
+	}
+	if last := kept[len(kept)-1]; last.Done == nil || last.Next != len(f.lesson.Parts) || last.Answers["who"] != 1 || last.Hints["yours"] != 2 || !last.Solved["yours"] {
+		t.Errorf("kept: %+v", last)
+	}
+	h.Press(" ")
+	h.Answer("")
+	h.Press("<")
+	h.Answer("")
+	if h.Quits != 2 || len(after) != 2 || after[0] != NextLesson || after[1] != Again {
+		t.Errorf("left %d times: %v", h.Quits, after)
+	}
+}
+
+// TestResume comes back to a lesson: what was done is done again, up to where the learner was.
+func TestResume(t *testing.T) {
+	at := func(l *lesson.Lesson) int {
+		for i, part := range l.Parts {
+			if _, ok := part.(lesson.Starter); ok {
+				return i
+			}
+		}
+		return -1
+	}
+	h, s, f := began(t, small, func(o *Options) {
+		o.Record = play.Record{Next: at(o.Lesson), Answers: map[string]int{"who": 2}, Hints: map[string]int{"yours": 1}}
+	})
+	text := shown(h, s)
+	for _, want := range []string{"You said 2, and so it is", "Hint 1 of 2", "Your commands:"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if len(f.ran) != 1 || s.next != at(f.lesson) {
+		t.Errorf("ran %q, and stands at %d", f.ran, s.next)
+	}
+	// One that was solved is done with what solved it.
+	_, s, f = began(t, small, func(o *Options) {
+		o.Record = play.Record{Next: at(o.Lesson) + 3, Tries: map[string]string{"yours": "kx mine resourceVersion"}, Solved: map[string]bool{"yours": true}}
+	})
+	if len(f.ran) != 2 || f.ran[1] != "kx mine resourceVersion" || s.next < at(f.lesson)+3 {
+		t.Errorf("ran %q, and stands at %d", f.ran, s.next)
+	}
+	// One that was over begins anew.
+	if _, s, f = began(t, small, func(o *Options) { o.Record = play.Record{Next: len(o.Lesson.Parts)} }); len(f.ran) != 0 || s.next == len(f.lesson.Parts) {
+		t.Errorf("a lesson that was over: ran %q, stands at %d", f.ran, s.next)
+	}
+}
+
+// TestTrouble: nothing that goes wrong is the end of the lesson.
+func TestTrouble(t *testing.T) {
+	failing := true
+	h, s, f := began(t, small, func(o *Options) {
+		open := o.Open
+		o.Open = func(ctx context.Context, output func(id, text string)) (Play, error) {
+			if failing {
+				return nil, errors.New("no room on the disk")
+			}
+			return open(ctx, output)
+		}
+	})
+	h.Size(72, 60)
+	if text := shown(h, s); !strings.Contains(text, "no room on the disk") || !strings.Contains(text, "Two people") {
+		t.Errorf("without a server:\n%s", text)
+	}
+	failing = false
+	h.Press(" ")
+	f.err = errors.New("it exited with 1, and 0 was expected")
+	h.Press(" ")
+	if text := shown(h, s); !strings.Contains(text, "✗ It did not go as it must: it exited with 1") || !strings.Contains(text, "space tries again, ; passes over it.") {
+		t.Errorf("after a run that failed:\n%s", text)
+	}
+	f.err = nil
+	h.Press(" ")
+	if s.Context() != questionPlace {
+		t.Fatalf("the run does not go again: %s", shown(h, s))
+	}
+	f.wrong = true
+	h.Press("2")
+	text := shown(h, s)
+	for _, want := range []string{"✗ not so: 1 verb:update", "seen: no request, among 3", f.conflict().Name + ": P opens it", "r runs the commands once more"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "and so it is") {
+		t.Errorf("what was not seen is told to be so:\n%s", text)
+	}
+	h.Press("P")
+	if look, ok := h.Went[len(h.Went)-1].(screen.Look); !ok || look.Target.(screen.ToRequest).Journey != f.conflict().Name {
+		t.Errorf("P leads to %v", h.Went[len(h.Went)-1])
+	}
+	h.Press("r")
+	if len(f.ran) != 3 {
+		t.Errorf("once more: %q", f.ran)
+	}
+	h.Press(";")
+	if text := shown(h, s); !strings.Contains(text, "Your commands:") || !strings.Contains(text, "You passed over it.") {
+		t.Errorf("after passing over it:\n%s", text)
+	}
+	h.Press(";") // the task too
+	if len(h.Complained) != 0 {
+		t.Errorf("%q", h.Complained)
+	}
+}
+
+// TestStop: esc ends what is under way, and it can be tried again.
+func TestStop(t *testing.T) {
+	h, s, f := began(t, small, nil)
+	h.Size(72, 60)
+	f.during = func() {
+		if _, state := s.Foot(); !strings.Contains(state, "kx runs the commands of this block (0s): esc stops it") {
+			t.Errorf("while it runs: %q", state)
+		}
+		h.Press(" ")
+		h.Press("esc")
+		f.err = context.Canceled // as a play says that the end of its context was the end
+	}
+	h.Press(" ")
+	if text := shown(h, s); !strings.Contains(text, "You stopped it. space tries again.") || len(h.Said) != 1 {
+		t.Errorf("%q\n%s", h.Said, text)
+	}
+	f.during, f.err = nil, nil
+	h.Press(" ")
+	if s.Context() != questionPlace {
+		t.Errorf("it is not tried again:\n%s", shown(h, s))
+	}
+}
+
+// TestShell types commands of the learner's own.
+func TestShell(t *testing.T) {
+	h, s, f := began(t, small, nil)
+	h.Press("!")
+	h.Type("kx get configmaps")
+	h.Press("enter", "$")
+	h.Type("false")
+	h.Press("enter", "!", "up", "up")
+	if s.Line().String() != "kx get configmaps" {
+		t.Errorf("recalled: %q", s.Line().String())
+	}
+	h.Press("down", "down")
+	if s.Line().String() != "" {
+		t.Errorf("after the last: %q", s.Line().String())
+	}
+	h.Press("esc")
+	text := shown(h, s)
+	for _, want := range []string{"You typed:", "$ kx get configmaps", "demo   1      3s", "exit code 1"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if len(f.ran) != 2 {
+		t.Errorf("%q", f.ran)
+	}
+}
+
+// TestScript changes commands of several lines, which have a text of their own.
+func TestScript(t *testing.T) {
+	h, s, f := began(t, "testdata/more.md", nil)
+	h.Size(72, 60)
+	h.Press(" ", ";")
+	if _, ok := s.task(); !ok {
+		t.Fatalf("no task:\n%s", shown(h, s))
+	}
+	h.Press("e")
+	if s.Context() != scriptText {
+		t.Fatalf("in %s", s.Context())
+	}
+	h.Type("# resourceVersion")
+	h.Press("enter")
+	golden(t, h, s, "script")
+	h.Press("alt+r")
+	if last := f.ran[len(f.ran)-1]; !strings.HasPrefix(last, "# resourceVersion\nkx create") {
+		t.Errorf("ran %q", last)
+	}
+}
+
+// TestSizes draws the lesson at many sizes, with text that nobody should trust, in English and in Chinese.
+func TestSizes(t *testing.T) {
+	h, s, f := began(t, small, nil)
+	f.output("put", escapetest.Any())
+	s.entries[0].asides = append(s.entries[0].asides, aside{line: escapetest.Any(), outcome: play.Outcome{Output: escapetest.Any()}, ended: true})
+	for _, pressed := range [][]string{{}, {" "}, {"2"}, {"!"}, {"esc", "*"}, {"e"}, {"esc", ";"}, {" "}} {
+		h.Size(72, 200)
+		h.Press(pressed...)
+		for _, words := range []lang.Language{lang.English, lang.Chinese} {
+			h.Look = theme.Plain()
+			h.Look.Words = words
+			for w := 1; w < 100; w += 7 {
+				for _, height := range []int{1, 2, 3, 5, 11, 20, 56} {
+					h.Frame(w, height)
+				}
+			}
+		}
+		h.Look = theme.Plain()
+	}
+}
+
+// TestPages reads on a low terminal: the key turns pages until all was in view, and runs the block only then.
+func TestPages(t *testing.T) {
+	h, s, f := began(t, small, nil)
+	h.Size(48, 7)
+	s.lay()
+	turned := 0
+	for ; len(f.ran) == 0 && turned < 50; turned++ {
+		before := s.text.Top()
+		h.Press(" ")
+		s.lay()
+		if len(f.ran) == 0 && s.text.Top() <= before {
+			t.Fatalf("the page is not turned: %d", before)
+		}
+	}
+	if turned < 3 || len(f.ran) != 1 {
+		t.Errorf("%d pages, ran %q", turned, f.ran)
+	}
+}
+
+// TestTargets: where a part leads that shows a request, by the screen that it names.
+func TestTargets(t *testing.T) {
+	_, _, f := began(t, small, nil)
+	j := f.conflict()
+	for name, want := range map[string]screen.Name{"Send": screen.Send, "etcd": screen.Etcd, "Cache": screen.Cache, "Structure": screen.Structure, "Story": screen.Story, "Capture": screen.Capture} {
+		whole := found{journey: j.Name, whole: j}
+		if name == "Capture" {
+			whole.whole = nil
+		}
+		to := target(lesson.Show{Open: "verb:update", Screen: name, Step: "store.try-update"}, whole)
+		if to.Screen() != want {
+			t.Errorf("%s leads to %+v", name, to)
+		}
+		if _, asItWas := to.(screen.ToScreen); asItWas {
+			t.Errorf("%s leads to the screen alone", name)
+		}
+	}
+}

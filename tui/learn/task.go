@@ -1,0 +1,204 @@
+package learn
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/tui/play"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// task is the one that is to be done; ok says whether one is.
+func (s *Screen) task() (task lesson.Task, ok bool) {
+	starter, ok := s.part().(lesson.Starter)
+	return s.tasks[starter.ID], ok
+}
+
+// prepare lays out for the learner what a task begins with, or what solved it once.
+func (s *Screen) prepare(part lesson.Starter) {
+	e := s.at()
+	if e.script == "" {
+		e.script, e.hints = part.Script, s.record.Hints[part.ID]
+		if tried := s.record.Tries[part.ID]; tried != "" {
+			e.script = tried
+		}
+	}
+}
+
+// attempt runs the learner's commands, and judges what came of them.
+func (s *Screen) attempt(part lesson.Starter) tea.Cmd {
+	i, e := s.next, s.at()
+	if strings.TrimSpace(e.script) == "" {
+		s.host.Complain(s.phrase("there are no commands to run: %s changes them", editKey))
+		return nil
+	}
+	e.state, e.tried, e.outcome, e.err, e.live = working, true, play.Outcome{}, nil, ""
+	s.reveal()
+	try := func(ctx context.Context) (play.Outcome, error) { return s.try(ctx, part.ID, e.script) }
+	return tea.Batch(s.host.Go(screen.ToNewest{}), start(s, s.phrase("runs your commands, and looks at what came of them"), i, try,
+		func(o play.Outcome, err error) tea.Cmd {
+			if !s.took(i, o, err) {
+				return nil
+			}
+			s.solved(part.ID, e.script)
+			return s.settle()
+		}))
+}
+
+// try runs commands for a task, and judges them until all holds or it has been looked at for long enough.
+func (s *Screen) try(ctx context.Context, task, script string) (play.Outcome, error) {
+	const lookEvery = 100 * time.Millisecond
+	o, err := s.play.Attempt(ctx, task, script)
+	if err != nil {
+		return o, err
+	}
+	for deadline := time.Now().Add(s.judging); ; {
+		o.Results = nil
+		for _, e := range s.tasks[task].Expects {
+			results, err := s.play.Judge(ctx, e)
+			if err != nil {
+				return o, err
+			}
+			o.Results = append(o.Results, results...)
+		}
+		if o.OK() || !time.Now().Before(deadline) {
+			return o, nil
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return o, context.Cause(ctx)
+		}
+	}
+}
+
+// solved notes with what a task was solved: later parts may rest on it.
+func (s *Screen) solved(task, script string) {
+	if s.record.Solved == nil {
+		s.record.Solved = map[string]bool{}
+	}
+	if s.record.Tries == nil {
+		s.record.Tries = map[string]string{}
+	}
+	s.record.Solved[task], s.record.Tries[task] = true, script
+}
+
+func (s *Screen) whyNoTask() string {
+	if _, ok := s.task(); !ok {
+		return "there is no task here"
+	}
+	return s.whyBusy()
+}
+
+// whyBusy is why the play can't be asked for anything now.
+func (s *Screen) whyBusy() string {
+	switch {
+	case s.work != nil:
+		return "something is under way: esc stops it"
+	case s.play == nil:
+		return "the lesson's server is not there"
+	}
+	return ""
+}
+
+// edit changes the commands of a task: those of one line in a line, others in a text.
+func (s *Screen) edit() {
+	e := s.at()
+	if script := strings.TrimRight(e.script, "\n"); !strings.Contains(script, "\n") {
+		s.ofTask = true
+		s.OpenLine()
+		s.Line().Set(script)
+		return
+	}
+	s.script.Reset(strings.TrimRight(e.script, "\n"))
+	s.editing = true
+}
+
+// leaveText ends the editing of a text.
+func (s *Screen) leaveText() {
+	s.editing = false
+	s.at().script = s.script.String()
+}
+
+// sendText runs the commands of a task, also from where they are typed.
+func (s *Screen) sendText() tea.Cmd {
+	if s.editing {
+		s.leaveText()
+	}
+	if part, ok := s.part().(lesson.Starter); ok {
+		return s.attempt(part)
+	}
+	return s.again()
+}
+
+// whyNotSend is why no commands can be run: those of a task, or once more those of a part that failed.
+func (s *Screen) whyNotSend() string {
+	if why := s.whyBusy(); why != "" {
+		return why
+	}
+	if _, ok := s.task(); !ok && s.at().state != failed {
+		return "there is no task here"
+	}
+	return ""
+}
+
+// inEditor changes the commands of a task in the learner's editor.
+func (s *Screen) inEditor() tea.Cmd {
+	e := s.at()
+	return s.host.Edit([]byte(e.script), ".sh", func(text []byte, err error) tea.Cmd {
+		if err != nil {
+			s.host.Complain(err.Error())
+			return nil
+		}
+		e.script = strings.TrimRight(string(text), "\n")
+		s.reveal()
+		return nil
+	})
+}
+
+func (s *Screen) whyNoHint() string {
+	task, ok := s.task()
+	switch {
+	case !ok:
+		return "there is no task here"
+	case len(task.Hints) == 0:
+		return "the task has no hints"
+	case s.at().hints >= len(task.Hints):
+		return s.phrase("all hints are shown: %s shows the solution", solutionKey)
+	}
+	return ""
+}
+
+// hint shows the next hint.
+func (s *Screen) hint() tea.Cmd {
+	task, _ := s.task()
+	e := s.at()
+	e.hints++
+	if s.record.Hints == nil {
+		s.record.Hints = map[string]int{}
+	}
+	s.record.Hints[task.ID] = e.hints
+	s.reveal()
+	return s.keep()
+}
+
+func (s *Screen) whyNoSolution() string {
+	task, ok := s.task()
+	switch {
+	case !ok:
+		return "there is no task here"
+	case s.at().hints < len(task.Hints):
+		return s.phrase("there are hints first: %s shows one", hintKey)
+	}
+	return ""
+}
+
+// showSolution shows what solves the task.
+func (s *Screen) showSolution() {
+	s.at().solution = true
+	s.reveal()
+}

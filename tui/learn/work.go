@@ -1,0 +1,223 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/tui/play"
+	"github.com/kx-apiserver/kx/tui/screen"
+)
+
+// work is what is under way.
+type work struct {
+	what  string
+	part  int // whose work it is; -1 for the lesson's
+	began time.Time
+	end   func()
+	clock *time.Timer // has the time drawn that it takes
+}
+
+// errStopped is what ended work is told by.
+var errStopped = errors.New("you stopped it")
+
+// tickEvery is how often the time is drawn that work takes.
+const tickEvery = time.Second
+
+// start has work done, and then what comes of it.
+func start[T any](s *Screen, what string, part int, do func(context.Context) (T, error), then func(T, error) tea.Cmd) tea.Cmd {
+	ctx, cancel := context.WithCancelCause(s.host.Context())
+	w := &work{what: what, part: part, began: time.Now(), end: func() { cancel(errStopped) }}
+	w.clock = time.AfterFunc(tickEvery, s.host.Changed)
+	s.work = w
+	return screen.Do(s.host, func() (T, error) {
+		v, err := do(ctx)
+		if err != nil && context.Cause(ctx) != nil {
+			err = context.Cause(ctx)
+		}
+		return v, err
+	}, func(v T, err error) tea.Cmd {
+		w.clock.Stop()
+		cancel(nil)
+		s.work = nil
+		return then(v, err)
+	})
+}
+
+// stop ends what is under way. It reports whether there was anything.
+func (s *Screen) stop() bool {
+	if s.work == nil {
+		return false
+	}
+	s.work.end()
+	return true
+}
+
+// open waits for the lesson's server, and then for what was done before.
+func (s *Screen) open() tea.Cmd {
+	s.failed = nil
+	open := func(ctx context.Context) (Play, error) { return s.options.Open(ctx, s.output) }
+	return start(s, s.phrase("waits for the lesson's server"), -1, open, func(p Play, err error) tea.Cmd {
+		if err != nil {
+			s.failed = err
+			return nil
+		}
+		s.play = p
+		return s.replay(s.record.Next)
+	})
+}
+
+// replay does again what an earlier run of the screen has done, up to a part.
+func (s *Screen) replay(to int) tea.Cmd {
+	for s.next < to {
+		i, e := s.next, s.at()
+		var again func(context.Context) (play.Outcome, error)
+		switch part := s.part().(type) {
+		case lesson.Run, lesson.Release, lesson.Stop, lesson.Server:
+			again = func(ctx context.Context) (play.Outcome, error) { return s.play.Do(ctx, i) }
+		case lesson.Expect:
+			if !s.silent(i) {
+				again = func(ctx context.Context) (play.Outcome, error) { return s.play.Do(ctx, i) }
+			}
+		case lesson.Starter:
+			s.prepare(part)
+			e.tried = s.record.Tries[part.ID] != ""
+			if !e.tried {
+				e.state, s.next = passed, i+1
+				continue
+			}
+			again = func(ctx context.Context) (play.Outcome, error) { return s.try(ctx, part.ID, e.script) }
+		}
+		if again == nil {
+			e.state, s.next = done, i+1
+			continue
+		}
+		e.state, e.replayed, s.acted = working, true, i
+		s.reveal()
+		what := s.phrase("does again what you did before: part %d of %d", i+1, to)
+		return start(s, what, i, again, func(o play.Outcome, err error) tea.Cmd {
+			if !s.took(i, o, err) {
+				s.record.Next = s.next
+				return s.keep()
+			}
+			return s.replay(to)
+		})
+	}
+	return s.settle()
+}
+
+// doPart does the next part.
+func (s *Screen) doPart(what string) tea.Cmd {
+	i := s.next
+	e := s.at()
+	*e = entry{state: working, asides: e.asides}
+	s.reveal()
+	var led tea.Cmd
+	if _, ok := s.part().(lesson.Run); ok {
+		led = s.host.Go(screen.ToNewest{})
+	}
+	do := func(ctx context.Context) (play.Outcome, error) { return s.play.Do(ctx, i) }
+	return tea.Batch(led, start(s, what, i, do, func(o play.Outcome, err error) tea.Cmd {
+		if !s.took(i, o, err) {
+			return nil
+		}
+		var held tea.Cmd
+		if len(o.Held) > 0 {
+			held = s.host.Go(screen.ToRequest{Journey: o.Held[0]})
+		}
+		return tea.Batch(held, s.settle())
+	}))
+}
+
+// took takes what came of a part, and goes on behind it if it is done.
+func (s *Screen) took(i int, o play.Outcome, err error) bool {
+	e := &s.entries[i]
+	e.outcome, e.err, e.live, e.ended = o, err, "", time.Now()
+	e.state = done
+	if err != nil || !o.OK() {
+		e.state = failed
+		if errors.Is(err, errStopped) {
+			e.state = waiting
+		}
+		s.reveal()
+		return false
+	}
+	s.next = i + 1
+	return true
+}
+
+// again runs the commands once more that an expectation speaks of, and what follows them.
+func (s *Screen) again() tea.Cmd {
+	for i, part := range s.options.Lesson.Parts {
+		if run, ok := part.(lesson.Run); ok && run.ID == s.of() {
+			for k := i; k < len(s.entries); k++ {
+				if k > i || s.entries[k].state != passed {
+					s.entries[k] = entry{asides: s.entries[k].asides}
+				}
+			}
+			s.next, s.acted = i, i
+			return s.do()
+		}
+	}
+	return nil
+}
+
+// of is the run that the next part speaks of; empty if it speaks of none.
+func (s *Screen) of() string {
+	switch part := s.part().(type) {
+	case lesson.Expect:
+		return part.Of
+	case lesson.Show:
+		return part.Of
+	case lesson.Read:
+		return part.Of
+	}
+	return ""
+}
+
+// keep keeps the record, one time after the other.
+func (s *Screen) keep() tea.Cmd {
+	s.unkept = true
+	if s.options.Keep == nil || s.keeping {
+		return nil
+	}
+	s.keeping, s.unkept = true, false
+	record := cloned(s.record)
+	return screen.Do(s.host, func() (struct{}, error) { return struct{}{}, s.options.Keep(record) }, func(_ struct{}, err error) tea.Cmd {
+		s.keeping = false
+		if err != nil {
+			s.host.Complain(err.Error())
+			return nil
+		}
+		if s.unkept {
+			return s.keep()
+		}
+		return nil
+	})
+}
+
+// runLine runs a command that the learner typed.
+func (s *Screen) runLine(line string) tea.Cmd {
+	line = strings.TrimSpace(line)
+	if line == "" {
+		return nil
+	}
+	s.history = append(s.history, line)
+	e := s.at()
+	s.acted = s.next
+	e.asides = append(e.asides, aside{line: line})
+	n := len(e.asides) - 1
+	s.reveal()
+	run := func(ctx context.Context) (play.Outcome, error) { return s.play.Shell(ctx, line) }
+	return tea.Batch(s.host.Go(screen.ToNewest{}), start(s, s.phrase("runs your command"), s.next, run, func(o play.Outcome, err error) tea.Cmd {
+		if n < len(e.asides) {
+			e.asides[n].outcome, e.asides[n].err, e.asides[n].ended = o, err, true
+		}
+		s.reveal()
+		return nil
+	}))
+}
