@@ -34,11 +34,16 @@ func Providers(n all.Needs) []endpoint.RESTStorageProvider {
 // GroupName is empty for the core group.
 func (p RESTStorageProvider) GroupName() string { return p.Group.Name() }
 
-// NewRESTStorage makes the storages of the resources that source enables. If one fails, those made before it end.
+// NewRESTStorage makes the storages of the resources that source enables.
 func (p RESTStorageProvider) NewRESTStorage(source endpoint.APIResourceConfigSource, getter backend.RESTOptionsGetter) (endpoint.APIGroupInfo, error) {
 	group := endpoint.NewDefaultAPIGroupInfo(p.GroupName(), scheme.Scheme)
+	return group, storages(&group, p.Group.Resources, source, getter)
+}
+
+// storages makes the storages of those resources of a group that source enables. If one fails, those made before it end.
+func storages(group *endpoint.APIGroupInfo, resources []builtin.Declaration, source endpoint.APIResourceConfigSource, getter backend.RESTOptionsGetter) error {
 	var made []rest.Storage
-	for _, r := range p.Group.Resources {
+	for _, r := range resources {
 		served := map[schema.GroupVersion][]string{}
 		for version, subresources := range r.Versions() {
 			if source.ResourceEnabled(version.WithResource(r.Name())) {
@@ -53,14 +58,14 @@ func (p RESTStorageProvider) NewRESTStorage(source endpoint.APIResourceConfigSou
 			for _, m := range made {
 				m.Destroy()
 			}
-			return endpoint.APIGroupInfo{}, fmt.Errorf("make the storage of %s: %w", r.Name(), err)
+			return fmt.Errorf("make the storage of %s: %w", r.Name(), err)
 		}
 		made = append(made, storages[""])
 		for version, subresources := range served {
 			put(group.VersionedResourcesStorageMap, version.Version, r.Name(), storages, subresources)
 		}
 	}
-	return group, nil
+	return nil
 }
 
 // put enters a resource and its subresources into a version.

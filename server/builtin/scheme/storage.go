@@ -2,11 +2,13 @@ package scheme
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration"
 )
 
@@ -37,30 +39,43 @@ func StorageCodec(resource schema.GroupResource, mediaType string) (runtime.Code
 		// Kubernetes' aggregator, a server of its own, keeps its objects in JSON whatever its flags say.
 		mediaType = runtime.ContentTypeJSON
 	}
-	info, ok := runtime.SerializerInfoForMediaType(Codecs.SupportedMediaTypes(), mediaType)
+	codec, err := NewStorageCodec(Scheme, Codecs, version, mediaType)
+	if err != nil {
+		return nil, fmt.Errorf("storage codec of %s: %w", resource, err)
+	}
+	return codec, nil
+}
+
+// NewStorageCodec is the storage codec of another scheme, of whose versions objects are stored in one.
+func NewStorageCodec(scheme *runtime.Scheme, codecs serializer.CodecFactory, version schema.GroupVersion, mediaType string) (runtime.Codec, error) {
+	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), mediaType)
 	if !ok {
-		return nil, fmt.Errorf("storage codec of %s: no serializer for media type %q: use %s, %s or %s", resource, mediaType,
+		return nil, fmt.Errorf("no serializer for media type %q: use %s, %s or %s", mediaType,
 			runtime.ContentTypeProtobuf, runtime.ContentTypeJSON, runtime.ContentTypeYAML)
 	}
-	protobuf, ok := runtime.SerializerInfoForMediaType(Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
+	protobuf, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
 	if !ok {
-		return nil, fmt.Errorf("storage codec of %s: no protobuf serializer", resource)
+		return nil, errors.New("no protobuf serializer")
 	}
 	return &storageCodec{
+		scheme:     scheme,
 		version:    version,
 		apiVersion: version.String(),
 		text:       info.EncodesAsText,
 		encoder:    info.Serializer,
+		decoder:    codecs.UniversalDeserializer(),
 		protobuf:   protobuf.Serializer,
 		identifier: runtime.Identifier("storage:" + version.String() + ":" + info.MediaType),
 	}, nil
 }
 
 type storageCodec struct {
+	scheme     *runtime.Scheme
 	version    schema.GroupVersion
 	apiVersion string
 	text       bool
 	encoder    runtime.Encoder
+	decoder    runtime.Decoder
 	protobuf   runtime.Decoder
 	identifier runtime.Identifier
 }
@@ -84,7 +99,7 @@ func (c *storageCodec) Encode(obj runtime.Object, w io.Writer) error {
 
 // stored is obj in the storage version, and its kind.
 func (c *storageCodec) stored(obj runtime.Object) (runtime.Object, string, error) {
-	kinds, _, err := Scheme.ObjectKinds(obj)
+	kinds, _, err := c.scheme.ObjectKinds(obj)
 	if err != nil {
 		return obj, "", err
 	}
@@ -93,7 +108,7 @@ func (c *storageCodec) stored(obj runtime.Object) (runtime.Object, string, error
 			return obj, k.Kind, nil
 		}
 	}
-	converted, err := Scheme.ConvertToVersion(obj, c.version)
+	converted, err := c.scheme.ConvertToVersion(obj, c.version)
 	return converted, kinds[0].Kind, err
 }
 
@@ -124,7 +139,7 @@ func encodeProtobuf(m runtime.ProtobufMarshaller, typeMeta runtime.TypeMeta, w i
 
 // Decode reads what is stored, into into if that is of the storage version's type.
 func (c *storageCodec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	decoder := Codecs.UniversalDeserializer()
+	decoder := c.decoder
 	if bytes.HasPrefix(data, protobufMagic) {
 		decoder = c.protobuf
 	}
@@ -132,15 +147,15 @@ func (c *storageCodec) Decode(data []byte, defaults *schema.GroupVersionKind, in
 	if err != nil {
 		return nil, kind, err
 	}
-	Scheme.Default(obj)
+	c.scheme.Default(obj)
 	switch {
 	case into != nil && obj != into:
-		if err := Scheme.Convert(obj, into, c.version); err != nil {
+		if err := c.scheme.Convert(obj, into, c.version); err != nil {
 			return nil, kind, err
 		}
 		obj = into
 	case into == nil && kind.GroupVersion() != c.version:
-		if obj, err = Scheme.ConvertToVersion(obj, c.version); err != nil {
+		if obj, err = c.scheme.ConvertToVersion(obj, c.version); err != nil {
 			return nil, kind, err
 		}
 	}
