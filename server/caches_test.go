@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -261,4 +262,45 @@ func TestCachesOfCustomResources(t *testing.T) {
 		_, there := r.caches(t, "")[name]
 		return !there
 	})
+}
+
+// TestQuietCaches: a cache of whose resource nothing changes is told nothing by etcd, and lacks nothing.
+func TestQuietCaches(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	const maps = "/api/v1/namespaces/default/configmaps"
+	// Both caches are filled, and then somebody writes what is no Secret.
+	r.awaitCache(t, "secrets")
+	r.awaitCache(t, "configmaps")
+	res, body := ask(t, r.httpClient(t), "POST", r.URL+maps, strings.NewReader(`{"metadata":{"name":"news"}}`), "Content-Type: application/json")
+	var created corev1.ConfigMap
+	if err := json.Unmarshal(body, &created); err != nil || res.StatusCode != http.StatusCreated {
+		t.Fatalf("%s: %s", res.Status, body)
+	}
+	now, err := strconv.ParseInt(created.ResourceVersion, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A read of a single key tells the cache how far etcd is, and does not wait for it. Then longer than a cache may be behind.
+	for began := time.Now(); time.Since(began) < 1500*time.Millisecond; {
+		if code := r.read(t, "/api/v1/namespaces/default/secrets/nobody", nil); code != http.StatusNotFound {
+			t.Fatal(code)
+		}
+	}
+	if c := r.caches(t, "")["secrets"]; c.Status.State != v1alpha1.CacheFresh || c.Status.Revision < now {
+		t.Errorf("the cache of secrets is %s at %d, and etcd has %d", c.Status.State, c.Status.Revision, now)
+	}
+}
+
+// awaitCache reads a resource until its cache is filled.
+func (r *running) awaitCache(t *testing.T, resource string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); r.caches(t, "")[resource].Status.State != v1alpha1.CacheFresh; {
+		if res, body := ask(t, r.httpClient(t), "GET", r.URL+"/api/v1/"+resource, nil); res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s", resource, body)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the cache of %s is not filled", resource)
+		}
+	}
 }

@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -58,28 +57,8 @@ func (m *model) askRevisions() tea.Cmd {
 		defer cancel()
 		var list v1alpha1.CacheList
 		err := m.client.Get(ctx, api.KX+"/caches", nil, &list)
-		catchUp(ctx, m.client, list.Items)
 		return revisionsMsg{list.Items, err}
 	})
-}
-
-// laggingMost bounds how many caches are asked for one by one.
-const laggingMost = 8
-
-// catchUp asks for each cache that lags by its name: then the server waits until the cache has heard from etcd. One of whose
-// resource nothing changed, so that etcd told it nothing, lacks nothing. One that says why it lags is held back, and would not.
-func catchUp(ctx context.Context, client *api.Client, caches []v1alpha1.Cache) {
-	asked := 0
-	for i := range caches {
-		if s := &caches[i].Status; s.State != v1alpha1.CacheLagging || s.Error != "" || asked == laggingMost {
-			continue
-		}
-		asked++
-		var one v1alpha1.Cache
-		if client.Get(ctx, api.KX+"/caches/"+url.PathEscape(caches[i].Name), nil, &one) == nil {
-			caches[i] = one
-		}
-	}
 }
 
 // take takes the answer. It says whether to ask once more: something happened meanwhile, or a cache is behind, which nothing

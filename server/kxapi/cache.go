@@ -2,6 +2,7 @@ package kxapi
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,14 +71,30 @@ func (c *caches) nameClients(watchers []v1alpha1.CacheWatcher) {
 	}
 }
 
-// all returns the caches without their watches. It asks etcd for nothing.
-func (c *caches) all(context.Context) (all []*v1alpha1.Cache, err error) {
-	for _, one := range c.caches.List() {
+// all returns the caches without their watches.
+func (c *caches) all(ctx context.Context) (all []*v1alpha1.Cache, err error) {
+	found := c.caches.List()
+	c.hearOut(ctx, found)
+	for _, one := range found {
 		cache := cacheOf(one)
 		cache.Status.Watchers = nil
 		all = append(all, cache)
 	}
 	return all, nil
+}
+
+// hearOut lets those that seem to lag hear from etcd first: it tells a watch nothing as long as nobody changes what the watch is for,
+// so such a cache is behind in its revision and lacks nothing. A cache that says why it lags is held back, and would not hear.
+func (c *caches) hearOut(ctx context.Context, found []*cacher.Cacher) {
+	ctx, cancel := context.WithTimeout(ctx, catchUpWait)
+	defer cancel()
+	var hearing sync.WaitGroup
+	for _, one := range found {
+		if one.Lags() {
+			hearing.Go(func() { one.CatchUp(ctx) })
+		}
+	}
+	hearing.Wait()
 }
 
 // cacheFields are the fields that field selectors know.

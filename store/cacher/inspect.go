@@ -73,7 +73,7 @@ func (c *Cacher) Inspect() Inspection {
 	i.Items = t.Len()
 	known, since := c.revisions.known()
 	i.EtcdRevision = max(known, i.Revision)
-	if i.State == Fresh && known > i.Revision && time.Since(since) > lagTolerance {
+	if i.State == Fresh && isBehind(i.Revision, known, since) {
 		i.State, i.Since = Lagging, since
 	}
 	if late := c.late.Load(); late != nil && (i.State == Fresh || i.State == Lagging) {
@@ -81,6 +81,17 @@ func (c *Cacher) Inspect() Inspection {
 	}
 	i.Watchers = c.dispatcher.inspect()
 	return i
+}
+
+// isBehind says whether a cache has not seen for too long what etcd is known to have.
+func isBehind(revision, known int64, since time.Time) bool {
+	return known > revision && time.Since(since) > lagTolerance
+}
+
+// Lags says whether the cache follows etcd and is behind, without being held back.
+func (c *Cacher) Lags() bool {
+	known, since := c.revisions.known()
+	return c.late.Load() == nil && c.state.get().State == Fresh && isBehind(c.watchCache.revision.Load(), known, since)
 }
 
 func (w *watchCache) inspect(i *Inspection) *tree {
