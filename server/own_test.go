@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -504,5 +505,28 @@ func TestOwnRefused(t *testing.T) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// craters are in namespaces. Their storage says who asks, and for which namespace.
+type craters struct{ gets }
+
+func (craters) NamespaceScoped() bool { return true }
+
+func (craters) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	who, _ := request.UserFrom(ctx)
+	return &Moon{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: request.NamespaceValue(ctx)}, Spec: MoonSpec{Planet: who.GetName()}}, nil
+}
+
+// TestOwnContext wants a storage to know from its context what is known of the request.
+func TestOwnContext(t *testing.T) {
+	t.Parallel()
+	r, stop, err := launchWith([]endpoint.RESTStorageProvider{skyGroup(map[string]rest.Storage{"craters": craters{gets{newSky(t)}}})})
+	must(t, err)
+	t.Cleanup(func() { must(t, stop()) })
+	crater, err := r.dynamic(t).Resource(skyVersion.WithResource("craters")).Namespace("far-side").Get(within(t), "tycho", metav1.GetOptions{})
+	must(t, err)
+	if planet, _, _ := unstructured.NestedString(crater.Object, "spec", "planet"); crater.GetNamespace() != "far-side" || planet != "kx-admin" {
+		t.Errorf("got %v", crater)
 	}
 }

@@ -5,7 +5,7 @@
 // actions.
 //
 // In come [APIGroupInfo]s, one for each group. Out go a [Router] that serves them, and their descriptions for discovery and
-// OpenAPI.
+// OpenAPI. A [Group] is one of another program (docs/own-storage.md).
 //
 // # The call chain
 //

@@ -154,9 +154,11 @@ func (d *describer) field(s *spec.Schema, f reflect.StructField, words map[strin
 	switch {
 	case tag == "-" || !f.IsExported() && !f.Anonymous:
 		return
-	case name == "" && f.Anonymous && !slices.Contains(d.within, indirect(f.Type)):
-		for name, property := range d.fields(indirect(f.Type)).Properties {
-			s.SetProperty(name, property)
+	case name == "" && f.Anonymous:
+		if t := indirect(f.Type); !slices.Contains(d.within, t) {
+			for name, property := range d.fields(t).Properties {
+				s.SetProperty(name, property)
+			}
 		}
 		return
 	case name == "":
