@@ -233,7 +233,9 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	hooks.finish(definitions, definitionControllers, definitionsKnown)
 	fill := s.fill(c, chain)
 	s.inBackground(c.Moments.Run)
-	stopControllers := controller.Start(ctx, chain.Storages, c.Options.InitialObjects, s.log)
+	stopControllers := controller.Start(ctx, controller.Config{
+		Storages: chain.Storages, Controllers: c.Options.Controllers, InitialObjects: c.Options.InitialObjects, Log: s.log,
+	})
 	s.onClose(func() error { stopControllers(); return nil })
 	hooks.finish(systemNamespaces)
 	if err := s.bootstrap(c, chain, hooks); err != nil {

@@ -11,5 +11,5 @@
 // for each create. With etcd in this process, that is a small part of the write that follows.
 //
 // Between that read and the write, the deletion of the namespace may still begin. The controller that empties namespaces
-// waits for such writes (see server/controller).
+// waits for such writes (see server/controller/namespace).
 package admission

@@ -1,6 +1,6 @@
 // Package bootstrap makes the objects that every cluster has from its start, and keeps them as they must be: the service
 // kubernetes with its endpoints, the default ServiceCIDR, two priority classes, and what extension API servers must know of
-// authentication. The namespaces are in server/controller.
+// authentication. The namespaces are in server/controller/namespace.
 //
 // What comes in: the server's own handlers, so that these objects get the defaults, validation, admission and field owners of
 // any client's; the server's address; the storage of masterleases. What goes out: writes of the user system:apiserver, and a

@@ -4,84 +4,44 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
-	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/endpoints/request"
-
-	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/controller/apiservice"
+	"github.com/kx-apiserver/kx/server/controller/flowcontrol"
+	"github.com/kx-apiserver/kx/server/controller/namespace"
+	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-// Storages returns the storages that are installed at present.
-type Storages func() map[schema.GroupVersionResource]rest.Storage
+// Config says which controllers run, and has what they need.
+type Config struct {
+	Storages work.Storages
+	// Controllers are those of kube-controller-manager that run.
+	Controllers Selection
+	// InitialObjects has flow schemas, priority levels and APIServices kept; otherwise they are left to clients.
+	InitialObjects bool
+	Log            *slog.Logger
+}
 
-// Start starts the controllers for the installed storages, and returns when the namespaces that every server has exist. ctx bounds
-// only that. Without initialObjects, flow schemas, priority levels and APIServices are left to clients. stop ends the controllers
-// and waits for them.
-func Start(ctx context.Context, storages Storages, initialObjects bool, log *slog.Logger) (stop func()) {
+// Start starts the controllers, and returns when the namespaces that every server has exist. ctx bounds only that. stop ends the
+// controllers and waits for them.
+func Start(ctx context.Context, c Config) (stop func()) {
 	life, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	if initialObjects {
-		if c := newFlowControl(storages, log); c != nil {
-			running.Go(func() { c.run(life) })
+	if c.InitialObjects {
+		if kept := flowcontrol.New(c.Storages, c.Log); kept != nil {
+			running.Go(func() { kept.Run(life) })
 		}
-		if c := newAPIServices(storages, log); c != nil {
-			running.Go(func() { c.run(life) })
+		if kept := apiservice.New(c.Storages, c.Log); kept != nil {
+			running.Go(func() { kept.Run(life) })
 		}
 	}
 	stopNamespaces := func() {}
-	if namespaces := newNamespaces(storages, log); namespaces != nil {
-		namespaces.start(ctx)
-		stopNamespaces = namespaces.stop
+	if namespaces := namespace.New(c.Storages, c.Controllers.Has(Namespace), c.Log); namespaces != nil {
+		namespaces.Start(ctx)
+		stopNamespaces = namespaces.Stop
 	}
 	return func() {
 		cancel()
 		stopNamespaces()
 		running.Wait()
-	}
-}
-
-var (
-	apiServer = &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup}}
-
-	namespaceController = serviceAccount("namespace-controller")
-)
-
-// serviceAccount returns the user that a controller acts as.
-func serviceAccount(name string) user.Info {
-	const namespace = "kube-system"
-	return serviceaccount.UserInfo(namespace, name, "")
-}
-
-// as returns the context of a request that a controller makes.
-func as(ctx context.Context, who user.Info, info *request.RequestInfo) context.Context {
-	ctx = request.WithUser(ctx, who)
-	ctx = request.WithNamespace(ctx, info.Namespace)
-	return request.WithRequestInfo(ctx, info)
-}
-
-// backoff computes the pause before the next attempt.
-type backoff struct {
-	next time.Duration
-}
-
-const (
-	shortestPause = 100 * time.Millisecond
-	longestPause  = 10 * time.Second
-)
-
-// wait waits, longer each time. It returns false if ctx has ended.
-func (b *backoff) wait(ctx context.Context) bool {
-	b.next = max(b.next, shortestPause)
-	timer := time.NewTimer(b.next)
-	defer timer.Stop()
-	b.next = min(2*b.next, longestPause)
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

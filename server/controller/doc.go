@@ -1,31 +1,20 @@
-// Package controller has controllers that users of the API expect. One creates the namespaces that every cluster has, and
-// empties deleted ones. Two keep objects by which a server describes itself: the flow schemas and priority levels that every
-// server has, and an API service for each version of a group.
+// Package controller has controllers that users of the API expect, a package each, and is the table of them.
+//
+//	namespace     the namespaces that every cluster has, and the end of deleted ones
+//	flowcontrol   the flow schemas and priority levels that every server has
+//	apiservice    an APIService for each version of a group
+//	work          what they share
+//
+// The ones in [Known] are those of kube-controller-manager, under the names that it has for them: --controllers turns them on and
+// off. The others are a Kubernetes API server's own, and always run where it makes initial objects.
 //
 // In come the installed storages by resource, looked up each time, since custom resources come and go. Out go calls of these
 // storages in this process, without HTTP and admission, as the user of upstream's controller of the same name.
 //
-// # The end of a namespace
-//
-//	DELETE             the storage gives it a deletionTimestamp and the phase Terminating; admission lets nothing in
-//	settle             creates that were admitted before have the time to be written
-//	pods               are deleted; while any remain, nothing else is touched: what they rely on goes after them
-//	all else           is deleted, collection by collection
-//	status.conditions  say what remains and what failed
-//	finalize           once nothing remains, the finalizer "kubernetes" is taken away; with the last finalizer goes the
-//	                   namespace
-//
-// As long as something remains (other finalizers, a grace period), this is repeated less and less often.
-//
 // # Invariants
 //
-//  1. Any number of processes may do this on one etcd at once, independently. Each step may be repeated, and work that another
+//  1. Any number of processes may run them on one etcd at once, independently. Each step may be repeated, and work that another
 //     process has done already is no error.
-//  2. No object of a later namespace with the same name is deleted. After a deletion has read the object, it checks that the
-//     ending namespace still exists. If so, the object belongs to that namespace, and etcd deletes exactly the object that
-//     was read.
-//  3. All state is in etcd. After a restart, the list of namespaces shows which are being deleted.
-//  4. An idle controller has one watch a resource that it follows. Flow control's objects are looked at once a minute instead.
-//
-// Less formally: kill any process at any moment, and another, or the next one, continues its work.
+//  2. All state is in etcd. Kill any process at any moment, and another, or the next one, continues its work.
+//  3. An idle controller has one watch a resource that it follows. Flow control's objects are looked at once a minute instead.
 package controller

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/server/controller"
 )
 
 // Options has the settings of kx serve.
@@ -36,6 +38,8 @@ type Options struct {
 
 	RuntimeConfig map[string]string
 	EventTTL      time.Duration
+	// Controllers are those of kube-controller-manager that the server runs.
+	Controllers controller.Selection
 	// InitialObjects has the server make the objects that every cluster has. AdvertiseAddress is where clients in the cluster
 	// reach it, and EndpointReconciler says whether it is an endpoint of the service kubernetes.
 	InitialObjects     bool
@@ -147,6 +151,7 @@ func New() *Options {
 		EventTTL:   time.Hour,
 		Profiling:  true,
 
+		Controllers:        controller.Selection{"*"},
 		InitialObjects:     true,
 		EndpointReconciler: ReconcilerLease,
 	}
@@ -168,6 +173,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.KubeconfigOut, "kubeconfig-out", o.KubeconfigOut, "where to write the administrator's kubeconfig (default <data-dir>/kubeconfig)")
 	fs.StringToStringVar(&o.RuntimeConfig, "runtime-config", o.RuntimeConfig, "API versions to turn on or off, such as apps/v1beta1=true or api/all=false")
 	fs.DurationVar(&o.EventTTL, "event-ttl", o.EventTTL, "how long to keep events")
+	fs.StringSliceVar((*[]string)(&o.Controllers), "controllers", o.Controllers, "which of kube-controller-manager's controllers to run: * for all, name for one, -name for all but one of *; kx has "+strings.Join(controller.Known(), ", "))
 	fs.BoolVar(&o.InitialObjects, "initial-objects", o.InitialObjects, "make the objects that every cluster has: the service kubernetes and its endpoints, the default ServiceCIDR, the system's priority classes, extension-apiserver-authentication, flow schemas and priority levels, APIServices")
 	fs.IPVar(&o.AdvertiseAddress, "advertise-address", o.AdvertiseAddress, "where clients in the cluster reach this server (default: the address that it listens on, or this machine's)")
 	fs.StringVar(&o.EndpointReconciler, "endpoint-reconciler-type", o.EndpointReconciler, "whether this server is an endpoint of the service kubernetes: lease, or none")
@@ -273,6 +279,9 @@ func (o *Options) Validate() error {
 		if err := checkOriginPattern(pattern); err != nil {
 			bad("--cors-allowed-origins: %v", err)
 		}
+	}
+	if err := o.Controllers.Validate(); err != nil {
+		bad("--controllers: %w", err)
 	}
 	errs = append(errs, o.Etcd.validate())
 	return errors.Join(errs...)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -32,7 +33,8 @@ const (
 // nobody uses the server any more and it has stopped.
 func own(ctx context.Context, dir string, say func(string)) (code int, err error) {
 	o := options.New()
-	o.InitialObjects = false // a server for one command leaves nothing that the command did not ask for
+	o.InitialObjects = false                                   // a server for one command leaves nothing that the command did not ask for
+	o.Controllers = controller.Selection{controller.Namespace} // what others do may take longer than the command
 	o.DataDir, o.Listen = dir, "127.0.0.1:0"
 	if err := o.Validate(); err != nil {
 		return 0, err

@@ -1,82 +1,21 @@
-package controller_test
+package namespace_test
 
 import (
 	"context"
-	"log/slog"
-	"os"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/kx-apiserver/kx/server"
-	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/server/controller/controllertest"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
 func TestMain(m *testing.M) { embedtest.Main(m) }
-
-// patience is how long a test waits for what must happen.
-const patience = time.Minute
-
-// start starts a server that keeps its data in dir, or in the etcds if there are any, and makes no initial objects.
-func start(t *testing.T, dir string, etcds ...string) (c *kubernetes.Clientset, stop func()) {
-	t.Helper()
-	o := options.New()
-	o.InitialObjects = false
-	return startWith(t, o, dir, etcds...)
-}
-
-func startWith(t *testing.T, o *options.Options, dir string, etcds ...string) (c *kubernetes.Clientset, stop func()) {
-	t.Helper()
-	o.DataDir, o.Listen, o.Etcd.Servers = dir, "127.0.0.1:0", etcds
-	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS = -1
-	http, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err = kubernetes.NewForConfigAndClient(config, http)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop = func() {
-		utilnet.CloseIdleConnectionsFor(http.Transport) // the server would wait for them
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := s.Stop(ctx); err != nil {
-			t.Error(err)
-		}
-	}
-	t.Cleanup(stop)
-	return c, stop
-}
-
-// shortDir is a directory whose name leaves room for that of etcd's socket.
-func shortDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "kx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
 
 // cluster is what a test does with a server.
 type cluster struct {
@@ -124,7 +63,7 @@ func (c cluster) remove(name string) {
 // until waits until the namespace is as yes says; nil is that of a namespace that is gone.
 func (c cluster) until(name string, yes func(*corev1.Namespace) bool) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), controllertest.Patience)
 	defer cancel()
 	selector := fields.OneTermEqualSelector("metadata.name", name).String()
 	list := must[*corev1.NamespaceList](c.t)(c.CoreV1().Namespaces().List(ctx, metav1.ListOptions{FieldSelector: selector}))
@@ -146,7 +85,7 @@ func (c cluster) until(name string, yes func(*corev1.Namespace) bool) {
 			return
 		}
 	}
-	c.t.Fatalf("in %v what was waited for did not come to pass: %+v", patience, ns)
+	c.t.Fatalf("in %v what was waited for did not come to pass: %+v", controllertest.Patience, ns)
 }
 
 func isGone(ns *corev1.Namespace) bool { return ns == nil }

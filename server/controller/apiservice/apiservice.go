@@ -1,4 +1,4 @@
-package controller
+package apiservice
 
 import (
 	"context"
@@ -25,6 +25,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/discovery"
 )
 
@@ -34,8 +35,8 @@ const (
 	managedFromHere = "onstart"
 	managedAlways   = "true"
 
-	// apiServicesEvery is the pause between checks while no API service changes: the services that they name may have changed.
-	apiServicesEvery = 30 * time.Second
+	// every is the pause between checks while no API service changes: the services that they name may have changed.
+	every = 30 * time.Second
 )
 
 var (
@@ -44,12 +45,12 @@ var (
 	servicesResource    = corev1.SchemeGroupVersion.WithResource("services")
 )
 
-// APIServices keeps an API service for each version of a group that this server has, and reports in the condition Available of
+// Controller keeps an API service for each version of a group that this server has, and reports in the condition Available of
 // the others that their service is missing.
-type APIServices struct {
-	services ownedResource[*apiregistrationv1.APIService]
+type Controller struct {
+	services work.Owned[*apiregistrationv1.APIService]
 	status   rest.Updater
-	storages Storages
+	storages work.Storages
 	log      *slog.Logger
 
 	// started is set once the API services that are managed from the start on are in order. atStart has the names of those that
@@ -58,10 +59,10 @@ type APIServices struct {
 	atStart map[string]bool
 }
 
-// newAPIServices returns nil if the server has no API services.
-func newAPIServices(storages Storages, log *slog.Logger) *APIServices {
+// New returns nil if the server has no API services.
+func New(storages work.Storages, log *slog.Logger) *Controller {
 	installed := storages()
-	services, ok := installed[apiServicesResource].(keptStorage)
+	services, ok := installed[apiServicesResource].(work.OwnedStorage)
 	if !ok {
 		return nil
 	}
@@ -69,14 +70,14 @@ func newAPIServices(storages Storages, log *slog.Logger) *APIServices {
 	if !ok {
 		return nil
 	}
-	return &APIServices{
-		services: ownedResource[*apiregistrationv1.APIService]{storage: services, resource: apiServicesResource},
+	return &Controller{
+		services: work.Owned[*apiregistrationv1.APIService]{Storage: services, Resource: apiServicesResource},
 		status:   status, storages: storages, log: log,
 	}
 }
 
-// run brings the API services in order, at once and after each change, until ctx ends.
-func (c *APIServices) run(ctx context.Context) {
+// Run brings the API services in order, at once and after each change, until ctx ends.
+func (c *Controller) Run(ctx context.Context) {
 	changes := make(chan struct{}, 1)
 	var following sync.WaitGroup
 	defer following.Wait()
@@ -87,7 +88,7 @@ func (c *APIServices) run(ctx context.Context) {
 		if err := c.sync(ctx); err != nil && ctx.Err() == nil {
 			c.log.Warn("cannot keep the API services: trying again", "error", err)
 		}
-		timer := time.NewTimer(apiServicesEvery)
+		timer := time.NewTimer(every)
 		select {
 		case <-changes:
 		case <-timer.C:
@@ -97,14 +98,14 @@ func (c *APIServices) run(ctx context.Context) {
 		}
 		timer.Stop()
 		// Changes come in bursts: one check covers all of them.
-		var pause backoff
-		pause.wait(ctx)
+		var pause work.Backoff
+		pause.Wait(ctx)
 	}
 }
 
 // follow sends a signal for each change of a resource. When a watch ends it starts another, with a signal for what it may have
 // missed.
-func (c *APIServices) follow(ctx context.Context, resource schema.GroupVersionResource, changes chan<- struct{}) {
+func (c *Controller) follow(ctx context.Context, resource schema.GroupVersionResource, changes chan<- struct{}) {
 	tell := func() {
 		select {
 		case changes <- struct{}{}:
@@ -118,26 +119,26 @@ func (c *APIServices) follow(ctx context.Context, resource schema.GroupVersionRe
 	if !ok {
 		return
 	}
-	var pause backoff
+	var pause work.Backoff
 	for {
 		if w := c.watch(ctx, storage, resource); w != nil {
 			tell()
 			for event := range w.ResultChan() {
 				if event.Type != watch.Bookmark {
-					pause = backoff{}
+					pause = work.Backoff{}
 					tell()
 				}
 			}
 			w.Stop()
 		}
-		if !pause.wait(ctx) {
+		if !pause.Wait(ctx) {
 			return
 		}
 	}
 }
 
 // watch watches a resource from now on; nil if it can't.
-func (c *APIServices) watch(ctx context.Context, storage interface {
+func (c *Controller) watch(ctx context.Context, storage interface {
 	rest.Lister
 	rest.Watcher
 }, resource schema.GroupVersionResource) watch.Interface {
@@ -156,13 +157,13 @@ func (c *APIServices) watch(ctx context.Context, storage interface {
 	return w
 }
 
-func (c *APIServices) request(ctx context.Context, verb string, resource schema.GroupVersionResource) context.Context {
-	return ownedResource[*apiregistrationv1.APIService]{resource: resource}.request(ctx, verb)
+func (c *Controller) request(ctx context.Context, verb string, resource schema.GroupVersionResource) context.Context {
+	return work.Owned[*apiregistrationv1.APIService]{Resource: resource}.Request(ctx, verb)
 }
 
 // sync makes the API services what they should be.
-func (c *APIServices) sync(ctx context.Context) error {
-	there, err := c.services.list(ctx)
+func (c *Controller) sync(ctx context.Context) error {
+	there, err := c.services.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func (c *APIServices) sync(ctx context.Context) error {
 }
 
 // mayChange says whether servers always manage an API service, not only from their start on.
-func (c *APIServices) mayChange(have *apiregistrationv1.APIService) bool {
+func (c *Controller) mayChange(have *apiregistrationv1.APIService) bool {
 	switch have.Labels[managedLabel] {
 	case managedAlways:
 		return true
@@ -204,48 +205,40 @@ func (c *APIServices) mayChange(have *apiregistrationv1.APIService) bool {
 }
 
 // put creates an API service that is missing, and corrects one that is different. have is nil if there is none.
-func (c *APIServices) put(ctx context.Context, want, have *apiregistrationv1.APIService) error {
+func (c *Controller) put(ctx context.Context, want, have *apiregistrationv1.APIService) error {
 	if want.Labels[managedLabel] == managedFromHere && c.started {
 		return nil
 	}
 	var err error
 	switch {
 	case have == nil:
-		_, err = c.services.storage.Create(c.request(ctx, "create", apiServicesResource), want, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+		_, err = c.services.Storage.Create(c.request(ctx, "create", apiServicesResource), want, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
 	case !c.mayChange(have) || apiequality.Semantic.DeepEqual(have.Spec, want.Spec):
 		return nil
 	default:
 		next := have.DeepCopy()
 		next.Spec = want.Spec
-		_, _, err = c.services.storage.Update(c.request(ctx, "update", apiServicesResource), next.Name, rest.DefaultUpdatedObjectInfo(next),
+		_, _, err = c.services.Storage.Update(c.request(ctx, "update", apiServicesResource), next.Name, rest.DefaultUpdatedObjectInfo(next),
 			rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	}
-	return unlessOvertaken(err)
+	return work.UnlessOvertaken(err)
 }
 
-func (c *APIServices) remove(ctx context.Context, have *apiregistrationv1.APIService) error {
-	_, _, err := c.services.storage.Delete(c.request(ctx, "delete", apiServicesResource), have.Name, rest.ValidateAllObjectFunc,
+func (c *Controller) remove(ctx context.Context, have *apiregistrationv1.APIService) error {
+	_, _, err := c.services.Storage.Delete(c.request(ctx, "delete", apiServicesResource), have.Name, rest.ValidateAllObjectFunc,
 		&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &have.UID}})
-	return unlessOvertaken(err)
-}
-
-// unlessOvertaken drops the error of a write that another writer has made needless. The next check sees what remains to do.
-func unlessOvertaken(err error) error {
-	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return work.UnlessOvertaken(err)
 }
 
 // judge sets the condition Available to false if the service of an API service is missing. It does not connect to a service
 // that exists.
-func (c *APIServices) judge(ctx context.Context, have *apiregistrationv1.APIService) error {
+func (c *Controller) judge(ctx context.Context, have *apiregistrationv1.APIService) error {
 	ref := have.Spec.Service
 	services, ok := c.storages()[servicesResource].(rest.Getter)
 	if ref == nil || !ok {
 		return nil
 	}
-	get := as(ctx, apiServer, &request.RequestInfo{IsResourceRequest: true, Verb: "get", APIVersion: "v1", Resource: "services", Namespace: ref.Namespace, Name: ref.Name})
+	get := work.As(ctx, work.APIServer, &request.RequestInfo{IsResourceRequest: true, Verb: "get", APIVersion: "v1", Resource: "services", Namespace: ref.Namespace, Name: ref.Name})
 	if _, err := services.Get(get, ref.Name, &metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -259,11 +252,11 @@ func (c *APIServices) judge(ctx context.Context, have *apiregistrationv1.APIServ
 	}
 	_, _, err := c.status.Update(c.request(ctx, "update", apiServicesResource), next.Name, rest.DefaultUpdatedObjectInfo(next),
 		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
-	return unlessOvertaken(err)
+	return work.UnlessOvertaken(err)
 }
 
 // wanted returns an API service for each version that this server has, by name.
-func (c *APIServices) wanted(ctx context.Context) (map[string]*apiregistrationv1.APIService, error) {
+func (c *Controller) wanted(ctx context.Context) (map[string]*apiregistrationv1.APIService, error) {
 	wanted := map[string]*apiregistrationv1.APIService{}
 	add := func(version schema.GroupVersion, p discovery.Priority, managed string) {
 		name := version.Version + "." + version.Group

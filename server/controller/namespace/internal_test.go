@@ -1,4 +1,4 @@
-package controller
+package namespace
 
 import (
 	"context"
@@ -22,11 +22,12 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/all"
 	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	providers "github.com/kx-apiserver/kx/server/builtin/rest"
+	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
 // parts is a controller that has not been started, and what it works with.
 type parts struct {
-	*Namespaces
+	*Controller
 	t    *testing.T
 	all  map[schema.GroupVersionResource]rest.Storage
 	etcd *builtintest.Etcd
@@ -51,9 +52,9 @@ func newParts(t *testing.T, config map[string]string) parts {
 			}
 		}
 	}
-	p.Namespaces = newNamespaces(p.installed, slog.New(slog.DiscardHandler))
-	if p.Namespaces != nil {
-		t.Cleanup(p.stop)
+	p.Controller = New(p.installed, true, slog.New(slog.DiscardHandler))
+	if p.Controller != nil {
+		t.Cleanup(p.Stop)
 	}
 	return p
 }
@@ -62,7 +63,7 @@ func (p parts) installed() map[schema.GroupVersionResource]rest.Storage { return
 
 func (p parts) add(name string) *corev1.Namespace {
 	p.t.Helper()
-	ctx := p.request(p.t.Context(), apiServer, "create", "")
+	ctx := p.request(p.t.Context(), work.APIServer, "create", "")
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	obj, err := p.namespaces.Create(ctx, ns, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
 	if err != nil {
@@ -73,7 +74,7 @@ func (p parts) add(name string) *corev1.Namespace {
 
 func (p parts) remove(name string) {
 	p.t.Helper()
-	ctx := p.request(p.t.Context(), apiServer, "delete", "")
+	ctx := p.request(p.t.Context(), work.APIServer, "delete", "")
 	if _, _, err := p.namespaces.(rest.GracefulDeleter).Delete(ctx, name, rest.ValidateAllObjectFunc, nil); err != nil {
 		p.t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestStartWithoutAnswer(t *testing.T) {
 	p.remove("a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p.start(ctx)
+	p.Start(ctx)
 	p.untilGone("a")
 	if _, err := p.get(t.Context(), "kube-system"); err != nil {
 		t.Error(err)
@@ -192,7 +193,7 @@ func TestPanicIsAFailedAttempt(t *testing.T) {
 	}
 	p.add("a")
 	p.remove("a")
-	p.start(t.Context())
+	p.Start(t.Context())
 	p.untilGone("a")
 	if !panicked.Load() {
 		t.Error("nothing panicked")
@@ -201,10 +202,9 @@ func TestPanicIsAFailedAttempt(t *testing.T) {
 
 func TestWithoutNamespaces(t *testing.T) {
 	p := newParts(t, map[string]string{"v1/namespaces": "false"})
-	if p.Namespaces != nil {
+	if p.Controller != nil {
 		t.Error("there is a controller of namespaces that are not served")
 	}
-	Start(t.Context(), p.installed, false, slog.New(slog.DiscardHandler))()
 }
 
 func TestCollections(t *testing.T) {

@@ -1,4 +1,4 @@
-package controller
+package namespace
 
 import (
 	"context"
@@ -11,13 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
 // systemNamespaces are those that every cluster has.
 var systemNamespaces = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
 
 // makeMissing creates the missing ones concurrently, so that etcd syncs its disk once.
-func (c *Namespaces) makeMissing(ctx context.Context, there map[string]bool) error {
+func (c *Controller) makeMissing(ctx context.Context, there map[string]bool) error {
 	var group errgroup.Group
 	for _, name := range systemNamespaces {
 		if !there[name] {
@@ -28,7 +29,7 @@ func (c *Namespaces) makeMissing(ctx context.Context, there map[string]bool) err
 }
 
 // makeAgain creates a deleted namespace again if every cluster has it.
-func (c *Namespaces) makeAgain(ctx context.Context, name string) error {
+func (c *Controller) makeAgain(ctx context.Context, name string) error {
 	if !slices.Contains(systemNamespaces, name) {
 		return nil
 	}
@@ -36,9 +37,9 @@ func (c *Namespaces) makeAgain(ctx context.Context, name string) error {
 }
 
 // make creates a namespace. Another process may be faster.
-func (c *Namespaces) make(ctx context.Context, name string) error {
+func (c *Controller) make(ctx context.Context, name string) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	_, err := c.namespaces.Create(c.request(ctx, apiServer, "create", ""), ns, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	_, err := c.namespaces.Create(c.request(ctx, work.APIServer, "create", ""), ns, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("make the namespace %s: %w", name, err)
 	}

@@ -1,73 +1,22 @@
-package controller_test
+package apiservice_test
 
 import (
 	"context"
 	"encoding/json"
 	"testing"
 
-	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"github.com/kx-apiserver/kx/server/controller/controllertest"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
-// await reads a watch until it has shown an object of each name.
-func await(t *testing.T, w watch.Interface, err error, names ...string) map[string]any {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Stop()
-	seen := map[string]any{}
-	for event := range w.ResultChan() {
-		m, err := meta.Accessor(event.Object)
-		if err != nil {
-			t.Fatalf("%v: %v", event.Object, err)
-		}
-		seen[m.GetName()] = event.Object
-		missing := false
-		for _, name := range names {
-			missing = missing || seen[name] == nil
-		}
-		if !missing {
-			return seen
-		}
-	}
-	t.Fatalf("the watch ended; it showed %d objects, not all of %v", len(seen), names)
-	return nil
-}
-
-func TestFlowControlObjects(t *testing.T) {
-	c, _ := startWith(t, options.New(), t.TempDir())
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var names []string
-	want := map[string]*flowcontrolv1.FlowSchema{}
-	for _, s := range append(bootstrap.MandatoryFlowSchemas, bootstrap.SuggestedFlowSchemas...) {
-		names, want[s.Name] = append(names, s.Name), s
-	}
-	w, err := c.FlowcontrolV1().FlowSchemas().Watch(ctx, metav1.ListOptions{})
-	for name, obj := range await(t, w, err, names...) {
-		s := obj.(*flowcontrolv1.FlowSchema)
-		if s.Generation != 1 || s.Annotations[flowcontrolv1.AutoUpdateAnnotationKey] != "true" || s.Spec.MatchingPrecedence != want[name].Spec.MatchingPrecedence {
-			t.Errorf("%s: %+v", name, s)
-		}
-	}
-	names = nil
-	for _, l := range append(bootstrap.MandatoryPriorityLevelConfigurations, bootstrap.SuggestedPriorityLevelConfigurations...) {
-		names = append(names, l.Name)
-	}
-	w, err = c.FlowcontrolV1().PriorityLevelConfigurations().Watch(ctx, metav1.ListOptions{})
-	await(t, w, err, names...)
-}
+func TestMain(m *testing.M) { embedtest.Main(m) }
 
 func TestAPIServices(t *testing.T) {
-	c, _ := startWith(t, options.New(), t.TempDir())
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	c, _ := controllertest.StartWith(t, options.New(), t.TempDir())
+	ctx, cancel := context.WithTimeout(t.Context(), controllertest.Patience)
 	defer cancel()
 	const path = "/apis/apiregistration.k8s.io/v1/apiservices"
 	missing := `{"metadata":{"name":"v1.a.example.com"},"spec":{"group":"a.example.com","version":"v1","groupPriorityMinimum":1,"versionPriority":1,"service":{"namespace":"default","name":"no"}}}`

@@ -1,4 +1,4 @@
-package controller_test
+package namespace_test
 
 import (
 	"fmt"
@@ -13,10 +13,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kx-apiserver/kx/server/controller/controllertest"
 )
 
 func TestSystemNamespaces(t *testing.T) {
-	clients, _ := start(t, shortDir(t))
+	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
 	c := cluster{clients, t}
 	for _, name := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
 		ns, err := c.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
@@ -36,7 +38,7 @@ func TestSystemNamespaces(t *testing.T) {
 
 func TestStopLeavesNoGoroutine(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	clients, stop := start(t, shortDir(t))
+	clients, stop := controllertest.Start(t, controllertest.ShortDir(t))
 	c := cluster{clients, t}
 	c.namespace("a")
 	c.configMap("a", "held", "example.com/wait")
@@ -94,7 +96,7 @@ func (c cluster) count(ns string) (n int) {
 }
 
 func TestNamespaceGoesWithItsContent(t *testing.T) {
-	clients, _ := start(t, shortDir(t))
+	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
 	c := cluster{clients, t}
 	c.namespace("a")
 	c.namespace("a-b") // its keys begin with those of the first, but for the slash
@@ -118,7 +120,7 @@ func TestNamespaceGoesWithItsContent(t *testing.T) {
 }
 
 func TestFinalizersOfContent(t *testing.T) {
-	clients, _ := start(t, shortDir(t))
+	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
 	c := cluster{clients, t}
 	c.namespace("a")
 	c.configMap("a", "one", "example.com/x", "example.com/y")
@@ -152,7 +154,7 @@ func TestFinalizersOfContent(t *testing.T) {
 }
 
 func TestPodsGoFirst(t *testing.T) {
-	clients, _ := start(t, shortDir(t))
+	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
 	c := cluster{clients, t}
 	c.namespace("a")
 	c.pod("a", "held", "", "example.com/wait")
@@ -169,7 +171,7 @@ func TestPodsGoFirst(t *testing.T) {
 
 // TestScheduledPods has nobody who would confirm that a pod has stopped.
 func TestScheduledPods(t *testing.T) {
-	clients, _ := start(t, shortDir(t))
+	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
 	c := cluster{clients, t}
 	c.namespace("a")
 	c.pod("a", "scheduled", "node")
@@ -192,7 +194,7 @@ func TestScheduledPods(t *testing.T) {
 
 // TestOverduePod has a pod that should have stopped at once.
 func TestOverduePod(t *testing.T) {
-	clients, _ := start(t, shortDir(t))
+	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
 	c := cluster{clients, t}
 	c.namespace("a")
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{
@@ -210,7 +212,7 @@ func TestOverduePod(t *testing.T) {
 
 // TestFinalizersOfOthers has a namespace that is kept by a finalizer of somebody else.
 func TestFinalizersOfOthers(t *testing.T) {
-	clients, _ := start(t, shortDir(t))
+	clients, _ := controllertest.Start(t, controllertest.ShortDir(t))
 	c := cluster{clients, t}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.NamespaceSpec{Finalizers: []corev1.FinalizerName{"example.com/mine"}}}
 	must[*corev1.Namespace](t)(c.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}))
@@ -230,15 +232,15 @@ func TestFinalizersOfOthers(t *testing.T) {
 
 // TestRestart stops a server while a namespace is ending.
 func TestRestart(t *testing.T) {
-	dir := shortDir(t)
-	clients, stop := start(t, dir)
+	dir := controllertest.ShortDir(t)
+	clients, stop := controllertest.Start(t, dir)
 	c := cluster{clients, t}
 	c.namespace("a")
 	c.configMap("a", "held", "example.com/wait")
 	c.remove("a")
 	c.until("a", says(corev1.NamespaceContentRemaining, "Some resources are remaining: configmaps. has 1 resource instances"))
 	stop()
-	clients, _ = start(t, dir)
+	clients, _ = controllertest.Start(t, dir)
 	c = cluster{clients, t}
 	c.releaseConfigMap("a", "held")
 	c.until("a", isGone)
@@ -247,9 +249,9 @@ func TestRestart(t *testing.T) {
 // TestTwoServers has two servers empty the same namespaces at the same time, while their names are used again.
 func TestTwoServers(t *testing.T) {
 	const names, rounds, objects = 4, 3, 5
-	dir := shortDir(t)
-	a, _ := start(t, dir)
-	b, _ := start(t, shortDir(t), "unix://"+dir+"/etcd.sock")
+	dir := controllertest.ShortDir(t)
+	a, _ := controllertest.Start(t, dir)
+	b, _ := controllertest.Start(t, controllertest.ShortDir(t), "unix://"+dir+"/etcd.sock")
 	for i := range names {
 		name := fmt.Sprint("n-", i)
 		t.Run(name, func(t *testing.T) {
@@ -277,9 +279,9 @@ func TestTwoServers(t *testing.T) {
 // let in goes with it, and nothing is left.
 func TestCreationsWhileANamespaceEnds(t *testing.T) {
 	const creators, before = 16, 200
-	dir := shortDir(t)
-	a, _ := start(t, dir)
-	b, _ := start(t, shortDir(t), "unix://"+dir+"/etcd.sock")
+	dir := controllertest.ShortDir(t)
+	a, _ := controllertest.Start(t, dir)
+	b, _ := controllertest.Start(t, controllertest.ShortDir(t), "unix://"+dir+"/etcd.sock")
 	c, other := cluster{a, t}, cluster{b, t}
 	c.namespace("x")
 	var created atomic.Int64

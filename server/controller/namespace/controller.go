@@ -1,4 +1,4 @@
-package controller
+package namespace
 
 import (
 	"context"
@@ -14,33 +14,38 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/apiserver/pkg/authentication/user"
+	authuser "k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
 const (
 	// settle is how long a namespace has been ending before its content is deleted. Admission refuses creates 20 ms after the
 	// deletion at the latest, since concurrent creates may share one read of the namespace for so long. A create that was admitted
 	// just before reaches etcd much faster than settle. Upstream, whose admission reads a cache, waits 5 s.
-	settle = shortestPause
+	settle = work.ShortestPause
 	// mostAtOnce is how many namespaces are emptied at a time. Each of the others costs a waiting goroutine.
 	mostAtOnce = 4
 	// firstLookMost bounds how long a server's start waits for etcd.
 	firstLookMost = 10 * time.Second
 )
 
-// Namespaces creates the namespaces that every cluster has, and empties deleted ones.
+// user is who empties namespaces.
+var user = work.ServiceAccount("namespace-controller")
+
+// Controller creates the namespaces that every cluster has, and empties deleted ones.
 //
 // One goroutine follows all namespaces. Each ending namespace has another one, until it is gone or no longer has our finalizer.
 // They are known by UID, since a namespace can be created again under its name before the goroutine has noticed.
-type Namespaces struct {
+type Controller struct {
 	namespaces namespaceStorage
 	status     rest.Updater
 	finalize   rest.Updater
-	storages   Storages
+	storages   work.Storages
+	empties    bool
 	log        *slog.Logger
 
 	ctx     context.Context
@@ -59,9 +64,9 @@ type namespaceStorage interface {
 	rest.Watcher
 }
 
-// newNamespaces returns nil if the server has no namespaces.
-func newNamespaces(storages Storages, log *slog.Logger) *Namespaces {
-	c := &Namespaces{storages: storages, log: log, slots: make(chan struct{}, mostAtOnce), ending: map[types.UID]bool{}}
+// New returns nil if the server has no namespaces. Without empties, it only creates some, and leaves deleted ones to somebody else.
+func New(storages work.Storages, empties bool, log *slog.Logger) *Controller {
+	c := &Controller{storages: storages, empties: empties, log: log, slots: make(chan struct{}, mostAtOnce), ending: map[types.UID]bool{}}
 	installed := storages()
 	resource := func(name string) rest.Storage { return installed[corev1.SchemeGroupVersion.WithResource(name)] }
 	var ok [3]bool
@@ -75,7 +80,8 @@ func newNamespaces(storages Storages, log *slog.Logger) *Namespaces {
 	return c
 }
 
-func (c *Namespaces) start(ctx context.Context) {
+// Start returns when the namespaces that every cluster has exist, or when ctx ends.
+func (c *Controller) Start(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, firstLookMost)
 	defer cancel()
 	revision, err := c.look(ctx)
@@ -85,19 +91,20 @@ func (c *Namespaces) start(ctx context.Context) {
 	c.running.Go(func() { c.follow(revision) })
 }
 
-func (c *Namespaces) stop() {
+// Stop ends the controller and waits for it.
+func (c *Controller) Stop() {
 	c.cancel()
 	c.running.Wait()
 }
 
 // follow watches from revision on, and lists again when a watch ends. An empty revision means that the list failed.
-func (c *Namespaces) follow(revision string) {
-	var pause backoff
+func (c *Controller) follow(revision string) {
+	var pause work.Backoff
 	for {
 		if revision != "" && c.watch(revision) {
-			pause = backoff{}
+			pause = work.Backoff{}
 		}
-		if !pause.wait(c.ctx) {
+		if !pause.Wait(c.ctx) {
 			return
 		}
 		var err error
@@ -108,8 +115,8 @@ func (c *Namespaces) follow(revision string) {
 }
 
 // look lists namespaces: it starts to empty ending ones and creates missing ones. It returns the list's revision, or "".
-func (c *Namespaces) look(ctx context.Context) (revision string, err error) {
-	obj, err := c.namespaces.List(c.request(ctx, namespaceController, "list", ""), &metainternalversion.ListOptions{})
+func (c *Controller) look(ctx context.Context) (revision string, err error) {
+	obj, err := c.namespaces.List(c.request(ctx, user, "list", ""), &metainternalversion.ListOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -129,8 +136,8 @@ func (c *Namespaces) look(ctx context.Context) (revision string, err error) {
 }
 
 // watch handles all changes after a revision until it ends, and says whether there were any.
-func (c *Namespaces) watch(revision string) (saw bool) {
-	w, err := c.namespaces.Watch(c.request(c.ctx, namespaceController, "watch", ""), &metainternalversion.ListOptions{ResourceVersion: revision})
+func (c *Controller) watch(revision string) (saw bool) {
+	w, err := c.namespaces.Watch(c.request(c.ctx, user, "watch", ""), &metainternalversion.ListOptions{ResourceVersion: revision})
 	if err != nil {
 		c.log.Warn("cannot watch namespaces: trying again", "error", err)
 		return false
@@ -154,8 +161,8 @@ func (c *Namespaces) watch(revision string) (saw bool) {
 }
 
 // see starts a goroutine for an ending namespace that has our finalizer, unless it has one.
-func (c *Namespaces) see(ns *corev1.Namespace) {
-	if ns.DeletionTimestamp == nil || len(ns.Spec.Finalizers) == 0 {
+func (c *Controller) see(ns *corev1.Namespace) {
+	if !c.empties || ns.DeletionTimestamp == nil || len(ns.Spec.Finalizers) == 0 {
 		return
 	}
 	name, uid := ns.Name, ns.UID
@@ -174,9 +181,9 @@ func (c *Namespaces) see(ns *corev1.Namespace) {
 }
 
 // end empties a namespace, in as many attempts as it takes.
-func (c *Namespaces) end(name string, uid types.UID) {
-	pause := backoff{next: settle}
-	for pause.wait(c.ctx) {
+func (c *Controller) end(name string, uid types.UID) {
+	pause := work.Backoff{Next: settle}
+	for pause.Wait(c.ctx) {
 		done, err := c.attempt(name, uid)
 		if done || c.ctx.Err() != nil {
 			return
@@ -188,7 +195,7 @@ func (c *Namespaces) end(name string, uid types.UID) {
 }
 
 // attempt makes one attempt when it is its turn. It recovers from a panic, which would end the process.
-func (c *Namespaces) attempt(name string, uid types.UID) (done bool, err error) {
+func (c *Controller) attempt(name string, uid types.UID) (done bool, err error) {
 	select {
 	case c.slots <- struct{}{}:
 	case <-c.ctx.Done():
@@ -204,14 +211,14 @@ func (c *Namespaces) attempt(name string, uid types.UID) (done bool, err error) 
 }
 
 // request returns the context of a request for namespaces.
-func (c *Namespaces) request(ctx context.Context, who user.Info, verb, subresource string) context.Context {
-	return as(ctx, who, &request.RequestInfo{
+func (c *Controller) request(ctx context.Context, who authuser.Info, verb, subresource string) context.Context {
+	return work.As(ctx, who, &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, APIVersion: "v1", Resource: "namespaces", Subresource: subresource,
 	})
 }
 
-func (c *Namespaces) get(ctx context.Context, name string) (*corev1.Namespace, error) {
-	obj, err := c.namespaces.Get(c.request(ctx, namespaceController, "get", ""), name, &metav1.GetOptions{})
+func (c *Controller) get(ctx context.Context, name string) (*corev1.Namespace, error) {
+	obj, err := c.namespaces.Get(c.request(ctx, user, "get", ""), name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}

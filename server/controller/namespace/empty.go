@@ -1,4 +1,4 @@
-package controller
+package namespace
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 // empty deletes the content of a namespace, writes into its status what remains, and removes our finalizer if nothing does. It
 // says whether our work is done.
-func (c *Namespaces) empty(ctx context.Context, name string, uid types.UID) (done bool, err error) {
+func (c *Controller) empty(ctx context.Context, name string, uid types.UID) (done bool, err error) {
 	ns, err := c.stillEnding(ctx, name, uid)
 	if err != nil {
 		return gone(err), unlessGone(err)
@@ -40,7 +40,7 @@ func (c *Namespaces) empty(ctx context.Context, name string, uid types.UID) (don
 
 // stillEnding reads the namespace. The error is errNotEnding if it is gone, if another one has its name, or if it has no
 // finalizers any more.
-func (c *Namespaces) stillEnding(ctx context.Context, name string, uid types.UID) (*corev1.Namespace, error) {
+func (c *Controller) stillEnding(ctx context.Context, name string, uid types.UID) (*corev1.Namespace, error) {
 	ns, err := c.get(ctx, name)
 	if err == nil && (ns.UID != uid || len(ns.Spec.Finalizers) == 0) {
 		err = errNotEnding
@@ -50,7 +50,7 @@ func (c *Namespaces) stillEnding(ctx context.Context, name string, uid types.UID
 
 // guard admits the deletion of an object that certainly belongs to the namespace. The object was read before: if the namespace
 // exists now, it existed then.
-func (c *Namespaces) guard(name string, uid types.UID) rest.ValidateObjectFunc {
+func (c *Controller) guard(name string, uid types.UID) rest.ValidateObjectFunc {
 	return func(ctx context.Context, _ runtime.Object) error {
 		_, err := c.stillEnding(ctx, name, uid)
 		return err
@@ -67,7 +67,7 @@ func unlessGone(err error) error {
 }
 
 // tell writes into the namespace's status what remains, unless the status says so already.
-func (c *Namespaces) tell(ctx context.Context, ns *corev1.Namespace, remains *content) error {
+func (c *Controller) tell(ctx context.Context, ns *corev1.Namespace, remains *content) error {
 	bad, now := remains.bad(), metav1.Now()
 	if ns.Status.Phase == corev1.NamespaceTerminating && !setConditions(ns.Status.DeepCopy(), bad, now) {
 		return nil
@@ -83,7 +83,7 @@ func (c *Namespaces) tell(ctx context.Context, ns *corev1.Namespace, remains *co
 
 // update changes the current state of the namespace, provided it is the one that was seen. Storage repeats the change if
 // somebody else writes meanwhile.
-func (c *Namespaces) update(ctx context.Context, to rest.Updater, subresource string, seen *corev1.Namespace, change func(*corev1.Namespace)) error {
+func (c *Controller) update(ctx context.Context, to rest.Updater, subresource string, seen *corev1.Namespace, change func(*corev1.Namespace)) error {
 	next := func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
 		ns, err := builtin.As[*corev1.Namespace](old)
 		if err != nil {
@@ -96,7 +96,7 @@ func (c *Namespaces) update(ctx context.Context, to rest.Updater, subresource st
 		change(ns)
 		return ns, nil
 	}
-	_, _, err := to.Update(c.request(ctx, namespaceController, "update", subresource), seen.Name, rest.DefaultUpdatedObjectInfo(nil, next),
+	_, _, err := to.Update(c.request(ctx, user, "update", subresource), seen.Name, rest.DefaultUpdatedObjectInfo(nil, next),
 		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	return err
 }

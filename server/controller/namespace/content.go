@@ -1,4 +1,4 @@
-package controller
+package namespace
 
 import (
 	"cmp"
@@ -22,6 +22,7 @@ import (
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
 // collection is a namespaced resource whose objects can be deleted all at once.
@@ -165,7 +166,7 @@ func hasItems(ctx context.Context, list runtime.Object) (bool, error) {
 }
 
 func (c collection) request(ctx context.Context, verb, namespace string) context.Context {
-	return as(ctx, namespaceController, &request.RequestInfo{
+	return work.As(ctx, user, &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, Namespace: namespace,
 		APIGroup: c.resource.Group, APIVersion: c.resource.Version, Resource: c.resource.Resource,
 	})

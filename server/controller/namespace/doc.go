@@ -1,0 +1,29 @@
+// Package namespace creates the namespaces that every cluster has, and empties deleted ones.
+//
+// In come namespaces, by a watch, and the installed storages. Out go creations and deletions through these, conditions in a
+// namespace's status, and at the end an update of its subresource finalize.
+//
+// # The end of a namespace
+//
+//	DELETE             the storage gives it a deletionTimestamp and the phase Terminating; admission lets nothing in
+//	settle             creates that were admitted before have the time to be written
+//	pods               are deleted; while any remain, nothing else is touched: what they rely on goes after them
+//	all else           is deleted, collection by collection
+//	status.conditions  say what remains and what failed
+//	finalize           once nothing remains, the finalizer "kubernetes" is taken away; with the last finalizer goes the
+//	                   namespace
+//
+// As long as something remains (other finalizers, a grace period), this is repeated less and less often.
+//
+// # Invariants
+//
+//  1. Any number of processes may do this on one etcd at once, independently. Each step may be repeated, and work that another
+//     process has done already is no error.
+//  2. No object of a later namespace with the same name is deleted. After a deletion has read the object, it checks that the
+//     ending namespace still exists. If so, the object belongs to that namespace, and etcd deletes exactly the object that
+//     was read.
+//  3. All state is in etcd. After a restart, the list of namespaces shows which are being deleted.
+//  4. An idle controller has one watch.
+//
+// Less formally: kill any process at any moment, and another, or the next one, continues its work.
+package namespace

@@ -1,0 +1,68 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Namespace and the others are the names of the controllers that --controllers turns on and off.
+const (
+	Namespace = "namespace-controller"
+)
+
+// known are the controllers of kube-controller-manager that kx has, and the short names that it has for them.
+var known = []struct {
+	name, short string
+}{
+	{Namespace, "namespace"},
+}
+
+// Known are the names of the controllers that can be turned on and off.
+func Known() (names []string) {
+	for _, c := range known {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// Selection is the value of --controllers: * runs all, a name runs that one, and -name does not, nor -* any. The first item that
+// names a controller decides, whatever is said of all.
+type Selection []string
+
+// Validate returns an error for each name that is not known.
+func (s Selection) Validate() error {
+	var errs []error
+	for _, item := range s {
+		name := canonical(strings.TrimPrefix(item, "-"))
+		if name != "*" && !slices.Contains(Known(), name) {
+			errs = append(errs, fmt.Errorf("%q is not in the list of known controllers: %s", item, strings.Join(Known(), ", ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Has says whether a controller is to run.
+func (s Selection) Has(name string) bool {
+	all := false
+	for _, item := range s {
+		switch canonical(strings.TrimPrefix(item, "-")) {
+		case name:
+			return !strings.HasPrefix(item, "-")
+		case "*":
+			all = !strings.HasPrefix(item, "-")
+		}
+	}
+	return all
+}
+
+// canonical returns the name of the controller that has such a name or short name.
+func canonical(name string) string {
+	for _, c := range known {
+		if c.short == name {
+			return c.name
+		}
+	}
+	return name
+}

@@ -1,0 +1,61 @@
+package work
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// OwnedStorage is a storage whose objects a controller makes, changes and deletes.
+type OwnedStorage interface {
+	rest.Lister
+	rest.Creater
+	rest.Updater
+	rest.GracefulDeleter
+}
+
+// Owned is a resource of which a server manages some objects.
+type Owned[T builtin.Object] struct {
+	Storage  OwnedStorage
+	Resource schema.GroupVersionResource
+}
+
+// Request returns the context of a request for the resource, as the server's own user.
+func (o Owned[T]) Request(ctx context.Context, verb string) context.Context {
+	return As(ctx, APIServer, &request.RequestInfo{
+		IsResourceRequest: true, Verb: verb, APIGroup: o.Resource.Group, APIVersion: o.Resource.Version, Resource: o.Resource.Resource,
+	})
+}
+
+// List returns the existing objects by name. It does not start the filling of a watch cache.
+func (o Owned[T]) List(ctx context.Context) (map[string]T, error) {
+	list, err := o.Storage.List(store.Aside(o.Request(ctx, "list")), &metainternalversion.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	byName := map[string]T{}
+	return byName, meta.EachListItem(list, func(obj runtime.Object) error {
+		t, err := builtin.As[T](obj)
+		if err == nil {
+			byName[t.GetName()] = t
+		}
+		return err
+	})
+}
+
+// UnlessOvertaken drops the error of a write that another writer has made needless. The next check sees what remains to do.
+func UnlessOvertaken(err error) error {
+	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+package work
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+)
+
+// Storages returns the storages that are installed at present.
+type Storages func() map[schema.GroupVersionResource]rest.Storage
+
+// APIServer is the user of what a server does for itself.
+var APIServer user.Info = &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup}}
+
+// ServiceAccount returns the user that the controller with this service account acts as.
+func ServiceAccount(name string) user.Info {
+	return serviceaccount.UserInfo(metav1.NamespaceSystem, name, "")
+}
+
+// As returns the context of a request that a controller makes.
+func As(ctx context.Context, who user.Info, info *request.RequestInfo) context.Context {
+	ctx = request.WithUser(ctx, who)
+	ctx = request.WithNamespace(ctx, info.Namespace)
+	return request.WithRequestInfo(ctx, info)
+}
+
+// Backoff computes the pause before the next attempt.
+type Backoff struct {
+	// Next is the next pause; less than ShortestPause stands for that.
+	Next time.Duration
+}
+
+// Pauses between attempts are between these.
+const (
+	ShortestPause = 100 * time.Millisecond
+	LongestPause  = 10 * time.Second
+)
+
+// Wait waits, longer each time. It returns false if ctx has ended.
+func (b *Backoff) Wait(ctx context.Context) bool {
+	b.Next = max(b.Next, ShortestPause)
+	timer := time.NewTimer(b.Next)
+	defer timer.Stop()
+	b.Next = min(2*b.Next, LongestPause)
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
