@@ -142,14 +142,14 @@ func (p *Play) environment(ctx context.Context) ([]string, error) {
 		}
 	}
 	set["PATH"] = p.bin() + string(filepath.ListSeparator) + set["PATH"]
-	if slices.Contains(p.Lesson.Needs, "checkout") {
+	if p.has("checkout") {
 		root, err := checkout()
 		if err != nil {
 			return nil, err
 		}
 		set["KX_SOURCE"] = root
 	}
-	if slices.Contains(p.Lesson.Needs, "go") {
+	if p.has("go") {
 		out, err := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, ofGo...)...).Output()
 		if err != nil {
 			return nil, fmt.Errorf("ask go for its settings, since the lesson needs Go: %w", err)
@@ -169,6 +169,11 @@ func (p *Play) environment(ctx context.Context) ([]string, error) {
 		env = append(env, name+"="+value)
 	}
 	return append(env, p.Env...), nil
+}
+
+// has says whether the lesson needs something for any of its runs, and the machine has it.
+func (p *Play) has(need string) bool {
+	return slices.Contains(p.Lesson.AllNeeds(), need) && Lacks([]string{need}) == ""
 }
 
 var module = regexp.MustCompile(`(?m)^module github\.com/kx-apiserver/kx$`)
@@ -191,10 +196,19 @@ func checkout() (string, error) {
 	}
 }
 
-// Lacks is what the lesson needs and this machine does not have; empty if it has all.
+// tools are what lessons may use that need tools.
+var tools = []string{"sed", "grep", "awk", "cat", "head", "base64", "sleep"}
+
+// Lacks is which of the needs this machine does not have; empty if it has all.
 func Lacks(needs []string) string {
 	for _, need := range needs {
 		switch need {
+		case "tools":
+			for _, tool := range tools {
+				if _, err := exec.LookPath(tool); err != nil {
+					return tool
+				}
+			}
 		case "go":
 			if _, err := exec.LookPath("go"); err != nil {
 				return "Go"
@@ -204,9 +218,6 @@ func Lacks(needs []string) string {
 				return "a checkout of kx"
 			}
 		}
-	}
-	if _, err := exec.LookPath("sh"); err != nil {
-		return "sh"
 	}
 	return ""
 }

@@ -29,9 +29,10 @@ type Report struct {
 	Conditions, Held int
 	// Problems are why the lesson is not true; empty if it is.
 	Problems []string
-	// Lacks is what the machine does not have; then nothing ran.
-	Lacks string
-	Took  time.Duration
+	// Lacks is what the machine does not have; then nothing ran. LeftOut is what it does not have for parts of the lesson, which did
+	// not run.
+	Lacks, LeftOut string
+	Took           time.Duration
 }
 
 // Verify runs a lesson: all expectations hold, each starter leaves one that does not, each solution none.
@@ -112,6 +113,10 @@ func (r *run) at(part lesson.Part, format string, values ...any) error {
 }
 
 func (r *run) part(ctx context.Context, i int) error {
+	if lacks := r.Lacks(lesson.About(r.report.Entry.Parts[i])); lacks != "" {
+		r.report.LeftOut = lacks
+		return nil
+	}
 	switch part := r.report.Entry.Parts[i].(type) {
 	case lesson.Run:
 		return r.run(ctx, i, part)
