@@ -353,6 +353,23 @@ func (p *Play) Shell(ctx context.Context, line string) (Outcome, error) {
 	return p.tried(ctx, s.command)
 }
 
+// Shows says whether a request of a run, or an installation of a resource, is one that filter wants.
+func (p *Play) Shows(ctx context.Context, of, filter string) (bool, error) {
+	s, err := p.of(of)
+	if err != nil {
+		return false, err
+	}
+	list, err := p.journeys(ctx, s.filter(filter))
+	if err != nil || len(list) > 0 {
+		return len(list) > 0, err
+	}
+	if !strings.HasPrefix(filter, "verb:install ") {
+		return false, nil
+	}
+	list, err = p.journeys(ctx, filter) // most are from before the run
+	return len(list) > 0, err
+}
+
 // Find is the newest request of a run that filter wants.
 func (p *Play) Find(ctx context.Context, of, filter string) (journey string, err error) {
 	s, err := p.of(of)
