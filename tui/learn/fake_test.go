@@ -59,9 +59,9 @@ func (f *fake) Judge(_ context.Context, e lesson.Expect) ([]play.Result, error) 
 	var all []play.Result
 	wrong := f.wrong || e.Of == "yours" && !strings.Contains(f.ran[len(f.ran)-1], "resourceVersion")
 	for i, c := range e.Conditions {
-		r := play.Result{Condition: c, OK: true, Saw: "1 request", Journeys: []v1alpha1.Journey{*f.conflict()}}
+		r := play.Result{Condition: c, OK: true, Saw: "1 request", Found: 1, Journeys: []v1alpha1.Journey{*f.conflict()}}
 		if wrong && i == 0 {
-			r.OK, r.Saw = false, "no request, among 3 since the run began"
+			r.OK, r.Found, r.Among = false, 0, 3
 		}
 		if c.Count == 0 {
 			r.Saw, r.Journeys = "no request", nil

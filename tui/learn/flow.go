@@ -42,7 +42,17 @@ type entry struct {
 	tried    bool
 	hints    int
 	solution bool
+	news     news
 }
+
+// news is what a task has that is new.
+type news int
+
+const (
+	ofNothing news = iota
+	ofResults
+	ofHelp // a hint, or the solution
+)
 
 // aside is a command that the learner typed.
 type aside struct {
@@ -123,8 +133,7 @@ func (s *Screen) goOn() tea.Cmd {
 	case !s.text.AtEnd():
 		s.turnPage()
 		return nil
-	case s.work != nil:
-		s.host.Say(s.phrase("it is still under way: esc stops it"))
+	case s.work != nil: // the line of state says what
 		return nil
 	case s.play == nil:
 		return s.open()
@@ -165,7 +174,7 @@ func (s *Screen) passOver() tea.Cmd {
 	s.acted = s.next
 	s.at().state = passed
 	s.next++
-	return s.settle()
+	return s.proceed()
 }
 
 func (s *Screen) whyNotPass() string {

@@ -80,6 +80,7 @@ type Screen struct {
 	play    Play
 	entries []entry // of each part, and one for the end
 	next    int     // the part that is to be done; those before it are done
+	before  int     // the parts up to which an earlier run of the screen has come
 	acted   int     // the part that the learner did something about last
 	full    bool    // long outputs are shown as a whole
 	below   bool    // there is text below what is in view
@@ -150,6 +151,23 @@ func (s *Screen) Context() keys.Context {
 		return questionPlace
 	}
 	return textPlace
+}
+
+// Veiled reports whether what the screen beside the lesson shows by itself would answer the question that is asked: the requests of
+// a run that the lesson has not spoken of yet.
+func (s *Screen) Veiled() bool {
+	if s.Context() != questionPlace {
+		return false
+	}
+	for i := s.next - 1; i >= 0; i-- {
+		switch s.options.Lesson.Parts[i].(type) {
+		case lesson.Show:
+			return false
+		case lesson.Run, lesson.Release:
+			return len(s.entries[i].outcome.Held) == 0
+		}
+	}
+	return false
 }
 
 // Focus reports whether the learner is in the context.

@@ -168,7 +168,10 @@ func TestResume(t *testing.T) {
 		o.Record = play.Record{Next: at(o.Lesson), Answers: map[string]int{"who": 2}, Hints: map[string]int{"yours": 1}}
 	})
 	text := shown(h, s)
-	for _, want := range []string{"You said 2, and so it is", "Hint 1 of 2", "Your commands:"} {
+	if n := len(h.Went); n == 0 || h.Went[n-1] != (screen.ToRequest{Journey: f.conflict().Name, Step: "store.try-update", Tab: "Step"}) {
+		t.Errorf("it leads to %v", h.Went)
+	}
+	for _, want := range []string{"You said 2, and so it is", "→ beside the text", "Hint 1 of 2", "Your commands:"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -259,7 +262,7 @@ func TestStop(t *testing.T) {
 		f.err = context.Canceled // as a play says that the end of its context was the end
 	}
 	h.Press(" ")
-	if text := shown(h, s); !strings.Contains(text, "You stopped it. space tries again.") || len(h.Said) != 1 {
+	if text := shown(h, s); !strings.Contains(text, "You stopped it. space tries again.") || len(f.ran) != 1 {
 		t.Errorf("%q\n%s", h.Said, text)
 	}
 	f.during, f.err = nil, nil

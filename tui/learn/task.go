@@ -36,7 +36,7 @@ func (s *Screen) attempt(part lesson.Starter) tea.Cmd {
 		s.host.Complain(s.phrase("there are no commands to run: %s changes them", editKey))
 		return nil
 	}
-	e.state, e.tried, e.outcome, e.err, e.live = working, true, play.Outcome{}, nil, ""
+	e.state, e.tried, e.outcome, e.err, e.live, e.news = working, true, play.Outcome{}, nil, "", ofResults
 	s.reveal()
 	try := func(ctx context.Context) (play.Outcome, error) { return s.try(ctx, part.ID, e.script) }
 	return tea.Batch(s.host.Go(screen.ToNewest{}), start(s, s.phrase("runs your commands, and looks at what came of them"), i, try,
@@ -45,7 +45,7 @@ func (s *Screen) attempt(part lesson.Starter) tea.Cmd {
 				return nil
 			}
 			s.solved(part.ID, e.script)
-			return s.settle()
+			return s.proceed()
 		}))
 }
 
@@ -122,6 +122,7 @@ func (s *Screen) edit() {
 func (s *Screen) leaveText() {
 	s.editing = false
 	s.at().script = s.script.String()
+	s.toEnd()
 }
 
 // sendText runs the commands of a task, also from where they are typed.
@@ -154,8 +155,9 @@ func (s *Screen) inEditor() tea.Cmd {
 			s.host.Complain(err.Error())
 			return nil
 		}
-		e.script = strings.TrimRight(string(text), "\n")
-		s.reveal()
+		e.script, e.news = strings.TrimRight(string(text), "\n"), ofNothing
+		s.host.Say(s.phrase("the commands are as you saved them: %s runs them", goKey))
+		s.toEnd()
 		return nil
 	})
 }
@@ -178,6 +180,7 @@ func (s *Screen) hint() tea.Cmd {
 	task, _ := s.task()
 	e := s.at()
 	e.hints++
+	e.news = ofHelp
 	if s.record.Hints == nil {
 		s.record.Hints = map[string]int{}
 	}
@@ -199,6 +202,6 @@ func (s *Screen) whyNoSolution() string {
 
 // showSolution shows what solves the task.
 func (s *Screen) showSolution() {
-	s.at().solution = true
+	s.at().solution, s.at().news = true, ofHelp
 	s.reveal()
 }
