@@ -22,6 +22,7 @@ type fake struct {
 	ran      []string // scripts and lines
 	wrong    bool     // expectations do not hold
 	err      error    // what Do ends with
+	lacks    string   // what the machine does not have
 	during   func()   // called while something is done
 	output   func(id, text string)
 }
@@ -32,6 +33,9 @@ func (f *fake) Do(_ context.Context, i int) (play.Outcome, error) {
 	}
 	switch part := f.lesson.Parts[i].(type) {
 	case lesson.Run:
+		if f.lacks != "" {
+			return play.Outcome{Lacks: f.lacks}, nil
+		}
 		f.ran = append(f.ran, part.Script)
 		out := "configmap/demo created\nError from server (Conflict): the object has been modified\n"
 		if part.Background {

@@ -97,6 +97,9 @@ func (s *Screen) settle() tea.Cmd {
 
 // silent reports whether nothing is to be done for a part at its place: it is read, or belongs to another part.
 func (s *Screen) silent(i int) bool {
+	if s.leftOut(i) {
+		return true
+	}
 	switch part := s.options.Lesson.Parts[i].(type) {
 	case lesson.Text, lesson.Hold, lesson.Fault, lesson.Hint, lesson.Solution:
 		return true
@@ -107,6 +110,16 @@ func (s *Screen) silent(i int) bool {
 		return ofTask
 	}
 	return false
+}
+
+// leftOut reports whether a part speaks of a run or task that was left out, since the machine lacks what it needs.
+func (s *Screen) leftOut(i int) bool {
+	switch part := s.options.Lesson.Parts[i].(type) {
+	case lesson.Run, lesson.Starter:
+		return false
+	default:
+		return s.lacking[lesson.About(part)] != ""
+	}
 }
 
 // afterText reports whether there is text to read before the next part. What follows a block without text follows by itself.

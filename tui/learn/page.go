@@ -90,6 +90,9 @@ func (p *page) newest() int {
 
 func (s *Screen) layPart(i int, part lesson.Part, e *entry) {
 	p := &s.page
+	if s.leftOut(i) {
+		return
+	}
 	switch part := part.(type) {
 	case lesson.Text:
 		if p.texts[i] == nil {

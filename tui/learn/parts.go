@@ -21,6 +21,10 @@ func (s *Screen) layRun(i int, part lesson.Run, e *entry) {
 		p.say("", s.phrase("%s runs:", goKey), p.look.Key)
 	}
 	p.layScript(part.Script)
+	if e.outcome.Lacks != "" {
+		s.layLacks(e)
+		return
+	}
 	if e.state == working && e.live != "" {
 		s.layOutput(e.live)
 		return
@@ -39,6 +43,12 @@ func (s *Screen) layRun(i int, part lesson.Run, e *entry) {
 		p.sayLink("‖ ", s.phrase("%s is held now", held), p.look.Notice, n)
 	}
 	s.layTrouble(i, e)
+}
+
+// layLacks is why a part was left out.
+func (s *Screen) layLacks(e *entry) {
+	what := s.host.Theme().Words.Text(e.outcome.Lacks)
+	s.page.say("  ", s.phrase("Left out: it needs %s, and that is not on this machine.", what), s.page.look.Notice)
 }
 
 // layTrouble is why a part is not done, and what can be done.
@@ -264,6 +274,10 @@ func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 	}
 	p.say("", s.phrase("Your commands:"), p.look.Title)
 	p.layScript(script)
+	if e.outcome.Lacks != "" {
+		s.layLacks(e)
+		return
+	}
 	if e.state == working && e.live != "" {
 		s.layOutput(e.live)
 	} else {

@@ -249,6 +249,18 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
+// TestLacks: what the machine does not have leaves out a run, and all that speaks of it.
+func TestLacks(t *testing.T) {
+	h, s, f := began(t, small, nil)
+	h.Size(72, 60)
+	f.lacks = "Go"
+	h.Press(" ", "2")
+	text := shown(h, s)
+	if !strings.Contains(text, "Left out: it needs Go") || strings.Contains(text, "so it is") || strings.Contains(text, "beside the text") || !strings.Contains(text, "Your commands:") {
+		t.Errorf("without Go:\n%s", text)
+	}
+}
+
 // TestStop: esc ends what is under way, and it can be tried again.
 func TestStop(t *testing.T) {
 	h, s, f := began(t, small, nil)

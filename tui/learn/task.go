@@ -44,7 +44,9 @@ func (s *Screen) attempt(part lesson.Starter) tea.Cmd {
 			if !s.took(i, o, err) {
 				return nil
 			}
-			s.solved(part.ID, e.script)
+			if e.state == done {
+				s.solved(part.ID, e.script)
+			}
 			return s.proceed()
 		}))
 }
@@ -53,7 +55,7 @@ func (s *Screen) attempt(part lesson.Starter) tea.Cmd {
 func (s *Screen) try(ctx context.Context, task, script string) (play.Outcome, error) {
 	const lookEvery = 100 * time.Millisecond
 	o, err := s.play.Attempt(ctx, task, script)
-	if err != nil {
+	if err != nil || o.Lacks != "" {
 		return o, err
 	}
 	for deadline := time.Now().Add(s.judging); ; {

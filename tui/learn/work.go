@@ -148,6 +148,11 @@ func (s *Screen) took(i int, o play.Outcome, err error) bool {
 	e := &s.entries[i]
 	e.outcome, e.err, e.live, e.ended = o, err, "", time.Now()
 	e.state = done
+	if o.Lacks != "" {
+		e.state, s.next = passed, i+1
+		s.lacking[lesson.About(s.options.Lesson.Parts[i])] = o.Lacks
+		return true
+	}
 	if err != nil || !o.OK() {
 		e.state = failed
 		if errors.Is(err, errStopped) {

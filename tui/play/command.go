@@ -142,14 +142,14 @@ func (p *Play) environment(ctx context.Context) ([]string, error) {
 		}
 	}
 	set["PATH"] = p.bin() + string(filepath.ListSeparator) + set["PATH"]
-	if p.has("checkout") {
+	if p.offers("checkout") {
 		root, err := checkout()
 		if err != nil {
 			return nil, err
 		}
 		set["KX_SOURCE"] = root
 	}
-	if p.has("go") {
+	if p.offers("go") {
 		out, err := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, ofGo...)...).Output()
 		if err != nil {
 			return nil, fmt.Errorf("ask go for its settings, since the lesson needs Go: %w", err)
@@ -171,8 +171,8 @@ func (p *Play) environment(ctx context.Context) ([]string, error) {
 	return append(env, p.Env...), nil
 }
 
-// has says whether the lesson needs something for any of its runs, and the machine has it.
-func (p *Play) has(need string) bool {
+// offers says whether the lesson needs something for any of its runs, and the machine has it.
+func (p *Play) offers(need string) bool {
 	return slices.Contains(p.Lesson.AllNeeds(), need) && Lacks([]string{need}) == ""
 }
 
