@@ -28,6 +28,7 @@ const progressFile = "learn.json"
 type learnOptions struct {
 	dataDir  string
 	language lang.Language
+	yes      bool
 
 	// show shows the screen until it is left.
 	show func(context.Context, tui.Options) error
@@ -61,6 +62,7 @@ shown before they run.`,
 	}
 	cmd.Flags().StringVar(&o.dataDir, "data-dir", o.dataDir, "directory that keeps what you have done")
 	languageVar(cmd, &o.language)
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "run the commands of a file without asking")
 	cmd.AddCommand(newLearnVerifyCommand(), newLearnNewCommand())
 	return cmd
 }

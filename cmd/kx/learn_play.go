@@ -37,7 +37,7 @@ func (o *learnOptions) play(ctx context.Context, name string, in io.Reader, out 
 	if err != nil {
 		return err
 	}
-	if e.Number == 0 {
+	if e.Number == 0 && !o.yes {
 		if agreed, err := o.agree(e, in, out); err != nil || !agreed {
 			return err
 		}
