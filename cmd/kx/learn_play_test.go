@@ -229,19 +229,20 @@ func (h *human) task() {
 	h.tasks = h.tasks[1:]
 }
 
-// quiet waits until nothing is under way, and returns the screen.
+// quiet waits until nothing is under way, and returns the screen: one that stays, since tmux shows frames that are half drawn too.
 func (h *human) quiet() string {
 	h.t.Helper()
 	late := time.Now().Add(patience)
-	for {
+	for before := ""; ; {
 		shown := h.tell("capture-pane", "-p")
-		if !strings.Contains(shown, "esc stops it") && strings.Contains(shown, "q quit") {
+		if !strings.Contains(shown, "esc stops it") && strings.Contains(shown, "q quit") && shown == before {
 			return shown
 		}
+		before = shown
 		if time.Now().After(late) {
 			h.t.Fatalf("it is still under way:\n%s", shown)
 		}
-		time.Sleep(20 * time.Millisecond) // tmux does not say when something changes
+		time.Sleep(80 * time.Millisecond) // longer than a frame takes
 	}
 }
 

@@ -323,8 +323,10 @@ func (s *Screen) layOutput(text string) {
 
 // layScript adds commands.
 func (p *page) layScript(script string) {
+	sign := "$ "
 	for _, l := range strings.Split(strings.TrimRight(script, "\n"), "\n") {
-		p.verbatim("$ ", l, p.look.Layer)
+		p.verbatim(sign, l, p.look.Layer)
+		sign = "│ "
 	}
 }
 
