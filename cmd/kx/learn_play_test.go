@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/tui"
+	screen "github.com/kx-apiserver/kx/tui/learn"
 	"github.com/kx-apiserver/kx/tui/play"
 )
 
@@ -75,6 +77,11 @@ func TestLearnOnScreen(t *testing.T) {
 		p.see("✗ You said 1", "→ beside the text: ", ">!")
 		p.press("!", "kx get configmap settings -o name", "enter")
 		p.see("You typed:", "configmap/settings")
+		p.until("it has ended", func(frame string) bool { return !strings.Contains(frame, "esc stops it") })
+		p.press("!", "sleep 100", "enter")
+		p.see("kx runs your command")
+		p.press("esc")
+		p.see("You stopped it.")
 	})
 	lessonHere(t, dir, "conflict", func(p *played) {
 		p.see("✗ You said 1", "→ beside the text: ")
@@ -103,6 +110,34 @@ func TestLearnOnScreen(t *testing.T) {
 	}
 	if r := progress.Of("conflict"); !r.Solved[task.ID] || r.Answers["where"] == 0 && len(r.Answers) == 0 {
 		t.Errorf("kept: %+v", r)
+	}
+}
+
+// TestLearnOnward begins a lesson anew, and goes on to the next, as the learner wants when the screen ends.
+func TestLearnOnward(t *testing.T) {
+	t.Parallel()
+	var shown []string
+	wants := []screen.After{screen.Again, screen.NextLesson, screen.Nothing}
+	o := &learnOptions{dataDir: t.TempDir(), show: func(_ context.Context, options tui.Options) error {
+		shown = append(shown, options.Lesson.Lesson.ID)
+		options.Lesson.Leave(wants[len(shown)-1])
+		return options.Lesson.Keep(play.Record{Next: len(shown)})
+	}}
+	if err := o.play(t.Context(), "1", strings.NewReader(""), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(shown, " "); got != "first-get first-get create" {
+		t.Errorf("shown: %s", got)
+	}
+	progress, err := o.progress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, second := progress.Of("first-get").Next, progress.Of("create").Next; first != 2 || second != 3 {
+		t.Errorf("kept: %d and %d", first, second)
+	}
+	if err := o.play(t.Context(), "nowhere", strings.NewReader(""), io.Discard); err == nil || len(shown) != 3 {
+		t.Errorf("a lesson that there is not: %v", err)
 	}
 }
 
@@ -178,7 +213,7 @@ func (h *human) play() {
 		switch {
 		case strings.Contains(shown, "The lesson is over."):
 			return
-		case strings.Contains(shown, "space read on"):
+		case strings.Contains(shown, "space read more"):
 			h.key(" ", shown)
 		case strings.Contains(shown, "✗ It did not go as it must") || strings.Contains(shown, "space tries again, ; passes"):
 			h.t.Fatalf("the lesson fails:\n%s", shown)

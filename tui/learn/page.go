@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/lesson"
@@ -340,6 +341,8 @@ func (s *Screen) layAsides(e *entry) {
 		switch {
 		case !a.ended:
 			p.say("  ", s.phrase("it runs"), p.look.Notice)
+		case errors.Is(a.err, errStopped):
+			p.say("  ", s.phrase("You stopped it."), p.look.Notice)
 		case a.err != nil:
 			p.say("  ", a.err.Error(), p.look.Bad)
 		case a.outcome.Exit != 0:

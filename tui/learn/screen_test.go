@@ -300,13 +300,22 @@ func TestShell(t *testing.T) {
 		t.Errorf("after the last: %q", s.Line().String())
 	}
 	h.Press("esc")
+	f.during = func() { // a line that can't run now stays
+		h.Press("!")
+		h.Type("false")
+		h.Press("enter")
+		if !s.Typing() || s.Line().String() != "false" || len(h.Complained) != 1 {
+			t.Errorf("while something runs: %q, %q", s.Line().String(), h.Complained)
+		}
+	}
+	h.Press(" ", "enter", "l")
 	text := shown(h, s)
 	for _, want := range []string{"You typed:", "$ kx get configmaps", "demo   1      3s", "exit code 1"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if len(f.ran) != 2 {
+	if len(f.ran) != 4 || f.ran[3] != "false" {
 		t.Errorf("%q", f.ran)
 	}
 }

@@ -98,10 +98,14 @@ func (s *Screen) whyNoTask() string {
 
 // whyBusy is why the play can't be asked for anything now.
 func (s *Screen) whyBusy() string {
-	switch {
-	case s.work != nil:
+	if s.work != nil {
 		return "something is under way: esc stops it"
-	case s.play == nil:
+	}
+	return s.whyNoServer()
+}
+
+func (s *Screen) whyNoServer() string {
+	if s.play == nil {
 		return "the lesson's server is not there"
 	}
 	return ""
