@@ -43,7 +43,11 @@ func readRun(b *block) (Part, error) {
 	id, err1 := b.id("id")
 	background, err2 := b.flag("bg")
 	fails, err3 := b.flag("fails")
-	limit, err4 := b.duration("limit", defaultLimit)
+	unsaid := defaultLimit
+	if background {
+		unsaid = 0 // its reader may take any time
+	}
+	limit, err4 := b.duration("limit", unsaid)
 	needs, err5 := b.needs()
 	script, err6 := b.filled()
 	return Run{Line(b.line), id, script, background, fails, limit, needs}, first(err1, err2, err3, err4, err5, err6)

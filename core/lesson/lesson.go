@@ -64,6 +64,7 @@ type Run struct {
 	Background bool
 	// Fails says that it exits with another code than 0.
 	Fails bool
+	// Limit is how long it may take; 0 for any time.
 	Limit time.Duration
 	// Needs are what the machine must have for it, beyond what the lesson needs. Where it lacks something, the run and all that speaks
 	// of it are left out.

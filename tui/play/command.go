@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,8 +37,11 @@ type command struct {
 	tell    func(string)
 }
 
-// run starts a script in sh. limit is how long it may take.
+// run starts a script in sh. limit is how long it may take; 0 is until the lesson is left.
 func (p *Play) run(script string, limit time.Duration, tell func(string)) (*command, error) {
+	if limit == 0 {
+		limit = math.MaxInt64
+	}
 	ctx, cancel := context.WithTimeoutCause(p.alive, limit, fmt.Errorf("it took longer than %s", limit))
 	c := &command{done: make(chan struct{}), began: time.Now(), tell: tell}
 	c.cmd = exec.CommandContext(ctx, p.shell, "-e", "-c", script)

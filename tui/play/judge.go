@@ -181,7 +181,7 @@ func (o *objects) connect() error {
 	if o.client, err = dynamic.NewForConfigAndClient(o.config, o.http); err != nil {
 		return err
 	}
-	o.mapper = restmapper.NewDiscoveryRESTMapper(groups)
+	o.mapper = restmapper.NewShortcutExpander(restmapper.NewDiscoveryRESTMapper(groups), client, nil)
 	return nil
 }
 
@@ -193,7 +193,10 @@ func (o *objects) judge(ctx context.Context, r *Result) error {
 	object, err := o.get(ctx, r.Condition)
 	gone := r.Condition.Kind == lesson.Gone
 	switch {
-	case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
+	case meta.IsNoMatchError(err): // by a slip of the pen, or with its definition
+		r.Saw = "the server has no such resource"
+		return nil
+	case apierrors.IsNotFound(err):
 		r.OK, r.Saw = gone, "there is none"
 		return nil
 	case err != nil:
