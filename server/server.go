@@ -234,7 +234,8 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	fill := s.fill(c, chain)
 	s.inBackground(c.Moments.Run)
 	stopControllers := controller.Start(ctx, controller.Config{
-		Storages: chain.Storages, Controllers: c.Options.Controllers, InitialObjects: c.Options.InitialObjects, Log: s.log,
+		Storages: chain.Storages, Controllers: c.Options.Controllers, InitialObjects: c.Options.InitialObjects,
+		Etcd: c.Etcd.Live, Decoder: c.Etcd.Decoder, Journeys: c.Journeys, Log: s.log,
 	})
 	s.onClose(func() error { stopControllers(); return nil })
 	hooks.finish(systemNamespaces)

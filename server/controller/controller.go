@@ -5,10 +5,13 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/controller/apiservice"
 	"github.com/kx-apiserver/kx/server/controller/flowcontrol"
+	"github.com/kx-apiserver/kx/server/controller/garbage"
 	"github.com/kx-apiserver/kx/server/controller/namespace"
 	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/store/admin"
 )
 
 // Config says which controllers run, and has what they need.
@@ -18,7 +21,12 @@ type Config struct {
 	Controllers Selection
 	// InitialObjects has flow schemas, priority levels and APIServices kept; otherwise they are left to clients.
 	InitialObjects bool
-	Log            *slog.Logger
+	// Etcd is what the storages keep their objects in, and Decoder knows how.
+	Etcd    *admin.Live
+	Decoder *admin.Decoder
+	// Journeys (optional) records what the controllers write.
+	Journeys *trace.Recorder
+	Log      *slog.Logger
 }
 
 // Start starts the controllers, and returns when the namespaces that every server has exist. ctx bounds only that. stop ends the
@@ -38,6 +46,10 @@ func Start(ctx context.Context, c Config) (stop func()) {
 	if namespaces := namespace.New(c.Storages, c.Controllers.Has(Namespace), c.Log); namespaces != nil {
 		namespaces.Start(ctx)
 		stopNamespaces = namespaces.Stop
+	}
+	if c.Controllers.Has(Garbage) {
+		collector := garbage.New(garbage.Config{Storages: c.Storages, Etcd: c.Etcd, Decoder: c.Decoder, Journeys: c.Journeys, Log: c.Log})
+		running.Go(func() { collector.Run(life) })
 	}
 	return func() {
 		cancel()

@@ -1,6 +1,7 @@
 // Package controller has controllers that users of the API expect, a package each, and is the table of them.
 //
 //	namespace     the namespaces that every cluster has, and the end of deleted ones
+//	garbage       the end of objects whose owners are gone
 //	flowcontrol   the flow schemas and priority levels that every server has
 //	apiservice    an APIService for each version of a group
 //	work          what they share
@@ -16,5 +17,6 @@
 //  1. Any number of processes may run them on one etcd at once, independently. Each step may be repeated, and work that another
 //     process has done already is no error.
 //  2. All state is in etcd. Kill any process at any moment, and another, or the next one, continues its work.
-//  3. An idle controller has one watch a resource that it follows. Flow control's objects are looked at once a minute instead.
+//  3. An idle controller has one watch a resource that it follows, or one for all keys. Flow control's objects are looked at once a
+//     minute instead.
 package controller

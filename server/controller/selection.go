@@ -9,14 +9,18 @@ import (
 
 // Namespace and the others are the names of the controllers that --controllers turns on and off.
 const (
+	Garbage   = "garbage-collector-controller"
 	Namespace = "namespace-controller"
 )
 
-// known are the controllers of kube-controller-manager that kx has, and the short names that it has for them.
+// known are the controllers of kube-controller-manager that kx has, the short names that it has for them, and whether * leaves them
+// out.
 var known = []struct {
 	name, short string
+	off         bool
 }{
-	{Namespace, "namespace"},
+	{Garbage, "garbagecollector", true},
+	{Namespace, "namespace", false},
 }
 
 // Known are the names of the controllers that can be turned on and off.
@@ -27,8 +31,18 @@ func Known() (names []string) {
 	return names
 }
 
-// Selection is the value of --controllers: * runs all, a name runs that one, and -name does not, nor -* any. The first item that
-// names a controller decides, whatever is said of all.
+// Off are those of them that are off by default.
+func Off() (names []string) {
+	for _, c := range known {
+		if c.off {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// Selection is the value of --controllers: * runs all that are on by default, a name runs that one, and -name does not, nor -* any. The
+// first item that names a controller decides, whatever is said of all.
 type Selection []string
 
 // Validate returns an error for each name that is not known.
@@ -54,7 +68,7 @@ func (s Selection) Has(name string) bool {
 			all = !strings.HasPrefix(item, "-")
 		}
 	}
-	return all
+	return all && !slices.Contains(Off(), name)
 }
 
 // canonical returns the name of the controller that has such a name or short name.

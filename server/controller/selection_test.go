@@ -31,6 +31,14 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+func TestOffByDefault(t *testing.T) {
+	for flag, want := range map[string]bool{"*": false, "*,garbagecollector": true, "garbage-collector-controller": true, "*,-garbagecollector": false} {
+		if got := controller.Selection(strings.Split(flag, ",")).Has(controller.Garbage); got != want {
+			t.Errorf("--controllers=%s: %v", flag, got)
+		}
+	}
+}
+
 func TestUnknownController(t *testing.T) {
 	if err := (controller.Selection{"*", "-namespace", "namespace-controller"}).Validate(); err != nil {
 		t.Error(err)

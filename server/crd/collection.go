@@ -19,7 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/lister"
 )
 
-// collection gives controllers a definition's objects, in the storage version, so that they can be deleted. It holds no
+// collection gives controllers a definition's objects, in the storage version, so that they can be changed and deleted. It holds no
 // storage: each call counts as a request to whatever serves the definition at that time.
 type collection struct {
 	handler  *crdHandler
@@ -32,6 +32,8 @@ var (
 	_ rest.Scoper            = &collection{}
 	_ rest.Lister            = &collection{}
 	_ rest.CollectionDeleter = &collection{}
+	_ rest.GracefulDeleter   = &collection{}
+	_ rest.Updater           = &collection{}
 )
 
 // collections finds collections for the controller that empties definitions.
@@ -83,6 +85,46 @@ func (c *collection) DeleteCollection(ctx context.Context, deleteValidation rest
 	return c.use(ctx, func(r *customresource.REST) (runtime.Object, error) {
 		return r.DeleteCollection(ctx, deleteValidation, options, listOptions)
 	})
+}
+
+// Kinds are those of the objects, in the versions in which clients name them.
+func (c *collection) Kinds() (kinds []schema.GroupVersionKind) {
+	for _, v := range c.crd.Spec.Versions {
+		if v.Served {
+			kinds = append(kinds, schema.GroupVersionKind{Group: c.crd.Spec.Group, Version: v.Name, Kind: c.crd.Status.AcceptedNames.Kind})
+		}
+	}
+	return kinds
+}
+
+func (c *collection) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
+	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (out runtime.Object, created bool, err error) {
+	err = c.useOne(ctx, name, func(r *customresource.REST) (err error) {
+		out, created, err = r.Update(ctx, name, objInfo, createValidation, updateValidation, forceAllowCreate, options)
+		return err
+	})
+	return out, created, err
+}
+
+func (c *collection) Delete(ctx context.Context, name string, deleteValidation rest.ValidateObjectFunc, options *metav1.DeleteOptions) (out runtime.Object, gone bool, err error) {
+	err = c.useOne(ctx, name, func(r *customresource.REST) (err error) {
+		out, gone, err = r.Delete(ctx, name, deleteValidation, options)
+		return err
+	})
+	return out, gone, err
+}
+
+// useOne is use for one object, which is not found where there is nothing that serves the definition.
+func (c *collection) useOne(ctx context.Context, name string, f func(*customresource.REST) error) error {
+	served := false
+	_, err := c.use(ctx, func(r *customresource.REST) (runtime.Object, error) {
+		served = true
+		return nil, f(r)
+	})
+	if err == nil && !served {
+		return apierrors.NewNotFound(c.resource.GroupResource(), name)
+	}
+	return err
 }
 
 func (c *collection) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {

@@ -155,6 +155,15 @@ func (d *Decoder) failed(key string, err error) error {
 	return &DecodeError{Key: key, Reason: err.Error()}
 }
 
+// Plain decrypts a value and recognises its format. What it returns may be a part of value.
+func (d *Decoder) Plain(key string, value []byte) (plain []byte, format Format, err error) {
+	v, err := d.open(key, value)
+	if err != nil {
+		return nil, "", err
+	}
+	return v.Plain, v.Format, nil
+}
+
 // open decrypts a value and recognises its format.
 func (d *Decoder) open(key string, value []byte) (*Value, error) {
 	v := &Value{Key: key, Plain: value}

@@ -1,7 +1,6 @@
 package learn
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/lesson"
@@ -20,12 +19,9 @@ type page struct {
 	links []link
 
 	part int // the one that is laid out
-	news int // the line from which on a task has something new; -1 for none
 	// texts are the parts that never change, as they were laid out for a width and a theme.
 	texts map[int][]markdown.Line
-	// outputs are what commands printed, by what they printed.
-	outputs map[string][]string
-	of      texture
+	of    texture
 }
 
 // texture is what the layout of a text depends on.
@@ -50,9 +46,9 @@ func (s *Screen) lay() {
 	w, _ := s.text.Size()
 	look := s.host.Theme()
 	p := &s.page
-	p.w, p.look, p.lines, p.links, p.news = max(w-4-gutter, 1), look, nil, nil, -1 // the frame, and a cell at each side
+	p.w, p.look, p.lines, p.links = max(w-4-gutter, 1), look, nil, nil // the frame, and a cell at each side
 	if of := (texture{p.w, look.Name}); of != p.of {
-		p.of, p.texts, p.outputs = of, map[int][]markdown.Line{}, map[string][]string{}
+		p.of, p.texts = of, map[int][]markdown.Line{}
 	}
 	for i := range s.entries {
 		if i > s.next {
@@ -91,9 +87,6 @@ func (p *page) newest() int {
 
 func (s *Screen) layPart(i int, part lesson.Part, e *entry) {
 	p := &s.page
-	if s.leftOut(i) {
-		return
-	}
 	switch part := part.(type) {
 	case lesson.Text:
 		if p.texts[i] == nil {
@@ -192,10 +185,6 @@ func (p *page) add(l link) int {
 func (s *Screen) reveal() {
 	s.lay()
 	n, h := len(s.page.lines), s.text.Height()
-	if news := s.page.news; news >= 0 && (news < s.text.Top() || n > s.text.Top()+h) {
-		s.text.SetTop(min(news, n-h))
-		return
-	}
 	if n <= s.text.Top()+h {
 		s.text.SetTop(s.text.Top()) // it may have become shorter
 		return
@@ -207,12 +196,6 @@ func (s *Screen) reveal() {
 		}
 	}
 	s.text.SetTop(n - h)
-}
-
-// toEnd brings the end into view: the key that goes on does the next part then.
-func (s *Screen) toEnd() {
-	s.lay()
-	s.text.SetTop(len(s.page.lines))
 }
 
 // turnPage goes on to the first line that is not in view, and to the beginning of its paragraph if that is not the first one in view.
@@ -291,43 +274,30 @@ const (
 	outputTail = 6
 )
 
-// layOutput adds what a command printed.
+// output adds what a command printed.
 func (s *Screen) layOutput(text string) {
-	const indent = "  "
 	p := &s.page
-	if text = strings.TrimRight(text, "\n"); text == "" {
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
 		return
 	}
-	const kept = 64 // what grows is another text each time
-	lines := p.outputs[text]
-	if lines == nil {
-		if len(p.outputs) > kept {
-			clear(p.outputs)
-		}
-		for _, l := range strings.Split(text, "\n") {
-			lines = append(lines, markdown.Verbatim(l, max(p.w-len(indent), 1))...)
-		}
-		p.outputs[text] = lines
-	}
-	add := func(lines []string) {
-		for _, l := range lines {
-			p.lines = append(p.lines, line{text: indent + l, link: -1, part: p.part})
-		}
-	}
+	lines := strings.Split(text, "\n")
 	if hidden := len(lines) - outputHead - outputTail; hidden > 1 && !s.full {
-		add(lines[:outputHead])
-		p.say(indent, s.phrase("… %d more lines: %s shows them", hidden, fullKey), p.look.Dim)
+		for _, l := range lines[:outputHead] {
+			p.verbatim("  ", l, nil)
+		}
+		p.say("  ", s.phrase("… %d more lines: %s shows them", hidden, fullKey), p.look.Dim)
 		lines = lines[len(lines)-outputTail:]
 	}
-	add(lines)
+	for _, l := range lines {
+		p.verbatim("  ", l, nil)
+	}
 }
 
 // layScript adds commands.
 func (p *page) layScript(script string) {
-	sign := "$ "
 	for _, l := range strings.Split(strings.TrimRight(script, "\n"), "\n") {
-		p.verbatim(sign, l, p.look.Layer)
-		sign = "│ "
+		p.verbatim("$ ", l, p.look.Layer)
 	}
 }
 
@@ -341,8 +311,6 @@ func (s *Screen) layAsides(e *entry) {
 		switch {
 		case !a.ended:
 			p.say("  ", s.phrase("it runs"), p.look.Notice)
-		case errors.Is(a.err, errStopped):
-			p.say("  ", s.phrase("You stopped it."), p.look.Notice)
 		case a.err != nil:
 			p.say("  ", a.err.Error(), p.look.Bad)
 		case a.outcome.Exit != 0:

@@ -1,0 +1,292 @@
+package garbage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var (
+	// errUnserved says that an owner is of a kind that is not served now.
+	errUnserved = errors.New("no resource of this kind is served")
+	// errChanged says that an object has changed since it was judged.
+	errChanged = errors.New("the object has changed since it was looked at")
+	// errNever says that a reference can't be right, however often it is looked at.
+	errNever = errors.New("no such owner can be")
+)
+
+// object is one that is there now.
+type object struct {
+	*found
+	*target
+	namespace, name string
+	key             string
+	revision        int64
+	// cause is the revision that had it looked at, 0 if none did.
+	cause int64
+}
+
+// read reads what etcd has at a key below the prefix; nil if nothing.
+func (c *Controller) read(ctx context.Context, key string) (*found, int64, error) {
+	kv, err := c.etcd.Get(ctx, c.prefix+key, 0)
+	if err != nil || kv == nil {
+		return nil, 0, err
+	}
+	f, err := scan(c.decoder, kv.Key, kv.Value)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", kv.Key, err)
+	}
+	return f, kv.ModRevision, nil
+}
+
+// now reads the object with a UID, nil if it is not at its key any more.
+func (c *Controller) now(ctx context.Context, uid id, key string) (*object, error) {
+	f, revision, err := c.read(ctx, key)
+	if err != nil || f == nil || idOf(f.uid) != uid {
+		return nil, err
+	}
+	t := c.targets.of(c.storages, key)
+	if t == nil {
+		return nil, fmt.Errorf("%s: %w", key, errUnserved)
+	}
+	l, _ := locate(key)
+	c.mu.Lock()
+	cause := c.causes[uid]
+	c.mu.Unlock()
+	return &object{found: f, target: t, namespace: l.Namespace, name: l.Name, key: key, revision: revision, cause: cause}, nil
+}
+
+// collect deletes the object with a UID if it is garbage.
+func (c *Controller) collect(ctx context.Context, uid id) error {
+	c.mu.Lock()
+	n := c.index.byUID[uid]
+	if n == nil || n.deleting && !n.foreground {
+		c.mu.Unlock()
+		return nil // its dependents are woken when it goes
+	}
+	key, waits := n.key, n.foreground
+	blocked, dependents, circle := false, false, false
+	if waits {
+		cause := c.revision
+		c.revision = c.causes[uid]
+		for _, dependent := range c.index.blocking(n) {
+			blocked = true
+			if !dependent.foreground {
+				c.index.wake(dependent)
+			}
+		}
+		c.revision = cause
+	}
+	for dependent := range c.index.dependents[uid].all {
+		dependents = true
+		circle = circle || dependent.foreground
+	}
+	c.mu.Unlock()
+	if blocked {
+		return nil
+	}
+	o, err := c.now(ctx, uid, key)
+	switch {
+	case err != nil || o == nil:
+		return err
+	case waits:
+		return c.removeFinalizer(ctx, o, metav1.FinalizerDeleteDependents)
+	case len(o.owners) == 0:
+		return nil
+	}
+	solid, dangling, waiting, err := c.classify(ctx, o)
+	if errors.Is(err, errNever) {
+		c.log.Debug("an object names an owner that can't be one", "key", key, "reason", err)
+		return nil
+	}
+	switch {
+	case err != nil:
+		return err
+	case solid && len(dangling)+len(waiting) == 0:
+		return nil
+	case solid:
+		// An owner that waits for its dependents would wait for this one for ever.
+		return c.dropOwners(ctx, o, append(dangling, waiting...))
+	case len(waiting) > 0 && dependents:
+		if circle {
+			if err := c.unblock(ctx, o); err != nil {
+				return err
+			}
+		}
+		return c.remove(ctx, o, metav1.DeletePropagationForeground)
+	case o.orphan:
+		return c.remove(ctx, o, metav1.DeletePropagationOrphan)
+	case o.foreground:
+		return c.remove(ctx, o, metav1.DeletePropagationForeground)
+	}
+	return c.remove(ctx, o, metav1.DeletePropagationBackground)
+}
+
+// classify looks at the owners of an object: whether any of them is there to stay, which are not there, and which wait for their
+// dependents to be deleted.
+func (c *Controller) classify(ctx context.Context, o *object) (solid bool, dangling, waiting []types.UID, err error) {
+	for i := range o.owners {
+		r := &o.owners[i]
+		owner, err := c.ownerOf(ctx, o, r)
+		switch {
+		case err != nil:
+			return false, nil, nil, fmt.Errorf("%s: the owner %s %s: %w", o.key, r.Kind, r.Name, err)
+		case owner == nil:
+			dangling = append(dangling, r.UID)
+		case owner.deleting && owner.foreground:
+			waiting = append(waiting, r.UID)
+		default:
+			solid = true
+		}
+	}
+	return solid, dangling, waiting, nil
+}
+
+// ownerOf returns an owner, nil if there is none.
+func (c *Controller) ownerOf(ctx context.Context, o *object, r *metav1.OwnerReference) (*found, error) {
+	t := c.targets.ofKind(c.storages, schema.FromAPIVersionAndKind(r.APIVersion, r.Kind))
+	switch {
+	case t == nil:
+		return nil, errUnserved
+	case t.namespaced && o.namespace == "":
+		return nil, fmt.Errorf("%w: it would be in a namespace, and the object is in none", errNever)
+	case strings.Contains(r.Name, "/"):
+		return nil, nil // no object has such a name, and the key would be that of another one
+	}
+	key := t.key(o.namespace, r.Name)
+	if c.absent.has(key, r.UID) {
+		return nil, nil
+	}
+	owner, _, err := c.read(ctx, key)
+	if err == nil && (owner == nil || owner.uid != r.UID) {
+		c.absent.add(key, r.UID)
+		return nil, nil
+	}
+	return owner, err
+}
+
+// absent remembers owners that are gone: a UID does not come back.
+type absent struct {
+	mu    sync.Mutex
+	known map[string]types.UID
+}
+
+// absentMost is how many are remembered.
+const absentMost = 500
+
+func (a *absent) has(key string, uid types.UID) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known, ok := a.known[key]
+	return ok && known == uid
+}
+
+func (a *absent) add(key string, uid types.UID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known == nil || len(a.known) >= absentMost {
+		a.known = map[string]types.UID{}
+	}
+	a.known[key] = uid
+}
+
+// release drops the references to an object that is being deleted with the finalizer orphan, and then the finalizer.
+func (c *Controller) release(ctx context.Context, uid id) error {
+	c.mu.Lock()
+	n := c.index.byUID[uid]
+	if n == nil || !n.orphan {
+		c.mu.Unlock()
+		return nil
+	}
+	key, cause := n.key, c.causes[uid]
+	var dependents []node
+	for dependent := range c.index.dependents[uid].all {
+		dependents = append(dependents, node{key: dependent.key, uid: dependent.uid})
+	}
+	c.mu.Unlock()
+	owner, err := c.now(ctx, uid, key)
+	if err != nil || owner == nil {
+		return err
+	}
+	var group errgroup.Group
+	group.SetLimit(mostAtOnce)
+	for _, d := range dependents {
+		group.Go(func() error {
+			dependent, err := c.now(ctx, d.uid, d.key)
+			if err != nil || dependent == nil {
+				return err
+			}
+			dependent.cause = cause
+			return c.dropOwners(ctx, dependent, []types.UID{owner.uid})
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return c.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents)
+}
+
+// remove deletes an object as it was judged. One that has changed is still deleted if it has the same owners.
+func (c *Controller) remove(ctx context.Context, o *object, policy metav1.DeletionPropagation) error {
+	err := c.delete(ctx, o, policy, true)
+	if err == nil {
+		return nil
+	}
+	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+		return err
+	}
+	latest, readErr := c.now(ctx, idOf(o.uid), o.key)
+	switch {
+	case readErr != nil || latest == nil:
+		return readErr
+	case apierrors.IsConflict(err) && apiequality.Semantic.DeepEqual(latest.owners, o.owners):
+		err = c.delete(ctx, o, policy, false)
+	}
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return errChanged // or whatever serves it has
+	}
+	return err
+}
+
+// dropOwners takes references away from an object.
+func (c *Controller) dropOwners(ctx context.Context, o *object, gone []types.UID) error {
+	return c.update(ctx, o, func(m metav1.Object) (changed bool) {
+		owners := m.GetOwnerReferences()
+		left := slices.DeleteFunc(slices.Clone(owners), func(r metav1.OwnerReference) bool { return slices.Contains(gone, r.UID) })
+		m.SetOwnerReferences(left)
+		return len(left) < len(owners)
+	})
+}
+
+// unblock has an object block the deletion of none of its owners.
+func (c *Controller) unblock(ctx context.Context, o *object) error {
+	return c.update(ctx, o, func(m metav1.Object) (changed bool) {
+		owners := slices.Clone(m.GetOwnerReferences())
+		for i := range owners {
+			if blocks(&owners[i]) {
+				owners[i].BlockOwnerDeletion, changed = new(false), true
+			}
+		}
+		m.SetOwnerReferences(owners)
+		return changed
+	})
+}
+
+func (c *Controller) removeFinalizer(ctx context.Context, o *object, finalizer string) error {
+	return c.update(ctx, o, func(m metav1.Object) (changed bool) {
+		finalizers := m.GetFinalizers()
+		left := slices.DeleteFunc(slices.Clone(finalizers), func(f string) bool { return f == finalizer })
+		m.SetFinalizers(left)
+		return len(left) < len(finalizers)
+	})
+}

@@ -1,0 +1,346 @@
+package garbage
+
+import (
+	"crypto/sha256"
+	"hash/maphash"
+	"strings"
+
+	"github.com/google/uuid"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kx-apiserver/kx/store/admin"
+)
+
+// id is a UID in short.
+type id [16]byte
+
+// idOf returns the bytes of a UUID as it is usually written, and of anything else, which clients may write into references, a hash.
+func idOf(uid types.UID) id {
+	if u, err := uuid.Parse(string(uid)); err == nil && u.String() == string(uid) {
+		return id(u)
+	}
+	sum := sha256.Sum256([]byte(uid))
+	return id(sum[:])
+}
+
+// node is an object that there is.
+type node struct {
+	// key is below the prefix.
+	key    string
+	owners []owner
+	kind   *schema.GroupKind
+	uid    id
+	// round is the look in which it was seen last.
+	round uint32
+	// deleting says that it is being deleted. Then orphan and foreground say what is done with its dependents before it goes.
+	deleting, orphan, foreground bool
+}
+
+// owner is a reference to an owner.
+type owner struct {
+	uid id
+	// name stands for its kind and its name.
+	name   uint64
+	blocks bool
+}
+
+// set is a set of nodes, mostly a small one.
+type set struct {
+	few  []*node
+	many map[*node]struct{}
+}
+
+// fewMost is how many nodes a slice has at most.
+const fewMost = 16
+
+func (s *set) add(n *node) {
+	switch {
+	case s.many != nil:
+		s.many[n] = struct{}{}
+		return
+	case len(s.few) < fewMost:
+		s.few = append(s.few, n)
+		return
+	}
+	s.many = map[*node]struct{}{n: {}}
+	for _, n := range s.few {
+		s.many[n] = struct{}{}
+	}
+	s.few = nil
+}
+
+// remove says whether nothing is left.
+func (s *set) remove(n *node) bool {
+	delete(s.many, n)
+	for i := range s.few {
+		if s.few[i] == n {
+			last := len(s.few) - 1
+			s.few[i], s.few[last] = s.few[last], nil
+			s.few = s.few[:last]
+			break
+		}
+	}
+	return len(s.few)+len(s.many) == 0
+}
+
+func (s *set) all(yield func(*node) bool) {
+	if s == nil {
+		return
+	}
+	for _, n := range s.few {
+		if !yield(n) {
+			return
+		}
+	}
+	for n := range s.many {
+		if !yield(n) {
+			return
+		}
+	}
+}
+
+// index is what there is. Its caller locks.
+type index struct {
+	byKey map[string]*node
+	byUID map[id]*node
+	// dependents are by the UID of their owner, whether that exists or not.
+	dependents map[id]*set
+	kinds      map[schema.GroupKind]*schema.GroupKind
+	seed       maphash.Seed
+	// wake is told who may have become garbage.
+	wake func(n *node)
+	// release is told of an owner whose dependents are to be released, and invalid of a reference into another namespace.
+	release func(n *node)
+	invalid func(n *node, owner id)
+}
+
+func newIndex() *index {
+	return &index{
+		byKey: map[string]*node{}, byUID: map[id]*node{}, dependents: map[id]*set{},
+		kinds: map[schema.GroupKind]*schema.GroupKind{}, seed: maphash.MakeSeed(),
+	}
+}
+
+func (x *index) nameOf(group, kind, name string) uint64 {
+	return maphash.Comparable(x.seed, [3]string{group, kind, name})
+}
+
+func (x *index) ownersOf(f *found) []owner {
+	if len(f.owners) == 0 {
+		return nil
+	}
+	owners := make([]owner, 0, len(f.owners))
+	for i := range f.owners {
+		r := &f.owners[i]
+		owners = append(owners, owner{
+			uid: idOf(r.UID), name: x.nameOf(groupOf(r.APIVersion), r.Kind, r.Name), blocks: blocks(r),
+		})
+	}
+	return owners
+}
+
+func blocks(r *metav1.OwnerReference) bool {
+	return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
+}
+
+// groupOf is the group of an apiVersion.
+func groupOf(apiVersion string) string {
+	group, _, ok := strings.Cut(apiVersion, "/")
+	if !ok {
+		return ""
+	}
+	return group
+}
+
+// kindOf is the one copy of a kind.
+func (x *index) kindOf(f *found) *schema.GroupKind {
+	kind := schema.GroupKind{Group: groupOf(f.apiVersion), Kind: f.kind}
+	if x.kinds[kind] == nil {
+		kind := schema.GroupKind{Group: strings.Clone(kind.Group), Kind: strings.Clone(kind.Kind)}
+		x.kinds[kind] = &kind
+	}
+	return x.kinds[kind]
+}
+
+// put enters what a key has now. Without judge it wakes nobody: a first look sees owners after their dependents.
+func (x *index) put(key string, f *found, round uint32, judge bool) {
+	uid := idOf(f.uid)
+	n := x.byKey[key]
+	if n != nil && n.uid != uid {
+		x.remove(key) // its name is used again, and between the two nobody looked
+		n = nil
+	}
+	fresh := n == nil
+	if fresh {
+		n = &node{key: strings.Clone(key), uid: uid, kind: x.kindOf(f)}
+		x.byKey[n.key] = n
+		x.byUID[uid] = n
+	}
+	n.round = round
+	orphans, waits := f.deleting && f.orphan, f.deleting && f.foreground
+	begins := judge && (orphans && !n.orphan || waits && !n.foreground)
+	n.deleting, n.orphan, n.foreground = f.deleting, orphans, waits
+	changed := x.setOwners(n, x.ownersOf(f))
+	if !judge {
+		return
+	}
+	if changed {
+		x.check(n)
+	}
+	if begins {
+		x.begin(n)
+	}
+	if fresh {
+		// Dependents that name another kind, name or namespace may have been right to take it for absent, or wrong.
+		for dependent := range x.dependents[uid].all {
+			x.checkOwner(dependent, uid)
+		}
+	}
+}
+
+// setOwners says whether the owners are others than before. Owners that wait for it to be gone are told if it holds them no longer.
+func (x *index) setOwners(n *node, owners []owner) (changed bool) {
+	old := n.owners
+	if same(old, owners) {
+		return false
+	}
+	n.owners = owners
+	for _, o := range old {
+		x.forget(n, o.uid)
+	}
+	for _, o := range owners {
+		s := x.dependents[o.uid]
+		if s == nil {
+			s = &set{}
+			x.dependents[o.uid] = s
+		}
+		if !s.has(n) {
+			s.add(n)
+		}
+	}
+	for _, o := range old {
+		if owner := x.byUID[o.uid]; owner != nil && owner.foreground {
+			x.wake(owner)
+		}
+	}
+	return true
+}
+
+func (s *set) has(n *node) bool {
+	if _, ok := s.many[n]; ok {
+		return true
+	}
+	for _, m := range s.few {
+		if m == n {
+			return true
+		}
+	}
+	return false
+}
+
+func same(a, b []owner) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *index) forget(dependent *node, owner id) {
+	if s := x.dependents[owner]; s != nil && s.remove(dependent) {
+		delete(x.dependents, owner)
+	}
+}
+
+// begin wakes whoever the deletion of n concerns.
+func (x *index) begin(n *node) {
+	if n.orphan {
+		x.release(n)
+	}
+	if n.foreground {
+		for dependent := range x.dependents[n.uid].all {
+			x.wake(dependent)
+		}
+		x.wake(n)
+	}
+}
+
+// check wakes n if one of its owners may be absent.
+func (x *index) check(n *node) {
+	for _, o := range n.owners {
+		x.checkOwner(n, o.uid)
+	}
+}
+
+func (x *index) checkOwner(n *node, uid id) {
+	o := x.byUID[uid]
+	if o == nil {
+		x.wake(n)
+		return
+	}
+	within := namespaceOf(o.key)
+	if within != "" && within != namespaceOf(n.key) {
+		x.invalid(n, uid)
+		x.wake(n)
+		return
+	}
+	actual := x.nameOf(o.kind.Group, o.kind.Kind, nameOf(o.key))
+	for _, reference := range n.owners {
+		if reference.uid == uid && reference.name != actual {
+			x.wake(n)
+			return
+		}
+	}
+}
+
+// remove is the end of a key.
+func (x *index) remove(key string) {
+	n := x.byKey[key]
+	if n == nil {
+		return
+	}
+	delete(x.byKey, key)
+	if x.byUID[n.uid] == n {
+		delete(x.byUID, n.uid)
+	}
+	for _, o := range n.owners {
+		x.forget(n, o.uid)
+	}
+	for _, o := range n.owners {
+		if owner := x.byUID[o.uid]; owner != nil && owner.foreground {
+			x.wake(owner)
+		}
+	}
+	for dependent := range x.dependents[n.uid].all {
+		x.wake(dependent)
+	}
+}
+
+// blocking are the dependents that block the deletion of n.
+func (x *index) blocking(n *node) (blocking []*node) {
+	for dependent := range x.dependents[n.uid].all {
+		for _, o := range dependent.owners {
+			if o.uid == n.uid && o.blocks {
+				blocking = append(blocking, dependent)
+				break
+			}
+		}
+	}
+	return blocking
+}
+
+// locate says which object a key below the prefix is of.
+func locate(key string) (admin.Location, bool) { return admin.Locate("", "/"+key) }
+
+func namespaceOf(key string) string {
+	l, _ := locate(key)
+	return l.Namespace
+}
+
+func nameOf(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }

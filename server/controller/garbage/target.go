@@ -1,0 +1,102 @@
+package garbage
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/store/backend"
+)
+
+// target is a resource that is served.
+type target struct {
+	resource   schema.GroupVersionResource
+	prefix     string
+	namespaced bool
+	storage    rest.Storage
+}
+
+// key is that of an object, below the prefix of all.
+func (t *target) key(namespace, name string) string {
+	if t.namespaced {
+		return t.prefix + "/" + namespace + "/" + name
+	}
+	return t.prefix + "/" + name
+}
+
+// targetsFor is how long an answer of the storages is used: a cascade has many objects of few resources.
+const targetsFor = time.Second
+
+// targets are the resources that are served, by the beginning of their keys and by the kinds of their objects.
+type targets struct {
+	mu       sync.Mutex
+	since    time.Time
+	byPrefix map[string]*target
+	byKind   map[schema.GroupVersionKind]*target
+}
+
+// of returns the resource of a key, nil if it is not served.
+func (t *targets) of(storages work.Storages, key string) *target {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.renew(storages)
+	path, _, _ := admin.SplitKey("", "/"+key)
+	return t.byPrefix[path]
+}
+
+// ofKind returns the resource of a kind, nil if it is not served.
+func (t *targets) ofKind(storages work.Storages, kind schema.GroupVersionKind) *target {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.renew(storages)
+	return t.byKind[kind]
+}
+
+func (t *targets) renew(storages work.Storages) {
+	if time.Since(t.since) < targetsFor {
+		return
+	}
+	t.since = time.Now()
+	t.byPrefix, t.byKind = map[string]*target{}, map[schema.GroupVersionKind]*target{}
+	for resource, storage := range storages() {
+		if strings.Contains(resource.Resource, "/") {
+			continue
+		}
+		scoper, ok := storage.(rest.Scoper)
+		if _, isDeleter := storage.(rest.GracefulDeleter); !ok || !isDeleter {
+			continue
+		}
+		found := &target{
+			resource: resource, prefix: backend.ResourcePrefix(resource.GroupResource()), namespaced: scoper.NamespaceScoped(), storage: storage,
+		}
+		known := t.byPrefix[found.prefix]
+		if known == nil || version.CompareKubeAwareVersionStrings(resource.Version, known.resource.Version) > 0 {
+			t.byPrefix[found.prefix] = found
+		}
+		for _, kind := range kindsOf(resource.GroupVersion(), storage) {
+			t.byKind[kind] = found
+		}
+	}
+}
+
+// kindsOf are the kinds that references to objects of a storage may name.
+func kindsOf(version schema.GroupVersion, storage rest.Storage) []schema.GroupVersionKind {
+	if custom, ok := storage.(interface {
+		Kinds() []schema.GroupVersionKind
+	}); ok {
+		return custom.Kinds()
+	}
+	kind, err := endpoint.GetResourceKind(version, storage, scheme.Scheme)
+	if err != nil {
+		return nil // a group of its own, of which nothing is in etcd
+	}
+	return []schema.GroupVersionKind{kind}
+}

@@ -1,0 +1,207 @@
+package garbage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/store"
+)
+
+const (
+	// component is what events and journeys call the controller.
+	component = "garbage-collector-controller"
+	// mostEffects is how many writes because of one revision are recorded: a large cascade leaves room for the requests of people.
+	mostEffects = 64
+)
+
+// user is who collects garbage.
+var user = work.ServiceAccount("generic-garbage-collector")
+
+// effects counts the journeys that each cause has, of those that came last.
+type effects struct {
+	mu     sync.Mutex
+	counts map[int64]int
+}
+
+// causesMost is how many causes are counted.
+const causesMost = 128
+
+// next says whether one more is to be recorded.
+func (e *effects) next(cause int64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.counts == nil || len(e.counts) >= causesMost {
+		e.counts = map[int64]int{}
+	}
+	e.counts[cause]++
+	return e.counts[cause] <= mostEffects
+}
+
+// begin returns the context of a write, and records it as a journey. end ends that with *err.
+func (c *Controller) begin(ctx context.Context, t *target, verb, method, namespace, name string, cause int64) (_ context.Context, end func(err *error)) {
+	info := &request.RequestInfo{
+		IsResourceRequest: true, Verb: verb, APIGroup: t.resource.Group, APIVersion: t.resource.Version,
+		Resource: t.resource.Resource, Namespace: namespace, Name: name,
+	}
+	end = func(*error) {}
+	if c.journeys != nil && c.effects.next(cause) {
+		var j *trace.Journey
+		ctx, j = c.journeys.Begin(ctx, trace.Request{
+			Method: method, URI: pathOf(info), Verb: verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource,
+			Namespace: namespace, Name: name, User: user.GetName(), UserAgent: "kx/" + component,
+		})
+		if j != nil {
+			j.LeaveAlone()
+			j.CausedBy(cause)
+			end = func(err *error) { j.Finish(trace.Response{Code: codeOf(*err)}) }
+		}
+	}
+	return store.Aside(work.As(ctx, user, info)), end
+}
+
+func pathOf(info *request.RequestInfo) string {
+	path := "/apis/" + info.APIGroup + "/" + info.APIVersion
+	if info.APIGroup == "" {
+		path = "/api/" + info.APIVersion
+	}
+	if info.Namespace != "" {
+		path += "/namespaces/" + info.Namespace
+	}
+	path += "/" + info.Resource
+	if info.Name != "" {
+		path += "/" + info.Name
+	}
+	return path
+}
+
+// codeOf is the code that a client of the API would get.
+func codeOf(err error) int {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return http.StatusOK
+	case errors.As(err, &status):
+		return int(status.Status().Code)
+	}
+	return http.StatusInternalServerError
+}
+
+// delete deletes an object, exactly as it was judged or whatever it is now.
+func (c *Controller) delete(ctx context.Context, o *object, policy metav1.DeletionPropagation, exactly bool) (err error) {
+	deleter := o.storage.(rest.GracefulDeleter) // it is a target
+	ctx, end := c.begin(ctx, o.target, "delete", http.MethodDelete, o.namespace, o.name, o.cause)
+	defer end(&err)
+	preconditions := &metav1.Preconditions{UID: &o.uid}
+	if exactly {
+		preconditions.ResourceVersion = new(strconv.FormatInt(o.revision, 10))
+	}
+	_, _, err = deleter.Delete(ctx, o.name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{Preconditions: preconditions, PropagationPolicy: &policy})
+	return err
+}
+
+// errAsItIs ends an update that is not needed.
+var errAsItIs = errors.New("nothing is to be changed")
+
+// update changes the metadata of an object, if it is still the one that was seen.
+func (c *Controller) update(ctx context.Context, o *object, change func(metav1.Object) (changed bool)) (err error) {
+	updater, ok := o.storage.(rest.Updater)
+	if !ok {
+		return fmt.Errorf("%s can't be updated", o.key)
+	}
+	next := func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
+		next := old.DeepCopyObject()
+		m, err := meta.Accessor(next)
+		if err != nil {
+			return nil, err
+		}
+		if m.GetUID() != o.uid || !change(m) {
+			return nil, errAsItIs
+		}
+		return next, nil
+	}
+	ctx, end := c.begin(ctx, o.target, "update", http.MethodPut, o.namespace, o.name, o.cause)
+	defer end(&err)
+	_, _, err = updater.Update(ctx, o.name, rest.DefaultUpdatedObjectInfo(nil, next),
+		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		if f, _, readErr := c.read(ctx, o.key); readErr != nil || f != nil && f.uid == o.uid {
+			return errors.Join(errChanged, readErr) // it is there, and what served it is not
+		}
+		return nil
+	}
+	if errors.Is(err, errAsItIs) {
+		return nil
+	}
+	return err
+}
+
+// tell makes an event: an object names an owner that is in another namespace.
+func (c *Controller) tell(ctx context.Context, uid, owner id) (err error) {
+	c.mu.Lock()
+	n := c.index.byUID[uid]
+	if n == nil {
+		c.mu.Unlock()
+		return nil
+	}
+	key := n.key
+	c.mu.Unlock()
+	o, err := c.now(ctx, uid, key)
+	if err != nil || o == nil {
+		return err
+	}
+	t := c.targets.ofKind(c.storages, corev1.SchemeGroupVersion.WithKind("Event"))
+	if t == nil {
+		return nil // nobody could read it
+	}
+	events, ok := t.storage.(rest.Creater)
+	if !ok {
+		return nil
+	}
+	for _, r := range o.owners {
+		if idOf(r.UID) != owner {
+			continue
+		}
+		event := invalidNamespace(o, &r, time.Now())
+		ctx, end := c.begin(ctx, t, "create", http.MethodPost, event.Namespace, "", o.cause)
+		defer end(&err)
+		if _, err = events.Create(ctx, event, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+			err = nil
+		}
+		return err
+	}
+	return nil
+}
+
+// invalidNamespace is the event that kube-controller-manager makes.
+func invalidNamespace(o *object, r *metav1.OwnerReference, now time.Time) *corev1.Event {
+	namespace := o.namespace
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	at := metav1.NewTime(now)
+	return &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Name: fmt.Sprintf("%s.%x", o.name, now.UnixNano()), Namespace: namespace},
+		InvolvedObject: corev1.ObjectReference{Kind: o.kind, APIVersion: o.apiVersion, Namespace: o.namespace, Name: o.name, UID: o.uid},
+		Reason:         "OwnerRefInvalidNamespace",
+		Message: fmt.Sprintf("ownerRef [%s/%s, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
+			r.APIVersion, r.Kind, o.namespace, r.Name, r.UID, o.namespace),
+		Source:              corev1.EventSource{Component: component},
+		ReportingController: component,
+		FirstTimestamp:      at, LastTimestamp: at, Count: 1, Type: corev1.EventTypeWarning,
+	}
+}
