@@ -98,7 +98,7 @@ func field(text string) bool {
 
 // missing explains a 404.
 func (c *card) missing() {
-	if s := c.named(trace.CRDServe); s != nil && s.Why != "" && c.named(trace.CRDServeResource) == nil {
+	if s := c.named(trace.CRDServe); s != nil && s.Subject != "" && s.Why != "" && c.named(trace.CRDServeResource) == nil {
 		c.say("not served", "%s: %s", s.Subject, c.words.Why(s))
 		c.Next = "create the definition, or ask for a version that it serves: kubectl api-resources lists what is served"
 		return
@@ -179,7 +179,12 @@ func (c *card) late() {
 		c.say("the time", "%s of %s went into %s %s", roughly(time.Duration(s.TookNanos)),
 			roughly(time.Duration(c.j.Status.TookMicros)*time.Microsecond), c.words.Text(s.Title), s.Subject)
 	}
-	c.Next = "a write may have happened nevertheless: read the object before it is sent again"
+	switch c.j.Spec.Verb {
+	case "get", "list", "watch":
+		c.Next = "send it again: it has changed nothing"
+	default:
+		c.Next = "a write may have happened nevertheless: read the object before it is sent again"
+	}
 }
 
 // longest is the step without others below it that took longest; -1 for none.

@@ -31,6 +31,8 @@ func TestOf(t *testing.T) {
 		{"too late", v1alpha1.JourneyStatus{Code: 504, TookMicros: 3000, Steps: []v1alpha1.Step{
 			step(trace.HandlerCreate, -1, "timeout"), step(trace.EtcdTxn, 0, "timeout"), step(trace.HandlerDecode, 0, ""),
 		}}, 1, "what: timeout|the time: 1µs of 3ms went into KV.Txn", "may have happened"},
+		{"a read too late", v1alpha1.JourneyStatus{Code: 504, TookMicros: 3000, Steps: []v1alpha1.Step{step(trace.HandlerGet, -1, "timeout")}},
+			0, "what: timeout|the time: 1µs of 3ms went into " + trace.HandlerGet.Info().Title, "changed nothing"},
 		{"an injected failure", v1alpha1.JourneyStatus{Code: 503, Steps: []v1alpha1.Step{step(trace.RESTGet, -1, "injected")},
 			Interventions: []v1alpha1.Intervention{{Kind: "Failed", By: `fault "f"`, User: "kx-admin", Message: "failed"}}}, 0, `injected: nothing was wrong: failed|by: fault "f" kx-admin`, "fault"},
 		{"several field errors", v1alpha1.JourneyStatus{Code: 422, Steps: []v1alpha1.Step{
@@ -38,6 +40,9 @@ func TestOf(t *testing.T) {
 		}}, 0, `field: spec.a: Invalid value: "x, y: z]": no|field: spec.b[0]: Required value: {"c", "d"}`, "kubectl explain"},
 	} {
 		j := &v1alpha1.Journey{Status: test.status}
+		if strings.HasPrefix(test.name, "a read") {
+			j.Spec.Verb = "get"
+		}
 		c := Of(j, nil, lang.English)
 		if test.step == -2 {
 			if c != nil {
