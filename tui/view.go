@@ -53,7 +53,21 @@ func (m *model) sides() []string {
 	if m.lesson == nil || m.frame.OneSide() {
 		return m.focused().Render()
 	}
-	return draw.Beside(m.lesson.Render(), m.current.Render())
+	beside := m.current.Render
+	if m.onLesson && m.lesson.Veiled() {
+		beside = m.veil
+	}
+	return draw.Beside(m.lesson.Render(), beside())
+}
+
+// veil stands in the place of the screen while it would answer what the lesson asks.
+func (m *model) veil() []string {
+	w, h := m.frame.Screen.W, m.frame.Screen.H
+	lines := []string{""}
+	for _, line := range draw.Wrap(m.theme.Words.Phrase("The requests are shown here once you have answered. %s shows them at once.", keys.ToLesson.Key()), max(w-4, 1)) {
+		lines = append(lines, " "+line)
+	}
+	return m.theme.Box(lines, "", "", w, h, false)
 }
 
 // over lays a box over the middle of the screen.

@@ -13,6 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/learn"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/tui"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/play"
 )
@@ -27,12 +28,16 @@ const progressFile = "learn.json"
 type learnOptions struct {
 	dataDir  string
 	language lang.Language
+	yes      bool
+
+	// show shows the screen until it is left.
+	show func(context.Context, tui.Options) error
 }
 
 func newLearnCommand() *cobra.Command {
-	o := &learnOptions{dataDir: options.New().DataDir}
+	o := &learnOptions{dataDir: options.New().DataDir, show: tui.Run}
 	cmd := &cobra.Command{
-		Use:   "learn",
+		Use:   "learn [LESSON]",
 		Short: "Play lessons: each claim is a request that kx serves before your eyes",
 		Long: `List the lessons, or play one: its text on one side, the live screen of kx tui on the other, on a server of its own.
 Commands run in sh, in an empty directory, with a HOME and a KUBECONFIG of the lesson's: nothing of yours is touched.
@@ -43,13 +48,21 @@ shown before they run.`,
   kx learn 1
   kx learn conflict
   kx learn ./my.md            # a file: shows its commands, and asks`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.list(cmd.OutOrStdout())
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeLessons,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return o.list(cmd.OutOrStdout())
+			}
+			if err := tui.CheckTerminal(); err != nil {
+				return err
+			}
+			return o.play(cmd.Context(), args[0], cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVar(&o.dataDir, "data-dir", o.dataDir, "directory that keeps what you have done")
 	languageVar(cmd, &o.language)
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "run the commands of a file without asking")
 	cmd.AddCommand(newLearnVerifyCommand(), newLearnNewCommand())
 	return cmd
 }

@@ -78,7 +78,7 @@ func TestLearnVerifyFails(t *testing.T) {
 		{"none", "1 verb:create resource:configmaps name:maybe code:201", "1 verb:delete", nil, []string{"saw: no request, among 1 since the run began", "POST /api/v1"}},
 		{"a field", "gone configmap/maybe", "get namespace/default {.metadata.name} {.status.phase} = default Passive", nil, []string{"saw: {.metadata.name} is default, {.status.phase} is Active"}},
 		{"no object", "gone configmap/maybe", "get configmap/maybe {.data.a} = b", nil, []string{"saw: there is none"}},
-		{"no such kind", "gone configmap/maybe", "get potato/maybe {.data.a} = b", nil, []string{"saw: there is none"}},
+		{"no such kind", "gone configmap/maybe", "gone potato/maybe", nil, []string{"saw: the server has no such resource"}},
 		{"an object", "gone configmap/maybe", "gone namespace/default", nil, []string{"saw: it is there"}},
 		{"nothing of the kind printed", "gone configmap/maybe", `prints "potato"`, nil, []string{"saw: it printed configmap/maybe created"}},
 		{"printed", "gone configmap/maybe", `hides "created"`, nil, []string{"saw: it was printed"}},

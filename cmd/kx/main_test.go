@@ -26,8 +26,8 @@ var ofTheUser = []string{
 }
 
 func TestMain(m *testing.M) {
+	learnEnv = []string{asKX + "=yes", "GORACE=atexit_sleep_ms=0 " + os.Getenv("GORACE")}
 	if os.Getenv(asKX) != "" {
-		learnEnv = []string{asKX + "=yes", "GORACE=atexit_sleep_ms=0 " + os.Getenv("GORACE")}
 		main()
 		os.Exit(0)
 	}

@@ -43,9 +43,14 @@ func readRun(b *block) (Part, error) {
 	id, err1 := b.id("id")
 	background, err2 := b.flag("bg")
 	fails, err3 := b.flag("fails")
-	limit, err4 := b.duration("limit", defaultLimit)
-	script, err5 := b.filled()
-	return Run{Line(b.line), id, script, background, fails, limit}, first(err1, err2, err3, err4, err5)
+	unsaid := defaultLimit
+	if background {
+		unsaid = 0 // its reader may take any time
+	}
+	limit, err4 := b.duration("limit", unsaid)
+	needs, err5 := b.needs()
+	script, err6 := b.filled()
+	return Run{Line(b.line), id, script, background, fails, limit, needs}, first(err1, err2, err3, err4, err5, err6)
 }
 
 func readHold(b *block) (Part, error) {
@@ -334,9 +339,11 @@ func readHint(b *block) (Part, error) {
 }
 
 func readStarter(b *block) (Part, error) {
-	id, err := b.id("id")
-	script, err2 := b.filled()
-	return Starter{Line(b.line), id, script}, first(err, err2)
+	id, err1 := b.id("id")
+	limit, err2 := b.duration("limit", defaultLimit)
+	needs, err3 := b.needs()
+	script, err4 := b.filled()
+	return Starter{Line(b.line), id, script, limit, needs}, first(err1, err2, err3, err4)
 }
 
 func readSolution(b *block) (Part, error) {

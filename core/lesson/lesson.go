@@ -2,6 +2,7 @@ package lesson
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kx-apiserver/kx/core/filter"
@@ -63,7 +64,11 @@ type Run struct {
 	Background bool
 	// Fails says that it exits with another code than 0.
 	Fails bool
+	// Limit is how long it may take; 0 for any time.
 	Limit time.Duration
+	// Needs are what the machine must have for it, beyond what the lesson needs. Where it lacks something, the run and all that speaks
+	// of it are left out.
+	Needs []string
 }
 
 // Hold has breakpoints that are there before the run Of.
@@ -177,6 +182,9 @@ type Hint struct {
 type Starter struct {
 	Line
 	ID, Script string
+	// Limit is how long a try may take, and Needs are as those of a Run.
+	Limit time.Duration
+	Needs []string
 }
 
 // Solution makes all expectations of a task hold.
@@ -245,6 +253,38 @@ func (l *Lesson) Run(id string) *Run {
 	return nil
 }
 
+// NeedsOf are those of a run or task.
+func (l *Lesson) NeedsOf(id string) []string {
+	for _, p := range l.Parts {
+		switch p := p.(type) {
+		case Run:
+			if p.ID == id {
+				return p.Needs
+			}
+		case Starter:
+			if p.ID == id {
+				return p.Needs
+			}
+		}
+	}
+	return nil
+}
+
+// AllNeeds are the lesson's and those of all its runs and tasks.
+func (l *Lesson) AllNeeds() []string {
+	all := slices.Clone(l.Needs)
+	for _, p := range l.Parts {
+		switch p := p.(type) {
+		case Run:
+			all = append(all, p.Needs...)
+		case Starter:
+			all = append(all, p.Needs...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // Error is why a file is no lesson.
 type Error struct {
 	File string
@@ -259,6 +299,33 @@ func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line,
 func filterProblem(text string) string {
 	if _, err := filter.Parse(text); err != nil {
 		return err.Error()
+	}
+	return ""
+}
+
+// About is the run or task that a part belongs to or speaks of; empty if none.
+func About(p Part) string {
+	switch p := p.(type) {
+	case Run:
+		return p.ID
+	case Hold:
+		return p.Of
+	case Fault:
+		return p.Of
+	case Release:
+		return p.Of
+	case Stop:
+		return p.Of
+	case Expect:
+		return p.Of
+	case Show:
+		return p.Of
+	case Read:
+		return p.Of
+	case Starter:
+		return p.ID
+	case Solution:
+		return p.ID
 	}
 	return ""
 }

@@ -104,12 +104,16 @@ gone -n other configmap/x
 prints "a \"b\""
 hides "c"
 `, 1)
+	text = strings.Replace(text, "limit=60s", "limit=60s needs=go,checkout", 1)
 	l, err := Parse("x.md", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if l.Run("text") != nil {
 		t.Error("a block of four backticks was read")
+	}
+	if needs := l.NeedsOf("one"); !slices.Equal(needs, []string{"go", "checkout"}) || !slices.Equal(l.AllNeeds(), []string{"checkout", "go"}) {
+		t.Errorf("it needs %q, and the lesson %q", needs, l.AllNeeds())
 	}
 	holds, faults := l.Around("one")
 	if len(holds) != 1 || len(faults) != 1 || faults[0].Spec.Delay.Seconds() != 2 {
@@ -163,6 +167,7 @@ func TestErrors(t *testing.T) {
 		{"an open block at the end", "\n```\n", "\n", ""},
 		{"no id of a run", "run id=one", "run", "x.md:18: run: expected id=NAME"},
 		{"an unknown option", "bg limit", "gb limit", "x.md:18: run: there is no option gb; expected id, bg, fails, limit"},
+		{"an unknown need of a run", "limit=60s", "needs=go,rust", "x.md:18: run: needs rust: expected go"},
 		{"an option twice", "bg limit", "bg bg limit", "x.md:18: run: bg is said twice"},
 		{"a flag with a value", "bg limit", "bg=1 limit", "x.md:18: run: bg takes no value"},
 		{"no duration", "limit=60s", "limit=long", "x.md:18: run: expected limit=DURATION"},

@@ -198,6 +198,22 @@ func (b *block) duration(option string, otherwise time.Duration) (time.Duration,
 	return d, nil
 }
 
+// needs reads what the machine must have, separated by commas.
+func (b *block) needs() ([]string, error) {
+	b.taken = append(b.taken, "needs")
+	value, ok := b.options["needs"]
+	if !ok {
+		return nil, nil
+	}
+	all := strings.Split(value, ",")
+	for _, one := range all {
+		if !slices.Contains(needs, one) {
+			return nil, b.errorf("needs %s: expected %s", one, strings.Join(needs, ", "))
+		}
+	}
+	return all, nil
+}
+
 func (b *block) number(option string) (int, error) {
 	b.taken = append(b.taken, option)
 	n, err := strconv.Atoi(b.options[option])

@@ -37,6 +37,24 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestLeadToTab leads to a tab of Detail, also where it shares its place with Steps, and then to the newest request and those that come.
+func TestLeadToTab(t *testing.T) {
+	for _, w := range []int{120, 72} {
+		h, s := shown(t)
+		h.Size(w, 36)
+		first := s.ring.At(0).Name
+		h.Show(screen.ToRequest{Journey: first, Step: "etcd.txn", Tab: "Diff"})
+		h.Until("its steps are there", func() bool { return s.open.journey != nil && s.open.id == first })
+		if frame := strings.Join(h.Frame(w, 36), "\n"); !strings.Contains(frame, "[Diff]") {
+			t.Errorf("%d wide, no Diff:\n%s", w, frame)
+		}
+		h.Show(screen.ToNewest{})
+		if got, want := s.list.Selected().Name, s.ring.At(s.ring.Len()-1).Name; got != want || !s.list.Following() {
+			t.Errorf("the newest is %s, not %s; it follows: %v", want, got, s.list.Following())
+		}
+	}
+}
+
 // TestLead leads to a step of a request, from where another is looked at and from behind a filter that hides it.
 func TestLead(t *testing.T) {
 	h, s := shown(t)

@@ -42,6 +42,27 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// TestWithLesson: from a width on, the lesson and the screen share the terminal, and each can be read; below it both have all of it.
+func TestWithLesson(t *testing.T) {
+	for w := 1; w <= 300; w += 3 {
+		for _, moved := range []int{-100, -10, 0, 10, 100} {
+			for _, alone := range []bool{false, true} {
+				f := Terminal(w, 40).WithLesson(Borders{Across: moved}, alone)
+				if f.OneSide() != (w < Beside || alone) {
+					t.Fatalf("%d wide, alone: %v: one side: %v", w, alone, f.OneSide())
+				}
+				if f.TooSmall || f.OneSide() {
+					continue
+				}
+				covered(t, w, 40, f.Header, f.Lesson, f.Screen, f.SameAs, f.State, f.Hint)
+				if f.Lesson.W < 48 || f.Screen.W < MinWidth {
+					t.Errorf("%d wide: %d and %d", w, f.Lesson.W, f.Screen.W)
+				}
+			}
+		}
+	}
+}
+
 // TestCovered counts, for every size, who has each cell of Capture.
 func TestCovered(t *testing.T) {
 	for w := 1; w <= 220; w += 3 {

@@ -39,7 +39,7 @@ func (s *Screen) partCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "lesson.go", Meaning: keys.Switch, Contexts: places, Next: s.nextHint, Do: s.goOn,
 			Help: "Go on: read what comes next, or run the next block of the lesson. After a failure, try it again. enter does so too."},
-		{ID: "lesson.shell", Meaning: keys.Shell, Contexts: places, Hint: "shell", WhyNot: s.whyBusy, Do: keys.Call(s.openShell),
+		{ID: "lesson.shell", Meaning: keys.Shell, Contexts: places, Hint: "shell", WhyNot: s.whyNoServer, Do: keys.Call(s.openShell),
 			Help: "Type any command. It runs in the lesson's directory and against its server; what it prints stands in the lesson."},
 		{ID: "lesson.pass", Meaning: keys.PassOver, Contexts: places, WhyNot: s.whyNotPass, Do: s.passOver,
 			Help: "Go on without a part that failed, a task or a question."},
@@ -118,7 +118,7 @@ func (s *Screen) nextHint() string {
 	case s.play == nil:
 		return "try again"
 	case !s.text.AtEnd():
-		return "read on"
+		return "read more"
 	case s.at().state == failed && !s.atTask():
 		return "try again"
 	}
@@ -157,6 +157,10 @@ func (s *Screen) openShell() {
 // accept runs what was typed into the line.
 func (s *Screen) accept() tea.Cmd {
 	line := s.Line().String()
+	if why := s.whyBusy(); why != "" { // the line stays
+		s.host.Complain(why)
+		return nil
+	}
 	s.CloseLine()
 	if !s.ofTask {
 		return s.runLine(line)
@@ -181,6 +185,8 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 		return s.inLine(id)
 	}
 	switch id {
+	case keys.Left, keys.Right: // the lines fit
+		return nil, false
 	case keys.Open:
 		return s.goOn(), true
 	case keys.Back:

@@ -22,6 +22,7 @@ type fake struct {
 	ran      []string // scripts and lines
 	wrong    bool     // expectations do not hold
 	err      error    // what Do ends with
+	lacks    string   // what the machine does not have
 	during   func()   // called while something is done
 	output   func(id, text string)
 }
@@ -32,6 +33,9 @@ func (f *fake) Do(_ context.Context, i int) (play.Outcome, error) {
 	}
 	switch part := f.lesson.Parts[i].(type) {
 	case lesson.Run:
+		if f.lacks != "" {
+			return play.Outcome{Lacks: f.lacks}, nil
+		}
 		f.ran = append(f.ran, part.Script)
 		out := "configmap/demo created\nError from server (Conflict): the object has been modified\n"
 		if part.Background {
@@ -59,9 +63,9 @@ func (f *fake) Judge(_ context.Context, e lesson.Expect) ([]play.Result, error) 
 	var all []play.Result
 	wrong := f.wrong || e.Of == "yours" && !strings.Contains(f.ran[len(f.ran)-1], "resourceVersion")
 	for i, c := range e.Conditions {
-		r := play.Result{Condition: c, OK: true, Saw: "1 request", Journeys: []v1alpha1.Journey{*f.conflict()}}
+		r := play.Result{Condition: c, OK: true, Saw: "1 request", Found: 1, Journeys: []v1alpha1.Journey{*f.conflict()}}
 		if wrong && i == 0 {
-			r.OK, r.Saw = false, "no request, among 3 since the run began"
+			r.OK, r.Found, r.Among = false, 0, 3
 		}
 		if c.Count == 0 {
 			r.Saw, r.Journeys = "no request", nil

@@ -42,7 +42,17 @@ type entry struct {
 	tried    bool
 	hints    int
 	solution bool
+	news     news
 }
+
+// news is what a task has that is new.
+type news int
+
+const (
+	ofNothing news = iota
+	ofResults
+	ofHelp // a hint, or the solution
+)
 
 // aside is a command that the learner typed.
 type aside struct {
@@ -87,6 +97,9 @@ func (s *Screen) settle() tea.Cmd {
 
 // silent reports whether nothing is to be done for a part at its place: it is read, or belongs to another part.
 func (s *Screen) silent(i int) bool {
+	if s.leftOut(i) {
+		return true
+	}
 	switch part := s.options.Lesson.Parts[i].(type) {
 	case lesson.Text, lesson.Hold, lesson.Fault, lesson.Hint, lesson.Solution:
 		return true
@@ -97,6 +110,16 @@ func (s *Screen) silent(i int) bool {
 		return ofTask
 	}
 	return false
+}
+
+// leftOut reports whether a part speaks of a run or task that was left out, since the machine lacks what it needs.
+func (s *Screen) leftOut(i int) bool {
+	switch part := s.options.Lesson.Parts[i].(type) {
+	case lesson.Run, lesson.Starter:
+		return false
+	default:
+		return s.lacking[lesson.About(part)] != ""
+	}
 }
 
 // afterText reports whether there is text to read before the next part. What follows a block without text follows by itself.
@@ -123,8 +146,7 @@ func (s *Screen) goOn() tea.Cmd {
 	case !s.text.AtEnd():
 		s.turnPage()
 		return nil
-	case s.work != nil:
-		s.host.Say(s.phrase("it is still under way: esc stops it"))
+	case s.work != nil: // the line of state says what
 		return nil
 	case s.play == nil:
 		return s.open()
@@ -165,7 +187,7 @@ func (s *Screen) passOver() tea.Cmd {
 	s.acted = s.next
 	s.at().state = passed
 	s.next++
-	return s.settle()
+	return s.proceed()
 }
 
 func (s *Screen) whyNotPass() string {

@@ -61,7 +61,7 @@ func (s *Screen) show(part lesson.Show) tea.Cmd {
 		if part.Screen != "" {
 			cmd = s.host.Go(screen.ToScreen{Name: screen.Name(part.Screen)})
 		}
-		return tea.Batch(cmd, s.settle())
+		return tea.Batch(cmd, s.proceed())
 	}
 	whole := part.Screen != "" && screen.Name(part.Screen) != screen.Capture
 	find := func(ctx context.Context) (found, error) { return s.find(ctx, part.Of, part.Open, whole) }
@@ -72,7 +72,7 @@ func (s *Screen) show(part lesson.Show) tea.Cmd {
 			return nil
 		}
 		e.state, e.journey, e.target, s.next = done, f.journey, target(part, f), i+1
-		return tea.Batch(s.host.Go(e.target), s.settle())
+		return tea.Batch(s.host.Go(e.target), s.proceed())
 	})
 }
 
@@ -136,7 +136,7 @@ func (s *Screen) read(part lesson.Read) tea.Cmd {
 			return nil
 		}
 		e.state, e.reading, s.next = done, all, i+1
-		return s.settle()
+		return s.proceed()
 	})
 }
 

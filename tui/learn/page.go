@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/lesson"
@@ -19,9 +20,12 @@ type page struct {
 	links []link
 
 	part int // the one that is laid out
+	news int // the line from which on a task has something new; -1 for none
 	// texts are the parts that never change, as they were laid out for a width and a theme.
 	texts map[int][]markdown.Line
-	of    texture
+	// outputs are what commands printed, by what they printed.
+	outputs map[string][]string
+	of      texture
 }
 
 // texture is what the layout of a text depends on.
@@ -46,9 +50,9 @@ func (s *Screen) lay() {
 	w, _ := s.text.Size()
 	look := s.host.Theme()
 	p := &s.page
-	p.w, p.look, p.lines, p.links = max(w-4-gutter, 1), look, nil, nil // the frame, and a cell at each side
+	p.w, p.look, p.lines, p.links, p.news = max(w-4-gutter, 1), look, nil, nil, -1 // the frame, and a cell at each side
 	if of := (texture{p.w, look.Name}); of != p.of {
-		p.of, p.texts = of, map[int][]markdown.Line{}
+		p.of, p.texts, p.outputs = of, map[int][]markdown.Line{}, map[string][]string{}
 	}
 	for i := range s.entries {
 		if i > s.next {
@@ -87,6 +91,9 @@ func (p *page) newest() int {
 
 func (s *Screen) layPart(i int, part lesson.Part, e *entry) {
 	p := &s.page
+	if s.leftOut(i) {
+		return
+	}
 	switch part := part.(type) {
 	case lesson.Text:
 		if p.texts[i] == nil {
@@ -185,6 +192,10 @@ func (p *page) add(l link) int {
 func (s *Screen) reveal() {
 	s.lay()
 	n, h := len(s.page.lines), s.text.Height()
+	if news := s.page.news; news >= 0 && (news < s.text.Top() || n > s.text.Top()+h) {
+		s.text.SetTop(min(news, n-h))
+		return
+	}
 	if n <= s.text.Top()+h {
 		s.text.SetTop(s.text.Top()) // it may have become shorter
 		return
@@ -196,6 +207,12 @@ func (s *Screen) reveal() {
 		}
 	}
 	s.text.SetTop(n - h)
+}
+
+// toEnd brings the end into view: the key that goes on does the next part then.
+func (s *Screen) toEnd() {
+	s.lay()
+	s.text.SetTop(len(s.page.lines))
 }
 
 // turnPage goes on to the first line that is not in view, and to the beginning of its paragraph if that is not the first one in view.
@@ -274,30 +291,43 @@ const (
 	outputTail = 6
 )
 
-// output adds what a command printed.
+// layOutput adds what a command printed.
 func (s *Screen) layOutput(text string) {
+	const indent = "  "
 	p := &s.page
-	text = strings.TrimRight(text, "\n")
-	if text == "" {
+	if text = strings.TrimRight(text, "\n"); text == "" {
 		return
 	}
-	lines := strings.Split(text, "\n")
-	if hidden := len(lines) - outputHead - outputTail; hidden > 1 && !s.full {
-		for _, l := range lines[:outputHead] {
-			p.verbatim("  ", l, nil)
+	const kept = 64 // what grows is another text each time
+	lines := p.outputs[text]
+	if lines == nil {
+		if len(p.outputs) > kept {
+			clear(p.outputs)
 		}
-		p.say("  ", s.phrase("… %d more lines: %s shows them", hidden, fullKey), p.look.Dim)
+		for _, l := range strings.Split(text, "\n") {
+			lines = append(lines, markdown.Verbatim(l, max(p.w-len(indent), 1))...)
+		}
+		p.outputs[text] = lines
+	}
+	add := func(lines []string) {
+		for _, l := range lines {
+			p.lines = append(p.lines, line{text: indent + l, link: -1, part: p.part})
+		}
+	}
+	if hidden := len(lines) - outputHead - outputTail; hidden > 1 && !s.full {
+		add(lines[:outputHead])
+		p.say(indent, s.phrase("… %d more lines: %s shows them", hidden, fullKey), p.look.Dim)
 		lines = lines[len(lines)-outputTail:]
 	}
-	for _, l := range lines {
-		p.verbatim("  ", l, nil)
-	}
+	add(lines)
 }
 
 // layScript adds commands.
 func (p *page) layScript(script string) {
+	sign := "$ "
 	for _, l := range strings.Split(strings.TrimRight(script, "\n"), "\n") {
-		p.verbatim("$ ", l, p.look.Layer)
+		p.verbatim(sign, l, p.look.Layer)
+		sign = "│ "
 	}
 }
 
@@ -311,6 +341,8 @@ func (s *Screen) layAsides(e *entry) {
 		switch {
 		case !a.ended:
 			p.say("  ", s.phrase("it runs"), p.look.Notice)
+		case errors.Is(a.err, errStopped):
+			p.say("  ", s.phrase("You stopped it."), p.look.Notice)
 		case a.err != nil:
 			p.say("  ", a.err.Error(), p.look.Bad)
 		case a.outcome.Exit != 0:

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/play"
@@ -19,6 +21,10 @@ func (s *Screen) layRun(i int, part lesson.Run, e *entry) {
 		p.say("", s.phrase("%s runs:", goKey), p.look.Key)
 	}
 	p.layScript(part.Script)
+	if e.outcome.Lacks != "" {
+		s.layLacks(e)
+		return
+	}
 	if e.state == working && e.live != "" {
 		s.layOutput(e.live)
 		return
@@ -37,6 +43,12 @@ func (s *Screen) layRun(i int, part lesson.Run, e *entry) {
 		p.sayLink("‖ ", s.phrase("%s is held now", held), p.look.Notice, n)
 	}
 	s.layTrouble(i, e)
+}
+
+// layLacks is why a part was left out.
+func (s *Screen) layLacks(e *entry) {
+	what := s.host.Theme().Words.Text(e.outcome.Lacks)
+	s.page.say("  ", s.phrase("Left out: it needs %s, and that is not on this machine.", what), s.page.look.Notice)
 }
 
 // layTrouble is why a part is not done, and what can be done.
@@ -141,17 +153,38 @@ func (s *Screen) layResults(all []play.Result) {
 		if k := len(r.Journeys); k > 0 {
 			n = p.add(link{journey: r.Journeys[k-1].Name, bad: !r.OK})
 		}
-		saw := s.host.Theme().Words.Text(r.Saw)
 		if r.OK {
 			p.sayLink("✓ ", s.phrase("so it is: %s", r.Condition.Text), p.look.Good, n)
 			continue
 		}
 		p.sayLink("✗ ", s.phrase("not so: %s", r.Condition.Text), p.look.Bad, n)
-		p.say("    ", s.phrase("seen: %s", saw), nil)
+		p.say("    ", s.short(s.phrase("seen: %s", s.saw(r))), nil)
 		if n >= 0 {
 			p.say("    ", s.phrase("look at %s: %s opens it", r.Journeys[len(r.Journeys)-1].Name, lookKey), p.look.Dim)
 		}
 	}
+}
+
+// short is the beginning of a text that would take more than a few lines, unless all is to be shown.
+func (s *Screen) short(text string) string {
+	const lines = 3
+	if s.full {
+		return text
+	}
+	return ansi.Truncate(draw.Clean(text), lines*s.page.w, draw.Ellipsis)
+}
+
+// saw is what was seen of a condition, in the learner's language as far as it is kx that says so.
+func (s *Screen) saw(r play.Result) string {
+	switch {
+	case r.Condition.Kind != lesson.Requests:
+		return s.host.Theme().Words.Text(r.Saw)
+	case r.Found == 1:
+		return s.phrase("1 request")
+	case r.Found > 0:
+		return s.phrase("%d requests", r.Found)
+	}
+	return s.phrase("no request, among %d since the run began", r.Among)
 }
 
 // layAnswer is what the learner answered beside what was seen.
@@ -241,6 +274,10 @@ func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 	}
 	p.say("", s.phrase("Your commands:"), p.look.Title)
 	p.layScript(script)
+	if e.outcome.Lacks != "" {
+		s.layLacks(e)
+		return
+	}
 	if e.state == working && e.live != "" {
 		s.layOutput(e.live)
 	} else {
@@ -254,6 +291,9 @@ func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 	}
 	if len(e.outcome.Results) > 0 {
 		p.gap()
+		if i == s.next && e.news == ofResults {
+			p.news = len(p.lines)
+		}
 		s.layResults(e.outcome.Results)
 	} else if i == s.next && !e.tried {
 		p.gap()
@@ -264,10 +304,16 @@ func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 	}
 	for n, hint := range task.Hints[:min(e.hints, len(task.Hints))] {
 		p.gap()
+		if i == s.next && e.news == ofHelp {
+			p.news = len(p.lines)
+		}
 		p.say("* ", s.phrase("Hint %d of %d: %s", n+1, len(task.Hints), joined(hint.Text)), p.look.Notice)
 	}
 	if e.solution {
 		p.gap()
+		if i == s.next && e.news == ofHelp {
+			p.news = len(p.lines)
+		}
 		p.say("= ", s.phrase("The solution:"), p.look.Notice)
 		p.layScript(task.Solution.Script)
 	}

@@ -78,11 +78,13 @@ type Screen struct {
 	text    *rows.Pane
 	page    page
 	play    Play
-	entries []entry // of each part, and one for the end
-	next    int     // the part that is to be done; those before it are done
-	acted   int     // the part that the learner did something about last
-	full    bool    // long outputs are shown as a whole
-	below   bool    // there is text below what is in view
+	entries []entry           // of each part, and one for the end
+	next    int               // the part that is to be done; those before it are done
+	lacking map[string]string // what this machine does not have and a run or task needs
+	before  int               // the parts up to which an earlier run of the screen has come
+	acted   int               // the part that the learner did something about last
+	full    bool              // long outputs are shown as a whole
+	below   bool              // there is text below what is in view
 	work    *work
 	failed  error // why the lesson's server is not there
 	link    int   // the one of the page's links that the keys are about, of so many
@@ -107,7 +109,7 @@ var _ screen.Screen = (*Screen)(nil)
 func New(host screen.Host, o Options) *Screen {
 	s := &Screen{
 		host: host, options: o, tasks: map[string]lesson.Task{}, record: cloned(o.Record), entries: make([]entry, len(o.Lesson.Parts)+1),
-		judging: judgeFor, prints: map[string]string{}, link: -1,
+		judging: judgeFor, prints: map[string]string{}, lacking: map[string]string{}, link: -1,
 	}
 	for _, task := range o.Lesson.Tasks() {
 		s.tasks[task.ID] = task
@@ -150,6 +152,23 @@ func (s *Screen) Context() keys.Context {
 		return questionPlace
 	}
 	return textPlace
+}
+
+// Veiled reports whether what the screen beside the lesson shows by itself would answer the question that is asked: the requests of
+// a run that the lesson has not spoken of yet.
+func (s *Screen) Veiled() bool {
+	if s.Context() != questionPlace {
+		return false
+	}
+	for i := s.next - 1; i >= 0; i-- {
+		switch s.options.Lesson.Parts[i].(type) {
+		case lesson.Show:
+			return false
+		case lesson.Run, lesson.Release:
+			return len(s.entries[i].outcome.Held) == 0
+		}
+	}
+	return false
 }
 
 // Focus reports whether the learner is in the context.

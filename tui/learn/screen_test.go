@@ -168,7 +168,10 @@ func TestResume(t *testing.T) {
 		o.Record = play.Record{Next: at(o.Lesson), Answers: map[string]int{"who": 2}, Hints: map[string]int{"yours": 1}}
 	})
 	text := shown(h, s)
-	for _, want := range []string{"You said 2, and so it is", "Hint 1 of 2", "Your commands:"} {
+	if n := len(h.Went); n == 0 || h.Went[n-1] != (screen.ToRequest{Journey: f.conflict().Name, Step: "store.try-update", Tab: "Step"}) {
+		t.Errorf("it leads to %v", h.Went)
+	}
+	for _, want := range []string{"You said 2, and so it is", "→ beside the text", "Hint 1 of 2", "Your commands:"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -246,6 +249,18 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
+// TestLacks: what the machine does not have leaves out a run, and all that speaks of it.
+func TestLacks(t *testing.T) {
+	h, s, f := began(t, small, nil)
+	h.Size(72, 60)
+	f.lacks = "Go"
+	h.Press(" ", "2")
+	text := shown(h, s)
+	if !strings.Contains(text, "Left out: it needs Go") || strings.Contains(text, "so it is") || strings.Contains(text, "beside the text") || !strings.Contains(text, "Your commands:") {
+		t.Errorf("without Go:\n%s", text)
+	}
+}
+
 // TestStop: esc ends what is under way, and it can be tried again.
 func TestStop(t *testing.T) {
 	h, s, f := began(t, small, nil)
@@ -259,7 +274,7 @@ func TestStop(t *testing.T) {
 		f.err = context.Canceled // as a play says that the end of its context was the end
 	}
 	h.Press(" ")
-	if text := shown(h, s); !strings.Contains(text, "You stopped it. space tries again.") || len(h.Said) != 1 {
+	if text := shown(h, s); !strings.Contains(text, "You stopped it. space tries again.") || len(f.ran) != 1 {
 		t.Errorf("%q\n%s", h.Said, text)
 	}
 	f.during, f.err = nil, nil
@@ -285,13 +300,22 @@ func TestShell(t *testing.T) {
 		t.Errorf("after the last: %q", s.Line().String())
 	}
 	h.Press("esc")
+	f.during = func() { // a line that can't run now stays
+		h.Press("!")
+		h.Type("false")
+		h.Press("enter")
+		if !s.Typing() || s.Line().String() != "false" || len(h.Complained) != 1 {
+			t.Errorf("while something runs: %q, %q", s.Line().String(), h.Complained)
+		}
+	}
+	h.Press(" ", "enter", "l")
 	text := shown(h, s)
 	for _, want := range []string{"You typed:", "$ kx get configmaps", "demo   1      3s", "exit code 1"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if len(f.ran) != 2 {
+	if len(f.ran) != 4 || f.ran[3] != "false" {
 		t.Errorf("%q", f.ran)
 	}
 }

@@ -36,7 +36,7 @@ func (s *Screen) attempt(part lesson.Starter) tea.Cmd {
 		s.host.Complain(s.phrase("there are no commands to run: %s changes them", editKey))
 		return nil
 	}
-	e.state, e.tried, e.outcome, e.err, e.live = working, true, play.Outcome{}, nil, ""
+	e.state, e.tried, e.outcome, e.err, e.live, e.news = working, true, play.Outcome{}, nil, "", ofResults
 	s.reveal()
 	try := func(ctx context.Context) (play.Outcome, error) { return s.try(ctx, part.ID, e.script) }
 	return tea.Batch(s.host.Go(screen.ToNewest{}), start(s, s.phrase("runs your commands, and looks at what came of them"), i, try,
@@ -44,8 +44,10 @@ func (s *Screen) attempt(part lesson.Starter) tea.Cmd {
 			if !s.took(i, o, err) {
 				return nil
 			}
-			s.solved(part.ID, e.script)
-			return s.settle()
+			if e.state == done {
+				s.solved(part.ID, e.script)
+			}
+			return s.proceed()
 		}))
 }
 
@@ -53,7 +55,7 @@ func (s *Screen) attempt(part lesson.Starter) tea.Cmd {
 func (s *Screen) try(ctx context.Context, task, script string) (play.Outcome, error) {
 	const lookEvery = 100 * time.Millisecond
 	o, err := s.play.Attempt(ctx, task, script)
-	if err != nil {
+	if err != nil || o.Lacks != "" {
 		return o, err
 	}
 	for deadline := time.Now().Add(s.judging); ; {
@@ -96,10 +98,14 @@ func (s *Screen) whyNoTask() string {
 
 // whyBusy is why the play can't be asked for anything now.
 func (s *Screen) whyBusy() string {
-	switch {
-	case s.work != nil:
+	if s.work != nil {
 		return "something is under way: esc stops it"
-	case s.play == nil:
+	}
+	return s.whyNoServer()
+}
+
+func (s *Screen) whyNoServer() string {
+	if s.play == nil {
 		return "the lesson's server is not there"
 	}
 	return ""
@@ -122,6 +128,7 @@ func (s *Screen) edit() {
 func (s *Screen) leaveText() {
 	s.editing = false
 	s.at().script = s.script.String()
+	s.toEnd()
 }
 
 // sendText runs the commands of a task, also from where they are typed.
@@ -154,8 +161,9 @@ func (s *Screen) inEditor() tea.Cmd {
 			s.host.Complain(err.Error())
 			return nil
 		}
-		e.script = strings.TrimRight(string(text), "\n")
-		s.reveal()
+		e.script, e.news = strings.TrimRight(string(text), "\n"), ofNothing
+		s.host.Say(s.phrase("the commands are as you saved them: %s runs them", goKey))
+		s.toEnd()
 		return nil
 	})
 }
@@ -178,6 +186,7 @@ func (s *Screen) hint() tea.Cmd {
 	task, _ := s.task()
 	e := s.at()
 	e.hints++
+	e.news = ofHelp
 	if s.record.Hints == nil {
 		s.record.Hints = map[string]int{}
 	}
@@ -199,6 +208,6 @@ func (s *Screen) whyNoSolution() string {
 
 // showSolution shows what solves the task.
 func (s *Screen) showSolution() {
-	s.at().solution = true
+	s.at().solution, s.at().news = true, ofHelp
 	s.reveal()
 }

@@ -67,47 +67,57 @@ func (s *Screen) open() tea.Cmd {
 			return nil
 		}
 		s.play = p
-		return s.replay(s.record.Next)
+		s.before = s.record.Next
+		return s.proceed()
 	})
 }
 
-// replay does again what an earlier run of the screen has done, up to a part.
-func (s *Screen) replay(to int) tea.Cmd {
-	for s.next < to {
-		i, e := s.next, s.at()
-		var again func(context.Context) (play.Outcome, error)
-		switch part := s.part().(type) {
-		case lesson.Run, lesson.Release, lesson.Stop, lesson.Server:
-			again = func(ctx context.Context) (play.Outcome, error) { return s.play.Do(ctx, i) }
-		case lesson.Expect:
-			if !s.silent(i) {
-				again = func(ctx context.Context) (play.Outcome, error) { return s.play.Do(ctx, i) }
-			}
-		case lesson.Starter:
-			s.prepare(part)
-			e.tried = s.record.Tries[part.ID] != ""
-			if !e.tried {
-				e.state, s.next = passed, i+1
-				continue
-			}
-			again = func(ctx context.Context) (play.Outcome, error) { return s.try(ctx, part.ID, e.script) }
+// proceed goes on behind a part that is done: with what an earlier run of the screen has done, or where the learner comes in.
+func (s *Screen) proceed() tea.Cmd {
+	for s.next < s.before {
+		if cmd := s.replay(); cmd != nil {
+			return cmd
 		}
-		if again == nil {
-			e.state, s.next = done, i+1
-			continue
-		}
-		e.state, e.replayed, s.acted = working, true, i
-		s.reveal()
-		what := s.phrase("does again what you did before: part %d of %d", i+1, to)
-		return start(s, what, i, again, func(o play.Outcome, err error) tea.Cmd {
-			if !s.took(i, o, err) {
-				s.record.Next = s.next
-				return s.keep()
-			}
-			return s.replay(to)
-		})
+		s.next++
 	}
 	return s.settle()
+}
+
+// replay does a part again that was done before. It is nil if nothing is to be done.
+func (s *Screen) replay() tea.Cmd {
+	i, e := s.next, s.at()
+	s.acted = i
+	e.state, e.replayed = done, true
+	what := s.phrase("does again what you did before: part %d of %d", i+1, s.before)
+	do := func(ctx context.Context) (play.Outcome, error) { return s.play.Do(ctx, i) }
+	switch part := s.part().(type) {
+	case lesson.Run, lesson.Release, lesson.Stop, lesson.Server:
+	case lesson.Expect:
+		if s.silent(i) {
+			return nil
+		}
+	case lesson.Show:
+		return s.show(part)
+	case lesson.Read:
+		return s.read(part)
+	case lesson.Starter:
+		s.prepare(part)
+		if e.tried = s.record.Tries[part.ID] != ""; !e.tried {
+			e.state = passed
+			return nil
+		}
+		do = func(ctx context.Context) (play.Outcome, error) { return s.try(ctx, part.ID, e.script) }
+	default:
+		return nil
+	}
+	e.state = working
+	s.reveal()
+	return start(s, what, i, do, func(o play.Outcome, err error) tea.Cmd {
+		if s.took(i, o, err) {
+			return s.proceed()
+		}
+		return nil // once it is done, the rest follows
+	})
 }
 
 // doPart does the next part.
@@ -129,7 +139,7 @@ func (s *Screen) doPart(what string) tea.Cmd {
 		if len(o.Held) > 0 {
 			held = s.host.Go(screen.ToRequest{Journey: o.Held[0]})
 		}
-		return tea.Batch(held, s.settle())
+		return tea.Batch(held, s.proceed())
 	}))
 }
 
@@ -138,6 +148,11 @@ func (s *Screen) took(i int, o play.Outcome, err error) bool {
 	e := &s.entries[i]
 	e.outcome, e.err, e.live, e.ended = o, err, "", time.Now()
 	e.state = done
+	if o.Lacks != "" {
+		e.state, s.next = passed, i+1
+		s.lacking[lesson.About(s.options.Lesson.Parts[i])] = o.Lacks
+		return true
+	}
 	if err != nil || !o.OK() {
 		e.state = failed
 		if errors.Is(err, errStopped) {

@@ -90,11 +90,22 @@ func spans(text string) row {
 			text = text[1:]
 		}
 		_, n := utf8.DecodeRuneInString(text)
+		if next := strings.IndexAny(text[n:], special); next >= 0 {
+			n += next
+		} else {
+			n = len(text)
+		}
 		add(plain, text[:n])
 		text = text[n:]
 	}
 	return out
 }
+
+// special are the characters with which something other than text may begin.
+const special = "`*_[<\\"
+
+// reach is how far away the end of a piece is looked for.
+const reach = 2000
 
 // marked is what begins a text with a mark around it, and how long that is; 0 if it does not begin so.
 func marked(text string) (k kind, inner string, n int) {
@@ -103,7 +114,7 @@ func marked(text string) (k kind, inner string, n int) {
 		if !ok {
 			continue
 		}
-		end := strings.Index(rest, m.mark)
+		end := strings.Index(rest[:min(len(rest), reach)], m.mark)
 		if end <= 0 || m.kind != code && (rest[0] == ' ' || rest[end-1] == ' ') {
 			continue
 		}
@@ -118,6 +129,7 @@ func marked(text string) (k kind, inner string, n int) {
 
 // link is a link that a text begins with.
 func link(text string) (label, target string, n int) {
+	text = text[:min(len(text), reach)]
 	if text[0] == '<' {
 		if end := strings.IndexByte(text, '>'); end > 0 && strings.Contains(text[:end], "://") {
 			return text[1:end], text[1:end], end + 1

@@ -3,6 +3,9 @@ package markdown
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/theme"
@@ -123,23 +126,51 @@ func (p *page) code(lines []string) int {
 	return n
 }
 
-// Verbatim breaks a line that shall stay as it is into lines of at most w cells. What goes on is indented.
+// Verbatim breaks a line that shall stay as it is into lines of at most w cells: at spaces, but not within words that fit. What goes
+// on is indented.
 func Verbatim(line string, w int) []string {
 	const tab, more = "    ", "    "
 	line = draw.Clean(strings.ReplaceAll(line, "\t", tab))
-	if draw.Width(line) <= w || w <= 2*len(more) {
-		return draw.Wrap(line, max(w, 1))
+	w = max(w, 1)
+	if draw.Width(line) <= w {
+		return []string{line}
 	}
-	first := draw.Wrap(line, w)[0]
-	rest := strings.TrimLeft(strings.TrimPrefix(line, first), " ")
-	if first == "" || !strings.HasPrefix(line, first) {
-		return draw.Wrap(line, w)
+	indent := more
+	if w <= 3*len(more) {
+		indent = ""
 	}
-	out := []string{first}
-	for _, part := range draw.Wrap(rest, w-len(more)) {
-		out = append(out, more+part)
+	var out []string
+	for rest, lead := line, ""; rest != ""; lead = indent {
+		part := beginning(rest, w-len(lead))
+		rest = strings.TrimLeft(rest[len(part):], " ")
+		out = append(out, lead+strings.TrimRight(part, " "))
 	}
 	return out
+}
+
+// beginning is what of a text fits into w cells: as many words as fit, or a part of the first.
+func beginning(text string, w int) string {
+	const most = 16 // bytes of a cell: so a long text is not looked at as a whole for each of its lines
+	window := text
+	for n := range text {
+		if n >= most*w {
+			window = text[:n]
+			break
+		}
+	}
+	part := ansi.Truncate(window, w, "")
+	if part == text {
+		return part
+	}
+	if part == "" { // a wide character in one cell
+		_, n := utf8.DecodeRuneInString(text)
+		return text[:n]
+	}
+	space := strings.LastIndexByte(part, ' ')
+	if strings.TrimSpace(part[:space+1]) != "" && text[len(part)] != ' ' && draw.Width(part[space+1:]) < w/2 {
+		return part[:space+1]
+	}
+	return part
 }
 
 // comment is how many lines a comment takes.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,8 +37,11 @@ type command struct {
 	tell    func(string)
 }
 
-// run starts a script in sh. limit is how long it may take.
+// run starts a script in sh. limit is how long it may take; 0 is until the lesson is left.
 func (p *Play) run(script string, limit time.Duration, tell func(string)) (*command, error) {
+	if limit == 0 {
+		limit = math.MaxInt64
+	}
 	ctx, cancel := context.WithTimeoutCause(p.alive, limit, fmt.Errorf("it took longer than %s", limit))
 	c := &command{done: make(chan struct{}), began: time.Now(), tell: tell}
 	c.cmd = exec.CommandContext(ctx, p.shell, "-e", "-c", script)
@@ -142,14 +146,14 @@ func (p *Play) environment(ctx context.Context) ([]string, error) {
 		}
 	}
 	set["PATH"] = p.bin() + string(filepath.ListSeparator) + set["PATH"]
-	if slices.Contains(p.Lesson.Needs, "checkout") {
+	if p.offers("checkout") {
 		root, err := checkout()
 		if err != nil {
 			return nil, err
 		}
 		set["KX_SOURCE"] = root
 	}
-	if slices.Contains(p.Lesson.Needs, "go") {
+	if p.offers("go") {
 		out, err := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, ofGo...)...).Output()
 		if err != nil {
 			return nil, fmt.Errorf("ask go for its settings, since the lesson needs Go: %w", err)
@@ -169,6 +173,11 @@ func (p *Play) environment(ctx context.Context) ([]string, error) {
 		env = append(env, name+"="+value)
 	}
 	return append(env, p.Env...), nil
+}
+
+// offers says whether the lesson needs something for any of its runs, and the machine has it.
+func (p *Play) offers(need string) bool {
+	return slices.Contains(p.Lesson.AllNeeds(), need) && Lacks([]string{need}) == ""
 }
 
 var module = regexp.MustCompile(`(?m)^module github\.com/kx-apiserver/kx$`)
@@ -191,10 +200,19 @@ func checkout() (string, error) {
 	}
 }
 
-// Lacks is what the lesson needs and this machine does not have; empty if it has all.
+// tools are what lessons may use that need tools.
+var tools = []string{"sed", "grep", "awk", "cat", "head", "base64", "sleep"}
+
+// Lacks is which of the needs this machine does not have; empty if it has all.
 func Lacks(needs []string) string {
 	for _, need := range needs {
 		switch need {
+		case "tools":
+			for _, tool := range tools {
+				if _, err := exec.LookPath(tool); err != nil {
+					return tool
+				}
+			}
 		case "go":
 			if _, err := exec.LookPath("go"); err != nil {
 				return "Go"
@@ -204,9 +222,6 @@ func Lacks(needs []string) string {
 				return "a checkout of kx"
 			}
 		}
-	}
-	if _, err := exec.LookPath("sh"); err != nil {
-		return "sh"
 	}
 	return ""
 }

@@ -23,6 +23,8 @@ type Outcome struct {
 	Exit    int
 	Took    time.Duration
 	Running bool // in the background
+	// Lacks is what the machine does not have and the run needs; then nothing ran. Empty if it has all.
+	Lacks string
 	// Held are the requests that are held now.
 	Held []string
 	// Results are those of an expectation.
@@ -44,6 +46,9 @@ func (o Outcome) OK() bool {
 func (p *Play) Do(ctx context.Context, i int) (Outcome, error) {
 	ctx, cancel := p.within(ctx)
 	defer cancel()
+	if lacks := p.Lacks(lesson.About(p.Lesson.Parts[i])); lacks != "" {
+		return Outcome{Lacks: lacks}, nil
+	}
 	switch part := p.Lesson.Parts[i].(type) {
 	case lesson.Run:
 		return p.begin(ctx, part)
@@ -308,18 +313,30 @@ func (p *Play) stop(ctx context.Context, id string) (Outcome, error) {
 	return o, err
 }
 
-// attemptLimit is how long a command of the learner's may take.
-const attemptLimit = 30 * time.Second
+// shellLimit is how long a command of the learner's may take.
+const shellLimit = 30 * time.Second
+
+// Lacks is what the machine does not have and a run or task needs, beyond what the lesson does; empty if it has all.
+func (p *Play) Lacks(id string) string { return Lacks(p.Lesson.NeedsOf(id)) }
 
 // Attempt runs the learner's own try at a task, and judges it. A code other than 0 is no error: the task may be to be refused.
 func (p *Play) Attempt(ctx context.Context, task, script string) (Outcome, error) {
 	ctx, cancel := p.within(ctx)
 	defer cancel()
+	if lacks := p.Lacks(task); lacks != "" {
+		return Outcome{Lacks: lacks}, nil
+	}
 	s, err := p.span(ctx, task)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := p.command(s, script, attemptLimit, task); err != nil {
+	limit := shellLimit
+	for _, t := range p.Lesson.Tasks() {
+		if t.ID == task {
+			limit = t.Starter.Limit
+		}
+	}
+	if err := p.command(s, script, limit, task); err != nil {
 		return Outcome{}, err
 	}
 	return p.tried(ctx, s.command)
@@ -330,10 +347,27 @@ func (p *Play) Shell(ctx context.Context, line string) (Outcome, error) {
 	ctx, cancel := p.within(ctx)
 	defer cancel()
 	s := &span{}
-	if err := p.command(s, line, attemptLimit, ""); err != nil {
+	if err := p.command(s, line, shellLimit, ""); err != nil {
 		return Outcome{}, err
 	}
 	return p.tried(ctx, s.command)
+}
+
+// Shows says whether a request of a run, or an installation of a resource, is one that filter wants.
+func (p *Play) Shows(ctx context.Context, of, filter string) (bool, error) {
+	s, err := p.of(of)
+	if err != nil {
+		return false, err
+	}
+	list, err := p.journeys(ctx, s.filter(filter))
+	if err != nil || len(list) > 0 {
+		return len(list) > 0, err
+	}
+	if !strings.HasPrefix(filter, "verb:install ") {
+		return false, nil
+	}
+	list, err = p.journeys(ctx, filter) // most are from before the run
+	return len(list) > 0, err
 }
 
 // Find is the newest request of a run that filter wants.

@@ -8,7 +8,7 @@
 //
 //  1. Nothing outside the lesson's directory is written: commands run there, with a HOME and a KUBECONFIG of the lesson's. The
 //     directory is removed at the end.
-//  2. Every command ends: at its limit, at Stop, or at Close, with all that it started.
+//  2. Every command ends: at its limit, if it has one, at Stop, or at Close, with all that it started.
 //  3. What a Play asks of the server is not recorded, is never held, and is in nobody's count.
 //  4. One method runs at a time. [Play.Close] may be called at any time, and ends what runs.
 package play

@@ -29,6 +29,8 @@ type Result struct {
 	OK        bool
 	// Saw is what was seen instead, or what fulfils it.
 	Saw string
+	// Found is how many requests fulfil a condition about requests, and Among, where there is none, how many there were at all.
+	Found, Among int
 	// Journeys are the requests that were found, or those to look at where too few were.
 	Journeys []v1alpha1.Journey
 }
@@ -113,12 +115,13 @@ func (p *Play) count(ctx context.Context, s *span, r *Result) error {
 	}
 	n := len(list)
 	r.OK = n == r.Condition.Count || r.Condition.AtLeast && n > r.Condition.Count
-	r.Saw = requests(n)
+	r.Found, r.Saw = n, requests(n)
 	if n == 0 && !r.OK {
 		// Who wonders why there is none wants to see those that there are.
 		if list, err = p.journeys(ctx, s.filter("")); err != nil {
 			return err
 		}
+		r.Among = len(list)
 		r.Saw = fmt.Sprintf("no request, among %d since the run began", len(list))
 	}
 	r.Journeys = list[max(0, len(list)-seenMost):]
@@ -178,7 +181,7 @@ func (o *objects) connect() error {
 	if o.client, err = dynamic.NewForConfigAndClient(o.config, o.http); err != nil {
 		return err
 	}
-	o.mapper = restmapper.NewDiscoveryRESTMapper(groups)
+	o.mapper = restmapper.NewShortcutExpander(restmapper.NewDiscoveryRESTMapper(groups), client, nil)
 	return nil
 }
 
@@ -190,7 +193,10 @@ func (o *objects) judge(ctx context.Context, r *Result) error {
 	object, err := o.get(ctx, r.Condition)
 	gone := r.Condition.Kind == lesson.Gone
 	switch {
-	case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
+	case meta.IsNoMatchError(err): // by a slip of the pen, or with its definition
+		r.Saw = "the server has no such resource"
+		return nil
+	case apierrors.IsNotFound(err):
 		r.OK, r.Saw = gone, "there is none"
 		return nil
 	case err != nil:

@@ -91,6 +91,15 @@ func TestText(t *testing.T) {
 	if got := p.Render(false); !strings.HasPrefix(got[2], "│ row 3 ") {
 		t.Errorf("%s", strings.Join(got, "\n"))
 	}
+	if p.SetTop(99); p.Top() != 10-p.Height() || !p.AtEnd() {
+		t.Errorf("beyond the end the first line in view is %d", p.Top())
+	}
+	if p.Reveal(9); p.Top() != 10-p.Height() {
+		t.Errorf("a line that was in view was moved: %d", p.Top())
+	}
+	if p.Reveal(0); p.Top() != 0 {
+		t.Errorf("the first line is not in view: %d", p.Top())
+	}
 }
 
 func TestSizes(t *testing.T) {

@@ -46,6 +46,9 @@ func Write(out io.Writer, r Report, mutated bool) {
 		name = fmt.Sprintf("%2d %s", r.Entry.Number, name)
 	}
 	state := fmt.Sprintf("%d of %d hold", r.Held, r.Conditions)
+	if r.LeftOut != "" {
+		state += ", and parts need " + r.LeftOut
+	}
 	switch {
 	case r.Lacks != "":
 		state = "not run: it needs " + r.Lacks

@@ -2,17 +2,21 @@ package learn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/url"
+	"time"
 
 	"github.com/spf13/pflag"
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/tui/play"
 )
@@ -47,7 +51,7 @@ func (s *Server) Start(ctx context.Context, dir string, flags []string) (play.Ad
 	if err := o.Validate(); err != nil {
 		return play.Address{}, err
 	}
-	started, err := server.Start(ctx, o, slog.New(slog.NewTextHandler(s.Log, nil)))
+	started, err := s.launch(ctx, o)
 	if err != nil {
 		return play.Address{}, err
 	}
@@ -61,6 +65,27 @@ func (s *Server) Start(ctx context.Context, dir string, flags []string) (play.Ad
 		return play.Address{}, fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	return play.Address{Config: config, Kubeconfig: started.Kubeconfig}, nil
+}
+
+// unlockWait bounds the wait for the locks of the server before.
+const unlockWait = 10 * time.Second
+
+// launch starts the server. The locks of the one before it are free when the last copy of their files is closed: a child that this
+// process is starting meanwhile has copies until it executes.
+func (s *Server) launch(ctx context.Context, o *options.Options) (*server.Server, error) {
+	log := slog.New(slog.NewTextHandler(s.Log, nil))
+	for deadline := time.Now().Add(unlockWait); ; {
+		started, err := server.Start(ctx, o, log)
+		locked := errors.Is(err, identity.ErrInUse) || errors.Is(err, fileutil.ErrLocked)
+		if !locked || s.listen == "" || time.Now().After(deadline) {
+			return started, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // Stop implements play.Server.

@@ -29,9 +29,10 @@ type Report struct {
 	Conditions, Held int
 	// Problems are why the lesson is not true; empty if it is.
 	Problems []string
-	// Lacks is what the machine does not have; then nothing ran.
-	Lacks string
-	Took  time.Duration
+	// Lacks is what the machine does not have; then nothing ran. LeftOut is what it does not have for parts of the lesson, which did
+	// not run.
+	Lacks, LeftOut string
+	Took           time.Duration
 }
 
 // Verify runs a lesson: all expectations hold, each starter leaves one that does not, each solution none.
@@ -80,6 +81,7 @@ type run struct {
 	report   *Report
 	mutation *lesson.Mutation
 	tasks    map[string]lesson.Task
+	claims   claims
 }
 
 // play runs all parts. An error is a problem that ends the lesson.
@@ -95,12 +97,34 @@ func (v *Verifier) play(ctx context.Context, report *Report, mutation *lesson.Mu
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	r := &run{Play: p, report: report, mutation: mutation, tasks: map[string]lesson.Task{}}
+	if mutation == nil {
+		var problems []string
+		r.claims, problems = claimsOf(l.Articles)
+		report.Problems = append(report.Problems, problems...)
+	}
 	for _, task := range l.Tasks() {
 		r.tasks[task.ID] = task
 	}
 	for i := range l.Parts {
 		if err := r.part(ctx, i); err != nil {
 			return err
+		}
+	}
+	if report.LeftOut == "" {
+		report.Problems = append(report.Problems, r.claims.open()...)
+	}
+	return nil
+}
+
+// shown notes which chains of the articles a run or task has shown.
+func (r *run) shown(ctx context.Context, of string) error {
+	for name, c := range r.claims {
+		found, err := r.Shows(ctx, of, c.filter())
+		if err != nil {
+			return err
+		}
+		if found {
+			delete(r.claims, name)
 		}
 	}
 	return nil
@@ -112,6 +136,10 @@ func (r *run) at(part lesson.Part, format string, values ...any) error {
 }
 
 func (r *run) part(ctx context.Context, i int) error {
+	if lacks := r.Lacks(lesson.About(r.report.Entry.Parts[i])); lacks != "" {
+		r.report.LeftOut = lacks
+		return nil
+	}
 	switch part := r.report.Entry.Parts[i].(type) {
 	case lesson.Run:
 		return r.run(ctx, i, part)
@@ -179,6 +207,9 @@ func (r *run) expect(ctx context.Context, part lesson.Expect) error {
 	o, err := r.Expect(ctx, part)
 	if err != nil {
 		return r.at(part, "expect of %s: %w", part.Of, err)
+	}
+	if err := r.shown(ctx, part.Of); err != nil {
+		return err
 	}
 	if r.mutation != nil {
 		if r.mutation.Of == part.Of && !o.OK() {

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/learn"
+	"github.com/kx-apiserver/kx/core/lesson"
+	"github.com/kx-apiserver/kx/tui"
+	"github.com/kx-apiserver/kx/tui/draw"
+	screen "github.com/kx-apiserver/kx/tui/learn"
+	"github.com/kx-apiserver/kx/tui/logs"
+	"github.com/kx-apiserver/kx/tui/play"
+	"github.com/kx-apiserver/kx/tui/theme"
+)
+
+// play plays a lesson on the screen, and those that the learner goes on to.
+func (o *learnOptions) play(ctx context.Context, name string, in io.Reader, out io.Writer) error {
+	entries, err := learn.Catalogue(o.language)
+	if err != nil {
+		return err
+	}
+	e, err := learn.Find(entries, name)
+	if err != nil {
+		return err
+	}
+	progress, err := o.progress()
+	if err != nil {
+		return err
+	}
+	if e.Number == 0 && !o.yes {
+		if agreed, err := o.agree(e, in, out); err != nil || !agreed {
+			return err
+		}
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP) // the terminal was closed: leave in good order
+	defer stop()
+	for {
+		if lacks := play.Lacks(e.Needs); lacks != "" {
+			return fmt.Errorf("the lesson %s needs %s, and it is not on this machine", e.ID, lacks)
+		}
+		next := following(entries, e)
+		after, err := o.playOne(ctx, e, next, progress)
+		switch {
+		case err != nil || after == screen.Nothing:
+			return err
+		case after == screen.NextLesson:
+			e = *next
+		}
+	}
+}
+
+// following is the lesson of kx's after another; nil if there is none.
+func following(entries []learn.Entry, e learn.Entry) *learn.Entry {
+	for i := range entries {
+		if e.Number > 0 && entries[i].Number > e.Number {
+			return &entries[i]
+		}
+	}
+	return nil
+}
+
+// agree shows the commands of anybody's file, and asks whether they may run.
+func (o *learnOptions) agree(e learn.Entry, in io.Reader, out io.Writer) (bool, error) {
+	show := func(script string) {
+		for _, line := range strings.Split(strings.TrimRight(script, "\n"), "\n") {
+			fmt.Fprintln(out, "  "+draw.Clean(line))
+		}
+	}
+	fmt.Fprintln(out, o.language.Phrase("%s runs these commands in sh, in a directory of its own:", draw.Clean(e.File)))
+	for _, part := range e.Parts {
+		switch part := part.(type) {
+		case lesson.Run:
+			show(part.Script)
+		case lesson.Starter:
+			show(part.Script)
+		case lesson.Server:
+			show("kx serve " + strings.Join(part.Flags, " "))
+		}
+	}
+	if len(e.Serve) > 0 {
+		show("kx serve " + strings.Join(e.Serve, " "))
+	}
+	fmt.Fprint(out, o.language.Phrase("Run them? y or n:")+" ")
+	answer, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("read the answer: %w", err)
+	}
+	return strings.EqualFold(strings.TrimSpace(answer), "y"), nil
+}
+
+// playOne plays one lesson until the screen is left, and returns what the learner wants then.
+func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, next *learn.Entry, progress *play.Progress) (after screen.After, err error) {
+	options := tui.Options{Language: o.language, Log: &logs.Tail{}, Export: exportOnScreen, StateFile: filepath.Join(o.dataDir, "tui.json")}
+	if options.Theme, err = theme.Parse(os.Getenv(themeVariable)); err != nil {
+		return after, fmt.Errorf("$%s: %w", themeVariable, err)
+	}
+	if config, err := os.UserConfigDir(); err == nil {
+		options.KeysFile = filepath.Join(config, "kx", "keys.yaml")
+	}
+	taken := takeLogs(options.Log)
+	defer func() { taken.restore(err == nil) }()
+	if options.CrashDir, err = taken.keepNothing(); err != nil {
+		return after, err
+	}
+	p := &lessonPlay{entry: e, log: io.MultiWriter(taken, options.Log), opened: make(chan struct{})}
+	options.Start = p.start
+	options.Lesson = &screen.Options{
+		Lesson: e.Lesson, Open: p.open, Record: *progress.Of(e.ID),
+		Keep: func(r play.Record) error {
+			*progress.Of(e.ID) = r
+			return progress.Save()
+		},
+		Leave: func(a screen.After) { after = a },
+	}
+	if next != nil {
+		options.Lesson.Next = next.Title
+	}
+	err = o.show(ctx, options)
+	return after, errors.Join(err, p.close())
+}
+
+// lessonPlay is the play of a lesson: the screen starts it with its server, and its lesson waits for it.
+type lessonPlay struct {
+	entry  learn.Entry
+	log    io.Writer
+	output atomic.Pointer[func(id, text string)]
+
+	begun  atomic.Bool   // start was called
+	opened chan struct{} // closed once play or err is there
+	play   *play.Play
+	err    error
+}
+
+// start starts the lesson's server, for the screen.
+func (p *lessonPlay) start(ctx context.Context) (tui.Server, error) {
+	p.begun.Store(true)
+	defer close(p.opened)
+	binary, err := learn.Executable()
+	if err == nil {
+		p.play, err = play.Begin(ctx, play.Options{
+			Lesson: p.entry.Lesson, Server: &learn.Server{Log: p.log}, Binary: binary, Env: learnEnv,
+			Output: func(id, text string) {
+				if tell := p.output.Load(); tell != nil {
+					(*tell)(id, text)
+				}
+			},
+		}, nil)
+	}
+	if p.err = err; err != nil {
+		return tui.Server{}, err
+	}
+	address := p.play.Address()
+	return tui.Server{Config: address.Config, Kubeconfig: address.Kubeconfig, InProcess: true}, nil
+}
+
+// open waits for the lesson's server, for its lesson.
+func (p *lessonPlay) open(ctx context.Context, output func(id, text string)) (screen.Play, error) {
+	p.output.Store(&output)
+	select {
+	case <-p.opened:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return p.play, nil
+}
+
+// close ends the play, once a start that is under way has ended.
+func (p *lessonPlay) close() error {
+	if p.begun.Load() {
+		<-p.opened
+	}
+	if p.play == nil {
+		return nil
+	}
+	return p.play.Close()
+}
