@@ -125,8 +125,9 @@ func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, next *learn.E
 	if next != nil {
 		options.Lesson.Next = next.Title
 	}
+	defer func() { err = errors.Join(err, p.close()) }() // also if the screen panics
 	err = o.show(ctx, options)
-	return after, errors.Join(err, p.close())
+	return after, err
 }
 
 // lessonPlay is the play of a lesson: the screen starts it with its server, and its lesson waits for it.
