@@ -12,7 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/options"
 )
 
 const (
@@ -259,7 +261,9 @@ func TestRestart(t *testing.T) {
 	c.remove(owner, foreground)
 	c.until(ns, func(there maps) bool { return there["child"].DeletionTimestamp != nil })
 	stop()
-	without, stop := controllertest.Start(t, dir) // nobody collects
+	nobody := options.New()
+	nobody.InitialObjects, nobody.Controllers = false, controller.Selection{"-*"}
+	without, stop := controllertest.StartWith(t, nobody, dir)
 	u := cluster{without, t}
 	u.letGo(child)
 	lost := u.configMap(ns, "lost", nil)
