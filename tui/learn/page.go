@@ -109,9 +109,13 @@ func (s *Screen) layPart(i int, part lesson.Part, e *entry) {
 			p.say("‖ ", s.phrase("A breakpoint for the commands that come: %s", filter), p.look.Notice)
 		}
 	case lesson.Fault:
-		p.say("‖ ", s.phrase("A fault for the commands that come: %s, of %s", string(part.Spec.Effect), part.Spec.Filter), p.look.Notice)
+		p.say("‖ ", s.phrase("From now on there is a fault: %s, of %s", string(part.Spec.Effect), part.Spec.Filter), p.look.Notice)
 	case lesson.Release:
-		s.layWait(i, e, s.phrase("What is held goes on."), s.phrase("%s lets go what is held, and waits for its end.", goKey))
+		was, will := s.phrase("What is held goes on."), s.phrase("%s lets go what is held, and waits for its end.", goKey)
+		if holds, _ := s.options.Lesson.Around(part.Of); len(holds) == 0 {
+			was, will = s.phrase("The fault is gone."), s.phrase("%s takes the fault away.", goKey)
+		}
+		s.layWait(i, e, was, will)
 	case lesson.Stop:
 		s.layWait(i, e, s.phrase("What ran in the background is stopped."), s.phrase("%s stops what runs in the background.", goKey))
 	case lesson.Server:

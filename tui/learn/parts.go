@@ -121,9 +121,13 @@ func (s *Screen) revealed(id string) bool {
 	return false
 }
 
-// layExpect is what must be seen, and the answer to the question that it reveals.
+// layExpect is the answer to the question that an expectation reveals, and what must be seen.
 func (s *Screen) layExpect(i int, part lesson.Expect, e *entry) {
 	p := &s.page
+	if e.state == done && part.Reveal != "" {
+		s.layAnswer(part.Reveal)
+		p.gap()
+	}
 	switch {
 	case len(e.outcome.Results) > 0:
 		s.layResults(e.outcome.Results)
@@ -132,9 +136,6 @@ func (s *Screen) layExpect(i int, part lesson.Expect, e *entry) {
 		s.layConditions(part.Conditions)
 	default:
 		s.layConditions(part.Conditions)
-	}
-	if e.state == done && part.Reveal != "" {
-		s.layAnswer(part.Reveal)
 	}
 	s.layTrouble(i, e)
 }

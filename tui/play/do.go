@@ -292,7 +292,11 @@ func (p *Play) release(ctx context.Context, id string) (Outcome, error) {
 	if err := p.disarm(ctx, id); err != nil {
 		return Outcome{}, err
 	}
-	return p.finish(ctx, s.command, p.Lesson.Run(id).Fails)
+	run := p.Lesson.Run(id)
+	if !run.Background {
+		return Outcome{}, nil // it ended, and was judged, before
+	}
+	return p.finish(ctx, s.command, run.Fails)
 }
 
 // stopLimit is how long what was interrupted may take to end.
