@@ -158,7 +158,7 @@ func TestLearnList(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, code = learnHere(t, dir, "--data-dir", dir, "--lang", "zh")
-	if code != 0 || !strings.Contains(out, "分钟   完成") || !strings.Contains(out, "已开始") || !strings.Contains(out, "kx learn 2") {
+	if code != 0 || !strings.Contains(out, "分钟  完成") || !strings.Contains(out, "已开始") || !strings.Contains(out, "kx learn 2") {
 		t.Errorf("%d:\n%s", code, out)
 	}
 	if err := os.WriteFile(filepath.Join(dir, progressFile), []byte("{"), 0o600); err != nil {
