@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -174,7 +177,10 @@ from those that take long or need much: these are run by name.`,
   kx learn verify conflict 16
   kx learn verify ./my.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.verify(cmd.Context(), cmd.Root(), args, cmd.OutOrStdout())
+			// An interrupt ends the lessons in good order: their commands are in groups of their own, and would go on.
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return o.verify(ctx, cmd.Root(), args, cmd.OutOrStdout())
 		},
 		ValidArgsFunction: completeLessons,
 	}
