@@ -70,11 +70,11 @@ func (g goal) count(all []v1alpha1.Step) (n int) {
 // run runs a held request to a goal, or moves the cursor to it in one that is not held.
 func (s *Screen) run(to goal) tea.Cmd {
 	row := s.list.Selected()
-	held := s.heldAt()
-	s.list.Hold()
-	if row == nil || s.orders.busy {
+	if row == nil || s.orders.later(row.Name, func() tea.Cmd { return s.run(to) }) {
 		return nil
 	}
+	held := s.heldAt()
+	s.list.Hold()
 	if len(held) == 0 {
 		s.seek(to, 1)
 		return nil
@@ -100,7 +100,7 @@ func (s *Screen) runOn(id string, from int, to goal) tea.Cmd {
 	}
 	return s.telled(id, "", func(ctx context.Context) (j *v1alpha1.Journey, err error) {
 		for range runMost {
-			j, err = s.held.Tell(ctx, id, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionInto})
+			j, err = s.step(ctx, id, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionInto})
 			if err != nil || len(j.Status.Held) == 0 || reached(j) {
 				return j, err
 			}
@@ -150,17 +150,16 @@ func (s *Screen) whyNoRunTo() string {
 
 // runTo runs a held request to a step that is asked for, or sends one again, held at the step under the cursor.
 func (s *Screen) runTo() tea.Cmd {
-	row, held := s.list.Selected(), s.heldAt()
-	if len(held) == 0 {
+	if len(s.heldAt()) == 0 {
 		return s.replayTo(s.holdHere())
 	}
-	from := int(s.heldHere(held).Step)
+	s.list.Hold()
 	return s.host.Propose(s.phrase("run to the step"), trace.EtcdTxn.String(), func(id string) tea.Cmd {
 		if _, ok := trace.Lookup(id); !ok {
 			s.host.Complain(s.phrase("there is no step %s: steps have names such as %s", id, trace.EtcdTxn))
 			return nil
 		}
-		return s.runOn(row.Name, from, toID(id))
+		return s.run(toID(id))
 	})
 }
 

@@ -28,7 +28,7 @@ func (s *Screen) stepCommands() []keys.Command {
 		{ID: "step.out", Meaning: keys.Out, Contexts: keys.Panes, Next: keys.With(s.wouldStop, v1alpha1.ActionOut), WhyNot: s.whyNotOpen, Do: keys.With(s.goOn, v1alpha1.ActionOut),
 			Help: "Go to the step after the one that called this one. A held request runs to there."},
 		{ID: "step.continue", Meaning: keys.Continue, Contexts: keys.Panes, Hint: "continue", Next: func() string { return "continue" },
-			WhyNot: s.whyNotHeld, Do: keys.With(s.goOn, v1alpha1.ActionContinue),
+			WhyNot: s.whyNoContinue, Do: keys.With(s.goOn, v1alpha1.ActionContinue),
 			Help: "Let the held request run to the next breakpoint, or to its end."},
 		{ID: "step.continue-all", Meaning: keys.ContinueAll, Contexts: keys.Panes, WhyNot: s.whyNoneHeld,
 			Do:   s.continueAll,
@@ -82,6 +82,14 @@ func (s *Screen) whyNotHeld() string {
 	return ""
 }
 
+// whyNoContinue is whyNotHeld, but for a request that is on its way to where it will be held: it is told so there.
+func (s *Screen) whyNoContinue() string {
+	if row := s.list.Selected(); row != nil && s.orders.busy && s.orders.id == row.Name {
+		return ""
+	}
+	return s.whyNotHeld()
+}
+
 func (s *Screen) whyNoBreak() string {
 	switch why := s.held.View().Refused[control.Breakpoint]; {
 	case why != "":
@@ -98,8 +106,19 @@ const queueMost = 64
 // orders are what the open request is told, one after the other.
 type orders struct {
 	id    string
-	queue []v1alpha1.JourneyAction
+	queue []func() tea.Cmd
 	busy  bool
+}
+
+// later puts off what is asked for while the request has not answered to what it was told before, and says whether it did.
+func (o *orders) later(id string, do func() tea.Cmd) bool {
+	if o.id != id {
+		*o = orders{id: id}
+	}
+	if o.busy && len(o.queue) < queueMost {
+		o.queue = append(o.queue, do)
+	}
+	return o.busy
 }
 
 // goOn lets a held request run to the next step, or moves the cursor in one that is not held.
@@ -108,13 +127,7 @@ func (s *Screen) goOn(action v1alpha1.JourneyAction) tea.Cmd {
 	if row == nil {
 		return nil
 	}
-	if s.orders.id != row.Name {
-		s.orders = orders{id: row.Name}
-	}
-	if s.orders.busy {
-		if len(s.orders.queue) < queueMost {
-			s.orders.queue = append(s.orders.queue, action)
-		}
+	if s.orders.later(row.Name, func() tea.Cmd { return s.goOn(action) }) {
 		return nil
 	}
 	s.list.Hold() // the one that is stepped through is the one that is looked at
@@ -139,7 +152,25 @@ func (s *Screen) heldHere(held []v1alpha1.HeldStep) *v1alpha1.HeldStep {
 
 // tell tells a held request what to do.
 func (s *Screen) tell(id string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
-	return s.telled(id, "", func(ctx context.Context) (*v1alpha1.Journey, error) { return s.held.Tell(ctx, id, spec) })
+	return s.telled(id, "", func(ctx context.Context) (*v1alpha1.Journey, error) {
+		if spec.Action == v1alpha1.ActionContinue { // it need not be held again
+			return s.held.Tell(ctx, id, spec)
+		}
+		return s.step(ctx, id, spec)
+	})
+}
+
+// stopWait is how long a request that runs to a step may take for it before the screen goes on without it. It is long for
+// a slow server, and short for who has let a watch run.
+const stopWait = 10 * time.Second
+
+// step tells a held request what to do, and waits for longer than the server does until it is held again or has ended.
+func (s *Screen) step(ctx context.Context, id string, spec v1alpha1.JourneyCommandSpec) (*v1alpha1.Journey, error) {
+	j, err := s.held.Tell(ctx, id, spec)
+	for began := time.Now(); err == nil && len(j.Status.Held) == 0 && j.Status.Phase == v1alpha1.JourneyRunning && time.Since(began) < stopWait; {
+		j, err = s.session.Get(ctx, id)
+	}
+	return j, err
 }
 
 // telled does something to a request whose answer is its journey.
@@ -175,7 +206,7 @@ func (s *Screen) told(id, did string, j journey, err error) tea.Cmd {
 	if len(queue) == 0 || len(j.Status.Held) == 0 {
 		return nil
 	}
-	cmd := s.goOn(queue[0])
+	cmd := queue[0]()
 	s.orders.queue = queue[1:]
 	return cmd
 }

@@ -394,3 +394,28 @@ func firstUpdate(s *Screen) string {
 	}
 	return ""
 }
+
+// TestKeysWhileItRuns presses keys while a request has not come to where it was sent: it is told them there, one by one.
+func TestKeysWhileItRuns(t *testing.T) {
+	h, s, server := held(t)
+	name := s.open.id
+	runs := s.run(toChange)
+	h.Press("n", ")")
+	s.open.journey.Status.Held = nil // as the live list shows it on its way
+	h.Press("c")
+	if len(h.Complained) > 0 || server.said() != "" {
+		t.Errorf("before the answer: %q", h.Complained)
+	}
+	h.Run(runs)
+	var actions []string
+	for line := range strings.Lines(server.said()) {
+		var spec v1alpha1.JourneyCommandSpec
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(line, "POST journeys/"+name+"/step ")), &spec); err != nil {
+			t.Fatal(err)
+		}
+		actions = append(actions, string(spec.Action))
+	}
+	if got := slices.Compact(actions); !slices.Equal(got, []string{"into", "next", "into", "continue"}) {
+		t.Errorf("it was told %v", got)
+	}
+}
