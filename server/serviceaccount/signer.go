@@ -1,0 +1,43 @@
+package serviceaccount
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+)
+
+// LegacyIssuer is the issuer of tokens that Secrets hold.
+const LegacyIssuer = "kubernetes/serviceaccount"
+
+// Signer signs tokens with one key, in the name of one issuer.
+type Signer struct {
+	issuer, keyID string
+	jose          jose.Signer
+}
+
+// Signer returns a signer in the name of the issuer.
+func (k *Keys) Signer(issuer string) (*Signer, error) {
+	alg, err := algorithm(k.signing.Public())
+	if err != nil {
+		return nil, err
+	}
+	key := &jose.JSONWebKey{Key: k.signing, KeyID: k.signingID, Algorithm: string(alg), Use: "sig"}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("sign with the key %s: %w", k.signingID, err)
+	}
+	return &Signer{issuer: issuer, keyID: k.signingID, jose: signer}, nil
+}
+
+// Sign makes a token that says what the claims say, and who issued it.
+func (s *Signer) Sign(_ context.Context, claims Claims) (string, error) {
+	public := claims.Public
+	public.Issuer = s.issuer
+	token, err := jwt.Signed(s.jose).Claims(claims.Private).Claims(public).Serialize()
+	if err != nil {
+		return "", fmt.Errorf("sign a token of %s: %w", public.Subject, err)
+	}
+	return token, nil
+}
