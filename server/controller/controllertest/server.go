@@ -2,14 +2,19 @@ package controllertest
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net/http"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/meta"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -32,6 +37,38 @@ func Start(t *testing.T, dir string, etcds ...string) (c *kubernetes.Clientset, 
 // StartWith starts a server with options.
 func StartWith(t *testing.T, o *options.Options, dir string, etcds ...string) (c *kubernetes.Clientset, stop func()) {
 	t.Helper()
+	clients, stop := Serve(t, o, dir, etcds...)
+	return clients.Clientset, stop
+}
+
+// Clients are what a server can be asked with.
+type Clients struct {
+	*kubernetes.Clientset
+	Config  *rest.Config
+	HTTP    *http.Client
+	Dynamic *dynamic.DynamicClient
+	// Etcd is what the server keeps its objects in. It is nil where that can't be reached.
+	Etcd *clientv3.Client
+}
+
+// clientsOf makes clients that ask as often as they like.
+func clientsOf(t *testing.T, config *rest.Config) (c Clients) {
+	t.Helper()
+	config.QPS = -1
+	var errs [3]error
+	c.Config = config
+	c.HTTP, errs[0] = rest.HTTPClientFor(config)
+	c.Clientset, errs[1] = kubernetes.NewForConfigAndClient(config, c.HTTP)
+	c.Dynamic, errs[2] = dynamic.NewForConfigAndClient(config, c.HTTP)
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Serve starts a server with options. Its etcd can be reached if it is its own.
+func Serve(t *testing.T, o *options.Options, dir string, etcds ...string) (c Clients, stop func()) {
+	t.Helper()
 	o.DataDir, o.Listen, o.Etcd.Servers = dir, "127.0.0.1:0", etcds
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -41,23 +78,23 @@ func StartWith(t *testing.T, o *options.Options, dir string, etcds ...string) (c
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1
-	http, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
+	c = clientsOf(t, config)
+	if len(etcds) == 0 {
+		if c.Etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{"unix://" + dir + "/etcd.sock"}}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	c, err = kubernetes.NewForConfigAndClient(config, http)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop = func() {
-		utilnet.CloseIdleConnectionsFor(http.Transport) // the server would wait for them
+	stop = sync.OnceFunc(func() {
+		utilnet.CloseIdleConnectionsFor(c.HTTP.Transport) // the server would wait for them
+		if c.Etcd != nil {
+			_ = c.Etcd.Close()
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), Patience)
 		defer cancel()
 		if err := s.Stop(ctx); err != nil {
 			t.Error(err)
 		}
-	}
+	})
 	t.Cleanup(stop)
 	return c, stop
 }

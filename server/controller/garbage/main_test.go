@@ -26,10 +26,15 @@ type cluster struct {
 
 func start(t *testing.T, dir string, etcds ...string) (c cluster, stop func()) {
 	t.Helper()
+	clients, stop := serve(t, dir, etcds...)
+	return cluster{clients.Clientset, t}, stop
+}
+
+func serve(t *testing.T, dir string, etcds ...string) (clients controllertest.Clients, stop func()) {
+	t.Helper()
 	o := options.New()
 	o.InitialObjects, o.Controllers = false, controller.Selection{"*", controller.Garbage}
-	clients, stop := controllertest.StartWith(t, o, dir, etcds...)
-	return cluster{clients, t}, stop
+	return controllertest.Serve(t, o, dir, etcds...)
 }
 
 // configMap makes an object with owners.

@@ -1,32 +1,17 @@
 package garbage_test
 
 import (
-	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/server/controller/controllertest"
 )
-
-// record is the kubeconfig of a kube-apiserver with its kube-controller-manager.
-var record = flag.String("record", "", "kubeconfig of a Kubernetes API server whose answers are written to testdata/upstream.json")
-
-const answers = "testdata/upstream.json"
-
-// quiet is how long nothing must happen before what is there is taken for the end.
-const quiet = 4 * time.Second
 
 // scenes are what is done in a namespace of its own.
 var scenes = map[string]func(c cluster, ns string){
@@ -129,93 +114,23 @@ func (there maps) state() (lines []string) {
 		}
 		lines = append(lines, line)
 	}
-	slices.Sort(lines)
 	return lines
-}
-
-// play plays a scene in a namespace of its own.
-func (c cluster) play(name string) (namespace string) {
-	c.t.Helper()
-	namespace = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' {
-			return r
-		}
-		return '-'
-	}, name)
-	if _, err := c.CoreV1().Namespaces().Create(c.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
-		c.t.Fatal(err)
-	}
-	scenes[name](c, namespace)
-	return namespace
 }
 
 // TestUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1 and its kube-controller-manager.
 func TestUpstream(t *testing.T) {
-	want := map[string][]string{}
-	if *record != "" {
-		writeAnswers(t)
+	all := controllertest.Scenes{
+		Play:  map[string]func(*controllertest.Stage){},
+		State: func(s *controllertest.Stage) []string { return cluster{s.Clientset, s.T}.there(s.Namespace).state() },
+		Quiet: 4 * time.Second,
 	}
-	data, err := os.ReadFile(answers)
-	if err != nil {
-		t.Fatal(err)
+	for name, play := range scenes {
+		all.Play[name] = func(s *controllertest.Stage) { play(cluster{s.Clientset, s.T}, s.Namespace) }
 	}
-	if err := json.Unmarshal(data, &want); err != nil {
-		t.Fatal(err)
-	}
-	if len(want) != len(scenes) {
-		t.Errorf("there are answers to %d scenes of %d: -record", len(want), len(scenes))
-	}
-	server, _ := start(t, controllertest.ShortDir(t))
-	for name := range scenes {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := cluster{server.Clientset, t}
-			var last []string
-			defer func() {
-				if t.Failed() {
-					t.Logf("left are\n%s\nand not\n%s", strings.Join(last, "\n"), strings.Join(want[name], "\n"))
-				}
-			}()
-			c.until(c.play(name), func(there maps) bool {
-				last = there.state()
-				return slices.Equal(last, want[name])
-			})
-		})
-	}
-}
-
-// writeAnswers plays the scenes on the recorded server.
-func writeAnswers(t *testing.T) {
-	config, err := clientcmd.BuildConfigFromFlags("", *record)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS = -1
-	clients, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := cluster{clients, t}
-	left := map[string][]string{}
-	for name := range scenes {
-		namespace := c.play(name)
-		left[name] = []string{}
-		for ended := false; !ended; {
-			before := c.there(namespace).state()
-			ctx, cancel := context.WithTimeout(t.Context(), quiet)
-			<-ctx.Done()
-			cancel()
-			left[name] = c.there(namespace).state()
-			ended = slices.Equal(before, left[name])
-		}
-	}
-	data, err := json.MarshalIndent(left, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(answers, append(data, '\n'), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	all.Compare(t, func(t *testing.T) controllertest.Clients {
+		clients, _ := serve(t, controllertest.ShortDir(t))
+		return clients
+	})
 }
 
 // there is what is in a namespace now.
