@@ -62,6 +62,7 @@ func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.Gene
 		OpenAPI:             c.OpenAPI,
 		Log:                 c.Logger,
 		Journeys:            c.Journeys,
+		Writes:              c.Writes,
 		Metrics:             c.Metrics,
 		MinRequestTimeout:   c.MinRequestTimeout,
 		MaxRequestBodyBytes: maxRequestBodyBytes,

@@ -25,6 +25,7 @@ import (
 	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/filter"
@@ -63,8 +64,10 @@ type Config struct {
 	// Kubelets reach nodes and pods.
 	Kubelets *kubelet.Client
 
-	Journeys  *trace.Recorder
-	Metrics   *metrics.Metrics
+	Journeys *trace.Recorder
+	Metrics  *metrics.Metrics
+	// Writes counts those of controllers.
+	Writes    *work.Metrics
 	Drain     *filter.Drain
 	Discovery *discovery.Manager
 	OpenAPI   *openapi.Service
@@ -96,6 +99,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		Admission:         admission.New(),
 		Journeys:          trace.NewRecorder(processID(), trace.DefaultLimits),
 		Metrics:           counts,
+		Writes:            work.NewMetrics(counts.Registry),
 		Drain:             filter.NewDrain(),
 		Discovery:         discovery.NewManager(address),
 		OpenAPI:           openapi.NewService(version.KubernetesMajor + "." + version.KubernetesMinor),

@@ -14,6 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authn"
 	"github.com/kx-apiserver/kx/server/controller"
+	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/filter"
 	"github.com/kx-apiserver/kx/server/identity"
@@ -233,11 +234,14 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	hooks.finish(definitions, definitionControllers, definitionsKnown)
 	fill := s.fill(c, chain)
 	s.inBackground(c.Moments.Run)
-	stopControllers := controller.Start(ctx, controller.Config{
-		Storages: chain.Storages, Controllers: c.Options.Controllers, InitialObjects: c.Options.InitialObjects,
-		Etcd: c.Etcd.Live, Decoder: c.Etcd.Decoder, Journeys: c.Journeys, Log: s.log,
+	controllers := controller.Start(ctx, controller.Config{
+		Kit: work.Kit{
+			Storages: chain.Storages, Etcd: c.Etcd.Live, Decoder: c.Etcd.Decoder, Journeys: c.Journeys,
+			Metrics: c.Writes, Log: s.log,
+		},
+		Controllers: c.Options.Controllers, InitialObjects: c.Options.InitialObjects,
 	})
-	s.onClose(func() error { stopControllers(); return nil })
+	s.onClose(func() error { controllers.Stop(); return nil })
 	hooks.finish(systemNamespaces)
 	if err := s.bootstrap(c, chain, hooks); err != nil {
 		return nil, err

@@ -173,6 +173,8 @@ var sentences = map[trace.ID]string{
 	trace.CRDValidate: "The object is checked by its schema",
 	trace.CRDCEL:      "A rule of the schema is evaluated: {a rule}",
 
+	trace.ControllerDecide: "No client asked for this: a controller decides to do it",
+
 	trace.RESTGet:              "The REST storage of the resource is asked for {the object}",
 	trace.RESTList:             "The REST storage of the resource is asked for the list: {the resource}",
 	trace.RESTWatch:            "The REST storage of the resource is asked to watch {the resource}",

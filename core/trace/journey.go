@@ -59,6 +59,7 @@ type Journey struct {
 	stopped       chan struct{} // made when somebody waits; closed when it is held or ends
 	stepping      *stepping
 	met           []*Rule // the rules that are met once a request, and have been
+	background    bool    // see InBackground
 	end           func()  // ends a watch without a word to its client
 	wrote         int32   // index of the step that wrote last, and 1; 0 if none did
 	revision      int64   // what it wrote last; 0 if it wrote nothing
@@ -102,6 +103,13 @@ func (j *Journey) Discard() {
 
 // LeaveAlone exempts the journey from rules from now on.
 func (j *Journey) LeaveAlone() { j.untouchable.Store(true) }
+
+// InBackground says that the journey is what the server does by itself: rules leave it alone, and it takes no room from those that
+// somebody asked for. It must be said before the first step.
+func (j *Journey) InBackground() {
+	j.LeaveAlone()
+	j.background = true
+}
 
 // AnswerFailed records the code of an error that ended the response of ctx after it had begun with another code: that of a
 // watch's ERROR event, or of the error that cut a list off.

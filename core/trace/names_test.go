@@ -121,7 +121,7 @@ func declared(t *testing.T) map[string]trace.Reason {
 		byName[r.String()] = r
 	}
 	all := map[string]trace.Reason{}
-	for _, name := range []string{"reasons.go", "reasons_store.go", "reasons_install.go"} {
+	for _, name := range []string{"reasons.go", "reasons_store.go", "reasons_install.go", "reasons_controller.go"} {
 		ast.Inspect(parse(t, token.NewFileSet(), name, nil).file, func(n ast.Node) bool {
 			spec, ok := n.(*ast.ValueSpec)
 			if !ok {

@@ -14,10 +14,10 @@ import (
 )
 
 // Limits bound what a Recorder keeps. When one is reached, the Recorder forgets journeys that have ended and are not pinned,
-// the one that ended first before others. Running journeys are never forgotten. Together they may take half of Bytes; beyond
-// that their steps are cut.
+// the one that ended first before others, and those of the background first. Running journeys are never forgotten. Together they
+// may take half of Bytes; beyond that their steps are cut.
 type Limits struct {
-	Journeys     int // how many journeys that have ended
+	Journeys     int // how many journeys that have ended, and a quarter as many of the background
 	Bytes        int // how much in all
 	JourneyBytes int // how much of one
 	Changes      int // how many changes a follower may lag behind
@@ -80,7 +80,8 @@ type Recorder struct {
 	kept      []slot     // by number
 	count     int        // how many are kept
 	ended     []*Journey // those of kept that have ended, in that order
-	bytes     int        // of those that have ended
+	quiet     []*Journey // and those of the background
+	bytes     int        // of all that have ended
 	forgotten uint64
 	changes   []Change
 	wake      chan struct{}
@@ -170,14 +171,26 @@ func (r *Recorder) finished(j *Journey) {
 		return
 	}
 	r.bytes += j.bytes
-	r.ended = append(r.ended, j)
+	of, most := &r.ended, r.limits.Journeys
+	if j.background {
+		of, most = &r.quiet, r.limits.Journeys/4
+	}
+	*of = append(*of, j)
 	r.changed(Ended, j)
-	for n := len(r.ended); n > 0 && r.full(); n-- {
-		old := r.ended[0]
-		r.ended[0] = nil
-		r.ended = r.ended[1:]
-		if old == j || old.isPinned() {
-			r.ended = append(r.ended, old)
+	r.makeRoom(of, j, func() bool { return len(*of) > most })
+	for _, of := range []*[]*Journey{&r.quiet, &r.ended} {
+		r.makeRoom(of, j, func() bool { return r.bytes+int(r.running.Load()) > r.limits.Bytes })
+	}
+}
+
+// makeRoom forgets journeys while a limit is exceeded, but for the one that has just ended. The caller holds mu.
+func (r *Recorder) makeRoom(of *[]*Journey, but *Journey, full func() bool) {
+	for n := len(*of); n > 0 && full(); n-- {
+		old := (*of)[0]
+		(*of)[0] = nil
+		*of = (*of)[1:]
+		if old == but || old.isPinned() {
+			*of = append(*of, old)
 			continue
 		}
 		r.bytes -= old.bytes
@@ -185,11 +198,6 @@ func (r *Recorder) finished(j *Journey) {
 		r.forget(old)
 		old.drop()
 	}
-}
-
-// full says whether a limit is exceeded. The caller holds mu.
-func (r *Recorder) full() bool {
-	return len(r.ended) > r.limits.Journeys || r.bytes+int(r.running.Load()) > r.limits.Bytes
 }
 
 // forget removes a journey. The caller holds mu.

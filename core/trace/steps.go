@@ -61,6 +61,7 @@ const (
 	CRDDefault
 	CRDValidate
 	CRDCEL
+	ControllerDecide
 
 	RESTGet
 	RESTList
@@ -224,6 +225,8 @@ var table = [numSteps]Info{
 	CRDDefault:  {Name: "crd.default", Layer: LayerHandler, Title: "set the schema's defaults", Upstream: kubernetes("unstructuredDefaulter.Default", "apiextensions-apiserver/pkg/apiserver/customresource_handler.go"), Object: Object{Who: "a default of the schema", Shapes: true}},
 	CRDValidate: {Name: "crd.validate", Layer: LayerHandler, Title: "check the object by its schema", Upstream: kubernetes("customResourceStrategy.Validate", "apiextensions-apiserver/pkg/registry/customresource/strategy.go"), Object: Object{Compares: true}},
 	CRDCEL:      {Name: "crd.cel", Layer: LayerHandler, Title: "evaluate a rule of the schema", Upstream: kubernetes("Validator.Validate", "apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go")},
+
+	ControllerDecide: {Name: "controller.decide", Layer: LayerHandler, Title: "decide what is to be done, which no client asked for", Upstream: apiserver("GarbageCollector.attemptToDeleteItem", "pkg/controller/garbagecollector/garbagecollector.go")},
 
 	RESTGet:              {Name: "rest.get", Layer: LayerREST, Title: "REST.Get", Upstream: kubernetes("Getter.Get", "apiserver/pkg/registry/rest/rest.go"), Fails: true, PerVerb: true},
 	RESTList:             {Name: "rest.list", Layer: LayerREST, Title: "REST.List", Upstream: kubernetes("Lister.List", "apiserver/pkg/registry/rest/rest.go"), Fails: true, PerVerb: true},

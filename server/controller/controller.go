@@ -2,36 +2,64 @@ package controller
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/controller/apiservice"
+	"github.com/kx-apiserver/kx/server/controller/feed"
 	"github.com/kx-apiserver/kx/server/controller/flowcontrol"
 	"github.com/kx-apiserver/kx/server/controller/garbage"
 	"github.com/kx-apiserver/kx/server/controller/namespace"
 	"github.com/kx-apiserver/kx/server/controller/work"
-	"github.com/kx-apiserver/kx/store/admin"
 )
+
+// Controller is one of those that follow what is in etcd.
+type Controller interface {
+	// Run works until ctx ends.
+	Run(ctx context.Context)
+	State() work.State
+}
+
+// Names of controllers that kube-controller-manager has too.
+const (
+	Garbage   = "garbage-collector-controller"
+	Namespace = "namespace-controller"
+)
+
+// known are the controllers of kube-controller-manager that kx has.
+var known = []struct {
+	name string
+	// short is another name that kube-controller-manager has for it.
+	short string
+	// off says that * leaves it out.
+	off bool
+	// make makes it, and has it follow what it needs; nil for the one of namespaces, which begins before all others.
+	make func(*work.Kit, *feed.Feed) Controller
+}{
+	{name: Garbage, short: "garbagecollector", off: true, make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := garbage.New(kit)
+		from.Follow(c)
+		return c
+	}},
+	{name: Namespace, short: "namespace"},
+}
 
 // Config says which controllers run, and has what they need.
 type Config struct {
-	Storages work.Storages
+	work.Kit
 	// Controllers are those of kube-controller-manager that run.
 	Controllers Selection
 	// InitialObjects has flow schemas, priority levels and APIServices kept; otherwise they are left to clients.
 	InitialObjects bool
-	// Etcd is what the storages keep their objects in, and Decoder knows how.
-	Etcd    *admin.Live
-	Decoder *admin.Decoder
-	// Journeys (optional) records what the controllers write.
-	Journeys *trace.Recorder
-	Log      *slog.Logger
 }
 
-// Start starts the controllers, and returns when the namespaces that every server has exist. ctx bounds only that. stop ends the
-// controllers and waits for them.
-func Start(ctx context.Context, c Config) (stop func()) {
+// Running are controllers that run.
+type Running struct {
+	feed *feed.Feed
+	stop func()
+}
+
+// Start starts the controllers, and returns when the namespaces that every server has exist. ctx bounds only that.
+func Start(ctx context.Context, c Config) *Running {
 	life, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	if c.InitialObjects {
@@ -47,13 +75,22 @@ func Start(ctx context.Context, c Config) (stop func()) {
 		namespaces.Start(ctx)
 		stopNamespaces = namespaces.Stop
 	}
-	if c.Controllers.Has(Garbage) {
-		collector := garbage.New(garbage.Config{Storages: c.Storages, Etcd: c.Etcd, Decoder: c.Decoder, Journeys: c.Journeys, Log: c.Log})
-		running.Go(func() { collector.Run(life) })
+	r := &Running{feed: feed.New(c.Etcd, c.Decoder.Prefix, c.Log)}
+	for _, k := range known {
+		if k.make == nil || !c.Controllers.Has(k.name) {
+			continue
+		}
+		one := k.make(&c.Kit, r.feed)
+		running.Go(func() { one.Run(life) })
 	}
-	return func() {
+	running.Go(func() { r.feed.Run(life) })
+	r.stop = func() {
 		cancel()
 		stopNamespaces()
 		running.Wait()
 	}
+	return r
 }
+
+// Stop ends the controllers and waits for them.
+func (r *Running) Stop() { r.stop() }

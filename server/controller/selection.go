@@ -7,22 +7,6 @@ import (
 	"strings"
 )
 
-// Namespace and the others are the names of the controllers that --controllers turns on and off.
-const (
-	Garbage   = "garbage-collector-controller"
-	Namespace = "namespace-controller"
-)
-
-// known are the controllers of kube-controller-manager that kx has, the short names that it has for them, and whether * leaves them
-// out.
-var known = []struct {
-	name, short string
-	off         bool
-}{
-	{Garbage, "garbagecollector", true},
-	{Namespace, "namespace", false},
-}
-
 // Known are the names of the controllers that can be turned on and off.
 func Known() (names []string) {
 	for _, c := range known {

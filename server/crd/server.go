@@ -17,6 +17,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
+	controllers "github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/crd/controller"
 	"github.com/kx-apiserver/kx/server/crd/controller/establishing"
 	"github.com/kx-apiserver/kx/server/crd/conversion"
@@ -41,8 +42,9 @@ type Config struct {
 	OpenAPI   *openapi.Service
 	Log       *slog.Logger
 
-	// Journeys (optional) records what controllers write.
+	// Journeys (optional) records what controllers write, and Writes (optional) counts it.
 	Journeys *trace.Recorder
+	Writes   *controllers.Metrics
 	// Metrics (optional) count watches.
 	Metrics             *metrics.Metrics
 	MinRequestTimeout   time.Duration
@@ -84,7 +86,7 @@ func New(c Config) (*Server, error) {
 		group:      definition.NewAPIGroupInfo(crds, status),
 		controllers: controller.New(controller.Config{
 			Lister: l, Status: status, Objects: collections{handler}, Discovery: c.Discovery, Log: c.Log,
-			Journeys: c.Journeys,
+			Journeys: c.Journeys, Metrics: c.Writes,
 		}),
 	}, nil
 }

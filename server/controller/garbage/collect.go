@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 var (
@@ -50,7 +52,7 @@ func (c *Controller) read(ctx context.Context, key string) (*found, int64, error
 }
 
 // now reads the object with a UID, nil if it is not at its key any more.
-func (c *Controller) now(ctx context.Context, uid id, key string) (*object, error) {
+func (c *Controller) now(ctx context.Context, uid id, key string, cause int64) (*object, error) {
 	f, revision, err := c.read(ctx, key)
 	if err != nil || f == nil || idOf(f.uid) != uid {
 		return nil, err
@@ -60,14 +62,11 @@ func (c *Controller) now(ctx context.Context, uid id, key string) (*object, erro
 		return nil, fmt.Errorf("%s: %w", key, errUnserved)
 	}
 	l, _ := locate(key)
-	c.mu.Lock()
-	cause := c.causes[uid]
-	c.mu.Unlock()
 	return &object{found: f, target: t, namespace: l.Namespace, name: l.Name, key: key, revision: revision, cause: cause}, nil
 }
 
 // collect deletes the object with a UID if it is garbage.
-func (c *Controller) collect(ctx context.Context, uid id) error {
+func (c *Controller) collect(ctx context.Context, uid id, cause int64) error {
 	c.mu.Lock()
 	n := c.index.byUID[uid]
 	if n == nil || n.deleting && !n.foreground {
@@ -77,15 +76,12 @@ func (c *Controller) collect(ctx context.Context, uid id) error {
 	key, waits := n.key, n.foreground
 	blocked, dependents, circle := false, false, false
 	if waits {
-		cause := c.revision
-		c.revision = c.causes[uid]
 		for _, dependent := range c.index.blocking(n) {
 			blocked = true
 			if !dependent.foreground {
-				c.index.wake(dependent)
+				c.loop.Add(task{collect, dependent.uid, id{}}, cause)
 			}
 		}
-		c.revision = cause
 	}
 	for dependent := range c.index.dependents[uid].all {
 		dependents = true
@@ -95,12 +91,12 @@ func (c *Controller) collect(ctx context.Context, uid id) error {
 	if blocked {
 		return nil
 	}
-	o, err := c.now(ctx, uid, key)
+	o, err := c.now(ctx, uid, key, cause)
 	switch {
 	case err != nil || o == nil:
 		return err
 	case waits:
-		return c.removeFinalizer(ctx, o, metav1.FinalizerDeleteDependents)
+		return c.removeFinalizer(ctx, o, metav1.FinalizerDeleteDependents, because(trace.DependentsGone))
 	case len(o.owners) == 0:
 		return nil
 	}
@@ -116,20 +112,36 @@ func (c *Controller) collect(ctx context.Context, uid id) error {
 		return nil
 	case solid:
 		// An owner that waits for its dependents would wait for this one for ever.
-		return c.dropOwners(ctx, o, append(dangling, waiting...))
+		return c.dropOwners(ctx, o, append(dangling, waiting...), because(trace.ReferencesDropped, len(dangling)+len(waiting)))
 	case len(waiting) > 0 && dependents:
 		if circle {
 			if err := c.unblock(ctx, o); err != nil {
 				return err
 			}
 		}
-		return c.remove(ctx, o, metav1.DeletePropagationForeground)
-	case o.orphan:
-		return c.remove(ctx, o, metav1.DeletePropagationOrphan)
-	case o.foreground:
-		return c.remove(ctx, o, metav1.DeletePropagationForeground)
+		return c.remove(ctx, o, metav1.DeletePropagationForeground, because(trace.OwnersWait))
 	}
-	return c.remove(ctx, o, metav1.DeletePropagationBackground)
+	policy := metav1.DeletePropagationBackground
+	switch {
+	case o.orphan:
+		policy = metav1.DeletePropagationOrphan
+	case o.foreground:
+		policy = metav1.DeletePropagationForeground
+	}
+	return c.remove(ctx, o, policy, because(trace.OwnersGone, len(o.owners)))
+}
+
+// why tells the first step of a write what was decided.
+type why func(*trace.Step)
+
+func because(reason trace.Reason, numbers ...int) why {
+	return func(step *trace.Step) {
+		if len(numbers) == 0 {
+			step.Why(reason)
+			return
+		}
+		step.Why(reason, int64(numbers[0]))
+	}
 }
 
 // classify looks at the owners of an object: whether any of them is there to stay, which are not there, and which wait for their
@@ -201,20 +213,20 @@ func (a *absent) add(key string, uid types.UID) {
 }
 
 // release drops the references to an object that is being deleted with the finalizer orphan, and then the finalizer.
-func (c *Controller) release(ctx context.Context, uid id) error {
+func (c *Controller) release(ctx context.Context, uid id, cause int64) error {
 	c.mu.Lock()
 	n := c.index.byUID[uid]
 	if n == nil || !n.orphan {
 		c.mu.Unlock()
 		return nil
 	}
-	key, cause := n.key, c.causes[uid]
+	key := n.key
 	var dependents []node
 	for dependent := range c.index.dependents[uid].all {
 		dependents = append(dependents, node{key: dependent.key, uid: dependent.uid})
 	}
 	c.mu.Unlock()
-	owner, err := c.now(ctx, uid, key)
+	owner, err := c.now(ctx, uid, key, cause)
 	if err != nil || owner == nil {
 		return err
 	}
@@ -222,35 +234,34 @@ func (c *Controller) release(ctx context.Context, uid id) error {
 	group.SetLimit(mostAtOnce)
 	for _, d := range dependents {
 		group.Go(func() error {
-			dependent, err := c.now(ctx, d.uid, d.key)
+			dependent, err := c.now(ctx, d.uid, d.key, cause)
 			if err != nil || dependent == nil {
 				return err
 			}
-			dependent.cause = cause
-			return c.dropOwners(ctx, dependent, []types.UID{owner.uid})
+			return c.dropOwners(ctx, dependent, []types.UID{owner.uid}, because(trace.OwnerLeaves))
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	return c.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents)
+	return c.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents, because(trace.NobodyLeft))
 }
 
 // remove deletes an object as it was judged. One that has changed is still deleted if it has the same owners.
-func (c *Controller) remove(ctx context.Context, o *object, policy metav1.DeletionPropagation) error {
-	err := c.delete(ctx, o, policy, true)
+func (c *Controller) remove(ctx context.Context, o *object, policy metav1.DeletionPropagation, why why) error {
+	err := c.delete(ctx, o, policy, true, why)
 	if err == nil {
 		return nil
 	}
 	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 		return err
 	}
-	latest, readErr := c.now(ctx, idOf(o.uid), o.key)
+	latest, readErr := c.now(ctx, idOf(o.uid), o.key, o.cause)
 	switch {
 	case readErr != nil || latest == nil:
 		return readErr
 	case apierrors.IsConflict(err) && apiequality.Semantic.DeepEqual(latest.owners, o.owners):
-		err = c.delete(ctx, o, policy, false)
+		err = c.delete(ctx, o, policy, false, why)
 	}
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return errChanged // or whatever serves it has
@@ -259,8 +270,8 @@ func (c *Controller) remove(ctx context.Context, o *object, policy metav1.Deleti
 }
 
 // dropOwners takes references away from an object.
-func (c *Controller) dropOwners(ctx context.Context, o *object, gone []types.UID) error {
-	return c.update(ctx, o, func(m metav1.Object) (changed bool) {
+func (c *Controller) dropOwners(ctx context.Context, o *object, gone []types.UID, why why) error {
+	return c.update(ctx, o, why, func(m metav1.Object) (changed bool) {
 		owners := m.GetOwnerReferences()
 		left := slices.DeleteFunc(slices.Clone(owners), func(r metav1.OwnerReference) bool { return slices.Contains(gone, r.UID) })
 		m.SetOwnerReferences(left)
@@ -270,7 +281,7 @@ func (c *Controller) dropOwners(ctx context.Context, o *object, gone []types.UID
 
 // unblock has an object block the deletion of none of its owners.
 func (c *Controller) unblock(ctx context.Context, o *object) error {
-	return c.update(ctx, o, func(m metav1.Object) (changed bool) {
+	return c.update(ctx, o, because(trace.OwnersUnblocked), func(m metav1.Object) (changed bool) {
 		owners := slices.Clone(m.GetOwnerReferences())
 		for i := range owners {
 			if blocks(&owners[i]) {
@@ -282,8 +293,8 @@ func (c *Controller) unblock(ctx context.Context, o *object) error {
 	})
 }
 
-func (c *Controller) removeFinalizer(ctx context.Context, o *object, finalizer string) error {
-	return c.update(ctx, o, func(m metav1.Object) (changed bool) {
+func (c *Controller) removeFinalizer(ctx context.Context, o *object, finalizer string, why why) error {
+	return c.update(ctx, o, why, func(m metav1.Object) (changed bool) {
 		finalizers := m.GetFinalizers()
 		left := slices.DeleteFunc(slices.Clone(finalizers), func(f string) bool { return f == finalizer })
 		m.SetFinalizers(left)

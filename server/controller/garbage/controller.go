@@ -3,40 +3,16 @@ package garbage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"strings"
 	"sync"
-	"time"
 
-	"k8s.io/client-go/util/workqueue"
-
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-const (
-	// mostAtOnce is how many objects are worked on at a time: etcd syncs its disk once for writes that come together.
-	mostAtOnce = 16
-	// shortestPause and longestPause are between attempts at one object.
-	shortestPause = 20 * time.Millisecond
-	longestPause  = 5 * time.Minute
-	// longestWork bounds one attempt.
-	longestWork = time.Minute
-)
-
-// Config has what the controller needs.
-type Config struct {
-	Storages work.Storages
-	// Etcd is what the storages keep their objects in, and Decoder knows the prefix of their keys and how values are encrypted.
-	Etcd    *admin.Live
-	Decoder *admin.Decoder
-	// Journeys (optional) records the writes.
-	Journeys *trace.Recorder
-	Log      *slog.Logger
-}
+// mostAtOnce is how many objects are worked on at a time: etcd syncs its disk once for writes that come together.
+const mostAtOnce = 16
 
 // Controller is the garbage collector.
 type Controller struct {
@@ -44,21 +20,19 @@ type Controller struct {
 	etcd     *admin.Live
 	decoder  *admin.Decoder
 	// prefix begins all keys and ends in a slash.
-	prefix   string
-	journeys *trace.Recorder
-	log      *slog.Logger
-	queue    workqueue.TypedRateLimitingInterface[task]
-	targets  targets
-	absent   absent
-	effects  effects
+	prefix  string
+	writer  *work.Writer
+	log     *slog.Logger
+	loop    *work.Loop[task]
+	targets targets
+	absent  absent
 
 	// mu guards what follows.
 	mu    sync.Mutex
 	index *index
 	round uint32
-	// revision is that of the change at hand, and causes are those that woke what is queued.
+	// revision is that of the change at hand.
 	revision int64
-	causes   map[id]int64
 	// unserved are the objects with owners of kinds that are not served, and unreadable the keys whose values can't be read.
 	unserved   map[id]bool
 	unreadable map[string]bool
@@ -82,14 +56,14 @@ const (
 )
 
 // New makes a controller, which does nothing until it runs.
-func New(config Config) *Controller {
+func New(kit *work.Kit) *Controller {
 	c := &Controller{
-		storages: config.Storages, etcd: config.Etcd, decoder: config.Decoder, journeys: config.Journeys, log: config.Log,
-		prefix: strings.TrimSuffix(config.Decoder.Prefix, "/") + "/",
-		queue: workqueue.NewTypedRateLimitingQueue(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[task](shortestPause, longestPause)),
-		index: newIndex(), causes: map[id]int64{}, unserved: map[id]bool{}, unreadable: map[string]bool{},
+		storages: kit.Storages, etcd: kit.Etcd, decoder: kit.Decoder, log: kit.Log,
+		prefix: strings.TrimSuffix(kit.Decoder.Prefix, "/") + "/",
+		writer: kit.Writer(component, "generic-garbage-collector"),
+		index:  newIndex(), unserved: map[id]bool{}, unreadable: map[string]bool{},
 	}
+	c.loop = work.NewLoop(component, mostAtOnce, kit.Metrics, kit.Log, c.try)
 	c.index.wake = func(n *node) { c.add(task{collect, n.uid, id{}}) }
 	c.index.release = func(n *node) { c.add(task{release, n.uid, id{}}) }
 	c.index.invalid = func(n *node, owner id) { c.add(task{tell, n.uid, owner}) }
@@ -97,78 +71,34 @@ func New(config Config) *Controller {
 }
 
 // add queues a task because of the change at hand. The caller holds mu.
-func (c *Controller) add(t task) {
-	if c.revision != 0 {
-		c.causes[t.uid] = c.revision
-	}
-	c.queue.Add(t)
-}
+func (c *Controller) add(t task) { c.loop.Add(t, c.revision) }
 
 // Run works until ctx ends, and returns when all has ended.
-func (c *Controller) Run(ctx context.Context) {
-	var running sync.WaitGroup
-	defer running.Wait()
-	context.AfterFunc(ctx, c.queue.ShutDown)
-	for range mostAtOnce {
-		running.Go(func() { c.work(ctx) })
-	}
-	c.follow(ctx)
-}
+func (c *Controller) Run(ctx context.Context) { c.loop.Run(ctx) }
 
-// work does one task after the other.
-func (c *Controller) work(ctx context.Context) {
-	for {
-		t, over := c.queue.Get()
-		if over {
-			return
-		}
-		c.mu.Lock()
-		cause := c.causes[t.uid]
-		c.mu.Unlock()
-		err := c.try(ctx, t)
-		if err == nil {
-			c.queue.Forget(t)
-			c.mu.Lock()
-			delete(c.unserved, t.uid)
-			if c.causes[t.uid] == cause {
-				delete(c.causes, t.uid)
-			}
-			c.mu.Unlock()
-		} else if ctx.Err() == nil {
-			c.failed(t, err)
-		}
-		c.queue.Done(t)
-	}
-}
+// State returns what it is about.
+func (c *Controller) State() work.State { return c.loop.State() }
 
-func (c *Controller) failed(t task, err error) {
-	c.queue.AddRateLimited(t)
-	if errors.Is(err, errUnserved) {
-		c.mu.Lock()
-		c.unserved[t.uid] = true
-		c.mu.Unlock()
-	}
-	if errors.Is(err, errUnserved) || errors.Is(err, errChanged) {
-		c.log.Debug("the garbage collector will look again", "error", err)
-		return
-	}
-	c.log.Warn("the garbage collector cannot do what it should: trying again", "error", err)
-}
-
-// try does a task. It recovers from a panic, which would end the process.
-func (c *Controller) try(ctx context.Context, t task) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, longestWork)
-	defer cancel()
-	defer func() {
-		if reason := recover(); reason != nil {
-			err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
-		}
-	}()
+// try does a task because of a revision.
+func (c *Controller) try(ctx context.Context, t task, cause int64) (err error) {
 	switch t.what {
 	case release:
-		return c.release(ctx, t.uid)
+		err = c.release(ctx, t.uid, cause)
 	case tell:
-		return c.tell(ctx, t.uid, t.other)
+		err = c.tell(ctx, t.uid, t.other, cause)
+	default:
+		err = c.collect(ctx, t.uid, cause)
 	}
-	return c.collect(ctx, t.uid)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err == nil:
+		delete(c.unserved, t.uid)
+	case errors.Is(err, errUnserved):
+		c.unserved[t.uid] = true
+	}
+	if errors.Is(err, errUnserved) || errors.Is(err, errChanged) {
+		return errors.Join(work.ErrLater, err)
+	}
+	return err
 }

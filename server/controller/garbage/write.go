@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,97 +12,24 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/controller/work"
-	"github.com/kx-apiserver/kx/store"
 )
 
-const (
-	// component is what events and journeys call the controller.
-	component = "garbage-collector-controller"
-	// mostEffects is how many writes because of one revision are recorded: a large cascade leaves room for the requests of people.
-	mostEffects = 64
-)
-
-// user is who collects garbage.
-var user = work.ServiceAccount("generic-garbage-collector")
-
-// effects counts the journeys that each cause has, of those that came last.
-type effects struct {
-	mu     sync.Mutex
-	counts map[int64]int
-}
-
-// causesMost is how many causes are counted.
-const causesMost = 128
-
-// next says whether one more is to be recorded.
-func (e *effects) next(cause int64) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.counts == nil || len(e.counts) >= causesMost {
-		e.counts = map[int64]int{}
-	}
-	e.counts[cause]++
-	return e.counts[cause] <= mostEffects
-}
+// component is what events, journeys and metrics call the controller.
+const component = "garbage-collector-controller"
 
 // begin returns the context of a write, and records it as a journey. end ends that with *err.
-func (c *Controller) begin(ctx context.Context, t *target, verb, method, namespace, name string, cause int64) (_ context.Context, end func(err *error)) {
-	info := &request.RequestInfo{
-		IsResourceRequest: true, Verb: verb, APIGroup: t.resource.Group, APIVersion: t.resource.Version,
-		Resource: t.resource.Resource, Namespace: namespace, Name: name,
-	}
-	end = func(*error) {}
-	if c.journeys != nil && c.effects.next(cause) {
-		var j *trace.Journey
-		ctx, j = c.journeys.Begin(ctx, trace.Request{
-			Method: method, URI: pathOf(info), Verb: verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource,
-			Namespace: namespace, Name: name, User: user.GetName(), UserAgent: "kx/" + component,
-		})
-		if j != nil {
-			j.LeaveAlone()
-			j.CausedBy(cause)
-			end = func(err *error) { j.Finish(trace.Response{Code: codeOf(*err)}) }
-		}
-	}
-	return store.Aside(work.As(ctx, user, info)), end
-}
-
-func pathOf(info *request.RequestInfo) string {
-	path := "/apis/" + info.APIGroup + "/" + info.APIVersion
-	if info.APIGroup == "" {
-		path = "/api/" + info.APIVersion
-	}
-	if info.Namespace != "" {
-		path += "/namespaces/" + info.Namespace
-	}
-	path += "/" + info.Resource
-	if info.Name != "" {
-		path += "/" + info.Name
-	}
-	return path
-}
-
-// codeOf is the code that a client of the API would get.
-func codeOf(err error) int {
-	var status apierrors.APIStatus
-	switch {
-	case err == nil:
-		return http.StatusOK
-	case errors.As(err, &status):
-		return int(status.Status().Code)
-	}
-	return http.StatusInternalServerError
+func (c *Controller) begin(ctx context.Context, t *target, verb, namespace, name string, cause int64, why why) (_ context.Context, end func(err *error)) {
+	return c.writer.Begin(ctx, work.Write{Verb: verb, Resource: t.resource, Namespace: namespace, Name: name, Cause: cause, Why: why})
 }
 
 // delete deletes an object, exactly as it was judged or whatever it is now.
-func (c *Controller) delete(ctx context.Context, o *object, policy metav1.DeletionPropagation, exactly bool) (err error) {
+func (c *Controller) delete(ctx context.Context, o *object, policy metav1.DeletionPropagation, exactly bool, why why) (err error) {
 	deleter := o.storage.(rest.GracefulDeleter) // it is a target
-	ctx, end := c.begin(ctx, o.target, "delete", http.MethodDelete, o.namespace, o.name, o.cause)
+	ctx, end := c.begin(ctx, o.target, "delete", o.namespace, o.name, o.cause, why)
 	defer end(&err)
 	preconditions := &metav1.Preconditions{UID: &o.uid}
 	if exactly {
@@ -118,7 +43,7 @@ func (c *Controller) delete(ctx context.Context, o *object, policy metav1.Deleti
 var errAsItIs = errors.New("nothing is to be changed")
 
 // update changes the metadata of an object, if it is still the one that was seen.
-func (c *Controller) update(ctx context.Context, o *object, change func(metav1.Object) (changed bool)) (err error) {
+func (c *Controller) update(ctx context.Context, o *object, why why, change func(metav1.Object) (changed bool)) (err error) {
 	updater, ok := o.storage.(rest.Updater)
 	if !ok {
 		return fmt.Errorf("%s can't be updated", o.key)
@@ -134,7 +59,7 @@ func (c *Controller) update(ctx context.Context, o *object, change func(metav1.O
 		}
 		return next, nil
 	}
-	ctx, end := c.begin(ctx, o.target, "update", http.MethodPut, o.namespace, o.name, o.cause)
+	ctx, end := c.begin(ctx, o.target, "update", o.namespace, o.name, o.cause, why)
 	defer end(&err)
 	_, _, err = updater.Update(ctx, o.name, rest.DefaultUpdatedObjectInfo(nil, next),
 		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
@@ -151,7 +76,7 @@ func (c *Controller) update(ctx context.Context, o *object, change func(metav1.O
 }
 
 // tell makes an event: an object names an owner that is in another namespace.
-func (c *Controller) tell(ctx context.Context, uid, owner id) (err error) {
+func (c *Controller) tell(ctx context.Context, uid, owner id, cause int64) (err error) {
 	c.mu.Lock()
 	n := c.index.byUID[uid]
 	if n == nil {
@@ -160,7 +85,7 @@ func (c *Controller) tell(ctx context.Context, uid, owner id) (err error) {
 	}
 	key := n.key
 	c.mu.Unlock()
-	o, err := c.now(ctx, uid, key)
+	o, err := c.now(ctx, uid, key, cause)
 	if err != nil || o == nil {
 		return err
 	}
@@ -177,7 +102,7 @@ func (c *Controller) tell(ctx context.Context, uid, owner id) (err error) {
 			continue
 		}
 		event := invalidNamespace(o, &r, time.Now())
-		ctx, end := c.begin(ctx, t, "create", http.MethodPost, event.Namespace, "", o.cause)
+		ctx, end := c.begin(ctx, t, "create", event.Namespace, "", o.cause, because(trace.OwnerElsewhere))
 		defer end(&err)
 		if _, err = events.Create(ctx, event, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 			err = nil

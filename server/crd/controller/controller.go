@@ -8,6 +8,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
+	controllers "github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/crd/controller/apiapproval"
 	"github.com/kx-apiserver/kx/server/crd/controller/discovery"
 	"github.com/kx-apiserver/kx/server/crd/controller/establishing"
@@ -27,6 +28,8 @@ type Config struct {
 	Status rest.Updater
 	// Journeys (optional) records what the controllers write.
 	Journeys *trace.Recorder
+	// Metrics (optional) counts it.
+	Metrics *controllers.Metrics
 	// Objects finds the storage for a definition's objects.
 	Objects finalizing.CRClientGetter
 	// Discovery has the server's discovery documents.
@@ -42,7 +45,7 @@ type Controllers struct {
 
 // New makes the controllers and subscribes them to the lister.
 func New(c Config) *Controllers {
-	status := work.Status{Storage: c.Status, Journeys: c.Journeys}
+	status := work.Status{Storage: c.Status, Journeys: c.Journeys, Metrics: c.Metrics}
 	return &Controllers{
 		all: []func(context.Context){
 			naming.New(c.Lister, status.Of("naming"), c.Log).Run,

@@ -71,7 +71,7 @@ func TestAheadOfTheWatch(t *testing.T) {
 	t.Cleanup(crds.Destroy)
 	store(t, crds, status)
 	l := lister.New(crds)
-	c := New(l, work.Status{Storage: status}, slog.New(slog.DiscardHandler))
+	c := New(l, work.Status{Storage: status}.Of("establishing"), slog.New(slog.DiscardHandler))
 	d, err := l.GetFresh(t.Context(), name)
 	if err != nil || l.Get(name) != d || !IsDue(d) {
 		t.Fatalf("%+v, %v", d, err)
@@ -108,7 +108,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := work.Status{Storage: status}
+	s := work.Status{Storage: status}.Of("establishing")
 	establish := func(d *work.Definition) { apihelpers.SetCRDCondition(d, established) }
 	now, err := s.Update(t.Context(), seen, establish)
 	if err != nil || now.ResourceVersion == seen.ResourceVersion || len(seen.Status.Conditions) != 1 {

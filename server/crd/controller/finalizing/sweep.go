@@ -2,17 +2,19 @@ package finalizing
 
 import (
 	"context"
-	"net/http"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	controllers "github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/crd/controller/work"
 )
 
@@ -41,19 +43,13 @@ func (c *Controller) sweep(ctx context.Context, d *work.Definition, objects List
 // deleteAll deletes the objects in a namespace.
 func (c *Controller) deleteAll(ctx context.Context, d *work.Definition, namespace string, objects ListerCollectionDeleter) (err error) {
 	info := infoOf(d, "deletecollection", namespace)
-	ctx, end := c.status.Begin(ctx, d, http.MethodDelete, pathOf(info), info)
+	ctx, end := c.status.Begin(ctx, d, controllers.Write{
+		Verb: info.Verb, Resource: schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource},
+		Namespace: namespace, Why: func(step *trace.Step) { step.Why(trace.DefinitionEnds) },
+	})
 	defer end(&err)
-	_, err = objects.DeleteCollection(work.As(ctx, info), rest.ValidateAllObjectFunc, metav1.NewDeleteOptions(0), &metainternalversion.ListOptions{})
+	_, err = objects.DeleteCollection(ctx, rest.ValidateAllObjectFunc, metav1.NewDeleteOptions(0), &metainternalversion.ListOptions{})
 	return err
-}
-
-// pathOf is the path of a collection.
-func pathOf(info *request.RequestInfo) string {
-	path := "/apis/" + info.APIGroup + "/" + info.APIVersion
-	if info.Namespace != "" {
-		path += "/namespaces/" + info.Namespace
-	}
-	return path + "/" + info.Resource
 }
 
 // find says whether there are any objects, and which namespaces have some that nobody has deleted. The namespace of a

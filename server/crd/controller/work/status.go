@@ -3,24 +3,26 @@ package work
 import (
 	"context"
 	"errors"
-	"net/http"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
+	controllers "github.com/kx-apiserver/kx/server/controller/work"
 )
 
 // Definition is a CustomResourceDefinition as the lister has it.
@@ -36,61 +38,43 @@ const (
 	longestWrite = 30 * time.Second
 )
 
-var apiServer = &user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup}}
-
-// As returns the context of a request that a controller makes.
+// As returns the context of a request that a controller makes to read.
 func As(ctx context.Context, info *request.RequestInfo) context.Context {
-	ctx = request.WithUser(ctx, apiServer)
-	ctx = request.WithNamespace(ctx, info.Namespace)
-	return request.WithRequestInfo(ctx, info)
+	return controllers.As(ctx, controllers.APIServer, info)
 }
 
 // Status writes the status of definitions.
 type Status struct {
 	// Storage is the storage of customresourcedefinitions/status.
 	Storage rest.Updater
-	// Journeys (optional) records the writes, as those of Agent, with the revision that was seen as their cause.
+	// Journeys (optional) records the writes, with the revision that was seen as their cause, and Metrics (optional) counts them.
 	Journeys *trace.Recorder
-	Agent    string
+	Metrics  *controllers.Metrics
+
+	writer *controllers.Writer
 }
 
 // Of returns the Status by which one of the controllers writes.
 func (s Status) Of(controller string) Status {
-	s.Agent = "kx/" + controller + "-controller"
+	s.writer = &controllers.Writer{Name: controller + "-controller", User: controllers.APIServer, Journeys: s.Journeys, Metrics: s.Metrics}
 	return s
 }
 
-// Begin starts the journey of something that a controller does because of the state of a definition. It is never held or
-// disturbed: rules are for requests. end ends it with *err.
-func (s Status) Begin(ctx context.Context, seen *Definition, method, uri string, info *request.RequestInfo) (_ context.Context, end func(err *error)) {
-	if s.Journeys == nil {
-		return ctx, func(*error) {}
+// Begin begins something that a controller does because of the state of a definition. end ends it with *err.
+func (s Status) Begin(ctx context.Context, seen *Definition, write controllers.Write) (_ context.Context, end func(err *error)) {
+	write.Cause = int64(Revision(seen))
+	ctx, ended := s.writer.Begin(ctx, write)
+	return ctx, func(err *error) {
+		if told := *err; errors.Is(told, ErrChanged) {
+			told = apierrors.NewConflict(apiextensions.Resource(definitions), seen.Name, told)
+			err = &told
+		}
+		ended(err)
 	}
-	ctx, j := s.Journeys.Begin(ctx, trace.Request{
-		Method: method, URI: uri, Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource,
-		Subresource: info.Subresource, Namespace: info.Namespace, Name: info.Name, User: apiServer.Name, UserAgent: s.Agent,
-	})
-	if j == nil {
-		return ctx, func(*error) {}
-	}
-	j.LeaveAlone()
-	j.CausedBy(int64(Revision(seen)))
-	return ctx, func(err *error) { j.Finish(trace.Response{Code: codeOf(*err)}) }
 }
 
-// codeOf is the code that a client of the API would get.
-func codeOf(err error) int {
-	var status apierrors.APIStatus
-	switch {
-	case err == nil:
-		return http.StatusOK
-	case errors.Is(err, ErrChanged):
-		return http.StatusConflict
-	case errors.As(err, &status):
-		return int(status.Status().Code)
-	}
-	return http.StatusInternalServerError
-}
+// definitions is their resource.
+const definitions = "customresourcedefinitions"
 
 // Update applies change to the seen definition, writes it, and returns it. change may edit the status and the finalizers. The
 // error is ErrChanged if the definition in etcd is not the one that was seen.
@@ -106,13 +90,11 @@ func (s Status) Update(ctx context.Context, seen *Definition, change func(*Defin
 
 	ctx, cancel := context.WithTimeout(ctx, longestWrite)
 	defer cancel()
-	info := &request.RequestInfo{
-		IsResourceRequest: true, Verb: "update", APIGroup: apiextensions.GroupName, APIVersion: "v1",
-		Resource: "customresourcedefinitions", Subresource: "status", Name: seen.Name,
-	}
-	ctx, end := s.Begin(ctx, seen, http.MethodPut, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+seen.Name+"/status", info)
+	ctx, end := s.Begin(ctx, seen, controllers.Write{
+		Verb: "update", Resource: apiextensionsv1.SchemeGroupVersion.WithResource(definitions), Subresource: "status", Name: seen.Name,
+		Why: func(step *trace.Step) { step.WhyText(trace.DefinitionJudged, decided(seen, &next)) },
+	})
 	defer end(&err)
-	ctx = As(ctx, info)
 	out, _, err := s.Storage.Update(ctx, seen.Name, rest.DefaultUpdatedObjectInfo(nil, replace(seen, &next)),
 		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
@@ -127,6 +109,25 @@ func (s Status) Update(ctx context.Context, seen *Definition, change func(*Defin
 	}
 	next.ResourceVersion = m.GetResourceVersion()
 	return &next, nil
+}
+
+// decided names the conditions that change, and says whether the definition may go.
+func decided(seen, next *Definition) string {
+	var changes []string
+	for _, c := range next.Status.Conditions {
+		if before := apihelpers.FindCRDCondition(seen, c.Type); before == nil || !apihelpers.IsCRDConditionEquivalent(before, &c) {
+			changes = append(changes, fmt.Sprintf("%s=%s (%s)", c.Type, c.Status, c.Reason))
+		}
+	}
+	for _, c := range seen.Status.Conditions {
+		if apihelpers.FindCRDCondition(next, c.Type) == nil {
+			changes = append(changes, "no "+string(c.Type))
+		}
+	}
+	if len(next.Finalizers) < len(seen.Finalizers) {
+		changes = append(changes, "its end")
+	}
+	return strings.Join(changes, ", ")
 }
 
 // replace returns next if the stored definition is the one that was seen.

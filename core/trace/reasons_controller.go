@@ -1,0 +1,16 @@
+package trace
+
+// Reasons of what controllers decide.
+var (
+	DefinitionJudged = because("definition-judged", "what is known of the definition calls for {conditions:word}")
+	DefinitionEnds   = because("definition-ends", "the definition is being deleted, and its objects go first")
+
+	OwnersGone        = because("owners-gone", "none of its {owners} owners exists")
+	OwnersWait        = because("owners-wait", "an owner that is being deleted waits until it is gone: its own dependents go first")
+	ReferencesDropped = because("references-dropped", "it keeps an owner that exists, and loses the references to {gone} that don't, or wait for it")
+	OwnersUnblocked   = because("owners-unblocked", "its owners wait for it and it waits for them: it blocks them no longer")
+	DependentsGone    = because("dependents-gone", "no dependent is left that blocks its deletion")
+	OwnerLeaves       = because("owner-leaves", "its owner is deleted without it")
+	NobodyLeft        = because("nobody-left", "nobody names it as an owner any more")
+	OwnerElsewhere    = because("owner-elsewhere", "it names an owner that is not in its namespace")
+)

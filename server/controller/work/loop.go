@@ -1,0 +1,177 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+)
+
+const (
+	// shortestRetry and longestRetry are between attempts at one key.
+	shortestRetry = 20 * time.Millisecond
+	longestRetry  = 5 * time.Minute
+	// longestWork bounds one attempt.
+	longestWork = time.Minute
+)
+
+// ErrLater says that it is too early for what is to be done. It is no failure, and tried again like one.
+var ErrLater = errors.New("it is too early for this")
+
+// Loop works on keys that are added to it.
+type Loop[K comparable] struct {
+	name    string
+	workers int
+	do      func(ctx context.Context, key K, cause int64) error
+	log     *slog.Logger
+	counts  *counts
+	queue   workqueue.TypedRateLimitingInterface[K]
+
+	mu      sync.Mutex
+	waiting map[K]waiting
+	working int
+	failing map[K]string
+	// last is the error of the last attempt that failed, of those that still do.
+	last string
+}
+
+// waiting is why a key waits, and since when.
+type waiting struct {
+	cause int64
+	since time.Time
+}
+
+// State is what a loop is about at the moment.
+type State struct {
+	// Waiting are keys that nobody works on yet, Working those that are worked on, and Failing those whose last attempt failed.
+	Waiting, Working, Failing int
+	// Error is that of the last attempt that failed.
+	Error string
+}
+
+// NewLoop makes a loop of so many workers, which does nothing until it runs. Of a cause of 0 nothing is known.
+func NewLoop[K comparable](name string, workers int, metrics *Metrics, log *slog.Logger, do func(ctx context.Context, key K, cause int64) error) *Loop[K] {
+	return &Loop[K]{
+		name: name, workers: workers, do: do, log: log, counts: metrics.of(name),
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[K](shortestRetry, longestRetry)),
+		waiting: map[K]waiting{}, failing: map[K]string{},
+	}
+}
+
+// Add has a key looked at because of a revision.
+func (l *Loop[K]) Add(key K, cause int64) {
+	l.wait(key, cause, time.Now())
+	l.queue.Add(key)
+}
+
+// AddAfter has a key looked at after some time.
+func (l *Loop[K]) AddAfter(key K, cause int64, after time.Duration) {
+	l.wait(key, cause, time.Now().Add(after))
+	l.queue.AddAfter(key, after)
+}
+
+func (l *Loop[K]) wait(key K, cause int64, since time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w, ok := l.waiting[key]
+	if !ok || since.Before(w.since) {
+		w.since = since
+	}
+	if cause != 0 {
+		w.cause = cause
+	}
+	l.waiting[key] = w
+	l.counts.adds.Inc()
+	l.counts.depth.Set(float64(len(l.waiting)))
+}
+
+// Run works until ctx ends, and returns when all has ended.
+func (l *Loop[K]) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	context.AfterFunc(ctx, l.queue.ShutDown)
+	for range l.workers {
+		running.Go(func() { l.work(ctx) })
+	}
+}
+
+func (l *Loop[K]) work(ctx context.Context) {
+	for {
+		key, over := l.queue.Get()
+		if over {
+			return
+		}
+		cause, began := l.take(key), time.Now()
+		err := l.try(ctx, key, cause)
+		l.counts.worked.Observe(time.Since(began).Seconds())
+		l.done(ctx, key, cause, err)
+		l.queue.Done(key)
+	}
+}
+
+// take begins an attempt.
+func (l *Loop[K]) take(key K) (cause int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.waiting[key]
+	delete(l.waiting, key)
+	l.working++
+	l.counts.depth.Set(float64(len(l.waiting)))
+	if !w.since.IsZero() {
+		l.counts.waited.Observe(max(time.Since(w.since), 0).Seconds())
+	}
+	return w.cause
+}
+
+// try makes an attempt. It recovers from a panic, which would end the process.
+func (l *Loop[K]) try(ctx context.Context, key K, cause int64) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, longestWork)
+	defer cancel()
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
+		}
+	}()
+	return l.do(ctx, key, cause)
+}
+
+// done ends an attempt.
+func (l *Loop[K]) done(ctx context.Context, key K, cause int64, err error) {
+	l.mu.Lock()
+	l.working--
+	if delete(l.failing, key); len(l.failing) == 0 {
+		l.last = ""
+	}
+	fails := err != nil && ctx.Err() == nil
+	if fails && !errors.Is(err, ErrLater) {
+		l.last = err.Error()
+		l.failing[key] = l.last
+	}
+	l.mu.Unlock()
+	if !fails {
+		l.queue.Forget(key)
+		return
+	}
+	l.counts.retries.Inc()
+	l.wait(key, cause, time.Now())
+	l.queue.AddRateLimited(key)
+	if errors.Is(err, ErrLater) {
+		l.log.Debug("a controller will look again", "controller", l.name, "key", key, "error", err)
+		return
+	}
+	l.counts.errors.Inc()
+	l.log.Warn("a controller cannot do what it should: trying again", "controller", l.name, "key", key, "error", err)
+}
+
+// State returns what the loop is about.
+func (l *Loop[K]) State() State {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return State{Waiting: len(l.waiting), Working: l.working, Failing: len(l.failing), Error: l.last}
+}

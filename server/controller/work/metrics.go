@@ -1,0 +1,48 @@
+package work
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Metrics count what loops do, by the names that client-go's work queues have for it.
+type Metrics struct {
+	depth                         *prometheus.GaugeVec
+	adds, retries, errors, writes *prometheus.CounterVec
+	waited, worked                *prometheus.HistogramVec
+}
+
+// counts are the metrics of one loop.
+type counts struct {
+	depth                 prometheus.Gauge
+	adds, retries, errors prometheus.Counter
+	waited, worked        prometheus.Observer
+}
+
+// NewMetrics registers the metrics with reg; without a registry (nil) they count, and nobody reads them.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	f, labels := promauto.With(reg), []string{"name"}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return f.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	seconds := func(name, help string) *prometheus.HistogramVec {
+		return f.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(10e-6, 10, 8)}, labels)
+	}
+	return &Metrics{
+		depth: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "workqueue_depth", Help: "How many keys wait for a controller, those that are tried again later included."}, labels),
+		adds:    counter("workqueue_adds_total", "How often a key was added for a controller.", labels...),
+		retries: counter("workqueue_retries_total", "How often a controller had to try again.", labels...),
+		errors:  counter("kx_controller_errors_total", "How often a controller could not do what it should.", labels...),
+		writes:  counter("kx_controller_writes_total", "Writes of controllers, by how they ended.", "name", "resource", "verb", "code"),
+		waited:  seconds("workqueue_queue_duration_seconds", "How long keys waited until a controller looked at them."),
+		worked:  seconds("workqueue_work_duration_seconds", "How long controllers worked on a key."),
+	}
+}
+
+func (m *Metrics) of(name string) *counts {
+	return &counts{
+		depth: m.depth.WithLabelValues(name), adds: m.adds.WithLabelValues(name), retries: m.retries.WithLabelValues(name),
+		errors: m.errors.WithLabelValues(name), waited: m.waited.WithLabelValues(name), worked: m.worked.WithLabelValues(name),
+	}
+}

@@ -1,0 +1,139 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/store"
+)
+
+// Writer begins the requests of one controller.
+type Writer struct {
+	// Name is that of the controller, and User is who it acts as.
+	Name string
+	User user.Info
+	// Journeys (optional) records the writes.
+	Journeys *trace.Recorder
+	// Metrics (optional) counts them.
+	Metrics *Metrics
+
+	causes causes
+}
+
+// Write describes a request that changes something.
+type Write struct {
+	Verb                         string
+	Resource                     schema.GroupVersionResource
+	Subresource, Namespace, Name string
+	// Cause is the revision that gave cause to it, 0 if none is known.
+	Cause int64
+	// Why tells the step what was decided, with one of trace's reasons.
+	Why func(*trace.Step)
+}
+
+func (w *Write) info() *request.RequestInfo {
+	return &request.RequestInfo{
+		IsResourceRequest: true, Verb: w.Verb, APIGroup: w.Resource.Group, APIVersion: w.Resource.Version,
+		Resource: w.Resource.Resource, Subresource: w.Subresource, Namespace: w.Namespace, Name: w.Name,
+	}
+}
+
+// Reads returns the context of a request that changes nothing. It does not start the filling of a watch cache.
+func (w *Writer) Reads(ctx context.Context, verb string, resource schema.GroupVersionResource, namespace, name string) context.Context {
+	one := Write{Verb: verb, Resource: resource, Namespace: namespace, Name: name}
+	return store.Aside(As(ctx, w.User, one.info()))
+}
+
+// Begin returns the context of a write, and records it as a journey. end ends that with *err.
+func (w *Writer) Begin(ctx context.Context, one Write) (_ context.Context, end func(err *error)) {
+	info := one.info()
+	var j *trace.Journey
+	if w.Journeys != nil && w.causes.next(one.Cause) {
+		ctx, j = w.Journeys.Begin(ctx, trace.Request{
+			Method: methods[one.Verb], URI: pathOf(info), Verb: one.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource,
+			Subresource: info.Subresource, Namespace: info.Namespace, Name: info.Name, User: w.User.GetName(), UserAgent: "kx/" + w.Name,
+		})
+	}
+	if j != nil {
+		j.InBackground()
+		j.CausedBy(one.Cause)
+		_, step := trace.Start(ctx, trace.ControllerDecide, w.Name)
+		one.Why(step)
+		step.End(nil)
+	}
+	return store.Aside(As(ctx, w.User, info)), func(err *error) {
+		code := codeOf(*err)
+		if w.Metrics != nil {
+			w.Metrics.writes.WithLabelValues(w.Name, info.Resource, one.Verb, strconv.Itoa(code)).Inc()
+		}
+		if j != nil {
+			j.Finish(trace.Response{Code: code})
+		}
+	}
+}
+
+var methods = map[string]string{"create": http.MethodPost, "update": http.MethodPut, "delete": http.MethodDelete, "deletecollection": http.MethodDelete}
+
+func pathOf(info *request.RequestInfo) string {
+	path := "/apis/" + info.APIGroup + "/" + info.APIVersion
+	if info.APIGroup == "" {
+		path = "/api/" + info.APIVersion
+	}
+	if info.Namespace != "" {
+		path += "/namespaces/" + info.Namespace
+	}
+	for _, part := range []string{info.Resource, info.Name, info.Subresource} {
+		if part != "" {
+			path += "/" + part
+		}
+	}
+	return path
+}
+
+// codeOf is the code that a client of the API would get.
+func codeOf(err error) int {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return http.StatusOK
+	case errors.As(err, &status):
+		return int(status.Status().Code)
+	}
+	return http.StatusInternalServerError
+}
+
+const (
+	// mostEffects is how many writes because of one revision are recorded: a large cascade leaves room for others.
+	mostEffects = 64
+	// mostCauses is how many causes are counted.
+	mostCauses = 128
+)
+
+// causes counts the journeys that each cause has, of those that came last.
+type causes struct {
+	mu     sync.Mutex
+	counts map[int64]int
+}
+
+// next says whether one more is to be recorded.
+func (c *causes) next(cause int64) bool {
+	if cause == 0 {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts == nil || len(c.counts) >= mostCauses {
+		c.counts = map[int64]int{}
+	}
+	c.counts[cause]++
+	return c.counts[cause] <= mostEffects
+}
