@@ -25,7 +25,7 @@ var surveyDir = filepath.Join("testdata", "survey")
 // something is different for no reason that testdata/survey/exceptions.yaml names. docs/compatibility.md has the result; -rewrite
 // writes it anew.
 func TestSurvey(t *testing.T) {
-	r := start(t, administratorToken(t), func(o *options.Options) {
+	r := start(t, administratorToken(t), uncollected, func(o *options.Options) {
 		o.InitialObjects, o.RuntimeConfig = true, map[string]string{"api/beta": "true"}
 	})
 	kx := survey.Server{URL: r.URL, Client: r.tokenClient(t, "secret")}

@@ -17,7 +17,7 @@ func TestKillWhileCollecting(t *testing.T) {
 	t.Parallel()
 	const dependents, writers = 600, 16
 	dir := t.TempDir()
-	serving := func() *process { return serve(t, "--data-dir", dir, "--controllers=*,garbagecollector") }
+	serving := func() *process { return serve(t, "--data-dir", dir) }
 	p := serving()
 	maps := p.client(t).CoreV1().ConfigMaps("default")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

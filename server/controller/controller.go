@@ -30,12 +30,10 @@ var known = []struct {
 	name string
 	// short is another name that kube-controller-manager has for it.
 	short string
-	// off says that * leaves it out.
-	off bool
 	// make makes it, and has it follow what it needs; nil for the one of namespaces, which begins before all others.
 	make func(*work.Kit, *feed.Feed) Controller
 }{
-	{name: Garbage, short: "garbagecollector", off: true, make: func(kit *work.Kit, from *feed.Feed) Controller {
+	{name: Garbage, short: "garbagecollector", make: func(kit *work.Kit, from *feed.Feed) Controller {
 		c := garbage.New(kit)
 		from.Follow(c)
 		return c

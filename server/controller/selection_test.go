@@ -31,8 +31,9 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-func TestOffByDefault(t *testing.T) {
-	for flag, want := range map[string]bool{"*": false, "*,garbagecollector": true, "garbage-collector-controller": true, "*,-garbagecollector": false} {
+// TestOneOfTwo has selections that say nothing of one controller, or name it beside others.
+func TestOneOfTwo(t *testing.T) {
+	for flag, want := range map[string]bool{"*": true, "namespace": false, "garbage-collector-controller": true, "*,-garbagecollector": false, "*,-namespace": true} {
 		if got := controller.Selection(strings.Split(flag, ",")).Has(controller.Garbage); got != want {
 			t.Errorf("--controllers=%s: %v", flag, got)
 		}

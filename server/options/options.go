@@ -173,7 +173,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.KubeconfigOut, "kubeconfig-out", o.KubeconfigOut, "where to write the administrator's kubeconfig (default <data-dir>/kubeconfig)")
 	fs.StringToStringVar(&o.RuntimeConfig, "runtime-config", o.RuntimeConfig, "API versions to turn on or off, such as apps/v1beta1=true or api/all=false")
 	fs.DurationVar(&o.EventTTL, "event-ttl", o.EventTTL, "how long to keep events")
-	fs.StringSliceVar((*[]string)(&o.Controllers), "controllers", o.Controllers, "which of kube-controller-manager's controllers to run: * for all that are on by default, name for one, -name for all but one of *; kx has "+strings.Join(controller.Known(), ", ")+"; off by default: "+strings.Join(controller.Off(), ", "))
+	fs.StringSliceVar((*[]string)(&o.Controllers), "controllers", o.Controllers, "which of kube-controller-manager's controllers to run: * for all, name for one, -name for all but one of *; kx has "+strings.Join(controller.Known(), ", "))
 	fs.BoolVar(&o.InitialObjects, "initial-objects", o.InitialObjects, "make the objects that every cluster has: the service kubernetes and its endpoints, the default ServiceCIDR, the system's priority classes, extension-apiserver-authentication, flow schemas and priority levels, APIServices")
 	fs.IPVar(&o.AdvertiseAddress, "advertise-address", o.AdvertiseAddress, "where clients in the cluster reach this server (default: the address that it listens on, or this machine's)")
 	fs.StringVar(&o.EndpointReconciler, "endpoint-reconciler-type", o.EndpointReconciler, "whether this server is an endpoint of the service kubernetes: lease, or none")

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/controllertest"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
@@ -33,7 +32,7 @@ func start(t *testing.T, dir string, etcds ...string) (c cluster, stop func()) {
 func serve(t *testing.T, dir string, etcds ...string) (clients controllertest.Clients, stop func()) {
 	t.Helper()
 	o := options.New()
-	o.InitialObjects, o.Controllers = false, controller.Selection{"*", controller.Garbage}
+	o.InitialObjects = false
 	return controllertest.Serve(t, o, dir, etcds...)
 }
 
