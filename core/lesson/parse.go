@@ -179,8 +179,9 @@ func (b *block) flag(option string) (bool, error) {
 	return ok, nil
 }
 
+// The limit is for what never ends: on a slow machine, each command may take ten seconds. Who looks on stops it with a key.
 const (
-	defaultLimit  = 30 * time.Second
+	defaultLimit  = 5 * time.Minute
 	defaultWithin = 10 * time.Second
 	longest       = 10 * time.Minute
 )

@@ -207,7 +207,7 @@ func (p *Play) journeys(ctx context.Context, filter string) ([]v1alpha1.Journey,
 const pollEvery = 50 * time.Millisecond
 
 // awaitLimit is how long a run in the background may take to its first request.
-const awaitLimit = 20 * time.Second
+const awaitLimit = time.Minute
 
 // await waits for a request of the span that filter wants.
 func (p *Play) await(ctx context.Context, s *span, filter, what string) ([]string, error) {
@@ -300,7 +300,7 @@ func (p *Play) release(ctx context.Context, id string) (Outcome, error) {
 }
 
 // stopLimit is how long what was interrupted may take to end.
-const stopLimit = 5 * time.Second
+const stopLimit = 20 * time.Second
 
 func (p *Play) stop(ctx context.Context, id string) (Outcome, error) {
 	s, err := p.of(id)
@@ -318,7 +318,7 @@ func (p *Play) stop(ctx context.Context, id string) (Outcome, error) {
 }
 
 // shellLimit is how long a command of the learner's may take.
-const shellLimit = 30 * time.Second
+const shellLimit = 5 * time.Minute
 
 // Lacks is what the machine does not have and a run or task needs, beyond what the lesson does; empty if it has all.
 func (p *Play) Lacks(id string) string { return Lacks(p.Lesson.NeedsOf(id)) }

@@ -154,7 +154,7 @@ func (t *unseenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (t *unseenTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // stopWait is how long a server may take to stop.
-const stopWait = 20 * time.Second
+const stopWait = time.Minute
 
 // restart stops the server and starts it on the same data.
 func (p *Play) restart(ctx context.Context, flags []string) error {
