@@ -167,6 +167,31 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
+// TestKeysBeforeSteps presses keys while the steps of another request are still shown: they are about those of the one that is
+// opened, and are done once these are there.
+func TestKeysBeforeSteps(t *testing.T) {
+	for _, pressed := range [][]string{{"g", "j", "n"}, {"G", "p", "}"}, {"n"}, {"S"}} {
+		h, s := shown(t)
+		h.Press("g")
+		before := s.open.id
+		steps, _ := s.Handle(keys.Bottom)
+		h.Press("enter")
+		h.Press(pressed...)
+		if s.open.journey != nil || s.open.id == before || len(h.Went) > 0 {
+			t.Fatalf("%s is open: %v", s.open.id, s.open.journey != nil)
+		}
+		h.Run(steps)
+		early, told := s.steps.Selected(), len(h.Went)
+
+		again, on := shown(t)
+		again.Press("g", "G", "enter")
+		again.Press(pressed...)
+		if late := on.steps.Selected(); s.open.journey == nil || early != late || told != len(again.Went) || len(h.Complained) > 0 {
+			t.Errorf("after %v the cursor is at %d, not at %d, and %d were told, not %d: %q", pressed, early, late, told, len(again.Went), h.Complained)
+		}
+	}
+}
+
 // TestComplete completes fields and values, as far as they are certain.
 func TestComplete(t *testing.T) {
 	h, s := shown(t)

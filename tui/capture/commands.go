@@ -40,15 +40,15 @@ func (s *Screen) listCommands() []keys.Command {
 func (s *Screen) treeCommands() []keys.Command {
 	return []keys.Command{
 		{ID: "steps.next", Meaning: keys.Next, Contexts: keys.Panes, Hint: "next step", Next: keys.With(s.wouldStop, v1alpha1.ActionNext),
-			WhyNot: s.whyNotOpen, Do: keys.With(s.goOn, v1alpha1.ActionNext),
+			WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.goOn, v1alpha1.ActionNext)),
 			Help: "Go to the next step of the open request, from any pane. A held request runs to the step after what this one calls."},
-		{ID: "steps.story", Meaning: keys.Tell, Contexts: keys.Panes, Hint: "story", WhyNot: s.whyNoStory, Do: s.tellStory,
+		{ID: "steps.story", Meaning: keys.Tell, Contexts: keys.Panes, Hint: "story", WhyNot: s.whyNoStory, Do: s.onceOpen(s.tellStory),
 			Help: "Tell the open request in sentences, one a step, beside the source. The space bar reads on by itself."},
-		{ID: "steps.previous", Meaning: keys.Previous, Contexts: keys.Panes, WhyNot: s.whyNotOpen, Do: keys.Call(s.steps.Previous),
+		{ID: "steps.previous", Meaning: keys.Previous, Contexts: keys.Panes, WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.Call(s.steps.Previous)),
 			Help: "Go to the previous step of the open request, from any pane."},
-		{ID: "steps.fold", Meaning: keys.Outward, Contexts: inSteps, Hint: "fold", WhyNot: s.whyNotOpen, Do: keys.Call(s.steps.Fold),
+		{ID: "steps.fold", Meaning: keys.Outward, Contexts: inSteps, Hint: "fold", WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.Call(s.steps.Fold)),
 			Help: "Fold what the step called. If there is nothing to fold, go to the step that called it."},
-		{ID: "steps.unfold", Meaning: keys.Inward, Contexts: inSteps, Hint: "unfold", WhyNot: s.whyNotOpen, Do: keys.Call(s.steps.Unfold),
+		{ID: "steps.unfold", Meaning: keys.Inward, Contexts: inSteps, Hint: "unfold", WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.Call(s.steps.Unfold)),
 			Help: "Unfold what the step called. If it is unfolded, go to the first step that it called."},
 	}
 }
@@ -119,14 +119,14 @@ func (s *Screen) whyNoRequest() string {
 
 // whyNotOpen is why a command that needs steps can't be done.
 func (s *Screen) whyNotOpen() string {
-	if s.open.journey == nil && len(s.heldAt()) == 0 {
+	if s.open.journey == nil && len(s.heldAt()) == 0 && !s.coming() {
 		return "no request is open"
 	}
 	return ""
 }
 
 func (s *Screen) whyNoStory() string {
-	if s.open.journey == nil {
+	if s.open.journey == nil && !s.coming() {
 		return "no request is open"
 	}
 	return ""
@@ -175,6 +175,12 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 }
 
 func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
+	if s.coming() && s.Context() == keys.Steps && s.steps.Moves(id) {
+		return s.onceOpen(func() tea.Cmd {
+			cmd, _ := s.steps.Handle(id)
+			return cmd
+		})(), true
+	}
 	if cmd, ok := s.Split.Handle(id); ok {
 		return cmd, true
 	}

@@ -21,9 +21,10 @@ type subject struct {
 	journey *v1alpha1.Journey
 	// fetching says that it is asked for: it may have changed since, but the answer will tell.
 	fetching bool
-	step     string // the ID of the step that the user was led to, until it is there
-	field    string // and the field
-	tab      string // and the tab of Detail
+	step     string           // the ID of the step that the user was led to, until it is there
+	field    string           // and the field
+	tab      string           // and the tab of Detail
+	early    []func() tea.Cmd // what was asked of its steps before they were there
 }
 
 // sync brings steps and detail to the request under the cursor.
@@ -60,17 +61,47 @@ func (s *Screen) fetch(id string) tea.Cmd {
 	s.open.cancel()
 	ctx, cancel := context.WithCancel(s.host.Context())
 	request := s.open.request + 1
-	kept := s.open.journey
+	kept, early := s.open.journey, s.open.early
 	if id != s.open.id {
-		kept = nil
+		kept, early = nil, nil
 	}
-	s.open = subject{id: id, request: request, cancel: cancel, journey: kept, fetching: true}
+	s.open = subject{id: id, request: request, cancel: cancel, journey: kept, fetching: true, early: early}
 	return screen.Do(s.host, counted(func() (*v1alpha1.Journey, error) { return s.session.Get(ctx, id) }), func(j journey, err error) tea.Cmd {
+		var asked []tea.Cmd
 		if request == s.open.request { // else the cursor is elsewhere by now
 			s.fetched(j, err)
+			asked = s.askedEarly()
 		}
-		return s.sync() // it may be later by now
+		return tea.Batch(append(asked, s.sync())...) // it may be later by now
 	})
+}
+
+// coming says whether the steps of the request under the cursor are asked for, and none are there yet.
+func (s *Screen) coming() bool { return s.open.fetching && s.open.journey == nil }
+
+// onceOpen makes a command about steps wait for those of the request under the cursor: what is shown until then are those of another.
+func (s *Screen) onceOpen(do func() tea.Cmd) func() tea.Cmd {
+	return func() tea.Cmd {
+		if !s.coming() {
+			return do()
+		}
+		if len(s.open.early) < queueMost {
+			s.open.early = append(s.open.early, do)
+		}
+		return nil
+	}
+}
+
+// askedEarly does what was asked of the steps before they were there, if they are.
+func (s *Screen) askedEarly() (cmds []tea.Cmd) {
+	early := s.open.early
+	s.open.early = nil
+	for _, do := range early {
+		if s.open.journey != nil {
+			cmds = append(cmds, do())
+		}
+	}
+	return cmds
 }
 
 // journey is a whole journey, and how many fields each step changed.

@@ -23,9 +23,9 @@ import (
 // stepCommands step through a request, and hold others.
 func (s *Screen) stepCommands() []keys.Command {
 	return []keys.Command{
-		{ID: "step.into", Meaning: keys.Into, Contexts: keys.Panes, Next: keys.With(s.wouldStop, v1alpha1.ActionInto), WhyNot: s.whyNotOpen, Do: keys.With(s.goOn, v1alpha1.ActionInto),
+		{ID: "step.into", Meaning: keys.Into, Contexts: keys.Panes, Next: keys.With(s.wouldStop, v1alpha1.ActionInto), WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.goOn, v1alpha1.ActionInto)),
 			Help: "Go to the first step that this one calls, or else to the next. A held request runs to there."},
-		{ID: "step.out", Meaning: keys.Out, Contexts: keys.Panes, Next: keys.With(s.wouldStop, v1alpha1.ActionOut), WhyNot: s.whyNotOpen, Do: keys.With(s.goOn, v1alpha1.ActionOut),
+		{ID: "step.out", Meaning: keys.Out, Contexts: keys.Panes, Next: keys.With(s.wouldStop, v1alpha1.ActionOut), WhyNot: s.whyNotOpen, Do: s.onceOpen(keys.With(s.goOn, v1alpha1.ActionOut)),
 			Help: "Go to the step after the one that called this one. A held request runs to there."},
 		{ID: "step.continue", Meaning: keys.Continue, Contexts: keys.Panes, Hint: "continue", Next: func() string { return "continue" },
 			WhyNot: s.whyNoContinue, Do: keys.With(s.goOn, v1alpha1.ActionContinue),

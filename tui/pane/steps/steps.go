@@ -233,6 +233,9 @@ func (p *Pane) foot() int {
 
 func (p *Pane) clamp() { p.scroll.Clamp(len(p.rows), p.room()) }
 
+// Moves reports whether a command moves the cursor.
+func (p *Pane) Moves(id keys.ID) bool { return new(pane.Scroll).Move(id, 0, 0) }
+
 func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
 	return nil, p.scroll.Move(id, len(p.rows), p.room())
 }
