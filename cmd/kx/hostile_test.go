@@ -261,11 +261,14 @@ func (p *process) hostileScreens(t *testing.T) {
 	look("j", "k", "tab", "esc", "esc")
 	see("2", "Request")
 	look("tab", "tab", "tab")
-	see("1 r", sign) // the request with its body, to be sent again
+	see("1 r", "[2 Send]") // the request with its body, to be sent again
+	see("", sign)
 	look("tab", "e", "j", "esc", "tab", "tab", "1")
-	see("V", sign) // its key in etcd
+	see("V", "[3 etcd]") // its key
+	see("", sign)
 	look("tab", "j", "j", "d", "a", "a", "a", "u", "tab", "k", "k", "k")
-	see("H", sign) // the cache, and who watches
+	see("H", "[4 Cache]") // and who watches
+	see("", sign)
 	look("tab", "j", "d", "j", "tab")
 	see("s", "configmaps")
 	look("tab", "j", "j", "v", "esc")

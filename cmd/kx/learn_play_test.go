@@ -292,24 +292,27 @@ func (h *human) gone(text string) {
 	}
 }
 
-// key presses a key, and waits until something has changed on the screen since.
+// key presses a key, and waits until the lesson has changed since: what is beside it changes by itself, and a key that is pressed
+// once more before it was seen is one too many.
 func (h *human) key(key, before string) {
 	h.t.Helper()
 	h.press(key)
-	h.changed(before)
-}
-
-// changed waits until the screen is another one.
-func (h *human) changed(before string) string {
-	h.t.Helper()
-	late := time.Now().Add(patience)
-	for {
-		if shown := h.tell("capture-pane", "-p"); shown != before {
-			return shown
-		}
+	for late := time.Now().Add(patience); lessonIn(h.tell("capture-pane", "-p")) == lessonIn(before); {
 		if time.Now().After(late) {
 			h.t.Fatalf("nothing changes:\n%s", before)
 		}
 		time.Sleep(20 * time.Millisecond) // tmux does not say when something changes
 	}
+}
+
+// lessonIn is what the pane of the lesson shows, which is on the left and has the focus.
+func lessonIn(shown string) string {
+	var text strings.Builder
+	for line := range strings.Lines(shown) {
+		if _, right, ok := strings.Cut(line, "┃"); ok {
+			inner, _, _ := strings.Cut(right, "┃")
+			text.WriteString(inner + "\n")
+		}
+	}
+	return text.String()
 }

@@ -62,6 +62,9 @@ func inEnglish() int {
 // patience is how long a test waits for what must happen.
 const patience = time.Minute
 
+// longest is how long a kx that does not end may run: a test asks one server one question after the other.
+const longest = 10 * patience
+
 func kx(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	temporary, err := os.MkdirTemp("", "kx") // a server that is killed leaves more than 100 MB there
@@ -69,7 +72,7 @@ func kx(t testing.TB, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(temporary) })
-	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	// The race detector lets each process wait for a second before it ends, unless it is told not to.

@@ -9,7 +9,6 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// replay sends the request under the cursor again, held or not.
 // replay sends the request again, held at its first step if that is wanted, or leads to where it can be changed.
 func (s *Screen) replay(held bool) tea.Cmd { return s.replayTo(screen.ToSend{Held: held}) }
 
