@@ -1,11 +1,13 @@
 package controllertest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -27,11 +29,11 @@ var (
 )
 
 const (
-	answers = "testdata/upstream.json"
+	answers = "upstream.json"
 	// still is how long a state must stay as it was recorded. A state that only passes by is no agreement.
 	still = 300 * time.Millisecond
 	// between is how long it takes to look again. Scenes look at objects of any kind, so that there is nothing to watch.
-	between = 50 * time.Millisecond
+	between = 100 * time.Millisecond
 )
 
 // Scenes are played on a kube-apiserver with its kube-controller-manager, whose states are recorded, and then on kx, where the
@@ -48,8 +50,14 @@ type Scenes struct {
 	State func(*Stage) []string
 	// Quiet is how long nothing must have happened before what is there is taken for the end, while it is recorded.
 	Quiet time.Duration
-	// Differs has lines of upstream's, by scene, where kx is to have another one. Say beside it why.
+	// Differs has, by scene, how a line of upstream's begins where kx is to have another one, or none. Say beside it why.
 	Differs map[string]map[string]string
+	// Answers (optional) is the file in testdata that has the recorded states, if it is not upstream.json.
+	Answers string
+	// Serial has the scenes played one after the other: they disturb each other.
+	Serial bool
+	// Begun (optional) says whether what is there can be the end already, while it is recorded: upstream takes its time to begin.
+	Begun func(lines []string) bool
 }
 
 // Stage is where a scene is played.
@@ -68,12 +76,12 @@ func (s *Stage) Note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-// Await waits until the state has a line with this text, and returns the lines. They have the names that the server knows.
+// Await waits until the state has a line that ends with this text, and returns the lines. They have the names that the server knows.
 func (s *Stage) Await(text string) (lines []string) {
 	s.T.Helper()
-	for deadline := time.Now().Add(Patience); ; {
+	for deadline := time.Now().Add(patience()); ; {
 		lines = s.scenes.State(s)
-		if slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, text) }) {
+		if slices.ContainsFunc(lines, func(line string) bool { return strings.HasSuffix(line, text) }) {
 			return lines
 		}
 		s.pause(deadline, lines, text)
@@ -99,11 +107,19 @@ func Refusal(err error) string {
 	return text
 }
 
+// patience is longer with upstream's controllers, which take turns.
+func patience() time.Duration {
+	if *record != "" {
+		return 5 * Patience
+	}
+	return Patience
+}
+
 // pause ends the test if what is waited for does not come.
 func (s *Stage) pause(deadline time.Time, lines []string, text string) {
 	s.T.Helper()
 	if time.Now().After(deadline) {
-		s.T.Fatalf("in %v it did not come to pass that there is\n%s\nbut there is\n%s", Patience, text, strings.Join(lines, "\n"))
+		s.T.Fatalf("it did not come to pass that there is\n%s\nbut there is\n%s", text, strings.Join(lines, "\n"))
 	}
 	wait(s.T.Context(), between)
 }
@@ -156,7 +172,7 @@ func (s *Scenes) play(t *testing.T, clients Clients, name string) *Stage {
 // Compare plays the scenes on kx and waits for the recorded states, unless they are to be recorded.
 func (s *Scenes) Compare(t *testing.T, start func(t *testing.T) Clients) {
 	recorded := map[string][]string{}
-	data, err := os.ReadFile(answers)
+	data, err := os.ReadFile(s.file())
 	if err == nil {
 		err = json.Unmarshal(data, &recorded)
 	}
@@ -173,24 +189,31 @@ func (s *Scenes) Compare(t *testing.T, start func(t *testing.T) Clients) {
 	clients := start(t)
 	for name := range s.Play {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			if !s.Serial {
+				t.Parallel()
+			}
 			want := s.wanted(t, name, recorded[name])
 			s.play(t, clients, name).until(want)
 		})
 	}
 }
 
+func (s *Scenes) file() string { return filepath.Join("testdata", cmp.Or(s.Answers, answers)) }
+
 // wanted is what kx must have where upstream has these lines.
 func (s *Scenes) wanted(t *testing.T, name string, lines []string) []string {
 	t.Helper()
 	lines = slices.Clone(lines)
 	for theirs, ours := range s.Differs[name] {
-		i := slices.Index(lines, theirs)
-		if i < 0 {
+		i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, theirs) })
+		switch {
+		case i < 0:
 			t.Errorf("upstream does not have the line from which kx is said to differ: %s", theirs)
-			continue
+		case ours == "":
+			lines = slices.Delete(lines, i, i+1)
+		default:
+			lines[i] = ours
 		}
-		lines[i] = ours
 	}
 	return lines
 }
@@ -234,7 +257,7 @@ func (s *Scenes) record(t *testing.T, recorded map[string][]string) {
 		}
 		data, err := json.MarshalIndent(recorded, "", "  ")
 		if err == nil {
-			err = os.WriteFile(answers, append(data, '\n'), 0o644)
+			err = os.WriteFile(s.file(), append(data, '\n'), 0o644)
 		}
 		if err != nil {
 			t.Error(err)
@@ -242,11 +265,14 @@ func (s *Scenes) record(t *testing.T, recorded map[string][]string) {
 	})
 	for name := range s.Play {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			if !s.Serial {
+				t.Parallel()
+			}
 			stage := s.play(t, clients, name)
 			state := stage.state()
 			for since := time.Now(); time.Since(since) < s.Quiet; wait(t.Context(), between) {
-				if now := stage.state(); !slices.Equal(now, state) {
+				now := stage.state()
+				if !slices.Equal(now, state) || s.Begun != nil && !s.Begun(now) {
 					state, since = now, time.Now()
 				}
 			}

@@ -20,7 +20,7 @@ var conditions = []struct {
 	{corev1.NamespaceDeletionGVParsingFailure, "ParsedGroupVersions", "All legacy kube types successfully parsed", "GroupVersionParsingFailed"},
 	{corev1.NamespaceDeletionContentFailure, "ContentDeleted", "All content successfully deleted, may be waiting on finalization", "ContentDeletionFailed"},
 	{corev1.NamespaceContentRemaining, "ContentRemoved", "All content successfully removed", "SomeResourcesRemain"},
-	{corev1.NamespaceFinalizersRemaining, "ContentRemoved", "All content successfully removed", "SomeFinalizersRemain"},
+	{corev1.NamespaceFinalizersRemaining, "ContentHasNoFinalizers", "All content-preserving finalizers finished", "SomeFinalizersRemain"},
 }
 
 // setConditions updates the status, and says whether that changed it. bad has a message for each condition that is true.

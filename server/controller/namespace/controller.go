@@ -2,9 +2,7 @@ package namespace
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -16,30 +14,23 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	authuser "k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
-const (
-	// settle is how long a namespace has been ending before its content is deleted. Admission refuses creates 20 ms after the
-	// deletion at the latest, since concurrent creates may share one read of the namespace for so long. A create that was admitted
-	// just before reaches etcd much faster than settle. Upstream, whose admission reads a cache, waits 5 s.
-	settle = work.ShortestPause
-	// mostAtOnce is how many namespaces are emptied at a time. Each of the others costs a waiting goroutine.
-	mostAtOnce = 4
-	// firstLookMost bounds how long a server's start waits for etcd.
-	firstLookMost = 10 * time.Second
-)
+// firstLookMost bounds how long a server's start waits for etcd.
+const firstLookMost = 10 * time.Second
 
 // user is who empties namespaces.
 var user = work.ServiceAccount("namespace-controller")
 
 // Controller creates the namespaces that every cluster has, and empties deleted ones.
 //
-// One goroutine follows all namespaces. Each ending namespace has another one, until it is gone or no longer has our finalizer.
-// They are known by UID, since a namespace can be created again under its name before the goroutine has noticed.
+// One goroutine follows all namespaces, and a few work on those that are ending, which wait in queues until they are gone or no
+// longer have our finalizer. They are known by UID, since a namespace can be created again under its name before anybody has noticed.
 type Controller struct {
 	namespaces namespaceStorage
 	status     rest.Updater
@@ -51,10 +42,13 @@ type Controller struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	slots   chan struct{}
+
+	// fresh has namespaces that were not worked on yet, and again those that are not empty or have failed.
+	fresh workqueue.TypedDelayingInterface[types.UID]
+	again workqueue.TypedRateLimitingInterface[types.UID]
 
 	mu     sync.Mutex
-	ending map[types.UID]bool
+	ending map[types.UID]*ending
 }
 
 type namespaceStorage interface {
@@ -66,7 +60,7 @@ type namespaceStorage interface {
 
 // New returns nil if the server has no namespaces. Without empties, it only creates some, and leaves deleted ones to somebody else.
 func New(storages work.Storages, empties bool, log *slog.Logger) *Controller {
-	c := &Controller{storages: storages, empties: empties, log: log, slots: make(chan struct{}, mostAtOnce), ending: map[types.UID]bool{}}
+	c := &Controller{storages: storages, empties: empties, log: log, ending: map[types.UID]*ending{}}
 	installed := storages()
 	resource := func(name string) rest.Storage { return installed[corev1.SchemeGroupVersion.WithResource(name)] }
 	var ok [3]bool
@@ -77,6 +71,7 @@ func New(storages work.Storages, empties bool, log *slog.Logger) *Controller {
 		return nil
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.fresh, c.again = workqueue.NewTypedDelayingQueue[types.UID](), workqueue.NewTypedRateLimitingQueue(newPauses())
 	return c
 }
 
@@ -88,12 +83,23 @@ func (c *Controller) Start(ctx context.Context) {
 	if err != nil {
 		c.log.Warn("cannot look at the namespaces: trying again, and until then none is made and none is emptied", "error", err)
 	}
+	c.run(revision)
+}
+
+// run follows namespaces from a revision on, and works on those that are ending.
+func (c *Controller) run(revision string) {
 	c.running.Go(func() { c.follow(revision) })
+	for range mostAtOnce {
+		c.running.Go(func() { c.work(c.fresh) })
+		c.running.Go(func() { c.work(c.again) })
+	}
 }
 
 // Stop ends the controller and waits for it.
 func (c *Controller) Stop() {
 	c.cancel()
+	c.fresh.ShutDown()
+	c.again.ShutDown()
 	c.running.Wait()
 }
 
@@ -152,62 +158,15 @@ func (c *Controller) watch(revision string) (saw bool) {
 		saw = true
 		if event.Type != watch.Deleted {
 			c.see(ns)
-		} else if err := c.makeAgain(c.ctx, ns.Name); err != nil {
+			continue
+		}
+		c.forget(ns.UID)
+		if err := c.makeAgain(c.ctx, ns.Name); err != nil {
 			c.log.Warn("cannot make a namespace that every cluster has", "namespace", ns.Name, "error", err)
 			return saw
 		}
 	}
 	return saw
-}
-
-// see starts a goroutine for an ending namespace that has our finalizer, unless it has one.
-func (c *Controller) see(ns *corev1.Namespace) {
-	if !c.empties || ns.DeletionTimestamp == nil || len(ns.Spec.Finalizers) == 0 {
-		return
-	}
-	name, uid := ns.Name, ns.UID
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ending[uid] {
-		return
-	}
-	c.ending[uid] = true
-	c.running.Go(func() {
-		c.end(name, uid)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.ending, uid)
-	})
-}
-
-// end empties a namespace, in as many attempts as it takes.
-func (c *Controller) end(name string, uid types.UID) {
-	pause := work.Backoff{Next: settle}
-	for pause.Wait(c.ctx) {
-		done, err := c.attempt(name, uid)
-		if done || c.ctx.Err() != nil {
-			return
-		}
-		if err != nil {
-			c.log.Warn("cannot empty a namespace that is being deleted: trying again", "namespace", name, "error", err)
-		}
-	}
-}
-
-// attempt makes one attempt when it is its turn. It recovers from a panic, which would end the process.
-func (c *Controller) attempt(name string, uid types.UID) (done bool, err error) {
-	select {
-	case c.slots <- struct{}{}:
-	case <-c.ctx.Done():
-		return false, c.ctx.Err()
-	}
-	defer func() { <-c.slots }()
-	defer func() {
-		if reason := recover(); reason != nil {
-			err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
-		}
-	}()
-	return c.empty(c.ctx, name, uid)
 }
 
 // request returns the context of a request for namespaces.

@@ -8,12 +8,16 @@
 //	DELETE             the storage gives it a deletionTimestamp and the phase Terminating; admission lets nothing in
 //	settle             creates that were admitted before have the time to be written
 //	pods               are deleted; while any remain, nothing else is touched: what they rely on goes after them
-//	all else           is deleted, collection by collection
+//	all else           is deleted, several collections at a time
 //	status.conditions  say what remains and what failed
 //	finalize           once nothing remains, the finalizer "kubernetes" is taken away; with the last finalizer goes the
 //	                   namespace
 //
-// As long as something remains (other finalizers, a grace period), this is repeated less and less often.
+// As long as something remains (other finalizers, a grace period), this is repeated less and less often, for the resources of
+// which something remained; and once more for all before the namespace goes.
+//
+// Namespaces wait in queues, by UID. Those that did not end at the first attempt have a queue and workers of their own: what takes
+// long there, as a webhook that does not answer, delays no others. However many they are, they get so many attempts a second.
 //
 // # Invariants
 //
@@ -23,7 +27,7 @@
 //     ending namespace still exists. If so, the object belongs to that namespace, and etcd deletes exactly the object that
 //     was read.
 //  3. All state is in etcd. After a restart, the list of namespaces shows which are being deleted.
-//  4. An idle controller has one watch.
+//  4. An idle controller has one watch. A namespace that waits costs an entry in a queue, and no goroutine.
 //
 // Less formally: kill any process at any moment, and another, or the next one, continues its work.
 package namespace

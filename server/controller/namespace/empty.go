@@ -17,12 +17,17 @@ import (
 
 // empty deletes the content of a namespace, writes into its status what remains, and removes our finalizer if nothing does. It
 // says whether our work is done.
-func (c *Controller) empty(ctx context.Context, name string, uid types.UID) (done bool, err error) {
-	ns, err := c.stillEnding(ctx, name, uid)
+func (c *Controller) empty(ctx context.Context, uid types.UID, e *ending) (done bool, err error) {
+	ns, err := c.stillEnding(ctx, e.name, uid)
 	if err != nil {
 		return gone(err), unlessGone(err)
 	}
-	remains := deleteContent(ctx, ns, c.storages(), c.guard(name, uid))
+	guard := c.guard(e.name, uid)
+	remains := deleteContent(ctx, ns, c.storages(), guard, e.left)
+	if e.left != nil && remains.isGone() {
+		remains = deleteContent(ctx, ns, c.storages(), guard, nil)
+	}
+	e.left = remains.left
 	if err := c.tell(ctx, ns, remains); err != nil {
 		return gone(err), unlessGone(err)
 	}
@@ -33,7 +38,7 @@ func (c *Controller) empty(ctx context.Context, name string, uid types.UID) (don
 		ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
 	})
 	if err == nil {
-		c.log.Debug("a namespace that is being deleted is empty", "namespace", name)
+		c.log.Debug("a namespace that is being deleted is empty", "namespace", e.name)
 	}
 	return err == nil || gone(err), unlessGone(err)
 }

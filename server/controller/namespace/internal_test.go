@@ -123,17 +123,17 @@ func TestLaterNamespaceIsSpared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if done, err := p.empty(t.Context(), "a", old.UID); !done || err != nil {
+	if done, err := p.empty(t.Context(), old.UID, &ending{name: "a"}); !done || err != nil {
 		t.Fatal(done, err)
 	}
 	p.add("a")
 	p.addConfigMap("a", "new")
 
-	remains := deleteContent(t.Context(), old, p.all, p.guard("a", old.UID))
+	remains := deleteContent(t.Context(), old, p.all, p.guard("a", old.UID), nil)
 	if remains.isGone() || len(remains.failures) != 1 || !errors.Is(remains.failures[0], errNotEnding) {
 		t.Errorf("of a later namespace's content it is said: %+v", remains)
 	}
-	if done, err := p.empty(t.Context(), "a", old.UID); !done || err != nil {
+	if done, err := p.empty(t.Context(), old.UID, &ending{name: "a"}); !done || err != nil {
 		t.Error(done, err)
 	}
 	if err := p.tell(t.Context(), old, remains); !gone(err) {
@@ -161,7 +161,7 @@ func TestWatchThatIsTooLate(t *testing.T) {
 	if _, err := p.etcd.Client.Compact(t.Context(), answer.Header.Revision); err != nil {
 		t.Fatal(err)
 	}
-	p.running.Go(func() { p.follow("1") })
+	p.run("1")
 	p.untilGone("a")
 	if p.hasConfigMap("a", "o") {
 		t.Error("its content is still there")

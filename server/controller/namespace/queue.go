@@ -1,0 +1,126 @@
+package namespace
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"golang.org/x/time/rate"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/kx-apiserver/kx/server/controller/work"
+)
+
+const (
+	// settle is how long a namespace has been ending before its content is deleted. Admission refuses creates 20 ms after the
+	// deletion at the latest, since concurrent creates may share one read of the namespace for so long. A create that was admitted
+	// just before reaches etcd much faster than settle. Upstream, whose admission reads a cache, waits 5 s.
+	settle = work.ShortestPause
+	// mostAtOnce is how many namespaces are emptied at a time for the first time, and how many are looked at again.
+	mostAtOnce = 4
+	// longestAttempt bounds one attempt.
+	longestAttempt = time.Minute
+	// soon is how many times a namespace is looked at again whatever the others need. After that, all of them have perSecond looks
+	// together: thousands that nobody lets end cost no more than a few do.
+	soon      = 5
+	perSecond = 50
+)
+
+// ending is a namespace that is being deleted. It is in one of the queues, or it is being worked on.
+type ending struct {
+	name string
+	// left are the resources of which something remained after the last attempt. Nil stands for all.
+	left map[schema.GroupResource]bool
+}
+
+// pauses says when to look at a namespace again.
+type pauses struct {
+	workqueue.TypedRateLimiter[types.UID]
+	shared *workqueue.TypedBucketRateLimiter[types.UID]
+}
+
+func newPauses() *pauses {
+	return &pauses{
+		workqueue.NewTypedItemExponentialFailureRateLimiter[types.UID](work.ShortestPause, work.LongestPause),
+		&workqueue.TypedBucketRateLimiter[types.UID]{Limiter: rate.NewLimiter(perSecond, perSecond)},
+	}
+}
+
+func (p *pauses) When(uid types.UID) time.Duration {
+	pause := p.TypedRateLimiter.When(uid)
+	if p.NumRequeues(uid) > soon {
+		pause = max(pause, p.shared.When(uid))
+	}
+	return pause
+}
+
+// see queues an ending namespace that has our finalizer, unless it is known.
+func (c *Controller) see(ns *corev1.Namespace) {
+	if !c.empties || ns.DeletionTimestamp == nil || len(ns.Spec.Finalizers) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ending[ns.UID] == nil {
+		c.ending[ns.UID] = &ending{name: ns.Name}
+		c.fresh.AddAfter(ns.UID, settle)
+	}
+}
+
+// forget drops a namespace that is gone or no longer ours.
+func (c *Controller) forget(uid types.UID) {
+	c.again.Forget(uid)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.ending, uid)
+}
+
+// work empties one namespace of a queue after the other. Those that did not end at once have a queue of their own: they may take
+// long, and delay no others.
+func (c *Controller) work(queue workqueue.TypedInterface[types.UID]) {
+	for {
+		uid, over := queue.Get()
+		if over {
+			return
+		}
+		c.mu.Lock()
+		e := c.ending[uid]
+		c.mu.Unlock()
+		if e != nil {
+			c.workOn(uid, e)
+		} else {
+			c.again.Forget(uid) // it went while it waited
+		}
+		queue.Done(uid)
+	}
+}
+
+func (c *Controller) workOn(uid types.UID, e *ending) {
+	done, err := c.attempt(uid, e)
+	switch {
+	case c.ctx.Err() != nil:
+	case done:
+		c.forget(uid)
+	default:
+		if err != nil {
+			c.log.Warn("cannot empty a namespace that is being deleted: trying again", "namespace", e.name, "error", err)
+		}
+		c.again.AddRateLimited(uid)
+	}
+}
+
+// attempt makes one attempt. It recovers from a panic, which would end the process.
+func (c *Controller) attempt(uid types.UID, e *ending) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(c.ctx, longestAttempt)
+	defer cancel()
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
+		}
+	}()
+	return c.empty(ctx, uid, e)
+}
