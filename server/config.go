@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"regexp"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,6 +27,7 @@ import (
 	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/endpoint"
@@ -67,10 +70,12 @@ type Config struct {
 	Journeys *trace.Recorder
 	Metrics  *metrics.Metrics
 	// Writes counts those of controllers.
-	Writes    *work.Metrics
-	Drain     *filter.Drain
-	Discovery *discovery.Manager
-	OpenAPI   *openapi.Service
+	Writes *work.Metrics
+	// Controllers are nil until they are started.
+	Controllers atomic.Pointer[controller.Controllers]
+	Drain       *filter.Drain
+	Discovery   *discovery.Manager
+	OpenAPI     *openapi.Service
 
 	EventTTL          time.Duration
 	MinRequestTimeout time.Duration
@@ -243,4 +248,13 @@ func processID() string {
 	var b [3]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
+}
+
+// processName tells people which process it is, and is another one for each.
+func processName(id string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "kx_" + id
+	}
+	return host + "_" + id
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/health"
 	"github.com/kx-apiserver/kx/server/version"
@@ -59,8 +60,14 @@ func (s *Server) checks(c *Config, chain *Chain, fill *filling, hooks *hooks) ch
 		return nil
 	}}
 	started := hooks.checks(func(context.Context) error { return fill.check(chain.ReadinessCheck) })
+	var controllers []health.Check
+	for _, name := range controller.Known() {
+		if c.Options.Controllers.Has(name) {
+			controllers = append(controllers, health.Check{Name: "controller/" + name, Run: c.Controllers.Load().Ready})
+		}
+	}
 	alive := slices.Concat([]health.Check{health.Ping, etcd}, started)
-	return checks{healthz: alive, livez: alive, readyz: slices.Concat([]health.Check{health.Ping, etcd, etcdReady}, started, []health.Check{shutdown})}
+	return checks{healthz: alive, livez: alive, readyz: slices.Concat([]health.Check{health.Ping, etcd, etcdReady}, started, controllers, []health.Check{shutdown})}
 }
 
 func nonAPIPaths(c *Config, chain *Chain, checks checks) []path {

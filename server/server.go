@@ -240,7 +240,9 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 			Metrics: c.Writes, Log: s.log,
 		},
 		Controllers: c.Options.Controllers, InitialObjects: c.Options.InitialObjects,
+		Shared: len(c.Options.Etcd.Servers)+len(c.Options.Etcd.EmbeddedListen) > 0, Process: processName(c.Journeys.Process()),
 	})
+	c.Controllers.Store(controllers)
 	s.onClose(func() error { controllers.Stop(); return nil })
 	hooks.finish(systemNamespaces)
 	if err := s.bootstrap(c, chain, hooks); err != nil {

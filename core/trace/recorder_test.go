@@ -394,3 +394,39 @@ func TestLevelOfNewJourneys(t *testing.T) {
 		t.Errorf("the one before has level %v, the one after %v", before.Record().Level, after.Record().Level)
 	}
 }
+
+// TestInBackground: what the server does by itself takes no room from what somebody asked for.
+func TestInBackground(t *testing.T) {
+	r := NewRecorder("p", Limits{Journeys: 8, Bytes: 1 << 20, JourneyBytes: 1 << 16, Changes: 64})
+	record := func(background bool) *Journey {
+		_, j := r.Begin(context.Background(), Request{Verb: "get"})
+		if background {
+			j.InBackground()
+		}
+		j.Finish(Response{Code: 200})
+		return j
+	}
+	var asked, background []*Journey
+	for range 8 {
+		asked = append(asked, record(false))
+	}
+	for range 20 {
+		background = append(background, record(true))
+	}
+	kept := func(all []*Journey) (n int) {
+		for _, j := range all {
+			if r.Get(j.ID()) != nil {
+				n++
+			}
+		}
+		return n
+	}
+	if kept(asked) != 8 || kept(background) != 2 || r.Get(background[19].ID()) == nil {
+		t.Errorf("%d asked for and %d of the background are kept", kept(asked), kept(background))
+	}
+	r.limits.Bytes = 0
+	last := record(false)
+	if kept(asked) != 0 || kept(background) != 0 || r.Get(last.ID()) == nil {
+		t.Errorf("without room, %d asked for and %d of the background are kept", kept(asked), kept(background))
+	}
+}

@@ -2,12 +2,16 @@ package controller
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/kx-apiserver/kx/server/controller/apiservice"
 	"github.com/kx-apiserver/kx/server/controller/feed"
 	"github.com/kx-apiserver/kx/server/controller/flowcontrol"
 	"github.com/kx-apiserver/kx/server/controller/garbage"
+	"github.com/kx-apiserver/kx/server/controller/lease"
 	"github.com/kx-apiserver/kx/server/controller/namespace"
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
@@ -25,20 +29,24 @@ const (
 	Namespace = "namespace-controller"
 )
 
-// known are the controllers of kube-controller-manager that kx has.
-var known = []struct {
+// info is what is known of a controller before it is made.
+type info struct {
 	name string
 	// short is another name that kube-controller-manager has for it.
 	short string
+	does  string
 	// make makes it, and has it follow what it needs; nil for the one of namespaces, which begins before all others.
 	make func(*work.Kit, *feed.Feed) Controller
-}{
-	{name: Garbage, short: "garbagecollector", make: func(kit *work.Kit, from *feed.Feed) Controller {
+}
+
+// known are the controllers of kube-controller-manager that kx has.
+var known = []info{
+	{name: Garbage, short: "garbagecollector", does: "delete objects whose owners are gone", make: func(kit *work.Kit, from *feed.Feed) Controller {
 		c := garbage.New(kit)
 		from.Follow(c)
 		return c
 	}},
-	{name: Namespace, short: "namespace"},
+	{name: Namespace, short: "namespace", does: "empty deleted namespaces"},
 }
 
 // Config says which controllers run, and has what they need.
@@ -48,16 +56,37 @@ type Config struct {
 	Controllers Selection
 	// InitialObjects has flow schemas, priority levels and APIServices kept; otherwise they are left to clients.
 	InitialObjects bool
+	// Shared says that other processes may run on the same etcd: then the controllers run in the one that holds a Lease. Process is
+	// the name of this one.
+	Shared  bool
+	Process string
 }
 
-// Running are controllers that run.
-type Running struct {
-	feed *feed.Feed
-	stop func()
+// Controllers are those of one server.
+type Controllers struct {
+	chosen  Selection
+	elector *lease.Elector // nil if nobody else may run
+	stop    func()
+
+	// mu guards what there is in a term: while they run in this process.
+	mu    sync.Mutex
+	feed  *feed.Feed
+	other *lease.Other
+	named map[string]Controller
+}
+
+// Status says how a controller does.
+type Status struct {
+	Name, Does string
+	// On is false for one that --controllers turns off. Runs says that it runs in this process.
+	On, Runs bool
+	// Controller is nil where it does not run.
+	Controller Controller
+	work.State
 }
 
 // Start starts the controllers, and returns when the namespaces that every server has exist. ctx bounds only that.
-func Start(ctx context.Context, c Config) *Running {
+func Start(ctx context.Context, c Config) *Controllers {
 	life, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	if c.InitialObjects {
@@ -73,22 +102,95 @@ func Start(ctx context.Context, c Config) *Running {
 		namespaces.Start(ctx)
 		stopNamespaces = namespaces.Stop
 	}
-	r := &Running{feed: feed.New(c.Etcd, c.Decoder.Prefix, c.Log)}
-	for _, k := range known {
-		if k.make == nil || !c.Controllers.Has(k.name) {
-			continue
-		}
-		one := k.make(&c.Kit, r.feed)
-		running.Go(func() { one.Run(life) })
-	}
-	running.Go(func() { r.feed.Run(life) })
-	r.stop = func() {
+	all := &Controllers{chosen: c.Controllers, stop: func() {
 		cancel()
 		stopNamespaces()
 		running.Wait()
+	}}
+	term := func(ctx context.Context) { all.run(ctx, &c) }
+	if c.Shared && c.Controllers.any() {
+		all.elector = lease.New(c.Storages, c.Process, c.Log)
+		running.Go(func() { all.elector.Run(life, term) })
+	} else {
+		running.Go(func() { term(life) })
 	}
-	return r
+	return all
+}
+
+// run runs the controllers until ctx ends, and returns when all have ended.
+func (all *Controllers) run(ctx context.Context, c *Config) {
+	var running sync.WaitGroup
+	from, other, named := feed.New(c.Etcd, c.Decoder.Prefix, c.Log), lease.NewOther(c.Decoder, c.Log), map[string]Controller{}
+	for _, k := range known {
+		if k.make != nil && c.Controllers.Has(k.name) {
+			named[k.name] = k.make(&c.Kit, from)
+		}
+	}
+	if len(named) == 0 {
+		return
+	}
+	from.Follow(other, lease.Resource)
+	all.begin(from, other, named)
+	defer all.begin(nil, nil, nil)
+	for _, one := range named {
+		running.Go(func() { one.Run(ctx) })
+	}
+	running.Go(func() { from.Run(ctx) })
+	running.Wait()
+}
+
+func (all *Controllers) begin(from *feed.Feed, other *lease.Other, named map[string]Controller) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.feed, all.other, all.named = from, other, named
 }
 
 // Stop ends the controllers and waits for them.
-func (r *Running) Stop() { r.stop() }
+func (all *Controllers) Stop() { all.stop() }
+
+// Status returns how each controller of kube-controller-manager does, in the order of their names.
+func (all *Controllers) Status() (list []Status) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, k := range known {
+		s := Status{Name: k.name, Does: k.does, On: all.chosen.Has(k.name), Controller: all.named[k.name]}
+		if s.Controller != nil {
+			s.Runs, s.State = true, s.Controller.State()
+		}
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Holder is the process that holds the Lease of the controllers, and whether it is this one; empty if none is needed, or none is known.
+func (all *Controllers) Holder() (name string, own bool) {
+	if all.elector == nil {
+		return "", false
+	}
+	return all.elector.Holder()
+}
+
+// Other is the kube-controller-manager that runs the same controllers, as far as it is known.
+func (all *Controllers) Other() string {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.other == nil {
+		return ""
+	}
+	return all.other.Holder()
+}
+
+// Ready returns an error until the controllers know what there is, or leave the work to the process that holds the Lease.
+func (all *Controllers) Ready(context.Context) error {
+	all.mu.Lock()
+	from := all.feed
+	all.mu.Unlock()
+	switch name, own := all.Holder(); {
+	case from != nil && !from.Looked():
+		return errors.New("they have not looked at all keys yet")
+	case from == nil && all.elector != nil && (name == "" || own):
+		return errors.New("it is not known yet who holds their Lease")
+	}
+	return nil
+}

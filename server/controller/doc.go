@@ -4,6 +4,8 @@
 //	garbage       the end of objects whose owners are gone
 //	flowcontrol   the flow schemas and priority levels that every server has
 //	apiservice    an APIService for each version of a group
+//	feed          one watch over all keys, for all that follow what is in etcd
+//	lease         which process runs them, where several share an etcd
 //	work          what they share
 //
 // The ones in [Known] are those of kube-controller-manager, under the names that it has for them: --controllers turns them on and
@@ -14,8 +16,8 @@
 //
 // # Invariants
 //
-//  1. Any number of processes may run them on one etcd at once, independently. Each step may be repeated, and work that another
-//     process has done already is no error.
+//  1. Any number of processes may run them on one etcd at once. Each step may be repeated, and work that another process has done
+//     already is no error. That they run in one process only, where a Lease can say in which, saves work.
 //  2. All state is in etcd. Kill any process at any moment, and another, or the next one, continues its work.
 //  3. An idle controller has one watch a resource that it follows, or one for all keys. Flow control's objects are looked at once a
 //     minute instead.

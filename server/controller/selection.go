@@ -45,6 +45,11 @@ func (s Selection) Has(name string) bool {
 	return all && slices.Contains(Known(), name)
 }
 
+// any says whether any controller is to run that runs in a term.
+func (s Selection) any() bool {
+	return slices.ContainsFunc(known, func(c info) bool { return c.make != nil && s.Has(c.name) })
+}
+
 // canonical returns the name of the controller that has such a name or short name.
 func canonical(name string) string {
 	for _, c := range known {

@@ -11,6 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/store/cacher"
 )
@@ -26,6 +27,8 @@ type Config struct {
 	Compact CompactFunc
 	// Servers returns the servers of the chain, in the order in which they are asked.
 	Servers func() []Server
+	// Controllers (optional) returns those that the server runs, nil before they are started.
+	Controllers func() *controller.Controllers
 	// Source has the files that the server was built of: core, server and store.
 	Source fs.FS
 }
@@ -57,7 +60,7 @@ func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
 		"keys/history":  keys.histories().storage(),
 		"moments":       c.Moments.resource().storage(),
 		"sources":       newSources(c.Source).resource().storage(),
-		"structure":     newStructure(c.Servers, c.Caches, c.Source, c.prefix()).resource().storage(),
+		"structure":     newStructure(c.Servers, c.Controllers, c.Caches, c.Source, c.prefix()).resource().storage(),
 	}
 	scheme := newScheme(storages)
 	return endpoint.APIGroupInfo{

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/crd"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/store/cacher"
@@ -29,16 +30,17 @@ type Server struct {
 // Nothing is listed here a second time: the filters are those of the chain, the servers tell what is installed in them,
 // and the source says what each is for.
 type structure struct {
-	servers func() []Server
-	caches  *cacher.Caches
+	servers     func() []Server
+	controllers func() *controller.Controllers
+	caches      *cacher.Caches
 	// keys is the prefix of all keys in etcd.
 	keys string
 	code func() (*code, error)
 }
 
 // newStructure is the map of the servers of a chain, in their order. files is their source.
-func newStructure(servers func() []Server, caches *cacher.Caches, files fs.FS, keys string) *structure {
-	return &structure{servers, caches, keys, sync.OnceValues(func() (*code, error) { return readCode(files) })}
+func newStructure(servers func() []Server, controllers func() *controller.Controllers, caches *cacher.Caches, files fs.FS, keys string) *structure {
+	return &structure{servers, controllers, caches, keys, sync.OnceValues(func() (*code, error) { return readCode(files) })}
 }
 
 func (s *structure) resource() resource[*v1alpha1.Structure] {
@@ -90,6 +92,9 @@ func (s *structure) draw(name string) ([]*v1alpha1.Structure, error) {
 	}
 	for i := range servers {
 		d.definitions(&servers[i])
+	}
+	if s.controllers != nil {
+		d.controllers(s.controllers())
 	}
 	return d.parts, nil
 }

@@ -11,8 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/crd"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/filter"
@@ -268,6 +270,28 @@ func titleOf(s *crd.Serving) string {
 		return "what serves it is made when the next request comes"
 	}
 	return "served"
+}
+
+// controllers adds what the server does by itself.
+func (m *drawing) controllers(all *controller.Controllers) {
+	if all == nil {
+		return
+	}
+	holder, _ := all.Holder()
+	for _, c := range all.Status() {
+		part := &v1alpha1.StructureController{
+			State: v1alpha1.ControllerElsewhere, Holder: holder, Other: all.Other(),
+			Waiting: int32(c.Waiting), Working: int32(c.Working), Failing: int32(c.Failing), Error: escape.Text(c.Error),
+		}
+		var source v1alpha1.CodePlace
+		switch {
+		case c.Runs:
+			part.State, source = v1alpha1.ControllerRunning, m.code.typeOf(reflect.TypeOf(c.Controller))
+		case !c.On:
+			part.State = v1alpha1.ControllerOff
+		}
+		m.add("controller:"+c.Name, v1alpha1.StructureSpec{Part: v1alpha1.PartController, Title: c.Does, Source: source, Controller: part})
+	}
 }
 
 func definitionOf(s *crd.Serving) *v1alpha1.StructureDefinition {

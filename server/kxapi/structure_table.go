@@ -17,7 +17,7 @@ var storeType = reflect.TypeFor[registry.Store]()
 
 var structureColumns = []table.Column{
 	table.NameColumn,
-	{Name: "Part", Type: "string", Description: "Filter, Server, Resource or Definition."},
+	{Name: "Part", Type: "string", Description: "Filter, Server, Resource, Definition or Controller."},
 	{Name: "What", Type: "string", Description: "What it is or does."},
 	{Name: "Verbs", Type: "string", Description: "What can be done to a resource."},
 	{Name: "Cache", Type: "string", Description: "How many objects a resource's watch cache has; - if it has no cache."},

@@ -122,6 +122,8 @@ func sheetOf(t *tree, n *node, whole *v1alpha1.Structure, w int, words lang.Lang
 		s.resource(part, whole != nil)
 	case spec.Definition != nil:
 		s.definition(t, part)
+	case spec.Controller != nil:
+		s.controller(part)
 	}
 	return s.lines
 }
@@ -323,6 +325,42 @@ func (s *sheet) definition(t *tree, part *v1alpha1.Structure) {
 		}
 		s.say(how, text)
 	}
+}
+
+func (s *sheet) controller(part *v1alpha1.Structure) {
+	spec, c := &part.Spec, part.Spec.Controller
+	s.say(strong, spec.Title)
+	s.doc(spec.Title, spec.Source)
+	s.gap("")
+	s.has("state", s.words.Text(stateOf(c)))
+	if c.Other != "" {
+		s.say(bad, s.words.Phrase("The kube-controller-manager %s does the same: leave it to that one by --controllers=-*.", c.Other))
+	}
+	s.has("Lease of", c.Holder)
+	if c.State == v1alpha1.ControllerRunning {
+		s.has("waiting", s.words.Phrase("%d objects to be looked at", c.Waiting))
+		s.has("working", s.words.Phrase("on %d", c.Working))
+	}
+	if c.Failing > 0 {
+		s.gap("")
+		s.say(bad, s.words.Phrase("It failed at %d, and tries again, less and less often. Last it said:", c.Failing))
+		s.say(plain, c.Error)
+		s.gap("")
+	}
+	writes := filter.Of("agent", "kx/"+strings.TrimPrefix(part.Name, "controller:"))
+	s.has("writes", writes).target = screen.ToRequests{Filter: writes}
+	s.code("source", spec.Source)
+}
+
+// stateOf says where a controller runs.
+func stateOf(c *v1alpha1.StructureController) string {
+	switch c.State {
+	case v1alpha1.ControllerRunning:
+		return "it runs in this process"
+	case v1alpha1.ControllerElsewhere:
+		return "another process has the Lease, or asks for it: it does not run in this one"
+	}
+	return "off, by --controllers"
 }
 
 func versionText(v v1alpha1.StructureVersion) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
 )
@@ -55,6 +56,37 @@ func TestFrames(t *testing.T) {
 	h.Golden("filter")
 	h.Press("enter")
 	h.Golden("definition")
+	h.Press("/")
+	h.Press("ctrl+u")
+	h.Type("controller: garbage")
+	h.Press("enter")
+	h.Golden("controller")
+}
+
+// TestController says where a controller runs, and why it can't do what it should.
+func TestController(t *testing.T) {
+	for _, tt := range []struct {
+		is   v1alpha1.StructureController
+		want []string
+	}{
+		{v1alpha1.StructureController{State: v1alpha1.ControllerRunning, Waiting: 7, Working: 2}, []string{"it runs in this process", "7 objects", "on 2"}},
+		{v1alpha1.StructureController{State: v1alpha1.ControllerElsewhere, Holder: "host_1"}, []string{"another process", "host_1"}},
+		{v1alpha1.StructureController{State: v1alpha1.ControllerOff}, []string{"off, by --controllers"}},
+		{v1alpha1.StructureController{State: v1alpha1.ControllerRunning, Other: "manager-1"}, []string{"kube-controller-manager manager-1"}},
+		{v1alpha1.StructureController{State: v1alpha1.ControllerRunning, Failing: 3, Error: "no way"}, []string{"failed at 3", "no way"}},
+	} {
+		s := &sheet{w: 100}
+		s.controller(&v1alpha1.Structure{Spec: v1alpha1.StructureSpec{Title: "t", Controller: &tt.is}})
+		var text strings.Builder
+		for _, l := range s.lines {
+			text.WriteString(l.text + "\n")
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(text.String(), want) {
+				t.Errorf("%+v: %q is not in\n%s", tt.is, want, text.String())
+			}
+		}
+	}
 }
 
 func TestSizes(t *testing.T) {

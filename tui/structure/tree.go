@@ -28,6 +28,7 @@ const (
 	serversID     = "servers"
 	resourcesID   = "resources"
 	definitionsID = "definitions"
+	controllersID = "controllers"
 	groupID       = "group "
 )
 
@@ -54,6 +55,7 @@ func (t *tree) load(parts []v1alpha1.Structure) {
 		{id: serversID, label: "servers", note: "who is asked, one after the other"},
 		{id: resourcesID, label: "resources", note: "by group and version"},
 		{id: definitionsID, label: "definitions", note: "of custom resources"},
+		{id: controllersID, label: "controllers", note: "what the server does by itself"},
 	} {
 		t.add(nil, root)
 	}
@@ -111,6 +113,9 @@ func (t *tree) addPart(part *v1alpha1.Structure, versions map[string]map[string]
 	case s.Definition != nil:
 		n.label = strings.TrimPrefix(part.Name, "definition:")
 		t.add(t.byID[definitionsID], n)
+	case s.Controller != nil:
+		n.label = strings.TrimPrefix(part.Name, "controller:")
+		t.add(t.byID[controllersID], n)
 	}
 }
 

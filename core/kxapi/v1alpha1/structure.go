@@ -3,8 +3,8 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Structure is one part of a server: a filter that requests pass, one of the servers that are asked one after the other, a
-// resource in one version, or the definition of a custom resource. Names of filters, servers and definitions begin with
-// filter:, server: and definition:; that of a resource is such as deployments.v1.apps.
+// resource in one version, the definition of a custom resource, or a controller. Names of filters, servers, definitions and
+// controllers begin with filter:, server:, definition: and controller:; that of a resource is such as deployments.v1.apps.
 type Structure struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata. There is no resourceVersion: a server's map can't be watched.
@@ -16,7 +16,7 @@ type Structure struct {
 }
 
 // StructureList is a server's map: the filters and the servers in the order in which a request passes them, then the
-// resources by the servers that have them, then the definitions.
+// resources by the servers that have them, then the definitions, then the controllers.
 type StructureList struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -33,11 +33,12 @@ const (
 	PartServer     StructurePart = "Server"
 	PartResource   StructurePart = "Resource"
 	PartDefinition StructurePart = "Definition"
+	PartController StructurePart = "Controller"
 )
 
-// StructureSpec is one part. One of filter, server, resource and definition is set.
+// StructureSpec is one part. One of filter, server, resource, definition and controller is set.
 type StructureSpec struct {
-	// Filter, Server, Resource or Definition.
+	// Filter, Server, Resource, Definition or Controller.
 	Part StructurePart `json:"part"`
 	// What it is or does, in a few words.
 	Title string `json:"title"`
@@ -51,6 +52,8 @@ type StructureSpec struct {
 	Resource *StructureResource `json:"resource,omitempty"`
 	// +optional
 	Definition *StructureDefinition `json:"definition,omitempty"`
+	// +optional
+	Controller *StructureController `json:"controller,omitempty"`
 }
 
 // CodePlace is a function, a type or a variable in the server's source.
@@ -98,6 +101,32 @@ type StructureServer struct {
 	// How many resources it has, each version counted.
 	Resources int32 `json:"resources"`
 }
+
+// StructureController is something that the server does by itself, because of what is in etcd.
+type StructureController struct {
+	// Running; Elsewhere, where another process holds the Lease of the controllers or none does yet; or Off, by --controllers.
+	State string `json:"state"`
+	// The process that holds the Lease of the controllers, where several servers share an etcd.
+	// +optional
+	Holder string `json:"holder,omitempty"`
+	// The kube-controller-manager that does the same work at the same time.
+	// +optional
+	Other string `json:"other,omitempty"`
+	// How many objects it has yet to look at, how many it is looking at, and how many it will try again since it failed.
+	Waiting int32 `json:"waiting"`
+	Working int32 `json:"working"`
+	Failing int32 `json:"failing"`
+	// Why it failed last, while it does.
+	// +optional
+	Error string `json:"error,omitempty"`
+}
+
+// The states of a controller.
+const (
+	ControllerRunning   = "Running"
+	ControllerElsewhere = "Elsewhere"
+	ControllerOff       = "Off"
+)
 
 // StructureResource is a resource in one version.
 type StructureResource struct {

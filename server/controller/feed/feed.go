@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,7 +50,11 @@ type Feed struct {
 	log       *slog.Logger
 	all       []Follower
 	resources map[string][]Follower
+	looked    atomic.Bool
 }
+
+// Looked says whether all keys have been looked at once.
+func (f *Feed) Looked() bool { return f.looked.Load() }
 
 // New makes a feed of the keys below a prefix.
 func New(etcd *admin.Live, prefix string, log *slog.Logger) *Feed {
@@ -104,6 +109,7 @@ func (f *Feed) look(ctx context.Context) (revision int64, err error) {
 	for _, to := range f.all {
 		to.End(revision)
 	}
+	f.looked.Store(true)
 	return revision, nil
 }
 

@@ -1,0 +1,121 @@
+package feed_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/controller/feed"
+	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/store/embedded/embedtest"
+)
+
+func TestMain(m *testing.M) { embedtest.Main(m) }
+
+// told is a follower that tells what it was told.
+type told struct {
+	resource schema.GroupResource
+	lines    chan string
+	// panics is the key at which it panics, once.
+	panics string
+}
+
+func (f *told) Begin()    { f.lines <- "begin" }
+func (f *told) End(int64) { f.lines <- "end" }
+
+func (f *told) Put(p feed.Pair) {
+	if p.Key == f.panics {
+		f.panics = ""
+		panic("odd input")
+	}
+	namespace, name := p.Name(f.resource)
+	f.lines <- fmt.Sprintf("%s/%s %q %v", namespace, name, p.Value, p.Changed)
+}
+
+// until reads lines up to one, and returns them.
+func (f *told) until(t *testing.T, last string) (lines []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), controllertest.Patience)
+	defer cancel()
+	for {
+		select {
+		case line := <-f.lines:
+			lines = append(lines, line)
+			if line == last {
+				return lines
+			}
+		case <-ctx.Done():
+			t.Fatalf("it was told %q, and not %s", lines, last)
+		}
+	}
+}
+
+// TestFeed follows resources with keys of all forms, over a look, changes, a compaction that ends the watch, and a panic.
+func TestFeed(t *testing.T) {
+	client := embedtest.New(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	put := func(key, value string) {
+		t.Helper()
+		if _, err := client.Put(t.Context(), key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("/r/configmaps/a/x", "1")
+	put("/r/services/specs/a/s", "2")
+	put("/r/minions/n", "3")
+	put("/r/example.com/pandas/a/p", "4")
+	put("/r/example.com/others/a/p", "5")
+	put("/r/services/endpoints/a/s", "6")
+	put("/else", "7")
+	put("/r/bare", "8")
+
+	from := feed.New(&admin.Live{Client: client}, "/r", slog.New(slog.DiscardHandler))
+	followers := map[string]*told{}
+	for _, r := range []schema.GroupResource{{Resource: "configmaps"}, {Resource: "services"}, {Resource: "nodes"}, {Group: "example.com", Resource: "pandas"}} {
+		followers[r.Resource] = &told{resource: r, lines: make(chan string, 100)}
+		from.Follow(followers[r.Resource], r)
+	}
+	all := &told{lines: make(chan string, 100)}
+	from.Follow(all)
+	if from.Looked() {
+		t.Error("it has not looked yet")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		from.Run(ctx)
+	}()
+	for name, want := range map[string]string{"configmaps": `a/x "1" false`, "services": `a/s "2" false`, "nodes": `/n "3" false`, "pandas": `a/p "4" false`} {
+		if got := followers[name].until(t, "end"); !slices.Equal(got, []string{"begin", want, "end"}) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if got := all.until(t, "end"); len(got) != 9 {
+		t.Errorf("a follower of all was told %q", got)
+	}
+	if !from.Looked() {
+		t.Error("it has looked")
+	}
+
+	put("/r/configmaps/a/x", "9")
+	if _, err := client.Delete(t.Context(), "/r/configmaps/a/x"); err != nil {
+		t.Fatal(err)
+	}
+	if got := followers["configmaps"].until(t, `a/x "" true`); !slices.Equal(got, []string{`a/x "9" true`, `a/x "" true`}) {
+		t.Errorf("%q", got)
+	}
+
+	followers["nodes"].panics = "minions/odd"
+	put("/r/minions/odd", "10")
+	if got := followers["nodes"].until(t, "end"); !slices.Equal(got, []string{"begin", `/n "3" false`, `/odd "10" false`, "end"}) {
+		t.Errorf("after a panic: %q", got)
+	}
+	stop()
+	<-ended
+}

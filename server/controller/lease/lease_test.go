@@ -1,0 +1,141 @@
+package lease_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/server/controller"
+	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/controller/lease"
+	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/store/embedded/embedtest"
+)
+
+func TestMain(m *testing.M) { embedtest.Main(m) }
+
+func start(t *testing.T, etcds ...string) (c *kubernetes.Clientset, stop func()) {
+	t.Helper()
+	o := options.New()
+	o.InitialObjects = false
+	return controllertest.StartWith(t, o, controllertest.ShortDir(t), etcds...)
+}
+
+// status is what a server says of one of its controllers.
+func status(t *testing.T, c *kubernetes.Clientset) *v1alpha1.StructureController {
+	t.Helper()
+	raw, err := c.RESTClient().Get().AbsPath("/apis/kx.dev/v1alpha1/structure/controller:" + controller.Garbage).DoRaw(t.Context())
+	s := &v1alpha1.Structure{}
+	if err == nil {
+		err = json.Unmarshal(raw, s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Spec.Controller
+}
+
+// until asks again and again, for what no event tells.
+func until(t *testing.T, what string, yes func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(controllertest.Patience); !yes(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("it did not come to pass that %s", what)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+func ready(t *testing.T, c *kubernetes.Clientset) bool {
+	t.Helper()
+	raw, err := c.RESTClient().Get().AbsPath("/readyz/controller/" + controller.Garbage).DoRaw(t.Context())
+	return err == nil && string(raw) == "ok"
+}
+
+// cascade deletes an owner and waits for the end of its dependent.
+func cascade(t *testing.T, c *kubernetes.Clientset, name string) {
+	t.Helper()
+	maps := c.CoreV1().ConfigMaps("default")
+	owner, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name + "-child", OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}}}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := maps.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, name+"'s dependent goes", func() bool {
+		list, err := maps.List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Items {
+			if list.Items[i].Name == name+"-child" {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// TestOneOfTwo: of two servers on one etcd one runs the controllers, and the other one does when the first has stopped.
+func TestOneOfTwo(t *testing.T) {
+	etcd := embedtest.StartCluster(t)
+	first, stop := start(t, etcd.Endpoints()...)
+	until(t, "the first server runs the controllers", func() bool { return status(t, first).State == v1alpha1.ControllerRunning && ready(t, first) })
+	second, _ := start(t, etcd.Endpoints()...)
+	holder := status(t, first).Holder
+	until(t, "the second server knows who does", func() bool {
+		s := status(t, second)
+		return s.State == v1alpha1.ControllerElsewhere && s.Holder == holder && ready(t, second)
+	})
+	cascade(t, second, "a")
+	held, err := second.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), lease.Name, metav1.GetOptions{})
+	if err != nil || *held.Spec.HolderIdentity != holder {
+		t.Errorf("%+v, %v", held, err)
+	}
+	stop()
+	until(t, "the second server runs them", func() bool {
+		s := status(t, second)
+		return s.State == v1alpha1.ControllerRunning && s.Holder != holder
+	})
+	cascade(t, second, "b")
+}
+
+// TestAlone: a server that nobody shares an etcd with writes no Lease, and tells of a kube-controller-manager that comes.
+func TestAlone(t *testing.T) {
+	c, _ := start(t)
+	until(t, "the controllers run", func() bool { return ready(t, c) })
+	if s := status(t, c); s.State != v1alpha1.ControllerRunning || s.Holder != "" || s.Other != "" {
+		t.Errorf("%+v", s)
+	}
+	leases := c.CoordinationV1().Leases(metav1.NamespaceSystem)
+	if list, err := leases.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	spec := func(holder string, renewed time.Time) coordinationv1.LeaseSpec {
+		return coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: renewed}}
+	}
+	// Its clock may be another one: what counts is that it has just written.
+	made, err := leases.Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "kube-controller-manager"}, Spec: spec("manager-1", time.Now().Add(-time.Hour))}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it is told of", func() bool { return status(t, c).Other == "manager-1" })
+	made.Spec = spec("", time.Now())
+	if _, err := leases.Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it has gone", func() bool { return status(t, c).Other == "" })
+}

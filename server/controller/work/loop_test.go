@@ -1,0 +1,150 @@
+package work_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kx-apiserver/kx/server/controller/work"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = time.Minute
+
+// looping runs a loop in which key "bad" panics or fails until it is told to be good.
+type looping struct {
+	*work.Loop[string]
+	t       *testing.T
+	reg     *prometheus.Registry
+	did     chan string
+	mu      sync.Mutex
+	failure any
+}
+
+func (l *looping) be(failure any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failure = failure
+}
+
+func startLoop(t *testing.T) *looping {
+	t.Helper()
+	l := &looping{t: t, reg: prometheus.NewRegistry(), did: make(chan string, 1000)}
+	l.Loop = work.NewLoop("one", 2, work.NewMetrics(l.reg), slog.New(slog.DiscardHandler), func(ctx context.Context, key string, cause int64) error {
+		l.mu.Lock()
+		failure := l.failure
+		l.mu.Unlock()
+		if key == "bad" {
+			switch failure := failure.(type) {
+			case error:
+				return failure
+			case string:
+				panic(failure)
+			}
+		}
+		if cause != 7 {
+			return errors.New("its cause is lost")
+		}
+		l.did <- key
+		return nil
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+	})
+	return l
+}
+
+func (l *looping) want(key string) {
+	l.t.Helper()
+	select {
+	case did := <-l.did:
+		if did != key {
+			l.t.Errorf("it did %s, want %s", did, key)
+		}
+	case <-time.After(patience):
+		l.t.Fatalf("it did not do %s: %+v", key, l.State())
+	}
+}
+
+// until waits for a state, which no event tells.
+func (l *looping) until(what string, yes func(work.State) bool) {
+	l.t.Helper()
+	for deadline := time.Now().Add(patience); !yes(l.State()); {
+		if time.Now().After(deadline) {
+			l.t.Fatalf("it did not come to pass that %s: %+v", what, l.State())
+		}
+		<-time.After(time.Millisecond) // leaves the processor to the loop
+	}
+}
+
+// TestLoop has a key fail in each way while others are done, and then succeed because of what gave cause to it first.
+func TestLoop(t *testing.T) {
+	for name, failure := range map[string]any{"an error": errors.New("no way"), "a panic": "odd input"} {
+		t.Run(name, func(t *testing.T) {
+			l := startLoop(t)
+			l.be(failure)
+			l.Add("bad", 7)
+			l.until("it fails", func(s work.State) bool { return s.Failing == 1 })
+			if s := l.State(); !strings.Contains(s.Error, "no way") && !strings.Contains(s.Error, "odd input") {
+				t.Errorf("%+v", s)
+			}
+			l.Add("good", 7)
+			l.want("good")
+			l.AddAfter("later", 7, time.Millisecond)
+			l.want("later")
+			l.be(nil)
+			l.want("bad")
+			l.until("nothing fails", func(s work.State) bool { return s == work.State{} })
+			metrics, err := l.reg.Gather()
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts := map[string]float64{}
+			for _, m := range metrics {
+				if c := m.GetMetric()[0].GetCounter(); c != nil {
+					counts[m.GetName()] = c.GetValue()
+				} else if h := m.GetMetric()[0].GetHistogram(); h != nil {
+					counts[m.GetName()] = float64(h.GetSampleCount())
+				}
+			}
+			if counts["kx_controller_errors_total"] < 1 || counts["workqueue_retries_total"] != counts["kx_controller_errors_total"] || counts["workqueue_adds_total"] < 4 ||
+				counts["workqueue_work_duration_seconds"] != counts["workqueue_retries_total"]+3 || counts["workqueue_queue_duration_seconds"] != counts["workqueue_work_duration_seconds"] {
+				t.Errorf("%v", counts)
+			}
+		})
+	}
+}
+
+// TestLoopLater: what is too early is tried again, and is no failure.
+func TestLoopLater(t *testing.T) {
+	l := startLoop(t)
+	l.be(errors.Join(work.ErrLater, errors.New("soon")))
+	l.Add("bad", 7)
+	l.until("it was tried", func(work.State) bool {
+		metrics, _ := l.reg.Gather()
+		for _, m := range metrics {
+			if m.GetName() == "workqueue_retries_total" && m.GetMetric()[0].GetCounter().GetValue() > 1 {
+				return true
+			}
+		}
+		return false
+	})
+	if s := l.State(); s.Failing != 0 || s.Error != "" {
+		t.Errorf("%+v", s)
+	}
+	l.be(nil)
+	l.want("bad")
+}
