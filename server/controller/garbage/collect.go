@@ -76,7 +76,7 @@ func (c *Controller) collect(ctx context.Context, uid id, cause int64) error {
 	key, waits := n.key, n.foreground
 	blocked, dependents, circle := false, false, false
 	if waits {
-		for _, dependent := range c.index.blocking(n) {
+		for dependent := range c.index.blocking(n) {
 			blocked = true
 			if !dependent.foreground {
 				c.loop.Add(task{collect, dependent.uid, id{}}, cause)
@@ -168,6 +168,8 @@ func (c *Controller) classify(ctx context.Context, o *object) (solid bool, dangl
 func (c *Controller) ownerOf(ctx context.Context, o *object, r *metav1.OwnerReference) (*found, error) {
 	t := c.targets.ofKind(c.storages, schema.FromAPIVersionAndKind(r.APIVersion, r.Kind))
 	switch {
+	case t == nil && c.hasGone(o, r):
+		return nil, nil
 	case t == nil:
 		return nil, errUnserved
 	case t.namespaced && o.namespace == "":
@@ -185,6 +187,14 @@ func (c *Controller) ownerOf(ctx context.Context, o *object, r *metav1.OwnerRefe
 		return nil, nil
 	}
 	return owner, err
+}
+
+// hasGone says whether an owner was seen to go, of a kind that is not served any more: nobody has to know the kind for that.
+func (c *Controller) hasGone(o *object, r *metav1.OwnerReference) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was, ok := c.index.gone[idOf(r.UID)]
+	return ok && was.name == c.index.nameOf(groupOf(r.APIVersion), r.Kind, r.Name) && (was.namespace == "" || was.namespace == o.namespace)
 }
 
 // absent remembers owners that are gone: a UID does not come back.

@@ -20,12 +20,15 @@ type Controller struct {
 	etcd     *admin.Live
 	decoder  *admin.Decoder
 	// prefix begins all keys and ends in a slash.
-	prefix  string
-	writer  *work.Writer
-	log     *slog.Logger
-	loop    *work.Loop[task]
-	targets targets
-	absent  absent
+	prefix string
+	writer *work.Writer
+	log    *slog.Logger
+	// loop works on all tasks but those on slow resources and events.
+	loop, slow, telling *work.Loop[task]
+	targets             targets
+	absent              absent
+	slowness            slowness
+	events              events
 
 	// mu guards what follows.
 	mu    sync.Mutex
@@ -63,10 +66,12 @@ func New(kit *work.Kit) *Controller {
 		writer: kit.Writer(component, "generic-garbage-collector"),
 		index:  newIndex(), unserved: map[id]bool{}, unreadable: map[string]bool{},
 	}
-	c.loop = work.NewLoop(component, mostAtOnce, kit.Metrics, kit.Log, c.try)
+	c.loop = work.NewLoop(component, mostAtOnce, kit.Metrics, kit.Log, c.quickly)
+	c.slow = work.NewLoop(component+"-slow", slowAtOnce, kit.Metrics, kit.Log, c.slowly)
+	c.telling = work.NewLoop(component+"-events", 1, kit.Metrics, kit.Log, c.try)
 	c.index.wake = func(n *node) { c.add(task{collect, n.uid, id{}}) }
 	c.index.release = func(n *node) { c.add(task{release, n.uid, id{}}) }
-	c.index.invalid = func(n *node, owner id) { c.add(task{tell, n.uid, owner}) }
+	c.index.invalid = func(n *node, owner id) { c.telling.Add(task{tell, n.uid, owner}, c.revision) }
 	return c
 }
 
@@ -74,10 +79,27 @@ func New(kit *work.Kit) *Controller {
 func (c *Controller) add(t task) { c.loop.Add(t, c.revision) }
 
 // Run works until ctx ends, and returns when all has ended.
-func (c *Controller) Run(ctx context.Context) { c.loop.Run(ctx) }
+func (c *Controller) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, l := range c.loops() {
+		running.Go(func() { l.Run(ctx) })
+	}
+	running.Wait()
+}
+
+func (c *Controller) loops() []*work.Loop[task] { return []*work.Loop[task]{c.loop, c.slow, c.telling} }
 
 // State returns what it is about.
-func (c *Controller) State() work.State { return c.loop.State() }
+func (c *Controller) State() (sum work.State) {
+	for _, l := range c.loops() {
+		s := l.State()
+		sum.Waiting, sum.Working, sum.Failing = sum.Waiting+s.Waiting, sum.Working+s.Working, sum.Failing+s.Failing
+		if sum.Error == "" {
+			sum.Error = s.Error
+		}
+	}
+	return sum
+}
 
 // try does a task because of a revision.
 func (c *Controller) try(ctx context.Context, t task, cause int64) (err error) {

@@ -8,6 +8,8 @@
 //	follow    fills the index page by page, and then keeps it by the watch; each change says who may have become garbage
 //	collect   decides about one object at a time, by what etcd has of it and of its owners at that moment
 //	write     deletes, or changes references and finalizers; each write is a journey
+//	slow      keeps objects whose storage takes long, such as with a webhook that does not answer, away from all others
+//	events    counts and thins out the events, as recorders of controllers do
 //
 // # What becomes of dependents
 //
@@ -17,15 +19,16 @@
 //
 // An object goes when none of its owners exists: under the name, in the object's own namespace or in none, with the UID that the
 // reference says. One that also has an owner that exists loses the references to those that don't. A reference to a kind that is not
-// served decides nothing; it is looked at again, less and less often. So is an owner whose value can't be read.
+// served decides nothing, unless its owner was seen to go; it is looked at again, less and less often. So is an owner whose value can't
+// be read.
 //
 // # Invariants
 //
 //  1. The index only suggests. Nothing is deleted or released unless etcd says so when it is read again, and each write names the
-//     UID and, for deletions, the revision that was judged.
+//     UID and, for deletions, the revision that was judged. Only that a UID has gone needs no second look: it does not come back.
 //  2. All state is in etcd. Any number of processes may do this at once: work that another one has done already is no error, and a
 //     new process finds by its first look what is left to do.
-//  3. An object is worked on by one goroutine at a time, and one that fails is tried again later and later. Objects that can't be
-//     read or deleted delay no others.
+//  3. An object that fails is tried again later and later. Objects that can't be read or deleted, or whose deletion takes long, delay
+//     no others of other resources.
 //  4. While nothing changes, nothing is done.
 package garbage

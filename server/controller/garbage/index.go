@@ -3,6 +3,8 @@ package garbage
 import (
 	"crypto/sha256"
 	"hash/maphash"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -44,6 +46,12 @@ type owner struct {
 	// name stands for its kind and its name.
 	name   uint64
 	blocks bool
+}
+
+// gone is what an owner was: name stands for its kind and its name.
+type gone struct {
+	namespace string
+	name      uint64
 }
 
 // set is a set of nodes, mostly a small one.
@@ -107,8 +115,10 @@ type index struct {
 	byUID map[id]*node
 	// dependents are by the UID of their owner, whether that exists or not.
 	dependents map[id]*set
-	kinds      map[schema.GroupKind]*schema.GroupKind
-	seed       maphash.Seed
+	// gone are owners that are gone while somebody still names them.
+	gone  map[id]gone
+	kinds map[schema.GroupKind]*schema.GroupKind
+	seed  maphash.Seed
 	// wake is told who may have become garbage.
 	wake func(n *node)
 	// release is told of an owner whose dependents are to be released, and invalid of a reference into another namespace.
@@ -118,7 +128,7 @@ type index struct {
 
 func newIndex() *index {
 	return &index{
-		byKey: map[string]*node{}, byUID: map[id]*node{}, dependents: map[id]*set{},
+		byKey: map[string]*node{}, byUID: map[id]*node{}, dependents: map[id]*set{}, gone: map[id]gone{},
 		kinds: map[schema.GroupKind]*schema.GroupKind{}, seed: maphash.MakeSeed(),
 	}
 }
@@ -177,6 +187,7 @@ func (x *index) put(key string, f *found, round uint32, judge bool) {
 		n = &node{key: strings.Clone(key), uid: uid, kind: x.kindOf(f)}
 		x.byKey[n.key] = n
 		x.byUID[uid] = n
+		delete(x.gone, uid)
 	}
 	n.round = round
 	orphans, waits := f.deleting && f.orphan, f.deleting && f.foreground
@@ -203,7 +214,7 @@ func (x *index) put(key string, f *found, round uint32, judge bool) {
 // setOwners says whether the owners are others than before. Owners that wait for it to be gone are told if it holds them no longer.
 func (x *index) setOwners(n *node, owners []owner) (changed bool) {
 	old := n.owners
-	if same(old, owners) {
+	if slices.Equal(old, owners) {
 		return false
 	}
 	n.owners = owners
@@ -220,12 +231,18 @@ func (x *index) setOwners(n *node, owners []owner) (changed bool) {
 			s.add(n)
 		}
 	}
-	for _, o := range old {
-		if owner := x.byUID[o.uid]; owner != nil && owner.foreground {
+	x.tellOwners(old)
+	return true
+}
+
+// tellOwners wakes those owners that waited for dependents which blocked them, and wait for none any more. Not at each dependent that
+// goes: an owner of thousands would look at thousands each time.
+func (x *index) tellOwners(owners []owner) {
+	for _, o := range owners {
+		if owner := x.byUID[o.uid]; owner != nil && owner.foreground && !x.blocked(owner) {
 			x.wake(owner)
 		}
 	}
-	return true
 }
 
 func (s *set) has(n *node) bool {
@@ -240,21 +257,10 @@ func (s *set) has(n *node) bool {
 	return false
 }
 
-func same(a, b []owner) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
 func (x *index) forget(dependent *node, owner id) {
 	if s := x.dependents[owner]; s != nil && s.remove(dependent) {
 		delete(x.dependents, owner)
+		delete(x.gone, owner)
 	}
 }
 
@@ -271,7 +277,7 @@ func (x *index) begin(n *node) {
 	}
 }
 
-// check wakes n if one of its owners may be absent.
+// check wakes n if one of its owners may be absent, or waits for its dependents to be deleted.
 func (x *index) check(n *node) {
 	for _, o := range n.owners {
 		x.checkOwner(n, o.uid)
@@ -287,6 +293,10 @@ func (x *index) checkOwner(n *node, uid id) {
 	within := namespaceOf(o.key)
 	if within != "" && within != namespaceOf(n.key) {
 		x.invalid(n, uid)
+		x.wake(n)
+		return
+	}
+	if o.foreground {
 		x.wake(n)
 		return
 	}
@@ -312,27 +322,31 @@ func (x *index) remove(key string) {
 	for _, o := range n.owners {
 		x.forget(n, o.uid)
 	}
-	for _, o := range n.owners {
-		if owner := x.byUID[o.uid]; owner != nil && owner.foreground {
-			x.wake(owner)
-		}
+	x.tellOwners(n.owners)
+	if x.dependents[n.uid] != nil {
+		x.gone[n.uid] = gone{strings.Clone(namespaceOf(n.key)), x.nameOf(n.kind.Group, n.kind.Kind, nameOf(n.key))}
 	}
 	for dependent := range x.dependents[n.uid].all {
 		x.wake(dependent)
 	}
 }
 
-// blocking are the dependents that block the deletion of n.
-func (x *index) blocking(n *node) (blocking []*node) {
-	for dependent := range x.dependents[n.uid].all {
-		for _, o := range dependent.owners {
-			if o.uid == n.uid && o.blocks {
-				blocking = append(blocking, dependent)
-				break
+// blocking yields the dependents that block the deletion of n.
+func (x *index) blocking(n *node) iter.Seq[*node] {
+	return func(yield func(*node) bool) {
+		for dependent := range x.dependents[n.uid].all {
+			if slices.ContainsFunc(dependent.owners, func(o owner) bool { return o.uid == n.uid && o.blocks }) && !yield(dependent) {
+				return
 			}
 		}
 	}
-	return blocking
+}
+
+func (x *index) blocked(n *node) bool {
+	for range x.blocking(n) {
+		return true
+	}
+	return false
 }
 
 // locate says which object a key below the prefix is of.

@@ -71,7 +71,7 @@ func TestEmptyAgain(t *testing.T) {
 	for key := range x.byKey {
 		x.remove(key)
 	}
-	if len(x.byKey)+len(x.byUID)+len(x.dependents) != 0 {
+	if len(x.byKey)+len(x.byUID)+len(x.dependents)+len(x.gone) != 0 {
 		t.Errorf("left are %d keys, %d UIDs and the dependents of %d", len(x.byKey), len(x.byUID), len(x.dependents))
 	}
 }

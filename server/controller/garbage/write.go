@@ -5,16 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
@@ -73,60 +70,4 @@ func (c *Controller) update(ctx context.Context, o *object, why why, change func
 		return nil
 	}
 	return err
-}
-
-// tell makes an event: an object names an owner that is in another namespace.
-func (c *Controller) tell(ctx context.Context, uid, owner id, cause int64) (err error) {
-	c.mu.Lock()
-	n := c.index.byUID[uid]
-	if n == nil {
-		c.mu.Unlock()
-		return nil
-	}
-	key := n.key
-	c.mu.Unlock()
-	o, err := c.now(ctx, uid, key, cause)
-	if err != nil || o == nil {
-		return err
-	}
-	t := c.targets.ofKind(c.storages, corev1.SchemeGroupVersion.WithKind("Event"))
-	if t == nil {
-		return nil // nobody could read it
-	}
-	events, ok := t.storage.(rest.Creater)
-	if !ok {
-		return nil
-	}
-	for _, r := range o.owners {
-		if idOf(r.UID) != owner {
-			continue
-		}
-		event := invalidNamespace(o, &r, time.Now())
-		ctx, end := c.begin(ctx, t, "create", event.Namespace, "", o.cause, because(trace.OwnerElsewhere))
-		defer end(&err)
-		if _, err = events.Create(ctx, event, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-			err = nil
-		}
-		return err
-	}
-	return nil
-}
-
-// invalidNamespace is the event that kube-controller-manager makes.
-func invalidNamespace(o *object, r *metav1.OwnerReference, now time.Time) *corev1.Event {
-	namespace := o.namespace
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault
-	}
-	at := metav1.NewTime(now)
-	return &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Name: fmt.Sprintf("%s.%x", o.name, now.UnixNano()), Namespace: namespace},
-		InvolvedObject: corev1.ObjectReference{Kind: o.kind, APIVersion: o.apiVersion, Namespace: o.namespace, Name: o.name, UID: o.uid},
-		Reason:         "OwnerRefInvalidNamespace",
-		Message: fmt.Sprintf("ownerRef [%s/%s, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
-			r.APIVersion, r.Kind, o.namespace, r.Name, r.UID, o.namespace),
-		Source:              corev1.EventSource{Component: component},
-		ReportingController: component,
-		FirstTimestamp:      at, LastTimestamp: at, Count: 1, Type: corev1.EventTypeWarning,
-	}
 }
