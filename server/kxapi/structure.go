@@ -51,8 +51,8 @@ func (s *structure) resource() resource[*v1alpha1.Structure] {
 }
 
 // get returns one part with everything that is known about it.
-func (s *structure) get(_ context.Context, name string) (*v1alpha1.Structure, error) {
-	parts, err := s.draw(name)
+func (s *structure) get(ctx context.Context, name string) (*v1alpha1.Structure, error) {
+	parts, err := s.draw(ctx, name)
 	if err != nil || len(parts) == 0 {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *structure) get(_ context.Context, name string) (*v1alpha1.Structure, er
 }
 
 // all returns the parts in brief.
-func (s *structure) all(context.Context) ([]*v1alpha1.Structure, error) { return s.draw("") }
+func (s *structure) all(ctx context.Context) ([]*v1alpha1.Structure, error) { return s.draw(ctx, "") }
 
 // structureFields are the fields that field selectors know.
 func structureFields(s *v1alpha1.Structure) fields.Set {
@@ -74,9 +74,25 @@ func structureFields(s *v1alpha1.Structure) fields.Set {
 	return set
 }
 
+// known is what the source says. Who asks first waits until it is read, but not longer than they want to: a server that stops waits
+// for its requests.
+func (s *structure) known(ctx context.Context) (*code, error) {
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = s.code() // its error is kept
+	}()
+	select {
+	case <-read:
+		return s.code()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // draw draws one part whole, or all in brief if the name is empty.
-func (s *structure) draw(name string) ([]*v1alpha1.Structure, error) {
-	code, err := s.code()
+func (s *structure) draw(ctx context.Context, name string) ([]*v1alpha1.Structure, error) {
+	code, err := s.known(ctx)
 	if err != nil {
 		return nil, err
 	}

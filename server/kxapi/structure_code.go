@@ -25,7 +25,6 @@ type code struct {
 var (
 	functionLine = regexp.MustCompile(`^func (?:\((?:\w+ )?\*?(\w+)(?:\[[^\]]*\])?\) )?(\w+)[\[(]`)
 	declaredLine = regexp.MustCompile(`^(?:type|var) (\w+)`)
-	groupLine    = regexp.MustCompile(`^(?:type|var) \($`)
 	inGroupLine  = regexp.MustCompile(`^\t(\w+) `)
 )
 
@@ -49,19 +48,25 @@ func (c *code) read(file, text string) {
 			continue
 		}
 		name := ""
-		if m := functionLine.FindStringSubmatch(one); m != nil {
-			if name = m[2]; m[1] != "" {
-				name = m[1] + "." + m[2]
+		switch { // most lines are looked at no further: patterns take their time
+		case strings.HasPrefix(one, "func "):
+			if m := functionLine.FindStringSubmatch(one); m != nil {
+				if name = m[2]; m[1] != "" {
+					name = m[1] + "." + m[2]
+				}
 			}
-		} else if m := declaredLine.FindStringSubmatch(one); m != nil {
-			name = m[1]
-		} else if m := inGroupLine.FindStringSubmatch(one); m != nil && inGroup {
-			name = m[1]
-		}
-		if groupLine.MatchString(one) {
+		case one == "type (" || one == "var (":
 			inGroup = true
-		} else if one == ")" {
+		case strings.HasPrefix(one, "type "), strings.HasPrefix(one, "var "):
+			if m := declaredLine.FindStringSubmatch(one); m != nil {
+				name = m[1]
+			}
+		case one == ")":
 			inGroup = false
+		case inGroup:
+			if m := inGroupLine.FindStringSubmatch(one); m != nil {
+				name = m[1]
+			}
 		}
 		if name != "" && name != "_" {
 			place := v1alpha1.CodePlace{Name: path.Dir(file) + "." + name, File: file, Line: line, Doc: paragraph(doc)}

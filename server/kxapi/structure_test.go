@@ -1,7 +1,10 @@
 package kxapi
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"reflect"
@@ -128,6 +131,21 @@ func TestStructureWithoutSource(t *testing.T) {
 	part := obj.(*v1alpha1.Structure).DeepCopy()
 	if s := part.Spec; s.Source.Name != "net/http.ServeMux" || s.Source.File != "" || s.Server.Delegate != "b" {
 		t.Errorf("%+v %+v", s, s.Server)
+	}
+}
+
+// TestStructureUnread asks for the structure and goes before the source is read.
+func TestStructureUnread(t *testing.T) {
+	read := make(chan struct{})
+	s := &structure{code: func() (*code, error) { <-read; return nil, io.EOF }}
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := s.get(ctx, "chain"); !errors.Is(err, context.Canceled) {
+		t.Errorf("who has gone is told %v", err)
+	}
+	close(read)
+	if _, err := s.get(t.Context(), "chain"); !errors.Is(err, io.EOF) {
+		t.Errorf("who waits is told %v", err)
 	}
 }
 
