@@ -5,7 +5,7 @@ var (
 	DefinitionJudged = because("definition-judged", "what is known of the definition calls for {conditions:word}")
 	DefinitionEnds   = because("definition-ends", "the definition is being deleted, and its objects go first")
 
-	OwnersGone        = because("owners-gone", "none of its {owners} owners exists")
+	OwnersGone        = because("owners-gone", "owners that it names: {owners}; owners that exist: 0")
 	OwnersWait        = because("owners-wait", "an owner that is being deleted waits until it is gone: its own dependents go first")
 	ReferencesDropped = because("references-dropped", "it keeps an owner that exists, and loses the references to {gone} that don't, or wait for it")
 	OwnersUnblocked   = because("owners-unblocked", "its owners wait for it and it waits for them: it blocks them no longer")

@@ -6,8 +6,30 @@ import (
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
+
+// Causes writes why a request was made: what the server decided, and the request whose write gave cause to it, up to one that a client
+// made. unknown says why the chain ends before.
+func Causes(out io.Writer, chain []*v1alpha1.Journey, unknown error, p Paint) {
+	for i, j := range chain {
+		fmt.Fprintln(out, head(j, p))
+		if len(j.Status.Steps) > 0 && j.Status.Steps[0].ID == trace.ControllerDecide.String() {
+			if why := p.words.Why(&j.Status.Steps[0]); why != "" {
+				fmt.Fprintf(out, "  %s %s\n", p.bold(draw.Clean(j.Spec.UserAgent)+":"), p.notes(draw.Clean(why)))
+			}
+		}
+		switch c := j.Status.Cause; {
+		case c == nil:
+			fmt.Fprintln(out, "  "+p.words.Phrase("a client asked for it: %s, with %s", draw.Clean(j.Spec.User), draw.Clean(j.Spec.UserAgent)))
+		case i < len(chain)-1:
+			fmt.Fprintln(out, "  "+p.words.Phrase("because of revision %d, which this request wrote:", c.Revision))
+		default:
+			fmt.Fprintln(out, "  "+p.words.Phrase("because of revision %d, of which no more is known: %s", c.Revision, draw.Clean(unknown.Error())))
+		}
+	}
+}
 
 // Blame writes which steps changed the field at a path.
 func Blame(out io.Writer, j *v1alpha1.Journey, path string, changes []blame.Change, p Paint) {
