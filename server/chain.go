@@ -91,7 +91,7 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler, servers func() []kxap
 	restStorageProviders := rest.Providers(all.Needs{
 		EventTTL: c.EventTTL, EtcdHealth: c.EtcdHealth, Authenticator: c.Authenticator, Authorizer: c.Authorizer, Rules: authz.Rules{},
 		Namespace: c.Admission.Namespace,
-		Kubelets:  c.Kubelets, Storage: s.Storage,
+		Kubelets:  c.Kubelets, Tokens: c.Tokens, Storage: s.Storage,
 	})
 	err := s.InstallAPIs(c.APIResources, c.RESTOptions, restStorageProviders...)
 	if err == nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/kx-apiserver/kx/server/audit"
 	"github.com/kx-apiserver/kx/server/authn"
 	"github.com/kx-apiserver/kx/server/authz"
+	"github.com/kx-apiserver/kx/server/builtin/core/serviceaccount"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/controller"
@@ -38,6 +39,7 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/server/options"
+	tokens "github.com/kx-apiserver/kx/server/serviceaccount"
 	"github.com/kx-apiserver/kx/server/version"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/backend"
@@ -66,6 +68,9 @@ type Config struct {
 	AuditLog      *audit.Log
 	// Kubelets reach nodes and pods.
 	Kubelets *kubelet.Client
+	// TokenKeys sign tokens of service accounts and verify them. Tokens says how they are made.
+	TokenKeys *tokens.Keys
+	Tokens    serviceaccount.Tokens
 
 	Journeys *trace.Recorder
 	Metrics  *metrics.Metrics

@@ -78,6 +78,7 @@ func nonAPIPaths(c *Config, chain *Chain, checks checks) []path {
 		{"/metrics", c.Metrics.Handler()}, {"/metrics/slis", slis.Handler()},
 		{"/openapi/v2", openAPI}, {"/openapi/v3", openAPI}, {"/openapi/v3/", openAPI},
 	}
+	paths = append(paths, c.discovery()...)
 	listed := []string{"/api", "/apis", "/flagz", "/statusz"}
 	for _, e := range []*health.Endpoint{
 		health.NewEndpoint("/healthz", c.Logger, slis, checks.healthz...),

@@ -20,6 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/server/serviceaccount"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/backend/factory"
 	"github.com/kx-apiserver/kx/store/embedded"
@@ -101,7 +102,11 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...end
 		return s, err
 	}
 	address := reachable(listener.Addr().(*net.TCPAddr))
-	c, chain, err := s.chain(o, tls, address, reached, counts, own)
+	keys, err := tokenKeys(o, dir)
+	if err != nil {
+		return s, err
+	}
+	c, chain, err := s.chain(o, tls, address, reached, counts, keys, own)
 	if err != nil {
 		return s, err
 	}
@@ -204,7 +209,7 @@ func (s *Server) connect(to etcd) error {
 }
 
 // chain makes the chain of servers. Its storages may ask etcd in the background and wait for it.
-func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, reached etcd, counts *metrics.Metrics, own []endpoint.RESTStorageProvider) (*Config, *Chain, error) {
+func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, reached etcd, counts *metrics.Metrics, keys *serviceaccount.Keys, own []endpoint.RESTStorageProvider) (*Config, *Chain, error) {
 	life, end := context.WithCancel(context.Background())
 	s.onClose(func() error { end(); return nil })
 	c, err := newConfig(life, o, s.log, address, tls, reached, counts)
@@ -212,6 +217,9 @@ func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, re
 		return nil, nil, err
 	}
 	c.Own = own
+	if err := c.makeTokens(keys); err != nil {
+		return nil, nil, err
+	}
 	s.onClose(c.AuditLog.Close)
 	s.onClose(func() error { c.Kubelets.Close(); return nil })
 	s.Journeys, s.drain = c.Journeys, c.Drain

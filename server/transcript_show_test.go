@@ -237,6 +237,7 @@ var masks = []struct {
 	{regexp.MustCompile(`(generated-)[a-z0-9]{5}\b`), "${1}<id>"},
 	{regexp.MustCompile(`(built it in )[0-9.]+[mµ]?s`), "${1}<duration>"},
 	{regexp.MustCompile(`(request )[0-9a-f]+-\d+`), "${1}<id>"},
+	{regexp.MustCompile(`(signed with the key )[\w-]{43}`), "${1}<id>"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "<address>"},
 }
 

@@ -153,7 +153,9 @@ func revision(t testing.TB, etcd *clientv3.Client) int64 {
 func TestKube(t *testing.T) {
 	t.Parallel()
 	// Some objects say who made them: that is the user of testdata/upstream.
-	r := start(t, tokens(t, "secret,kx-admin,1,\"system:masters\"\n"), uncollected)
+	r := start(t, tokens(t, "secret,kx-admin,1,\"system:masters\"\n"), uncollected, func(o *options.Options) {
+		o.Tokens.Issuers = []string{"https://kubernetes.default.svc"} // as testdata/upstream starts it
+	})
 	anyone := r.anyone(t)
 	admin := &http.Client{Transport: transport.NewBearerAuthRoundTripper("secret", anyone.Transport)}
 	c := &wiretest.Client{URL: r.URL, Admin: admin, Anyone: anyone}

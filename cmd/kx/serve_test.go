@@ -54,6 +54,8 @@ func TestBadFlags(t *testing.T) {
 		{"--storage-backend=etcd2", "allowed values: etcd3"},
 		{"--watch-cache-sizes=pods#-1", "pods#-1"},
 		{"--token-auth-file=/does/not/exist", "--token-auth-file"},
+		{"--service-account-signing-key-file=/does/not/exist", "--service-account-signing-key-file: stat /does/not/exist: no such file"},
+		{"--service-account-key-file=/does/not/exist", "--service-account-key-file: open /does/not/exist: no such file"},
 		{"--audit-policy-file=/does/not/exist --audit-log-path=-", "--audit-policy-file"},
 		{"--encryption-provider-config=/does/not/exist", "/does/not/exist"},
 		{"--embedded-etcd-listen=http://192.0.2.1:1", "192.0.2.1"},

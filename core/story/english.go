@@ -195,6 +195,8 @@ var sentences = map[trace.ID]string{
 	trace.CustomScaleUpdate:    "The definition's storage of their scale puts the replicas into {the object}",
 	trace.PodEvict:             "EvictionREST is asked to evict {the pod}",
 	trace.PodCheckBudget:       "EvictionREST looks whether a disruption budget lets one more pod go: {a budget}",
+	trace.TokenCreate:          "TokenREST is asked for a token of {the service account}",
+	trace.TokenSign:            "The server signs a token of {a service account}",
 	trace.KubeletLocate:        "The address of the kubelet is looked up, on the node {of the pod}",
 
 	trace.StoreKey:              "KeyFunc makes the key of {the object}",

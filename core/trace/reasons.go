@@ -102,6 +102,11 @@ var (
 	BudgetSparesUnready = because("budget-spares-unready", "the pod is not ready, and the budget lets such pods go")
 	BudgetAllows        = because("budget-allows", "the budget lets it go: afterwards it allows {left} more")
 
+	TokenSigned    = because("token-signed", "signed with the key {key:word}: the token ends {seconds} s after it was made")
+	TokenEndless   = because("token-endless", "signed with the key {key:word}: the token has no end")
+	TokenShortened = because("token-shortened", "{asked} s were asked for, and the server allows {seconds} s")
+	TokenExtended  = because("token-extended", "a pod's own token for this API, for the {asked} s that kubelets ask for: it lives for {seconds} s, since old programs do not know that it ends")
+
 	DeletionWaits     = because("deletion-waits", "finalizers or a grace period keep the object for now")
 	BytesReused       = because("bytes-reused", "the bytes were there: nothing is encoded")
 	BytesMade         = because("bytes-made", "nobody has had the object in this form before: it is encoded, and the bytes are kept with it")

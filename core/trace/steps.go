@@ -83,6 +83,8 @@ const (
 	CustomScaleUpdate
 	PodEvict
 	PodCheckBudget
+	TokenCreate
+	TokenSign
 	KubeletLocate
 
 	StoreKey
@@ -251,6 +253,8 @@ var table = [numSteps]Info{
 
 	PodEvict:       {Name: "rest.evict", Layer: LayerREST, Title: "EvictionREST.Create", Upstream: apiserver("EvictionREST.Create", "pkg/registry/core/pod/storage/eviction.go")},
 	PodCheckBudget: {Name: "rest.check-budget", Layer: LayerREST, Title: "EvictionREST.checkAndDecrement: may one more pod go?", Upstream: apiserver("EvictionREST.checkAndDecrement", "pkg/registry/core/pod/storage/eviction.go")},
+	TokenCreate:    {Name: "rest.token", Layer: LayerREST, Title: "TokenREST.Create", Upstream: apiserver("TokenREST.Create", "pkg/registry/core/serviceaccount/storage/token.go")},
+	TokenSign:      {Name: "rest.sign-token", Layer: LayerREST, Title: "sign a token of the service account", Upstream: apiserver("jwtTokenGenerator.GenerateToken", "pkg/serviceaccount/jwt.go")},
 	KubeletLocate:  {Name: "rest.locate-kubelet", Layer: LayerREST, Title: "find the address of the node's kubelet", Upstream: apiserver("NodeConnectionInfoGetter.GetConnectionInfo", "pkg/kubelet/client/kubelet_client.go")},
 
 	StoreKey:              {Name: "store.key", Layer: LayerStore, Title: "KeyFunc", Upstream: kubernetes("NamespaceKeyFunc", "apiserver/pkg/registry/generic/registry/store.go"), Fine: true},

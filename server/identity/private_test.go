@@ -18,14 +18,15 @@ func TestOthersInTheDirectory(t *testing.T) {
 		err  string
 		warn string
 	}{
-		"its owner's alone":           {mode: 0o700, file: "ca.crt", as: 0o644},
-		"read by others":              {mode: 0o755, file: "ca.crt", as: 0o644, warn: "can be read by others (mode 0755), and should be its owner's alone: run chmod 700"},
-		"written by the group":        {mode: 0o770, file: "ca.crt", as: 0o644, err: "can be written by others (mode 0770), who could put keys of theirs into it: run chmod 700"},
-		"written by all":              {mode: 0o777, file: "ca.crt", as: 0o644, err: "can be written by others (mode 0777)"},
-		"a key that others read":      {mode: 0o700, file: "ca.key", as: 0o640, err: "ca.key can be read by others (mode 0640), who could make themselves administrators"},
-		"a file that others write":    {mode: 0o700, file: "ca.crt", as: 0o664, err: "ca.crt can be written by others (mode 0664): run chmod go-w"},
-		"a kubeconfig that all read":  {mode: 0o700, file: "kubeconfig", as: 0o644, warn: "kubeconfig could be read by others (mode 0644), and whoever has read it is an administrator"},
-		"a kubeconfig that one reads": {mode: 0o700, file: "kubeconfig", as: 0o600},
+		"its owner's alone":                {mode: 0o700, file: "ca.crt", as: 0o644},
+		"read by others":                   {mode: 0o755, file: "ca.crt", as: 0o644, warn: "can be read by others (mode 0755), and should be its owner's alone: run chmod 700"},
+		"written by the group":             {mode: 0o770, file: "ca.crt", as: 0o644, err: "can be written by others (mode 0770), who could put keys of theirs into it: run chmod 700"},
+		"written by all":                   {mode: 0o777, file: "ca.crt", as: 0o644, err: "can be written by others (mode 0777)"},
+		"a key that others read":           {mode: 0o700, file: "ca.key", as: 0o640, err: "ca.key can be read by others (mode 0640), who could make themselves administrators"},
+		"a key of tokens that others read": {mode: 0o700, file: "sa.key", as: 0o604, err: "sa.key can be read by others (mode 0604), who could make tokens of any service account"},
+		"a file that others write":         {mode: 0o700, file: "ca.crt", as: 0o664, err: "ca.crt can be written by others (mode 0664): run chmod go-w"},
+		"a kubeconfig that all read":       {mode: 0o700, file: "kubeconfig", as: 0o644, warn: "kubeconfig could be read by others (mode 0644), and whoever has read it is an administrator"},
+		"a kubeconfig that one reads":      {mode: 0o700, file: "kubeconfig", as: 0o600},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

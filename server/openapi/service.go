@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -43,6 +45,21 @@ func NewService(release string) *Service {
 	s.installDiscovery("/apis", schema.GroupVersion{}, "getAPIVersions", "get available API versions", definitionAPIGroupList)
 	s.installDiscovery("/version", schema.GroupVersion{}, "getCodeVersion", "get the version information for this server", definitionVersion)
 	return s
+}
+
+// InstallIssuer describes the documents by which tokens of service accounts are verified, for a server that has them.
+func (s *Service) InstallIssuer() {
+	for _, d := range []struct{ root, tag, mediaType, id, description string }{
+		{"/.well-known/openid-configuration", "WellKnown", runtime.ContentTypeJSON, "getServiceAccountIssuerOpenIDConfiguration",
+			"get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'"},
+		{"/openid/v1/jwks", "openid", "application/jwk-set+json", "getServiceAccountIssuerOpenIDKeyset",
+			"get service account issuer OpenID JSON Web Key Set (contains public token verification keys)"},
+	} {
+		s.install(d.root, schema.GroupVersion{}, schema.GroupVersion{}, d.id, nil, func() []*operation.Operation {
+			return []*operation.Operation{{Verb: http.MethodGet, Pattern: d.root + "/", ID: d.id, Words: d.description, Tags: []string{d.tag},
+				Gives: []string{d.mediaType}, Answer: definitionString, Codes: []int{http.StatusOK}}}
+		})
+	}
 }
 
 // documentsHash is of the documents of all that is built in. A document's own hash is made of this one and of what goes

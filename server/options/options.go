@@ -35,6 +35,7 @@ type Options struct {
 	WatchCache WatchCache
 	Allow      Allow
 	Kubelet    Kubelet
+	Tokens     Tokens
 
 	RuntimeConfig map[string]string
 	EventTTL      time.Duration
@@ -148,6 +149,7 @@ func New() *Options {
 		},
 		WatchCache: WatchCache{Enabled: true, DefaultSize: 100},
 		Kubelet:    Kubelet{PreferredAddressTypes: []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}},
+		Tokens:     Tokens{Issuers: []string{DefaultIssuer}, ExtendExpiration: true},
 		EventTTL:   time.Hour,
 		Profiling:  true,
 
@@ -180,6 +182,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.Profiling, "profiling", o.Profiling, "let administrators profile the server at /debug/pprof/")
 	o.Etcd.addFlags(fs)
 	o.addAccessFlags(fs)
+	o.Tokens.addFlags(fs)
 	o.Kubelet.addFlags(fs)
 	fs.BoolVar(&o.Allow.Breakpoints, "allow-breakpoints", o.Allow.Breakpoints, "let administrators hold requests at a step, with breakpoints.kx.dev")
 	fs.BoolVar(&o.Allow.Faults, "allow-faults", o.Allow.Faults, "let administrators make requests slow or fail, with faults.kx.dev")
@@ -283,7 +286,7 @@ func (o *Options) Validate() error {
 	if err := o.Controllers.Validate(); err != nil {
 		bad("--controllers: %w", err)
 	}
-	errs = append(errs, o.Etcd.validate())
+	errs = append(errs, o.Tokens.validate(), o.Etcd.validate())
 	return errors.Join(errs...)
 }
 

@@ -1,6 +1,7 @@
 package options
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,13 @@ func TestFlags(t *testing.T) {
 		{"--request-timeout=0", "--request-timeout"},
 		{"--audit-policy-file=p", "--audit-log-path"},
 		{"--event-ttl=1ms", "--event-ttl"},
+		{"--service-account-issuer=a --service-account-issuer=https://b --api-audiences=c,d", ""},
+		{"--service-account-issuer=", "an issuer can't be empty"},
+		{"--service-account-issuer=a --service-account-issuer=a", `"a" is given twice`},
+		{"--service-account-issuer=:a", `":a" has a colon and is not a URL`},
+		{"--service-account-max-token-expiration=59m", "59m0s is not between 1 hour and 2^32 seconds"},
+		{"--service-account-max-token-expiration=2000000h", "is not between 1 hour and 2^32 seconds"},
+		{"--service-account-jwks-uri=http://a", `"http://a" is not an https URL`},
 		{"--default-watch-cache-size=-1", "--default-watch-cache-size"},
 		{"--max-requests-inflight=-1", "can't be negative"},
 		{`--cors-allowed-origins=^https://example\.com$,//localhost(:|$)`, ""},
@@ -58,5 +66,26 @@ func TestRuntimeConfig(t *testing.T) {
 	}
 	if o.RuntimeConfig["apps/v1beta1"] != "true" || o.RuntimeConfig["api/all"] != "false" {
 		t.Errorf("RuntimeConfig = %v", o.RuntimeConfig)
+	}
+}
+
+func TestAudiences(t *testing.T) {
+	o := New()
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	o.AddFlags(fs)
+	if got := o.Tokens.Audiences(); !slices.Equal(got, []string{DefaultIssuer}) {
+		t.Errorf("by default %q", got)
+	}
+	if err := fs.Parse([]string{"--service-account-issuer=a", "--service-account-issuer=b"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.Tokens.Audiences(); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("of two issuers %q", got)
+	}
+	if err := fs.Parse([]string{"--api-audiences=c"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.Tokens.Audiences(); !slices.Equal(got, []string{"c"}) {
+		t.Errorf("given %q", got)
 	}
 }

@@ -3,9 +3,12 @@ package serviceaccount
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // LegacyIssuer is the issuer of tokens that Secrets hold.
@@ -32,10 +35,18 @@ func (k *Keys) Signer(issuer string) (*Signer, error) {
 }
 
 // Sign makes a token that says what the claims say, and who issued it.
-func (s *Signer) Sign(_ context.Context, claims Claims) (string, error) {
+func (s *Signer) Sign(ctx context.Context, claims Claims) (token string, err error) {
 	public := claims.Public
+	_, step := trace.Start(ctx, trace.TokenSign, public.Subject)
+	defer step.End(&err)
+	if public.Expiry == 0 {
+		step.WhyText(trace.TokenEndless, s.keyID)
+	} else {
+		step.WhyText(trace.TokenSigned, s.keyID, public.Expiry-public.IssuedAt)
+	}
+	step.Text("audience", strings.Join(public.Audience, ","))
 	public.Issuer = s.issuer
-	token, err := jwt.Signed(s.jose).Claims(claims.Private).Claims(public).Serialize()
+	token, err = jwt.Signed(s.jose).Claims(claims.Private).Claims(public).Serialize()
 	if err != nil {
 		return "", fmt.Errorf("sign a token of %s: %w", public.Subject, err)
 	}

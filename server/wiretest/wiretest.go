@@ -163,6 +163,7 @@ var masks = []struct {
 }
 
 func hide(text string) string {
+	text = showTokens(text)
 	for _, m := range masks {
 		text = m.found.ReplaceAllString(text, m.shown)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/core/serviceaccount"
 	"github.com/kx-apiserver/kx/server/kubelet"
 )
 
@@ -31,8 +32,15 @@ type Needs struct {
 	Namespace func(ctx context.Context, name string) (*corev1.Namespace, error)
 	// Kubelets reach nodes and pods.
 	Kubelets *kubelet.Client
+	// Tokens says how tokens of service accounts are made. Its Storage is the one below.
+	Tokens serviceaccount.Tokens
 	// Storage returns the storage of a resource, nil if it is not served. It is asked when requests come.
 	Storage func(schema.GroupVersionResource) rest.Storage
+}
+
+func (n Needs) tokens() serviceaccount.Tokens {
+	n.Tokens.Storage = n.Storage
+	return n.Tokens
 }
 
 // Groups are all built-in groups, in the order of discovery. Without its needs a group can be looked at, but not served.

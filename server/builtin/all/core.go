@@ -44,7 +44,7 @@ func core(n Needs) builtin.Group {
 			replicationcontroller.Resource,
 			resourcequota.Resource,
 			secret.Resource,
-			serviceaccount.Resource,
+			serviceaccount.Served(n.tokens()),
 			service.Served(service.Needs{Kubelets: n.Kubelets, Storage: n.Storage}),
 		},
 	}
@@ -52,7 +52,7 @@ func core(n Needs) builtin.Group {
 
 // addSubresources registers the kinds that only subresources take.
 func addSubresources(s *runtime.Scheme) error {
-	for _, add := range []func(*runtime.Scheme) error{corenode.AddOptions, pod.AddToScheme, service.AddOptions} {
+	for _, add := range []func(*runtime.Scheme) error{corenode.AddOptions, pod.AddToScheme, service.AddOptions, serviceaccount.AddToScheme} {
 		if err := add(s); err != nil {
 			return err
 		}

@@ -75,7 +75,7 @@ func TestGroups(t *testing.T) {
 		"persistentvolumes", "persistentvolumes/status", "pods", "pods/attach", "pods/binding", "pods/ephemeralcontainers", "pods/eviction",
 		"pods/exec", "pods/log", "pods/portforward", "pods/proxy", "pods/resize", "pods/status",
 		"podtemplates", "replicationcontrollers", "replicationcontrollers/scale", "replicationcontrollers/status",
-		"resourcequotas", "resourcequotas/status", "secrets", "serviceaccounts", "services", "services/proxy", "services/status",
+		"resourcequotas", "resourcequotas/status", "secrets", "serviceaccounts", "serviceaccounts/token", "services", "services/proxy", "services/status",
 	}
 	deployments := []string{"deployments", "deployments/scale", "deployments/status"}
 	inApps := slices.Concat([]string{"controllerrevisions", "daemonsets", "daemonsets/status"}, deployments,

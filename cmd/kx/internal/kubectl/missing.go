@@ -14,9 +14,10 @@ type missing struct {
 	resource string
 }
 
-// see remembers a request to a path that does not exist. The answer is plain text then; for a missing object it is JSON.
+// see remembers a request to a path that does not exist. The answer is plain text then; for a missing object it is JSON
+// or protobuf.
 func (m *missing) see(req *http.Request, res *http.Response) {
-	if res.StatusCode != http.StatusNotFound || strings.Contains(res.Header.Get("Content-Type"), "json") {
+	if res.StatusCode != http.StatusNotFound || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
 		return
 	}
 	info, err := requestInfo.NewRequestInfo(req)

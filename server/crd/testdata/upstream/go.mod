@@ -13,6 +13,7 @@ require (
 )
 
 require (
+	github.com/go-jose/go-jose/v4 v4.1.9 // indirect
 	github.com/google/btree v1.1.3 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect
 	k8s.io/component-helpers v0.37.2 // indirect
