@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -87,6 +88,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		c.send(ns, "secrets", tokensIn(tokenMarker))
 	}
 	c.sendTokens()
+	made := c.makeToken()
 	c.readBack("secrets")
 	c.readBack("configmaps")
 	c.do("GET", "/api/v1/namespaces/default/configmaps/"+controlMarker, "", nil)
@@ -98,6 +100,13 @@ func TestSecretsStaySecret(t *testing.T) {
 	seen["the audit log at level Metadata"], seen["the audit log at level Request and above"] = auditEvents(t, auditLog, namespaces[1:])
 	seen["a screen"] = p.screens(t)
 	check(t, seen)
+	for place, text := range seen {
+		for _, part := range made {
+			if holds(text, part) {
+				t.Errorf("a token that the server made is in %s: %s", place, around(text, part))
+			}
+		}
+	}
 }
 
 // check looks for the markers. Where the control must be found, a search that finds nothing is broken.
@@ -161,6 +170,27 @@ func (c *client) sendTokens() {
 	c.do("POST", reviews, `{"spec":"`+tokenMarker+`"}`, header)
 	c.do("POST", reviews, strings.Replace(strings.Replace("{"+spec+"}", tokenMarker, tokenMarker+"known", 1), "TokenReview", "TokenRequest", 1), header)
 	c.do("POST", "/api/v1/namespaces/default/configmaps", "{"+spec+"}", header)
+}
+
+// makeToken has the server make a token of a service account, and returns what nobody else may have of it: its claims and its
+// signature. Other requests are refused, and bring a token of their own.
+func (c *client) makeToken() []string {
+	const accounts = "/api/v1/namespaces/default/serviceaccounts"
+	header := http.Header{"Content-Type": {asJSON}}
+	c.do("POST", accounts, `{"metadata":{"name":"robot"}}`, header)
+	at := accounts + "/robot/token"
+	code, answer := c.do("POST", at, `{"status":{"token":"`+tokenMarker+`"}}`, header)
+	var request authenticationv1.TokenRequest
+	if err := json.Unmarshal(answer, &request); err != nil || code != http.StatusCreated {
+		c.t.Fatalf("%d %s: %v", code, answer, err)
+	}
+	c.do("POST", at+"?fieldValidation=Strict", `{"status":{"token":"x","`+tokenMarker+`":1}}`, header)
+	c.do("POST", at, `{"status":"`+tokenMarker+`"}`, header)
+	parts := strings.Split(request.Status.Token, ".")
+	if len(parts) != 3 {
+		c.t.Fatalf("%q is not a token", request.Status.Token)
+	}
+	return parts[1:]
 }
 
 // readBack reads what is there in all forms, once as a watch.
