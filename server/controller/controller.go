@@ -52,6 +52,8 @@ var known = []info{
 // Config says which controllers run, and has what they need.
 type Config struct {
 	work.Kit
+	// Complete returns an error if there are, or may be, resources that Storages does not have.
+	Complete func(context.Context) error
 	// Controllers are those of kube-controller-manager that run.
 	Controllers Selection
 	// InitialObjects has flow schemas, priority levels and APIServices kept; otherwise they are left to clients.
@@ -98,7 +100,7 @@ func Start(ctx context.Context, c Config) *Controllers {
 		}
 	}
 	stopNamespaces := func() {}
-	if namespaces := namespace.New(c.Storages, c.Controllers.Has(Namespace), c.Log); namespaces != nil {
+	if namespaces := namespace.New(c.Storages, c.Complete, c.Controllers.Has(Namespace), c.Log); namespaces != nil {
 		namespaces.Start(ctx)
 		stopNamespaces = namespaces.Stop
 	}

@@ -184,5 +184,8 @@ func (s *Server) Storages() map[schema.GroupVersionResource]rest.Storage {
 	return storages
 }
 
+// Complete returns an error if there are, or may be, custom resources that Storages does not have.
+func (s *Server) Complete(ctx context.Context) error { return s.lister.Complete(ctx) }
+
 // Destroy ends what serves custom resources.
 func (s *Server) Destroy() { s.destroy() }

@@ -83,10 +83,14 @@ type content struct {
 	objects    map[schema.GroupResource]int
 	finalizers map[string]int
 	failures   []error
+	// unknown says why there may be resources that nobody looked at.
+	unknown error
 }
 
 // isGone says whether it is certain that nothing remains.
-func (c *content) isGone() bool { return len(c.objects) == 0 && len(c.failures) == 0 }
+func (c *content) isGone() bool {
+	return len(c.objects) == 0 && len(c.failures) == 0 && c.unknown == nil
+}
 
 // bad returns the conditions that are true, with their messages.
 func (c *content) bad() map[corev1.NamespaceConditionType]string {
@@ -97,6 +101,9 @@ func (c *content) bad() map[corev1.NamespaceConditionType]string {
 			slices.Sort(parts)
 			bad[kind] = fmt.Sprintf(format, args...) + strings.Join(parts, ", ")
 		}
+	}
+	if c.unknown != nil {
+		bad[corev1.NamespaceDeletionDiscoveryFailure] = c.unknown.Error()
 	}
 	var failures, objects, finalizers []string
 	for _, err := range c.failures {

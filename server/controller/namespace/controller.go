@@ -36,6 +36,7 @@ type Controller struct {
 	status     rest.Updater
 	finalize   rest.Updater
 	storages   work.Storages
+	complete   func(context.Context) error
 	empties    bool
 	log        *slog.Logger
 
@@ -58,9 +59,10 @@ type namespaceStorage interface {
 	rest.Watcher
 }
 
-// New returns nil if the server has no namespaces. Without empties, it only creates some, and leaves deleted ones to somebody else.
-func New(storages work.Storages, empties bool, log *slog.Logger) *Controller {
-	c := &Controller{storages: storages, empties: empties, log: log, ending: map[types.UID]*ending{}}
+// New returns nil if the server has no namespaces. Complete returns an error if there are, or may be, resources that storages does
+// not have. Without empties, the controller only creates some namespaces, and leaves deleted ones to somebody else.
+func New(storages work.Storages, complete func(context.Context) error, empties bool, log *slog.Logger) *Controller {
+	c := &Controller{storages: storages, complete: complete, empties: empties, log: log, ending: map[types.UID]*ending{}}
 	installed := storages()
 	resource := func(name string) rest.Storage { return installed[corev1.SchemeGroupVersion.WithResource(name)] }
 	var ok [3]bool

@@ -22,12 +22,7 @@ func (c *Controller) empty(ctx context.Context, uid types.UID, e *ending) (done 
 	if err != nil {
 		return gone(err), unlessGone(err)
 	}
-	guard := c.guard(e.name, uid)
-	remains := deleteContent(ctx, ns, c.storages(), guard, e.left)
-	if e.left != nil && remains.isGone() {
-		remains = deleteContent(ctx, ns, c.storages(), guard, nil)
-	}
-	e.left = remains.left
+	remains := c.deleteContent(ctx, ns, e)
 	if err := c.tell(ctx, ns, remains); err != nil {
 		return gone(err), unlessGone(err)
 	}
@@ -41,6 +36,26 @@ func (c *Controller) empty(ctx context.Context, uid types.UID, e *ending) (done 
 		c.log.Debug("a namespace that is being deleted is empty", "namespace", e.name)
 	}
 	return err == nil || gone(err), unlessGone(err)
+}
+
+// deleteContent deletes what is in a namespace: all at first, then what is left. When nothing is left, all is looked at once more.
+// That nothing remains is only known if all resources are, and were before their storages were asked.
+func (c *Controller) deleteContent(ctx context.Context, ns *corev1.Namespace, e *ending) *content {
+	guard := c.guard(e.name, ns.UID)
+	var unknown error
+	if e.left == nil || e.incomplete {
+		if unknown = c.complete(ctx); unknown == nil {
+			e.left = nil
+		}
+	}
+	remains := deleteContent(ctx, ns, c.storages(), guard, e.left)
+	if e.left != nil && unknown == nil && remains.isGone() {
+		unknown = c.complete(ctx)
+		remains = deleteContent(ctx, ns, c.storages(), guard, nil)
+	}
+	remains.unknown = unknown
+	e.left, e.incomplete = remains.left, unknown != nil
+	return remains
 }
 
 // stillEnding reads the namespace. The error is errNotEnding if it is gone, if another one has its name, or if it has no

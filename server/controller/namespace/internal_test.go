@@ -52,7 +52,7 @@ func newParts(t *testing.T, config map[string]string) parts {
 			}
 		}
 	}
-	p.Controller = New(p.installed, true, slog.New(slog.DiscardHandler))
+	p.Controller = New(p.installed, func(context.Context) error { return nil }, true, slog.New(slog.DiscardHandler))
 	if p.Controller != nil {
 		t.Cleanup(p.Stop)
 	}

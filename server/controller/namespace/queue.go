@@ -35,6 +35,8 @@ type ending struct {
 	name string
 	// left are the resources of which something remained after the last attempt. Nil stands for all.
 	left map[schema.GroupResource]bool
+	// incomplete says that not all resources were known then.
+	incomplete bool
 }
 
 // pauses says when to look at a namespace again.

@@ -533,12 +533,7 @@ func (s scene) untilNotFound(resource dynamic.ResourceInterface, name string) {
 // damage cuts off what is stored under a key.
 func (s scene) damage(key string) {
 	s.t.Helper()
-	got, err := s.Etcd.Get(s.t.Context(), key)
-	if err != nil || len(got.Kvs) != 1 {
-		s.t.Fatal(got, err)
-	}
-	if _, err := s.Etcd.Put(s.t.Context(), key, string(got.Kvs[0].Value[:len(got.Kvs[0].Value)/2])); err != nil {
-		s.t.Fatal(err)
-	}
+	value := s.stored(key)
+	s.put(key, value[:len(value)/2])
 	s.t.Cleanup(func() { _, _ = s.Etcd.Delete(context.Background(), key) })
 }
