@@ -5,6 +5,10 @@ var (
 	DefinitionJudged = because("definition-judged", "what is known of the definition calls for {conditions:word}")
 	DefinitionEnds   = because("definition-ends", "the definition is being deleted, and its objects go first")
 
+	NamespaceEnds    = because("namespace-ends", "the namespace {name:quote} is being deleted, and what is in it goes first")
+	NamespaceEmpty   = because("namespace-empty", "nothing is left in the namespace: it may go")
+	NamespaceRemains = because("namespace-remains", "conditions that say what is left in the namespace, and why: {conditions}")
+
 	OwnersGone        = because("owners-gone", "owners that it names: {owners}; owners that exist: 0")
 	OwnersWait        = because("owners-wait", "an owner that is being deleted waits until it is gone: its own dependents go first")
 	ReferencesDropped = because("references-dropped", "it keeps an owner that exists, and loses the references to {gone} that don't, or wait for it")

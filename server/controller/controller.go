@@ -35,7 +35,7 @@ type info struct {
 	// short is another name that kube-controller-manager has for it.
 	short string
 	does  string
-	// make makes it, and has it follow what it needs; nil for the one of namespaces, which begins before all others.
+	// make makes it, and has it follow what it needs; nil for the one of namespaces, which is made before all others.
 	make func(*work.Kit, *feed.Feed) Controller
 }
 
@@ -100,7 +100,8 @@ func Start(ctx context.Context, c Config) *Controllers {
 		}
 	}
 	stopNamespaces := func() {}
-	if namespaces := namespace.New(c.Storages, c.Complete, c.Controllers.Has(Namespace), c.Log); namespaces != nil {
+	namespaces := namespace.New(&c.Kit, c.Complete)
+	if namespaces != nil {
 		namespaces.Start(ctx)
 		stopNamespaces = namespaces.Stop
 	}
@@ -109,7 +110,7 @@ func Start(ctx context.Context, c Config) *Controllers {
 		stopNamespaces()
 		running.Wait()
 	}}
-	term := func(ctx context.Context) { all.run(ctx, &c) }
+	term := func(ctx context.Context) { all.run(ctx, &c, namespaces) }
 	if c.Shared && c.Controllers.any() {
 		all.elector = lease.New(c.Storages, c.Process, c.Log)
 		running.Go(func() { all.elector.Run(life, term) })
@@ -120,13 +121,16 @@ func Start(ctx context.Context, c Config) *Controllers {
 }
 
 // run runs the controllers until ctx ends, and returns when all have ended.
-func (all *Controllers) run(ctx context.Context, c *Config) {
+func (all *Controllers) run(ctx context.Context, c *Config, namespaces *namespace.Controller) {
 	var running sync.WaitGroup
 	from, other, named := feed.New(c.Etcd, c.Decoder.Prefix, c.Log), lease.NewOther(c.Decoder, c.Log), map[string]Controller{}
 	for _, k := range known {
 		if k.make != nil && c.Controllers.Has(k.name) {
 			named[k.name] = k.make(&c.Kit, from)
 		}
+	}
+	if namespaces != nil && c.Controllers.Has(Namespace) {
+		named[Namespace] = namespaces
 	}
 	if len(named) == 0 {
 		return

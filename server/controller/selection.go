@@ -45,10 +45,8 @@ func (s Selection) Has(name string) bool {
 	return all && slices.Contains(Known(), name)
 }
 
-// any says whether any controller is to run that runs in a term.
-func (s Selection) any() bool {
-	return slices.ContainsFunc(known, func(c info) bool { return c.make != nil && s.Has(c.name) })
-}
+// any says whether any controller is to run.
+func (s Selection) any() bool { return slices.ContainsFunc(Known(), s.Has) }
 
 // canonical returns the name of the controller that has such a name or short name.
 func canonical(name string) string {

@@ -20,10 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
-	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
@@ -123,7 +123,7 @@ func (c *content) bad() map[corev1.NamespaceConditionType]string {
 
 // deleteContent deletes the objects in a namespace and reports what remains. If one collection fails, the others are still
 // deleted. Only has the resources to look at, or is nil for all.
-func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schema.GroupVersionResource]rest.Storage, guard rest.ValidateObjectFunc,
+func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schema.GroupVersionResource]rest.Storage, writer *work.Writer, guard rest.ValidateObjectFunc,
 	only map[schema.GroupResource]bool) *content {
 	remains := &content{left: map[schema.GroupResource]bool{}, objects: map[schema.GroupResource]int{}, finalizers: map[string]int{}}
 	all := collections(storages)
@@ -131,7 +131,7 @@ func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schem
 		all = slices.DeleteFunc(all, func(c collection) bool { return !only[c.resource.GroupResource()] })
 	}
 	if len(all) > 0 && all[0].resource == pods {
-		all[0].empty(ctx, ns, guard, remains)
+		all[0].empty(ctx, ns, writer, guard, remains)
 		all = all[1:]
 	}
 	if !remains.isGone() {
@@ -141,7 +141,7 @@ func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schem
 	group.SetLimit(mostCollections)
 	for _, c := range all {
 		group.Go(func() error {
-			c.empty(ctx, ns, guard, remains)
+			c.empty(ctx, ns, writer, guard, remains)
 			return nil
 		})
 	}
@@ -150,7 +150,7 @@ func deleteContent(ctx context.Context, ns *corev1.Namespace, storages map[schem
 }
 
 // empty deletes the collection, and adds what is left of it to remains. It recovers from a panic, which would end the process.
-func (c collection) empty(ctx context.Context, ns *corev1.Namespace, guard rest.ValidateObjectFunc, remains *content) {
+func (c collection) empty(ctx context.Context, ns *corev1.Namespace, writer *work.Writer, guard rest.ValidateObjectFunc, remains *content) {
 	objects, finalizers := 0, map[string]int{}
 	err := func() (err error) {
 		defer func() {
@@ -158,7 +158,7 @@ func (c collection) empty(ctx context.Context, ns *corev1.Namespace, guard rest.
 				err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
 			}
 		}()
-		objects, err = c.delete(ctx, ns, guard, finalizers)
+		objects, err = c.delete(ctx, ns, writer, guard, finalizers)
 		return err
 	}()
 	if objects == 0 && err == nil {
@@ -179,16 +179,12 @@ func (c collection) empty(ctx context.Context, ns *corev1.Namespace, guard rest.
 }
 
 // delete deletes the collection, counts what is left of it, and adds their finalizers.
-func (c collection) delete(ctx context.Context, ns *corev1.Namespace, guard rest.ValidateObjectFunc, finalizers map[string]int) (objects int, err error) {
-	found, err := c.storage.DeleteCollection(c.request(ctx, "deletecollection", ns.Name), guard,
-		&metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}, &metainternalversion.ListOptions{})
-	if err != nil {
+func (c collection) delete(ctx context.Context, ns *corev1.Namespace, writer *work.Writer, guard rest.ValidateObjectFunc, finalizers map[string]int) (objects int, err error) {
+	found, err := c.deleteAll(ctx, ns, writer, guard)
+	if err != nil || found == nil {
 		return 0, err
 	}
-	if any, err := hasItems(ctx, found); err != nil || !any {
-		return 0, err
-	}
-	left, err := rest.EncodedList(c.storage)(c.request(ctx, "list", ns.Name), &metainternalversion.ListOptions{})
+	left, err := rest.EncodedList(c.storage)(writer.Reads(ctx, "list", c.resource, ns.Name, ""), &metainternalversion.ListOptions{})
 	if err != nil {
 		return 0, err
 	}
@@ -209,19 +205,32 @@ func (c collection) delete(ctx context.Context, ns *corev1.Namespace, guard rest
 	return objects, fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %v", ns.Name, c.resource)
 }
 
+// deleteAll deletes the collection, and returns what was in it, nil if nothing was.
+func (c collection) deleteAll(ctx context.Context, ns *corev1.Namespace, writer *work.Writer, guard rest.ValidateObjectFunc) (found runtime.Object, err error) {
+	void := false
+	ctx, end := writer.Begin(ctx, work.Write{
+		Verb: "deletecollection", Resource: c.resource, Namespace: ns.Name, Cause: revisionOf(ns), Void: &void,
+		Why: func(step *trace.Step) { step.WhyText(trace.NamespaceEnds, ns.Name) },
+	})
+	defer end(&err)
+	found, err = c.storage.DeleteCollection(ctx, guard,
+		&metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}, &metainternalversion.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	any, err := hasItems(ctx, found)
+	if void = err == nil && !any; void || err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
 // hasItems says whether a list has items.
 func hasItems(ctx context.Context, list runtime.Object) (bool, error) {
 	if items, ok := list.(*object.List); ok {
 		return items.Items.Any(ctx)
 	}
 	return meta.LenList(list) > 0, nil
-}
-
-func (c collection) request(ctx context.Context, verb, namespace string) context.Context {
-	return work.As(ctx, user, &request.RequestInfo{
-		IsResourceRequest: true, Verb: verb, Namespace: namespace,
-		APIGroup: c.resource.Group, APIVersion: c.resource.Version, Resource: c.resource.Resource,
-	})
 }
 
 // mayStillStop says whether a list has pods whose grace period, counted from the deletion of their namespace, has not passed.

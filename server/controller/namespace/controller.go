@@ -36,8 +36,8 @@ type Controller struct {
 	status     rest.Updater
 	finalize   rest.Updater
 	storages   work.Storages
+	writer     *work.Writer
 	complete   func(context.Context) error
-	empties    bool
 	log        *slog.Logger
 
 	ctx     context.Context
@@ -50,6 +50,8 @@ type Controller struct {
 
 	mu     sync.Mutex
 	ending map[types.UID]*ending
+	// term is for as long as this process is to empty namespaces. It is nil when it is not.
+	term context.Context
 }
 
 type namespaceStorage interface {
@@ -60,10 +62,13 @@ type namespaceStorage interface {
 }
 
 // New returns nil if the server has no namespaces. Complete returns an error if there are, or may be, resources that storages does
-// not have. Without empties, the controller only creates some namespaces, and leaves deleted ones to somebody else.
-func New(storages work.Storages, complete func(context.Context) error, empties bool, log *slog.Logger) *Controller {
-	c := &Controller{storages: storages, complete: complete, empties: empties, log: log, ending: map[types.UID]*ending{}}
-	installed := storages()
+// not have. Unless it runs, the controller only creates some namespaces, and leaves deleted ones to somebody else.
+func New(kit *work.Kit, complete func(context.Context) error) *Controller {
+	c := &Controller{
+		storages: kit.Storages, complete: complete, log: kit.Log, ending: map[types.UID]*ending{},
+		writer: kit.Writer("namespace-controller", "namespace-controller"),
+	}
+	installed := kit.Storages()
 	resource := func(name string) rest.Storage { return installed[corev1.SchemeGroupVersion.WithResource(name)] }
 	var ok [3]bool
 	c.namespaces, ok[0] = resource("namespaces").(namespaceStorage)
@@ -85,11 +90,52 @@ func (c *Controller) Start(ctx context.Context) {
 	if err != nil {
 		c.log.Warn("cannot look at the namespaces: trying again, and until then none is made and none is emptied", "error", err)
 	}
-	c.run(revision)
+	c.begin(revision)
 }
 
-// run follows namespaces from a revision on, and works on those that are ending.
-func (c *Controller) run(revision string) {
+// Run empties deleted namespaces until ctx ends.
+func (c *Controller) Run(ctx context.Context) {
+	c.enter(ctx)
+	select {
+	case <-ctx.Done():
+	case <-c.ctx.Done():
+	}
+	c.enter(nil)
+}
+
+// enter begins a term, or ends it if it is nil.
+func (c *Controller) enter(term context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.term = term; term == nil {
+		return
+	}
+	for uid := range c.ending {
+		c.fresh.AddAfter(uid, settle)
+	}
+}
+
+// State returns what it is about.
+func (c *Controller) State() (s work.State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.ending {
+		switch {
+		case e.working:
+			s.Working++
+		default:
+			s.Waiting++
+		}
+		if e.failure != "" {
+			s.Failing++
+			s.Error = e.failure
+		}
+	}
+	return s
+}
+
+// begin follows namespaces from a revision on, and works on those that are ending.
+func (c *Controller) begin(revision string) {
 	c.running.Go(func() { c.follow(revision) })
 	for range mostAtOnce {
 		c.running.Go(func() { c.work(c.fresh) })

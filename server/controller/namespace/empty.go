@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,8 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/controller/work"
 )
+
+// namespaces are their resource.
+var namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
 
 // empty deletes the content of a namespace, writes into its status what remains, and removes our finalizer if nothing does. It
 // says whether our work is done.
@@ -29,7 +35,8 @@ func (c *Controller) empty(ctx context.Context, uid types.UID, e *ending) (done 
 	if !remains.isGone() {
 		return false, nil
 	}
-	err = c.update(ctx, c.finalize, "finalize", ns, func(ns *corev1.Namespace) {
+	why := func(step *trace.Step) { step.Why(trace.NamespaceEmpty) }
+	err = c.update(ctx, c.finalize, "finalize", ns, why, func(ns *corev1.Namespace) {
 		ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
 	})
 	if err == nil {
@@ -48,10 +55,10 @@ func (c *Controller) deleteContent(ctx context.Context, ns *corev1.Namespace, e 
 			e.left = nil
 		}
 	}
-	remains := deleteContent(ctx, ns, c.storages(), guard, e.left)
+	remains := deleteContent(ctx, ns, c.storages(), c.writer, guard, e.left)
 	if e.left != nil && unknown == nil && remains.isGone() {
 		unknown = c.complete(ctx)
-		remains = deleteContent(ctx, ns, c.storages(), guard, nil)
+		remains = deleteContent(ctx, ns, c.storages(), c.writer, guard, nil)
 	}
 	remains.unknown = unknown
 	e.left, e.incomplete = remains.left, unknown != nil
@@ -95,7 +102,8 @@ func (c *Controller) tell(ctx context.Context, ns *corev1.Namespace, remains *co
 	if len(bad) > 0 {
 		c.log.Info("a namespace that is being deleted is not empty yet", "namespace", ns.Name, "why", inOrder(bad))
 	}
-	return c.update(ctx, c.status, "status", ns, func(ns *corev1.Namespace) {
+	why := func(step *trace.Step) { step.Why(trace.NamespaceRemains, int64(len(bad))) }
+	return c.update(ctx, c.status, "status", ns, why, func(ns *corev1.Namespace) {
 		ns.Status.Phase = corev1.NamespaceTerminating
 		setConditions(&ns.Status, bad, now)
 	})
@@ -103,7 +111,7 @@ func (c *Controller) tell(ctx context.Context, ns *corev1.Namespace, remains *co
 
 // update changes the current state of the namespace, provided it is the one that was seen. Storage repeats the change if
 // somebody else writes meanwhile.
-func (c *Controller) update(ctx context.Context, to rest.Updater, subresource string, seen *corev1.Namespace, change func(*corev1.Namespace)) error {
+func (c *Controller) update(ctx context.Context, to rest.Updater, subresource string, seen *corev1.Namespace, why func(*trace.Step), change func(*corev1.Namespace)) (err error) {
 	next := func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
 		ns, err := builtin.As[*corev1.Namespace](old)
 		if err != nil {
@@ -116,7 +124,20 @@ func (c *Controller) update(ctx context.Context, to rest.Updater, subresource st
 		change(ns)
 		return ns, nil
 	}
-	_, _, err := to.Update(c.request(ctx, user, "update", subresource), seen.Name, rest.DefaultUpdatedObjectInfo(nil, next),
+	ctx, end := c.writer.Begin(ctx, work.Write{
+		Verb: "update", Resource: namespaces, Subresource: subresource, Name: seen.Name, Cause: revisionOf(seen), Why: why,
+	})
+	defer end(&err)
+	_, _, err = to.Update(ctx, seen.Name, rest.DefaultUpdatedObjectInfo(nil, next),
 		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
 	return err
+}
+
+// revisionOf is the revision of the write that made a namespace what it is; 0 if it has none.
+func revisionOf(ns *corev1.Namespace) int64 {
+	revision, err := strconv.ParseInt(ns.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return revision
 }

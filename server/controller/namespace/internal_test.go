@@ -52,9 +52,10 @@ func newParts(t *testing.T, config map[string]string) parts {
 			}
 		}
 	}
-	p.Controller = New(p.installed, func(context.Context) error { return nil }, true, slog.New(slog.DiscardHandler))
+	p.Controller = New(&work.Kit{Storages: p.installed, Log: slog.New(slog.DiscardHandler)}, func(context.Context) error { return nil })
 	if p.Controller != nil {
 		t.Cleanup(p.Stop)
+		go p.Run(t.Context())
 	}
 	return p
 }
@@ -129,7 +130,7 @@ func TestLaterNamespaceIsSpared(t *testing.T) {
 	p.add("a")
 	p.addConfigMap("a", "new")
 
-	remains := deleteContent(t.Context(), old, p.all, p.guard("a", old.UID), nil)
+	remains := deleteContent(t.Context(), old, p.all, p.writer, p.guard("a", old.UID), nil)
 	if remains.isGone() || len(remains.failures) != 1 || !errors.Is(remains.failures[0], errNotEnding) {
 		t.Errorf("of a later namespace's content it is said: %+v", remains)
 	}
@@ -161,7 +162,7 @@ func TestWatchThatIsTooLate(t *testing.T) {
 	if _, err := p.etcd.Client.Compact(t.Context(), answer.Header.Revision); err != nil {
 		t.Fatal(err)
 	}
-	p.run("1")
+	p.begin("1")
 	p.untilGone("a")
 	if p.hasConfigMap("a", "o") {
 		t.Error("its content is still there")

@@ -35,6 +35,9 @@ type ending struct {
 	name string
 	// left are the resources of which something remained after the last attempt. Nil stands for all.
 	left map[schema.GroupResource]bool
+	// working says that it is being worked on, and failure why that failed last. The controller's mu guards them.
+	working bool
+	failure string
 	// incomplete says that not all resources were known then.
 	incomplete bool
 }
@@ -62,14 +65,16 @@ func (p *pauses) When(uid types.UID) time.Duration {
 
 // see queues an ending namespace that has our finalizer, unless it is known.
 func (c *Controller) see(ns *corev1.Namespace) {
-	if !c.empties || ns.DeletionTimestamp == nil || len(ns.Spec.Finalizers) == 0 {
+	if ns.DeletionTimestamp == nil || len(ns.Spec.Finalizers) == 0 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ending[ns.UID] == nil {
 		c.ending[ns.UID] = &ending{name: ns.Name}
-		c.fresh.AddAfter(ns.UID, settle)
+		if c.term != nil {
+			c.fresh.AddAfter(ns.UID, settle)
+		}
 	}
 }
 
@@ -90,21 +95,30 @@ func (c *Controller) work(queue workqueue.TypedInterface[types.UID]) {
 			return
 		}
 		c.mu.Lock()
-		e := c.ending[uid]
+		e, term := c.ending[uid], c.term
+		if e != nil && term != nil {
+			e.working = true
+		}
 		c.mu.Unlock()
-		if e != nil {
-			c.workOn(uid, e)
-		} else {
+		switch {
+		case e == nil:
 			c.again.Forget(uid) // it went while it waited
+		case term != nil:
+			c.workOn(term, uid, e)
 		}
 		queue.Done(uid)
 	}
 }
 
-func (c *Controller) workOn(uid types.UID, e *ending) {
-	done, err := c.attempt(uid, e)
+func (c *Controller) workOn(term context.Context, uid types.UID, e *ending) {
+	done, err := c.attempt(term, uid, e)
+	c.mu.Lock()
+	if e.working, e.failure = false, ""; err != nil && term.Err() == nil {
+		e.failure = err.Error()
+	}
+	c.mu.Unlock()
 	switch {
-	case c.ctx.Err() != nil:
+	case term.Err() != nil:
 	case done:
 		c.forget(uid)
 	default:
@@ -116,8 +130,8 @@ func (c *Controller) workOn(uid types.UID, e *ending) {
 }
 
 // attempt makes one attempt. It recovers from a panic, which would end the process.
-func (c *Controller) attempt(uid types.UID, e *ending) (done bool, err error) {
-	ctx, cancel := context.WithTimeout(c.ctx, longestAttempt)
+func (c *Controller) attempt(term context.Context, uid types.UID, e *ending) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(term, longestAttempt)
 	defer cancel()
 	defer func() {
 		if reason := recover(); reason != nil {

@@ -38,6 +38,8 @@ type Write struct {
 	Cause int64
 	// Why tells the step what was decided, with one of trace's reasons.
 	Why func(*trace.Step)
+	// Void (optional) says in the end that there was nothing to write: then it leaves no journey, and is not counted.
+	Void *bool
 }
 
 func (w *Write) info() *request.RequestInfo {
@@ -71,6 +73,14 @@ func (w *Writer) Begin(ctx context.Context, one Write) (_ context.Context, end f
 		step.End(nil)
 	}
 	return store.Aside(As(ctx, w.User, info)), func(err *error) {
+		if one.Void != nil && *one.Void {
+			w.causes.back(one.Cause)
+			if j != nil {
+				j.Discard()
+				j.Finish(trace.Response{Code: http.StatusOK})
+			}
+			return
+		}
 		code := codeOf(*err)
 		if w.Metrics != nil {
 			w.Metrics.writes.WithLabelValues(w.Name, info.Resource, one.Verb, strconv.Itoa(code)).Inc()
@@ -136,4 +146,13 @@ func (c *causes) next(cause int64) bool {
 	}
 	c.counts[cause]++
 	return c.counts[cause] <= mostEffects
+}
+
+// back takes back that one was to be recorded.
+func (c *causes) back(cause int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts[cause] > 0 {
+		c.counts[cause]--
+	}
 }
