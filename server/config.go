@@ -124,7 +124,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		func() (err error) { c.APIResources, err = rest.ParseRuntimeConfig(o.RuntimeConfig); return },
 		func() (err error) {
 			c.Authenticator, err = authn.New(authn.Config{
-				ClientCAs: tls.ClientCAs, TokenFile: o.Access.TokenAuthFile, Anonymous: o.Access.AnonymousAuth,
+				ClientCAs: tls.ClientCAs, TokenFile: o.Access.TokenAuthFile, Audiences: o.Tokens.Audiences(), Anonymous: o.Access.AnonymousAuth,
 			})
 			return
 		},

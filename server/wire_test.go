@@ -59,7 +59,9 @@ func TestResources(t *testing.T) {
 // TestReviews asks who somebody is and who may do what. Upstream's library does not have these resources either.
 func TestReviews(t *testing.T) {
 	t.Parallel()
-	r := start(t, tokens(t, "somebody,ann,1,\"readers,writers\"\n"))
+	r := start(t, tokens(t, "somebody,ann,1,\"readers,writers\"\n"), func(o *options.Options) {
+		o.Tokens.APIAudiences = []string{"https://kubernetes.default.svc"}
+	})
 	c := &wiretest.Client{URL: r.URL, Admin: r.httpClient(t), Anyone: r.anyone(t)}
 	datadriven.RunTest(t, filepath.Join("testdata", "reviews.txt"), func(t *testing.T, d *datadriven.TestData) string {
 		return c.Ask(t, d.Input)

@@ -29,16 +29,14 @@ type Config struct {
 	ClientCAs func() *x509.CertPool
 	// TokenFile is a CSV file of bearer tokens; empty for none.
 	TokenFile string
+	// Audiences are those whom the tokens of the file are for: servers of this cluster's API.
+	Audiences []string
 	// Anonymous lets requests without credentials through to AnonymousPaths.
 	Anonymous bool
 }
 
 // AnonymousPaths are open to everybody: exactly these, and none below them, as in the role system:public-info-viewer.
 var AnonymousPaths = []string{"/healthz", "/livez", "/readyz", "/version", "/version/"}
-
-// Audiences are those whom this server's tokens are for: servers of this cluster's API. A kube-apiserver says the same when its
-// flags name no others than the issuer of service accounts that kubeadm's clusters have.
-var Audiences = authenticator.Audiences{"https://kubernetes.default.svc"}
 
 // New makes the authenticator.
 func New(c Config) (authenticator.Request, error) {
@@ -57,7 +55,7 @@ func New(c Config) (authenticator.Request, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read --token-auth-file: %w", err)
 		}
-		forServer := authenticator.WrapAudienceAgnosticToken(Audiences, tokens)
+		forServer := authenticator.WrapAudienceAgnosticToken(c.Audiences, tokens)
 		ways = append(ways, group.NewAuthenticatedGroupAdder(
 			union.New(bearertoken.New(forServer), websocket.NewProtocolAuthenticator(forServer))))
 	}

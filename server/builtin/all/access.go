@@ -26,7 +26,7 @@ func authenticationGroup(n Needs) builtin.Group {
 			version(authenticationv1.SchemeGroupVersion, authenticationv1.AddToScheme),
 			beta(authenticationv1beta1.SchemeGroupVersion, authenticationv1beta1.AddToScheme),
 		},
-		Resources: authentication.Resources(n.Authenticator),
+		Resources: authentication.Resources(n.Authenticator, n.Tokens.Audiences),
 	}
 }
 

@@ -11,12 +11,11 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/kx-apiserver/kx/server/authn"
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 // Resources declares the reviews. For a TokenReview, a authenticates a request that carries the token.
-func Resources(a authenticator.Request) []builtin.Declaration {
+func Resources(a authenticator.Request, audiences []string) []builtin.Declaration {
 	return []builtin.Declaration{
 		builtin.Review[*authenticationv1.SelfSubjectReview]{
 			Names:  builtin.Names{Plural: "selfsubjectreviews", Singular: "selfsubjectreview"},
@@ -28,7 +27,7 @@ func Resources(a authenticator.Request) []builtin.Declaration {
 			Served:   authenticationv1.SchemeGroupVersion,
 			Validate: validateToken,
 			Answer: func(ctx context.Context, review *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
-				return answerToken(ctx, a, review)
+				return answerToken(ctx, a, audiences, review)
 			},
 			Sample: "spec: {token: the-token}",
 		},
@@ -54,10 +53,9 @@ func validateToken(review *authenticationv1.TokenReview) error {
 	return nil
 }
 
-// answerToken asks the authenticator about a token.
-func answerToken(ctx context.Context, a authenticator.Request, review *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
+// answerToken asks the authenticator about a token. A review that names no audiences asks for those of this API.
+func answerToken(ctx context.Context, a authenticator.Request, audiences []string, review *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
 	review.Status = authenticationv1.TokenReviewStatus{}
-	audiences := authn.Audiences
 	if len(review.Spec.Audiences) > 0 {
 		audiences = review.Spec.Audiences
 	}
