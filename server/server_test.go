@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -55,6 +56,8 @@ func launch(edit ...func(*options.Options)) (r *running, stop func() error, err 
 func launchWith(own []endpoint.RESTStorageProvider, edit ...func(*options.Options)) (r *running, stop func() error, err error) {
 	o := options.New()
 	o.Ephemeral, o.Listen, o.InitialObjects = true, "127.0.0.1:0", false
+	// Others write between two requests of a client, which are to be seen as they are alone.
+	o.Controllers = controller.Selection{controller.Garbage, controller.Namespace}
 	for _, e := range edit {
 		e(o)
 	}

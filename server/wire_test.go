@@ -24,9 +24,10 @@ func tokens(t testing.TB, lines string) func(*options.Options) {
 	return func(o *options.Options) { o.Access.TokenAuthFile = file }
 }
 
-// uncollected turns the garbage collector off: the answers were recorded without one, and it may act between two requests.
+// uncollected turns all controllers off but that of namespaces: the answers were recorded without them, and they may act between two
+// requests.
 func uncollected(o *options.Options) {
-	o.Controllers = controller.Selection{"*", "-" + controller.Garbage}
+	o.Controllers = controller.Selection{controller.Namespace}
 }
 
 // TestWire sends the requests of the transcripts, in the order of the files. -rewrite accepts what comes back. The module

@@ -17,4 +17,12 @@ var (
 	OwnerLeaves       = because("owner-leaves", "its owner is deleted without it")
 	NobodyLeft        = because("nobody-left", "nobody names it as an owner any more")
 	OwnerElsewhere    = because("owner-elsewhere", "it names an owner that is not in its namespace")
+
+	JobOutlived       = because("job-outlived", "the job has been finished for the {seconds} seconds that it was to stay")
+	RulesAggregated   = because("rules-aggregated", "the {roles} cluster roles that it selects have {rules} rules")
+	ProtectionMissing = because("protection-missing", "nothing keeps it from being deleted while it is used")
+	NotInUse          = because("not-in-use", "it is being deleted, and is not in use")
+	UseChanged        = because("use-changed", "whether a pod refers to the claim has changed")
+	RangeReady        = because("range-ready", "the range of addresses can be used")
+	RangeInUse        = because("range-in-use", "the range is being deleted, and addresses that no other range has are in use")
 )

@@ -8,11 +8,15 @@ import (
 	"sync"
 
 	"github.com/kx-apiserver/kx/server/controller/apiservice"
+	"github.com/kx-apiserver/kx/server/controller/clusterrole"
 	"github.com/kx-apiserver/kx/server/controller/feed"
 	"github.com/kx-apiserver/kx/server/controller/flowcontrol"
 	"github.com/kx-apiserver/kx/server/controller/garbage"
 	"github.com/kx-apiserver/kx/server/controller/lease"
 	"github.com/kx-apiserver/kx/server/controller/namespace"
+	"github.com/kx-apiserver/kx/server/controller/protection"
+	"github.com/kx-apiserver/kx/server/controller/servicecidr"
+	"github.com/kx-apiserver/kx/server/controller/ttlafterfinished"
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
@@ -47,6 +51,31 @@ var known = []info{
 		return c
 	}},
 	{name: Namespace, short: "namespace", does: "empty deleted namespaces"},
+	{name: clusterrole.Name, short: "clusterrole-aggregation", does: "give cluster roles the rules of those they select", make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := clusterrole.New(kit)
+		from.Follow(c, clusterrole.Resource.GroupResource())
+		return c
+	}},
+	{name: protection.Claims, short: "pvc-protection", does: "keep claims of volumes while pods use them", make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := protection.NewClaims(kit)
+		from.Follow(c, protection.ClaimResource.GroupResource(), protection.PodResource.GroupResource())
+		return c
+	}},
+	{name: protection.Volumes, short: "pv-protection", does: "keep volumes while they are bound", make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := protection.NewVolumes(kit)
+		from.Follow(c, protection.VolumeResource.GroupResource())
+		return c
+	}},
+	{name: servicecidr.Name, does: "keep ranges of service addresses in use", make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := servicecidr.New(kit)
+		from.Follow(c, servicecidr.Resource.GroupResource(), servicecidr.AddressResource.GroupResource())
+		return c
+	}},
+	{name: ttlafterfinished.Name, short: "ttl-after-finished", does: "delete finished jobs when their time is over", make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := ttlafterfinished.New(kit)
+		from.Follow(c, ttlafterfinished.Resource.GroupResource())
+		return c
+	}},
 }
 
 // Config says which controllers run, and has what they need.

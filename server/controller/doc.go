@@ -2,6 +2,10 @@
 //
 //	namespace     the namespaces that every cluster has, and the end of deleted ones
 //	garbage       the end of objects whose owners are gone
+//	clusterrole   the rules of cluster roles that aggregate others
+//	protection    what keeps volumes and their claims while they are used
+//	servicecidr   what keeps the ranges of services' addresses while they are used
+//	ttlafterfinished  the end of finished jobs that say how long they stay
 //	flowcontrol   the flow schemas and priority levels that every server has
 //	apiservice    an APIService for each version of a group
 //	feed          one watch over all keys, for all that follow what is in etcd

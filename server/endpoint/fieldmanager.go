@@ -69,8 +69,25 @@ func (t *builtinTypes) TypedToObject(value *typed.TypedValue) (runtime.Object, e
 	return noTypes.TypedToObject(value)
 }
 
+// NewFieldManager returns the field manager for a storage of built-in objects, as the handlers of that resource have it: for writes that no
+// handler does.
+func NewFieldManager(known *runtime.Scheme, resource schema.GroupVersionResource, subresource string, storage rest.Storage) (handler.FieldManager, error) {
+	kind, err := GetResourceKind(resource.GroupVersion(), storage, known)
+	if err != nil {
+		return nil, err
+	}
+	hub, err := hubKind(storage, known)
+	if err != nil {
+		return nil, err
+	}
+	return fieldManagerOf(&handler.RequestScope{
+		Creater: known, Defaulter: known, UnsafeConvertor: runtime.UnsafeObjectConvertor(known), FieldTypes: typesOf(kind),
+		Resource: resource, Subresource: subresource, Kind: kind, HubGroupVersion: hub.GroupVersion(),
+	}, storage)
+}
+
 // fieldManagerOf returns the field manager for a storage's objects, nil if the storage keeps none.
-func (a *APIInstaller) fieldManagerOf(scope *handler.RequestScope, storage rest.Storage) (handler.FieldManager, error) {
+func fieldManagerOf(scope *handler.RequestScope, storage rest.Storage) (handler.FieldManager, error) {
 	switch storage.(type) {
 	case rest.Creater, rest.NamedCreater, rest.Updater:
 	default:

@@ -155,7 +155,7 @@ func (a *APIInstaller) scopeOf(resource, subresource string, storage rest.Storag
 		MaxObjectFields:             a.group.MaxObjectFields,
 	}
 	scope.FieldTypes = typesOf(kind)
-	scope.FieldManager, err = a.fieldManagerOf(scope, storage)
+	scope.FieldManager, err = fieldManagerOf(scope, storage)
 	return scope, err
 }
 

@@ -91,7 +91,7 @@ func (w *Writer) Begin(ctx context.Context, one Write) (_ context.Context, end f
 	}
 }
 
-var methods = map[string]string{"create": http.MethodPost, "update": http.MethodPut, "delete": http.MethodDelete, "deletecollection": http.MethodDelete}
+var methods = map[string]string{"create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete, "deletecollection": http.MethodDelete}
 
 func pathOf(info *request.RequestInfo) string {
 	path := "/apis/" + info.APIGroup + "/" + info.APIVersion
