@@ -98,6 +98,8 @@ type Config struct {
 	// address is where the server listens, and clientCAs returns the authorities of its clients in PEM.
 	address   string
 	clientCAs func() []byte
+	// signClient signs a client certificate.
+	signClient work.Sign
 }
 
 // newConfig makes the configuration of a server that is reached at address and keeps its objects as transport says.
@@ -118,6 +120,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		equivalents:       runtime.NewEquivalentResourceRegistry(),
 		address:           address,
 		clientCAs:         tls.ClientCAsPEM,
+		signClient:        tls.SignClient,
 	}
 	steps := []func() error{
 		func() error { return c.storage(ctx, o, etcd) },

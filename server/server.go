@@ -245,7 +245,7 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	controllers := controller.Start(ctx, controller.Config{
 		Kit: work.Kit{
 			Storages: chain.Storages, Etcd: c.Etcd.Live, Decoder: c.Etcd.Decoder, Journeys: c.Journeys,
-			Metrics: c.Writes, Log: s.log,
+			Metrics: c.Writes, Log: s.log, SignClient: c.signClient, SigningDuration: c.Options.ClusterSigningDuration,
 		},
 		Complete: chain.CustomResources.Complete, Controllers: c.Options.Controllers, InitialObjects: c.Options.InitialObjects,
 		Shared: len(c.Options.Etcd.Servers)+len(c.Options.Etcd.EmbeddedListen) > 0, Process: processName(c.Journeys.Process()),

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/kx-apiserver/kx/server/controller/apiservice"
+	"github.com/kx-apiserver/kx/server/controller/certificates"
 	"github.com/kx-apiserver/kx/server/controller/clusterrole"
 	"github.com/kx-apiserver/kx/server/controller/feed"
 	"github.com/kx-apiserver/kx/server/controller/flowcontrol"
@@ -51,6 +52,16 @@ var known = []info{
 		return c
 	}},
 	{name: Namespace, short: "namespace", does: "empty deleted namespaces"},
+	{name: certificates.Signing, does: "sign approved requests for client certificates", short: "csrsigning", make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := certificates.NewSigner(kit)
+		from.Follow(c, certificates.Resource.GroupResource())
+		return c
+	}},
+	{name: certificates.Cleaning, does: "remove old requests for certificates", short: "csrcleaner", make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := certificates.NewCleaner(kit)
+		from.Follow(c, certificates.Resource.GroupResource())
+		return c
+	}},
 	{name: clusterrole.Name, short: "clusterrole-aggregation", does: "give cluster roles the rules of those they select", make: func(kit *work.Kit, from *feed.Feed) Controller {
 		c := clusterrole.New(kit)
 		from.Follow(c, clusterrole.Resource.GroupResource())

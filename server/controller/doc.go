@@ -2,6 +2,7 @@
 //
 //	namespace     the namespaces that every cluster has, and the end of deleted ones
 //	garbage       the end of objects whose owners are gone
+//	certificates  what was asked for and approved, signed; the end of old requests
 //	clusterrole   the rules of cluster roles that aggregate others
 //	protection    what keeps volumes and their claims while they are used
 //	servicecidr   what keeps the ranges of services' addresses while they are used

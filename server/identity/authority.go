@@ -180,6 +180,27 @@ func (a *Authority) ClientCert(user string, groups ...string) (certPEM, keyPEM [
 	})
 }
 
+// Sign signs a client certificate for somebody else's key, which is valid no longer than the authority's own. Only the subject, the
+// alternative names, the usages and the times are the caller's.
+func (a *Authority) Sign(template *x509.Certificate, public any) (certPEM []byte, err error) {
+	leaf := &x509.Certificate{
+		Subject: template.Subject, DNSNames: template.DNSNames, IPAddresses: template.IPAddresses, EmailAddresses: template.EmailAddresses,
+		URIs: template.URIs, KeyUsage: template.KeyUsage, ExtKeyUsage: template.ExtKeyUsage, BasicConstraintsValid: true,
+		NotBefore: template.NotBefore, NotAfter: template.NotAfter,
+	}
+	if ends := a.cert.NotAfter; leaf.NotAfter.After(ends) {
+		leaf.NotAfter = ends
+	}
+	if !a.now().Before(leaf.NotAfter) {
+		return nil, fmt.Errorf("the certificate authority ended at %v", leaf.NotAfter)
+	}
+	if leaf.SerialNumber, err = newSerial(); err != nil {
+		return nil, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, a.cert, public, a.key)
+	return encodeCert(der), err
+}
+
 func (a *Authority) issue(template *x509.Certificate) (certPEM, keyPEM []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -194,7 +215,7 @@ func (a *Authority) issue(template *x509.Certificate) (certPEM, keyPEM []byte, e
 }
 
 func (a *Authority) sign(template, parent *x509.Certificate, public *ecdsa.PublicKey, years int) ([]byte, error) {
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	serial, err := newSerial()
 	if err != nil {
 		return nil, err
 	}
@@ -202,6 +223,10 @@ func (a *Authority) sign(template, parent *x509.Certificate, public *ecdsa.Publi
 	template.NotBefore = a.now().Add(-clockSkew)
 	template.NotAfter = template.NotBefore.AddDate(years, 0, 0)
 	return x509.CreateCertificate(rand.Reader, template, parent, public, a.key)
+}
+
+func newSerial() (*big.Int, error) {
+	return rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 }
 
 func encodeCert(der []byte) []byte {

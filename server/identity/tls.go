@@ -94,6 +94,14 @@ func (t *TLS) ClientCAsPEM() []byte {
 	return slices.Concat(t.authority.CertPEM(), t.clientCA)
 }
 
+// SignClient signs a client certificate, which this server accepts as long as it is valid.
+func (t *TLS) SignClient(template *x509.Certificate, public any) (certPEM []byte, err error) {
+	t.mu.Lock()
+	authority := t.authority
+	t.mu.Unlock()
+	return authority.Sign(template, public)
+}
+
 func (t *TLS) believe(a *Authority) {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)

@@ -41,6 +41,8 @@ type Options struct {
 	EventTTL      time.Duration
 	// Controllers are those of kube-controller-manager that the server runs.
 	Controllers controller.Selection
+	// ClusterSigningDuration is how long certificates are valid at most that are signed for requests.
+	ClusterSigningDuration time.Duration
 	// InitialObjects has the server make the objects that every cluster has. AdvertiseAddress is where clients in the cluster
 	// reach it, and EndpointReconciler says whether it is an endpoint of the service kubernetes.
 	InitialObjects     bool
@@ -153,9 +155,10 @@ func New() *Options {
 		EventTTL:   time.Hour,
 		Profiling:  true,
 
-		Controllers:        controller.Selection{"*"},
-		InitialObjects:     true,
-		EndpointReconciler: ReconcilerLease,
+		Controllers:            controller.Selection{"*"},
+		ClusterSigningDuration: 365 * 24 * time.Hour,
+		InitialObjects:         true,
+		EndpointReconciler:     ReconcilerLease,
 	}
 }
 
@@ -176,6 +179,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringToStringVar(&o.RuntimeConfig, "runtime-config", o.RuntimeConfig, "API versions to turn on or off, such as apps/v1beta1=true or api/all=false")
 	fs.DurationVar(&o.EventTTL, "event-ttl", o.EventTTL, "how long to keep events")
 	fs.StringSliceVar((*[]string)(&o.Controllers), "controllers", o.Controllers, "which of kube-controller-manager's controllers to run: * for all, name for one, -name for all but one of *; kx has "+strings.Join(controller.Known(), ", "))
+	fs.DurationVar(&o.ClusterSigningDuration, "cluster-signing-duration", o.ClusterSigningDuration, "how long certificates that are signed for a CertificateSigningRequest are valid, if it does not ask for less")
 	fs.BoolVar(&o.InitialObjects, "initial-objects", o.InitialObjects, "make the objects that every cluster has: the service kubernetes and its endpoints, the default ServiceCIDR, the system's priority classes, extension-apiserver-authentication, flow schemas and priority levels, APIServices")
 	fs.IPVar(&o.AdvertiseAddress, "advertise-address", o.AdvertiseAddress, "where clients in the cluster reach this server (default: the address that it listens on, or this machine's)")
 	fs.StringVar(&o.EndpointReconciler, "endpoint-reconciler-type", o.EndpointReconciler, "whether this server is an endpoint of the service kubernetes: lease, or none")
@@ -256,6 +260,9 @@ func (o *Options) Validate() error {
 	}
 	if (o.Kubelet.ClientCertificate == "") != (o.Kubelet.ClientKey == "") {
 		bad("--kubelet-client-certificate and --kubelet-client-key go together: give both or neither")
+	}
+	if o.ClusterSigningDuration < 10*time.Minute {
+		bad("--cluster-signing-duration: %v is less than the 10 minutes that a request may ask for", o.ClusterSigningDuration)
 	}
 	if o.Limits.RequestTimeout <= 0 {
 		bad("--request-timeout: %v is not a time to wait: give more than 0", o.Limits.RequestTimeout)

@@ -1,7 +1,9 @@
 package work
 
 import (
+	"crypto/x509"
 	"log/slog"
+	"time"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store/admin"
@@ -17,7 +19,13 @@ type Kit struct {
 	Journeys *trace.Recorder
 	Metrics  *Metrics
 	Log      *slog.Logger
+	// SignClient signs client certificates that this server accepts, and SigningDuration is how long they are valid at most.
+	SignClient      Sign
+	SigningDuration time.Duration
 }
+
+// Sign signs a certificate for a key, and returns it in PEM.
+type Sign func(template *x509.Certificate, public any) (certPEM []byte, err error)
 
 // Writer begins the requests of a controller, as a service account.
 func (k *Kit) Writer(controller, account string) *Writer {
