@@ -28,4 +28,5 @@ var (
 	RequestOld        = because("request-old", "the request has been as it is for long enough, or its certificate has ended")
 	RangeReady        = because("range-ready", "the range of addresses can be used")
 	RangeInUse        = because("range-in-use", "the range is being deleted, and addresses that no other range has are in use")
+	QuotaCounted      = because("quota-counted", "the quota's status does not say what the objects of the namespace use of {names:word}")
 )

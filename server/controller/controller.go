@@ -16,6 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/lease"
 	"github.com/kx-apiserver/kx/server/controller/namespace"
 	"github.com/kx-apiserver/kx/server/controller/protection"
+	"github.com/kx-apiserver/kx/server/controller/resourcequota"
 	"github.com/kx-apiserver/kx/server/controller/servicecidr"
 	"github.com/kx-apiserver/kx/server/controller/ttlafterfinished"
 	"github.com/kx-apiserver/kx/server/controller/work"
@@ -32,6 +33,7 @@ type Controller interface {
 const (
 	Garbage   = "garbage-collector-controller"
 	Namespace = "namespace-controller"
+	Quota     = "resourcequota-controller"
 )
 
 // info is what is known of a controller before it is made.
@@ -85,6 +87,11 @@ var known = []info{
 	{name: ttlafterfinished.Name, short: "ttl-after-finished", does: "delete finished jobs when their time is over", make: func(kit *work.Kit, from *feed.Feed) Controller {
 		c := ttlafterfinished.New(kit)
 		from.Follow(c, ttlafterfinished.Resource.GroupResource())
+		return c
+	}},
+	{name: Quota, short: "resourcequota", does: "count what is used of quotas", make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := resourcequota.New(kit)
+		from.Follow(c)
 		return c
 	}},
 }

@@ -67,7 +67,7 @@ func firstIP(pod *corev1.Pod) string {
 
 func prepareCreate(ctx context.Context, pod *corev1.Pod) {
 	podspec.CompletePodResources(&pod.Spec)
-	pod.Status.Phase, pod.Status.QOSClass = corev1.PodPending, qosClass(&pod.Spec)
+	pod.Status.Phase, pod.Status.QOSClass = corev1.PodPending, QOSClass(&pod.Spec)
 	podspec.DropDisabledFields(&pod.Spec, nil)
 	if len(pod.Spec.SchedulingGates) > 0 {
 		pod.Status.Conditions = []corev1.PodCondition{{

@@ -8,9 +8,9 @@ import (
 // qosResources decide which pods are evicted first.
 var qosResources = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
-// qosClass is Guaranteed if every container may use exactly what it asks for, of cpu and of memory, BestEffort if none
+// QOSClass is Guaranteed if every container may use exactly what it asks for, of cpu and of memory, BestEffort if none
 // asks for anything or is limited, and Burstable otherwise. Resources of the pod as a whole count for all containers.
-func qosClass(spec *corev1.PodSpec) corev1.PodQOSClass {
+func QOSClass(spec *corev1.PodSpec) corev1.PodQOSClass {
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	limited := true
 	if r := spec.Resources; r != nil && len(r.Requests)+len(r.Limits) > 0 {

@@ -224,7 +224,7 @@ func TestQOSClass(t *testing.T) {
 	} {
 		pod := parse(t, "spec: "+spec)
 		podspec.CompletePodResources(&pod.Spec)
-		if got := qosClass(&pod.Spec); got != want {
+		if got := QOSClass(&pod.Spec); got != want {
 			t.Errorf("%s: got %s, want %s", spec, got, want)
 		}
 	}

@@ -1,0 +1,99 @@
+package quota
+
+import (
+	"iter"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Matches says whether all scopes of a quota select an object. A quota without scopes selects all.
+func Matches(spec *corev1.ResourceQuotaSpec, u *Usage) bool {
+	for _, name := range spec.Scopes {
+		if !u.scope.matches(corev1.ScopedResourceSelectorRequirement{ScopeName: name, Operator: corev1.ScopeSelectorOpExists}) {
+			return false
+		}
+	}
+	if spec.ScopeSelector == nil {
+		return true
+	}
+	return !slices.ContainsFunc(spec.ScopeSelector.MatchExpressions, func(r corev1.ScopedResourceSelectorRequirement) bool {
+		return !u.scope.matches(r)
+	})
+}
+
+// matches says whether a scope selects an object. Only pods and claims have any.
+func (s *scope) matches(r corev1.ScopedResourceSelectorRequirement) bool {
+	if s.resource == claims {
+		return r.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass && selects(r, s.volumes)
+	}
+	if s.resource != pods {
+		return false
+	}
+	switch r.ScopeName {
+	case corev1.ResourceQuotaScopeTerminating:
+		return s.terminating
+	case corev1.ResourceQuotaScopeNotTerminating:
+		return !s.terminating
+	case corev1.ResourceQuotaScopeBestEffort:
+		return s.bestEffort
+	case corev1.ResourceQuotaScopeNotBestEffort:
+		return !s.bestEffort
+	case corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
+		return s.affinity
+	case corev1.ResourceQuotaScopePriorityClass:
+		if s.priority == "" {
+			return selects(r, nil)
+		}
+		return selects(r, []string{s.priority})
+	}
+	return false
+}
+
+// selects says whether any of the classes of an object is selected.
+func selects(r corev1.ScopedResourceSelectorRequirement, classes []string) bool {
+	in := func(class string) bool { return slices.Contains(r.Values, class) }
+	switch r.Operator {
+	case corev1.ScopeSelectorOpExists:
+		return len(classes) > 0
+	case corev1.ScopeSelectorOpDoesNotExist:
+		return len(classes) == 0
+	case corev1.ScopeSelectorOpIn:
+		return slices.ContainsFunc(classes, in)
+	case corev1.ScopeSelectorOpNotIn:
+		return len(classes) == 0 || slices.ContainsFunc(classes, func(class string) bool { return !in(class) })
+	}
+	return false
+}
+
+// Sum returns what objects use of a quota. objects yields those of a resource: a usage, and how many objects have it. Only
+// resources are asked for that the quota counts, and that are served. A name that stands for nothing that is served has no amount.
+func Sum(
+	spec *corev1.ResourceQuotaSpec, served func(schema.GroupResource) bool, objects func(schema.GroupResource) iter.Seq2[*Usage, int64],
+) corev1.ResourceList {
+	sum := corev1.ResourceList{}
+	counted := slices.DeleteFunc(Resources(spec.Hard), func(r schema.GroupResource) bool { return !served(r) })
+	for _, r := range counted {
+		for _, name := range Names(r, spec.Hard) {
+			sum[name] = resource.Quantity{Format: resource.DecimalSI}
+		}
+	}
+	for _, r := range counted {
+		for u, n := range objects(r) {
+			if !Matches(spec, u) {
+				continue
+			}
+			for name, each := range u.Amounts {
+				if total, ok := sum[name]; ok {
+					each = each.DeepCopy()
+					each.Mul(n)
+					total.Add(each)
+					sum[name] = total
+				}
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,108 @@
+package quota
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+)
+
+// Resources that use more than a place in etcd.
+var (
+	pods     = corev1.Resource("pods")
+	services = corev1.Resource("services")
+	claims   = corev1.Resource("persistentvolumeclaims")
+	devices  = resourcev1.Resource("resourceclaims")
+)
+
+// aliases are other names for the number of a resource's objects.
+var aliases = map[corev1.ResourceName]schema.GroupResource{
+	corev1.ResourceConfigMaps:             corev1.Resource("configmaps"),
+	corev1.ResourceQuotas:                 corev1.Resource("resourcequotas"),
+	corev1.ResourceReplicationControllers: corev1.Resource("replicationcontrollers"),
+	corev1.ResourceSecrets:                corev1.Resource("secrets"),
+}
+
+const (
+	countPrefix = "count/"
+	// storageClassSuffix ends the name of a storage class in names such as gold.storageclass.storage.k8s.io/requests.storage.
+	storageClassSuffix = ".storageclass.storage.k8s.io/"
+)
+
+var (
+	podNames = []corev1.ResourceName{
+		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
+		corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceRequestsEphemeralStorage,
+		corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory, corev1.ResourceLimitsEphemeralStorage,
+	}
+	serviceNames = []corev1.ResourceName{corev1.ResourceServices, corev1.ResourceServicesNodePorts, corev1.ResourceServicesLoadBalancers}
+	claimNames   = []corev1.ResourceName{corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage}
+)
+
+// Count is the name for the number of a resource's objects.
+func Count(resource schema.GroupResource) corev1.ResourceName {
+	return corev1.ResourceName(countPrefix + resource.String())
+}
+
+// of returns the resources whose objects use what a name stands for. One name can stand for something of several resources.
+func of(name corev1.ResourceName) (resources []schema.GroupResource) {
+	text := string(name)
+	if counted, ok := strings.CutPrefix(text, countPrefix); ok {
+		resource := schema.ParseGroupResource(counted)
+		if counted == "" || resource.Resource == "events" && (resource.Group == "" || resource.Group == "events.k8s.io") {
+			return nil // nobody counts events
+		}
+		return []schema.GroupResource{resource}
+	}
+	if resource, ok := aliases[name]; ok {
+		return []schema.GroupResource{resource}
+	}
+	if slices.Contains(podNames, name) || amount.IsHugePage(name) || isOfContainers(text) {
+		resources = append(resources, pods)
+	}
+	if slices.Contains(serviceNames, name) {
+		resources = append(resources, services)
+	}
+	if slices.Contains(claimNames, name) || slices.ContainsFunc(claimNames, func(n corev1.ResourceName) bool {
+		return strings.HasSuffix(text, storageClassSuffix+string(n))
+	}) {
+		resources = append(resources, claims)
+	}
+	if strings.HasSuffix(text, corev1.ResourceClaimsPerClass) {
+		resources = append(resources, devices)
+	}
+	return resources
+}
+
+// isOfContainers says whether a name asks for huge pages or for an extended resource, such as requests.example.com/gpu.
+func isOfContainers(name string) bool {
+	return strings.HasPrefix(name, corev1.ResourceRequestsHugePagesPrefix) ||
+		strings.HasPrefix(name, corev1.DefaultResourceRequestsPrefix+resourcev1.ResourceDeviceClassPrefix) ||
+		strings.HasPrefix(name, corev1.DefaultResourceRequestsPrefix) && !amount.IsNative(corev1.ResourceName(name))
+}
+
+// Resources are those whose objects a quota with these limits counts. Whether they are served is not known here.
+func Resources(hard corev1.ResourceList) (resources []schema.GroupResource) {
+	for _, name := range amount.Names(hard) {
+		for _, resource := range of(name) {
+			if !slices.Contains(resources, resource) {
+				resources = append(resources, resource)
+			}
+		}
+	}
+	return resources
+}
+
+// Names are the names in the limits that stand for something of a resource.
+func Names(resource schema.GroupResource, hard corev1.ResourceList) (names []corev1.ResourceName) {
+	for _, name := range amount.Names(hard) {
+		if slices.Contains(of(name), resource) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
