@@ -58,8 +58,8 @@ func leaseStorage(c *Config) (store.Interface, backend.DestroyFunc, error) {
 }
 
 // advertised is where clients in a cluster reach the server that listens at an address: as --advertise-address says, else there, or
-// at this machine's address on its network if that is for all interfaces or for this machine alone. With an error the address has
-// a port only.
+// at this machine's address on its network if that is for all interfaces. Nobody else reaches a server that listens for this machine
+// alone. With an error the address has a port only.
 func advertised(o *options.Options, listens string) (netip.AddrPort, error) {
 	host, port, err := net.SplitHostPort(listens)
 	if err != nil {
@@ -71,6 +71,9 @@ func advertised(o *options.Options, listens string) (netip.AddrPort, error) {
 	}
 	ip := o.AdvertiseAddress
 	if len(ip) == 0 {
+		if only := net.ParseIP(host); only.IsLoopback() {
+			return netip.AddrPortFrom(netip.Addr{}, uint16(number)), fmt.Errorf("it listens on %s, for this machine alone", host)
+		}
 		if ip, err = utilnet.ResolveBindAddress(net.ParseIP(host)); err != nil {
 			return netip.AddrPortFrom(netip.Addr{}, uint16(number)), err
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -157,4 +158,28 @@ func (r *running) endpoints(t testing.TB, want []string) {
 		e.Subsets[0].Ports[0].Name != "https" || *s.Ports[0].Port != e.Subsets[0].Ports[0].Port {
 		t.Errorf("%+v\n%+v", e, s)
 	}
+}
+
+// TestNobodyReachesLoopback starts a server that only this machine reaches: it is no endpoint of the service kubernetes, and has no
+// lease to renew. With --advertise-address it is one, as others may forward to it.
+func TestNobodyReachesLoopback(t *testing.T) {
+	t.Parallel()
+	etcd := (&rival{}).startEtcd(t)
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}})
+	must(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	on := func(o *options.Options) { o.Etcd.Servers, o.InitialObjects = []string{etcd}, true }
+	r := start(t, on)
+	r.ready(t)
+	_, err = r.admin(t).CoreV1().Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
+	must(t, err)
+	if _, err := r.admin(t).CoreV1().Endpoints("default").Get(t.Context(), "kubernetes", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the service has endpoints: %v", err)
+	}
+	if got := leased(t, client); len(got) > 0 {
+		t.Errorf("%v have a lease", got)
+	}
+	other := start(t, on, withObjects("192.0.2.1"))
+	other.ready(t)
+	until(t, "the other has a lease", func() bool { return slices.Equal(leased(t, client), []string{"192.0.2.1"}) })
 }
