@@ -100,6 +100,8 @@ type Config struct {
 	clientCAs func() []byte
 	// signClient signs a client certificate.
 	signClient work.Sign
+	// serverCA returns the authority that clients verify the server by, in PEM, and what is told when it is renewed.
+	serverCA func() (pem []byte, renewed <-chan struct{})
 }
 
 // newConfig makes the configuration of a server that is reached at address and keeps its objects as transport says.
@@ -121,6 +123,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		address:           address,
 		clientCAs:         tls.ClientCAsPEM,
 		signClient:        tls.SignClient,
+		serverCA:          tls.ServerCAPEM,
 	}
 	steps := []func() error{
 		func() error { return c.storage(ctx, o, etcd) },

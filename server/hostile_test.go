@@ -21,6 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/crd/conversion/webhooktest"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -47,7 +48,7 @@ func (l *log) String() string {
 func launchLogged(t *testing.T, edit ...func(*options.Options)) (*running, *log) {
 	t.Helper()
 	o, text := options.New(), &log{}
-	o.InitialObjects = false
+	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	o.Ephemeral, o.Listen = true, "127.0.0.1:0"
 	for _, e := range edit {
 		e(o)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -32,7 +33,7 @@ type bench struct {
 func newBench(b *testing.B) *bench {
 	b.Helper()
 	o := options.New()
-	o.InitialObjects = false
+	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	o.DataDir, o.Listen = b.TempDir(), "127.0.0.1:0"
 	s, err := server.Start(context.Background(), o, slog.New(slog.DiscardHandler))
 	if err != nil {

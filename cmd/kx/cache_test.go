@@ -20,6 +20,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -34,6 +35,7 @@ func TestCache(t *testing.T) {
 	}
 	o := options.New()
 	o.InitialObjects, o.WatchCache.Prefill = false, true
+	o.Controllers = controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	o.DataDir, o.Listen = filepath.Join(home, ".kx"), "127.0.0.1:0"
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -113,7 +114,11 @@ var readyLine = regexp.MustCompile(`^kx: serving (https://\S+)  kubeconfig: (.+)
 // serve starts kx serve on a free port and waits until it is ready.
 func serve(t testing.TB, args ...string) *process {
 	t.Helper()
-	p := &process{Cmd: kx(t, append([]string{"serve", "--listen=127.0.0.1:0", "--initial-objects=false"}, args...)...), stderr: &buffer{}}
+	bare := []string{"serve", "--listen=127.0.0.1:0", "--initial-objects=false"}
+	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--controllers") }) {
+		bare = append(bare, "--controllers=*,-serviceaccount,-root-ca-cert-publisher") // so that what is there is what the test made
+	}
+	p := &process{Cmd: kx(t, append(bare, args...)...), stderr: &buffer{}}
 	p.Stderr = p.stderr
 	stdout, err := p.StdoutPipe()
 	if err != nil {

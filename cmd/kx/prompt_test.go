@@ -24,6 +24,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/kubectl"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -81,7 +82,7 @@ func newTyping(t *testing.T) *typing {
 func startServer(t testing.TB, dir string) *server.Server {
 	t.Helper()
 	o := options.New()
-	o.InitialObjects = false
+	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	o.DataDir, o.Listen = dir, "127.0.0.1:0"
 	o.WatchCache.Enabled = false // how far a cache is differs from run to run
 	if err := o.Validate(); err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/kx-apiserver/kx/core/request"
 	"github.com/kx-apiserver/kx/docs"
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/screen"
@@ -51,7 +52,7 @@ func newSending(t *testing.T) *sending {
 		t.Setenv(name, value)
 	}
 	o := options.New()
-	o.InitialObjects = false
+	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	o.DataDir, o.Listen = filepath.Join(home, ".kx"), "127.0.0.1:0"
 	o.Allow.Breakpoints, o.Allow.Faults = true, true
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))

@@ -29,4 +29,7 @@ var (
 	RangeReady        = because("range-ready", "the range of addresses can be used")
 	RangeInUse        = because("range-in-use", "the range is being deleted, and addresses that no other range has are in use")
 	QuotaCounted      = because("quota-counted", "the quota's status does not say what the objects of the namespace use of {names:word}")
+	EveryNamespace    = because("every-namespace", "every namespace has one")
+	PutBack           = because("put-back", "every namespace has it, and like this")
+	EndedMeanwhile    = because("ended-meanwhile", "its namespace has begun to end meanwhile")
 )

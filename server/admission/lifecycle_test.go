@@ -26,6 +26,7 @@ import (
 	"github.com/kx-apiserver/kx/server/admission"
 	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	"github.com/kx-apiserver/kx/server/builtin/core/namespace"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) { embedtest.Main(m) }
 func serve(t *testing.T, runtimeConfig map[string]string) (typedcorev1.CoreV1Interface, *trace.Recorder) {
 	t.Helper()
 	o := options.New()
-	o.InitialObjects = false
+	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	o.Ephemeral, o.Listen, o.RuntimeConfig = true, "127.0.0.1:0", runtimeConfig
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))
 	if err != nil {

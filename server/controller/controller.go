@@ -7,10 +7,13 @@ import (
 	"strings"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kx-apiserver/kx/server/controller/apiservice"
 	"github.com/kx-apiserver/kx/server/controller/certificates"
 	"github.com/kx-apiserver/kx/server/controller/clusterrole"
 	"github.com/kx-apiserver/kx/server/controller/feed"
+	"github.com/kx-apiserver/kx/server/controller/fixture"
 	"github.com/kx-apiserver/kx/server/controller/flowcontrol"
 	"github.com/kx-apiserver/kx/server/controller/garbage"
 	"github.com/kx-apiserver/kx/server/controller/lease"
@@ -31,9 +34,11 @@ type Controller interface {
 
 // Names of controllers that kube-controller-manager has too.
 const (
-	Garbage   = "garbage-collector-controller"
-	Namespace = "namespace-controller"
-	Quota     = "resourcequota-controller"
+	Garbage         = "garbage-collector-controller"
+	Namespace       = "namespace-controller"
+	RootCA          = "root-ca-cert-publisher-controller"
+	ServiceAccounts = "serviceaccount-controller"
+	Quota           = "resourcequota-controller"
 )
 
 // info is what is known of a controller before it is made.
@@ -94,6 +99,16 @@ var known = []info{
 		from.Follow(c)
 		return c
 	}},
+	{name: RootCA, short: "root-ca-cert-publisher", does: "tell every namespace whom to trust", make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := fixture.NewRootCA(kit)
+		from.Follow(c, corev1.Resource("namespaces"), corev1.Resource("configmaps"))
+		return c
+	}},
+	{name: ServiceAccounts, short: "serviceaccount", does: "give every namespace a service account", make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := fixture.NewServiceAccounts(kit)
+		from.Follow(c, corev1.Resource("namespaces"), corev1.Resource("serviceaccounts"))
+		return c
+	}},
 }
 
 // Config says which controllers run, and has what they need.
@@ -105,9 +120,7 @@ type Config struct {
 	Controllers Selection
 	// InitialObjects has flow schemas, priority levels and APIServices kept; otherwise they are left to clients.
 	InitialObjects bool
-	// Shared says that other processes may run on the same etcd: then the controllers run in the one that holds a Lease. Process is
-	// the name of this one.
-	Shared  bool
+	// Process is the name of this process. If others may run on the same etcd, the controllers run in the one that holds a Lease.
 	Process string
 }
 

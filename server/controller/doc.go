@@ -8,6 +8,7 @@
 //	servicecidr   what keeps the ranges of services' addresses while they are used
 //	ttlafterfinished  the end of finished jobs that say how long they stay
 //	resourcequota what objects use of the quotas of their namespaces
+//	fixture       the objects that every namespace has
 //	flowcontrol   the flow schemas and priority levels that every server has
 //	apiservice    an APIService for each version of a group
 //	feed          one watch over all keys, for all that follow what is in etcd

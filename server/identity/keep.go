@@ -57,6 +57,10 @@ func (t *TLS) renew() {
 			t.believe(next)
 			if t.ownServing {
 				t.serverCA = next.CertPEM()
+				select {
+				case t.renewedCA <- struct{}{}:
+				default: // it has not been heard yet
+				}
 			}
 		}
 		t.tellRenewal("authority", t.authority.cert, err)

@@ -1,9 +1,14 @@
 package work
 
 import (
+	"bytes"
 	"crypto/x509"
+	"errors"
 	"log/slog"
+	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store/admin"
@@ -22,6 +27,11 @@ type Kit struct {
 	// SignClient signs client certificates that this server accepts, and SigningDuration is how long they are valid at most.
 	SignClient      Sign
 	SigningDuration time.Duration
+	// ServerCA returns the certificates, in PEM, by which clients verify this server, and Renewed is told when they are others.
+	ServerCA func() []byte
+	Renewed  <-chan struct{}
+	// Shared says that other processes may run on the same etcd.
+	Shared bool
 }
 
 // Sign signs a certificate for a key, and returns it in PEM.
@@ -30,4 +40,27 @@ type Sign func(template *x509.Certificate, public any) (certPEM []byte, err erro
 // Writer begins the requests of a controller, as a service account.
 func (k *Kit) Writer(controller, account string) *Writer {
 	return &Writer{Name: controller, User: ServiceAccount(account), Journeys: k.Journeys, Metrics: k.Metrics}
+}
+
+// message is a type of k8s.io/api.
+type message interface{ Unmarshal([]byte) error }
+
+// magic begins stored protobuf.
+var magic = []byte("k8s\x00")
+
+// Unmarshal reads a stored value, which costs less than asking a storage. What is not stored as protobuf is an error.
+func (k *Kit) Unmarshal(key string, value []byte, into message) error {
+	plain, _, err := k.Decoder.Plain(strings.TrimSuffix(k.Decoder.Prefix, "/")+"/"+key, value)
+	if err != nil {
+		return err
+	}
+	envelope, ok := bytes.CutPrefix(plain, magic)
+	if !ok {
+		return errors.New("it is not protobuf")
+	}
+	var unknown runtime.Unknown
+	if err := unknown.Unmarshal(envelope); err != nil {
+		return err
+	}
+	return into.Unmarshal(unknown.Raw)
 }

@@ -27,13 +27,14 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/bench"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/bench/testdata/floor/static"
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
 // kx is a server of this process.
 var kx = sync.OnceValues(func() (*rest.Config, error) {
 	o := options.New()
-	o.InitialObjects = false
+	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	o.Ephemeral, o.Listen = true, "127.0.0.1:0"
 	s, err := server.Start(context.Background(), o, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/tui/play"
@@ -35,6 +36,7 @@ var _ play.Server = (*Server)(nil)
 // Start implements play.Server.
 func (s *Server) Start(ctx context.Context, dir string, flags []string) (play.Address, error) {
 	o := options.New()
+	o.Controllers = controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA} // a lesson shows what its reader does, and counts revisions
 	fs := pflag.NewFlagSet("kx serve", pflag.ContinueOnError)
 	o.AddFlags(fs)
 	if err := fs.Parse(flags); err != nil {

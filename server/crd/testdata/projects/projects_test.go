@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -74,7 +75,7 @@ func TestProjects(t *testing.T) {
 func start(t *testing.T) *rest.Config {
 	t.Helper()
 	o := options.New()
-	o.InitialObjects = false
+	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	o.Ephemeral, o.Listen = true, "127.0.0.1:0"
 	must(t, o.Validate())
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))

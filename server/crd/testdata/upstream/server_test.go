@@ -24,6 +24,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/server/wiretest"
 	"github.com/kx-apiserver/kx/store/embedded"
@@ -116,7 +117,7 @@ func startEtcd(t *testing.T) string {
 func startKX(t *testing.T) *wiretest.Client {
 	t.Helper()
 	o := options.New()
-	o.InitialObjects = false
+	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	o.Ephemeral, o.Listen = true, "127.0.0.1:0"
 	must(t, o.Validate())
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))
