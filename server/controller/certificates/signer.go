@@ -97,14 +97,14 @@ func (s *Signer) try(ctx context.Context, name string, cause int64) error {
 	if err != nil {
 		return fmt.Errorf("the request %s: %w", name, err)
 	}
-	if refused := check(asked, r.Spec.Usages); refused != nil {
+	if refused := check(asked, r.Spec.Usages); refused != "" {
 		return s.requests.Update(ctx, r, "status", work.Decide(cause, trace.RequestFails), func(now *certificatesv1.CertificateSigningRequest) (bool, error) {
 			if !isWaiting(now) {
 				return false, nil
 			}
 			now.Status.Conditions = append(now.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 				Type: certificatesv1.CertificateFailed, Status: corev1.ConditionTrue, LastUpdateTime: metav1.Now(),
-				Reason: "SignerValidationFailure", Message: refused.Error(),
+				Reason: "SignerValidationFailure", Message: refused,
 			})
 			return true, nil
 		})
@@ -149,18 +149,18 @@ func parse(data []byte) (*x509.CertificateRequest, error) {
 	return asked, asked.CheckSignature()
 }
 
-// checks are the signers, each with what it refuses to sign. The texts are upstream's: clients may look for them.
-var checks = map[string]func(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error{
-	certificatesv1.KubeAPIServerClientSignerName: func(_ *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
+// checks are the signers, each with why it refuses to sign, if it does. The texts are upstream's: clients may look for them.
+var checks = map[string]func(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage) string{
+	certificatesv1.KubeAPIServerClientSignerName: func(_ *x509.CertificateRequest, usages []certificatesv1.KeyUsage) string {
 		for _, usage := range usages {
 			if _, ok := clientUsages[usage]; !ok && usage != certificatesv1.UsageClientAuth {
-				return fmt.Errorf("invalid usage for client certificate: %s", usage)
+				return fmt.Sprintf("invalid usage for client certificate: %s", usage)
 			}
 		}
 		if !slices.Contains(usages, certificatesv1.UsageClientAuth) {
-			return fmt.Errorf("missing required usage for client certificate: %s", certificatesv1.UsageClientAuth)
+			return fmt.Sprintf("missing required usage for client certificate: %s", certificatesv1.UsageClientAuth)
 		}
-		return nil
+		return ""
 	},
 	certificatesv1.KubeAPIServerClientKubeletSignerName: checkKubelet,
 }
@@ -171,27 +171,27 @@ var clientUsages = map[certificatesv1.KeyUsage]x509.KeyUsage{
 	certificatesv1.UsageKeyEncipherment:  x509.KeyUsageKeyEncipherment,
 }
 
-func checkKubelet(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
+func checkKubelet(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage) string {
 	switch {
 	case !slices.Equal(asked.Subject.Organization, []string{nodes}):
-		return errors.New("subject organization is not system:nodes")
+		return "subject organization is not system:nodes"
 	case len(asked.DNSNames) > 0:
-		return errors.New("DNS subjectAltNames are not allowed")
+		return "DNS subjectAltNames are not allowed"
 	case len(asked.EmailAddresses) > 0:
-		return errors.New("Email subjectAltNames are not allowed")
+		return "Email subjectAltNames are not allowed"
 	case len(asked.IPAddresses) > 0:
-		return errors.New("IP subjectAltNames are not allowed")
+		return "IP subjectAltNames are not allowed"
 	case len(asked.URIs) > 0:
-		return errors.New("URI subjectAltNames are not allowed")
+		return "URI subjectAltNames are not allowed"
 	case !strings.HasPrefix(asked.Subject.CommonName, nodePrefix):
-		return errors.New("subject common name does not begin with system:node:")
+		return "subject common name does not begin with system:node:"
 	}
 	all := []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment}
 	given := slices.Compact(slices.Sorted(slices.Values(usages)))
 	if slices.Equal(given, all) || slices.Equal(given, all[:2]) {
-		return nil
+		return ""
 	}
-	return fmt.Errorf("usages did not match %v", all)
+	return fmt.Sprintf("usages did not match %v", all)
 }
 
 // lifetime is how long a certificate is valid: as long as it was asked for, between two limits.

@@ -34,7 +34,8 @@ func (l *Lister) Complete(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-late.C:
-			return fmt.Errorf("Discovery failed for some groups, %d failing: unable to retrieve the complete list of server APIs: %s", //nolint:staticcheck // as clients say it
+			//lint:ignore ST1005 clients of discovery say it so
+			return fmt.Errorf("Discovery failed for some groups, %d failing: unable to retrieve the complete list of server APIs: %s",
 				len(unknown), strings.Join(unknown, ", "))
 		}
 	}
