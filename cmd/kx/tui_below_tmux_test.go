@@ -21,7 +21,7 @@ func TestTUIBelowInATerminal(t *testing.T) {
 			t.Fatalf("%v: %s", words, a.err)
 		}
 	}
-	m := mux(t, user.command("tui", "--listen=127.0.0.1:0", "--controllers=*,-serviceaccount,-root-ca-cert-publisher"))
+	m := mux(t, user.command("tui", "--listen=127.0.0.1:0"))
 	m.see("[1 Capture]", "live")
 	if a := user.run("", "patch", "configmap", "settings", "--type=merge", `-p={"data":{"color":"blue"}}`); a.code != 0 {
 		t.Fatal(a.err)

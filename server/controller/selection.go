@@ -15,8 +15,18 @@ func Known() (names []string) {
 	return names
 }
 
-// Selection is the value of --controllers: * runs all, a name runs that one, and -name does not, nor -* any. The first item that
-// names a controller decides, whatever is said of all.
+// Off are those of them that are off by default.
+func Off() (names []string) {
+	for _, c := range known {
+		if c.off {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// Selection is the value of --controllers: * runs all that are on by default, a name runs that one, and -name does not, nor -* any.
+// The first item that names a controller decides, whatever is said of all.
 type Selection []string
 
 // Validate returns an error for each name that is not known.
@@ -42,7 +52,7 @@ func (s Selection) Has(name string) bool {
 			all = !strings.HasPrefix(item, "-")
 		}
 	}
-	return all && slices.Contains(Known(), name)
+	return all && slices.Contains(Known(), name) && !slices.Contains(Off(), name)
 }
 
 // any says whether any controller is to run.
@@ -51,7 +61,7 @@ func (s Selection) any() bool { return slices.ContainsFunc(Known(), s.Has) }
 // canonical returns the name of the controller that has such a name or short name.
 func canonical(name string) string {
 	for _, c := range known {
-		if c.short == name {
+		if c.short != "" && c.short == name {
 			return c.name
 		}
 	}
