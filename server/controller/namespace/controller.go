@@ -95,24 +95,19 @@ func (c *Controller) Start(ctx context.Context) {
 
 // Run empties deleted namespaces until ctx ends.
 func (c *Controller) Run(ctx context.Context) {
-	c.enter(ctx)
+	c.mu.Lock()
+	c.term = ctx
+	for uid := range c.ending {
+		c.fresh.AddAfter(uid, settle)
+	}
+	c.mu.Unlock()
 	select {
 	case <-ctx.Done():
 	case <-c.ctx.Done():
 	}
-	c.enter(nil)
-}
-
-// enter begins a term, or ends it if it is nil.
-func (c *Controller) enter(term context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.term = term; term == nil {
-		return
-	}
-	for uid := range c.ending {
-		c.fresh.AddAfter(uid, settle)
-	}
+	c.term = nil
 }
 
 // State returns what it is about.
