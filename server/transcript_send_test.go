@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -66,6 +67,7 @@ func newPerformer(t *testing.T, d *datadriven.TestData) *performer {
 		if d.HasArg("rival") {
 			p.rival = &rival{}
 			o.Etcd.Servers = []string{p.rival.startEtcd(t)}
+			o.Controllers = controller.Selection{"-*"} // their Lease would be written in between
 		}
 		for _, a := range d.CmdArgs {
 			switch a.Key {

@@ -86,7 +86,7 @@ var known = []info{
 		from.Follow(c, protection.VolumeResource.GroupResource())
 		return c
 	}},
-	{name: servicecidr.Name, does: "keep ranges of service addresses in use", make: func(kit *work.Kit, from *feed.Feed) Controller {
+	{name: servicecidr.Name, off: true, does: "keep ranges of service addresses in use", make: func(kit *work.Kit, from *feed.Feed) Controller {
 		c := servicecidr.New(kit)
 		from.Follow(c, servicecidr.Resource.GroupResource(), servicecidr.AddressResource.GroupResource())
 		return c
