@@ -136,7 +136,7 @@ func TestBurst(t *testing.T) {
 			break
 		}
 	}
-	if most := int(time.Since(began)/time.Second) + 2; writes > most {
+	if most := objects / 20; writes > most { // one write counts many objects
 		t.Errorf("the status was written %d times in %v", writes, time.Since(began))
 	}
 }

@@ -3,7 +3,9 @@ package servicecidr_test
 import (
 	"testing"
 
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/controller/servicecidr"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -11,6 +13,7 @@ func start(t *testing.T, dir string, etcds ...string) stage {
 	t.Helper()
 	o := options.New()
 	o.InitialObjects = false
+	o.Controllers = controller.Selection{controller.Namespace, servicecidr.Name}
 	clients, _ := controllertest.Serve(t, o, dir, etcds...)
 	return stage{(&controllertest.Scenes{State: state}).Stage(t, clients, "default")}
 }

@@ -11,7 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/controller/servicecidr"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -168,6 +170,7 @@ func TestUpstream(t *testing.T) {
 	all.Compare(t, func(t *testing.T) controllertest.Clients {
 		o := options.New()
 		o.InitialObjects = false
+		o.Controllers = controller.Selection{controller.Namespace, servicecidr.Name}
 		clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
 		return clients
 	})
