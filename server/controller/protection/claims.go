@@ -142,13 +142,13 @@ func (c *ClaimController) try(ctx context.Context, key types.NamespacedName, cau
 	if err != nil || !found {
 		return err
 	}
-	if lacks(claim, claimFinalizer) {
+	if work.LacksFinalizer(claim, claimFinalizer) {
 		err = c.claims.Update(ctx, claim, "", work.Decide(cause, trace.ProtectionMissing), func(now *corev1.PersistentVolumeClaim) (bool, error) {
-			return add(now, claimFinalizer), nil
+			return work.AddFinalizer(now, claimFinalizer), nil
 		})
 	}
 	bound := claim.DeletionTimestamp == nil && claim.Status.Phase == corev1.ClaimBound
-	deleted := waits(claim, claimFinalizer)
+	deleted := work.WaitsForFinalizer(claim, claimFinalizer)
 	if !bound && !deleted {
 		return err
 	}
@@ -163,7 +163,7 @@ func (c *ClaimController) try(ctx context.Context, key types.NamespacedName, cau
 		return err
 	}
 	return c.claims.Update(ctx, claim, "", work.Decide(cause, trace.NotInUse), func(now *corev1.PersistentVolumeClaim) (bool, error) {
-		return remove(now, claimFinalizer), nil
+		return work.RemoveFinalizer(now, claimFinalizer), nil
 	})
 }
 

@@ -2,10 +2,8 @@ package protection
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/controller/feed"
@@ -61,42 +59,14 @@ func (c *VolumeController) try(ctx context.Context, name string, cause int64) er
 	switch {
 	case err != nil || !found:
 		return err
-	case lacks(v, volumeFinalizer):
+	case work.LacksFinalizer(v, volumeFinalizer):
 		return c.volumes.Update(ctx, v, "", work.Decide(cause, trace.ProtectionMissing), func(now *corev1.PersistentVolume) (bool, error) {
-			return add(now, volumeFinalizer), nil
+			return work.AddFinalizer(now, volumeFinalizer), nil
 		})
-	case waits(v, volumeFinalizer) && v.Status.Phase != corev1.VolumeBound:
+	case work.WaitsForFinalizer(v, volumeFinalizer) && v.Status.Phase != corev1.VolumeBound:
 		return c.volumes.Update(ctx, v, "", work.Decide(cause, trace.NotInUse), func(now *corev1.PersistentVolume) (bool, error) {
-			return now.Status.Phase != corev1.VolumeBound && remove(now, volumeFinalizer), nil
+			return now.Status.Phase != corev1.VolumeBound && work.RemoveFinalizer(now, volumeFinalizer), nil
 		})
 	}
 	return nil
-}
-
-// lacks says whether an object that is there to stay is without a finalizer.
-func lacks(obj metav1.Object, finalizer string) bool {
-	return obj.GetDeletionTimestamp() == nil && !slices.Contains(obj.GetFinalizers(), finalizer)
-}
-
-// waits says whether an object that is being deleted has a finalizer.
-func waits(obj metav1.Object, finalizer string) bool {
-	return obj.GetDeletionTimestamp() != nil && slices.Contains(obj.GetFinalizers(), finalizer)
-}
-
-// add adds a finalizer if it is missing.
-func add(obj metav1.Object, finalizer string) bool {
-	if !lacks(obj, finalizer) {
-		return false
-	}
-	obj.SetFinalizers(append(obj.GetFinalizers(), finalizer))
-	return true
-}
-
-// remove removes a finalizer from an object that is being deleted.
-func remove(obj metav1.Object, finalizer string) bool {
-	if !waits(obj, finalizer) {
-		return false
-	}
-	obj.SetFinalizers(slices.DeleteFunc(obj.GetFinalizers(), func(other string) bool { return other == finalizer }))
-	return true
 }

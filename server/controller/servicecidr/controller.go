@@ -148,11 +148,7 @@ func (c *Controller) try(ctx context.Context, name string, cause int64) error {
 	if r.DeletionTimestamp == nil {
 		if !slices.Contains(r.Finalizers, finalizer) {
 			err := c.ranges.Update(ctx, r, "", work.Decide(cause, trace.ProtectionMissing), func(now *networkingv1.ServiceCIDR) (bool, error) {
-				if now.DeletionTimestamp != nil || slices.Contains(now.Finalizers, finalizer) {
-					return false, nil
-				}
-				now.Finalizers = append(now.Finalizers, finalizer)
-				return true, nil
+				return work.AddFinalizer(now, finalizer), nil
 			})
 			if err != nil {
 				return err
@@ -175,9 +171,7 @@ func (c *Controller) try(ctx context.Context, name string, cause int64) error {
 		return nil
 	}
 	return c.ranges.Update(ctx, r, "", work.Decide(cause, trace.NotInUse), func(now *networkingv1.ServiceCIDR) (bool, error) {
-		before := len(now.Finalizers)
-		now.Finalizers = slices.DeleteFunc(now.Finalizers, func(other string) bool { return other == finalizer })
-		return len(now.Finalizers) < before, nil
+		return work.RemoveFinalizer(now, finalizer), nil
 	})
 }
 
