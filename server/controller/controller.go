@@ -132,9 +132,16 @@ type Controllers struct {
 	elector *lease.Elector // nil if nobody else may run
 	stop    func()
 
-	// mu guards what there is in a term: while they run in this process.
-	mu    sync.Mutex
-	feed  *feed.Feed
+	mu sync.Mutex
+	// term is what there is while they run in this process.
+	term *term
+	// ready says that Ready returned nil once: from then on it does.
+	ready bool
+}
+
+// term is one time of the controllers in this process. A server without a Lease has one, which begins at its start.
+type term struct {
+	feed  *feed.Feed // nil if none of the controllers is to run
 	other *lease.Other
 	named map[string]Controller
 }
@@ -172,12 +179,12 @@ func Start(ctx context.Context, c Config) *Controllers {
 		stopNamespaces()
 		running.Wait()
 	}}
-	term := func(ctx context.Context) { all.run(ctx, &c, namespaces) }
+	run := func(ctx context.Context) { all.run(ctx, &c, namespaces) }
 	if c.Shared && c.Controllers.any() {
 		all.elector = lease.New(c.Storages, c.Process, c.Log)
-		running.Go(func() { all.elector.Run(life, term) })
+		running.Go(func() { all.elector.Run(life, run) })
 	} else {
-		running.Go(func() { term(life) })
+		running.Go(func() { run(life) })
 	}
 	return all
 }
@@ -195,11 +202,12 @@ func (all *Controllers) run(ctx context.Context, c *Config, namespaces *namespac
 		named[Namespace] = namespaces
 	}
 	if len(named) == 0 {
+		all.begin(&term{})
 		return
 	}
 	from.Follow(other, lease.Resource)
-	all.begin(from, other, named)
-	defer all.begin(nil, nil, nil)
+	all.begin(&term{feed: from, other: other, named: named})
+	defer all.begin(nil)
 	for _, one := range named {
 		running.Go(func() { one.Run(ctx) })
 	}
@@ -207,10 +215,11 @@ func (all *Controllers) run(ctx context.Context, c *Config, namespaces *namespac
 	running.Wait()
 }
 
-func (all *Controllers) begin(from *feed.Feed, other *lease.Other, named map[string]Controller) {
+// begin begins a term, or ends it if there is none.
+func (all *Controllers) begin(t *term) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.feed, all.other, all.named = from, other, named
+	all.term = t
 }
 
 // Stop ends the controllers and waits for them.
@@ -221,7 +230,10 @@ func (all *Controllers) Status() (list []Status) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for _, k := range known {
-		s := Status{Name: k.name, Does: k.does, On: all.chosen.Has(k.name), Controller: all.named[k.name]}
+		s := Status{Name: k.name, Does: k.does, On: all.chosen.Has(k.name)}
+		if all.term != nil {
+			s.Controller = all.term.named[k.name]
+		}
 		if s.Controller != nil {
 			s.Runs, s.State = true, s.Controller.State()
 		}
@@ -243,22 +255,28 @@ func (all *Controllers) Holder() (name string, own bool) {
 func (all *Controllers) Other() string {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if all.other == nil {
+	if all.term == nil || all.term.other == nil {
 		return ""
 	}
-	return all.other.Holder()
+	return all.term.other.Holder()
 }
 
-// Ready returns an error until the controllers know what there is, or leave the work to the process that holds the Lease.
+// Ready returns an error until the controllers know what there is, or leave the work to the process that holds the Lease. Then it
+// returns nil, also while they look again for the Lease or after trouble with etcd.
 func (all *Controllers) Ready(context.Context) error {
+	holder, own := all.Holder()
 	all.mu.Lock()
-	from := all.feed
-	all.mu.Unlock()
-	switch name, own := all.Holder(); {
-	case from != nil && !from.Looked():
-		return errors.New("they have not looked at all keys yet")
-	case from == nil && all.elector != nil && (name == "" || own):
+	defer all.mu.Unlock()
+	elsewhere := holder != "" && !own
+	switch {
+	case all.ready:
+	case all.term == nil && all.elector == nil:
+		return errors.New("they have not begun yet")
+	case all.term == nil && !elsewhere:
 		return errors.New("it is not known yet who holds their Lease")
+	case all.term != nil && all.term.feed != nil && !all.term.feed.Looked():
+		return errors.New("they have not looked at all keys yet")
 	}
+	all.ready = true
 	return nil
 }
