@@ -46,14 +46,14 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// serveKx starts a kx for the user that the kube-apiserver had when it was recorded.
+// serveKx starts a kx for the user that the kube-apiserver had when it was recorded, and without controllers, as that was.
 func serveKx(t *testing.T, kx string) *machine {
 	t.Helper()
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte(token), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m := serve(t, kx, "--token-auth-file", tokens)
+	m := serve(t, kx, "--token-auth-file", tokens, "--controllers=-*")
 	m.use(t, m.url)
 	return m
 }
