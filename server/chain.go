@@ -47,7 +47,9 @@ func CreateServerChain(c *Config) (*Chain, error) {
 		c.Kubelets.SetNodes(nodes)
 	}
 	chain.Kube, chain.APIExtensions, chain.CustomResources = kube, apiExtensions, customResources
-	c.Admission.Initialize(chain.Storages())
+	storages := chain.Storages()
+	c.Admission.Initialize(storages)
+	c.Authenticator.Initialize(storages)
 	return chain, nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -62,7 +61,7 @@ type Config struct {
 	// Own are groups of the program that starts the server, beside the built-in ones.
 	Own []endpoint.RESTStorageProvider
 
-	Authenticator authenticator.Request
+	Authenticator *authn.Authenticator
 	Authorizer    authorizer.Authorizer
 	Admission     *admission.Plugins
 	AuditLog      *audit.Log
@@ -106,7 +105,7 @@ type Config struct {
 
 // newConfig makes the configuration of a server that is reached at address and keeps its objects as transport says.
 // What it starts ends with ctx.
-func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, address string, tls *identity.TLS, etcd etcd, counts *metrics.Metrics) (*Config, error) {
+func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, address string, tls *identity.TLS, keys *tokens.Keys, etcd etcd, counts *metrics.Metrics) (*Config, error) {
 	c := &Config{
 		Options:           o,
 		Logger:            log,
@@ -124,6 +123,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		clientCAs:         tls.ClientCAsPEM,
 		signClient:        tls.SignClient,
 		serverCA:          tls.ServerCAPEM,
+		TokenKeys:         keys,
 	}
 	steps := []func() error{
 		func() error { return c.storage(ctx, o, etcd) },
@@ -131,6 +131,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		func() (err error) {
 			c.Authenticator, err = authn.New(authn.Config{
 				ClientCAs: tls.ClientCAs, TokenFile: o.Access.TokenAuthFile, Audiences: o.Tokens.Audiences(), Anonymous: o.Access.AnonymousAuth,
+				AccountKeys: c.TokenKeys, AccountIssuers: o.Tokens.Issuers,
 			})
 			return
 		},

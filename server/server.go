@@ -212,12 +212,12 @@ func (s *Server) connect(to etcd) error {
 func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, reached etcd, counts *metrics.Metrics, keys *serviceaccount.Keys, own []endpoint.RESTStorageProvider) (*Config, *Chain, error) {
 	life, end := context.WithCancel(context.Background())
 	s.onClose(func() error { end(); return nil })
-	c, err := newConfig(life, o, s.log, address, tls, reached, counts)
+	c, err := newConfig(life, o, s.log, address, tls, keys, reached, counts)
 	if err != nil {
 		return nil, nil, err
 	}
 	c.Own = own
-	if err := c.makeTokens(keys); err != nil {
+	if err := c.makeTokens(); err != nil {
 		return nil, nil, err
 	}
 	s.onClose(c.AuditLog.Close)

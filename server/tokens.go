@@ -34,9 +34,9 @@ func tokenKeys(o *options.Options, dir *identity.DataDir) (*tokens.Keys, error) 
 }
 
 // makeTokens has the subresource of service accounts make tokens as the options say.
-func (c *Config) makeTokens(keys *tokens.Keys) error {
+func (c *Config) makeTokens() error {
 	o := &c.Options.Tokens
-	signer, err := keys.Signer(o.Issuers[0])
+	signer, err := c.TokenKeys.Signer(o.Issuers[0])
 	if err != nil {
 		return fmt.Errorf("--service-account-signing-key-file: %s: %w", o.SigningKeyFile, err)
 	}
@@ -44,7 +44,6 @@ func (c *Config) makeTokens(keys *tokens.Keys) error {
 		c.Logger.Warn("tokens that kubelets ask for live longer than --service-account-max-token-expiration, as --service-account-extend-token-expiration says",
 			"most", o.MaxExpiration, "theirs", serviceaccount.ExtendedLifetime)
 	}
-	c.TokenKeys = keys
 	c.Tokens = serviceaccount.Tokens{
 		Signer: signer, Audiences: o.Audiences(), MaxLifetime: o.MaxExpiration, Extend: o.ExtendExpiration,
 	}

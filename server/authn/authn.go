@@ -10,17 +10,24 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
-	"k8s.io/apiserver/pkg/authentication/group"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/request/union"
 	"k8s.io/apiserver/pkg/authentication/request/websocket"
 	x509request "k8s.io/apiserver/pkg/authentication/request/x509"
+	"k8s.io/apiserver/pkg/authentication/token/cache"
 	"k8s.io/apiserver/pkg/authentication/token/tokenfile"
+	tokenunion "k8s.io/apiserver/pkg/authentication/token/union"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/authn/account"
 	"github.com/kx-apiserver/kx/server/identity"
+	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
 
 // Config says which credentials are accepted.
@@ -29,8 +36,11 @@ type Config struct {
 	ClientCAs func() *x509.CertPool
 	// TokenFile is a CSV file of bearer tokens; empty for none.
 	TokenFile string
-	// Audiences are those whom the tokens of the file are for: servers of this cluster's API.
+	// Audiences are those whom tokens are for that name nobody else: servers of this cluster's API.
 	Audiences []string
+	// AccountKeys verify the tokens of service accounts that AccountIssuers have issued.
+	AccountKeys    *serviceaccount.Keys
+	AccountIssuers []string
 	// Anonymous lets requests without credentials through to AnonymousPaths.
 	Anonymous bool
 }
@@ -38,32 +48,60 @@ type Config struct {
 // AnonymousPaths are open to everybody: exactly these, and none below them, as in the role system:public-info-viewer.
 var AnonymousPaths = []string{"/healthz", "/livez", "/readyz", "/version", "/version/"}
 
+// rememberedFor is how long a token is believed without being verified again. A kube-apiserver does it as long. For so long, the token
+// of an account that was deleted is still accepted.
+const rememberedFor = 10 * time.Second
+
+// Authenticator finds out who sent a request. Its users are [Known].
+type Authenticator struct {
+	authenticator.Request
+	objects *account.Objects
+}
+
 // New makes the authenticator.
-func New(c Config) (authenticator.Request, error) {
+func New(c Config) (*Authenticator, error) {
 	verify := func() (x509.VerifyOptions, bool) {
 		options := x509request.DefaultVerifyOptions()
 		options.Roots = c.ClientCAs()
 		return options, true
 	}
-	certificates := x509request.NewDynamic(verify, x509request.CommonNameUserConversion)
-	ways := []authenticator.Request{onceAConnection(group.NewAuthenticatedGroupAdder(certificates))}
+	a := &Authenticator{objects: &account.Objects{}}
+	tokens, err := a.tokens(c)
+	if err != nil {
+		return nil, err
+	}
+	a.Request = union.New(
+		onceAConnection(byCertificate(x509request.NewDynamic(verify, x509request.CommonNameUserConversion))),
+		bearertoken.New(tokens),
+		websocket.NewProtocolAuthenticator(tokens),
+	)
+	if c.Anonymous {
+		a.Request = union.NewFailOnError(a.Request, authenticator.RequestFunc(anonymous))
+	}
+	return a, nil
+}
+
+// Initialize gives it the storages of the objects that tokens depend on, before the first request.
+func (a *Authenticator) Initialize(storages map[schema.GroupVersionResource]rest.Storage) {
+	a.objects.Initialize(storages)
+}
+
+// tokens makes the authenticator of tokens. Those that it knows itself come first.
+func (a *Authenticator) tokens(c Config) (authenticator.Token, error) {
+	var ways []authenticator.Token
 	if c.TokenFile != "" {
 		if err := checkTokenFile(c.TokenFile); err != nil {
 			return nil, err
 		}
-		tokens, err := tokenfile.NewCSV(c.TokenFile)
+		file, err := tokenfile.NewCSV(c.TokenFile)
 		if err != nil {
 			return nil, fmt.Errorf("read --token-auth-file: %w", err)
 		}
-		forServer := authenticator.WrapAudienceAgnosticToken(c.Audiences, tokens)
-		ways = append(ways, group.NewAuthenticatedGroupAdder(
-			union.New(bearertoken.New(forServer), websocket.NewProtocolAuthenticator(forServer))))
+		ways = append(ways, byToken(authenticator.WrapAudienceAgnosticToken(c.Audiences, file), knownByFile))
 	}
-	known := union.New(ways...)
-	if !c.Anonymous {
-		return known, nil
-	}
-	return union.NewFailOnError(known, authenticator.RequestFunc(anonymous)), nil
+	accounts := account.Config{Keys: c.AccountKeys, Issuers: c.AccountIssuers, Audiences: c.Audiences, Objects: a.objects}
+	ways = append(ways, byToken(account.Legacy(accounts), knownByAccount), byToken(account.Bound(accounts), knownByAccount))
+	return cache.New(tokenunion.New(ways...), true, rememberedFor, 0), nil
 }
 
 // checkTokenFile refuses a file that others may read, and a row without a user name: code that knows users by their names
@@ -103,8 +141,8 @@ func anonymous(r *http.Request) (*authenticator.Response, bool, error) {
 	if r.Header.Get("Authorization") != "" || !slices.Contains(AnonymousPaths, r.URL.Path) {
 		return nil, false, nil
 	}
-	return &authenticator.Response{User: &user.DefaultInfo{
-		Name:   user.Anonymous,
-		Groups: []string{user.AllUnauthenticated},
+	return &authenticator.Response{User: &Known{
+		Info: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}},
+		Why:  trace.KnownAsNobody,
 	}}, true, nil
 }

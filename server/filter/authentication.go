@@ -10,6 +10,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/authn"
 )
 
 // WithAuthentication finds the user, or answers 401.
@@ -34,10 +35,18 @@ func WithAuthentication(next http.Handler, c *Config) http.Handler {
 		if answer.User.GetName() == user.Anonymous {
 			closeConnectionOfStranger(w, r)
 		}
-		step.Text("user", answer.User.GetName())
+		who := answer.User
+		step.Text("user", who.GetName())
+		if known, ok := who.(*authn.Known); ok {
+			step.WhyText(known.Why, known.Text)
+			if known.Bound != "" {
+				step.Text("bound", known.Bound)
+			}
+			who = known.Info
+		}
 		step.End(nil)
 		r.Header.Del("Authorization") // nothing below should see it, nor log it
-		next.ServeHTTP(w, r.WithContext(request.WithUser(ctx, answer.User)))
+		next.ServeHTTP(w, r.WithContext(request.WithUser(ctx, who)))
 	})
 }
 

@@ -10,6 +10,6 @@
 // no end, and their issuer is [LegacyIssuer].
 //
 // Invariants: A key's ID is a hash of its public half, the same as with a kube-apiserver, so that servers that share a key name it
-// alike. A Signer's key is always among the keys that are published. Nothing here reads a token: that is authentication. No token
-// is logged or gets into a journey.
+// alike. A Signer's key is always among the keys that are published. Nothing here reads a token: package server/authn/account
+// does. No token is logged or gets into a journey.
 package serviceaccount

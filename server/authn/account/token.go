@@ -1,0 +1,144 @@
+package account
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	accounts "k8s.io/apiserver/pkg/authentication/serviceaccount"
+
+	"github.com/kx-apiserver/kx/server/serviceaccount"
+)
+
+// Config says which tokens are valid.
+type Config struct {
+	Keys *serviceaccount.Keys
+	// Issuers are those of this cluster, beside that of tokens which secrets hold.
+	Issuers []string
+	// Audiences are those of this API.
+	Audiences authenticator.Audiences
+	Objects   *Objects
+}
+
+// Bound returns an authenticator of the tokens that serviceaccounts/token makes.
+func Bound(c Config) authenticator.Token {
+	return &tokens[boundClaims]{Config: c, check: boundAccount}
+}
+
+// Legacy returns an authenticator of the tokens that secrets hold.
+func Legacy(c Config) authenticator.Token {
+	c.Issuers = []string{serviceaccount.LegacyIssuer}
+	return &tokens[serviceaccount.LegacyPrivate]{Config: c, check: legacyAccount}
+}
+
+// algorithms are those of all keys that sign tokens of service accounts. None of them has a secret that both sides know.
+var algorithms = []jose.SignatureAlgorithm{
+	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512,
+}
+
+// tokens authenticates one kind of token, whose claims are C.
+type tokens[C any] struct {
+	Config
+	// check says whose token it is, if what the token depends on still exists.
+	check func(ctx context.Context, o *Objects, token string, public *jwt.Claims, private *C) (*accounts.ServiceAccountInfo, error)
+}
+
+// AuthenticateToken has no opinion of tokens of others.
+func (t *tokens[C]) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	if !issuedBy(token, t.Issuers) {
+		return nil, false, nil
+	}
+	parsed, err := jwt.ParseSigned(token, algorithms)
+	if err != nil {
+		return nil, false, nil // it may be a token of somebody who is asked next
+	}
+	public, private := &jwt.Claims{}, new(C)
+	if err := t.verify(parsed, public, private); err != nil {
+		return nil, false, err
+	}
+	audiences, err := t.audiences(ctx, public)
+	if err != nil {
+		return nil, false, err
+	}
+	info, err := t.check(ctx, t.Objects, token, public, private)
+	if err != nil {
+		return nil, false, err
+	}
+	return &authenticator.Response{User: info.UserInfo(), Audiences: audiences}, true, nil
+}
+
+// verify checks the signature by the key that the token's header names, by any key if it names none, and reads the claims.
+func (t *tokens[C]) verify(parsed *jwt.JSONWebToken, public *jwt.Claims, private *C) error {
+	id := ""
+	for _, header := range parsed.Headers {
+		if id = header.KeyID; id != "" {
+			break
+		}
+	}
+	var errs []error
+	for _, key := range t.Keys.Public() {
+		if id != "" && id != key.ID {
+			continue
+		}
+		err := parsed.Claims(key.Key, public, private)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	if len(errs) == 0 {
+		return errors.New("invalid signature, no keys found")
+	}
+	return utilerrors.NewAggregate(errs)
+}
+
+// audiences are those that both the token and the request want. A token that says nothing is for this API.
+func (t *tokens[C]) audiences(ctx context.Context, public *jwt.Claims) (authenticator.Audiences, error) {
+	of := authenticator.Audiences(public.Audience)
+	if len(of) == 0 {
+		audit.AddAuditAnnotation(ctx, "authentication.k8s.io/legacy-token", public.Subject)
+		of = t.Audiences
+	}
+	wanted, ok := authenticator.AudiencesFrom(ctx)
+	if !ok {
+		wanted = t.Audiences
+	}
+	both := of.Intersect(wanted)
+	if len(both) == 0 {
+		return nil, fmt.Errorf("token audiences %q is invalid for the target audiences %q", of, wanted)
+	}
+	return both, nil
+}
+
+// issuedBy says whether the token claims to be of one of the issuers. The signature is checked only then, for the keys of
+// others are theirs.
+func issuedBy(token string, issuers []string) bool {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return false
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return false
+	}
+	var claims struct {
+		Issuer string `json:"iss"`
+	}
+	if json.Unmarshal(payload, &claims) != nil {
+		return false
+	}
+	for _, issuer := range issuers {
+		if issuer == claims.Issuer {
+			return true
+		}
+	}
+	return false
+}
