@@ -54,7 +54,7 @@ func newHooks(initialObjects bool) *hooks {
 	}
 	add(storageReadiness)
 	if initialObjects {
-		add(bootstrap.PriorityClasses, bootstrap.Service, bootstrap.ServiceCIDR)
+		add(bootstrap.Roles, bootstrap.PriorityClasses, bootstrap.Service, bootstrap.ServiceCIDR)
 	}
 	return h
 }

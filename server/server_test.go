@@ -54,6 +54,10 @@ func launch(edit ...func(*options.Options)) (r *running, stop func() error, err 
 
 // launchWith starts a server that serves groups of its own.
 func launchWith(own []endpoint.RESTStorageProvider, edit ...func(*options.Options)) (r *running, stop func() error, err error) {
+	return launchLogging(slog.New(slog.DiscardHandler), own, edit...)
+}
+
+func launchLogging(log *slog.Logger, own []endpoint.RESTStorageProvider, edit ...func(*options.Options)) (r *running, stop func() error, err error) {
 	o := options.New()
 	o.Ephemeral, o.Listen, o.InitialObjects = true, "127.0.0.1:0", false
 	// Others write between two requests of a client, which are to be seen as they are alone.
@@ -64,7 +68,7 @@ func launchWith(own []endpoint.RESTStorageProvider, edit ...func(*options.Option
 	if err := o.Validate(); err != nil {
 		return nil, nil, err
 	}
-	s, err := server.Start(context.Background(), o, slog.New(slog.DiscardHandler), own...)
+	s, err := server.Start(context.Background(), o, log, own...)
 	if err != nil {
 		return nil, nil, err
 	}

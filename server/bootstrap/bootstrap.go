@@ -35,6 +35,7 @@ const (
 	PriorityClasses = "scheduling/bootstrap-system-priority-classes"
 	Service         = "bootstrap-controller"
 	ServiceCIDR     = "start-kubernetes-service-cidr-controller"
+	Roles           = "rbac/bootstrap-roles"
 )
 
 // task keeps some of the objects as they must be.
@@ -76,6 +77,7 @@ func New(c Config, tried func(name string)) *Tasks {
 		{name: Service, every: reconcileEvery, do: t.service},
 		{name: PriorityClasses, do: t.priorityClasses},
 		{name: Authentication, every: lookEvery, do: t.authentication},
+		{name: Roles, do: t.roles}, // the most objects, so the others come first
 	}
 	return t
 }

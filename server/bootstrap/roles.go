@@ -1,0 +1,214 @@
+package bootstrap
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-helpers/auth/rbac/reconciliation"
+
+	"github.com/kx-apiserver/kx/server/authz/policy"
+)
+
+// writers is how many roles and bindings are written at a time. Etcd writes those of one moment to its disk together.
+const writers = 2
+
+// roles makes the roles and bindings that every cluster has. It adds to existing ones what they lack, unless their annotation
+// forbids that, and takes nothing away.
+func (t *Tasks) roles(ctx context.Context) error {
+	if !t.config.Serves(rbacv1.SchemeGroupVersion.WithResource("clusterroles")) {
+		return nil
+	}
+	wanted, err := policy.Default()
+	if err != nil {
+		return err
+	}
+	clusterRoles := &kept[reconciliation.RuleOwner]{plural: "clusterroles", empty: func() reconciliation.RuleOwner {
+		return reconciliation.ClusterRoleRuleOwner{ClusterRole: &rbacv1.ClusterRole{}}
+	}}
+	clusterRoleBindings := &kept[reconciliation.RoleBinding]{plural: "clusterrolebindings", empty: func() reconciliation.RoleBinding {
+		return reconciliation.ClusterRoleBindingAdapter{ClusterRoleBinding: &rbacv1.ClusterRoleBinding{}}
+	}}
+	roles := &kept[reconciliation.RuleOwner]{plural: "roles", empty: func() reconciliation.RuleOwner {
+		return reconciliation.RoleRuleOwner{Role: &rbacv1.Role{}}
+	}}
+	roleBindings := &kept[reconciliation.RoleBinding]{plural: "rolebindings", empty: func() reconciliation.RoleBinding {
+		return reconciliation.RoleBindingAdapter{RoleBinding: &rbacv1.RoleBinding{}}
+	}}
+	if err := errors.Join(clusterRoles.list(ctx, t.client), clusterRoleBindings.list(ctx, t.client), roles.list(ctx, t.client),
+		roleBindings.list(ctx, t.client)); err != nil {
+		return err
+	}
+	var work []func() error
+	for _, r := range wanted.ClusterRoles {
+		work = append(work, clusterRoles.reconcile(reconciliation.ClusterRoleRuleOwner{ClusterRole: r}, reconcileRole))
+	}
+	for _, b := range wanted.ClusterRoleBindings {
+		work = append(work, clusterRoleBindings.reconcile(reconciliation.ClusterRoleBindingAdapter{ClusterRoleBinding: b}, reconcileBinding))
+	}
+	for _, r := range wanted.Roles {
+		work = append(work, roles.reconcile(reconciliation.RoleRuleOwner{Role: r}, reconcileRole))
+	}
+	for _, b := range wanted.RoleBindings {
+		work = append(work, roleBindings.reconcile(reconciliation.RoleBindingAdapter{RoleBinding: b}, reconcileBinding))
+	}
+	return together(writers, work)
+}
+
+func reconcileRole(in *kept[reconciliation.RuleOwner], want reconciliation.RuleOwner) error {
+	_, err := (&reconciliation.ReconcileRoleOptions{Role: want, Client: in, Confirm: true}).Run()
+	return err
+}
+
+func reconcileBinding(in *kept[reconciliation.RoleBinding], want reconciliation.RoleBinding) error {
+	_, err := (&reconciliation.ReconcileRoleBindingOptions{RoleBinding: want, Client: in, Confirm: true}).Run()
+	return err
+}
+
+// together does all of it, some at a time, whatever fails.
+func together(most int, work []func() error) error {
+	errs := make([]error, len(work))
+	free := make(chan struct{}, most)
+	var wg sync.WaitGroup
+	for i, do := range work {
+		free <- struct{}{}
+		wg.Go(func() {
+			errs[i] = do()
+			<-free
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// owner is a role or binding, in the form in which the library compares it.
+type owner interface {
+	GetObject() runtime.Object
+	GetNamespace() string
+	GetName() string
+}
+
+// kept are the objects of one resource: the client that the library compares and writes them by. It reads all of them once.
+type kept[T owner] struct {
+	plural string
+	// empty returns an object to decode into.
+	empty func() T
+
+	ctx    context.Context //nolint:containedctx // the library's interface has none
+	client *client
+
+	mu    sync.Mutex
+	there map[types.NamespacedName]T
+}
+
+const rbacPath = "/apis/rbac.authorization.k8s.io/v1/"
+
+// list reads what is there, for the calls that follow.
+func (k *kept[T]) list(ctx context.Context, c *client) error {
+	k.ctx, k.client, k.there = ctx, c, map[types.NamespacedName]T{}
+	var list struct{ Items []json.RawMessage }
+	if err := c.get(ctx, rbacPath+k.plural, &list); err != nil {
+		return err
+	}
+	for _, item := range list.Items {
+		one := k.empty()
+		if err := json.Unmarshal(item, one.GetObject()); err != nil {
+			return fmt.Errorf("decode the %s: %w", k.plural, err)
+		}
+		k.there[nameOf(one)] = one
+	}
+	return nil
+}
+
+func nameOf[T owner](obj T) types.NamespacedName {
+	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// attemptsMost is how often an object is compared again that somebody else changes meanwhile.
+const attemptsMost = 5
+
+// reconcile returns the work of comparing one object, and writing it if it lacks anything.
+func (k *kept[T]) reconcile(want T, once func(*kept[T], T) error) func() error {
+	return func() (err error) {
+		for range attemptsMost {
+			if err = once(k, want); !apierrors.IsConflict(err) {
+				break
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("make %s %s: %w", k.plural, nameOf(want), err)
+		}
+		return nil
+	}
+}
+
+func (k *kept[T]) path(obj T) string { return k.collection(obj.GetNamespace()) + "/" + obj.GetName() }
+
+func (k *kept[T]) collection(namespace string) string {
+	if namespace == "" {
+		return rbacPath + k.plural
+	}
+	return rbacPath + "namespaces/" + namespace + "/" + k.plural
+}
+
+// Get returns an object as it was when it was last read.
+func (k *kept[T]) Get(namespace, name string) (T, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	obj, ok := k.there[types.NamespacedName{Namespace: namespace, Name: name}]
+	if !ok {
+		return obj, apierrors.NewNotFound(rbacv1.Resource(k.plural), name)
+	}
+	return obj, nil
+}
+
+// Create creates an object. If another server has created it, the library compares it again.
+func (k *kept[T]) Create(obj T) (T, error) {
+	err := k.client.create(k.ctx, k.collection(obj.GetNamespace()), obj.GetObject())
+	return obj, k.overtaken(obj, err)
+}
+
+// Update replaces an object. If somebody has changed or deleted it meanwhile, the library compares it again.
+func (k *kept[T]) Update(obj T) (T, error) {
+	err := k.client.update(k.ctx, k.path(obj), obj.GetObject())
+	return obj, k.overtaken(obj, err)
+}
+
+// Delete deletes an object with this UID.
+func (k *kept[T]) Delete(namespace, name string, uid types.UID) error {
+	was, err := k.Get(namespace, name)
+	if err != nil {
+		return err
+	}
+	err = k.client.do(k.ctx, http.MethodDelete, k.path(was), "application/json",
+		&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}, nil)
+	return k.overtaken(was, err)
+}
+
+// overtaken reads an object again that was not as it was read, and returns err.
+func (k *kept[T]) overtaken(obj T, err error) error {
+	if !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return err
+	}
+	now := k.empty()
+	failed := k.client.get(k.ctx, k.path(obj), now.GetObject())
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case failed == nil:
+		k.there[nameOf(obj)] = now
+	case apierrors.IsNotFound(failed):
+		delete(k.there, nameOf(obj))
+	default:
+		return failed
+	}
+	return err
+}
