@@ -104,7 +104,7 @@ func (f *Feed) look(ctx context.Context) (revision int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		f.put(kv.Key, Pair{Value: kv.Value, Revision: revision})
+		f.put(kv.Key, Pair{Value: stored(kv.Value), Revision: revision})
 	}
 	for _, to := range f.all {
 		to.End(revision)
@@ -122,7 +122,7 @@ func (f *Feed) watch(ctx context.Context, revision int64) (err error) {
 			return err
 		}
 		for _, event := range resp.Events {
-			p := Pair{Value: event.Kv.Value, Revision: event.Kv.ModRevision, Changed: true}
+			p := Pair{Value: stored(event.Kv.Value), Revision: event.Kv.ModRevision, Changed: true}
 			if event.Type == clientv3.EventTypeDelete {
 				p.Value = nil
 			}
@@ -130,6 +130,14 @@ func (f *Feed) watch(ctx context.Context, revision int64) (err error) {
 		}
 	}
 	return ctx.Err()
+}
+
+// stored is the value of a key that exists. etcd's client has nil for an empty one.
+func stored(value []byte) []byte {
+	if value == nil {
+		return []byte{}
+	}
+	return value
 }
 
 // put tells the followers of a key.

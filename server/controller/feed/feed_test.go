@@ -34,7 +34,11 @@ func (f *told) Put(p feed.Pair) {
 		panic("odd input")
 	}
 	namespace, name := p.Name(f.resource)
-	f.lines <- fmt.Sprintf("%s/%s %q %v", namespace, name, p.Value, p.Changed)
+	value := "gone"
+	if p.Value != nil {
+		value = fmt.Sprintf("%q", p.Value)
+	}
+	f.lines <- fmt.Sprintf("%s/%s %s %v", namespace, name, value, p.Changed)
 }
 
 // until reads lines up to one, and returns them.
@@ -104,10 +108,11 @@ func TestFeed(t *testing.T) {
 	}
 
 	put("/r/configmaps/a/x", "9")
+	put("/r/configmaps/a/x", "")
 	if _, err := client.Delete(t.Context(), "/r/configmaps/a/x"); err != nil {
 		t.Fatal(err)
 	}
-	if got := followers["configmaps"].until(t, `a/x "" true`); !slices.Equal(got, []string{`a/x "9" true`, `a/x "" true`}) {
+	if got := followers["configmaps"].until(t, `a/x gone true`); !slices.Equal(got, []string{`a/x "9" true`, `a/x "" true`, `a/x gone true`}) {
 		t.Errorf("%q", got)
 	}
 
