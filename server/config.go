@@ -99,7 +99,9 @@ type Config struct {
 	clientCAs func() []byte
 	// signClient signs a client certificate.
 	signClient work.Sign
-	// serverCA returns the authority that clients verify the server by, in PEM, and what is told when it is renewed.
+	// secretTokens signs tokens that Secrets hold.
+	secretTokens *tokens.Signer
+	// serverCA returns the authority that clients verify the server by, in PEM, and what is closed when it is renewed.
 	serverCA func() (pem []byte, renewed <-chan struct{})
 }
 

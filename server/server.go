@@ -242,13 +242,11 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	hooks.finish(definitions, definitionControllers, definitionsKnown)
 	fill := s.fill(c, chain)
 	s.inBackground(c.Moments.Run)
-	_, renewed := c.serverCA()
 	controllers := controller.Start(ctx, controller.Config{
 		Kit: work.Kit{
 			Storages: chain.Storages, Etcd: c.Etcd.Live, Decoder: c.Etcd.Decoder, Journeys: c.Journeys,
 			Metrics: c.Writes, Log: s.log, SignClient: c.signClient, SigningDuration: c.Options.ClusterSigningDuration,
-			ServerCA: func() []byte { pem, _ := c.serverCA(); return pem }, Renewed: renewed,
-			Shared: len(c.Options.Etcd.Servers)+len(c.Options.Etcd.EmbeddedListen) > 0,
+			SecretTokens: c.secretTokens, ServerCA: c.serverCA, Shared: len(c.Options.Etcd.Servers)+len(c.Options.Etcd.EmbeddedListen) > 0,
 		},
 		Complete: chain.CustomResources.Complete, Controllers: c.Options.Controllers, InitialObjects: c.Options.InitialObjects,
 		Process: processName(c.Journeys.Process()),

@@ -44,6 +44,9 @@ func (c *Config) makeTokens() error {
 		c.Logger.Warn("tokens that kubelets ask for live longer than --service-account-max-token-expiration, as --service-account-extend-token-expiration says",
 			"most", o.MaxExpiration, "theirs", serviceaccount.ExtendedLifetime)
 	}
+	if c.secretTokens, err = c.TokenKeys.Signer(tokens.LegacyIssuer); err != nil {
+		return fmt.Errorf("--service-account-signing-key-file: %s: %w", o.SigningKeyFile, err)
+	}
 	c.Tokens = serviceaccount.Tokens{
 		Signer: signer, Audiences: o.Audiences(), MaxLifetime: o.MaxExpiration, Extend: o.ExtendExpiration,
 	}

@@ -31,5 +31,8 @@ var (
 	QuotaCounted      = because("quota-counted", "the quota's status does not say what the objects of the namespace use of {names:word}")
 	EveryNamespace    = because("every-namespace", "every namespace has one")
 	PutBack           = because("put-back", "every namespace has it, and like this")
+	AccountGone       = because("account-gone", "the service account whose token it is for is gone, or another one has its name")
+	TokenSecretLacks  = because("token-secret-lacks", "the service account that it names exists, and it lacks {keys:word}")
+	TokenSecretGone   = because("token-secret-gone", "a secret that it lists was for its token, and is gone")
 	EndedMeanwhile    = because("ended-meanwhile", "its namespace has begun to end meanwhile")
 )

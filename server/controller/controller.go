@@ -21,6 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/protection"
 	"github.com/kx-apiserver/kx/server/controller/resourcequota"
 	"github.com/kx-apiserver/kx/server/controller/servicecidr"
+	"github.com/kx-apiserver/kx/server/controller/tokensecret"
 	"github.com/kx-apiserver/kx/server/controller/ttlafterfinished"
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
@@ -109,6 +110,11 @@ var known = []info{
 	{name: ServiceAccounts, short: "serviceaccount", off: true, does: "give every namespace a service account", make: func(kit *work.Kit, from *feed.Feed) Controller {
 		c := fixture.NewServiceAccounts(kit)
 		from.Follow(c, corev1.Resource("namespaces"), corev1.Resource("serviceaccounts"))
+		return c
+	}},
+	{name: tokensecret.Name, short: "serviceaccount-token", does: "fill secrets with tokens of service accounts", make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := tokensecret.New(kit)
+		from.Follow(c, tokensecret.Resource.GroupResource(), tokensecret.AccountResource.GroupResource())
 		return c
 	}},
 }

@@ -9,6 +9,7 @@
 //	ttlafterfinished  the end of finished jobs that say how long they stay
 //	resourcequota what objects use of the quotas of their namespaces
 //	fixture       the objects that every namespace has
+//	tokensecret   secrets with tokens of service accounts
 //	flowcontrol   the flow schemas and priority levels that every server has
 //	apiservice    an APIService for each version of a group
 //	feed          one watch over all keys, for all that follow what is in etcd

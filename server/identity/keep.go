@@ -57,10 +57,8 @@ func (t *TLS) renew() {
 			t.believe(next)
 			if t.ownServing {
 				t.serverCA = next.CertPEM()
-				select {
-				case t.renewedCA <- struct{}{}:
-				default: // it has not been heard yet
-				}
+				close(t.renewedCA)
+				t.renewedCA = make(chan struct{})
 			}
 		}
 		t.tellRenewal("authority", t.authority.cert, err)

@@ -38,13 +38,12 @@ type TLS struct {
 	ownServing bool
 	clientCAs  atomic.Pointer[x509.CertPool]
 
-	// renewedCA is told when clients verify the server by another certificate.
-	renewedCA chan struct{}
-
 	// mu guards the rest.
 	mu        sync.Mutex
 	authority *Authority
 	serverCA  []byte
+	// renewedCA is closed when clients verify the server by another certificate, and replaced.
+	renewedCA chan struct{}
 	// clientCA is the PEM of the other authority whose client certificates are accepted.
 	clientCA   []byte
 	kubeconfig struct {
@@ -57,7 +56,7 @@ type TLS struct {
 // NewTLS makes the server's TLS configuration from files, or from the directory's own authority where a file is not given. The
 // directory's authority is always accepted, since it signed the administrator's certificate.
 func NewTLS(a *Authority, files Files, hosts []string, log *slog.Logger) (*TLS, error) {
-	t := &TLS{log: log, now: a.now, hosts: hosts, authority: a, serverCA: a.CertPEM(), renewedCA: make(chan struct{}, 1)}
+	t := &TLS{log: log, now: a.now, hosts: hosts, authority: a, serverCA: a.CertPEM(), renewedCA: make(chan struct{})}
 	if files.ClientCA != "" {
 		data, err := os.ReadFile(files.ClientCA)
 		if err != nil {
@@ -106,7 +105,7 @@ func (t *TLS) SignClient(template *x509.Certificate, public any) (certPEM []byte
 }
 
 // ServerCAPEM returns the certificates by which clients verify the server: its authority's, or all of the given file, which may
-// hold its own authority or a chain. renewed is told when they are others.
+// hold its own authority or a chain. renewed is closed when they are others.
 func (t *TLS) ServerCAPEM() (pem []byte, renewed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/serviceaccount"
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
@@ -27,9 +28,10 @@ type Kit struct {
 	// SignClient signs client certificates that this server accepts, and SigningDuration is how long they are valid at most.
 	SignClient      Sign
 	SigningDuration time.Duration
-	// ServerCA returns the certificates, in PEM, by which clients verify this server, and Renewed is told when they are others.
-	ServerCA func() []byte
-	Renewed  <-chan struct{}
+	// SecretTokens signs tokens that Secrets hold.
+	SecretTokens *serviceaccount.Signer
+	// ServerCA returns the certificates, in PEM, by which clients verify this server. renewed is closed when they are others.
+	ServerCA func() (pem []byte, renewed <-chan struct{})
 	// Shared says that other processes may run on the same etcd.
 	Shared bool
 }

@@ -2,6 +2,7 @@ package work
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"slices"
@@ -12,7 +13,7 @@ import (
 // servers on the same etcd the authorities stay beside it, in whatever order, as long as they are valid: what verifies the one is not
 // taken away by the other.
 func (k *Kit) Trust(have []byte) []byte {
-	own := k.ServerCA()
+	own, _ := k.ServerCA()
 	if !k.Shared || bytes.Equal(have, own) {
 		return own
 	}
@@ -32,6 +33,41 @@ func (k *Kit) Trust(have []byte) []byte {
 		}
 	}
 	return trust
+}
+
+// Renewals are the moments at which clients begin to verify this server by another certificate.
+type Renewals struct {
+	kit  *Kit
+	next <-chan struct{}
+}
+
+// Renewals returns those from now on.
+func (k *Kit) Renewals() *Renewals {
+	_, next := k.ServerCA()
+	return &Renewals{k, next}
+}
+
+// Run calls a function at each of them, again until it succeeds, and returns when ctx ends.
+func (r *Renewals) Run(ctx context.Context, do func(context.Context) error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.next:
+		}
+		_, r.next = r.kit.ServerCA()
+		var pause Backoff
+		for {
+			err := do(ctx)
+			if err == nil {
+				break
+			}
+			r.kit.Log.Warn("cannot look for what has the old authority: trying again", "error", err)
+			if !pause.Wait(ctx) {
+				return
+			}
+		}
+	}
 }
 
 const certificate = "CERTIFICATE"

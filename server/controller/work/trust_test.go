@@ -52,7 +52,7 @@ func TestTrust(t *testing.T) {
 	} {
 		for _, shared := range []bool{false, true} {
 			want := map[bool]string{false: c.alone, true: c.shared}[shared]
-			kit := &work.Kit{ServerCA: func() []byte { return []byte(own) }, Shared: shared}
+			kit := &work.Kit{ServerCA: func() ([]byte, <-chan struct{}) { return []byte(own), nil }, Shared: shared}
 			got := string(kit.Trust([]byte(c.have)))
 			if got != want {
 				t.Errorf("%s, shared %v:\ngot\n%s\nwant\n%s", name, shared, got, want)
