@@ -47,9 +47,8 @@ func CreateServerChain(c *Config) (*Chain, error) {
 		c.Kubelets.SetNodes(nodes)
 	}
 	chain.Kube, chain.APIExtensions, chain.CustomResources = kube, apiExtensions, customResources
-	storages := chain.Storages()
-	c.Admission.Initialize(storages)
-	c.Authenticator.Initialize(storages)
+	c.Admission.Initialize(kube.Storage)
+	c.Authenticator.Initialize(chain.Storages())
 	return chain, nil
 }
 

@@ -111,7 +111,6 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 	c := &Config{
 		Options:           o,
 		Logger:            log,
-		Admission:         admission.New(),
 		Journeys:          trace.NewRecorder(processID(), trace.DefaultLimits),
 		Metrics:           counts,
 		Writes:            work.NewMetrics(counts.Registry),
@@ -138,6 +137,10 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 			return
 		},
 		func() (err error) { c.Authorizer, err = authz.New(); return },
+		func() error {
+			c.Admission = admission.New(admission.Config{Selection: o.Admission.Selection, Tolerations: o.Admission.Tolerations, Authorizer: c.Authorizer})
+			return nil
+		},
 		func() (err error) {
 			c.Kubelets, err = kubelet.New(kubelet.Config{
 				CertFile: o.Kubelet.ClientCertificate, KeyFile: o.Kubelet.ClientKey, CAFile: o.Kubelet.CertificateAuthority,

@@ -161,6 +161,7 @@ var sentences = map[trace.ID]string{
 	trace.HandlerMutate:        "Mutating admission begins: {the operation}",
 	trace.HandlerAdmit:         "An admission plugin may change or refuse the object: {one of them}",
 	trace.HandlerValidate:      "Validating admission begins: {the operation}",
+	trace.HandlerApprove:       "An admission plugin may refuse the object: {one of them}",
 	trace.HandlerApplyPatch:    "The patch is applied to the present state: {a patch}",
 	trace.HandlerApply:         "What the client applies is merged with the present state: {an object}",
 	trace.HandlerManagedFields: "The server notes who owns which field",

@@ -49,6 +49,7 @@ const (
 	HandlerMutate
 	HandlerAdmit
 	HandlerValidate
+	HandlerApprove
 	HandlerApplyPatch
 	HandlerApply
 	HandlerManagedFields
@@ -215,6 +216,7 @@ var table = [numSteps]Info{
 	HandlerMutate:           {Name: "handler.mutate", Layer: LayerHandler, Title: "mutating admission", Upstream: kubernetes("chainAdmissionHandler.Admit", "apiserver/pkg/admission/chain.go"), Fails: true, Object: Object{Who: "mutating admission", Shapes: true}},
 	HandlerAdmit:            {Name: "handler.admit", Layer: LayerHandler, Title: "an admission plugin may change it", Upstream: kubernetes("MutationInterface.Admit", "apiserver/pkg/admission/interfaces.go"), Fails: true, Object: Object{Who: "an admission plugin", OneOfMany: true, Shapes: true}},
 	HandlerValidate:         {Name: "handler.validate", Layer: LayerHandler, Title: "validating admission", Upstream: kubernetes("chainAdmissionHandler.Validate", "apiserver/pkg/admission/chain.go"), Fails: true},
+	HandlerApprove:          {Name: "handler.approve", Layer: LayerHandler, Title: "an admission plugin may refuse it", Upstream: kubernetes("ValidationInterface.Validate", "apiserver/pkg/admission/interfaces.go"), Fails: true},
 	HandlerApplyPatch:       {Name: "handler.apply-patch", Layer: LayerHandler, Title: "apply the patch to the present state", Upstream: kubernetes("patchMechanism.applyPatchToCurrentObject", "apiserver/pkg/endpoints/handlers/patch.go"), Object: Object{Who: "the client, by its patch", Input: Patch, Shapes: true}},
 	HandlerApply:            {Name: "handler.apply", Layer: LayerHandler, Title: "merge what the client applies with the present state", Upstream: kubernetes("applyPatcher.applyPatchToCurrentObject", "apiserver/pkg/endpoints/handlers/patch.go"), Object: Object{Who: "the client, by what it applied", Input: Patch, Shapes: true}},
 	HandlerManagedFields:    {Name: "handler.managed-fields", Layer: LayerHandler, Title: "note who owns which field", Upstream: kubernetes("FieldManager.UpdateNoErrors", "apimachinery/pkg/util/managedfields/internal/fieldmanager.go"), Object: Object{Who: "the bookkeeping of who manages which field", Fields: []string{"metadata.managedFields"}, Shapes: true}},

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
@@ -76,8 +77,6 @@ func (l *looks) end(name string, began time.Time, good bool) {
 	l.good[name] = began
 }
 
-var _ admission.MutationInterface = &NamespaceLifecycle{}
-
 var (
 	namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind()
 
@@ -92,13 +91,13 @@ var (
 	}
 )
 
-// Handles leaves out updates: their objects exist, so their namespace did.
-func (*NamespaceLifecycle) Handles(operation admission.Operation) bool {
-	return operation == admission.Create || operation == admission.Delete
+// plugin leaves out updates: their objects exist, so their namespace did.
+func (l *NamespaceLifecycle) plugin() plugin.Plugin {
+	return plugin.Plugin{Operations: []admission.Operation{admission.Create, admission.Delete}, Admit: l.admit}
 }
 
-// Admit changes nothing. It refuses early, before other plugins do their work.
-func (l *NamespaceLifecycle) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+// admit changes nothing. It refuses early, before other plugins do their work.
+func (l *NamespaceLifecycle) admit(ctx context.Context, a plugin.Write) error {
 	isNamespace := a.GetKind().GroupKind() == namespaceKind
 	if a.GetOperation() == admission.Delete {
 		if isNamespace && immortal[a.GetName()] {
@@ -117,7 +116,7 @@ func (l *NamespaceLifecycle) Admit(ctx context.Context, a admission.Attributes, 
 
 // admitInto reads the namespace of a new object from etcd. A cache may not know yet that the namespace was deleted, and the
 // object would stay for ever. Concurrent creates share one read.
-func (l *NamespaceLifecycle) admitInto(ctx context.Context, a admission.Attributes) (err error) {
+func (l *NamespaceLifecycle) admitInto(ctx context.Context, a plugin.Write) (err error) {
 	name, now := a.GetNamespace(), time.Now()
 	if now.Sub(time.Unix(l.lastDeletion.Load(), 0)) > unseenDeletion {
 		if !l.looks.begin(name, now) {

@@ -199,9 +199,9 @@ type namespacesAsResource struct {
 func TestNamespaceThatAnotherServerDeleted(t *testing.T) {
 	namespaces := builtintest.Storages(t, namespace.Resource, builtintest.NewEtcd(t))[""].(*namespace.REST)
 	old := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive}}
-	plugins := admission.New()
-	plugins.Initialize(map[schema.GroupVersionResource]corerest.Storage{
-		corev1.SchemeGroupVersion.WithResource("namespaces"): namespacesAsResource{namespaces, staleNamespaces{namespaces, map[string]*corev1.Namespace{"x": old}}},
+	plugins := admission.New(admission.Config{})
+	plugins.Initialize(func(schema.GroupVersionResource) corerest.Storage {
+		return namespacesAsResource{namespaces, staleNamespaces{namespaces, map[string]*corev1.Namespace{"x": old}}}
 	})
 	things := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	err := plugins.Admit(t.Context(), library.NewAttributesRecord(configMap("a"), nil, things.WithKind("Thing"), "x", "a",
@@ -235,8 +235,8 @@ func TestWithoutNamespaces(t *testing.T) {
 // TestWhatIsAsked has the kinds of requests that no resource of the server makes yet.
 func TestWhatIsAsked(t *testing.T) {
 	namespaces := builtintest.Storages(t, namespace.Resource, builtintest.NewEtcd(t))[""].(*namespace.REST)
-	plugins := admission.New()
-	plugins.Initialize(map[schema.GroupVersionResource]corerest.Storage{corev1.SchemeGroupVersion.WithResource("namespaces"): namespaces})
+	plugins := admission.New(admission.Config{})
+	plugins.Initialize(func(schema.GroupVersionResource) corerest.Storage { return namespaces })
 	for _, test := range []struct {
 		name, resource, kind, namespace string
 		group                           string

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kx-apiserver/kx/server/admission"
 	"github.com/kx-apiserver/kx/server/controller"
 )
 
@@ -36,6 +37,7 @@ type Options struct {
 	Allow      Allow
 	Kubelet    Kubelet
 	Tokens     Tokens
+	Admission  Admission
 
 	RuntimeConfig map[string]string
 	EventTTL      time.Duration
@@ -118,6 +120,12 @@ type Allow struct {
 	Breakpoints, Faults bool
 }
 
+// Admission says which plugins change and refuse writes.
+type Admission struct {
+	admission.Selection
+	admission.Tolerations
+}
+
 // The values of EndpointReconciler.
 const (
 	ReconcilerLease = "lease"
@@ -152,6 +160,7 @@ func New() *Options {
 		WatchCache: WatchCache{Enabled: true, DefaultSize: 100},
 		Kubelet:    Kubelet{PreferredAddressTypes: []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}},
 		Tokens:     Tokens{Issuers: []string{DefaultIssuer}, ExtendExpiration: true},
+		Admission:  Admission{Tolerations: admission.Tolerations{NotReadySeconds: 300, UnreachableSeconds: 300}},
 		EventTTL:   time.Hour,
 		Profiling:  true,
 
@@ -188,6 +197,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.addAccessFlags(fs)
 	o.Tokens.addFlags(fs)
 	o.Kubelet.addFlags(fs)
+	o.Admission.addFlags(fs)
 	fs.BoolVar(&o.Allow.Breakpoints, "allow-breakpoints", o.Allow.Breakpoints, "let administrators hold requests at a step, with breakpoints.kx.dev")
 	fs.BoolVar(&o.Allow.Faults, "allow-faults", o.Allow.Faults, "let administrators make requests slow or fail, with faults.kx.dev")
 	fs.IntVar(&o.Limits.MaxRequestsInFlight, "max-requests-inflight", o.Limits.MaxRequestsInFlight, "how many reads are served at once before others are answered 429; 0 for no limit")
@@ -204,6 +214,13 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.WatchCache.Prefill, "watch-cache-prefill", o.WatchCache.Prefill, "fill all watch caches at the start, and be ready when they are filled; otherwise each is filled when its resource is first read")
 	fs.IntVar(&o.WatchCache.DefaultSize, "default-watch-cache-size", o.WatchCache.DefaultSize, "0 turns the watch cache off; others say nothing, for it sizes itself")
 	fs.StringSliceVar(&o.WatchCache.Sizes, "watch-cache-sizes", o.WatchCache.Sizes, "the same for single resources, as resource[.group]#size; events have no cache unless they have a size here")
+}
+
+func (a *Admission) addFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&a.Enabled, "enable-admission-plugins", a.Enabled, "admission plugins to run beside those that are on by default; kx has "+strings.Join(admission.Names(), ", ")+"; off by default: "+strings.Join(admission.Off(), ", "))
+	fs.StringSliceVar(&a.Disabled, "disable-admission-plugins", a.Disabled, "admission plugins to leave out")
+	fs.Int64Var(&a.NotReadySeconds, "default-not-ready-toleration-seconds", a.NotReadySeconds, "how long pods stay on a node that is not ready, if they don't say")
+	fs.Int64Var(&a.UnreachableSeconds, "default-unreachable-toleration-seconds", a.UnreachableSeconds, "how long pods stay on a node that can't be reached, if they don't say")
 }
 
 func (k *Kubelet) addFlags(fs *pflag.FlagSet) {
@@ -293,7 +310,7 @@ func (o *Options) Validate() error {
 	if err := o.Controllers.Validate(); err != nil {
 		bad("--controllers: %w", err)
 	}
-	errs = append(errs, o.Tokens.validate(), o.Etcd.validate())
+	errs = append(errs, o.Tokens.validate(), o.Etcd.validate(), o.Admission.Check())
 	return errors.Join(errs...)
 }
 

@@ -46,7 +46,8 @@ func column(name, of string) table.Column {
 // defaultAnnotations mark the class of claims that name none; the second is older.
 var defaultAnnotations = []string{"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"}
 
-func isDefault(c *storagev1.StorageClass) bool {
+// IsDefault says whether claims that name no class get this one.
+func IsDefault(c *storagev1.StorageClass) bool {
 	return slices.ContainsFunc(defaultAnnotations, func(key string) bool { return c.Annotations[key] == "true" })
 }
 
@@ -56,7 +57,7 @@ func effectiveDefault(classes []storagev1.StorageClass) string {
 	var newest *storagev1.StorageClass
 	for i := range classes {
 		c := &classes[i]
-		if !isDefault(c) {
+		if !IsDefault(c) {
 			continue
 		}
 		if newest == nil || newest.CreationTimestamp.Before(&c.CreationTimestamp) ||

@@ -1,0 +1,122 @@
+package admission
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+// certificateApproval has a request approved only by who may approve for its signer.
+func certificateApproval(kit *plugin.Kit) plugin.Plugin {
+	return plugin.Plugin{
+		Operations: onUpdate, About: plugin.Of(certificatesv1.GroupName, "certificatesigningrequests/approval"),
+		Validate: plugin.WithOld(func(ctx context.Context, w plugin.Write, _, old *certificatesv1.CertificateSigningRequest) error {
+			return mayForSigner(ctx, kit, w, "approve", old.Spec.SignerName, "user not permitted to approve requests with signerName %q")
+		}),
+	}
+}
+
+// certificateSigning has a request signed only by who may sign as its signer.
+func certificateSigning(kit *plugin.Kit) plugin.Plugin {
+	return plugin.Plugin{
+		Operations: onUpdate, About: plugin.Of(certificatesv1.GroupName, "certificatesigningrequests/status"),
+		Validate: plugin.WithOld(func(ctx context.Context, w plugin.Write, request, old *certificatesv1.CertificateSigningRequest) error {
+			if reflect.DeepEqual(request.Status.Certificate, old.Status.Certificate) &&
+				apiequality.Semantic.DeepEqual(request.Status.Conditions, old.Status.Conditions) {
+				w.Step.Why(trace.PluginLeft)
+				return nil
+			}
+			return mayForSigner(ctx, kit, w, "sign", old.Spec.SignerName, "user not permitted to sign requests with signerName %q")
+		}),
+	}
+}
+
+// trustBundleAttest has a bundle of a signer written only by who may attest for it.
+func trustBundleAttest(kit *plugin.Kit) plugin.Plugin {
+	return plugin.Plugin{
+		Operations: onChanges, About: plugin.Of(certificatesv1.GroupName, "clustertrustbundles"),
+		Validate: plugin.With(func(ctx context.Context, w plugin.Write, bundle *certificatesv1beta1.ClusterTrustBundle) error {
+			old, _ := w.GetOldObject().(*certificatesv1beta1.ClusterTrustBundle)
+			if bundle.Spec.SignerName == "" || w.GetOperation() == admission.Update && old != nil && onlyOwners(bundle, old) {
+				w.Step.Why(trace.PluginLeft)
+				return nil
+			}
+			return mayForSigner(ctx, kit, w, "attest", bundle.Spec.SignerName, "user not permitted to attest for signerName %q")
+		}),
+	}
+}
+
+// onlyOwners says whether nothing but what the garbage collector changes is changed.
+func onlyOwners(bundle, old *certificatesv1beta1.ClusterTrustBundle) bool {
+	bundle = bundle.DeepCopy()
+	bundle.OwnerReferences, bundle.Finalizers, bundle.ManagedFields = old.OwnerReferences, old.Finalizers, old.ManagedFields
+	return apiequality.Semantic.DeepEqual(bundle, old)
+}
+
+// mayForSigner asks for the signer's name, and for all signers of its domain.
+func mayForSigner(ctx context.Context, kit *plugin.Kit, w plugin.Write, verb, signer, refusal string) error {
+	domain, _, _ := strings.Cut(signer, "/")
+	for _, name := range []string{signer, domain + "/*"} {
+		if mayAsSigner(ctx, kit.Authorizer, w.GetUserInfo(), verb, name) {
+			w.Step.WhyText(trace.SignerAllowed, verb+" "+name)
+			return nil
+		}
+	}
+	return w.Refused(refusal, signer)
+}
+
+// mayAsSigner takes an authorizer that fails for one that does not allow it: the next name may still be.
+func mayAsSigner(ctx context.Context, a authorizer.Authorizer, who user.Info, verb, signer string) bool {
+	decision, _, _ := a.Authorize(ctx, authorizer.AttributesRecord{
+		User: who, Verb: verb, Name: signer, APIGroup: certificatesv1.GroupName, APIVersion: "*", Resource: "signers", ResourceRequest: true,
+	})
+	return decision == authorizer.DecisionAllow
+}
+
+// certificateSubjectRestriction lets nobody become one of those who may do all.
+func certificateSubjectRestriction(*plugin.Kit) plugin.Plugin {
+	return plugin.Plugin{
+		Operations: onCreate, About: plugin.Of(certificatesv1.GroupName, "certificatesigningrequests"),
+		Validate: plugin.With(func(_ context.Context, w plugin.Write, request *certificatesv1.CertificateSigningRequest) error {
+			if request.Spec.SignerName != certificatesv1.KubeAPIServerClientSignerName {
+				w.Step.Why(trace.PluginLeft)
+				return nil
+			}
+			groups, err := groupsOf(request.Spec.Request)
+			if err != nil {
+				return w.Refused("failed to parse CSR: %w", err)
+			}
+			if slices.Contains(groups, user.SystemPrivilegedGroup) {
+				return w.Refused("use of %s signer with system:masters group is not allowed", certificatesv1.KubeAPIServerClientSignerName)
+			}
+			w.Step.Why(trace.SubjectHarmless)
+			return nil
+		}),
+	}
+}
+
+func groupsOf(request []byte) ([]string, error) {
+	block, _ := pem.Decode(request)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
+	}
+	parsed, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	return parsed.Subject.Organization, nil
+}

@@ -1,0 +1,223 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apiserver/pkg/admission"
+	podresource "k8s.io/component-helpers/resource"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+// limitRanges are the LimitRanges.
+type limitRanges struct {
+	plugin.Objects[*corev1.LimitRange]
+}
+
+// limitRangerAnnotation tells which amounts of a pod are its namespace's and not its author's.
+const limitRangerAnnotation = "kubernetes.io/limit-ranger"
+
+// limitRanger gives containers the amounts of their namespace that they don't name, and holds pods and claims to its bounds.
+func limitRanger(kit *plugin.Kit) plugin.Plugin {
+	l := limitRanges{plugin.ObjectsOf[*corev1.LimitRange](kit, corev1.SchemeGroupVersion.WithResource("limitranges"))}
+	return plugin.Plugin{
+		Operations: onChanges, About: plugin.Of("", "pods", "pods/resize", "persistentvolumeclaims"),
+		Admit: l.each(func(w plugin.Write, all []*corev1.LimitRange) error {
+			pod, ok := w.GetObject().(*corev1.Pod)
+			if !ok {
+				w.Step.Why(trace.PluginLeft)
+				return nil
+			}
+			var added int64
+			for _, limits := range all {
+				added += addDefaults(pod, limits)
+			}
+			if added == 0 {
+				w.Step.Why(trace.LimitsThere, int64(len(all)))
+			} else {
+				w.Step.Why(trace.LimitsAdded, added)
+			}
+			return nil
+		}),
+		Validate: l.each(func(w plugin.Write, all []*corev1.LimitRange) error {
+			for _, limits := range all {
+				if err := exceeds(w, limits); err != nil {
+					return w.Refused("%w", err)
+				}
+			}
+			w.Step.Why(trace.LimitsHeld, int64(len(all)))
+			return nil
+		}),
+	}
+}
+
+// each does f with the ranges of the namespace. What is being deleted is left alone, and so is the update of a pod as a whole: it can't
+// change amounts.
+func (l limitRanges) each(f func(plugin.Write, []*corev1.LimitRange) error) plugin.Func {
+	return func(ctx context.Context, w plugin.Write) error {
+		if w.GetOperation() == admission.Update && w.GetKind().Kind == "Pod" && w.GetSubresource() == "" || ending(w) {
+			w.Step.Why(trace.PluginLeft)
+			return nil
+		}
+		all, err := l.List(ctx, w.GetNamespace())
+		if err != nil {
+			return w.Refused("unable to %s %v at this time because there was an error enforcing limit ranges", w.GetOperation(), w.GetResource())
+		}
+		return f(w, all)
+	}
+}
+
+func ending(w plugin.Write) bool {
+	if w.GetOldObject() == nil {
+		return false
+	}
+	old, err := meta.Accessor(w.GetOldObject())
+	return err == nil && old.GetDeletionTimestamp() != nil
+}
+
+// addDefaults gives containers what a range has for those that name nothing, and says how many amounts these are.
+func addDefaults(pod *corev1.Pod, limits *corev1.LimitRange) (added int64) {
+	requested, limited := corev1.ResourceList{}, corev1.ResourceList{}
+	for _, item := range limits.Spec.Limits {
+		if item.Type == corev1.LimitTypeContainer {
+			maps.Copy(requested, item.DefaultRequest)
+			maps.Copy(limited, item.Default)
+		}
+	}
+	var told []string
+	add := func(to *corev1.ResourceList, from corev1.ResourceList, what, container string) {
+		if *to == nil {
+			*to = corev1.ResourceList{}
+		}
+		var names []string
+		for name, amount := range from {
+			if _, ok := (*to)[name]; !ok {
+				(*to)[name] = amount.DeepCopy()
+				names = append(names, string(name))
+			}
+		}
+		if len(names) > 0 {
+			slices.Sort(names)
+			told = append(told, strings.Join(names, ", ")+" "+what+" for "+container)
+			added += int64(len(names))
+		}
+	}
+	fill := func(containers []corev1.Container, what string) {
+		for i := range containers {
+			c := &containers[i]
+			add(&c.Resources.Requests, requested, "request", what+" "+c.Name)
+			add(&c.Resources.Limits, limited, "limit", what+" "+c.Name)
+		}
+	}
+	fill(pod.Spec.Containers, "container")
+	fill(pod.Spec.InitContainers, "init container")
+	if len(told) > 0 {
+		if pod.Annotations == nil {
+			pod.Annotations = map[string]string{}
+		}
+		pod.Annotations[limitRangerAnnotation] = "LimitRanger plugin set: " + strings.Join(told, "; ")
+	}
+	return added
+}
+
+// exceeds says where the object of a write is outside of a range.
+func exceeds(w plugin.Write, limits *corev1.LimitRange) error {
+	var errs []error
+	for i := range limits.Spec.Limits {
+		item := &limits.Spec.Limits[i]
+		switch obj := w.GetObject().(type) {
+		case *corev1.PersistentVolumeClaim:
+			if item.Type == corev1.LimitTypePersistentVolumeClaim {
+				errs = append(errs, outside(item, obj.Spec.Resources.Requests, nil, requestsOnly)...)
+			}
+		case *corev1.Pod:
+			switch item.Type {
+			case corev1.LimitTypeContainer:
+				for _, c := range slices.Concat(obj.Spec.Containers, obj.Spec.InitContainers) {
+					errs = append(errs, outside(item, c.Resources.Requests, c.Resources.Limits, requestsAndLimits)...)
+				}
+			case corev1.LimitTypePod:
+				// What a range says of a pod is about its containers, not about what running it costs.
+				options := podresource.PodResourcesOptions{ExcludeOverhead: true}
+				errs = append(errs, outside(item, podresource.PodRequests(obj, options), podresource.PodLimits(obj, options), requestsAndLimits)...)
+			}
+		}
+	}
+	return utilerrors.NewAggregate(errs)
+}
+
+// What a maximum is for: a claim has no limits.
+const (
+	requestsOnly = iota
+	requestsAndLimits
+)
+
+// outside has a sentence for each bound of a range that amounts don't keep, in the order of the resources' names.
+func outside(item *corev1.LimitRangeItem, requests, limits corev1.ResourceList, has int) (errs []error) {
+	check := func(bounds corev1.ResourceList, check func(name corev1.ResourceName, bound resource.Quantity) error) {
+		for _, name := range slices.Sorted(maps.Keys(bounds)) {
+			if err := check(name, bounds[name]); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	kind := item.Type
+	check(item.Min, func(name corev1.ResourceName, bound resource.Quantity) error {
+		request, asked := requests[name]
+		limit, limited := limits[name]
+		switch {
+		case !asked:
+			return fmt.Errorf("minimum %s usage per %s is %s.  No request is specified", name, kind, bound.String())
+		case request.Cmp(bound) < 0:
+			return fmt.Errorf("minimum %s usage per %s is %s, but request is %s", name, kind, bound.String(), request.String())
+		case limited && limit.Cmp(bound) < 0:
+			return fmt.Errorf("minimum %s usage per %s is %s, but limit is %s", name, kind, bound.String(), limit.String())
+		}
+		return nil
+	})
+	check(item.Max, func(name corev1.ResourceName, bound resource.Quantity) error {
+		request, asked := requests[name]
+		limit, limited := limits[name]
+		switch {
+		case has == requestsOnly && !asked:
+			return fmt.Errorf("maximum %s usage per %s is %s.  No request is specified", name, kind, bound.String())
+		case has == requestsAndLimits && !limited:
+			return fmt.Errorf("maximum %s usage per %s is %s.  No limit is specified", name, kind, bound.String())
+		case limited && limit.Cmp(bound) > 0:
+			return fmt.Errorf("maximum %s usage per %s is %s, but limit is %s", name, kind, bound.String(), limit.String())
+		case asked && request.Cmp(bound) > 0:
+			return fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, kind, bound.String(), request.String())
+		}
+		return nil
+	})
+	if has == requestsAndLimits {
+		check(item.MaxLimitRequestRatio, func(name corev1.ResourceName, bound resource.Quantity) error {
+			return ratioBeyond(name, kind, bound, requests, limits)
+		})
+	}
+	return errs
+}
+
+func ratioBeyond(name corev1.ResourceName, kind corev1.LimitType, bound resource.Quantity, requests, limits corev1.ResourceList) error {
+	request, limit := requests[name], limits[name]
+	if request.IsZero() {
+		return fmt.Errorf("%s max limit to request ratio per %s is %s, but no request is specified or request is 0", name, kind, bound.String())
+	}
+	if limit.IsZero() {
+		return fmt.Errorf("%s max limit to request ratio per %s is %s, but no limit is specified or limit is 0", name, kind, bound.String())
+	}
+	ratio := limit.AsApproximateFloat64() / request.AsApproximateFloat64()
+	if ratio > bound.AsApproximateFloat64() {
+		return fmt.Errorf("%s max limit to request ratio per %s is %s, but provided ratio is %f", name, kind, bound.String(), ratio)
+	}
+	return nil
+}

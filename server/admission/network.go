@@ -1,0 +1,53 @@
+package admission
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	networkingv1beta1 "k8s.io/api/networking/v1beta1"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+// defaultIngressClass gives ingresses a class that name none.
+func defaultIngressClass(kit *plugin.Kit) plugin.Plugin {
+	classes := plugin.ObjectsOf[*networkingv1.IngressClass](kit, networkingv1.SchemeGroupVersion.WithResource("ingressclasses"))
+	return plugin.Plugin{
+		Operations: onCreate, About: plugin.Of(networkingv1.GroupName, "ingresses"),
+		Admit: plugin.With(func(ctx context.Context, w plugin.Write, ingress *networkingv1.Ingress) error {
+			if _, old := ingress.Annotations[networkingv1beta1.AnnotationIngressClass]; old || ingress.Spec.IngressClassName != nil {
+				w.Step.Why(trace.ClassNamed)
+				return nil
+			}
+			all, err := classes.List(ctx, "")
+			if err != nil {
+				return w.Refused("%w", err)
+			}
+			isDefault := func(class *networkingv1.IngressClass) bool {
+				return class.Annotations[networkingv1.AnnotationIsDefaultIngressClass] == "true"
+			}
+			return chooseDefault(w, all, isDefault, &ingress.Spec.IngressClassName)
+		}),
+	}
+}
+
+// denyServiceExternalIPs refuses addresses of other people's traffic. Those that a service has already it may keep.
+func denyServiceExternalIPs(*plugin.Kit) plugin.Plugin {
+	return plugin.Plugin{
+		Operations: onChanges, About: plugin.Of("", "services"),
+		Validate: plugin.With(func(_ context.Context, w plugin.Write, service *corev1.Service) error {
+			var had []string
+			if old, ok := w.GetOldObject().(*corev1.Service); ok {
+				had = old.Spec.ExternalIPs
+			}
+			if slices.ContainsFunc(service.Spec.ExternalIPs, func(ip string) bool { return !slices.Contains(had, ip) }) {
+				return w.Refused("Use of external IPs is denied by admission control")
+			}
+			w.Step.Why(trace.PluginLeft)
+			return nil
+		}),
+	}
+}

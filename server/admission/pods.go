@@ -1,0 +1,128 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	podresource "k8s.io/component-helpers/resource"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+func nodes(kit *plugin.Kit) plugin.Objects[*corev1.Node] {
+	return plugin.ObjectsOf[*corev1.Node](kit, corev1.SchemeGroupVersion.WithResource("nodes"))
+}
+
+// topology are the labels of a node that its pods get.
+var topology = []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion}
+
+// podTopologyLabels tells pods where in the world their node is, when they are bound to it.
+func podTopologyLabels(kit *plugin.Kit) plugin.Plugin {
+	nodes := nodes(kit)
+	return plugin.Plugin{
+		Operations: onCreate, About: plugin.Of("", "pods", "pods/binding"),
+		Admit: func(ctx context.Context, w plugin.Write) error {
+			labels, name := nodeOf(w.GetObject())
+			if name == "" {
+				w.Step.Why(trace.PluginLeft)
+				return nil
+			}
+			node, found, err := nodes.Get(ctx, "", name)
+			if err != nil {
+				return err
+			}
+			var copied int64
+			for _, key := range topology {
+				value, ok := "", false
+				if found {
+					value, ok = node.Labels[key]
+				}
+				if !ok {
+					continue
+				}
+				if *labels == nil {
+					*labels = map[string]string{}
+				}
+				(*labels)[key] = value
+				copied++
+			}
+			w.Step.WhyText(trace.TopologyCopied, name, copied)
+			return nil
+		},
+	}
+}
+
+// nodeOf is the node of a pod or of a binding, and where the labels are that the pod gets.
+func nodeOf(obj runtime.Object) (labels *map[string]string, node string) {
+	switch o := obj.(type) {
+	case *corev1.Pod:
+		return &o.Labels, o.Spec.NodeName
+	case *corev1.Binding:
+		if o.Target.Kind == "Node" {
+			return &o.Labels, o.Target.Name
+		}
+	}
+	return nil, ""
+}
+
+// Why a pod can't be resized, as causes in the answer.
+const (
+	nodeCapacity        metav1.CauseType = "NodeCapacity"
+	unsupportedPlatform metav1.CauseType = "UnsupportedPlatform"
+)
+
+// podResizeValidator refuses what the pod's node does not have.
+func podResizeValidator(kit *plugin.Kit) plugin.Plugin {
+	nodes := nodes(kit)
+	return plugin.Plugin{
+		Operations: onUpdate, About: plugin.Of("", "pods/resize"),
+		Validate: plugin.WithOld(func(ctx context.Context, w plugin.Write, pod, old *corev1.Pod) error {
+			if pod.Spec.NodeName == "" || pod.Generation == old.Generation {
+				w.Step.Why(trace.PluginLeft)
+				return nil
+			}
+			node, found, err := nodes.Get(ctx, "", pod.Spec.NodeName)
+			switch {
+			case err != nil:
+				return w.Refused("failed to get node %q: %w", pod.Spec.NodeName, err)
+			case !found:
+				return w.Refused("node %q not found", pod.Spec.NodeName)
+			}
+			if os, ok := node.Labels[corev1.LabelOSStable]; ok && os != "linux" {
+				return refusedFor(unsupportedPlatform, w, "pod resize is only supported on linux nodes, node %q is %q", node.Name, os)
+			}
+			if lacks := lacking(pod, node.Status.Allocatable); len(lacks) > 0 {
+				return refusedFor(nodeCapacity, w, "node didn't have enough allocatable resources: %s", strings.Join(lacks, "; "))
+			}
+			w.Step.WhyText(trace.NodeHasRoom, node.Name)
+			return nil
+		}),
+	}
+}
+
+// lacking says of what a pod asks for more than its node has.
+func lacking(pod *corev1.Pod, has corev1.ResourceList) (lacks []string) {
+	asks := podresource.PodRequests(pod, podresource.PodResourcesOptions{})
+	if asks.Cpu().Cmp(*has.Cpu()) > 0 {
+		lacks = append(lacks, fmt.Sprintf("cpu, requested: %d, allocatable: %d", asks.Cpu().MilliValue(), has.Cpu().MilliValue()))
+	}
+	if asks.Memory().Cmp(*has.Memory()) > 0 {
+		lacks = append(lacks, fmt.Sprintf("memory, requested: %d, allocatable: %d", asks.Memory().Value(), has.Memory().Value()))
+	}
+	return lacks
+}
+
+func refusedFor(cause metav1.CauseType, w plugin.Write, format string, args ...any) error {
+	err := w.Refused(format, args...)
+	if status := (*apierrors.StatusError)(nil); errors.As(err, &status) {
+		status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{Type: cause})
+	}
+	return err
+}

@@ -1,0 +1,132 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+// classes are the PriorityClasses.
+type classes struct {
+	plugin.Objects[*schedulingv1.PriorityClass]
+}
+
+// priority gives pods the number that stands for their class. It sees to it that there is one default class.
+func priority(kit *plugin.Kit) plugin.Plugin {
+	c := classes{plugin.ObjectsOf[*schedulingv1.PriorityClass](kit, schedulingv1.SchemeGroupVersion.WithResource("priorityclasses"))}
+	return plugin.Plugin{
+		Operations: onChanges,
+		About:      append(plugin.Of("", "pods"), plugin.Of(schedulingv1.GroupName, "priorityclasses")...),
+		Admit: func(ctx context.Context, w plugin.Write) error {
+			switch {
+			case w.GetResource().Resource != "pods":
+				return nil
+			case w.GetOperation() == admission.Update:
+				return keepPriority(ctx, w)
+			}
+			return plugin.With(c.setPriority)(ctx, w)
+		},
+		Validate: func(ctx context.Context, w plugin.Write) error {
+			if w.GetResource().Resource != "priorityclasses" {
+				return nil
+			}
+			return plugin.With(c.oneDefault)(ctx, w)
+		},
+	}
+}
+
+// keepPriority is for clients that don't know the fields: what they leave out stays.
+var keepPriority = plugin.WithOld(func(_ context.Context, w plugin.Write, pod, old *corev1.Pod) error {
+	kept := false
+	if pod.Spec.Priority == nil && old.Spec.Priority != nil {
+		pod.Spec.Priority, kept = old.Spec.Priority, true
+	}
+	if pod.Spec.PreemptionPolicy == nil && old.Spec.PreemptionPolicy != nil {
+		pod.Spec.PreemptionPolicy, kept = old.Spec.PreemptionPolicy, true
+	}
+	if kept {
+		w.Step.Why(trace.PriorityKept)
+	} else {
+		w.Step.Why(trace.PluginLeft)
+	}
+	return nil
+})
+
+func (c classes) setPriority(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
+	class, err := c.of(ctx, w, pod.Spec.PriorityClassName)
+	if err != nil {
+		return err
+	}
+	if given := pod.Spec.Priority; given != nil && *given != class.Value {
+		return w.Refused("the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", *given, class.Value)
+	}
+	pod.Spec.PriorityClassName, pod.Spec.Priority = class.Name, &class.Value
+	if policy := class.PreemptionPolicy; policy != nil {
+		if given := pod.Spec.PreemptionPolicy; given != nil && *given != *policy {
+			return w.Refused("the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", *given, *policy)
+		}
+		pod.Spec.PreemptionPolicy = policy
+	}
+	if class.Name == "" {
+		w.Step.Why(trace.PriorityOfNoClass, int64(class.Value))
+	} else {
+		w.Step.WhyText(trace.PriorityOfClass, class.Name, int64(class.Value))
+	}
+	return nil
+}
+
+// of is a copy of the class with a name. Without a name it is the default one, or a class that has no name if there is none.
+func (c classes) of(ctx context.Context, w plugin.Write, name string) (*schedulingv1.PriorityClass, error) {
+	if name == "" {
+		class, err := c.byDefault(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("error occurred while retrieving default priority class: %w", err)
+		}
+		if class == nil {
+			policy := corev1.PreemptLowerPriority
+			return &schedulingv1.PriorityClass{PreemptionPolicy: &policy}, nil
+		}
+		return class.DeepCopy(), nil
+	}
+	class, found, err := c.Get(ctx, "", name)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("failed to resolve PriorityClass with name %s: %w", name, err)
+	case !found:
+		return nil, w.Refused("no PriorityClass with name %v was found", name)
+	}
+	return class.DeepCopy(), nil
+}
+
+// byDefault is the lowest class that is marked as default, nil if there is none. There may be several, from two creates at once.
+func (c classes) byDefault(ctx context.Context) (lowest *schedulingv1.PriorityClass, err error) {
+	all, err := c.List(ctx, "")
+	for _, class := range all {
+		if class.GlobalDefault && (lowest == nil || class.Value < lowest.Value) {
+			lowest = class
+		}
+	}
+	return lowest, err
+}
+
+func (c classes) oneDefault(ctx context.Context, w plugin.Write, class *schedulingv1.PriorityClass) error {
+	if !class.GlobalDefault {
+		w.Step.Why(trace.PluginLeft)
+		return nil
+	}
+	other, err := c.byDefault(ctx)
+	if err != nil {
+		return fmt.Errorf("failed to get default priority class: %w", err)
+	}
+	if other != nil && (w.GetOperation() == admission.Create || other.Name != class.Name) {
+		return w.Refused("PriorityClass %v is already marked as default. Only one default can exist", other.Name)
+	}
+	w.Step.Why(trace.OnlyDefault)
+	return nil
+}

@@ -1,0 +1,82 @@
+package admission
+
+import (
+	"context"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+// runtimeClass gives pods what their RuntimeClass costs, and the nodes that have it.
+func runtimeClass(kit *plugin.Kit) plugin.Plugin {
+	classes := plugin.ObjectsOf[*nodev1.RuntimeClass](kit, nodev1.SchemeGroupVersion.WithResource("runtimeclasses"))
+	// of returns an empty class for a pod that names none.
+	of := func(ctx context.Context, w plugin.Write, pod *corev1.Pod) (*nodev1.RuntimeClass, error) {
+		if pod.Spec.RuntimeClassName == nil {
+			return &nodev1.RuntimeClass{}, nil
+		}
+		class, found, err := classes.Get(ctx, "", *pod.Spec.RuntimeClassName)
+		if err == nil && !found {
+			err = w.Refused("pod rejected: RuntimeClass %q not found", *pod.Spec.RuntimeClassName)
+		}
+		return class, err
+	}
+	return plugin.Plugin{
+		Operations: onCreate, About: plugin.Of("", "pods"),
+		Admit: plugin.With(func(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
+			class, err := of(ctx, w, pod)
+			if err != nil {
+				return err
+			}
+			if class.Name == "" {
+				w.Step.Why(trace.PluginLeft)
+				return nil
+			}
+			w.Step.WhyText(trace.RuntimeClassFound, class.Name)
+			return applyRuntimeClass(w, pod, class.DeepCopy())
+		}),
+		// Another plugin may have changed the pod since.
+		Validate: plugin.With(func(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
+			class, err := of(ctx, w, pod)
+			switch {
+			case err != nil:
+				return err
+			case class.Overhead == nil && pod.Spec.Overhead != nil:
+				return w.Refused("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+			case class.Overhead != nil && !apiequality.Semantic.DeepEqual(class.Overhead.PodFixed, pod.Spec.Overhead):
+				return w.Refused("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+			}
+			w.Step.Why(trace.OverheadRight)
+			return nil
+		}),
+	}
+}
+
+func applyRuntimeClass(w plugin.Write, pod *corev1.Pod, class *nodev1.RuntimeClass) error {
+	if class.Overhead != nil {
+		if len(pod.Spec.Overhead) > 0 && !apiequality.Semantic.DeepEqual(class.Overhead.PodFixed, pod.Spec.Overhead) {
+			return w.Refused("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+		}
+		pod.Spec.Overhead = class.Overhead.PodFixed
+	}
+	if class.Scheduling == nil {
+		return nil
+	}
+	for key, value := range class.Scheduling.NodeSelector {
+		if given, ok := pod.Spec.NodeSelector[key]; ok && given != value {
+			return w.Refused("conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", key, value, key, given)
+		}
+	}
+	if pod.Spec.NodeSelector == nil {
+		pod.Spec.NodeSelector = class.Scheduling.NodeSelector
+	} else {
+		maps.Copy(pod.Spec.NodeSelector, class.Scheduling.NodeSelector)
+	}
+	pod.Spec.Tolerations = mergeTolerations(pod.Spec.Tolerations, class.Scheduling.Tolerations)
+	return nil
+}

@@ -1,0 +1,66 @@
+package admission
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+// Tolerations says how many seconds pods stay on a node that is not ready or can't be reached, if they don't say so themselves.
+type Tolerations struct {
+	NotReadySeconds, UnreachableSeconds int64
+}
+
+// defaultTolerationSeconds has pods leave nodes that are gone for long, and not at once.
+func defaultTolerationSeconds(t Tolerations) plugin.Plugin {
+	return plugin.Plugin{
+		Operations: onChanges, About: plugin.Of("", "pods"),
+		Admit: plugin.With(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
+			var added int64
+			for _, wanted := range []struct {
+				taint   string
+				seconds int64
+			}{{corev1.TaintNodeNotReady, t.NotReadySeconds}, {corev1.TaintNodeUnreachable, t.UnreachableSeconds}} {
+				if slices.ContainsFunc(pod.Spec.Tolerations, func(has corev1.Toleration) bool { return toleratesEviction(has, wanted.taint) }) {
+					continue
+				}
+				added++
+				pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
+					Key: wanted.taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &wanted.seconds,
+				})
+			}
+			if added == 0 {
+				w.Step.Why(trace.PluginLeft)
+			} else {
+				w.Step.Why(trace.TolerationsAdded, added)
+			}
+			return nil
+		}),
+	}
+}
+
+// toleratesEviction says whether a toleration is about being evicted because of a taint, whatever else it asks.
+func toleratesEviction(t corev1.Toleration, taint string) bool {
+	return (t.Key == taint || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "")
+}
+
+// taintNodesByCondition keeps pods from a new node until its kubelet has said that it is ready.
+func taintNodesByCondition(*plugin.Kit) plugin.Plugin {
+	return plugin.Plugin{
+		Operations: onCreate, About: plugin.Of("", "nodes"),
+		Admit: plugin.With(func(_ context.Context, w plugin.Write, node *corev1.Node) error {
+			taint := corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}
+			if slices.ContainsFunc(node.Spec.Taints, func(has corev1.Taint) bool { return has.MatchTaint(&taint) }) {
+				w.Step.Why(trace.PluginLeft)
+				return nil
+			}
+			w.Step.Why(trace.TaintAdded)
+			node.Spec.Taints = append(node.Spec.Taints, taint)
+			return nil
+		}),
+	}
+}

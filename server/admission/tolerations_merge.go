@@ -1,0 +1,43 @@
+package admission
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+)
+
+// mergeTolerations joins two lists and leaves out what another one of them tolerates anyway. Of equal ones the first stays.
+func mergeTolerations(first, second []corev1.Toleration) (merged []corev1.Toleration) {
+	all := slices.Concat(first, second)
+	for i, t := range all {
+		covers := func(other corev1.Toleration) bool { return covers(other, t) }
+		wider := func(other corev1.Toleration) bool { return covers(other) && !apiequality.Semantic.DeepEqual(other, t) }
+		if !slices.ContainsFunc(merged, covers) && !slices.ContainsFunc(all[i+1:], wider) {
+			merged = append(merged, t)
+		}
+	}
+	return merged
+}
+
+// covers says whether whoever has the toleration wide needs not have t.
+func covers(wide, t corev1.Toleration) bool {
+	if apiequality.Semantic.DeepEqual(wide, t) {
+		return true
+	}
+	anyKey := wide.Key == "" && wide.Operator == corev1.TolerationOpExists
+	if wide.Key != t.Key && !anyKey || wide.Effect != "" && wide.Effect != t.Effect {
+		return false
+	}
+	if wide.Effect == corev1.TaintEffectNoExecute && wide.TolerationSeconds != nil &&
+		(t.TolerationSeconds == nil || *t.TolerationSeconds > *wide.TolerationSeconds) {
+		return false
+	}
+	switch wide.Operator {
+	case corev1.TolerationOpExists:
+		return true
+	case corev1.TolerationOpEqual, "":
+		return t.Operator == corev1.TolerationOpEqual && t.Value == wide.Value
+	}
+	return false
+}

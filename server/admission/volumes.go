@@ -1,0 +1,127 @@
+package admission
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+	"github.com/kx-apiserver/kx/server/builtin/storage/storageclass"
+)
+
+func storageClasses(kit *plugin.Kit) plugin.Objects[*storagev1.StorageClass] {
+	return plugin.ObjectsOf[*storagev1.StorageClass](kit, storagev1.SchemeGroupVersion.WithResource("storageclasses"))
+}
+
+// defaultStorageClass gives claims a class that name none.
+func defaultStorageClass(kit *plugin.Kit) plugin.Plugin {
+	classes := storageClasses(kit)
+	return plugin.Plugin{
+		Operations: onCreate, About: plugin.Of("", "persistentvolumeclaims"),
+		Admit: plugin.With(func(ctx context.Context, w plugin.Write, claim *corev1.PersistentVolumeClaim) error {
+			if _, old := claim.Annotations[corev1.BetaStorageClassAnnotation]; old || claim.Spec.StorageClassName != nil {
+				w.Step.Why(trace.ClassNamed)
+				return nil
+			}
+			all, err := classes.List(ctx, "")
+			if err != nil {
+				return w.Refused("%w", err)
+			}
+			return chooseDefault(w, all, storageclass.IsDefault, &claim.Spec.StorageClassName)
+		}),
+	}
+}
+
+// chooseDefault names the newest of the classes that are marked as default, and of those of one second the first by name.
+func chooseDefault[T metav1.Object](w plugin.Write, classes []T, isDefault func(T) bool, class **string) error {
+	classes = slices.DeleteFunc(classes, func(c T) bool { return !isDefault(c) })
+	if len(classes) == 0 {
+		w.Step.Why(trace.NoDefaultClass)
+		return nil
+	}
+	newest := slices.MinFunc(classes, func(a, b T) int {
+		if at, bt := a.GetCreationTimestamp(), b.GetCreationTimestamp(); !at.Equal(&bt) {
+			return bt.Compare(at.Time)
+		}
+		return strings.Compare(a.GetName(), b.GetName())
+	})
+	name := newest.GetName()
+	*class = &name
+	w.Step.WhyText(trace.ClassByDefault, name)
+	return nil
+}
+
+// storageObjectInUseProtection has the objects of storage stay while they are used, as controllers find out.
+func storageObjectInUseProtection(*plugin.Kit) plugin.Plugin {
+	finalizers := map[string]string{
+		"persistentvolumes":       "kubernetes.io/pv-protection",
+		"persistentvolumeclaims":  "kubernetes.io/pvc-protection",
+		"volumeattributesclasses": "kubernetes.io/vac-protection",
+	}
+	return plugin.Plugin{
+		Operations: onCreate,
+		About:      append(plugin.Of("", "persistentvolumes", "persistentvolumeclaims"), plugin.Of(storagev1.GroupName, "volumeattributesclasses")...),
+		Admit: func(_ context.Context, w plugin.Write) error {
+			finalizer := finalizers[w.GetResource().Resource]
+			obj, err := meta.Accessor(w.GetObject())
+			if err != nil {
+				return apierrors.NewInternalError(err)
+			}
+			if slices.Contains(obj.GetFinalizers(), finalizer) {
+				w.Step.Why(trace.PluginLeft)
+				return nil
+			}
+			obj.SetFinalizers(append(obj.GetFinalizers(), finalizer))
+			w.Step.WhyText(trace.FinalizerAdded, finalizer)
+			return nil
+		},
+	}
+}
+
+// claimResize refuses a larger claim that nobody can give.
+func claimResize(kit *plugin.Kit) plugin.Plugin {
+	classes := storageClasses(kit)
+	return plugin.Plugin{
+		Operations: onUpdate, About: plugin.Of("", "persistentvolumeclaims"),
+		Validate: plugin.WithOld(func(ctx context.Context, w plugin.Write, claim, old *corev1.PersistentVolumeClaim) error {
+			size, was := claim.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
+			if size.Cmp(was) <= 0 {
+				w.Step.Why(trace.PluginLeft)
+				return nil
+			}
+			if old.Status.Phase != corev1.ClaimBound {
+				return w.Refused("Only bound persistent volume claims can be expanded")
+			}
+			name := classOf(claim)
+			if name != "" && name == classOf(old) {
+				class, found, err := classes.Get(ctx, "", name)
+				if err != nil {
+					return err
+				}
+				if found && class.AllowVolumeExpansion != nil && *class.AllowVolumeExpansion {
+					w.Step.WhyText(trace.ClassAllowsExpansion, name)
+					return nil
+				}
+			}
+			return w.Refused("only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize")
+		}),
+	}
+}
+
+// classOf is the class of a claim, as an old annotation says or its field.
+func classOf(claim *corev1.PersistentVolumeClaim) string {
+	if class, ok := claim.Annotations[corev1.BetaStorageClassAnnotation]; ok {
+		return class
+	}
+	if claim.Spec.StorageClassName != nil {
+		return *claim.Spec.StorageClassName
+	}
+	return ""
+}
