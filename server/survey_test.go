@@ -27,6 +27,7 @@ var surveyDir = filepath.Join("testdata", "survey")
 func TestSurvey(t *testing.T) {
 	r := start(t, administratorToken(t), uncollected, func(o *options.Options) {
 		o.InitialObjects, o.RuntimeConfig = true, map[string]string{"api/beta": "true"}
+		o.Admission.Disabled = survey.Deciding
 		o.Tokens.Issuers = []string{"https://kubernetes.default.svc"} // as was recorded: token reviews name audiences
 	})
 	kx := survey.Server{URL: r.URL, Client: r.tokenClient(t, "secret")}

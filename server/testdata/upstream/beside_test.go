@@ -34,10 +34,10 @@ func TestBeside(t *testing.T) {
 	}
 	etcd := startEtcd(t)
 	// Those that hold on to objects, or need others, are off on top of those that decide.
-	plugins := strings.Join(append([]string{"NamespaceLifecycle"}, decisions...), ",")
+	plugins := strings.Join(append([]string{"NamespaceLifecycle"}, survey.Deciding...), ",")
 	url, client := startKubeOn(t, binary, etcd, "--disable-admission-plugins="+plugins, "--runtime-config=api/beta=true", "--allow-privileged")
 	kube := &party{"kube-apiserver", survey.Server{URL: url, Client: client}}
-	kx := &party{"kx", startKx(t, etcd)}
+	kx := &party{"kx", startKx(t, etcd, plugins)}
 	dir := filepath.Join("..", "survey", "objects")
 	sources, err := survey.Sources(dir, ".yaml")
 	must(t, err)
@@ -63,8 +63,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// startKx builds kx and runs it.
-func startKx(t *testing.T, etcd string) survey.Server {
+// startKx builds kx and runs it without these plugins.
+func startKx(t *testing.T, etcd, plugins string) survey.Server {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "kx")
@@ -76,7 +76,7 @@ func startKx(t *testing.T, etcd string) survey.Server {
 	address := "127.0.0.1:" + freePort(t)
 	client := administrator()
 	run(t, exec.Command(binary, "serve", "--data-dir", filepath.Join(dir, "data"), "--etcd-servers", etcd, "--listen", address,
-		"--token-auth-file", tokenFile(t), "--runtime-config", "api/beta=true", "--initial-objects=false"), "https://"+address, client)
+		"--token-auth-file", tokenFile(t), "--runtime-config", "api/beta=true", "--initial-objects=false", "--disable-admission-plugins", plugins), "https://"+address, client)
 	return survey.Server{URL: "https://" + address, Client: client}
 }
 

@@ -14,16 +14,6 @@ import (
 
 var only = flag.String("only", "", "record the survey of these groups and resources alone: apps,core/pods")
 
-// decisions are the plugins that decide about objects by other objects, or by who writes them. kx does not have them, and
-// the survey is about the rules that objects have of their own.
-var decisions = []string{
-	"CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction", "ClusterTrustBundleAttest",
-	"DefaultIngressClass", "DefaultStorageClass", "DefaultTolerationSeconds", "LimitRanger", "MutatingAdmissionPolicy",
-	"MutatingAdmissionWebhook", "NodeDeclaredFeatureValidator", "PersistentVolumeClaimResize", "PodGroupProtection",
-	"PodResizeValidator", "PodSecurity", "PodTopologyLabels", "Priority", "ResourceQuota", "RuntimeClass", "ServiceAccount",
-	"StorageObjectInUseProtection", "TaintNodesByCondition", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
-}
-
 // TestSurvey asks a kube-apiserver, whose binary the environment names, what kx's TestSurvey asks kx:
 //
 //	KUBE_APISERVER=/tmp/kube-apiserver go test -run TestSurvey -rewrite -only core/pods
@@ -34,7 +24,7 @@ func TestSurvey(t *testing.T) {
 	if binary == "" || flag.Lookup("rewrite").Value.String() != "true" {
 		t.Skip("the survey is recorded with -rewrite, from a kube-apiserver whose binary KUBE_APISERVER names")
 	}
-	url, client := startKube(t, binary, "--disable-admission-plugins="+strings.Join(decisions, ","), "--runtime-config=api/beta=true", "--allow-privileged")
+	url, client := startKube(t, binary, "--disable-admission-plugins="+strings.Join(survey.Deciding, ","), "--runtime-config=api/beta=true", "--allow-privileged")
 	client.Transport.(withToken).RoundTripper.(*http.Transport).MaxIdleConnsPerHost = 100
 	server := survey.Server{URL: url, Client: client}
 	dir := filepath.Join("..", "survey")

@@ -46,8 +46,8 @@ func (m *machine) use(t *testing.T, url string) {
 	}
 }
 
-// notKx are the plugins of a kube-apiserver that kx does not have.
-const notKx = "CertificateApproval,CertificateSigning,CertificateSubjectRestriction,ClusterTrustBundleAttest,DefaultIngressClass," +
+// unasked are the plugins that change objects, or that kx does not have. They are off on both servers.
+const unasked = "CertificateApproval,CertificateSigning,CertificateSubjectRestriction,ClusterTrustBundleAttest,DefaultIngressClass," +
 	"DefaultStorageClass,DefaultTolerationSeconds,LimitRanger,MutatingAdmissionPolicy,MutatingAdmissionWebhook," +
 	"NodeDeclaredFeatureValidator,PersistentVolumeClaimResize,PodGroupProtection,PodResizeValidator,PodSecurity,PodTopologyLabels," +
 	"Priority,ResourceQuota,RuntimeClass,ServiceAccount,StorageObjectInUseProtection,TaintNodesByCondition," +
@@ -69,7 +69,7 @@ func serveKube(t *testing.T, kx, binary string) *machine {
 	m.use(t, "https://127.0.0.1:"+port)
 	tokens, key := write("tokens.csv", []byte(token)), write("sa.key", newKey(t))
 	cmd := exec.Command(binary, "--etcd-servers="+etcd, "--etcd-prefix=/kube", "--cert-dir="+m.home, "--bind-address=127.0.0.1", "--secure-port="+port,
-		"--token-auth-file="+tokens, "--authorization-mode=RBAC", "--service-cluster-ip-range=10.96.0.0/12", "--disable-admission-plugins="+notKx,
+		"--token-auth-file="+tokens, "--authorization-mode=RBAC", "--service-cluster-ip-range=10.96.0.0/12", "--disable-admission-plugins="+unasked,
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+key,
 		"--service-account-signing-key-file="+key)
 	log, err := os.Create(filepath.Join(m.home, "log"))

@@ -46,14 +46,14 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// serveKx starts a kx for the user that the kube-apiserver had when it was recorded, and without controllers, as that was.
+// serveKx starts a kx for the user that the kube-apiserver had when it was recorded, and without controllers and most plugins, as that was.
 func serveKx(t *testing.T, kx string) *machine {
 	t.Helper()
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte(token), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m := serve(t, kx, "--token-auth-file", tokens, "--controllers=-*")
+	m := serve(t, kx, "--token-auth-file", tokens, "--controllers=-*", "--disable-admission-plugins="+unasked)
 	m.use(t, m.url)
 	return m
 }
