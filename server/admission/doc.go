@@ -3,9 +3,12 @@
 // In come the attributes of a write, from server/handler. Out goes nil, or an error with the Status for the client.
 // [Plugins.Initialize] gives plugins the storages that they read, after the API is installed and before the first request.
 //
+// table.go has the plugins in their order, which is upstream's. A plugin is a value of package plugin, made by a function in a file
+// here. Only those that are about a write are asked about it.
+//
 // # NamespaceLifecycle
 //
-// The only plugin so far refuses objects in namespaces that do not exist or are being deleted. Like a GET, it reads the
+// It refuses objects in namespaces that do not exist or are being deleted. Like a GET, it reads the
 // namespace from etcd, no older than the request. So it has nothing to fill at the start, nothing to keep in memory, and is
 // never out of date: an object can be created as soon as its namespace was, through any server. The price is one read of a key
 // for each create. With etcd in this process, that is a small part of the write that follows.
