@@ -17,6 +17,7 @@ var (
 	KnownByAccountToken   = because("known-by-account-token", "by a token of the service account {account:word}")
 	KnownAsNobody         = because("known-as-nobody", "the request has no credentials, and needs none")
 	NoImpersonation       = because("no-impersonation", "nobody asked for it")
+	ActsAs                = because("acts-as", "the user may do so by the verb {verb:word}")
 	NoSeatNeeded          = because("no-seat-needed", "the request is long-running: it takes no seat")
 	NoSeatFree            = because("no-seat-free", "no seat is free")
 	AdministratorAdmitted = because("administrator-admitted", "no seat is free, but administrators are let in without one")

@@ -31,6 +31,8 @@ type Request struct {
 	Method, URI                                                  string
 	Verb, Group, Version, Resource, Subresource, Namespace, Name string
 	ContentType, User, UserAgent, SourceIP, AuditID              string
+	// ImpersonatedUser is whom the User acts as, empty for nobody else.
+	ImpersonatedUser string
 }
 
 // Response is how a journey ended.

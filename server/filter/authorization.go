@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -61,33 +60,4 @@ func authorizerAttributes(ctx context.Context) (authorizer.Attributes, error) {
 	}
 	attributes.User, _ = request.UserFrom(ctx)
 	return attributes, nil
-}
-
-// WithImpersonation refuses impersonation until roles can allow it. If the header were ignored, an administrator's request
-// would run with more rights than intended.
-func WithImpersonation(next http.Handler, c *Config) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), trace.FilterImpersonation, "")
-		if !asksForImpersonation(r.Header) {
-			step.Why(trace.NoImpersonation)
-			step.End(nil)
-			next.ServeHTTP(w, r)
-			return
-		}
-		attributes, err := authorizerAttributes(ctx)
-		if err == nil {
-			err = responsewriters.ForbiddenStatusError(attributes, "impersonation is not available on this server: leave out --as, --as-group and --as-uid")
-		}
-		step.End(&err)
-		c.fail(w, r, err)
-	})
-}
-
-func asksForImpersonation(h http.Header) bool {
-	for name := range h {
-		if strings.HasPrefix(name, "Impersonate-") {
-			return true
-		}
-	}
-	return false
 }

@@ -194,7 +194,10 @@ func TestWhoMayComeIn(t *testing.T) {
 			`forbidden: User "alice" cannot get path "/metrics"`},
 		{"markup in a name", d.stranger, "/<b>", bearer, 403,
 			`forbidden: User "alice" cannot get path "/&lt;b&gt;"`},
-		{"impersonation", d.admin, "/api/v1/namespaces", []string{"Impersonate-User", "alice"}, 403, ""},
+		{"acting as somebody who may not", d.admin, "/api/v1/namespaces", []string{"Impersonate-User", "bob"}, 403,
+			`namespaces is forbidden: User "bob" cannot list resource "namespaces" in API group "" at the cluster scope`},
+		{"acting as somebody, without the right to", d.stranger, "/api/v1/namespaces", append([]string{"Impersonate-User", "bob"}, bearer...), 403,
+			`namespaces is forbidden: User "alice" cannot impersonate-on:user-info:list resource "namespaces" in API group "" at the cluster scope`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -465,13 +468,14 @@ func TestAuditLog(t *testing.T) {
 	d.ask(t, d.admin, "DELETE", "/api/v1/namespaces/x/pods/y")
 	d.ask(t, d.stranger, "PUT", "/api/v1/namespaces/x/pods/y", "Authorization", "Bearer not-a-token")
 	d.ask(t, d.stranger, "PUT", "/api/v1/namespaces/x/pods/y")
+	d.ask(t, d.admin, "POST", "/api/v1/namespaces/x/pods", "Impersonate-User", "bob")
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	type event struct {
 		AuditID, Stage, Verb, Level string
-		User                        struct{ Username string }
+		User, ImpersonatedUser      struct{ Username string }
 		ResponseStatus              struct {
 			Code    int
 			Message string
@@ -485,11 +489,14 @@ func TestAuditLog(t *testing.T) {
 		}
 		events = append(events, e)
 	}
-	if len(events) != 4 || bytes.Contains(data, []byte("not-a-token")) {
-		t.Fatalf("%d events, want the four writes, without their tokens:\n%s", len(events), data)
+	if len(events) != 5 || bytes.Contains(data, []byte("not-a-token")) {
+		t.Fatalf("%d events, want the five writes, without their tokens:\n%s", len(events), data)
 	}
 	if e := events[0]; e.AuditID != "mine" || e.Verb != "create" || e.Stage != "ResponseComplete" || e.ResponseStatus.Code != 201 || e.User.Username != identity.AdminUser {
 		t.Errorf("the create: %+v", e)
+	}
+	if e := events[4]; e.User.Username != identity.AdminUser || e.ImpersonatedUser.Username != "bob" || e.ResponseStatus.Code != 403 {
+		t.Errorf("the create as somebody else: %+v", e)
 	}
 	if e := events[1]; e.Stage != "Panic" || e.ResponseStatus.Code != 500 {
 		t.Errorf("the panic: %+v", e)

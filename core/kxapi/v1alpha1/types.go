@@ -55,6 +55,9 @@ type JourneySpec struct {
 	// Who asked, as authentication found out.
 	// +optional
 	User string `json:"user,omitempty"`
+	// As whom the request was served, if the user acted as somebody else.
+	// +optional
+	ImpersonatedUser string `json:"impersonatedUser,omitempty"`
 	// +optional
 	UserAgent string `json:"userAgent,omitempty"`
 	// +optional

@@ -36,6 +36,7 @@ func (b *builder) whole(j *v1alpha1.Journey, sameAs string) {
 	b.fact("took", plain, took)
 	b.fact("came in", plain, st.Started.UTC().Format("2006-01-02 15:04:05.000000")+" UTC")
 	b.fact("user", plain, s.User)
+	b.fact("acts as", plain, s.ImpersonatedUser)
 	b.fact("from", plain, s.SourceIP)
 	b.fact("program", plain, s.UserAgent)
 	b.fact("body", plain, s.ContentType)

@@ -1,0 +1,173 @@
+package impersonation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/utils/lru"
+
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
+)
+
+// remembered is of how many users it is known which mode served them last.
+const remembered = 10_000
+
+// Filter decides who may act as whom.
+type Filter struct {
+	authorizer authorizer.Authorizer
+	// last has the mode by which a user was let last, to try it first. Who impersonates mostly does it in one way.
+	last *lru.Cache
+}
+
+// New makes a filter that asks the authorizer.
+func New(a authorizer.Authorizer) *Filter { return &Filter{authorizer: a, last: lru.New(remembered)} }
+
+// Acting is the user to go on as, and by which verb that is allowed.
+type Acting struct {
+	User user.Info
+	Verb string
+	// Constraint is the Verb if it is one of the constrained form.
+	Constraint string
+}
+
+// As returns who the user of the attributes acts as, if they may act as wanted.
+func (f *Filter) As(ctx context.Context, wanted *user.DefaultInfo, attributes authorizer.Attributes) (*Acting, error) {
+	asker := attributes.GetUser()
+	if asker == nil {
+		return nil, errors.New("no User found in the context")
+	}
+	var first error
+	for _, m := range f.order(asker.GetName()) {
+		if !m.fits(wanted, asker) {
+			continue
+		}
+		as, err := (&attempt{Filter: f, mode: m, asker: asker}).try(ctx, wanted, attributes)
+		if err == nil {
+			f.last.Add(asker.GetName(), m)
+			return as, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+// order is that of the modes, with the one that served the user last before all others.
+func (f *Filter) order(name string) []*mode {
+	last, ok := f.last.Get(name)
+	if !ok {
+		return modes
+	}
+	first := last.(*mode)
+	return append([]*mode{first}, slices.DeleteFunc(slices.Clone(modes), func(m *mode) bool { return m == first })...)
+}
+
+// attempt is one mode, tried for one user.
+type attempt struct {
+	*Filter
+	*mode
+	asker user.Info
+}
+
+// try asks for everything that acting as wanted takes.
+func (a *attempt) try(ctx context.Context, wanted *user.DefaultInfo, attributes authorizer.Attributes) (*Acting, error) {
+	if a.constrained() {
+		if err := a.ask(ctx, &impersonateOn{Attributes: attributes, mode: a.name}); err != nil {
+			return nil, err
+		}
+	}
+	who := *wanted
+	if err := a.username(ctx, &who); err != nil {
+		return nil, err
+	}
+	if wanted.UID != "" {
+		if err := a.ask(ctx, a.attributes(authenticationGroup, "uids", wanted.UID)); err != nil {
+			return nil, err
+		}
+	}
+	if err := a.groups(ctx, wanted.Groups); err != nil {
+		return nil, err
+	}
+	if err := a.extra(ctx, wanted.Extra); err != nil {
+		return nil, err
+	}
+	switch {
+	case who.Name == user.Anonymous:
+		ensureGroup(&who, user.AllUnauthenticated)
+	case !slices.Contains(who.Groups, user.AllUnauthenticated):
+		ensureGroup(&who, user.AllAuthenticated)
+	}
+	as := &Acting{User: &who, Verb: a.verb()}
+	if a.constrained() {
+		as.Constraint = as.Verb
+	}
+	return as, nil
+}
+
+// ask returns the 403 if the authorizer does not allow.
+func (a *attempt) ask(ctx context.Context, attributes authorizer.Attributes) error {
+	if a.mode == associatedNode {
+		attributes = &ofAnyNode{attributes}
+	}
+	decision, reason, err := a.authorizer.Authorize(ctx, attributes)
+	switch {
+	case decision == authorizer.DecisionAllow: // whatever else went wrong
+		return nil
+	case apierrors.IsForbidden(err):
+		return err
+	case err != nil && reason != "":
+		reason = fmt.Sprintf("%v: %s", err, reason)
+	case err != nil:
+		reason = err.Error()
+	}
+	return responsewriters.ForbiddenStatusError(attributes, reason)
+}
+
+// attributes are those of a question about a part of who is wanted.
+func (a *attempt) attributes(group, resource, name string) *authorizer.AttributesRecord {
+	return &authorizer.AttributesRecord{
+		User: a.asker, Verb: a.verb(), APIGroup: group, APIVersion: "v1", Resource: resource, Name: name, ResourceRequest: true,
+	}
+}
+
+func ensureGroup(u *user.DefaultInfo, group string) {
+	if !slices.Contains(u.Groups, group) {
+		u.Groups = append(slices.Clone(u.Groups), group)
+	}
+}
+
+// impersonateOn are a request's attributes, with a verb that says in which mode it is to be made.
+type impersonateOn struct {
+	authorizer.Attributes
+	mode string
+}
+
+func (i *impersonateOn) GetVerb() string {
+	return "impersonate-on:" + i.mode + ":" + i.Attributes.GetVerb()
+}
+
+// ofAnyNode are attributes that do not say on which node the asker runs. Whoever may act as their node may do so on all nodes.
+type ofAnyNode struct{ authorizer.Attributes }
+
+func (o *ofAnyNode) GetName() string {
+	if o.GetVerb() == associatedNode.verb() {
+		return "*"
+	}
+	return o.Attributes.GetName()
+}
+
+func (o *ofAnyNode) GetUser() user.Info { return &withoutExtra{o.Attributes.GetUser()} }
+
+type withoutExtra struct{ user.Info }
+
+// GetExtra has the keys alone.
+func (w *withoutExtra) GetExtra() map[string][]string {
+	return map[string][]string{"authentication.kubernetes.io/associated-node-keys": slices.Sorted(maps.Keys(w.Info.GetExtra()))}
+}

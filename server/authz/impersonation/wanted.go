@@ -1,0 +1,62 @@
+package impersonation
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// headerPrefix is that of all headers by which a client asks for another user.
+const headerPrefix = "Impersonate-"
+
+// Wanted reads who a request wants to act as, nil for nobody else, and removes the headers: nobody behind may go by them. They
+// stay if they make no sense, since the request is refused then.
+func Wanted(h http.Header) (*user.DefaultInfo, error) {
+	wanted := &user.DefaultInfo{
+		Name: h.Get(authenticationv1.ImpersonateUserHeader), UID: h.Get(authenticationv1.ImpersonateUIDHeader),
+	}
+	wanted.Groups = append(wanted.Groups, h[authenticationv1.ImpersonateGroupHeader]...)
+	hasExtra := false
+	for name, values := range h {
+		key, ok := strings.CutPrefix(name, authenticationv1.ImpersonateUserExtraHeaderPrefix)
+		if !ok {
+			continue
+		}
+		hasExtra = true
+		if len(values) == 0 {
+			continue
+		}
+		if wanted.Extra == nil {
+			wanted.Extra = map[string][]string{}
+		}
+		key = extraKey(key)
+		wanted.Extra[key] = append(wanted.Extra[key], values...)
+	}
+	if wanted.Name == "" && (wanted.UID != "" || len(wanted.Groups) > 0 || hasExtra) {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("requested %#v without impersonating a user name", wanted))
+	}
+	for name := range h {
+		if strings.HasPrefix(name, headerPrefix) {
+			h.Del(name)
+		}
+	}
+	if wanted.Name == "" {
+		return nil, nil
+	}
+	return wanted, nil
+}
+
+// extraKey is the key in a header's name, which has no upper case, and escapes for what names of headers can't have. An escape that is
+// none stays as it is.
+func extraKey(name string) string {
+	name = strings.ToLower(name)
+	if key, err := url.PathUnescape(name); err == nil {
+		return key
+	}
+	return name
+}
