@@ -23,6 +23,8 @@ var (
 	errUnserved = errors.New("no resource of this kind is served")
 	// errChanged says that an object has changed since it was judged.
 	errChanged = errors.New("the object has changed since it was looked at")
+	// errUnreadable says that a stored value can't be read.
+	errUnreadable = errors.New("the stored value can't be read")
 	// errNever says that a reference can't be right, however often it is looked at.
 	errNever = errors.New("no such owner can be")
 )
@@ -46,7 +48,7 @@ func (c *Controller) read(ctx context.Context, key string) (*found, int64, error
 	}
 	f, err := scan(c.decoder, kv.Key, kv.Value)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", kv.Key, err)
+		return nil, 0, fmt.Errorf("%s: %w: %w", kv.Key, errUnreadable, err)
 	}
 	return f, kv.ModRevision, nil
 }

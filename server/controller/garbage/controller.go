@@ -36,9 +36,11 @@ type Controller struct {
 	round uint32
 	// revision is that of the change at hand.
 	revision int64
-	// unserved are the objects with owners of kinds that are not served, and unreadable the keys whose values can't be read.
-	unserved   map[id]bool
+	// unserved are the objects with owners of kinds that are not served.
+	unserved map[id]bool
+	// unreadable are the keys whose values can't be read, and blind the tasks that failed for such a value.
 	unreadable map[string]bool
+	blind      map[task]bool
 }
 
 // task is something to do about the object with a UID. Other is the UID of the owner that it is about, if it is about one.
@@ -64,7 +66,7 @@ func New(kit *work.Kit) *Controller {
 		storages: kit.Storages, etcd: kit.Etcd, decoder: kit.Decoder, log: kit.Log,
 		prefix: strings.TrimSuffix(kit.Decoder.Prefix, "/") + "/",
 		writer: kit.Writer(component, "generic-garbage-collector"),
-		index:  newIndex(), unserved: map[id]bool{}, unreadable: map[string]bool{},
+		index:  newIndex(), unserved: map[id]bool{}, unreadable: map[string]bool{}, blind: map[task]bool{},
 	}
 	c.loop = work.NewLoop(component, mostAtOnce, kit.Metrics, kit.Log, c.quickly)
 	c.slow = work.NewLoop(component+"-slow", slowAtOnce, kit.Metrics, kit.Log, c.slowly)
@@ -116,8 +118,11 @@ func (c *Controller) try(ctx context.Context, t task, cause int64) (err error) {
 	switch {
 	case err == nil:
 		delete(c.unserved, t.uid)
+		delete(c.blind, t)
 	case errors.Is(err, errUnserved):
 		c.unserved[t.uid] = true
+	case errors.Is(err, errUnreadable):
+		c.blind[t] = true
 	}
 	if errors.Is(err, errUnserved) || errors.Is(err, errChanged) {
 		return errors.Join(work.ErrLater, err)

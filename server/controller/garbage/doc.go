@@ -20,7 +20,7 @@
 // An object goes when none of its owners exists: under the name, in the object's own namespace or in none, with the UID that the
 // reference says. One that also has an owner that exists loses the references to those that don't. A reference to a kind that is not
 // served decides nothing, unless its owner was seen to go; it is looked at again, less and less often. So is an owner whose value can't
-// be read.
+// be read, until such a value changes or goes.
 //
 // # Invariants
 //

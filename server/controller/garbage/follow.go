@@ -63,8 +63,8 @@ func (c *Controller) Put(p feed.Pair) {
 		}
 		return
 	}
-	delete(c.unreadable, p.Key)
 	c.revision = p.Revision
+	c.readable(p.Key)
 	c.index.put(p.Key, f, c.round, p.Changed)
 	if p.Changed && len(c.unserved) > 0 && strings.HasPrefix(p.Key, definitions) {
 		for uid := range c.unserved {
@@ -78,7 +78,20 @@ func (c *Controller) Put(p feed.Pair) {
 func (c *Controller) removed(key string, revision int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.unreadable, key)
 	c.revision = revision
+	c.readable(key)
 	c.index.remove(key)
+}
+
+// readable enters that a key has no value any more that can't be read. What failed for one is tried again now: the index does not
+// know who waits for this key, for it may never have known the object.
+func (c *Controller) readable(key string) {
+	if !c.unreadable[key] {
+		return
+	}
+	delete(c.unreadable, key)
+	for t := range c.blind {
+		c.add(t)
+	}
+	clear(c.blind)
 }

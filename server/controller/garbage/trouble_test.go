@@ -173,6 +173,44 @@ func TestDamaged(t *testing.T) {
 	c.untilKeys("/registry/secrets/"+ns+"/", 0)
 }
 
+// TestDamagedOwner starts on an owner whose value can't be read. Its dependents are tried less and less often, and go at once when its
+// key goes.
+func TestDamagedOwner(t *testing.T) {
+	dir := controllertest.ShortDir(t)
+	clients, stop := serve(t, dir)
+	c := trouble{cluster{clients.Clientset, t}, clients}
+	owner := c.configMap(ns, "owner", nil)
+	for i := range 3 {
+		_, err := c.cluster.CoreV1().Secrets(ns).Create(t.Context(), &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("child-", i), OwnerReferences: owns(true, owner)},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const key = "/registry/configmaps/" + ns + "/owner"
+	if _, err := c.Etcd.Put(t.Context(), key, "k8s\x00\xff\xff"); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	clients, _ = serve(t, dir)
+	c = trouble{cluster{clients.Clientset, t}, clients}
+	// Each pause is as long as all before it together.
+	const pause = 5 * time.Second
+	began := time.Now()
+	for time.Since(began) < pause+time.Second {
+		c.failing(1)
+	}
+	began = time.Now()
+	if _, err := c.Etcd.Delete(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	c.untilKeys("/registry/secrets/"+ns+"/", 0)
+	if took := time.Since(began); took > pause {
+		t.Errorf("they went %v after their owner", took)
+	}
+}
+
 // untilKeys waits until there are so many keys that begin with prefix.
 func (c trouble) untilKeys(prefix string, want int64) {
 	c.t.Helper()
