@@ -12,7 +12,6 @@ import (
 
 	kxv1alpha1 "github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	corerest "github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/builtin/all"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
@@ -90,7 +89,7 @@ func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.Gene
 func CreateKubeAPIServer(c *Config, delegate http.Handler, servers func() []kxapi.Server) (*endpoint.GenericAPIServer, error) {
 	s := c.newGenericAPIServer(kubeName, delegate)
 	restStorageProviders := rest.Providers(all.Needs{
-		EventTTL: c.EventTTL, EtcdHealth: c.EtcdHealth, Authenticator: c.Authenticator, Authorizer: c.Authorizer, Rules: authz.Rules{},
+		EventTTL: c.EventTTL, EtcdHealth: c.EtcdHealth, Authenticator: c.Authenticator, Authorizer: c.Authorizer, Rules: c.Authorizer,
 		Namespace: c.Admission.Namespace,
 		Kubelets:  c.Kubelets, Tokens: c.Tokens, Storage: s.Storage,
 	})

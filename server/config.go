@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -24,6 +23,8 @@ import (
 	"github.com/kx-apiserver/kx/server/audit"
 	"github.com/kx-apiserver/kx/server/authn"
 	"github.com/kx-apiserver/kx/server/authz"
+	"github.com/kx-apiserver/kx/server/authz/rbac"
+	"github.com/kx-apiserver/kx/server/authz/roles"
 	"github.com/kx-apiserver/kx/server/builtin/core/serviceaccount"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
@@ -62,9 +63,12 @@ type Config struct {
 	Own []endpoint.RESTStorageProvider
 
 	Authenticator *authn.Authenticator
-	Authorizer    authorizer.Authorizer
-	Admission     *admission.Plugins
-	AuditLog      *audit.Log
+	Authorizer    *authz.Authorizer
+	// Roles decides by roles and bindings, of which RoleKeeper tells it.
+	Roles      *rbac.Authorizer
+	RoleKeeper *roles.Keeper
+	Admission  *admission.Plugins
+	AuditLog   *audit.Log
 	// Kubelets reach nodes and pods.
 	Kubelets *kubelet.Client
 	// TokenKeys sign tokens of service accounts and verify them. Tokens says how they are made.
@@ -136,7 +140,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 			})
 			return
 		},
-		func() (err error) { c.Authorizer, err = authz.New(); return },
+		func() error { return c.authorizer(o) },
 		func() error {
 			c.Admission = admission.New(admission.Config{Selection: o.Admission.Selection, Tolerations: o.Admission.Tolerations, Authorizer: c.Authorizer})
 			return nil
@@ -208,6 +212,19 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 		return factory.Compact(ctx, *config, revision)
 	}
 	c.EtcdReady, err = factory.CreateReadyCheck(ctx, *config)
+	return err
+}
+
+// authorizer makes the authorizer, and the one of roles, which it asks unless the options say otherwise.
+func (c *Config) authorizer(o *options.Options) (err error) {
+	c.Roles = rbac.New()
+	if c.RoleKeeper, err = roles.New(c.Roles, c.Etcd.Live, c.Etcd.Decoder, c.Logger); err != nil {
+		return err
+	}
+	c.Authorizer, err = authz.New(authz.Config{
+		Modes: o.Authorization.InOrder(), File: o.Authorization.ConfigFile, Webhook: o.Authorization.Webhook, RBAC: c.Roles,
+		Registry: c.Metrics.Registry, Log: c.Logger,
+	})
 	return err
 }
 

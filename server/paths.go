@@ -59,6 +59,7 @@ func (s *Server) checks(c *Config, chain *Chain, fill *filling, hooks *hooks) ch
 		}
 		return nil
 	}}
+	authorization := health.Check{Name: "authorization", Run: c.Authorizer.Ready}
 	started := hooks.checks(func(context.Context) error { return fill.check(chain.ReadinessCheck) })
 	var controllers []health.Check
 	for _, name := range controller.Known() {
@@ -67,7 +68,7 @@ func (s *Server) checks(c *Config, chain *Chain, fill *filling, hooks *hooks) ch
 		}
 	}
 	alive := slices.Concat([]health.Check{health.Ping, etcd}, started)
-	return checks{healthz: alive, livez: alive, readyz: slices.Concat([]health.Check{health.Ping, etcd, etcdReady}, started, controllers, []health.Check{shutdown})}
+	return checks{healthz: alive, livez: alive, readyz: slices.Concat([]health.Check{health.Ping, etcd, etcdReady}, started, controllers, []health.Check{authorization, shutdown})}
 }
 
 func nonAPIPaths(c *Config, chain *Chain, checks checks) []path {

@@ -242,6 +242,8 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	hooks.finish(definitions, definitionControllers, definitionsKnown)
 	fill := s.fill(c, chain)
 	s.inBackground(c.Moments.Run)
+	s.inBackground(c.RoleKeeper.Run)
+	s.inBackground(c.Authorizer.Run)
 	controllers := controller.Start(ctx, controller.Config{
 		Kit: work.Kit{
 			Storages: chain.Storages, Etcd: c.Etcd.Live, Decoder: c.Etcd.Decoder, Journeys: c.Journeys,

@@ -22,6 +22,8 @@ var (
 	NoSeatFree            = because("no-seat-free", "no seat is free")
 	AdministratorAdmitted = because("administrator-admitted", "no seat is free, but administrators are let in without one")
 	Allowed               = because("allowed", "{rule:word}")
+	NoBinding             = because("no-binding", "no binding of {who:word}")
+	Denied                = because("denied", "{authorizer:word}")
 
 	// Admission plugins.
 	PluginLeft           = because("plugin-left", "there is nothing to do for it here")

@@ -2,99 +2,177 @@ package authz
 
 import (
 	"context"
-	"maps"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
+	"github.com/prometheus/client_golang/prometheus"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/union"
 
-	"github.com/kx-apiserver/kx/server/authn"
+	"github.com/kx-apiserver/kx/server/authz/rbac"
 )
 
-// New makes the authorizer.
-func New() (authorizer.Authorizer, error) {
-	return union.New(
-		union.NamedAuthorizer{AuthorizerName: "masters", Authorizer: authorizer.AuthorizerFunc(masters)},
-		union.NamedAuthorizer{AuthorizerName: "self-reviews", Authorizer: authorizer.AuthorizerFunc(selfReviews)},
-		union.NamedAuthorizer{AuthorizerName: "discovery", Authorizer: authorizer.AuthorizerFunc(discovery)},
-		union.NamedAuthorizer{AuthorizerName: "open-paths", Authorizer: authorizer.AuthorizerFunc(openPaths)},
-	)
+// Config says who decides.
+type Config struct {
+	// Modes are those of --authorization-mode, in their order. With a File there are none.
+	Modes []string
+	// File is an AuthorizationConfiguration. It is read again when it changes.
+	File string
+	// Webhook is the one of the mode Webhook.
+	Webhook Webhook
+	// RBAC decides in the mode RBAC.
+	RBAC *rbac.Authorizer
+
+	Registry prometheus.Registerer
+	Log      *slog.Logger
 }
 
-// masters allows system:masters everything.
-func masters(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if u := a.GetUser(); u != nil && slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup) {
-		return authorizer.DecisionAllow, "system:masters may do all", nil
+// Webhook says how to reach the authorizer of the mode Webhook, and how long its answers count.
+type Webhook struct {
+	// File is a kubeconfig.
+	File string
+	// Version is the one of the SubjectAccessReviews that are sent.
+	Version                        string
+	AuthorizedTTL, UnauthorizedTTL time.Duration
+}
+
+// Authorizer asks authorizers in their order, of which the first with an opinion decides.
+type Authorizer struct {
+	config  Config
+	chain   atomic.Pointer[chain]
+	metrics *counts
+	reload  reload
+}
+
+var (
+	_ authorizer.Authorizer   = &Authorizer{}
+	_ authorizer.RuleResolver = &Authorizer{}
+)
+
+// New makes the authorizer. [Authorizer.Run] keeps it as its file says.
+func New(c Config) (*Authorizer, error) {
+	a := &Authorizer{config: c, metrics: newCounts(c.Registry)}
+	configuration, err := a.configuration()
+	if err != nil {
+		return nil, err
 	}
-	return authorizer.DecisionNoOpinion, "", nil
-}
-
-// aboutOneself has the resources by which clients ask about themselves, by group.
-var aboutOneself = map[string][]string{
-	authenticationv1.GroupName: {"selfsubjectreviews"},
-	authorizationv1.GroupName:  {"selfsubjectaccessreviews", "selfsubjectrulesreviews"},
-}
-
-// selfReviews lets authenticated users ask who they are and what they may do, as the role system:basic-user does.
-func selfReviews(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if u := a.GetUser(); u != nil && a.IsResourceRequest() && a.GetVerb() == "create" && a.GetSubresource() == "" &&
-		slices.Contains(u.GetGroups(), user.AllAuthenticated) && slices.Contains(aboutOneself[a.GetAPIGroup()], a.GetResource()) {
-		return authorizer.DecisionAllow, "whoever is known may ask about themselves", nil
+	next, err := a.newChain(configuration)
+	if err != nil {
+		return nil, err
 	}
-	return authorizer.DecisionNoOpinion, "", nil
+	a.chain.Store(next)
+	return a, nil
 }
 
-// discoveryPaths are what clients read before anything else: which resources there are, and how they look. A star stands for all
-// below.
-var discoveryPaths = []string{"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version", "/version/"}
+// chain has the authorizers at a time.
+type chain struct {
+	links []link
+	rules authorizer.RuleResolver
+}
 
-// discovery lets authenticated users read what the server has, as the role system:discovery does.
-func discovery(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	u := a.GetUser()
-	if u == nil || a.IsResourceRequest() || a.GetVerb() != "get" || !slices.Contains(u.GetGroups(), user.AllAuthenticated) {
-		return authorizer.DecisionNoOpinion, "", nil
+// link is one of them.
+type link struct {
+	name            string
+	kind            apiserver.AuthorizerType
+	authorizer      authorizer.Authorizer
+	rbac            *rbac.Authorizer // that of the kind RBAC, else nil
+	allowed, denied prometheus.Counter
+}
+
+// openPaths can be read by everybody, whatever the authorizers say: else a probe would depend on roles.
+var openPaths = []string{"/healthz", "/livez", "/readyz"}
+
+// Decide decides, without a sentence.
+func (a *Authorizer) Decide(ctx context.Context, attributes authorizer.Attributes) Verdict {
+	c := a.chain.Load()
+	v := Verdict{Decision: authorizer.DecisionNoOpinion}
+	if who := attributes.GetUser(); who != nil && slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup) {
+		v.Decision, v.privileged = authorizer.DecisionAllow, true
+		return v
 	}
-	for _, path := range discoveryPaths {
-		if below, star := strings.CutSuffix(path, "*"); path == a.GetPath() || star && strings.HasPrefix(a.GetPath(), below) {
-			return authorizer.DecisionAllow, "whoever is known may read which resources there are", nil
+	if !attributes.IsResourceRequest() && slices.Contains(openPaths, attributes.GetPath()) {
+		v.Decision, v.open = authorizer.DecisionAllow, true
+		return v
+	}
+	var reasons []string
+	var errs []error
+	for i := range c.links {
+		l := &c.links[i]
+		decision, reason, err := l.ask(ctx, attributes, &v)
+		if decision != authorizer.DecisionNoOpinion {
+			v.Decision, v.Err, v.reason, v.by = decision, err, reason, l
+			l.count(decision)
+			return v
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if reason != "" {
+			reasons = append(reasons, l.name+": "+reason)
 		}
 	}
-	return authorizer.DecisionNoOpinion, "", nil
+	v.reason, v.Err = strings.Join(reasons, "\n"), utilerrors.NewAggregate(errs)
+	return v
 }
 
-// openPaths lets everybody read the server's health and version.
-func openPaths(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if !a.IsResourceRequest() && a.GetVerb() == "get" && slices.Contains(authn.AnonymousPaths, a.GetPath()) {
-		return authorizer.DecisionAllow, "anybody may read this path", nil
+// ask asks one authorizer. Of that of roles the verdict has more than a sentence, which is made when somebody wants to read it.
+func (l *link) ask(ctx context.Context, attributes authorizer.Attributes, v *Verdict) (authorizer.Decision, string, error) {
+	if l.rbac == nil {
+		return l.authorizer.Authorize(ctx, attributes)
 	}
-	return authorizer.DecisionNoOpinion, "", nil
+	var err error
+	if v.rules, err = l.rbac.Decide(ctx, attributes); err != nil {
+		return authorizer.DecisionNoOpinion, "", err
+	}
+	v.asked = true
+	if v.rules.Allowed() {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, v.rules.Reason(), nil
 }
 
-// Rules lists what a user may do by New's authorizer.
-type Rules struct{}
-
-var _ authorizer.RuleResolver = Rules{}
-
-// RulesFor ignores the namespace, which no rule here depends on.
-func (Rules) RulesFor(_ context.Context, who user.Info, _ string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
-	var resources []authorizer.ResourceRuleInfo
-	var paths []authorizer.NonResourceRuleInfo
-	all := []string{"*"}
-	if slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup) {
-		resources = append(resources, &authorizer.DefaultResourceRuleInfo{Verbs: all, APIGroups: all, Resources: all})
-		paths = append(paths, &authorizer.DefaultNonResourceRuleInfo{Verbs: all, NonResourceURLs: all})
+func (l *link) count(decision authorizer.Decision) {
+	if decision == authorizer.DecisionAllow {
+		l.allowed.Inc()
+		return
 	}
-	if slices.Contains(who.GetGroups(), user.AllAuthenticated) {
-		for _, group := range slices.Sorted(maps.Keys(aboutOneself)) {
-			resources = append(resources, &authorizer.DefaultResourceRuleInfo{
-				Verbs: []string{"create"}, APIGroups: []string{group}, Resources: aboutOneself[group],
-			})
+	l.denied.Inc()
+}
+
+// Authorize decides. The reason is that of the Kubernetes API server.
+func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
+	v := a.Decide(ctx, attributes)
+	return v.Decision, v.Reason(), v.Err
+}
+
+// ConditionsAwareAuthorize is Authorize.
+func (a *Authorizer) ConditionsAwareAuthorize(ctx context.Context, attributes authorizer.Attributes) authorizer.ConditionsAwareDecision {
+	return authorizer.ConditionsAwareDecisionFromParts(a.Authorize(ctx, attributes))
+}
+
+// EvaluateConditions denies, since no decision has conditions.
+func (a *Authorizer) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision, string, error) {
+	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
+}
+
+// RulesFor lists what a user may do in a namespace, as far as the authorizers can tell.
+func (a *Authorizer) RulesFor(ctx context.Context, who user.Info, namespace string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
+	return a.chain.Load().rules.RulesFor(ctx, who, namespace)
+}
+
+// resolvers are the links that can tell what a user may do.
+func (c *chain) resolvers() authorizer.RuleResolver {
+	var all []authorizer.RuleResolver
+	for i := range c.links {
+		if r, ok := c.links[i].authorizer.(authorizer.RuleResolver); ok {
+			all = append(all, r)
 		}
-		paths = append(paths, &authorizer.DefaultNonResourceRuleInfo{Verbs: []string{"get"}, NonResourceURLs: discoveryPaths})
 	}
-	return resources, append(paths, &authorizer.DefaultNonResourceRuleInfo{Verbs: []string{"get"}, NonResourceURLs: authn.AnonymousPaths}), false, nil
+	return union.NewRuleResolvers(all...)
 }

@@ -6,11 +6,14 @@ import (
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 )
 
@@ -24,21 +27,31 @@ func WithAuthorization(next http.Handler, c *Config) http.Handler {
 			c.fail(w, r, apierrors.NewInternalError(err))
 			return
 		}
-		decision, reason, err := c.Authorizer.Authorize(ctx, attributes)
-		if decision == authorizer.DecisionAllow {
-			step.WhyText(trace.Allowed, reason)
+		verdict := c.Authorizer.Decide(ctx, attributes)
+		if step != nil && verdict.Err == nil {
+			step.WhyText(verdict.Why())
+		}
+		if verdict.Decision == authorizer.DecisionAllow {
 			step.End(nil)
 			next.ServeHTTP(w, r)
 			return
 		}
-		var refusal error = responsewriters.ForbiddenStatusError(attributes, reason)
+		refusal := c.refusal(attributes, &verdict, r)
 		step.End(&refusal)
-		if err != nil {
-			c.Logger.Error("a request could not be authorized", "path", escape.Line(r.URL.Path), "error", err)
-			refusal = apierrors.NewInternalError(err)
-		}
 		c.fail(w, r, refusal)
 	})
+}
+
+// refusal answers whoever may not do what they ask for, or of whom that is not known.
+func (c *Config) refusal(attributes authorizer.Attributes, verdict *authz.Verdict, r *http.Request) error {
+	switch {
+	case verdict.Err == nil:
+		return responsewriters.ForbiddenStatusError(attributes, verdict.Reason())
+	case errors.Is(r.Context().Err(), context.DeadlineExceeded):
+		return apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
+	}
+	c.Logger.Error("a request could not be authorized", "path", escape.Line(r.URL.Path), "error", escape.Line(verdict.Err.Error()))
+	return apierrors.NewInternalError(verdict.Err)
 }
 
 // authorizerAttributes returns the attributes of a request that the authorizer and the audit policy read.
@@ -59,5 +72,19 @@ func authorizerAttributes(ctx context.Context) (authorizer.Attributes, error) {
 		Name:            info.Name,
 	}
 	attributes.User, _ = request.UserFrom(ctx)
+	if info.FieldSelector != "" {
+		if selector, err := fields.ParseSelector(info.FieldSelector); err != nil {
+			attributes.FieldSelectorParsingErr = err
+		} else if requirements := selector.Requirements(); len(requirements) > 0 {
+			attributes.FieldSelectorRequirements = requirements
+		}
+	}
+	if info.LabelSelector != "" {
+		if selector, err := labels.Parse(info.LabelSelector); err != nil {
+			attributes.LabelSelectorParsingErr = err
+		} else if requirements, _ := selector.Requirements(); len(requirements) > 0 {
+			attributes.LabelSelectorRequirements = requirements
+		}
+	}
 	return attributes, nil
 }

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
@@ -26,7 +26,7 @@ type Config struct {
 	Counted func(*request.RequestInfo) bool
 
 	Authenticator authenticator.Request
-	Authorizer    authorizer.Authorizer
+	Authorizer    *authz.Authorizer
 
 	// AuditSink and AuditPolicy are nil if nothing is audited.
 	AuditSink   audit.Sink

@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/authorization/union"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/authz/rbac"
 )
 
@@ -78,7 +79,7 @@ func newImpersonationDoor(t *testing.T) *door {
 		_ = json.NewEncoder(w).Encode(who)
 	}, func(c *Config) {
 		var err error
-		c.Authorizer, err = union.New(union.NamedAuthorizer{AuthorizerName: "masters", Authorizer: c.Authorizer}, union.NamedAuthorizer{AuthorizerName: "RBAC", Authorizer: roles})
+		c.Authorizer, err = authz.New(authz.Config{Modes: []string{authz.RBAC}, RBAC: roles, Registry: prometheus.NewRegistry(), Log: c.Logger})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,6 +39,8 @@ type Options struct {
 	Tokens     Tokens
 	Admission  Admission
 
+	Authorization Authorization
+
 	RuntimeConfig map[string]string
 	EventTTL      time.Duration
 	// Controllers are those of kube-controller-manager that the server runs.
@@ -164,6 +166,8 @@ func New() *Options {
 		EventTTL:   time.Hour,
 		Profiling:  true,
 
+		Authorization: defaultAuthorization(),
+
 		Controllers:            controller.Selection{"*"},
 		ClusterSigningDuration: 365 * 24 * time.Hour,
 		InitialObjects:         true,
@@ -196,6 +200,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Etcd.addFlags(fs)
 	o.addAccessFlags(fs)
 	o.Tokens.addFlags(fs)
+	o.Authorization.addFlags(fs)
 	o.Kubelet.addFlags(fs)
 	o.Admission.addFlags(fs)
 	fs.BoolVar(&o.Allow.Breakpoints, "allow-breakpoints", o.Allow.Breakpoints, "let administrators hold requests at a step, with breakpoints.kx.dev")
@@ -272,6 +277,7 @@ func (o *Options) Validate() error {
 	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
 		bad("--listen: %q is not host:port: %v", o.Listen, err)
 	}
+	o.Authorization.validate(bad)
 	if (o.Serving.TLSCertFile == "") != (o.Serving.TLSPrivateKeyFile == "") {
 		bad("--tls-cert-file and --tls-private-key-file go together: give both or neither")
 	}

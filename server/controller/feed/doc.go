@@ -1,7 +1,7 @@
-// Package feed tells controllers of all changes in etcd, by one watch over all keys.
+// Package feed tells controllers of all changes in etcd, by one watch over all keys, and the authorizer of those of roles.
 //
 // In come, in this order and again whenever a watch ends: all keys with their values as of one revision, page by page, and then
-// every change after it. Out go calls of the followers, one after the other: those of a resource, or of all of them.
+// every change after it; or those of the keys alone that begin with a part. Out go calls of the followers, one after the other: those of a resource, or of all of them.
 //
 // A follower keeps as little as it can. What it is told is only a hint that it should look: the look itself asks the storages, which
 // may be asked as soon as the hint is there.

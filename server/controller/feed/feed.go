@@ -45,8 +45,9 @@ type Follower interface {
 // Feed follows etcd for its followers.
 type Feed struct {
 	etcd *admin.Live
-	// prefix begins all keys and ends in a slash.
+	// prefix begins all keys and ends in a slash, and part is how the rest of those begins that are followed.
 	prefix    string
+	part      string
 	log       *slog.Logger
 	all       []Follower
 	resources map[string][]Follower
@@ -59,6 +60,12 @@ func (f *Feed) Looked() bool { return f.looked.Load() }
 // New makes a feed of the keys below a prefix.
 func New(etcd *admin.Live, prefix string, log *slog.Logger) *Feed {
 	return &Feed{etcd: etcd, prefix: strings.TrimSuffix(prefix, "/") + "/", log: log, resources: map[string][]Follower{}}
+}
+
+// Only has the feed read nothing but keys whose part after the prefix begins with part. It must not be called after Run.
+func (f *Feed) Only(part string) *Feed {
+	f.part = part
+	return f
 }
 
 // Follow adds a follower of resources, or of all of them if none is named. It must not be called after Run.
@@ -86,7 +93,7 @@ func (f *Feed) Run(ctx context.Context) {
 			err = f.watch(ctx, revision)
 		}
 		if err != nil && ctx.Err() == nil {
-			f.log.Warn("the controllers cannot follow etcd: looking again", "error", err)
+			f.log.Warn("cannot follow what changes in etcd: looking again", "prefix", f.prefix+f.part, "error", err)
 		}
 		pause.Wait(ctx)
 	}
@@ -100,7 +107,7 @@ func (f *Feed) look(ctx context.Context) (revision int64, err error) {
 	for _, to := range f.all {
 		to.Begin()
 	}
-	for kv, err := range admin.Below(ctx, f.etcd, f.prefix, admin.Range{Revision: revision}) {
+	for kv, err := range f.etcd.Range(ctx, admin.Range{Prefix: f.prefix + f.part, Revision: revision}) {
 		if err != nil {
 			return 0, err
 		}
@@ -117,7 +124,7 @@ func (f *Feed) watch(ctx context.Context, revision int64) (err error) {
 	defer recovered(&err)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	for resp := range f.etcd.Client.Watch(clientv3.WithRequireLeader(ctx), f.prefix, clientv3.WithPrefix(), clientv3.WithRev(revision+1)) {
+	for resp := range f.etcd.Client.Watch(clientv3.WithRequireLeader(ctx), f.prefix+f.part, clientv3.WithPrefix(), clientv3.WithRev(revision+1)) {
 		if err := resp.Err(); err != nil {
 			return err
 		}

@@ -124,3 +124,37 @@ func TestFeed(t *testing.T) {
 	stop()
 	<-ended
 }
+
+// TestOnly follows a part of the keys: nothing else is read or told.
+func TestOnly(t *testing.T) {
+	client := embedtest.New(t).Client()
+	t.Cleanup(func() { _ = client.Close() })
+	put := func(key string) {
+		t.Helper()
+		if _, err := client.Put(t.Context(), key, "1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range []string{"/r/clusterroles/a", "/r/clusterrolebindings/b", "/r/roles/x/c", "/r/configmaps/x/d"} {
+		put(key)
+	}
+	from := feed.New(&admin.Live{Client: client}, "/r", slog.New(slog.DiscardHandler)).Only("clusterrole")
+	all := &told{lines: make(chan string, 100)}
+	from.Follow(all)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		from.Run(ctx)
+	}()
+	if got := all.until(t, "end"); len(got) != 4 {
+		t.Errorf("%q", got)
+	}
+	put("/r/roles/x/e")
+	put("/r/clusterroles/f")
+	if got := <-all.lines; got != `/f "1" true` && got != `clusterroles/f "1" true` {
+		t.Errorf("%q", got)
+	}
+	stop()
+	<-ended
+}

@@ -1,0 +1,292 @@
+package authz
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/authz/rbac"
+)
+
+// patience is how long something may take on a slow machine.
+const patience = time.Minute
+
+func newAuthorizer(t *testing.T, c Config) (*Authorizer, error) {
+	t.Helper()
+	c.RBAC = rbac.New()
+	c.RBAC.Replace([]rbac.Change{
+		{Kind: rbac.ClusterRole, Name: "view", Rules: []rbacv1.PolicyRule{{Verbs: []string{"get", "list"}, APIGroups: []string{""}, Resources: []string{"pods"}}}},
+		{Kind: rbac.ClusterRoleBinding, Name: "viewers", To: rbacv1.RoleRef{Kind: "ClusterRole", Name: "view"}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "ann"}}},
+	})
+	c.Registry, c.Log = prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
+	return New(c)
+}
+
+// counted reads a counter by the values of its labels.
+func counted(t *testing.T, a *Authorizer, name string, labels ...string) float64 {
+	t.Helper()
+	families, err := a.config.Registry.(*prometheus.Registry).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			var values []string
+			for _, l := range m.GetLabel() {
+				values = append(values, l.GetValue())
+			}
+			if family.GetName() == name && slices.Equal(values, labels) {
+				return m.GetCounter().GetValue()
+			}
+		}
+	}
+	t.Fatalf("there is no %s of %v", name, labels)
+	return 0
+}
+
+func about(who, verb string, groups ...string) authorizer.AttributesRecord {
+	return authorizer.AttributesRecord{User: &user.DefaultInfo{Name: who, Groups: groups}, Verb: verb, Resource: "pods", ResourceRequest: true}
+}
+
+// hook is an authorizer elsewhere, with what it was asked.
+type hook struct {
+	kubeconfig string
+	asked      atomic.Int64
+	answer     atomic.Pointer[authorizationv1.SubjectAccessReviewStatus] // nil for an error
+}
+
+func newHook(t *testing.T) *hook {
+	h := &hook{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.asked.Add(1)
+		review := authorizationv1.SubjectAccessReview{}
+		body, _ := io.ReadAll(r.Body)
+		if err := json.Unmarshal(body, &review); err != nil || h.answer.Load() == nil {
+			http.Error(w, "out of order", http.StatusForbidden)
+			return
+		}
+		review.Status = *h.answer.Load()
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(review)
+	}))
+	t.Cleanup(server.Close)
+	h.kubeconfig = write(t, "webhook.yaml", `
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "`+server.URL+`"}}]
+users: [{name: u, user: {}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x`)
+	return h
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestModes has the modes alone and together, with what the Kubernetes API server says of each decision, and what a journey does.
+func TestModes(t *testing.T) {
+	h := newHook(t)
+	for _, test := range []struct {
+		modes             string
+		webhook           *authorizationv1.SubjectAccessReviewStatus
+		ask               authorizer.Attributes
+		want              authorizer.Decision
+		reason, why, fail string
+	}{
+		{modes: RBAC, ask: about("root", "delete", user.SystemPrivilegedGroup), want: authorizer.DecisionAllow, why: "system:masters may do all"},
+		{modes: AlwaysDeny, ask: about("root", "delete", user.SystemPrivilegedGroup), want: authorizer.DecisionAllow, why: "system:masters may do all"},
+		{modes: RBAC, ask: about("ann", "get"), want: authorizer.DecisionAllow,
+			reason: `RBAC: allowed by ClusterRoleBinding "viewers" of ClusterRole "view" to User "ann"`,
+			why:    "ClusterRoleBinding viewers → ClusterRole view: rule 1 allows get,list of pods"},
+		{modes: RBAC, ask: about("bob", "get", "g"), want: authorizer.DecisionNoOpinion, why: "no binding of bob, group g reaches get of pods"},
+		{modes: RBAC, ask: about("ann", "delete"), want: authorizer.DecisionNoOpinion,
+			why: "no binding of ann reaches delete of pods; nearest: ClusterRoleBinding viewers → ClusterRole view: rule 1 allows get,list of pods"},
+		{modes: AlwaysAllow, ask: about("bob", "get"), want: authorizer.DecisionAllow, why: "the server allows everybody everything"},
+		{modes: AlwaysDeny, ask: about("bob", "get"), want: authorizer.DecisionNoOpinion,
+			reason: "alwaysdeny: Everything is forbidden.", why: "no authorizer allows it: alwaysdeny: Everything is forbidden."},
+		{modes: "RBAC,AlwaysAllow", ask: about("bob", "get"), want: authorizer.DecisionAllow, why: "the server allows everybody everything"},
+		{modes: AlwaysDeny, ask: authorizer.AttributesRecord{User: &user.DefaultInfo{Name: "x"}, Verb: "get", Path: "/readyz"}, want: authorizer.DecisionAllow, why: "anybody may read this path"},
+		{modes: "Webhook,RBAC", ask: about("ann", "get"), webhook: &authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "a\nholiday"},
+			want: authorizer.DecisionDeny, reason: "a\nholiday", why: `the authorizer default denies it: a\nholiday`},
+		{modes: "Webhook,RBAC", ask: about("ann", "get"), webhook: &authorizationv1.SubjectAccessReviewStatus{Reason: "who knows"},
+			want: authorizer.DecisionAllow, reason: `RBAC: allowed by ClusterRoleBinding "viewers" of ClusterRole "view" to User "ann"`,
+			why: "ClusterRoleBinding viewers → ClusterRole view: rule 1 allows get,list of pods"},
+		{modes: "RBAC,Webhook", ask: about("bob", "get"), webhook: &authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "a friend"},
+			want: authorizer.DecisionAllow, reason: "a friend", why: "the authorizer default allows it: a friend"},
+		{modes: "RBAC,Webhook", ask: about("bob", "get"), webhook: &authorizationv1.SubjectAccessReviewStatus{Reason: "who knows"},
+			want: authorizer.DecisionNoOpinion, reason: "default: who knows", why: "no binding of bob reaches get of pods"},
+		{modes: "RBAC,Webhook", ask: about("bob", "get"), want: authorizer.DecisionNoOpinion, fail: "out of order"},
+	} {
+		h.answer.Store(test.webhook)
+		a, err := newAuthorizer(t, Config{Modes: strings.Split(test.modes, ","), Webhook: Webhook{File: h.kubeconfig, Version: "v1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, reason, err := a.Authorize(t.Context(), test.ask)
+		if test.fail != "" {
+			if err == nil || !strings.Contains(err.Error(), test.fail) || got != test.want {
+				t.Errorf("%s of %+v: %v %v, want the error %q", test.modes, test.ask, got, err, test.fail)
+			}
+			continue
+		}
+		if got != test.want || reason != test.reason || err != nil {
+			t.Errorf("%s of %+v: %v %q %v, want %v %q", test.modes, test.ask, got, reason, err, test.want, test.reason)
+		}
+		v := a.Decide(t.Context(), test.ask)
+		registered, why := v.Why()
+		if registered == trace.NoBinding {
+			why = "no binding of " + why
+		}
+		if why != test.why {
+			t.Errorf("%s of %+v: a journey says %q, want %q", test.modes, test.ask, why, test.why)
+		}
+	}
+}
+
+// TestWebhookCache asks once for the same, while the answer counts.
+func TestWebhookCache(t *testing.T) {
+	h := newHook(t)
+	h.answer.Store(&authorizationv1.SubjectAccessReviewStatus{Allowed: true})
+	a, err := newAuthorizer(t, Config{Modes: []string{WebhookMode}, Webhook: Webhook{File: h.kubeconfig, Version: "v1", AuthorizedTTL: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if got, _, err := a.Authorize(t.Context(), about("bob", "get")); got != authorizer.DecisionAllow || err != nil {
+			t.Fatalf("%v %v", got, err)
+		}
+	}
+	if got := h.asked.Load(); got != 1 {
+		t.Errorf("it was asked %d times", got)
+	}
+	if got := counted(t, a, "apiserver_authorization_decisions_total", "allowed", "default", WebhookMode); got != 3 {
+		t.Errorf("%v decisions are counted", got)
+	}
+}
+
+const fileHead = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers:\n"
+
+// TestBadFiles are refused, by the name of the file and of the field.
+func TestBadFiles(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                      "authorizers: Required value",
+		"{":                                     "error",
+		fileHead + "- {type: X, name: x}":       `authorizers[0].type: Unsupported value: "X"`,
+		fileHead + "- {type: RBAC, name: x}":    `authorizers[0].name: "x" must be "rbac"`,
+		fileHead + "- {type: Node, name: node}": `authorizers[0].type: the mode Node is not available: leave Node out`,
+		fileHead + "- {type: RBAC, name: rbac}\n- {type: RBAC, name: rbac}":                    "authorizers[1].type: Duplicate value",
+		fileHead + "- {type: RBAC, name: rbac, more: 1}":                                       `unknown field "authorizers[0].more"`,
+		fileHead + "- {type: Webhook, name: w}":                                                "authorizers[0].webhook: Required value",
+		fileHead + "- {type: Webhook, name: w, webhook: {matchConditions: [{expression: 1}]}}": "matchConditions",
+	} {
+		file := write(t, "authorization.yaml", text)
+		if _, err := newAuthorizer(t, Config{File: file}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s\n%v, want %s", text, err, want)
+		}
+	}
+	if _, err := newAuthorizer(t, Config{File: "/nowhere/a.yaml"}); err == nil || !strings.Contains(err.Error(), "--authorization-config") {
+		t.Error(err)
+	}
+}
+
+// TestReload changes the file: what is good is taken over, and what is bad is not, which is told until it is good again.
+func TestReload(t *testing.T) {
+	h := newHook(t)
+	h.answer.Store(&authorizationv1.SubjectAccessReviewStatus{Allowed: true})
+	file := write(t, "authorization.yaml", fileHead+"- {type: RBAC, name: rbac}")
+	a, err := newAuthorizer(t, Config{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		a.Run(ctx)
+	}()
+	defer func() {
+		stop()
+		<-ended
+	}()
+	change := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await := func(what string, is func() bool) {
+		t.Helper()
+		for begun := time.Now(); !is(); time.Sleep(10 * time.Millisecond) {
+			if time.Since(begun) > patience {
+				t.Fatalf("it never came to be that %s", what)
+			}
+		}
+	}
+	may := func(verb string) bool {
+		got, _, _ := a.Authorize(t.Context(), about("ann", verb))
+		return got == authorizer.DecisionAllow
+	}
+	if may("delete") || !may("get") {
+		t.Fatal("it is not as the file says")
+	}
+	good := fileHead + `- {type: RBAC, name: rbac}
+- type: Webhook
+  name: w
+  webhook:
+    timeout: 30s
+    authorizedTTL: 1m
+    unauthorizedTTL: 1m
+    subjectAccessReviewVersion: v1
+    matchConditionSubjectAccessReviewVersion: v1
+    failurePolicy: NoOpinion
+    connectionInfo: {type: KubeConfigFile, kubeConfigFile: ` + h.kubeconfig + `}
+    matchConditions: [{expression: "request.resourceAttributes.verb == 'delete'"}]
+`
+	change(good)
+	await("the webhook is asked", func() bool { return may("delete") })
+	if may("create") {
+		t.Error("the webhook is asked only for deletes")
+	}
+	for _, bad := range []string{"{", fileHead + "- {type: AlwaysDeny, name: alwaysdeny}"} {
+		change(bad)
+		await("it is told", func() bool { return a.Ready(t.Context()) != nil })
+		if !may("delete") || !may("get") {
+			t.Error("it is not as it was")
+		}
+		change(good)
+		await("all is well", func() bool { return a.Ready(t.Context()) == nil })
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	await("it is told", func() bool { return a.Ready(t.Context()) != nil })
+	if got := counted(t, a, "apiserver_authorization_config_controller_automatic_reloads_total", "failure"); got != 3 {
+		t.Errorf("%v failures are counted", got)
+	}
+	if !may("delete") {
+		t.Error("it is not as it was")
+	}
+}

@@ -1,0 +1,177 @@
+package authz
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/apis/apiserver/load"
+	"k8s.io/apiserver/pkg/apis/apiserver/validation"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	authorizationcel "k8s.io/apiserver/pkg/authorization/cel"
+	webhookutil "k8s.io/apiserver/pkg/util/webhook"
+	"k8s.io/apiserver/plugin/pkg/authorizer/webhook"
+	webhookmetrics "k8s.io/apiserver/plugin/pkg/authorizer/webhook/metrics"
+)
+
+// The modes, which are also the types of authorizers in a file.
+const (
+	RBAC        = "RBAC"
+	WebhookMode = "Webhook"
+	AlwaysAllow = "AlwaysAllow"
+	AlwaysDeny  = "AlwaysDeny"
+)
+
+// Modes are all that there are.
+var Modes = []string{RBAC, WebhookMode, AlwaysAllow, AlwaysDeny}
+
+// missing are modes of the Kubernetes API server that kx does not have, with what to do.
+var missing = map[string]string{
+	"Node": "leave Node out: kubelets get their rights by roles here",
+	"ABAC": "leave ABAC out, and write its policies as roles and bindings",
+}
+
+// CheckMode says what is wrong with a mode.
+func CheckMode(mode string) error {
+	if what, ok := missing[mode]; ok {
+		return fmt.Errorf("the mode %s is not available: %s", mode, what)
+	}
+	if !sets.New(Modes...).Has(mode) {
+		return fmt.Errorf("there is no mode %q: there are %s", mode, strings.Join(Modes, ", "))
+	}
+	return nil
+}
+
+// retries are those of a webhook, as upstream.
+var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
+
+// webhookTimeout is how long the mode Webhook waits for an answer. A file says it itself.
+const webhookTimeout = 30 * time.Second
+
+// configuration returns what the file says, or else the flags.
+func (a *Authorizer) configuration() (*apiserver.AuthorizationConfiguration, error) {
+	if a.config.File == "" {
+		return a.config.ofModes(), nil
+	}
+	data, err := os.ReadFile(a.config.File)
+	if err != nil {
+		return nil, fmt.Errorf("--authorization-config: %w", err)
+	}
+	a.reload.data = data
+	configuration, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("--authorization-config: %s: %w", a.config.File, err)
+	}
+	return configuration, nil
+}
+
+// parse reads a file. Errors name the field.
+func parse(data []byte) (*apiserver.AuthorizationConfiguration, error) {
+	configuration, err := load.LoadFromData(data)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for i, one := range configuration.Authorizers {
+		kind := string(one.Type)
+		if _, ok := missing[kind]; ok {
+			errs = append(errs, fmt.Errorf("authorizers[%d].type: %w", i, CheckMode(kind)))
+		} else if want := strings.ToLower(kind); kind != WebhookMode && one.Name != want {
+			errs = append(errs, fmt.Errorf("authorizers[%d].name: %q must be %q, the name of the authorizer %s", i, one.Name, want, kind))
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	bad := validation.ValidateAuthorizationConfiguration(authorizationcel.NewDefaultCompiler(), nil, configuration, sets.New(Modes...), sets.New(WebhookMode))
+	return configuration, bad.ToAggregate()
+}
+
+// ofModes is the configuration that the flags are short for.
+func (c *Config) ofModes() *apiserver.AuthorizationConfiguration {
+	out := &apiserver.AuthorizationConfiguration{}
+	for _, mode := range c.Modes {
+		one := apiserver.AuthorizerConfiguration{Type: apiserver.AuthorizerType(mode), Name: strings.ToLower(mode)}
+		if mode == WebhookMode {
+			one.Name = "default"
+			one.Webhook = &apiserver.WebhookConfiguration{
+				AuthorizedTTL: metav1.Duration{Duration: c.Webhook.AuthorizedTTL}, CacheAuthorizedRequests: c.Webhook.AuthorizedTTL != 0,
+				UnauthorizedTTL: metav1.Duration{Duration: c.Webhook.UnauthorizedTTL}, CacheUnauthorizedRequests: c.Webhook.UnauthorizedTTL != 0,
+				Timeout: metav1.Duration{Duration: webhookTimeout}, FailurePolicy: apiserver.FailurePolicyNoOpinion,
+				SubjectAccessReviewVersion: c.Webhook.Version,
+				ConnectionInfo: apiserver.WebhookConnectionInfo{
+					Type: apiserver.AuthorizationWebhookConnectionInfoTypeKubeConfigFile, KubeConfigFile: &c.Webhook.File,
+				},
+			}
+		}
+		out.Authorizers = append(out.Authorizers, one)
+	}
+	return out
+}
+
+// newChain makes the authorizers of a configuration.
+func (a *Authorizer) newChain(configuration *apiserver.AuthorizationConfiguration) (*chain, error) {
+	c := &chain{}
+	for i := range configuration.Authorizers {
+		one := &configuration.Authorizers[i]
+		l := link{name: one.Name, kind: one.Type, allowed: a.metrics.of(one, "allowed"), denied: a.metrics.of(one, "denied")}
+		switch string(one.Type) {
+		case RBAC:
+			l.authorizer, l.rbac = a.config.RBAC, a.config.RBAC
+			c.links = append(c.links, a.fixedLinks()...)
+		case AlwaysAllow:
+			l.authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
+		case AlwaysDeny:
+			l.authorizer = authorizerfactory.NewAlwaysDenyAuthorizer()
+		case WebhookMode:
+			var err error
+			if l.authorizer, err = newWebhook(one); err != nil {
+				return nil, fmt.Errorf("the authorizer %s: %w", one.Name, err)
+			}
+		}
+		c.links = append(c.links, l)
+	}
+	c.rules = c.resolvers()
+	return c, nil
+}
+
+// webhookCounts are the library's own.
+type webhookCounts struct {
+	webhookmetrics.NoopRequestMetrics
+	webhookmetrics.WebhookMetrics
+	authorizationcel.MatcherMetrics
+}
+
+func newWebhook(one *apiserver.AuthorizerConfiguration) (authorizer.Authorizer, error) {
+	c := one.Webhook
+	file := ""
+	if c.ConnectionInfo.KubeConfigFile != nil {
+		file = *c.ConnectionInfo.KubeConfigFile // else the configuration of a pod
+	}
+	client, err := webhookutil.LoadKubeconfig(file, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	client.Timeout = c.Timeout.Duration
+	onError := authorizer.DecisionNoOpinion
+	if c.FailurePolicy == apiserver.FailurePolicyDeny {
+		onError = authorizer.DecisionDeny
+	}
+	ttl := func(cached bool, lasts metav1.Duration) time.Duration {
+		if !cached {
+			return 0
+		}
+		return lasts.Duration
+	}
+	return webhook.New(client, c.SubjectAccessReviewVersion, ttl(c.CacheAuthorizedRequests, c.AuthorizedTTL),
+		ttl(c.CacheUnauthorizedRequests, c.UnauthorizedTTL), retries, onError, c.MatchConditions, one.Name,
+		webhookCounts{WebhookMetrics: webhookmetrics.NewWebhookMetrics(), MatcherMetrics: authorizationcel.NewMatcherMetrics()},
+		authorizationcel.NewDefaultCompiler())
+}

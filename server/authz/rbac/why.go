@@ -1,0 +1,171 @@
+package rbac
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/kx-apiserver/kx/core/escape"
+)
+
+// Bounds of a sentence: how many items of a list it has, and how many bindings are looked at for the nearest one.
+const (
+	itemsMost    = 5
+	bindingsMost = 1000
+)
+
+// Why says which rule allows what was asked for, or that no binding does and which one comes nearest. Names are escaped.
+func (v *Verdict) Why() string {
+	if v.Allowed() {
+		return escape.Line(v.grant.String())
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s reaches %s", v.whom(), v.what())
+	if near := v.nearest(); near != "" {
+		out.WriteString("; nearest: " + near)
+	}
+	for _, err := range v.failures() {
+		out.WriteString("; " + err.Error())
+	}
+	if lost := v.damaged(); lost != "" {
+		out.WriteString("; what can't be read allows nothing: " + lost)
+	}
+	return escape.Line(out.String())
+}
+
+func (v *Verdict) whom() string {
+	if v.who == nil {
+		return "nobody"
+	}
+	groups := v.who.GetGroups()
+	switch len(groups) {
+	case 0:
+		return v.who.GetName()
+	case 1:
+		return v.who.GetName() + ", group " + groups[0]
+	}
+	return v.who.GetName() + ", groups " + listed(groups)
+}
+
+// what names what was asked for.
+func (v *Verdict) what() string {
+	q := &v.asked
+	if !q.isResource {
+		return q.verb + " of " + q.path
+	}
+	out := q.verb + " of " + named(q.resource, q.subresource, q.group)
+	if q.name != "" {
+		out += " " + q.name
+	}
+	if q.namespace != "" {
+		out += " in ns " + q.namespace
+	}
+	return out
+}
+
+func named(resource, subresource, group string) string {
+	if group != "" {
+		resource += "." + group
+	}
+	if subresource != "" {
+		resource += "/" + subresource
+	}
+	return resource
+}
+
+// listed joins the first items of a list.
+func listed(items []string) string {
+	if len(items) > itemsMost {
+		return fmt.Sprintf("%s and %d more", strings.Join(items[:itemsMost], ","), len(items)-itemsMost)
+	}
+	return strings.Join(items, ",")
+}
+
+// String is the way from the binding to what the rule allows.
+func (g grant) String() string {
+	rule := &g.role.rules[g.rule]
+	of := listed(rule.NonResourceURLs)
+	if len(rule.Resources) > 0 {
+		of = listed(resourcesOf(rule))
+	}
+	return fmt.Sprintf("%s → %s %s: rule %d allows %s of %s", g.by, g.by.to.Kind, g.by.to.Name, g.rule+1, listed(rule.Verbs), of)
+}
+
+// resourcesOf are the resources of a rule, with their group if there is one.
+func resourcesOf(rule *rbacv1.PolicyRule) []string {
+	group := listed(rule.APIGroups)
+	out := slices.Clone(rule.Resources)
+	for i, resource := range out {
+		resource, subresource, _ := strings.Cut(resource, "/")
+		out[i] = named(resource, subresource, group)
+	}
+	if len(rule.ResourceNames) > 0 {
+		out[len(out)-1] += " " + listed(rule.ResourceNames)
+	}
+	return out
+}
+
+// String names a binding, and its namespace.
+func (b *binding) String() string {
+	out := b.kind().String() + " " + b.name
+	if b.namespace != "" {
+		out += " in ns " + b.namespace
+	}
+	return out
+}
+
+// nearest finds the binding of the user that comes nearest: it allows the same elsewhere, other names of it, or other verbs.
+func (v *Verdict) nearest() string {
+	if v.who == nil {
+		return ""
+	}
+	const elsewhere, otherNames, otherVerbs = 3, 2, 1
+	best, near := 0, grant{}
+	better := func(score int, g grant) {
+		if score > best {
+			best, near = score, g
+		}
+	}
+	all := v.index.bindings(v.who, func(string) bool { return true })
+	for _, b := range all[:min(len(all), bindingsMost)] {
+		r := v.index.role(b)
+		if r == nil || r.damaged {
+			continue
+		}
+		here := b.namespace == "" || b.namespace == v.asked.namespace
+		for i := range r.rules {
+			rule, g := &r.rules[i], grant{by: b, role: r, rule: i}
+			switch {
+			case !reaches(rule, &v.asked):
+			case !here && allows(rule, &v.asked) && v.asked.isResource:
+				better(elsewhere, g)
+			case here && hasVerb(rule, &v.asked):
+				better(otherNames, g)
+			case here:
+				better(otherVerbs, g)
+			}
+		}
+	}
+	switch best {
+	case 0:
+		return ""
+	case elsewhere:
+		return near.by.String()
+	}
+	return near.String()
+}
+
+// damaged names bindings that can't be read and that could have counted.
+func (v *Verdict) damaged() string {
+	var names []string
+	for _, b := range v.index.damaged {
+		if b.namespace == "" || b.namespace == v.asked.namespace {
+			names = append(names, b.String())
+		}
+	}
+	slices.SortFunc(names, cmp.Compare)
+	return listed(names)
+}

@@ -1,0 +1,198 @@
+package roles
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/escape"
+	"github.com/kx-apiserver/kx/server/authz/rbac"
+	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/controller/feed"
+	"github.com/kx-apiserver/kx/store/admin"
+)
+
+// Keeper tells an authorizer of roles and bindings.
+type Keeper struct {
+	to      *rbac.Authorizer
+	decoder *admin.Decoder
+	log     *slog.Logger
+	feeds   []*feed.Feed
+	// wake has room for one signal: that there is something to tell.
+	wake chan struct{}
+
+	// told says that the authorizer has been told of everything once. Only Run uses it.
+	told bool
+
+	// mu guards what has not been told.
+	mu      sync.Mutex
+	changes []rbac.Change
+	missing int // resources that have not been looked at
+}
+
+// resources are followed, by how their keys begin: cluster roles with their bindings, and roles with theirs.
+var resources = map[string][]rbac.Kind{
+	"clusterrole": {rbac.ClusterRole, rbac.ClusterRoleBinding},
+	"role":        {rbac.Role, rbac.RoleBinding},
+}
+
+func resourceOf(kind rbac.Kind) schema.GroupResource {
+	return rbacv1.Resource([...]string{"clusterroles", "roles", "clusterrolebindings", "rolebindings"}[kind])
+}
+
+// New makes a keeper, which does nothing until it runs.
+func New(to *rbac.Authorizer, etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) (*Keeper, error) {
+	k := &Keeper{to: to, decoder: decoder, log: log, wake: make(chan struct{}, 1)}
+	for part, kinds := range resources {
+		from := feed.New(etcd, decoder.Prefix, log).Only(part)
+		for _, kind := range kinds {
+			f, err := k.follower(kind)
+			if err != nil {
+				return nil, err
+			}
+			from.Follow(f, resourceOf(kind))
+			k.missing++
+		}
+		k.feeds = append(k.feeds, from)
+	}
+	return k, nil
+}
+
+// Run follows etcd until ctx ends.
+func (k *Keeper) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for _, from := range k.feeds {
+		running.Go(func() { from.Run(ctx) })
+	}
+	for {
+		select {
+		case <-k.wake:
+			k.tell()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tell tells all that is to be told.
+func (k *Keeper) tell() {
+	k.mu.Lock()
+	changes := k.changes
+	if k.missing == 0 {
+		k.changes = nil
+	}
+	early := k.missing > 0
+	k.mu.Unlock()
+	switch {
+	case early, k.told && len(changes) == 0:
+	case k.told:
+		k.to.Apply(changes)
+	default:
+		k.to.Replace(changes)
+		k.told = true
+	}
+}
+
+// add has changes told, and with looked that they are the last ones of the first look at a resource.
+func (k *Keeper) add(looked bool, changes ...rbac.Change) {
+	k.mu.Lock()
+	k.changes = append(k.changes, changes...)
+	if looked {
+		k.missing--
+	}
+	k.mu.Unlock()
+	select {
+	case k.wake <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+type name struct{ namespace, name string }
+
+// follower follows one resource.
+type follower struct {
+	keeper *Keeper
+	kind   rbac.Kind
+	codec  runtime.Codec
+	// names are the objects that there are, with false for those that a look has not come to again. Only the feed's goroutine uses it.
+	names  map[name]bool
+	looked bool
+}
+
+func (k *Keeper) follower(kind rbac.Kind) (*follower, error) {
+	codec, err := scheme.StorageCodec(resourceOf(kind), runtime.ContentTypeProtobuf)
+	return &follower{keeper: k, kind: kind, codec: codec, names: map[name]bool{}}, err
+}
+
+// Begin begins a look.
+func (f *follower) Begin() {
+	for n := range f.names {
+		f.names[n] = false
+	}
+}
+
+// Put tells of an object, or that it is gone.
+func (f *follower) Put(p feed.Pair) {
+	var n name
+	n.namespace, n.name = p.Name(resourceOf(f.kind))
+	c := rbac.Change{Kind: f.kind, Namespace: n.namespace, Name: n.name, Gone: p.Value == nil}
+	if c.Gone {
+		delete(f.names, n)
+	} else {
+		f.names[n] = true
+		if err := f.read(&p, &c); err != nil {
+			c.Damaged = true
+			f.keeper.log.Error("a role or binding cannot be read: it allows nothing until it can be, or is gone",
+				"key", escape.Line(p.Key), "error", escape.Line(err.Error()))
+		}
+	}
+	f.keeper.add(false, c)
+}
+
+// End tells which objects are gone since the look before.
+func (f *follower) End(int64) {
+	var gone []rbac.Change
+	for n, there := range f.names {
+		if !there {
+			delete(f.names, n)
+			gone = append(gone, rbac.Change{Kind: f.kind, Namespace: n.namespace, Name: n.name, Gone: true})
+		}
+	}
+	f.keeper.add(!f.looked, gone...)
+	f.looked = true
+}
+
+// read decodes an object.
+func (f *follower) read(p *feed.Pair, c *rbac.Change) error {
+	plain, _, err := f.keeper.decoder.Plain(f.keeper.decoder.Prefix+"/"+p.Key, p.Value)
+	if err != nil {
+		return err
+	}
+	obj, err := runtime.Decode(f.codec, plain)
+	if err != nil {
+		return err
+	}
+	var kind rbac.Kind
+	switch o := obj.(type) {
+	case *rbacv1.ClusterRole:
+		kind, c.Rules = rbac.ClusterRole, o.Rules
+	case *rbacv1.Role:
+		kind, c.Rules = rbac.Role, o.Rules
+	case *rbacv1.ClusterRoleBinding:
+		kind, c.To, c.Subjects = rbac.ClusterRoleBinding, o.RoleRef, o.Subjects
+	case *rbacv1.RoleBinding:
+		kind, c.To, c.Subjects = rbac.RoleBinding, o.RoleRef, o.Subjects
+	default:
+		return fmt.Errorf("there is a %T where a %v must be", obj, f.kind)
+	}
+	if kind != f.kind {
+		return fmt.Errorf("there is a %v where a %v must be", kind, f.kind)
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package authz
+
+import (
+	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/kx-apiserver/kx/core/escape"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/authz/rbac"
+)
+
+// Verdict is a decision, and what it was made from. Its sentences are made when somebody asks for them.
+type Verdict struct {
+	Decision authorizer.Decision
+	Err      error
+	// reason is what the authorizers said.
+	reason string
+	// privileged and open say that no authorizer was asked.
+	privileged, open bool
+	// by is the authorizer that had an opinion, or nil.
+	by *link
+	// rules is what roles say, if they were asked.
+	asked bool
+	rules rbac.Verdict
+}
+
+// Reason is what the Kubernetes API server says of the decision.
+func (v *Verdict) Reason() string {
+	if v.by != nil && v.by.rbac != nil {
+		return v.rules.Reason()
+	}
+	return v.reason
+}
+
+// Why is the reason of a step: the rule that allows it, or what comes nearest to one.
+func (v *Verdict) Why() (trace.Reason, string) {
+	said := ""
+	if v.reason != "" {
+		said = ": " + escape.Line(v.reason)
+	}
+	switch {
+	case v.privileged:
+		return trace.Allowed, "system:masters may do all"
+	case v.open:
+		return trace.Allowed, "anybody may read this path"
+	case v.by == nil && v.asked:
+		return trace.NoBinding, v.rules.Why()
+	case v.by == nil:
+		return trace.Denied, "no authorizer allows it" + said
+	case v.by.kind == fixed:
+		return trace.Allowed, v.reason
+	case v.by.rbac != nil:
+		return trace.Allowed, v.rules.Why()
+	case v.by.kind == apiserver.AuthorizerType(AlwaysAllow):
+		return trace.Allowed, "the server allows everybody everything"
+	case v.Decision == authorizer.DecisionAllow:
+		return trace.Allowed, "the authorizer " + v.by.name + " allows it" + said
+	}
+	return trace.Denied, "the authorizer " + v.by.name + " denies it" + said
+}
