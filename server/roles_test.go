@@ -18,6 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server/authz/policy"
 	"github.com/kx-apiserver/kx/server/bootstrap"
+	"github.com/kx-apiserver/kx/server/controller/clusterrole"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
@@ -70,9 +71,12 @@ func byName(t testing.TB, p *policy.Policy) map[string]any {
 	return all
 }
 
+// defaultRules are those of the policy, and of roles that aggregate others the rules of these.
 func defaultRules(t testing.TB) map[string]any {
 	t.Helper()
 	p, err := policy.Default()
+	must(t, err)
+	_, err = clusterrole.Aggregating(p.ClusterRoles)
 	must(t, err)
 	return byName(t, p)
 }

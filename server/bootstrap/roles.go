@@ -16,6 +16,7 @@ import (
 	"k8s.io/component-helpers/auth/rbac/reconciliation"
 
 	"github.com/kx-apiserver/kx/server/authz/policy"
+	"github.com/kx-apiserver/kx/server/controller/clusterrole"
 )
 
 // writers is how many roles and bindings are written at a time. Etcd writes those of one moment to its disk together.
@@ -49,6 +50,9 @@ func (t *Tasks) roles(ctx context.Context) error {
 	}
 	var work []func() error
 	for _, r := range wanted.ClusterRoles {
+		if r.AggregationRule != nil {
+			continue
+		}
 		work = append(work, clusterRoles.reconcile(reconciliation.ClusterRoleRuleOwner{ClusterRole: r}, reconcileRole))
 	}
 	for _, b := range wanted.ClusterRoleBindings {
@@ -60,7 +64,22 @@ func (t *Tasks) roles(ctx context.Context) error {
 	for _, b := range wanted.RoleBindings {
 		work = append(work, roleBindings.reconcile(reconciliation.RoleBindingAdapter{RoleBinding: b}, reconcileBinding))
 	}
-	return together(writers, work)
+	err = together(writers, work)
+	aggregating, failed := clusterrole.Aggregating(wanted.ClusterRoles)
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	// They come when all are there that they aggregate, and with these rules: nobody sees them without, and the controller that
+	// keeps them finds nothing to do. The rules of existing ones are left to it.
+	for _, r := range aggregating {
+		if _, err := clusterRoles.Get("", r.Name); err == nil {
+			r.Rules = nil
+		}
+		if err := clusterRoles.reconcile(reconciliation.ClusterRoleRuleOwner{ClusterRole: r}, reconcileRole)(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func reconcileRole(in *kept[reconciliation.RuleOwner], want reconciliation.RuleOwner) error {

@@ -158,6 +158,28 @@ func (c *Controller) try(ctx context.Context, name string, cause int64) error {
 	}}, configuration)
 }
 
+// Aggregating returns those of some roles that aggregate others, and gives them the rules of these. Each comes after those that it
+// aggregates.
+func Aggregating(all []*rbacv1.ClusterRole) (aggregating []*rbacv1.ClusterRole, err error) {
+	for _, r := range all {
+		if r.AggregationRule != nil {
+			aggregating = append(aggregating, r)
+		}
+	}
+	// One may aggregate another. Then it has its rules a round later.
+	for range aggregating {
+		for _, r := range aggregating {
+			selectors, err := selectorsOf(r)
+			if err != nil {
+				return nil, fmt.Errorf("the aggregation rule of the role %s: %w", r.Name, err)
+			}
+			r.Rules, _ = aggregate(r, selectors, all)
+		}
+	}
+	slices.SortStableFunc(aggregating, func(a, b *rbacv1.ClusterRole) int { return cmp.Compare(len(a.Rules), len(b.Rules)) })
+	return aggregating, nil
+}
+
 // aggregate returns the rules of all roles that a role selects, and how many these are.
 func aggregate(r *rbacv1.ClusterRole, selectors []labels.Selector, all []*rbacv1.ClusterRole) (rules []rbacv1.PolicyRule, of int) {
 	all = slices.Clone(all)
