@@ -44,9 +44,10 @@ type Controller struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	// fresh has namespaces that were not worked on yet, and again those that are not empty or have failed.
-	fresh workqueue.TypedDelayingInterface[types.UID]
-	again workqueue.TypedRateLimitingInterface[types.UID]
+	// fresh has namespaces that were not worked on yet, again those that are not empty or have failed, and slow those of them that
+	// took long.
+	fresh       workqueue.TypedDelayingInterface[types.UID]
+	again, slow workqueue.TypedRateLimitingInterface[types.UID]
 
 	mu     sync.Mutex
 	ending map[types.UID]*ending
@@ -78,7 +79,8 @@ func New(kit *work.Kit, complete func(context.Context) error) *Controller {
 		return nil
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.fresh, c.again = workqueue.NewTypedDelayingQueue[types.UID](), workqueue.NewTypedRateLimitingQueue(newPauses())
+	c.fresh = workqueue.NewTypedDelayingQueue[types.UID]()
+	c.again, c.slow = workqueue.NewTypedRateLimitingQueue(newPauses()), workqueue.NewTypedRateLimitingQueue(newPauses())
 	return c
 }
 
@@ -133,8 +135,9 @@ func (c *Controller) State() (s work.State) {
 func (c *Controller) begin(revision string) {
 	c.running.Go(func() { c.follow(revision) })
 	for range mostAtOnce {
-		c.running.Go(func() { c.work(c.fresh) })
-		c.running.Go(func() { c.work(c.again) })
+		c.running.Go(func() { c.work(c.fresh, quickAttempt) })
+		c.running.Go(func() { c.work(c.again, quickAttempt) })
+		c.running.Go(func() { c.work(c.slow, longestAttempt) })
 	}
 }
 
@@ -143,6 +146,7 @@ func (c *Controller) Stop() {
 	c.cancel()
 	c.fresh.ShutDown()
 	c.again.ShutDown()
+	c.slow.ShutDown()
 	c.running.Wait()
 }
 

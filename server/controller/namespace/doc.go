@@ -16,8 +16,9 @@
 // As long as something remains (other finalizers, a grace period), this is repeated less and less often, for the resources of
 // which something remained; and once more for all before the namespace goes.
 //
-// Namespaces wait in queues, by UID. Those that did not end at the first attempt have a queue and workers of their own: what takes
-// long there, as a webhook that does not answer, delays no others. However many they are, they get so many attempts a second.
+// Namespaces wait in queues, by UID. Those that did not end at the first attempt have a queue and workers of their own. An attempt is
+// cut off after five seconds, and the namespace is then in a third queue, whose attempts may take a minute: a webhook that does not
+// answer delays other namespaces no longer than that. However many they are, they get so many attempts a second.
 //
 // # Invariants
 //

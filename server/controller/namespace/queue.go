@@ -20,9 +20,12 @@ const (
 	// deletion at the latest, since concurrent creates may share one read of the namespace for so long. A create that was admitted
 	// just before reaches etcd much faster than settle. Upstream, whose admission reads a cache, waits 5 s.
 	settle = work.ShortestPause
-	// mostAtOnce is how many namespaces are emptied at a time for the first time, and how many are looked at again.
+	// mostAtOnce is how many namespaces are emptied at a time for the first time, how many are looked at again, and how many that
+	// take long.
 	mostAtOnce = 4
-	// longestAttempt bounds one attempt.
+	// quickAttempt bounds an attempt that holds up others, and longestAttempt one at a namespace that has taken longer than that: a
+	// webhook that does not answer holds up its namespace for half a minute.
+	quickAttempt   = 5 * time.Second
 	longestAttempt = time.Minute
 	// soon is how many times a namespace is looked at again whatever the others need. After that, all of them have perSecond looks
 	// together: thousands that nobody lets end cost no more than a few do.
@@ -80,15 +83,20 @@ func (c *Controller) see(ns *corev1.Namespace) {
 
 // forget drops a namespace that is gone or no longer ours.
 func (c *Controller) forget(uid types.UID) {
-	c.again.Forget(uid)
+	c.dropPauses(uid)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.ending, uid)
 }
 
-// work empties one namespace of a queue after the other. Those that did not end at once have a queue of their own: they may take
-// long, and delay no others.
-func (c *Controller) work(queue workqueue.TypedInterface[types.UID]) {
+func (c *Controller) dropPauses(uid types.UID) {
+	c.again.Forget(uid)
+	c.slow.Forget(uid)
+}
+
+// work empties one namespace of a queue after the other. Those that did not end at once have a queue of their own, and so have those
+// whose last attempt was cut off: they may take long, and delay no others.
+func (c *Controller) work(queue workqueue.TypedInterface[types.UID], longest time.Duration) {
 	for {
 		uid, over := queue.Get()
 		if over {
@@ -102,16 +110,17 @@ func (c *Controller) work(queue workqueue.TypedInterface[types.UID]) {
 		c.mu.Unlock()
 		switch {
 		case e == nil:
-			c.again.Forget(uid) // it went while it waited
+			c.dropPauses(uid) // it went while it waited
 		case term != nil:
-			c.workOn(term, uid, e)
+			c.workOn(term, uid, e, longest)
 		}
 		queue.Done(uid)
 	}
 }
 
-func (c *Controller) workOn(term context.Context, uid types.UID, e *ending) {
-	done, err := c.attempt(term, uid, e)
+func (c *Controller) workOn(term context.Context, uid types.UID, e *ending, longest time.Duration) {
+	began := time.Now()
+	done, err := c.attempt(term, uid, e, longest)
 	c.mu.Lock()
 	if e.working, e.failure = false, ""; err != nil && term.Err() == nil {
 		e.failure = err.Error()
@@ -125,13 +134,17 @@ func (c *Controller) workOn(term context.Context, uid types.UID, e *ending) {
 		if err != nil {
 			c.log.Warn("cannot empty a namespace that is being deleted: trying again", "namespace", e.name, "error", err)
 		}
-		c.again.AddRateLimited(uid)
+		if time.Since(began) >= quickAttempt {
+			c.slow.AddRateLimited(uid)
+		} else {
+			c.again.AddRateLimited(uid)
+		}
 	}
 }
 
 // attempt makes one attempt. It recovers from a panic, which would end the process.
-func (c *Controller) attempt(term context.Context, uid types.UID, e *ending) (done bool, err error) {
-	ctx, cancel := context.WithTimeout(term, longestAttempt)
+func (c *Controller) attempt(term context.Context, uid types.UID, e *ending, longest time.Duration) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(term, longest)
 	defer cancel()
 	defer func() {
 		if reason := recover(); reason != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -81,6 +83,46 @@ func TestManyNamespaces(t *testing.T) {
 	}
 	if p.hasConfigMap("n-1", "o") || !p.hasConfigMap("n-0", "held") {
 		t.Error("what is in namespaces that ended, or in those that are held, is not as it should be")
+	}
+}
+
+// hanging does not answer about some namespaces.
+type hanging struct {
+	wholeStorage
+	about string
+}
+
+func (h hanging) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions, list *metainternalversion.ListOptions) (apiruntime.Object, error) {
+	if strings.HasPrefix(request.NamespaceValue(ctx), h.about) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.wholeStorage.DeleteCollection(ctx, validate, options, list)
+}
+
+// TestHanging has more namespaces than are worked on at a time in which a resource does not answer. Others end meanwhile, also those
+// that have to be looked at again.
+func TestHanging(t *testing.T) {
+	p := newParts(t, nil)
+	secrets := corev1.SchemeGroupVersion.WithResource("secrets")
+	p.all[secrets] = hanging{p.all[secrets].(wholeStorage), "hung-"}
+	p.Start(t.Context())
+	for i := range 3 * mostAtOnce {
+		name := fmt.Sprint("hung-", i)
+		p.add(name)
+		p.remove(name)
+	}
+	began := time.Now()
+	p.add("held")
+	p.hold("held", "o")
+	p.remove("held")
+	p.add("other")
+	p.remove("other")
+	p.untilGone("other")
+	p.letGo("held", "o")
+	p.untilGone("held")
+	if took := time.Since(began); took > longestAttempt*3/4 {
+		t.Errorf("others ended after %v", took)
 	}
 }
 
