@@ -87,3 +87,50 @@ func TestUnknown(t *testing.T) {
 		t.Error("it is known")
 	}
 }
+
+// TestWhy has what a journey says.
+func TestWhy(t *testing.T) {
+	to := func(kind, name string) rbacv1.RoleRef { return rbacv1.RoleRef{Kind: kind, Name: name} }
+	group := []rbacv1.Subject{{Kind: "Group", Name: "dev"}}
+	a := rbac.New()
+	a.Replace([]rbac.Change{
+		{Kind: rbac.ClusterRole, Name: "view", Rules: []rbacv1.PolicyRule{
+			{Verbs: []string{"get"}, NonResourceURLs: []string{"/logs/*"}},
+			{Verbs: []string{"*"}, APIGroups: []string{"apps"}, Resources: []string{"deployments", "*/scale"}, ResourceNames: []string{"web"}},
+			{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}},
+		}},
+		{Kind: rbac.ClusterRole, Name: "edit", Rules: may("create", "secrets")},
+		{Kind: rbac.ClusterRoleBinding, Name: "view-everyone", To: to("ClusterRole", "view"), Subjects: group},
+		{Kind: rbac.RoleBinding, Namespace: "y", Name: "dev-edit", To: to("ClusterRole", "edit"), Subjects: group},
+		{Kind: rbac.RoleBinding, Namespace: "z", Name: "torn", Damaged: true},
+		{Kind: rbac.ClusterRoleBinding, Name: "lost", To: to("ClusterRole", "gone"), Subjects: []rbacv1.Subject{{Kind: "User", Name: "l"}}},
+	})
+	deployments := ask("user-a", "get", "deployments", "x", "dev")
+	deployments.APIGroup, deployments.Name = "apps", "db"
+	scale := deployments
+	scale.Resource, scale.Subresource, scale.Name = "statefulsets", "scale", "web"
+	path := authorizer.AttributesRecord{User: &user.DefaultInfo{Name: "user-a", Groups: []string{"dev"}}, Verb: "get", Path: "/logs/a"}
+	elsewhere := path
+	elsewhere.Path = "/metrics"
+	for _, test := range []struct {
+		ask  authorizer.AttributesRecord
+		want string
+	}{
+		{ask("user-a", "list", "configmaps", "x", "dev"), "ClusterRoleBinding view-everyone → ClusterRole view: rule 3 allows get,list,watch of configmaps"},
+		{scale, "ClusterRoleBinding view-everyone → ClusterRole view: rule 2 allows * of deployments.apps,*.apps/scale web"},
+		{path, "ClusterRoleBinding view-everyone → ClusterRole view: rule 1 allows get of /logs/*"},
+		{elsewhere, "user-a, group dev reaches get of /metrics"},
+		{ask("user-a", "create", "secrets", "y", "dev"), "RoleBinding dev-edit in ns y → ClusterRole edit: rule 1 allows create of secrets"},
+		{ask("user-a", "create", "secrets", "x", "dev"), "user-a, group dev reaches create of secrets in ns x; nearest: RoleBinding dev-edit in ns y"},
+		{ask("user-a", "delete", "configmaps", "x", "dev"), "user-a, group dev reaches delete of configmaps in ns x; nearest: ClusterRoleBinding view-everyone → ClusterRole view: rule 3 allows get,list,watch of configmaps"},
+		{deployments, "user-a, group dev reaches get of deployments.apps db in ns x; nearest: ClusterRoleBinding view-everyone → ClusterRole view: rule 2 allows * of deployments.apps,*.apps/scale web"},
+		{ask("b", "get", "pods", "z"), "b reaches get of pods in ns z; what can't be read allows nothing: RoleBinding torn in ns z"},
+		{ask("l", "get", "pods", ""), `l reaches get of pods; clusterrole.rbac.authorization.k8s.io "gone" not found`},
+		{ask("b\x1b[1m", "get", "pods", "", "1", "2", "3", "4", "5", "6"), `b\x1b[1m, groups 1,2,3,4,5 and 1 more reaches get of pods`},
+	} {
+		v, err := a.Decide(t.Context(), test.ask)
+		if got := v.Why(); got != test.want || err != nil {
+			t.Errorf("%+v:\n%s (%v)\nwant\n%s", test.ask, got, err, test.want)
+		}
+	}
+}
