@@ -136,6 +136,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		func() (err error) {
 			c.Authenticator, err = authn.New(authn.Config{
 				ClientCAs: tls.ClientCAs, TokenFile: o.Access.TokenAuthFile, Audiences: o.Tokens.Audiences(), Anonymous: o.Access.AnonymousAuth,
+				FrontProxy:  frontProxy(tls, &o.Access.RequestHeader),
 				AccountKeys: c.TokenKeys, AccountIssuers: o.Tokens.Issuers,
 			})
 			return
@@ -165,6 +166,14 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		}
 	}
 	return c, nil
+}
+
+// frontProxy is the proxy that the flags name.
+func frontProxy(tls *identity.TLS, h *options.RequestHeader) authn.FrontProxy {
+	return authn.FrontProxy{
+		CAs: tls.RequestHeaderCAs(), AllowedNames: h.AllowedNames,
+		UsernameHeaders: h.UsernameHeaders, UIDHeaders: h.UIDHeaders, GroupHeaders: h.GroupHeaders, ExtraHeaderPrefixes: h.ExtraHeaderPrefixes,
+	}
 }
 
 // storage configures how objects are stored.

@@ -90,7 +90,8 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...end
 	host, _, _ := net.SplitHostPort(o.Listen)
 	tls, err := identity.NewTLS(authority, identity.Files{
 		TLSCert: o.Serving.TLSCertFile, TLSKey: o.Serving.TLSPrivateKeyFile, ClientCA: o.Access.ClientCAFile,
-		EtcdCert: o.Etcd.CertFile, EtcdCA: o.Etcd.CAFile,
+		RequestHeaderCA: o.Access.RequestHeader.ClientCAFile,
+		EtcdCert:        o.Etcd.CertFile, EtcdCA: o.Etcd.CAFile,
 	}, []string{host}, log)
 	if err != nil {
 		return s, err

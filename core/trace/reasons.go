@@ -15,6 +15,7 @@ var (
 	KnownByCertificate    = because("known-by-certificate", "by the client certificate")
 	KnownByTokenFile      = because("known-by-token-file", "by a token of --token-auth-file")
 	KnownByAccountToken   = because("known-by-account-token", "by a token of the service account {account:word}")
+	KnownByProxy          = because("known-by-proxy", "by the headers of the proxy {name:word}, which has found out who asks")
 	KnownAsNobody         = because("known-as-nobody", "the request has no credentials, and needs none")
 	NoImpersonation       = because("no-impersonation", "nobody asked for it")
 	ActsAs                = because("acts-as", "the user may do so by the verb {verb:word}")

@@ -34,6 +34,8 @@ import (
 type Config struct {
 	// ClientCAs returns the authorities whose client certificates are accepted at present.
 	ClientCAs func() *x509.CertPool
+	// FrontProxy says in headers who asks.
+	FrontProxy FrontProxy
 	// TokenFile is a CSV file of bearer tokens; empty for none.
 	TokenFile string
 	// Audiences are those whom tokens are for that name nobody else: servers of this cluster's API.
@@ -56,6 +58,15 @@ const rememberedFor = 10 * time.Second
 type Authenticator struct {
 	authenticator.Request
 	objects *account.Objects
+	// proxy has all headers by which a proxy may say who asks.
+	proxy FrontProxy
+}
+
+// AuthenticateRequest removes the headers of a proxy, whoever sent them: they are for nobody else.
+func (a *Authenticator) AuthenticateRequest(r *http.Request) (*authenticator.Response, bool, error) {
+	answer, ok, err := a.Request.AuthenticateRequest(r)
+	a.clear(r.Header)
+	return answer, ok, err
 }
 
 // New makes the authenticator.
@@ -65,16 +76,21 @@ func New(c Config) (*Authenticator, error) {
 		options.Roots = c.ClientCAs()
 		return options, true
 	}
-	a := &Authenticator{objects: &account.Objects{}}
+	a := &Authenticator{objects: &account.Objects{}, proxy: c.FrontProxy.headers()}
 	tokens, err := a.tokens(c)
 	if err != nil {
 		return nil, err
 	}
-	a.Request = union.New(
-		onceAConnection(byCertificate(x509request.NewDynamic(verify, x509request.CommonNameUserConversion))),
+	var ways []authenticator.Request
+	if c.FrontProxy.CAs != nil {
+		// Each request of the proxy's connection is of another user.
+		ways = append(ways, byRequest(c.FrontProxy.authenticator(), knownByProxy))
+	}
+	a.Request = union.New(append(ways,
+		onceAConnection(byRequest(x509request.NewDynamic(verify, x509request.CommonNameUserConversion), knownByCertificate)),
 		bearertoken.New(tokens),
 		websocket.NewProtocolAuthenticator(tokens),
-	)
+	)...)
 	if c.Anonymous {
 		a.Request = union.NewFailOnError(a.Request, authenticator.RequestFunc(anonymous))
 	}

@@ -42,15 +42,21 @@ func byToken(next authenticator.Token, k knownBy) authenticator.Token {
 	})
 }
 
-func byCertificate(next authenticator.Request) authenticator.Request {
-	by := knownBy(func(user.Info) Known { return Known{Why: trace.KnownByCertificate} })
+func byRequest(next authenticator.Request, of func(*http.Request) Known) authenticator.Request {
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		answer, ok, err := next.AuthenticateRequest(r)
 		if err != nil || !ok {
 			return nil, false, err
 		}
-		return by.respond(answer), true, nil
+		return knownBy(func(user.Info) Known { return of(r) }).respond(answer), true, nil
 	})
+}
+
+func knownByCertificate(*http.Request) Known { return Known{Why: trace.KnownByCertificate} }
+
+// knownByProxy names the proxy, whose certificate has been verified.
+func knownByProxy(r *http.Request) Known {
+	return Known{Why: trace.KnownByProxy, Text: r.TLS.PeerCertificates[0].Subject.CommonName}
 }
 
 func knownByFile(user.Info) Known { return Known{Why: trace.KnownByTokenFile} }

@@ -121,6 +121,7 @@ func (f Files) given(a *Authority) (all []given) {
 	last := func(a, b *x509.Certificate) bool { return a.NotAfter.After(b.NotAfter) }
 	add("tls-cert-file", f.TLSCert, first)
 	add("client-ca-file", f.ClientCA, last)
+	add("requestheader-client-ca-file", f.RequestHeaderCA, last)
 	add("etcd-certfile", f.EtcdCert, first)
 	add("etcd-cafile", f.EtcdCA, last)
 	if !a.isOwn() {

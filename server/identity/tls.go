@@ -18,6 +18,8 @@ import (
 type Files struct {
 	TLSCert, TLSKey string
 	ClientCA        string
+	// RequestHeaderCA has the authorities of proxies whose headers say who asks. Their certificates are no users' ones.
+	RequestHeaderCA string
 	// EtcdCert and EtcdCA are read only to know when they end.
 	EtcdCert, EtcdCA string
 }
@@ -28,6 +30,8 @@ type TLS struct {
 	Config *tls.Config
 	// Metrics (optional) tell when certificates end.
 	Metrics *metrics.Metrics
+
+	requestHeaderCAs *x509.CertPool
 
 	log     *slog.Logger
 	now     func() time.Time
@@ -67,6 +71,18 @@ func NewTLS(a *Authority, files Files, hosts []string, log *slog.Logger) (*TLS, 
 		}
 		t.clientCA = data
 	}
+	hint := x509.NewCertPool()
+	if files.RequestHeaderCA != "" {
+		data, err := os.ReadFile(files.RequestHeaderCA)
+		if err != nil {
+			return nil, fmt.Errorf("read --requestheader-client-ca-file: %w", err)
+		}
+		t.requestHeaderCAs = x509.NewCertPool()
+		if !t.requestHeaderCAs.AppendCertsFromPEM(data) {
+			return nil, fmt.Errorf("read --requestheader-client-ca-file: %s holds no certificate in PEM", files.RequestHeaderCA)
+		}
+		hint.AppendCertsFromPEM(data)
+	}
 	if a.renewed {
 		t.tellRenewal("authority", a.cert, nil)
 	}
@@ -75,11 +91,13 @@ func NewTLS(a *Authority, files Files, hosts []string, log *slog.Logger) (*TLS, 
 		return nil, err
 	}
 	t.given = files.given(a)
+	hint.AppendCertsFromPEM(t.ClientCAsPEM())
 	t.Config = &tls.Config{
 		GetCertificate: t.certificate,
 		// The authenticator verifies certificates, so that a bad one is a 401 and not a broken connection.
 		ClientAuth: tls.RequestClientCert,
-		ClientCAs:  t.ClientCAs(),
+		// Clients send a certificate only if one of these has signed it.
+		ClientCAs:  hint,
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"h2", "http/1.1"},
 	}
@@ -88,6 +106,9 @@ func NewTLS(a *Authority, files Files, hosts []string, log *slog.Logger) (*TLS, 
 
 // ClientCAs returns the authorities whose client certificates are accepted at present.
 func (t *TLS) ClientCAs() *x509.CertPool { return t.clientCAs.Load() }
+
+// RequestHeaderCAs returns the authorities of proxies whose headers say who asks, nil for none.
+func (t *TLS) RequestHeaderCAs() *x509.CertPool { return t.requestHeaderCAs }
 
 // ClientCAsPEM returns them in PEM.
 func (t *TLS) ClientCAsPEM() []byte {

@@ -79,6 +79,7 @@ type Access struct {
 	ClientCAFile  string
 	TokenAuthFile string
 	AnonymousAuth bool
+	RequestHeader RequestHeader
 	// CORSAllowedOrigins are regular expressions.
 	CORSAllowedOrigins []string
 }
@@ -266,6 +267,7 @@ func (o *Options) addAccessFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Serving.TLSPrivateKeyFile, "tls-private-key-file", o.Serving.TLSPrivateKeyFile, "key of the serving certificate")
 	fs.StringVar(&o.Access.ClientCAFile, "client-ca-file", o.Access.ClientCAFile, "another authority whose client certificates are believed")
 	fs.StringVar(&o.Access.TokenAuthFile, "token-auth-file", o.Access.TokenAuthFile, "CSV file of bearer tokens: token,user,uid,\"group1,group2\"")
+	o.Access.RequestHeader.addFlags(fs)
 	fs.StringSliceVar(&o.Access.CORSAllowedOrigins, "cors-allowed-origins", o.Access.CORSAllowedOrigins, "regular expressions of the origins whose pages may call the server from a browser, such as ^https://example\\.com$")
 	fs.BoolVar(&o.Access.AnonymousAuth, "anonymous-auth", o.Access.AnonymousAuth, "let anybody read /healthz, /livez, /readyz and /version, and nothing else")
 }
@@ -316,7 +318,7 @@ func (o *Options) Validate() error {
 	if err := o.Controllers.Validate(); err != nil {
 		bad("--controllers: %w", err)
 	}
-	errs = append(errs, o.Tokens.validate(), o.Etcd.validate(), o.Admission.Check())
+	errs = append(errs, o.Tokens.validate(), o.Access.RequestHeader.validate(), o.Etcd.validate(), o.Admission.Check())
 	return errors.Join(errs...)
 }
 
