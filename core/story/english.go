@@ -214,6 +214,7 @@ var sentences = map[trace.ID]string{
 	trace.StoreBeforeDelete:     "BeforeDelete checks preconditions, the grace period, and what becomes of dependents: {the object}",
 	trace.StoreTryUpdate:        "The storage calls back up for the next state of {the object}",
 	trace.StoreBegin:            "A hook of the resource has its turn before the write: {a Begin hook}",
+	trace.StoreGrant:            "What this grants is compared with what the user has",
 	trace.StoreAfter:            "A hook of the resource has its turn behind the write: {an After hook}",
 	trace.StoreDecorate:         "The Decorator of the resource changes the object on its way out",
 	trace.StoreInterpretError:   "An error of the API is made of the storage's, for this verb: {one that reads or writes}",

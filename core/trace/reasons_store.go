@@ -124,6 +124,15 @@ var (
 	ChangesFromAny       = because("changes-from-any", "resourceVersion unset or 0: the present state, then its changes")
 	ChangesFromNow       = because("changes-from-now", "resourceVersion unset or 0 and no initial events wanted: the changes from now on")
 
+	GrantByMasters = because("grant-by-masters", "system:masters may grant everything")
+	GrantChecked   = because("grant-checked", "what it aggregates was compared when it was written")
+	GrantSame      = because("grant-same", "only owners and finalizers change: nothing more is granted")
+	GrantFree      = because("grant-free", "the user has the verb {verb:word} here: nothing is compared")
+	GrantHeld      = because("grant-held", "the user has all {rules} rules that this grants")
+	GrantLacks     = because("grant-lacks", "the user lacks {missing:quote}, which this grants")
+	GrantLacksAll  = because("grant-lacks-all", "aggregation may grant everything, which the user does not have")
+	GrantNoRole    = because("grant-no-role", "the role of the binding cannot be read, so nobody knows what it grants")
+
 	// etcd: the outcome of a transaction.
 	KeyWasFree   = because("key-was-free", "the key was free")
 	KeyUnchanged = because("key-unchanged", "the key was still at revision {revision}")

@@ -102,6 +102,7 @@ const (
 	StoreBeforeDelete
 	StoreTryUpdate
 	StoreBegin
+	StoreGrant
 	StoreAfter
 	StoreDecorate
 	StoreInterpretError
@@ -273,6 +274,7 @@ var table = [numSteps]Info{
 	StoreBeforeDelete:     {Name: "store.before-delete", Layer: LayerStore, Title: "BeforeDelete: preconditions, grace, propagation", Upstream: kubernetes("BeforeDelete", "apiserver/pkg/registry/rest/delete.go")},
 	StoreTryUpdate:        {Name: "store.try-update", Layer: LayerStore, Title: "the storage calls back up: what is the next state?", Upstream: kubernetes("UpdateFunc", "apiserver/pkg/storage/interfaces.go"), Fails: true, Object: Object{Who: "what the client sent takes the place of what was stored", TakesOver: true, Shapes: true}},
 	StoreBegin:            {Name: "store.begin", Layer: LayerStore, Title: "the resource's Begin hook, before the write", Upstream: kubernetes("BeginCreateFunc", "apiserver/pkg/registry/generic/registry/store.go"), Object: Object{Who: "the resource's Begin hook", OneOfMany: true, Shapes: true}},
+	StoreGrant:            {Name: "store.grant", Layer: LayerStore, Title: "compare what is granted with what the user has", Upstream: apiserver("ConfirmNoEscalation", "pkg/registry/rbac/validation/rule.go")},
 	StoreAfter:            {Name: "store.after", Layer: LayerStore, Title: "the resource's After hook, behind the write", Upstream: kubernetes("AfterDeleteFunc", "apiserver/pkg/registry/generic/registry/store.go")},
 	StoreDecorate:         {Name: "store.decorate", Layer: LayerStore, Title: "Decorator: change the object on its way out", Upstream: kubernetes("Store.Decorator", "apiserver/pkg/registry/generic/registry/store.go"), Object: Object{Who: "the resource's Decorator"}},
 	StoreInterpretError:   {Name: "store.interpret-error", Layer: LayerStore, Title: "make an API error of the storage's", Upstream: kubernetes("InterpretGetError", "apiserver/pkg/storage/errors/storage.go")},

@@ -7,8 +7,11 @@ type Grant struct {
 	User, Verb, Group, Resource, Name string
 }
 
-// Grants are those of the users in server/testdata/permissions. Others may do nothing there, and administrators may do all.
+// Grants are those of the users in server/testdata/permissions and server/testdata/grants. Others may do nothing there, and administrators may do all.
 var Grants = []Grant{
+	{User: "boss", Verb: "escalate", Group: "rbac.authorization.k8s.io", Resource: "roles"},
+	{User: "boss", Verb: "escalate", Group: "rbac.authorization.k8s.io", Resource: "clusterroles"},
+	{User: "binder", Verb: "bind", Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Name: "secrets-reader"},
 	{User: "writer", Verb: "update", Group: "resource.k8s.io", Resource: "resourceclaims/status"},
 	{User: "scheduler", Verb: "update", Group: "resource.k8s.io", Resource: "resourceclaims/status"},
 	{User: "scheduler", Verb: "update", Group: "resource.k8s.io", Resource: "resourceclaims/binding"},
@@ -40,3 +43,6 @@ func Users() []string {
 	}
 	return users
 }
+
+// Groups are those of the users in server/testdata/grants.
+var Groups = map[string][]string{"ann": {"dev", "ops"}}

@@ -33,6 +33,18 @@ const patience = 20 * time.Second
 // repeated is a text, and how often: <<x*300>>.
 var repeated = regexp.MustCompile(`<<(.+?)\*(\d+)>>`)
 
+// Await asks for a review until it allows what it is about.
+func (c *Client) Await(t testing.TB, text string) string {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; <-time.After(20 * time.Millisecond) {
+		if answer := c.Ask(t, text); strings.Contains(answer, `"allowed":true`) {
+			return "allowed"
+		} else if time.Now().After(deadline) {
+			return answer
+		}
+	}
+}
+
 // Ask sends a request and shows its answer. text is a line with method and path, headers, an empty line, the body. The
 // path goes out as it stands.
 func (c *Client) Ask(t testing.TB, text string) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/certificates/certificatesigningrequest"
 	"github.com/kx-apiserver/kx/server/builtin/certificates/clustertrustbundle"
 	"github.com/kx-apiserver/kx/server/builtin/certificates/podcertificaterequest"
+	grants "github.com/kx-apiserver/kx/server/builtin/rbac"
 	"github.com/kx-apiserver/kx/server/builtin/rbac/clusterrole"
 	"github.com/kx-apiserver/kx/server/builtin/rbac/clusterrolebinding"
 	"github.com/kx-apiserver/kx/server/builtin/rbac/role"
@@ -53,16 +54,17 @@ func certificates(n Needs) builtin.Group {
 	}
 }
 
-func rbac() builtin.Group {
+func rbac(n Needs) builtin.Group {
+	guard := &grants.Guard{Authorizer: n.Authorizer, Storage: n.Storage}
 	return builtin.Group{
 		Versions: []builtin.Version{
 			version(rbacv1.SchemeGroupVersion, rbacv1.AddToScheme),
 		},
 		Resources: []builtin.Declaration{
-			clusterrolebinding.Resource,
-			clusterrole.Resource,
-			rolebinding.Resource,
-			role.Resource,
+			clusterrolebinding.Resource(guard),
+			clusterrole.Resource(guard),
+			rolebinding.Resource(guard),
+			role.Resource(guard),
 		},
 	}
 }

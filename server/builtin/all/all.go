@@ -48,7 +48,7 @@ func Groups(n Needs) []builtin.Group {
 	return []builtin.Group{
 		core(n),
 		apiregistration(), apps(), events(n), authenticationGroup(n), authorizationGroup(n), autoscaling(), batch(),
-		certificates(n), networking(), policy(), rbac(), storage(), admissionregistration(), scheduling(), coordination(),
+		certificates(n), networking(), policy(), rbac(n), storage(), admissionregistration(), scheduling(), coordination(),
 		node(), discovery(), flowcontrol(), resource(n), storagemigration(),
 	}
 }

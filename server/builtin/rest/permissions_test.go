@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,21 @@ func TestPermissions(t *testing.T) {
 	})
 }
 
+// TestGrants asks what TestGrants of server/testdata/upstream asked a kube-apiserver, as users who would give others or themselves
+// more than they have. Who has the verbs escalate and bind is said by the same grants as above.
+func TestGrants(t *testing.T) {
+	datadriven.Walk(t, filepath.Join("..", "..", "testdata", "grants"), func(t *testing.T, path string) {
+		server := servePermissions(t)
+		c := &wiretest.Client{URL: server.URL, Admin: server.Client(), Anyone: server.Client()}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd == "await" { // the roles are read as they are
+				return "allowed"
+			}
+			return c.Ask(t, d.Input)
+		})
+	})
+}
+
 // grants lets administrators do everything and others what they have a grant for.
 func grants(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	who, resource := a.GetUser(), a.GetResource()
@@ -63,7 +79,7 @@ func asker(req *http.Request) user.Info {
 		return who
 	}
 	if name, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok {
-		return &user.DefaultInfo{Name: name, Groups: []string{user.AllAuthenticated}}
+		return &user.DefaultInfo{Name: name, Groups: append(slices.Clone(wiretest.Groups[name]), user.AllAuthenticated)}
 	}
 	return &user.DefaultInfo{Name: "kx-admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
 }
@@ -83,7 +99,7 @@ func servePermissions(t *testing.T) *httptest.Server {
 		MinRequestTimeout:          time.Minute,
 		MaxRequestBodyBytes:        3 << 20,
 	}
-	needs := all.Needs{Authorizer: api.Authorizer, Namespace: func(ctx context.Context, name string) (*corev1.Namespace, error) {
+	needs := all.Needs{Authorizer: api.Authorizer, Storage: api.Storage, Namespace: func(ctx context.Context, name string) (*corev1.Namespace, error) {
 		namespaces := api.Storage(corev1.SchemeGroupVersion.WithResource("namespaces")).(corerest.Getter)
 		object, err := namespaces.Get(request.WithNamespace(ctx, ""), name, &metav1.GetOptions{})
 		if err != nil {
@@ -92,7 +108,7 @@ func servePermissions(t *testing.T) *httptest.Server {
 		return object.(*corev1.Namespace), nil
 	}}
 	var providers []endpoint.RESTStorageProvider
-	for _, group := range []string{"", "certificates.k8s.io", "resource.k8s.io"} {
+	for _, group := range []string{"", "certificates.k8s.io", "resource.k8s.io", "rbac.authorization.k8s.io"} {
 		providers = append(providers, rest.RESTStorageProvider{Group: all.Group(group, needs)})
 	}
 	if err := api.InstallAPIs(source, builtintest.NewEtcd(t), providers...); err != nil {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,9 @@ func tokenFile(t *testing.T) string {
 	lines := "secret,kx-admin,1,\"system:masters\"\n"
 	for _, user := range wiretest.Users() {
 		lines += fmt.Sprintf("%s,%s,%s\n", user, user, user)
+	}
+	for user, groups := range wiretest.Groups {
+		lines += fmt.Sprintf("%s,%s,%s,%q\n", user, user, user, strings.Join(groups, ","))
 	}
 	must(t, os.WriteFile(file, []byte(lines), 0o600))
 	return file

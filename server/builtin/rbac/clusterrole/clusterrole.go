@@ -11,16 +11,21 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/rbac"
 )
 
-// Resource declares cluster roles.
-var Resource = builtin.Resource[*rbacv1.ClusterRole]{
-	Names:          builtin.Names{Plural: "clusterroles", Singular: "clusterrole"},
-	List:           &rbacv1.ClusterRoleList{},
-	Stored:         rbacv1.SchemeGroupVersion,
-	ClusterScoped:  true,
-	Validate:       func(r *rbacv1.ClusterRole) field.ErrorList { return validate(r, nil) },
-	ValidateUpdate: validate,
-	CreateOnUpdate: true,
-	Sample:         `rules: [{apiGroups: [""], resources: [pods], verbs: [get, list, watch]}]`,
+// Resource declares cluster roles. guard keeps users from giving more than they have.
+func Resource(guard *rbac.Guard) builtin.Declaration {
+	return builtin.Resource[*rbacv1.ClusterRole]{
+		Names:          builtin.Names{Plural: "clusterroles", Singular: "clusterrole"},
+		List:           &rbacv1.ClusterRoleList{},
+		Stored:         rbacv1.SchemeGroupVersion,
+		ClusterScoped:  true,
+		Validate:       func(r *rbacv1.ClusterRole) field.ErrorList { return validate(r, nil) },
+		ValidateUpdate: validate,
+		CreateOnUpdate: true,
+		Sample:         `rules: [{apiGroups: [""], resources: [pods], verbs: [get, list, watch]}]`,
+		Hooks: rbac.GuardRoles(guard, "clusterroles", func(r *rbacv1.ClusterRole) (*metav1.ObjectMeta, []rbacv1.PolicyRule, bool) {
+			return &r.ObjectMeta, r.Rules, r.AggregationRule != nil && len(r.AggregationRule.ClusterRoleSelectors) > 0
+		}),
+	}
 }
 
 func validate(r, old *rbacv1.ClusterRole) field.ErrorList {

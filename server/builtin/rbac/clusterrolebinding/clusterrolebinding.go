@@ -11,24 +11,27 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/rbac"
 )
 
-// Resource declares cluster role bindings.
-var Resource = builtin.Resource[*rbacv1.ClusterRoleBinding]{
-	Names:         builtin.Names{Plural: "clusterrolebindings", Singular: "clusterrolebinding"},
-	List:          &rbacv1.ClusterRoleBindingList{},
-	Stored:        rbacv1.SchemeGroupVersion,
-	ClusterScoped: true,
-	Default:       func(b *rbacv1.ClusterRoleBinding) { parts(b).SetDefaults() },
-	Validate:      func(b *rbacv1.ClusterRoleBinding) field.ErrorList { return parts(b).Validate(false, "ClusterRole") },
-	ValidateUpdate: func(b, old *rbacv1.ClusterRoleBinding) field.ErrorList {
-		return parts(b).ValidateUpdate(parts(old), false, "ClusterRole")
-	},
-	CreateOnUpdate: true,
-	Sample: `
+// Resource declares cluster role bindings. guard keeps users from giving more than they have.
+func Resource(guard *rbac.Guard) builtin.Declaration {
+	return builtin.Resource[*rbacv1.ClusterRoleBinding]{
+		Names:         builtin.Names{Plural: "clusterrolebindings", Singular: "clusterrolebinding"},
+		List:          &rbacv1.ClusterRoleBindingList{},
+		Stored:        rbacv1.SchemeGroupVersion,
+		ClusterScoped: true,
+		Default:       func(b *rbacv1.ClusterRoleBinding) { parts(b).SetDefaults() },
+		Validate:      func(b *rbacv1.ClusterRoleBinding) field.ErrorList { return parts(b).Validate(false, "ClusterRole") },
+		ValidateUpdate: func(b, old *rbacv1.ClusterRoleBinding) field.ErrorList {
+			return parts(b).ValidateUpdate(parts(old), false, "ClusterRole")
+		},
+		CreateOnUpdate: true,
+		Sample: `
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: NAME}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]`,
-	// The description is that of v1beta1, as with every Kubernetes API server.
-	Columns: rbac.Columns("clusterRoleBinding", rbacv1beta1.ClusterRoleBinding{}.SwaggerDoc()["roleRef"]),
-	Row:     func(b *rbacv1.ClusterRoleBinding) metav1.TableRow { return parts(b).Row() },
+		// The description is that of v1beta1, as with every Kubernetes API server.
+		Columns: rbac.Columns("clusterRoleBinding", rbacv1beta1.ClusterRoleBinding{}.SwaggerDoc()["roleRef"]),
+		Row:     func(b *rbacv1.ClusterRoleBinding) metav1.TableRow { return parts(b).Row() },
+		Hooks:   rbac.GuardBindings(guard, "clusterrolebindings", parts),
+	}
 }
 
 func parts(b *rbacv1.ClusterRoleBinding) rbac.Binding {

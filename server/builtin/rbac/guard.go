@@ -1,0 +1,318 @@
+package rbac
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/component-helpers/auth/rbac/validation"
+
+	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	authzrbac "github.com/kx-apiserver/kx/server/authz/rbac"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/registry"
+)
+
+// Guard keeps users from giving others, or themselves, more than they have.
+type Guard struct {
+	// Authorizer says who has the verbs escalate and bind.
+	Authorizer authorizer.UnconditionalAuthorizer
+	// Storage returns the storage of a resource. Roles and bindings are read there, as they are at the time of the write.
+	Storage func(schema.GroupVersionResource) rest.Storage
+}
+
+// grant is what a write would give.
+type grant struct {
+	resource string
+	meta     *metav1.ObjectMeta
+	// free says whether the user has a verb that lets them give anything, and which.
+	free func(context.Context) (verb string, ok bool)
+	// rules are what is given.
+	rules func(context.Context) ([]rbacv1.PolicyRule, error)
+	// aggregates is true of a role that takes over the rules of others, whatever these are or become.
+	aggregates bool
+	// same is true of an update that changes nothing of that.
+	same bool
+}
+
+// GuardRoles returns the hooks of a resource of roles. of returns what an object grants.
+func GuardRoles[T builtin.Object](g *Guard, resource string, of func(T) (*metav1.ObjectMeta, []rbacv1.PolicyRule, bool)) registry.Hooks {
+	return hooks(g, func(obj T) grant {
+		meta, rules, aggregates := of(obj)
+		return grant{
+			resource: resource, meta: meta, aggregates: aggregates,
+			free:  func(ctx context.Context) (string, bool) { return "escalate", g.mayEscalate(ctx) },
+			rules: func(context.Context) ([]rbacv1.PolicyRule, error) { return rules, nil },
+		}
+	})
+}
+
+// GuardBindings returns the hooks of a resource of bindings.
+func GuardBindings[T builtin.Object](g *Guard, resource string, parts func(T) Binding) registry.Hooks {
+	return hooks(g, func(obj T) grant {
+		b := parts(obj)
+		return grant{
+			resource: resource, meta: b.Meta,
+			free:  func(ctx context.Context) (string, bool) { return "bind", g.mayBind(ctx, b.Role) },
+			rules: func(ctx context.Context) ([]rbacv1.PolicyRule, error) { return g.rulesOf(ctx, b.Role) },
+		}
+	})
+}
+
+func hooks[T builtin.Object](g *Guard, of func(T) grant) registry.Hooks {
+	return registry.Hooks{
+		BeginCreate: func(ctx context.Context, obj runtime.Object, _ *metav1.CreateOptions) (registry.FinishFunc, error) {
+			return nil, g.check(ctx, of(obj.(T)))
+		},
+		BeginUpdate: func(ctx context.Context, obj, old runtime.Object, _ *metav1.UpdateOptions) (registry.FinishFunc, error) {
+			now, was := of(obj.(T)), of(old.(T))
+			now.aggregates = now.aggregates || was.aggregates
+			now.same = onlyCollected(obj.(T), old.(T))
+			return nil, g.check(ctx, now)
+		},
+	}
+}
+
+// check refuses what the user of a request may not give.
+func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
+	ctx, step := trace.Start(ctx, trace.StoreGrant, wanted.meta.Name)
+	defer step.End(&err)
+	who, ok := request.UserFrom(ctx)
+	switch {
+	case isUnchecked(ctx):
+		step.Why(trace.GrantChecked)
+		return nil
+	case !ok:
+		return apierrors.NewForbidden(rbacv1.Resource(wanted.resource), wanted.meta.Name, errors.New("no user on context"))
+	case wanted.same:
+		step.Why(trace.GrantSame)
+		return nil
+	case slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup):
+		step.Why(trace.GrantByMasters)
+		return nil
+	}
+	if verb, ok := wanted.free(ctx); ok {
+		step.WhyText(trace.GrantFree, verb)
+		return nil
+	}
+	rules, err := wanted.rules(ctx)
+	if err != nil {
+		step.Why(trace.GrantNoRole)
+		return err
+	}
+	namespace, _ := request.NamespaceFrom(ctx)
+	held, incomplete := g.held(ctx, who, namespace)
+	if missing := lacking(held, rules); len(missing) > 0 {
+		step.WhyText(trace.GrantLacks, strings.Join(missing, " "))
+		return apierrors.NewForbidden(rbacv1.Resource(wanted.resource), wanted.meta.Name, refusal(who, missing, incomplete))
+	}
+	if missing := lacking(held, everything); wanted.aggregates && len(missing) > 0 {
+		step.Why(trace.GrantLacksAll)
+		return apierrors.NewForbidden(rbacv1.Resource(wanted.resource), wanted.meta.Name,
+			errors.New("must have cluster-admin privileges to use the aggregationRule"))
+	}
+	step.Why(trace.GrantHeld, int64(len(rules)))
+	return nil
+}
+
+// everything is what aggregation may give.
+var everything = []rbacv1.PolicyRule{
+	{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
+	{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
+}
+
+// lacking returns what of the wanted rules is not held, in order, as a kube-apiserver writes rules: with the verbs for one resource
+// together.
+func lacking(held, wanted []rbacv1.PolicyRule) []string {
+	_, missing := validation.Covers(held, wanted)
+	type resource struct{ group, name, object string }
+	at := map[resource]int{}
+	var merged []rbacv1.PolicyRule
+	for _, rule := range missing { // each is about one resource, or one path
+		if len(rule.NonResourceURLs) == 0 {
+			key := resource{group: rule.APIGroups[0], name: rule.Resources[0], object: strings.Join(rule.ResourceNames, "")}
+			if i, ok := at[key]; ok {
+				merged[i].Verbs = append(slices.Clip(merged[i].Verbs), rule.Verbs...)
+				continue
+			}
+			at[key] = len(merged)
+		}
+		merged = append(merged, rule)
+	}
+	var texts []string
+	for i := range merged {
+		texts = append(texts, text(&merged[i]))
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+func text(r *rbacv1.PolicyRule) string {
+	var parts []string
+	for _, field := range []struct {
+		name   string
+		values []string
+	}{
+		{"APIGroups", r.APIGroups}, {"Resources", r.Resources}, {"NonResourceURLs", r.NonResourceURLs},
+		{"ResourceNames", r.ResourceNames}, {"Verbs", r.Verbs},
+	} {
+		if len(field.values) > 0 {
+			parts = append(parts, fmt.Sprintf("%s:%q", field.name, field.values))
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// refusal has the words of a kube-apiserver.
+func refusal(who user.Info, missing []string, incomplete error) error {
+	message := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s",
+		who.GetName(), who.GetGroups(), strings.Join(missing, "\n"))
+	if incomplete != nil {
+		message += fmt.Sprintf("; resolution errors: %v", []error{incomplete})
+	}
+	return errors.New(message)
+}
+
+// onlyCollected says whether an update changes only what the garbage collector does.
+func onlyCollected[T builtin.Object](obj, old T) bool {
+	same := obj.DeepCopyObject().(T)
+	same.SetOwnerReferences(old.GetOwnerReferences())
+	same.SetFinalizers(old.GetFinalizers())
+	same.SetManagedFields(old.GetManagedFields())
+	return apiequality.Semantic.DeepEqual(same, old)
+}
+
+// mayEscalate asks whether the user has the verb escalate for the role of the request.
+func (g *Guard) mayEscalate(ctx context.Context) bool {
+	info, ok := request.RequestInfoFrom(ctx)
+	if !ok || !info.IsResourceRequest || info.APIGroup != rbacv1.GroupName {
+		return false
+	}
+	return g.may(ctx, authorizer.AttributesRecord{
+		Verb: "escalate", APIGroup: info.APIGroup, Resource: info.Resource, Name: info.Name, Namespace: info.Namespace,
+	})
+}
+
+// mayBind asks whether the user has the verb bind for a role, in the namespace of the request.
+func (g *Guard) mayBind(ctx context.Context, to *rbacv1.RoleRef) bool {
+	resource, ok := resources[to.Kind]
+	namespace, _ := request.NamespaceFrom(ctx)
+	return ok && g.may(ctx, authorizer.AttributesRecord{
+		Verb: "bind", APIGroup: to.APIGroup, Resource: resource, Name: to.Name, Namespace: namespace,
+	})
+}
+
+func (g *Guard) may(ctx context.Context, a authorizer.AttributesRecord) bool {
+	who, ok := request.UserFrom(ctx)
+	if !ok {
+		return false
+	}
+	a.User, a.APIVersion, a.ResourceRequest = who, "*", true
+	decision, _, err := g.Authorizer.Authorize(ctx, a)
+	return err == nil && decision == authorizer.DecisionAllow
+}
+
+// resources are those of the kinds of roles.
+var resources = map[string]string{"ClusterRole": "clusterroles", "Role": "roles"}
+
+// rulesOf reads the role that a binding names. A role is in the namespace of the request.
+func (g *Guard) rulesOf(ctx context.Context, to *rbacv1.RoleRef) ([]rbacv1.PolicyRule, error) {
+	resource, ok := resources[to.Kind]
+	if !ok {
+		return nil, fmt.Errorf("unsupported role reference kind: %q", to.Kind)
+	}
+	getter, ok := g.Storage(rbacv1.SchemeGroupVersion.WithResource(resource)).(rest.Getter)
+	if !ok {
+		return nil, apierrors.NewNotFound(rbacv1.Resource(resource), to.Name)
+	}
+	if to.Kind == "ClusterRole" {
+		obj, err := getter.Get(request.WithNamespace(ctx, metav1.NamespaceNone), to.Name, &metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		role, err := builtin.As[*rbacv1.ClusterRole](obj)
+		if err != nil {
+			return nil, err
+		}
+		return role.Rules, nil
+	}
+	obj, err := getter.Get(ctx, to.Name, &metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	role, err := builtin.As[*rbacv1.Role](obj)
+	if err != nil {
+		return nil, err
+	}
+	return role.Rules, nil
+}
+
+// held returns the rules that a user has in a namespace, and in the cluster. With an error, they are those that could be found.
+func (g *Guard) held(ctx context.Context, who user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
+	ctx = trace.Unrecorded(store.Aside(ctx))
+	inCluster := request.WithNamespace(ctx, metav1.NamespaceNone)
+	var all []authzrbac.Change
+	errs := []error{
+		each(inCluster, g, "clusterroles", func(r *rbacv1.ClusterRole) {
+			all = append(all, authzrbac.Change{Kind: authzrbac.ClusterRole, Name: r.Name, Rules: r.Rules})
+		}),
+		each(inCluster, g, "clusterrolebindings", func(b *rbacv1.ClusterRoleBinding) {
+			all = append(all, authzrbac.Change{Kind: authzrbac.ClusterRoleBinding, Name: b.Name, To: b.RoleRef, Subjects: b.Subjects})
+		}),
+	}
+	if namespace != metav1.NamespaceNone {
+		errs = append(errs, each(ctx, g, "roles", func(r *rbacv1.Role) {
+			all = append(all, authzrbac.Change{Kind: authzrbac.Role, Namespace: r.Namespace, Name: r.Name, Rules: r.Rules})
+		}), each(ctx, g, "rolebindings", func(b *rbacv1.RoleBinding) {
+			all = append(all, authzrbac.Change{Kind: authzrbac.RoleBinding, Namespace: b.Namespace, Name: b.Name, To: b.RoleRef, Subjects: b.Subjects})
+		}))
+	}
+	roles := authzrbac.New()
+	roles.Replace(all)
+	rules, err := roles.Rules(ctx, who, namespace)
+	return rules, errors.Join(append(errs, err)...)
+}
+
+// each calls do with each object of a resource in the namespace of ctx.
+func each[T builtin.Object](ctx context.Context, g *Guard, resource string, do func(T)) error {
+	lister, ok := g.Storage(rbacv1.SchemeGroupVersion.WithResource(resource)).(rest.Lister)
+	if !ok {
+		return nil
+	}
+	list, err := lister.List(ctx, &metainternalversion.ListOptions{})
+	if err != nil {
+		return err
+	}
+	return object.Each(ctx, list, func(item runtime.Object) error {
+		obj, err := builtin.As[T](item)
+		if err == nil {
+			do(obj)
+		}
+		return err
+	})
+}
+
+type uncheckedKey struct{}
+
+// Unchecked returns a context for a writer inside the server that only gives what others were allowed to give: the controller that
+// aggregates cluster roles.
+func Unchecked(ctx context.Context) context.Context {
+	return context.WithValue(ctx, uncheckedKey{}, true)
+}
+
+func isUnchecked(ctx context.Context) bool { return ctx.Value(uncheckedKey{}) != nil }
