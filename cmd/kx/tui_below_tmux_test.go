@@ -32,8 +32,8 @@ func TestTUIBelowInATerminal(t *testing.T) {
 	m.press("f", "configmaps", "Enter", "l")
 	m.see("- configmaps/", "+ default/")
 	m.press("l", "l")
-	m.see("- default/", "settings")
-	m.press("l")
+	m.see("- default/", "kube-root-ca.crt", "settings")
+	m.press("l", "j")
 	m.see("/registry/configmaps/default/settings", "update", "create", "color: blue", "kx etcd get /registry/configmaps/default/settings")
 	m.press("Enter", "d")
 	m.see("[diff]", "-   color: green", "+   color: blue")
@@ -50,7 +50,7 @@ func TestTUIBelowInATerminal(t *testing.T) {
 	m.press("H")
 	m.see("[4 Cache]", "Watches configmaps", "comes from etcd", "lag 0")
 	m.press("d")
-	m.see("The same: all 2 objects") // one is made by every server
+	m.see("The same: all 6 objects") // one is made by every server, and one in each namespace
 	if a := user.run("", "etcd", "compact"); a.code != 0 {
 		t.Fatal(a.err)
 	}

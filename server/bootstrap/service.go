@@ -74,16 +74,20 @@ func (t *Tasks) serviceCIDR(ctx context.Context) error {
 		ready != nil && ready.Status != metav1.ConditionUnknown {
 		return nil
 	}
-	return t.client.apply(ctx, cidrs+"/"+service.DefaultCIDR+"/status", cidrController, map[string]any{
+	err = t.client.apply(ctx, cidrs+"/"+service.DefaultCIDR+"/status", cidrController, ready != nil, map[string]any{
 		"apiVersion": networkingv1.SchemeGroupVersion.String(), "kind": "ServiceCIDR", "metadata": map[string]any{"name": service.DefaultCIDR},
 		"status": map[string]any{"conditions": []any{map[string]any{
 			"type": networkingv1.ServiceCIDRConditionReady, "status": metav1.ConditionTrue,
 			"message": "Kubernetes default Service CIDR is ready", "lastTransitionTime": metav1.Now(),
 		}}},
 	})
+	if ready == nil && apierrors.IsConflict(err) {
+		return nil // the controller of ranges has set it since
+	}
+	return err
 }
 
-// apply applies obj for a field manager, whatever others own.
-func (c *client) apply(ctx context.Context, path, manager string, obj any) error {
-	return c.do(ctx, "PATCH", fmt.Sprintf("%s?fieldManager=%s&force=true", path, manager), "application/apply-patch+yaml", obj, nil)
+// apply applies obj for a field manager. By force it takes fields from their owners; otherwise that is a conflict.
+func (c *client) apply(ctx context.Context, path, manager string, force bool, obj any) error {
+	return c.do(ctx, "PATCH", fmt.Sprintf("%s?fieldManager=%s&force=%t", path, manager, force), "application/apply-patch+yaml", obj, nil)
 }

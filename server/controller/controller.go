@@ -48,8 +48,6 @@ type info struct {
 	// short is another name that kube-controller-manager has for it.
 	short string
 	does  string
-	// off says that * leaves it out.
-	off bool
 	// make makes it, and has it follow what it needs; nil for the one of namespaces, which is made before all others.
 	make func(*work.Kit, *feed.Feed) Controller
 }
@@ -87,7 +85,7 @@ var known = []info{
 		from.Follow(c, protection.VolumeResource.GroupResource())
 		return c
 	}},
-	{name: servicecidr.Name, off: true, does: "keep ranges of service addresses in use", make: func(kit *work.Kit, from *feed.Feed) Controller {
+	{name: servicecidr.Name, does: "keep ranges of service addresses in use", make: func(kit *work.Kit, from *feed.Feed) Controller {
 		c := servicecidr.New(kit)
 		from.Follow(c, servicecidr.Resource.GroupResource(), servicecidr.AddressResource.GroupResource())
 		return c
@@ -102,12 +100,12 @@ var known = []info{
 		from.Follow(c)
 		return c
 	}},
-	{name: RootCA, short: "root-ca-cert-publisher", off: true, does: "tell every namespace whom to trust", make: func(kit *work.Kit, from *feed.Feed) Controller {
+	{name: RootCA, short: "root-ca-cert-publisher", does: "tell every namespace whom to trust", make: func(kit *work.Kit, from *feed.Feed) Controller {
 		c := fixture.NewRootCA(kit)
 		from.Follow(c, corev1.Resource("namespaces"), corev1.Resource("configmaps"))
 		return c
 	}},
-	{name: ServiceAccounts, short: "serviceaccount", off: true, does: "give every namespace a service account", make: func(kit *work.Kit, from *feed.Feed) Controller {
+	{name: ServiceAccounts, short: "serviceaccount", does: "give every namespace a service account", make: func(kit *work.Kit, from *feed.Feed) Controller {
 		c := fixture.NewServiceAccounts(kit)
 		from.Follow(c, corev1.Resource("namespaces"), corev1.Resource("serviceaccounts"))
 		return c

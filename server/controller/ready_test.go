@@ -6,6 +6,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/core/rest"
@@ -35,7 +36,7 @@ func run(t *testing.T, etcd *clientv3.Client, chosen ...string) *controller.Cont
 
 // TestNotReadyBeforeTheyLooked has an etcd that does not answer.
 func TestNotReadyBeforeTheyLooked(t *testing.T) {
-	silent, err := clientv3.New(clientv3.Config{Endpoints: []string{"unix://" + controllertest.ShortDir(t) + "/nobody.sock"}})
+	silent, err := clientv3.New(clientv3.Config{Logger: zap.NewNop(), Endpoints: []string{"unix://" + controllertest.ShortDir(t) + "/nobody.sock"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,17 +15,7 @@ func Known() (names []string) {
 	return names
 }
 
-// Off are those of them that are off by default.
-func Off() (names []string) {
-	for _, c := range known {
-		if c.off {
-			names = append(names, c.name)
-		}
-	}
-	return names
-}
-
-// Selection is the value of --controllers: * runs all that are on by default, a name runs that one, and -name does not, nor -* any.
+// Selection is the value of --controllers: * runs all, a name runs that one, and -name does not, nor -* any.
 // The first item that names a controller decides, whatever is said of all.
 type Selection []string
 
@@ -52,7 +42,7 @@ func (s Selection) Has(name string) bool {
 			all = !strings.HasPrefix(item, "-")
 		}
 	}
-	return all && slices.Contains(Known(), name) && !slices.Contains(Off(), name)
+	return all && slices.Contains(Known(), name)
 }
 
 // any says whether any controller is to run.

@@ -192,7 +192,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.KubeconfigOut, "kubeconfig-out", o.KubeconfigOut, "where to write the administrator's kubeconfig (default <data-dir>/kubeconfig)")
 	fs.StringToStringVar(&o.RuntimeConfig, "runtime-config", o.RuntimeConfig, "API versions to turn on or off, such as apps/v1beta1=true or api/all=false")
 	fs.DurationVar(&o.EventTTL, "event-ttl", o.EventTTL, "how long to keep events")
-	fs.StringSliceVar((*[]string)(&o.Controllers), "controllers", o.Controllers, "which of kube-controller-manager's controllers to run: * for all that are on by default, name for one, -name for all but one of *; kx has "+strings.Join(controller.Known(), ", ")+"; off by default: "+strings.Join(controller.Off(), ", "))
+	fs.StringSliceVar((*[]string)(&o.Controllers), "controllers", o.Controllers, "which of kube-controller-manager's controllers to run: * for all, name for one, -name for all but one of *; kx has "+strings.Join(controller.Known(), ", "))
 	fs.DurationVar(&o.ClusterSigningDuration, "cluster-signing-duration", o.ClusterSigningDuration, "how long certificates that are signed for a CertificateSigningRequest are valid, if it does not ask for less")
 	fs.BoolVar(&o.InitialObjects, "initial-objects", o.InitialObjects, "make the objects that every cluster has: the default roles and their bindings, the service kubernetes and its endpoints, the default ServiceCIDR, the system's priority classes, extension-apiserver-authentication, flow schemas and priority levels, APIServices")
 	fs.IPVar(&o.AdvertiseAddress, "advertise-address", o.AdvertiseAddress, "where clients in the cluster reach this server (default: the address that it listens on, or this machine's if it listens on all; none on loopback)")

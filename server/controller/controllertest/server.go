@@ -20,17 +20,18 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/server"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
 )
 
 // Patience is how long a test waits for what must happen.
 const Patience = time.Minute
 
-// Start starts a server that keeps its data in dir, or in the etcds if there are any, and makes no initial objects.
+// Start starts a server that keeps its data in dir, or in the etcds if there are any, and makes no objects by itself.
 func Start(t *testing.T, dir string, etcds ...string) (c *kubernetes.Clientset, stop func()) {
 	t.Helper()
 	o := options.New()
-	o.InitialObjects = false
+	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	return StartWith(t, o, dir, etcds...)
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/controllertest"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
@@ -32,7 +33,8 @@ func start(t *testing.T, dir string, etcds ...string) (c cluster, stop func()) {
 func serve(t *testing.T, dir string, etcds ...string) (clients controllertest.Clients, stop func()) {
 	t.Helper()
 	o := options.New()
-	o.InitialObjects = false
+	// What is there is what the test made.
+	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	return controllertest.Serve(t, o, dir, etcds...)
 }
 

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/builtin/core/service"
 	"github.com/kx-apiserver/kx/server/controller/feed"
 	"github.com/kx-apiserver/kx/server/controller/work"
 )
@@ -58,7 +59,9 @@ type Controller struct {
 type known struct {
 	prefixes []netip.Prefix
 	deleted  bool
-	round    int
+	// kept says that it has, or had, the finalizer.
+	kept  bool
+	round int
 }
 
 // New makes a controller, which does nothing until it runs.
@@ -116,8 +119,13 @@ func (c *Controller) Put(p feed.Pair) {
 		return
 	}
 	is := &known{prefixes: prefixesOf(now), deleted: now.DeletionTimestamp != nil, round: c.round}
+	is.kept = slices.Contains(now.Finalizers, finalizer) || was != nil && was.kept
 	c.known[name] = is
-	c.loop.Add(name, p.Revision)
+	cause := p.Revision
+	if !p.Changed || name == service.DefaultCIDR && !is.kept {
+		cause = 0 // a look, or the server that made its own range, and not somebody who asked for it
+	}
+	c.loop.Add(name, cause)
 	c.wake(p.Revision, func(prefix netip.Prefix) bool { return slices.ContainsFunc(is.prefixes, prefix.Overlaps) })
 }
 
@@ -147,14 +155,14 @@ func (c *Controller) try(ctx context.Context, name string, cause int64) error {
 	}
 	if r.DeletionTimestamp == nil {
 		if !slices.Contains(r.Finalizers, finalizer) {
-			err := c.ranges.Update(ctx, r, "", work.Decide(cause, trace.ProtectionMissing), func(now *networkingv1.ServiceCIDR) (bool, error) {
+			err := c.ranges.Update(ctx, r, "", atFirst(cause, trace.ProtectionMissing), func(now *networkingv1.ServiceCIDR) (bool, error) {
 				return work.AddFinalizer(now, finalizer), nil
 			})
 			if err != nil {
 				return err
 			}
 		}
-		return c.tell(ctx, r, metav1.ConditionTrue, "", readyText, work.Decide(cause, trace.RangeReady))
+		return c.tell(ctx, r, metav1.ConditionTrue, "", readyText, atFirst(cause, trace.RangeReady))
 	}
 	if !slices.Contains(r.Finalizers, finalizer) {
 		return nil
@@ -173,6 +181,13 @@ func (c *Controller) try(ctx context.Context, name string, cause int64) error {
 	return c.ranges.Update(ctx, r, "", work.Decide(cause, trace.NotInUse), func(now *networkingv1.ServiceCIDR) (bool, error) {
 		return work.RemoveFinalizer(now, finalizer), nil
 	})
+}
+
+// atFirst decides on what a range lacks. Without a cause that is no journey.
+func atFirst(cause int64, reason trace.Reason) work.Decision {
+	d := work.Decide(cause, reason)
+	d.Quiet = cause == 0
+	return d
 }
 
 // used says whether an address is in a range and in no other one.

@@ -11,5 +11,5 @@
 //  1. A key waits in a loop once, however often it was added, and is worked on by one goroutine at a time.
 //  2. One that fails is tried again, each time later, and delays no other. A panic is such a failure.
 //  3. A write is a journey whose user is the controller, whose cause is the revision that woke it, and whose first step says what was
-//     decided. Rules neither hold nor disturb it.
+//     decided, unless it is quiet. Rules neither hold nor disturb it.
 package work

@@ -40,6 +40,8 @@ type Decision struct {
 	Cause int64
 	// Why tells the first step of the write what was decided.
 	Why func(*trace.Step)
+	// Quiet leaves no journey of the write.
+	Quiet bool
 }
 
 // Decide makes a decision of a reason that needs no values.
@@ -141,7 +143,7 @@ func (o *Objects[T]) write(ctx context.Context, verb string, seen T, sub string,
 		return next(storage, now.DeepCopyObject().(T))
 	}
 	ctx, end := o.writer.Begin(ctx, Write{
-		Verb: verb, Resource: o.resource, Subresource: sub, Namespace: seen.GetNamespace(), Name: seen.GetName(), Cause: d.Cause, Why: d.Why,
+		Verb: verb, Resource: o.resource, Subresource: sub, Namespace: seen.GetNamespace(), Name: seen.GetName(), Cause: d.Cause, Why: d.Why, Quiet: d.Quiet,
 	})
 	defer end(&err)
 	_, _, err = updater.Update(ctx, seen.GetName(), rest.DefaultUpdatedObjectInfo(nil, transform),
@@ -159,7 +161,7 @@ func (o *Objects[T]) Delete(ctx context.Context, seen T, policy metav1.DeletionP
 		return fmt.Errorf("%s can't be deleted", o.resource)
 	}
 	ctx, end := o.writer.Begin(ctx, Write{
-		Verb: "delete", Resource: o.resource, Namespace: seen.GetNamespace(), Name: seen.GetName(), Cause: d.Cause, Why: d.Why,
+		Verb: "delete", Resource: o.resource, Namespace: seen.GetNamespace(), Name: seen.GetName(), Cause: d.Cause, Why: d.Why, Quiet: d.Quiet,
 	})
 	defer end(&err)
 	_, _, err = deleter.Delete(ctx, seen.GetName(), rest.ValidateAllObjectFunc, &metav1.DeleteOptions{

@@ -38,6 +38,9 @@ type Write struct {
 	Cause int64
 	// Why tells the step what was decided, with one of trace's reasons.
 	Why func(*trace.Step)
+	// Quiet leaves no journey, for what a server finds missing when it starts: on a new one such journeys would be the first that a user
+	// sees.
+	Quiet bool
 	// Void (optional) says in the end that there was nothing to write: then it leaves no journey, and is not counted.
 	Void *bool
 }
@@ -59,7 +62,7 @@ func (w *Writer) Reads(ctx context.Context, verb string, resource schema.GroupVe
 func (w *Writer) Begin(ctx context.Context, one Write) (_ context.Context, end func(err *error)) {
 	info := one.info()
 	var j *trace.Journey
-	if w.Journeys != nil && w.causes.next(one.Cause) {
+	if w.Journeys != nil && !one.Quiet && w.causes.next(one.Cause) {
 		ctx, j = w.Journeys.Begin(ctx, trace.Request{
 			Method: methods[one.Verb], URI: pathOf(info), Verb: one.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource,
 			Subresource: info.Subresource, Namespace: info.Namespace, Name: info.Name, User: w.User.GetName(), UserAgent: "kx/" + w.Name,
