@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/sample"
@@ -77,7 +79,9 @@ func create(t *testing.T, name string, storage rest.Storage, obj runtime.Object)
 	}
 	obj.(metav1.Object).SetName("example")
 	obj.(metav1.Object).SetNamespace(namespace)
-	if _, err := storage.(rest.Creater).Create(builtintest.Context(t, namespace), builtintest.Defaulted(obj), nil, &metav1.CreateOptions{}); err != nil {
+	admin := &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}} // roles grant what their author has
+	ctx := request.WithUser(builtintest.Context(t, namespace), admin)
+	if _, err := storage.(rest.Creater).Create(ctx, builtintest.Defaulted(obj), nil, &metav1.CreateOptions{}); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
 }
