@@ -231,7 +231,7 @@ func (c *Config) authorizer(o *options.Options) (err error) {
 		return err
 	}
 	c.Authorizer, err = authz.New(authz.Config{
-		Modes: o.Authorization.InOrder(), File: o.Authorization.ConfigFile, Webhook: o.Authorization.Webhook, RBAC: c.Roles,
+		Modes: o.Authorization.InOrder(), File: o.Authorization.ConfigFile, Webhook: o.Authorization.Webhook, RBAC: c.Roles, DefaultRoles: o.InitialObjects,
 		Registry: c.Metrics.Registry, Log: c.Logger,
 	})
 	return err

@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/authn"
 )
 
-// fixed are what authorizers allow until there are roles for it.
+// fixed are what authorizers allow where there may be no roles for it.
 const fixed = "fixed"
 
 // fixedLinks let people ask about themselves, and read what the server has.
@@ -23,10 +23,12 @@ func (a *Authorizer) fixedLinks() []link {
 		return link{name: name, kind: fixed, authorizer: f, allowed: a.metrics.decisions.WithLabelValues(fixed, name, "allowed")}
 	}
 	links := []link{of("self-reviews", selfReviews), of("discovery", discovery), of("open-paths", anybodysPaths)}
-	links[0].authorizer = struct {
-		authorizer.Authorizer
-		authorizer.RuleResolver
-	}{links[0].authorizer, fixedRules{}}
+	if !a.config.DefaultRoles { // else these list the same
+		links[0].authorizer = struct {
+			authorizer.Authorizer
+			authorizer.RuleResolver
+		}{links[0].authorizer, fixedRules{}}
+	}
 	return links
 }
 
