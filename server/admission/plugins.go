@@ -65,6 +65,11 @@ func (p *Plugins) Handles(operation admission.Operation) bool {
 	return slices.ContainsFunc(p.chain, func(one plugin.Plugin) bool { return slices.Contains(one.Operations, operation) })
 }
 
+// Concerns says whether any plugin is about such a write. If not, nobody needs to be asked.
+func (p *Plugins) Concerns(a admission.Attributes) bool {
+	return slices.ContainsFunc(p.chain, func(one plugin.Plugin) bool { return one.Concerns(a) })
+}
+
 // Admit lets the plugins change the object of a write, or refuse it, one after the other.
 func (p *Plugins) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	for i := range p.chain {

@@ -98,7 +98,7 @@ func (a *Authorizer) Decide(ctx context.Context, attributes authorizer.Attribute
 		v.Decision, v.privileged = authorizer.DecisionAllow, true
 		return v
 	}
-	if !attributes.IsResourceRequest() && slices.Contains(openPaths, attributes.GetPath()) {
+	if !attributes.IsResourceRequest() && attributes.GetVerb() == "get" && slices.Contains(openPaths, attributes.GetPath()) {
 		v.Decision, v.open = authorizer.DecisionAllow, true
 		return v
 	}

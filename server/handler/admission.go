@@ -11,10 +11,18 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
+// concerned says whether admission is about such a write, if it can tell: if not, there is no step, for nothing happens.
+func concerned(scope *RequestScope, attributes admission.Attributes) bool {
+	one, tells := scope.Admit.(interface {
+		Concerns(admission.Attributes) bool
+	})
+	return !tells || one.Concerns(attributes)
+}
+
 // mutate asks mutating admission to change the object of attributes.
 func mutate(ctx context.Context, scope *RequestScope, attributes admission.Attributes) (err error) {
 	admit, ok := admission.WithAudit(scope.Admit).(admission.MutationInterface)
-	if !ok || !admit.Handles(attributes.GetOperation()) {
+	if !ok || !admit.Handles(attributes.GetOperation()) || !concerned(scope, attributes) {
 		return nil
 	}
 	ctx, step := trace.Start(ctx, trace.HandlerMutate, string(attributes.GetOperation()))
@@ -34,7 +42,7 @@ func mutate(ctx context.Context, scope *RequestScope, attributes admission.Attri
 // validate asks validating admission for its word.
 func validate(ctx context.Context, scope *RequestScope, attributes admission.Attributes) (err error) {
 	admit, ok := admission.WithAudit(scope.Admit).(admission.ValidationInterface)
-	if !ok || !admit.Handles(attributes.GetOperation()) {
+	if !ok || !admit.Handles(attributes.GetOperation()) || !concerned(scope, attributes) {
 		return nil
 	}
 	ctx, step := trace.Start(ctx, trace.HandlerValidate, string(attributes.GetOperation()))
