@@ -2,9 +2,6 @@ package admission
 
 import (
 	"context"
-	"crypto/x509"
-	"encoding/pem"
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,6 +15,8 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/certificates/certificatesigningrequest"
 )
 
 // certificateApproval has a request approved only by who may approve for its signer.
@@ -51,20 +50,13 @@ func trustBundleAttest(kit *plugin.Kit) plugin.Plugin {
 		Operations: onChanges, About: plugin.Of(certificatesv1.GroupName, "clustertrustbundles"),
 		Validate: plugin.With(func(ctx context.Context, w plugin.Write, bundle *certificatesv1beta1.ClusterTrustBundle) error {
 			old, _ := w.GetOldObject().(*certificatesv1beta1.ClusterTrustBundle)
-			if bundle.Spec.SignerName == "" || w.GetOperation() == admission.Update && old != nil && onlyOwners(bundle, old) {
+			if bundle.Spec.SignerName == "" || w.GetOperation() == admission.Update && old != nil && builtin.OnlyCollected(bundle, old) {
 				w.Step.Why(trace.PluginLeft)
 				return nil
 			}
 			return mayForSigner(ctx, kit, w, "attest", bundle.Spec.SignerName, "user not permitted to attest for signerName %q")
 		}),
 	}
-}
-
-// onlyOwners says whether nothing but what the garbage collector changes is changed.
-func onlyOwners(bundle, old *certificatesv1beta1.ClusterTrustBundle) bool {
-	bundle = bundle.DeepCopy()
-	bundle.OwnerReferences, bundle.Finalizers, bundle.ManagedFields = old.OwnerReferences, old.Finalizers, old.ManagedFields
-	return apiequality.Semantic.DeepEqual(bundle, old)
 }
 
 // mayForSigner asks for the signer's name, and for all signers of its domain.
@@ -96,27 +88,15 @@ func certificateSubjectRestriction(*plugin.Kit) plugin.Plugin {
 				w.Step.Why(trace.PluginLeft)
 				return nil
 			}
-			groups, err := groupsOf(request.Spec.Request)
+			asked, err := certificatesigningrequest.Parse(request.Spec.Request)
 			if err != nil {
 				return w.Refused("failed to parse CSR: %w", err)
 			}
-			if slices.Contains(groups, user.SystemPrivilegedGroup) {
+			if slices.Contains(asked.Subject.Organization, user.SystemPrivilegedGroup) {
 				return w.Refused("use of %s signer with system:masters group is not allowed", certificatesv1.KubeAPIServerClientSignerName)
 			}
 			w.Step.Why(trace.SubjectHarmless)
 			return nil
 		}),
 	}
-}
-
-func groupsOf(request []byte) ([]string, error) {
-	block, _ := pem.Decode(request)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
-	}
-	parsed, err := x509.ParseCertificateRequest(block.Bytes)
-	if err != nil {
-		return nil, err
-	}
-	return parsed.Subject.Organization, nil
 }

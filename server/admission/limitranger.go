@@ -31,23 +31,14 @@ func limitRanger(kit *plugin.Kit) plugin.Plugin {
 	l := limitRanges{plugin.ObjectsOf[*corev1.LimitRange](kit, corev1.SchemeGroupVersion.WithResource("limitranges"))}
 	return plugin.Plugin{
 		Operations: onChanges, About: plugin.Of("", "pods", "pods/resize", "persistentvolumeclaims"),
-		Admit: l.each(func(w plugin.Write, all []*corev1.LimitRange) error {
+		Admit: func(ctx context.Context, w plugin.Write) error {
 			pod, ok := w.GetObject().(*corev1.Pod)
-			if !ok {
+			if !ok { // a claim has no amounts to fill in, so nothing is read for it
 				w.Step.Why(trace.PluginLeft)
 				return nil
 			}
-			var added int64
-			for _, limits := range all {
-				added += addDefaults(pod, limits)
-			}
-			if added == 0 {
-				w.Step.Why(trace.LimitsThere, int64(len(all)))
-			} else {
-				w.Step.Why(trace.LimitsAdded, added)
-			}
-			return nil
-		}),
+			return l.each(func(w plugin.Write, all []*corev1.LimitRange) error { return addAll(w, pod, all) })(ctx, w)
+		},
 		Validate: l.each(func(w plugin.Write, all []*corev1.LimitRange) error {
 			for _, limits := range all {
 				if err := exceeds(w, limits); err != nil {
@@ -58,6 +49,20 @@ func limitRanger(kit *plugin.Kit) plugin.Plugin {
 			return nil
 		}),
 	}
+}
+
+// addAll gives containers what all ranges have for them.
+func addAll(w plugin.Write, pod *corev1.Pod, all []*corev1.LimitRange) error {
+	var added int64
+	for _, limits := range all {
+		added += addDefaults(pod, limits)
+	}
+	if added == 0 {
+		w.Step.Why(trace.LimitsThere, int64(len(all)))
+	} else {
+		w.Step.Why(trace.LimitsAdded, added)
+	}
+	return nil
 }
 
 // each does f with the ranges of the namespace. What is being deleted is left alone, and so is the update of a pod as a whole: it can't

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -89,12 +90,7 @@ func (a *Authorizer) take(data []byte) error {
 }
 
 func (c *chain) has(kind apiserver.AuthorizerType) bool {
-	for i := range c.links {
-		if c.links[i].kind == kind {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.links, func(l link) bool { return l.kind == kind })
 }
 
 // failed sets why the file was not taken over, and returns why it was not before.

@@ -135,3 +135,12 @@ func As[T runtime.Object](obj runtime.Object) (t T, err error) {
 	}
 	return t, nil
 }
+
+// OnlyCollected says whether an update changes only what the garbage collector does.
+func OnlyCollected[T Object](obj, old T) bool {
+	same := obj.DeepCopyObject().(T)
+	same.SetOwnerReferences(old.GetOwnerReferences())
+	same.SetFinalizers(old.GetFinalizers())
+	same.SetManagedFields(old.GetManagedFields())
+	return apiequality.Semantic.DeepEqual(same, old)
+}

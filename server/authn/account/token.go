@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-jose/go-jose/v4"
@@ -135,10 +136,5 @@ func issuedBy(token string, issuers []string) bool {
 	if json.Unmarshal(payload, &claims) != nil {
 		return false
 	}
-	for _, issuer := range issuers {
-		if issuer == claims.Issuer {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(issuers, claims.Issuer)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,7 +81,7 @@ func hooks[T builtin.Object](g *Guard, of func(T) grant) registry.Hooks {
 		BeginUpdate: func(ctx context.Context, obj, old runtime.Object, _ *metav1.UpdateOptions) (registry.FinishFunc, error) {
 			now, was := of(obj.(T)), of(old.(T))
 			now.aggregates = now.aggregates || was.aggregates
-			now.same = onlyCollected(obj.(T), old.(T))
+			now.same = builtin.OnlyCollected(obj.(T), old.(T))
 			return nil, g.check(ctx, now)
 		},
 	}
@@ -121,7 +120,7 @@ func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
 		step.WhyText(trace.GrantLacks, strings.Join(missing, " "))
 		return apierrors.NewForbidden(rbacv1.Resource(wanted.resource), wanted.meta.Name, refusal(who, missing, incomplete))
 	}
-	if missing := lacking(held, everything); wanted.aggregates && len(missing) > 0 {
+	if wanted.aggregates && len(lacking(held, everything)) > 0 {
 		step.Why(trace.GrantLacksAll)
 		return apierrors.NewForbidden(rbacv1.Resource(wanted.resource), wanted.meta.Name,
 			errors.New("must have cluster-admin privileges to use the aggregationRule"))
@@ -186,15 +185,6 @@ func refusal(who user.Info, missing []string, incomplete error) error {
 		message += fmt.Sprintf("; resolution errors: %v", []error{incomplete})
 	}
 	return errors.New(message)
-}
-
-// onlyCollected says whether an update changes only what the garbage collector does.
-func onlyCollected[T builtin.Object](obj, old T) bool {
-	same := obj.DeepCopyObject().(T)
-	same.SetOwnerReferences(old.GetOwnerReferences())
-	same.SetFinalizers(old.GetFinalizers())
-	same.SetManagedFields(old.GetManagedFields())
-	return apiequality.Semantic.DeepEqual(same, old)
 }
 
 // mayEscalate asks whether the user has the verb escalate for the role of the request.

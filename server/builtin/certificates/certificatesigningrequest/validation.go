@@ -111,13 +111,18 @@ func validateSpec(spec *certificatesv1.CertificateSigningRequestSpec, l leniency
 	return errs
 }
 
-// validateRequest checks the form of a PKCS#10 request, and that it is signed with its own key.
-func validateRequest(data []byte) error {
+// Parse reads a PKCS#10 request.
+func Parse(data []byte) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(data)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return errors.New("PEM block type must be CERTIFICATE REQUEST")
+		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
 	}
-	request, err := x509.ParseCertificateRequest(block.Bytes)
+	return x509.ParseCertificateRequest(block.Bytes)
+}
+
+// validateRequest checks the form of a PKCS#10 request, and that it is signed with its own key.
+func validateRequest(data []byte) error {
+	request, err := Parse(data)
 	if err != nil {
 		return err
 	}
