@@ -72,7 +72,11 @@ func (o *storageKeysOptions) run(ctx context.Context, r *reader, args []string) 
 		return err
 	}
 	if o.format == render.Table && remaining > 0 {
-		fmt.Fprintf(r.err, "kx: %s objects remain to be written with today's keys: kx storage migrate does it\n", render.Count(remaining))
+		what := fmt.Sprintf("%s objects remain", render.Count(remaining))
+		if remaining == 1 {
+			what = "1 object remains"
+		}
+		fmt.Fprintf(r.err, "kx: %s to be written with today's keys: kx storage migrate does it\n", what)
 	}
 	if unreadable > 0 {
 		return &exitError{code: exitFound, err: fmt.Errorf("%s objects can't be read with this configuration", render.Count(unreadable))}

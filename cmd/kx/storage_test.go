@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/migrate"
+	"github.com/kx-apiserver/kx/store/transform/kms/kmstest"
 )
 
 // encryptionOf is a file of a configuration whose first key is the first of names.
@@ -56,6 +57,35 @@ spec:
     storage: true
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
+
+// TestStorageOfPlugin shows which keys of a KMS plugin secrets have, and what is in them.
+func TestStorageOfPlugin(t *testing.T) {
+	t.Parallel()
+	m, dir, plugin := newMachine(t), t.TempDir(), kmstest.Serve(t, "key-1")
+	data, file := filepath.Join(dir, "data"), filepath.Join(dir, "encryption.yaml")
+	text := fmt.Sprintf("apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n"+
+		"  - kms: {apiVersion: v2, name: vault, endpoint: %q, timeout: 1m}\n", plugin.Endpoint())
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := serve(t, "--data-dir", data, "--encryption-provider-config", file)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Data: map[string][]byte{"k": []byte("v")}}
+	if _, err := p.client(t).CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	at := []string{"--data-dir", data, "--encryption-provider-config", file}
+	keys := append([]string{"storage", "keys", "secrets"}, at...)
+	if a := m.run("", keys...); a.code != 0 || !strings.Contains(a.out, "kms v2 vault") || !strings.Contains(a.out, "key-1") || a.err != "" {
+		t.Errorf("keys: %+v", a)
+	}
+	if a := m.run("", append([]string{"etcd", "get", "secrets/default/s"}, at...)...); a.code != 0 || !strings.Contains(a.out, "name: s") {
+		t.Errorf("get: %+v", a)
+	}
+	plugin.Use("key-2")
+	if a := m.run("", keys...); a.code != 0 || !strings.Contains(a.err, "1 object remains") {
+		t.Errorf("keys, with another one: %+v", a)
+	}
+}
 
 // TestStorageMigrate writes secrets with a new key, and custom resources in a new version.
 func TestStorageMigrate(t *testing.T) {

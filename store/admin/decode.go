@@ -204,8 +204,8 @@ func encryption(value []byte) string {
 }
 
 func (d *Decoder) decrypt(key string, value []byte) ([]byte, error) {
-	if bytes.HasPrefix(value, []byte("k8s:enc:kms:")) {
-		return nil, errors.New("a KMS plugin holds the key, and only the API server speaks to it")
+	if bytes.HasPrefix(value, []byte("k8s:enc:kms:v1:")) {
+		return nil, errors.New("it was encrypted through a KMS plugin of v1, which is not supported")
 	}
 	if d.Encryption == nil {
 		return nil, errors.New("give the API server's EncryptionConfiguration (--encryption-provider-config)")

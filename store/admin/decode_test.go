@@ -291,7 +291,7 @@ func TestDecodeFails(t *testing.T) {
 		"cut envelope":     {string(whole[:10]), "envelope is damaged or cut off"},
 		"cut message":      {string(whole[:len(whole)-20]), "damaged or cut off"},
 		"unknown type":     {string(protobufOf(t, schema.GroupVersionKind{Group: "x", Version: "v9", Kind: "Panda"}, pod)), "protobuf of x/v9 Panda, a type that kx does not know"},
-		"kms":              {"k8s:enc:kms:v2:plugin:abc", "KMS plugin"},
+		"kms":              {"k8s:enc:kms:v1:plugin:abc", "KMS plugin of v1"},
 		"unknown provider": {"k8s:enc:rot13", "of a form that is not known"},
 	} {
 		_, err := (&Decoder{Prefix: DefaultPrefix}).Decode("/registry/pods/default/web", []byte(test.value))

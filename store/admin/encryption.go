@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/store/transform"
+	"github.com/kx-apiserver/kx/store/transform/kms"
 )
 
 // EncryptedBy counts the objects of a resource that one provider's key encrypted.
@@ -46,15 +47,18 @@ func Encryptions(ctx context.Context, s Source, d *Decoder, below string, progre
 			continue
 		}
 		provider, key := storedBy(kv.Value)
+		_, ofPlugin := kms.KeyID(kv.Value)
 		of := EncryptedBy{Resource: l.Resource.String(), Provider: provider, Key: key}
 		c := counts[of]
 		if c == nil {
-			c = &EncryptedBy{Resource: of.Resource, Provider: provider, Key: key, Write: d.writesLike(l.Resource, provider, key)}
+			c = &EncryptedBy{Resource: of.Resource, Provider: provider, Key: key, Write: !ofPlugin && d.writesLike(l.Resource, provider, key)}
 			counts[of] = c
 		}
 		c.Objects++
 		c.Bytes += int64(len(kv.Value))
-		d.judge(ctx, l.Resource, &kv, c)
+		if current := d.judge(ctx, l.Resource, &kv, c); current && ofPlugin {
+			c.Write = true // the plugin says which key it writes with, not the configuration
+		}
 	}
 	all := make([]EncryptedBy, 0, len(counts))
 	for _, c := range counts {
@@ -66,10 +70,10 @@ func Encryptions(ctx context.Context, s Source, d *Decoder, below string, progre
 	return all, nil
 }
 
-// judge counts a value that the configuration would write differently or can't read.
-func (d *Decoder) judge(ctx context.Context, resource schema.GroupResource, kv *KV, c *EncryptedBy) {
+// judge counts a value that the configuration would write differently or can't read, and says whether it would write like that.
+func (d *Decoder) judge(ctx context.Context, resource schema.GroupResource, kv *KV, c *EncryptedBy) (current bool) {
 	if d.Encryption == nil {
-		return
+		return false
 	}
 	_, stale, err := d.Encryption.ForResource(resource).TransformFromStorage(ctx, kv.Value, transform.DefaultContext(kv.Key))
 	if err != nil {
@@ -78,6 +82,7 @@ func (d *Decoder) judge(ctx context.Context, resource schema.GroupResource, kv *
 	if stale || err != nil {
 		c.Remaining++
 	}
+	return !stale && err == nil
 }
 
 // writesLike says whether the configuration writes a resource with a provider's key.
@@ -91,6 +96,10 @@ func (d *Decoder) writesLike(resource schema.GroupResource, provider, key string
 
 // storedBy returns the provider and the key that a value names.
 func storedBy(value []byte) (provider, key string) {
+	if id, ok := kms.KeyID(value); ok {
+		provider, _, _ = strings.Cut(strings.TrimPrefix(string(value[:min(len(value), 256)]), kms.Prefix), ":")
+		return "kms v2 " + provider, id
+	}
 	head := string(value[:min(len(value), 256)])
 	rest, ok := strings.CutPrefix(head, string(encryptedMagic))
 	if !ok {

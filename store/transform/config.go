@@ -1,15 +1,19 @@
 package transform
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	apiserverv1 "k8s.io/apiserver/pkg/apis/apiserver/v1"
+
+	"github.com/kx-apiserver/kx/store/transform/kms"
 )
 
 // anyResource is the rule "*.*".
@@ -20,9 +24,34 @@ type Resources struct {
 	rules map[schema.GroupResource]*prefixed
 	// prefixes has the prefix that each rule's transformer writes.
 	prefixes map[schema.GroupResource]string
+	plugins  []*kms.Envelope
 
-	// Metrics (optional) count what the transformers of ForResource do.
-	Metrics *Metrics
+	metrics *Metrics
+}
+
+// Measure has metrics count what the transformers of ForResource do, which it is called before.
+func (r *Resources) Measure(m *Metrics) {
+	r.metrics = m
+	for _, p := range r.plugins {
+		p.Observe(m)
+	}
+}
+
+// Plugins returns the KMS plugins, in the order of the configuration.
+func (r *Resources) Plugins() []*kms.Envelope {
+	if r == nil {
+		return nil
+	}
+	return r.plugins
+}
+
+// Close ends the connections to the KMS plugins. Nothing that a plugin encrypted can be read or written then.
+func (r *Resources) Close() error {
+	var errs []error
+	for _, p := range r.Plugins() {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // Prefix returns the prefix with which values of a resource are written, such as "k8s:enc:aescbc:v1:key1:". It is empty for
@@ -41,10 +70,10 @@ func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
 	switch {
 	case !ok:
 		return NewIdentity()
-	case r.Metrics == nil:
+	case r.metrics == nil:
 		return r.rules[rule]
 	}
-	return r.rules[rule].of(resource.String(), r.Metrics)
+	return r.rules[rule].of(resource.String(), r.metrics)
 }
 
 // ruleFor returns the rule that applies to a resource.
@@ -106,11 +135,16 @@ func decodeConfig(data []byte) (*apiserverv1.EncryptionConfiguration, error) {
 }
 
 // buildResources follows the rules in order. A resource that several rules name has the providers of all of them.
-func buildResources(config *apiserverv1.EncryptionConfiguration) (*Resources, error) {
+func buildResources(config *apiserverv1.EncryptionConfiguration) (_ *Resources, err error) {
 	providers := map[schema.GroupResource][]Prefixed{}
-	prefixes := map[schema.GroupResource]string{}
+	out := &Resources{rules: map[schema.GroupResource]*prefixed{}, prefixes: map[schema.GroupResource]string{}}
+	defer func() {
+		if err != nil {
+			_ = out.Close()
+		}
+	}()
 	for i, rule := range config.Resources {
-		own, err := ruleProviders(rule)
+		own, err := out.ruleProviders(rule)
 		if err != nil {
 			return nil, fmt.Errorf("resources[%d]: %w", i, err)
 		}
@@ -123,12 +157,11 @@ func buildResources(config *apiserverv1.EncryptionConfiguration) (*Resources, er
 				}
 			}
 			if len(providers[resource]) == 0 {
-				prefixes[resource] = string(own[0].Prefix) + firstKey(rule.Providers[0])
+				out.prefixes[resource] = string(own[0].Prefix) + firstKey(rule.Providers[0])
 			}
 			providers[resource] = append(providers[resource], own...)
 		}
 	}
-	out := &Resources{rules: map[schema.GroupResource]*prefixed{}, prefixes: prefixes}
 	for resource, p := range providers {
 		out.rules[resource] = newPrefixed(errors.New("no matching prefix found"), p[0], p[1:]...)
 	}
@@ -155,10 +188,10 @@ func ruleName(rule schema.GroupResource) string {
 	return rule.String()
 }
 
-func ruleProviders(rule apiserverv1.ResourceConfiguration) ([]Prefixed, error) {
+func (r *Resources) ruleProviders(rule apiserverv1.ResourceConfiguration) ([]Prefixed, error) {
 	providers := make([]Prefixed, 0, len(rule.Providers))
 	for i, p := range rule.Providers {
-		provider, err := newProvider(p)
+		provider, err := r.newProvider(p)
 		if err != nil {
 			return nil, fmt.Errorf("providers[%d]: %w", i, err)
 		}
@@ -167,7 +200,7 @@ func ruleProviders(rule apiserverv1.ResourceConfiguration) ([]Prefixed, error) {
 	return providers, nil
 }
 
-func newProvider(p apiserverv1.ProviderConfiguration) (Prefixed, error) {
+func (r *Resources) newProvider(p apiserverv1.ProviderConfiguration) (Prefixed, error) {
 	switch {
 	case p.AESGCM != nil:
 		return keyed("k8s:enc:aesgcm:v1:", p.AESGCM.Keys, NewAESGCM)
@@ -177,9 +210,35 @@ func newProvider(p apiserverv1.ProviderConfiguration) (Prefixed, error) {
 		return keyed("k8s:enc:secretbox:v1:", p.Secretbox.Keys, func(key []byte) (Transformer, error) {
 			return NewSecretbox([secretboxKeySize]byte(key)), nil
 		})
+	case p.KMS != nil:
+		envelope, err := kms.New(kms.Config{Name: p.KMS.Name, Endpoint: p.KMS.Endpoint, Timeout: timeoutOf(p.KMS)})
+		if err != nil {
+			return Prefixed{}, err
+		}
+		r.plugins = append(r.plugins, envelope)
+		return Prefixed{Prefix: []byte(kms.Prefix + p.KMS.Name + ":"), Transformer: sealed{envelope}}, nil
 	default:
 		return Prefixed{Transformer: NewIdentity()}, nil
 	}
+}
+
+// timeoutOf is how long a call of a plugin may take.
+func timeoutOf(p *apiserverv1.KMSConfiguration) time.Duration {
+	if p.Timeout == nil {
+		return 3 * time.Second
+	}
+	return p.Timeout.Duration
+}
+
+// sealed is the transformer of a plugin.
+type sealed struct{ *kms.Envelope }
+
+func (t sealed) TransformFromStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, bool, error) {
+	return t.Open(ctx, data, dataCtx.AuthenticatedData())
+}
+
+func (t sealed) TransformToStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, error) {
+	return t.Seal(ctx, data, dataCtx.AuthenticatedData())
 }
 
 // keyed makes the transformer of a provider with keys: the first key writes, all read.

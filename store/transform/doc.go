@@ -1,6 +1,7 @@
 // Package transform changes values on their way to and from etcd.
 //
-// It owns the bytes between the codec and the disk: identity, AES-GCM, AES-CBC and secretbox, key rotation, and the
+// It owns the bytes between the codec and the disk: identity, AES-GCM, AES-CBC, secretbox and (by package
+// kms) KMS plugins, key rotation, and the
 // reading of a Kubernetes EncryptionConfiguration file that says which resource uses which of them.
 //
 // In comes an encoded object and a Context that says where it is stored; out go the bytes that etcd holds, and the way
@@ -9,6 +10,7 @@
 //	k8s:enc:aesgcm:v1:<key name>:     12 bytes of nonce, ciphertext, 16 bytes of tag; the etcd key is authenticated
 //	k8s:enc:aescbc:v1:<key name>:     16 bytes of IV, ciphertext with PKCS#7 padding; not authenticated
 //	k8s:enc:secretbox:v1:<key name>:  24 bytes of nonce, 16 bytes of tag, ciphertext; the etcd key is not authenticated
+//	k8s:enc:kms:v2:<provider name>:    see package kms; the etcd key is authenticated
 //
 // Invariants:
 //

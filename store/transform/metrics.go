@@ -1,17 +1,27 @@
 package transform
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/kx-apiserver/kx/store/transform/kms"
 )
 
 // Metrics are the metrics of one server's transformers.
 type Metrics struct {
 	operations *prometheus.CounterVec
 	durations  *prometheus.HistogramVec
+
+	calls    *prometheus.HistogramVec
+	keys     *prometheus.CounterVec
+	lastKeys *prometheus.GaugeVec
+	// used has keyCounts by keyUse: to hash an id for each value costs more than counting.
+	used sync.Map
 }
 
 // NewMetrics registers the metrics with reg. Without a registry (nil) they count, and nobody reads them.
@@ -27,13 +37,52 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Help:    "How long it took to transform a value on its way to or from the storage.",
 			Buckets: prometheus.ExponentialBuckets(5e-6, 2, 25),
 		}, []string{"transformation_type", "transformer_prefix"}),
+		calls: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "apiserver_envelope_encryption_kms_operations_latency_seconds",
+			Help:    "How long calls of KMS plugins took, by how they ended.",
+			Buckets: prometheus.ExponentialBuckets(1e-4, 2, 20),
+		}, []string{"provider_name", "method_name", "grpc_status_code"}),
+		keys: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "apiserver_envelope_encryption_key_id_hash_total",
+			Help: "Values encrypted or decrypted with a key of a KMS plugin, by the hash of the key's id.",
+		}, []string{"transformation_type", "provider_name", "key_id_hash"}),
+		lastKeys: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "apiserver_envelope_encryption_key_id_hash_last_timestamp_seconds",
+			Help: "When a key of a KMS plugin was used last, by the hash of its id.",
+		}, []string{"transformation_type", "provider_name", "key_id_hash"}),
 	}
+}
+
+// Called counts a call of a KMS plugin.
+func (m *Metrics) Called(plugin, method, code string, took time.Duration) {
+	m.calls.WithLabelValues(plugin, method, code).Observe(took.Seconds())
+}
+
+// Used counts a value that was encrypted or decrypted with a key of a KMS plugin.
+func (m *Metrics) Used(plugin, direction, keyID string) {
+	use := keyUse{plugin, direction, keyID}
+	found, ok := m.used.Load(use)
+	if !ok {
+		hash := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(keyID)))
+		found, _ = m.used.LoadOrStore(use, keyCounts{m.keys.WithLabelValues(direction, plugin, hash), m.lastKeys.WithLabelValues(direction, plugin, hash)})
+	}
+	counts := found.(keyCounts)
+	counts.total.Inc()
+	counts.last.SetToCurrentTime()
+}
+
+// keyUse is what uses of keys are counted by.
+type keyUse struct{ plugin, direction, keyID string }
+
+type keyCounts struct {
+	total prometheus.Counter
+	last  prometheus.Gauge
 }
 
 // The values of transformation_type.
 const (
-	fromStorage = "from_storage"
-	toStorage   = "to_storage"
+	fromStorage = kms.FromStorage
+	toStorage   = kms.ToStorage
 )
 
 // The values of status, which upstream uses for calls of key services, and one for all other failures.

@@ -39,7 +39,7 @@ func counted(t *testing.T, registry prometheus.Gatherer) map[string]float64 {
 func TestMetrics(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	resources := config(t, `{"aesgcm":{"keys":[{"name":"measured","secret":"KEY1"}]}},{"identity":{}}`)
-	resources.Metrics = transform.NewMetrics(registry)
+	resources.Measure(transform.NewMetrics(registry))
 	secrets := resources.ForResource(schema.GroupResource{Resource: "secrets"})
 	stored, err := secrets.TransformToStorage(t.Context(), []byte("value"), at)
 	if err != nil {

@@ -372,6 +372,12 @@ func FuzzParseConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
+		if len(resources.Plugins()) > 0 { // nobody is at their sockets
+			if err := resources.Close(); err != nil {
+				t.Error(err)
+			}
+			return
+		}
 		// Whatever is accepted can be used.
 		tr := resources.ForResource(schema.GroupResource{Resource: "secrets"})
 		stored, err := tr.TransformToStorage(t.Context(), []byte("value"), at)

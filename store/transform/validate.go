@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	apiserverv1 "k8s.io/apiserver/pkg/apis/apiserver/v1"
+
+	"github.com/kx-apiserver/kx/store/transform/kms"
 )
 
 var (
@@ -23,6 +25,7 @@ func validateConfig(config *apiserverv1.EncryptionConfiguration) field.ErrorList
 		return field.ErrorList{field.Required(root, "at least one rule is required")}
 	}
 	var errs field.ErrorList
+	plugins := map[string]bool{}
 	for i, rule := range config.Resources {
 		resources, providers := root.Index(i).Child("resources"), root.Index(i).Child("providers")
 		if len(rule.Resources) == 0 {
@@ -39,6 +42,13 @@ func validateConfig(config *apiserverv1.EncryptionConfiguration) field.ErrorList
 		}
 		for j, provider := range rule.Providers {
 			errs = append(errs, validateProvider(provider, providers.Index(j))...)
+			if provider.KMS == nil {
+				continue
+			}
+			if name := provider.KMS.Name; plugins[name] {
+				errs = append(errs, field.Invalid(providers.Index(j).Child("kms", "name"), name, fmt.Sprintf("duplicate KMS provider name %s, names must be unique", name)))
+			}
+			plugins[provider.KMS.Name] = true
 		}
 	}
 	return errs
@@ -110,12 +120,12 @@ func validateProvider(p apiserverv1.ProviderConfiguration, path *field.Path) fie
 	}
 	switch {
 	case len(kinds) == 0:
-		return field.ErrorList{field.Required(path, "one of aesgcm, aescbc, secretbox, identity is required")}
+		return field.ErrorList{field.Required(path, "one of kms, aesgcm, aescbc, secretbox, identity is required")}
 	case len(kinds) > 1:
 		return field.ErrorList{field.Invalid(path, strings.Join(kinds, ", "),
 			"more than one provider specified in a single element, should split into different list elements")}
 	case p.KMS != nil:
-		return field.ErrorList{field.Forbidden(path.Child("kms"), kmsRefusal(p.KMS))}
+		return validateKMS(p.KMS, path.Child("kms"))
 	case p.AESGCM != nil:
 		return validateKeys(p.AESGCM.Keys, path.Child("aesgcm", "keys"), aesKeySizes)
 	case p.AESCBC != nil:
@@ -126,13 +136,34 @@ func validateProvider(p apiserverv1.ProviderConfiguration, path *field.Path) fie
 	return nil
 }
 
-func kmsRefusal(kms *apiserverv1.KMSConfiguration) string {
-	version := kms.APIVersion
-	if version == "" {
-		version = "v1"
+func validateKMS(c *apiserverv1.KMSConfiguration, path *field.Path) field.ErrorList {
+	switch c.APIVersion {
+	case "v2":
+	case "", "v1":
+		return field.ErrorList{field.Forbidden(path, fmt.Sprintf("KMS v1 provider %q is not supported: values encrypted through it can be neither read nor written; "+
+			"use a plugin of v2 with apiVersion: v2, or aesgcm, secretbox, aescbc or identity", c.Name))}
+	default:
+		return field.ErrorList{field.Invalid(path.Child("apiVersion"), c.APIVersion, "unsupported apiVersion apiVersion for KMS provider, only v1 and v2 are supported")}
 	}
-	return fmt.Sprintf("KMS %s provider %q is not supported: values encrypted through a KMS plugin can be neither read nor written; use aesgcm, secretbox, aescbc or identity",
-		version, kms.Name)
+	var errs field.ErrorList
+	switch {
+	case c.Name == "":
+		errs = append(errs, field.Required(path.Child("name"), "name is a mandatory field for a provider"))
+	case strings.Contains(c.Name, ":"):
+		errs = append(errs, field.Invalid(path.Child("name"), c.Name, fmt.Sprintf("invalid KMS provider name %s, must not contain ':'", c.Name)))
+	}
+	if c.Timeout != nil && c.Timeout.Duration <= 0 {
+		errs = append(errs, field.Invalid(path.Child("timeout"), c.Timeout, "timeout should be a positive value"))
+	}
+	if c.Endpoint == "" {
+		errs = append(errs, field.Invalid(path.Child("endpoint"), "", "endpoint is a mandatory field for a kms"))
+	} else if _, err := kms.SocketOf(c.Endpoint); err != nil {
+		errs = append(errs, field.Invalid(path.Child("endpoint"), c.Endpoint, err.Error()))
+	}
+	if c.CacheSize != nil {
+		errs = append(errs, field.Invalid(path.Child("cachesize"), *c.CacheSize, "cachesize is not supported in v2"))
+	}
+	return errs
 }
 
 func validateKeys(keys []apiserverv1.Key, path *field.Path, sizes []int) field.ErrorList {

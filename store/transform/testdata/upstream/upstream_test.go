@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 
 	"github.com/kx-apiserver/kx/store/transform"
+	"github.com/kx-apiserver/kx/store/transform/kms/kmstest"
 )
 
 var rewrite = flag.Bool("rewrite", false, "record ../values.json")
@@ -152,16 +154,63 @@ func TestOneOpinionOnFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, ours := transform.ParseConfig(config)
-		if strings.Contains(file, "kms") {
-			// Upstream would look for the plugin.
-			if ours == nil {
-				t.Errorf("%s is accepted", file)
-			}
-			continue
-		}
 		_, theirs := upstreamConfig(t, config)
 		if (theirs == nil) != (ours == nil) {
 			t.Errorf("%s: theirs says %v, ours %v", file, theirs, ours)
+		}
+	}
+}
+
+// TestPlugin has both encrypt with the keys of one KMS plugin, and read what the other has written.
+func TestPlugin(t *testing.T) {
+	p := kmstest.Serve(t, "1")
+	config := fmt.Appendf(nil, `kind: EncryptionConfiguration
+apiVersion: apiserver.config.k8s.io/v1
+resources:
+- resources: [kms.test]
+  providers:
+  - kms: {apiVersion: v2, name: vault, endpoint: 'unix://%s', timeout: 1m}
+  - identity: {}
+`, p.Socket)
+	place, other := []byte("/registry/secrets/default/a"), []byte("/registry/secrets/default/b")
+	theirs, ours := both(t, config, "kms")
+	var first [2][]byte
+	for _, want := range plain() {
+		for i, write := range []func() ([]byte, error){
+			func() ([]byte, error) {
+				return theirs.TransformToStorage(t.Context(), want, value.DefaultContext(place))
+			},
+			func() ([]byte, error) {
+				return ours.TransformToStorage(t.Context(), want, transform.DefaultContext(place))
+			},
+		} {
+			stored, err := write()
+			if err != nil {
+				t.Fatal(err)
+			}
+			first[i] = stored
+			if !bytes.HasPrefix(stored, []byte("k8s:enc:kms:v2:vault:")) {
+				t.Errorf("stored is %q", stored)
+			}
+			a, staleA, errA := theirs.TransformFromStorage(t.Context(), stored, value.DefaultContext(place))
+			b, staleB, errB := ours.TransformFromStorage(t.Context(), stored, transform.DefaultContext(place))
+			if errA != nil || errB != nil || staleA || staleB || !bytes.Equal(a, want) || !bytes.Equal(b, want) {
+				t.Errorf("writer %d: theirs %q %v %v, ours %q %v %v; want %q", i, a, staleA, errA, b, staleB, errB, want)
+			}
+			_, _, errA = theirs.TransformFromStorage(t.Context(), stored, value.DefaultContext(other))
+			_, _, errB = ours.TransformFromStorage(t.Context(), stored, transform.DefaultContext(other))
+			if errA == nil || errB == nil || errA.Error() != errB.Error() {
+				t.Errorf("at another place: theirs %v, ours %v", errA, errB)
+			}
+		}
+	}
+	p.Use("2")
+	theirs, ours = both(t, config, "kms")
+	for i, stored := range first {
+		_, staleA, errA := theirs.TransformFromStorage(t.Context(), stored, value.DefaultContext(place))
+		_, staleB, errB := ours.TransformFromStorage(t.Context(), stored, transform.DefaultContext(place))
+		if errA != nil || errB != nil || !staleA || !staleB {
+			t.Errorf("writer %d, another key: theirs %v %v, ours %v %v", i, staleA, errA, staleB, errB)
 		}
 	}
 }

@@ -1,0 +1,24 @@
+// Package kms encrypts values with keys that a KMS plugin keeps: Kubernetes' KMS v2, a gRPC service on a socket of this machine.
+//
+// It owns the connection to a plugin, the seed that values are encrypted with at the moment, and the bytes of a value. In comes a
+// value and its place in etcd; out go the bytes behind the prefix "k8s:enc:kms:v2:<name>:", and the way back:
+//
+//	message EncryptedObject {
+//	  bytes encryptedData = 1;            // 32 bytes of info, 12 of nonce, ciphertext, 16 of tag; the etcd key is authenticated
+//	  string keyID = 2;                   // the plugin's key
+//	  bytes encryptedDEKSource = 3;       // the seed, as the plugin encrypted it
+//	  map<string, bytes> annotations = 4; // what the plugin wants to be told when it decrypts the seed
+//	  int32 encryptedDEKSourceType = 5;   // 1: HKDF-SHA256 makes a key of seed and info. 0: the source is a key, and there is no info
+//	}
+//
+// The plugin sees seeds, not values: one is made when the first value is written and when the plugin has another key, and it is asked
+// to decrypt each seed once.
+//
+// Invariants:
+//
+//  1. Nothing runs while nobody asks. What was heard of the plugin more than a minute ago is asked again by whoever comes next.
+//  2. A value is written only with a key that the plugin has named within the last three minutes.
+//  3. A plugin that does not answer delays reads once, by its timeout, and then those writes that can't be without it, once in ten
+//     seconds. One that answers nonsense is an error that names it. Neither ends the process.
+//  4. No error carries a key, a seed, or bytes of the plugin's that may be one.
+package kms

@@ -1,0 +1,279 @@
+package kms
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+	kmsv2 "k8s.io/kms/apis/v2"
+)
+
+const (
+	// fresh is how long what the plugin said is taken for true.
+	fresh = time.Minute
+	// retry is how long a plugin that failed is left alone.
+	retry = 10 * time.Second
+	// usable is how long values are written with a key that the plugin has named.
+	usable = 3 * time.Minute
+	// maxSecrets is how many decrypted seeds are kept: each start of a server makes one, and each change of the plugin's key.
+	maxSecrets = 1000
+)
+
+// Config is what an Envelope needs.
+type Config struct {
+	// Name is the provider's in the configuration.
+	Name string
+	// Endpoint is the plugin's socket.
+	Endpoint string
+	// Timeout ends each call.
+	Timeout time.Duration
+}
+
+// Observer is told of calls of the plugin, and of values by the id of their key.
+type Observer interface {
+	Called(name, method, code string, took time.Duration)
+	Used(name, direction, keyID string)
+}
+
+// Directions in which values go.
+const (
+	FromStorage = "from_storage"
+	ToStorage   = "to_storage"
+)
+
+// Envelope encrypts values with the keys of one plugin. It is safe for concurrent use.
+type Envelope struct {
+	config Config
+	plugin *plugin
+	// observer may be nil. It is set before the first value.
+	observer Observer
+	now      func() time.Time
+
+	current atomic.Pointer[state]
+	// refreshing holds one who asks the plugin for its key.
+	refreshing chan struct{}
+	// failed is why the last refresh failed, nil if it did not. The holder of refreshing sets it.
+	failed atomic.Pointer[failure]
+
+	mu      sync.Mutex
+	secrets map[[sha256.Size]byte]secret
+}
+
+// state is with what values are written.
+type state struct {
+	source
+	seed seed
+	// asOf is when the plugin named the key, or rather when it was asked.
+	asOf time.Time
+}
+
+type failure struct {
+	err error
+	at  time.Time
+}
+
+// New makes an envelope. The plugin is asked when it is needed.
+func New(c Config) (*Envelope, error) {
+	e := &Envelope{config: c, now: time.Now, refreshing: make(chan struct{}, 1), secrets: map[[sha256.Size]byte]secret{}}
+	var err error
+	e.plugin, err = dial(c.Endpoint, c.Timeout, e.observe)
+	return e, err
+}
+
+// Observe sets who is told of calls, before the first value.
+func (e *Envelope) Observe(o Observer) { e.observer = o }
+
+func (e *Envelope) observe(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	start := time.Now()
+	err := invoke(ctx, method, req, reply, cc, opts...)
+	if e.observer != nil {
+		e.observer.Called(e.config.Name, method, status.Code(err).String(), time.Since(start))
+	}
+	return err
+}
+
+// Close ends the connection. Calls that wait fail.
+func (e *Envelope) Close() error { return e.plugin.close() }
+
+// Check asks the plugin how it is, unless that is known, and says what is wrong with it.
+func (e *Envelope) Check(ctx context.Context) error {
+	_, err := e.today(ctx, true)
+	return err
+}
+
+// Seal returns the bytes to store. place is authenticated: the value can be opened there only.
+func (e *Envelope) Seal(ctx context.Context, value, place []byte) ([]byte, error) {
+	s, err := e.today(ctx, true)
+	if s == nil {
+		return nil, err
+	}
+	if age := e.now().Sub(s.asOf); age > usable {
+		return nil, fmt.Errorf("the KMS plugin %q has not named its key for %s, so nothing is encrypted with it: %w", e.config.Name, age.Round(time.Second), err)
+	}
+	e.used(ToStorage, s.keyID)
+	data, err := s.seed.seal(make([]byte, 0, overhead+len(value)), value, place)
+	if err != nil {
+		return nil, err
+	}
+	return appendObject(&s.source, data), nil
+}
+
+// Open is the way back. stale says that the plugin has another key by now.
+func (e *Envelope) Open(ctx context.Context, stored, place []byte) (value []byte, stale bool, err error) {
+	from, data, err := parse(stored)
+	if err != nil {
+		return nil, false, err
+	}
+	opener, err := e.secretOf(ctx, &from)
+	if err != nil {
+		return nil, false, err
+	}
+	if value, err = opener.open(data, place); err != nil {
+		return nil, false, err
+	}
+	e.used(FromStorage, from.keyID)
+	// Who can't know the key of today has the value all the same.
+	s, _ := e.today(ctx, false)
+	return value, s != nil && (s.keyID != from.keyID || from.kind != sourceSeed), nil
+}
+
+func (e *Envelope) used(direction, keyID string) {
+	if e.observer != nil {
+		e.observer.Used(e.config.Name, direction, keyID)
+	}
+}
+
+// secretOf returns what opens the values of a source. The plugin is asked once for each.
+func (e *Envelope) secretOf(ctx context.Context, from *source) (secret, error) {
+	id := sha256.Sum256(append([]byte{byte(from.kind)}, from.append(nil)...))
+	e.mu.Lock()
+	known := e.secrets[id]
+	e.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	plain, err := e.plugin.decrypt(ctx, from)
+	if err != nil {
+		return nil, fmt.Errorf("failed to decrypt DEK, error: the KMS plugin %q at %s: %w", e.config.Name, e.config.Endpoint, err)
+	}
+	opener, err := newSecret(from.kind, plain)
+	if err != nil {
+		return nil, fmt.Errorf("failed to decrypt DEK, error: the KMS plugin %q at %s: %w", e.config.Name, e.config.Endpoint, err)
+	}
+	e.keep(id, opener)
+	return opener, nil
+}
+
+func (e *Envelope) keep(id [sha256.Size]byte, opener secret) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.secrets) >= maxSecrets {
+		clear(e.secrets) // they are decrypted again when they are needed
+	}
+	e.secrets[id] = opener
+}
+
+// today returns the state, asking the plugin if the last answer is old. If the plugin does not say, it is the last state (nil if there is
+// none), and why. While the plugin fails, only those wait for it who must write and can't.
+func (e *Envelope) today(ctx context.Context, write bool) (*state, error) {
+	s, now := e.current.Load(), e.now()
+	if s != nil && now.Sub(s.asOf) < fresh {
+		return s, nil
+	}
+	f := e.failed.Load()
+	switch {
+	case f == nil, write && (s == nil || now.Sub(s.asOf) > usable):
+		select {
+		case e.refreshing <- struct{}{}:
+			// The answer is everybody's, so it does not end with the request that asks.
+			return e.refresh(context.WithoutCancel(ctx))
+		case <-ctx.Done():
+			return s, ctx.Err()
+		}
+	case now.Sub(f.at) >= retry:
+		select {
+		case e.refreshing <- struct{}{}:
+			go func() { _, _ = e.refresh(context.WithoutCancel(ctx)) }()
+		default: // somebody does
+		}
+	}
+	return s, f.err
+}
+
+// refresh asks the plugin, unless somebody else has done so meanwhile. It gives refreshing back.
+func (e *Envelope) refresh(ctx context.Context) (*state, error) {
+	defer func() { <-e.refreshing }()
+	s := e.current.Load()
+	if s != nil && e.now().Sub(s.asOf) < fresh {
+		return s, nil
+	}
+	if f := e.failed.Load(); f != nil && e.now().Sub(f.at) < retry {
+		return s, f.err
+	}
+	next, err := e.ask(ctx, s)
+	if err != nil {
+		err = fmt.Errorf("the KMS plugin %q at %s: %w", e.config.Name, e.config.Endpoint, err)
+		e.failed.Store(&failure{err, e.now()})
+		return s, err
+	}
+	e.failed.Store(nil)
+	e.current.Store(next)
+	return next, nil
+}
+
+// ask asks the plugin for its key, and has a new seed encrypted if it is another one.
+func (e *Envelope) ask(ctx context.Context, last *state) (*state, error) {
+	began := e.now()
+	said, err := e.plugin.status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("it does not tell its status: %w", err)
+	}
+	if err := healthy(said); err != nil {
+		return nil, err
+	}
+	if last != nil && last.keyID == said.KeyId {
+		again := *last
+		again.asOf = began
+		return &again, nil
+	}
+	next := &state{seed: make(seed, seedSize), asOf: began}
+	if _, err := rand.Read(next.seed); err != nil {
+		return nil, fmt.Errorf("make a seed: %w", err)
+	}
+	sealed, err := e.plugin.encrypt(ctx, next.seed)
+	if err != nil {
+		return nil, fmt.Errorf("failed to encrypt DEK, error: %w", err)
+	}
+	next.source = source{kind: sourceSeed, keyID: sealed.KeyId, encrypted: sealed.Ciphertext, annotations: sealed.Annotations}
+	if err := next.validate(); err != nil {
+		return nil, err
+	}
+	if next.keyID != said.KeyId {
+		// It has changed its mind between the two calls: the next one will tell.
+		return nil, errors.New("it encrypted with another key than the one that its status names")
+	}
+	e.keep(sha256.Sum256(append([]byte{byte(sourceSeed)}, next.append(nil)...)), next.seed)
+	return next, nil
+}
+
+// healthy says what is wrong with a plugin by its status.
+func healthy(said *kmsv2.StatusResponse) error {
+	var errs []error
+	if said.Healthz != "ok" {
+		errs = append(errs, fmt.Errorf("got unexpected healthz status: %s", said.Healthz))
+	}
+	if said.Version != "v2" && said.Version != "v2beta1" {
+		errs = append(errs, fmt.Errorf("expected KMSv2 API version v2, got %s", said.Version))
+	}
+	if err := validateKeyID(said.KeyId); err != nil {
+		errs = append(errs, fmt.Errorf("got an invalid key id: %w", err))
+	}
+	return errors.Join(errs...)
+}
