@@ -26,6 +26,8 @@ type collection struct {
 	crd      *lister.Definition
 	resource schema.GroupVersionResource
 	kind     schema.GroupVersionKind
+	// version is that of its objects.
+	version string
 }
 
 var (
@@ -54,7 +56,7 @@ func newCollection(handler *crdHandler, crd *lister.Definition) (*collection, er
 		return nil, err
 	}
 	gv := schema.GroupVersion{Group: crd.Spec.Group, Version: version}
-	return &collection{handler, crd, gv.WithResource(names.Plural), gv.WithKind(names.ListKind)}, nil
+	return &collection{handler, crd, gv.WithResource(names.Plural), gv.WithKind(names.ListKind), version}, nil
 }
 
 func (c *collection) New() runtime.Object { return &unstructured.Unstructured{} }
@@ -144,5 +146,9 @@ func (c *collection) use(ctx context.Context, f func(*customresource.REST) (runt
 	if info.crd.Load().UID != c.crd.UID {
 		return c.NewList(), nil
 	}
-	return f(info.resource.Versions[info.resource.StorageVersion].Storage.CustomResource)
+	version := info.resource.Versions[c.version]
+	if version == nil {
+		return c.NewList(), nil
+	}
+	return f(version.Storage.CustomResource)
 }

@@ -3,6 +3,7 @@ package crd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -77,7 +78,7 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		serving, err = nil, nil // it has gone since
 	}
 	if err != nil {
-		fail(unresolved(ctx), info, w, req)
+		fail(h.unresolved(ctx, name), info, w, req)
 		return
 	}
 	if serving == nil {
@@ -94,9 +95,13 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // unresolved returns the client's error if a definition could not be read or served. The journey and the log have the reason.
-func unresolved(ctx context.Context) error {
+// Clients are told the one that an administrator has to remove.
+func (h *crdHandler) unresolved(ctx context.Context, name string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
+	}
+	if err := h.lister.Unreadable(name); err != nil {
+		return apierrors.NewInternalError(fmt.Errorf("error resolving resource: %w", err))
 	}
 	return apierrors.NewInternalError(errors.New("error resolving resource"))
 }

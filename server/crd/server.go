@@ -29,6 +29,7 @@ import (
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
+	"github.com/kx-apiserver/kx/server/webhook"
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
@@ -50,6 +51,8 @@ type Config struct {
 	MinRequestTimeout   time.Duration
 	MaxRequestBodyBytes int64
 	MaxObjectFields     int
+	// Services says where the services of conversion webhooks are.
+	Services webhook.Services
 	// Limits bounds the cost of one custom resource.
 	Limits crdschema.Limits
 
@@ -72,7 +75,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the storage of CustomResourceDefinitions: %w", err)
 	}
-	if c.conversion, err = conversion.NewFactory(nil, nil); err != nil {
+	if c.conversion, err = conversion.NewFactory(c.Services, nil); err != nil {
 		crds.Destroy()
 		return nil, err
 	}
@@ -133,7 +136,7 @@ func (s *Server) Install(server *endpoint.GenericAPIServer) error {
 	return server.InstallAPIGroup(&s.group)
 }
 
-// Start begins to follow the definitions, and returns when the existing ones are known and published. ctx bounds only that. stop
+// Start begins to follow the definitions, and returns when the existing ones that can be read are known and published. ctx bounds only that. stop
 // ends what was started, and waits for its end.
 func (s *Server) Start(ctx context.Context) (stop func(), err error) {
 	life, cancel := context.WithCancel(context.Background())
@@ -183,6 +186,9 @@ func (s *Server) Storages() map[schema.GroupVersionResource]rest.Storage {
 	}
 	return storages
 }
+
+// Unreadable has the reason of each definition that can't be read: what it defines is not served, or as it was before.
+func (s *Server) Unreadable() []error { return s.lister.AllUnreadable() }
 
 // Complete returns an error if there are, or may be, custom resources that Storages does not have.
 func (s *Server) Complete(ctx context.Context) error { return s.lister.Complete(ctx) }

@@ -179,7 +179,7 @@ func TestRedirects(t *testing.T) {
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		hook.Reply(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, code) })
 		_, err := converterFor(t, definition(hook.ClientConfig(), "v1")).Convert(t.Context(), &in, v2)
-		if err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("it answered %d, and redirects are not followed: let the definition name the URL that serves it", code)) {
+		if err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("it answered %d, and redirects are not followed: let the configuration name the address that serves it", code)) {
 			t.Errorf("%d: %v", code, err)
 		}
 		if calls := hook.Calls(); len(calls) != 1 {

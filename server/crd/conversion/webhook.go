@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http/httptrace"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -21,7 +20,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
+
+// maxAnswerBytes bounds the answer to a request of some size: objects may grow, but not without limit.
+func maxAnswerBytes(asked int64) int64 { return 8*max(asked, 0) + 8<<20 }
 
 // webhookClient calls the conversion webhook of one CRD.
 type webhookClient struct {
@@ -47,7 +50,7 @@ func newClientManager(services webhook.ServiceResolver, auth webhook.Authenticat
 	}
 	clients.SetAuthenticationInfoResolver(resolver)
 	clients.SetAuthenticationInfoResolverWrapper(auth)
-	clients.SetAuthenticationInfoResolverWrapper(distrustWebhooks)
+	clients.SetAuthenticationInfoResolverWrapper(kxwebhook.Distrust(maxAnswerBytes))
 	clients.SetServiceResolver(services)
 	return clients, clients.Validate()
 }
@@ -146,8 +149,7 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 		return nil, err
 	}
 	start := time.Now()
-	attempts := int64(0)
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: func(string) { attempts++ }})
+	ctx, exchange := kxwebhook.Observe(ctx)
 
 	failed := func(kind conversion.ConversionWebhookErrorType, err error) ([]*unstructured.Unstructured, error) {
 		conversion.Metrics.ObserveConversionWebhookFailure(ctx, time.Since(start), kind)
@@ -156,7 +158,7 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 	from := objects[0].GroupVersionKind()
 	request, response := w.review(objects, to, uid)
 	err = w.client.Post().Body(request).Do(ctx).Into(response)
-	step.Int("attempts", attempts)
+	step.Int("attempts", exchange.Attempts)
 	// The type of the webhook's error ends here: a Status from the webhook must not pass for one of this server.
 	if err != nil {
 		return failed(conversion.ConversionWebhookCallFailure, fmt.Errorf("conversion webhook for %v failed: %v", from, err))

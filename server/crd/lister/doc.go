@@ -20,6 +20,7 @@
 //  3. One goroutine calls the subscribers, change after change, each after Get returns it. Changes that come faster than
 //     subscribers work are merged: the old state of a call is the new state of the one before. So the backlog is never
 //     longer than the number of definitions.
-//  4. However many requests ask for unknown definitions, etcd is asked once at a time for one name, and for a few names at a
+//  4. A definition that can't be read hides no other. It is said in the log, once, and by Unreadable until it can be read or is gone.
+//  5. However many requests ask for unknown definitions, etcd is asked once at a time for one name, and for a few names at a
 //     time. No request gets an answer that was read before it asked.
 package lister

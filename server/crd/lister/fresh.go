@@ -133,6 +133,9 @@ func (l *Lister) read(ctx context.Context, name string) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
+	if in.Name != name {
+		return nil, builtin.ErrNameless
+	}
 	d, err := toV1(in)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,8 @@ package lister
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +14,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 )
 
 // Storage holds the definitions. Its objects are *apiextensions.CustomResourceDefinition.
@@ -40,6 +43,8 @@ type Lister struct {
 	// mu serializes writers.
 	mu     sync.Mutex
 	listed bool
+	// unreadable are the definitions that can't be read, by name. One that could be read before stays known as it was.
+	unreadable map[string]*builtin.Unreadable
 	// toTell are the names whose change subscribers have yet to hear of, in order and once each.
 	toTell   []string
 	isToTell map[string]bool
@@ -62,12 +67,13 @@ type sortedList struct {
 // New makes a Lister, which is empty until it runs.
 func New(crds Storage) *Lister {
 	return &Lister{
-		crds:     crds,
-		isToTell: map[string]bool{},
-		wake:     make(chan struct{}, 1),
-		synced:   make(chan struct{}),
-		toldMore: make(chan struct{}),
-		reads:    newReads(),
+		crds:       crds,
+		unreadable: map[string]*builtin.Unreadable{},
+		isToTell:   map[string]bool{},
+		wake:       make(chan struct{}, 1),
+		synced:     make(chan struct{}),
+		toldMore:   make(chan struct{}),
+		reads:      newReads(),
 	}
 }
 
@@ -139,11 +145,36 @@ func (l *Lister) List() []*Definition {
 	return s.definitions
 }
 
+// Unreadable returns why a definition can't be read, nil if it can be or if there is none.
+func (l *Lister) Unreadable(name string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if u := l.unreadable[name]; u != nil {
+		return u
+	}
+	return nil
+}
+
+// AllUnreadable has the reason of each definition that can't be read, by name.
+func (l *Lister) AllUnreadable() []error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []error
+	for _, name := range slices.Sorted(maps.Keys(l.unreadable)) {
+		all = append(all, l.unreadable[name])
+	}
+	return all
+}
+
 // replace stores a list of a revision. Newer definitions from GetFresh stay.
-func (l *Lister) replace(list []*Definition, revision uint64) {
+func (l *Lister) replace(list []*Definition, unreadable []*builtin.Unreadable, revision uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	there := make(map[string]bool, len(list))
+	l.setUnreadable(unreadable)
+	for name := range l.unreadable {
+		there[name] = true
+	}
 	for _, d := range list {
 		there[d.Name] = true
 		l.set(d)
@@ -159,10 +190,29 @@ func (l *Lister) replace(list []*Definition, revision uint64) {
 	l.wakeUp()
 }
 
+// setUnreadable notes which definitions can't be read, and logs those that are new. The caller holds l.mu.
+func (l *Lister) setUnreadable(now []*builtin.Unreadable) {
+	before := l.unreadable
+	l.unreadable = map[string]*builtin.Unreadable{}
+	for _, u := range now {
+		name := path.Base(u.Key)
+		l.unreadable[name] = u
+		if was := before[name]; l.Log == nil || was != nil && was.Revision == u.Revision {
+			continue
+		}
+		effect := "what it defines is not served"
+		if l.Get(name) != nil {
+			effect = "what it defines is served as before"
+		}
+		l.Log.Error("a CustomResourceDefinition cannot be read: "+effect, "error", u)
+	}
+}
+
 // changed stores an event of the watch.
 func (l *Lister) changed(d *Definition, deleted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	delete(l.unreadable, d.Name)
 	revision := revisionOf(d)
 	if deleted {
 		if known := l.Get(d.Name); known != nil && revisionOf(known) <= revision {
@@ -180,6 +230,7 @@ func (l *Lister) learned(d *Definition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if revisionOf(d) > l.revision.Load() {
+		delete(l.unreadable, d.Name)
 		l.set(d)
 		l.wakeUp()
 	}

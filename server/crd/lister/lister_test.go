@@ -458,3 +458,39 @@ func TestListIsShared(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestDamaged damages definitions while they are followed. What is known of one stays, others are followed as before, and it is followed
+// again when it is mended. One that is deleted as it is, is gone.
+func TestDamaged(t *testing.T) {
+	etcd := builtintest.NewEtcd(t)
+	crds, _, err := definition.NewREST(etcd)
+	must(t, err)
+	t.Cleanup(crds.Destroy)
+	s := &storage{REST: crds}
+	s.create(t, "Bad")
+	s.create(t, "Good")
+	l := lister.New(s)
+	run(t, l)
+	key := etcd.Prefix + "/apiextensions.k8s.io/customresourcedefinitions/" + nameOf("Bad")
+	got, err := etcd.Client.Get(t.Context(), key)
+	must(t, err)
+	for label, value := range map[string]string{"text": "it was a definition", "empty": ""} {
+		_, err := etcd.Client.Put(t.Context(), key, value)
+		must(t, err)
+		eventually(t, "it is said that it can't be read", func() bool { return l.Unreadable(nameOf("Bad")) != nil })
+		if names(l) != "bads goods" || len(l.AllUnreadable()) != 1 {
+			t.Errorf("known are %s; unreadable are %v", names(l), l.AllUnreadable())
+		}
+		s.label(t, "Good", label)
+		eventually(t, "another one is followed", func() bool { return l.Get(nameOf("Good")).Labels["l"] == label })
+		_, err = etcd.Client.Put(t.Context(), key, string(got.Kvs[0].Value))
+		must(t, err)
+		eventually(t, "it can be read again", func() bool { return l.Unreadable(nameOf("Bad")) == nil })
+	}
+	_, err = etcd.Client.Put(t.Context(), key, "it was a definition")
+	must(t, err)
+	eventually(t, "it is said that it can't be read", func() bool { return l.Unreadable(nameOf("Bad")) != nil })
+	_, err = etcd.Client.Delete(t.Context(), key)
+	must(t, err)
+	eventually(t, "it is gone", func() bool { return names(l) == "goods" && l.Unreadable(nameOf("Bad")) == nil })
+}

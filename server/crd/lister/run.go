@@ -54,9 +54,9 @@ func (l *Lister) follow(ctx context.Context) {
 	}
 }
 
-// list reads and stores all definitions.
+// list reads and stores all definitions that can be read.
 func (l *Lister) list(ctx context.Context) (revision string, err error) {
-	obj, err := l.crds.List(as(ctx, "list", ""), &metainternalversion.ListOptions{})
+	obj, unreadable, err := builtin.ListReadable(as(ctx, "list", ""), l.crds, &metainternalversion.ListOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -74,7 +74,7 @@ func (l *Lister) list(ctx context.Context) (revision string, err error) {
 			return "", fmt.Errorf("convert CustomResourceDefinition %s: %w", list.Items[i].Name, err)
 		}
 	}
-	l.replace(definitions, at)
+	l.replace(definitions, unreadable, at)
 	return list.ResourceVersion, nil
 }
 
@@ -92,6 +92,9 @@ func (l *Lister) watch(ctx context.Context, revision string) (saw bool, err erro
 		}
 		if event.Type == watch.Bookmark {
 			continue
+		}
+		if in.Name == "" {
+			return saw, builtin.ErrNameless
 		}
 		d, err := toV1(in)
 		if err != nil {

@@ -1,0 +1,136 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/util/webhook"
+	"k8s.io/client-go/rest"
+)
+
+// Limit says how many bytes an answer may have, by those of the request, of which -1 says that nobody knows.
+type Limit func(asked int64) int64
+
+// Distrust gives the library's clients a transport that bounds answers and refuses redirects.
+func Distrust(limit Limit) webhook.AuthenticationInfoResolverWrapper {
+	return func(delegate webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
+		distrust := func(config *rest.Config, err error) (*rest.Config, error) {
+			if err != nil {
+				return nil, err
+			}
+			return Bound(config, limit), nil
+		}
+		return &webhook.AuthenticationInfoResolverDelegator{
+			ClientConfigForFunc: func(hostPort string) (*rest.Config, error) {
+				return distrust(delegate.ClientConfigFor(hostPort))
+			},
+			ClientConfigForServiceFunc: func(name, namespace string, port int) (*rest.Config, error) {
+				return distrust(delegate.ClientConfigForService(name, namespace, port))
+			},
+		}
+	}
+}
+
+// Bound returns the configuration of a client with a transport that bounds answers and refuses redirects.
+func Bound(config *rest.Config, limit Limit) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return transport{next: next, limit: limit} })
+	return config
+}
+
+// Documents is such a transport for what is read from a server that nothing is sent to. Its client may follow redirects.
+func Documents(next http.RoundTripper, most int64) http.RoundTripper {
+	return transport{next: next, limit: func(int64) int64 { return most }, follow: true}
+}
+
+// Exchange is what went over the wire in one call, retries included. It is complete when the call has returned.
+type Exchange struct {
+	// Attempts is how often the request was sent, or was to be sent.
+	Attempts int64
+	// Sent and Received are the bytes of the bodies of the last attempt, after an answer was unpacked.
+	Sent, Received int64
+	// Code is the status code of the last answer, 0 if there was none.
+	Code int
+	// Reused says that the last attempt needed no new connection.
+	Reused bool
+}
+
+type exchangeKey struct{}
+
+// Observe returns a context whose call fills in the Exchange.
+func Observe(ctx context.Context) (context.Context, *Exchange) {
+	e := &Exchange{}
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { e.Reused = got.Reused }})
+	return context.WithValue(ctx, exchangeKey{}, e), e
+}
+
+// transport accepts answers of bounded size, and only the status code of failures.
+type transport struct {
+	next  http.RoundTripper
+	limit Limit
+	// follow leaves redirects to the client.
+	follow bool
+}
+
+var _ utilnet.RoundTripperWrapper = transport{}
+
+// WrappedRoundTripper lets the client cancel slow requests.
+func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	e, ok := req.Context().Value(exchangeKey{}).(*Exchange)
+	if !ok {
+		e = &Exchange{}
+	}
+	e.Attempts++
+	e.Sent, e.Received, e.Code = max(req.ContentLength, 0), 0, 0
+	resp, err := t.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	e.Code = resp.StatusCode
+	switch resp.StatusCode / 100 {
+	case 2:
+		most := t.limit(req.ContentLength)
+		resp.Body = &answer{ReadCloser: resp.Body, left: most, most: most, exchange: e}
+	case 3:
+		if t.follow {
+			return resp, nil
+		}
+		_ = resp.Body.Close() // nothing of it is wanted
+		return nil, fmt.Errorf("it answered %d, and redirects are not followed: let the configuration name the address that serves it", resp.StatusCode)
+	default:
+		_ = resp.Body.Close()
+		// The library quotes the body in some messages.
+		text := fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+		resp.Header.Set("Content-Type", "text/plain")
+	}
+	return resp, nil
+}
+
+// answer is a body that fails when it is too long.
+type answer struct {
+	io.ReadCloser
+	left, most int64
+	exchange   *Exchange
+}
+
+func (a *answer) Read(p []byte) (int, error) {
+	// One byte more than is left tells a body that ends here from one that goes on.
+	if int64(len(p)) > a.left+1 {
+		p = p[:a.left+1]
+	}
+	n, err := a.ReadCloser.Read(p)
+	a.left -= int64(n)
+	a.exchange.Received += int64(n)
+	if a.left < 0 {
+		return 0, fmt.Errorf("it answered more than %d bytes, which is the most that is read", a.most)
+	}
+	return n, err
+}
