@@ -1,6 +1,7 @@
 package authn
 
 import (
+	"context"
 	"crypto/x509"
 	"encoding/csv"
 	"errors"
@@ -8,11 +9,13 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/request/union"
@@ -26,6 +29,10 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authn/account"
+	"github.com/kx-apiserver/kx/server/authn/bootstrap"
+	"github.com/kx-apiserver/kx/server/authn/doubt"
+	"github.com/kx-apiserver/kx/server/authn/issuer"
+	"github.com/kx-apiserver/kx/server/authn/objects"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
@@ -43,12 +50,16 @@ type Config struct {
 	// AccountKeys verify the tokens of service accounts that AccountIssuers have issued.
 	AccountKeys    *serviceaccount.Keys
 	AccountIssuers []string
-	// Anonymous lets requests without credentials through to AnonymousPaths.
-	Anonymous bool
+	// BootstrapTokens believes the tokens of Secrets in kube-system.
+	BootstrapTokens bool
+	// Issuers are others whose tokens are believed.
+	Issuers issuer.Config
+	// Webhook is asked last.
+	Webhook Webhook
+	// Anonymous lets requests without credentials in, as the user system:anonymous, unless the file of the Issuers says something of
+	// it. AnonymousGiven says that a flag does.
+	Anonymous, AnonymousGiven bool
 }
-
-// AnonymousPaths are open to everybody: exactly these, and none below them, as in the role system:public-info-viewer.
-var AnonymousPaths = []string{"/healthz", "/livez", "/readyz", "/version", "/version/"}
 
 // rememberedFor is how long a token is believed without being verified again. A kube-apiserver does it as long. For so long, the token
 // of an account that was deleted is still accepted.
@@ -57,27 +68,36 @@ const rememberedFor = 10 * time.Second
 // Authenticator finds out who sent a request. Its users are [Known].
 type Authenticator struct {
 	authenticator.Request
-	objects *account.Objects
+	objects *objects.Reader
+	issuers *issuer.Issuers // nil for none
 	// proxy has all headers by which a proxy may say who asks.
 	proxy FrontProxy
 }
 
-// AuthenticateRequest removes the headers of a proxy, whoever sent them: they are for nobody else.
+// AuthenticateRequest removes the headers of a proxy, whoever sent them: they are for nobody else. If authenticators doubt, its error
+// is [Unknown].
 func (a *Authenticator) AuthenticateRequest(r *http.Request) (*authenticator.Response, bool, error) {
 	answer, ok, err := a.Request.AuthenticateRequest(r)
 	a.clear(r.Header)
-	return answer, ok, err
+	return answer, ok, unknown(err)
 }
 
-// New makes the authenticator.
-func New(c Config) (*Authenticator, error) {
+// New makes the authenticator. What it starts ends with ctx.
+func New(ctx context.Context, c Config) (_ *Authenticator, err error) {
 	verify := func() (x509.VerifyOptions, bool) {
 		options := x509request.DefaultVerifyOptions()
 		options.Roots = c.ClientCAs()
 		return options, true
 	}
-	a := &Authenticator{objects: &account.Objects{}, proxy: c.FrontProxy.headers()}
+	a := &Authenticator{objects: &objects.Reader{}, proxy: c.FrontProxy.headers()}
+	if a.issuers, err = issuer.New(ctx, c.Issuers); err != nil {
+		return nil, err
+	}
 	tokens, err := a.tokens(c)
+	if err != nil {
+		return nil, err
+	}
+	nobody, err := anonymous(c, a.issuers.Anonymous())
 	if err != nil {
 		return nil, err
 	}
@@ -91,18 +111,25 @@ func New(c Config) (*Authenticator, error) {
 		bearertoken.New(tokens),
 		websocket.NewProtocolAuthenticator(tokens),
 	)...)
-	if c.Anonymous {
-		a.Request = union.NewFailOnError(a.Request, authenticator.RequestFunc(anonymous))
+	if nobody != nil {
+		a.Request = union.NewFailOnError(a.Request, nobody)
 	}
 	return a, nil
 }
 
-// Initialize gives it the storages of the objects that tokens depend on, before the first request.
-func (a *Authenticator) Initialize(storages map[schema.GroupVersionResource]rest.Storage) {
-	a.objects.Initialize(storages)
+// Initialize gives it the storages of the objects that tokens depend on, and whom to tell that the token of a secret was shown, before
+// the first request.
+func (a *Authenticator) Initialize(storages map[schema.GroupVersionResource]rest.Storage, used func(context.Context, *corev1.Secret)) {
+	a.objects.Initialize(storages, used)
 }
 
-// tokens makes the authenticator of tokens. Those that it knows itself come first.
+// Run keeps the issuers as their file says, until ctx ends.
+func (a *Authenticator) Run(ctx context.Context) { a.issuers.Run(ctx) }
+
+// Ready says why the issuers are not as their file says.
+func (a *Authenticator) Ready(ctx context.Context) error { return a.issuers.Ready(ctx) }
+
+// tokens makes the authenticator of tokens. Those that it knows itself come first, and a webhook is asked last.
 func (a *Authenticator) tokens(c Config) (authenticator.Token, error) {
 	var ways []authenticator.Token
 	if c.TokenFile != "" {
@@ -117,6 +144,19 @@ func (a *Authenticator) tokens(c Config) (authenticator.Token, error) {
 	}
 	accounts := account.Config{Keys: c.AccountKeys, Issuers: c.AccountIssuers, Audiences: c.Audiences, Objects: a.objects}
 	ways = append(ways, byToken(account.Legacy(accounts), knownByAccount), byToken(account.Bound(accounts), knownByAccount))
+	if c.BootstrapTokens {
+		ways = append(ways, byToken(authenticator.WrapAudienceAgnosticToken(c.Audiences, bootstrap.Tokens(a.objects)), knownByBootstrapToken))
+	}
+	if a.issuers != nil {
+		ways = append(ways, authenticator.WrapAudienceAgnosticToken(c.Audiences, byToken(a.issuers, knownByIssuer)))
+	}
+	if c.Webhook.File != "" {
+		webhook, err := newWebhook(c.Webhook, c.Audiences)
+		if err != nil {
+			return nil, err
+		}
+		ways = append(ways, webhook)
+	}
 	return cache.New(tokenunion.New(ways...), true, rememberedFor, 0), nil
 }
 
@@ -151,14 +191,29 @@ func checkTokenFile(path string) error {
 	}
 }
 
-// anonymous authenticates requests without credentials as system:anonymous, on open paths. An unknown token is a credential,
-// too, and is not accepted here.
-func anonymous(r *http.Request) (*authenticator.Response, bool, error) {
-	if r.Header.Get("Authorization") != "" || !slices.Contains(AnonymousPaths, r.URL.Path) {
-		return nil, false, nil
+// anonymous authenticates requests without credentials as system:anonymous, or returns nil if nobody wants that. An unknown token is a
+// credential, too, and never gets there.
+func anonymous(c Config, file *apiserver.AnonymousAuthConfig) (authenticator.Request, error) {
+	if file != nil && c.AnonymousGiven {
+		return nil, fmt.Errorf("--authentication-config: %s: anonymous: --anonymous-auth says it, too: leave out one of them", c.Issuers.File)
 	}
-	return &authenticator.Response{User: &Known{
-		Info: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}},
-		Why:  trace.KnownAsNobody,
-	}}, true, nil
+	if file == nil {
+		file = &apiserver.AnonymousAuthConfig{Enabled: c.Anonymous}
+	}
+	if !file.Enabled {
+		return nil, nil
+	}
+	open := sets.New[string]()
+	for _, condition := range file.Conditions {
+		open.Insert(condition.Path)
+	}
+	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
+		if len(open) > 0 && !open.Has(r.URL.Path) {
+			return nil, false, doubt.Of(trace.AnonymousElsewhere, "")
+		}
+		return &authenticator.Response{User: &Known{
+			Info: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}},
+			Why:  trace.KnownAsNobody,
+		}}, true, nil
+	}), nil
 }

@@ -35,7 +35,7 @@ func TestTokenFile(t *testing.T) {
 			if err := os.Chmod(file, test.mode); err != nil {
 				t.Fatal(err)
 			}
-			_, err := New(Config{ClientCAs: x509.NewCertPool, TokenFile: file})
+			_, err := New(t.Context(), Config{ClientCAs: x509.NewCertPool, TokenFile: file})
 			if (err == nil) != (test.want == "") || err != nil && (!strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret2")) {
 				t.Errorf("%v, want %q and no token", err, test.want)
 			}

@@ -84,7 +84,7 @@ func TestFrontProxy(t *testing.T) {
 	users, proxies := newAuthority(t), newAuthority(t)
 	serve := func(c Config) *httptest.Server {
 		c.ClientCAs = users.pool
-		a, err := New(c)
+		a, err := New(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/authn/bootstrap"
+	"github.com/kx-apiserver/kx/server/authn/issuer"
 )
 
 // Known is a user, and by what the server knows it.
@@ -72,6 +74,18 @@ func knownByAccount(who user.Info) Known {
 		if values := who.GetExtra()[of.key]; len(values) > 0 && k.Bound == "" {
 			k.Bound = of.kind + values[0]
 		}
+	}
+	return k
+}
+
+func knownByBootstrapToken(who user.Info) Known {
+	return Known{Why: trace.KnownByBootstrapToken, Text: bootstrap.SecretName(who)}
+}
+
+func knownByIssuer(who user.Info) Known {
+	k := Known{Why: trace.KnownByIssuer}
+	if of, ok := who.(*issuer.User); ok {
+		k.Text = of.Issuer
 	}
 	return k
 }

@@ -20,7 +20,9 @@ import (
 
 // Authority signs certificates. It is immutable: a renewed one is another Authority with the same key.
 type Authority struct {
-	dir     *DataDir
+	dir *DataDir
+	// name is that of its files.
+	name    string
 	cert    *x509.Certificate
 	key     *ecdsa.PrivateKey
 	certPEM []byte
@@ -30,7 +32,7 @@ type Authority struct {
 }
 
 const (
-	authorityName  = "kx-ca"
+	authorityName  = "ca"
 	authorityYears = 10
 	leafYears      = 1
 	// clockSkew is how far a client's clock may be behind.
@@ -44,13 +46,13 @@ const (
 // LoadAuthority reads the directory's authority, or makes it at the first start. One that is about to end, or that is not valid
 // yet because a clock was wrong, gets a new certificate for its key: signatures of the key stay valid, and clients may keep
 // the old certificate.
-func LoadAuthority(d *DataDir) (*Authority, error) { return loadAuthority(d, time.Now) }
+func LoadAuthority(d *DataDir) (*Authority, error) { return loadAuthority(d, authorityName, time.Now) }
 
-func loadAuthority(d *DataDir, now func() time.Time) (*Authority, error) {
-	certFile, keyFile := d.File("ca.crt"), d.File("ca.key")
+func loadAuthority(d *DataDir, name string, now func() time.Time) (*Authority, error) {
+	certFile, keyFile := d.File(name+".crt"), d.File(name+".key")
 	certPEM, certErr := os.ReadFile(certFile)
 	keyPEM, keyErr := os.ReadFile(keyFile)
-	a := &Authority{dir: d, now: now}
+	a := &Authority{dir: d, name: name, now: now}
 	switch {
 	case errors.Is(certErr, fs.ErrNotExist) && errors.Is(keyErr, fs.ErrNotExist):
 		return a.make()
@@ -90,16 +92,16 @@ func (a *Authority) make() (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the authority's key: %w", err)
 	}
-	if err := writeFile(a.dir.File("ca.key"), keyPEM, 0o600); err != nil {
+	if err := writeFile(a.dir.File(a.name+".key"), keyPEM, 0o600); err != nil {
 		return nil, fmt.Errorf("keep the authority's key: %w", err)
 	}
-	return (&Authority{dir: a.dir, now: a.now, key: key}).renew()
+	return (&Authority{dir: a.dir, name: a.name, now: a.now, key: key}).renew()
 }
 
 // renew makes a certificate for the key and saves it.
 func (a *Authority) renew() (*Authority, error) {
 	template := &x509.Certificate{
-		Subject:               pkix.Name{CommonName: authorityName},
+		Subject:               pkix.Name{CommonName: a.commonName()},
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 		IsCA:                  true,
 		BasicConstraintsValid: true,
@@ -115,8 +117,8 @@ func (a *Authority) renew() (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the authority's certificate: %w", err)
 	}
-	next := &Authority{dir: a.dir, now: a.now, key: a.key, cert: cert, certPEM: encodeCert(der), renewed: a.cert != nil}
-	file := a.dir.File("ca.crt")
+	next := &Authority{dir: a.dir, name: a.name, now: a.now, key: a.key, cert: cert, certPEM: encodeCert(der), renewed: a.cert != nil}
+	file := a.dir.File(a.name + ".crt")
 	err = writeFile(file, next.certPEM, 0o644)
 	if err == nil {
 		err = syncDir(filepath.Dir(file))
@@ -133,8 +135,10 @@ func (a *Authority) ends() bool {
 }
 
 func (a *Authority) isOwn() bool {
-	return a.cert.Subject.CommonName == authorityName && a.cert.CheckSignatureFrom(a.cert) == nil
+	return a.cert.Subject.CommonName == a.commonName() && a.cert.CheckSignatureFrom(a.cert) == nil
 }
+
+func (a *Authority) commonName() string { return "kx-" + a.name }
 
 // ends says whether a certificate ends within some time, or is not valid yet.
 func ends(cert *x509.Certificate, now time.Time, within time.Duration) bool {

@@ -33,7 +33,7 @@ func keep(t *testing.T, files Files) *kept {
 	t.Helper()
 	k := &kept{clock: &clock{time.Now()}, dir: open(t, t.TempDir()), log: &bytes.Buffer{}}
 	t.Cleanup(func() { k.dir.Close() })
-	a, err := loadAuthority(k.dir, k.clock.now)
+	a, err := loadAuthority(k.dir, authorityName, k.clock.now)
 	must(t, err)
 	k.TLS, err = NewTLS(a, files, nil, slog.New(slog.NewTextHandler(k.log, nil)))
 	must(t, err)
@@ -166,7 +166,7 @@ func TestExpiredAtStart(t *testing.T) {
 	d := open(t, t.TempDir())
 	defer d.Close()
 	past := &clock{time.Now().AddDate(-11, 0, 0)}
-	old, err := loadAuthority(d, past.now)
+	old, err := loadAuthority(d, authorityName, past.now)
 	must(t, err)
 	a, err := LoadAuthority(d)
 	must(t, err)
@@ -190,7 +190,7 @@ func TestForeignAuthority(t *testing.T) {
 	der, err := root.sign(&template, root.cert, &root.key.PublicKey, 1)
 	must(t, err)
 	must(t, os.WriteFile(k.dir.File("ca.crt"), encodeCert(der), 0o644))
-	a, err := loadAuthority(k.dir, k.clock.now)
+	a, err := loadAuthority(k.dir, authorityName, k.clock.now)
 	must(t, err)
 	k.clock.time = k.clock.time.AddDate(1, 0, -20)
 	if a.ends() {

@@ -75,6 +75,9 @@ func (d *DataDir) secureEntry(entry fs.DirEntry) error {
 	case "ca.key":
 		return fmt.Errorf("%s can be read by others (mode %04o), who could make themselves administrators with it: remove it and %s to have new ones made, or, if nobody has read it, run chmod 600 %s",
 			path, mode, d.File("ca.crt"), path)
+	case proxyName + ".key":
+		return fmt.Errorf("%s can be read by others (mode %04o), who could say to extension API servers that they are anybody: remove it and %s to have new ones made, or, if nobody has read it, run chmod 600 %s",
+			path, mode, d.File(proxyName+".crt"), path)
 	case tokenKeyName:
 		return fmt.Errorf("%s can be read by others (mode %04o), who could make tokens of any service account with it: remove it to have a new one made, which makes all tokens so far invalid, or, if nobody has read it, run chmod 600 %s",
 			path, mode, path)

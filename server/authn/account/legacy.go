@@ -13,6 +13,7 @@ import (
 	accounts "k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/warning"
 
+	"github.com/kx-apiserver/kx/server/authn/objects"
 	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
 
@@ -25,12 +26,12 @@ const invalidSinceLabel = "kubernetes.io/legacy-token-invalid-since"
 var errLegacyInvalidated = errors.New("Token has been invalidated")
 
 // legacyAccount checks the claims of a token, the secret that must hold it, and its account.
-func legacyAccount(ctx context.Context, o *Objects, token string, public *jwt.Claims, private *serviceaccount.LegacyPrivate) (*accounts.ServiceAccountInfo, error) {
+func legacyAccount(ctx context.Context, o *objects.Reader, token string, public *jwt.Claims, private *serviceaccount.LegacyPrivate) (*accounts.ServiceAccountInfo, error) {
 	if err := checkLegacyClaims(public, private); err != nil {
 		return nil, err
 	}
 	namespace, name := private.Namespace, private.ServiceAccountName
-	secret, err := read[*corev1.Secret](ctx, o, "secrets", namespace, private.SecretName)
+	secret, err := objects.Get[*corev1.Secret](ctx, o, "secrets", namespace, private.SecretName)
 	switch {
 	case err != nil || secret.DeletionTimestamp != nil:
 		return nil, errLegacyInvalidated
@@ -38,7 +39,7 @@ func legacyAccount(ctx context.Context, o *Objects, token string, public *jwt.Cl
 		//lint:ignore ST1005 A kube-apiserver writes it so.
 		return nil, errors.New("Token does not match server's copy")
 	}
-	account, err := read[*corev1.ServiceAccount](ctx, o, "serviceaccounts", namespace, name)
+	account, err := objects.Get[*corev1.ServiceAccount](ctx, o, "serviceaccounts", namespace, name)
 	switch {
 	case err != nil:
 		return nil, err
@@ -46,7 +47,10 @@ func legacyAccount(ctx context.Context, o *Objects, token string, public *jwt.Cl
 		return nil, fmt.Errorf("ServiceAccount %s/%s has been deleted", namespace, name)
 	case string(account.UID) != private.ServiceAccountUID:
 		return nil, fmt.Errorf("ServiceAccount UID (%s) does not match claim (%s)", account.UID, private.ServiceAccountUID)
-	case secret.Labels[invalidSinceLabel] != "":
+	}
+	// A token that is refused because of the label was used too: who removes the label finds when.
+	o.Used(ctx, secret)
+	if secret.Labels[invalidSinceLabel] != "" {
 		audit.AddAuditAnnotation(ctx, "authentication.k8s.io/legacy-token-invalidated", secret.Name+"/"+secret.Namespace)
 		return nil, fmt.Errorf("the token in secret %s/%s for service account %s/%s has been marked invalid. Use tokens from the TokenRequest API "+
 			"or manually created secret-based tokens, or remove the '%s' label from the secret to temporarily allow use of this token",

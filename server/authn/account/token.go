@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	accounts "k8s.io/apiserver/pkg/authentication/serviceaccount"
 
+	"github.com/kx-apiserver/kx/server/authn/objects"
 	"github.com/kx-apiserver/kx/server/serviceaccount"
 )
 
@@ -26,7 +27,7 @@ type Config struct {
 	Issuers []string
 	// Audiences are those of this API.
 	Audiences authenticator.Audiences
-	Objects   *Objects
+	Objects   *objects.Reader
 }
 
 // Bound returns an authenticator of the tokens that serviceaccounts/token makes.
@@ -49,7 +50,7 @@ var algorithms = []jose.SignatureAlgorithm{
 type tokens[C any] struct {
 	Config
 	// check says whose token it is, if what the token depends on still exists.
-	check func(ctx context.Context, o *Objects, token string, public *jwt.Claims, private *C) (*accounts.ServiceAccountInfo, error)
+	check func(ctx context.Context, o *objects.Reader, token string, public *jwt.Claims, private *C) (*accounts.ServiceAccountInfo, error)
 }
 
 // AuthenticateToken has no opinion of tokens of others.

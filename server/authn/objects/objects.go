@@ -1,4 +1,4 @@
-package account
+package objects
 
 import (
 	"context"
@@ -14,18 +14,23 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-// Objects reads the objects that tokens depend on. Until it is initialized there are none.
-type Objects struct {
+// Reader reads the objects that tokens depend on. Until it is initialized there are none.
+type Reader struct {
 	storages map[schema.GroupVersionResource]rest.Storage
+	// used is called with a secret whose token was shown.
+	used func(context.Context, *corev1.Secret)
 }
 
-// Initialize gives it the storages, before the first request.
-func (o *Objects) Initialize(storages map[schema.GroupVersionResource]rest.Storage) {
-	o.storages = storages
+// Initialize gives it the storages, and whom to tell that the token of a secret was shown, before the first request.
+func (o *Reader) Initialize(storages map[schema.GroupVersionResource]rest.Storage, used func(context.Context, *corev1.Secret)) {
+	o.storages, o.used = storages, used
 }
 
-// read gets an object of the core group as it is now.
-func read[T runtime.Object](ctx context.Context, o *Objects, resource, namespace, name string) (none T, err error) {
+// Used tells that the token of a secret was shown.
+func (o *Reader) Used(ctx context.Context, secret *corev1.Secret) { o.used(ctx, secret) }
+
+// Get reads an object of the core group as it is now.
+func Get[T runtime.Object](ctx context.Context, o *Reader, resource, namespace, name string) (none T, err error) {
 	getter, ok := o.storages[corev1.SchemeGroupVersion.WithResource(resource)].(rest.Getter)
 	if !ok {
 		return none, errors.New(resource + " are not served")

@@ -1,0 +1,115 @@
+package bootstrap
+
+import (
+	"context"
+	"crypto/subtle"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/authn/doubt"
+	"github.com/kx-apiserver/kx/server/authn/objects"
+)
+
+// Keys of a Secret with a token.
+const (
+	idKey         = "token-id"
+	secretKey     = "token-secret"
+	expirationKey = "expiration"
+	usageKey      = "usage-bootstrap-authentication"
+	groupsKey     = "auth-extra-groups"
+)
+
+const (
+	secretType   = corev1.SecretTypeBootstrapToken
+	namePrefix   = "bootstrap-token-"
+	userPrefix   = "system:bootstrap:"
+	defaultGroup = "system:bootstrappers"
+)
+
+var (
+	form      = regexp.MustCompile(`\A([a-z0-9]{6})\.([a-z0-9]{16})\z`)
+	groupForm = regexp.MustCompile(`\A` + defaultGroup + `:[a-z0-9:-]{0,255}[a-z0-9]\z`)
+)
+
+// SecretName is the name of the Secret in kube-system behind a user of [Tokens].
+func SecretName(who user.Info) string {
+	return namePrefix + strings.TrimPrefix(who.GetName(), userPrefix)
+}
+
+// Tokens returns the authenticator. Secrets are read from reader.
+func Tokens(reader *objects.Reader) authenticator.Token {
+	return authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+		parts := form.FindStringSubmatch(token)
+		if parts == nil {
+			return nil, false, nil
+		}
+		id, name := parts[1], namePrefix+parts[1]
+		secret, err := objects.Get[*corev1.Secret](ctx, reader, "secrets", metav1.NamespaceSystem, name)
+		if apierrors.IsNotFound(err) {
+			return nil, false, doubt.Of(trace.BootstrapSecretMissing, name)
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		if why, bad := doubtful(secret, id, parts[2], time.Now()); bad {
+			return nil, false, doubt.Of(why, name)
+		}
+		groups, ok := groupsOf(secret)
+		if !ok {
+			return nil, false, doubt.Of(trace.BootstrapGroupsWrong, name)
+		}
+		return &authenticator.Response{User: &user.DefaultInfo{Name: userPrefix + id, Groups: groups}}, true, nil
+	})
+}
+
+// doubtful says why a Secret does not stand for a token. Its order is that of a kube-apiserver.
+func doubtful(secret *corev1.Secret, id, word string, now time.Time) (why trace.Reason, bad bool) {
+	switch {
+	case secret.DeletionTimestamp != nil:
+		return trace.BootstrapSecretGoing, true
+	case secret.Type != secretType:
+		return trace.BootstrapTypeWrong, true
+	case subtle.ConstantTimeCompare(secret.Data[secretKey], []byte(word)) == 0:
+		return trace.BootstrapWordWrong, true
+	case string(secret.Data[idKey]) != id:
+		return trace.BootstrapIdentifierWrong, true
+	case hasExpired(string(secret.Data[expirationKey]), now):
+		return trace.BootstrapExpired, true
+	case string(secret.Data[usageKey]) != "true":
+		return trace.BootstrapUsageWrong, true
+	}
+	return 0, false
+}
+
+// hasExpired says so also of a time that nobody can read.
+func hasExpired(expiration string, now time.Time) bool {
+	if expiration == "" {
+		return false
+	}
+	end, err := time.Parse(time.RFC3339, expiration)
+	return err != nil || !end.After(now)
+}
+
+// groupsOf returns the groups, sorted, or false if one of them is not for machines that join.
+func groupsOf(secret *corev1.Secret) ([]string, bool) {
+	groups := []string{defaultGroup}
+	if more := string(secret.Data[groupsKey]); more != "" {
+		for group := range strings.SplitSeq(more, ",") {
+			if !groupForm.MatchString(group) {
+				return nil, false
+			}
+			groups = append(groups, group)
+		}
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups), true
+}

@@ -1,0 +1,132 @@
+package issuer
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	authenticationcel "k8s.io/apiserver/pkg/authentication/cel"
+	tokenunion "k8s.io/apiserver/pkg/authentication/token/union"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/plugin/pkg/authenticator/token/oidc"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/authn/doubt"
+	"github.com/kx-apiserver/kx/server/webhook"
+)
+
+const (
+	// mostBytes is how long a document of an issuer may be: its configuration, its keys, a distributed claim.
+	mostBytes = 1 << 20
+	// patience is how long an issuer may take to answer, as with a kube-apiserver.
+	patience = 30 * time.Second
+)
+
+// User is a user, and who says so.
+type User struct {
+	user.Info
+	Issuer string
+}
+
+// generation has the issuers of one configuration.
+type generation struct {
+	// data is the file that it is made from.
+	data []byte
+	urls sets.Set[string]
+	// known authenticates tokens of the issuers. It has no opinion of others.
+	known  authenticator.Token
+	checks []func() error
+	cancel context.CancelFunc
+}
+
+// newGeneration makes authenticators that begin at once to look for their issuers, until ctx ends.
+func newGeneration(ctx context.Context, configuration *apiserver.AuthenticationConfiguration, compiler authenticationcel.Compiler, algorithms, ours []string, process string) (*generation, error) {
+	g := &generation{urls: sets.New[string]()}
+	ctx, g.cancel = context.WithCancel(ctx)
+	var all []authenticator.Token
+	for i := range configuration.JWT {
+		one := &configuration.JWT[i]
+		client, err := newClient(ctx, one.Issuer.CertificateAuthority)
+		if err != nil {
+			g.cancel()
+			return nil, fmt.Errorf("jwt[%d].issuer.certificateAuthority: %w", i, err)
+		}
+		a, err := oidc.New(ctx, oidc.Options{
+			JWTAuthenticator: *one, Client: client, Compiler: compiler, SupportedSigningAlgs: algorithms, DisallowedIssuers: ours, APIServerID: process,
+		})
+		if err != nil {
+			g.cancel()
+			return nil, fmt.Errorf("jwt[%d]: %w", i, err)
+		}
+		all = append(all, named(a, one.Issuer.URL))
+		g.urls.Insert(one.Issuer.URL)
+		g.checks = append(g.checks, a.HealthCheck)
+	}
+	g.known = tokenunion.NewFailOnError(all...)
+	return g, nil
+}
+
+// ready says which issuers have not been reached.
+func (g *generation) ready() error {
+	var errs []error
+	for _, check := range g.checks {
+		errs = append(errs, check())
+	}
+	return errors.Join(errs...)
+}
+
+// newClient verifies servers by the authorities in PEM, or by those of this machine. Documents may be elsewhere, as with a
+// kube-apiserver: redirects are followed.
+func newClient(ctx context.Context, authorities string) (*http.Client, error) {
+	config := &tls.Config{}
+	if authorities != "" {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM([]byte(authorities)) {
+			return nil, errors.New("there is no certificate in it")
+		}
+	}
+	transport := utilnet.SetTransportDefaults(&http.Transport{TLSClientConfig: config})
+	context.AfterFunc(ctx, transport.CloseIdleConnections)
+	return &http.Client{Transport: webhook.Documents(transport, mostBytes), Timeout: patience}, nil
+}
+
+// named puts the issuer into the answers of its authenticator.
+func named(next authenticator.Token, issuer string) authenticator.Token {
+	return authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+		answer, ok, err := next.AuthenticateToken(ctx, token)
+		if err != nil || !ok {
+			return nil, false, err
+		}
+		return &authenticator.Response{User: &User{Info: answer.User, Issuer: issuer}, Audiences: answer.Audiences}, true, nil
+	})
+}
+
+// unheardOf doubts a token that nobody known has issued. It says nothing of one that is no JSON Web Token, or of a service account.
+func unheardOf(token string, ours []string) error {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return nil
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return nil
+	}
+	var claims struct {
+		Issuer *string `json:"iss"`
+	}
+	if json.Unmarshal(payload, &claims) != nil || claims.Issuer == nil || sets.New(ours...).Has(*claims.Issuer) {
+		return nil
+	}
+	return doubt.Of(trace.IssuerUnknown, *claims.Issuer)
+}

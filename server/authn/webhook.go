@@ -1,0 +1,75 @@
+package authn
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/token/cache"
+	"k8s.io/apiserver/pkg/authentication/user"
+	webhookutil "k8s.io/apiserver/pkg/util/webhook"
+	"k8s.io/apiserver/plugin/pkg/authenticator/token/webhook"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/authn/doubt"
+	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
+)
+
+// Webhook is who is asked about tokens that nobody else knows.
+type Webhook struct {
+	// File is a kubeconfig; empty for no webhook.
+	File string
+	// Version is the one of the TokenReviews that are sent.
+	Version string
+	// CacheTTL is how long its answers count.
+	CacheTTL time.Duration
+}
+
+const (
+	// mostReviewBytes is how long an answer may be.
+	mostReviewBytes = 1 << 20
+	// webhookTimeout is how long one call may take. All attempts together have as long, since a token is not looked into for longer.
+	webhookTimeout = 30 * time.Second
+)
+
+// retries are those of a kube-apiserver.
+var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
+
+// newWebhook makes the authenticator that asks it. Errors name it, and so do the doubts.
+func newWebhook(c Webhook, audiences authenticator.Audiences) (authenticator.Token, error) {
+	client, err := webhookutil.LoadKubeconfig(c.File, nil)
+	if err != nil {
+		return nil, fmt.Errorf("--authentication-token-webhook-config-file: %s: %w", c.File, err)
+	}
+	client.Timeout = webhookTimeout
+	client = kxwebhook.Bound(client, func(int64) int64 { return mostReviewBytes })
+	asked, err := webhook.New(client, c.Version, audiences, retries)
+	if err != nil {
+		return nil, fmt.Errorf("--authentication-token-webhook-config-file: %s: %w", c.File, err)
+	}
+	address := addressOf(client.Host)
+	cached := cache.New(asked, false, c.CacheTTL, c.CacheTTL)
+	named := authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+		answer, ok, err := cached.AuthenticateToken(ctx, token)
+		switch {
+		case err != nil:
+			return nil, false, fmt.Errorf("the token webhook %s: %w", address, err)
+		case !ok:
+			return nil, false, doubt.Of(trace.WebhookKnowsNobody, address)
+		}
+		return answer, true, nil
+	})
+	return byToken(named, func(user.Info) Known { return Known{Why: trace.KnownByWebhook, Text: address} }), nil
+}
+
+// addressOf is an address as it may be shown: without a password or a query.
+func addressOf(host string) string {
+	u, err := url.Parse(host)
+	if err != nil || u.Host == "" {
+		return host
+	}
+	return u.Scheme + "://" + u.Host + u.Path
+}
