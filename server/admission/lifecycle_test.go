@@ -24,10 +24,12 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/admission"
+	"github.com/kx-apiserver/kx/server/admission/kept"
 	"github.com/kx-apiserver/kx/server/builtin/builtintest"
 	"github.com/kx-apiserver/kx/server/builtin/core/namespace"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
 
@@ -38,6 +40,7 @@ func serve(t *testing.T, runtimeConfig map[string]string) (typedcorev1.CoreV1Int
 	t.Helper()
 	o := options.New()
 	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
+	o.Admission.Disabled = []string{"ServiceAccount"} // nobody makes accounts
 	o.Ephemeral, o.Listen, o.RuntimeConfig = true, "127.0.0.1:0", runtimeConfig
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -195,19 +198,62 @@ type namespacesAsResource struct {
 	corerest.Getter
 }
 
+// withoutWebhooks configures plugins that need no etcd.
+func withoutWebhooks(file string) admission.Config {
+	return admission.Config{
+		Selection: admission.Selection{Disabled: []string{"MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"}},
+		Kept:      kept.New(&admin.Live{}, &admin.Decoder{}, slog.New(slog.DiscardHandler)),
+		File:      file,
+	}
+}
+
+// made returns the plugins of a configuration.
+func made(t *testing.T, c admission.Config) *admission.Plugins {
+	t.Helper()
+	plugins, err := admission.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plugins
+}
+
 // TestNamespaceThatAnotherServerDeleted is gone, though this server's cache has not heard of it.
 func TestNamespaceThatAnotherServerDeleted(t *testing.T) {
 	namespaces := builtintest.Storages(t, namespace.Resource, builtintest.NewEtcd(t))[""].(*namespace.REST)
 	old := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Status: corev1.NamespaceStatus{Phase: corev1.NamespaceActive}}
-	plugins := admission.New(admission.Config{})
+	plugins := made(t, withoutWebhooks(""))
 	plugins.Initialize(func(schema.GroupVersionResource) corerest.Storage {
 		return namespacesAsResource{namespaces, staleNamespaces{namespaces, map[string]*corev1.Namespace{"x": old}}}
-	})
+	}, nil, nil)
 	things := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	err := plugins.Admit(t.Context(), library.NewAttributesRecord(configMap("a"), nil, things.WithKind("Thing"), "x", "a",
 		things.WithResource("things"), "", library.Create, nil, false, nil), nil)
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestAlways has a plugin that refuses everything, and one that is about nothing.
+func TestAlways(t *testing.T) {
+	configMaps := corev1.SchemeGroupVersion.WithResource("configmaps")
+	write := library.NewAttributesRecord(configMap("a"), nil, corev1.SchemeGroupVersion.WithKind("ConfigMap"), "x", "a",
+		configMaps, "", library.Update, nil, false, nil)
+	try := func(enabled string) []error {
+		c := withoutWebhooks("")
+		c.Enabled = []string{enabled}
+		plugins := made(t, c)
+		plugins.Initialize(func(schema.GroupVersionResource) corerest.Storage { return nil }, nil, nil)
+		return []error{
+			plugins.Admit(t.Context(), write, nil), plugins.Validate(t.Context(), write, nil),
+		}
+	}
+	for _, err := range try("AlwaysAdmit") {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for _, err := range try("AlwaysDeny") {
+		refused(t, err, http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "a" is forbidden: admission control is denying all modifications`)
 	}
 }
 
@@ -235,8 +281,8 @@ func TestWithoutNamespaces(t *testing.T) {
 // TestWhatIsAsked has the kinds of requests that no resource of the server makes yet.
 func TestWhatIsAsked(t *testing.T) {
 	namespaces := builtintest.Storages(t, namespace.Resource, builtintest.NewEtcd(t))[""].(*namespace.REST)
-	plugins := admission.New(admission.Config{})
-	plugins.Initialize(func(schema.GroupVersionResource) corerest.Storage { return namespaces })
+	plugins := made(t, withoutWebhooks(""))
+	plugins.Initialize(func(schema.GroupVersionResource) corerest.Storage { return namespaces }, nil, nil)
 	for _, test := range []struct {
 		name, resource, kind, namespace string
 		group                           string

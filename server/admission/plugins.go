@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,11 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/kept"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
+	"github.com/kx-apiserver/kx/server/admission/policy"
+	"github.com/kx-apiserver/kx/server/admission/webhook"
+	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
 
 // Config says which plugins there are, and what they need.
@@ -21,12 +26,20 @@ type Config struct {
 	Selection
 	Authorizer authorizer.Authorizer
 	Tolerations
+	// Services says where the services of webhooks are.
+	Services kxwebhook.Services
+	// Kept follows the objects that configure admission.
+	Kept *kept.Keeper
+	// File has what plugins are configured with.
+	File string
 }
 
 // Plugins is the server's admission.
 type Plugins struct {
 	kit       *plugin.Kit
 	lifecycle *NamespaceLifecycle
+	webhooks  *webhook.Webhooks
+	policies  *policy.Policies
 	chain     []plugin.Plugin
 }
 
@@ -36,22 +49,51 @@ var (
 )
 
 // New makes the plugins. They must be initialized before the first write.
-func New(c Config) *Plugins {
+func New(c Config) (_ *Plugins, err error) {
+	documents, err := readConfiguration(c.File)
+	if err != nil {
+		return nil, err
+	}
 	p := &Plugins{kit: &plugin.Kit{Authorizer: c.Authorizer}, lifecycle: &NamespaceLifecycle{}}
+	if p.webhooks, err = webhook.New(webhook.Config{Namespace: p.Namespace, Authorizer: c.Authorizer, Services: c.Services}); err != nil {
+		return nil, err
+	}
+	p.policies = policy.New(policy.Config{Namespace: p.Namespace, Authorizer: c.Authorizer})
+	if err := errors.Join(p.webhooks.Follow(c.Kept), p.policies.Follow(c.Kept)); err != nil {
+		return nil, err
+	}
 	for _, known := range table {
 		if !c.runs(known) {
 			continue
 		}
-		made := known.make(p, &c)
+		made, err := known.of(p, &c, documents)
+		if err != nil {
+			return nil, err
+		}
 		made.Name = known.name
 		p.chain = append(p.chain, made)
 	}
-	return p
+	return p, nil
 }
 
-// Initialize gives the plugins the storages that they read.
-func (p *Plugins) Initialize(storage func(schema.GroupVersionResource) rest.Storage) {
-	p.kit.Storage = storage
+// of makes the plugin.
+func (known *entry) of(p *Plugins, c *Config, documents map[string]document) (plugin.Plugin, error) {
+	if known.configure == nil {
+		return known.make(p, c), nil
+	}
+	doc := documents[known.name]
+	made, err := known.configure(p.kit, doc.data)
+	if err != nil {
+		err = fmt.Errorf("--admission-control-config-file: %s: %w", doc.source, err)
+	}
+	return made, err
+}
+
+// Initialize gives the plugins the storages that they read, by their resources, for params of policies by any kind that is served, and all.
+func (p *Plugins) Initialize(storage func(schema.GroupVersionResource) rest.Storage, ofKind func(schema.GroupVersionKind) (policy.Params, bool),
+	all func() map[schema.GroupVersionResource]rest.Storage) {
+	p.policies.Initialize(ofKind)
+	p.kit.Storage, p.kit.Storages = storage, all
 	p.lifecycle.namespaces, _ = storage(corev1.SchemeGroupVersion.WithResource("namespaces")).(rest.Getter)
 }
 
@@ -70,8 +112,21 @@ func (p *Plugins) Concerns(a admission.Attributes) bool {
 	return slices.ContainsFunc(p.chain, func(one plugin.Plugin) bool { return one.Concerns(a) })
 }
 
-// Admit lets the plugins change the object of a write, or refuse it, one after the other.
+// Admit lets the plugins change the object of a write, or refuse it, one after the other. If a webhook changed it, all are asked once
+// more: what they add may be missing in what it added. Webhooks themselves are asked again only if they want that.
 func (p *Plugins) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+	if err := p.admitOnce(ctx, a, o); err != nil {
+		return err
+	}
+	again := a.GetReinvocationContext()
+	if !again.ShouldReinvoke() {
+		return nil
+	}
+	again.SetIsReinvoke()
+	return p.admitOnce(ctx, a, o)
+}
+
+func (p *Plugins) admitOnce(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	for i := range p.chain {
 		if one := &p.chain[i]; one.Admit != nil && one.Concerns(a) {
 			if err := admit(ctx, one, a, o); err != nil {
@@ -105,22 +160,31 @@ func admit(ctx context.Context, one *plugin.Plugin, a admission.Attributes, o ad
 // Validate lets the plugins refuse a write, one after the other.
 func (p *Plugins) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	for i := range p.chain {
-		if one := &p.chain[i]; one.Validate != nil && one.Concerns(a) {
-			if err := validate(ctx, one, a, o); err != nil {
-				return err
-			}
+		one := &p.chain[i]
+		if !one.Concerns(a) {
+			continue
+		}
+		check := one.Validate
+		if one.Find != nil {
+			check = one.Find(ctx, a)
+		}
+		if check == nil {
+			continue
+		}
+		if err := validate(ctx, one.Name, check, a, o); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func validate(ctx context.Context, one *plugin.Plugin, a admission.Attributes, o admission.ObjectInterfaces) (err error) {
-	ctx, step := trace.Start(ctx, trace.HandlerApprove, one.Name)
+func validate(ctx context.Context, name string, check plugin.Func, a admission.Attributes, o admission.ObjectInterfaces) (err error) {
+	ctx, step := trace.Start(ctx, trace.HandlerApprove, name)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return err
 	}
-	return one.Validate(ctx, plugin.Write{Attributes: a, Objects: o, Step: step})
+	return check(ctx, plugin.Write{Attributes: a, Objects: o, Step: step})
 }
 
 // Selection says which plugins run, beside those that are on by default.

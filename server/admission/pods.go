@@ -126,3 +126,25 @@ func refusedFor(cause metav1.CauseType, w plugin.Write, format string, args ...a
 	}
 	return err
 }
+
+// limitPodHardAntiAffinityTopology refuses pods that keep others away from more than one node, such as from a whole zone.
+func limitPodHardAntiAffinityTopology(*plugin.Kit) plugin.Plugin {
+	return plugin.Plugin{
+		Operations: onChanges, About: plugin.Of("", "pods"),
+		Validate: plugin.With(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
+			affinity := pod.Spec.Affinity
+			if affinity == nil || affinity.PodAntiAffinity == nil {
+				w.Step.Why(trace.PluginLeft)
+				return nil
+			}
+			for _, term := range affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+				if term.TopologyKey != corev1.LabelHostname {
+					return apierrors.NewForbidden(w.GetResource().GroupResource(), pod.Name, fmt.Errorf(
+						"affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey %v but only key %v is allowed", term.TopologyKey, corev1.LabelHostname))
+				}
+			}
+			w.Step.Why(trace.KeepsWithinNode)
+			return nil
+		}),
+	}
+}

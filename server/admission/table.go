@@ -12,6 +12,8 @@ type entry struct {
 	// off says that it runs only where --enable-admission-plugins names it.
 	off  bool
 	make func(*Plugins, *Config) plugin.Plugin
+	// configure (optional) is there instead of make for plugins that --admission-control-config-file may configure. data is empty without.
+	configure func(kit *plugin.Kit, data []byte) (plugin.Plugin, error)
 }
 
 // of makes a plugin that needs the kit alone.
@@ -21,13 +23,23 @@ func of(make func(*plugin.Kit) plugin.Plugin) func(*Plugins, *Config) plugin.Plu
 
 // table has the plugins in the order in which they are asked. It is that of a Kubernetes API server.
 var table = []entry{
+	{name: "AlwaysAdmit", off: true, make: of(alwaysAdmit)},
+	{name: "NamespaceAutoProvision", off: true, make: of(namespaceAutoProvision)},
 	{name: "NamespaceLifecycle", make: func(p *Plugins, _ *Config) plugin.Plugin { return p.lifecycle.plugin() }},
+	{name: "NamespaceExists", off: true, make: of(namespaceExists)},
+	{name: "LimitPodHardAntiAffinityTopology", off: true, make: of(limitPodHardAntiAffinityTopology)},
 	{name: "LimitRanger", make: of(limitRanger)},
+	{name: "ServiceAccount", make: of(serviceAccount)},
+	{name: "NodeRestriction", off: true, make: of(nodeRestriction)},
 	{name: "TaintNodesByCondition", make: of(taintNodesByCondition)},
+	{name: "AlwaysPullImages", off: true, make: of(alwaysPullImages)},
+	{name: "PodSecurity", configure: podSecurity},
 	{name: "Priority", make: of(priority)},
 	{name: "DefaultTolerationSeconds", make: func(_ *Plugins, c *Config) plugin.Plugin { return defaultTolerationSeconds(c.Tolerations) }},
+	{name: "ExtendedResourceToleration", off: true, make: of(extendedResourceToleration)},
 	{name: "DefaultStorageClass", make: of(defaultStorageClass)},
 	{name: "StorageObjectInUseProtection", make: of(storageObjectInUseProtection)},
+	{name: "OwnerReferencesPermissionEnforcement", off: true, make: of(ownerReferencesPermissionEnforcement)},
 	{name: "PersistentVolumeClaimResize", make: of(claimResize)},
 	{name: "RuntimeClass", make: of(runtimeClass)},
 	{name: "CertificateApproval", make: of(certificateApproval)},
@@ -37,16 +49,20 @@ var table = []entry{
 	{name: "DefaultIngressClass", make: of(defaultIngressClass)},
 	{name: "DenyServiceExternalIPs", off: true, make: of(denyServiceExternalIPs)},
 	{name: "PodTopologyLabels", make: of(podTopologyLabels)},
+	{name: "NodeDeclaredFeatureValidator", make: of(nodeDeclaredFeatureValidator)},
 	{name: "PodResizeValidator", make: of(podResizeValidator)},
+	{name: "MutatingAdmissionPolicy", make: func(p *Plugins, _ *Config) plugin.Plugin { return p.policies.Mutating() }},
+	{name: "MutatingAdmissionWebhook", make: func(p *Plugins, _ *Config) plugin.Plugin { return p.webhooks.Mutating() }},
+	{name: "ValidatingAdmissionPolicy", make: func(p *Plugins, _ *Config) plugin.Plugin { return p.policies.Validating() }},
+	{name: "ValidatingAdmissionWebhook", make: func(p *Plugins, _ *Config) plugin.Plugin { return p.webhooks.Validating() }},
+	{name: "ResourceQuota", make: of(resourceQuota)},
+	{name: "AlwaysDeny", off: true, make: of(alwaysDeny)},
 }
 
 // missing are the plugins of a Kubernetes API server that are not in the table.
 var missing = []string{
-	"AlwaysAdmit", "AlwaysDeny", "AlwaysPullImages", "EventRateLimit", "ExtendedResourceToleration", "ImagePolicyWebhook",
-	"LimitPodHardAntiAffinityTopology", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "NamespaceAutoProvision",
-	"NamespaceExists", "NodeDeclaredFeatureValidator", "NodeRestriction", "OwnerReferencesPermissionEnforcement", "PodGroupProtection",
-	"PodNodeSelector", "PodSecurity", "PodTolerationRestriction", "ResourceQuota", "ServiceAccount", "ValidatingAdmissionPolicy",
-	"ValidatingAdmissionWebhook",
+	"EventRateLimit", "ImagePolicyWebhook", "PodGroupProtection",
+	"PodNodeSelector", "PodTolerationRestriction",
 }
 
 // Names returns the names of the plugins in their order.
@@ -61,6 +77,16 @@ func Names() (names []string) {
 func Off() (names []string) {
 	for _, known := range table {
 		if known.off {
+			names = append(names, known.name)
+		}
+	}
+	return names
+}
+
+// Configurable returns those that can be configured.
+func Configurable() (names []string) {
+	for _, known := range table {
+		if known.configure != nil {
 			names = append(names, known.name)
 		}
 	}

@@ -3,11 +3,13 @@ package admission
 import (
 	"context"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
 )
 
 // Tolerations says how many seconds pods stay on a node that is not ready or can't be reached, if they don't say so themselves.
@@ -63,4 +65,43 @@ func taintNodesByCondition(*plugin.Kit) plugin.Plugin {
 			return nil
 		}),
 	}
+}
+
+// extendedResourceToleration lets pods that request a device onto the nodes that are tainted by the name of the device, so that others
+// stay away from them.
+func extendedResourceToleration(*plugin.Kit) plugin.Plugin {
+	return plugin.Plugin{
+		Operations: onChanges, About: plugin.Of("", "pods"),
+		Admit: plugin.With(func(_ context.Context, w plugin.Write, pod *corev1.Pod) error {
+			var names []string
+			for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
+				for name := range c.Resources.Requests {
+					if amount.IsExtended(name) {
+						names = append(names, string(name))
+					}
+				}
+			}
+			if len(names) == 0 {
+				w.Step.Why(trace.PluginLeft)
+				return nil
+			}
+			slices.Sort(names)
+			names = slices.Compact(names)
+			for _, name := range names {
+				tolerate(pod, corev1.Toleration{Key: name, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule})
+			}
+			w.Step.WhyText(trace.DevicesTolerated, strings.Join(names, ", "))
+			return nil
+		}),
+	}
+}
+
+// tolerate gives a pod a toleration, in place of one for the same taint.
+func tolerate(pod *corev1.Pod, wanted corev1.Toleration) {
+	same := func(has corev1.Toleration) bool { return wanted.MatchToleration(&has) }
+	if i := slices.IndexFunc(pod.Spec.Tolerations, same); i >= 0 {
+		pod.Spec.Tolerations[i] = wanted
+		return
+	}
+	pod.Spec.Tolerations = append(pod.Spec.Tolerations, wanted)
 }

@@ -4,5 +4,6 @@
 // what it does with them.
 //
 // Invariants: A plugin is not asked about writes that it is not about, and leaves no step in their journeys. What it reads of other
-// objects is no older than the request. It gets an object that nobody else has: it may change it, if it mutates.
+// objects is no older than the request, unless it asks for less ([Objects.Recent]). It gets an object that nobody else has: it may
+// change it, if it mutates.
 package plugin

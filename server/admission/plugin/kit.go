@@ -2,7 +2,10 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -14,7 +17,10 @@ import (
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/endpoint"
 )
 
 // Kit has what plugins ask of the server.
@@ -22,6 +28,27 @@ type Kit struct {
 	Authorizer authorizer.Authorizer
 	// Storage returns that of a built-in resource, nil if it is not served. It is set when the API is installed, before the first request.
 	Storage func(schema.GroupVersionResource) rest.Storage
+	// Storages returns those of all resources, also of other groups. It is set together with Storage.
+	Storages func() map[schema.GroupVersionResource]rest.Storage
+}
+
+// Served is a resource that is served.
+type Served struct {
+	schema.GroupVersionResource
+	Namespaced bool
+}
+
+// ResourcesOf returns the resources whose objects are of a kind, in the order of their names.
+func (k *Kit) ResourcesOf(kind schema.GroupVersionKind) (found []Served) {
+	for resource, storage := range k.Storages() {
+		scoper, ok := storage.(rest.Scoper)
+		if !ok || strings.Contains(resource.Resource, "/") || !slices.Contains(endpoint.KindsOf(resource.GroupVersion(), storage, scheme.Scheme), kind) {
+			continue
+		}
+		found = append(found, Served{resource, scoper.NamespaceScoped()})
+	}
+	slices.SortFunc(found, func(a, b Served) int { return strings.Compare(a.Resource, b.Resource) })
+	return found
 }
 
 // Objects are those of one built-in resource, as plugins read them. Where the resource is not served there are none.
@@ -53,11 +80,20 @@ func (o Objects[T]) Get(ctx context.Context, namespace, name string) (obj T, fou
 
 // List returns the objects of a namespace, or all of them if it is empty. They may be shared.
 func (o Objects[T]) List(ctx context.Context, namespace string) (all []T, err error) {
+	return o.list(ctx, namespace, "")
+}
+
+// Recent returns the objects of a namespace as the cache has them, which may be a moment old. etcd is not asked, and no step is taken.
+func (o Objects[T]) Recent(ctx context.Context, namespace string) (all []T, err error) {
+	return o.list(trace.Unrecorded(ctx), namespace, "0")
+}
+
+func (o Objects[T]) list(ctx context.Context, namespace, resourceVersion string) (all []T, err error) {
 	lister, ok := o.kit.Storage(o.resource).(rest.Lister)
 	if !ok {
 		return nil, nil
 	}
-	list, err := lister.List(o.reading(ctx, "list", namespace, ""), &metainternalversion.ListOptions{})
+	list, err := lister.List(o.reading(ctx, "list", namespace, ""), &metainternalversion.ListOptions{ResourceVersion: resourceVersion})
 	if err == nil {
 		err = object.Each(ctx, list, func(item runtime.Object) error {
 			obj, err := builtin.As[T](item)
@@ -68,12 +104,89 @@ func (o Objects[T]) List(ctx context.Context, namespace string) (all []T, err er
 	return all, o.failed(ctx, err)
 }
 
+// Create stores a new object. No plugin is asked about it.
+func (o Objects[T]) Create(ctx context.Context, obj T) error {
+	storage := o.kit.Storage(o.resource)
+	creater, ok := storage.(rest.Creater)
+	if !ok {
+		return apierrors.NewInternalError(fmt.Errorf("admission can't create %s: they are not served", o.resource.GroupResource()))
+	}
+	fields, err := endpoint.NewFieldManager(scheme.Scheme, o.resource, "", storage)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	scheme.Scheme.Default(obj)
+	owned, err := fields.Update(creater.New(), obj, ownManager)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	owned.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // the type says it all
+	_, err = creater.Create(o.asking(ctx, "create", "", obj.GetNamespace(), obj.GetName()), owned, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	return err
+}
+
+// errAsItIs ends an update that is not needed.
+var errAsItIs = errors.New("nothing is to be changed")
+
+// ownManager owns what plugins write, as upstream, where such a write is a request of the kube-apiserver to itself.
+const ownManager = "kube-apiserver"
+
+// UpdateStatus changes the status of an object. change is given a copy of what is there, again after each conflict, and says whether
+// anything is to be written. An object that is gone is left alone.
+func (o Objects[T]) UpdateStatus(ctx context.Context, namespace, name string, change func(T) (bool, error)) error {
+	storage := o.kit.Storage(o.resource.GroupVersion().WithResource(o.resource.Resource + "/status"))
+	updater, ok := storage.(rest.Updater)
+	if !ok {
+		return nil
+	}
+	fields, err := endpoint.NewFieldManager(scheme.Scheme, o.resource, "status", storage)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	var refused error
+	next := func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
+		now, err := builtin.As[T](old)
+		if err != nil {
+			return nil, err
+		}
+		obj := now.DeepCopyObject().(T)
+		changed, err := change(obj)
+		if refused = err; err != nil {
+			return nil, err
+		}
+		if !changed {
+			return nil, errAsItIs
+		}
+		owned, err := fields.Update(now.DeepCopyObject(), obj, ownManager)
+		if err == nil {
+			owned.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // the type says it all
+		}
+		return owned, err
+	}
+	ctx = o.asking(ctx, "update", "status", namespace, name)
+	_, _, err = updater.Update(ctx, name, rest.DefaultUpdatedObjectInfo(nil, next),
+		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	switch {
+	case refused != nil:
+		return refused
+	case err == nil, errors.Is(err, errAsItIs), apierrors.IsNotFound(err):
+		return nil
+	case ctx.Err() != nil:
+		return err
+	}
+	return apierrors.NewInternalError(fmt.Errorf("admission can't update the status of %s %s/%s: %w", o.resource.GroupResource(), namespace, name, err))
+}
+
 // reading describes the read. Errors name its resource.
 func (o Objects[T]) reading(ctx context.Context, verb, namespace, name string) context.Context {
+	return o.asking(ctx, verb, "", namespace, name)
+}
+
+func (o Objects[T]) asking(ctx context.Context, verb, subresource, namespace, name string) context.Context {
 	ctx = request.WithNamespace(ctx, namespace)
 	return request.WithRequestInfo(ctx, &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, APIGroup: o.resource.Group, APIVersion: o.resource.Version, Resource: o.resource.Resource,
-		Namespace: namespace, Name: name,
+		Subresource: subresource, Namespace: namespace, Name: name,
 	})
 }
 

@@ -21,8 +21,13 @@ type Plugin struct {
 	Operations []admission.Operation
 	// About are the resources that it is about, all if there are none.
 	About []Resource
+	// When (optional) says whether it is about a write, as far as that can be said at once, without a look at other objects.
+	When func(admission.Attributes) bool
 	// Admit may change the object of a write or refuse it. Validate may refuse it, when nobody changes it any more. Either may be nil.
 	Admit, Validate Func
+	// Find may be there instead of Validate, for a plugin that has to look at other objects to know whether it is about a write. It returns
+	// what is to be done, nil if nothing is: then there is no step. It must not fail by itself: what it returns says what went wrong.
+	Find func(ctx context.Context, a admission.Attributes) Func
 }
 
 // Func does a plugin's work. An error is the client's answer.
@@ -59,7 +64,8 @@ func Of(group string, names ...string) (all []Resource) {
 // Concerns says whether the plugin is about such a write.
 func (p *Plugin) Concerns(a admission.Attributes) bool {
 	return slices.Contains(p.Operations, a.GetOperation()) &&
-		(len(p.About) == 0 || slices.Contains(p.About, Resource{a.GetResource().GroupResource(), a.GetSubresource()}))
+		(len(p.About) == 0 || slices.Contains(p.About, Resource{a.GetResource().GroupResource(), a.GetSubresource()})) &&
+		(p.When == nil || p.When(a))
 }
 
 // With does f with the object of a write, which is of type T for all resources of a plugin.

@@ -1,0 +1,68 @@
+package admission
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/apis/apiserver/install"
+)
+
+// document is what a plugin is configured with.
+type document struct {
+	// source is where it stands, for errors.
+	source string
+	data   []byte
+}
+
+// readConfiguration returns the documents of plugins by their names. It is nil without a file.
+func readConfiguration(file string) (map[string]document, error) {
+	if file == "" {
+		return nil, nil
+	}
+	bad := func(err error) (map[string]document, error) {
+		return nil, fmt.Errorf("--admission-control-config-file: %w", err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return bad(err)
+	}
+	scheme := runtime.NewScheme()
+	install.Install(scheme)
+	decoded, err := runtime.Decode(serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDecoder(), data)
+	if err != nil {
+		return bad(fmt.Errorf("%s: %w", file, err))
+	}
+	config, ok := decoded.(*apiserver.AdmissionConfiguration)
+	if !ok {
+		return bad(fmt.Errorf("%s: kind: this is a %T; it must be an AdmissionConfiguration", file, decoded))
+	}
+	documents := map[string]document{}
+	for i, one := range config.Plugins {
+		field := fmt.Sprintf("%s: plugins[%d]", file, i)
+		_, twice := documents[one.Name]
+		switch {
+		case !slices.Contains(Names(), one.Name) && !slices.Contains(missing, one.Name):
+			return bad(fmt.Errorf("%s.name: there is no plugin %q", field, one.Name))
+		case twice:
+			return bad(fmt.Errorf("%s.name: %s is there already", field, one.Name))
+		case one.Configuration != nil:
+			documents[one.Name] = document{field + ".configuration", one.Configuration.Raw}
+		case one.Path != "":
+			path := one.Path
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(filepath.Dir(file), path)
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return bad(fmt.Errorf("%s.path: %w", field, err))
+			}
+			documents[one.Name] = document{path, data}
+		}
+	}
+	return documents, nil
+}

@@ -1,0 +1,46 @@
+package admission_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kx-apiserver/kx/server/admission"
+)
+
+// TestConfiguration: what can't be read is refused at the start, with the file and the field.
+func TestConfiguration(t *testing.T) {
+	const head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n"
+	const security = "apiVersion: pod-security.admission.config.k8s.io/v1\nkind: PodSecurityConfiguration\n"
+	dir := t.TempDir()
+	for name, text := range map[string]string{"good.yaml": security + "defaults: {enforce: baseline}\n", "bad.yaml": security + "defaults: {enforce: hard}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ text, want string }{
+		{head + "- name: PodSecurity\n  path: good.yaml\n", ""},
+		{head + "- name: PodSecurity\n  path: " + dir + "/good.yaml\n", ""},
+		{head + "- name: PodSecurity\n", ""},
+		{head + "- name: PodSecurity\n  path: none.yaml\n", "admission.yaml: plugins[0].path: open " + dir + "/none.yaml"},
+		{head + "- name: PodSecurity\n  path: bad.yaml\n", dir + "/bad.yaml: defaults.enforce: Invalid value: \"hard\""},
+		{head + "- name: PodSecurity\n  configuration: {apiVersion: pod-security.admission.config.k8s.io/v1, kind: PodSecurityConfiguration, defaults: {enforce: hard}}\n",
+			"admission.yaml: plugins[0].configuration: defaults.enforce: Invalid value: \"hard\""},
+		{head + "- name: Unknown\n", "admission.yaml: plugins[0].name: there is no plugin \"Unknown\""},
+		{head + "- name: PodSecurity\n  path: good.yaml\n- name: PodSecurity\n", "admission.yaml: plugins[1].name: PodSecurity is there already"},
+		{head + "- title: PodSecurity\n", "admission.yaml: strict decoding error: unknown field \"plugins[0].title\""},
+		{"kind: AdmissionConfiguration\n", "admission.yaml: "},
+	} {
+		file := filepath.Join(dir, "admission.yaml")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		switch _, err := admission.New(withoutWebhooks(file)); {
+		case err == nil && c.want != "":
+			t.Errorf("%s: it was accepted", c.text)
+		case err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "--admission-control-config-file: ")):
+			t.Errorf("%s: got %v, want %q", c.text, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package kept
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/kx-apiserver/kx/core/escape"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/controller/feed"
+	"github.com/kx-apiserver/kx/store/admin"
+)
+
+// Keeper keeps the objects of several resources.
+type Keeper struct {
+	decoder *admin.Decoder
+	log     *slog.Logger
+	feeds   map[string]*feed.Feed
+	missing atomic.Int32
+	known   chan struct{}
+}
+
+// New makes a keeper, which does nothing until it runs.
+func New(etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) *Keeper {
+	k := &Keeper{decoder: decoder, log: log, feeds: map[string]*feed.Feed{}, known: make(chan struct{})}
+	for _, part := range parts {
+		k.feeds[part] = feed.New(etcd, decoder.Prefix, log).Only(part)
+	}
+	return k
+}
+
+// parts are how the keys of the resources begin.
+var parts = []string{"mutating", "validating"}
+
+// Known is closed when the objects of all resources have been told.
+func (k *Keeper) Known() <-chan struct{} { return k.known }
+
+// KnownWait is how long a write waits for the objects, which are unknown only while a server starts.
+const KnownWait = 10 * time.Second
+
+// Await waits until the objects are known. The error is the answer to a write for which that takes too long.
+func (k *Keeper) Await(ctx context.Context, a admission.Attributes) error {
+	select {
+	case <-k.known:
+		return nil
+	default:
+	}
+	ready := time.NewTimer(KnownWait)
+	defer ready.Stop()
+	select {
+	case <-k.known:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-ready.C:
+		return admission.NewForbidden(a, errors.New("not yet ready to handle request"))
+	}
+}
+
+// Run follows etcd until ctx ends.
+func (k *Keeper) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	if k.missing.Load() == 0 {
+		close(k.known)
+		return
+	}
+	for _, from := range k.feeds {
+		running.Go(func() { from.Run(ctx) })
+	}
+}
+
+// Follow has tell called with all objects of a resource whenever they change. It must not be called after Run. An object that has not
+// changed is the same as before. tell may not change them, and is called by one goroutine.
+func Follow[T builtin.Object](k *Keeper, resource schema.GroupResource, tell func(all []T)) error {
+	codec, err := scheme.StorageCodec(resource, runtime.ContentTypeProtobuf)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if len(resource.Resource) > len(part) && resource.Resource[:len(part)] == part {
+			k.feeds[part].Follow(&follower[T]{keeper: k, resource: resource, codec: codec, tell: tell, objects: map[string]*object[T]{}}, resource)
+			k.missing.Add(1)
+		}
+	}
+	return nil
+}
+
+// follower keeps the objects of one resource.
+type follower[T builtin.Object] struct {
+	keeper   *Keeper
+	resource schema.GroupResource
+	codec    runtime.Codec
+	tell     func([]T)
+	objects  map[string]*object[T]
+	// looking says that a look is under way, and looked that one has ended.
+	looking, looked bool
+}
+
+type object[T builtin.Object] struct {
+	value T
+	bytes string
+	// there says that the present look came to it.
+	there bool
+}
+
+// Begin begins a look.
+func (f *follower[T]) Begin() {
+	f.looking = true
+	for _, o := range f.objects {
+		o.there = false
+	}
+}
+
+// Put tells of an object, or that it is gone.
+func (f *follower[T]) Put(p feed.Pair) {
+	_, name := p.Name(f.resource)
+	switch before := f.objects[name]; {
+	case p.Value == nil:
+		delete(f.objects, name)
+	case before != nil && before.bytes == string(p.Value):
+		before.there = true
+		return
+	default:
+		value, err := f.read(&p)
+		if err != nil {
+			f.keeper.log.Error("an object that configures admission cannot be read: what was known of it stays, which is nothing if it is new",
+				"key", escape.Line(p.Key), "error", escape.Line(err.Error()))
+			if before != nil {
+				before.there = true
+			}
+			return
+		}
+		f.objects[name] = &object[T]{value: value, bytes: string(p.Value), there: true}
+	}
+	if !f.looking {
+		f.all()
+	}
+}
+
+// End ends a look: what it did not come to is gone.
+func (f *follower[T]) End(int64) {
+	f.looking = false
+	for name, o := range f.objects {
+		if !o.there {
+			delete(f.objects, name)
+		}
+	}
+	f.all()
+	if !f.looked && f.keeper.missing.Add(-1) == 0 {
+		close(f.keeper.known)
+	}
+	f.looked = true
+}
+
+// all tells all objects.
+func (f *follower[T]) all() {
+	all := make([]T, 0, len(f.objects))
+	for _, o := range f.objects {
+		all = append(all, o.value)
+	}
+	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	f.tell(all)
+}
+
+func (f *follower[T]) read(p *feed.Pair) (value T, err error) {
+	plain, _, err := f.keeper.decoder.Plain(f.keeper.decoder.Prefix+"/"+p.Key, p.Value)
+	if err != nil {
+		return value, err
+	}
+	obj, err := runtime.Decode(f.codec, plain)
+	if err != nil {
+		return value, err
+	}
+	return builtin.As[T](obj)
+}

@@ -1,0 +1,68 @@
+package admission
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+func namespacesOf(kit *plugin.Kit) plugin.Objects[*corev1.Namespace] {
+	return plugin.ObjectsOf[*corev1.Namespace](kit, corev1.SchemeGroupVersion.WithResource("namespaces"))
+}
+
+// inNamespace says whether a write is about an object in a namespace.
+func inNamespace(a admission.Attributes) bool {
+	return a.GetNamespace() != "" && a.GetKind().GroupKind() != corev1.SchemeGroupVersion.WithKind("Namespace").GroupKind()
+}
+
+// namespaceAutoProvision makes the namespace of a new object, if it is not there. A dry run finds none.
+func namespaceAutoProvision(kit *plugin.Kit) plugin.Plugin {
+	namespaces := namespacesOf(kit)
+	return plugin.Plugin{
+		Operations: onCreate,
+		When:       func(a admission.Attributes) bool { return inNamespace(a) && !a.IsDryRun() },
+		Admit: func(ctx context.Context, w plugin.Write) error {
+			name := w.GetNamespace()
+			_, found, err := namespaces.Get(ctx, "", name)
+			if err != nil {
+				return w.Refused("%w", err)
+			}
+			if found {
+				w.Step.Why(trace.NamespaceThere)
+				return nil
+			}
+			err = namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+			if err != nil && !apierrors.IsAlreadyExists(err) {
+				return w.Refused("%w", err)
+			}
+			w.Step.WhyText(trace.NamespaceMade, name)
+			return nil
+		},
+	}
+}
+
+// namespaceExists refuses writes in a namespace that is not there. NamespaceLifecycle looks at new objects only.
+func namespaceExists(kit *plugin.Kit) plugin.Plugin {
+	namespaces := namespacesOf(kit)
+	return plugin.Plugin{
+		Operations: []admission.Operation{admission.Create, admission.Update, admission.Delete},
+		When:       inNamespace,
+		Validate: func(ctx context.Context, w plugin.Write) error {
+			_, found, err := namespaces.Get(ctx, "", w.GetNamespace())
+			if err != nil {
+				return err
+			}
+			if !found {
+				return apierrors.NewNotFound(corev1.Resource("namespaces"), w.GetNamespace())
+			}
+			w.Step.Why(trace.NamespaceThere)
+			return nil
+		},
+	}
+}

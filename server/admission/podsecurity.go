@@ -1,0 +1,138 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/warning"
+	podsecurityadmission "k8s.io/pod-security-admission/admission"
+	"k8s.io/pod-security-admission/admission/api/load"
+	"k8s.io/pod-security-admission/admission/api/validation"
+	podsecurityapi "k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/metrics"
+	"k8s.io/pod-security-admission/policy"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+// podSecurity holds pods to the level that labels of their namespace name, and warns of templates of such pods.
+func podSecurity(kit *plugin.Kit, data []byte) (plugin.Plugin, error) {
+	c, err := load.LoadFromData(data)
+	if err != nil {
+		return plugin.Plugin{}, err
+	}
+	if errs := validation.ValidatePodSecurityConfiguration(c); len(errs) > 0 { // before the library fills in what its errors don't name
+		return plugin.Plugin{}, errs.ToAggregate()
+	}
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		return plugin.Plugin{}, err
+	}
+	s := &podsecurityadmission.Admission{
+		Configuration: c, Evaluator: evaluator, Metrics: uncounted{},
+		PodSpecExtractor: podsecurityadmission.DefaultPodSpecExtractor{},
+		NamespaceGetter:  namespaces{plugin.ObjectsOf[*corev1.Namespace](kit, corev1.SchemeGroupVersion.WithResource("namespaces"))},
+		PodLister:        pods{plugin.ObjectsOf[*corev1.Pod](kit, corev1.SchemeGroupVersion.WithResource("pods"))},
+	}
+	if err := s.CompleteConfiguration(); err != nil {
+		return plugin.Plugin{}, err
+	}
+	if err := s.ValidateConfiguration(); err != nil {
+		return plugin.Plugin{}, err
+	}
+	return plugin.Plugin{
+		Operations: onChanges,
+		About: slices.Concat(
+			plugin.Of("", "namespaces", "pods", "pods/ephemeralcontainers", "pods/resize", "replicationcontrollers", "podtemplates"),
+			plugin.Of(appsv1.GroupName, "replicasets", "deployments", "statefulsets", "daemonsets"),
+			plugin.Of(batchv1.GroupName, "jobs", "cronjobs")),
+		Validate: func(ctx context.Context, w plugin.Write) error { return answer(ctx, w, s.Validate(ctx, asked{w})) },
+	}, nil
+}
+
+// answer tells the client, the audit log and the step what the library decided.
+func answer(ctx context.Context, w plugin.Write, r *admissionv1.AdmissionResponse) error {
+	for _, text := range r.Warnings {
+		warning.AddWarning(ctx, "", text)
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.AuditAnnotations)) {
+		audit.AddAuditAnnotation(ctx, podsecurityapi.AuditAnnotationPrefix+key, r.AuditAnnotations[key])
+	}
+	if r.Allowed {
+		switch level, enforced := r.AuditAnnotations[podsecurityapi.EnforcedPolicyAnnotationKey]; {
+		case len(r.Warnings) > 0:
+			w.Step.Why(trace.SecurityWarned, int64(len(r.Warnings)))
+		case enforced:
+			w.Step.WhyText(trace.SecurityHeld, level)
+		default:
+			w.Step.Why(trace.PluginLeft)
+		}
+		return nil
+	}
+	//lint:ignore ST1005 clients see the words of a Kubernetes API server
+	refused := admission.NewForbidden(w, errors.New("Not allowed by PodSecurity"))
+	status := (*apierrors.StatusError)(nil)
+	if said := r.Result; said != nil && errors.As(refused, &status) {
+		if said.Message != "" {
+			status.ErrStatus.Message = said.Message
+		}
+		if said.Reason != "" {
+			status.ErrStatus.Reason = said.Reason
+		}
+		if said.Details != nil {
+			status.ErrStatus.Details = said.Details
+		}
+		if said.Code != 0 {
+			status.ErrStatus.Code = said.Code
+		}
+	}
+	return refused
+}
+
+// asked is a write as the library asks about it.
+type asked struct{ plugin.Write }
+
+func (a asked) GetOperation() admissionv1.Operation {
+	return admissionv1.Operation(a.Write.GetOperation())
+}
+func (a asked) GetObject() (runtime.Object, error)    { return a.Write.GetObject(), nil }
+func (a asked) GetOldObject() (runtime.Object, error) { return a.Write.GetOldObject(), nil }
+func (a asked) GetUserName() string                   { return a.GetUserInfo().GetName() }
+
+type namespaces struct {
+	plugin.Objects[*corev1.Namespace]
+}
+
+func (n namespaces) GetNamespace(ctx context.Context, name string) (*corev1.Namespace, error) {
+	ns, found, err := n.Get(ctx, "", name)
+	if err == nil && !found {
+		err = fmt.Errorf("namespaces %q not found", name)
+	}
+	return ns, err
+}
+
+type pods struct{ plugin.Objects[*corev1.Pod] }
+
+func (p pods) ListPods(ctx context.Context, namespace string) ([]*corev1.Pod, error) {
+	return p.List(ctx, namespace)
+}
+
+// uncounted keeps no metrics of decisions: the library's are process-wide.
+type uncounted struct{}
+
+func (uncounted) RecordEvaluation(metrics.Decision, podsecurityapi.LevelVersion, metrics.Mode, podsecurityapi.Attributes) {
+}
+func (uncounted) RecordExemption(podsecurityapi.Attributes)   {}
+func (uncounted) RecordError(bool, podsecurityapi.Attributes) {}

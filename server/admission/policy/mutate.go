@@ -1,0 +1,426 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	celmetrics "k8s.io/apiserver/pkg/admission/plugin/policy/mutating/metrics"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/match"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+// mutator is a mutating policy, compiled. What does not compile fails when it is evaluated.
+type mutator struct {
+	// matcher is nil if there are no match conditions.
+	matcher matchconditions.Matcher
+	patches []patch.Patcher
+	again   bool
+	// err is why there is no environment to compile in.
+	err error
+}
+
+func compileMutating(p *registrationv1.MutatingAdmissionPolicy) *mutator {
+	vars := cel.OptionalVariableDeclarations{HasParams: p.Spec.ParamKind != nil, HasAuthorizer: true}
+	c, err := newCompiler(p.Spec.Variables, vars)
+	if err != nil {
+		return &mutator{err: err}
+	}
+	m := &mutator{
+		matcher: c.matcher(p.Name, p.Spec.MatchConditions, p.Spec.FailurePolicy, vars),
+		again:   p.Spec.ReinvocationPolicy == registrationv1.IfNeededReinvocationPolicy,
+	}
+	vars.HasPatchTypes = true
+	for _, one := range p.Spec.Mutations {
+		switch {
+		case one.PatchType == registrationv1.PatchTypeJSONPatch && one.JSONPatch != nil:
+			m.patches = append(m.patches, patch.NewJSONPatcher(c.mutation(&patch.JSONPatchCondition{Expression: one.JSONPatch.Expression}, vars)))
+		case one.PatchType == registrationv1.PatchTypeApplyConfiguration && one.ApplyConfiguration != nil:
+			m.patches = append(m.patches, patch.NewApplyConfigurationPatcher(c.mutation(&patch.ApplyConfigurationCondition{Expression: one.ApplyConfiguration.Expression}, vars)))
+		}
+	}
+	return m
+}
+
+// mutation is one expression that makes a patch.
+type mutation struct {
+	cel.MutatingEvaluator
+	compiler   *cel.CompositedCompiler
+	expression cel.ExpressionAccessor
+}
+
+func (c compiler) mutation(e cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations) cel.MutatingEvaluator {
+	result := c.Compiler.CompileCELExpression(e, vars, environment.StoredExpressions)
+	if result.Program != nil {
+		result.Program = program{result.Program, 0}
+	}
+	return &mutation{cel.NewMutatingEvaluator(result), c.CompositedCompiler, e}
+}
+
+// ForInput evaluates the expression as the library does, and shows it.
+func (m *mutation) ForInput(ctx context.Context, a *admission.VersionedAttributes, request *admissionv1.AdmissionRequest, vars cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) (cel.EvaluationResult, int64, error) {
+	r, _ := ctx.Value(recordKey{}).(*record)
+	counted := &counter{CompositionContext: m.compiler.CreateContext(ctx), outcomes: make([]outcome, 1)}
+	result, left, err := m.MutatingEvaluator.ForInput(counted, a, request, vars, namespace, budget)
+	if r != nil {
+		problem := err
+		if problem == nil {
+			problem = result.Error
+		}
+		r.line("mutation", m.expression, result.EvalResult, problem, counted.outcomes[0].cost)
+	}
+	return result, left, err
+}
+
+// invocation is a policy that is about a write, with one of its bindings and an object of its params.
+type invocation struct {
+	*policy[*mutator]
+	binding *binding
+	target
+	param runtime.Object
+}
+
+// key tells invocations of a write apart.
+func (i *invocation) key() string {
+	name := ""
+	if i.param != nil {
+		name = nameOf(i.param)
+	}
+	return strings.Join([]string{i.name, i.binding.name, name}, "\n")
+}
+
+// mutations is what all mutating policies do to one write.
+type mutations struct {
+	visit
+	again *match.Repeated
+	// present is the object in the kind that the last policy wanted.
+	present *admission.VersionedAttributes
+	// problems are why policies could not be evaluated.
+	problems []problem
+}
+
+// problem is why a policy could not be evaluated.
+type problem struct {
+	text   string
+	reason metav1.StatusReason
+}
+
+// mutate evaluates the mutating policies, one after the other. Each sees what those before it changed.
+func (p *Policies) mutate(ctx context.Context, w plugin.Write) error {
+	all, err := p.mutating.all(ctx, p.keeper, w)
+	if err != nil {
+		return err
+	}
+	m := &mutations{visit: p.visit(w), again: match.RepeatedOf(w, "MutatingAdmissionPolicy")}
+	var asked int64
+	var invocations []*invocation
+	for _, one := range all {
+		about, as, err := p.matches(one.about, &w)
+		if !about && err == nil {
+			continue
+		}
+		asked++
+		found, err := m.invocations(ctx, one, as, err)
+		if err != nil {
+			return err
+		}
+		invocations = append(invocations, found...)
+	}
+	w.Step.Why(trace.PoliciesAsked, asked, int64(len(all)))
+	for _, one := range invocations {
+		if !m.again.Wanted(one.key()) {
+			continue
+		}
+		if err := m.invoke(ctx, one); err != nil {
+			return err
+		}
+	}
+	if err := m.settle(); err != nil {
+		return err
+	}
+	m.again.Leave(w.GetObject())
+	return m.refusal()
+}
+
+// invocations finds the bindings of a policy that are about the write, with their params. unmatched (optional) is why its rules could not be
+// matched. The error ends the request at once.
+func (m *mutations) invocations(ctx context.Context, one *policy[*mutator], as target, unmatched error) (found []*invocation, err error) {
+	var differs trace.Reason
+	if unmatched == nil {
+		differs, unmatched = m.differs(ctx, one.about)
+	}
+	var params Params
+	if unmatched == nil && differs == 0 {
+		params, unmatched = m.paramsOf(one.paramKind)
+	}
+	if unmatched != nil || differs != 0 {
+		return nil, m.do(ctx, one.name, func(ctx context.Context, step *trace.Step) error {
+			if unmatched == nil {
+				step.Why(differs)
+				return nil
+			}
+			return m.unusable(ctx, step, one, nil, fmt.Errorf("failed to configure policy: %w", unmatched), "")
+		})
+	}
+	for _, b := range one.bindings {
+		var objects []runtime.Object
+		about := b.about == nil
+		var problem error
+		if b.about != nil {
+			if about, _, problem = m.p.matches(b.about, &m.w); about && problem == nil {
+				differs, problem = m.differs(ctx, b.about)
+			}
+		}
+		if about && problem == nil && differs == 0 {
+			objects, problem = m.collect(ctx, one.paramKind, params, b.paramRef)
+		}
+		for _, param := range objects {
+			found = append(found, &invocation{one, b, as, param})
+		}
+		if len(objects) > 0 {
+			continue
+		}
+		err := m.do(ctx, one.name+"/"+b.name, func(ctx context.Context, step *trace.Step) error {
+			switch {
+			case problem != nil:
+				return m.unusable(ctx, step, one, b, fmt.Errorf("failed to configure binding: %w", problem), "")
+			case !about:
+				step.Why(trace.PolicyBoundElsewhere)
+			case differs != 0:
+				step.Why(differs)
+			default:
+				step.Why(trace.PolicyWithoutParams)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		differs = 0
+	}
+	return found, nil
+}
+
+// do does what belongs to a policy, or to one of its bindings, as a step of its own. A policy that could not be evaluated does not end the
+// request: others are evaluated all the same.
+func (*mutations) do(ctx context.Context, subject string, f func(context.Context, *trace.Step) error) error {
+	err := evaluate(ctx, subject, f)
+	var unusable unusableError
+	if errors.As(err, &unusable) {
+		return nil
+	}
+	return err
+}
+
+// unusableError is that of a policy that could not be evaluated.
+type unusableError struct{ error }
+
+// unusable keeps why a policy could not be evaluated, unless such failures are ignored.
+func (m *mutations) unusable(ctx context.Context, step *trace.Step, one *policy[*mutator], b *binding, err error, reason metav1.StatusReason) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if one.ignores {
+		step.WhyText(trace.PolicyIgnored, err.Error())
+		return nil
+	}
+	text := fmt.Sprintf("policy %q denied request: %s", one.name, err)
+	if b != nil {
+		text = fmt.Sprintf("policy '%s' with binding '%s' denied request: %s", one.name, b.name, err)
+	}
+	m.problems = append(m.problems, problem{text, reason})
+	return unusableError{errors.New(text)}
+}
+
+// refusal is the answer to a write that policies could not be evaluated for: what the first one says, and all of them as causes.
+func (m *mutations) refusal() error {
+	if len(m.problems) == 0 {
+		return nil
+	}
+	err := admission.NewForbidden(m.w, errors.New("admission request denied by policy"))
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) {
+		return err
+	}
+	status.ErrStatus.Message = m.problems[0].text
+	if m.problems[0].reason != "" {
+		status.ErrStatus.Reason = m.problems[0].reason
+	}
+	for _, p := range m.problems {
+		status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{Message: p.text})
+	}
+	return status
+}
+
+// as returns the object in a kind, with what policies before made of it.
+func (m *mutations) as(kind schema.GroupVersionKind) (_ *admission.VersionedAttributes, err error) {
+	if m.present == nil || m.present.VersionedKind != kind {
+		if err := m.settle(); err != nil {
+			return nil, err
+		}
+		m.present, err = match.Versioned(m.w.Attributes, kind, m.w.Objects)
+	}
+	return m.present, err
+}
+
+// settle has the object of the write become what policies made of it.
+func (m *mutations) settle() error {
+	if m.present == nil || !m.present.Dirty || m.present.VersionedObject.Object() == nil {
+		return nil
+	}
+	if err := match.TakeOver(m.w.GetObject(), m.present.VersionedObject.Object(), m.w.Objects); err != nil {
+		return apierrors.NewInternalError(fmt.Errorf("failed to convert object: %w", err))
+	}
+	m.present.Dirty = false
+	return nil
+}
+
+// invoke has a policy change the object.
+func (m *mutations) invoke(ctx context.Context, one *invocation) error {
+	return m.do(ctx, one.name+"/"+one.binding.name, func(ctx context.Context, step *trace.Step) error {
+		object, err := m.as(one.kind)
+		if err != nil {
+			return err
+		}
+		namespace, err := m.namespaceObject(ctx)
+		if err != nil {
+			return err
+		}
+		compiled := one.evaluator()
+		if compiled.err != nil {
+			return m.unusable(ctx, step, one.policy, one.binding, compiled.err, metav1.StatusReasonInvalid)
+		}
+		ctx, record := withRecord(ctx, step, secrets(one.paramKind))
+		if record != nil {
+			if one.param != nil {
+				step.Text("params", nameOf(one.param))
+			}
+			defer func() { step.Int("cost", record.cost) }()
+		}
+		if compiled.matcher != nil {
+			matched := compiled.matcher.Match(ctx, object, one.param, m.authorizer)
+			switch {
+			case matched.Error != nil:
+				return m.unusable(ctx, step, one.policy, one.binding, matched.Error, metav1.StatusReasonInvalid)
+			case !matched.Matches && matched.FailedConditionName != "":
+				step.WhyText(trace.PolicyConditionFalse, matched.FailedConditionName)
+				return nil
+			case !matched.Matches:
+				step.WhyText(trace.PolicyConditionFailed, record.first())
+				return nil
+			}
+		}
+		before := object.VersionedObject.Object()
+		if before == nil {
+			step.Why(trace.PolicyWithoutObject)
+			return nil
+		}
+		step.Before(before)
+		failed := m.apply(ctx, step, one, compiled, object, namespace)
+		step.After(object.VersionedObject.Object())
+		changed := !apiequality.Semantic.DeepEqual(before, object.VersionedObject.Object())
+		if changed {
+			m.again.Changed()
+		}
+		if compiled.again {
+			m.again.Asked(one.key())
+		}
+		switch {
+		case failed != nil:
+			return failed
+		case changed:
+			step.Why(trace.PolicyChanged, int64(len(compiled.patches)))
+		default:
+			step.Why(trace.PolicyLeft)
+		}
+		return nil
+	})
+}
+
+// apply applies the patches of a policy. One that fails does not keep the others from being applied.
+func (m *mutations) apply(ctx context.Context, step *trace.Step, one *invocation, compiled *mutator, object *admission.VersionedAttributes, namespace *corev1.Namespace) (failed error) {
+	for _, patcher := range compiled.patches {
+		start := time.Now()
+		err := m.patch(ctx, patcher, one, object, namespace)
+		if err == nil {
+			celmetrics.Metrics.ObserveAdmission(ctx, time.Since(start), one.name, one.binding.name, celmetrics.MutationNoError)
+			continue
+		}
+		celmetrics.Metrics.ObserveRejection(ctx, time.Since(start), one.name, one.binding.name, kindOfError(err))
+		var status *apierrors.StatusError
+		if errors.As(err, &status) {
+			return status
+		}
+		if err := m.unusable(ctx, step, one.policy, one.binding, err, metav1.StatusReasonInvalid); err != nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// kindOfError is what metrics call an error.
+func kindOfError(err error) celmetrics.MutationErrorType {
+	switch {
+	case strings.HasPrefix(err.Error(), "compilation"):
+		return celmetrics.MutationCompileError
+	case strings.HasPrefix(err.Error(), "validation failed due to running out of cost budget"):
+		return celmetrics.MutatingOutOfBudget
+	}
+	return celmetrics.MutatingInvalidError
+}
+
+// patch applies one patch, and sets the defaults that the object then lacks.
+func (m *mutations) patch(ctx context.Context, patcher patch.Patcher, one *invocation, object *admission.VersionedAttributes, namespace *corev1.Namespace) error {
+	var types managedfields.TypeConverter
+	if known, ok := m.w.Objects.(interface {
+		GetFieldTypes() managedfields.TypeConverter
+	}); ok {
+		types = known.GetFieldTypes()
+	}
+	if types == nil {
+		return apierrors.NewServiceUnavailable(fmt.Sprintf("Resource kind %s not found. There can be a delay between when CustomResourceDefinitions are created and when they are available.", object.VersionedKind))
+	}
+	before := object.VersionedObject.Object()
+	after, err := patcher.Patch(ctx, patch.Request{
+		MatchedResource: one.resource, VersionedAttributes: object, ObjectInterfaces: m.w.Objects,
+		OptionalVariables: cel.OptionalVariableBindings{VersionedParams: one.param, Authorizer: m.authorizer},
+		Namespace:         namespace, TypeConverter: types,
+	}, celconfig.RuntimeCELCostBudget)
+	if err != nil {
+		return err
+	}
+	_, custom := before.(*unstructured.Unstructured)
+	if u, ok := after.(*unstructured.Unstructured); ok && !custom {
+		typed, err := m.w.Objects.GetObjectCreater().New(object.VersionedKind)
+		if err != nil {
+			return err
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, typed); err != nil {
+			return err
+		}
+		after = typed
+	}
+	m.w.Objects.GetObjectDefaulter().Default(after)
+	object.UpdateObject(after)
+	return nil
+}

@@ -1,0 +1,188 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	celgo "github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+// mostLines bounds how many expressions a step shows.
+const mostLines = 64
+
+// record has a step show the expressions that are evaluated for it.
+type record struct {
+	step *trace.Step
+	// masked says that values may not be shown.
+	masked bool
+	lines  int
+	cost   int64
+	// condition is the first match condition that is false, or cannot be evaluated.
+	condition       string
+	conditionFailed bool
+}
+
+type recordKey struct{}
+
+// withRecord returns a context whose evaluations are shown by a step. It returns nil if the step is not recorded.
+func withRecord(ctx context.Context, step *trace.Step, masked bool) (context.Context, *record) {
+	if !step.Recording() {
+		return ctx, nil
+	}
+	r := &record{step: step, masked: masked || step.Confidential()}
+	return context.WithValue(ctx, recordKey{}, r), r
+}
+
+// shown is a text that may quote objects.
+func (r *record) shown(text string) string {
+	if r.masked {
+		return "(masked)"
+	}
+	return text
+}
+
+// line shows the outcome of an expression, as far as there is one.
+func (r *record) line(what string, e cel.ExpressionAccessor, v ref.Val, err error, cost int64) {
+	r.cost += cost
+	text := e.GetExpression()
+	if c, ok := e.(*matchconditions.MatchCondition); ok {
+		text = c.Name + ": " + text
+		if r.condition == "" && (err != nil || v == types.False) {
+			r.condition, r.conditionFailed = c.Name, err != nil
+		}
+	}
+	if r.lines++; r.lines > mostLines {
+		return
+	}
+	outcome := "not reached"
+	switch {
+	case err != nil:
+		outcome = "error: " + r.shown(err.Error())
+	case v != nil:
+		outcome = r.value(v)
+	}
+	r.step.Text(what, fmt.Sprintf("%s → %s (cost %d)", strings.Join(strings.Fields(text), " "), outcome, cost))
+}
+
+// first is the first match condition that is false, or cannot be evaluated, as far as that is recorded.
+func (r *record) first() string {
+	if r == nil {
+		return ""
+	}
+	return r.condition
+}
+
+// value is the value of an expression.
+func (r *record) value(v ref.Val) string {
+	switch v := v.Value().(type) {
+	case bool:
+		return strconv.FormatBool(v)
+	case string:
+		return r.shown(strconv.Quote(v))
+	}
+	return v.Type().TypeName()
+}
+
+// evaluator evaluates expressions as the library does, and shows them.
+type evaluator struct {
+	cel.ConditionEvaluator
+	compiler *cel.CompositedCompiler
+	what     string
+	all      []cel.ExpressionAccessor
+}
+
+// conditions compiles expressions. There may be nils among them.
+func (c compiler) conditions(what string, all []cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
+	results := make([]cel.CompilationResult, len(all))
+	for i, one := range all {
+		if one == nil {
+			continue
+		}
+		results[i] = c.Compiler.CompileCELExpression(one, vars, environment.StoredExpressions)
+		if results[i].Program != nil {
+			results[i].Program = program{results[i].Program, i}
+		}
+	}
+	return &evaluator{cel.NewCondition(results), c.CompositedCompiler, what, all}
+}
+
+// ForInput evaluates the expressions.
+func (e *evaluator) ForInput(ctx context.Context, a *admission.VersionedAttributes, request *admissionv1.AdmissionRequest, vars cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) ([]cel.EvaluationResult, int64, error) {
+	r, _ := ctx.Value(recordKey{}).(*record)
+	composed := e.compiler.CreateContext(ctx)
+	if r == nil {
+		return e.ConditionEvaluator.ForInput(composed, a, request, vars, namespace, budget)
+	}
+	counted := &counter{CompositionContext: composed, outcomes: make([]outcome, len(e.all))}
+	results, left, err := e.ConditionEvaluator.ForInput(counted, a, request, vars, namespace, budget)
+	for i, one := range e.all {
+		if one == nil {
+			continue
+		}
+		o := counted.outcomes[i]
+		switch {
+		case results != nil:
+			r.line(e.what, one, results[i].EvalResult, results[i].Error, o.cost)
+		case err != nil && i == counted.present: // it exceeded the budget
+			r.line(e.what, one, nil, err, o.cost)
+		default:
+			r.line(e.what, one, o.value, o.err, o.cost)
+		}
+	}
+	return results, left, err
+}
+
+// outcome is what came of one expression.
+type outcome struct {
+	value ref.Val
+	err   error
+	cost  int64
+}
+
+// counter counts what each expression costs. That of variables comes with the first expression that needs them.
+type counter struct {
+	cel.CompositionContext
+	present  int
+	outcomes []outcome
+}
+
+// GetAndResetCost is asked after each expression for the cost of the variables that it evaluated.
+func (c *counter) GetAndResetCost() int64 {
+	cost := c.CompositionContext.GetAndResetCost()
+	c.outcomes[c.present].cost += cost
+	return cost
+}
+
+// program is a compiled expression that knows which one of several it is.
+type program struct {
+	celgo.Program
+	index int
+}
+
+func (p program) ContextEval(ctx context.Context, input any) (ref.Val, *celgo.EvalDetails, error) {
+	counted, ok := ctx.(*counter)
+	if ok {
+		counted.present = p.index
+	}
+	v, details, err := p.Program.ContextEval(ctx, input)
+	if ok {
+		o := &counted.outcomes[p.index]
+		o.value, o.err = v, err
+		if cost := details.ActualCost(); cost != nil {
+			o.cost += int64(*cost)
+		}
+	}
+	return v, details, err
+}

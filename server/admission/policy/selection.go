@@ -1,0 +1,122 @@
+package policy
+
+import (
+	"context"
+
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	library "k8s.io/apiserver/pkg/admission/plugin/authorizer"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/object"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/match"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+// selection says which writes a policy or a binding is about.
+type selection struct {
+	resources                 registrationv1.MatchResources
+	namespaces, objects       labels.Selector
+	namespacesErr, objectsErr error
+}
+
+func newSelection(m *registrationv1.MatchResources) *selection {
+	s := &selection{}
+	if m != nil {
+		s.resources = *m
+	}
+	s.namespaces, s.namespacesErr = metav1.LabelSelectorAsSelector(s.resources.NamespaceSelector)
+	s.objects, s.objectsErr = metav1.LabelSelectorAsSelector(s.resources.ObjectSelector)
+	return s
+}
+
+func (s *selection) GetParsedNamespaceSelector() (labels.Selector, error) {
+	return s.namespaces, s.namespacesErr
+}
+
+func (s *selection) GetParsedObjectSelector() (labels.Selector, error) {
+	return s.objects, s.objectsErr
+}
+
+// rulesOf are the rules of a selection, with selectors that are about everything.
+type rulesOf struct{ *selection }
+
+func (rulesOf) GetParsedNamespaceSelector() (labels.Selector, error) { return labels.Everything(), nil }
+func (rulesOf) GetParsedObjectSelector() (labels.Selector, error)    { return labels.Everything(), nil }
+func (r rulesOf) GetMatchResources() registrationv1.MatchResources   { return r.resources }
+
+// target is what a policy wants to see a write as.
+type target struct {
+	resource schema.GroupVersionResource
+	kind     schema.GroupVersionKind
+}
+
+// visit is the evaluation of all policies of one kind for one write.
+type visit struct {
+	p *Policies
+	w plugin.Write
+	// authorizer remembers answers. An expression may ask for the same one for each param.
+	authorizer authorizer.UnconditionalAuthorizer
+	kinds      map[schema.GroupVersionKind]*admission.VersionedAttributes
+	// namespace is that of the object, once somebody asked for it.
+	namespace *corev1.Namespace
+}
+
+func (p *Policies) visit(w plugin.Write) visit {
+	return visit{
+		p: p, w: w, authorizer: library.NewCachingAuthorizer(p.config.Authorizer), kinds: map[schema.GroupVersionKind]*admission.VersionedAttributes{},
+	}
+}
+
+// matches says whether the rules of a selection are about the write, and as what they see it.
+func (p *Policies) matches(s *selection, w *plugin.Write) (bool, target, error) {
+	about, resource, kind, err := p.rules.Matches(w.Attributes, w.Objects, rulesOf{s})
+	return about, target{resource, kind}, err
+}
+
+// differs is why the selectors of a selection are not about the write; 0 if they are.
+func (v *visit) differs(ctx context.Context, s *selection) (trace.Reason, error) {
+	inNamespace, namespaceErr := match.Namespace(ctx, v.readNamespace, s, v.w.Attributes)
+	if !inNamespace && namespaceErr == nil {
+		return trace.PolicyOtherNamespace, nil
+	}
+	ofLabels, objectErr := (&object.Matcher{}).MatchObjectSelector(s, v.w.Attributes)
+	switch {
+	case !ofLabels && objectErr == nil:
+		return trace.PolicyOtherLabels, nil
+	case namespaceErr != nil:
+		return 0, namespaceErr
+	case objectErr != nil:
+		return 0, objectErr
+	}
+	return 0, nil
+}
+
+func (v *visit) readNamespace(ctx context.Context, name string) (_ *corev1.Namespace, err error) {
+	if v.namespace == nil {
+		v.namespace, err = v.p.config.Namespace(ctx, name)
+	}
+	return v.namespace, err
+}
+
+// namespaceObject is what expressions see as namespaceObject: nil for objects that are in none, and for namespaces.
+func (v *visit) namespaceObject(ctx context.Context) (*corev1.Namespace, error) {
+	name, kind := v.w.GetNamespace(), v.w.GetKind()
+	if name == "" || kind == corev1.SchemeGroupVersion.WithKind("Namespace") {
+		return nil, nil
+	}
+	return v.readNamespace(ctx, name)
+}
+
+// in returns the objects of the write in a kind.
+func (v *visit) in(kind schema.GroupVersionKind) (_ *admission.VersionedAttributes, err error) {
+	if v.kinds[kind] == nil {
+		v.kinds[kind], err = match.Versioned(v.w.Attributes, kind, v.w.Objects)
+	}
+	return v.kinds[kind], err
+}

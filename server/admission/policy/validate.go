@@ -1,0 +1,335 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission"
+	celmetrics "k8s.io/apiserver/pkg/admission/plugin/policy/validating/metrics"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+// What the audit log is told is bounded as in a Kubernetes API server.
+const (
+	mostFailures        = 50
+	mostAnnotationBytes = 10 * 1024
+)
+
+// failed is a validation that does not hold, as the audit log has it.
+type failed struct {
+	Message           string                            `json:"message"`
+	Policy            string                            `json:"policy"`
+	Binding           string                            `json:"binding"`
+	ExpressionIndex   int                               `json:"expressionIndex"`
+	ValidationActions []registrationv1.ValidationAction `json:"validationActions"`
+}
+
+// validation is what all validating policies say about one write.
+type validation struct {
+	visit
+	// refused is the answer of the first policy that denies the write.
+	refused error
+	// failures are for the audit log.
+	failures []failed
+}
+
+// validate evaluates the validating policies, one after the other. The answer is the refusal of the first one in their order.
+func (p *Policies) validate(ctx context.Context, w plugin.Write) error {
+	all, err := p.validating.all(ctx, p.keeper, w)
+	if err != nil {
+		return err
+	}
+	v := &validation{visit: p.visit(w)}
+	var asked int64
+	for _, one := range all {
+		about, as, err := p.matches(one.about, &w)
+		if !about && err == nil {
+			continue
+		}
+		asked++
+		if err := v.policy(ctx, one, as, err); err != nil {
+			return err
+		}
+	}
+	w.Step.Why(trace.PoliciesAsked, asked, int64(len(all)))
+	v.noteFailures()
+	return v.refused
+}
+
+// policy evaluates a policy for each of its bindings. problem (optional) is why its rules could not be matched. The error ends the request
+// at once.
+func (v *validation) policy(ctx context.Context, one *policy[*validator], as target, problem error) error {
+	var differs trace.Reason
+	if problem == nil {
+		differs, problem = v.differs(ctx, one.about)
+	}
+	var params Params
+	if problem == nil && differs == 0 {
+		params, problem = v.paramsOf(one.paramKind)
+	}
+	if problem != nil || differs != 0 {
+		return v.heard(evaluate(ctx, one.name, func(ctx context.Context, step *trace.Step) error {
+			if problem == nil {
+				step.Why(differs)
+				return nil
+			}
+			return v.unusable(ctx, step, one, nil, problem)
+		}))
+	}
+	notes := map[string][]string{}
+	for _, b := range one.bindings {
+		err := v.heard(evaluate(ctx, one.name+"/"+b.name, func(ctx context.Context, step *trace.Step) error {
+			return v.binding(ctx, step, one, b, as, params, notes)
+		}))
+		if err != nil {
+			return err
+		}
+	}
+	for key, values := range notes {
+		// A key that is taken is left out, as a Kubernetes API server does.
+		_ = v.w.AddAnnotation(one.name+"/"+key, strings.Join(values, ", "))
+	}
+	return nil
+}
+
+// evaluate does what belongs to a policy, or to one of its bindings, as a step of its own.
+func evaluate(ctx context.Context, subject string, f func(context.Context, *trace.Step) error) (err error) {
+	ctx, step := trace.Start(ctx, trace.HandlerPolicy, subject)
+	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return err
+	}
+	return f(ctx, step)
+}
+
+// denial is the answer to a write that a policy denies.
+type denial struct{ *apierrors.StatusError }
+
+// heard keeps the first denial: other policies may warn of the write all the same. Other errors end the request at once.
+func (v *validation) heard(err error) error {
+	var denied denial
+	if !errors.As(err, &denied) {
+		return err
+	}
+	if v.refused == nil {
+		v.refused = denied.StatusError
+	}
+	return nil
+}
+
+// unusable is the denial by a policy that cannot be evaluated, nil if such failures are ignored.
+func (v *validation) unusable(ctx context.Context, step *trace.Step, one *policy[*validator], b *binding, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case one.ignores:
+		step.WhyText(trace.PolicyIgnored, err.Error())
+		return nil
+	case b == nil:
+		return v.deny(one.name, "", "failed to configure policy: "+err.Error(), "")
+	}
+	return v.deny(one.name, b.name, "failed to configure binding: "+err.Error(), "")
+}
+
+// binding evaluates a policy for one of its bindings, with all its params.
+func (v *validation) binding(ctx context.Context, step *trace.Step, one *policy[*validator], b *binding, as target, from Params, notes map[string][]string) (denied error) {
+	about, err := v.bound(ctx, step, b)
+	if err != nil {
+		return v.unusable(ctx, step, one, b, err)
+	}
+	if !about {
+		return nil
+	}
+	params, err := v.collect(ctx, one.paramKind, from, b.paramRef)
+	if err != nil {
+		return v.unusable(ctx, step, one, b, err)
+	}
+	if len(params) == 0 {
+		step.Why(trace.PolicyWithoutParams)
+		return nil
+	}
+	object, err := v.in(as.kind)
+	if err != nil {
+		return v.unusable(ctx, step, one, b, fmt.Errorf("failed to convert object version: %w", err))
+	}
+	namespace, err := v.namespaceObject(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, record := withRecord(ctx, step, secrets(one.paramKind))
+	var count, fails int64
+	for _, param := range params {
+		if param != nil && record != nil {
+			step.Text("params", nameOf(param))
+		}
+		found := one.evaluator().evaluate(ctx, input{as, object, param, namespace, v.authorizer})
+		for i := range found.decisions {
+			d := &found.decisions[i]
+			count++
+			if d.fails {
+				fails++
+			} else if d.failed {
+				celmetrics.Metrics.ObserveAdmission(ctx, d.elapsed, one.name, b.name, d.kind())
+			}
+			if err := v.act(ctx, one.name, b, i, d); err != nil && denied == nil {
+				denied = err
+			}
+		}
+		for i := range found.notes {
+			if err := v.note(ctx, one.name, b, &found.notes[i], notes); err != nil && denied == nil {
+				denied = err
+			}
+		}
+	}
+	switch {
+	case denied != nil:
+		step.Why(trace.PolicyDenied, fails, count)
+	case fails > 0:
+		step.Why(trace.PolicyTold, fails, count)
+	case record != nil && record.conditionFailed:
+		step.WhyText(trace.PolicyConditionFailed, record.condition)
+	case record != nil && record.condition != "":
+		step.WhyText(trace.PolicyConditionFalse, record.condition)
+	default:
+		step.Why(trace.PolicyHeld, count)
+	}
+	if record != nil {
+		step.Int("cost", record.cost)
+	}
+	return denied
+}
+
+// bound says whether a binding is about the write, and has the step say why it is not.
+func (v *visit) bound(ctx context.Context, step *trace.Step, b *binding) (bool, error) {
+	if b.about == nil {
+		return true, nil
+	}
+	about, _, err := v.p.matches(b.about, &v.w)
+	if err != nil {
+		return false, err
+	}
+	if !about {
+		step.Why(trace.PolicyBoundElsewhere)
+		return false, nil
+	}
+	differs, err := v.differs(ctx, b.about)
+	if differs != 0 {
+		step.Why(differs)
+	}
+	return differs == 0 && err == nil, err
+}
+
+// nameOf is the name of an object, with its namespace.
+func nameOf(obj any) string {
+	m, err := meta.Accessor(obj)
+	switch {
+	case err != nil:
+		return ""
+	case m.GetNamespace() == "":
+		return m.GetName()
+	}
+	return m.GetNamespace() + "/" + m.GetName()
+}
+
+// act does what a binding says about a validation that does not hold. The error is the refusal, if it denies.
+func (v *validation) act(ctx context.Context, policy string, b *binding, index int, d *decision) (denied error) {
+	if !d.fails {
+		return nil
+	}
+	for _, action := range b.actions {
+		switch action {
+		case registrationv1.Deny:
+			denied = v.deny(policy, b.name, d.message, d.reason)
+			celmetrics.Metrics.ObserveRejection(ctx, d.elapsed, policy, b.name, d.kind())
+		case registrationv1.Audit:
+			v.failures = append(v.failures, failed{
+				ExpressionIndex: index, Message: d.message, ValidationActions: b.actions, Binding: b.name, Policy: policy,
+			})
+			celmetrics.Metrics.ObserveAudit(ctx, d.elapsed, policy, b.name, d.kind())
+		case registrationv1.Warn:
+			warning.AddWarning(ctx, "", fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s", policy, b.name, d.message))
+			celmetrics.Metrics.ObserveWarn(ctx, d.elapsed, policy, b.name, d.kind())
+		}
+	}
+	return denied
+}
+
+// kind is what metrics call a decision.
+func (d *decision) kind() celmetrics.ValidationErrorType {
+	switch {
+	case !d.fails && !d.failed:
+		return celmetrics.ValidationNoError
+	case strings.HasPrefix(d.message, "compilation"):
+		return celmetrics.ValidationCompileError
+	case strings.HasPrefix(d.message, "validation failed due to running out of cost budget"):
+		return celmetrics.ValidatingOutOfBudget
+	}
+	return celmetrics.ValidatingInvalidError
+}
+
+// note keeps an annotation for the audit log. The error is the refusal, if it could not be evaluated.
+func (v *validation) note(ctx context.Context, policy string, b *binding, n *note, notes map[string][]string) error {
+	if n.problem != "" {
+		d := &decision{fails: true, failed: true, message: n.problem}
+		celmetrics.Metrics.ObserveRejection(ctx, n.elapsed, policy, b.name, d.kind())
+		return v.deny(policy, b.name, n.problem, "")
+	}
+	value := n.value[:min(len(n.value), mostAnnotationBytes)]
+	if !slices.Contains(notes[n.key], value) {
+		notes[n.key] = append(notes[n.key], value)
+	}
+	return nil
+}
+
+// noteFailures tells the audit log of expressions that do not hold.
+func (v *validation) noteFailures() {
+	if len(v.failures) == 0 {
+		return
+	}
+	value, err := json.Marshal(v.failures[:min(len(v.failures), mostFailures)])
+	if err == nil {
+		_ = v.w.AddAnnotation("validation.policy.admission.k8s.io/validation_failure", string(value))
+	}
+}
+
+// deny is the answer to a write that a policy denies. binding is empty if it denies all such writes.
+func (v *visit) deny(policy, binding, message string, reason metav1.StatusReason) error {
+	by := ""
+	if binding != "" {
+		by = fmt.Sprintf(" with binding '%s'", binding)
+	}
+	message = fmt.Sprintf("ValidatingAdmissionPolicy '%s'%s denied request: %s", policy, by, message)
+	err := admission.NewForbidden(v.w, errors.New(message))
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) {
+		return err
+	}
+	if reason == "" {
+		reason = metav1.StatusReasonInvalid
+	}
+	status.ErrStatus.Reason, status.ErrStatus.Code = reason, codes[reason]
+	if status.ErrStatus.Code == 0 {
+		status.ErrStatus.Code = http.StatusUnprocessableEntity
+	}
+	status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{Message: message})
+	return denial{status}
+}
+
+// codes are the HTTP codes of the reasons that a policy may give.
+var codes = map[metav1.StatusReason]int32{
+	metav1.StatusReasonForbidden:             http.StatusForbidden,
+	metav1.StatusReasonRequestEntityTooLarge: http.StatusRequestEntityTooLarge,
+	metav1.StatusReasonInvalid:               http.StatusUnprocessableEntity,
+}

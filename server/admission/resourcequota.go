@@ -1,0 +1,333 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	podresource "k8s.io/component-helpers/resource"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+	"github.com/kx-apiserver/kx/server/builtin/core/amount"
+	"github.com/kx-apiserver/kx/server/quota"
+)
+
+// quotas are the ResourceQuotas.
+type quotas struct {
+	plugin.Objects[*corev1.ResourceQuota]
+}
+
+// resourceQuota holds the objects of a namespace to its quotas, and charges them before an object is there. The controller of quotas
+// gives back what in the end nobody uses.
+func resourceQuota(kit *plugin.Kit) plugin.Plugin {
+	q := quotas{plugin.ObjectsOf[*corev1.ResourceQuota](kit, corev1.SchemeGroupVersion.WithResource("resourcequotas"))}
+	return plugin.Plugin{Operations: onChanges, When: mayCharge, Find: q.find}
+}
+
+// free are resources in namespaces that no quota counts.
+var free = []schema.GroupResource{
+	{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"},
+	{Resource: "bindings"}, {Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"},
+	{Resource: "namespaces"}, // the namespace of such a write is the object itself
+}
+
+// mayCharge says whether a write can change what objects use.
+func mayCharge(a admission.Attributes) bool {
+	resource := a.GetResource().GroupResource()
+	if a.GetNamespace() == "" || slices.Contains(free, resource) {
+		return false
+	}
+	sub, creates := a.GetSubresource(), a.GetOperation() == admission.Create
+	switch resource {
+	case corev1.Resource("pods"):
+		return sub == "" && (creates || deadlineSet(a.GetObject()) != deadlineSet(a.GetOldObject())) || sub == "resize" && !creates
+	case corev1.Resource("persistentvolumeclaims"):
+		return sub == "" || sub == "status"
+	case corev1.Resource("services"), schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceclaims"}:
+		return sub == ""
+	}
+	return sub == "" && creates
+}
+
+// deadlineSet says whether scopes take a pod for one that ends by itself.
+func deadlineSet(obj runtime.Object) bool {
+	pod, ok := obj.(*corev1.Pod)
+	return ok && pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds >= 0
+}
+
+// find returns what there is to do in a namespace: nothing if it has no quotas.
+func (q quotas) find(ctx context.Context, a admission.Attributes) plugin.Func {
+	all, err := q.Recent(ctx, a.GetNamespace())
+	if err == nil && len(all) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, w plugin.Write) error {
+		if err != nil {
+			return err
+		}
+		return q.hold(ctx, w, all)
+	}
+}
+
+// hold asks all quotas before it charges any.
+func (q quotas) hold(ctx context.Context, w plugin.Write, all []*corev1.ResourceQuota) error {
+	c, err := newCharge(w)
+	if err != nil {
+		return err
+	}
+	var charged []*corev1.ResourceQuota
+	for _, one := range all {
+		counts, err := c.counts(one)
+		if err != nil {
+			return err
+		}
+		if counts {
+			charged = append(charged, one)
+		}
+	}
+	var told []string
+	tell := func(text string) {
+		if text != "" {
+			told = append(told, text)
+		}
+	}
+	for _, one := range charged {
+		more, err := c.more(one)
+		if err != nil {
+			return err
+		}
+		if w.IsDryRun() {
+			tell(after(one, more))
+		}
+	}
+	if !w.IsDryRun() {
+		for _, one := range charged {
+			text, err := q.charge(ctx, c, one)
+			if err != nil {
+				return err
+			}
+			tell(text)
+		}
+	}
+	switch {
+	case len(told) == 0:
+		w.Step.Why(trace.QuotasUntouched)
+	case w.IsDryRun():
+		w.Step.WhyText(trace.QuotasHaveRoom, strings.Join(told, "; "))
+	default:
+		w.Step.WhyText(trace.QuotasCharged, strings.Join(told, "; "))
+	}
+	return nil
+}
+
+// charge writes what a quota has used after the write, if it has room for it as it is at that moment.
+func (q quotas) charge(ctx context.Context, c *charge, one *corev1.ResourceQuota) (text string, err error) {
+	err = q.UpdateStatus(ctx, one.Namespace, one.Name, func(now *corev1.ResourceQuota) (bool, error) {
+		text = ""
+		if counts, err := c.counts(now); err != nil || !counts {
+			return false, err
+		}
+		more, err := c.more(now)
+		if err != nil || len(more) == 0 {
+			return false, err
+		}
+		text = after(now, more)
+		for name, amount := range more {
+			used := now.Status.Used[name]
+			used.Add(amount)
+			now.Status.Used[name] = used
+		}
+		return true, nil
+	})
+	return text, err
+}
+
+// charge is what a write asks of quotas.
+type charge struct {
+	w        plugin.Write
+	resource schema.GroupResource
+	usage    *quota.Usage
+	// old is nil for objects that are not there yet.
+	old *quota.Usage
+}
+
+func newCharge(w plugin.Write) (c *charge, err error) {
+	c = &charge{w: w, resource: w.GetResource().GroupResource()}
+	if c.usage, err = c.measure(w.GetObject()); err != nil {
+		return nil, err
+	}
+	if w.GetOperation() != admission.Update {
+		return c, nil
+	}
+	if w.GetOldObject() == nil {
+		return nil, w.Refused("unable to get previous usage since prior version of object was not found")
+	}
+	if old, err := meta.Accessor(w.GetOldObject()); err == nil && old.GetResourceVersion() != "" {
+		c.old, err = c.measure(w.GetOldObject())
+		return c, err
+	}
+	return c, nil
+}
+
+func (c *charge) measure(obj runtime.Object) (*quota.Usage, error) {
+	u, err := quota.Measure(c.resource, obj)
+	if err == nil && !u.Until.IsZero() && !time.Now().Before(u.Until) {
+		u = u.Ended()
+	}
+	return u, err
+}
+
+// counts says whether a quota counts the object, and refuses one that it can't count.
+func (c *charge) counts(q *corev1.ResourceQuota) (bool, error) {
+	names := quota.Names(c.resource, q.Status.Hard)
+	if len(names) == 0 || !quota.Matches(&q.Spec, c.usage) {
+		return false, nil
+	}
+	if pod, ok := c.w.GetObject().(*corev1.Pod); ok {
+		if missing := unnamed(pod, names); missing != "" {
+			return false, c.w.Refused("failed quota: %s: must specify %s", q.Name, missing)
+		}
+	}
+	for _, name := range names {
+		if _, ok := q.Status.Used[name]; !ok {
+			return false, c.w.Refused("status unknown for quota: %s, resources: %s", q.Name, joined(names, func(n corev1.ResourceName) string { return string(n) }))
+		}
+	}
+	return true, nil
+}
+
+// more returns what the write adds to what is used of a quota, and refuses it if the quota has no room for that.
+func (c *charge) more(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
+	if err := c.negative(); err != nil {
+		return nil, err
+	}
+	more, over := corev1.ResourceList{}, []corev1.ResourceName{}
+	for name, amount := range c.added(q) {
+		hard, limited := q.Status.Hard[name]
+		if !limited {
+			continue
+		}
+		more[name] = amount
+		sum := q.Status.Used[name].DeepCopy()
+		if sum.Add(amount); sum.Cmp(hard) > 0 {
+			over = append(over, name)
+		}
+	}
+	// A status says what has come to pass already: nobody can refuse that.
+	if len(over) > 0 && c.w.GetSubresource() != "status" {
+		amounts := func(of corev1.ResourceList) string {
+			return joined(over, func(n corev1.ResourceName) string { return amountOf(n, of) })
+		}
+		return nil, c.w.Refused("exceeded quota: %s, requested: %s, used: %s, limited: %s",
+			q.Name, amounts(more), amounts(q.Status.Used), amounts(q.Status.Hard))
+	}
+	return more, nil
+}
+
+// negative refuses amounts below zero.
+func (c *charge) negative() error {
+	var below []corev1.ResourceName
+	for name, amount := range c.usage.Amounts {
+		if amount.Sign() < 0 {
+			below = append(below, name)
+		}
+	}
+	if len(below) == 0 {
+		return nil
+	}
+	return c.w.Refused("quota usage is negative for resource(s): %s", joined(below, func(n corev1.ResourceName) string { return string(n) }))
+}
+
+// added is what the object uses more than before. An object that the quota has not counted before counts as a new one.
+func (c *charge) added(q *corev1.ResourceQuota) corev1.ResourceList {
+	before := corev1.ResourceList{}
+	if c.old != nil && quota.Matches(&q.Spec, c.old) {
+		before = c.old.Amounts
+	}
+	added := corev1.ResourceList{}
+	for name, amount := range c.usage.Amounts {
+		amount = amount.DeepCopy()
+		amount.Sub(before[name])
+		if amount.Sign() > 0 {
+			added[name] = amount
+		}
+	}
+	return added
+}
+
+// after says what is used of a quota after the write.
+func after(q *corev1.ResourceQuota, more corev1.ResourceList) string {
+	if len(more) == 0 {
+		return ""
+	}
+	return q.Name + ": " + strings.Join(each(amount.Names(more), func(n corev1.ResourceName) string {
+		used, hard := q.Status.Used[n].DeepCopy(), q.Status.Hard[n]
+		used.Add(more[n])
+		return fmt.Sprintf("%s %s of %s", n, used.String(), hard.String())
+	}), ", ")
+}
+
+func amountOf(name corev1.ResourceName, of corev1.ResourceList) string {
+	quantity := of[name]
+	return string(name) + "=" + quantity.String()
+}
+
+func each(names []corev1.ResourceName, text func(corev1.ResourceName) string) (texts []string) {
+	for _, name := range names {
+		texts = append(texts, text(name))
+	}
+	return texts
+}
+
+// joined has the texts in the order of the names.
+func joined(names []corev1.ResourceName, text func(corev1.ResourceName) string) string {
+	slices.Sort(names)
+	return strings.Join(each(names, text), ",")
+}
+
+// unnamed says which amounts a quota counts that containers don't name, and which containers these are. Only CPU and memory have to be
+// named, and not where the pod as a whole does.
+func unnamed(pod *corev1.Pod, counted []corev1.ResourceName) string {
+	if podresource.IsPodLevelResourcesSet(pod) {
+		return ""
+	}
+	missing := map[string]map[string]bool{}
+	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
+		for _, name := range counted {
+			var there bool
+			switch name {
+			case corev1.ResourceCPU, corev1.ResourceRequestsCPU:
+				_, there = c.Resources.Requests[corev1.ResourceCPU]
+			case corev1.ResourceMemory, corev1.ResourceRequestsMemory:
+				_, there = c.Resources.Requests[corev1.ResourceMemory]
+			case corev1.ResourceLimitsCPU:
+				_, there = c.Resources.Limits[corev1.ResourceCPU]
+			case corev1.ResourceLimitsMemory:
+				_, there = c.Resources.Limits[corev1.ResourceMemory]
+			default:
+				there = true
+			}
+			if there {
+				continue
+			}
+			if missing[string(name)] == nil {
+				missing[string(name)] = map[string]bool{}
+			}
+			missing[string(name)][c.Name] = true
+		}
+	}
+	var told []string
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		told = append(told, name+" for: "+strings.Join(slices.Sorted(maps.Keys(missing[name])), ","))
+	}
+	return strings.Join(told, "; ")
+}

@@ -1,0 +1,327 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+const (
+	defaultAccount = "default"
+	// mountableOnly is the annotation of an account whose pods may only use the secrets that the account names.
+	mountableOnly = "kubernetes.io/enforce-mountable-secrets"
+	// tokenVolume begins the name of the volume with a pod's token, and tokenPath is where containers find it.
+	tokenVolume = "kube-api-access-"
+	tokenPath   = "/var/run/secrets/kubernetes.io/serviceaccount"
+	// tokenSeconds is how long a token is asked for: an hour, and 7 seconds by which such tokens are told from others.
+	tokenSeconds = 3607
+)
+
+// A controller makes the default account of a new namespace. A pod that comes earlier waits for it.
+const (
+	accountLooks    = 10
+	accountInterval = 150 * time.Millisecond
+)
+
+// accounts are the ServiceAccounts.
+type accounts struct {
+	plugin.Objects[*corev1.ServiceAccount]
+}
+
+// serviceAccount gives pods an account, and their containers its token.
+func serviceAccount(kit *plugin.Kit) plugin.Plugin {
+	a := accounts{plugin.ObjectsOf[*corev1.ServiceAccount](kit, corev1.SchemeGroupVersion.WithResource("serviceaccounts"))}
+	return plugin.Plugin{
+		Operations: onChanges, About: plugin.Of("", "pods", "pods/ephemeralcontainers"),
+		Admit:    plugin.With(a.give),
+		Validate: plugin.With(a.check),
+	}
+}
+
+// give leaves a mirror pod as it is: its kubelet deletes it if it differs from the file.
+func (a accounts) give(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
+	if w.GetOperation() != admission.Create {
+		w.Step.Why(trace.PluginLeft)
+		return nil
+	}
+	if isMirror(pod) {
+		return checkMirror(w, pod)
+	}
+	if pod.Spec.ServiceAccountName == "" {
+		pod.Spec.ServiceAccountName, pod.Spec.DeprecatedServiceAccount = defaultAccount, defaultAccount
+	}
+	account, err := a.of(ctx, w, pod)
+	if err != nil {
+		return err
+	}
+	mounts := 0
+	if mountsToken(account, pod) {
+		mounts = mountToken(pod)
+	}
+	if len(pod.Spec.ImagePullSecrets) == 0 {
+		pod.Spec.ImagePullSecrets = slices.Clone(account.ImagePullSecrets)
+	}
+	if err := mayUse(w, account, pod); err != nil {
+		return err
+	}
+	w.Step.WhyText(trace.AccountGiven, account.Name, int64(mounts))
+	return nil
+}
+
+// check sees what other plugins have made of the pod.
+func (a accounts) check(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
+	attached := w.GetSubresource() != "" // ephemeral containers
+	switch {
+	case w.GetOperation() == admission.Update && !attached:
+		w.Step.Why(trace.PluginLeft)
+		return nil
+	case isMirror(pod) && !attached:
+		return checkMirror(w, pod)
+	case pod.Spec.ServiceAccountName == "":
+		return w.Refused("no service account specified for pod %s/%s", w.GetNamespace(), pod.Name)
+	}
+	account, err := a.of(ctx, w, pod)
+	if err != nil {
+		return err
+	}
+	if attached {
+		err = mayAttach(account, pod)
+	} else {
+		err = mayUse(w, account, pod)
+	}
+	if err == nil {
+		w.Step.WhyText(trace.AccountThere, account.Name)
+	}
+	return err
+}
+
+// of returns the account of a pod.
+func (a accounts) of(ctx context.Context, w plugin.Write, pod *corev1.Pod) (*corev1.ServiceAccount, error) {
+	name := pod.Spec.ServiceAccountName
+	for look := 1; ; look++ {
+		account, found, err := a.Get(ctx, w.GetNamespace(), name)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err() // the handler says that the time is up
+		case found:
+			return account, nil
+		case err == nil && name == defaultAccount && look < accountLooks:
+			select {
+			case <-ctx.Done():
+			case <-time.After(accountInterval):
+			}
+			continue
+		case err == nil:
+			err = apierrors.NewNotFound(corev1.Resource("serviceaccount"), name)
+		}
+		return nil, w.Refused("error looking up service account %s/%s: %w", w.GetNamespace(), name, err)
+	}
+}
+
+func isMirror(pod *corev1.Pod) bool {
+	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	return mirror
+}
+
+// checkMirror refuses what a pod from a file can't have: the server knows nothing of its account.
+func checkMirror(w plugin.Write, pod *corev1.Pod) error {
+	switch {
+	case pod.Spec.ServiceAccountName != "":
+		return w.Refused("a mirror pod may not reference service accounts")
+	case usesSecrets(&pod.Spec):
+		return w.Refused("a mirror pod may not reference secrets")
+	case slices.ContainsFunc(pod.Spec.Volumes, projectsToken):
+		return w.Refused("a mirror pod may not use ServiceAccountToken volume projections")
+	}
+	w.Step.Why(trace.MirrorLeft)
+	return nil
+}
+
+func projectsToken(v corev1.Volume) bool {
+	return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ServiceAccountToken != nil })
+}
+
+// usesSecrets says whether a pod names any secret.
+func usesSecrets(spec *corev1.PodSpec) bool {
+	used := slices.ContainsFunc(spec.ImagePullSecrets, func(r corev1.LocalObjectReference) bool { return r.Name != "" }) ||
+		slices.ContainsFunc(spec.Volumes, volumeUsesSecret)
+	eachContainer(spec, func(_ string, c *corev1.EphemeralContainerCommon) {
+		used = used || slices.ContainsFunc(c.EnvFrom, func(e corev1.EnvFromSource) bool { return e.SecretRef != nil && e.SecretRef.Name != "" }) ||
+			slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
+				return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name != ""
+			})
+	})
+	return used
+}
+
+func volumeUsesSecret(v corev1.Volume) bool {
+	local := func(r *corev1.LocalObjectReference) bool { return r != nil && r.Name != "" }
+	switch {
+	case v.AzureFile != nil:
+		return v.AzureFile.SecretName != ""
+	case v.CephFS != nil:
+		return local(v.CephFS.SecretRef)
+	case v.Cinder != nil:
+		return local(v.Cinder.SecretRef)
+	case v.FlexVolume != nil:
+		return local(v.FlexVolume.SecretRef)
+	case v.Projected != nil:
+		return slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.Secret != nil && s.Secret.Name != "" })
+	case v.RBD != nil:
+		return local(v.RBD.SecretRef)
+	case v.Secret != nil:
+		return v.Secret.SecretName != ""
+	case v.ScaleIO != nil:
+		return local(v.ScaleIO.SecretRef)
+	case v.ISCSI != nil:
+		return local(v.ISCSI.SecretRef)
+	case v.StorageOS != nil:
+		return local(v.StorageOS.SecretRef)
+	case v.CSI != nil:
+		return local(v.CSI.NodePublishSecretRef)
+	}
+	return false
+}
+
+// eachContainer visits init containers, containers and ephemeral ones, each with the words that refusals have for its kind.
+func eachContainer(spec *corev1.PodSpec, visit func(kind string, c *corev1.EphemeralContainerCommon)) {
+	for i := range spec.InitContainers {
+		visit("init container", (*corev1.EphemeralContainerCommon)(&spec.InitContainers[i]))
+	}
+	for i := range spec.Containers {
+		visit("container", (*corev1.EphemeralContainerCommon)(&spec.Containers[i]))
+	}
+	for i := range spec.EphemeralContainers {
+		visit(ephemeral, &spec.EphemeralContainers[i].EphemeralContainerCommon)
+	}
+}
+
+const ephemeral = "ephemeral container"
+
+// mountsToken: what the pod says counts, then what its account says.
+func mountsToken(account *corev1.ServiceAccount, pod *corev1.Pod) bool {
+	for _, says := range []*bool{pod.Spec.AutomountServiceAccountToken, account.AutomountServiceAccountToken} {
+		if says != nil {
+			return *says
+		}
+	}
+	return true
+}
+
+// mountToken gives all containers the token but those that have something at its place, and says how many got it.
+func mountToken(pod *corev1.Pod) (mounts int) {
+	name, there := "", false
+	for _, v := range pod.Spec.Volumes {
+		if strings.HasPrefix(v.Name, tokenVolume) {
+			name, there = v.Name, true
+			break
+		}
+	}
+	if !there {
+		name = tokenVolume + utilrand.String(5)
+	}
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			c := &containers[i]
+			if !slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == tokenPath }) {
+				c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: name, ReadOnly: true, MountPath: tokenPath})
+				mounts++
+			}
+		}
+	}
+	if !there && mounts > 0 {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Projected: tokenSources()}})
+	}
+	return mounts
+}
+
+// tokenSources are what a program needs to talk to the server: a token, whom to trust, and its own namespace.
+func tokenSources() *corev1.ProjectedVolumeSource {
+	return &corev1.ProjectedVolumeSource{
+		DefaultMode: new(corev1.ProjectedVolumeSourceDefaultMode),
+		Sources: []corev1.VolumeProjection{
+			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: new(int64(tokenSeconds))}},
+			{ConfigMap: &corev1.ConfigMapProjection{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"},
+				Items:                []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
+			}},
+			{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{
+				{Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}},
+			}}},
+		},
+	}
+}
+
+// mayUse refuses secrets that the account does not name, if it asks for that.
+func mayUse(w plugin.Write, account *corev1.ServiceAccount, pod *corev1.Pod) error {
+	if !isMountableOnly(account) {
+		return nil
+	}
+	for _, v := range pod.Spec.Volumes {
+		if v.Secret != nil && !namesSecret(account, v.Secret.SecretName) {
+			return w.Refused("volume with secret.secretName=%q is not allowed because service account %s does not reference that secret", v.Secret.SecretName, account.Name)
+		}
+	}
+	if err := containersMayUse(account, pod, func(kind string) bool { return kind != ephemeral }); err != nil {
+		return w.Refused("%w", err)
+	}
+	for i, secret := range pod.Spec.ImagePullSecrets {
+		if !slices.Contains(account.ImagePullSecrets, secret) {
+			return w.Refused("imagePullSecrets[%d].name=%q is not allowed because service account %s does not reference that imagePullSecret", i, secret.Name, account.Name)
+		}
+	}
+	return nil
+}
+
+// mayAttach does the same for ephemeral containers. As upstream's, its refusal has no Status, and is answered as 500.
+func mayAttach(account *corev1.ServiceAccount, pod *corev1.Pod) error {
+	if !isMountableOnly(account) {
+		return nil
+	}
+	return containersMayUse(account, pod, func(kind string) bool { return kind == ephemeral })
+}
+
+func isMountableOnly(account *corev1.ServiceAccount) bool {
+	only, err := strconv.ParseBool(account.Annotations[mountableOnly])
+	return err == nil && only
+}
+
+func namesSecret(account *corev1.ServiceAccount, name string) bool {
+	return slices.ContainsFunc(account.Secrets, func(r corev1.ObjectReference) bool { return r.Name == name })
+}
+
+// containersMayUse stops at the first secret that a container gets into its environment and the account does not name.
+func containersMayUse(account *corev1.ServiceAccount, pod *corev1.Pod, of func(kind string) bool) (err error) {
+	refuse := func(container, how, secret string) {
+		if err == nil && !namesSecret(account, secret) {
+			err = fmt.Errorf("%s %s referencing secret.secretName=%q is not allowed because service account %s does not reference that secret", container, how, secret, account.Name)
+		}
+	}
+	eachContainer(&pod.Spec, func(kind string, c *corev1.EphemeralContainerCommon) {
+		if !of(kind) {
+			return
+		}
+		for _, env := range c.Env {
+			if env.ValueFrom != nil && env.ValueFrom.SecretKeyRef != nil {
+				refuse(kind+" "+c.Name, fmt.Sprintf("with envVar %s", env.Name), env.ValueFrom.SecretKeyRef.Name)
+			}
+		}
+		for _, from := range c.EnvFrom {
+			if from.SecretRef != nil {
+				refuse(kind+" "+c.Name, "with envFrom", from.SecretRef.Name)
+			}
+		}
+	})
+	return err
+}

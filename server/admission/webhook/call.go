@@ -1,0 +1,262 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/admission"
+	admissionmetrics "k8s.io/apiserver/pkg/admission/metrics"
+	webhookerrors "k8s.io/apiserver/pkg/admission/plugin/webhook/errors"
+	webhookrequest "k8s.io/apiserver/pkg/admission/plugin/webhook/request"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	webhookutil "k8s.io/apiserver/pkg/util/webhook"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/kx-apiserver/kx/core/mask"
+	"github.com/kx-apiserver/kx/core/trace"
+	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
+)
+
+// side is one of the two kinds of webhooks.
+type side struct {
+	mutating bool
+	// metric is the label of its calls in metrics, and failedOpen how the audit log's annotations of ignored failures begin.
+	metric, failedOpen string
+}
+
+var (
+	mutatingSide   = side{true, "admit", "failed-open.mutation.webhook.admission.k8s.io/"}
+	validatingSide = side{false, "validating", "failed-open.validating.webhook.admission.k8s.io/"}
+)
+
+// track has the request know how long it waits for webhooks.
+func (s side) track(ctx context.Context, do func()) {
+	trackers, ok := request.LatencyTrackersFrom(ctx)
+	switch {
+	case !ok:
+		do()
+	case s.mutating:
+		trackers.MutatingWebhookTracker.Track(do)
+	default:
+		trackers.ValidatingWebhookTracker.Track(do)
+	}
+}
+
+// call is one call of a webhook.
+type call struct {
+	*matched
+	side  side
+	of    *admission.VersionedAttributes
+	round int
+	// index is the webhook's place among all of its side, or, if it validates, among those that are asked.
+	index int
+}
+
+// change does what the patch of an answer says. It returns how many operations the patch has, and whether they changed anything.
+type change func(step *trace.Step, answer *webhookrequest.AdmissionResponse) (operations int, changed bool, err error)
+
+// do asks the webhook, or says why it does not. The error is the client's answer.
+func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool, err error) {
+	ctx, step := trace.Start(ctx, trace.HandlerWebhook, c.Webhook.GetConfigurationName()+"/"+c.Webhook.GetName())
+	defer step.End(&err)
+	if err := step.Err(); err != nil {
+		return false, err
+	}
+	if c.skipped != 0 {
+		step.WhyText(c.skipped, c.about, c.rule)
+		if c.skipped == trace.WebhookConditionFalse {
+			admissionmetrics.Metrics.ObserveMatchConditionExclusion(ctx, c.Webhook.GetName(), "webhook", c.Webhook.GetType(), string(c.of.GetOperation()))
+		}
+		return false, nil
+	}
+	if c.equivalent {
+		step.Text("as", c.Kind.String())
+	}
+	if c.side.mutating {
+		step.Before(c.of.VersionedObject.Object())
+	}
+	step.Why(trace.WebhookAsked, c.rule)
+	start := time.Now()
+	operations := 0
+	answer, err := w.ask(ctx, step, c)
+	if err == nil && apply != nil {
+		operations, changed, err = apply(step, answer)
+	}
+	if c.side.mutating {
+		step.After(c.of.VersionedObject.Object())
+		c.note(changed)
+	}
+	ignored := c.observe(ctx, start, err)
+	switch {
+	case ignored && ctx.Err() != nil:
+		return changed, apierrors.NewTimeoutError("request did not complete within requested timeout", 0)
+	case ignored:
+		step.WhyText(trace.WebhookIgnored, err.Error(), c.rule)
+		return changed, nil
+	case err != nil:
+		return changed, refusal(err)
+	case changed:
+		step.Why(trace.WebhookChanged, c.rule, int64(operations))
+	case c.side.mutating:
+		step.Why(trace.WebhookLeft, c.rule)
+	default:
+		step.Why(trace.WebhookAllowed, c.rule)
+	}
+	return changed, nil
+}
+
+// refusal is the client's answer to an error.
+func refusal(err error) error {
+	var rejected *webhookutil.ErrWebhookRejection
+	var failed *webhookutil.ErrCallingWebhook
+	switch {
+	case errors.As(err, &rejected):
+		if code := &rejected.Status.ErrStatus.Code; *code > 599 {
+			*code = http.StatusBadRequest // no HTTP status
+		}
+		return rejected.Status
+	case errors.As(err, &failed):
+		return apierrors.NewInternalError(err)
+	}
+	return err
+}
+
+// ask sends the review and reads the answer. Of one that refuses the write it makes an error.
+func (w *Webhooks) ask(ctx context.Context, step *trace.Step, c *call) (*webhookrequest.AdmissionResponse, error) {
+	hook := c.Webhook
+	if c.of.Attributes.IsDryRun() {
+		switch effects := hook.GetSideEffects(); {
+		case effects == nil:
+			return nil, c.failed("Webhook SideEffects is nil", nil, apierrors.NewBadRequest("Webhook SideEffects is nil"))
+		case *effects != registrationv1.SideEffectClassNone && *effects != registrationv1.SideEffectClassNoneOnDryRun:
+			return nil, webhookerrors.NewDryRunUnsupportedErr(hook.GetName())
+		}
+	}
+	uid, review, response, err := webhookrequest.CreateAdmissionObjects(c.of, &c.WebhookInvocation)
+	if err != nil {
+		return nil, c.failed("could not create admission objects", err, apierrors.NewBadRequest("error creating admission objects"))
+	}
+	client, err := hook.GetRESTClient(&w.clients)
+	if err != nil {
+		return nil, c.failed("could not get REST client", err, apierrors.NewInternalError(err))
+	}
+	if seconds := hook.GetTimeoutSeconds(); seconds != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(*seconds)*time.Second)
+		defer cancel()
+	}
+	post := client.Post().Body(review)
+	if deadline, ok := ctx.Deadline(); ok {
+		if left := time.Until(deadline); left > 0 {
+			post.Timeout((left + time.Second - 1).Truncate(time.Second)) // whole seconds, for the webhook to read
+		}
+	}
+	step.Text("url", mask.URI(post.URL().String()))
+	step.Text("uid", string(uid))
+	ctx, exchange := kxwebhook.Observe(ctx)
+	c.side.track(ctx, func() { err = post.Do(ctx).Into(response) })
+	record(step, exchange)
+	if err != nil {
+		// A Status from the webhook must not pass for one of this server: the transport lets none through.
+		status, ok := err.(*apierrors.StatusError)
+		if !ok {
+			status = apierrors.NewServiceUnavailable("error calling webhook")
+		}
+		return nil, c.failed("failed to call webhook", err, status)
+	}
+	answer, err := webhookrequest.VerifyAdmissionResponse(uid, c.side.mutating, response)
+	if err != nil {
+		return nil, c.failed("received invalid webhook response", err, apierrors.NewServiceUnavailable("error validating webhook response"))
+	}
+	c.pass(ctx, step, answer)
+	if !answer.Allowed {
+		return nil, &webhookutil.ErrWebhookRejection{Status: webhookerrors.ToStatusErr(hook.GetName(), answer.Result)}
+	}
+	return answer, nil
+}
+
+// record has the step say what went over the wire.
+func record(step *trace.Step, e *kxwebhook.Exchange) {
+	step.Int("requestBytes", e.Sent)
+	if e.Code != 0 {
+		step.Int("code", int64(e.Code))
+		step.Int("responseBytes", e.Received)
+	}
+	if e.Attempts > 1 {
+		step.Int("attempts", e.Attempts)
+	}
+	if e.Reused {
+		step.Text("connection", "reused")
+	}
+}
+
+// pass passes warnings on to the client and annotations to the audit log, and has the step show the answer.
+func (c *call) pass(ctx context.Context, step *trace.Step, answer *webhookrequest.AdmissionResponse) {
+	for k, v := range answer.AuditAnnotations {
+		// A key that is taken or is no key is left out, as a Kubernetes API server does.
+		_ = c.of.AddAnnotation(c.Webhook.GetName()+"/"+k, v)
+	}
+	for _, text := range answer.Warnings {
+		warning.AddWarning(ctx, "", text)
+		step.Text("warning", shown(step, text))
+	}
+	if answer.Result != nil && answer.Result.Message != "" {
+		step.Text("message", shown(step, answer.Result.Message))
+	}
+}
+
+// shown is a text of a webhook, which may quote the object.
+func shown(step *trace.Step, text string) string {
+	if step.Confidential() {
+		return "(masked)"
+	}
+	return text
+}
+
+// failed is the error of a call that has no valid answer.
+func (c *call) failed(what string, err error, status *apierrors.StatusError) error {
+	reason := errors.New(what)
+	if err != nil {
+		reason = fmt.Errorf("%s: %w", what, err)
+	}
+	return &webhookutil.ErrCallingWebhook{WebhookName: c.Webhook.GetName(), Reason: reason, Status: status}
+}
+
+// observe counts the call, and says whether its failure is ignored.
+func (c *call) observe(ctx context.Context, start time.Time, err error) (ignored bool) {
+	name, operation, took := c.Webhook.GetName(), string(c.of.GetOperation()), time.Since(start)
+	m := admissionmetrics.Metrics
+	var failed *webhookutil.ErrCallingWebhook
+	var rejected *webhookutil.ErrWebhookRejection
+	switch {
+	case err == nil:
+		m.ObserveWebhook(ctx, name, took, false, c.of.Attributes, c.side.metric, http.StatusOK)
+	case errors.As(err, &failed):
+		policy := c.Webhook.GetFailurePolicy()
+		ignored = policy != nil && *policy == registrationv1.Ignore
+		gone := errors.Is(failed.Reason, context.Canceled) // the client went away, which is nobody's failure
+		code := int(failed.Status.ErrStatus.Code)
+		m.ObserveWebhook(ctx, name, took, !ignored, c.of.Attributes, c.side.metric, code)
+		switch {
+		case gone:
+		case ignored:
+			m.ObserveWebhookFailOpen(ctx, name, c.side.metric)
+			_ = c.of.AddAnnotation(fmt.Sprintf("%sround_%d_index_%d", c.side.failedOpen, c.round, c.index), name)
+		default:
+			m.ObserveWebhookRejection(ctx, name, c.side.metric, operation, admissionmetrics.WebhookRejectionCallingWebhookError, code)
+		}
+	case errors.As(err, &rejected):
+		code := int(rejected.Status.ErrStatus.Code)
+		m.ObserveWebhook(ctx, name, took, true, c.of.Attributes, c.side.metric, code)
+		m.ObserveWebhookRejection(ctx, name, c.side.metric, operation, admissionmetrics.WebhookRejectionNoError, code)
+	default:
+		m.ObserveWebhook(ctx, name, took, true, c.of.Attributes, c.side.metric, 0)
+		m.ObserveWebhookRejection(ctx, name, c.side.metric, operation, admissionmetrics.WebhookRejectionAPIServerInternalError, 0)
+	}
+	return ignored
+}

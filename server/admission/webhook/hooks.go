@@ -1,0 +1,141 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionv1beta1 "k8s.io/api/admission/v1beta1"
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	library "k8s.io/apiserver/pkg/admission/plugin/webhook"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/cel/environment"
+	webhookutil "k8s.io/apiserver/pkg/util/webhook"
+
+	"github.com/kx-apiserver/kx/server/admission/kept"
+	"github.com/kx-apiserver/kx/server/admission/match"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
+)
+
+// mostBytes is the most that is read of an answer, as much as a client may send.
+const mostBytes = 3 << 20
+
+// Config is what webhooks need.
+type Config struct {
+	// Namespace reads a namespace, no older than the request.
+	Namespace  func(ctx context.Context, name string) (*corev1.Namespace, error)
+	Authorizer authorizer.UnconditionalAuthorizer
+	// Services says where services are.
+	Services kxwebhook.Services
+}
+
+// Webhooks are those of all configurations.
+type Webhooks struct {
+	config  Config
+	clients webhookutil.ClientManager
+	// compiler compiles match conditions. It is made when the first one is needed.
+	compiler func() cel.ConditionCompiler
+	// keeper knows when the configurations are known.
+	keeper *kept.Keeper
+	// mutating and validating are in the order in which they are asked.
+	mutating, validating atomic.Pointer[[]library.WebhookAccessor]
+}
+
+// New makes the webhooks. They must follow a keeper before the first write.
+func New(c Config) (*Webhooks, error) {
+	clients, err := webhookutil.NewClientManager(
+		[]schema.GroupVersion{admissionv1beta1.SchemeGroupVersion, admissionv1.SchemeGroupVersion}, admissionv1beta1.AddToScheme, admissionv1.AddToScheme)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for admission webhooks: %w", err)
+	}
+	resolver, err := webhookutil.NewDefaultAuthenticationInfoResolver("")
+	if err != nil {
+		return nil, fmt.Errorf("make a client for admission webhooks: %w", err)
+	}
+	clients.SetAuthenticationInfoResolver(resolver)
+	clients.SetAuthenticationInfoResolverWrapper(kxwebhook.Distrust(func(int64) int64 { return mostBytes }))
+	clients.SetServiceResolver(c.Services)
+	compiler := sync.OnceValue(func() cel.ConditionCompiler {
+		return cel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+	})
+	return &Webhooks{config: c, clients: clients, compiler: compiler}, clients.Validate()
+}
+
+// Follow has the keeper tell of the configurations.
+func (w *Webhooks) Follow(k *kept.Keeper) error {
+	w.keeper = k
+	return errors.Join(
+		kept.Follow(k, registrationv1.Resource("mutatingwebhookconfigurations"), follow(&w.mutating, func(c *registrationv1.MutatingWebhookConfiguration) (all []library.WebhookAccessor) {
+			for i := range c.Webhooks {
+				all = append(all, library.NewMutatingWebhookAccessor(fmt.Sprintf("%s/%d", c.Name, i), c.Name, &c.Webhooks[i]))
+			}
+			return all
+		})),
+		kept.Follow(k, registrationv1.Resource("validatingwebhookconfigurations"), follow(&w.validating, func(c *registrationv1.ValidatingWebhookConfiguration) (all []library.WebhookAccessor) {
+			for i := range c.Webhooks {
+				all = append(all, library.NewValidatingWebhookAccessor(fmt.Sprintf("%s/%d", c.Name, i), c.Name, &c.Webhooks[i]))
+			}
+			return all
+		})))
+}
+
+// follow keeps in hooks what of makes of the configurations. Those that did not change keep their selectors, conditions and clients.
+func follow[C comparable](hooks *atomic.Pointer[[]library.WebhookAccessor], of func(C) []library.WebhookAccessor) func([]C) {
+	made := map[C][]library.WebhookAccessor{}
+	return func(all []C) {
+		before := made
+		made = make(map[C][]library.WebhookAccessor, len(all))
+		var next []library.WebhookAccessor
+		for _, c := range all {
+			accessors, ok := before[c]
+			if !ok {
+				accessors = of(c)
+			}
+			made[c] = accessors
+			next = append(next, accessors...)
+		}
+		hooks.Store(&next)
+	}
+}
+
+// Mutating is the plugin MutatingAdmissionWebhook.
+func (w *Webhooks) Mutating() plugin.Plugin {
+	return plugin.Plugin{Operations: allOperations, When: w.when(&w.mutating), Admit: w.mutate}
+}
+
+// Validating is the plugin ValidatingAdmissionWebhook.
+func (w *Webhooks) Validating() plugin.Plugin {
+	return plugin.Plugin{Operations: allOperations, When: w.when(&w.validating), Validate: w.validate}
+}
+
+var allOperations = []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect}
+
+// when says that there may be a webhook that is about a write. Nobody knows before the configurations are known.
+func (w *Webhooks) when(hooks *atomic.Pointer[[]library.WebhookAccessor]) func(admission.Attributes) bool {
+	return func(a admission.Attributes) bool {
+		all := hooks.Load()
+		return (all == nil || len(*all) > 0) && !exempt(a)
+	}
+}
+
+// exempt says that no webhook is asked about a write.
+func exempt(a admission.Attributes) bool {
+	return rules.IsExemptAdmissionConfigurationResource(a) || match.Exempt(a)
+}
+
+// all returns the webhooks, once they are known.
+func (w *Webhooks) all(ctx context.Context, a admission.Attributes, hooks *atomic.Pointer[[]library.WebhookAccessor]) ([]library.WebhookAccessor, error) {
+	if err := w.keeper.Await(ctx, a); err != nil {
+		return nil, err
+	}
+	return *hooks.Load(), nil
+}

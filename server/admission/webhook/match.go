@@ -1,0 +1,110 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	library "k8s.io/apiserver/pkg/admission/plugin/webhook"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/generic"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/object"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/match"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+// matched is a webhook that has a rule for a write.
+type matched struct {
+	generic.WebhookInvocation
+	// rule is the number of the rule, from 1. With equivalent, it is about another version of the resource.
+	rule       int64
+	equivalent bool
+	// skipped (optional) is why the webhook is not asked all the same, with what it is about.
+	skipped trace.Reason
+	about   string
+}
+
+// match finds the rule by which a webhook is about a write, nil if there is none, and whether its selectors and conditions agree.
+func (w *Webhooks) match(ctx context.Context, hook library.WebhookAccessor, a plugin.Write, in inKind) (*matched, error) {
+	m := matchRules(hook, a, a.Objects)
+	if m == nil {
+		return nil, nil
+	}
+	if m.Kind.Empty() {
+		return nil, apierrors.NewInternalError(fmt.Errorf("unable to convert to %v: unknown kind", m.Resource))
+	}
+	inNamespace, namespaceErr := match.Namespace(ctx, w.config.Namespace, hook, a.Attributes)
+	if !inNamespace && namespaceErr == nil {
+		m.skipped = trace.WebhookOtherNamespace
+		return m, nil
+	}
+	ofLabels, objectErr := (&object.Matcher{}).MatchObjectSelector(hook, a.Attributes)
+	switch {
+	case !ofLabels && objectErr == nil:
+		m.skipped = trace.WebhookOtherLabels
+		return m, nil
+	case namespaceErr != nil:
+		return nil, namespaceErr
+	case objectErr != nil:
+		return nil, objectErr
+	case len(hook.GetMatchConditions()) == 0:
+		return m, nil
+	}
+	versioned, err := in(m.Kind)
+	if err != nil {
+		return nil, err
+	}
+	result := hook.GetCompiledMatcher(w.compiler()).Match(ctx, versioned, nil, w.config.Authorizer)
+	switch {
+	case result.Error != nil:
+		return nil, apierrors.NewForbidden(a.GetResource().GroupResource(), a.GetName(), result.Error)
+	case !result.Matches && result.FailedConditionName == "":
+		m.skipped = trace.WebhookConditionFailed
+	case !result.Matches:
+		m.skipped, m.about = trace.WebhookConditionFalse, result.FailedConditionName
+	}
+	return m, nil
+}
+
+// matchRules finds the first rule for the resource of the write, or else the first one for the same resource in another version, if the
+// webhook wants that.
+func matchRules(hook library.WebhookAccessor, a admission.Attributes, o admission.ObjectInterfaces) *matched {
+	for i, rule := range hook.GetRules() {
+		if (&rules.Matcher{Rule: rule, Attr: a}).Matches() {
+			return &matched{rule: int64(i + 1), WebhookInvocation: generic.WebhookInvocation{
+				Webhook: hook, Resource: a.GetResource(), Subresource: a.GetSubresource(), Kind: a.GetKind(),
+			}}
+		}
+	}
+	mapper := o.GetEquivalentResourceMapper()
+	if policy := hook.GetMatchPolicy(); policy == nil || *policy != registrationv1.Equivalent || mapper == nil {
+		return nil
+	}
+	others := mapper.EquivalentResourcesFor(a.GetResource(), a.GetSubresource())
+	for i, rule := range hook.GetRules() {
+		for _, other := range others {
+			if other != a.GetResource() && (&rules.Matcher{Rule: rule, Attr: asResource{a, other}}).Matches() {
+				return &matched{rule: int64(i + 1), equivalent: true, WebhookInvocation: generic.WebhookInvocation{
+					Webhook: hook, Resource: other, Subresource: a.GetSubresource(), Kind: mapper.KindFor(other, a.GetSubresource()),
+				}}
+			}
+		}
+	}
+	return nil
+}
+
+// asResource is a write as if it were of another resource.
+type asResource struct {
+	admission.Attributes
+	resource schema.GroupVersionResource
+}
+
+func (a asResource) GetResource() schema.GroupVersionResource { return a.resource }
+
+// inKind returns the objects of a write in the kind that a webhook wants.
+type inKind func(schema.GroupVersionKind) (*admission.VersionedAttributes, error)
