@@ -22,8 +22,9 @@ func WithAuthentication(next http.Handler, c *Config) http.Handler {
 			if err == nil {
 				err = errors.New("no credentials that this server knows")
 			}
+			why := doubts(step, err)
 			step.End(&err)
-			c.Logger.Info("a request was turned away: nobody knows who asks", "method", r.Method, "path", escape.Line(r.URL.Path), "error", err)
+			c.Logger.Info("a request was turned away: nobody knows who asks", append([]any{"method", r.Method, "path", escape.Line(r.URL.Path), "error", err}, why...)...)
 			closeConnectionOfStranger(w, r)
 			if err := auditStranger(w, r, c); err != nil {
 				c.failUnaudited(w, r, err)
@@ -48,6 +49,20 @@ func WithAuthentication(next http.Handler, c *Config) http.Handler {
 		r.Header.Del("Authorization") // nothing below should see it, nor log it
 		next.ServeHTTP(w, r.WithContext(request.WithUser(ctx, who)))
 	})
+}
+
+// doubts gives the first doubt to the step as its reason, and returns all of them for the log.
+func doubts(step *trace.Step, err error) (logged []any) {
+	var unknown *authn.Unknown
+	if !errors.As(err, &unknown) {
+		return nil
+	}
+	first := unknown.Doubts[0]
+	step.WhyText(first.Why, first.Text)
+	for _, d := range unknown.Doubts {
+		logged = append(logged, "doubt", escape.Line(d.Error()))
+	}
+	return logged
 }
 
 // closeConnectionOfStranger closes an HTTP/2 connection after this answer: one connection can carry many requests at once,

@@ -78,7 +78,7 @@ type body struct {
 	user  string
 	admin bool
 	kind  string      // of the request, for the metrics
-	seat  *seat       // nil if it has none
+	seat  seating     // nil if it has none
 	timer *time.Timer // set by the first read
 
 	mu      sync.Mutex
@@ -88,7 +88,7 @@ type body struct {
 }
 
 // watch wraps the body of r, if it has one, in the bounds. The caller must call end.
-func (b *bodies) watch(w http.ResponseWriter, r *http.Request, kind string, taken *seat) *body {
+func (b *bodies) watch(w http.ResponseWriter, r *http.Request, kind string, taken seating) *body {
 	if r.ContentLength == 0 {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (b *body) sit(end error) error {
 	slow := holding{slow: 1, slowBytes: b.held.slowBytes}
 	b.in.giveBack(b.user, slow)
 	b.held = b.held.plus(-1, slow)
-	if end != io.EOF || b.seat == nil || b.seat.wait(b.ctx) {
+	if end != io.EOF || b.seat == nil || b.seat.Retake(b.ctx) {
 		return end
 	}
 	b.in.metrics.Dropped(b.kind)

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authz"
+	"github.com/kx-apiserver/kx/server/flow"
 	"github.com/kx-apiserver/kx/server/metrics"
 )
 
@@ -40,7 +42,9 @@ type Config struct {
 	Drain    *Drain
 	Logger   *slog.Logger
 
-	RequestTimeout              time.Duration
+	RequestTimeout time.Duration
+	// Flow lets requests in by priority and fairness. Without it, MaxRequestsInFlight and MaxMutatingRequestsInFlight bound them.
+	Flow                        *flow.Control
 	MaxRequestsInFlight         int
 	MaxMutatingRequestsInFlight int
 	CORSAllowedOrigins          []*regexp.Regexp
@@ -52,8 +56,8 @@ type Filter struct {
 	With func(next http.Handler, c *Config) http.Handler
 }
 
-// Chain has the filters in the order in which a request passes them.
-var Chain = []Filter{
+// chain has the filters in the order in which a request passes them.
+var chain = []Filter{
 	{trace.FilterAuditInit, WithAuditInit},
 	{trace.FilterPanicRecovery, WithPanicRecovery},
 	{trace.FilterRequestInfo, WithRequestInfo},
@@ -66,14 +70,24 @@ var Chain = []Filter{
 	{trace.FilterTracing, WithTracing},
 	{trace.FilterAudit, WithAudit},
 	{trace.FilterImpersonation, WithImpersonation},
+	{trace.FilterPriorityAndFairness, WithPriorityAndFairness},
 	{trace.FilterInFlight, WithMaxInFlightLimit},
 	{trace.FilterAuthorization, WithAuthorization},
 }
 
+// Chain returns the filters in the order in which a request passes them, with priority and fairness or without.
+func Chain(fair bool) []Filter {
+	other := trace.FilterPriorityAndFairness
+	if fair {
+		other = trace.FilterInFlight
+	}
+	return slices.DeleteFunc(slices.Clone(chain), func(f Filter) bool { return f.Step == other })
+}
+
 // BuildHandlerChain wraps handler in the filters. Outside of them, the journey begins and the socket's limits apply.
 func BuildHandlerChain(handler http.Handler, c *Config) http.Handler {
-	for i := len(Chain) - 1; i >= 0; i-- {
-		handler = Chain[i].With(handler, c)
+	for _, f := range slices.Backward(Chain(c.Flow != nil)) {
+		handler = f.With(handler, c)
 	}
 	return withStack(withSocketLimits(withJourney(handler, c), patience))
 }

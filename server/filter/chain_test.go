@@ -29,6 +29,7 @@ import (
 	"github.com/kx-apiserver/kx/server/audit"
 	"github.com/kx-apiserver/kx/server/authn"
 	"github.com/kx-apiserver/kx/server/authz"
+	"github.com/kx-apiserver/kx/server/authz/policy"
 	"github.com/kx-apiserver/kx/server/authz/rbac"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/identity"
@@ -64,6 +65,12 @@ const userToken = "user-token"
 
 func newDoor(t *testing.T, handler http.HandlerFunc, change func(*Config)) *door {
 	t.Helper()
+	return openDoor(t, true, handler, change)
+}
+
+// openDoor lets requests without credentials in, or not.
+func openDoor(t *testing.T, anonymous bool, handler http.HandlerFunc, change func(*Config)) *door {
+	t.Helper()
 	dir, err := identity.OpenDataDir(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -81,12 +88,12 @@ func newDoor(t *testing.T, handler http.HandlerFunc, change func(*Config)) *door
 	if err != nil {
 		t.Fatal(err)
 	}
-	authenticator, err := authn.New(authn.Config{ClientCAs: serving.ClientCAs, TokenFile: tokens, Anonymous: true})
+	authenticator, err := authn.New(t.Context(), authn.Config{ClientCAs: serving.ClientCAs, TokenFile: tokens, Anonymous: anonymous})
 	if err != nil {
 		t.Fatal(err)
 	}
 	roles := rbac.New()
-	roles.Replace(nil)
+	roles.Replace(defaultRoles(t))
 	authorizer, err := authz.New(authz.Config{Modes: []string{authz.RBAC}, RBAC: roles, Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -160,6 +167,22 @@ func (d *door) ask(t *testing.T, client *http.Client, method, path string, heade
 	return res, string(body)
 }
 
+// defaultRoles are the roles that every cluster has.
+func defaultRoles(t *testing.T) (all []rbac.Change) {
+	t.Helper()
+	p, err := policy.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range p.ClusterRoles {
+		all = append(all, rbac.Change{Kind: rbac.ClusterRole, Name: r.Name, Rules: r.Rules})
+	}
+	for _, b := range p.ClusterRoleBindings {
+		all = append(all, rbac.Change{Kind: rbac.ClusterRoleBinding, Name: b.Name, To: b.RoleRef, Subjects: b.Subjects})
+	}
+	return all
+}
+
 func statusOf(t *testing.T, body string) metav1.Status {
 	t.Helper()
 	var s metav1.Status
@@ -183,12 +206,19 @@ func TestWhoMayComeIn(t *testing.T) {
 		message string
 	}{
 		{"admin", d.admin, "/api/v1/namespaces/default/configmaps", nil, 200, ""},
-		{"anonymous at a door", d.stranger, "/api/v1/configmaps", nil, 401, "Unauthorized"},
+		{"anonymous at a door", d.stranger, "/api/v1/configmaps", nil, 403,
+			`configmaps is forbidden: User "system:anonymous" cannot list resource "configmaps" in API group "" at the cluster scope`},
 		{"anonymous asks for health", d.stranger, "/healthz", nil, 200, ""},
-		{"anonymous asks for one check", d.stranger, "/readyz/etcd", nil, 401, "Unauthorized"},
+		{"anonymous asks for one check", d.stranger, "/readyz/etcd", nil, 403,
+			`forbidden: User "system:anonymous" cannot get path "/readyz/etcd"`},
 		{"anonymous asks for the version", d.stranger, "/version", nil, 200, ""},
-		{"anonymous beside the path", d.stranger, "/healthzz", nil, 401, "Unauthorized"},
-		{"anonymous asks for metrics", d.stranger, "/metrics", nil, 401, "Unauthorized"},
+		{"anonymous beside the path", d.stranger, "/healthzz", nil, 403, `forbidden: User "system:anonymous" cannot get path "/healthzz"`},
+		{"anonymous asks what there is", d.stranger, "/api", nil, 403, `forbidden: User "system:anonymous" cannot get path "/api"`},
+		{"anonymous asks for metrics", d.stranger, "/metrics", nil, 403, `forbidden: User "system:anonymous" cannot get path "/metrics"`},
+		{"anonymous would act as somebody", d.stranger, "/version", []string{"Impersonate-User", "alice"}, 403,
+			`forbidden: User "system:anonymous" cannot impersonate-on:user-info:get path "/version"`},
+		{"a password, which nobody knows", d.stranger, "/version", []string{"Authorization", "Basic YTpi"}, 200, ""},
+		{"a user asks what there is", d.stranger, "/api", bearer, 200, ""},
 		{"a wrong token, even where anybody may", d.stranger, "/healthz", []string{"Authorization", "Bearer x"}, 401, "Unauthorized"},
 		{"a user without roles", d.stranger, "/api/v1/namespaces/default/configmaps", bearer, 403,
 			`configmaps is forbidden: User "alice" cannot list resource "configmaps" in API group "" in the namespace "default"`},
@@ -224,12 +254,16 @@ func TestWhoMayComeIn(t *testing.T) {
 	if strings.Contains(d.log.String(), userToken) {
 		t.Error("a token is in the log")
 	}
+	closed := openDoor(t, false, hello, nil)
+	if res, body := closed.ask(t, closed.stranger, "GET", "/healthz"); res.StatusCode != 401 || statusOf(t, body).Message != "Unauthorized" {
+		t.Errorf("where nobody is anonymous: %d %s", res.StatusCode, body)
+	}
 }
 
 func TestErrorsComeInTheAskedForm(t *testing.T) {
 	d := newDoor(t, hello, nil)
 	res, body := d.ask(t, d.stranger, "GET", "/api/v1/pods", "Accept", "application/vnd.kubernetes.protobuf")
-	if res.StatusCode != 401 || !strings.HasPrefix(body, "k8s\x00") {
+	if res.StatusCode != 403 || !strings.HasPrefix(body, "k8s\x00") {
 		t.Errorf("%d %q is not a Status in protobuf", res.StatusCode, body)
 	}
 }
@@ -461,7 +495,7 @@ func TestAuditLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	d := newDoor(t, func(w http.ResponseWriter, r *http.Request) {
+	d := openDoor(t, false, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "DELETE" {
 			panic("no")
 		}
@@ -525,12 +559,12 @@ func TestJourneys(t *testing.T) {
 	}
 	j.Wait(context.Background())
 	rec := j.Record()
-	if len(rec.Steps) != len(Chain) {
+	if len(rec.Steps) != len(Chain(false)) {
 		t.Errorf("%d steps, want one a filter", len(rec.Steps))
 	}
 	for i, s := range rec.Steps {
-		if s.ID != Chain[i].Step || s.Parent != -1 || s.Took < 0 {
-			t.Errorf("step %d is %s (parent %d), want %s", i, s.ID, s.Parent, Chain[i].Step)
+		if s.ID != Chain(false)[i].Step || s.Parent != -1 || s.Took < 0 {
+			t.Errorf("step %d is %s (parent %d), want %s", i, s.ID, s.Parent, Chain(false)[i].Step)
 		}
 	}
 	q := rec.Request

@@ -40,13 +40,14 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 		if isWrite(info.Verb) {
 			kind, free = metrics.Mutating, writes
 		}
-		var taken *seat
+		var taken seating
 		if free != nil {
 			select {
 			case free <- struct{}{}:
-				taken = &seat{free: free, taken: true}
-				defer taken.Pause()
-				trace.OnHold(ctx, taken)
+				seat := &seat{free: free, taken: true}
+				taken = seat
+				defer seat.Pause()
+				trace.OnHold(ctx, seat)
 				step.Int("taken", int64(len(free)))
 				step.Int("seats", int64(cap(free)))
 			default:
@@ -99,8 +100,8 @@ func (s *seat) Resume() {
 	}
 }
 
-// wait waits for a free seat, and says whether it got one before ctx ended.
-func (s *seat) wait(ctx context.Context) bool {
+// Retake waits for a free seat, and says whether it got one before ctx ended.
+func (s *seat) Retake(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.taken {

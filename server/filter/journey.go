@@ -1,14 +1,17 @@
 package filter
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -17,8 +20,8 @@ const (
 	JourneyHeader = "Kx-Journey"
 	// LevelHeader asks, on a request, for a journey with objects or for none.
 	LevelHeader = "Kx-Trace"
-	// HoldHeader, with the value "off" on an administrator's request, keeps breakpoints and faults away from it. Whoever
-	// examines a held request needs that.
+	// HoldHeader, with the value "off" on a request of somebody who may command held requests, keeps breakpoints and faults away
+	// from it. Whoever examines a held request needs that.
 	HoldHeader = "Kx-Hold"
 )
 
@@ -68,18 +71,18 @@ func sourceIP(r *http.Request) string {
 	return host
 }
 
-// WithTracing decides how much of the journey is recorded, now that user and request are known. It records objects only for an
-// administrator who asks for them, since a journey may show what RBAC would not.
-func WithTracing(next http.Handler, _ *Config) http.Handler {
+// WithTracing decides how much of the journey is recorded, now that user and request are known. It records objects for those who
+// ask for them and may read journeys, where they will find them.
+func WithTracing(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if journey := trace.FromContext(r.Context()); journey != nil {
-			decideLevel(journey, w, r)
+			c.decideLevel(journey, w, r)
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-func decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request) {
+func (c *Config) decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	asked := r.Header.Get(LevelHeader)
 	if asked != "off" && asked != "objects" {
@@ -91,14 +94,14 @@ func decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request)
 	if u != nil {
 		journey.UpdateRequest(func(q *trace.Request) { q.User = u.GetName() })
 	}
-	if r.Header.Get(HoldHeader) == "off" && isAdmin(u) {
+	if r.Header.Get(HoldHeader) == "off" && c.may(ctx, u, "create", "step") {
 		journey.LeaveAlone()
 	}
 	switch {
 	case asked == "off":
 		journey.Discard()
 		w.Header().Del(JourneyHeader)
-	case asked == "objects" && isAdmin(u):
+	case asked == "objects" && c.may(ctx, u, "get", ""):
 		journey.SetLevel(trace.Objects)
 		step.Why(trace.ObjectsAsked)
 	case asked == "objects":
@@ -110,7 +113,16 @@ func decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request)
 	}
 }
 
-// isAdmin says whether the user may see everything.
+// may says whether a user may do this with all journeys, or with a subresource of them.
+func (c *Config) may(ctx context.Context, who user.Info, verb, subresource string) bool {
+	verdict := c.Authorizer.Decide(ctx, authorizer.AttributesRecord{
+		User: who, Verb: verb, APIGroup: v1alpha1.GroupName, APIVersion: v1alpha1.SchemeGroupVersion.Version,
+		Resource: "journeys", Subresource: subresource, ResourceRequest: true,
+	})
+	return verdict.Decision == authorizer.DecisionAllow
+}
+
+// isAdmin says whether the user is one whom no bounds hold up.
 func isAdmin(u user.Info) bool {
 	return u != nil && slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup)
 }

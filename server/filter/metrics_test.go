@@ -37,7 +37,7 @@ func TestRequestsAreCountedByWhatClientsGet(t *testing.T) {
 	path := "/apis/example.com/v1/namespaces/a/" + resource
 	d.ask(t, d.admin, http.MethodGet, path+"/b")
 	d.ask(t, d.admin, http.MethodPost, path+"?dryRun=All")
-	d.ask(t, d.stranger, http.MethodGet, path+"/b")
+	d.ask(t, d.stranger, http.MethodGet, path+"/b", "Authorization", "Bearer x")
 	lines := scrape(t, d.config.Metrics, resource)
 	for _, want := range []string{
 		`apiserver_request_total{code="200",component="apiserver",dry_run="",group="example.com",resource="` + resource + `",scope="resource",subresource="",verb="GET",version="v1"} 1`,

@@ -100,7 +100,8 @@ func TestStrangersKeepNoConnectionOfHTTP2(t *testing.T) {
 		connection  string
 	}{
 		{"/healthz", "", 2, http.StatusOK, "close"},
-		{"/api", "", 2, http.StatusUnauthorized, "close"},
+		{"/api", "", 2, http.StatusForbidden, "close"},
+		{"/api", "x", 2, http.StatusUnauthorized, "close"},
 		{"/healthz", "", 1, http.StatusOK, ""},
 		{"/healthz", userToken, 2, http.StatusOK, ""},
 	} {

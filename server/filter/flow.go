@@ -1,0 +1,101 @@
+package filter
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/flow"
+	"github.com/kx-apiserver/kx/server/metrics"
+)
+
+// WithPriorityAndFairness gives each request a seat of its priority level. Where none is free, it waits in a queue or is answered 429.
+// A watch needs its seat until it has sent what was there before it. Other long-running requests need none. A request that waits for
+// the rest of a body gives its seat up meanwhile.
+func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
+	bodies := &bodies{metrics: c.Metrics, users: map[string]holding{}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(r.Context(), trace.FilterPriorityAndFairness, "")
+		info, _ := request.RequestInfoFrom(ctx)
+		watches := info.Verb == "watch"
+		if c.LongRunning(r, info) && !watches {
+			step.Why(trace.NoSeatNeeded)
+			step.End(nil)
+			next.ServeHTTP(w, r)
+			return
+		}
+		kind := metrics.ReadOnly
+		if isWrite(info.Verb) {
+			kind = metrics.Mutating
+		}
+		who, _ := request.UserFrom(ctx)
+		c.Flow.Serve(flow.Request{HTTP: r, Info: info, User: who}, func(e *flow.Entry, admitted bool) {
+			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedFlowSchemaUID, string(e.Schema.UID))
+			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedPriorityLevelConfigurationUID, string(e.Level.UID))
+			judged(step, e, admitted)
+			if admitted {
+				step.End(nil)
+				return
+			}
+			err := error(apierrors.NewTooManyRequests("too many requests, please try again later", int(e.RetryAfter)))
+			step.End(&err)
+			c.Metrics.Dropped(kind)
+			w.Header().Set("Retry-After", strconv.FormatInt(e.RetryAfter, 10))
+			c.fail(w, r, err)
+		}, func(seat *flow.Seat) {
+			var taken seating
+			if seat != nil {
+				taken = seat
+				trace.OnHold(ctx, seat)
+				if watches {
+					r = r.WithContext(rest.WithInitialized(ctx, seat.Pause))
+				}
+			}
+			if !watches {
+				defer c.Metrics.InFlight(kind)()
+			}
+			defer bodies.watch(w, r, kind, taken).end()
+			next.ServeHTTP(w, r)
+		})
+	})
+}
+
+// judged tells the step how the request was judged.
+func judged(step *trace.Step, e *flow.Entry, admitted bool) {
+	if step == nil {
+		return
+	}
+	text := "flow schema " + e.Schema.Name + ", priority level " + e.Level.Name
+	if e.Flow != "" {
+		text += ", flow " + e.Flow
+	}
+	seats, micros := int64(e.Seats), e.Waited.Microseconds()
+	switch {
+	case !admitted && !e.Queues:
+		step.WhyText(trace.LevelFull, text)
+	case !admitted && e.Waited < flow.Patience:
+		step.WhyText(trace.QueueFull, text)
+	case !admitted:
+		step.WhyText(trace.WaitedInVain, text, micros)
+	case e.Exempt:
+		step.WhyText(trace.FlowExempt, text)
+	case e.Waited == 0:
+		step.WhyText(trace.SeatThere, text, seats)
+	case e.Queue < 0:
+		step.WhyText(trace.SeatAwaited, text, micros, seats)
+	default:
+		step.WhyText(trace.SeatAwaitedInQueue, text, micros, int64(e.Queue), seats)
+	}
+}
+
+// seating is a seat that can be given back, and asked for again.
+type seating interface {
+	Pause()
+	Retake(ctx context.Context) bool
+}

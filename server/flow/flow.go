@@ -1,0 +1,206 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/util/flowcontrol"
+	"k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/eventclock"
+	"k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/queueset"
+	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
+	flowrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
+	clientv1 "k8s.io/client-go/kubernetes/typed/flowcontrol/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/server/controller/work"
+)
+
+// Config is what flow control needs.
+type Config struct {
+	// Seats is how many requests run at once in all, the exempt ones excepted.
+	Seats int
+	// Wait is how long a request waits for its seat at most.
+	Wait time.Duration
+	Kit  *work.Kit
+	// Items is how many objects a resource has, as far as that is known without asking for them.
+	Items func(schema.GroupResource) int
+	Log   *slog.Logger
+}
+
+// Control lets requests in.
+type Control struct {
+	lib     flowcontrol.Interface
+	levels  *kept[*flowcontrolv1.PriorityLevelConfiguration]
+	schemas *kept[*flowcontrolv1.FlowSchema]
+	wait    time.Duration
+	items   func(schema.GroupResource) int
+	dropped flowcontrol.DroppedRequestsTracker
+	queues  *queues
+	log     *slog.Logger
+}
+
+// register adds the library's metrics to those of the process.
+var register = sync.OnceFunc(metrics.Register)
+
+// New makes a control that knows only the two levels that there always are, until it runs.
+func New(c Config) (*Control, error) {
+	register()
+	levelObjects, err := newKept[*flowcontrolv1.PriorityLevelConfiguration]("prioritylevelconfigurations", c.Kit.Etcd, c.Kit.Decoder, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	schemaObjects, err := newKept[*flowcontrolv1.FlowSchema]("flowschemas", c.Kit.Etcd, c.Kit.Decoder, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	// The library writes nothing but what writes carries out. Any other call would fail at once.
+	client, err := clientv1.NewForConfig(&rest.Config{Host: "http://127.0.0.1:0"})
+	if err != nil {
+		return nil, fmt.Errorf("make the client of flow control: %w", err)
+	}
+	writer := c.Kit.Writer(flowcontrol.ConfigConsumerAsFieldManager, "")
+	writer.User = work.APIServer
+	found := &queues{}
+	clock := eventclock.Real{}
+	return &Control{
+		levels: levelObjects, schemas: schemaObjects, wait: c.Wait, items: c.Items, queues: found, log: c.Log,
+		dropped: flowcontrol.NewDroppedRequestsTracker(),
+		lib: flowcontrol.NewTestable(flowcontrol.TestableConfig{
+			Name: "kx", Clock: clock, AsFieldManager: flowcontrol.ConfigConsumerAsFieldManager,
+			FoundToDangling: func(found bool) bool { return !found },
+			InformerFactory: informersOf(levelObjects, schemaObjects),
+			FlowcontrolClient: &writes{
+				FlowcontrolV1Interface: client, schemas: schemaObjects,
+				objects: work.ObjectsOf[*flowcontrolv1.FlowSchema](c.Kit, writer, flowcontrolv1.SchemeGroupVersion.WithResource("flowschemas")),
+			},
+			ServerConcurrencyLimit: c.Seats,
+			ReqsGaugeVec:           metrics.PriorityLevelConcurrencyGaugeVec,
+			ExecSeatsGaugeVec:      metrics.PriorityLevelExecutionSeatsGaugeVec,
+			QueueSetFactory:        found.by(queueset.NewQueueSetFactory(clock)),
+		}),
+	}, nil
+}
+
+// Run follows the objects until ctx ends.
+func (c *Control) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() { c.levels.feed.Run(ctx) })
+	running.Go(func() { c.schemas.feed.Run(ctx) })
+	running.Go(func() {
+		if err := c.lib.Run(ctx.Done()); err != nil && ctx.Err() == nil {
+			c.log.Error("flow control does not follow its objects", "error", err)
+		}
+	})
+	running.Wait()
+}
+
+// Named is an object of flow control. One that the server only imagines has no UID.
+type Named struct {
+	Name string
+	UID  types.UID
+}
+
+// Request is a request that asks to be let in.
+type Request struct {
+	HTTP *http.Request
+	Info *request.RequestInfo
+	User user.Info
+}
+
+// Entry is how a request was judged.
+type Entry struct {
+	Schema, Level Named
+	// Flow is what tells the flows of a schema apart: a user, a namespace, or nothing.
+	Flow   string
+	Exempt bool
+	// Queues says that requests of the level may wait.
+	Queues bool
+	// Seats is how many it takes.
+	Seats int
+	// Waited is how long it waited in a queue, and Queue its number, -1 if that is not known.
+	Waited time.Duration
+	Queue  int
+	// RetryAfter is when one that was refused should come again, in seconds.
+	RetryAfter int64
+}
+
+// Serve calls do once the request may run, or never. judged is called before that, as soon as it is known. The seat is given back when
+// do returns.
+func (c *Control) Serve(r Request, judged func(e *Entry, admitted bool), do func(*Seat)) {
+	visit := &visit{control: c, request: r}
+	refuse := func() {
+		c.dropped.RecordDroppedRequest(visit.entry.Level.Name)
+		visit.entry.RetryAfter = c.dropped.GetRetryAfter(visit.entry.Level.Name)
+		judged(&visit.entry, false)
+	}
+	if administrator(r.User) {
+		// The exempt level takes every such request at once: there is no seat to be given back, and no goroutine is needed for it.
+		served := false
+		c.lib.Handle(r.HTTP.Context(), visit.digest(), visit.note, visit.estimate, ignore, func() {
+			served = true
+			judged(&visit.entry, true)
+			do(nil)
+		})
+		if !served { // somebody has put a schema before the one for administrators
+			refuse()
+		}
+		return
+	}
+	seat := &Seat{visit: visit}
+	if !seat.take(r.HTTP.Context(), true) {
+		refuse()
+		return
+	}
+	defer seat.Pause()
+	judged(&visit.entry, true)
+	if r.Info.Verb == "watch" {
+		if forget := c.lib.RegisterWatch(r.HTTP); forget != nil {
+			defer forget()
+		}
+	}
+	do(seat)
+}
+
+func ignore(bool) {}
+
+func administrator(who user.Info) bool {
+	return slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup)
+}
+
+// visit is one request's stay in the library.
+type visit struct {
+	control *Control
+	request Request
+	entry   Entry
+}
+
+func (v *visit) digest() flowcontrol.RequestDigest {
+	return flowcontrol.RequestDigest{RequestInfo: v.request.Info, User: v.request.User}
+}
+
+// note is told how the request was classified.
+func (v *visit) note(fs *flowcontrolv1.FlowSchema, pl *flowcontrolv1.PriorityLevelConfiguration, distinguisher string) {
+	v.entry = Entry{
+		Schema: Named{fs.Name, fs.UID}, Level: Named{pl.Name, pl.UID}, Flow: distinguisher, Queue: -1,
+		Exempt: pl.Spec.Type == flowcontrolv1.PriorityLevelEnablementExempt,
+		Queues: pl.Spec.Limited != nil && pl.Spec.Limited.LimitResponse.Type == flowcontrolv1.LimitResponseTypeQueue,
+	}
+}
+
+// estimate is called after note.
+func (v *visit) estimate() flowrequest.WorkEstimate {
+	work := v.control.work(&v.request, v.entry.Level.Name)
+	v.entry.Seats = work.MaxSeats()
+	metrics.ObserveWorkEstimatedSeats(v.entry.Level.Name, v.entry.Schema.Name, v.entry.Seats)
+	return work
+}

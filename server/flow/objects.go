@@ -1,0 +1,201 @@
+package flow
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	applyv1 "k8s.io/client-go/applyconfigurations/flowcontrol/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	clientv1 "k8s.io/client-go/kubernetes/typed/flowcontrol/v1"
+	listersv1 "k8s.io/client-go/listers/flowcontrol/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kx-apiserver/kx/core/escape"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/controller/feed"
+	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/store/admin"
+)
+
+// kept are the objects of one resource. It is an informer for the library, and never runs as one: a feed fills it.
+type kept[T builtin.Object] struct {
+	cache.SharedIndexInformer
+	resource schema.GroupResource
+	decoder  *admin.Decoder
+	codec    runtime.Codec
+	log      *slog.Logger
+	feed     *feed.Feed
+
+	handlers []cache.ResourceEventHandler
+	synced   atomic.Bool
+	// mu guards names: those that there are, with false for those that a look has not come to again.
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+func newKept[T builtin.Object](resource string, etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) (*kept[T], error) {
+	gr := schema.GroupResource{Group: flowcontrolv1.GroupName, Resource: resource}
+	codec, err := scheme.StorageCodec(gr, runtime.ContentTypeProtobuf)
+	if err != nil {
+		return nil, err
+	}
+	var none T
+	k := &kept[T]{
+		SharedIndexInformer: cache.NewSharedIndexInformer(&cache.ListWatch{}, none, 0, cache.Indexers{}),
+		resource:            gr, decoder: decoder, codec: codec, log: log, names: map[string]bool{},
+		feed: feed.New(etcd, decoder.Prefix, log).Only(resource),
+	}
+	k.feed.Follow(k, gr)
+	return k, nil
+}
+
+// AddEventHandler is called by the library while it is made.
+func (k *kept[T]) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	k.handlers = append(k.handlers, h)
+	return k.SharedIndexInformer.AddEventHandler(h)
+}
+
+// HasSynced says whether all objects have been looked at once.
+func (k *kept[T]) HasSynced() bool { return k.synced.Load() }
+
+// Begin begins a look.
+func (k *kept[T]) Begin() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for n := range k.names {
+		k.names[n] = false
+	}
+}
+
+// Put keeps an object, or forgets one that is gone.
+func (k *kept[T]) Put(p feed.Pair) {
+	_, name := p.Name(k.resource)
+	if p.Value == nil {
+		k.forget(name)
+		return
+	}
+	k.mu.Lock()
+	k.names[name] = true
+	k.mu.Unlock()
+	obj, err := k.read(&p)
+	if err != nil {
+		k.log.Error("an object of flow control cannot be read: what it said before goes on",
+			"key", escape.Line(p.Key), "error", escape.Line(err.Error()))
+		return
+	}
+	k.set(name, obj)
+}
+
+func (k *kept[T]) set(name string, obj T) {
+	old, there, _ := k.GetIndexer().GetByKey(name)
+	if err := k.GetIndexer().Add(obj); err != nil {
+		k.log.Error("an object of flow control cannot be kept", "name", escape.Line(name), "error", escape.Line(err.Error()))
+		return
+	}
+	for _, h := range k.handlers {
+		if there {
+			h.OnUpdate(old, obj)
+		} else {
+			h.OnAdd(obj, !k.synced.Load())
+		}
+	}
+}
+
+func (k *kept[T]) forget(name string) {
+	k.mu.Lock()
+	delete(k.names, name)
+	k.mu.Unlock()
+	old, there, _ := k.GetIndexer().GetByKey(name)
+	if !there || k.GetIndexer().Delete(old) != nil {
+		return
+	}
+	for _, h := range k.handlers {
+		h.OnDelete(old)
+	}
+}
+
+// End forgets what the look did not come to.
+func (k *kept[T]) End(int64) {
+	var gone []string
+	k.mu.Lock()
+	for n, there := range k.names {
+		if !there {
+			gone = append(gone, n)
+		}
+	}
+	k.mu.Unlock()
+	for _, n := range gone {
+		k.forget(n)
+	}
+	k.synced.Store(true)
+}
+
+func (k *kept[T]) read(p *feed.Pair) (obj T, err error) {
+	plain, _, err := k.decoder.Plain(k.decoder.Prefix+"/"+p.Key, p.Value)
+	if err != nil {
+		return obj, err
+	}
+	decoded, err := runtime.Decode(k.codec, plain)
+	if err != nil {
+		return obj, err
+	}
+	return builtin.As[T](decoded)
+}
+
+// informersOf gives the library its informers: a factory makes none for a kind that it has one for.
+func informersOf(levels *kept[*flowcontrolv1.PriorityLevelConfiguration], schemas *kept[*flowcontrolv1.FlowSchema]) informers.SharedInformerFactory {
+	f := informers.NewSharedInformerFactory(nil, 0)
+	f.InformerFor(&flowcontrolv1.PriorityLevelConfiguration{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return levels })
+	f.InformerFor(&flowcontrolv1.FlowSchema{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return schemas })
+	return f
+}
+
+// writes is the one write that the library makes: the condition of a flow schema.
+type writes struct {
+	clientv1.FlowcontrolV1Interface
+	schemas *kept[*flowcontrolv1.FlowSchema]
+	objects *work.Objects[*flowcontrolv1.FlowSchema]
+}
+
+func (w *writes) FlowSchemas() clientv1.FlowSchemaInterface {
+	return &statuses{FlowSchemaInterface: w.FlowcontrolV1Interface.FlowSchemas(), writes: w}
+}
+
+type statuses struct {
+	clientv1.FlowSchemaInterface
+	writes *writes
+}
+
+// ApplyStatus writes the conditions of a flow schema, and returns it as it is known.
+func (s *statuses) ApplyStatus(ctx context.Context, wanted *applyv1.FlowSchemaApplyConfiguration, _ metav1.ApplyOptions) (*flowcontrolv1.FlowSchema, error) {
+	seen, err := listersv1.NewFlowSchemaLister(s.writes.schemas.GetIndexer()).Get(*wanted.Name)
+	if err != nil {
+		return nil, err
+	}
+	configuration, err := runtime.DefaultUnstructuredConverter.ToUnstructured(wanted)
+	if err != nil {
+		return nil, err
+	}
+	condition := wanted.Status.Conditions[0]
+	return seen, s.writes.objects.Apply(ctx, seen, "status", work.Decision{
+		// What a server does with its own schemas while it starts is not news.
+		Quiet: seen.Annotations[flowcontrolv1.AutoUpdateAnnotationKey] == "true",
+		Why: func(step *trace.Step) {
+			if *condition.Status == flowcontrolv1.ConditionTrue {
+				step.Why(trace.LevelMissing)
+			} else {
+				step.Why(trace.LevelThere)
+			}
+		},
+	}, map[string]any{"status": configuration["status"]})
+}
