@@ -2,7 +2,7 @@ package controller
 
 import (
 	"context"
-	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,13 +17,16 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/flowcontrol"
 	"github.com/kx-apiserver/kx/server/controller/garbage"
 	"github.com/kx-apiserver/kx/server/controller/lease"
+	"github.com/kx-apiserver/kx/server/controller/legacytoken"
 	"github.com/kx-apiserver/kx/server/controller/namespace"
 	"github.com/kx-apiserver/kx/server/controller/protection"
+	"github.com/kx-apiserver/kx/server/controller/repair"
 	"github.com/kx-apiserver/kx/server/controller/resourcequota"
 	"github.com/kx-apiserver/kx/server/controller/servicecidr"
 	"github.com/kx-apiserver/kx/server/controller/tokensecret"
 	"github.com/kx-apiserver/kx/server/controller/ttlafterfinished"
 	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/server/health"
 )
 
 // Controller is one of those that follow what is in etcd.
@@ -115,6 +118,30 @@ var known = []info{
 		from.Follow(c, tokensecret.Resource.GroupResource(), tokensecret.AccountResource.GroupResource())
 		return c
 	}},
+	{name: legacytoken.Name, short: "legacy-service-account-token-cleaner", does: "retire tokens of service accounts that nobody uses", make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := legacytoken.NewCleaner(kit)
+		from.Follow(c, legacytoken.Resource.GroupResource())
+		return c
+	}},
+}
+
+// own are a Kubernetes API server's own, which run wherever it makes initial objects.
+var own = []func(*work.Kit, *feed.Feed) Controller{
+	func(kit *work.Kit, from *feed.Feed) Controller {
+		c := repair.NewAddresses(kit)
+		from.Follow(c, repair.ServiceResource.GroupResource(), repair.AddressResource.GroupResource(), repair.RangeResource.GroupResource())
+		return c
+	},
+	func(kit *work.Kit, from *feed.Feed) Controller {
+		c := repair.NewPorts(kit)
+		from.Follow(c, repair.ServiceResource.GroupResource(), repair.AllocationResource)
+		return c
+	},
+	func(kit *work.Kit, from *feed.Feed) Controller {
+		c := legacytoken.NewTracking(kit)
+		from.Follow(c, legacytoken.MapResource.GroupResource())
+		return c
+	},
 }
 
 // Config says which controllers run, and has what they need.
@@ -124,7 +151,7 @@ type Config struct {
 	Complete func(context.Context) error
 	// Controllers are those of kube-controller-manager that run.
 	Controllers Selection
-	// InitialObjects has flow schemas, priority levels and APIServices kept; otherwise they are left to clients.
+	// InitialObjects has flow schemas, priority levels, APIServices, and what services have, kept; otherwise they are left to clients.
 	InitialObjects bool
 	// Process is the name of this process. If others may run on the same etcd, the controllers run in the one that holds a Lease.
 	Process string
@@ -205,14 +232,20 @@ func (all *Controllers) run(ctx context.Context, c *Config, namespaces *namespac
 	if namespaces != nil && c.Controllers.Has(Namespace) {
 		named[Namespace] = namespaces
 	}
-	if len(named) == 0 {
+	list := slices.Collect(maps.Values(named))
+	if c.InitialObjects {
+		for _, start := range own {
+			list = append(list, start(&c.Kit, from))
+		}
+	}
+	if len(list) == 0 {
 		all.begin(&term{})
 		return
 	}
 	from.Follow(other, lease.Resource)
 	all.begin(&term{feed: from, other: other, named: named})
 	defer all.begin(nil)
-	for _, one := range named {
+	for _, one := range list {
 		running.Go(func() { one.Run(ctx) })
 	}
 	running.Go(func() { from.Run(ctx) })
@@ -275,11 +308,15 @@ func (all *Controllers) Ready(context.Context) error {
 	switch {
 	case all.ready:
 	case all.term == nil && all.elector == nil:
-		return errors.New("they have not begun yet")
+		return health.Reason("they have not begun yet")
 	case all.term == nil && !elsewhere:
-		return errors.New("it is not known yet who holds their Lease")
+		reason := "it is not known yet who holds their Lease"
+		if err := all.elector.Failure(); err != nil {
+			reason += ": " + err.Error()
+		}
+		return health.Reason(reason)
 	case all.term != nil && all.term.feed != nil && !all.term.feed.Looked():
-		return errors.New("they have not looked at all keys yet")
+		return health.Reason("they have not looked at all keys yet")
 	}
 	all.ready = true
 	return nil

@@ -10,6 +10,8 @@
 //	resourcequota what objects use of the quotas of their namespaces
 //	fixture       the objects that every namespace has
 //	tokensecret   secrets with tokens of service accounts
+//	legacytoken   when these tokens were used last, and the end of those that nobody uses
+//	repair        who has which cluster IP and which node port, put right
 //	flowcontrol   the flow schemas and priority levels that every server has
 //	apiservice    an APIService for each version of a group
 //	feed          one watch over all keys, for all that follow what is in etcd

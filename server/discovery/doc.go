@@ -3,7 +3,8 @@
 // It owns /api, /apis, /apis/<group>, /api/<version> and /apis/<group>/<version>, each in JSON, YAML and protobuf. The first two
 // also have the aggregated form: one document of everything, with an ETag.
 //
-// In come the resources of a group version when they are installed, changed or removed ([Manager]). Out goes an http.Handler
+// In come the resources of a group version when they are installed, changed or removed ([Manager]), and what is known of those of
+// other servers ([Remote]). Out goes an http.Handler
 // that answers its own paths and passes others to a delegate.
 //
 // Invariants:

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -26,7 +28,7 @@ type Manager struct {
 // NewManager makes a Manager without groups. Clients reach the server at serverAddress, host and port.
 func NewManager(serverAddress string) *Manager {
 	m := &Manager{serverAddress: serverAddress}
-	m.current.Store(newSnapshot(serverAddress, nil))
+	m.current.Store(newSnapshot(serverAddress, nil, nil))
 	return m
 }
 
@@ -44,12 +46,53 @@ func (m *Manager) RemoveGroupVersion(gv schema.GroupVersion) {
 func (m *Manager) change(apply func(map[schema.GroupVersion][]metav1.APIResource)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	installed := maps.Clone(m.current.Load().installed)
+	before := m.current.Load()
+	installed := maps.Clone(before.installed)
 	if installed == nil {
 		installed = map[schema.GroupVersion][]metav1.APIResource{}
 	}
 	apply(installed)
-	m.current.Store(newSnapshot(m.serverAddress, installed))
+	m.current.Store(newSnapshot(m.serverAddress, installed, before.remotes))
+}
+
+// Remote is what is known of a group version that another server serves.
+type Remote struct {
+	Priority Priority
+	// Resources are nil if they are not known now: those that were known before stay.
+	Resources []apidiscoveryv2.APIResourceDiscovery
+	// Stale says that the other server can't be asked at present.
+	Stale bool
+}
+
+// SetRemote adds a group version of another server, or replaces what is known of it. It comes before one that is installed here, and
+// its own page is the other server's.
+func (m *Manager) SetRemote(gv schema.GroupVersion, r Remote) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.current.Load()
+	old, there := before.remotes[gv]
+	if r.Resources == nil {
+		r.Resources = old.Resources
+	}
+	if there && apiequality.Semantic.DeepEqual(old, r) {
+		return
+	}
+	remotes := maps.Clone(before.remotes)
+	if remotes == nil {
+		remotes = map[schema.GroupVersion]Remote{}
+	}
+	remotes[gv] = r
+	m.current.Store(newSnapshot(m.serverAddress, before.installed, remotes))
+}
+
+// RemoveRemote removes a group version of another server.
+func (m *Manager) RemoveRemote(gv schema.GroupVersion) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.current.Load()
+	remotes := maps.Clone(before.remotes)
+	delete(remotes, gv)
+	m.current.Store(newSnapshot(m.serverAddress, before.installed, remotes))
 }
 
 // WithDelegate answers discovery's paths, and leaves all others to delegate.

@@ -18,12 +18,14 @@ import (
 // snapshot has all resources at some moment.
 type snapshot struct {
 	installed map[schema.GroupVersion][]metav1.APIResource
+	// remotes are the group versions of other servers.
+	remotes map[schema.GroupVersion]Remote
 	// pages returns the page of each path.
 	pages func() map[string]*page
 }
 
-func newSnapshot(serverAddress string, installed map[schema.GroupVersion][]metav1.APIResource) *snapshot {
-	s := &snapshot{installed: installed}
+func newSnapshot(serverAddress string, installed map[schema.GroupVersion][]metav1.APIResource, remotes map[schema.GroupVersion]Remote) *snapshot {
+	s := &snapshot{installed: installed, remotes: remotes}
 	s.pages = sync.OnceValue(func() map[string]*page { return s.makePages(serverAddress) })
 	return s
 }
@@ -33,17 +35,22 @@ const aggregator = "apiregistration.k8s.io"
 
 // groups returns the group versions by group, in the order of the documents.
 func (s *snapshot) groups() [][]schema.GroupVersion {
-	byGroup := map[string]int32{}
+	byGroup, byVersion := map[string]int32{}, map[schema.GroupVersion]int32{}
 	for gv := range s.installed {
 		p, _ := PriorityOf(gv)
 		byGroup[gv.Group] = max(byGroup[gv.Group], p.Group)
+		byVersion[gv] = priorities[gv].Version // one that Kubernetes does not have comes last
+	}
+	for gv, r := range s.remotes {
+		byGroup[gv.Group] = max(byGroup[gv.Group], r.Priority.Group)
+		byVersion[gv] = r.Priority.Version
 	}
 	byGroup[aggregator] = math.MaxInt32
-	sorted := slices.SortedFunc(maps.Keys(s.installed), func(a, b schema.GroupVersion) int {
+	sorted := slices.SortedFunc(maps.Keys(byVersion), func(a, b schema.GroupVersion) int {
 		return cmp.Or(
 			cmp.Compare(byGroup[b.Group], byGroup[a.Group]),
 			cmp.Compare(a.Group, b.Group),
-			cmp.Compare(priorities[b].Version, priorities[a].Version), // one that Kubernetes does not have comes last
+			cmp.Compare(byVersion[b], byVersion[a]),
 			version.CompareKubeAwareVersionStrings(b.Version, a.Version))
 	})
 	var groups [][]schema.GroupVersion
@@ -76,7 +83,9 @@ func (s *snapshot) makePages(serverAddress string) map[string]*page {
 		}
 		aggregated.Items = append(aggregated.Items, s.aggregate(gvs))
 		for _, gv := range gvs {
-			pages[root+"/"+gv.Version] = newPage(s.resourceList(gv), nil)
+			if _, remote := s.remotes[gv]; !remote {
+				pages[root+"/"+gv.Version] = newPage(s.resourceList(gv), nil)
+			}
 			if gv.Group == "" {
 				versions.Versions = append(versions.Versions, gv.Version)
 			}
@@ -128,17 +137,21 @@ func newAggregated() *apidiscoveryv2.APIGroupDiscoveryList {
 func (s *snapshot) aggregate(gvs []schema.GroupVersion) apidiscoveryv2.APIGroupDiscovery {
 	group := apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: gvs[0].Group}}
 	for _, gv := range gvs {
-		group.Versions = append(group.Versions, apidiscoveryv2.APIVersionDiscovery{
-			Version:   gv.Version,
-			Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent,
-			Resources: aggregateResources(s.installed[gv]),
-		})
+		version := apidiscoveryv2.APIVersionDiscovery{Version: gv.Version, Freshness: apidiscoveryv2.DiscoveryFreshnessCurrent}
+		if remote, ok := s.remotes[gv]; ok {
+			if version.Resources = remote.Resources; remote.Stale {
+				version.Freshness = apidiscoveryv2.DiscoveryFreshnessStale
+			}
+		} else {
+			version.Resources = Aggregate(s.installed[gv])
+		}
+		group.Versions = append(group.Versions, version)
 	}
 	return group
 }
 
-// aggregateResources puts subresources beneath their resources. A subresource without a resource gets one that has no verbs.
-func aggregateResources(resources []metav1.APIResource) []apidiscoveryv2.APIResourceDiscovery {
+// Aggregate puts subresources beneath their resources. A subresource without a resource gets one that has no verbs.
+func Aggregate(resources []metav1.APIResource) []apidiscoveryv2.APIResourceDiscovery {
 	var out []apidiscoveryv2.APIResourceDiscovery
 	index := map[string]int{}
 	add := func(plural string, r apidiscoveryv2.APIResourceDiscovery) {

@@ -3,25 +3,20 @@ package apiservice
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"path"
+	"strings"
 	"sync"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/apiserver/pkg/endpoints/request"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
-	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -34,22 +29,16 @@ const (
 	managedLabel    = "kube-aggregator.kubernetes.io/automanaged"
 	managedFromHere = "onstart"
 	managedAlways   = "true"
-
-	// every is the pause between checks while no API service changes: the services that they name may have changed.
-	every = 30 * time.Second
 )
 
 var (
 	apiServicesResource = apiregistrationv1.SchemeGroupVersion.WithResource("apiservices")
 	definitionsResource = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
-	servicesResource    = corev1.SchemeGroupVersion.WithResource("services")
 )
 
-// Controller keeps an API service for each version of a group that this server has, and reports in the condition Available of
-// the others that their service is missing.
+// Controller keeps an API service for each version of a group that this server has.
 type Controller struct {
 	services work.Owned[*apiregistrationv1.APIService]
-	status   rest.Updater
 	storages work.Storages
 	log      *slog.Logger
 
@@ -66,13 +55,9 @@ func New(storages work.Storages, log *slog.Logger) *Controller {
 	if !ok {
 		return nil
 	}
-	status, ok := installed[apiServicesResource.GroupVersion().WithResource("apiservices/status")].(rest.Updater)
-	if !ok {
-		return nil
-	}
 	return &Controller{
 		services: work.Owned[*apiregistrationv1.APIService]{Storage: services, Resource: apiServicesResource},
-		status:   status, storages: storages, log: log,
+		storages: storages, log: log,
 	}
 }
 
@@ -82,79 +67,21 @@ func (c *Controller) Run(ctx context.Context) {
 	var following sync.WaitGroup
 	defer following.Wait()
 	for _, resource := range []schema.GroupVersionResource{apiServicesResource, definitionsResource} {
-		following.Go(func() { c.follow(ctx, resource, changes) })
+		following.Go(func() { work.Changes(ctx, c.storages, resource, changes) })
 	}
 	for {
 		if err := c.sync(ctx); err != nil && ctx.Err() == nil {
 			c.log.Warn("cannot keep the API services: trying again", "error", err)
 		}
-		timer := time.NewTimer(every)
 		select {
 		case <-changes:
-		case <-timer.C:
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		}
-		timer.Stop()
 		// Changes come in bursts: one check covers all of them.
 		var pause work.Backoff
 		pause.Wait(ctx)
 	}
-}
-
-// follow sends a signal for each change of a resource. When a watch ends it starts another, with a signal for what it may have
-// missed.
-func (c *Controller) follow(ctx context.Context, resource schema.GroupVersionResource, changes chan<- struct{}) {
-	tell := func() {
-		select {
-		case changes <- struct{}{}:
-		default: // somebody has told, and nobody has looked yet
-		}
-	}
-	storage, ok := c.storages()[resource].(interface {
-		rest.Lister
-		rest.Watcher
-	})
-	if !ok {
-		return
-	}
-	var pause work.Backoff
-	for {
-		if w := c.watch(ctx, storage, resource); w != nil {
-			tell()
-			for event := range w.ResultChan() {
-				if event.Type != watch.Bookmark {
-					pause = work.Backoff{}
-					tell()
-				}
-			}
-			w.Stop()
-		}
-		if !pause.Wait(ctx) {
-			return
-		}
-	}
-}
-
-// watch watches a resource from now on; nil if it can't.
-func (c *Controller) watch(ctx context.Context, storage interface {
-	rest.Lister
-	rest.Watcher
-}, resource schema.GroupVersionResource) watch.Interface {
-	list, err := storage.List(c.request(ctx, "list", resource), &metainternalversion.ListOptions{Limit: 1})
-	if err != nil {
-		return nil
-	}
-	m, err := meta.ListAccessor(list)
-	if err != nil {
-		return nil
-	}
-	w, err := storage.Watch(c.request(ctx, "watch", resource), &metainternalversion.ListOptions{ResourceVersion: m.GetResourceVersion()})
-	if err != nil {
-		return nil
-	}
-	return w
 }
 
 func (c *Controller) request(ctx context.Context, verb string, resource schema.GroupVersionResource) context.Context {
@@ -173,7 +100,7 @@ func (c *Controller) sync(ctx context.Context) error {
 			c.atStart[name] = true
 		}
 	}
-	wanted, err := c.wanted(ctx)
+	wanted, unknown, err := c.wanted(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,11 +109,9 @@ func (c *Controller) sync(ctx context.Context) error {
 		failed = append(failed, c.put(ctx, want, there[name]))
 	}
 	for name, have := range there {
-		if wanted[name] == nil && c.mayChange(have) {
+		if wanted[name] == nil && c.mayChange(have) && !unknown[have.Spec.Group] {
 			failed = append(failed, c.remove(ctx, have))
-			continue
 		}
-		failed = append(failed, c.judge(ctx, have))
 	}
 	err = errors.Join(failed...)
 	c.started = c.started || err == nil
@@ -230,34 +155,10 @@ func (c *Controller) remove(ctx context.Context, have *apiregistrationv1.APIServ
 	return work.UnlessOvertaken(err)
 }
 
-// judge sets the condition Available to false if the service of an API service is missing. It does not connect to a service
-// that exists.
-func (c *Controller) judge(ctx context.Context, have *apiregistrationv1.APIService) error {
-	ref := have.Spec.Service
-	services, ok := c.storages()[servicesResource].(rest.Getter)
-	if ref == nil || !ok {
-		return nil
-	}
-	get := work.As(ctx, work.APIServer, &request.RequestInfo{IsResourceRequest: true, Verb: "get", APIVersion: "v1", Resource: "services", Namespace: ref.Namespace, Name: ref.Name})
-	if _, err := services.Get(get, ref.Name, &metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		return err
-	}
-	next := have.DeepCopy()
-	helper.SetAPIServiceCondition(next, apiregistrationv1.APIServiceCondition{
-		Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse, LastTransitionTime: metav1.Now(),
-		Reason: "ServiceNotFound", Message: fmt.Sprintf("service/%s in %q is not present", ref.Name, ref.Namespace),
-	})
-	if apiequality.Semantic.DeepEqual(have.Status, next.Status) {
-		return nil
-	}
-	_, _, err := c.status.Update(c.request(ctx, "update", apiServicesResource), next.Name, rest.DefaultUpdatedObjectInfo(next),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
-	return work.UnlessOvertaken(err)
-}
-
-// wanted returns an API service for each version that this server has, by name.
-func (c *Controller) wanted(ctx context.Context) (map[string]*apiregistrationv1.APIService, error) {
-	wanted := map[string]*apiregistrationv1.APIService{}
+// wanted returns an API service for each version that this server has, by name; and the groups of which it may lack some, since
+// definitions can't be read.
+func (c *Controller) wanted(ctx context.Context) (wanted map[string]*apiregistrationv1.APIService, unknown map[string]bool, err error) {
+	wanted, unknown = map[string]*apiregistrationv1.APIService{}, map[string]bool{}
 	add := func(version schema.GroupVersion, p discovery.Priority, managed string) {
 		name := version.Version + "." + version.Group
 		if wanted[name] != nil {
@@ -278,13 +179,17 @@ func (c *Controller) wanted(ctx context.Context) (map[string]*apiregistrationv1.
 	}
 	definitions, ok := installed[definitionsResource].(rest.Lister)
 	if !ok {
-		return wanted, nil
+		return wanted, unknown, nil
 	}
-	list, err := definitions.List(c.request(ctx, "list", definitionsResource), &metainternalversion.ListOptions{})
+	list, unreadable, err := builtin.ListReadable(c.request(ctx, "list", definitionsResource), definitions, &metainternalversion.ListOptions{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return wanted, meta.EachListItem(list, func(obj runtime.Object) error {
+	for _, u := range unreadable {
+		_, group, _ := strings.Cut(path.Base(u.Key), ".")
+		unknown[group] = true
+	}
+	return wanted, unknown, meta.EachListItem(list, func(obj runtime.Object) error {
 		d, err := builtin.As[*apiextensions.CustomResourceDefinition](obj)
 		if err != nil {
 			return err

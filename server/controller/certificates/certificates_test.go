@@ -13,8 +13,10 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -40,6 +42,27 @@ func TestClient(t *testing.T) {
 	config := rest.AnonymousClientConfig(s.Config)
 	config.CertData = r.Status.Certificate
 	config.KeyData = pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: must[[]byte](t)(x509.MarshalECPrivateKey(key))})
+	_, err := s.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "reviews"}, Rules: []rbacv1.PolicyRule{
+		{Verbs: []string{"create"}, APIGroups: []string{authenticationv1.GroupName}, Resources: []string{"selfsubjectreviews"}},
+	}}, metav1.CreateOptions{})
+	if err == nil {
+		_, err = s.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "reviews"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "reviews"},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "gardeners"}},
+		}, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for allowed := false; !allowed; {
+		review := must[*authorizationv1.SubjectAccessReview](t)(s.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: "ann", Groups: []string{"gardeners"},
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "create", Group: authenticationv1.GroupName, Resource: "selfsubjectreviews"},
+			},
+		}, metav1.CreateOptions{}))
+		allowed = review.Status.Allowed
+	}
 	who := must[*authenticationv1.SelfSubjectReview](t)(must[*kubernetes.Clientset](t)(kubernetes.NewForConfig(config)).AuthenticationV1().
 		SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})).Status.UserInfo
 	if got := fmt.Sprint(who.Username, who.Groups); got != "ann[gardeners system:authenticated]" {

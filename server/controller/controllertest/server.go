@@ -71,6 +71,9 @@ func clientsOf(t *testing.T, config *rest.Config) (c Clients) {
 func Serve(t *testing.T, o *options.Options, dir string, etcds ...string) (c Clients, stop func()) {
 	t.Helper()
 	o.DataDir, o.Listen, o.Etcd.Servers = dir, "127.0.0.1:0", etcds
+	if !o.Controllers.Has(controller.ServiceAccounts) { // nobody makes accounts
+		o.Admission.Disabled = append(o.Admission.Disabled, "ServiceAccount")
+	}
 	s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

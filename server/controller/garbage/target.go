@@ -81,22 +81,8 @@ func (t *targets) renew(storages work.Storages) {
 		if known == nil || version.CompareKubeAwareVersionStrings(resource.Version, known.resource.Version) > 0 {
 			t.byPrefix[found.prefix] = found
 		}
-		for _, kind := range kindsOf(resource.GroupVersion(), storage) {
+		for _, kind := range endpoint.KindsOf(resource.GroupVersion(), storage, scheme.Scheme) {
 			t.byKind[kind] = found
 		}
 	}
-}
-
-// kindsOf are the kinds that references to objects of a storage may name.
-func kindsOf(version schema.GroupVersion, storage rest.Storage) []schema.GroupVersionKind {
-	if custom, ok := storage.(interface {
-		Kinds() []schema.GroupVersionKind
-	}); ok {
-		return custom.Kinds()
-	}
-	kind, err := endpoint.GetResourceKind(version, storage, scheme.Scheme)
-	if err != nil {
-		return nil // a group of its own, of which nothing is in etcd
-	}
-	return []schema.GroupVersionKind{kind}
 }

@@ -49,6 +49,8 @@ type Elector struct {
 
 	mu     sync.Mutex
 	holder string
+	// failure is why the Lease could not be read at last, nil if it could.
+	failure error
 }
 
 // New makes an Elector for the process of that name, which must be another one for each process.
@@ -61,6 +63,27 @@ func (e *Elector) Holder() (name string, own bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.holder, e.holder == e.identity
+}
+
+// Failure is why it is not known who holds the Lease, nil if it could be read at last.
+func (e *Elector) Failure() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.failure
+}
+
+// read notes whether the Lease could be read, and logs the first failure.
+func (e *Elector) read(err error) {
+	if apierrors.IsNotFound(err) {
+		err = nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err != nil && e.failure == nil {
+		e.log.Warn("cannot read the Lease of the controllers: trying again, and until then they run in no process that asks for it",
+			"lease", e.Describe(), "error", err)
+	}
+	e.failure = err
 }
 
 // Run does what is to be done whenever this process holds the Lease, until ctx ends, and returns when all has ended.
@@ -154,6 +177,9 @@ func (e *Elector) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, 
 		return nil, nil, err
 	}
 	obj, err := s.Get(e.request(ctx, "get"), Name, &metav1.GetOptions{})
+	if ctx.Err() == nil {
+		e.read(err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

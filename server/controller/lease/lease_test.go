@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,6 +111,25 @@ func TestOneOfTwo(t *testing.T) {
 		return s.State == v1alpha1.ControllerRunning && s.Holder != holder
 	})
 	cascade(t, second, "b")
+}
+
+// TestDamaged: where the Lease can't be read, the server says which key that is. It runs the controllers when the key is gone.
+func TestDamaged(t *testing.T) {
+	etcd := embedtest.StartCluster(t)
+	key := "/registry/leases/" + metav1.NamespaceSystem + "/" + lease.Name
+	if _, err := etcd.Client(t).Put(t.Context(), key, "it was a Lease"); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := start(t, etcd.Endpoints()...)
+	until(t, "it says what it can't read", func() bool {
+		raw, _ := c.RESTClient().Get().AbsPath("/readyz/controller/" + controller.Garbage).DoRaw(t.Context())
+		return strings.Contains(string(raw), "who holds their Lease: ") && strings.Contains(string(raw), strings.TrimPrefix(key, "/registry"))
+	})
+	if _, err := etcd.Client(t).Delete(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it runs the controllers", func() bool { return status(t, c).State == v1alpha1.ControllerRunning && ready(t, c) })
+	cascade(t, c, "a")
 }
 
 // TestAlone: a server that nobody shares an etcd with writes no Lease, and tells of a kube-controller-manager that comes.

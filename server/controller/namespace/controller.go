@@ -3,6 +3,7 @@ package namespace
 import (
 	"context"
 	"log/slog"
+	"path"
 	"sync"
 	"time"
 
@@ -167,9 +168,10 @@ func (c *Controller) follow(revision string) {
 	}
 }
 
-// look lists namespaces: it starts to empty ending ones and creates missing ones. It returns the list's revision, or "".
+// look lists namespaces: it starts to empty ending ones and creates missing ones. Those that can't be read stay as they are. It
+// returns the list's revision, or "".
 func (c *Controller) look(ctx context.Context) (revision string, err error) {
-	obj, err := c.namespaces.List(c.request(ctx, user, "list", ""), &metainternalversion.ListOptions{})
+	obj, unreadable, err := builtin.ListReadable(c.request(ctx, user, "list", ""), c.namespaces, &metainternalversion.ListOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -178,6 +180,10 @@ func (c *Controller) look(ctx context.Context) (revision string, err error) {
 		return "", err
 	}
 	there := map[string]bool{}
+	for _, u := range unreadable {
+		there[path.Base(u.Key)] = true
+		c.log.Error("a namespace cannot be read: it stays as it is", "error", u)
+	}
 	for i := range list.Items {
 		there[list.Items[i].Name] = true
 		c.see(&list.Items[i])

@@ -265,6 +265,7 @@ func (c *Controller) right(q *corev1.ResourceQuota, serves func(schema.GroupReso
 	used := quota.Sum(&q.Spec, serves, func(resource schema.GroupResource) iter.Seq2[*quota.Usage, int64] {
 		return s.kinds[backend.ResourcePrefix(resource)].usages()
 	})
+	c.spare(s, q, used)
 	right = &corev1.ResourceQuotaStatus{Hard: q.Spec.Hard, Used: used}
 	for name := range q.Spec.Hard {
 		// What nobody counts at present stays as it was.
@@ -282,6 +283,25 @@ func (c *Controller) right(q *corev1.ResourceQuota, serves func(schema.GroupReso
 		return nil, nil
 	}
 	return right, changed
+}
+
+// spare leaves in a sum what admission has charged a moment ago: the objects may not be there yet. They are counted again later. The
+// caller holds mu.
+func (c *Controller) spare(s *space, q *corev1.ResourceQuota, sum corev1.ResourceList) {
+	l, now := s.quotas[q.Name], time.Now()
+	if l == nil {
+		return
+	}
+	for name, counted := range sum {
+		was, ok := q.Status.Used[name]
+		if !ok || was.Cmp(counted) <= 0 {
+			continue
+		}
+		if wait := l.early(name, was, now); wait > 0 {
+			sum[name] = was
+			c.loop.AddAfter(q.Namespace, 0, wait)
+		}
+	}
 }
 
 // differ returns the names of which two lists do not have the same amounts.

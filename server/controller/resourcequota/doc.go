@@ -18,5 +18,6 @@
 //  2. The index is right at a revision: events up to the one at which a resource was read are left out, later ones are not. After a
 //     broken watch, what is not put again is dropped.
 //  3. A burst of changes leads to one write a second and quota, however many objects it has. The last change is always counted.
-//  4. An object that can't be read is not counted, and delays nothing. While nothing changes, nothing is done.
+//  4. What admission has charged stays for a second at least, also if the object is not there: it may be on its way.
+//  5. An object that can't be read is not counted, and delays nothing. While nothing changes, nothing is done.
 package resourcequota

@@ -136,9 +136,11 @@ func (c *Controller) changed(namespace string, s *space, p feed.Pair) {
 // putQuota enters a quota. One that can't be read limits nothing.
 func (c *Controller) putQuota(namespace, name string, p feed.Pair) {
 	var spec *corev1.ResourceQuotaSpec
+	var used corev1.ResourceList
 	if p.Value != nil {
 		if obj, ok := c.decode(corev1.Resource(quotas), p.Key, p.Value); ok {
-			spec = &obj.(*corev1.ResourceQuota).Spec
+			q := obj.(*corev1.ResourceQuota)
+			spec, used = &q.Spec, q.Status.Used
 		}
 	}
 	c.mu.Lock()
@@ -154,11 +156,14 @@ func (c *Controller) putQuota(namespace, name string, p feed.Pair) {
 	}
 	if l := s.quotas[name]; l != nil && equality.Semantic.DeepEqual(l.spec, *spec) {
 		l.round = c.round
-		// Others may have written its status: the API server does so before the object is there that it counts.
+		l.says(used, time.Now())
+		// Others may have written its status: admission does so before the object is there that it counts.
 		c.loop.AddAfter(namespace, 0, between)
 		return
 	}
-	s.quotas[name] = &limits{*spec, c.round}
+	l := &limits{spec: *spec, round: c.round}
+	l.says(used, time.Now())
+	s.quotas[name] = l
 	c.loop.Add(namespace, p.Revision)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/server/quota"
@@ -27,6 +28,31 @@ type space struct {
 type limits struct {
 	spec  corev1.ResourceQuotaSpec
 	round uint32
+	// used is what its status says, and raised is when what it says of a name became more.
+	used   corev1.ResourceList
+	raised map[corev1.ResourceName]time.Time
+}
+
+// says enters what the status of the quota says.
+func (l *limits) says(used corev1.ResourceList, now time.Time) {
+	for name, amount := range used {
+		if was, ok := l.used[name]; ok && amount.Cmp(was) <= 0 {
+			continue
+		}
+		if l.raised == nil {
+			l.raised = map[corev1.ResourceName]time.Time{}
+		}
+		l.raised[name] = now
+	}
+	l.used = used
+}
+
+// early says how long what the status says of a name must not be lowered: who raised it may not have made the object yet.
+func (l *limits) early(name corev1.ResourceName, amount resource.Quantity, now time.Time) time.Duration {
+	if was, ok := l.used[name]; !ok || amount.Cmp(was) > 0 {
+		return between // its event is on the way
+	}
+	return l.raised[name].Add(between).Sub(now)
 }
 
 // kind are the objects of a resource in one namespace.

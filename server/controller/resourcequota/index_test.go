@@ -1,12 +1,15 @@
 package resourcequota
 
 import (
+	"encoding/json"
 	"log/slog"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kx-apiserver/kx/server/controller/feed"
 	"github.com/kx-apiserver/kx/server/controller/work"
@@ -137,4 +140,55 @@ func TestEventsWhileRead(t *testing.T) {
 	if len(k.objects) != 0 {
 		t.Error("an object that is gone is counted")
 	}
+}
+
+// TestChargesAreSpared: what admission has charged is not given back at once, since its object may still be on the way.
+func TestChargesAreSpared(t *testing.T) {
+	c := New(&work.Kit{Decoder: &admin.Decoder{Prefix: "/registry"}, Metrics: work.NewMetrics(nil), Log: slog.New(slog.DiscardHandler)})
+	q := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "q"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/configmaps": resource.MustParse("5")}},
+	}
+	q.Status.Hard = q.Spec.Hard
+	says := func(used string) {
+		q.Status.Used = corev1.ResourceList{"count/configmaps": resource.MustParse(used)}
+	}
+	put := func(revision int64) {
+		value, err := json.Marshal(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := []byte(`{"kind":"ResourceQuota","apiVersion":"v1",`)
+		c.Put(feed.Pair{Key: "resourcequotas/default/q", Value: append(kind, value[1:]...), Revision: revision, Changed: true})
+	}
+	serves := func(schema.GroupResource) bool { return true }
+	expect := func(when, want string) {
+		t.Helper()
+		got := "as it is"
+		if right, _ := c.right(q, serves); right != nil {
+			used := right.Used["count/configmaps"]
+			got = used.String()
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", when, got, want)
+		}
+	}
+	says("2")
+	put(1)
+	s := c.spaces["default"]
+	k := newKind(corev1.Resource("configmaps"))
+	k.ready = true
+	s.kinds["configmaps"] = k
+	expect("charged a moment ago", "as it is")
+	longAgo := func() { s.quotas["q"].raised["count/configmaps"] = time.Now().Add(-between) }
+	longAgo()
+	expect("charged a second ago", "0")
+	says("3")
+	expect("charged, and the event is on the way", "as it is")
+	put(2)
+	expect("charged again", "as it is")
+	longAgo()
+	says("1")
+	put(3)
+	expect("lowered by somebody", "0")
 }

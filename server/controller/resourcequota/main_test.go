@@ -31,6 +31,7 @@ func serve(t *testing.T, dir string, etcds ...string) (clients controllertest.Cl
 	t.Helper()
 	o := options.New()
 	o.InitialObjects, o.Controllers = false, controller.Selection{controller.Quota}
+	o.Admission.Disabled = []string{"ResourceQuota"} // the controller is to find out by itself
 	return controllertest.Serve(t, o, dir, etcds...)
 }
 

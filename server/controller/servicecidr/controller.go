@@ -25,8 +25,6 @@ const (
 	account = "service-cidrs-controller"
 
 	finalizer = "networking.k8s.io/service-cidr-finalizer"
-	// allocator is who has the addresses that services were given.
-	allocator = "ipallocator.k8s.io"
 	// workers is how many ranges are looked at at a time, as upstream.
 	workers = 5
 	// grace is how long other servers may take to see that a range is being deleted.
@@ -118,7 +116,7 @@ func (c *Controller) Put(p feed.Pair) {
 		}
 		return
 	}
-	is := &known{prefixes: prefixesOf(now), deleted: now.DeletionTimestamp != nil, round: c.round}
+	is := &known{prefixes: service.Prefixes(now), deleted: now.DeletionTimestamp != nil, round: c.round}
 	is.kept = slices.Contains(now.Finalizers, finalizer) || was != nil && was.kept
 	c.known[name] = is
 	cause := p.Revision
@@ -136,15 +134,6 @@ func (c *Controller) wake(cause int64, concerns func(netip.Prefix) bool) {
 			c.loop.Add(name, cause)
 		}
 	}
-}
-
-func prefixesOf(r *networkingv1.ServiceCIDR) (all []netip.Prefix) {
-	for _, text := range r.Spec.CIDRs {
-		if prefix, err := netip.ParsePrefix(text); err == nil {
-			all = append(all, prefix)
-		}
-	}
-	return all
 }
 
 // try gives a range what it lacks, or lets it go.
@@ -198,9 +187,11 @@ func (c *Controller) used(ctx context.Context, r *networkingv1.ServiceCIDR) (boo
 	}
 	others := slices.DeleteFunc(ranges, func(other *networkingv1.ServiceCIDR) bool { return other.Name == r.Name })
 	inOthers := func(contains func(netip.Prefix) bool) bool {
-		return slices.ContainsFunc(others, func(other *networkingv1.ServiceCIDR) bool { return slices.ContainsFunc(prefixesOf(other), contains) })
+		return slices.ContainsFunc(others, func(other *networkingv1.ServiceCIDR) bool {
+			return slices.ContainsFunc(service.Prefixes(other), contains)
+		})
 	}
-	mine := slices.DeleteFunc(prefixesOf(r), func(prefix netip.Prefix) bool {
+	mine := slices.DeleteFunc(service.Prefixes(r), func(prefix netip.Prefix) bool {
 		return inOthers(func(other netip.Prefix) bool { return other.Bits() <= prefix.Bits() && other.Contains(prefix.Addr()) })
 	})
 	if len(mine) == 0 {
@@ -212,15 +203,9 @@ func (c *Controller) used(ctx context.Context, r *networkingv1.ServiceCIDR) (boo
 	}
 	return slices.ContainsFunc(addresses, func(ip *networkingv1.IPAddress) bool {
 		address, err := netip.ParseAddr(ip.Name)
-		contains := func(prefix netip.Prefix) bool { return offers(prefix, address) }
-		return err == nil && isAllocated(ip, address) && slices.ContainsFunc(prefixesOf(r), contains) && !inOthers(contains)
+		contains := func(prefix netip.Prefix) bool { return service.Offers(prefix, address) }
+		return err == nil && isAllocated(ip, address) && slices.ContainsFunc(service.Prefixes(r), contains) && !inOthers(contains)
 	}), nil
-}
-
-// offers says whether a service could get an address from a prefix: any of it but the first, and the last of IPv4.
-func offers(prefix netip.Prefix, address netip.Addr) bool {
-	last := address.Is4() && prefix.Bits() < address.BitLen() && !prefix.Contains(address.Next())
-	return prefix.Contains(address) && address != prefix.Masked().Addr() && !last
 }
 
 // isAllocated says whether an address was given to a service.
@@ -229,7 +214,7 @@ func isAllocated(ip *networkingv1.IPAddress, address netip.Addr) bool {
 	if address.Is4() {
 		family = corev1.IPv4Protocol
 	}
-	return ip.Labels[networkingv1.LabelManagedBy] == allocator && ip.Labels[networkingv1.LabelIPAddressFamily] == string(family)
+	return ip.Labels[networkingv1.LabelManagedBy] == service.AllocatorName && ip.Labels[networkingv1.LabelIPAddressFamily] == string(family)
 }
 
 // tell sets the condition Ready, unless it is so.

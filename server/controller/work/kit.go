@@ -44,6 +44,11 @@ func (k *Kit) Writer(controller, account string) *Writer {
 	return &Writer{Name: controller, User: ServiceAccount(account), Journeys: k.Journeys, Metrics: k.Metrics}
 }
 
+// Self begins the requests of a controller that is the server's own.
+func (k *Kit) Self(controller string) *Writer {
+	return &Writer{Name: controller, User: APIServer, Journeys: k.Journeys, Metrics: k.Metrics}
+}
+
 // message is a type of k8s.io/api.
 type message interface{ Unmarshal([]byte) error }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -51,11 +52,20 @@ func Decide(cause int64, reason trace.Reason) Decision {
 
 // Get returns an object as it is now. It may be shared: the caller must not change it.
 func (o *Objects[T]) Get(ctx context.Context, namespace, name string) (obj T, found bool, err error) {
+	return o.get(ctx, namespace, name, &metav1.GetOptions{})
+}
+
+// Cached is Get of an object as some cache has it, which may be a moment behind.
+func (o *Objects[T]) Cached(ctx context.Context, namespace, name string) (obj T, found bool, err error) {
+	return o.get(ctx, namespace, name, &metav1.GetOptions{ResourceVersion: "0"})
+}
+
+func (o *Objects[T]) get(ctx context.Context, namespace, name string, options *metav1.GetOptions) (obj T, found bool, err error) {
 	getter, ok := o.storages()[o.resource].(rest.Getter)
 	if !ok {
 		return obj, false, nil
 	}
-	got, err := getter.Get(o.writer.Reads(ctx, "get", o.resource, namespace, name), name, &metav1.GetOptions{})
+	got, err := getter.Get(o.writer.Reads(ctx, "get", o.resource, namespace, name), name, options)
 	if apierrors.IsNotFound(err) {
 		return obj, false, nil
 	}
@@ -81,6 +91,38 @@ func (o *Objects[T]) List(ctx context.Context, namespace string) (all []T, err e
 		all = append(all, obj)
 		return err
 	})
+}
+
+// Readable is List without the objects that can't be read.
+func (o *Objects[T]) Readable(ctx context.Context, namespace string) (all []T, err error) {
+	lister, ok := o.storages()[o.resource].(rest.Lister)
+	if !ok {
+		return nil, nil
+	}
+	ctx = o.writer.Reads(ctx, "list", o.resource, namespace, "")
+	list, _, err := builtin.ListReadable(ctx, lister, &metainternalversion.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return all, meta.EachListItem(list, func(item runtime.Object) error {
+		obj, err := builtin.As[T](item)
+		all = append(all, obj)
+		return err
+	})
+}
+
+// Create creates an object, unless there is one of its name.
+func (o *Objects[T]) Create(ctx context.Context, obj T, d Decision) (err error) {
+	creater, ok := o.storages()[o.resource].(rest.Creater)
+	if !ok {
+		return fmt.Errorf("%s can't be created", o.resource)
+	}
+	ctx, end := o.writer.Begin(ctx, Write{
+		Verb: "create", Resource: o.resource, Namespace: obj.GetNamespace(), Cause: d.Cause, Why: d.Why, Quiet: d.Quiet,
+	})
+	defer end(&err)
+	_, err = creater.Create(ctx, obj, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	return UnlessOvertaken(err)
 }
 
 // errAsItIs ends an update that is not needed.

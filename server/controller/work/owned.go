@@ -36,9 +36,9 @@ func (o Owned[T]) Request(ctx context.Context, verb string) context.Context {
 	})
 }
 
-// List returns the existing objects by name. It does not start the filling of a watch cache.
+// List returns the existing objects by name, without those that can't be read. It does not start the filling of a watch cache.
 func (o Owned[T]) List(ctx context.Context) (map[string]T, error) {
-	list, err := o.Storage.List(store.Aside(o.Request(ctx, "list")), &metainternalversion.ListOptions{})
+	list, _, err := builtin.ListReadable(store.Aside(o.Request(ctx, "list")), o.Storage, &metainternalversion.ListOptions{})
 	if err != nil {
 		return nil, err
 	}

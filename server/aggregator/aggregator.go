@@ -1,0 +1,172 @@
+package aggregator
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/proxy"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/transport"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/streaming/pkg/httpstream"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/server/discovery"
+	"github.com/kx-apiserver/kx/server/handler"
+	"github.com/kx-apiserver/kx/server/openapi"
+)
+
+// Config is what a Server is made of.
+type Config struct {
+	// Delegate serves all other requests.
+	Delegate http.Handler
+	Kit      *work.Kit
+	// Addresses are where services are that this server can't reach as a cluster does, as namespace/name or namespace/name:port.
+	Addresses Addresses
+	// Endpoints has requests go to the endpoints of services, not to their cluster IPs.
+	Endpoints bool
+	// Certificate returns the client certificate of a front proxy. It is asked when the first APIService names a service.
+	Certificate func() (*tls.Certificate, error)
+	Discovery   *discovery.Manager
+	OpenAPI     *openapi.Service
+}
+
+// Addresses finds the address of a service by the configuration.
+type Addresses interface {
+	Address(namespace, name string, port int32) (address string, found bool)
+}
+
+// Server leaves requests for some versions to other servers, and all else to its delegate.
+type Server struct {
+	config     Config
+	registered *work.Objects[*apiregistrationv1.APIService]
+	services   *work.Objects[*corev1.Service]
+	endpoints  *work.Objects[*discoveryv1.EndpointSlice]
+
+	// remotes are those that are known at present. A map is replaced, never changed.
+	remotes atomic.Pointer[map[schema.GroupVersion]*remote]
+}
+
+// New makes a server that passes nothing on before it runs.
+func New(c Config) *Server {
+	writer := c.Kit.Self(controllerName)
+	s := &Server{
+		config:     c,
+		registered: work.ObjectsOf[*apiregistrationv1.APIService](c.Kit, writer, Resource),
+		services:   work.ObjectsOf[*corev1.Service](c.Kit, writer, corev1.SchemeGroupVersion.WithResource("services")),
+		endpoints:  work.ObjectsOf[*discoveryv1.EndpointSlice](c.Kit, writer, discoveryv1.SchemeGroupVersion.WithResource("endpointslices")),
+	}
+	s.remotes.Store(&map[schema.GroupVersion]*remote{})
+	return s
+}
+
+// Delegate returns the server that gets all other requests.
+func (s *Server) Delegate() http.Handler { return s.config.Delegate }
+
+// ServeHTTP needs a RequestInfo in the request's context.
+func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if remotes := *s.remotes.Load(); len(remotes) > 0 {
+		if r := remotes[versionOf(req)]; r != nil {
+			s.pass(w, req, r)
+			return
+		}
+	}
+	s.config.Delegate.ServeHTTP(w, req)
+}
+
+// versionOf is the version that a request is about: of a resource, or of a page that lists resources.
+func versionOf(req *http.Request) schema.GroupVersion {
+	if info, ok := request.RequestInfoFrom(req.Context()); ok && info.IsResourceRequest {
+		return schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
+	}
+	if version, ok := strings.CutPrefix(req.URL.Path, "/api/"); ok {
+		return schema.GroupVersion{Version: strings.TrimSuffix(version, "/")}
+	}
+	rest, _ := strings.CutPrefix(req.URL.Path, "/apis/")
+	group, version, _ := strings.Cut(rest, "/")
+	return schema.GroupVersion{Group: group, Version: strings.TrimSuffix(version, "/")}
+}
+
+// unavailable is what clients are told of a server that is away, in upstream's words. The step says more.
+const unavailable = "service unavailable"
+
+// pass has the other server answer.
+func (s *Server) pass(w http.ResponseWriter, req *http.Request, r *remote) {
+	var err error
+	ctx, step := trace.Start(req.Context(), trace.HandlerAggregate, r.name)
+	defer step.End(&err)
+	step.Text("service", r.service())
+	who, ok := request.UserFrom(ctx)
+	if !ok {
+		err = errors.New("missing user")
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if away := r.away.Load(); away != nil {
+		err = fmt.Errorf("the service %s is not available: %s", r.service(), *away)
+		http.Error(w, unavailable, http.StatusServiceUnavailable)
+		return
+	}
+	host, err := s.locate(ctx, r.ref)
+	if err != nil {
+		http.Error(w, unavailable, http.StatusServiceUnavailable)
+		return
+	}
+	step.Text("address", host)
+	step.WhyText(trace.ServedElsewhere, r.service())
+	if info, ok := request.RequestInfoFrom(ctx); ok && info.Verb == "watch" {
+		rest.Initialized(ctx) // its seat is for who waits here
+	}
+	ctx, out, end := handler.Patiently(ctx, w)
+	defer end()
+	err = r.answer(out, req.WithContext(ctx), host, who)
+}
+
+// answer sends the request, and the answer back. The error is what the client was told if there was no answer.
+func (r *remote) answer(w http.ResponseWriter, req *http.Request, host string, who user.Info) (failed error) {
+	to := &url.URL{Scheme: "https", Host: host, Path: req.URL.Path, RawQuery: req.URL.Query().Encode()}
+	out := req.Clone(req.Context())
+	out.URL, out.Host = to, host
+	over := transport.NewAuthProxyRoundTripper(who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra(), r.transport)
+	upgrade := httpstream.IsUpgradeRequest(req)
+	if upgrade {
+		// A connection that is upgraded is dialled: no RoundTripper sees its request.
+		transport.SetAuthProxyHeaders(out, who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra())
+	}
+	passing := proxy.NewUpgradeAwareHandler(to, over, true, upgrade, responder(func(err error) {
+		failed = err
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	}))
+	passing.RejectForwardingRedirects = true
+	passing.ServeHTTP(w, out)
+	return failed
+}
+
+// responder answers what could not be passed on.
+type responder func(error)
+
+func (r responder) Error(_ http.ResponseWriter, _ *http.Request, err error) { r(err) }
+
+// Run follows APIServices until ctx ends.
+func (s *Server) Run(ctx context.Context) {
+	changes := make(chan struct{}, 1)
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		work.Changes(ctx, s.config.Kit.Storages, Resource, changes)
+	}()
+	defer func() { <-followed }()
+	s.check(ctx, changes)
+}

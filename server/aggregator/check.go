@@ -1,0 +1,294 @@
+package aggregator
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/transport"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/server/webhook"
+)
+
+// Resource are the APIServices.
+var Resource = apiregistrationv1.SchemeGroupVersion.WithResource("apiservices")
+
+const (
+	controllerName = "apiservice-status-remote-available-controller"
+
+	// every is the pause between checks of servers that are all there, and afterFailure that after one was away, which doubles.
+	every        = 30 * time.Second
+	afterFailure = time.Second
+	longestPause = 5 * time.Second
+
+	// checksMost is how many servers are checked at once, and attempts how often one is asked at once: behind its service there may be
+	// several, of which one that answers is enough.
+	checksMost, attempts = 8, 5
+	// answerWait is how long a server has to tell something of itself, and answerMost how much of it is read.
+	answerWait = 5 * time.Second
+	answerMost = 16 << 20
+)
+
+// asking is who this server is when it asks others about themselves: who may see all of it.
+var asking = &user.DefaultInfo{Name: "system:kube-aggregator", Groups: []string{user.SystemPrivilegedGroup}}
+
+// check checks all servers at once and whenever an APIService has changed, and from time to time while there are any.
+func (s *Server) check(ctx context.Context, changes <-chan struct{}) {
+	pause := afterFailure
+	for {
+		all, err := s.all(ctx)
+		healthy := err == nil
+		if err == nil {
+			s.adopt(all)
+			healthy = s.checkAll(ctx, all)
+		} else if ctx.Err() == nil {
+			s.config.Kit.Log.Warn("cannot read the API services: those that name a service stay as they are known", "error", err)
+		}
+		var again <-chan time.Time
+		switch remotes := len(*s.remotes.Load()); {
+		case !healthy:
+			again = time.After(pause)
+			pause = min(2*pause, longestPause)
+		case remotes > 0:
+			again, pause = time.After(every), afterFailure
+		}
+		select {
+		case <-changes:
+			pause = afterFailure
+		case <-again:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// all are the APIServices that name a service.
+func (s *Server) all(ctx context.Context) ([]*apiregistrationv1.APIService, error) {
+	all, err := s.registered.Readable(ctx, "")
+	return slices.DeleteFunc(all, func(one *apiregistrationv1.APIService) bool { return one.Spec.Service == nil }), err
+}
+
+// adopt knows the servers of these APIServices and no others. One that has not changed stays as it was checked.
+func (s *Server) adopt(all []*apiregistrationv1.APIService) {
+	before, now := *s.remotes.Load(), map[schema.GroupVersion]*remote{}
+	for _, one := range all {
+		gv := schema.GroupVersion{Group: one.Spec.Group, Version: one.Spec.Version}
+		if old := before[gv]; old != nil && old.uid == one.UID && apiequality.Semantic.DeepEqual(old.spec, one.Spec) {
+			now[gv] = old
+			continue
+		}
+		now[gv] = newRemote(one, s.config.Certificate)
+	}
+	s.remotes.Store(&now)
+	for gv, old := range before {
+		if now[gv] == old {
+			continue
+		}
+		old.transport.CloseIdleConnections()
+		if now[gv] == nil {
+			s.config.Discovery.RemoveRemote(gv)
+			s.config.OpenAPI.RemovePart(gv, partName)
+		}
+	}
+}
+
+// checkAll checks servers, several at once, and says whether all are there.
+func (s *Server) checkAll(ctx context.Context, all []*apiregistrationv1.APIService) bool {
+	var running sync.WaitGroup
+	seats := make(chan struct{}, checksMost)
+	healthy := make([]bool, len(all))
+	for i, one := range all {
+		seats <- struct{}{}
+		running.Go(func() {
+			defer func() { <-seats }()
+			healthy[i] = s.checkOne(ctx, one)
+		})
+	}
+	running.Wait()
+	return !slices.Contains(healthy, false)
+}
+
+func (s *Server) checkOne(ctx context.Context, one *apiregistrationv1.APIService) bool {
+	gv := schema.GroupVersion{Group: one.Spec.Group, Version: one.Spec.Version}
+	r := (*s.remotes.Load())[gv]
+	condition := s.judge(ctx, r)
+	if ctx.Err() != nil {
+		return true
+	}
+	there := condition.Status == yes
+	if there {
+		r.away.Store(nil)
+	} else {
+		r.away.Store(&condition.Message)
+	}
+	if err := s.write(ctx, one, *condition); err != nil {
+		s.config.Kit.Log.Warn("cannot write whether an API service is available", "name", one.Name, "error", err)
+		there = false
+	}
+	s.describe(ctx, gv, r, there)
+	return there
+}
+
+// write sets the condition, if it is not as it was.
+func (s *Server) write(ctx context.Context, one *apiregistrationv1.APIService, condition apiregistrationv1.APIServiceCondition) error {
+	decision := work.Decision{Cause: causeOf(one), Why: func(step *trace.Step) { step.WhyText(trace.RemoteJudged, condition.Message) }}
+	next := one.DeepCopy()
+	helper.SetAPIServiceCondition(next, condition)
+	if apiequality.Semantic.DeepEqual(one.Status, next.Status) {
+		return nil
+	}
+	return work.UnlessOvertaken(s.registered.Update(ctx, one, "status", decision, func(now *apiregistrationv1.APIService) (bool, error) {
+		before := now.DeepCopy()
+		helper.SetAPIServiceCondition(now, condition)
+		return !apiequality.Semantic.DeepEqual(before.Status, now.Status), nil
+	}))
+}
+
+// causeOf is the revision of an APIService that nobody has judged yet: its own. Of others it is not known what has changed.
+func causeOf(one *apiregistrationv1.APIService) int64 {
+	if helper.GetAPIServiceConditionByType(one, apiregistrationv1.Available) != nil {
+		return 0
+	}
+	revision, err := strconv.ParseInt(one.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return revision
+}
+
+const yes, no, unknown = apiregistrationv1.ConditionTrue, apiregistrationv1.ConditionFalse, apiregistrationv1.ConditionUnknown
+
+func condition(status apiregistrationv1.ConditionStatus, reason, format string, args ...any) *apiregistrationv1.APIServiceCondition {
+	return &apiregistrationv1.APIServiceCondition{
+		Type: apiregistrationv1.Available, Status: status, LastTransitionTime: metav1.Now(), Reason: reason, Message: fmt.Sprintf(format, args...),
+	}
+}
+
+// judge finds out whether a server is there, in upstream's words. Of one whose address the configuration has, there need be no service.
+func (s *Server) judge(ctx context.Context, r *remote) *apiregistrationv1.APIServiceCondition {
+	if _, told := s.config.Addresses.Address(r.ref.Namespace, r.ref.Name, portOf(r.ref)); !told {
+		if missing := s.judgeService(ctx, r.ref); missing != nil {
+			return missing
+		}
+	}
+	if r.broken != nil {
+		return condition(no, "FailedDiscoveryCheck", "%v", r.broken)
+	}
+	if err := s.reach(ctx, r); err != nil {
+		return condition(no, "FailedDiscoveryCheck", "%v", err)
+	}
+	return condition(yes, "Passed", "all checks passed")
+}
+
+// judgeService returns why a service can't be asked, if it can't.
+func (s *Server) judgeService(ctx context.Context, ref apiregistrationv1.ServiceReference) *apiregistrationv1.APIServiceCondition {
+	svc, found, err := s.services.Get(ctx, ref.Namespace, ref.Name)
+	switch {
+	case err != nil:
+		return condition(unknown, "ServiceAccessError", "service/%s in %q cannot be checked due to: %v", ref.Name, ref.Namespace, err)
+	case !found:
+		return condition(no, "ServiceNotFound", "service/%s in %q is not present", ref.Name, ref.Namespace)
+	case svc.Spec.Type != corev1.ServiceTypeClusterIP:
+		return nil
+	}
+	i := slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == portOf(ref) })
+	if i < 0 {
+		return condition(no, "ServicePortError", "service/%s in %q is not listening on port %d", ref.Name, ref.Namespace, portOf(ref))
+	}
+	port := svc.Spec.Ports[i].Name
+	endpoints, err := s.slicesOf(ctx, ref.Namespace, ref.Name)
+	switch {
+	case err != nil:
+		return condition(unknown, "EndpointsAccessError", "service/%s in %q cannot be checked due to: %v", ref.Name, ref.Namespace, err)
+	case len(endpoints) == 0:
+		return condition(no, "EndpointsNotFound", "cannot find endpointslices for service/%s in %q", ref.Name, ref.Namespace)
+	case !slices.ContainsFunc(endpoints, func(e *discoveryv1.EndpointSlice) bool { return listens(e, port) }):
+		return condition(no, "MissingEndpoints", "endpointslices for service/%s in %q have no addresses with port name %q", ref.Name, ref.Namespace, port)
+	}
+	return nil
+}
+
+// reach asks for the page of the version, several times at once.
+func (s *Server) reach(ctx context.Context, r *remote) (err error) {
+	answers := make(chan error, attempts)
+	for range attempts {
+		go func() {
+			host, err := s.locate(ctx, r.ref)
+			if err == nil {
+				var answer *http.Response
+				if answer, err = r.ask(ctx, host, r.page(), "*/*"); err == nil {
+					err = answer.Body.Close()
+				}
+			}
+			answers <- err
+		}()
+	}
+	for range attempts {
+		if err = <-answers; err == nil {
+			return nil
+		}
+	}
+	r.transport.CloseIdleConnections()
+	return err
+}
+
+// page is the path at which a server must answer.
+func (r *remote) page() string {
+	if r.spec.Group == "" {
+		return "/api/" + r.spec.Version
+	}
+	return "/apis/" + r.spec.Group + "/" + r.spec.Version
+}
+
+// ask asks a server about itself. The answer has a code of 200 and a bit, and is bounded.
+func (r *remote) ask(ctx context.Context, host, path, accept string) (*http.Response, error) {
+	address := "https://" + host + path
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", accept)
+	transport.SetAuthProxyHeaders(req, asking.GetName(), "", asking.GetGroups(), nil)
+	client := http.Client{
+		Timeout:       answerWait,
+		Transport:     webhook.Documents(r.transport, answerMost),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	answer, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("failing or missing response from %s: %w", address, err)
+	}
+	if answer.StatusCode < http.StatusOK || answer.StatusCode >= http.StatusMultipleChoices {
+		_ = answer.Body.Close() // nothing of it is wanted
+		return nil, fmt.Errorf("failing or missing response from %s: bad status from %s: %d", address, address, answer.StatusCode)
+	}
+	return answer, nil
+}
+
+// read is ask for what is read whole.
+func (r *remote) read(ctx context.Context, host, path, accept string) (body []byte, mediaType string, err error) {
+	answer, err := r.ask(ctx, host, path, accept)
+	if err != nil {
+		return nil, "", err
+	}
+	defer answer.Body.Close()
+	if body, err = io.ReadAll(answer.Body); err != nil {
+		return nil, "", fmt.Errorf("read the answer of https://%s%s: %w", host, path, err)
+	}
+	return body, answer.Header.Get("Content-Type"), nil
+}

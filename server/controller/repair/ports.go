@@ -1,0 +1,242 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/controller/feed"
+	"github.com/kx-apiserver/kx/server/controller/work"
+)
+
+const (
+	// PortsName is what a Kubernetes API server calls the controller.
+	PortsName = "portallocator-repair-controller"
+
+	// PortsPrefix is where the RangeAllocations are.
+	PortsPrefix = "ranges"
+	portsKey    = PortsPrefix + "/servicenodeports"
+	// leakedAfter is how long a port stays taken without a service. Upstream looks each 3 minutes, and frees it at the 4th time.
+	leakedAfter = 9 * time.Minute
+
+	portAllocation = "PortAllocation"
+)
+
+// allocations are what the stored ports are called. Nobody serves them.
+var allocations = corev1.SchemeGroupVersion.WithResource("servicenodeportallocations")
+
+// AllocationResource is what a controller follows to see what is taken.
+var AllocationResource = schema.GroupResource{Resource: PortsPrefix}
+
+// mender is the storage of services.
+type mender interface {
+	MendPorts(ctx context.Context, since int64, leaked []uint32) (changed bool, err error)
+}
+
+// Ports puts right which node ports are taken.
+type Ports struct {
+	kit      *work.Kit
+	log      *slog.Logger
+	writer   *work.Writer
+	services *work.Objects[*corev1.Service]
+	recorder recorder
+	loop     *work.Loop[string]
+	// patience is [leakedAfter].
+	patience time.Duration
+
+	// look is what was put since Begin; nil between looks.
+	look *ledger
+
+	mu    sync.Mutex
+	known *ledger
+	// told are the findings that events were made of.
+	told map[finding]bool
+}
+
+// NewPorts makes the controller, which does nothing until it runs.
+func NewPorts(kit *work.Kit) *Ports {
+	writer := kit.Self(PortsName)
+	c := &Ports{
+		kit: kit, log: kit.Log, writer: writer, recorder: newRecorder(kit, writer), patience: leakedAfter,
+		services: work.ObjectsOf[*corev1.Service](kit, writer, ServiceResource),
+		known:    newLedger(), told: map[finding]bool{},
+	}
+	c.loop = work.NewLoop(PortsName, 1, kit.Metrics, kit.Log, c.try)
+	return c
+}
+
+// Run works until ctx ends.
+func (c *Ports) Run(ctx context.Context) { c.loop.Run(ctx) }
+
+// State returns what it is about.
+func (c *Ports) State() work.State { return c.loop.State() }
+
+// Begin begins a look at all keys.
+func (c *Ports) Begin() { c.look = newLedger() }
+
+// End judges what was put. Nobody knows what happened before: ports without a service begin to wait anew.
+func (c *Ports) End(revision int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known, c.look = c.look, nil
+	c.known.revision = revision
+	c.known.suspect(time.Now())
+	if c.known.wrong() {
+		c.loop.Add(portsKey, 0)
+	}
+	c.waitForLeaks(0)
+}
+
+// Put takes what a key has at a revision.
+func (c *Ports) Put(p feed.Pair) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	is := c.known
+	if c.look != nil {
+		is = c.look
+	}
+	is.revision = p.Revision
+	odd := false
+	switch {
+	case p.Key == portsKey:
+		odd = c.putAllocation(is, p)
+	case strings.HasPrefix(p.Key, PortsPrefix+"/"):
+		return
+	default:
+		odd = c.putService(is, p)
+	}
+	if !p.Changed {
+		return
+	}
+	is.suspect(time.Now())
+	if leaked := c.waitForLeaks(p.Revision); odd || len(leaked) > 0 {
+		c.loop.Add(portsKey, p.Revision)
+	}
+}
+
+func (c *Ports) putAllocation(is *ledger, p feed.Pair) (odd bool) {
+	stored := &corev1.RangeAllocation{}
+	if p.Value != nil {
+		var err error
+		if stored, err = work.Value[*corev1.RangeAllocation](c.kit, p.Key, p.Value); err != nil {
+			c.log.Warn("it cannot be read which node ports are taken: no service can get one", "key", p.Key, "error", err)
+			is.readable = false
+			return false
+		}
+	}
+	if err := is.allocate(stored); err != nil {
+		c.log.Warn("it is not known which node ports are taken: no service can get one", "key", p.Key, "error", err)
+		return false
+	}
+	return is.wrong()
+}
+
+func (c *Ports) putService(is *ledger, p feed.Pair) (odd bool) {
+	namespace, name := p.Name(ServiceResource.GroupResource())
+	key := namespace + "/" + name
+	delete(is.unreadable, key)
+	if p.Value == nil {
+		is.put(key, nil)
+		return false
+	}
+	svc, err := work.Value[*corev1.Service](c.kit, p.Key, p.Value)
+	if err != nil {
+		c.log.Warn("a service cannot be read: no node port is freed until it can be, or is gone", "key", p.Key, "error", err)
+		is.unreadable[key] = true
+		return false
+	}
+	return is.put(key, nodePorts(svc))
+}
+
+// waitForLeaks looks again when a port has been without a service for long enough.
+func (c *Ports) waitForLeaks(cause int64) (leaked []uint32) {
+	leaked, next := c.known.leaked(time.Now().Add(-c.patience))
+	if !next.IsZero() {
+		c.loop.AddAfter(portsKey, cause, time.Until(next.Add(c.patience)))
+	}
+	return leaked
+}
+
+// try tells what can't be put right, marks ports that services have, and frees leaked ones.
+func (c *Ports) try(ctx context.Context, _ string, cause int64) error {
+	c.mu.Lock()
+	findings, unmarked := c.known.findings()
+	leaked := c.waitForLeaks(cause)
+	since := c.known.revision
+	var untold []finding
+	now := map[finding]bool{}
+	for _, f := range findings {
+		if now[f] = true; !c.told[f] {
+			untold = append(untold, f)
+		}
+	}
+	c.told = now
+	c.mu.Unlock()
+	var errs []error
+	for _, f := range untold {
+		errs = append(errs, c.tell(ctx, f, cause))
+	}
+	if unmarked > 0 || len(leaked) > 0 {
+		errs = append(errs, c.mend(ctx, since, unmarked, leaked, cause))
+	}
+	return errors.Join(errs...)
+}
+
+// tell makes an event about a service, if it still has the port.
+func (c *Ports) tell(ctx context.Context, f finding, cause int64) error {
+	namespace, name, _ := strings.Cut(f.service, "/")
+	svc, found, err := c.services.Get(ctx, namespace, name)
+	if err != nil {
+		return fmt.Errorf("read the service %s: %w", f.service, err)
+	}
+	if !found || !slices.Contains(nodePorts(svc), f.port) {
+		return nil
+	}
+	return c.recorder.tell(ctx, aboutService(svc), f.trouble, cause)
+}
+
+// mend writes which ports are taken.
+func (c *Ports) mend(ctx context.Context, since int64, unmarked int, leaked []uint32, cause int64) (err error) {
+	services, ok := c.kit.Storages()[ServiceResource].(mender)
+	if !ok {
+		return nil
+	}
+	void := false
+	ctx, end := c.writer.Begin(ctx, work.Write{
+		Verb: "update", Resource: allocations, Name: "servicenodeports", Cause: cause, Void: &void,
+		Why: func(step *trace.Step) { step.Why(trace.PortsDiffer, int64(unmarked), int64(len(leaked))) },
+	})
+	defer end(&err)
+	changed, err := services.MendPorts(ctx, since, leaked)
+	void = !changed && err == nil
+	return err
+}
+
+// nodePorts are the node ports of a service, each once for all protocols that share it. Two entries of one protocol can't.
+func nodePorts(svc *corev1.Service) (ports []uint32) {
+	type port struct {
+		number   int32
+		protocol corev1.Protocol
+	}
+	seen := map[port]bool{}
+	for _, p := range svc.Spec.Ports {
+		n := port{p.NodePort, p.Protocol}
+		if p.NodePort != 0 && (seen[n] || !slices.Contains(ports, uint32(p.NodePort))) {
+			ports = append(ports, uint32(p.NodePort))
+		}
+		seen[n] = true
+	}
+	if p := svc.Spec.HealthCheckNodePort; p != 0 && (seen[port{p, corev1.ProtocolTCP}] || !slices.Contains(ports, uint32(p))) {
+		ports = append(ports, uint32(p))
+	}
+	return ports
+}

@@ -1,0 +1,73 @@
+package work
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
+)
+
+// watched is a storage whose changes can be followed.
+type watched interface {
+	rest.Lister
+	rest.Watcher
+}
+
+// Changes sends a signal for each change of a resource, as the server's own user, until ctx ends. Nobody waits for a signal to be
+// taken: one stands for all changes since the last was. When a watch ends it begins another, with a signal for what it may have missed.
+func Changes(ctx context.Context, storages Storages, resource schema.GroupVersionResource, changes chan<- struct{}) {
+	tell := func() {
+		select {
+		case changes <- struct{}{}:
+		default:
+		}
+	}
+	storage, ok := storages()[resource].(watched)
+	if !ok {
+		return
+	}
+	var pause Backoff
+	for {
+		if w := watchFromNow(ctx, storage, resource); w != nil {
+			tell()
+			for event := range w.ResultChan() {
+				if event.Type != watch.Bookmark {
+					pause = Backoff{}
+					tell()
+				}
+			}
+			w.Stop()
+		}
+		if !pause.Wait(ctx) {
+			return
+		}
+	}
+}
+
+// watchFromNow returns nil if the resource can't be watched.
+func watchFromNow(ctx context.Context, storage watched, resource schema.GroupVersionResource) watch.Interface {
+	as := func(verb string) context.Context {
+		return As(ctx, APIServer, &request.RequestInfo{
+			IsResourceRequest: true, Verb: verb, APIGroup: resource.Group, APIVersion: resource.Version, Resource: resource.Resource,
+		})
+	}
+	list, _, err := builtin.ListReadable(as("list"), storage, &metainternalversion.ListOptions{Limit: 1})
+	if err != nil {
+		return nil
+	}
+	m, err := meta.ListAccessor(list)
+	if err != nil {
+		return nil
+	}
+	w, err := storage.Watch(as("watch"), &metainternalversion.ListOptions{ResourceVersion: m.GetResourceVersion()})
+	if err != nil {
+		return nil
+	}
+	return w
+}
