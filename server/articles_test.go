@@ -288,7 +288,8 @@ a resource.
 ` + "`step:`" + ` in a filter finds the journeys that took a step, such as ` + "`kx trace ls step:store.key`" + ` (docs/filter.md). A fine step is a
 detail of its caller: the screen, the prompt and stories show details together.
 
-kx has no aggregator, since it serves no APIService. Its chain of servers begins with the kube server. AfterCreate and
+The chain of servers begins with the aggregator, which takes a step only where an APIService leaves the request to another server:
+aggregated.txt shows that. So the chains here begin with the kube server. AfterCreate and
 AfterUpdate take the step of AfterDelete, but no resource of kx has such a hook; the attribute ` + "`hooks`" + ` of a write says which there
 are. Which type of storage answers, and the function by which it does, is the attribute ` + "`storage`" + ` of the steps of the REST layer:
 most types embed the Store and have its functions.

@@ -249,8 +249,12 @@ func TestTokenEndsWithItsObject(t *testing.T) {
 	must(t, err)
 	_, err = admin.Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "s"}}, metav1.CreateOptions{})
 	must(t, err)
+	_, err = admin.Pods("default").Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: corev1.PodSpec{ServiceAccountName: "robot", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}, metav1.CreateOptions{})
+	must(t, err)
 	tokens := map[string]string{}
-	for _, kind := range []string{"", "Secret", "Node"} {
+	for _, kind := range []string{"", "Secret", "Node", "Pod"} {
 		spec := authenticationv1.TokenRequestSpec{}
 		if kind != "" {
 			spec.BoundObjectRef = &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: kind, Name: "s"}
@@ -263,7 +267,9 @@ func TestTokenEndsWithItsObject(t *testing.T) {
 	// Another one of the same name does not stand in.
 	must(t, admin.Secrets("default").Delete(t.Context(), "s", metav1.DeleteOptions{}))
 	must(t, admin.Nodes().Delete(t.Context(), "s", metav1.DeleteOptions{}))
+	must(t, admin.Pods("default").Delete(t.Context(), "s", metav1.DeleteOptions{})) // it runs on no node: it goes at once
 	r.isRefused(t, "Node", tokens["Node"], "service account token has been invalidated")
+	r.isRefused(t, "Pod", tokens["Pod"], "service account token has been invalidated")
 	_, err = admin.Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "s"}}, metav1.CreateOptions{})
 	must(t, err)
 	r.isRefused(t, "a second node", tokens["Node"], "does not match service account node ref claim")
@@ -304,7 +310,7 @@ func TestTokenOfASecret(t *testing.T) {
 	secret, err = secrets.Update(t.Context(), secret, metav1.UpdateOptions{})
 	must(t, err)
 	r.isRefused(t, "marked", token, "the token in secret default/robot-token for service account default/robot has been marked invalid")
-	secret.Labels = nil
+	secret.Labels, secret.ResourceVersion = nil, "" // a refused token is labelled with its last use
 	_, err = secrets.Update(t.Context(), secret, metav1.UpdateOptions{})
 	must(t, err)
 	who, err := r.whoami(t, token)

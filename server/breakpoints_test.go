@@ -162,7 +162,7 @@ func TestStolenRevision(t *testing.T) {
 func TestHeldSeat(t *testing.T) {
 	t.Parallel()
 	r := start(t, prefilled, allow, tokens(t, "somebody,ann,1,\"system:masters\"\nnobody,bob,2\n"), func(o *options.Options) {
-		o.Limits.MaxMutatingRequestsInFlight = 1
+		o.Limits.PriorityAndFairness, o.Limits.MaxMutatingRequestsInFlight = false, 1
 	})
 	r.breakAt(t, "create", v1alpha1.BreakpointSpec{Filter: "step:store.create user:ann"})
 	done := make(chan error, 1)

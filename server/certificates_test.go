@@ -70,7 +70,7 @@ func TestNamelessCertificate(t *testing.T) {
 	client, err := rest.HTTPClientFor(config)
 	must(t, err)
 	defer client.CloseIdleConnections()
-	if res, data := ask(t, client, "GET", r.URL+"/api/v1/namespaces", nil); res.StatusCode != 401 {
+	if res, data := ask(t, client, "GET", r.URL+"/api/v1/namespaces", nil); res.StatusCode != 403 || !strings.Contains(string(data), "system:anonymous") {
 		t.Errorf("%s %s", res.Status, data)
 	}
 }

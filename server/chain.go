@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -12,18 +13,25 @@ import (
 
 	kxv1alpha1 "github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	corerest "github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/admission/policy"
+	"github.com/kx-apiserver/kx/server/aggregator"
 	"github.com/kx-apiserver/kx/server/builtin/all"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
+	"github.com/kx-apiserver/kx/server/controller/legacytoken"
+	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/crd"
 	crdschema "github.com/kx-apiserver/kx/server/crd/schema"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/kxapi"
+	"github.com/kx-apiserver/kx/server/webhook"
 )
 
 // Chain has the servers in the order in which a request passes them. Each one delegates to the next.
 type Chain struct {
-	Kube *endpoint.GenericAPIServer
+	// Aggregator leaves requests to the servers of APIServices.
+	Aggregator *aggregator.Server
+	Kube       *endpoint.GenericAPIServer
 	// APIExtensions serves the definitions of custom resources, and CustomResources what they define.
 	APIExtensions   *endpoint.GenericAPIServer
 	CustomResources *crd.Server
@@ -46,8 +54,13 @@ func CreateServerChain(c *Config) (*Chain, error) {
 		c.Kubelets.SetNodes(nodes)
 	}
 	chain.Kube, chain.APIExtensions, chain.CustomResources = kube, apiExtensions, customResources
-	c.Admission.Initialize(kube.Storage)
-	c.Authenticator.Initialize(chain.Storages())
+	kit := &work.Kit{Storages: chain.Storages, Journeys: c.Journeys, Metrics: c.Writes, Log: c.Logger}
+	chain.Aggregator = aggregator.New(aggregator.Config{
+		Delegate: kube.Router, Kit: kit, Addresses: webhook.Services(c.Options.Admission.Services), Endpoints: c.Options.Aggregator.Endpoints,
+		Certificate: c.proxyCertificate, Discovery: c.Discovery, OpenAPI: c.OpenAPI,
+	})
+	c.Admission.Initialize(kube.Storage, chain.kinds(), chain.Storages)
+	c.Authenticator.Initialize(chain.Storages(), legacytoken.NewMarker(kit).Mark)
 	return chain, nil
 }
 
@@ -67,6 +80,7 @@ func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.Gene
 		MinRequestTimeout:   c.MinRequestTimeout,
 		MaxRequestBodyBytes: maxRequestBodyBytes,
 		MaxObjectFields:     c.Options.Limits.MaxObjectFields,
+		Services:            c.Options.Admission.Services,
 		Limits: crdschema.Limits{
 			Bytes: c.Options.Limits.MaxDefaultBytes, Steps: c.Options.Limits.MaxValidationSteps,
 		},
@@ -97,8 +111,8 @@ func CreateKubeAPIServer(c *Config, delegate http.Handler, servers func() []kxap
 	if err == nil {
 		group := kxapi.NewAPIGroupInfo(kxapi.Config{
 			Journeys: c.Journeys, Caches: &c.Caches, Compact: c.Compact, Etcd: c.Etcd, Moments: c.Moments, Servers: servers, Controllers: c.Controllers.Load,
-			Source: Source(),
-			Allow:  kxapi.Allow{Breakpoints: c.Options.Allow.Breakpoints, Faults: c.Options.Allow.Faults},
+			Authorizer: c.Authorizer, Source: Source(), Fair: c.Options.Limits.PriorityAndFairness,
+			Allow: kxapi.Allow{Breakpoints: c.Options.Allow.Breakpoints, Faults: c.Options.Allow.Faults},
 		})
 		err = s.InstallAPIGroup(&group)
 	}
@@ -133,7 +147,7 @@ func (everything) ResourceEnabled(schema.GroupVersionResource) bool { return tru
 func (everything) AnyResourceForGroupEnabled(string) bool           { return true }
 
 // The servers of the chain, as journeys and the server's own map name them.
-const kubeName, apiExtensionsName, customResourcesName = "kube", "apiextensions", "custom-resources"
+const aggregatorName, kubeName, apiExtensionsName, customResourcesName = "aggregator", "kube", "apiextensions", "custom-resources"
 
 // newGenericAPIServer makes a server without resources. All servers share discovery and OpenAPI.
 func (c *Config) newGenericAPIServer(name string, delegate http.Handler) *endpoint.GenericAPIServer {
@@ -154,12 +168,13 @@ func (c *Config) newGenericAPIServer(name string, delegate http.Handler) *endpoi
 // servers follows the delegates from server to server and returns them in that order.
 func (c *Chain) servers() []kxapi.Server {
 	known := []kxapi.Server{
+		{Name: aggregatorName, Handler: c.Aggregator},
 		{Name: kubeName, Handler: c.Kube.Router, Installed: c.Kube.Installed},
 		{Name: apiExtensionsName, Handler: c.APIExtensions.Router, Installed: c.APIExtensions.Installed},
 		{Name: customResourcesName, Handler: c.CustomResources, Definitions: c.CustomResources.Structure},
 	}
 	var chain []kxapi.Server
-	for next := http.Handler(c.Kube.Router); next != nil; {
+	for next := http.Handler(c.Aggregator); next != nil; {
 		server := kxapi.Server{Name: "not-found", Handler: next}
 		for _, k := range known {
 			if k.Handler == next {
@@ -188,6 +203,22 @@ func (c *Chain) Storages() map[schema.GroupVersionResource]corerest.Storage {
 	maps.Copy(storages, c.APIExtensions.Storages())
 	maps.Copy(storages, c.CustomResources.Storages())
 	return storages
+}
+
+// kinds returns how to find the objects of a kind. Those that are built in stay what they are, while custom resources come and go.
+func (c *Chain) kinds() func(schema.GroupVersionKind) (policy.Params, bool) {
+	builtIn := map[schema.GroupVersionKind]policy.Params{}
+	for resource, storage := range c.Kube.Storages() {
+		if kind, err := endpoint.GetResourceKind(resource.GroupVersion(), storage, scheme.Scheme); err == nil && !strings.Contains(resource.Resource, "/") {
+			builtIn[kind] = policy.Params{Resource: resource, Storage: storage}
+		}
+	}
+	return func(kind schema.GroupVersionKind) (params policy.Params, found bool) {
+		if params, found = builtIn[kind]; !found {
+			params.Resource, params.Storage, found = c.CustomResources.OfKind(kind)
+		}
+		return params, found
+	}
 }
 
 // Destroy releases the storages' resources.

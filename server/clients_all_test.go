@@ -144,6 +144,9 @@ func TestTypedClients(t *testing.T) {
 			must(t, err)
 			asked := 0
 			for _, entry := range r.builtins(t, "create", "get", "list", "watch", "update", "patch", "delete") {
+				if entry.GroupVersionResource.Resource == "flowschemas" {
+					continue // the server writes its condition meanwhile
+				}
 				client, typed := typedFor(c, entry, ns)
 				obj := sampleOf(t, entry.kind(), ns, "typed-"+name)
 				if !typed || obj == nil {

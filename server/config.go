@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	cryptotls "crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -20,8 +22,10 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission"
+	"github.com/kx-apiserver/kx/server/admission/kept"
 	"github.com/kx-apiserver/kx/server/audit"
 	"github.com/kx-apiserver/kx/server/authn"
+	"github.com/kx-apiserver/kx/server/authn/issuer"
 	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/authz/rbac"
 	"github.com/kx-apiserver/kx/server/authz/roles"
@@ -33,6 +37,7 @@ import (
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/filter"
+	"github.com/kx-apiserver/kx/server/flow"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/kubelet"
 	"github.com/kx-apiserver/kx/server/kxapi"
@@ -68,7 +73,9 @@ type Config struct {
 	Roles      *rbac.Authorizer
 	RoleKeeper *roles.Keeper
 	Admission  *admission.Plugins
-	AuditLog   *audit.Log
+	// AdmissionKeeper follows the objects that configure admission.
+	AdmissionKeeper *kept.Keeper
+	AuditLog        *audit.Log
 	// Kubelets reach nodes and pods.
 	Kubelets *kubelet.Client
 	// TokenKeys sign tokens of service accounts and verify them. Tokens says how they are made.
@@ -84,6 +91,8 @@ type Config struct {
 	Drain       *filter.Drain
 	Discovery   *discovery.Manager
 	OpenAPI     *openapi.Service
+	// Flow is nil where requests are not let in by priority and fairness.
+	Flow *flow.Control
 
 	EventTTL          time.Duration
 	MinRequestTimeout time.Duration
@@ -105,6 +114,8 @@ type Config struct {
 	signClient work.Sign
 	// secretTokens signs tokens that Secrets hold.
 	secretTokens *tokens.Signer
+	// proxy is this server to those of APIServices, unless flags name another certificate for it.
+	proxy *identity.FrontProxy
 	// serverCA returns the authority that clients verify the server by, in PEM, and what is closed when it is renewed.
 	serverCA func() (pem []byte, renewed <-chan struct{})
 }
@@ -134,8 +145,13 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		func() error { return c.storage(ctx, o, etcd) },
 		func() (err error) { c.APIResources, err = rest.ParseRuntimeConfig(o.RuntimeConfig); return },
 		func() (err error) {
-			c.Authenticator, err = authn.New(authn.Config{
-				ClientCAs: tls.ClientCAs, TokenFile: o.Access.TokenAuthFile, Audiences: o.Tokens.Audiences(), Anonymous: o.Access.AnonymousAuth,
+			c.Authenticator, err = authn.New(ctx, authn.Config{
+				ClientCAs: tls.ClientCAs, TokenFile: o.Access.TokenAuthFile, Audiences: o.Tokens.Audiences(), Anonymous: c.anonymous(o),
+				BootstrapTokens: o.Access.BootstrapTokens, AnonymousGiven: o.Access.AnonymousGiven, Webhook: o.Issuers.Webhook,
+				Issuers: issuer.Config{
+					File: o.Issuers.ConfigFile, Flags: o.Issuers.Flags(), Ours: o.Tokens.Issuers,
+					Process: c.Journeys.Process(), Registry: c.Metrics.Registry, Log: c.Logger,
+				},
 				FrontProxy:  frontProxy(tls, &o.Access.RequestHeader),
 				AccountKeys: c.TokenKeys, AccountIssuers: o.Tokens.Issuers,
 			})
@@ -143,8 +159,24 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		},
 		func() error { return c.authorizer(o) },
 		func() error {
-			c.Admission = admission.New(admission.Config{Selection: o.Admission.Selection, Tolerations: o.Admission.Tolerations, Authorizer: c.Authorizer})
+			if o.Aggregator.CertFile == "" {
+				return nil
+			}
+			if err := identity.CheckSecret("--proxy-client-key-file", o.Aggregator.KeyFile); err != nil {
+				return err
+			}
+			if _, err := c.proxyCertificate(); err != nil {
+				return fmt.Errorf("--proxy-client-cert-file: %w", err)
+			}
 			return nil
+		},
+		func() (err error) {
+			c.AdmissionKeeper = kept.New(c.Etcd.Live, c.Etcd.Decoder, c.Logger)
+			c.Admission, err = admission.New(admission.Config{
+				Selection: o.Admission.Selection, Tolerations: o.Admission.Tolerations, Authorizer: c.Authorizer,
+				Services: o.Admission.Services, Kept: c.AdmissionKeeper, File: o.Admission.File,
+			})
+			return
 		},
 		func() (err error) {
 			c.Kubelets, err = kubelet.New(kubelet.Config{
@@ -168,12 +200,34 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 	return c, nil
 }
 
+// anonymous says whether requests without credentials are let in. Nobody is, where everybody may do everything.
+func (c *Config) anonymous(o *options.Options) bool {
+	if o.Access.AnonymousAuth && slices.Contains(o.Authorization.Modes, authz.AlwaysAllow) {
+		c.Logger.Warn("requests without credentials get 401, since --authorization-mode=" + authz.AlwaysAllow + " would allow them everything")
+		return false
+	}
+	return o.Access.AnonymousAuth
+}
+
 // frontProxy is the proxy that the flags name.
 func frontProxy(tls *identity.TLS, h *options.RequestHeader) authn.FrontProxy {
 	return authn.FrontProxy{
 		CAs: tls.RequestHeaderCAs(), AllowedNames: h.AllowedNames,
 		UsernameHeaders: h.UsernameHeaders, UIDHeaders: h.UIDHeaders, GroupHeaders: h.GroupHeaders, ExtraHeaderPrefixes: h.ExtraHeaderPrefixes,
 	}
+}
+
+// proxyCertificate is what this server shows to those of APIServices; nil for nothing. A file is read anew for each connection.
+func (c *Config) proxyCertificate() (*cryptotls.Certificate, error) {
+	a := &c.Options.Aggregator
+	switch {
+	case a.CertFile != "":
+		certificate, err := cryptotls.LoadX509KeyPair(a.CertFile, a.KeyFile)
+		return &certificate, err
+	case a.Own(&c.Options.Access.RequestHeader):
+		return c.proxy.Certificate()
+	}
+	return nil, nil
 }
 
 // storage configures how objects are stored.
@@ -231,7 +285,7 @@ func (c *Config) authorizer(o *options.Options) (err error) {
 		return err
 	}
 	c.Authorizer, err = authz.New(authz.Config{
-		Modes: o.Authorization.InOrder(), File: o.Authorization.ConfigFile, Webhook: o.Authorization.Webhook, RBAC: c.Roles, DefaultRoles: o.InitialObjects,
+		Modes: o.Authorization.InOrder(), File: o.Authorization.ConfigFile, Webhook: o.Authorization.Webhook, RBAC: c.Roles,
 		Registry: c.Metrics.Registry, Log: c.Logger,
 	})
 	return err
@@ -258,6 +312,7 @@ func (c *Config) filters(chain *Chain) (*filter.Config, error) {
 		Drain:                       c.Drain,
 		Logger:                      c.Logger,
 		RequestTimeout:              c.Options.Limits.RequestTimeout,
+		Flow:                        c.Flow,
 		MaxRequestsInFlight:         c.Options.Limits.MaxRequestsInFlight,
 		MaxMutatingRequestsInFlight: c.Options.Limits.MaxMutatingRequestsInFlight,
 	}

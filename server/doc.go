@@ -1,7 +1,7 @@
 // Package server assembles the server: from flags to a process that listens, and from a signal to an orderly stop.
 //
-// It owns the chain of servers ([CreateServerChain]: the kube server, behind it the apiextensions server, behind that
-// nothing), what is served beside the APIs (health, version, metrics, discovery, OpenAPI), and the life of a server:
+// It owns the chain of servers ([CreateServerChain]: the aggregator, behind it the kube server, behind that the apiextensions
+// server, behind that nothing), what is served beside the APIs (health, version, metrics, discovery, OpenAPI), and the life of a server:
 // [Start], [Server.Stop].
 //
 // A request passes server/filter's chain, the paths beside the APIs, and server/endpoint's router on its way to

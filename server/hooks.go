@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -68,15 +69,37 @@ func (h *hooks) finish(names ...string) {
 	}
 }
 
-// checks are those of the hooks; storages is the one of their readiness.
-func (h *hooks) checks(storages func(context.Context) error) []health.Check {
+// checks are those of the hooks. storages is the one of their readiness, and unreadable has the reasons of definitions that can't be
+// read.
+func (h *hooks) checks(storages func(context.Context) error, unreadable func() []error) []health.Check {
 	var all []health.Check
 	for _, hook := range h.known {
 		check := hook.check()
-		if hook.name == storageReadiness {
+		switch hook.name {
+		case storageReadiness:
 			check.Run = storages
+		case definitionsKnown:
+			check.Run = warning(check.Run, unreadable)
 		}
 		all = append(all, check)
 	}
 	return all
+}
+
+// warning is a check that warns of what is unreadable when it passes. A server without one definition serves all others, and has to
+// serve for that one to be mended: it is ready.
+func warning(check func(context.Context) error, unreadable func() []error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := check(ctx); err != nil {
+			return err
+		}
+		if all := unreadable(); len(all) > 0 {
+			text := all[0].Error()
+			if len(all) > 1 {
+				text += fmt.Sprintf(" (and %d more, which are in the log)", len(all)-1)
+			}
+			return health.Warning(text)
+		}
+		return nil
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/kx-apiserver/kx/server/bootstrap"
+	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/backend"
@@ -27,6 +29,21 @@ func (s *Server) bootstrap(c *Config, chain *Chain, hooks *hooks) error {
 	config := bootstrap.Config{
 		Handler: chain.Kube.Router, ClientCAs: c.clientCAs, Log: s.log,
 		Serves: func(resource schema.GroupVersionResource) bool { return chain.Kube.Storages()[resource] != nil },
+	}
+	if h := &c.Options.Access.RequestHeader; h.ClientCAFile != "" {
+		cas, err := os.ReadFile(h.ClientCAFile)
+		if err != nil {
+			return fmt.Errorf("--requestheader-client-ca-file: %w", err)
+		}
+		config.Proxy = &bootstrap.Proxy{
+			CAs: func() ([]byte, error) { return cas, nil }, AllowedNames: h.AllowedNames, UsernameHeaders: h.UsernameHeaders, UIDHeaders: h.UIDHeaders,
+			GroupHeaders: h.GroupHeaders, ExtraHeaderPrefixes: h.ExtraHeaderPrefixes,
+		}
+	} else if c.Options.Aggregator.Own(h) {
+		config.Proxy = &bootstrap.Proxy{
+			CAs: c.proxy.CA, AllowedNames: []string{identity.ProxyUser}, UsernameHeaders: []string{"X-Remote-User"},
+			UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"}, ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
+		}
 	}
 	address, err := advertised(c.Options, c.address)
 	if err != nil {

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,8 +63,12 @@ func TestInitialObjects(t *testing.T) {
 	}
 	settings, err := core.ConfigMaps("kube-system").Get(t.Context(), "extension-apiserver-authentication", metav1.GetOptions{})
 	must(t, err)
-	if ca := settings.Data["client-ca-file"]; strings.Count(ca, "BEGIN CERTIFICATE") != 1 || len(settings.Data) != 1 {
+	if ca := settings.Data["client-ca-file"]; strings.Count(ca, "BEGIN CERTIFICATE") != 1 || len(settings.Data) != 7 {
 		t.Errorf("%+v", settings.Data)
+	}
+	// Who may get a certificate of clients for any name must not be a front proxy by that.
+	if proxy := settings.Data["requestheader-client-ca-file"]; strings.Count(proxy, "BEGIN CERTIFICATE") != 1 || proxy == settings.Data["client-ca-file"] {
+		t.Errorf("the authority of the front proxy is %s", proxy)
 	}
 	for _, fields := range [][]metav1.ManagedFieldsEntry{service.ManagedFields, settings.ManagedFields} {
 		if len(fields) != 1 || fields[0].Manager != "kube-apiserver" || fields[0].Operation != metav1.ManagedFieldsOperationUpdate {
@@ -69,17 +76,28 @@ func TestInitialObjects(t *testing.T) {
 		}
 	}
 	// What others wrote stays, and what must be so comes back.
+	clientCA := settings.Data["client-ca-file"]
 	settings.Data = map[string]string{"requestheader-allowed-names": `["front"]`}
 	_, err = core.ConfigMaps("kube-system").Update(t.Context(), settings, metav1.UpdateOptions{})
 	must(t, err)
 	must(t, stop())
 
-	again := start(t, in(dir), withObjects("192.0.2.7"))
+	proxyCA := filepath.Join(t.TempDir(), "proxy.crt")
+	must(t, os.WriteFile(proxyCA, []byte(clientCA), 0o600))
+	again := start(t, in(dir), withObjects("192.0.2.7"), func(o *options.Options) {
+		o.Access.RequestHeader = options.RequestHeader{
+			ClientCAFile: proxyCA, AllowedNames: []string{"edge", "front"}, UsernameHeaders: []string{"X-Remote-User"}, GroupHeaders: []string{"X-Remote-Group"},
+		}
+	})
 	again.ready(t)
 	settings, err = again.admin(t).CoreV1().ConfigMaps("kube-system").Get(t.Context(), "extension-apiserver-authentication", metav1.GetOptions{})
 	must(t, err)
-	if settings.Data["client-ca-file"] == "" || settings.Data["requestheader-allowed-names"] != `["front"]` {
-		t.Errorf("%+v", settings.Data)
+	ca := settings.Data["client-ca-file"]
+	if diff := cmp.Diff(map[string]string{
+		"client-ca-file": ca, "requestheader-client-ca-file": ca, "requestheader-allowed-names": `["front","edge"]`,
+		"requestheader-username-headers": `["X-Remote-User"]`, "requestheader-group-headers": `["X-Remote-Group"]`, "requestheader-extra-headers-prefix": `[]`,
+	}, settings.Data); diff != "" || ca == "" {
+		t.Error(diff)
 	}
 	same, err := again.admin(t).CoreV1().Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
 	must(t, err)

@@ -66,6 +66,7 @@ func ask(t testing.TB, client *http.Client, method, url string, body io.Reader, 
 func TestSeats(t *testing.T) {
 	t.Parallel()
 	r := start(t, allow, tokens(t, "somebody,ann,1\n"), func(o *options.Options) {
+		o.Limits.PriorityAndFairness = false
 		o.Limits.MaxRequestsInFlight, o.Limits.MaxMutatingRequestsInFlight = 1, 1
 	})
 	const maps = "/api/v1/namespaces/default/configmaps"
@@ -152,7 +153,9 @@ func TestLargeObjects(t *testing.T) {
 // TestSlowBody begins to send a body. Its request has the only seat, and gives it to others until the rest is there.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
-	r := start(t, tokens(t, "somebody,ann,1\n"), func(o *options.Options) { o.Limits.MaxMutatingRequestsInFlight = 1 })
+	r := start(t, tokens(t, "somebody,ann,1\n"), func(o *options.Options) {
+		o.Limits.PriorityAndFairness, o.Limits.MaxMutatingRequestsInFlight = false, 1
+	})
 	const maps = "/api/v1/namespaces/default/configmaps"
 	body, rest := io.Pipe()
 	answered := make(chan string, 1)
@@ -329,7 +332,8 @@ func TestOwnCertificates(t *testing.T) {
 
 func TestTokenUsers(t *testing.T) {
 	t.Parallel()
-	r := start(t, tokens(t, "t-admin,root,1,\"system:masters,x\"\nt-ann,ann,2\n"))
+	r := start(t, tokens(t, "t-admin,root,1,\"system:masters,x\"\nt-ann,ann,2\n"), withObjects("192.0.2.1"))
+	r.ready(t)
 	ctx := within(t)
 	if _, err := r.as(t, "t-admin").CoreV1().Pods("default").List(ctx, metav1.ListOptions{}); err != nil {
 		t.Errorf("a token of an administrator: %v", err)
@@ -343,7 +347,7 @@ func TestTokenUsers(t *testing.T) {
 	anyone := r.anyone(t)
 	for path, code := range map[string]int{
 		"/healthz": 200, "/livez": 200, "/readyz": 200, "/version": 200, "/version/": 200,
-		"/readyz/etcd": 401, "/healthz/": 401, "/version/anything": 401, "/metrics": 401, "/api": 401, "/openapi/v2": 401, "/": 401, "/api/v1/namespaces": 401, "/readyz/../metrics": 401,
+		"/readyz/etcd": 403, "/healthz/": 403, "/version/anything": 403, "/metrics": 403, "/api": 403, "/openapi/v2": 403, "/": 403, "/api/v1/namespaces": 403, "/readyz/../metrics": 403,
 	} {
 		if res, _ := ask(t, anyone, "GET", r.URL+path, nil); res.StatusCode != code {
 			t.Errorf("%s for anyone: %s", path, res.Status)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -59,16 +60,23 @@ func (s *Server) checks(c *Config, chain *Chain, fill *filling, hooks *hooks) ch
 		}
 		return nil
 	}}
-	authorization := health.Check{Name: "authorization", Run: c.Authorizer.Ready}
-	started := hooks.checks(func(context.Context) error { return fill.check(chain.ReadinessCheck) })
+	access := []health.Check{{Name: "authorization", Run: c.Authorizer.Ready}, shutdown}
+	if c.Options.Issuers.ConfigFile != "" {
+		access = slices.Insert(access, 0, health.Check{Name: "authentication", Run: c.Authenticator.Ready})
+	}
+	started := hooks.checks(func(context.Context) error { return fill.check(chain.ReadinessCheck) }, chain.CustomResources.Unreadable)
 	var controllers []health.Check
 	for _, name := range controller.Known() {
 		if c.Options.Controllers.Has(name) {
 			controllers = append(controllers, health.Check{Name: "controller/" + name, Run: c.Controllers.Load().Ready})
 		}
 	}
-	alive := slices.Concat([]health.Check{health.Ping, etcd}, started)
-	return checks{healthz: alive, livez: alive, readyz: slices.Concat([]health.Check{health.Ping, etcd, etcdReady}, started, controllers, []health.Check{authorization, shutdown})}
+	var plugins []health.Check
+	for i, p := range c.Etcd.Decoder.Encryption.Plugins() {
+		plugins = append(plugins, health.Check{Name: fmt.Sprintf("kms-provider-%d", i), Run: p.Check})
+	}
+	alive := slices.Concat([]health.Check{health.Ping, etcd}, plugins, started)
+	return checks{healthz: alive, livez: alive, readyz: slices.Concat([]health.Check{health.Ping, etcd, etcdReady}, plugins, started, controllers, access)}
 }
 
 func nonAPIPaths(c *Config, chain *Chain, checks checks) []path {
@@ -99,6 +107,11 @@ func nonAPIPaths(c *Config, chain *Chain, checks checks) []path {
 	paths = append(paths,
 		path{"/statusz", zpages.NewStatusz(statusOf(listed), scheme.Codecs)},
 		path{"/flagz", zpages.NewFlagz(c.Options.Flags(), scheme.Codecs)})
+	if c.Flow != nil {
+		for pattern, dump := range c.Flow.Dumps() {
+			paths = append(paths, path{pattern, dump})
+		}
+	}
 	if c.Options.Profiling {
 		paths = append(paths, profiling()...)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/filter"
+	"github.com/kx-apiserver/kx/server/flow"
 	"github.com/kx-apiserver/kx/server/identity"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/options"
@@ -107,7 +108,7 @@ func Start(ctx context.Context, o *options.Options, log *slog.Logger, own ...end
 	if err != nil {
 		return s, err
 	}
-	c, chain, err := s.chain(o, tls, address, reached, counts, keys, own)
+	c, chain, err := s.chain(o, tls, identity.NewFrontProxy(dir), address, reached, counts, keys, own)
 	if err != nil {
 		return s, err
 	}
@@ -210,7 +211,7 @@ func (s *Server) connect(to etcd) error {
 }
 
 // chain makes the chain of servers. Its storages may ask etcd in the background and wait for it.
-func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, reached etcd, counts *metrics.Metrics, keys *serviceaccount.Keys, own []endpoint.RESTStorageProvider) (*Config, *Chain, error) {
+func (s *Server) chain(o *options.Options, tls *identity.TLS, proxy *identity.FrontProxy, address string, reached etcd, counts *metrics.Metrics, keys *serviceaccount.Keys, own []endpoint.RESTStorageProvider) (*Config, *Chain, error) {
 	life, end := context.WithCancel(context.Background())
 	s.onClose(func() error { end(); return nil })
 	c, err := newConfig(life, o, s.log, address, tls, keys, reached, counts)
@@ -218,10 +219,12 @@ func (s *Server) chain(o *options.Options, tls *identity.TLS, address string, re
 		return nil, nil, err
 	}
 	c.Own = own
+	c.proxy = proxy
 	if err := c.makeTokens(); err != nil {
 		return nil, nil, err
 	}
 	s.onClose(c.AuditLog.Close)
+	s.onClose(c.Etcd.Decoder.Encryption.Close)
 	s.onClose(func() error { c.Kubelets.Close(); return nil })
 	s.Journeys, s.drain = c.Journeys, c.Drain
 	chain, err := CreateServerChain(c)
@@ -244,13 +247,20 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	fill := s.fill(c, chain)
 	s.inBackground(c.Moments.Run)
 	s.inBackground(c.RoleKeeper.Run)
+	s.inBackground(c.AdmissionKeeper.Run)
+	s.inBackground(c.Authenticator.Run)
 	s.inBackground(c.Authorizer.Run)
+	s.inBackground(chain.Aggregator.Run)
+	kit := work.Kit{
+		Storages: chain.Storages, Etcd: c.Etcd.Live, Decoder: c.Etcd.Decoder, Journeys: c.Journeys,
+		Metrics: c.Writes, Log: s.log, SignClient: c.signClient, SigningDuration: c.Options.ClusterSigningDuration,
+		SecretTokens: c.secretTokens, ServerCA: c.serverCA, Shared: len(c.Options.Etcd.Servers)+len(c.Options.Etcd.EmbeddedListen) > 0,
+	}
+	if err := s.flow(c, &kit); err != nil {
+		return nil, err
+	}
 	controllers := controller.Start(ctx, controller.Config{
-		Kit: work.Kit{
-			Storages: chain.Storages, Etcd: c.Etcd.Live, Decoder: c.Etcd.Decoder, Journeys: c.Journeys,
-			Metrics: c.Writes, Log: s.log, SignClient: c.signClient, SigningDuration: c.Options.ClusterSigningDuration,
-			SecretTokens: c.secretTokens, ServerCA: c.serverCA, Shared: len(c.Options.Etcd.Servers)+len(c.Options.Etcd.EmbeddedListen) > 0,
-		},
+		Kit:      kit,
 		Complete: chain.CustomResources.Complete, Controllers: c.Options.Controllers, InitialObjects: c.Options.InitialObjects,
 		Process: processName(c.Journeys.Process()),
 	})
@@ -264,7 +274,24 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	if err != nil {
 		return nil, err
 	}
-	return filter.BuildHandlerChain(withPaths(c, chain, s.checks(c, chain, fill, hooks), chain.Kube.Router), filters), nil
+	return filter.BuildHandlerChain(withPaths(c, chain, s.checks(c, chain, fill, hooks), chain.Aggregator), filters), nil
+}
+
+// flow begins to let requests in by priority and fairness, unless the options say otherwise.
+func (s *Server) flow(c *Config, kit *work.Kit) (err error) {
+	limits := &c.Options.Limits
+	if !limits.PriorityAndFairness {
+		return nil
+	}
+	c.Flow, err = flow.New(flow.Config{
+		Seats: limits.MaxRequestsInFlight + limits.MaxMutatingRequestsInFlight,
+		Wait:  limits.RequestTimeout / 4, // the rest is for the request itself
+		Kit:   kit, Items: c.Caches.Items, Log: s.log,
+	})
+	if err == nil {
+		s.inBackground(c.Flow.Run)
+	}
+	return err
 }
 
 // fill begins to fill the caches, if that is wanted before somebody reads, and returns at once.

@@ -62,6 +62,7 @@ func launchLogging(log *slog.Logger, own []endpoint.RESTStorageProvider, edit ..
 	o.Ephemeral, o.Listen, o.InitialObjects = true, "127.0.0.1:0", false
 	// Others write between two requests of a client, which are to be seen as they are alone.
 	o.Controllers = controller.Selection{controller.Garbage, controller.Namespace}
+	o.Admission.Disabled = []string{"ServiceAccount"} // nobody makes accounts
 	for _, e := range edit {
 		e(o)
 	}

@@ -94,14 +94,14 @@ func TestStructure(t *testing.T) {
 		}
 	}
 	var chain []string
-	for i, f := range filter.Chain {
+	for i, f := range filter.Chain(true) {
 		info := f.Step.Info()
 		chain = append(chain, fmt.Sprintf("%s server/filter.%s %d", info.Name, info.Upstream.Symbol, i+1))
 	}
 	if !slices.Equal(filters, chain) {
 		t.Errorf("filters %q\nwant %q", filters, chain)
 	}
-	if want := []string{"kube apiextensions", "apiextensions custom-resources", "custom-resources not-found", "not-found"}; !slices.Equal(servers, want) {
+	if want := []string{"aggregator kube", "kube apiextensions", "apiextensions custom-resources", "custom-resources not-found", "not-found"}; !slices.Equal(servers, want) {
 		t.Errorf("servers %q, want %q", servers, want)
 	}
 	testAgainstDiscovery(t, r, files)

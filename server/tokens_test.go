@@ -12,7 +12,10 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/server/options"
@@ -69,6 +72,7 @@ func (r *running) newToken(t *testing.T, spec authenticationv1.TokenRequestSpec)
 
 func (r *running) newRobot(t *testing.T) *corev1.ServiceAccount {
 	t.Helper()
+	r.letReview(t)
 	robot, err := r.admin(t).CoreV1().ServiceAccounts("default").Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}, metav1.CreateOptions{})
 	must(t, err)
 	return robot
@@ -174,4 +178,31 @@ func TestKeySetAddress(t *testing.T) {
 			t.Errorf("%s, want %s", config.JWKSURI, want)
 		}
 	}
+}
+
+// letReview lets everybody who is known ask who they are, as the default roles do.
+func (r *running) letReview(t *testing.T) {
+	t.Helper()
+	_, err := r.admin(t).RbacV1().ClusterRoles().Create(within(t), &rbacv1.ClusterRole{ObjectMeta: named("reviews"), Rules: []rbacv1.PolicyRule{
+		{Verbs: []string{"create"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"selfsubjectreviews"}},
+	}}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return // by another robot of this server
+	}
+	must(t, err)
+	_, err = r.admin(t).RbacV1().ClusterRoleBindings().Create(within(t), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: named("reviews"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "reviews"},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:authenticated"}},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	until(t, "everybody may ask who they are", func() bool {
+		review, err := r.admin(t).AuthorizationV1().SubjectAccessReviews().Create(within(t), &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: "somebody", Groups: []string{"system:authenticated"},
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "create", Group: "authentication.k8s.io", Resource: "selfsubjectreviews"},
+			},
+		}, metav1.CreateOptions{})
+		must(t, err)
+		return review.Status.Allowed
+	})
 }

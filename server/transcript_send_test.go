@@ -38,6 +38,7 @@ type performer struct {
 	admin  *http.Client
 	alice  *http.Client
 	more   string // the continue token of the last list
+	uid    string // of the object that the last setup wrote
 }
 
 const (
@@ -99,12 +100,13 @@ type answer struct {
 	journey      *trace.Journey
 	body         io.ReadCloser
 	revision     int64 // of what was answered, if it has one
-	numbers      bool  // the request held revisions
+	uid          string
+	numbers      bool // the request held revisions
 }
 
 // open sends a request and returns when the head of the answer is there.
 func (p *performer) open(text string, d *datadriven.TestData) (*answer, error) {
-	filled := strings.ReplaceAll(p.insertRevisions(text), "{continue}", url.QueryEscape(p.more))
+	filled := strings.NewReplacer("{continue}", url.QueryEscape(p.more), "{uid}", p.uid).Replace(p.insertRevisions(text))
 	head, body, _ := strings.Cut(strings.TrimSpace(filled), "\n\n")
 	lines := bufio.NewScanner(strings.NewReader(head))
 	lines.Scan()
@@ -153,7 +155,7 @@ func (p *performer) send(text string, d *datadriven.TestData) (*answer, error) {
 		return nil, err
 	}
 	var o struct {
-		Metadata struct{ Continue, ResourceVersion string }
+		Metadata struct{ Continue, ResourceVersion, UID string }
 	}
 	if err := json.Unmarshal(body, &o); err != nil && a.code != http.StatusNotFound { // a path that nobody has is answered in plain text
 		return nil, fmt.Errorf("%s %s: %w: %s", a.method, a.path, err, body)
@@ -161,6 +163,7 @@ func (p *performer) send(text string, d *datadriven.TestData) (*answer, error) {
 	if o.Metadata.Continue != "" {
 		p.more = o.Metadata.Continue
 	}
+	a.uid = o.Metadata.UID
 	a.revision, _ = strconv.ParseInt(o.Metadata.ResourceVersion, 10, 64) // a Status has none
 	if err := a.end(); err != nil || a.method == http.MethodGet {
 		return a, err

@@ -96,6 +96,10 @@ func (d *tree) attr(id trace.ID, a trace.Attr) string {
 		return "<n>" // a request before this one may not have left its seat
 	case a.Name == "bytes" && (id == trace.HandlerWatchEvent || id == trace.HandlerDecode && d.numbers):
 		return "<n>" // there are revisions in them
+	case a.Name == "connection", a.Name == "url":
+		return "" // the port is another one each time
+	case a.Name == "requestBytes":
+		return "<n>" // there are times and revisions in it
 	case a.Name == "storage":
 		return lineNumber.ReplaceAllString(a.Text, ".go")
 	case a.Name == "lease" || a.Name == "continue":

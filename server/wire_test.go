@@ -62,7 +62,8 @@ func TestReviews(t *testing.T) {
 	t.Parallel()
 	r := start(t, tokens(t, "somebody,ann,1,\"readers,writers\"\n"), func(o *options.Options) {
 		o.Tokens.APIAudiences = []string{"https://kubernetes.default.svc"}
-	})
+	}, withObjects("192.0.2.1")) // roles let users ask
+	r.ready(t)
 	c := &wiretest.Client{URL: r.URL, Admin: r.httpClient(t), Anyone: r.anyone(t)}
 	datadriven.RunTest(t, filepath.Join("testdata", "reviews.txt"), func(t *testing.T, d *datadriven.TestData) string {
 		return c.Ask(t, d.Input)

@@ -12,4 +12,5 @@ import "embed"
 //go:embed *[^t].go
 //go:embed */*[^t].go */*[^s]t.go */*[^e]st.go
 //go:embed [^t]*/*/*[^t].go [^t]*/*/*[^s]t.go
+//go:embed t[^e]*/[^t]*/*[^t].go t[^e]*/[^t]*/*[^s]t.go t[^e]*/[^t]*/[^t]*/*[^t].go
 var Source embed.FS

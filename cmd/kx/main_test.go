@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"log/slog"
 	"os"
 	"os/exec"
 	"regexp"
@@ -15,6 +16,8 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
 )
 
 // asKX makes the test binary run as kx: the tests are of processes, and building another binary would take longer than
@@ -39,6 +42,7 @@ func TestMain(m *testing.M) {
 	if spoken {
 		os.Exit(inEnglish())
 	}
+	liblog.SendTo(slog.NewTextHandler(os.Stderr, nil)) // before anything logs
 	os.Exit(m.Run())
 }
 
@@ -110,6 +114,9 @@ func (b *buffer) String() string {
 }
 
 var readyLine = regexp.MustCompile(`^kx: serving (https://\S+)  kubeconfig: (.+)$`)
+
+// asUsual are the flags by which a server of a test is as any other.
+var asUsual = []string{"--initial-objects", "--controllers=*"}
 
 // serve starts kx serve on a free port and waits until it is ready.
 func serve(t testing.TB, args ...string) *process {

@@ -54,6 +54,13 @@ func TestPrompt(t *testing.T) {
 					out.WriteString(p.typed(strings.TrimSpace(line)))
 				}
 				return out.String()
+			case "await": // what was just granted counts a moment later
+				for deadline := time.Now().Add(time.Minute); strings.Contains(p.typed(strings.TrimSpace(d.Input)), "exit code"); {
+					if time.Now().After(deadline) {
+						d.Fatalf(t, "it still fails: %s", d.Input)
+					}
+				}
+				return ""
 			}
 			d.Fatalf(t, "no such directive: %s", d.Cmd)
 			return ""
@@ -216,6 +223,7 @@ var masks = []struct {
 	{regexp.MustCompile(`https://127\.0\.0\.1:\d+`), "https://<server>"},
 	{regexp.MustCompile(`revision \d+`), "revision <rv>"},
 	{regexp.MustCompile(`etcd has the key at \d+`), "etcd has the key at <rv>"},
+	{regexp.MustCompile(`the oldest that it has seen is \d+`), "the oldest that it has seen is <rv>"},
 	{regexp.MustCompile(`\d+ bytes`), "<n> bytes"},
 }
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/klog/v2"
 
+	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/memory"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/identity"
@@ -53,7 +53,7 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 	}
 	log := slog.New(slog.NewTextHandler(errOut, nil))
 	slog.SetDefault(log)
-	klog.SetSlogLogger(log)
+	liblog.SendTo(log.Handler())
 
 	leaveNothing, err := ephemeral(o)
 	if err != nil {

@@ -19,7 +19,7 @@ func TestStructureOnScreen(t *testing.T) {
 	defer p.leave()
 	p.see("live")
 	p.press("5")
-	p.see("filters (14)", "1 kube", "find out who asks")
+	p.see("filters (14)", "1 aggregator", "2 kube", "find out who asks")
 
 	p.press("/", "configmaps")
 	p.see("1 found", "/registry/configmaps/", "server/builtin.REST", "server/builtin/core/configmap.Resource", "store/registry.Store.List")

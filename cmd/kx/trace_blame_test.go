@@ -41,7 +41,7 @@ func TestBlameOfDependents(t *testing.T) {
 	line := strings.Fields(trace("--wait", "1", "verb:delete name:low"))
 	low := line[len(line)-1]
 	want := []string{
-		"DELETE /api/v1/namespaces/default/configmaps/low", "kx/garbage-collector-controller: owners that it names: 1; owners that exist: 0", "because of revision",
+		"DELETE /api/v1/namespaces/default/configmaps/low", "kx/garbage-collector-controller: owners that it names: 1; owners that stay: 0", "because of revision",
 		"DELETE /api/v1/namespaces/default/configmaps/middle", "kx/garbage-collector-controller: owners", "because of revision",
 		"DELETE /api/v1/namespaces/default/configmaps/top", "a client asked for it: kx-admin",
 	}

@@ -17,9 +17,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
+	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/memory"
 	"github.com/kx-apiserver/kx/core/capture"
 	"github.com/kx-apiserver/kx/core/lang"
@@ -341,7 +341,7 @@ func takeLogs(tail io.Writer) *logCapture {
 func logTo(w io.Writer) {
 	log := slog.New(slog.NewTextHandler(w, nil))
 	slog.SetDefault(log)
-	klog.SetSlogLogger(log)
+	liblog.SendTo(log.Handler())
 }
 
 func (l *logCapture) Write(p []byte) (int, error) {

@@ -50,7 +50,7 @@ func TestTUIBelowInATerminal(t *testing.T) {
 	m.press("H")
 	m.see("[4 Cache]", "Watches configmaps", "comes from etcd", "lag 0")
 	m.press("d")
-	m.see("The same: all 6 objects") // one is made by every server, and one in each namespace
+	m.see("The same: all 7 objects") // two are made by every server, and one in each namespace
 	if a := user.run("", "etcd", "compact"); a.code != 0 {
 		t.Fatal(a.err)
 	}

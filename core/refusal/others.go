@@ -149,15 +149,52 @@ func (c *card) forbidden() {
 	if s == nil {
 		return
 	}
-	c.say("who", "%s", c.j.Spec.User)
+	c.say("who", "%s", c.who(s))
 	c.say("decided by", "%s", c.words.Text(s.Title))
 	c.plainly()
 	switch s.ID {
 	case trace.FilterAuthorization.String():
-		c.Next = "have somebody who may give the user the right to it: kubectl auth can-i asks for it"
+		c.Next = c.words.Phrase("have somebody who may give the user the right to it: %s writes the role and the binding that lack", c.lack(c.who(s)))
 	case trace.FilterAuthentication.String():
 		c.Next = "send a certificate or a token that the server knows: the kubeconfig names them"
 	}
+}
+
+// who is the user whom a step knew: from the authorization on, the one that the request goes on as.
+func (c *card) who(s *v1alpha1.Step) string {
+	if as := c.j.Spec.ImpersonatedUser; as != "" && s.ID == trace.FilterAuthorization.String() {
+		return as
+	}
+	return c.j.Spec.User
+}
+
+// lack is the command that says what a user lacks for the request.
+func (c *card) lack(who string) string {
+	s := &c.j.Spec
+	words := []string{"kx auth why", word(s.Verb)}
+	if s.Resource == "" {
+		path, _, _ := strings.Cut(s.URI, "?")
+		return strings.Join(append(words, word(path), "--as", word(who)), " ")
+	}
+	resource := s.Resource
+	if s.Group != "" {
+		resource += "." + s.Group
+	}
+	words = append(words, word(resource))
+	for _, part := range []struct{ flag, value string }{{"", s.Name}, {"--subresource ", s.Subresource}, {"-n ", s.Namespace}, {"--as ", who}} {
+		if part.value != "" {
+			words = append(words, part.flag+word(part.value))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// word is a text as one word of a shell.
+func word(text string) string {
+	if text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@-") == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // busy explains a 429.

@@ -27,7 +27,8 @@ func TestOf(t *testing.T) {
 			step(trace.HandlerWatch, -1, "too old resource version: 2 (60)"),
 		}}, 0, "what: too old resource version: 2 (60)|missed: the changes after revision 2: those before revision 60 are no longer kept", "begin anew"},
 		{"no seat", v1alpha1.JourneyStatus{Code: 429, Steps: []v1alpha1.Step{step(trace.FilterInFlight, -1, "too many requests")}}, 0, "what: too many requests", "Retry-After"},
-		{"no right", v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{step(trace.FilterAuthorization, -1, "forbidden")}}, 0, "decided by: find out whether they may|what: forbidden", "can-i"},
+		{"no right", v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{step(trace.FilterAuthorization, -1, "forbidden")}}, 0, "who: ann|decided by: find out whether they may|what: forbidden",
+			"kx auth why delete configmaps 'it'\\''s' -n default --as ann writes"},
 		{"too late", v1alpha1.JourneyStatus{Code: 504, TookMicros: 3000, Steps: []v1alpha1.Step{
 			step(trace.HandlerCreate, -1, "timeout"), step(trace.EtcdTxn, 0, "timeout"), step(trace.HandlerDecode, 0, ""),
 		}}, 1, "what: timeout|the time: 1µs of 3ms went into KV.Txn", "may have happened"},
@@ -40,6 +41,9 @@ func TestOf(t *testing.T) {
 		}}, 0, `field: spec.a: Invalid value: "x, y: z]": no|field: spec.b[0]: Required value: {"c", "d"}`, "kubectl explain"},
 	} {
 		j := &v1alpha1.Journey{Status: test.status}
+		if test.status.Code == 403 {
+			j.Spec = v1alpha1.JourneySpec{Verb: "delete", Resource: "configmaps", Namespace: "default", Name: "it's", User: "root", ImpersonatedUser: "ann"}
+		}
 		if strings.HasPrefix(test.name, "a read") {
 			j.Spec.Verb = "get"
 		}

@@ -56,6 +56,15 @@ func LookupReason(name string) (Reason, bool) {
 // Sentence is the registered sentence, with its placeholders.
 func (r Reason) Sentence() string { return sentences[r].text }
 
+// Fill is the sentence with the text in the place of its one value that is not a number.
+func (r Reason) Fill(text string) string {
+	values := r.values()
+	for i := range values {
+		values[i].Text = text
+	}
+	return fill(r.Sentence(), values)
+}
+
 // values are the reason's placeholders, with zero values.
 func (r Reason) values() []Attr {
 	var values []Attr

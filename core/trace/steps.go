@@ -16,9 +16,11 @@ const (
 	FilterTracing
 	FilterAudit
 	FilterImpersonation
+	FilterPriorityAndFairness
 	FilterInFlight
 	FilterAuthorization
 
+	HandlerAggregate
 	HandlerRoute
 	HandlerMethodNotSupported
 	HandlerNotFound
@@ -50,6 +52,8 @@ const (
 	HandlerAdmit
 	HandlerValidate
 	HandlerApprove
+	HandlerWebhook
+	HandlerPolicy
 	HandlerApplyPatch
 	HandlerApply
 	HandlerManagedFields
@@ -172,21 +176,23 @@ const (
 )
 
 var table = [numSteps]Info{
-	FilterAuditInit:      {Name: "filter.audit-init", Layer: LayerFilter, Title: "give the request an audit ID", Upstream: kubernetes("WithAuditInit", "apiserver/pkg/endpoints/filters/audit_init.go")},
-	FilterPanicRecovery:  {Name: "filter.panic-recovery", Layer: LayerFilter, Title: "turn a panic into a 500", Upstream: kubernetes("WithPanicRecovery", "apiserver/pkg/server/filters/wrap.go")},
-	FilterRequestInfo:    {Name: "filter.request-info", Layer: LayerFilter, Title: "read verb, resource and name from the path", Upstream: kubernetes("WithRequestInfo", "apiserver/pkg/endpoints/filters/requestinfo.go")},
-	FilterLatency:        {Name: "filter.latency", Layer: LayerFilter, Title: "start the clocks", Upstream: kubernetes("WithLatencyTrackers", "apiserver/pkg/endpoints/filters/webhook_duration.go")},
-	FilterWaitGroup:      {Name: "filter.wait-group", Layer: LayerFilter, Title: "count the request as under way, for an orderly stop", Upstream: kubernetes("WithWaitGroup", "apiserver/pkg/server/filters/waitgroup.go")},
-	FilterDeadline:       {Name: "filter.deadline", Layer: LayerFilter, Title: "set the deadline", Upstream: kubernetes("WithRequestDeadline", "apiserver/pkg/endpoints/filters/request_deadline.go")},
-	FilterWarnings:       {Name: "filter.warnings", Layer: LayerFilter, Title: "collect Warning headers", Upstream: kubernetes("WithWarningRecorder", "apiserver/pkg/endpoints/filters/warning.go")},
-	FilterCORS:           {Name: "filter.cors", Layer: LayerFilter, Title: "answer browsers of other origins", Upstream: kubernetes("WithCORS", "apiserver/pkg/server/filters/cors.go")},
-	FilterAuthentication: {Name: "filter.authentication", Layer: LayerFilter, Title: "find out who asks", Upstream: kubernetes("WithAuthentication", "apiserver/pkg/endpoints/filters/authentication.go")},
-	FilterTracing:        {Name: "filter.tracing", Layer: LayerFilter, Title: "decide how much of the journey is recorded", Upstream: kubernetes("WithTracing", "apiserver/pkg/endpoints/filters/traces.go")},
-	FilterAudit:          {Name: "filter.audit", Layer: LayerFilter, Title: "decide what the audit log says", Upstream: kubernetes("WithAudit", "apiserver/pkg/endpoints/filters/audit.go")},
-	FilterImpersonation:  {Name: "filter.impersonation", Layer: LayerFilter, Title: "act as somebody else, if asked and allowed", Upstream: kubernetes("WithImpersonation", "apiserver/pkg/endpoints/filters/impersonation/impersonation.go")},
-	FilterInFlight:       {Name: "filter.in-flight", Layer: LayerFilter, Title: "take a seat, or answer 429", Upstream: kubernetes("WithMaxInFlightLimit", "apiserver/pkg/server/filters/maxinflight.go")},
-	FilterAuthorization:  {Name: "filter.authorization", Layer: LayerFilter, Title: "find out whether they may", Upstream: kubernetes("WithAuthorization", "apiserver/pkg/endpoints/filters/authorization.go")},
+	FilterAuditInit:           {Name: "filter.audit-init", Layer: LayerFilter, Title: "give the request an audit ID", Upstream: kubernetes("WithAuditInit", "apiserver/pkg/endpoints/filters/audit_init.go")},
+	FilterPanicRecovery:       {Name: "filter.panic-recovery", Layer: LayerFilter, Title: "turn a panic into a 500", Upstream: kubernetes("WithPanicRecovery", "apiserver/pkg/server/filters/wrap.go")},
+	FilterRequestInfo:         {Name: "filter.request-info", Layer: LayerFilter, Title: "read verb, resource and name from the path", Upstream: kubernetes("WithRequestInfo", "apiserver/pkg/endpoints/filters/requestinfo.go")},
+	FilterLatency:             {Name: "filter.latency", Layer: LayerFilter, Title: "start the clocks", Upstream: kubernetes("WithLatencyTrackers", "apiserver/pkg/endpoints/filters/webhook_duration.go")},
+	FilterWaitGroup:           {Name: "filter.wait-group", Layer: LayerFilter, Title: "count the request as under way, for an orderly stop", Upstream: kubernetes("WithWaitGroup", "apiserver/pkg/server/filters/waitgroup.go")},
+	FilterDeadline:            {Name: "filter.deadline", Layer: LayerFilter, Title: "set the deadline", Upstream: kubernetes("WithRequestDeadline", "apiserver/pkg/endpoints/filters/request_deadline.go")},
+	FilterWarnings:            {Name: "filter.warnings", Layer: LayerFilter, Title: "collect Warning headers", Upstream: kubernetes("WithWarningRecorder", "apiserver/pkg/endpoints/filters/warning.go")},
+	FilterCORS:                {Name: "filter.cors", Layer: LayerFilter, Title: "answer browsers of other origins", Upstream: kubernetes("WithCORS", "apiserver/pkg/server/filters/cors.go")},
+	FilterAuthentication:      {Name: "filter.authentication", Layer: LayerFilter, Title: "find out who asks", Upstream: kubernetes("WithAuthentication", "apiserver/pkg/endpoints/filters/authentication.go")},
+	FilterTracing:             {Name: "filter.tracing", Layer: LayerFilter, Title: "decide how much of the journey is recorded", Upstream: kubernetes("WithTracing", "apiserver/pkg/endpoints/filters/traces.go")},
+	FilterAudit:               {Name: "filter.audit", Layer: LayerFilter, Title: "decide what the audit log says", Upstream: kubernetes("WithAudit", "apiserver/pkg/endpoints/filters/audit.go")},
+	FilterImpersonation:       {Name: "filter.impersonation", Layer: LayerFilter, Title: "act as somebody else, if asked and allowed", Upstream: kubernetes("WithImpersonation", "apiserver/pkg/endpoints/filters/impersonation/impersonation.go")},
+	FilterPriorityAndFairness: {Name: "filter.priority-and-fairness", Layer: LayerFilter, Title: "take a seat of its priority level, or wait, or answer 429", Upstream: kubernetes("WithPriorityAndFairness", "apiserver/pkg/server/filters/priority-and-fairness.go")},
+	FilterInFlight:            {Name: "filter.in-flight", Layer: LayerFilter, Title: "take a seat, or answer 429", Upstream: kubernetes("WithMaxInFlightLimit", "apiserver/pkg/server/filters/maxinflight.go")},
+	FilterAuthorization:       {Name: "filter.authorization", Layer: LayerFilter, Title: "find out whether they may", Upstream: kubernetes("WithAuthorization", "apiserver/pkg/endpoints/filters/authorization.go")},
 
+	HandlerAggregate:          {Name: "handler.aggregate", Layer: LayerHandler, Title: "leave the request to the server that an APIService names", Upstream: kubernetes("proxyHandler.ServeHTTP", "kube-aggregator/pkg/apiserver/handler_proxy.go"), Waits: true},
 	HandlerRoute:              {Name: "handler.route", Layer: LayerHandler, Title: "take the path, or leave it to the next server", Upstream: kubernetes("director.ServeHTTP", "apiserver/pkg/server/handler.go"), Fine: true},
 	HandlerMethodNotSupported: {Name: "handler.method-not-supported", Layer: LayerHandler, Title: "refuse a verb that is not there", Upstream: kubernetes("NewMethodNotSupported", "apimachinery/pkg/api/errors/errors.go")},
 	HandlerNotFound:           {Name: "handler.not-found", Layer: LayerHandler, Title: "the end of the chain: no server has the path", Upstream: kubernetes("Handler.ServeHTTP", "apiserver/pkg/util/notfoundhandler/not_found_handler.go")},
@@ -218,6 +224,8 @@ var table = [numSteps]Info{
 	HandlerAdmit:            {Name: "handler.admit", Layer: LayerHandler, Title: "an admission plugin may change it", Upstream: kubernetes("MutationInterface.Admit", "apiserver/pkg/admission/interfaces.go"), Fails: true, Object: Object{Who: "an admission plugin", OneOfMany: true, Shapes: true}},
 	HandlerValidate:         {Name: "handler.validate", Layer: LayerHandler, Title: "validating admission", Upstream: kubernetes("chainAdmissionHandler.Validate", "apiserver/pkg/admission/chain.go"), Fails: true},
 	HandlerApprove:          {Name: "handler.approve", Layer: LayerHandler, Title: "an admission plugin may refuse it", Upstream: kubernetes("ValidationInterface.Validate", "apiserver/pkg/admission/interfaces.go"), Fails: true},
+	HandlerWebhook:          {Name: "handler.webhook", Layer: LayerHandler, Title: "ask an admission webhook", Upstream: kubernetes("mutatingDispatcher.callAttrMutatingHook", "apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go"), Fails: true, Waits: true, Object: Object{Who: "a webhook", OneOfMany: true, Shapes: true}},
+	HandlerPolicy:           {Name: "handler.policy", Layer: LayerHandler, Title: "evaluate an admission policy", Upstream: kubernetes("validator.Validate", "apiserver/pkg/admission/plugin/policy/validating/validator.go"), Fails: true, Object: Object{Who: "an admission policy", OneOfMany: true, Shapes: true}},
 	HandlerApplyPatch:       {Name: "handler.apply-patch", Layer: LayerHandler, Title: "apply the patch to the present state", Upstream: kubernetes("patchMechanism.applyPatchToCurrentObject", "apiserver/pkg/endpoints/handlers/patch.go"), Object: Object{Who: "the client, by its patch", Input: Patch, Shapes: true}},
 	HandlerApply:            {Name: "handler.apply", Layer: LayerHandler, Title: "merge what the client applies with the present state", Upstream: kubernetes("applyPatcher.applyPatchToCurrentObject", "apiserver/pkg/endpoints/handlers/patch.go"), Object: Object{Who: "the client, by what it applied", Input: Patch, Shapes: true}},
 	HandlerManagedFields:    {Name: "handler.managed-fields", Layer: LayerHandler, Title: "note who owns which field", Upstream: kubernetes("FieldManager.UpdateNoErrors", "apimachinery/pkg/util/managedfields/internal/fieldmanager.go"), Object: Object{Who: "the bookkeeping of who manages which field", Fields: []string{"metadata.managedFields"}, Shapes: true}},

@@ -28,8 +28,6 @@ type Config struct {
 	Webhook Webhook
 	// RBAC decides in the mode RBAC.
 	RBAC *rbac.Authorizer
-	// DefaultRoles says that the server makes the roles that every cluster has.
-	DefaultRoles bool
 
 	Registry prometheus.Registerer
 	Log      *slog.Logger

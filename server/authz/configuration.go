@@ -125,7 +125,6 @@ func (a *Authorizer) newChain(configuration *apiserver.AuthorizationConfiguratio
 		switch string(one.Type) {
 		case RBAC:
 			l.authorizer, l.rbac = a.config.RBAC, a.config.RBAC
-			c.links = append(c.links, a.fixedLinks()...)
 		case AlwaysAllow:
 			l.authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
 		case AlwaysDeny:

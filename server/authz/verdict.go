@@ -1,6 +1,7 @@
 package authz
 
 import (
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
@@ -32,6 +33,23 @@ func (v *Verdict) Reason() string {
 	return v.reason
 }
 
+// Sentence is Why as one sentence.
+func (v *Verdict) Sentence() string {
+	reason, text := v.Why()
+	if reason == trace.NoBinding {
+		return "no binding of " + text
+	}
+	return text
+}
+
+// Missing is a rule that would allow what is not allowed, nil if no rule would.
+func (v *Verdict) Missing() *rbacv1.PolicyRule {
+	if v.Decision == authorizer.DecisionAllow || v.by != nil || !v.asked {
+		return nil
+	}
+	return v.rules.Missing()
+}
+
 // Why is the reason of a step: the rule that allows it, or what comes nearest to one.
 func (v *Verdict) Why() (trace.Reason, string) {
 	said := ""
@@ -47,8 +65,6 @@ func (v *Verdict) Why() (trace.Reason, string) {
 		return trace.NoBinding, v.rules.Why()
 	case v.by == nil:
 		return trace.Denied, "no authorizer allows it" + said
-	case v.by.kind == fixed:
-		return trace.Allowed, v.reason
 	case v.by.rbac != nil:
 		return trace.Allowed, v.rules.Why()
 	case v.by.kind == apiserver.AuthorizerType(AlwaysAllow):

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,12 +20,14 @@ const (
 	authenticationMap = "extension-apiserver-authentication"
 	systemMaps        = "/api/v1/namespaces/kube-system/configmaps"
 	clientCAKey       = "client-ca-file"
+	headerKeys        = "requestheader-" // what the keys about a proxy begin with
 	// expirySlack is how long an expired certificate is still published: clocks differ.
 	expirySlack = 5 * time.Minute
 )
 
 // authentication publishes the authorities of clients' certificates for extension API servers: those of this server, and those
-// that others have written and that have not expired. It keeps what others have written about request headers.
+// that others have written and that have not expired; and whose request headers to believe. Without a proxy of its own, it keeps what
+// others have written about these.
 func (t *Tasks) authentication(ctx context.Context) error {
 	var m corev1.ConfigMap
 	err := t.client.get(ctx, systemMaps+"/"+authenticationMap, &m)
@@ -30,19 +35,73 @@ func (t *Tasks) authentication(ctx context.Context) error {
 	if err != nil && !missing {
 		return err
 	}
-	bundle := combine(time.Now(), []byte(m.Data[clientCAKey]), t.config.ClientCAs())
-	if !missing && m.Data[clientCAKey] == bundle {
+	all := maps.Clone(m.Data)
+	if all == nil {
+		all = map[string]string{}
+	}
+	all[clientCAKey] = combine(time.Now(), []byte(m.Data[clientCAKey]), t.config.ClientCAs())
+	if err := t.config.Proxy.addTo(all); err != nil {
+		return err
+	}
+	if !missing && maps.Equal(m.Data, all) {
 		return nil
 	}
-	if m.Data == nil {
-		m.Data = map[string]string{}
-	}
-	m.Data[clientCAKey] = bundle
+	m.Data = all
 	if missing {
 		m.ObjectMeta = metav1.ObjectMeta{Name: authenticationMap, Namespace: metav1.NamespaceSystem}
 		return t.client.create(ctx, systemMaps, &m)
 	}
 	return t.client.update(ctx, systemMaps+"/"+authenticationMap, &m)
+}
+
+// Proxy is in front of servers, and believed by its certificate.
+type Proxy struct {
+	// CAs returns the authorities of its certificate in PEM. AllowedNames are the common names that it may have; empty for any.
+	CAs          func() ([]byte, error)
+	AllowedNames []string
+
+	UsernameHeaders, UIDHeaders, GroupHeaders, ExtraHeaderPrefixes []string
+}
+
+// addTo adds the proxy to those that a config map has: other servers may be behind another one.
+func (p *Proxy) addTo(data map[string]string) error {
+	if p == nil {
+		return nil
+	}
+	const ca = headerKeys + clientCAKey
+	own, err := p.CAs()
+	if err != nil {
+		return err
+	}
+	data[ca] = combine(time.Now(), []byte(data[ca]), own)
+	for _, of := range []struct {
+		key    string
+		values []string
+	}{
+		{"username-headers", p.UsernameHeaders}, {"uid-headers", p.UIDHeaders}, {"group-headers", p.GroupHeaders},
+		{"extra-headers-prefix", p.ExtraHeaderPrefixes}, {"allowed-names", p.AllowedNames},
+	} {
+		key, all := headerKeys+of.key, []string{}
+		if text := data[key]; text != "" {
+			if err := json.Unmarshal([]byte(text), &all); err != nil {
+				return fmt.Errorf("%s of the config map kube-system/%s is no list of texts: %w", key, authenticationMap, err)
+			}
+		}
+		for _, value := range of.values {
+			if !slices.Contains(all, value) {
+				all = append(all, value)
+			}
+		}
+		if len(all) == 0 && of.key == "uid-headers" {
+			continue // as a kube-apiserver without such headers
+		}
+		text, err := json.Marshal(all)
+		if err != nil {
+			return err
+		}
+		data[key] = string(text)
+	}
+	return nil
 }
 
 // combine returns the certificates of all bundles, each once, without those that have expired.

@@ -26,7 +26,9 @@ type Config struct {
 	Leases store.Interface
 	// ClientCAs returns the authorities whose client certificates are accepted, in PEM.
 	ClientCAs func() []byte
-	Log       *slog.Logger
+	// Proxy (optional) says in headers who asks, which extension API servers must know, too.
+	Proxy *Proxy
+	Log   *slog.Logger
 }
 
 // The names of the tasks are those of the hooks of the Kubernetes API server that do the same.
@@ -45,8 +47,9 @@ type task struct {
 	every time.Duration
 	do    func(context.Context) error
 
-	next   time.Time
-	failed bool
+	next time.Time
+	// failures is how many attempts have failed since one that did not.
+	failures int
 }
 
 // Tasks do their work while Run runs.
@@ -64,8 +67,9 @@ const (
 	reconcileEvery = 10 * time.Second
 	// lookEvery is the pause between checks of objects that only others change.
 	lookEvery = time.Minute
-	// retryEvery is how often a failed task is tried again, and attemptMost how long one attempt may take.
-	retryEvery  = time.Second
+	// retryAfter is the first pause before a failed task is tried again. The next ones are longer. attemptMost is how long one attempt
+	// may take.
+	retryAfter  = time.Second
 	attemptMost = 5 * time.Second
 )
 
@@ -101,13 +105,13 @@ func (t *Tasks) Run(ctx context.Context) {
 func (t *Tasks) round(ctx context.Context, first bool) time.Time {
 	soonest := time.Now().Add(lookEvery)
 	for _, task := range t.tasks {
-		if !task.next.After(time.Now()) && (first || task.failed || task.every > 0) {
+		if !task.next.After(time.Now()) && (first || task.failures > 0 || task.every > 0) {
 			t.try(ctx, task)
 		}
 		if first {
 			t.tried(task.name)
 		}
-		if (task.failed || task.every > 0) && task.next.Before(soonest) {
+		if (task.failures > 0 || task.every > 0) && task.next.Before(soonest) {
 			soonest = task.next
 		}
 	}
@@ -119,14 +123,25 @@ func (t *Tasks) try(ctx context.Context, task *task) {
 	attempt, cancel := context.WithTimeout(ctx, attemptMost)
 	defer cancel()
 	err := task.do(attempt)
-	if err != nil && !task.failed && ctx.Err() == nil {
+	if err != nil && task.failures == 0 && ctx.Err() == nil {
 		t.config.Log.Warn("cannot make what every cluster has: trying again", "task", task.name, "error", err)
 	}
-	task.failed = err != nil
-	task.next = time.Now().Add(task.every)
-	if task.failed {
-		task.next = time.Now().Add(retryEvery)
+	if err == nil {
+		task.failures = 0
+		task.next = time.Now().Add(task.every)
+		return
 	}
+	task.next = time.Now().Add(task.pause())
+	task.failures++
+}
+
+// pause is how long to wait after a failure: never longer than between checks, so that a lease does not end.
+func (t *task) pause() time.Duration {
+	longest := t.every
+	if longest == 0 {
+		longest = lookEvery
+	}
+	return min(retryAfter<<min(t.failures, 6), longest)
 }
 
 // ensure creates an object, unless it is there.

@@ -66,20 +66,18 @@ func (t *Tasks) roles(ctx context.Context) error {
 	}
 	err = together(writers, work)
 	aggregating, failed := clusterrole.Aggregating(wanted.ClusterRoles)
-	if err = errors.Join(err, failed); err != nil {
-		return err
+	if failed != nil {
+		return errors.Join(err, failed)
 	}
-	// They come when all are there that they aggregate, and with these rules: nobody sees them without, and the controller that
-	// keeps them finds nothing to do. The rules of existing ones are left to it.
+	// They come when all others have been tried, and with the rules of all that they aggregate: nobody sees them without, and the
+	// controller that keeps them finds nothing to do. The rules of existing ones are left to it.
 	for _, r := range aggregating {
 		if _, err := clusterRoles.Get("", r.Name); err == nil {
 			r.Rules = nil
 		}
-		if err := clusterRoles.reconcile(reconciliation.ClusterRoleRuleOwner{ClusterRole: r}, reconcileRole)(); err != nil {
-			return err
-		}
+		err = errors.Join(err, clusterRoles.reconcile(reconciliation.ClusterRoleRuleOwner{ClusterRole: r}, reconcileRole)())
 	}
-	return nil
+	return err
 }
 
 func reconcileRole(in *kept[reconciliation.RuleOwner], want reconciliation.RuleOwner) error {
@@ -126,6 +124,8 @@ type kept[T owner] struct {
 
 	mu    sync.Mutex
 	there map[types.NamespacedName]T
+	// unlisted says that an object can't be read, so that there is no list: each is read when it is asked for.
+	unlisted bool
 }
 
 const rbacPath = "/apis/rbac.authorization.k8s.io/v1/"
@@ -134,7 +134,11 @@ const rbacPath = "/apis/rbac.authorization.k8s.io/v1/"
 func (k *kept[T]) list(ctx context.Context, c *client) error {
 	k.ctx, k.client, k.there = ctx, c, map[types.NamespacedName]T{}
 	var list struct{ Items []json.RawMessage }
-	if err := c.get(ctx, rbacPath+k.plural, &list); err != nil {
+	err := c.get(ctx, rbacPath+k.plural, &list)
+	if k.unlisted = apierrors.IsStoreReadError(err); k.unlisted {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	for _, item := range list.Items {
@@ -183,10 +187,18 @@ func (k *kept[T]) Get(namespace, name string) (T, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	obj, ok := k.there[types.NamespacedName{Namespace: namespace, Name: name}]
-	if !ok {
+	if ok {
+		return obj, nil
+	}
+	if !k.unlisted {
 		return obj, apierrors.NewNotFound(rbacv1.Resource(k.plural), name)
 	}
-	return obj, nil
+	obj = k.empty()
+	err := k.client.get(k.ctx, k.collection(namespace)+"/"+name, obj.GetObject())
+	if err == nil {
+		k.there[nameOf(obj)] = obj
+	}
+	return obj, err
 }
 
 // Create creates an object. If another server has created it, the library compares it again.

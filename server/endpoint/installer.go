@@ -182,6 +182,20 @@ func GetResourceKind(gv schema.GroupVersion, storage rest.Storage, typer runtime
 	return schema.GroupVersionKind{}, fmt.Errorf("unable to locate fully qualified kind for %T: found %v when registering for %v", storage.New(), kinds, gv)
 }
 
+// KindsOf are the kinds that references to objects of a storage may name.
+func KindsOf(gv schema.GroupVersion, storage rest.Storage, typer runtime.ObjectTyper) []schema.GroupVersionKind {
+	if custom, ok := storage.(interface {
+		Kinds() []schema.GroupVersionKind
+	}); ok {
+		return custom.Kinds()
+	}
+	kind, err := GetResourceKind(gv, storage, typer)
+	if err != nil {
+		return nil // a group of its own, of which nothing is in etcd
+	}
+	return []schema.GroupVersionKind{kind}
+}
+
 // hubKind returns the kind of the Go type that a storage works with.
 func hubKind(storage rest.Storage, typer runtime.ObjectTyper) (schema.GroupVersionKind, error) {
 	kinds, _, err := typer.ObjectKinds(storage.New())

@@ -87,6 +87,9 @@ func admissionToValidateObjectDeleteFunc(scope *RequestScope, static admission.A
 		return rest.ValidateAllObjectFunc
 	}
 	return func(ctx context.Context, old runtime.Object) error {
+		if !concerned(scope, static) {
+			return nil
+		}
 		// The object may be shared, and plugins are free to modify what they get.
 		attributes := withObjects(static, static.GetName(), nil, old.DeepCopyObject())
 		if err := mutate(ctx, scope, attributes); err != nil {

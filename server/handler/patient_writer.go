@@ -21,6 +21,13 @@ type patientWriter struct {
 	timer *writeTimer
 }
 
+// Patiently returns a writer for an answer that somebody else gives, and the context in which they give it, which ends with the
+// server. The caller must call end.
+func Patiently(ctx context.Context, w http.ResponseWriter) (_ context.Context, out http.ResponseWriter, end func()) {
+	p, end := newPatientWriter(ctx, w)
+	return p.ctx, p, end
+}
+
 // newPatientWriter returns a writer with a context that ends with the server. The caller must call end.
 func newPatientWriter(ctx context.Context, w http.ResponseWriter) (p *patientWriter, end func()) {
 	ctx, cancel := context.WithCancel(ctx)

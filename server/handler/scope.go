@@ -93,6 +93,10 @@ func (scope *RequestScope) GetObjectCreater() runtime.ObjectCreater     { return
 func (scope *RequestScope) GetObjectTyper() runtime.ObjectTyper         { return scope.Typer }
 func (scope *RequestScope) GetObjectDefaulter() runtime.ObjectDefaulter { return scope.Defaulter }
 func (scope *RequestScope) GetObjectConvertor() runtime.ObjectConvertor { return scope.Convertor }
+
+// GetFieldTypes is for policies, which merge what they apply.
+func (scope *RequestScope) GetFieldTypes() managedfields.TypeConverter { return scope.FieldTypes }
+
 func (scope *RequestScope) GetEquivalentResourceMapper() runtime.EquivalentResourceMapper {
 	return scope.EquivalentResourceMapper
 }

@@ -106,7 +106,9 @@ type WatchServer struct {
 	format  *watchFormat
 	encoder *watchEncoder
 	gzip    bool
-	count   func(sizeBytes int) // for /metrics
+	// initialEvents says that the client gets the present state first, and a bookmark behind it.
+	initialEvents bool
+	count         func(sizeBytes int) // for /metrics
 
 	sent int64
 	// ended is why it ended, and failure the error if it was one.
@@ -127,13 +129,14 @@ func serveWatchHandler(watcher watch.Interface, scope *RequestScope, mediaType n
 		return nil, err
 	}
 	server := &WatchServer{
-		Watching: watcher,
-		Scope:    scope,
-		Timeout:  timeout,
-		format:   format,
-		encoder:  encoder,
-		gzip:     initialEvents && responsewriters.AcceptsGzip(req),
-		count:    scope.Metrics.WatchEvents(scope.Resource),
+		Watching:      watcher,
+		Scope:         scope,
+		Timeout:       timeout,
+		format:        format,
+		encoder:       encoder,
+		gzip:          initialEvents && responsewriters.AcceptsGzip(req),
+		initialEvents: initialEvents,
+		count:         scope.Metrics.WatchEvents(scope.Resource),
 	}
 	if signal := request.ServerShutdownSignalFrom(req.Context()); signal != nil {
 		server.ServerShuttingDownCh = signal.ShuttingDown()
@@ -172,6 +175,9 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 		timer := time.NewTimer(s.Timeout)
 		defer timer.Stop()
 		timeout = timer.C
+	}
+	if !s.initialEvents {
+		rest.Initialized(ctx)
 	}
 	events := s.Watching.ResultChan()
 	var pending *watchBuffers // nil while idle
@@ -257,6 +263,7 @@ func (s *WatchServer) send(ctx context.Context, stream eventStream, b *watchBuff
 	tellWriter(ctx, event)
 	if event.Type == watch.Bookmark && endsInitialEvents(event.Object) {
 		s.countListed(ctx)
+		rest.Initialized(ctx)
 	}
 	if failed, ok := event.Object.(*metav1.Status); ok && event.Type == watch.Error {
 		trace.AnswerFailed(ctx, int(failed.Code))

@@ -3,7 +3,7 @@
 //
 // In come named checks. Out goes "ok", or a line for each check with ?verbose or if one fails. Each check also has its own path.
 // The reason of a failure goes to the log and not to the client, which may be anybody, unless the error is a [Reason] and the
-// client is authenticated.
+// client is authenticated. A check whose error is a [Warning] passes: ?verbose shows it to such clients.
 package health
 
 import (
@@ -32,16 +32,26 @@ type Reason string
 
 func (r Reason) Error() string { return string(r) }
 
+// Warning is the error of a check that passes: all that it checks works, but for what the warning names. Whoever reports it logs
+// it, too.
+type Warning string
+
+func (w Warning) Error() string { return string(w) }
+
 const withheld = "reason withheld"
 
 // told returns what the client may know about a failed check.
 func told(ctx context.Context, err error) string {
 	var reason Reason
-	who, ok := request.UserFrom(ctx)
-	if ok && slices.Contains(who.GetGroups(), user.AllAuthenticated) && errors.As(err, &reason) {
+	if authenticated(ctx) && errors.As(err, &reason) {
 		return reason.Error()
 	}
 	return withheld
+}
+
+func authenticated(ctx context.Context) bool {
+	who, ok := request.UserFrom(ctx)
+	return ok && slices.Contains(who.GetGroups(), user.AllAuthenticated)
 }
 
 // Endpoint is one of the paths, with its checks.
@@ -85,7 +95,7 @@ func (e *Endpoint) serveOne(w http.ResponseWriter, r *http.Request, name string)
 		http.Error(w, "404 page not found", http.StatusNotFound)
 		return
 	}
-	if err := e.run(r.Context(), e.checks[i]); err != nil {
+	if _, err := e.run(r.Context(), e.checks[i]); err != nil {
 		http.Error(w, "internal server error: "+told(r.Context(), err), http.StatusInternalServerError)
 		return
 	}
@@ -103,7 +113,7 @@ func (e *Endpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(&lines, "[+]%s excluded: ok\n", c.Name)
 			continue
 		}
-		err := e.run(r.Context(), c)
+		warning, err := e.run(r.Context(), c)
 		e.slis.observe(c.Name, title, err)
 		if err != nil {
 			fmt.Fprintf(&lines, "[-]%s failed: %s\n", c.Name, told(r.Context(), err))
@@ -111,6 +121,9 @@ func (e *Endpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		fmt.Fprintf(&lines, "[+]%s ok\n", c.Name)
+		if warning != "" && authenticated(r.Context()) {
+			fmt.Fprintf(&lines, "warn: %s: %s\n", c.Name, warning)
+		}
 	}
 	if unknown := e.unknown(excluded); len(unknown) > 0 {
 		fmt.Fprintf(&lines, "warn: some health checks cannot be excluded: no matches for %s\n", strings.Join(unknown, ","))
@@ -137,10 +150,13 @@ func (e *Endpoint) unknown(names []string) []string {
 	return unknown
 }
 
-func (e *Endpoint) run(ctx context.Context, c Check) error {
-	err := c.Run(ctx)
+func (e *Endpoint) run(ctx context.Context, c Check) (warning Warning, err error) {
+	err = c.Run(ctx)
+	if errors.As(err, &warning) {
+		return warning, nil
+	}
 	if err != nil {
 		e.log.Warn("a health check failed", "path", e.path, "check", c.Name, "error", err)
 	}
-	return err
+	return "", err
 }

@@ -81,3 +81,27 @@ func TestReason(t *testing.T) {
 		}
 	}
 }
+
+// TestWarning: a check that only warns passes, and says so to those who say who they are and ask for it.
+func TestWarning(t *testing.T) {
+	warning := errors.Join(Warning("a pod can't be read"))
+	e := NewEndpoint("/readyz", slog.New(slog.DiscardHandler), nil, Check{"pods", func(context.Context) error { return warning }}, Ping)
+	for name, test := range map[string]struct {
+		groups []string
+		target string
+		want   string
+	}{
+		"nobody":        {nil, "/readyz?verbose", "[+]pods ok\n[+]ping ok\nreadyz check passed\n"},
+		"ann":           {[]string{user.AllAuthenticated}, "/readyz?verbose", "[+]pods ok\nwarn: pods: a pod can't be read\n[+]ping ok\nreadyz check passed\n"},
+		"ann, in short": {[]string{user.AllAuthenticated}, "/readyz", "ok"},
+		"ann, of one":   {[]string{user.AllAuthenticated}, "/readyz/pods", "ok"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, test.target, nil)
+		r = r.WithContext(request.WithUser(r.Context(), &user.DefaultInfo{Groups: test.groups}))
+		w := httptest.NewRecorder()
+		e.ServeHTTP(w, r)
+		if got := w.Body.String(); got != test.want || w.Code != http.StatusOK {
+			t.Errorf("%s: %d %q, want %q", name, w.Code, got, test.want)
+		}
+	}
+}

@@ -34,9 +34,6 @@ func (r *CompactionREST) GetSingularName() string { return "compaction" }
 // Create compacts etcd and waits for the end of it.
 func (r *CompactionREST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	compaction := obj.(*v1alpha1.Compaction).DeepCopy()
-	if err := mayControl(ctx, compactionResource, compaction.Name); err != nil {
-		return nil, err
-	}
 	if !r.allowed {
 		return nil, apierrors.NewForbidden(compactionResource, compaction.Name, offWithout("compactions", FaultsFlag))
 	}

@@ -3,8 +3,9 @@
 //
 // It owns the storages of the group. A resource is one value, which says its names, its columns, and how to get, list and
 // watch it; its storage has exactly the verbs that the value has functions for. Breakpoints, faults, commands and
-// compactions can also be created. What comes in are requests like those for any resource, for journeys also ?filter= in
-// the language of core/filter. What goes out are the types of core/kxapi/v1alpha1.
+// compactions can also be created. So can access reviews, which say why somebody may do something. What comes in are requests
+// like those for any resource, for journeys also ?filter= in the language of core/filter. What goes out are the types of
+// core/kxapi/v1alpha1.
 //
 // Invariants:
 //
@@ -21,7 +22,7 @@
 //     live serving infos and the embedded source. No list of them is kept a second time.
 //     The journeys of installs are made in the same way, of the notes of those who installed. They are not among the
 //     recorder's, and a list has them only if it is asked for the verb install by name.
-//  8. Only administrators create breakpoints and faults or command held requests, and only on a server that allows it.
-//  9. Keys are read only, by administrators, and secrets are masked in every form (core/mask). The memory for one request is
+//  8. Roles say who may use it, like any other group. Breakpoints, faults and commands also take a server that was started for them.
+//  9. Keys are read only, and secrets are masked in every form (core/mask). The memory for one request is
 //     a page of values, whatever the prefix.
 package kxapi

@@ -11,6 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/store/cacher"
@@ -29,6 +30,10 @@ type Config struct {
 	Servers func() []Server
 	// Controllers (optional) returns those that the server runs, nil before they are started.
 	Controllers func() *controller.Controllers
+	// Authorizer answers access reviews.
+	Authorizer *authz.Authorizer
+	// Fair says that requests are let in by priority and fairness.
+	Fair bool
 	// Source has the files that the server was built of: core, server and store.
 	Source fs.FS
 }
@@ -53,6 +58,7 @@ func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
 		"breakpoints":   breakpoints,
 		"faults":        newFaults(c.Journeys, c.Allow.Faults),
 		"compactions":   &CompactionREST{compact: c.Compact, allowed: c.Allow.Faults},
+		"accessreviews": &AccessREST{authorizer: c.Authorizer},
 		"caches":        caches.resource().storage(),
 		"caches/check":  caches.checks().storage(),
 		"caches/object": caches.objects().storage(),
@@ -60,7 +66,7 @@ func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
 		"keys/history":  keys.histories().storage(),
 		"moments":       c.Moments.resource().storage(),
 		"sources":       newSources(c.Source).resource().storage(),
-		"structure":     newStructure(c.Servers, c.Controllers, c.Caches, c.Source, c.prefix()).resource().storage(),
+		"structure":     newStructure(c.Servers, c.Controllers, c.Caches, c.Source, c.prefix(), c.Fair).resource().storage(),
 	}
 	scheme := newScheme(storages)
 	return endpoint.APIGroupInfo{

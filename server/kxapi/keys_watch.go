@@ -31,9 +31,6 @@ type keyFollower struct {
 // watch follows the keys that begin with ?prefix=, or the one of ?key=, from after the resourceVersion or from now on. It
 // does not send the present state first, which a level of the tree is not.
 func (k *keys) watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
-	if err := mayReadKeys(ctx, ""); err != nil {
-		return nil, err
-	}
 	if options.SendInitialEvents != nil && *options.SendInitialEvents {
 		return nil, apierrors.NewBadRequest("sendInitialEvents: a watch of keys begins with the next change: list first, and watch from the list's resourceVersion on")
 	}

@@ -62,7 +62,7 @@ func newServerOf(t *testing.T, recorder *trace.Recorder, caches *cacher.Caches) 
 			t.Error(err)
 			return
 		}
-		s.Router.ServeHTTP(w, r.WithContext(request.WithRequestInfo(adminContext(r.Context()), info)))
+		s.Router.ServeHTTP(w, r.WithContext(request.WithRequestInfo(r.Context(), info)))
 	}))
 	t.Cleanup(server.Close)
 	return server

@@ -1,7 +1,6 @@
 package kxapi
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,8 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -21,7 +18,7 @@ import (
 // maxDelay bounds how long a step is delayed.
 const maxDelay = 10 * time.Minute
 
-// Allow says how administrators may interfere with requests.
+// Allow says how clients may interfere with requests, if their roles allow it.
 type Allow struct{ Breakpoints, Faults bool }
 
 // The flags of kx serve that allow it.
@@ -47,11 +44,6 @@ func newFaults(recorder *trace.Recorder, allowed bool) ruleStorage[*v1alpha1.Fau
 		flag: FaultsFlag, parse: parser{recorder}.fault,
 		setStatus: func(f *v1alpha1.Fault, status v1alpha1.RuleStatus) { f.Status = status },
 	}, recorder.Control(), allowed)
-}
-
-func isAdmin(ctx context.Context) bool {
-	u, ok := request.UserFrom(ctx)
-	return ok && slices.Contains(u.GetGroups(), user.SystemPrivilegedGroup)
 }
 
 // oneOf fills in the first of the values for an empty one, and refuses a value that is not among them.

@@ -35,12 +35,14 @@ type structure struct {
 	caches      *cacher.Caches
 	// keys is the prefix of all keys in etcd.
 	keys string
+	// fair says that requests are let in by priority and fairness.
+	fair bool
 	code func() (*code, error)
 }
 
 // newStructure is the map of the servers of a chain, in their order. files is their source.
-func newStructure(servers func() []Server, controllers func() *controller.Controllers, caches *cacher.Caches, files fs.FS, keys string) *structure {
-	return &structure{servers, controllers, caches, keys, sync.OnceValues(func() (*code, error) { return readCode(files) })}
+func newStructure(servers func() []Server, controllers func() *controller.Controllers, caches *cacher.Caches, files fs.FS, keys string, fair bool) *structure {
+	return &structure{servers, controllers, caches, keys, fair, sync.OnceValues(func() (*code, error) { return readCode(files) })}
 }
 
 func (s *structure) resource() resource[*v1alpha1.Structure] {
@@ -96,7 +98,7 @@ func (s *structure) draw(ctx context.Context, name string) ([]*v1alpha1.Structur
 	if err != nil {
 		return nil, err
 	}
-	d := &drawing{code: code, caches: s.caches, keys: s.keys, only: name}
+	d := &drawing{code: code, caches: s.caches, keys: s.keys, only: name, fair: s.fair}
 	var servers []served
 	if s.servers != nil {
 		servers = ask(s.servers())

@@ -28,6 +28,8 @@ type drawing struct {
 	keys   string
 	only   string // the name of the part to draw whole; empty for all in brief
 	parts  []*v1alpha1.Structure
+	// fair says that requests are let in by priority and fairness.
+	fair bool
 }
 
 // add keeps a part, and returns it if the rest of it is to be drawn too.
@@ -43,7 +45,7 @@ func (m *drawing) add(name string, spec v1alpha1.StructureSpec) *v1alpha1.Struct
 }
 
 func (m *drawing) filters() {
-	for i, f := range filter.Chain {
+	for i, f := range filter.Chain(m.fair) {
 		info := f.Step.Info()
 		m.add("filter:"+strings.TrimPrefix(info.Name, "filter."), v1alpha1.StructureSpec{
 			Part: v1alpha1.PartFilter, Title: info.Title, Source: m.code.function(f.With),

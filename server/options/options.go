@@ -17,6 +17,7 @@ import (
 
 	"github.com/kx-apiserver/kx/server/admission"
 	"github.com/kx-apiserver/kx/server/controller"
+	"github.com/kx-apiserver/kx/server/webhook"
 )
 
 // Options has the settings of kx serve.
@@ -37,7 +38,9 @@ type Options struct {
 	Allow      Allow
 	Kubelet    Kubelet
 	Tokens     Tokens
+	Issuers    Issuers
 	Admission  Admission
+	Aggregator Aggregator
 
 	Authorization Authorization
 
@@ -79,13 +82,18 @@ type Access struct {
 	ClientCAFile  string
 	TokenAuthFile string
 	AnonymousAuth bool
-	RequestHeader RequestHeader
+	// AnonymousGiven says that there is a flag for AnonymousAuth.
+	AnonymousGiven bool
+	// BootstrapTokens are those of Secrets in kube-system.
+	BootstrapTokens bool
+	RequestHeader   RequestHeader
 	// CORSAllowedOrigins are regular expressions.
 	CORSAllowedOrigins []string
 }
 
 // Limits bounds how much is done at once, and for how long.
 type Limits struct {
+	PriorityAndFairness         bool
 	MaxRequestsInFlight         int
 	MaxMutatingRequestsInFlight int
 	RequestTimeout              time.Duration
@@ -110,6 +118,23 @@ type Kubelet struct {
 	PreferredAddressTypes        []string
 }
 
+// Aggregator says how the servers of APIServices are reached.
+type Aggregator struct {
+	// CertFile and KeyFile are the client certificate of the front proxy that this server is to them.
+	CertFile, KeyFile string
+	// Endpoints has requests go to the endpoints of services.
+	Endpoints bool
+}
+
+// Own says that the front proxy's certificate is made here.
+func (a *Aggregator) Own(h *RequestHeader) bool { return a.CertFile == "" && h.ClientCAFile == "" }
+
+func (a *Aggregator) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&a.CertFile, "proxy-client-cert-file", a.CertFile, "client certificate by which the servers of APIServices believe this one when it says who asks (default: one made from an authority in the data directory, unless --requestheader-client-ca-file names another)")
+	fs.StringVar(&a.KeyFile, "proxy-client-key-file", a.KeyFile, "key of that certificate")
+	fs.BoolVar(&a.Endpoints, "enable-aggregator-routing", a.Endpoints, "send requests for the versions of APIServices to the endpoints of their services, not to cluster IPs")
+}
+
 // WatchCache says how much of etcd is kept in memory.
 type WatchCache struct {
 	Enabled     bool
@@ -127,6 +152,10 @@ type Allow struct {
 type Admission struct {
 	admission.Selection
 	admission.Tolerations
+	// Services says where the services of webhooks are.
+	Services map[string]string
+	// File has what plugins are configured with.
+	File string
 }
 
 // The values of EndpointReconciler.
@@ -151,6 +180,7 @@ func New() *Options {
 		},
 		Access: Access{AnonymousAuth: true},
 		Limits: Limits{
+			PriorityAndFairness:         true,
 			MaxRequestsInFlight:         400,
 			MaxMutatingRequestsInFlight: 200,
 			RequestTimeout:              time.Minute,
@@ -163,6 +193,7 @@ func New() *Options {
 		WatchCache: WatchCache{Enabled: true, DefaultSize: 100},
 		Kubelet:    Kubelet{PreferredAddressTypes: []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}},
 		Tokens:     Tokens{Issuers: []string{DefaultIssuer}, ExtendExpiration: true},
+		Issuers:    defaultIssuers(),
 		Admission:  Admission{Tolerations: admission.Tolerations{NotReadySeconds: 300, UnreachableSeconds: 300}},
 		EventTTL:   time.Hour,
 		Profiling:  true,
@@ -201,11 +232,14 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Etcd.addFlags(fs)
 	o.addAccessFlags(fs)
 	o.Tokens.addFlags(fs)
+	o.Issuers.addFlags(fs)
 	o.Authorization.addFlags(fs)
 	o.Kubelet.addFlags(fs)
+	o.Aggregator.addFlags(fs)
 	o.Admission.addFlags(fs)
-	fs.BoolVar(&o.Allow.Breakpoints, "allow-breakpoints", o.Allow.Breakpoints, "let administrators hold requests at a step, with breakpoints.kx.dev")
-	fs.BoolVar(&o.Allow.Faults, "allow-faults", o.Allow.Faults, "let administrators make requests slow or fail, with faults.kx.dev")
+	fs.BoolVar(&o.Allow.Breakpoints, "allow-breakpoints", o.Allow.Breakpoints, "let administrators, and whoever has the role kx:admin, hold requests at a step, with breakpoints.kx.dev")
+	fs.BoolVar(&o.Allow.Faults, "allow-faults", o.Allow.Faults, "let administrators, and whoever has the role kx:admin, make requests slow or fail, with faults.kx.dev")
+	fs.BoolVar(&o.Limits.PriorityAndFairness, "enable-priority-and-fairness", o.Limits.PriorityAndFairness, "give each priority level its share of --max-requests-inflight and --max-mutating-requests-inflight together, and have requests beyond it wait in queues; without it, more than the one or the other are answered 429")
 	fs.IntVar(&o.Limits.MaxRequestsInFlight, "max-requests-inflight", o.Limits.MaxRequestsInFlight, "how many reads are served at once before others are answered 429; 0 for no limit")
 	fs.IntVar(&o.Limits.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.Limits.MaxMutatingRequestsInFlight, "how many writes are served at once before others are answered 429; 0 for no limit")
 	fs.DurationVar(&o.Limits.RequestTimeout, "request-timeout", o.Limits.RequestTimeout, "how long a request may take, watches, logs and connections to pods and nodes excepted")
@@ -225,6 +259,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 func (a *Admission) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&a.Enabled, "enable-admission-plugins", a.Enabled, "admission plugins to run beside those that are on by default; kx has "+strings.Join(admission.Names(), ", ")+"; off by default: "+strings.Join(admission.Off(), ", "))
 	fs.StringSliceVar(&a.Disabled, "disable-admission-plugins", a.Disabled, "admission plugins to leave out")
+	fs.StringToStringVar(&a.Services, "webhook-service-resolver", a.Services, "where services of webhooks and of APIServices are, as namespace/name=host:port or namespace/name:port=host:port; others are reached by the name that a cluster's DNS has for them")
+	fs.StringVar(&a.File, "admission-control-config-file", a.File, "file with an AdmissionConfiguration, which has or names the configuration of plugins: "+strings.Join(admission.Configurable(), ", "))
 	fs.Int64Var(&a.NotReadySeconds, "default-not-ready-toleration-seconds", a.NotReadySeconds, "how long pods stay on a node that is not ready, if they don't say")
 	fs.Int64Var(&a.UnreachableSeconds, "default-unreachable-toleration-seconds", a.UnreachableSeconds, "how long pods stay on a node that can't be reached, if they don't say")
 }
@@ -267,9 +303,11 @@ func (o *Options) addAccessFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Serving.TLSPrivateKeyFile, "tls-private-key-file", o.Serving.TLSPrivateKeyFile, "key of the serving certificate")
 	fs.StringVar(&o.Access.ClientCAFile, "client-ca-file", o.Access.ClientCAFile, "another authority whose client certificates are believed")
 	fs.StringVar(&o.Access.TokenAuthFile, "token-auth-file", o.Access.TokenAuthFile, "CSV file of bearer tokens: token,user,uid,\"group1,group2\"")
+	fs.BoolVar(&o.Access.BootstrapTokens, "enable-bootstrap-token-auth", o.Access.BootstrapTokens, "know machines that join by bootstrap tokens, which are Secrets of type bootstrap.kubernetes.io/token in kube-system")
 	o.Access.RequestHeader.addFlags(fs)
 	fs.StringSliceVar(&o.Access.CORSAllowedOrigins, "cors-allowed-origins", o.Access.CORSAllowedOrigins, "regular expressions of the origins whose pages may call the server from a browser, such as ^https://example\\.com$")
-	fs.BoolVar(&o.Access.AnonymousAuth, "anonymous-auth", o.Access.AnonymousAuth, "let anybody read /healthz, /livez, /readyz and /version, and nothing else")
+	fs.BoolVar(&o.Access.AnonymousAuth, "anonymous-auth", o.Access.AnonymousAuth, "know requests without credentials as the user system:anonymous, whom the role system:public-info-viewer lets read /healthz, /livez, /readyz and /version; else they get 401")
+	track(fs, "anonymous-auth", &o.Access.AnonymousGiven)
 }
 
 // Validate returns all errors of the options.
@@ -283,6 +321,9 @@ func (o *Options) Validate() error {
 	if (o.Serving.TLSCertFile == "") != (o.Serving.TLSPrivateKeyFile == "") {
 		bad("--tls-cert-file and --tls-private-key-file go together: give both or neither")
 	}
+	if (o.Aggregator.CertFile == "") != (o.Aggregator.KeyFile == "") {
+		bad("--proxy-client-cert-file and --proxy-client-key-file: give both or neither")
+	}
 	if (o.Kubelet.ClientCertificate == "") != (o.Kubelet.ClientKey == "") {
 		bad("--kubelet-client-certificate and --kubelet-client-key go together: give both or neither")
 	}
@@ -294,6 +335,9 @@ func (o *Options) Validate() error {
 	}
 	if o.Limits.MinRequestTimeout < 0 || o.Limits.MaxRequestsInFlight < 0 || o.Limits.MaxMutatingRequestsInFlight < 0 || o.Limits.MaxConnections < 0 {
 		bad("--min-request-timeout, --max-requests-inflight, --max-mutating-requests-inflight and --max-connections can't be negative")
+	}
+	if o.Limits.PriorityAndFairness && o.Limits.MaxRequestsInFlight == 0 && o.Limits.MaxMutatingRequestsInFlight == 0 {
+		bad("--max-requests-inflight and --max-mutating-requests-inflight are 0, which leaves nothing to share: give one of them, or --enable-priority-and-fairness=false")
 	}
 	if o.Limits.MaxObjectFields <= 0 || o.Limits.MaxDefaultBytes <= 0 || o.Limits.MaxValidationSteps <= 0 {
 		bad("--max-object-fields, --max-default-bytes and --max-validation-steps must be more than 0")
@@ -318,7 +362,7 @@ func (o *Options) Validate() error {
 	if err := o.Controllers.Validate(); err != nil {
 		bad("--controllers: %w", err)
 	}
-	errs = append(errs, o.Tokens.validate(), o.Access.RequestHeader.validate(), o.Etcd.validate(), o.Admission.Check())
+	errs = append(errs, o.Tokens.validate(), o.Issuers.validate(), o.Access.RequestHeader.validate(), o.Etcd.validate(), o.Admission.Check(), webhook.Services(o.Admission.Services).Check())
 	return errors.Join(errs...)
 }
 

@@ -1,6 +1,10 @@
 package wiretest
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Grant lets a user do something with a resource, all of them if it names none. A token is called as its user is.
 type Grant struct {
@@ -46,3 +50,29 @@ func Users() []string {
 
 // Groups are those of the users in server/testdata/grants.
 var Groups = map[string][]string{"ann": {"dev", "ops"}}
+
+// Identities are those of server/testdata/access, as lines of a file of tokens.
+const Identities = `eve,eve,1
+anna,anna,2,"dev"
+nora,nora,3
+vera,vera,4
+imp,imp,5
+imp2,imp2,6
+esc,esc,7
+bin,bin,8
+wri,wri,9
+node,system:node:n1,10,"system:nodes"
+root,root,11,"system:masters"
+`
+
+// TokenFile has lines for --token-auth-file: the administrator's token is secret, others have their names.
+func TokenFile() string {
+	lines := "secret,kx-admin,1,\"system:masters\"\n" + Identities
+	for _, user := range Users() {
+		lines += fmt.Sprintf("%s,%s,%s\n", user, user, user)
+	}
+	for user, groups := range Groups {
+		lines += fmt.Sprintf("%s,%s,%s,%q\n", user, user, user, strings.Join(groups, ","))
+	}
+	return lines
+}

@@ -27,8 +27,9 @@ type Client struct {
 	made map[string]string
 }
 
-// patience is how long an answer may take, watches included.
-const patience = 20 * time.Second
+// patience is how long an answer may take, watches included. With the race detector expensive expressions of policies take half a
+// minute.
+const patience = 2 * time.Minute
 
 // repeated is a text, and how often: <<x*300>>.
 var repeated = regexp.MustCompile(`<<(.+?)\*(\d+)>>`)
@@ -169,6 +170,7 @@ var masks = []struct {
 	{regexp.MustCompile(`, current: \d+`), ", current: <revision>"},
 	{regexp.MustCompile(`"continue":"[^"]+"`), `"continue":"<token>"`},
 	{regexp.MustCompile(`UP-[a-z0-9]{5}`), "UP-<random>"},
+	{regexp.MustCompile(`kube-api-access-[a-z0-9]{5}`), "kube-api-access-<random>"},
 	{regexp.MustCompile(`"\d+s"`), `"<age>"`},
 	{regexp.MustCompile(`- \d+s\n`), "- <age>\n"},
 	{regexp.MustCompile(`(x{40})x+`), "$1..."},

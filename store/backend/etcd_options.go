@@ -113,7 +113,7 @@ func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupRes
 			return nil, err
 		}
 		if shared := options.StorageConfig.Shared; shared != nil {
-			f.transformers.Metrics = shared.Transforms
+			f.transformers.Measure(shared.Transforms)
 		}
 	}
 	return f, nil

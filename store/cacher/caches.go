@@ -43,6 +43,14 @@ func (s *Caches) Get(resource schema.GroupResource) *Cacher {
 	return newest(s.running[resource])
 }
 
+// Items is how many objects of a resource are cached.
+func (s *Caches) Items(resource schema.GroupResource) int {
+	if c := s.Get(resource); c != nil {
+		return c.watchCache.items()
+	}
+	return 0
+}
+
 // List is all cachers, in the order of the names of their resources.
 func (s *Caches) List() []*Cacher {
 	s.mu.Lock()

@@ -29,7 +29,7 @@ func (c *Cacher) ListEncoded(ctx context.Context, key string, opts store.ListOpt
 	if l.tree == nil {
 		return l.fromStorage(ctx)
 	}
-	list, items, err := l.collect()
+	list, items, err := l.collect(store.HasUnreadable(ctx))
 	if err != nil {
 		step.Why(trace.CacheUnreadable)
 		list, err := l.fromStorage(ctx)
@@ -191,8 +191,8 @@ func (l *listing) limit() int64 {
 // list. One behind it cuts the list off, as in a list that is read from etcd.
 const checkedBytes = 2 << 20
 
-// collect makes a list of the tree, and returns how many items it has.
-func (l *listing) collect() (list *store.EncodedList, count int, err error) {
+// collect makes a list of the tree, and returns how many items it has. Those that can't be read may be among them if unreadable.
+func (l *listing) collect(unreadable bool) (list *store.EncodedList, count int, err error) {
 	var items []*object.Encoded
 	pred, limit := &l.opts.Predicate, l.limit()
 	everything := pred.Empty()
@@ -211,7 +211,7 @@ func (l *listing) collect() (list *store.EncodedList, count int, err error) {
 		selected := true
 		if !everything {
 			selected, err = l.cacher.selects(pred, i.obj)
-		} else if checked < checkedBytes {
+		} else if checked < checkedBytes && !unreadable {
 			checked += i.obj.Size()
 			err = i.obj.Readable()
 		}

@@ -60,6 +60,13 @@ type watchCache struct {
 	waitLimit time.Duration
 }
 
+// items is how many objects there are.
+func (w *watchCache) items() int {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.tree.Len()
+}
+
 // replace makes objects the state at revision.
 func (w *watchCache) replace(objects []*object.Encoded, revision int64) {
 	next := newTree()

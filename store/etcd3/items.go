@@ -24,7 +24,7 @@ func (s *store) ListEncoded(ctx context.Context, key string, opts storage.ListOp
 	if err != nil {
 		return nil, err
 	}
-	begin := &listHead{store: s, pred: opts.Predicate}
+	begin := &listHead{store: s, pred: opts.Predicate, unreadable: storage.HasUnreadable(ctx)}
 	list := &storage.EncodedList{}
 	err = s.list(ctx, prefix, opts, begin, func(revision int64, token string, remaining *int64) error {
 		list.Revision, list.Continue, list.Remaining = revision, token, remaining
@@ -44,8 +44,10 @@ func (s *store) ListEncoded(ctx context.Context, key string, opts storage.ListOp
 type listHead struct {
 	store *store
 	pred  storage.SelectionPredicate
-	items []*object.Encoded
-	bytes int
+	// unreadable says that objects that can't be read are items too.
+	unreadable bool
+	items      []*object.Encoded
+	bytes      int
 	// rest is the key of the first item that is not held, "" if all are.
 	rest string
 	// selected is how many items the list has, as far as it was read: up to its limit, or to rest.
@@ -73,7 +75,7 @@ func (l *listHead) add(ctx context.Context, kv *mvccpb.KeyValue) error {
 	}
 	obj := l.store.transient(ctx, kv)
 	l.evaluated++
-	matched, err := selects(&l.pred, obj)
+	matched, err := l.selects(obj)
 	if err != nil {
 		if l.errors.add(string(kv.Key), err) {
 			return l.errors.aggregate()
@@ -163,7 +165,7 @@ func (f *longList) read(ctx context.Context, cost *metrics.ListCost, yield func(
 // item is a stored object, and whether it is selected. One that can't be read fails as a list of it does.
 func (f *longList) item(ctx context.Context, kv *mvccpb.KeyValue) (*object.Encoded, bool, error) {
 	obj := f.store.transient(ctx, kv)
-	matched, err := selects(&f.pred, obj)
+	matched, err := f.selects(obj)
 	if err == nil {
 		return obj, matched, nil
 	}
@@ -172,8 +174,12 @@ func (f *longList) item(ctx context.Context, kv *mvccpb.KeyValue) (*object.Encod
 	return nil, false, failed.aggregate()
 }
 
-// selects says whether pred selects obj. What a predicate can't look into is not selected; what can't be read is an error.
-func selects(pred *storage.SelectionPredicate, obj *object.Encoded) (bool, error) {
+// selects says whether the list has obj. What its predicate can't look into is not selected; what can't be read is an error.
+func (l *listHead) selects(obj *object.Encoded) (bool, error) {
+	pred := &l.pred
+	if l.unreadable && pred.Empty() {
+		return true, nil
+	}
 	if err := obj.Readable(); err != nil || pred.Empty() {
 		return true, err
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // Breakpoint holds the requests that reach a step. It belongs to one process, is never changed, and ends with it; what it
-// holds is let go when it is deleted. Only members of system:masters may make one.
+// holds is let go when it is deleted. Whoever may create one holds up the requests of everybody.
 type Breakpoint struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.
@@ -96,8 +96,8 @@ type BreakpointList struct {
 	Items []Breakpoint `json:"items"`
 }
 
-// Fault makes requests go wrong at a step. It belongs to one process, is never changed, and ends with it. Only members of
-// system:masters may make one.
+// Fault makes requests go wrong at a step. It belongs to one process, is never changed, and ends with it. Whoever may
+// create one makes requests of everybody go wrong.
 type Fault struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object metadata.

@@ -16,7 +16,7 @@ var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(SchemeGroupVersion, &Journey{}, &JourneyList{}, &Cache{}, &CacheList{}, &CacheCheck{}, &CachedObject{},
 		&Key{}, &KeyList{}, &KeyHistory{},
-		&Breakpoint{}, &BreakpointList{}, &Fault{}, &FaultList{}, &JourneyCommand{}, &Compaction{},
+		&Breakpoint{}, &BreakpointList{}, &Fault{}, &FaultList{}, &JourneyCommand{}, &Compaction{}, &AccessReview{},
 		&Moment{}, &MomentList{}, &Source{}, &SourceList{}, &Structure{}, &StructureList{})
 	metav1.AddToGroupVersion(s, SchemeGroupVersion)
 	return nil

@@ -36,6 +36,19 @@ func (v *Verdict) Why() string {
 	return escape.Line(out.String())
 }
 
+// Missing is the smallest rule that allows what was asked for.
+func (v *Verdict) Missing() *rbacv1.PolicyRule {
+	q := &v.asked
+	if !q.isResource {
+		return &rbacv1.PolicyRule{Verbs: []string{q.verb}, NonResourceURLs: []string{q.path}}
+	}
+	rule := &rbacv1.PolicyRule{Verbs: []string{q.verb}, APIGroups: []string{q.group}, Resources: []string{named(q.resource, q.subresource, "")}}
+	if q.name != "" {
+		rule.ResourceNames = []string{q.name}
+	}
+	return rule
+}
+
 func (v *Verdict) whom() string {
 	if v.who == nil {
 		return "nobody"

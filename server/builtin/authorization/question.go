@@ -48,8 +48,8 @@ func evaluationError(err error, q authorizer.AttributesRecord) string {
 	return strings.Join(parts, "; ")
 }
 
-// attributesOf is the question of a SubjectAccessReview.
-func attributesOf(spec *authorizationv1.SubjectAccessReviewSpec) authorizer.AttributesRecord {
+// Attributes is the question of a SubjectAccessReview.
+func Attributes(spec *authorizationv1.SubjectAccessReviewSpec) authorizer.AttributesRecord {
 	who := &user.DefaultInfo{Name: spec.User, UID: spec.UID, Groups: spec.Groups}
 	if spec.Extra != nil {
 		who.Extra = make(map[string][]string, len(spec.Extra))

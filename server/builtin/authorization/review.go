@@ -26,10 +26,10 @@ func subjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Declarat
 		Names:  builtin.Names{Plural: "subjectaccessreviews", Singular: "subjectaccessreview"},
 		Served: authorizationv1.SchemeGroupVersion,
 		Validate: func(r *review) error {
-			return invalid(append(validateSpec(&r.Spec), validateMetadata(r.ObjectMeta, "must be empty")...))
+			return invalid(append(ValidateSpec(&r.Spec), validateMetadata(r.ObjectMeta, "must be empty")...))
 		},
 		Answer: func(ctx context.Context, r *review) (*review, error) {
-			r.Status = decide(ctx, a, attributesOf(&r.Spec))
+			r.Status = decide(ctx, a, Attributes(&r.Spec))
 			return r, nil
 		},
 		Sample: `
@@ -54,7 +54,7 @@ func localSubjectAccessReviews(a authorizer.UnconditionalAuthorizer) builtin.Dec
 			case namespace != r.Namespace:
 				return nil, apierrors.NewBadRequest("spec.resourceAttributes.namespace must match namespace: " + namespace)
 			}
-			r.Status = decide(ctx, a, attributesOf(&r.Spec))
+			r.Status = decide(ctx, a, Attributes(&r.Spec))
 			return r, nil
 		},
 		Sample: `

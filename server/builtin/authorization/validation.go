@@ -56,7 +56,8 @@ func validateSelector(at *field.Path, raw string, requirements int) field.ErrorL
 	return nil
 }
 
-func validateSpec(spec *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
+// ValidateSpec says what is wrong with the question of a SubjectAccessReview.
+func ValidateSpec(spec *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
 	errs := validateOne(spec.ResourceAttributes, spec.NonResourceAttributes)
 	if spec.User == "" && len(spec.Groups) == 0 {
 		errs = append(errs, field.Invalid(specPath.Child("user"), spec.User, "at least one of user or group must be specified"))
@@ -75,7 +76,7 @@ func validateMetadata(m metav1.ObjectMeta, complaint string) field.ErrorList {
 }
 
 func validateLocal(r *authorizationv1.LocalSubjectAccessReview) field.ErrorList {
-	errs := validateSpec(&r.Spec)
+	errs := ValidateSpec(&r.Spec)
 	m := r.ObjectMeta
 	m.Namespace = ""
 	if len(validateMetadata(m, "")) > 0 {

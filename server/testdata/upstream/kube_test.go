@@ -8,13 +8,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -70,14 +68,7 @@ func administrator() *http.Client {
 func tokenFile(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tokens.csv")
-	lines := "secret,kx-admin,1,\"system:masters\"\n"
-	for _, user := range wiretest.Users() {
-		lines += fmt.Sprintf("%s,%s,%s\n", user, user, user)
-	}
-	for user, groups := range wiretest.Groups {
-		lines += fmt.Sprintf("%s,%s,%s,%q\n", user, user, user, strings.Join(groups, ","))
-	}
-	must(t, os.WriteFile(file, []byte(lines), 0o600))
+	must(t, os.WriteFile(file, []byte(wiretest.TokenFile()), 0o600))
 	return file
 }
 

@@ -12,8 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"k8s.io/klog/v2"
-
+	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/identity"
@@ -35,12 +34,13 @@ func own(ctx context.Context, dir string, say func(string)) (code int, err error
 	o := options.New()
 	o.InitialObjects = false                                   // a server for one command leaves nothing that the command did not ask for
 	o.Controllers = controller.Selection{controller.Namespace} // what others do may take longer than the command
+	o.Admission.Disabled = []string{"ServiceAccount"}          // since nobody makes accounts
 	o.DataDir, o.Listen = dir, "127.0.0.1:0"
 	if err := o.Validate(); err != nil {
 		return 0, err
 	}
-	logs := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	klog.SetSlogLogger(logs)
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	liblog.SendTo(log.Handler())
 	command, err := start(dir)
 	if err != nil {
 		return 0, err
@@ -48,7 +48,7 @@ func own(ctx context.Context, dir string, say func(string)) (code int, err error
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	s, err := startServer(ctx, o, logs, command)
+	s, err := startServer(ctx, o, log, command)
 	if s == nil || err != nil {
 		return command.end(err)
 	}

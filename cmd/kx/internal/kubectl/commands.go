@@ -93,6 +93,7 @@ var commands = []func(*wiring, cmdutil.Factory, Streams) *cobra.Command{
 	func(w *wiring, f cmdutil.Factory, s Streams) *cobra.Command {
 		cmd := auth.NewCmdAuth(f, s)
 		w.endCanI(cmd, f, s)
+		cmd.AddCommand(w.newWhy(f, s))
 		return cmd
 	},
 	func(_ *wiring, f cmdutil.Factory, s Streams) *cobra.Command {

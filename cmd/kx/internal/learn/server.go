@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/kx-apiserver/kx/cmd/kx/internal/liblog"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/controller"
@@ -36,6 +37,7 @@ var _ play.Server = (*Server)(nil)
 // Start implements play.Server.
 func (s *Server) Start(ctx context.Context, dir string, flags []string) (play.Address, error) {
 	o := options.New()
+	o.Admission.Disabled = []string{"ServiceAccount"}                                                    // since nobody makes accounts
 	o.Controllers = controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA} // a lesson shows what its reader does, and counts revisions
 	fs := pflag.NewFlagSet("kx serve", pflag.ContinueOnError)
 	o.AddFlags(fs)
@@ -76,6 +78,7 @@ const unlockWait = 10 * time.Second
 // process is starting meanwhile has copies until it executes.
 func (s *Server) launch(ctx context.Context, o *options.Options) (*server.Server, error) {
 	log := slog.New(slog.NewTextHandler(s.Log, nil))
+	liblog.SendTo(log.Handler())
 	for deadline := time.Now().Add(unlockWait); ; {
 		started, err := server.Start(ctx, o, log)
 		locked := errors.Is(err, identity.ErrInUse) || errors.Is(err, fileutil.ErrLocked)

@@ -46,8 +46,8 @@ var (
 const (
 	addressPrefix = "/ipaddresses"
 	rangePrefix   = "/servicecidrs"
-	// allocatorName marks the addresses of this allocator. It is upstream's, so that both know each other's.
-	allocatorName = "ipallocator.k8s.io"
+	// AllocatorName marks the addresses of this allocator. It is upstream's, so that both know each other's.
+	AllocatorName = "ipallocator.k8s.io"
 	// abandoned is how old an address without a service must be before it goes: the service of a younger one may be about to come.
 	abandoned = time.Minute
 )
@@ -103,12 +103,28 @@ func (a *addresses) all(ctx context.Context) ([]addressRange, error) {
 func rangesOf(cidr *networkingv1.ServiceCIDR) (ranges []addressRange) {
 	// A range without the condition is ready: there may be no controller that sets it.
 	ready := cidr.DeletionTimestamp == nil && !apimeta.IsStatusConditionFalse(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
-	for _, text := range cidr.Spec.CIDRs {
-		if p, err := netip.ParsePrefix(text); err == nil && p.Addr().Is4() && p.Bits() <= 30 {
+	for _, p := range Prefixes(cidr) {
+		if p.Addr().Is4() && p.Bits() <= 30 {
 			ranges = append(ranges, addressRange{p, ready})
 		}
 	}
 	return ranges
+}
+
+// Prefixes are those of a ServiceCIDR that can be read.
+func Prefixes(cidr *networkingv1.ServiceCIDR) (all []netip.Prefix) {
+	for _, text := range cidr.Spec.CIDRs {
+		if prefix, err := netip.ParsePrefix(text); err == nil {
+			all = append(all, prefix)
+		}
+	}
+	return all
+}
+
+// Offers says whether a service can have an address of a prefix: any but the first, and the last of IPv4.
+func Offers(prefix netip.Prefix, address netip.Addr) bool {
+	last := address.Is4() && prefix.Bits() < address.BitLen() && !prefix.Contains(address.Next())
+	return prefix.Contains(address) && address != prefix.Masked().Addr() && !last
 }
 
 // take gives svc the address that it asks for.
@@ -220,7 +236,7 @@ func (a *addresses) forget(ip netip.Addr) {
 
 // create writes the IPAddress by which svc has an address.
 func (a *addresses) create(ctx context.Context, svc *corev1.Service, ip netip.Addr) error {
-	err := a.given.Create(ctx, addressPrefix+"/"+ip.String(), newAddress(svc, ip), &networkingv1.IPAddress{}, 0)
+	err := a.given.Create(ctx, addressPrefix+"/"+ip.String(), NewAddress(svc, ip), &networkingv1.IPAddress{}, 0)
 	if err != nil && !store.IsExist(err) {
 		a.forget(ip)
 		return fmt.Errorf("create the IPAddress %s: %w", ip, err)
@@ -236,8 +252,8 @@ func (a *addresses) create(ctx context.Context, svc *corev1.Service, ip netip.Ad
 const addressFields = `{"f:metadata":{"f:labels":{".":{},"f:ipaddress.kubernetes.io/ip-family":{},"f:ipaddress.kubernetes.io/managed-by":{}}},` +
 	`"f:spec":{"f:parentRef":{".":{},"f:name":{},"f:namespace":{},"f:resource":{}}}}`
 
-// newAddress is the IPAddress as upstream's client would have created it.
-func newAddress(svc *corev1.Service, ip netip.Addr) *networkingv1.IPAddress {
+// NewAddress is the IPAddress as upstream's client would have created it.
+func NewAddress(svc *corev1.Service, ip netip.Addr) *networkingv1.IPAddress {
 	now := metav1.Now().Rfc3339Copy()
 	family := corev1.IPv4Protocol
 	if ip.Is6() {
@@ -246,7 +262,7 @@ func newAddress(svc *corev1.Service, ip netip.Addr) *networkingv1.IPAddress {
 	return &networkingv1.IPAddress{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: ip.String(), UID: uuid.NewUUID(), CreationTimestamp: now,
-			Labels: map[string]string{networkingv1.LabelIPAddressFamily: string(family), networkingv1.LabelManagedBy: allocatorName},
+			Labels: map[string]string{networkingv1.LabelIPAddressFamily: string(family), networkingv1.LabelManagedBy: AllocatorName},
 			ManagedFields: []metav1.ManagedFieldsEntry{{
 				Manager: "kube-apiserver", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: networkingv1.SchemeGroupVersion.String(),
 				Time: &now, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(addressFields),
@@ -361,6 +377,6 @@ func (a *addresses) recount(ctx context.Context) error {
 // mayGo says whether an address was taken so long ago that its service would be there by now.
 func mayGo(address *networkingv1.IPAddress) bool {
 	ref := address.Spec.ParentRef
-	return ref != nil && ref.Group == "" && ref.Resource == "services" && address.Labels[networkingv1.LabelManagedBy] == allocatorName &&
+	return ref != nil && ref.Group == "" && ref.Resource == "services" && address.Labels[networkingv1.LabelManagedBy] == AllocatorName &&
 		time.Since(address.CreationTimestamp.Time) > abandoned
 }

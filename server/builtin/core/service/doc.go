@@ -9,9 +9,9 @@
 //
 // What differs from a Kubernetes API server:
 //
-//   - There is no loop that repairs. Instead, before it gives the first one, a process records all that the existing services
-//     use, so that a restored etcd without these objects is safe, and deletes the IPAddresses whose service never came. A port
-//     that a killed process took and did not use stays taken.
+//   - Before it gives the first one, a process records all that the existing services use, whatever is stored, so that a restored
+//     etcd without these objects is safe, and deletes the IPAddresses whose service never came. Package server/controller/repair
+//     does the rest that the repair loops of a Kubernetes API server do, among it to free the ports of a killed process.
 //   - Addresses are not given at random.
 //   - The cluster has one IP family, IPv4.
 //   - A service that was stored without clusterIPs and IP families, as before Kubernetes 1.20, is read as it is stored. The

@@ -44,6 +44,19 @@ func parsePorts(spec string) (span, error) {
 	return span{spec: spec, first: uint32(first), size: size, static: clamp(size/32, 16, 128, size)}, nil
 }
 
+// spanOf is the range of a RangeAllocation, the usual one if it is a new one.
+func spanOf(allocation *corev1.RangeAllocation) (span, error) {
+	spec := allocation.Range
+	if spec == "" {
+		spec = defaultPorts
+	}
+	s, err := parsePorts(spec)
+	if err != nil {
+		return span{}, fmt.Errorf("the range of node ports, stored at %s: %w", portsKey, err)
+	}
+	return s, nil
+}
+
 // clamp keeps n between least and most. A range too small to be split has no static part.
 func clamp(n, least, most, size int) int {
 	if size < least {
@@ -101,17 +114,13 @@ func (p *pool) next(ctx context.Context) (n uint32, err error) {
 	return n, err
 }
 
-// release frees ports. A port outside the span was never taken from it.
+// release frees ports.
 func (p *pool) release(ctx context.Context, numbers []uint32) error {
 	if len(numbers) == 0 {
 		return nil
 	}
 	return p.change(ctx, false, func(s span, bits *big.Int) error {
-		for _, n := range numbers {
-			if i, ok := s.index(n); ok {
-				bits.SetBit(bits, i, 0)
-			}
-		}
+		s.setAll(bits, numbers, 0)
 		return nil
 	})
 }
@@ -121,22 +130,27 @@ func (s span) index(n uint32) (int, bool) {
 	return i, i >= 0 && i < s.size
 }
 
+// setAll sets the bits of ports. A port outside the span was never taken from it.
+func (s span) setAll(bits *big.Int, numbers []uint32, bit uint) {
+	for _, n := range numbers {
+		if i, ok := s.index(n); ok {
+			bits.SetBit(bits, i, bit)
+		}
+	}
+}
+
 // change applies f to the bitmap in etcd, once or more. Before the first change of this process, it marks
 // all ports that the existing services use.
 func (p *pool) change(ctx context.Context, dryRun bool, f func(span, *big.Int) error) error {
 	if p.counted.Load() {
-		return p.update(ctx, dryRun, f)
+		return p.update(ctx, dryRun, func(s span, bits *big.Int, _ uint64) error { return f(s, bits) })
 	}
 	used, err := p.inUse(ctx)
 	if err != nil {
 		return fmt.Errorf("find the node ports in use: %w", err)
 	}
-	err = p.update(ctx, dryRun, func(s span, bits *big.Int) error {
-		for _, n := range used {
-			if i, ok := s.index(n); ok {
-				bits.SetBit(bits, i, 1)
-			}
-		}
+	err = p.update(ctx, dryRun, func(s span, bits *big.Int, _ uint64) error {
+		s.setAll(bits, used, 1)
 		return f(s, bits)
 	})
 	if err == nil && !dryRun {
@@ -148,27 +162,24 @@ func (p *pool) change(ctx context.Context, dryRun bool, f func(span, *big.Int) e
 // errDryRun ends the update of a dry run without a write.
 var errDryRun = errors.New("dry run")
 
-func (p *pool) update(ctx context.Context, dryRun bool, f func(span, *big.Int) error) error {
+// update applies f to the bitmap in etcd as of a revision, once or more.
+func (p *pool) update(ctx context.Context, dryRun bool, f func(s span, bits *big.Int, revision uint64) error) error {
 	err := p.storage.GuaranteedUpdate(ctx, portsKey, &corev1.RangeAllocation{}, true, nil,
-		func(input runtime.Object, _ store.ResponseMeta) (runtime.Object, *uint64, error) {
+		func(input runtime.Object, meta store.ResponseMeta) (runtime.Object, *uint64, error) {
 			in := input.(*corev1.RangeAllocation)
-			spec := in.Range
-			if spec == "" {
-				spec = defaultPorts
-			}
-			s, err := parsePorts(spec)
+			s, err := spanOf(in)
 			if err != nil {
-				return nil, nil, fmt.Errorf("the range of node ports, stored at %s: %w", portsKey, err)
+				return nil, nil, err
 			}
 			bits := new(big.Int).SetBytes(in.Data)
-			if err := f(s, bits); err != nil {
+			if err := f(s, bits, meta.ResourceVersion); err != nil {
 				return nil, nil, err
 			}
 			if dryRun {
 				return nil, nil, errDryRun
 			}
 			out := in.DeepCopy()
-			out.Range, out.Data = spec, bits.Bytes()
+			out.Range, out.Data = s.spec, bits.Bytes()
 			return out, nil, nil
 		}, nil)
 	if errors.Is(err, errDryRun) {

@@ -87,6 +87,7 @@ func (r resource) NewStorages(getter backend.RESTOptionsGetter) (map[string]rest
 		services.Destroy()
 		return nil, err
 	}
+	storages[""] = &REST{services, a.ports}
 	return storages, nil
 }
 

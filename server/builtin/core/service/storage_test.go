@@ -28,7 +28,7 @@ import (
 func TestMain(m *testing.M) { embedtest.Main(m) }
 
 type server struct {
-	*builtin.REST
+	*service.REST
 
 	status *builtin.StatusREST
 	etcd   *builtintest.Etcd
@@ -37,7 +37,7 @@ type server struct {
 func newServer(t *testing.T, etcd *builtintest.Etcd) server {
 	t.Helper()
 	s := builtintest.Storages(t, service.Resource, etcd)
-	return server{s[""].(*builtin.REST), s["status"].(*builtin.StatusREST), etcd}
+	return server{s[""].(*service.REST), s["status"].(*builtin.StatusREST), etcd}
 }
 
 func web(name string, change ...func(*corev1.Service)) *corev1.Service {

@@ -1,0 +1,54 @@
+package v1alpha1
+
+import (
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// AccessReview asks whether somebody may do something, and why, or why not. It is created, and answered then; it is not kept.
+// Whoever may create one learns about the roles and bindings of everybody.
+type AccessReview struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Who would do what, as in a SubjectAccessReview. Without a user and groups, it is the user who asks.
+	Spec authorizationv1.SubjectAccessReviewSpec `json:"spec"`
+	// The answer.
+	// +optional
+	Status AccessReviewStatus `json:"status,omitempty"`
+}
+
+// AccessReviewStatus is the answer of the server's authorizers.
+type AccessReviewStatus struct {
+	// Whether they may do it.
+	Allowed bool `json:"allowed"`
+	// Why, in the sentence that the journey of such a request has: the binding and the rule that allow it, or which come nearest.
+	Why string `json:"why"`
+	// A rule that would allow it. There is none if it is allowed, and if no rule would help.
+	// +optional
+	Missing *rbacv1.PolicyRule `json:"missing,omitempty"`
+	// What went wrong while they were asked.
+	// +optional
+	EvaluationError string `json:"evaluationError,omitempty"`
+}
+
+// OpenAPIModelName is the name of the type's definition.
+func (AccessReview) OpenAPIModelName() string       { return "dev.kx.v1alpha1.AccessReview" }
+func (AccessReviewStatus) OpenAPIModelName() string { return "dev.kx.v1alpha1.AccessReviewStatus" }
+
+func (in *AccessReview) DeepCopyObject() runtime.Object { return in.DeepCopy() }
+
+// DeepCopy is a copy that shares nothing with in.
+func (in *AccessReview) DeepCopy() *AccessReview {
+	out := copyOf(in)
+	if out != nil {
+		in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+		in.Spec.DeepCopyInto(&out.Spec)
+		out.Status.Missing = in.Status.Missing.DeepCopy()
+	}
+	return out
+}

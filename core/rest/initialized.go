@@ -1,0 +1,17 @@
+package rest
+
+import "context"
+
+type initializedKey struct{}
+
+// WithInitialized returns a context whose watch calls f when it has sent what was there before it: from then on it costs little.
+func WithInitialized(ctx context.Context, f func()) context.Context {
+	return context.WithValue(ctx, initializedKey{}, f)
+}
+
+// Initialized is called by the watch of ctx.
+func Initialized(ctx context.Context) {
+	if f, ok := ctx.Value(initializedKey{}).(func()); ok {
+		f()
+	}
+}

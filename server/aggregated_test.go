@@ -1,0 +1,257 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/options"
+)
+
+const farGroup = "far.example.com"
+
+var farVersion = schema.GroupVersion{Group: farGroup, Version: "v1"}
+
+// behind starts a server that believes another one when that says who asks, as extension API servers do: by what that has published. It
+// has custom resources of a group.
+func behind(t *testing.T, front *running) (r *running, stop func() error) {
+	t.Helper()
+	published, err := front.admin(t).CoreV1().ConfigMaps("kube-system").Get(within(t), "extension-apiserver-authentication", metav1.GetOptions{})
+	must(t, err)
+	list := func(key string) (all []string) {
+		must(t, json.Unmarshal([]byte(published.Data["requestheader-"+key]), &all))
+		return all
+	}
+	ca := filepath.Join(t.TempDir(), "front-proxy-ca.crt")
+	must(t, os.WriteFile(ca, []byte(published.Data["requestheader-client-ca-file"]), 0o600))
+	r, stop, err = launch(func(o *options.Options) {
+		o.Access.RequestHeader = options.RequestHeader{
+			ClientCAFile: ca, AllowedNames: list("allowed-names"), UsernameHeaders: list("username-headers"), UIDHeaders: list("uid-headers"),
+			GroupHeaders: list("group-headers"), ExtraHeaderPrefixes: list("extra-headers-prefix"),
+		}
+	})
+	must(t, err)
+	stop = sync.OnceValue(stop)
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	r.define(t, cronTab(farGroup))
+	return r, stop
+}
+
+// emptyServer is the address of an extension API server that knows nobody, and has a resource without objects.
+func emptyServer(t testing.TB) string {
+	t.Helper()
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/apis/" + farGroup + "/v1":
+			fmt.Fprintln(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"far.example.com/v1","resources":[{"name":"crontabs","kind":"CronTab","namespaced":true,"verbs":["list"]}]}`)
+		case "/apis/" + farGroup + "/v1/crontabs":
+			fmt.Fprintln(w, `{"kind":"CronTabList","apiVersion":"far.example.com/v1","metadata":{"resourceVersion":"1"},"items":[]}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+const apiServices = "/apis/apiregistration.k8s.io/v1/apiservices"
+
+// register has a server leave a version to the one at an address, as a service without endpoints or cluster IP.
+func (r *running) register(t testing.TB, address string) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(strings.TrimPrefix(address, "https://"))
+	must(t, err)
+	number, err := strconv.Atoi(port)
+	must(t, err)
+	_, err = r.admin(t).CoreV1().Services("default").Create(within(t), &corev1.Service{
+		ObjectMeta: named("far"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: host},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	body, err := json.Marshal(&apiregistrationv1.APIService{
+		ObjectMeta: named("v1." + farGroup), Spec: apiregistrationv1.APIServiceSpec{
+			Group: farGroup, Version: "v1", GroupPriorityMinimum: 100, VersionPriority: 10, InsecureSkipTLSVerify: true,
+			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "far", Port: ptr.To(int32(number))},
+		},
+	})
+	must(t, err)
+	res, answer := ask(t, r.httpClient(t), "POST", r.URL+apiServices, bytes.NewReader(body), "Content-Type: application/json")
+	if res.StatusCode != http.StatusCreated {
+		t.Fatalf("%d %s", res.StatusCode, answer)
+	}
+}
+
+// available waits until the condition of the version has a reason.
+func (r *running) available(t testing.TB, reason string) (condition apiregistrationv1.APIServiceCondition) {
+	t.Helper()
+	client := r.httpClient(t)
+	until(t, "the API service is available or not because of "+reason, func() bool {
+		_, body := ask(t, client, "GET", r.URL+apiServices+"/v1."+farGroup, nil)
+		var s apiregistrationv1.APIService
+		must(t, json.Unmarshal(body, &s))
+		if len(s.Status.Conditions) == 1 {
+			condition = s.Status.Conditions[0]
+		}
+		return condition.Reason == reason
+	})
+	return condition
+}
+
+// freshness is what aggregated discovery says of the version, with the names of its resources.
+func (r *running) freshness(t *testing.T) string {
+	t.Helper()
+	_, body := ask(t, r.httpClient(t), "GET", r.URL+"/apis", nil, "Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+	var list apidiscoveryv2.APIGroupDiscoveryList
+	must(t, json.Unmarshal(body, &list))
+	for _, g := range list.Items {
+		for _, v := range g.Versions {
+			if g.Name == farGroup {
+				text := string(v.Freshness)
+				for _, one := range v.Resources {
+					text += fmt.Sprintf(" %s/%d", one.Resource, len(one.Subresources))
+				}
+				return text
+			}
+		}
+	}
+	return "not there"
+}
+
+// TestAggregated has a server leave a group to another one: as a user sees it, what the other one is told of who asks, what clients
+// find out, and what comes of it when that server has gone.
+func TestAggregated(t *testing.T) {
+	t.Parallel()
+	front := start(t, withObjects("192.0.2.1"), tokens(t, "alice,alice,a-1,\"gardeners\"\n"))
+	front.ready(t)
+	far, stopFar := behind(t, front)
+	front.register(t, far.URL)
+	if c := front.available(t, "Passed"); c.Status != apiregistrationv1.ConditionTrue || c.Message != "all checks passed" {
+		t.Errorf("it is %+v", c)
+	}
+	until(t, "discovery has the resources", func() bool { return front.freshness(t) == "Current crontabs/2" })
+
+	tabs := front.dynamic(t).Resource(farVersion.WithResource("crontabs")).Namespace("default")
+	watcher, err := tabs.Watch(within(t), metav1.ListOptions{})
+	must(t, err)
+	defer watcher.Stop()
+	_, err = tabs.Create(within(t), tab(farVersion, "default", "there"), metav1.CreateOptions{})
+	must(t, err)
+	if event := <-watcher.ResultChan(); event.Object.(metav1.Object).GetName() != "there" {
+		t.Errorf("the watch tells %v", event)
+	}
+	if _, err := far.dynamic(t).Resource(farVersion.WithResource("crontabs")).Namespace("default").Get(within(t), "there", metav1.GetOptions{}); err != nil {
+		t.Errorf("the other server does not have it: %v", err)
+	}
+	if _, body := ask(t, front.httpClient(t), "GET", front.URL+"/apis/"+farGroup, nil); !strings.Contains(string(body), `"preferredVersion":{"groupVersion":"far.example.com/v1"`) {
+		t.Errorf("the group is %s", body)
+	}
+	if _, body := ask(t, front.httpClient(t), "GET", front.URL+"/apis/"+farGroup+"/v1", nil); !strings.Contains(string(body), `"crontabs/status"`) {
+		t.Errorf("the version's page is %s", body)
+	}
+	until(t, "OpenAPI describes them", func() bool {
+		_, v3 := ask(t, front.httpClient(t), "GET", front.URL+"/openapi/v3/apis/"+farGroup+"/v1", nil)
+		_, v2 := ask(t, front.httpClient(t), "GET", front.URL+"/openapi/v2", nil)
+		const words = "How many of them run."
+		return strings.Contains(string(v3), words) && strings.Contains(string(v2), words)
+	})
+
+	t.Run("who asks", func(t *testing.T) {
+		path := front.URL + "/apis/" + farGroup + "/v1/namespaces/default/crontabs"
+		alice := front.tokenClient(t, "alice")
+		if res, body := ask(t, alice, "GET", path, nil); res.StatusCode != http.StatusForbidden {
+			t.Errorf("before she may ask here: %d %s", res.StatusCode, body)
+		}
+		front.bind(t, "alice", "cluster-admin", "list", farGroup, "crontabs")
+		// She may do everything here, and nothing there. What she says of herself changes nothing.
+		res, body := ask(t, alice, "GET", path, nil, "X-Remote-User: system:admin", "X-Remote-Group: system:masters", "X-Remote-Extra-Scopes: all")
+		const want = `crontabs.far.example.com is forbidden: User \"alice\" cannot list resource \"crontabs\" in API group \"far.example.com\" in the namespace \"default\"`
+		if res.StatusCode != http.StatusForbidden || !strings.Contains(string(body), want) {
+			t.Errorf("the other server answers %d %s", res.StatusCode, body)
+		}
+		var asked *v1alpha1.Journey
+		for _, j := range far.journeysOf(t, "?filter="+url.QueryEscape("user:alice")) {
+			asked = &j
+		}
+		if asked == nil {
+			t.Fatal("the other server did not meet her")
+		}
+		// Headers alone are believed from nobody.
+		if res, body := ask(t, far.anyone(t), "GET", strings.Replace(path, front.URL, far.URL, 1), nil, "X-Remote-User: alice", "X-Remote-Group: system:masters"); res.StatusCode != http.StatusForbidden || !strings.Contains(string(body), "system:anonymous") {
+			t.Errorf("the other server answers headers with %d %s", res.StatusCode, body)
+		}
+	})
+
+	t.Run("journey", func(t *testing.T) {
+		if _, err := tabs.Get(within(t), "there", metav1.GetOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		found := front.journeysOf(t, "?filter="+url.QueryEscape("verb:get resource:crontabs"))
+		if len(found) != 1 {
+			t.Fatalf("%d journeys", len(found))
+		}
+		var whole v1alpha1.Journey
+		front.read(t, journeysPath+"/"+found[0].Name, &whole)
+		i := slices.IndexFunc(whole.Status.Steps, func(s v1alpha1.Step) bool { return s.ID == trace.HandlerAggregate.String() })
+		if i < 0 {
+			t.Fatalf("%+v", whole.Status.Steps)
+		}
+		step := fmt.Sprintf("%+v", whole.Status.Steps[i])
+		for _, want := range []string{"default/far", strings.TrimPrefix(far.URL, "https://"), "server/aggregator.(*Server).pass"} {
+			if !strings.Contains(step, want) {
+				t.Errorf("the step does not have %s: %s", want, step)
+			}
+		}
+	})
+
+	must(t, stopFar())
+	// An APIService that is written is looked at again at once.
+	res, body := ask(t, front.httpClient(t), "PATCH", front.URL+apiServices+"/v1."+farGroup, strings.NewReader(`{"metadata":{"labels":{"a":"b"}}}`), "Content-Type: application/merge-patch+json")
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s", res.StatusCode, body)
+	}
+	gone := front.available(t, "FailedDiscoveryCheck")
+	page := far.URL + "/apis/" + farGroup + "/v1"
+	if want := fmt.Sprintf("failing or missing response from %s: Get %q: dial tcp ", page, page); gone.Status != apiregistrationv1.ConditionFalse || !strings.HasPrefix(gone.Message, want) {
+		t.Errorf("it is %+v, want %s", gone, want)
+	}
+	if res, body := ask(t, front.httpClient(t), "GET", front.URL+"/apis/"+farGroup+"/v1/crontabs", nil); res.StatusCode != http.StatusServiceUnavailable || string(body) != "service unavailable\n" {
+		t.Errorf("without the other server: %d %q", res.StatusCode, body)
+	}
+	if got := front.freshness(t); got != "Stale crontabs/2" {
+		t.Errorf("discovery says %s", got)
+	}
+	if res, _ := ask(t, front.httpClient(t), "DELETE", front.URL+apiServices+"/v1."+farGroup, nil); res.StatusCode != http.StatusOK {
+		t.Errorf("the API service can't be deleted: %d", res.StatusCode)
+	}
+	until(t, "nobody has the group", func() bool {
+		res, _ := ask(t, front.httpClient(t), "GET", front.URL+"/apis/"+farGroup+"/v1/crontabs", nil)
+		return res.StatusCode == http.StatusNotFound
+	})
+	if got := front.freshness(t); got != "not there" {
+		t.Errorf("discovery says %s", got)
+	}
+}

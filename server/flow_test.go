@@ -1,0 +1,293 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/server/options"
+)
+
+const flowTokens = "flooder,eve,1\nquiet,ann,2\n"
+
+// twoSeats is a server with so few that one share is one seat.
+func twoSeats(o *options.Options) {
+	o.Limits.MaxRequestsInFlight, o.Limits.MaxMutatingRequestsInFlight = 1, 1
+}
+
+// share makes a level with a number of shares beside the five of catch-all, where flows are told apart by users and may wait, and a schema that leads everybody's requests
+// for config maps to it.
+func (r *running) share(t *testing.T, shares int32, response flowcontrolv1.LimitResponse) {
+	t.Helper()
+	flows := r.admin(t).FlowcontrolV1()
+	_, err := flows.PriorityLevelConfigurations().Create(within(t), &flowcontrolv1.PriorityLevelConfiguration{
+		ObjectMeta: named("maps-level"), Spec: flowcontrolv1.PriorityLevelConfigurationSpec{
+			Type: flowcontrolv1.PriorityLevelEnablementLimited,
+			Limited: &flowcontrolv1.LimitedPriorityLevelConfiguration{
+				NominalConcurrencyShares: ptr.To(shares), LendablePercent: ptr.To[int32](0), BorrowingLimitPercent: ptr.To[int32](0), LimitResponse: response,
+			},
+		},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	_, err = flows.FlowSchemas().Create(within(t), &flowcontrolv1.FlowSchema{
+		ObjectMeta: named("maps"), Spec: flowcontrolv1.FlowSchemaSpec{
+			PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: "maps-level"}, MatchingPrecedence: 100,
+			DistinguisherMethod: &flowcontrolv1.FlowDistinguisherMethod{Type: flowcontrolv1.FlowDistinguisherMethodByUserType},
+			Rules: []flowcontrolv1.PolicyRulesWithSubjects{{
+				Subjects:      []flowcontrolv1.Subject{{Kind: flowcontrolv1.SubjectKindGroup, Group: &flowcontrolv1.GroupSubject{Name: "system:authenticated"}}},
+				ResourceRules: []flowcontrolv1.ResourcePolicyRule{{Verbs: []string{"*"}, APIGroups: []string{""}, Resources: []string{"configmaps"}, Namespaces: []string{"*"}}},
+			}},
+		},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	until(t, "the schema is in force", func() bool {
+		fs, err := flows.FlowSchemas().Get(within(t), "maps", metav1.GetOptions{})
+		must(t, err)
+		return len(fs.Status.Conditions) == 1 && fs.Status.Conditions[0].Status == flowcontrolv1.ConditionFalse
+	})
+}
+
+func queuing() flowcontrolv1.LimitResponse {
+	return flowcontrolv1.LimitResponse{Type: flowcontrolv1.LimitResponseTypeQueue, Queuing: &flowcontrolv1.QueuingConfiguration{Queues: 64, HandSize: 4, QueueLengthLimit: 50}}
+}
+
+// inside says whether a request of a user runs, or waits for its seat.
+func (r *running) inside(t *testing.T, user string) bool {
+	t.Helper()
+	_, dump := ask(t, r.httpClient(t), "GET", r.URL+"/debug/api_priority_and_fairness/dump_requests?includeRequestDetails=1", nil)
+	return strings.Contains(string(dump), user+",") // a cell
+}
+
+// why is the reason of a step of the newest journey that the filter selects.
+func (r *running) why(t *testing.T, filter, step string) string {
+	t.Helper()
+	var list v1alpha1.JourneyList
+	r.kx(t, "GET", "journeys?filter="+strings.ReplaceAll(filter, " ", "%20"), nil, 200, &list)
+	if len(list.Items) == 0 {
+		return ""
+	}
+	var one v1alpha1.Journey
+	r.kx(t, "GET", "journeys/"+list.Items[len(list.Items)-1].Name, nil, 200, &one)
+	if found := stepsOf(&one, step); len(found) > 0 {
+		return found[0].Why
+	}
+	return ""
+}
+
+// TestFlowWaits takes the only seat of a level by a request that is delayed. Another one waits in a queue until it is given back, a watch
+// gives its seat back as soon as it has begun, and administrators never wait.
+func TestFlowWaits(t *testing.T) {
+	t.Parallel()
+	r := start(t, allow, tokens(t, flowTokens), twoSeats)
+	r.share(t, 1, queuing())
+	const maps = "/api/v1/namespaces/default/configmaps"
+	anyone := r.anyone(t)
+	_, err := r.admin(t).RbacV1().ClusterRoles().Create(within(t), &rbacv1.ClusterRole{ObjectMeta: named("views"), Rules: []rbacv1.PolicyRule{
+		{Verbs: []string{"list", "watch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}},
+	}}, metav1.CreateOptions{})
+	must(t, err)
+	_, err = r.admin(t).RbacV1().ClusterRoleBindings().Create(within(t), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: named("ann-views"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "views"},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "ann"}},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	until(t, "ann may watch", func() bool {
+		w, err := r.as(t, "quiet").CoreV1().ConfigMaps("default").Watch(within(t), metav1.ListOptions{})
+		if err == nil {
+			w.Stop()
+		}
+		return err == nil
+	})
+	for range 3 { // more than there are seats
+		w, err := r.as(t, "quiet").CoreV1().ConfigMaps("default").Watch(within(t), metav1.ListOptions{})
+		must(t, err)
+		defer w.Stop()
+	}
+	r.fault(t, "slow", v1alpha1.FaultSpec{
+		Effect: v1alpha1.FaultDelay, Delay: &metav1.Duration{Duration: 10 * time.Minute}, Filter: "step:filter.authorization user:eve", Count: 1,
+	})
+	codes := make(chan int, 2)
+	send := func(token string) {
+		res, err := anyone.Do(withToken(t, "GET", r.URL+maps, token))
+		if err != nil {
+			codes <- 0
+			return
+		}
+		res.Body.Close()
+		codes <- res.StatusCode
+	}
+	until(t, "the watches have given their seats back", func() bool { return !r.inside(t, "ann") })
+	go send("flooder")
+	until(t, "eve has the seat", func() bool { return r.inside(t, "eve") })
+	go send("quiet")
+	until(t, "ann waits", func() bool { return r.inside(t, "ann") })
+	since := time.Now()
+	until(t, "she has waited for long enough to be told so", func() bool { return time.Since(since) > 50*time.Millisecond })
+	if res, data := ask(t, r.httpClient(t), "GET", r.URL+maps, nil); res.StatusCode != 200 {
+		t.Errorf("an administrator waits: %s", data)
+	}
+	select {
+	case code := <-codes:
+		t.Fatalf("somebody was answered %d while the seat was taken", code)
+	default:
+	}
+	r.kx(t, "DELETE", "faults/slow", nil, 200, nil)
+	if first, second := <-codes, <-codes; min(first, second) != http.StatusOK || max(first, second) != http.StatusForbidden {
+		t.Errorf("answered %d and %d", first, second)
+	}
+	const step = "filter.priority-and-fairness"
+	if why := r.why(t, "user:eve", step); why != "flow schema maps, priority level maps-level, flow eve: it takes 1 of the level's seats" {
+		t.Errorf("eve: %s", why)
+	}
+	if why := r.why(t, "user:ann verb:list", step); !strings.HasPrefix(why, "flow schema maps, priority level maps-level, flow ann: it waited ") || !strings.Contains(why, "in queue ") {
+		t.Errorf("ann: %s", why)
+	}
+	if why := r.why(t, "user:kx-admin verb:list resource:configmaps", step); why != "flow schema exempt, priority level exempt: such requests never wait" {
+		t.Errorf("the administrator: %s", why)
+	}
+}
+
+// TestFlowHeld: whoever is held has no seat, or everybody else would wait for somebody who reads a screen.
+func TestFlowHeld(t *testing.T) {
+	t.Parallel()
+	r := start(t, allow, tokens(t, flowTokens), twoSeats)
+	r.share(t, 1, queuing())
+	r.breakAt(t, "eve", v1alpha1.BreakpointSpec{Filter: "step:filter.authorization user:eve"})
+	const maps = "/api/v1/namespaces/default/configmaps"
+	anyone := r.anyone(t)
+	code := make(chan int, 1)
+	go func() {
+		res, err := anyone.Do(withToken(t, "GET", r.URL+maps, "flooder"))
+		if err != nil {
+			code <- 0
+			return
+		}
+		res.Body.Close()
+		code <- res.StatusCode
+	}()
+	j := r.heldBy(t, "eve")
+	if res, data := ask(t, anyone, "GET", r.URL+maps, nil, "Authorization: Bearer quiet"); res.StatusCode != http.StatusForbidden {
+		t.Errorf("beside one who is held: %s %s", res.Status, data)
+	}
+	r.tell(t, j, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionContinue})
+	if got := <-code; got != http.StatusForbidden {
+		t.Errorf("who was held is answered %d", got)
+	}
+}
+
+// TestFlowRefuses asks a level whose requests don't wait for a second seat.
+func TestFlowRefuses(t *testing.T) {
+	t.Parallel()
+	r := start(t, allow, tokens(t, flowTokens), twoSeats)
+	r.share(t, 1, flowcontrolv1.LimitResponse{Type: flowcontrolv1.LimitResponseTypeReject})
+	r.fault(t, "slow", v1alpha1.FaultSpec{
+		Effect: v1alpha1.FaultDelay, Delay: &metav1.Duration{Duration: 10 * time.Minute}, Filter: "step:filter.authorization user:eve", Count: 1,
+	})
+	const maps = "/api/v1/namespaces/default/configmaps"
+	anyone := r.anyone(t)
+	code := make(chan int, 1)
+	go func() {
+		res, err := anyone.Do(withToken(t, "GET", r.URL+maps, "flooder"))
+		if err != nil {
+			code <- 0
+			return
+		}
+		res.Body.Close()
+		code <- res.StatusCode
+	}()
+	until(t, "eve has the seat", func() bool { return r.inside(t, "eve") })
+	res, data := ask(t, anyone, "GET", r.URL+maps, nil, "Authorization: Bearer quiet")
+	level, err := r.admin(t).FlowcontrolV1().PriorityLevelConfigurations().Get(within(t), "maps-level", metav1.GetOptions{})
+	must(t, err)
+	if h := res.Header; res.StatusCode != http.StatusTooManyRequests || h.Get("Retry-After") == "" || h.Get(flowcontrolv1.ResponseHeaderMatchedPriorityLevelConfigurationUID) != string(level.UID) {
+		t.Errorf("%s %v %s", res.Status, h, data)
+	}
+	if why := r.why(t, "user:ann", "filter.priority-and-fairness"); why != "flow schema maps, priority level maps-level: others have taken all seats of the level, and its requests don't wait" {
+		t.Errorf("%s", why)
+	}
+	r.kx(t, "DELETE", "faults/slow", nil, 200, nil)
+	if got := <-code; got != http.StatusForbidden {
+		t.Errorf("who had the seat was answered %d", got)
+	}
+}
+
+// TestFlood has one user send 200 requests at a time, each of which takes 100 ms, while another one asks again and again: the other one
+// is never refused, and neither are watches nor administrators.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	r := start(t, allow, tokens(t, flowTokens), func(o *options.Options) {
+		o.Limits.MaxRequestsInFlight, o.Limits.MaxMutatingRequestsInFlight = 40, 20
+	})
+	r.share(t, 5, queuing()) // half of the seats: as many shares as catch-all has
+	r.fault(t, "slow", v1alpha1.FaultSpec{
+		Effect: v1alpha1.FaultDelay, Delay: &metav1.Duration{Duration: 100 * time.Millisecond}, Filter: "step:filter.authorization user:eve",
+	})
+	const maps = "/api/v1/namespaces/default/configmaps"
+	ctx, stop := context.WithCancel(within(t))
+	var flood sync.WaitGroup
+	defer flood.Wait()
+	defer stop()
+	var slow, refused atomic.Int64
+	anyone := r.anyone(t)
+	for range 200 {
+		flood.Go(func() {
+			for ctx.Err() == nil {
+				res, err := anyone.Do(withToken(t, "GET", r.URL+maps, "flooder").WithContext(ctx))
+				if err != nil {
+					continue
+				}
+				res.Body.Close()
+				if slow.Add(1); res.StatusCode == http.StatusTooManyRequests {
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	until(t, "the flood is there", func() bool { return slow.Load() > 200 })
+	for n := range 50 {
+		if res, data := ask(t, anyone, "GET", r.URL+maps, nil, "Authorization: Bearer quiet"); res.StatusCode != http.StatusForbidden {
+			t.Errorf("request %d of the quiet user: %s %s", n, res.Status, data)
+		}
+		if res, data := ask(t, r.httpClient(t), "GET", r.URL+maps, nil); res.StatusCode != 200 {
+			t.Errorf("an administrator: %s %s", res.Status, data)
+		}
+	}
+	w, err := r.admin(t).CoreV1().ConfigMaps("").Watch(within(t), metav1.ListOptions{})
+	must(t, err)
+	w.Stop()
+	t.Logf("%d requests of the flood, %d of them refused", slow.Load(), refused.Load())
+}
+
+// TestFlowOff serves without levels, and says what can't be shared.
+func TestFlowOff(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(o *options.Options) { o.Limits.PriorityAndFairness = false })
+	if res, _ := ask(t, r.httpClient(t), "GET", r.URL+"/debug/api_priority_and_fairness/dump_queues", nil); res.StatusCode != http.StatusNotFound {
+		t.Errorf("%s", res.Status)
+	}
+	res, _ := ask(t, r.httpClient(t), "GET", r.URL+"/api/v1/namespaces", nil)
+	if _, ok := res.Header[http.CanonicalHeaderKey(flowcontrolv1.ResponseHeaderMatchedFlowSchemaUID)]; ok || res.StatusCode != 200 {
+		t.Errorf("%s %v", res.Status, res.Header)
+	}
+	if why := r.why(t, "resource:namespaces verb:list", "filter.in-flight"); why != "" {
+		t.Errorf("%s", why)
+	}
+}
+
+func withToken(t *testing.T, method, url, token string) *http.Request {
+	req, err := http.NewRequestWithContext(within(t), method, url, nil)
+	must(t, err)
+	req.Header.Set("Authorization", fmt.Sprint("Bearer ", token))
+	return req
+}

@@ -1,0 +1,216 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/transport"
+
+	"github.com/kx-apiserver/kx/core/blame"
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/server/admission/webhook/hooktest"
+	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/server/wiretest"
+)
+
+// TestWebhooks has the server ask admission webhooks. The answers are those that a kube-apiserver gave: see testdata/upstream.
+func TestWebhooks(t *testing.T) {
+	t.Parallel()
+	// The reviews say who writes: that is the user of testdata/upstream.
+	r := start(t, tokens(t, "secret,kx-admin,1,\"system:masters\"\n"), uncollected)
+	anyone := r.anyone(t)
+	admin := &http.Client{Transport: transport.NewBearerAuthRoundTripper("secret", anyone.Transport)}
+	c := &wiretest.Client{URL: r.URL, Admin: admin, Anyone: anyone}
+	w := hooktest.New(t)
+	w.Configure(t, c)
+	datadriven.Walk(t, filepath.Join("testdata", "webhooks"), func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return w.Answer(t, c, d.Cmd, d.Input) })
+	})
+}
+
+// client is one for transcripts.
+func (r *running) client(t testing.TB) *wiretest.Client {
+	admin := r.httpClient(t)
+	return &wiretest.Client{URL: r.URL, Admin: admin, Anyone: admin}
+}
+
+const newConfigMap = "POST /api/v1/namespaces/default/configmaps%s\n\n" + `{"metadata":{"name":%q,"labels":{"scene":%q}}}`
+
+// TestWebhooksThatAttack has webhooks that answer so that it hurts. The write fails, and says how.
+func TestWebhooksThatAttack(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	c, w := r.client(t), hooktest.New(t)
+	w.Configure(t, c)
+	const failed = `failed calling webhook \"%[1]s.%[1]s.example.com\": failed to call webhook: `
+	for scene, want := range map[string]string{
+		"redirect": "it answered 307, and redirects are not followed",
+		"broken":   `an error on the server (\"500 Internal Server Error\") has prevented the request from succeeding`,
+		"endless":  "it answered more than 3145728 bytes, which is the most that is read",
+		"bomb":     "it answered more than 3145728 bytes, which is the most that is read",
+	} {
+		got := c.Ask(t, fmt.Sprintf(newConfigMap, "", scene, scene))
+		if !strings.HasPrefix(got, "500") || !strings.Contains(got, fmt.Sprintf(failed, scene)) || !strings.Contains(got, want) || strings.Contains(got, "hidden") {
+			t.Errorf("%s: %s", scene, got)
+		}
+	}
+	if n := w.Calls("/label"); n != 0 {
+		t.Errorf("a redirect was followed %d times", n)
+	}
+	if got := c.Ask(t, fmt.Sprintf(newConfigMap, "", "escape", "escape")); !strings.Contains(got, `red \\x1b[31m text`) {
+		t.Errorf("what acts on a terminal reached the client: %q", got)
+	}
+	if got := c.Ask(t, fmt.Sprintf(newConfigMap, "", "large", "deny-large-code")); !strings.HasPrefix(got, "400") {
+		t.Errorf("a code that is none: %s", got)
+	}
+}
+
+// TestWebhookEndsWithTheRequest: who no longer waits for an answer keeps no webhook busy.
+func TestWebhookEndsWithTheRequest(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	c, w := r.client(t), hooktest.New(t)
+	w.Configure(t, c, "patient")
+	if got := c.Ask(t, fmt.Sprintf(newConfigMap, "?timeout=1s", "patient", "patient")); !strings.HasPrefix(got, "504") {
+		t.Errorf("got %s", got)
+	}
+	select {
+	case <-w.GaveUp:
+	case <-time.After(15 * time.Second): // the webhook's own timeout is 20 seconds
+		t.Error("the webhook is still asked")
+	}
+}
+
+// TestWebhookConnections: many writes need few connections.
+func TestWebhookConnections(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	c, w := r.client(t), hooktest.New(t)
+	w.Configure(t, c, "label")
+	for i := range 30 {
+		if got := c.Ask(t, fmt.Sprintf(newConfigMap, "", fmt.Sprint("m-", i), "label")); !strings.HasPrefix(got, "201") {
+			t.Fatal(got)
+		}
+	}
+	if n := w.Connections(); w.Calls("/label") < 30 || n > 8 {
+		t.Errorf("%d calls used %d connections", w.Calls("/label"), n)
+	}
+}
+
+// TestWebhookOfAService has the flag say where a service is.
+func TestWebhookOfAService(t *testing.T) {
+	t.Parallel()
+	w := hooktest.New(t)
+	r := start(t, func(o *options.Options) {
+		o.Admission.Services = map[string]string{"default/hook": w.Server.Listener.Addr().String()}
+	})
+	_, validating := w.Configurations("deny")
+	path := "/deny"
+	for i := range validating.Webhooks {
+		config := &validating.Webhooks[i].ClientConfig
+		config.URL, config.Service = nil, &registrationv1.ServiceReference{Namespace: "default", Name: "hook", Path: &path}
+	}
+	_, err := r.admin(t).AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), validating, metav1.CreateOptions{})
+	must(t, err)
+	until(t, "the webhook refuses", func() bool {
+		_, err := r.admin(t).CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "a-", Labels: map[string]string{"scene": "deny"}},
+		}, metav1.CreateOptions{})
+		return err != nil && strings.Contains(err.Error(), "not in this house")
+	})
+}
+
+// TestWebhookThatLocksAll is asked about everything, and can't be reached. Whoever may do so can take it away, and look for the reason.
+func TestWebhookThatLocksAll(t *testing.T) {
+	t.Parallel()
+	r := start(t, allow)
+	w := hooktest.New(t)
+	_, validating := w.Configurations("deny")
+	hook := &validating.Webhooks[0]
+	hook.ObjectSelector = nil
+	hook.Rules = []registrationv1.RuleWithOperations{{Operations: []registrationv1.OperationType{"*"}, Rule: registrationv1.Rule{
+		APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"},
+	}}}
+	w.Server.Close()
+	admin := r.admin(t)
+	configurations := admin.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	_, err := configurations.Create(t.Context(), validating, metav1.CreateOptions{})
+	must(t, err)
+	until(t, "nothing can be written", func() bool {
+		_, err := admin.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "a-"}}, metav1.CreateOptions{})
+		return err != nil && strings.Contains(err.Error(), "connection refused")
+	})
+	_, err = admin.AuthenticationV1().TokenReviews().Create(t.Context(), &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "x"}}, metav1.CreateOptions{})
+	must(t, err)
+	r.breakAt(t, "look", v1alpha1.BreakpointSpec{Filter: "step:handler.webhook resource:pods"})
+	_, err = configurations.Patch(t.Context(), validating.Name, types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+	must(t, err)
+	must(t, configurations.Delete(t.Context(), validating.Name, metav1.DeleteOptions{}))
+	until(t, "it can be written again", func() bool {
+		_, err := admin.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "a-"}}, metav1.CreateOptions{})
+		return err == nil
+	})
+}
+
+// TestWebhookOfSecrets: what a webhook does to a Secret is in no journey of it, in no form.
+func TestWebhookOfSecrets(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	c, w := r.client(t), hooktest.New(t)
+	w.Configure(t, c, "secret")
+	const object = `{"metadata":{"name":"s","labels":{"scene":"secret"}},"data":{"password":"c2VjcmV0"}}`
+	if got := c.Ask(t, "POST /api/v1/namespaces/default/secrets\nKx-Trace: objects\n\n"+object); !strings.HasPrefix(got, "201") || !strings.Contains(got, "d2ViaG9vaw==") {
+		t.Fatal(got)
+	}
+	journeys := r.journeysOf(t, "?filter=verb:create+resource:secrets")
+	if len(journeys) != 1 {
+		t.Fatalf("%d journeys", len(journeys))
+	}
+	var whole json.RawMessage
+	r.kx(t, http.MethodGet, "journeys/"+journeys[0].Name, nil, http.StatusOK, &whole)
+	text := string(whole)
+	if !strings.Contains(text, "handler.webhook") || !strings.Contains(text, "add /data/added (masked)") {
+		t.Errorf("the webhook is not in the journey: %s", text)
+	}
+	for _, secret := range []string{"c2VjcmV0", "d2ViaG9vaw=="} {
+		if strings.Contains(text, secret) {
+			t.Errorf("the journey has %q", secret)
+		}
+	}
+}
+
+// TestBlameOfWebhooks: of a field that a webhook gave its value, the journey names the webhook.
+func TestBlameOfWebhooks(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	c, w := r.client(t), hooktest.New(t)
+	w.Configure(t, c, "label")
+	if got := c.Ask(t, "POST /api/v1/namespaces/default/configmaps\nKx-Trace: objects\n\n"+`{"metadata":{"name":"a","labels":{"scene":"label"}}}`); !strings.HasPrefix(got, "201") {
+		t.Fatal(got)
+	}
+	var j v1alpha1.Journey
+	r.kx(t, http.MethodGet, "journeys/"+r.journeysOf(t, "?filter=verb:create+resource:configmaps")[0].Name, nil, http.StatusOK, &j)
+	for path, want := range map[string]string{"metadata.labels.team": "a webhook, scenes/label.label.example.com", "metadata.labels.second": "a webhook, scenes/second.label.example.com"} {
+		changes, err := blame.Of(&j, path)
+		must(t, err)
+		var by []string
+		for _, change := range changes {
+			by = append(by, change.Who)
+		}
+		if !slices.Equal(by, []string{want}) {
+			t.Errorf("%s has its value by %q, want %q", path, by, want)
+		}
+	}
+}
