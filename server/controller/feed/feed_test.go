@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -103,8 +104,11 @@ func TestFeed(t *testing.T) {
 	if got := all.until(t, "end"); len(got) != 9 {
 		t.Errorf("a follower of all was told %q", got)
 	}
-	if !from.Looked() {
-		t.Error("it has looked")
+	// It is true once all were told, so a moment after the last of them was.
+	for end := time.Now().Add(controllertest.Patience); !from.Looked(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it has looked")
+		}
 	}
 
 	put("/r/configmaps/a/x", "9")
