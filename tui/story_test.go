@@ -101,7 +101,8 @@ func (d *driver) phase() session.Phase {
 // run does what the screen asked for, on a goroutine of its own as Bubble Tea does.
 func (d *driver) run(cmd tea.Cmd) {
 	if cmd != nil {
-		go func() { d.messages <- cmd() }()
+		messages := d.messages // a test that begins another screen has another channel for it
+		go func() { messages <- cmd() }()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,6 +47,8 @@ type task struct {
 	// every is the pause before the next check; 0 means that one success is enough.
 	every time.Duration
 	do    func(context.Context) error
+	// most is how long one attempt may take, if that is more than attemptMost.
+	most time.Duration
 
 	next time.Time
 	// failures is how many attempts have failed since one that did not.
@@ -57,6 +60,8 @@ type Tasks struct {
 	config Config
 	client *client
 	tasks  []*task
+	// large are those that take longer: they begin when the others have been tried, and hold up none of them.
+	large []*task
 	// tried is called with the name of each task after its first attempt.
 	tried func(name string)
 }
@@ -68,9 +73,11 @@ const (
 	// lookEvery is the pause between checks of objects that only others change.
 	lookEvery = time.Minute
 	// retryAfter is the first pause before a failed task is tried again. The next ones are longer. attemptMost is how long one attempt
-	// may take.
+	// may take, and rolesMost how long that at some hundred roles and bindings: a server is ready after it, with all of them also
+	// where the disk is slow and others make them at the same time.
 	retryAfter  = time.Second
 	attemptMost = 5 * time.Second
+	rolesMost   = 30 * time.Second
 )
 
 // New makes the tasks, which are tried in this order. tried is called after the first attempt of each.
@@ -81,30 +88,40 @@ func New(c Config, tried func(name string)) *Tasks {
 		{name: Service, every: reconcileEvery, do: t.service},
 		{name: PriorityClasses, do: t.priorityClasses},
 		{name: Authentication, every: lookEvery, do: t.authentication},
-		{name: Roles, do: t.roles}, // the most objects, so the others come first
 	}
+	// The most objects, so the others come first, and none waits for them: not the lease of this server either.
+	t.large = []*task{{name: Roles, do: t.roles, most: rolesMost}}
 	return t
 }
 
 // Run does the tasks until ctx ends, and then takes this server out of the endpoints.
 func (t *Tasks) Run(ctx context.Context) {
-	for first := true; ; first = false {
-		next := t.round(ctx, first)
+	next := t.round(ctx, t.tasks, true)
+	var large sync.WaitGroup
+	large.Go(func() { t.keep(ctx, t.large, t.round(ctx, t.large, true)) })
+	t.keep(ctx, t.tasks, next)
+	t.leave(context.WithoutCancel(ctx))
+	large.Wait()
+}
+
+// keep does tasks when they are due, the first of them next, until ctx ends.
+func (t *Tasks) keep(ctx context.Context, tasks []*task, next time.Time) {
+	for {
 		timer := time.NewTimer(time.Until(next))
 		select {
 		case <-timer.C:
+			next = t.round(ctx, tasks, false)
 		case <-ctx.Done():
 			timer.Stop()
-			t.leave(context.WithoutCancel(ctx))
 			return
 		}
 	}
 }
 
-// round tries what is due, and returns when something is due next.
-func (t *Tasks) round(ctx context.Context, first bool) time.Time {
+// round tries what is due of some tasks, and returns when something is due next.
+func (t *Tasks) round(ctx context.Context, tasks []*task, first bool) time.Time {
 	soonest := time.Now().Add(lookEvery)
-	for _, task := range t.tasks {
+	for _, task := range tasks {
 		if !task.next.After(time.Now()) && (first || task.failures > 0 || task.every > 0) {
 			t.try(ctx, task)
 		}
@@ -120,7 +137,7 @@ func (t *Tasks) round(ctx context.Context, first bool) time.Time {
 
 // try makes one attempt. It logs a failure once, and again only after a success.
 func (t *Tasks) try(ctx context.Context, task *task) {
-	attempt, cancel := context.WithTimeout(ctx, attemptMost)
+	attempt, cancel := context.WithTimeout(ctx, max(attemptMost, task.most))
 	defer cancel()
 	err := task.do(attempt)
 	if err != nil && task.failures == 0 && ctx.Err() == nil {
