@@ -29,6 +29,7 @@ func TestPlugins(t *testing.T) {
 					flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 					o.AddFlags(flags)
 					must(t, flags.Parse(wiretest.Flags(t, d.Input)))
+					o.Limits.RequestTimeout = 10 * time.Minute // the race detector makes expressions that use up their budget slow
 				})
 				anyone := r.anyone(t)
 				admin := &http.Client{Transport: transport.NewBearerAuthRoundTripper("secret", anyone.Transport)}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/controller"
@@ -25,8 +26,10 @@ import (
 // stopLimit is how long a server may take to stop.
 const stopLimit = time.Minute
 
-// TestMain stops the server that tests share, and looks for what any server left behind.
+// TestMain stops the server that tests share, and looks for what any server left behind. Of what libraries log only warnings and errors
+// are shown, as kx serve has it: lines about the beginnings and ends of a hundred servers would hide a failure.
 func TestMain(m *testing.M) {
+	klog.SetSlogLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	code := m.Run()
 	if stopShared != nil {
 		stopShared()
