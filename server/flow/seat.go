@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,8 +13,8 @@ type Seat struct {
 	visit *visit
 
 	mu sync.Mutex
-	// leave gives the seat back when it is closed, and left is closed when that has happened. Both are nil where it has none.
-	leave, left chan struct{}
+	// leave gives the seat back. It is nil where there is none.
+	leave func()
 }
 
 // Pause gives the seat back, and returns when others can have it.
@@ -23,9 +24,8 @@ func (s *Seat) Pause() {
 	if s.leave == nil {
 		return
 	}
-	close(s.leave)
-	<-s.left
-	s.leave, s.left = nil, nil
+	s.leave()
+	s.leave = nil
 }
 
 // Resume leaves the request without a seat: it has been let in once, and few requests are held.
@@ -38,80 +38,93 @@ func (s *Seat) Retake(ctx context.Context) bool {
 	return s.leave != nil || s.take(ctx, false)
 }
 
-// take waits for a seat. The library keeps a seat for as long as a function runs. That is one that waits, on a goroutine of its own, or
-// the seat could not be given back before the request ends. Unless it is the first time, what is known of the request stays as it was.
+// take waits for a seat. The library keeps a seat for as long as a function runs. That is one that yields, in a coroutine, or the seat
+// could not be given back before the request ends. Unless it is the first time, what is known of the request stays as it was.
 func (s *Seat) take(ctx context.Context, first bool) bool {
 	v := s.visit
 	if !first {
 		again := *v
 		v = &again
 	}
-	stay := &stay{Context: ctx, done: make(chan struct{})}
-	seated, leave, left := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	var queued atomic.Bool
-	var failure any
-	go func() {
-		defer close(left)
-		defer func() { failure = recover() }()
-		v.control.lib.Handle(stay, v.digest(), v.note, v.estimate, func(in bool) { queued.Store(in) }, func() {
-			close(seated)
-			<-leave
-		})
-	}()
-	begun := time.Now()
-	limit := time.NewTimer(v.control.wait)
-	defer limit.Stop()
-	search := time.NewTimer(Patience)
-	defer search.Stop()
-	done := ctx.Done()
-	for {
-		select {
-		case <-seated:
-			s.leave, s.left = leave, left
-			if waited := time.Since(begun); waited > Patience {
-				v.entry.Waited = waited
-			}
-			return true
-		case <-left:
-			if failure != nil {
-				panic(failure)
-			}
-			v.entry.Waited = time.Since(begun)
-			return false
-		case <-search.C:
-			if !queued.Load() { // it is being judged, or about to sit down
-				search.Reset(Patience)
-				break
-			}
-			v.entry.Queue = v.control.queues.find(v.entry.Level.Name, v.request.Info)
-			if v.entry.Queue < 0 && len(v.request.Info.Parts) > 0 {
-				search.Reset(often)
-			}
-		case <-limit.C:
-			stay.end()
-		case <-done:
-			done = nil
-			stay.end()
+	w := &wait{Context: ctx, visit: v, begun: time.Now(), over: make(chan struct{})}
+	// Most requests sit down before there is anything to watch.
+	watch := time.AfterFunc(Patience, w.watch)
+	w.watching.Add(1)
+	seated, leave := iter.Pull(func(yield func(struct{}) bool) {
+		v.control.lib.Handle(w, v.digest(), v.note, v.estimate, w.queued.Store, func() { yield(struct{}{}) })
+	})
+	defer func() {
+		w.end()
+		if watch.Stop() {
+			w.watching.Done()
 		}
+		w.watching.Wait() // it may have found the queue
+		v.entry.Queue = w.queue
+	}()
+	w.queue = -1
+	_, ok := seated()
+	if waited := time.Since(w.begun); waited > Patience || !ok {
+		v.entry.Waited = waited
 	}
+	if ok {
+		s.leave = leave
+	}
+	return ok
 }
 
 // Patience is when a request that has no seat is said to wait, and its queue is looked for.
 const Patience = time.Millisecond
 
-// stay is the context of a request while it waits. Other than a derived context it costs nothing that outlives the wait.
-type stay struct {
+// wait is a request's wait for a seat, and the context of it. Other than a derived context it costs nothing that outlives the wait.
+type wait struct {
 	context.Context
+	visit  *visit
+	begun  time.Time
+	queued atomic.Bool
+
 	once sync.Once
-	done chan struct{}
+	over chan struct{}
+
+	// queue is what watch found: the number of the queue, or -1.
+	queue    int
+	watching sync.WaitGroup
 }
 
-func (s *stay) end()                  { s.once.Do(func() { close(s.done) }) }
-func (s *stay) Done() <-chan struct{} { return s.done }
+// watch ends the wait with the request, or when it takes too long, and looks for the queue meanwhile.
+func (w *wait) watch() {
+	defer w.watching.Done()
+	limit := time.NewTimer(w.visit.control.wait - time.Since(w.begun))
+	defer limit.Stop()
+	search := time.NewTimer(0)
+	defer search.Stop()
+	for {
+		select {
+		case <-w.over:
+			return
+		case <-search.C:
+			if !w.queued.Load() { // it is being judged, or about to sit down
+				search.Reset(Patience)
+				break
+			}
+			v := w.visit
+			w.queue = v.control.queues.find(v.entry.Level.Name, v.request.Info)
+			if w.queue < 0 && len(v.request.Info.Parts) > 0 {
+				search.Reset(often)
+			}
+		case <-limit.C:
+			w.end()
+		case <-w.Context.Done():
+			w.end()
+		}
+	}
+}
 
-func (s *stay) Err() error {
+func (w *wait) end()                  { w.once.Do(func() { close(w.over) }) }
+func (w *wait) Done() <-chan struct{} { return w.over }
+
+func (w *wait) Err() error {
 	select {
-	case <-s.done:
+	case <-w.over:
 		return context.Canceled
 	default:
 		return nil

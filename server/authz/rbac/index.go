@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -63,6 +64,8 @@ type binding struct {
 	id
 	to       rbacv1.RoleRef
 	subjects []rbacv1.Subject
+
+	sentence atomic.Pointer[sentence]
 }
 
 func (b *binding) kind() Kind {

@@ -20,7 +20,7 @@ const (
 // Why says which rule allows what was asked for, or that no binding does and which one comes nearest. Names are escaped.
 func (v *Verdict) Why() string {
 	if v.Allowed() {
-		return escape.Line(v.grant.String())
+		return v.grant.sentence()
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s reaches %s", v.whom(), v.what())
@@ -105,6 +105,23 @@ func (g grant) String() string {
 		of = listed(resourcesOf(rule))
 	}
 	return fmt.Sprintf("%s → %s %s: rule %d allows %s of %s", g.by, g.by.to.Kind, g.by.to.Name, g.rule+1, listed(rule.Verbs), of)
+}
+
+// sentence is String, escaped. A binding remembers its latest one, for most of its requests are allowed by the same rule.
+func (g grant) sentence() string {
+	if last := g.by.sentence.Load(); last != nil && last.role == g.role && last.rule == g.rule {
+		return last.text
+	}
+	next := &sentence{role: g.role, rule: g.rule, text: escape.Line(g.String())}
+	g.by.sentence.Store(next)
+	return next.text
+}
+
+// sentence says what a rule of a role allows.
+type sentence struct {
+	role *role
+	rule int
+	text string
 }
 
 // resourcesOf are the resources of a rule, with their group if there is one.
