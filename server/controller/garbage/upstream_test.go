@@ -3,12 +3,17 @@ package garbage_test
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/server/controller/controllertest"
 )
@@ -80,6 +85,19 @@ var scenes = map[string]func(c cluster, ns string){
 			c.configMap(ns, name, references)
 		}
 	},
+	"an owner of the cluster": func(c cluster, ns string) {
+		owner, err := c.RbacV1().ClusterRoles().Create(c.t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "owner-" + ns}}, metav1.CreateOptions{})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		of := []metav1.OwnerReference{{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole", Name: owner.Name, UID: owner.UID, BlockOwnerDeletion: new(true)}}
+		child := c.configMap(ns, "child", of)
+		c.configMap(ns, "grandchild", owns(true, child))
+		c.configMap(ns, "held", of, held)
+		if err := c.RbacV1().ClusterRoles().Delete(c.t.Context(), owner.Name, metav1.DeleteOptions{PropagationPolicy: new(background)}); err != nil {
+			c.t.Fatal(err)
+		}
+	},
 	"another namespace": func(c cluster, ns string) {
 		owner := c.configMap("default", "owner-"+ns, nil)
 		c.configMap(ns, "child", owns(true, owner))
@@ -117,11 +135,62 @@ func (there maps) state() (lines []string) {
 	return lines
 }
 
+// chained has the order in which four objects go that own each other, after the first of them was deleted.
+func chained(s *controllertest.Stage, policy metav1.DeletionPropagation) {
+	c := cluster{s.Clientset, s.T}
+	first := c.configMap(s.Namespace, "first", nil)
+	second := c.configMap(s.Namespace, "second", owns(true, first))
+	third := c.configMap(s.Namespace, "third", owns(true, second))
+	last := c.configMap(s.Namespace, "last", owns(true, third))
+	w, err := c.CoreV1().ConfigMaps(s.Namespace).Watch(s.T.Context(), metav1.ListOptions{ResourceVersion: last.ResourceVersion})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	defer w.Stop()
+	c.remove(first, policy)
+	for left := 4; left > 0; {
+		select {
+		case event := <-w.ResultChan():
+			if cm, ok := event.Object.(*corev1.ConfigMap); ok && event.Type == watch.Deleted && cm.Name != "kube-root-ca.crt" {
+				s.Note("%s goes", cm.Name)
+				left--
+			}
+		case <-time.After(5 * controllertest.Patience):
+			s.T.Fatal("not all go")
+		}
+	}
+}
+
+// uids are not the same twice.
+var uids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}`)
+
+// told are the events of a namespace, each once.
+func (c cluster) told(namespace string) (lines []string) {
+	c.t.Helper()
+	list, err := c.CoreV1().Events(namespace).List(c.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, e := range list.Items {
+		line := fmt.Sprintf("event of %s: %s %s about %s %s: %s", e.Source.Component, e.Type, e.Reason, e.InvolvedObject.Kind, e.InvolvedObject.Name, uids.ReplaceAllString(e.Message, "<uid>"))
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // TestUpstream plays scenes, and waits for what is left of each with a kube-apiserver v1.37.1 and its kube-controller-manager.
 func TestUpstream(t *testing.T) {
 	all := controllertest.Scenes{
-		Play:  map[string]func(*controllertest.Stage){},
-		State: func(s *controllertest.Stage) []string { return cluster{s.Clientset, s.T}.there(s.Namespace).state() },
+		Play: map[string]func(*controllertest.Stage){
+			"the order in the background": func(s *controllertest.Stage) { chained(s, background) },
+			"the order in the foreground": func(s *controllertest.Stage) { chained(s, foreground) },
+		},
+		State: func(s *controllertest.Stage) []string {
+			c := cluster{s.Clientset, s.T}
+			return append(c.there(s.Namespace).state(), c.told(s.Namespace)...)
+		},
 		Quiet: 4 * time.Second,
 	}
 	for name, play := range scenes {
