@@ -24,7 +24,7 @@ func (r *running) bind(t testing.TB, user, role, verb, group, resource string) {
 	t.Helper()
 	c := r.admin(t)
 	_, err := c.RbacV1().ClusterRoleBindings().Create(within(t), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user + "-" + strings.ReplaceAll(role, ":", "-")},
+		ObjectMeta: metav1.ObjectMeta{Name: strings.ReplaceAll(user+"-"+role, ":", "-")},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 	}, metav1.CreateOptions{})

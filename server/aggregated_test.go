@@ -18,6 +18,8 @@ import (
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -227,6 +229,37 @@ func TestAggregated(t *testing.T) {
 		}
 	})
 
+	namespaces := front.admin(t).CoreV1().Namespaces()
+	_, err = namespaces.Create(within(t), &corev1.Namespace{ObjectMeta: named("late")}, metav1.CreateOptions{})
+	must(t, err)
+	t.Run("a namespace goes with what the other server has in it", func(t *testing.T) {
+		for _, r := range []*running{front, far} {
+			_, err := r.admin(t).CoreV1().Namespaces().Create(within(t), &corev1.Namespace{ObjectMeta: named("garden")}, metav1.CreateOptions{})
+			must(t, err)
+		}
+		// The other server has no default roles.
+		_, err := far.admin(t).RbacV1().ClusterRoles().Create(within(t), &rbacv1.ClusterRole{ObjectMeta: named("gardener"), Rules: []rbacv1.PolicyRule{
+			{Verbs: []string{"list", "deletecollection"}, APIGroups: []string{farGroup}, Resources: []string{"*"}},
+		}}, metav1.CreateOptions{})
+		must(t, err)
+		far.bind(t, "system:serviceaccount:kube-system:namespace-controller", "gardener", "deletecollection", farGroup, "crontabs")
+		there := far.dynamic(t).Resource(farVersion.WithResource("crontabs")).Namespace("garden")
+		for _, name := range []string{"one", "two"} {
+			_, err := there.Create(within(t), tab(farVersion, "garden", name), metav1.CreateOptions{})
+			must(t, err)
+		}
+		must(t, namespaces.Delete(within(t), "garden", metav1.DeleteOptions{}))
+		until(t, "the namespace is gone", func() bool {
+			_, err := namespaces.Get(within(t), "garden", metav1.GetOptions{})
+			return apierrors.IsNotFound(err)
+		})
+		list, err := there.List(within(t), metav1.ListOptions{})
+		must(t, err)
+		if len(list.Items) != 0 {
+			t.Errorf("the other server still has %d objects in it", len(list.Items))
+		}
+	})
+
 	must(t, stopFar())
 	// An APIService that is written is looked at again at once.
 	res, body := ask(t, front.httpClient(t), "PATCH", front.URL+apiServices+"/v1."+farGroup, strings.NewReader(`{"metadata":{"labels":{"a":"b"}}}`), "Content-Type: application/merge-patch+json")
@@ -244,9 +277,23 @@ func TestAggregated(t *testing.T) {
 	if got := front.freshness(t); got != "Stale crontabs/2" {
 		t.Errorf("discovery says %s", got)
 	}
+	// Nobody knows what the other server has in a namespace.
+	must(t, namespaces.Delete(within(t), "late", metav1.DeleteOptions{}))
+	const unknown = "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: far.example.com/v1: stale GroupVersion discovery: far.example.com/v1"
+	until(t, "the condition says that it is not known", func() bool {
+		ns, err := namespaces.Get(within(t), "late", metav1.GetOptions{})
+		must(t, err)
+		return slices.ContainsFunc(ns.Status.Conditions, func(c corev1.NamespaceCondition) bool {
+			return c.Type == corev1.NamespaceDeletionDiscoveryFailure && c.Status == corev1.ConditionTrue && c.Reason == "DiscoveryFailed" && c.Message == unknown
+		})
+	})
 	if res, _ := ask(t, front.httpClient(t), "DELETE", front.URL+apiServices+"/v1."+farGroup, nil); res.StatusCode != http.StatusOK {
 		t.Errorf("the API service can't be deleted: %d", res.StatusCode)
 	}
+	until(t, "the namespace is gone, now that there is nothing to be known", func() bool {
+		_, err := namespaces.Get(within(t), "late", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 	until(t, "nobody has the group", func() bool {
 		res, _ := ask(t, front.httpClient(t), "GET", front.URL+"/apis/"+farGroup+"/v1/crontabs", nil)
 		return res.StatusCode == http.StatusNotFound

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -23,6 +24,7 @@ import (
 	"github.com/kx-apiserver/kx/server/crd"
 	crdschema "github.com/kx-apiserver/kx/server/crd/schema"
 	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/handler"
 	"github.com/kx-apiserver/kx/server/kxapi"
 	"github.com/kx-apiserver/kx/server/webhook"
 )
@@ -203,6 +205,24 @@ func (c *Chain) Storages() map[schema.GroupVersionResource]corerest.Storage {
 	maps.Copy(storages, c.APIExtensions.Storages())
 	maps.Copy(storages, c.CustomResources.Storages())
 	return storages
+}
+
+// Complete returns an error if there are, or may be, resources that neither Storages nor the collections of other servers have.
+func (c *Chain) Complete(ctx context.Context) error {
+	if err := c.CustomResources.Complete(ctx); err != nil {
+		return err
+	}
+	return c.Aggregator.Complete(ctx)
+}
+
+// Scope returns what the handlers know of a resource, or of "resource/subresource" of a built-in one; nil where nothing serves it.
+func (c *Chain) Scope(ctx context.Context, resource schema.GroupVersionResource) (*handler.RequestScope, error) {
+	for _, s := range []*endpoint.GenericAPIServer{c.Kube, c.APIExtensions} {
+		if scope := s.Scope(resource); scope != nil {
+			return scope, nil
+		}
+	}
+	return c.CustomResources.Scope(ctx, resource)
 }
 
 // kinds returns how to find the objects of a kind. Those that are built in stay what they are, while custom resources come and go.

@@ -252,7 +252,7 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	s.inBackground(c.Authorizer.Run)
 	s.inBackground(chain.Aggregator.Run)
 	kit := work.Kit{
-		Storages: chain.Storages, Etcd: c.Etcd.Live, Decoder: c.Etcd.Decoder, Journeys: c.Journeys,
+		Storages: chain.Storages, Scope: chain.Scope, Etcd: c.Etcd.Live, Decoder: c.Etcd.Decoder, Journeys: c.Journeys,
 		Metrics: c.Writes, Log: s.log, SignClient: c.signClient, SigningDuration: c.Options.ClusterSigningDuration,
 		SecretTokens: c.secretTokens, ServerCA: c.serverCA, Shared: len(c.Options.Etcd.Servers)+len(c.Options.Etcd.EmbeddedListen) > 0,
 	}
@@ -261,7 +261,7 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	}
 	controllers := controller.Start(ctx, controller.Config{
 		Kit:      kit,
-		Complete: chain.CustomResources.Complete, Controllers: c.Options.Controllers, InitialObjects: c.Options.InitialObjects,
+		Complete: chain.Complete, Elsewhere: chain.Aggregator.Collections, Controllers: c.Options.Controllers, InitialObjects: c.Options.InitialObjects,
 		Process: processName(c.Journeys.Process()),
 	})
 	c.Controllers.Store(controllers)

@@ -32,10 +32,13 @@ func (s *Server) describe(ctx context.Context, gv schema.GroupVersion, r *remote
 	}
 	host, err := s.locate(ctx, r.ref)
 	if err == nil {
-		known.Resources, err = r.resources(ctx, host, gv)
+		known.Resources, err = r.list(ctx, host, gv)
 	}
 	if known.Stale = err != nil; err == nil && known.Resources == nil {
 		known.Resources = []apidiscoveryv2.APIResourceDiscovery{}
+	}
+	if r.resources.Store(nil); err == nil {
+		r.resources.Store(&known.Resources)
 	}
 	s.config.Discovery.SetRemote(gv, known)
 	if err == nil {
@@ -49,8 +52,8 @@ func (s *Server) describe(ctx context.Context, gv schema.GroupVersion, r *remote
 // asList is the media type of one document of all resources.
 const asList = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// resources are those of a version, by the document of all that the server has, or by the page of the version if it has none.
-func (r *remote) resources(ctx context.Context, host string, gv schema.GroupVersion) ([]apidiscoveryv2.APIResourceDiscovery, error) {
+// list has the resources of a version, by the document of all that the server has, or by the page of the version if it has none.
+func (r *remote) list(ctx context.Context, host string, gv schema.GroupVersion) ([]apidiscoveryv2.APIResourceDiscovery, error) {
 	if gv.Group != "" {
 		body, mediaType, err := r.read(ctx, host, "/apis", asList)
 		if _, parameters, bad := mime.ParseMediaType(mediaType); err == nil && bad == nil && parameters["as"] == "APIGroupDiscoveryList" {

@@ -2,7 +2,7 @@
 //
 // In come requests for all resources, before any server of this process looks at them; the APIServices that name a service; and the
 // answers of those services. Out go the requests and their answers; the condition Available of each such APIService; and what the
-// other servers tell of themselves, into this server's discovery and OpenAPI.
+// other servers tell of themselves, into this server's discovery and OpenAPI; and their collections, for who empties namespaces.
 //
 // # Invariants
 //

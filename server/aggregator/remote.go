@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,6 +33,8 @@ type remote struct {
 	broken error
 	// away is why requests are not passed on; nil if they are.
 	away atomic.Pointer[string]
+	// resources are those that the server last said it has; nil if it has not said so.
+	resources atomic.Pointer[[]apidiscoveryv2.APIResourceDiscovery]
 	// described is what the server has told of itself, and its description was made of.
 	described string
 }

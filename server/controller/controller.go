@@ -147,7 +147,9 @@ var own = []func(*work.Kit, *feed.Feed) Controller{
 // Config says which controllers run, and has what they need.
 type Config struct {
 	work.Kit
-	// Complete returns an error if there are, or may be, resources that Storages does not have.
+	// Elsewhere has the resources of other servers that may have objects in namespaces.
+	Elsewhere work.Storages
+	// Complete returns an error if there are, or may be, resources that neither has.
 	Complete func(context.Context) error
 	// Controllers are those of kube-controller-manager that run.
 	Controllers Selection
@@ -200,7 +202,7 @@ func Start(ctx context.Context, c Config) *Controllers {
 		}
 	}
 	stopNamespaces := func() {}
-	namespaces := namespace.New(&c.Kit, c.Complete)
+	namespaces := namespace.New(&c.Kit, c.Elsewhere, c.Complete)
 	if namespaces != nil {
 		namespaces.Start(ctx)
 		stopNamespaces = namespaces.Stop

@@ -25,6 +25,7 @@ type crdInfo struct {
 	resource *customresource.Resource
 	// versions has the served versions.
 	versions map[string]*version
+	scopes   *scopes
 	// made is when it was made, and took how long that took.
 	made time.Time
 	took time.Duration
@@ -240,10 +241,10 @@ func newCRDInfo(c Config, crd *lister.Definition, by string) (_ *crdInfo, err er
 	info := &crdInfo{resource: resource, versions: map[string]*version{}, requests: newGate(), notes: notes, by: by, cause: c.causeOf(crd)}
 	info.crd.Store(crd)
 	info.life, info.end = context.WithCancel(context.Background())
-	scopes := newScopes(c, crd, resource)
+	info.scopes = newScopes(c, crd, resource)
 	for i := range crd.Spec.Versions { // in this order, so that notes have it
 		if v := resource.Versions[crd.Spec.Versions[i].Name]; v != nil && v.Served {
-			info.versions[v.Kind.Version] = newVersion(c, info, scopes, v)
+			info.versions[v.Kind.Version] = newVersion(c, info, info.scopes, v)
 		}
 	}
 	return info, nil

@@ -9,6 +9,7 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -83,6 +84,30 @@ func (s *scopes) ofResource(v *customresource.Version) *handler.RequestScope {
 		MaxRequestBodyBytes: s.config.MaxRequestBodyBytes,
 		MaxObjectFields:     s.config.MaxObjectFields,
 	}
+}
+
+// Scope returns what the handlers would know of custom resources in a version, which need not be served: controllers write in the one
+// that is stored. It is nil if there is no such definition.
+func (s *Server) Scope(ctx context.Context, resource schema.GroupVersionResource) (*handler.RequestScope, error) {
+	crd := s.lister.Get(resource.Resource + "." + resource.Group)
+	if crd == nil {
+		return nil, nil
+	}
+	info, err := s.getOrCreateServingInfoFor(trace.Unrecorded(ctx), crd) // the write itself has this step
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer info.requests.leave()
+	v := info.resource.Versions[resource.Version]
+	if v == nil {
+		return nil, nil
+	}
+	scope := info.scopes.ofResource(v)
+	scope.FieldTypes = info.scopes.managers.converter
+	return scope, nil
 }
 
 func (s *scopes) ofStatus(v *customresource.Version) *handler.RequestScope {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/handler"
 )
 
 // Installed is the account of a storage's installation: which routes it has and lacks, and why.
@@ -26,6 +27,7 @@ type Installed struct {
 	Absent []Absence
 
 	notes *trace.Notes // nil for what another package serves
+	scope *handler.RequestScope
 }
 
 // madeBy returns the notes of how a storage was made on etcd, the outermost first; nil if it was not.

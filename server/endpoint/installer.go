@@ -70,7 +70,7 @@ func (a *APIInstaller) registerResourceHandlers(path string, storage rest.Storag
 		return nil, err
 	}
 	p := &paths{namespaced: namespaced}
-	installed := Installed{Resource: scope.Resource, Subresource: subresource, Kind: scope.Kind, Storage: storage, notes: notes}
+	installed := Installed{Resource: scope.Resource, Subresource: subresource, Kind: scope.Kind, Storage: storage, notes: notes, scope: scope}
 	verbs := map[string]bool{}
 	for _, action := range actions {
 		if lacking := action.missing(storage, notes); lacking != "" {

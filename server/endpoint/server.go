@@ -18,6 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/discovery"
+	"github.com/kx-apiserver/kx/server/handler"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/store/backend"
@@ -86,6 +87,7 @@ type GenericAPIServer struct {
 
 	mu       sync.Mutex
 	storages map[schema.GroupVersionResource]rest.Storage
+	scopes   map[schema.GroupVersionResource]*handler.RequestScope
 	// installed has the accounts in the order of installation.
 	installed []Installed
 	// notes are the steps that many resources share. The goroutine that installs writes them.
@@ -244,7 +246,14 @@ func (s *GenericAPIServer) own(gv schema.GroupVersion, storages map[string]rest.
 	defer s.mu.Unlock()
 	s.installed = append(s.installed, installed...)
 	if s.storages == nil {
-		s.storages = map[schema.GroupVersionResource]rest.Storage{}
+		s.storages, s.scopes = map[schema.GroupVersionResource]rest.Storage{}, map[schema.GroupVersionResource]*handler.RequestScope{}
+	}
+	for i := range installed {
+		at := installed[i].Resource
+		if sub := installed[i].Subresource; sub != "" {
+			at.Resource += "/" + sub
+		}
+		s.scopes[at] = installed[i].scope
 	}
 	for name, storage := range storages {
 		s.storages[gv.WithResource(name)] = storage
@@ -263,6 +272,13 @@ func (s *GenericAPIServer) Storage(resource schema.GroupVersionResource) rest.St
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.storages[resource]
+}
+
+// Scope returns what the handlers know of an installed resource, or of "resource/subresource"; nil if there is none.
+func (s *GenericAPIServer) Scope(resource schema.GroupVersionResource) *handler.RequestScope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.scopes[resource]
 }
 
 // Installed returns the accounts of all installations, in order.
@@ -294,5 +310,5 @@ func (s *GenericAPIServer) Destroy() {
 	for _, storage := range s.storages {
 		storage.Destroy()
 	}
-	s.storages, s.installed = nil, nil
+	s.storages, s.scopes, s.installed = nil, nil, nil
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -97,6 +99,29 @@ func admissionToValidateObjectDeleteFunc(scope *RequestScope, static admission.A
 		}
 		return validate(ctx, scope, attributes)
 	}
+}
+
+// AdmitCreate lets admission change an object that no HTTP request brings, as a controller's, and returns what asks for its word when the
+// object is created.
+func (scope *RequestScope) AdmitCreate(ctx context.Context, namespace, name string, obj runtime.Object, options *metav1.CreateOptions) (rest.ValidateObjectFunc, error) {
+	user, _ := request.UserFrom(ctx)
+	attributes := admission.NewAttributesRecord(obj, nil, scope.Kind, namespace, name, scope.Resource, scope.Subresource,
+		admission.Create, options, len(options.DryRun) > 0, user)
+	if err := mutate(ctx, scope, attributes); err != nil {
+		return nil, err
+	}
+	return admissionToValidateObjectFunc(scope, attributes), nil
+}
+
+// AdmitUpdate returns what lets admission change each next state of an object, and what asks for its word on it.
+func (scope *RequestScope) AdmitUpdate(ctx context.Context, namespace, name string, options *metav1.UpdateOptions) (rest.TransformFunc, rest.ValidateObjectUpdateFunc) {
+	u := newUpdate(ctx, scope, namespace, name, "", options)
+	return u.admit, u.validateUpdate()
+}
+
+// AdmitDelete returns what asks admission, of both kinds, about each object that is to be deleted. Without a name it is a collection.
+func (scope *RequestScope) AdmitDelete(ctx context.Context, namespace, name string, options *metav1.DeleteOptions) rest.ValidateObjectFunc {
+	return admissionToValidateObjectDeleteFunc(scope, deleteAttributes(ctx, scope, namespace, name, options))
 }
 
 // withObjects are the attributes of a request, now that its objects are known.

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -113,14 +112,11 @@ func createObject(ctx context.Context, r rest.NamedCreater, scope *RequestScope,
 	if obj, err = updateManagedFields(ctx, scope, live, obj, manager); err != nil {
 		return nil, err
 	}
-	user, _ := request.UserFrom(ctx)
-	attributes := admission.NewAttributesRecord(obj, nil, scope.Kind, namespace, name, scope.Resource, scope.Subresource,
-		admission.Create, options, len(options.DryRun) > 0, user)
-	if err := mutate(ctx, scope, attributes); err != nil {
+	validate, err := scope.AdmitCreate(ctx, namespace, name, obj, options)
+	if err != nil {
 		return nil, err
 	}
 	dedupOwnerReferencesAndAddWarning(ctx, obj, true)
-	validate := admissionToValidateObjectFunc(scope, attributes)
 	result, err := restCreate(ctx, r, name, obj, validate, options)
 	if tooLargeWithManagedFields(scope, err) && dropManagedFields(obj) {
 		result, err = restCreate(ctx, r, name, obj, validate, options)

@@ -87,7 +87,7 @@ func (c *Controller) createEvent(ctx context.Context, t *target, event *corev1.E
 	}
 	ctx, end := c.begin(ctx, t, "create", event.Namespace, "", cause, because(trace.OwnerElsewhere))
 	defer end(&err)
-	made, err := storage.Create(ctx, event, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	made, err := c.writer.Create(ctx, storage, event.Name, event)
 	return asEvent(made, err)
 }
 
@@ -108,8 +108,7 @@ func (c *Controller) countEvent(ctx context.Context, t *target, event *corev1.Ev
 	}
 	ctx, end := c.begin(ctx, t, "update", event.Namespace, event.Name, cause, because(trace.OwnerElsewhere))
 	defer end(&err)
-	updated, _, err := storage.Update(ctx, event.Name, rest.DefaultUpdatedObjectInfo(nil, next),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	updated, err := c.writer.Update(ctx, storage, event.Name, rest.DefaultUpdatedObjectInfo(nil, next))
 	return asEvent(updated, err)
 }
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,7 +22,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kx-apiserver/kx/server/admission/webhook/hooktest"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/controllertest"
+	"github.com/kx-apiserver/kx/server/options"
 )
 
 // trouble is a cluster of which a test sees more: what is in etcd, objects of any kind, and what the collector has tried.
@@ -362,4 +367,67 @@ func TestSameEventAgain(t *testing.T) {
 			break
 		}
 	}
+}
+
+// TestRefusedByWebhook has a webhook that lets nobody delete a dependent, as it would refuse a client: the collector tries less and less
+// often, nothing else waits, and the dependent goes when the webhook does.
+func TestRefusedByWebhook(t *testing.T) {
+	c := startTrouble(t)
+	hook := hooktest.New(t)
+	_, configuration := hook.Configurations("deny-delete")
+	if _, err := c.cluster.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), configuration, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	owner := c.configMap(ns, "owner", nil)
+	c.configMap(ns, "free", owns(true, owner))
+	c.configMap(ns, "kept", owns(true, owner))
+	if _, err := c.cluster.CoreV1().ConfigMaps(ns).Patch(t.Context(), "kept", types.MergePatchType, []byte(`{"metadata":{"labels":{"scene":"deny-delete"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const path = "/deny-delete"
+	for began := time.Now(); hook.Calls(path) == 0 && time.Since(began) < controllertest.Patience; { // until the webhook is in force
+		_ = c.cluster.CoreV1().ConfigMaps(ns).Delete(t.Context(), "kept", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+	}
+	asked := hook.Calls(path)
+	c.remove(owner, background)
+	c.until(ns, only("kept"))
+	c.failing(3)
+	if hook.Calls(path) == asked {
+		t.Error("the webhook was not asked about what the collector deletes")
+	}
+	c.cascades(3)
+	c.until(ns, only("kept"))
+	if err := c.cluster.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(t.Context(), configuration.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.until(ns, only())
+}
+
+// TestEncrypted collects what is stored encrypted: what owns what is known from the values.
+func TestEncrypted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "encryption.yaml")
+	err := os.WriteFile(file, []byte(`apiVersion: apiserver.config.k8s.io/v1
+kind: EncryptionConfiguration
+resources:
+- resources: [configmaps]
+  providers:
+  - aescbc: {keys: [{name: a, secret: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=}]}
+`), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options.New()
+	o.InitialObjects, o.Controllers = false, controller.Selection{controller.Garbage, controller.Namespace}
+	o.Etcd.EncryptionProviderConfig = file
+	clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
+	c := trouble{cluster{clients.Clientset, t}, clients}
+	owner := c.configMap(ns, "owner", nil)
+	child := c.configMap(ns, "child", owns(true, owner))
+	c.configMap(ns, "grandchild", owns(true, child))
+	stored, err := c.Etcd.Get(t.Context(), "/registry/configmaps/default/child")
+	if err != nil || len(stored.Kvs) != 1 || !bytes.HasPrefix(stored.Kvs[0].Value, []byte("k8s:enc:aescbc:")) {
+		t.Fatalf("stored as %v, %v", stored, err)
+	}
+	c.remove(owner, foreground)
+	c.until(ns, only())
 }

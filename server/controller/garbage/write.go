@@ -32,8 +32,7 @@ func (c *Controller) delete(ctx context.Context, o *object, policy metav1.Deleti
 	if exactly {
 		preconditions.ResourceVersion = new(strconv.FormatInt(o.revision, 10))
 	}
-	_, _, err = deleter.Delete(ctx, o.name, rest.ValidateAllObjectFunc, &metav1.DeleteOptions{Preconditions: preconditions, PropagationPolicy: &policy})
-	return err
+	return c.writer.Delete(ctx, deleter, o.name, &metav1.DeleteOptions{Preconditions: preconditions, PropagationPolicy: &policy})
 }
 
 // errAsItIs ends an update that is not needed.
@@ -58,8 +57,7 @@ func (c *Controller) update(ctx context.Context, o *object, why why, change func
 	}
 	ctx, end := c.begin(ctx, o.target, "update", o.namespace, o.name, o.cause, why)
 	defer end(&err)
-	_, _, err = updater.Update(ctx, o.name, rest.DefaultUpdatedObjectInfo(nil, next),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	_, err = c.writer.Update(ctx, updater, o.name, rest.DefaultUpdatedObjectInfo(nil, next))
 	if apierrors.IsNotFound(err) {
 		if f, _, readErr := c.read(ctx, o.key); readErr != nil || f != nil && f.uid == o.uid {
 			return errors.Join(errChanged, readErr) // it is there, and what served it is not

@@ -213,8 +213,18 @@ func (c collection) deleteAll(ctx context.Context, ns *corev1.Namespace, writer 
 		Why: func(step *trace.Step) { step.WhyText(trace.NamespaceEnds, ns.Name) },
 	})
 	defer end(&err)
-	found, err = c.storage.DeleteCollection(ctx, guard,
-		&metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}, &metainternalversion.ListOptions{})
+	options := &metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+	admit, err := writer.Deleting(ctx, "", options)
+	if err != nil {
+		return nil, err
+	}
+	guarded := func(ctx context.Context, obj runtime.Object) error {
+		if err := guard(ctx, obj); err != nil {
+			return err
+		}
+		return admit(ctx, obj)
+	}
+	found, err = c.storage.DeleteCollection(ctx, guarded, options, &metainternalversion.ListOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,7 @@ type Controller struct {
 	status     rest.Updater
 	finalize   rest.Updater
 	storages   work.Storages
+	elsewhere  work.Storages
 	writer     *work.Writer
 	complete   func(context.Context) error
 	log        *slog.Logger
@@ -49,9 +50,14 @@ type Controller struct {
 	// took long.
 	fresh       workqueue.TypedDelayingInterface[types.UID]
 	again, slow workqueue.TypedRateLimitingInterface[types.UID]
+	// beside has a place for each attempt that the next one does not wait for.
+	beside chan struct{}
+	counts *work.Counts
 
 	mu     sync.Mutex
 	ending map[types.UID]*ending
+	// working is how many of them are worked on.
+	working int
 	// term is for as long as this process is to empty namespaces. It is nil when it is not.
 	term context.Context
 }
@@ -63,12 +69,13 @@ type namespaceStorage interface {
 	rest.Watcher
 }
 
-// New returns nil if the server has no namespaces. Complete returns an error if there are, or may be, resources that storages does
-// not have. Unless it runs, the controller only creates some namespaces, and leaves deleted ones to somebody else.
-func New(kit *work.Kit, complete func(context.Context) error) *Controller {
+// New returns nil if the server has no namespaces. Elsewhere (optional) has resources of other servers, and complete returns an error if
+// there are, or may be, resources that nobody has. Unless it runs, the controller only creates some namespaces, and leaves deleted ones to somebody else.
+func New(kit *work.Kit, elsewhere work.Storages, complete func(context.Context) error) *Controller {
 	c := &Controller{
-		storages: kit.Storages, complete: complete, log: kit.Log, ending: map[types.UID]*ending{},
+		storages: kit.Storages, elsewhere: elsewhere, complete: complete, log: kit.Log, ending: map[types.UID]*ending{},
 		writer: kit.Writer("namespace-controller", "namespace-controller"),
+		beside: make(chan struct{}, mostBeside), counts: kit.Metrics.Of("namespace-controller"),
 	}
 	installed := kit.Storages()
 	resource := func(name string) rest.Storage { return installed[corev1.SchemeGroupVersion.WithResource(name)] }

@@ -3,10 +3,14 @@ package namespace_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kx-apiserver/kx/server/admission/webhook/hooktest"
+	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/controller/controllertest"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -53,6 +57,37 @@ func TestDefinitionThatCannotBeRead(t *testing.T) {
 	if got, err := s.Etcd.Get(t.Context(), thing); err != nil || len(got.Kvs) != 0 {
 		t.Errorf("%v outlived its namespace: %v", got.Kvs, err)
 	}
+}
+
+// TestRefusedByWebhook has a webhook that lets nobody delete what is in a namespace, as it would refuse a client: the condition says so, and
+// the namespace goes when the webhook does.
+func TestRefusedByWebhook(t *testing.T) {
+	o := options.New()
+	o.InitialObjects, o.Controllers = false, controller.Selection{controller.Namespace}
+	clients, _ := controllertest.Serve(t, o, controllertest.ShortDir(t))
+	c := cluster{clients.Clientset, t}
+	hook := hooktest.New(t)
+	_, configuration := hook.Configurations("deny-delete")
+	configurations := c.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	must[any](t)(configurations.Create(t.Context(), configuration, metav1.CreateOptions{}))
+	c.namespace("a")
+	c.namespace("b")
+	c.configMap("a", "kept")
+	c.configMap("b", "free")
+	maps := c.CoreV1().ConfigMaps("a")
+	must[any](t)(maps.Patch(t.Context(), "kept", types.MergePatchType, []byte(`{"metadata":{"labels":{"scene":"deny-delete"}}}`), metav1.PatchOptions{}))
+	for began := time.Now(); hook.Calls("/deny-delete") == 0 && time.Since(began) < controllertest.Patience; { // until the webhook is in force
+		_ = maps.Delete(t.Context(), "kept", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+	}
+	c.remove("a")
+	c.until("a", says(corev1.NamespaceDeletionContentFailure,
+		`Failed to delete all resource types, 1 remaining: admission webhook "deny-delete.deny-delete.example.com" denied the request: it stays`))
+	c.remove("b")
+	c.until("b", isGone)
+	if err := configurations.Delete(t.Context(), configuration.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.until("a", isGone)
 }
 
 // stored is the value of a key.

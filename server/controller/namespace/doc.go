@@ -17,8 +17,9 @@
 // which something remained; and once more for all before the namespace goes.
 //
 // Namespaces wait in queues, by UID. Those that did not end at the first attempt have a queue and workers of their own. An attempt is
-// cut off after five seconds, and the namespace is then in a third queue, whose attempts may take a minute: a webhook that does not
-// answer delays other namespaces no longer than that. However many they are, they get so many attempts a second.
+// cut off after five seconds, and the namespace is then in a third queue, whose attempts may take a minute. The next namespace of a queue does
+// not wait for one that takes longer than a moment: hundreds whose webhooks do not answer delay others by seconds. However many they are,
+// they get so many attempts a second.
 //
 // # Invariants
 //

@@ -3,6 +3,7 @@ package namespace
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -10,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kx-apiserver/kx/core/rest"
@@ -55,14 +57,23 @@ func (c *Controller) deleteContent(ctx context.Context, ns *corev1.Namespace, e 
 			e.left = nil
 		}
 	}
-	remains := deleteContent(ctx, ns, c.storages(), c.writer, guard, e.left)
+	remains := deleteContent(ctx, ns, c.everything(), c.writer, guard, e.left)
 	if e.left != nil && unknown == nil && remains.isGone() {
 		unknown = c.complete(ctx)
-		remains = deleteContent(ctx, ns, c.storages(), c.writer, guard, nil)
+		remains = deleteContent(ctx, ns, c.everything(), c.writer, guard, nil)
 	}
 	remains.unknown = unknown
 	e.left, e.incomplete = remains.left, unknown != nil
 	return remains
+}
+
+// everything has the storages of this server and of others.
+func (c *Controller) everything() map[schema.GroupVersionResource]rest.Storage {
+	all := c.storages()
+	if c.elsewhere != nil {
+		maps.Copy(all, c.elsewhere())
+	}
+	return all
 }
 
 // stillEnding reads the namespace. The error is errNotEnding if it is gone, if another one has its name, or if it has no
@@ -128,8 +139,7 @@ func (c *Controller) update(ctx context.Context, to rest.Updater, subresource st
 		Verb: "update", Resource: namespaces, Subresource: subresource, Name: seen.Name, Cause: revisionOf(seen), Why: why,
 	})
 	defer end(&err)
-	_, _, err = to.Update(ctx, seen.Name, rest.DefaultUpdatedObjectInfo(nil, next),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	_, err = c.writer.Update(ctx, to, seen.Name, rest.DefaultUpdatedObjectInfo(nil, next))
 	return err
 }
 

@@ -52,7 +52,7 @@ func newParts(t *testing.T, config map[string]string) parts {
 			}
 		}
 	}
-	p.Controller = New(&work.Kit{Storages: p.installed, Log: slog.New(slog.DiscardHandler)}, func(context.Context) error { return nil })
+	p.Controller = New(&work.Kit{Storages: p.installed, Log: slog.New(slog.DiscardHandler)}, nil, func(context.Context) error { return nil })
 	if p.Controller != nil {
 		t.Cleanup(p.Stop)
 		go p.Run(t.Context())

@@ -27,6 +27,10 @@ const (
 	// webhook that does not answer holds up its namespace for half a minute.
 	quickAttempt   = 5 * time.Second
 	longestAttempt = time.Minute
+	// patience is how long the next namespace waits for an attempt. One that takes longer goes on beside it, for what takes long waits for
+	// others: there are mostBeside of them.
+	patience   = 200 * time.Millisecond
+	mostBeside = 256
 	// soon is how many times a namespace is looked at again whatever the others need. After that, all of them have perSecond looks
 	// together: thousands that nobody lets end cost no more than a few do.
 	soon      = 5
@@ -36,6 +40,8 @@ const (
 // ending is a namespace that is being deleted. It is in one of the queues, or it is being worked on.
 type ending struct {
 	name string
+	// since is when it began to wait.
+	since time.Time
 	// left are the resources of which something remained after the last attempt. Nil stands for all.
 	left map[schema.GroupResource]bool
 	// working says that it is being worked on, and failure why that failed last. The controller's mu guards them.
@@ -74,7 +80,8 @@ func (c *Controller) see(ns *corev1.Namespace) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ending[ns.UID] == nil {
-		c.ending[ns.UID] = &ending{name: ns.Name}
+		c.ending[ns.UID] = &ending{name: ns.Name, since: time.Now()}
+		c.counts.Added(c.waiting())
 		if c.term != nil {
 			c.fresh.AddAfter(ns.UID, settle)
 		}
@@ -94,6 +101,9 @@ func (c *Controller) dropPauses(uid types.UID) {
 	c.slow.Forget(uid)
 }
 
+// waiting is how many namespaces nobody works on, but for some that have just gone. The caller holds mu.
+func (c *Controller) waiting() int { return max(0, len(c.ending)-c.working) }
+
 // work empties one namespace of a queue after the other. Those that did not end at once have a queue of their own, and so have those
 // whose last attempt was cut off: they may take long, and delay no others.
 func (c *Controller) work(queue workqueue.TypedInterface[types.UID], longest time.Duration) {
@@ -102,26 +112,60 @@ func (c *Controller) work(queue workqueue.TypedInterface[types.UID], longest tim
 		if over {
 			return
 		}
-		c.mu.Lock()
-		e, term := c.ending[uid], c.term
-		if e != nil && term != nil {
-			e.working = true
-		}
-		c.mu.Unlock()
-		switch {
-		case e == nil:
-			c.dropPauses(uid) // it went while it waited
-		case term != nil:
-			c.workOn(term, uid, e, longest)
-		}
-		queue.Done(uid)
+		ended := make(chan struct{})
+		c.running.Go(func() {
+			defer close(ended)
+			defer queue.Done(uid)
+			c.take(uid, longest)
+		})
+		c.await(ended)
+	}
+}
+
+// await waits for the end of an attempt, or until there is room for it beside the others.
+func (c *Controller) await(ended <-chan struct{}) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-ended:
+		return
+	case <-timer.C:
+	}
+	select {
+	case <-ended:
+	case c.beside <- struct{}{}:
+		c.running.Go(func() {
+			<-ended
+			<-c.beside
+		})
+	}
+}
+
+// take works on a namespace, if that is still needed.
+func (c *Controller) take(uid types.UID, longest time.Duration) {
+	c.mu.Lock()
+	e, term := c.ending[uid], c.term
+	if e != nil && term != nil {
+		e.working = true
+		c.working++
+		c.counts.Taken(c.waiting(), e.since)
+	}
+	c.mu.Unlock()
+	switch {
+	case e == nil:
+		c.dropPauses(uid) // it went while it waited
+	case term != nil:
+		c.workOn(term, uid, e, longest)
 	}
 }
 
 func (c *Controller) workOn(term context.Context, uid types.UID, e *ending, longest time.Duration) {
 	began := time.Now()
 	done, err := c.attempt(term, uid, e, longest)
+	c.counts.Worked(began)
 	c.mu.Lock()
+	e.since = time.Now()
+	c.working--
 	if e.working, e.failure = false, ""; err != nil && term.Err() == nil {
 		e.failure = err.Error()
 	}
@@ -131,6 +175,7 @@ func (c *Controller) workOn(term context.Context, uid types.UID, e *ending, long
 	case done:
 		c.forget(uid)
 	default:
+		c.counts.Again(err != nil)
 		if err != nil {
 			c.log.Warn("cannot empty a namespace that is being deleted: trying again", "namespace", e.name, "error", err)
 		}

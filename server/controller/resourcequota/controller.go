@@ -233,8 +233,7 @@ func (c *Controller) keep(
 		Why: func(step *trace.Step) { step.WhyText(trace.QuotaCounted, strings.Join(changed, ", ")) },
 	})
 	defer end(&err)
-	_, _, err = updater.Update(ctx, name, rest.DefaultUpdatedObjectInfo(nil, next),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	_, err = c.writer.Update(ctx, updater, name, rest.DefaultUpdatedObjectInfo(nil, next))
 	if errors.Is(err, errAsItIs) {
 		return nil
 	}

@@ -18,6 +18,8 @@ import (
 // Kit has what controllers are made with.
 type Kit struct {
 	Storages Storages
+	// Scope finds what admission needs to know of a resource that is written. Without it, admission is asked about nothing.
+	Scope Scope
 	// Etcd is what the storages keep their objects in, and Decoder knows the prefix of their keys and how values are encrypted.
 	Etcd    *admin.Live
 	Decoder *admin.Decoder
@@ -41,7 +43,7 @@ type Sign func(template *x509.Certificate, public any) (certPEM []byte, err erro
 
 // Writer begins the requests of a controller, as a service account.
 func (k *Kit) Writer(controller, account string) *Writer {
-	return &Writer{Name: controller, User: ServiceAccount(account), Journeys: k.Journeys, Metrics: k.Metrics}
+	return &Writer{Name: controller, User: ServiceAccount(account), Scope: k.Scope, Journeys: k.Journeys, Metrics: k.Metrics}
 }
 
 // Self begins the requests of a controller that is the server's own.

@@ -29,7 +29,7 @@ type Loop[K comparable] struct {
 	workers int
 	do      func(ctx context.Context, key K, cause int64) error
 	log     *slog.Logger
-	counts  *counts
+	counts  *Counts
 	queue   workqueue.TypedRateLimitingInterface[K]
 
 	mu      sync.Mutex
@@ -57,7 +57,7 @@ type State struct {
 // NewLoop makes a loop of so many workers, which does nothing until it runs. Of a cause of 0 nothing is known.
 func NewLoop[K comparable](name string, workers int, metrics *Metrics, log *slog.Logger, do func(ctx context.Context, key K, cause int64) error) *Loop[K] {
 	return &Loop[K]{
-		name: name, workers: workers, do: do, log: log, counts: metrics.of(name),
+		name: name, workers: workers, do: do, log: log, counts: metrics.Of(name),
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[K](shortestRetry, longestRetry)),
 		waiting: map[K]waiting{}, failing: map[K]string{},
@@ -87,8 +87,7 @@ func (l *Loop[K]) wait(key K, cause int64, since time.Time) {
 		w.cause = cause
 	}
 	l.waiting[key] = w
-	l.counts.adds.Inc()
-	l.counts.depth.Set(float64(len(l.waiting)))
+	l.counts.Added(len(l.waiting))
 }
 
 // Run works until ctx ends, and returns when all has ended.
@@ -109,7 +108,7 @@ func (l *Loop[K]) work(ctx context.Context) {
 		}
 		cause, began := l.take(key), time.Now()
 		err := l.try(ctx, key, cause)
-		l.counts.worked.Observe(time.Since(began).Seconds())
+		l.counts.Worked(began)
 		l.done(ctx, key, cause, err)
 		l.queue.Done(key)
 	}
@@ -122,10 +121,7 @@ func (l *Loop[K]) take(key K) (cause int64) {
 	w := l.waiting[key]
 	delete(l.waiting, key)
 	l.working++
-	l.counts.depth.Set(float64(len(l.waiting)))
-	if !w.since.IsZero() {
-		l.counts.waited.Observe(max(time.Since(w.since), 0).Seconds())
-	}
+	l.counts.Taken(len(l.waiting), w.since)
 	return w.cause
 }
 
@@ -158,14 +154,13 @@ func (l *Loop[K]) done(ctx context.Context, key K, cause int64, err error) {
 		l.queue.Forget(key)
 		return
 	}
-	l.counts.retries.Inc()
+	l.counts.Again(!errors.Is(err, ErrLater))
 	l.wait(key, cause, time.Now())
 	l.queue.AddRateLimited(key)
 	if errors.Is(err, ErrLater) {
 		l.log.Debug("a controller will look again", "controller", l.name, "key", key, "error", err)
 		return
 	}
-	l.counts.errors.Inc()
 	l.log.Warn("a controller cannot do what it should: trying again", "controller", l.name, "key", key, "error", err)
 }
 

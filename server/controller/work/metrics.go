@@ -1,6 +1,8 @@
 package work
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
@@ -12,8 +14,8 @@ type Metrics struct {
 	waited, worked                *prometheus.HistogramVec
 }
 
-// counts are the metrics of one loop.
-type counts struct {
+// Counts are the metrics of one controller.
+type Counts struct {
 	depth                 prometheus.Gauge
 	adds, retries, errors prometheus.Counter
 	waited, worked        prometheus.Observer
@@ -40,9 +42,39 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 }
 
-func (m *Metrics) of(name string) *counts {
-	return &counts{
+// Of returns the metrics of a controller. Without Metrics (nil) they count, and nobody reads them.
+func (m *Metrics) Of(name string) *Counts {
+	if m == nil {
+		m = NewMetrics(nil)
+	}
+	return &Counts{
 		depth: m.depth.WithLabelValues(name), adds: m.adds.WithLabelValues(name), retries: m.retries.WithLabelValues(name),
 		errors: m.errors.WithLabelValues(name), waited: m.waited.WithLabelValues(name), worked: m.worked.WithLabelValues(name),
+	}
+}
+
+// Added counts a key, after which so many wait.
+func (c *Counts) Added(waiting int) {
+	c.adds.Inc()
+	c.depth.Set(float64(waiting))
+}
+
+// Taken counts the beginning of an attempt at a key that has waited since a time, after which so many wait. That may be the zero time,
+// for one of which it is not known.
+func (c *Counts) Taken(waiting int, since time.Time) {
+	c.depth.Set(float64(waiting))
+	if !since.IsZero() {
+		c.waited.Observe(max(time.Since(since), 0).Seconds())
+	}
+}
+
+// Worked counts the end of an attempt.
+func (c *Counts) Worked(began time.Time) { c.worked.Observe(time.Since(began).Seconds()) }
+
+// Again counts that another attempt is needed, and whether that is because the last one failed.
+func (c *Counts) Again(failed bool) {
+	c.retries.Inc()
+	if failed {
+		c.errors.Inc()
 	}
 }

@@ -121,7 +121,7 @@ func (o *Objects[T]) Create(ctx context.Context, obj T, d Decision) (err error) 
 		Verb: "create", Resource: o.resource, Namespace: obj.GetNamespace(), Cause: d.Cause, Why: d.Why, Quiet: d.Quiet,
 	})
 	defer end(&err)
-	_, err = creater.Create(ctx, obj, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	_, err = o.writer.Create(ctx, creater, obj.GetName(), obj)
 	return UnlessOvertaken(err)
 }
 
@@ -188,8 +188,7 @@ func (o *Objects[T]) write(ctx context.Context, verb string, seen T, sub string,
 		Verb: verb, Resource: o.resource, Subresource: sub, Namespace: seen.GetNamespace(), Name: seen.GetName(), Cause: d.Cause, Why: d.Why, Quiet: d.Quiet,
 	})
 	defer end(&err)
-	_, _, err = updater.Update(ctx, seen.GetName(), rest.DefaultUpdatedObjectInfo(nil, transform),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	_, err = o.writer.Update(ctx, updater, seen.GetName(), rest.DefaultUpdatedObjectInfo(nil, transform))
 	if errors.Is(err, errAsItIs) {
 		return nil
 	}
@@ -206,7 +205,7 @@ func (o *Objects[T]) Delete(ctx context.Context, seen T, policy metav1.DeletionP
 		Verb: "delete", Resource: o.resource, Namespace: seen.GetNamespace(), Name: seen.GetName(), Cause: d.Cause, Why: d.Why, Quiet: d.Quiet,
 	})
 	defer end(&err)
-	_, _, err = deleter.Delete(ctx, seen.GetName(), rest.ValidateAllObjectFunc, &metav1.DeleteOptions{
+	err = o.writer.Delete(ctx, deleter, seen.GetName(), &metav1.DeleteOptions{
 		Preconditions:     &metav1.Preconditions{UID: new(seen.GetUID()), ResourceVersion: new(seen.GetResourceVersion())},
 		PropagationPolicy: &policy,
 	})

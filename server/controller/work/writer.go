@@ -21,6 +21,8 @@ type Writer struct {
 	// Name is that of the controller, and User is who it acts as.
 	Name string
 	User user.Info
+	// Scope (optional) has admission asked about the writes.
+	Scope Scope
 	// Journeys (optional) records the writes.
 	Journeys *trace.Recorder
 	// Metrics (optional) counts them.

@@ -1,0 +1,192 @@
+package aggregator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/transport"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/webhook"
+)
+
+const (
+	// pageMost is how many objects of another server are asked for at once, and pagesMost how many pages of them.
+	pageMost, pagesMost = 500, 10_000
+	// ofMetadata asks for lists without what a namespace's end does not look at. A server that knows no such lists sends whole objects.
+	ofMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+)
+
+// Collections are the resources of other servers whose objects are in namespaces and can be deleted.
+func (s *Server) Collections() map[schema.GroupVersionResource]rest.Storage {
+	all := map[schema.GroupVersionResource]rest.Storage{}
+	for gv, r := range *s.remotes.Load() {
+		known := r.resources.Load()
+		if known == nil {
+			continue
+		}
+		for _, one := range *known {
+			if one.Scope != apidiscoveryv2.ScopeNamespace || !slices.Contains(one.Verbs, "list") || !slices.Contains(one.Verbs, "delete") {
+				continue
+			}
+			resource := gv.WithResource(one.Resource)
+			all[resource] = &collection{server: s, remote: r, resource: resource, whole: slices.Contains(one.Verbs, "deletecollection")}
+		}
+	}
+	return all
+}
+
+// Complete returns an error if a server is away, or does not say what it has: nobody knows then whether it has objects in a namespace.
+func (s *Server) Complete(context.Context) error {
+	var unknown []string
+	for gv, r := range *s.remotes.Load() {
+		if r.away.Load() != nil || r.resources.Load() == nil {
+			unknown = append(unknown, fmt.Sprintf("%s: stale GroupVersion discovery: %s", gv, gv))
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	slices.Sort(unknown)
+	//lint:ignore ST1005 clients of discovery say it so
+	return fmt.Errorf("Discovery failed for some groups, %d failing: unable to retrieve the complete list of server APIs: %s",
+		len(unknown), strings.Join(unknown, ", "))
+}
+
+// collection is one resource of another server, in the namespaces of this one.
+type collection struct {
+	server   *Server
+	remote   *remote
+	resource schema.GroupVersionResource
+	// whole says that all objects of a namespace can be deleted by one request.
+	whole bool
+}
+
+var (
+	_ rest.Scoper            = &collection{}
+	_ rest.Lister            = &collection{}
+	_ rest.CollectionDeleter = &collection{}
+)
+
+func (*collection) NamespaceScoped() bool   { return true }
+func (*collection) New() runtime.Object     { return &metav1.PartialObjectMetadata{} }
+func (*collection) NewList() runtime.Object { return &metav1.PartialObjectMetadataList{} }
+func (*collection) Destroy()                {}
+func (c *collection) path(ns string) string {
+	return c.remote.page() + "/namespaces/" + url.PathEscape(ns) + "/" + c.resource.Resource
+}
+
+// ConvertToTable is for nobody: clients ask the other server.
+func (c *collection) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
+	return rest.NewDefaultTableConvertor(c.resource.GroupResource()).ConvertToTable(ctx, obj, options)
+}
+
+// List returns the metadata of the objects in the namespace of ctx.
+func (c *collection) List(ctx context.Context, _ *metainternalversion.ListOptions) (runtime.Object, error) {
+	all := &metav1.PartialObjectMetadataList{}
+	for range pagesMost {
+		query := url.Values{"limit": {fmt.Sprint(pageMost)}, "continue": {all.Continue}}
+		var page metav1.PartialObjectMetadataList
+		if err := c.ask(ctx, http.MethodGet, c.path(request.NamespaceValue(ctx))+"?"+query.Encode(), nil, &page); err != nil {
+			return nil, err
+		}
+		all.Items = append(all.Items, page.Items...)
+		if all.ListMeta = page.ListMeta; page.Continue == "" {
+			return all, nil
+		}
+	}
+	return nil, fmt.Errorf("list %s: there is no end to its pages", c.resource)
+}
+
+// DeleteCollection deletes what is in the namespace of ctx, and returns what that was. The other server asks its own admission.
+func (c *collection) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions, list *metainternalversion.ListOptions) (runtime.Object, error) {
+	found, err := c.List(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	items := found.(*metav1.PartialObjectMetadataList).Items
+	for i := range items {
+		if err := validate(ctx, &items[i]); err != nil {
+			return nil, err
+		}
+		if c.whole {
+			return found, c.ask(ctx, http.MethodDelete, c.path(request.NamespaceValue(ctx)), options, nil)
+		}
+		exactly := options.DeepCopy()
+		exactly.Preconditions = &metav1.Preconditions{UID: &items[i].UID}
+		err := c.ask(ctx, http.MethodDelete, c.path(request.NamespaceValue(ctx))+"/"+url.PathEscape(items[i].Name), exactly, nil)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// ask asks the other server as the user of ctx. What it says of a failure is a Status.
+func (c *collection) ask(ctx context.Context, method, path string, body, into any) error {
+	who, ok := request.UserFrom(ctx)
+	if !ok {
+		return errors.New("missing user")
+	}
+	if away := c.remote.away.Load(); away != nil {
+		return apierrors.NewServiceUnavailable(unavailable)
+	}
+	host, err := c.server.locate(ctx, c.remote.ref)
+	if err != nil {
+		return err
+	}
+	var sent io.Reader = http.NoBody
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		sent = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "https://"+host+path, sent)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", ofMetadata)
+	req.Header.Set("Content-Type", runtime.ContentTypeJSON)
+	transport.SetAuthProxyHeaders(req, who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra())
+	client := http.Client{
+		Transport:     webhook.Documents(c.remote.transport, answerMost),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	answer, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("%s %s of the service %s: %w", method, path, c.remote.service(), err)
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return fmt.Errorf("read what the service %s answers to %s %s: %w", c.remote.service(), method, path, err)
+	}
+	if answer.StatusCode >= http.StatusOK && answer.StatusCode < http.StatusMultipleChoices {
+		if into == nil {
+			return nil
+		}
+		return json.Unmarshal(data, into)
+	}
+	status := &metav1.Status{}
+	if json.Unmarshal(data, status) != nil || status.Status != metav1.StatusFailure {
+		return fmt.Errorf("%s %s of the service %s: it answers %d", method, path, c.remote.service(), answer.StatusCode)
+	}
+	return &apierrors.StatusError{ErrStatus: *status}
+}

@@ -1,0 +1,79 @@
+package work
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/handler"
+)
+
+// Scope returns what the handlers know of a resource, or of "resource/subresource", nil if nothing serves it.
+type Scope func(ctx context.Context, resource schema.GroupVersionResource) (*handler.RequestScope, error)
+
+// scope returns that of the write that ctx was begun for. It is nil where nobody is to be asked.
+func (w *Writer) scope(ctx context.Context) (*handler.RequestScope, *request.RequestInfo, error) {
+	info, _ := request.RequestInfoFrom(ctx)
+	if w.Scope == nil {
+		return nil, info, nil
+	}
+	resource := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
+	if info.Subresource != "" {
+		resource.Resource += "/" + info.Subresource
+	}
+	scope, err := w.Scope(ctx, resource)
+	return scope, info, err
+}
+
+// Create creates an object by a storage, after admission was asked as about a client's. ctx is that of Begin.
+func (w *Writer) Create(ctx context.Context, storage rest.Creater, name string, obj runtime.Object) (runtime.Object, error) {
+	scope, info, err := w.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	validate, options := rest.ValidateObjectFunc(rest.ValidateAllObjectFunc), &metav1.CreateOptions{}
+	if scope != nil {
+		if validate, err = scope.AdmitCreate(ctx, info.Namespace, name, obj, options); err != nil {
+			return nil, err
+		}
+	}
+	return storage.Create(ctx, obj, validate, options)
+}
+
+// Update changes an object by a storage, after admission was asked about its next state.
+func (w *Writer) Update(ctx context.Context, storage rest.Updater, name string, next rest.UpdatedObjectInfo) (runtime.Object, error) {
+	scope, info, err := w.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	validate, options := rest.ValidateObjectUpdateFunc(rest.ValidateAllObjectUpdateFunc), &metav1.UpdateOptions{}
+	if scope != nil {
+		var admit rest.TransformFunc
+		admit, validate = scope.AdmitUpdate(ctx, info.Namespace, name, options)
+		next = rest.WrapUpdatedObjectInfo(next, admit)
+	}
+	updated, _, err := storage.Update(ctx, name, next, rest.ValidateAllObjectFunc, validate, false, options)
+	return updated, err
+}
+
+// Delete deletes an object by a storage, after admission was asked.
+func (w *Writer) Delete(ctx context.Context, storage rest.GracefulDeleter, name string, options *metav1.DeleteOptions) error {
+	validate, err := w.Deleting(ctx, name, options)
+	if err == nil {
+		_, _, err = storage.Delete(ctx, name, validate, options)
+	}
+	return err
+}
+
+// Deleting returns what asks admission about each object that is to be deleted. Without a name it is a collection.
+func (w *Writer) Deleting(ctx context.Context, name string, options *metav1.DeleteOptions) (rest.ValidateObjectFunc, error) {
+	scope, info, err := w.scope(ctx)
+	if err != nil || scope == nil {
+		return rest.ValidateAllObjectFunc, err
+	}
+	return scope.AdmitDelete(ctx, info.Namespace, name, options), nil
+}
