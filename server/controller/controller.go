@@ -244,7 +244,9 @@ func (all *Controllers) run(ctx context.Context, c *Config, namespaces *namespac
 		all.begin(&term{})
 		return
 	}
-	from.Follow(other, lease.Resource)
+	if len(named) > 0 { // else there is nothing that a kube-controller-manager does as well
+		from.Follow(other, lease.Resource)
+	}
 	all.begin(&term{feed: from, other: other, named: named})
 	defer all.begin(nil)
 	for _, one := range list {
