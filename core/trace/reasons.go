@@ -75,6 +75,8 @@ var (
 	WebhookAsked           = because("webhook-asked", "its rule {rule} is about this write: it is asked")
 	WebhookAllowed         = because("webhook-allowed", "its rule {rule} is about this write: it allows it")
 	WebhookLeft            = because("webhook-left", "its rule {rule} is about this write: it allows it and changes nothing")
+	WebhookDenied          = because("webhook-denied", "its rule {rule} is about this write: it refuses it")
+	WebhookFailed          = because("webhook-failed", "its rule {rule} is about this write, but the call failed, and its failurePolicy is Fail: the write is refused")
 	WebhookChanged         = because("webhook-changed", "its rule {rule} is about this write: it allows it, and its patch of {count} operations changes the object")
 	WebhookIgnored         = because("webhook-ignored", "its rule {rule} is about this write, but the call failed, and its failurePolicy is Ignore: {error:quote}")
 	WebhookOtherNamespace  = because("webhook-other-namespace", "its rule {rule} is about this write, but its namespaceSelector is not about the namespace: it is not asked")
