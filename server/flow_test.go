@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -388,6 +389,65 @@ func TestFlood(t *testing.T) {
 	w, err := r.admin(t).CoreV1().ConfigMaps("").Watch(within(t), metav1.ListOptions{})
 	must(t, err)
 	w.Stop()
+}
+
+// TestWorkEstimates has requests take the seats that their lists, and those who watch, are worth.
+func TestWorkEstimates(t *testing.T) {
+	t.Parallel()
+	r := start(t, tokens(t, flowTokens), prefilled, uncollected, func(o *options.Options) {
+		o.Limits.MaxRequestsInFlight, o.Limits.MaxMutatingRequestsInFlight = 4000, 4000 // a request gets a part of its level at most
+	})
+	r.share(t, 5, queuing())
+	r.mayView(t)
+	const maps = "/api/v1/namespaces/default/configmaps"
+	for i := range 30 {
+		_, err := r.admin(t).CoreV1().ConfigMaps("default").Create(within(t), &corev1.ConfigMap{
+			ObjectMeta: named(fmt.Sprint("large-", i)), Data: map[string]string{"a": strings.Repeat("x", 40_000)},
+		}, metav1.CreateOptions{})
+		must(t, err)
+	}
+	last, err := r.admin(t).CoreV1().ConfigMaps("default").Get(within(t), "large-29", metav1.GetOptions{})
+	must(t, err)
+	until(t, "the cache has all", func() bool {
+		var c v1alpha1.Cache
+		r.kx(t, "GET", "caches/configmaps", nil, 200, &c)
+		return c.Status.State == v1alpha1.CacheFresh && c.Status.Lag == 0
+	})
+	anyone := r.anyone(t)
+	seats := func(method, path, body string) string {
+		t.Helper()
+		req := withToken(t, method, r.URL+path, "quiet")
+		req.Body, req.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+		req.Header.Set("Content-Type", "application/json")
+		res, err := anyone.Do(req)
+		must(t, err)
+		res.Body.Close()
+		found := stepsOf(r.journeyOf(t, res.Header.Get("Kx-Journey")), "filter.priority-and-fairness")
+		if len(found) != 1 {
+			t.Fatal("it was not judged")
+		}
+		return found[0].Reason.Value("seats")
+	}
+	for path, want := range map[string]string{
+		"": "10", "?resourceVersion=0": "10", "?limit=4": "2", "/large-1": "1", "?fieldSelector=metadata.name%3Dlarge-1": "1",
+		"?resourceVersionMatch=Exact&resourceVersion=" + last.ResourceVersion:         "13",
+		"?resourceVersionMatch=Exact&limit=8&resourceVersion=" + last.ResourceVersion: "4",
+	} {
+		if got := seats("GET", maps+path, ""); got != want {
+			t.Errorf("%s takes %s seats, want %s", path, got, want)
+		}
+	}
+	for range 25 {
+		w, err := r.as(t, "quiet").CoreV1().ConfigMaps("default").Watch(within(t), metav1.ListOptions{ResourceVersion: last.ResourceVersion})
+		must(t, err)
+		defer w.Stop()
+	}
+	if got := seats("POST", maps, `{"metadata":{"name":"watched"}}`); got != "3" {
+		t.Errorf("a write that 25 watches are told of takes %s seats", got)
+	}
+	if got := seats("POST", "/api/v1/namespaces/default/secrets", `{"metadata":{"name":"unwatched"}}`); got != "1" {
+		t.Errorf("a write that nobody is told of takes %s seats", got)
+	}
 }
 
 // TestFlowOff serves without levels, and says what can't be shared.
