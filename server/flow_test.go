@@ -2,14 +2,19 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,22 +98,7 @@ func TestFlowWaits(t *testing.T) {
 	r.share(t, 1, queuing())
 	const maps = "/api/v1/namespaces/default/configmaps"
 	anyone := r.anyone(t)
-	_, err := r.admin(t).RbacV1().ClusterRoles().Create(within(t), &rbacv1.ClusterRole{ObjectMeta: named("views"), Rules: []rbacv1.PolicyRule{
-		{Verbs: []string{"list", "watch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}},
-	}}, metav1.CreateOptions{})
-	must(t, err)
-	_, err = r.admin(t).RbacV1().ClusterRoleBindings().Create(within(t), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: named("ann-views"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "views"},
-		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "ann"}},
-	}, metav1.CreateOptions{})
-	must(t, err)
-	until(t, "ann may watch", func() bool {
-		w, err := r.as(t, "quiet").CoreV1().ConfigMaps("default").Watch(within(t), metav1.ListOptions{})
-		if err == nil {
-			w.Stop()
-		}
-		return err == nil
-	})
+	r.mayView(t)
 	for range 3 { // more than there are seats
 		w, err := r.as(t, "quiet").CoreV1().ConfigMaps("default").Watch(within(t), metav1.ListOptions{})
 		must(t, err)
@@ -142,6 +132,7 @@ func TestFlowWaits(t *testing.T) {
 		t.Fatalf("somebody was answered %d while the seat was taken", code)
 	default:
 	}
+	r.dumpsOfWait(t)
 	r.kx(t, "DELETE", "faults/slow", nil, 200, nil)
 	if first, second := <-codes, <-codes; min(first, second) != http.StatusOK || max(first, second) != http.StatusForbidden {
 		t.Errorf("answered %d and %d", first, second)
@@ -155,6 +146,55 @@ func TestFlowWaits(t *testing.T) {
 	}
 	if why := r.why(t, "user:kx-admin verb:list resource:configmaps", step); why != "flow schema exempt, priority level exempt: such requests never wait" {
 		t.Errorf("the administrator: %s", why)
+	}
+}
+
+// dumpsOfWait looks at tables and metrics while one request of maps-level runs and one waits.
+func (r *running) dumpsOfWait(t *testing.T) {
+	t.Helper()
+	const dumps = "/debug/api_priority_and_fairness/"
+	rows := func(name string) (all [][]string) {
+		_, text := ask(t, r.httpClient(t), "GET", r.URL+dumps+name, nil)
+		for line := range strings.Lines(string(text)) {
+			cells := strings.Split(line, ",")
+			for i := range cells {
+				cells[i] = strings.TrimSpace(cells[i])
+			}
+			if all == nil || cells[0] == "maps-level" {
+				all = append(all, cells)
+			}
+		}
+		return all
+	}
+	levels := rows("dump_priority_levels")
+	if len(levels) != 2 || levels[0][4] != "WaitingRequests" || levels[1][1] != "1" || levels[1][2] != "false" || levels[1][4] != "1" || levels[1][5] != "1" {
+		t.Errorf("levels: %v", levels)
+	}
+	queues := rows("dump_queues")
+	waiting, running := 0, 0
+	for _, q := range queues[1:] {
+		if q[2] == "1" {
+			waiting++
+		}
+		if q[3] == "1" && q[4] == "1" {
+			running++
+		}
+	}
+	if len(queues) != 1+64 || queues[0][2] != "PendingRequests" || queues[0][3] != "ExecutingRequests" || waiting != 1 || running != 1 {
+		t.Errorf("%d wait and %d run in %v", waiting, running, queues)
+	}
+	_, metrics := ask(t, r.httpClient(t), "GET", r.URL+"/metrics", nil)
+	for _, name := range []string{
+		`current_inqueue_requests{flow_schema="maps",priority_level="maps-level"}`, `current_executing_requests{flow_schema="maps",priority_level="maps-level"}`,
+		`current_executing_seats{flow_schema="maps",priority_level="maps-level"}`, `dispatched_requests_total{flow_schema="maps",priority_level="maps-level"}`,
+		`nominal_limit_seats{priority_level="maps-level"}`,
+	} {
+		// Other servers of the process may have a level of that name, and add to it.
+		_, rest, _ := strings.Cut(string(metrics), "\napiserver_flowcontrol_"+name+" ")
+		value, _, _ := strings.Cut(rest, "\n")
+		if n, err := strconv.ParseFloat(value, 64); err != nil || n < 1 {
+			t.Errorf("apiserver_flowcontrol_%s is %q", name, value)
+		}
 	}
 }
 
@@ -183,6 +223,9 @@ func TestFlowHeld(t *testing.T) {
 	r.tell(t, j, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionContinue})
 	if got := <-code; got != http.StatusForbidden {
 		t.Errorf("who was held is answered %d", got)
+	}
+	if why := r.why(t, "user:eve", "filter.priority-and-fairness"); why != "flow schema maps, priority level maps-level, flow eve: it was held, gave its seat back, and goes on without one" {
+		t.Errorf("who was held: %s", why)
 	}
 }
 
@@ -222,8 +265,53 @@ func TestFlowRefuses(t *testing.T) {
 	}
 }
 
+// waited is how long a request waited for its seat, as its journey says: the server has measured it.
+func (r *running) waited(t *testing.T, journey string) time.Duration {
+	t.Helper()
+	j := r.journeyOf(t, journey)
+	found := stepsOf(j, "filter.priority-and-fairness")
+	if len(found) != 1 || found[0].Reason == nil {
+		t.Fatalf("%s was not judged", j.Spec.URI)
+	}
+	switch found[0].Reason.Kind {
+	case "seat-there", "flow-exempt":
+		return 0
+	case "seat-awaited", "seat-awaited-in-queue":
+		micros, err := strconv.ParseInt(found[0].Reason.Value("micros"), 10, 64)
+		must(t, err)
+		return time.Duration(micros) * time.Microsecond
+	}
+	t.Errorf("%s: %s", j.Spec.URI, found[0].Why)
+	return 0
+}
+
+// mayView lets ann list and watch config maps.
+func (r *running) mayView(t *testing.T) {
+	t.Helper()
+	_, err := r.admin(t).RbacV1().ClusterRoles().Create(within(t), &rbacv1.ClusterRole{ObjectMeta: named("views"), Rules: []rbacv1.PolicyRule{
+		{Verbs: []string{"list", "watch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}},
+	}}, metav1.CreateOptions{})
+	must(t, err)
+	_, err = r.admin(t).RbacV1().ClusterRoleBindings().Create(within(t), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: named("ann-views"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "views"},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "ann"}},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	until(t, "ann may watch", func() bool {
+		w, err := r.as(t, "quiet").CoreV1().ConfigMaps("default").Watch(within(t), metav1.ListOptions{})
+		if err == nil {
+			w.Stop()
+		}
+		return err == nil
+	})
+}
+
+// longestWait is how long a quiet user may wait in a queue.
+const longestWait = 100 * time.Millisecond
+
 // TestFlood has one user send 200 requests at a time, each of which takes 100 ms, while another one asks again and again: the other one
-// is never refused, and neither are watches nor administrators.
+// is never refused and waits in a queue for 100 ms at most, administrators wait never, and a watch that has begun is told of what happens. The
+// waits are those that the server has measured.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	r := start(t, allow, tokens(t, flowTokens), func(o *options.Options) {
@@ -233,13 +321,21 @@ func TestFlood(t *testing.T) {
 	r.fault(t, "slow", v1alpha1.FaultSpec{
 		Effect: v1alpha1.FaultDelay, Delay: &metav1.Duration{Duration: 100 * time.Millisecond}, Filter: "step:filter.authorization user:eve",
 	})
+	r.mayView(t)
 	const maps = "/api/v1/namespaces/default/configmaps"
+	anyone := r.anyone(t)
+	watch, err := anyone.Do(withToken(t, "GET", r.URL+maps+"?watch=true", "quiet"))
+	must(t, err)
+	defer watch.Body.Close()
+	events := json.NewDecoder(watch.Body)
+	if waited := r.waited(t, watch.Header.Get("Kx-Journey")); watch.StatusCode != http.StatusOK || waited > 0 {
+		t.Errorf("a watch: %s, after %s", watch.Status, waited)
+	}
 	ctx, stop := context.WithCancel(within(t))
 	var flood sync.WaitGroup
 	defer flood.Wait()
 	defer stop()
 	var slow, refused atomic.Int64
-	anyone := r.anyone(t)
 	for range 200 {
 		flood.Go(func() {
 			for ctx.Err() == nil {
@@ -255,18 +351,103 @@ func TestFlood(t *testing.T) {
 		})
 	}
 	until(t, "the flood is there", func() bool { return slow.Load() > 200 })
-	for n := range 50 {
-		if res, data := ask(t, anyone, "GET", r.URL+maps, nil, "Authorization: Bearer quiet"); res.StatusCode != http.StatusForbidden {
-			t.Errorf("request %d of the quiet user: %s %s", n, res.Status, data)
+	// A machine that has much else to do may keep the server from running for longer than anybody waits in a queue.
+	for round := range 3 {
+		var quiet []time.Duration
+		for n := range 50 {
+			res, data := ask(t, anyone, "GET", r.URL+maps, nil, "Authorization: Bearer quiet")
+			if res.StatusCode != http.StatusOK {
+				t.Errorf("request %d of the quiet user: %s %s", n, res.Status, data)
+			}
+			quiet = append(quiet, r.waited(t, res.Header.Get("Kx-Journey")))
+			res, data = ask(t, r.httpClient(t), "GET", r.URL+maps, nil)
+			if res.StatusCode != http.StatusOK {
+				t.Errorf("an administrator: %s %s", res.Status, data)
+			}
+			if waited := r.waited(t, res.Header.Get("Kx-Journey")); waited > 0 {
+				t.Errorf("an administrator waited %s", waited)
+			}
 		}
-		if res, data := ask(t, r.httpClient(t), "GET", r.URL+maps, nil); res.StatusCode != 200 {
-			t.Errorf("an administrator: %s %s", res.Status, data)
+		longest := slices.Max(quiet)
+		t.Logf("%d requests of the flood, %d of them refused; the longest wait of a quiet one was %s", slow.Load(), refused.Load(), longest)
+		if longest <= longestWait {
+			break
 		}
+		if round == 2 {
+			t.Errorf("the quiet user waited %v", quiet)
+		}
+	}
+	_, err = r.admin(t).CoreV1().ConfigMaps("default").Create(within(t), &corev1.ConfigMap{ObjectMeta: named("told")}, metav1.CreateOptions{})
+	must(t, err)
+	for told := false; !told; {
+		var event struct {
+			Object metav1.PartialObjectMetadata `json:"object"`
+		}
+		must(t, events.Decode(&event))
+		told = event.Object.Name == "told"
 	}
 	w, err := r.admin(t).CoreV1().ConfigMaps("").Watch(within(t), metav1.ListOptions{})
 	must(t, err)
 	w.Stop()
-	t.Logf("%d requests of the flood, %d of them refused", slow.Load(), refused.Load())
+}
+
+// TestWorkEstimates has requests take the seats that their lists, and those who watch, are worth.
+func TestWorkEstimates(t *testing.T) {
+	t.Parallel()
+	r := start(t, tokens(t, flowTokens), prefilled, uncollected, func(o *options.Options) {
+		o.Limits.MaxRequestsInFlight, o.Limits.MaxMutatingRequestsInFlight = 4000, 4000 // a request gets a part of its level at most
+	})
+	r.share(t, 5, queuing())
+	r.mayView(t)
+	const maps = "/api/v1/namespaces/default/configmaps"
+	for i := range 30 {
+		_, err := r.admin(t).CoreV1().ConfigMaps("default").Create(within(t), &corev1.ConfigMap{
+			ObjectMeta: named(fmt.Sprint("large-", i)), Data: map[string]string{"a": strings.Repeat("x", 40_000)},
+		}, metav1.CreateOptions{})
+		must(t, err)
+	}
+	last, err := r.admin(t).CoreV1().ConfigMaps("default").Get(within(t), "large-29", metav1.GetOptions{})
+	must(t, err)
+	until(t, "the cache has all", func() bool {
+		var c v1alpha1.Cache
+		r.kx(t, "GET", "caches/configmaps", nil, 200, &c)
+		return c.Status.State == v1alpha1.CacheFresh && c.Status.Lag == 0
+	})
+	anyone := r.anyone(t)
+	seats := func(method, path, body string) string {
+		t.Helper()
+		req := withToken(t, method, r.URL+path, "quiet")
+		req.Body, req.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+		req.Header.Set("Content-Type", "application/json")
+		res, err := anyone.Do(req)
+		must(t, err)
+		res.Body.Close()
+		found := stepsOf(r.journeyOf(t, res.Header.Get("Kx-Journey")), "filter.priority-and-fairness")
+		if len(found) != 1 {
+			t.Fatal("it was not judged")
+		}
+		return found[0].Reason.Value("seats")
+	}
+	for path, want := range map[string]string{
+		"": "10", "?resourceVersion=0": "10", "?limit=4": "2", "/large-1": "1", "?fieldSelector=metadata.name%3Dlarge-1": "1",
+		"?resourceVersionMatch=Exact&resourceVersion=" + last.ResourceVersion:         "13",
+		"?resourceVersionMatch=Exact&limit=8&resourceVersion=" + last.ResourceVersion: "4",
+	} {
+		if got := seats("GET", maps+path, ""); got != want {
+			t.Errorf("%s takes %s seats, want %s", path, got, want)
+		}
+	}
+	for range 25 {
+		w, err := r.as(t, "quiet").CoreV1().ConfigMaps("default").Watch(within(t), metav1.ListOptions{ResourceVersion: last.ResourceVersion})
+		must(t, err)
+		defer w.Stop()
+	}
+	if got := seats("POST", maps, `{"metadata":{"name":"watched"}}`); got != "3" {
+		t.Errorf("a write that 25 watches are told of takes %s seats", got)
+	}
+	if got := seats("POST", "/api/v1/namespaces/default/secrets", `{"metadata":{"name":"unwatched"}}`); got != "1" {
+		t.Errorf("a write that nobody is told of takes %s seats", got)
+	}
 }
 
 // TestFlowOff serves without levels, and says what can't be shared.

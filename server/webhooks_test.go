@@ -181,6 +181,11 @@ func TestWebhookOfSecrets(t *testing.T) {
 	var whole json.RawMessage
 	r.kx(t, http.MethodGet, "journeys/"+journeys[0].Name, nil, http.StatusOK, &whole)
 	text := string(whole)
+	for _, want := range []string{"review", "answer"} {
+		if !strings.Contains(text, `{"name":"`+want+`","value":"{`) {
+			t.Errorf("the %s is not in the journey: %s", want, text)
+		}
+	}
 	if !strings.Contains(text, "handler.webhook") || !strings.Contains(text, "add /data/added (masked)") {
 		t.Errorf("the webhook is not in the journey: %s", text)
 	}
@@ -188,6 +193,92 @@ func TestWebhookOfSecrets(t *testing.T) {
 		if strings.Contains(text, secret) {
 			t.Errorf("the journey has %q", secret)
 		}
+	}
+}
+
+// TestDenialOfSecrets: a policy may quote a Secret in its denial, whatever reason it gives. The client hears it, and no journey has it.
+func TestDenialOfSecrets(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	c := r.client(t)
+	for _, post := range [][2]string{
+		{"validatingadmissionpolicies", `{"metadata":{"name":"loud"},"spec":{"validations":[{"expression":"false","reason":"Forbidden","messageExpression":"'it is ' + object.metadata.annotations['copy']"}],
+"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["secrets"]}]}}}`},
+		{"validatingadmissionpolicybindings", `{"metadata":{"name":"loud"},"spec":{"policyName":"loud","validationActions":["Deny"]}}`},
+	} {
+		if answer := c.Ask(t, "POST /apis/admissionregistration.k8s.io/v1/"+post[0]+"\n\n"+post[1]); !strings.HasPrefix(answer, "201") {
+			t.Fatal(answer)
+		}
+	}
+	settle(t, c)
+	const quoted = "words-that-nobody-else-may-read"
+	answer := c.Ask(t, "POST /api/v1/namespaces/default/secrets\nKx-Trace: objects\n\n"+`{"metadata":{"name":"s","annotations":{"copy":"`+quoted+`"}}}`)
+	if !strings.HasPrefix(answer, "403") || !strings.Contains(answer, "it is "+quoted) {
+		t.Fatal(answer)
+	}
+	journeys := r.journeysOf(t, "?filter=verb:create+resource:secrets")
+	if len(journeys) != 1 {
+		t.Fatalf("%d journeys", len(journeys))
+	}
+	var whole json.RawMessage
+	r.kx(t, http.MethodGet, "journeys/"+journeys[0].Name, nil, http.StatusOK, &whole)
+	if text := string(whole); strings.Contains(text, quoted) || !strings.Contains(text, "with which a webhook or a policy denied the request") {
+		t.Errorf("the journey has %s", text)
+	}
+}
+
+// TestReviewsInJourneys: where objects are recorded, the step of a webhook shows what it was asked and what it answered, and the object that
+// it judged.
+func TestReviewsInJourneys(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	c, w := r.client(t), hooktest.New(t)
+	w.Configure(t, c, "label", "warn", "deny-delete")
+	step := func(request, hook string) v1alpha1.Step {
+		t.Helper()
+		c.Ask(t, request)
+		journeys := r.journeysOf(t, "?filter=step:handler.webhook")
+		found := slices.DeleteFunc(stepsOf(r.journeyOf(t, journeys[len(journeys)-1].Name), "handler.webhook"), func(s v1alpha1.Step) bool { return s.Subject != hook })
+		if len(found) != 1 {
+			t.Fatalf("%s was asked %d times", hook, len(found))
+		}
+		return found[0]
+	}
+	const create = "POST /api/v1/namespaces/default/configmaps\n%s\n" + `{"metadata":{"name":%q,"labels":{"scene":%q}},"data":{"a":%q}}`
+	const objects = "Kx-Trace: objects\n"
+	s := step(fmt.Sprintf(create, objects, "a", "label", "b"), "scenes/label.label.example.com")
+	for name, want := range map[string][]string{
+		"review": {`"operation":"CREATE"`, `"name":"a"`, `"username":"kx-admin"`, `"options":{`}, "answer": {`"allowed":true`, `"patchType":"JSONPatch"`},
+	} {
+		for _, text := range want {
+			if !strings.Contains(s.Attribute(name), text) {
+				t.Errorf("%s lacks %s: %s", name, text, s.Attribute(name))
+			}
+		}
+	}
+	if strings.Contains(s.Attribute("review"), `"object"`) || s.Before == nil || s.After == nil {
+		t.Errorf("the object of %+v", s)
+	}
+	s = step(fmt.Sprintf(create, objects, "w", "warn", "shown"), "scenes/warn.warn.example.com")
+	if s.Before == nil || !strings.Contains(string(s.Before.Raw), "shown") || s.After != nil || !strings.Contains(s.Attribute("answer"), `"warnings":["this will end","badly"]`) {
+		t.Errorf("a webhook that judges: %+v", s)
+	}
+	c.Ask(t, fmt.Sprintf(create, "", "d", "deny-delete", "gone"))
+	s = step("DELETE /api/v1/namespaces/default/configmaps/d\n"+objects+"\n", "scenes/deny-delete.deny-delete.example.com")
+	if s.Before == nil || !strings.Contains(string(s.Before.Raw), "gone") || !strings.Contains(s.Attribute("answer"), `"allowed":false`) {
+		t.Errorf("a webhook that judges a deletion: %+v", s)
+	}
+	s = step("PUT /api/v1/namespaces/default/configmaps/w\n"+objects+"\n"+`{"metadata":{"name":"w","labels":{"scene":"warn"}},"data":{"a":"`+strings.Repeat("x", 10_000)+`"}}`, "scenes/warn.warn.example.com")
+	if old := s.Attribute("oldObject"); !strings.Contains(old, "shown") {
+		t.Errorf("the old object: %s", old)
+	}
+	s = step("PUT /api/v1/namespaces/default/configmaps/w\n"+objects+"\n"+`{"metadata":{"name":"w","labels":{"scene":"warn"}}}`, "scenes/warn.warn.example.com")
+	if old := s.Attribute("oldObject"); len(old) < 4000 || len(old) > 4200 || !strings.HasSuffix(old, "…") {
+		t.Errorf("a large old object takes %d bytes", len(old))
+	}
+	s = step(fmt.Sprintf(create, "", "q", "warn", "b"), "scenes/warn.warn.example.com")
+	if s.Attribute("review") != "" || s.Attribute("answer") != "" || s.Before != nil {
+		t.Errorf("without objects: %+v", s)
 	}
 }
 

@@ -11,7 +11,8 @@
 //  2. [Object] keeps only listed fields of a confidential request's objects. Values of data, stringData and annotations become
 //     their lengths. Names of keys in data stay, as in kubectl describe.
 //  3. [Error] keeps the code and reason of a confidential request's error. It keeps the message only if the reason shows that
-//     the server composed it from resource and name.
+//     the server composed it from resource and name. Of a denial by a webhook or a policy it keeps the code: they choose the reason,
+//     and may quote the object.
 //  4. An object is also masked because of its type: a Secret, a TokenReview or a TokenRequest in any request, also inside a
 //     List or another object.
 //  5. [URI] keeps the parameters that the API knows, since any other may be a token. [Selector] keeps the values of listed

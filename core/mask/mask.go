@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,6 +51,9 @@ func Message(s *metav1.Status) string {
 	if s.Message == "" || s.Status == metav1.StatusSuccess || composed(s) {
 		return s.Message
 	}
+	if denial(s) {
+		return fmt.Sprintf("masked: the message of a %d, with which a webhook or a policy denied the request", s.Code)
+	}
 	reason := s.Reason
 	if reason == "" {
 		reason = "no reason"
@@ -57,8 +61,16 @@ func Message(s *metav1.Status) string {
 	return fmt.Sprintf("masked: the message of a %d (%s), which may quote what is secret", s.Code, reason)
 }
 
+// denial says whether a webhook or a policy made the Status: they choose its reason, and may quote the object.
+func denial(s *metav1.Status) bool {
+	return strings.Contains(s.Message, "denied the request") || strings.Contains(s.Message, "denied request")
+}
+
 // composed says whether the message has only constants, the resource and the name.
 func composed(s *metav1.Status) bool {
+	if denial(s) {
+		return false
+	}
 	switch s.Reason {
 	case metav1.StatusReasonUnauthorized, metav1.StatusReasonForbidden, metav1.StatusReasonNotFound, metav1.StatusReasonAlreadyExists,
 		metav1.StatusReasonGone, metav1.StatusReasonExpired, metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout,

@@ -91,6 +91,9 @@ func TestError(t *testing.T) {
 		{apierrors.NewBadRequest(marker), "400 (BadRequest)"},
 		{apierrors.NewInternalError(errors.New(marker)), "500 (InternalError)"},
 		{errors.New(marker), "*errors.errorString"},
+		{apierrors.NewForbidden(secrets, "s", errors.New("ValidatingAdmissionPolicy 'p' with binding 'b' denied request: "+marker)), "the message of a 403, with which"},
+		{&apierrors.StatusError{ErrStatus: metav1.Status{Code: 404, Reason: metav1.StatusReasonNotFound, Message: `admission webhook "w" denied the request: ` + marker}}, "the message of a 404, with which"},
+		{&apierrors.StatusError{ErrStatus: metav1.Status{Code: 400, Reason: metav1.StatusReason(marker), Message: `admission webhook "w" denied the request: no`}}, "the message of a 400, with which"},
 		{fmt.Errorf("%s: %w", marker, context.Canceled), "context canceled"},
 	} {
 		if got := Error(test.err); shows(got) || !strings.Contains(got, test.want) {

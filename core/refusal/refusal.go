@@ -65,7 +65,7 @@ func Of(j *v1alpha1.Journey, others []*v1alpha1.Journey, in lang.Language) *Card
 	c.Step = c.at
 	c.Title = strings.TrimSpace(fmt.Sprintf("%d %s", code, titles[code]))
 	switch {
-	case c.injected():
+	case c.injected(), c.admission():
 	case code == codeConflict:
 		c.conflict()
 	case code == codeInvalid:
@@ -99,15 +99,19 @@ func refused(j *v1alpha1.Journey) int32 {
 }
 
 // Step is the index of the step that failed a request: of the failed ones that the fewest others led to, the last; and from there
-// on the last that each called. It is -1 if no step failed.
+// on the first that failed as its caller did, or else the last that each called. It is -1 if no step failed.
 func Step(j *v1alpha1.Journey) int {
 	steps := j.Status.Steps
 	at := outermost(steps)
 	for at >= 0 {
 		below := -1
 		for i := at + 1; i < len(steps); i++ {
-			if int(steps[i].Parent) == at && steps[i].Error != "" {
-				below = i
+			if int(steps[i].Parent) != at || steps[i].Error == "" {
+				continue
+			}
+			below = i
+			if steps[i].Error == steps[at].Error && isAdmission(&steps[i]) {
+				break // the others are asked all the same, and the client has the answer of the first
 			}
 		}
 		if below < 0 {

@@ -1,6 +1,8 @@
 package refusal
 
 import (
+	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +63,87 @@ func TestOf(t *testing.T) {
 		if got := strings.Join(facts, "|"); got != test.facts || c.Step != test.step || !strings.Contains(c.Next, test.next) {
 			t.Errorf("%s: step %d, %s, next %s", test.name, c.Step, got, c.Next)
 		}
+	}
+}
+
+// TestAdmission explains writes that a server refused on their way in: it names the webhook or the policy, and what can be done.
+func TestAdmission(t *testing.T) {
+	data, err := os.ReadFile("../../tui/testdata/admission.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list v1alpha1.JourneyList
+	if err := json.Unmarshal(data, &list); err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]*v1alpha1.Journey{}
+	for i := range list.Items {
+		by[list.Items[i].Name] = &list.Items[i]
+	}
+	for _, test := range []struct {
+		journey, title string
+		facts          []string
+		next           string
+		chinese        []string
+	}{
+		{"adm-2", "403 Forbidden", []string{
+			"decided by: the webhook deny.deny.example.com of validatingwebhookconfiguration scenes",
+			`what: admission webhook "deny.deny.example.com" denied the request: not in this house`, "why: its rule 1 is about this write: it refuses it",
+		}, "have the object be as the webhook wants it, or somebody who may change it narrow its rules: kubectl get validatingwebhookconfiguration scenes -o yaml has them",
+			[]string{"validatingwebhookconfiguration scenes 的 webhook deny.deny.example.com", "收窄它的规则"}},
+		{"adm-3", "500 Internal Server Error", []string{
+			"decided by: the webhook broken.broken.example.com of validatingwebhookconfiguration scenes",
+			"why: its rule 1 is about this write, but the call failed, and its failurePolicy is Fail: the write is refused",
+		}, "the webhook must run and answer before such objects can be written: its log says more; what is asked of it is in kubectl get validatingwebhookconfiguration scenes -o yaml",
+			[]string{"正常运行并应答后"}},
+		{"adm-4", "422 Unprocessable Entity", []string{
+			"decided by: the policy short-names, by its binding everywhere", "why: 1 of 2 expressions fail: the binding denies the write",
+			"expression: size(object.metadata.name) < 10 → false",
+		}, "have the object be as the expressions want it: kubectl get validatingadmissionpolicy short-names -o yaml has them, and kubectl get validatingadmissionpolicybinding everywhere -o yaml says where they hold",
+			[]string{"策略 short-names（绑定 everywhere）", "修改对象以满足表达式"}},
+	} {
+		text := func(in lang.Language) string {
+			c := Of(by[test.journey], nil, in)
+			lines := []string{c.Title}
+			for _, f := range c.Facts {
+				lines = append(lines, f.Name+": "+f.Text)
+			}
+			return strings.Join(append(lines, "do: "+c.Next), "\n")
+		}
+		got := text(lang.English)
+		for _, want := range append([]string{test.title, "do: " + test.next}, test.facts...) {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q is not in\n%s", test.journey, want, got)
+			}
+		}
+		if strings.Contains(got, "kubectl explain") || strings.Count(got, "expression: ") != strings.Count(strings.Join(test.facts, "\n"), "expression: ") {
+			t.Errorf("%s says too much:\n%s", test.journey, got)
+		}
+		got = text(lang.Chinese)
+		for _, want := range test.chinese {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q is not in\n%s", test.journey, want, got)
+			}
+		}
+	}
+}
+
+// TestFirstOfSeveral: of several webhooks that refuse a write, the client hears of one, and so does who asks why.
+func TestFirstOfSeveral(t *testing.T) {
+	step := func(id trace.ID, parent int32, subject, text string) v1alpha1.Step {
+		return v1alpha1.Step{ID: id.String(), Parent: parent, Subject: subject, Error: text}
+	}
+	j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Code: 403, Steps: []v1alpha1.Step{
+		step(trace.HandlerApprove, -1, "ValidatingAdmissionWebhook", "no, says b"), step(trace.HandlerWebhook, 0, "c/a", ""),
+		step(trace.HandlerWebhook, 0, "c/b", "no, says b"), step(trace.HandlerWebhook, 0, "c/d", "no, says d"),
+	}}}
+	if got := Step(j); got != 2 {
+		t.Errorf("step %d", got)
+	}
+	j.Status.Steps = j.Status.Steps[:1]
+	j.Status.Steps[0].Subject = "PodSecurity"
+	if c := Of(j, nil, lang.English); c.Step != 0 || c.Facts[0].Text != "the admission plugin PodSecurity" {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -2,6 +2,7 @@ package authz
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -124,7 +125,11 @@ func (a *Authorizer) Decide(ctx context.Context, attributes authorizer.Attribute
 // ask asks one authorizer. Of that of roles the verdict has more than a sentence, which is made when somebody wants to read it.
 func (l *link) ask(ctx context.Context, attributes authorizer.Attributes, v *Verdict) (authorizer.Decision, string, error) {
 	if l.rbac == nil {
-		return l.authorizer.Authorize(ctx, attributes)
+		decision, reason, err := l.authorizer.Authorize(ctx, attributes)
+		if err != nil {
+			err = fmt.Errorf("the authorizer %s: %w", l.name, err)
+		}
+		return decision, reason, err
 	}
 	var err error
 	if v.rules, err = l.rbac.Decide(ctx, attributes); err != nil {

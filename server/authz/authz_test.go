@@ -1,6 +1,8 @@
 package authz
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"io"
@@ -87,14 +89,20 @@ func newHook(t *testing.T) *hook {
 		_ = json.NewEncoder(w).Encode(review)
 	}))
 	t.Cleanup(server.Close)
-	h.kubeconfig = write(t, "webhook.yaml", `
+	h.kubeconfig = kubeconfig(t, server.URL)
+	return h
+}
+
+// kubeconfig writes one for a webhook at an address.
+func kubeconfig(t *testing.T, address string) string {
+	t.Helper()
+	return write(t, "webhook.yaml", `
 apiVersion: v1
 kind: Config
-clusters: [{name: c, cluster: {server: "`+server.URL+`"}}]
+clusters: [{name: c, cluster: {server: "`+address+`"}}]
 users: [{name: u, user: {}}]
 contexts: [{name: x, context: {cluster: c, user: u}}]
 current-context: x`)
-	return h
 }
 
 func write(t *testing.T, name, text string) string {
@@ -138,7 +146,7 @@ func TestModes(t *testing.T) {
 			want: authorizer.DecisionAllow, reason: "a friend", why: "the authorizer default allows it: a friend"},
 		{modes: "RBAC,Webhook", ask: about("bob", "get"), webhook: &authorizationv1.SubjectAccessReviewStatus{Reason: "who knows"},
 			want: authorizer.DecisionNoOpinion, reason: "default: who knows", why: "no binding of bob reaches get of pods"},
-		{modes: "RBAC,Webhook", ask: about("bob", "get"), want: authorizer.DecisionNoOpinion, fail: "out of order"},
+		{modes: "RBAC,Webhook", ask: about("bob", "get"), want: authorizer.DecisionNoOpinion, fail: "the authorizer default: 403 Forbidden"},
 	} {
 		h.answer.Store(test.webhook)
 		a, err := newAuthorizer(t, Config{Modes: strings.Split(test.modes, ","), Webhook: Webhook{File: h.kubeconfig, Version: "v1"}})
@@ -147,7 +155,7 @@ func TestModes(t *testing.T) {
 		}
 		got, reason, err := a.Authorize(t.Context(), test.ask)
 		if test.fail != "" {
-			if err == nil || !strings.Contains(err.Error(), test.fail) || got != test.want {
+			if err == nil || err.Error() != test.fail || got != test.want {
 				t.Errorf("%s of %+v: %v %v, want the error %q", test.modes, test.ask, got, err, test.fail)
 			}
 			continue
@@ -184,6 +192,122 @@ func TestWebhookCache(t *testing.T) {
 	}
 	if got := counted(t, a, "apiserver_authorization_decisions_total", "allowed", "default", WebhookMode); got != 3 {
 		t.Errorf("%v decisions are counted", got)
+	}
+}
+
+// byFile has one webhook, with the fields that are given.
+func byFile(t *testing.T, kubeconfig, timeout, failurePolicy, unauthorizedTTL string) string {
+	t.Helper()
+	return write(t, "authorization.yaml", fileHead+`- type: Webhook
+  name: porter
+  webhook:
+    timeout: `+timeout+`
+    authorizedTTL: 1m
+    unauthorizedTTL: `+unauthorizedTTL+`
+    subjectAccessReviewVersion: v1
+    failurePolicy: `+failurePolicy+`
+    connectionInfo: {type: KubeConfigFile, kubeConfigFile: `+kubeconfig+`}
+- {type: RBAC, name: rbac}
+`)
+}
+
+// TestHostileWebhook has a webhook that sends requests elsewhere, answers without an end or packed, or not at all. The next authorizer is
+// asked, or the request is denied, as its failure policy says. The error names the webhook, and quotes nothing of what it answered.
+func TestHostileWebhook(t *testing.T) {
+	var elsewhere atomic.Bool
+	quit := make(chan struct{})
+	answers := map[string]http.HandlerFunc{
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		},
+		"endless": func(w http.ResponseWriter, r *http.Request) {
+			_, err := io.WriteString(w, `{"status":{"allowed":true,"reason":"`)
+			for line := strings.Repeat("my secret ", 1000); err == nil; {
+				_, err = io.WriteString(w, line)
+			}
+		},
+		"packed": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			packed := gzip.NewWriter(w)
+			_, err := io.WriteString(packed, `{"status":{"allowed":true,"reason":"`)
+			for n := 0; n < 64<<20 && err == nil; n += 1 << 20 {
+				_, err = packed.Write(bytes.Repeat([]byte("x"), 1<<20))
+			}
+			_, _ = io.WriteString(packed, `"}}`) // whoever asked may be gone
+			_ = packed.Close()
+		},
+		"quoted": func(w http.ResponseWriter, r *http.Request) { http.Error(w, "my secret", http.StatusBadRequest) },
+		"slow": func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-quit:
+			case <-r.Context().Done():
+			}
+		},
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/elsewhere" {
+			elsewhere.Store(true)
+			_, _ = io.WriteString(w, `{"status":{"allowed":true}}`) // nobody should read it
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the client went
+		w.Header().Set("Content-Type", "application/json")
+		answers[strings.TrimPrefix(r.URL.Path, "/")](w, r)
+	}))
+	defer server.Close()
+	defer close(quit)
+	for name, test := range map[string]struct{ timeout, want string }{
+		"redirect": {"30s", "it answered 307, and redirects are not followed"},
+		"endless":  {"30s", "it answered more than 3145728 bytes"},
+		"packed":   {"30s", "it answered more than 3145728 bytes"},
+		"quoted":   {"30s", "the server rejected our request for an unknown reason"},
+		"slow":     {"100ms", "exceeded"},
+	} {
+		file := kubeconfig(t, server.URL+"/"+name)
+		for policy, want := range map[string]authorizer.Decision{"NoOpinion": authorizer.DecisionAllow, "Deny": authorizer.DecisionDeny} {
+			a, err := newAuthorizer(t, Config{File: byFile(t, file, test.timeout, policy, "1m")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _, err := a.Authorize(t.Context(), about("ann", "get"))
+			if got != want {
+				t.Errorf("%s, %s: %v, want %v", name, policy, got, want)
+			}
+			if policy == "NoOpinion" {
+				// Nothing of the failure is left where roles allow it; where they do not, it is told.
+				got, _, err = a.Authorize(t.Context(), about("bob", "get"))
+				if got != authorizer.DecisionNoOpinion {
+					t.Errorf("%s: bob: %v", name, got)
+				}
+			}
+			if err == nil || !strings.HasPrefix(err.Error(), "the authorizer porter: ") || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "my secret") {
+				t.Errorf("%s, %s: %v, want %s", name, policy, err, test.want)
+			}
+		}
+	}
+	if elsewhere.Load() {
+		t.Error("a redirect was followed")
+	}
+}
+
+// TestUnauthorizedTTL: a denial counts as long as the file says, and one that counts for no time is asked for anew.
+func TestUnauthorizedTTL(t *testing.T) {
+	h := newHook(t)
+	h.answer.Store(&authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "a holiday"})
+	for ttl, want := range map[string]int64{"1h": 1, "1ns": 3} {
+		h.asked.Store(0)
+		a, err := newAuthorizer(t, Config{File: byFile(t, h.kubeconfig, "30s", "NoOpinion", ttl)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if got, reason, err := a.Authorize(t.Context(), about("ann", "get")); got != authorizer.DecisionDeny || reason != "a holiday" || err != nil {
+				t.Fatalf("%v %q %v", got, reason, err)
+			}
+		}
+		if got := h.asked.Load(); got != want {
+			t.Errorf("%s: it was asked %d times, want %d", ttl, got, want)
+		}
 	}
 }
 

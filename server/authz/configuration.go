@@ -19,6 +19,8 @@ import (
 	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/apiserver/plugin/pkg/authorizer/webhook"
 	webhookmetrics "k8s.io/apiserver/plugin/pkg/authorizer/webhook/metrics"
+
+	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
 
 // The modes, which are also the types of authorizers in a file.
@@ -54,6 +56,9 @@ var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter
 
 // webhookTimeout is how long the mode Webhook waits for an answer. A file says it itself.
 const webhookTimeout = 30 * time.Second
+
+// mostAnswerBytes is how long an answer of a webhook may be, as those of admission.
+const mostAnswerBytes = 3 << 20
 
 // configuration returns what the file says, or else the flags.
 func (a *Authorizer) configuration() (*apiserver.AuthorizationConfiguration, error) {
@@ -159,6 +164,7 @@ func newWebhook(one *apiserver.AuthorizerConfiguration) (authorizer.Authorizer, 
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	client.Timeout = c.Timeout.Duration
+	client = kxwebhook.Bound(client, func(int64) int64 { return mostAnswerBytes })
 	onError := authorizer.DecisionNoOpinion
 	if c.FailurePolicy == apiserver.FailurePolicyDeny {
 		onError = authorizer.DecisionDeny

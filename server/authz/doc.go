@@ -8,5 +8,6 @@
 //  1. Members of system:masters may do all, and everybody may read /healthz, /livez and /readyz: nobody is asked about these.
 //  2. The end of the chain denies.
 //  3. A file that is of no use changes nothing. The log, a metric and /readyz say so until it is of use.
-//  4. A decision by roles makes no sentence and allocates nothing. [Verdict] has what the sentences are made from.
+//  4. Of a webhook's failed call the error has its name and the status code, never what it answered (server/webhook).
+//  5. A decision by roles makes no sentence and allocates nothing. [Verdict] has what the sentences are made from.
 package authz

@@ -35,10 +35,11 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 			kind = metrics.Mutating
 		}
 		who, _ := request.UserFrom(ctx)
+		holds := holdsOf(step)
 		c.Flow.Serve(flow.Request{HTTP: r, Info: info, User: who}, func(e *flow.Entry, admitted bool) {
 			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedFlowSchemaUID, string(e.Schema.UID))
 			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedPriorityLevelConfigurationUID, string(e.Level.UID))
-			judged(step, e, admitted)
+			holds.judged(judged(step, e, admitted))
 			if admitted {
 				step.End(nil)
 				return
@@ -52,9 +53,11 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 			var taken seating
 			if seat != nil {
 				taken = seat
-				trace.OnHold(ctx, seat)
 				if watches {
+					trace.OnHold(ctx, seat)
 					r = r.WithContext(rest.WithInitialized(ctx, seat.Pause))
+				} else {
+					trace.OnHold(ctx, holds.of(seat))
 				}
 			}
 			if !watches {
@@ -66,12 +69,12 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 	})
 }
 
-// judged tells the step how the request was judged.
-func judged(step *trace.Step, e *flow.Entry, admitted bool) {
+// judged tells the step how the request was judged, and returns the name of its flow, as the step has it.
+func judged(step *trace.Step, e *flow.Entry, admitted bool) (text string) {
 	if step == nil {
-		return
+		return ""
 	}
-	text := "flow schema " + e.Schema.Name + ", priority level " + e.Level.Name
+	text = "flow schema " + e.Schema.Name + ", priority level " + e.Level.Name
 	if e.Flow != "" {
 		text += ", flow " + e.Flow
 	}
@@ -92,6 +95,43 @@ func judged(step *trace.Step, e *flow.Entry, admitted bool) {
 	default:
 		step.WhyText(trace.SeatAwaitedInQueue, text, micros, int64(e.Queue), seats)
 	}
+	return text
+}
+
+// holds has the step of a recorded request say that it goes on without a seat after it was held. A watch goes on without one anyway.
+type holds struct {
+	*flow.Seat
+	step *trace.Step
+	flow string
+}
+
+// holdsOf is nil for a request that is not recorded.
+func holdsOf(step *trace.Step) *holds {
+	if step == nil {
+		return nil
+	}
+	return &holds{step: step}
+}
+
+func (h *holds) judged(flow string) {
+	if h != nil {
+		h.flow = flow
+	}
+}
+
+// of is what pauses while the request is held.
+func (h *holds) of(seat *flow.Seat) trace.Pauser {
+	if h == nil {
+		return seat
+	}
+	h.Seat = seat
+	return h
+}
+
+// Resume tells the step, which has ended, of what came after it.
+func (h *holds) Resume() {
+	h.Seat.Resume()
+	h.step.WhyText(trace.SeatGivenUp, h.flow)
 }
 
 // seating is a seat that can be given back, and asked for again.

@@ -32,8 +32,8 @@ type Config struct {
 	// Wait is how long a request waits for its seat at most.
 	Wait time.Duration
 	Kit  *work.Kit
-	// Items is how many objects a resource has, as far as that is known without asking for them.
-	Items func(schema.GroupResource) int
+	// Sizes is how many objects a resource has, and how many bytes they are stored in, as far as that is known without asking for them.
+	Sizes func(schema.GroupResource) (items int, bytes int64)
 	Log   *slog.Logger
 }
 
@@ -43,7 +43,7 @@ type Control struct {
 	levels  *kept[*flowcontrolv1.PriorityLevelConfiguration]
 	schemas *kept[*flowcontrolv1.FlowSchema]
 	wait    time.Duration
-	items   func(schema.GroupResource) int
+	sizes   func(schema.GroupResource) (items int, bytes int64)
 	dropped flowcontrol.DroppedRequestsTracker
 	queues  *queues
 	log     *slog.Logger
@@ -73,7 +73,7 @@ func New(c Config) (*Control, error) {
 	found := &queues{}
 	clock := eventclock.Real{}
 	return &Control{
-		levels: levelObjects, schemas: schemaObjects, wait: c.Wait, items: c.Items, queues: found, log: c.Log,
+		levels: levelObjects, schemas: schemaObjects, wait: c.Wait, sizes: c.Sizes, queues: found, log: c.Log,
 		dropped: flowcontrol.NewDroppedRequestsTracker(),
 		lib: flowcontrol.NewTestable(flowcontrol.TestableConfig{
 			Name: "kx", Clock: clock, AsFieldManager: flowcontrol.ConfigConsumerAsFieldManager,

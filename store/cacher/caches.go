@@ -43,12 +43,12 @@ func (s *Caches) Get(resource schema.GroupResource) *Cacher {
 	return newest(s.running[resource])
 }
 
-// Items is how many objects of a resource are cached.
-func (s *Caches) Items(resource schema.GroupResource) int {
+// Sizes is how many objects of a resource are cached, and how many bytes they are stored in.
+func (s *Caches) Sizes(resource schema.GroupResource) (items int, bytes int64) {
 	if c := s.Get(resource); c != nil {
-		return c.watchCache.items()
+		return c.watchCache.sizes()
 	}
-	return 0
+	return 0, 0
 }
 
 // List is all cachers, in the order of the names of their resources.

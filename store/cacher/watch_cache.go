@@ -44,8 +44,10 @@ func newTree() *tree { return btree.NewG(degree, func(a, b item) bool { return a
 type watchCache struct {
 	metrics *metrics.Cache
 
-	mu        sync.RWMutex
-	tree      *tree
+	mu   sync.RWMutex
+	tree *tree
+	// stored is how many bytes the objects of the tree are stored in.
+	stored    int64
 	history   history
 	snapshots snapshots
 	filled    bool
@@ -60,21 +62,22 @@ type watchCache struct {
 	waitLimit time.Duration
 }
 
-// items is how many objects there are.
-func (w *watchCache) items() int {
+// sizes is how many objects there are, and how many bytes they are stored in.
+func (w *watchCache) sizes() (items int, bytes int64) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	return w.tree.Len()
+	return w.tree.Len(), w.stored
 }
 
 // replace makes objects the state at revision.
 func (w *watchCache) replace(objects []*object.Encoded, revision int64) {
-	next := newTree()
+	next, stored := newTree(), int64(0)
 	for _, obj := range objects {
 		next.ReplaceOrInsert(item{obj.Key(), obj})
+		stored += int64(obj.StoredSize())
 	}
 	w.mu.Lock()
-	w.tree = next
+	w.tree, w.stored = next, stored
 	w.history.reset(revision)
 	w.snapshots.clear()
 	w.filled = true
@@ -103,8 +106,10 @@ func (w *watchCache) processEvent(changes store.Changes, at time.Time) []*event 
 			old, existed = w.tree.Delete(item{key: c.Key})
 		} else {
 			old, existed = w.tree.ReplaceOrInsert(item{c.Key, c.Object})
+			w.stored += int64(c.Object.StoredSize())
 		}
 		if existed {
+			w.stored -= int64(old.obj.StoredSize())
 			e.prev = old.obj
 		}
 		if e.object == nil && e.prev == nil {

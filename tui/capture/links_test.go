@@ -22,8 +22,14 @@ import (
 // of a name.
 func linked(t testing.TB, name string) (*screentest.Host, *Screen) {
 	t.Helper()
+	return linkedTo(t, "../pane/testdata/journeys.json", name)
+}
+
+// linkedTo is linked with the journeys of a file.
+func linkedTo(t testing.TB, file, name string) (*screentest.Host, *Screen) {
+	t.Helper()
 	journeys := tuitest.New(t)
-	recorded := tuitest.Recorded(t, "../pane/testdata/journeys.json")
+	recorded := tuitest.Recorded(t, file)
 	journeys.Put(recorded...)
 	h := screentest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path.Base(path.Dir(r.URL.Path)) {

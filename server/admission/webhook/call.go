@@ -9,6 +9,7 @@ import (
 
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	admissionmetrics "k8s.io/apiserver/pkg/admission/metrics"
 	webhookerrors "k8s.io/apiserver/pkg/admission/plugin/webhook/errors"
@@ -60,6 +61,14 @@ type call struct {
 // change does what the patch of an answer says. It returns how many operations the patch has, and whether they changed anything.
 type change func(step *trace.Step, answer *webhookrequest.AdmissionResponse) (operations int, changed bool, err error)
 
+// judged is the object that the webhook is asked about: of a delete, the one that goes.
+func (c *call) judged() runtime.Object {
+	if obj := c.of.VersionedObject.Object(); obj != nil {
+		return obj
+	}
+	return c.of.VersionedOldObject.Object()
+}
+
 // do asks the webhook, or says why it does not. The error is the client's answer.
 func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool, err error) {
 	ctx, step := trace.Start(ctx, trace.HandlerWebhook, c.Webhook.GetConfigurationName()+"/"+c.Webhook.GetName())
@@ -77,9 +86,7 @@ func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool,
 	if c.equivalent {
 		step.Text("as", c.Kind.String())
 	}
-	if c.side.mutating {
-		step.Before(c.of.VersionedObject.Object())
-	}
+	step.Before(c.judged())
 	step.Why(trace.WebhookAsked, c.rule)
 	start := time.Now()
 	operations := 0
@@ -88,7 +95,9 @@ func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool,
 		operations, changed, err = apply(step, answer)
 	}
 	if c.side.mutating {
-		step.After(c.of.VersionedObject.Object())
+		if obj := c.of.VersionedObject.Object(); obj != nil {
+			step.After(obj)
+		}
 		c.note(changed)
 	}
 	ignored := c.observe(ctx, start, err)
@@ -99,6 +108,7 @@ func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool,
 		step.WhyText(trace.WebhookIgnored, err.Error(), c.rule)
 		return changed, nil
 	case err != nil:
+		c.explain(step, err)
 		return changed, refusal(err)
 	case changed:
 		step.Why(trace.WebhookChanged, c.rule, int64(operations))
@@ -108,6 +118,18 @@ func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool,
 		step.Why(trace.WebhookAllowed, c.rule)
 	}
 	return changed, nil
+}
+
+// explain has the step say whether the webhook refuses the write, or could not be asked.
+func (c *call) explain(step *trace.Step, err error) {
+	var rejected *webhookutil.ErrWebhookRejection
+	var failed *webhookutil.ErrCallingWebhook
+	switch {
+	case errors.As(err, &rejected):
+		step.Why(trace.WebhookDenied, c.rule)
+	case errors.As(err, &failed):
+		step.Why(trace.WebhookFailed, c.rule)
+	}
 }
 
 // refusal is the client's answer to an error.
@@ -158,6 +180,7 @@ func (w *Webhooks) ask(ctx context.Context, step *trace.Step, c *call) (*webhook
 	}
 	step.Text("url", mask.URI(post.URL().String()))
 	step.Text("uid", string(uid))
+	showReview(step, review)
 	ctx, exchange := kxwebhook.Observe(ctx)
 	c.side.track(ctx, func() { err = post.Do(ctx).Into(response) })
 	record(step, exchange)
@@ -169,6 +192,7 @@ func (w *Webhooks) ask(ctx context.Context, step *trace.Step, c *call) (*webhook
 		}
 		return nil, c.failed("failed to call webhook", err, status)
 	}
+	showAnswer(step, response)
 	answer, err := webhookrequest.VerifyAdmissionResponse(uid, c.side.mutating, response)
 	if err != nil {
 		return nil, c.failed("received invalid webhook response", err, apierrors.NewServiceUnavailable("error validating webhook response"))

@@ -3,8 +3,9 @@
 // In come the configurations as etcd has them, from package kept, and writes, from the chain of plugins. Out go AdmissionReviews over
 // HTTPS, and of their answers: changed objects, refusals, warnings, and annotations of the audit log.
 //
-// hooks.go has the two plugins, match.go decides whether a webhook is asked, call.go asks it, and change.go applies its patch. What a
-// review looks like, what a valid answer is, and which client a webhook has, is the library's.
+// hooks.go has the two plugins, match.go decides whether a webhook is asked, call.go asks it, change.go applies its patch, and
+// show.go has journeys with objects show the review and the answer. What a review looks like, what a valid answer is, and which client a
+// webhook has, is the library's.
 //
 // # Invariants
 //

@@ -81,6 +81,7 @@ func TestGolden(t *testing.T) {
 		{golden: "diff-update", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 52, h: 26},
 		{golden: "diff-update-all", journey: "rec-7", step: "etcd.txn", tab: "Diff", w: 86, h: 40, do: []func(*Pane){(*Pane).ToggleUnchanged}},
 		{golden: "diff-create", journey: "rec-12", step: "etcd.txn", tab: "Diff", w: 52, h: 26},
+		{golden: "diff-admitted", journey: "adm-1", step: "etcd.txn", tab: "Diff", w: 52, h: 30},
 		{golden: "diff-conflict", journey: "rec-8", step: "etcd3.update", tab: "Diff", w: 52, h: 26},
 		{golden: "diff-delete", journey: "rec-11", step: "etcd.txn", tab: "Diff", w: 52, h: 26},
 		{golden: "diff-read", journey: "rec-3", step: "cacher.get", tab: "Diff", w: 52, h: 10},

@@ -1,6 +1,9 @@
 package detail
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/kx-apiserver/kx/core/blame"
@@ -48,6 +51,7 @@ func (b *builder) diff(p *Pane) {
 		b.objects(j, r.Before, r.Before, nil, true)
 	}
 	b.dropped(j, r)
+	b.admitted(j, r)
 }
 
 // nothing says why there is nothing to compare, and where there is.
@@ -178,11 +182,7 @@ func (b *builder) objects(j *v1alpha1.Journey, before, after []byte, r *blame.Re
 		if key, field := find(by, l.Path); field != nil && !said[key] && !replaced(lines, i) {
 			said[key] = true
 			t.field = field.Path.String()
-			t.note = b.words.Phrase("no recorded step")
-			if field.Step >= 0 {
-				link := toStep(field.Step)
-				t.note, t.link = number(j, field.Step), &link
-			}
+			t.note, t.link = b.by(j, field)
 		}
 		b.lines = append(b.lines, t)
 	}
@@ -228,14 +228,55 @@ func (b *builder) dropped(j *v1alpha1.Journey, r *blame.Report) {
 			b.add(label, title)
 			title = ""
 		}
-		t := text{kind: bad, text: draw.Clean("- " + f.Path.String() + ": " + f.Before), note: b.words.Phrase("no recorded step")}
-		if f.Step >= 0 {
-			link := toStep(f.Step)
-			t.note, t.link = number(j, f.Step), &link
-		}
+		t := text{kind: bad, text: draw.Clean("- " + f.Path.String() + ": " + f.Before)}
+		t.note, t.link = b.by(j, f)
 		b.lines = append(b.lines, t)
 	}
 }
+
+// by names the step that gave a field its value, or, of a plugin, a webhook or a policy, which one it was.
+func (b *builder) by(j *v1alpha1.Journey, f *blame.Field) (string, *Link) {
+	if f.Step < 0 {
+		return b.words.Phrase("no recorded step"), nil
+	}
+	link := toStep(f.Step)
+	if s := &j.Status.Steps[f.Step]; admits(s) {
+		return fmt.Sprintf("#%d %s", f.Step+1, draw.Clean(s.Subject)), &link
+	}
+	return number(j, f.Step), &link
+}
+
+// admits says whether a step is one of several that admission has, which its subject tells apart.
+func admits(s *v1alpha1.Step) bool {
+	switch s.ID {
+	case trace.HandlerAdmit.String(), trace.HandlerWebhook.String(), trace.HandlerPolicy.String():
+		return s.Subject != ""
+	}
+	return false
+}
+
+// admitted names the plugins, webhooks and policies that changed the object: beside a field there may be no room for the whole name.
+func (b *builder) admitted(j *v1alpha1.Journey, r *blame.Report) {
+	who := map[int]string{}
+	for i := range r.Fields {
+		if f := &r.Fields[i]; f.Step >= 0 && admits(&j.Status.Steps[f.Step]) {
+			who[f.Step] = f.Who
+		}
+	}
+	if len(who) == 0 {
+		return
+	}
+	b.blank()
+	b.add(label, b.words.Phrase("changed on its way in by"))
+	for _, i := range slices.Sorted(maps.Keys(who)) {
+		first := len(b.lines)
+		b.pair(fmt.Sprintf("  #%d", i+1), stepNumberWidth, plain, draw.Clean(b.words.Who(who[i])))
+		b.lead(first, toStep(i))
+	}
+}
+
+// stepNumberWidth is how wide the number of a step is in a list.
+const stepNumberWidth = 7
 
 func (b *builder) fields(n int) string {
 	switch n {

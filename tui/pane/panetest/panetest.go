@@ -15,9 +15,11 @@ import (
 // Journey is a recorded journey, by its name.
 func Journey(t testing.TB, name string) *v1alpha1.Journey {
 	t.Helper()
-	for _, j := range tuitest.Recorded(t, filepath.Join("..", "testdata", "journeys.json")) {
-		if j.Name == name {
-			return j
+	for _, file := range []string{filepath.Join("..", "testdata", "journeys.json"), filepath.Join("..", "..", "testdata", "admission.json")} {
+		for _, j := range tuitest.Recorded(t, file) {
+			if j.Name == name {
+				return j
+			}
 		}
 	}
 	t.Fatalf("no journey %s is recorded", name)

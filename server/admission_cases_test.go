@@ -1,0 +1,207 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	admissionv1 "k8s.io/api/admission/v1"
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/server/admission/webhook/hooktest"
+	"github.com/kx-apiserver/kx/server/options"
+)
+
+// lastReview is what a webhook was asked last.
+func lastReview(t *testing.T, w *hooktest.Webhook) *admissionv1.AdmissionRequest {
+	t.Helper()
+	res, data := ask(t, w.Server.Client(), "GET", w.Server.URL+"/last", nil)
+	var review admissionv1.AdmissionReview
+	if err := json.Unmarshal(data, &review); err != nil || review.Request == nil {
+		t.Fatalf("%s %s %v", res.Status, data, err)
+	}
+	return review.Request
+}
+
+// TestWebhookOfConnect asks a webhook about exec, which refuses it: no node is asked.
+func TestWebhookOfConnect(t *testing.T) {
+	t.Parallel()
+	r, k, w := start(t), startKubelet(t), hooktest.New(t)
+	k.on(t, r)
+	_, validating := w.Configurations("deny")
+	hook := &validating.Webhooks[0]
+	hook.ObjectSelector = nil
+	hook.Rules = []registrationv1.RuleWithOperations{{Operations: []registrationv1.OperationType{registrationv1.Connect}, Rule: registrationv1.Rule{
+		APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods/exec"},
+	}}}
+	validating.Webhooks = validating.Webhooks[:1]
+	_, err := r.admin(t).AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(within(t), validating, metav1.CreateOptions{})
+	must(t, err)
+	const path = "/api/v1/namespaces/default/pods/p/exec?container=c&stdin=true&stdout=true&command=cat"
+	journey := ""
+	until(t, "the webhook refuses", func() bool {
+		res, data := ask(t, r.httpClient(t), "POST", r.URL+path, nil)
+		journey = res.Header.Get("Kx-Journey")
+		return res.StatusCode == http.StatusForbidden && strings.Contains(string(data), "not in this house")
+	})
+	q := lastReview(t, w)
+	if q.Operation != admissionv1.Connect || q.Kind.Kind != "PodExecOptions" || q.Resource.Resource != "pods" || q.SubResource != "exec" || q.Name != "p" || !strings.Contains(string(q.Object.Raw), `"command":["cat"]`) {
+		t.Errorf("it was asked %+v", q)
+	}
+	if found := stepsOf(r.journeyOf(t, journey), "handler.webhook"); len(found) != 1 || found[0].Reason.Kind != "webhook-denied" {
+		t.Errorf("the journey has %+v", found)
+	}
+	before := len(k.asked)
+	if res, _ := ask(t, r.httpClient(t), "POST", r.URL+path, nil); res.StatusCode != http.StatusForbidden || len(k.asked) != before {
+		t.Errorf("%s, and the node was asked", res.Status)
+	}
+}
+
+// TestExternalIPs has the plugin DenyServiceExternalIPs refuse them, and nothing else of services.
+func TestExternalIPs(t *testing.T) {
+	t.Parallel()
+	r := start(t, enabled(t, "DenyServiceExternalIPs"))
+	services := r.admin(t).CoreV1().Services("default")
+	service := &corev1.Service{ObjectMeta: named("out"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+	taken := service.DeepCopy()
+	taken.Spec.ExternalIPs = []string{"192.0.2.1"}
+	const want = "Use of external IPs is denied by admission control"
+	if _, err := services.Create(within(t), taken, metav1.CreateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want) {
+		t.Errorf("a service with an external IP: %v", err)
+	}
+	made, err := services.Create(within(t), service, metav1.CreateOptions{})
+	must(t, err)
+	made.Spec.ExternalIPs = []string{"192.0.2.1"}
+	if _, err := services.Update(within(t), made, metav1.UpdateOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want) {
+		t.Errorf("a service that gets an external IP: %v", err)
+	}
+}
+
+// enabled turns plugins on.
+func enabled(t *testing.T, plugins string) func(*options.Options) {
+	return func(o *options.Options) {
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		o.AddFlags(flags)
+		must(t, flags.Parse([]string{"--enable-admission-plugins=" + plugins}))
+	}
+}
+
+// TestDryRunOfWebhooks: a webhook that has no side effects in a dry run is asked about one, and is told that it is one.
+func TestDryRunOfWebhooks(t *testing.T) {
+	t.Parallel()
+	r, w := start(t), hooktest.New(t)
+	mutating, _ := w.Configurations("label")
+	effects := registrationv1.SideEffectClassNoneOnDryRun
+	for i := range mutating.Webhooks {
+		mutating.Webhooks[i].SideEffects = &effects
+	}
+	_, err := r.admin(t).AdmissionregistrationV1().MutatingWebhookConfigurations().Create(within(t), mutating, metav1.CreateOptions{})
+	must(t, err)
+	maps := r.admin(t).CoreV1().ConfigMaps("default")
+	until(t, "the webhook is asked", func() bool {
+		made, err := maps.Create(within(t), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "dry", Labels: map[string]string{"scene": "label"}}}, metav1.CreateOptions{DryRun: []string{"All"}})
+		must(t, err)
+		return made.Labels["team"] == "blue"
+	})
+	if q := lastReview(t, w); q.DryRun == nil || !*q.DryRun {
+		t.Errorf("it was asked %+v", q)
+	}
+	if _, err := maps.Get(within(t), "dry", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("after a dry run: %v", err)
+	}
+}
+
+// TestDearMutation has a mutating policy whose expression costs too much: the write is refused, names the policy, and is not stored.
+func TestDearMutation(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	c := r.client(t)
+	expression := "true"
+	for i := range 7 {
+		expression = fmt.Sprintf("[0,1,2,3,4,5,6,7,8,9].all(v%d, %s)", i, expression)
+	}
+	policy := marshal(t, map[string]any{"metadata": map[string]any{"name": "dear"}, "spec": map[string]any{
+		"reinvocationPolicy": "Never",
+		"matchConstraints": map[string]any{
+			"objectSelector": map[string]any{"matchLabels": map[string]string{"scene": "dear"}},
+			"resourceRules":  []any{map[string]any{"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "operations": []string{"CREATE"}, "resources": []string{"configmaps"}}},
+		},
+		"mutations": []any{map[string]any{"patchType": "ApplyConfiguration", "applyConfiguration": map[string]any{
+			"expression": "Object{data: {'a': string(" + expression + ")}}",
+		}}},
+	}})
+	for _, post := range [][2]string{{"mutatingadmissionpolicies", string(policy)}, {"mutatingadmissionpolicybindings", `{"metadata":{"name":"dear"},"spec":{"policyName":"dear"}}`}} {
+		if answer := c.Ask(t, "POST /apis/admissionregistration.k8s.io/v1/"+post[0]+"\n\n"+post[1]); !strings.HasPrefix(answer, "201") {
+			t.Fatal(answer)
+		}
+	}
+	settle(t, c)
+	answer := c.Ask(t, fmt.Sprintf(newConfigMap, "", "dear", "dear"))
+	if !strings.HasPrefix(answer, "4") || !strings.Contains(answer, "policy 'dear' with binding 'dear' denied request") || !strings.Contains(answer, "cost limit exceeded") {
+		t.Errorf("%s", answer)
+	}
+	if _, err := r.admin(t).CoreV1().ConfigMaps("default").Get(within(t), "dear", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("what was refused: %v", err)
+	}
+	if answer := c.Ask(t, fmt.Sprintf(newConfigMap, "", "cheap", "none")); !strings.HasPrefix(answer, "201") {
+		t.Errorf("another write: %s", answer)
+	}
+}
+
+// TestAuditAnnotations reads from the audit log what webhooks, policies and PodSecurity say of writes that they let pass.
+func TestAuditAnnotations(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "audit.log")
+	r, stop, err := launch(func(o *options.Options) { o.Audit.LogPath = file })
+	must(t, err)
+	r.ready(t)
+	c, w := r.client(t), hooktest.New(t)
+	w.Configure(t, c, "label", "warn")
+	for _, post := range [][2]string{
+		{"apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", `{"metadata":{"name":"notes"},"spec":{"validations":[{"expression":"object.metadata.name == 'none'","message":"another name"}],
+"auditAnnotations":[{"key":"name","valueExpression":"'it is ' + object.metadata.name"}],"matchConstraints":{"resourceRules":[
+{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["configmaps"]}]}}}`},
+		{"apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings", `{"metadata":{"name":"notes"},"spec":{"policyName":"notes","validationActions":["Audit"]}}`},
+		{"api/v1/namespaces", `{"metadata":{"name":"watched","labels":{"pod-security.kubernetes.io/audit":"restricted"}}}`},
+	} {
+		if answer := c.Ask(t, "POST /"+post[0]+"\n\n"+post[1]); !strings.HasPrefix(answer, "201") {
+			t.Fatal(answer)
+		}
+	}
+	settle(t, c)
+	for _, scene := range []string{"label", "warn"} {
+		if answer := c.Ask(t, fmt.Sprintf(newConfigMap, "", "of-"+scene, scene)); !strings.HasPrefix(answer, "201") {
+			t.Fatal(answer)
+		}
+	}
+	until(t, "the namespace has its account", func() bool {
+		answer := c.Ask(t, "POST /api/v1/namespaces/watched/pods\n\n"+`{"metadata":{"name":"loose"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+		return strings.HasPrefix(answer, "201")
+	})
+	must(t, stop())
+	found := map[string]map[string]string{}
+	for _, e := range audited(t, file) {
+		if e.ObjectRef != nil && e.Verb == "create" && e.ResponseStatus != nil && e.ResponseStatus.Code == http.StatusCreated {
+			found[e.ObjectRef.Resource+"/"+e.ObjectRef.Name] = e.Annotations
+		}
+	}
+	for _, test := range []struct{ object, key, want string }{
+		{"configmaps/of-label", "mutation.webhook.admission.k8s.io/round_0_index_0", `{"configuration":"scenes","webhook":"label.label.example.com","mutated":true}`},
+		{"configmaps/of-warn", "warn.warn.example.com/seen", "yes"},
+		{"configmaps/of-warn", "notes/name", "it is of-warn"},
+		{"configmaps/of-warn", "validation.policy.admission.k8s.io/validation_failure", `"message":"another name","policy":"notes","binding":"notes"`},
+		{"pods/loose", "pod-security.kubernetes.io/audit-violations", `would violate PodSecurity "restricted:latest"`},
+		{"pods/loose", "pod-security.kubernetes.io/enforce-policy", "privileged:latest"},
+	} {
+		if got := found[test.object][test.key]; !strings.Contains(got, test.want) {
+			t.Errorf("%s: %s is %q in %v, want %s", test.object, test.key, got, found[test.object], test.want)
+		}
+	}
+}
