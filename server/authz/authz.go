@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/union"
 
 	"github.com/kx-apiserver/kx/server/authz/rbac"
+	"github.com/kx-apiserver/kx/server/reload"
 )
 
 // Config says who decides.
@@ -29,6 +30,8 @@ type Config struct {
 	// RBAC decides in the mode RBAC.
 	RBAC *rbac.Authorizer
 
+	// Process distinguishes this process in metrics.
+	Process  string
 	Registry prometheus.Registerer
 	Log      *slog.Logger
 }
@@ -47,7 +50,8 @@ type Authorizer struct {
 	config  Config
 	chain   atomic.Pointer[chain]
 	metrics *counts
-	reload  reload
+	// reload is nil without a file.
+	reload *reload.Keeper
 }
 
 var (
@@ -58,7 +62,7 @@ var (
 // New makes the authorizer. [Authorizer.Run] keeps it as its file says.
 func New(c Config) (*Authorizer, error) {
 	a := &Authorizer{config: c, metrics: newCounts(c.Registry)}
-	configuration, err := a.configuration()
+	configuration, hash, err := a.configuration()
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +71,9 @@ func New(c Config) (*Authorizer, error) {
 		return nil, err
 	}
 	a.chain.Store(next)
+	if c.File != "" {
+		a.reload = a.keeper(hash)
+	}
 	return a, nil
 }
 

@@ -3,7 +3,6 @@ package authz
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -19,6 +18,8 @@ import (
 	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/apiserver/plugin/pkg/authorizer/webhook"
 	webhookmetrics "k8s.io/apiserver/plugin/pkg/authorizer/webhook/metrics"
+
+	"github.com/kx-apiserver/kx/server/reload"
 )
 
 // The modes, which are also the types of authorizers in a file.
@@ -55,21 +56,20 @@ var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter
 // webhookTimeout is how long the mode Webhook waits for an answer. A file says it itself.
 const webhookTimeout = 30 * time.Second
 
-// configuration returns what the file says, or else the flags.
-func (a *Authorizer) configuration() (*apiserver.AuthorizationConfiguration, error) {
+// configuration returns what the file says, with its hash, or else the flags.
+func (a *Authorizer) configuration() (_ *apiserver.AuthorizationConfiguration, hash string, err error) {
 	if a.config.File == "" {
-		return a.config.ofModes(), nil
+		return a.config.ofModes(), "", nil
 	}
-	data, err := os.ReadFile(a.config.File)
+	files, hash, err := reload.OneFile(a.config.File).Read()
 	if err != nil {
-		return nil, fmt.Errorf("--authorization-config: %w", err)
+		return nil, "", fmt.Errorf("--authorization-config: %w", err)
 	}
-	a.reload.data = data
-	configuration, err := parse(data)
+	configuration, err := parse(files[0].Data)
 	if err != nil {
-		return nil, fmt.Errorf("--authorization-config: %s: %w", a.config.File, err)
+		return nil, "", fmt.Errorf("--authorization-config: %s: %w", a.config.File, err)
 	}
-	return configuration, nil
+	return configuration, hash, nil
 }
 
 // parse reads a file. Errors name the field.
