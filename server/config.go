@@ -154,7 +154,8 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 				BootstrapTokens: o.Access.BootstrapTokens, AnonymousGiven: o.Access.AnonymousGiven, Webhook: o.Issuers.Webhook,
 				Issuers: issuer.Config{
 					File: o.Issuers.ConfigFile, Flags: o.Issuers.Flags(), Ours: o.Tokens.Issuers,
-					},
+					Process: c.Journeys.Process(), Registry: c.Metrics.Registry, Log: c.Logger,
+				},
 				FrontProxy:  frontProxy(tls, &o.Access.RequestHeader),
 				AccountKeys: c.TokenKeys, AccountIssuers: o.Tokens.Issuers,
 			})
@@ -178,6 +179,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 			c.Admission, err = admission.New(admission.Config{
 				Selection: o.Admission.Selection, Tolerations: o.Admission.Tolerations, Authorizer: c.Authorizer,
 				Services: o.Admission.Services, Kept: c.AdmissionKeeper, File: o.Admission.File,
+				Process: c.Journeys.Process(), Registry: c.Metrics.Registry, Log: c.Logger,
 			})
 			return
 		},

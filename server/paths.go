@@ -74,6 +74,9 @@ func (s *Server) checks(c *Config, chain *Chain, fill *filling, hooks *hooks) ch
 	if encryption := c.Etcd.Decoder.Encryption; encryption.Plugins() || c.Options.Etcd.EncryptionReload {
 		plugins = append(plugins, health.Check{Name: "kms-providers", Run: encryption.Check})
 	}
+	if c.Admission.Static() {
+		access = append(access, health.Check{Name: "admission", Run: c.Admission.Ready})
+	}
 	if c.Options.Etcd.EncryptionReload {
 		access = append(access, health.Check{Name: "encryption", Run: c.Encryption.Ready})
 	}

@@ -248,6 +248,7 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	s.inBackground(c.Moments.Run)
 	s.inBackground(c.RoleKeeper.Run)
 	s.inBackground(c.AdmissionKeeper.Run)
+	s.inBackground(c.Admission.Run)
 	s.inBackground(c.Authenticator.Run)
 	s.inBackground(c.Authorizer.Run)
 	if c.Options.Etcd.EncryptionReload {
