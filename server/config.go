@@ -44,12 +44,14 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/server/reload"
 	tokens "github.com/kx-apiserver/kx/server/serviceaccount"
 	"github.com/kx-apiserver/kx/server/version"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/backend/factory"
 	"github.com/kx-apiserver/kx/store/cacher"
+	"github.com/kx-apiserver/kx/store/transform"
 )
 
 // maxRequestBodyBytes is the largest body that a client may send; etcd's own limit is set to match.
@@ -101,6 +103,8 @@ type Config struct {
 	EtcdHealth, EtcdReady func() error
 	// Etcd gives access below the API.
 	Etcd *kxapi.Etcd
+	// Encryption keeps what is encrypted there as its file says; nil without a file.
+	Encryption *reload.Keeper
 	// Moments remember when it had which revision, while they run.
 	Moments *kxapi.Moments
 	// Compact compacts etcd's history at once.
@@ -175,6 +179,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 			c.Admission, err = admission.New(admission.Config{
 				Selection: o.Admission.Selection, Tolerations: o.Admission.Tolerations, Authorizer: c.Authorizer,
 				Services: o.Admission.Services, Kept: c.AdmissionKeeper, File: o.Admission.File,
+				Process: c.Journeys.Process(), Registry: c.Metrics.Registry, Log: c.Logger,
 			})
 			return
 		},
@@ -237,7 +242,7 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 	config.Transport, config.Shared = reached.transport, reached.shared
 	config.CompactionInterval = o.Etcd.CompactionInterval
 	etcd := backend.NewEtcdOptions(config)
-	etcd.EncryptionProviderConfigFilepath = o.Etcd.EncryptionProviderConfig
+	etcd.EncryptionProviderConfigFilepath, etcd.EncryptionProviderConfigAutomaticReload = o.Etcd.EncryptionProviderConfig, o.Etcd.EncryptionReload
 	etcd.DeleteCollectionWorkers = deleteCollectionWorkers
 	etcd.EnableWatchCache, etcd.DefaultWatchCacheSize = o.WatchCache.Enabled, o.WatchCache.DefaultSize
 	etcd.WatchCacheSizes = o.WatchCache.Sizes
@@ -258,6 +263,7 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 	}
 	getter.StorageWithCacher = backend.StorageWithCacher(&c.Caches, o.WatchCache.Prefill, c.Journeys.Control(), c.Logger)
 	c.RESTOptions = getter
+	c.encryption(getter.Transformers())
 	if c.EtcdHealth, err = factory.CreateHealthCheck(ctx, *config); err != nil {
 		return err
 	}
@@ -278,6 +284,25 @@ func (c *Config) storage(ctx context.Context, o *options.Options, reached etcd) 
 	return err
 }
 
+// encryption makes the keeper of the encryption configuration.
+func (c *Config) encryption(transformers *transform.Resources) {
+	if transformers == nil {
+		return
+	}
+	c.Encryption = reload.New(reload.Config{
+		Source: reload.OneFile(c.Options.Etcd.EncryptionProviderConfig), What: "the keys of stored objects",
+		Take: func(ctx context.Context, files []reload.File, _ string) error {
+			err := transformers.Reload(ctx, files[0].Data)
+			if err == nil {
+				c.Caches.Reread()
+			}
+			return err
+		},
+		Metrics: "apiserver_encryption_config_controller", Flag: "--encryption-provider-config", Process: c.Journeys.Process(),
+		Registry: c.Metrics.Registry, Log: c.Logger,
+	}, transformers.Hash())
+}
+
 // authorizer makes the authorizer, and the one of roles, which it asks unless the options say otherwise.
 func (c *Config) authorizer(o *options.Options) (err error) {
 	c.Roles = rbac.New()
@@ -286,7 +311,7 @@ func (c *Config) authorizer(o *options.Options) (err error) {
 	}
 	c.Authorizer, err = authz.New(authz.Config{
 		Modes: o.Authorization.InOrder(), File: o.Authorization.ConfigFile, Webhook: o.Authorization.Webhook, RBAC: c.Roles,
-		Registry: c.Metrics.Registry, Log: c.Logger,
+		Process: c.Journeys.Process(), Registry: c.Metrics.Registry, Log: c.Logger,
 	})
 	return err
 }

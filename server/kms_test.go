@@ -73,7 +73,7 @@ func TestKMS(t *testing.T) {
 				t.Errorf("%s is encrypted with %q", name, key)
 			}
 		}
-		if status, body := read(r, "/readyz?verbose"); status != http.StatusOK || !strings.Contains(body, "[+]kms-provider-0 ok") {
+		if status, body := read(r, "/readyz?verbose"); status != http.StatusOK || !strings.Contains(body, "[+]kms-providers ok") {
 			t.Errorf("readyz: %d %s", status, body)
 		}
 		if _, body := read(r, "/metrics"); !strings.Contains(body, `apiserver_envelope_encryption_kms_operations_latency_seconds_count{grpc_status_code="OK",method_name="/v2.KeyManagementService/Encrypt",provider_name="vault"} 1`) {
@@ -113,7 +113,7 @@ func TestKMS(t *testing.T) {
 		if _, err := r.admin(t).CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: named("c")}, metav1.CreateOptions{}); err != nil {
 			t.Errorf("a config map without the plugin: %v", err)
 		}
-		if status, body := read(r, "/readyz"); status != http.StatusInternalServerError || !strings.Contains(body, "[-]kms-provider-0 failed") {
+		if status, body := read(r, "/readyz"); status != http.StatusInternalServerError || !strings.Contains(body, "[-]kms-providers failed") {
 			t.Errorf("readyz without the plugin: %d %s", status, body)
 		}
 	}, byPlugin(t, p, 100*time.Millisecond), func(o *options.Options) { o.WatchCache.Enabled = false })

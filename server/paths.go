@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -72,11 +71,21 @@ func (s *Server) checks(c *Config, chain *Chain, fill *filling, hooks *hooks) ch
 		}
 	}
 	var plugins []health.Check
-	for i, p := range c.Etcd.Decoder.Encryption.Plugins() {
-		plugins = append(plugins, health.Check{Name: fmt.Sprintf("kms-provider-%d", i), Run: p.Check})
+	if encryption := c.Etcd.Decoder.Encryption; encryption.Plugins() || c.Options.Etcd.EncryptionReload {
+		plugins = append(plugins, health.Check{Name: "kms-providers", Run: encryption.Check})
 	}
-	alive := slices.Concat([]health.Check{health.Ping, etcd}, plugins, started)
-	return checks{healthz: alive, livez: alive, readyz: slices.Concat([]health.Check{health.Ping, etcd, etcdReady}, plugins, started, controllers, access)}
+	if c.Admission.Static() {
+		access = append(access, health.Check{Name: "admission", Run: c.Admission.Ready})
+	}
+	if c.Options.Etcd.EncryptionReload {
+		access = append(access, health.Check{Name: "encryption", Run: c.Encryption.Ready})
+	}
+	ping, etcds := []health.Check{health.Ping, etcd}, []health.Check{health.Ping, etcd, etcdReady}
+	return checks{
+		// Another start of the server does not help a plugin that is away.
+		healthz: slices.Concat(ping, plugins, started), livez: slices.Concat(ping, started),
+		readyz: slices.Concat(etcds, plugins, started, controllers, access),
+	}
 }
 
 func nonAPIPaths(c *Config, chain *Chain, checks checks) []path {

@@ -248,8 +248,12 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	s.inBackground(c.Moments.Run)
 	s.inBackground(c.RoleKeeper.Run)
 	s.inBackground(c.AdmissionKeeper.Run)
+	s.inBackground(c.Admission.Run)
 	s.inBackground(c.Authenticator.Run)
 	s.inBackground(c.Authorizer.Run)
+	if c.Options.Etcd.EncryptionReload {
+		s.inBackground(c.Encryption.Run)
+	}
 	s.inBackground(chain.Aggregator.Run)
 	kit := work.Kit{
 		Storages: chain.Storages, Scope: chain.Scope, Etcd: c.Etcd.Live, Decoder: c.Etcd.Decoder, Journeys: c.Journeys,

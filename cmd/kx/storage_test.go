@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -11,10 +12,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/flowcontrol"
@@ -230,5 +234,88 @@ func TestStorageMigrateGoesOn(t *testing.T) {
 	if err != nil || result.Objects != objects+1-page || result.Cursor != "" {
 		data, _ := json.Marshal(result)
 		t.Errorf("%s, %v", data, err)
+	}
+}
+
+// TestStorageReload replaces the key of secrets while two servers on one etcd run, by the steps of the documentation.
+func TestStorageReload(t *testing.T) {
+	t.Parallel()
+	m, dir := newMachine(t), t.TempDir()
+	file := filepath.Join(dir, "encryption.yaml")
+	write := func(names ...string) []byte {
+		t.Helper()
+		text, err := os.ReadFile(encryptionOf(t, dir, names...))
+		if err == nil {
+			err = os.WriteFile(file+".new", text, 0o600)
+		}
+		if err == nil {
+			err = os.Rename(file+".new", file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	write("one")
+	data := filepath.Join(dir, "data")
+	reloads := []string{"--encryption-provider-config", file, "--encryption-provider-config-automatic-reload"}
+	first := serve(t, append(reloads, "--data-dir", data)...)
+	second := serve(t, append(reloads, "--data-dir", t.TempDir(), "--etcd-servers", "unix://"+data+"/etcd.sock")...)
+	servers := []*kubernetes.Clientset{first.client(t), second.client(t)}
+	rotate := func(names ...string) {
+		t.Helper()
+		hash := fmt.Sprintf(`hash="sha256:%x"} 1`, sha256.Sum256(write(names...)))
+		for _, s := range servers {
+			for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+				text, err := s.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(string(text), "apiserver_encryption_config_controller_last_config_info") && strings.Contains(string(text), hash) {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("the keys %v never count", names)
+				}
+			}
+		}
+	}
+	for i := range 4 {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("s", i)}, Data: map[string][]byte{"k": []byte("v")}}
+		if _, err := servers[i%2].CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watched, err := servers[1].CoreV1().Secrets("default").Watch(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watched.Stop()
+	keys := []string{"storage", "keys", "secrets", "--data-dir", data, "--encryption-provider-config", file}
+	rotate("one", "two")
+	if a := m.run("", keys...); a.code != 0 || a.err != "" || strings.Contains(a.out, "two") {
+		t.Errorf("with another key to read: %+v", a)
+	}
+	rotate("two", "one")
+	if a := m.run("", keys...); !strings.Contains(a.err, "4 objects remain") {
+		t.Errorf("with another key to write: %+v", a)
+	}
+	if a := m.run("", "storage", "migrate", "secrets", "--rate", "0", "-o", "json", "--kubeconfig", second.kubeconfig); a.code != 0 || !strings.Contains(a.out, `"rewritten": 4`) {
+		t.Errorf("migrate: %+v", a)
+	}
+	rotate("two")
+	if a := m.run("", keys...); a.code != 0 || a.err != "" || strings.Contains(a.out, "one") || !strings.Contains(a.out, "two") {
+		t.Errorf("with the other key alone: %+v", a)
+	}
+	for i, s := range servers {
+		list, err := s.CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(list.Items) != 4 || string(list.Items[3].Data["k"]) != "v" {
+			t.Errorf("server %d lists %v, %v", i, list, err)
+		}
+	}
+	for n := range 8 { // each as it was, and written again
+		if e := <-watched.ResultChan(); e.Type != watch.Added && e.Type != watch.Modified {
+			t.Fatalf("event %d is %v", n, e)
+		}
 	}
 }

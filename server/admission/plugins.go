@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
@@ -18,6 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 	"github.com/kx-apiserver/kx/server/admission/policy"
 	"github.com/kx-apiserver/kx/server/admission/webhook"
+	"github.com/kx-apiserver/kx/server/reload"
 	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
 
@@ -32,6 +35,10 @@ type Config struct {
 	Kept *kept.Keeper
 	// File has what plugins are configured with.
 	File string
+	// Process distinguishes this process in metrics.
+	Process  string
+	Registry prometheus.Registerer
+	Log      *slog.Logger
 }
 
 // Plugins is the server's admission.
@@ -41,6 +48,8 @@ type Plugins struct {
 	webhooks  *webhook.Webhooks
 	policies  *policy.Policies
 	chain     []plugin.Plugin
+	// manifests keep what plugins read from directories.
+	manifests []*reload.Keeper
 }
 
 var (
@@ -82,7 +91,7 @@ func (known *entry) of(p *Plugins, c *Config, documents map[string]document) (pl
 		return known.make(p, c), nil
 	}
 	doc := documents[known.name]
-	made, err := known.configure(p.kit, doc.data)
+	made, err := known.configure(p, c, doc.data)
 	if err != nil {
 		err = fmt.Errorf("--admission-control-config-file: %s: %w", doc.source, err)
 	}

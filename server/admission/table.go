@@ -13,7 +13,7 @@ type entry struct {
 	off  bool
 	make func(*Plugins, *Config) plugin.Plugin
 	// configure (optional) is there instead of make for plugins that --admission-control-config-file may configure. data is empty without.
-	configure func(kit *plugin.Kit, data []byte) (plugin.Plugin, error)
+	configure func(p *Plugins, c *Config, data []byte) (plugin.Plugin, error)
 }
 
 // of makes a plugin that needs the kit alone.
@@ -33,7 +33,7 @@ var table = []entry{
 	{name: "NodeRestriction", off: true, make: of(nodeRestriction)},
 	{name: "TaintNodesByCondition", make: of(taintNodesByCondition)},
 	{name: "AlwaysPullImages", off: true, make: of(alwaysPullImages)},
-	{name: "PodSecurity", configure: podSecurity},
+	{name: "PodSecurity", configure: func(p *Plugins, _ *Config, data []byte) (plugin.Plugin, error) { return podSecurity(p.kit, data) }},
 	{name: "Priority", make: of(priority)},
 	{name: "DefaultTolerationSeconds", make: func(_ *Plugins, c *Config) plugin.Plugin { return defaultTolerationSeconds(c.Tolerations) }},
 	{name: "ExtendedResourceToleration", off: true, make: of(extendedResourceToleration)},
@@ -51,10 +51,10 @@ var table = []entry{
 	{name: "PodTopologyLabels", make: of(podTopologyLabels)},
 	{name: "NodeDeclaredFeatureValidator", make: of(nodeDeclaredFeatureValidator)},
 	{name: "PodResizeValidator", make: of(podResizeValidator)},
-	{name: "MutatingAdmissionPolicy", make: func(p *Plugins, _ *Config) plugin.Plugin { return p.policies.Mutating() }},
-	{name: "MutatingAdmissionWebhook", make: func(p *Plugins, _ *Config) plugin.Plugin { return p.webhooks.Mutating() }},
-	{name: "ValidatingAdmissionPolicy", make: func(p *Plugins, _ *Config) plugin.Plugin { return p.policies.Validating() }},
-	{name: "ValidatingAdmissionWebhook", make: func(p *Plugins, _ *Config) plugin.Plugin { return p.webhooks.Validating() }},
+	{name: "MutatingAdmissionPolicy", configure: mutatingPolicies},
+	{name: "MutatingAdmissionWebhook", configure: mutatingWebhooks},
+	{name: "ValidatingAdmissionPolicy", configure: validatingPolicies},
+	{name: "ValidatingAdmissionWebhook", configure: validatingWebhooks},
 	{name: "ResourceQuota", make: of(resourceQuota)},
 	{name: "AlwaysDeny", off: true, make: of(alwaysDeny)},
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/union"
 
 	"github.com/kx-apiserver/kx/server/authz/rbac"
+	"github.com/kx-apiserver/kx/server/reload"
 )
 
 // Config says who decides.
@@ -30,6 +31,8 @@ type Config struct {
 	// RBAC decides in the mode RBAC.
 	RBAC *rbac.Authorizer
 
+	// Process distinguishes this process in metrics.
+	Process  string
 	Registry prometheus.Registerer
 	Log      *slog.Logger
 }
@@ -48,7 +51,8 @@ type Authorizer struct {
 	config  Config
 	chain   atomic.Pointer[chain]
 	metrics *counts
-	reload  reload
+	// reload is nil without a file.
+	reload *reload.Keeper
 }
 
 var (
@@ -59,7 +63,7 @@ var (
 // New makes the authorizer. [Authorizer.Run] keeps it as its file says.
 func New(c Config) (*Authorizer, error) {
 	a := &Authorizer{config: c, metrics: newCounts(c.Registry)}
-	configuration, err := a.configuration()
+	configuration, hash, err := a.configuration()
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +72,9 @@ func New(c Config) (*Authorizer, error) {
 		return nil, err
 	}
 	a.chain.Store(next)
+	if c.File != "" {
+		a.reload = a.keeper(hash)
+	}
 	return a, nil
 }
 

@@ -3,7 +3,6 @@ package authz
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apiserver/plugin/pkg/authorizer/webhook"
 	webhookmetrics "k8s.io/apiserver/plugin/pkg/authorizer/webhook/metrics"
 
+	"github.com/kx-apiserver/kx/server/reload"
 	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
 
@@ -60,21 +60,20 @@ const webhookTimeout = 30 * time.Second
 // mostAnswerBytes is how long an answer of a webhook may be, as those of admission.
 const mostAnswerBytes = 3 << 20
 
-// configuration returns what the file says, or else the flags.
-func (a *Authorizer) configuration() (*apiserver.AuthorizationConfiguration, error) {
+// configuration returns what the file says, with its hash, or else the flags.
+func (a *Authorizer) configuration() (_ *apiserver.AuthorizationConfiguration, hash string, err error) {
 	if a.config.File == "" {
-		return a.config.ofModes(), nil
+		return a.config.ofModes(), "", nil
 	}
-	data, err := os.ReadFile(a.config.File)
+	files, hash, err := reload.OneFile(a.config.File).Read()
 	if err != nil {
-		return nil, fmt.Errorf("--authorization-config: %w", err)
+		return nil, "", fmt.Errorf("--authorization-config: %w", err)
 	}
-	a.reload.data = data
-	configuration, err := parse(data)
+	configuration, err := parse(files[0].Data)
 	if err != nil {
-		return nil, fmt.Errorf("--authorization-config: %s: %w", a.config.File, err)
+		return nil, "", fmt.Errorf("--authorization-config: %s: %w", a.config.File, err)
 	}
-	return configuration, nil
+	return configuration, hash, nil
 }
 
 // parse reads a file. Errors name the field.

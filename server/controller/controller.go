@@ -225,7 +225,7 @@ func Start(ctx context.Context, c Config) *Controllers {
 // run runs the controllers until ctx ends, and returns when all have ended.
 func (all *Controllers) run(ctx context.Context, c *Config, namespaces *namespace.Controller) {
 	var running sync.WaitGroup
-	from, other, named := feed.New(c.Etcd, c.Decoder.Prefix, c.Log), lease.NewOther(c.Decoder, c.Log), map[string]Controller{}
+	from, other, named := feed.New(c.Etcd, c.Decoder, c.Log), lease.NewOther(c.Decoder, c.Log), map[string]Controller{}
 	for _, k := range known {
 		if k.make != nil && c.Controllers.Has(k.name) {
 			named[k.name] = k.make(&c.Kit, from)

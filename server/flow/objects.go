@@ -53,7 +53,7 @@ func newKept[T builtin.Object](resource string, etcd *admin.Live, decoder *admin
 	k := &kept[T]{
 		SharedIndexInformer: cache.NewSharedIndexInformer(&cache.ListWatch{}, none, 0, cache.Indexers{}),
 		resource:            gr, decoder: decoder, codec: codec, log: log, names: map[string]bool{},
-		feed: feed.New(etcd, decoder.Prefix, log).Only(resource),
+		feed: feed.New(etcd, decoder, log).Only(resource),
 	}
 	k.feed.Follow(k, gr)
 	return k, nil

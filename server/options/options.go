@@ -67,6 +67,7 @@ type Etcd struct {
 	StorageBackend            string
 	StorageMediaType          string
 	EncryptionProviderConfig  string
+	EncryptionReload          bool
 	CompactionInterval        time.Duration
 	EmbeddedListen            []string
 	DeleteCollectionWorkers   int
@@ -294,6 +295,7 @@ func (e *Etcd) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&e.StorageBackend, "storage-backend", e.StorageBackend, "how objects are kept: etcd3")
 	fs.StringVar(&e.StorageMediaType, "storage-media-type", e.StorageMediaType, "in which form built-in resources are kept: application/vnd.kubernetes.protobuf, application/json or application/yaml")
 	fs.StringVar(&e.EncryptionProviderConfig, "encryption-provider-config", e.EncryptionProviderConfig, "file that says which resources are encrypted in etcd, and how")
+	fs.BoolVar(&e.EncryptionReload, "encryption-provider-config-automatic-reload", e.EncryptionReload, "read the file of --encryption-provider-config again when it changes")
 	fs.DurationVar(&e.CompactionInterval, "etcd-compaction-interval", e.CompactionInterval, "how often etcd's history is compacted; 0 for never")
 	fs.StringSliceVar(&e.EmbeddedListen, "embedded-etcd-listen", e.EmbeddedListen, "URLs at which the etcd in this process listens beside its socket: https://…, or http://… on a loopback address")
 }

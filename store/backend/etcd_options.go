@@ -21,6 +21,8 @@ type EtcdOptions struct {
 	StorageConfig Config
 	// EncryptionProviderConfigFilepath names an EncryptionConfiguration; without one nothing is encrypted.
 	EncryptionProviderConfigFilepath string
+	// EncryptionProviderConfigAutomaticReload says that another configuration may come to count while storages are used.
+	EncryptionProviderConfigAutomaticReload bool
 
 	DeleteCollectionWorkers int
 	EnableGarbageCollection bool
@@ -60,6 +62,9 @@ func (o *EtcdOptions) Validate() []error {
 	}
 	if (transport.CertFile == "") != (transport.KeyFile == "") {
 		errs = append(errs, errors.New("--etcd-certfile and --etcd-keyfile must be specified together"))
+	}
+	if o.EncryptionProviderConfigAutomaticReload && o.EncryptionProviderConfigFilepath == "" {
+		errs = append(errs, errors.New("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config"))
 	}
 	if _, err := ParseWatchCacheSizes(o.WatchCacheSizes); err != nil {
 		errs = append(errs, fmt.Errorf("--watch-cache-sizes: %w", err))
@@ -114,6 +119,9 @@ func NewSimpleRestOptionsFactory(options EtcdOptions, codec func(schema.GroupRes
 		}
 		if shared := options.StorageConfig.Shared; shared != nil {
 			f.transformers.Measure(shared.Transforms)
+		}
+		if options.EncryptionProviderConfigAutomaticReload {
+			f.transformers.Reloadable()
 		}
 	}
 	return f, nil

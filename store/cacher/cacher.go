@@ -61,6 +61,8 @@ type Cacher struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+	// leave gives up etcd's watch; nil while there is none.
+	leave atomic.Pointer[context.CancelCauseFunc]
 }
 
 var (

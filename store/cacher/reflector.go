@@ -54,6 +54,10 @@ func (c *Cacher) reflect() {
 			retry = retryMin
 			c.log.Warn("the watch cache missed changes, and is filled again",
 				"resource", c.config.GroupResource.String(), "error", err)
+		case errors.Is(err, errOtherKeys):
+			c.state.set(Refilling, err)
+			retry = retryMin
+			c.log.Info("the watch cache is filled again", "resource", c.config.GroupResource.String(), "reason", err)
 		case errors.Is(err, errLate):
 		default:
 			if c.state.set(Broken, err) {
@@ -110,7 +114,9 @@ func (c *Cacher) fill(ctx context.Context) error {
 func (c *Cacher) follow() error {
 	c.follows.Add(1)
 	ctx, cancel := context.WithCancelCause(c.ctx)
+	c.leave.Store(&cancel)
 	defer func() {
+		c.leave.Store(nil)
 		cancel(nil)
 		c.stopFollowing()
 	}()

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -15,79 +16,6 @@ import (
 
 	"github.com/kx-apiserver/kx/store/transform/kms"
 )
-
-// anyResource is the rule "*.*".
-var anyResource = schema.GroupResource{Group: "*", Resource: "*"}
-
-// Resources has the transformers of all resources. A nil Resources encrypts nothing.
-type Resources struct {
-	rules map[schema.GroupResource]*prefixed
-	// prefixes has the prefix that each rule's transformer writes.
-	prefixes map[schema.GroupResource]string
-	plugins  []*kms.Envelope
-
-	metrics *Metrics
-}
-
-// Measure has metrics count what the transformers of ForResource do, which it is called before.
-func (r *Resources) Measure(m *Metrics) {
-	r.metrics = m
-	for _, p := range r.plugins {
-		p.Observe(m)
-	}
-}
-
-// Plugins returns the KMS plugins, in the order of the configuration.
-func (r *Resources) Plugins() []*kms.Envelope {
-	if r == nil {
-		return nil
-	}
-	return r.plugins
-}
-
-// Close ends the connections to the KMS plugins. Nothing that a plugin encrypted can be read or written then.
-func (r *Resources) Close() error {
-	var errs []error
-	for _, p := range r.Plugins() {
-		errs = append(errs, p.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// Prefix returns the prefix with which values of a resource are written, such as "k8s:enc:aescbc:v1:key1:". It is empty for
-// values in the clear.
-func (r *Resources) Prefix(resource schema.GroupResource) string {
-	if rule, ok := r.ruleFor(resource); ok {
-		return r.prefixes[rule]
-	}
-	return ""
-}
-
-// ForResource returns the transformer of a resource: that of the rule for the resource, for its group, or for everything, or
-// else the identity. Metrics count what a rule's transformer does for the resource.
-func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
-	rule, ok := r.ruleFor(resource)
-	switch {
-	case !ok:
-		return NewIdentity()
-	case r.metrics == nil:
-		return r.rules[rule]
-	}
-	return r.rules[rule].of(resource.String(), r.metrics)
-}
-
-// ruleFor returns the rule that applies to a resource.
-func (r *Resources) ruleFor(resource schema.GroupResource) (rule schema.GroupResource, ok bool) {
-	if r == nil {
-		return rule, false
-	}
-	for _, rule := range []schema.GroupResource{resource, {Group: resource.Group, Resource: "*"}, anyResource} {
-		if _, ok := r.rules[rule]; ok {
-			return rule, true
-		}
-	}
-	return rule, false
-}
 
 // LoadConfig reads an EncryptionConfiguration file.
 func LoadConfig(file string) (*Resources, error) {
@@ -104,6 +32,14 @@ func LoadConfig(file string) (*Resources, error) {
 
 // ParseConfig reads an EncryptionConfiguration in YAML or JSON.
 func ParseConfig(data []byte) (*Resources, error) {
+	first, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	return newResources(first), nil
+}
+
+func parse(data []byte) (*configuration, error) {
 	if len(data) == 0 {
 		return nil, errors.New("the file is empty")
 	}
@@ -114,7 +50,12 @@ func ParseConfig(data []byte) (*Resources, error) {
 	if errs := validateConfig(config); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
-	return buildResources(config)
+	built, err := build(config)
+	if err != nil {
+		return nil, err
+	}
+	built.hash = fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+	return built, nil
 }
 
 func decodeConfig(data []byte) (*apiserverv1.EncryptionConfiguration, error) {
@@ -124,7 +65,12 @@ func decodeConfig(data []byte) (*apiserverv1.EncryptionConfiguration, error) {
 	}
 	// Strict, since a misspelled field could leave secrets unencrypted.
 	obj, kind, err := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer().Decode(data, nil, nil)
-	if err != nil {
+	switch {
+	case runtime.IsMissingKind(err):
+		return nil, errors.New("kind: it has none, and must be EncryptionConfiguration") // the library's error quotes the whole file
+	case runtime.IsMissingVersion(err):
+		return nil, fmt.Errorf("apiVersion: it has none, and must be %s", apiserverv1.SchemeGroupVersion)
+	case err != nil:
 		return nil, err
 	}
 	config, ok := obj.(*apiserverv1.EncryptionConfiguration)
@@ -134,13 +80,15 @@ func decodeConfig(data []byte) (*apiserverv1.EncryptionConfiguration, error) {
 	return config, nil
 }
 
-// buildResources follows the rules in order. A resource that several rules name has the providers of all of them.
-func buildResources(config *apiserverv1.EncryptionConfiguration) (_ *Resources, err error) {
+// build follows the rules in order. A resource that several rules name has the providers of all of them.
+func build(config *apiserverv1.EncryptionConfiguration) (_ *configuration, err error) {
 	providers := map[schema.GroupResource][]Prefixed{}
-	out := &Resources{rules: map[schema.GroupResource]*prefixed{}, prefixes: map[schema.GroupResource]string{}}
+	out := &configuration{
+		rules: map[schema.GroupResource]*prefixed{}, prefixes: map[schema.GroupResource]string{}, counting: map[schema.GroupResource]*prefixed{},
+	}
 	defer func() {
 		if err != nil {
-			_ = out.Close()
+			_ = out.close()
 		}
 	}()
 	for i, rule := range config.Resources {
@@ -188,10 +136,10 @@ func ruleName(rule schema.GroupResource) string {
 	return rule.String()
 }
 
-func (r *Resources) ruleProviders(rule apiserverv1.ResourceConfiguration) ([]Prefixed, error) {
+func (c *configuration) ruleProviders(rule apiserverv1.ResourceConfiguration) ([]Prefixed, error) {
 	providers := make([]Prefixed, 0, len(rule.Providers))
 	for i, p := range rule.Providers {
-		provider, err := r.newProvider(p)
+		provider, err := c.newProvider(p)
 		if err != nil {
 			return nil, fmt.Errorf("providers[%d]: %w", i, err)
 		}
@@ -200,7 +148,7 @@ func (r *Resources) ruleProviders(rule apiserverv1.ResourceConfiguration) ([]Pre
 	return providers, nil
 }
 
-func (r *Resources) newProvider(p apiserverv1.ProviderConfiguration) (Prefixed, error) {
+func (c *configuration) newProvider(p apiserverv1.ProviderConfiguration) (Prefixed, error) {
 	switch {
 	case p.AESGCM != nil:
 		return keyed("k8s:enc:aesgcm:v1:", p.AESGCM.Keys, NewAESGCM)
@@ -215,7 +163,8 @@ func (r *Resources) newProvider(p apiserverv1.ProviderConfiguration) (Prefixed, 
 		if err != nil {
 			return Prefixed{}, err
 		}
-		r.plugins = append(r.plugins, envelope)
+		c.plugins = append(c.plugins, envelope)
+		c.waits += timeoutOf(p.KMS)
 		return Prefixed{Prefix: []byte(kms.Prefix + p.KMS.Name + ":"), Transformer: sealed{envelope}}, nil
 	default:
 		return Prefixed{Transformer: NewIdentity()}, nil

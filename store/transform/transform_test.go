@@ -372,7 +372,7 @@ func FuzzParseConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(resources.Plugins()) > 0 { // nobody is at their sockets
+		if resources.Plugins() { // nobody is at their sockets
 			if err := resources.Close(); err != nil {
 				t.Error(err)
 			}

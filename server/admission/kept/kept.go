@@ -34,7 +34,7 @@ type Keeper struct {
 func New(etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) *Keeper {
 	k := &Keeper{decoder: decoder, log: log, feeds: map[string]*feed.Feed{}, known: make(chan struct{})}
 	for _, part := range parts {
-		k.feeds[part] = feed.New(etcd, decoder.Prefix, log).Only(part)
+		k.feeds[part] = feed.New(etcd, decoder, log).Only(part)
 	}
 	return k
 }

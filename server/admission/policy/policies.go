@@ -90,31 +90,56 @@ type binding struct {
 	actions  []registrationv1.ValidationAction
 }
 
-// set has the policies in the order of their names. It is nil until they are known.
+// set has the policies in the order of their names. api is nil until they are known, and static are those of files, which come first.
 type set[E any] struct {
-	policies atomic.Pointer[[]*policy[E]]
+	api, static atomic.Pointer[[]*policy[E]]
 }
 
 // when says that there may be a policy that is about a write. Nobody knows before the policies are known.
 func (s *set[E]) when(a admission.Attributes) bool {
-	all := s.policies.Load()
-	return (all == nil || len(*all) > 0) && !exempt(a)
+	if static := s.static.Load(); static != nil && len(*static) > 0 {
+		return !match.Exempt(a)
+	}
+	all := s.api.Load()
+	return (all == nil || len(*all) > 0) && !match.Exempt(a) && !configures(a)
 }
 
-// exempt says that no policy is asked about a write.
-func exempt(a admission.Attributes) bool {
-	return match.Exempt(a) || a.GetResource().Group == registrationv1.GroupName && slices.Contains(own, a.GetResource().Resource)
+// configures says that a write is one of policies or bindings. Those of the API are not asked about it: what they refuse could not be
+// repaired otherwise.
+func configures(a admission.Attributes) bool {
+	return a.GetResource().Group == registrationv1.GroupName && slices.Contains(own, a.GetResource().Resource)
 }
 
 // own are the resources by which policies are configured.
 var own = []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}
 
-// all returns the policies, once they are known.
-func (s *set[E]) all(ctx context.Context, k *kept.Keeper, a admission.Attributes) ([]*policy[E], error) {
+// all returns the policies that may be about a write, once they are known.
+func (s *set[E]) all(ctx context.Context, k *kept.Keeper, a admission.Attributes) (all []*policy[E], err error) {
+	if static := s.static.Load(); static != nil {
+		all = *static
+	}
+	if configures(a) {
+		return all, nil
+	}
 	if err := k.Await(ctx, a); err != nil {
 		return nil, err
 	}
-	return *s.policies.Load(), nil
+	if len(all) == 0 {
+		return *s.api.Load(), nil
+	}
+	return slices.Concat(all, *s.api.Load()), nil
+}
+
+// together are the policies that have bindings, in the order of their names.
+func together[E any](policies map[string]policy[E], bindings map[string][]*binding) *[]*policy[E] {
+	all := []*policy[E]{}
+	for name, one := range policies {
+		if one.bindings = bindings[name]; len(one.bindings) > 0 {
+			all = append(all, &one)
+		}
+	}
+	slices.SortFunc(all, func(a, b *policy[E]) int { return strings.Compare(a.name, b.name) })
+	return &all
 }
 
 // follow keeps in s the policies that have bindings. One that has not changed is not compiled again.
@@ -122,16 +147,6 @@ func follow[P, B builtin.Object, E any](k *kept.Keeper, s *set[E], policies, bin
 	known := map[string]policy[E]{}
 	bound := map[string][]*binding{}
 	objects := map[string]P{}
-	tell := func() {
-		next := []*policy[E]{}
-		for name, one := range known {
-			if one.bindings = bound[name]; len(one.bindings) > 0 {
-				next = append(next, &one)
-			}
-		}
-		slices.SortFunc(next, func(a, b *policy[E]) int { return strings.Compare(a.name, b.name) })
-		s.policies.Store(&next)
-	}
 	return errors.Join(
 		kept.Follow(k, registrationv1.Resource(policies), func(all []P) {
 			before, seen := known, objects
@@ -144,16 +159,21 @@ func follow[P, B builtin.Object, E any](k *kept.Keeper, s *set[E], policies, bin
 				}
 				known[name], objects[name] = one, obj
 			}
-			tell()
+			s.api.Store(together(known, bound))
 		}),
 		kept.Follow(k, registrationv1.Resource(bindings), func(all []B) {
-			bound = map[string][]*binding{}
-			for _, obj := range all {
-				b := ofBinding(obj)
-				bound[b.policy] = append(bound[b.policy], b)
-			}
-			tell()
+			bound = byPolicy(all, ofBinding)
+			s.api.Store(together(known, bound))
 		}))
+}
+
+func byPolicy[B builtin.Object](all []B, of func(B) *binding) map[string][]*binding {
+	bound := map[string][]*binding{}
+	for _, obj := range all {
+		b := of(obj)
+		bound[b.policy] = append(bound[b.policy], b)
+	}
+	return bound
 }
 
 func mutatingPolicy(p *registrationv1.MutatingAdmissionPolicy) policy[*mutator] {

@@ -163,7 +163,7 @@ func (w *Webhooks) ask(ctx context.Context, step *trace.Step, c *call) (*webhook
 	if err != nil {
 		return nil, c.failed("could not create admission objects", err, apierrors.NewBadRequest("error creating admission objects"))
 	}
-	client, err := hook.GetRESTClient(&w.clients)
+	client, err := hook.GetRESTClient(w.clients[c.side])
 	if err != nil {
 		return nil, c.failed("could not get REST client", err, apierrors.NewInternalError(err))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -40,52 +41,69 @@ type Config struct {
 
 // Webhooks are those of all configurations.
 type Webhooks struct {
-	config  Config
-	clients webhookutil.ClientManager
+	config Config
+	// clients reach the webhooks of a side.
+	clients map[side]*webhookutil.ClientManager
 	// compiler compiles match conditions. It is made when the first one is needed.
 	compiler func() cel.ConditionCompiler
 	// keeper knows when the configurations are known.
 	keeper *kept.Keeper
 	// mutating and validating are in the order in which they are asked.
-	mutating, validating atomic.Pointer[[]library.WebhookAccessor]
+	mutating, validating hooks
+}
+
+// hooks are those of one side. api is nil until they are known, and static are those of files, which come first.
+type hooks struct {
+	api, static atomic.Pointer[[]library.WebhookAccessor]
 }
 
 // New makes the webhooks. They must follow a keeper before the first write.
 func New(c Config) (*Webhooks, error) {
-	clients, err := webhookutil.NewClientManager(
-		[]schema.GroupVersion{admissionv1beta1.SchemeGroupVersion, admissionv1.SchemeGroupVersion}, admissionv1beta1.AddToScheme, admissionv1.AddToScheme)
-	if err != nil {
-		return nil, fmt.Errorf("make a client for admission webhooks: %w", err)
-	}
-	resolver, err := webhookutil.NewDefaultAuthenticationInfoResolver("")
-	if err != nil {
-		return nil, fmt.Errorf("make a client for admission webhooks: %w", err)
-	}
-	clients.SetAuthenticationInfoResolver(resolver)
-	clients.SetAuthenticationInfoResolverWrapper(kxwebhook.Distrust(func(int64) int64 { return mostBytes }))
-	clients.SetServiceResolver(c.Services)
 	compiler := sync.OnceValue(func() cel.ConditionCompiler {
 		return cel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	})
-	return &Webhooks{config: c, clients: clients, compiler: compiler}, clients.Validate()
+	w := &Webhooks{config: c, compiler: compiler, clients: map[side]*webhookutil.ClientManager{}}
+	return w, errors.Join(w.authenticate(mutatingSide, ""), w.authenticate(validatingSide, ""))
+}
+
+// authenticate has the server show webhooks of a side what a kubeconfig has for them. It is empty for nothing.
+func (w *Webhooks) authenticate(s side, kubeconfig string) error {
+	clients, err := webhookutil.NewClientManager(
+		[]schema.GroupVersion{admissionv1beta1.SchemeGroupVersion, admissionv1.SchemeGroupVersion}, admissionv1beta1.AddToScheme, admissionv1.AddToScheme)
+	if err != nil {
+		return fmt.Errorf("make a client for admission webhooks: %w", err)
+	}
+	resolver, err := webhookutil.NewDefaultAuthenticationInfoResolver(kubeconfig)
+	if err != nil {
+		return fmt.Errorf("make a client for admission webhooks: %w", err)
+	}
+	clients.SetAuthenticationInfoResolver(resolver)
+	clients.SetAuthenticationInfoResolverWrapper(kxwebhook.Distrust(func(int64) int64 { return mostBytes }))
+	clients.SetServiceResolver(w.config.Services)
+	w.clients[s] = &clients
+	return clients.Validate()
 }
 
 // Follow has the keeper tell of the configurations.
 func (w *Webhooks) Follow(k *kept.Keeper) error {
 	w.keeper = k
 	return errors.Join(
-		kept.Follow(k, registrationv1.Resource("mutatingwebhookconfigurations"), follow(&w.mutating, func(c *registrationv1.MutatingWebhookConfiguration) (all []library.WebhookAccessor) {
-			for i := range c.Webhooks {
-				all = append(all, library.NewMutatingWebhookAccessor(fmt.Sprintf("%s/%d", c.Name, i), c.Name, &c.Webhooks[i]))
-			}
-			return all
-		})),
-		kept.Follow(k, registrationv1.Resource("validatingwebhookconfigurations"), follow(&w.validating, func(c *registrationv1.ValidatingWebhookConfiguration) (all []library.WebhookAccessor) {
-			for i := range c.Webhooks {
-				all = append(all, library.NewValidatingWebhookAccessor(fmt.Sprintf("%s/%d", c.Name, i), c.Name, &c.Webhooks[i]))
-			}
-			return all
-		})))
+		kept.Follow(k, registrationv1.Resource("mutatingwebhookconfigurations"), follow(&w.mutating.api, ofMutating)),
+		kept.Follow(k, registrationv1.Resource("validatingwebhookconfigurations"), follow(&w.validating.api, ofValidating)))
+}
+
+func ofMutating(c *registrationv1.MutatingWebhookConfiguration) (all []library.WebhookAccessor) {
+	for i := range c.Webhooks {
+		all = append(all, library.NewMutatingWebhookAccessor(fmt.Sprintf("%s/%d", c.Name, i), c.Name, &c.Webhooks[i]))
+	}
+	return all
+}
+
+func ofValidating(c *registrationv1.ValidatingWebhookConfiguration) (all []library.WebhookAccessor) {
+	for i := range c.Webhooks {
+		all = append(all, library.NewValidatingWebhookAccessor(fmt.Sprintf("%s/%d", c.Name, i), c.Name, &c.Webhooks[i]))
+	}
+	return all
 }
 
 // follow keeps in hooks what of makes of the configurations. Those that did not change keep their selectors, conditions and clients.
@@ -120,22 +138,30 @@ func (w *Webhooks) Validating() plugin.Plugin {
 var allOperations = []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect}
 
 // when says that there may be a webhook that is about a write. Nobody knows before the configurations are known.
-func (w *Webhooks) when(hooks *atomic.Pointer[[]library.WebhookAccessor]) func(admission.Attributes) bool {
+func (w *Webhooks) when(h *hooks) func(admission.Attributes) bool {
 	return func(a admission.Attributes) bool {
-		all := hooks.Load()
-		return (all == nil || len(*all) > 0) && !exempt(a)
+		if static := h.static.Load(); static != nil && len(*static) > 0 {
+			return !match.Exempt(a)
+		}
+		all := h.api.Load()
+		return (all == nil || len(*all) > 0) && !match.Exempt(a) && !rules.IsExemptAdmissionConfigurationResource(a)
 	}
 }
 
-// exempt says that no webhook is asked about a write.
-func exempt(a admission.Attributes) bool {
-	return rules.IsExemptAdmissionConfigurationResource(a) || match.Exempt(a)
-}
-
-// all returns the webhooks, once they are known.
-func (w *Webhooks) all(ctx context.Context, a admission.Attributes, hooks *atomic.Pointer[[]library.WebhookAccessor]) ([]library.WebhookAccessor, error) {
+// all returns the webhooks that may be about a write, once they are known. What configures admission is judged by those of files alone:
+// what the API configures could not be repaired otherwise.
+func (w *Webhooks) all(ctx context.Context, a admission.Attributes, h *hooks) (all []library.WebhookAccessor, err error) {
+	if static := h.static.Load(); static != nil {
+		all = *static
+	}
+	if rules.IsExemptAdmissionConfigurationResource(a) {
+		return all, nil
+	}
 	if err := w.keeper.Await(ctx, a); err != nil {
 		return nil, err
 	}
-	return *hooks.Load(), nil
+	if len(all) == 0 {
+		return *h.api.Load(), nil
+	}
+	return slices.Concat(all, *h.api.Load()), nil
 }

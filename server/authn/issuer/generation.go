@@ -41,8 +41,6 @@ type User struct {
 
 // generation has the issuers of one configuration.
 type generation struct {
-	// data is the file that it is made from.
-	data []byte
 	urls sets.Set[string]
 	// known authenticates tokens of the issuers. It has no opinion of others.
 	known  authenticator.Token

@@ -1,14 +1,11 @@
 package issuer
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"reflect"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +15,7 @@ import (
 	authenticationcel "k8s.io/apiserver/pkg/authentication/cel"
 	"k8s.io/apiserver/plugin/pkg/authenticator/token/oidc"
 
-	"github.com/kx-apiserver/kx/server/health"
+	"github.com/kx-apiserver/kx/server/reload"
 )
 
 // Config says which issuers are believed.
@@ -42,8 +39,9 @@ type Issuers struct {
 	life     context.Context // that of what runs behind authenticators
 	compiler authenticationcel.Compiler
 	current  atomic.Pointer[generation]
-	metrics  *counts
-	reload   reload
+	// reload is nil without a file.
+	reload *reload.Keeper
+	next   wanted
 	// anonymous is what the file says, nil if it says nothing. It stays as it was at the start.
 	anonymous *apiserver.AnonymousAuthConfig
 }
@@ -68,11 +66,12 @@ func New(ctx context.Context, c Config) (*Issuers, error) {
 		i.current.Store(first)
 		return i, nil
 	}
-	data, err := os.ReadFile(c.File)
+	source := reload.OneFile(c.File)
+	files, hash, err := source.Read()
 	if err != nil {
 		return nil, fmt.Errorf("--authentication-config: %w", err)
 	}
-	configuration, err := parse(data)
+	configuration, err := parse(files[0].Data)
 	if err != nil {
 		return nil, fmt.Errorf("--authentication-config: %s: %w", c.File, err)
 	}
@@ -80,9 +79,12 @@ func New(ctx context.Context, c Config) (*Issuers, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--authentication-config: %s: %w", c.File, err)
 	}
-	first.data, i.reload.data, i.anonymous = data, data, configuration.Anonymous
-	i.metrics = newCounts(c.Registry)
-	i.metrics.taken(data)
+	i.anonymous = configuration.Anonymous
+	i.reload = reload.New(reload.Config{
+		Source: source, What: "the issuers of tokens", Take: i.take,
+		Metrics: "apiserver_authentication_config_controller", Flag: "--authentication-config", Process: c.Process,
+		Registry: c.Registry, Log: c.Log,
+	}, hash)
 	i.current.Store(first)
 	return i, nil
 }
@@ -112,76 +114,56 @@ func (i *Issuers) Anonymous() *apiserver.AnonymousAuthConfig {
 }
 
 const (
-	// reloadEvery is how often the file is read again.
-	reloadEvery = 2 * time.Second
 	// reachedWithin is how long issuers of a new file are waited for before that is a failure. They are waited for on.
 	reachedWithin = time.Minute
 	// oldFor is how long requests may go on that have met the issuers of the file before.
 	oldFor = time.Minute
 )
 
-// reload is how the file is kept. Only Run uses it, but for failed.
-type reload struct {
-	// data is what the file had when it was last read.
-	data []byte
-	// next is what it wants, until all issuers have been reached; nil for nothing.
-	next  *generation
+// wanted are the issuers of a new file, until all of them have been reached. Only take uses it.
+type wanted struct {
+	*generation
+	hash  string
 	since time.Time
-
-	mu     sync.Mutex
-	failed error
 }
 
 // Run reads the file again when it changes, until ctx ends.
 func (i *Issuers) Run(ctx context.Context) {
-	if i == nil || i.config.File == "" {
-		return
-	}
-	ticker := time.NewTicker(reloadEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			i.look()
-		case <-ctx.Done():
-			return
-		}
+	if i != nil {
+		i.reload.Run(ctx)
 	}
 }
 
-// look reads the file, and takes over what has changed as soon as all issuers have been reached.
-func (i *Issuers) look() {
-	data, err := os.ReadFile(i.config.File)
-	if err != nil {
-		i.reload.data = nil // it counts as changed when it is back
-		i.report(err)
-		return
-	}
-	if !bytes.Equal(data, i.reload.data) {
-		i.reload.data = data
-		if err := i.want(data); err != nil {
-			i.report(err)
-			return
+// take has the issuers of a new file asked as soon as all of them have been reached, and ends those before when their requests have
+// ended.
+func (i *Issuers) take(_ context.Context, files []reload.File, hash string) error {
+	if i.next.generation == nil || i.next.hash != hash {
+		if err := i.want(files[0].Data, hash); err != nil {
+			return err
 		}
 	}
-	next := i.reload.next
-	if next == nil {
-		return
-	}
-	if err := next.ready(); err != nil {
-		if time.Since(i.reload.since) > reachedWithin {
-			i.report(err)
+	if err := i.next.ready(); err != nil {
+		if time.Since(i.next.since) > reachedWithin {
+			return err
 		}
-		return
+		return reload.ErrLater
 	}
-	i.take(next)
+	before := i.current.Swap(i.next.generation)
+	i.next = wanted{}
+	time.AfterFunc(oldFor, func() {
+		before.cancel()
+		for url := range before.urls.Difference(i.current.Load().urls) {
+			oidc.DeleteJWKSFetchMetrics(url, i.config.Process)
+		}
+	})
+	return nil
 }
 
 // want makes the authenticators of a new file, which are not asked yet.
-func (i *Issuers) want(data []byte) error {
-	if before := i.reload.next; before != nil {
-		before.cancel()
-		i.reload.next = nil
+func (i *Issuers) want(data []byte, hash string) error {
+	if i.next.generation != nil {
+		i.next.cancel()
+		i.next = wanted{}
 	}
 	configuration, err := parse(data)
 	if err != nil {
@@ -194,47 +176,9 @@ func (i *Issuers) want(data []byte) error {
 	if err != nil {
 		return err
 	}
-	next.data = data
-	i.reload.next, i.reload.since = next, time.Now()
+	i.next = wanted{next, hash, time.Now()}
 	return nil
 }
 
-// take has the authenticators asked, and ends those before when their requests have ended.
-func (i *Issuers) take(next *generation) {
-	before := i.current.Swap(next)
-	i.reload.next = nil
-	time.AfterFunc(oldFor, func() {
-		before.cancel()
-		for url := range before.urls.Difference(i.current.Load().urls) {
-			oidc.DeleteJWKSFetchMetrics(url, i.config.Process)
-		}
-	})
-	i.metrics.taken(next.data)
-	i.report(nil)
-}
-
-// report counts and logs how a reload went, once for each error.
-func (i *Issuers) report(err error) {
-	i.reload.mu.Lock()
-	before := i.reload.failed
-	i.reload.failed = err
-	i.reload.mu.Unlock()
-	switch {
-	case err == nil:
-		i.metrics.reloaded("success")
-		i.config.Log.Info("the issuers of tokens are as their file says now", "file", i.config.File)
-	case before == nil || before.Error() != err.Error():
-		i.metrics.reloaded("failure")
-		i.config.Log.Error("the issuers of tokens stay as they were, since their file is of no use", "file", i.config.File, "error", err)
-	}
-}
-
 // Ready says that the file was not taken over.
-func (i *Issuers) Ready(context.Context) error {
-	i.reload.mu.Lock()
-	defer i.reload.mu.Unlock()
-	if i.reload.failed == nil {
-		return nil
-	}
-	return errors.Join(health.Reason("the issuers of tokens are not as their file says: see the log"), i.reload.failed)
-}
+func (i *Issuers) Ready(ctx context.Context) error { return i.reload.Ready(ctx) }

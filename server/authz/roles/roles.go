@@ -49,7 +49,7 @@ func resourceOf(kind rbac.Kind) schema.GroupResource {
 func New(to *rbac.Authorizer, etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) (*Keeper, error) {
 	k := &Keeper{to: to, decoder: decoder, log: log, wake: make(chan struct{}, 1)}
 	for part, kinds := range resources {
-		from := feed.New(etcd, decoder.Prefix, log).Only(part)
+		from := feed.New(etcd, decoder, log).Only(part)
 		for _, kind := range kinds {
 			f, err := k.follower(kind)
 			if err != nil {

@@ -11,17 +11,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// manifestSuffix ends the names of configurations that a server reads from files.
-const manifestSuffix = ".static.k8s.io"
+// ManifestSuffix ends the names of configurations that a server reads from files.
+const ManifestSuffix = ".static.k8s.io"
 
-var reservedName = fmt.Sprintf("names ending with %q are reserved for static manifest-based configurations and cannot be managed via the API", manifestSuffix)
+var reservedName = fmt.Sprintf("names ending with %q are reserved for static manifest-based configurations and cannot be managed via the API", ManifestSuffix)
 
 // ValidateSuffix keeps new objects from names of configurations in files.
 func ValidateSuffix(name string) field.ErrorList {
-	if !strings.HasSuffix(name, manifestSuffix) {
+	if !strings.HasSuffix(name, ManifestSuffix) {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name, reservedName)}
+}
+
+// ValidateManifest makes the errors of a new object those of one in a file, whose name must be such a one.
+func ValidateManifest(name string, errs field.ErrorList) field.ErrorList {
+	if !strings.HasSuffix(name, ManifestSuffix) {
+		return append(errs, field.Invalid(field.NewPath("metadata", "name"), name, fmt.Sprintf("must have a name ending with %q", ManifestSuffix)))
+	}
+	return slices.DeleteFunc(errs, func(err *field.Error) bool { return err.Detail == reservedName })
 }
 
 // OldNameWarnings are nameWarnings of an updated object.
@@ -35,7 +43,7 @@ func OldNameWarnings[T object](obj, old T) []string {
 
 // nameWarnings are about an old object whose name is one of a configuration in a file. New ones are refused.
 func nameWarnings(name string) []string {
-	if !strings.HasSuffix(name, manifestSuffix) {
+	if !strings.HasSuffix(name, ManifestSuffix) {
 		return nil
 	}
 	return []string{"metadata.name: " + reservedName}

@@ -14,6 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/backend"
+	"github.com/kx-apiserver/kx/store/transform"
 )
 
 // Pair is a key below the prefix, such as configmaps/default/a, with what is stored there as of a revision.
@@ -45,6 +46,8 @@ type Follower interface {
 // Feed follows etcd for its followers.
 type Feed struct {
 	etcd *admin.Live
+	// keys are those with which followers read values.
+	keys *transform.Resources
 	// prefix begins all keys and ends in a slash, and part is how the rest of those begins that are followed.
 	prefix    string
 	part      string
@@ -57,9 +60,11 @@ type Feed struct {
 // Looked says whether all keys have been looked at once.
 func (f *Feed) Looked() bool { return f.looked.Load() }
 
-// New makes a feed of the keys below a prefix.
-func New(etcd *admin.Live, prefix string, log *slog.Logger) *Feed {
-	return &Feed{etcd: etcd, prefix: strings.TrimSuffix(prefix, "/") + "/", log: log, resources: map[string][]Follower{}}
+// New makes a feed of the keys below the prefix of a decoder, by which followers read values.
+func New(etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) *Feed {
+	return &Feed{
+		etcd: etcd, keys: decoder.Encryption, prefix: strings.TrimSuffix(decoder.Prefix, "/") + "/", log: log, resources: map[string][]Follower{},
+	}
 }
 
 // Only has the feed read nothing but keys whose part after the prefix begins with part. It must not be called after Run.
@@ -80,17 +85,19 @@ func (f *Feed) Follow(to Follower, resources ...schema.GroupResource) {
 	}
 }
 
-// Run looks at all keys and then watches them, again and again, until ctx ends.
+// Run looks at all keys and then watches them, again and again, until ctx ends. It looks again when there are other keys of encryption:
+// what no follower could read may be readable by then.
 func (f *Feed) Run(ctx context.Context) {
 	if len(f.all) == 0 {
 		return
 	}
 	var pause work.Backoff
 	for ctx.Err() == nil {
+		otherKeys := f.keys.Changed()
 		revision, err := f.look(ctx)
 		if err == nil {
 			pause = work.Backoff{}
-			err = f.watch(ctx, revision)
+			err = f.watch(ctx, revision, otherKeys)
 		}
 		if err != nil && ctx.Err() == nil {
 			f.log.Warn("cannot follow what changes in etcd: looking again", "prefix", f.prefix+f.part, "error", err)
@@ -120,23 +127,36 @@ func (f *Feed) look(ctx context.Context) (revision int64, err error) {
 	return revision, nil
 }
 
-func (f *Feed) watch(ctx context.Context, revision int64) (err error) {
+// watch tells of changes until etcd ends the watch, or there are other keys.
+func (f *Feed) watch(ctx context.Context, revision int64, otherKeys <-chan struct{}) (err error) {
 	defer recovered(&err)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	for resp := range f.etcd.Client.Watch(clientv3.WithRequireLeader(ctx), f.prefix+f.part, clientv3.WithPrefix(), clientv3.WithRev(revision+1)) {
-		if err := resp.Err(); err != nil {
-			return err
-		}
-		for _, event := range resp.Events {
-			p := Pair{Value: stored(event.Kv.Value), Revision: event.Kv.ModRevision, Changed: true}
-			if event.Type == clientv3.EventTypeDelete {
-				p.Value = nil
+	changes := f.etcd.Client.Watch(clientv3.WithRequireLeader(ctx), f.prefix+f.part, clientv3.WithPrefix(), clientv3.WithRev(revision+1))
+	for {
+		select {
+		case resp, open := <-changes:
+			if !open {
+				return ctx.Err()
 			}
-			f.put(string(event.Kv.Key), p)
+			if err := resp.Err(); err != nil {
+				return err
+			}
+			f.changed(resp.Events)
+		case <-otherKeys:
+			return nil
 		}
 	}
-	return ctx.Err()
+}
+
+func (f *Feed) changed(events []*clientv3.Event) {
+	for _, event := range events {
+		p := Pair{Value: stored(event.Kv.Value), Revision: event.Kv.ModRevision, Changed: true}
+		if event.Type == clientv3.EventTypeDelete {
+			p.Value = nil
+		}
+		f.put(string(event.Kv.Key), p)
+	}
 }
 
 // stored is the value of a key that exists. etcd's client has nil for an empty one.

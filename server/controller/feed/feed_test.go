@@ -79,7 +79,7 @@ func TestFeed(t *testing.T) {
 	put("/else", "7")
 	put("/r/bare", "8")
 
-	from := feed.New(&admin.Live{Client: client}, "/r", slog.New(slog.DiscardHandler))
+	from := feed.New(&admin.Live{Client: client}, &admin.Decoder{Prefix: "/r"}, slog.New(slog.DiscardHandler))
 	followers := map[string]*told{}
 	for _, r := range []schema.GroupResource{{Resource: "configmaps"}, {Resource: "services"}, {Resource: "nodes"}, {Group: "example.com", Resource: "pandas"}} {
 		followers[r.Resource] = &told{resource: r, lines: make(chan string, 100)}
@@ -142,7 +142,7 @@ func TestOnly(t *testing.T) {
 	for _, key := range []string{"/r/clusterroles/a", "/r/clusterrolebindings/b", "/r/roles/x/c", "/r/configmaps/x/d"} {
 		put(key)
 	}
-	from := feed.New(&admin.Live{Client: client}, "/r", slog.New(slog.DiscardHandler)).Only("clusterrole")
+	from := feed.New(&admin.Live{Client: client}, &admin.Decoder{Prefix: "/r"}, slog.New(slog.DiscardHandler)).Only("clusterrole")
 	all := &told{lines: make(chan string, 100)}
 	from.Follow(all)
 	ctx, stop := context.WithCancel(t.Context())

@@ -45,7 +45,7 @@ func (c cluster) run(patience time.Duration) {
 	}
 	ports := NewPorts(kit)
 	ports.patience = patience
-	from := feed.New(kit.Etcd, c.Prefix, kit.Log)
+	from := feed.New(kit.Etcd, kit.Decoder, kit.Log)
 	from.Follow(ports, ServiceResource.GroupResource(), AllocationResource)
 	ctx, stop := context.WithCancel(c.Context())
 	var running sync.WaitGroup

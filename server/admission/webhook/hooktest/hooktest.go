@@ -34,6 +34,8 @@ type Webhook struct {
 	// calls counts how often each path was asked, and last is the latest review, as it came.
 	calls map[string]int
 	last  []byte
+	// shown is what the latest review of each path was authorized by.
+	shown map[string]string
 	// connections are the addresses from which it was asked.
 	connections map[string]bool
 	// GaveUp gets a value when a client no longer waits for an answer of the path /slow.
@@ -43,7 +45,7 @@ type Webhook struct {
 // New starts a webhook that ends with the test.
 func New(t testing.TB) *Webhook {
 	t.Helper()
-	w := &Webhook{calls: map[string]int{}, connections: map[string]bool{}, GaveUp: make(chan struct{}, 100)}
+	w := &Webhook{calls: map[string]int{}, shown: map[string]string{}, connections: map[string]bool{}, GaveUp: make(chan struct{}, 100)}
 	w.Server = httptest.NewUnstartedServer(http.HandlerFunc(w.serve))
 	w.Server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that give up are part of tests
 	w.Server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t)}}
@@ -82,6 +84,13 @@ func (w *Webhook) Calls(path string) int {
 	return w.calls[path]
 }
 
+// Shown is what who asked a path last was authorized by.
+func (w *Webhook) Shown(path string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.shown[path]
+}
+
 // Connections is how many connections were used.
 func (w *Webhook) Connections() int {
 	w.mu.Lock()
@@ -110,6 +119,7 @@ func (w *Webhook) serve(rw http.ResponseWriter, req *http.Request) {
 	w.mu.Lock()
 	w.calls[req.URL.Path]++
 	w.last = body
+	w.shown[req.URL.Path] = req.Header.Get("Authorization")
 	w.connections[req.RemoteAddr] = true
 	w.mu.Unlock()
 	scene := strings.TrimPrefix(req.URL.Path, "/")

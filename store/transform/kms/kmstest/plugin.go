@@ -38,6 +38,7 @@ type Plugin struct {
 	key, health        string
 	version            string
 	silent             chan struct{}
+	waiting            int
 	encrypts, decrypts int
 }
 
@@ -102,6 +103,13 @@ func (p *Plugin) Calls() (encrypts, decrypts int) {
 	return p.encrypts, p.decrypts
 }
 
+// Waiting returns how many calls wait for an answer.
+func (p *Plugin) Waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.waiting
+}
+
 func (p *Plugin) set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,6 +122,8 @@ func (p *Plugin) wait(ctx context.Context) (key string, err error) {
 	key, silent := p.key, p.silent
 	p.mu.Unlock()
 	if silent != nil {
+		p.set(func() { p.waiting++ })
+		defer p.set(func() { p.waiting-- })
 		select {
 		case <-silent:
 		case <-ctx.Done():

@@ -1,0 +1,53 @@
+package policy
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"k8s.io/apiserver/pkg/admission/plugin/policy/config"
+
+	"github.com/kx-apiserver/kx/server/admission/manifest"
+	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/reload"
+)
+
+// MutatingDir reads a MutatingAdmissionPolicyConfiguration: where manifests are, empty for nowhere.
+func MutatingDir(data []byte) (string, error) { return dirOf(data, config.LoadMutatingConfig) }
+
+// ValidatingDir reads a ValidatingAdmissionPolicyConfiguration: where manifests are, empty for nowhere.
+func ValidatingDir(data []byte) (string, error) { return dirOf(data, config.LoadValidatingConfig) }
+
+func dirOf(data []byte, load func(io.Reader) (config.PolicyConfig, error)) (string, error) {
+	if len(data) == 0 {
+		return "", nil
+	}
+	c, err := load(bytes.NewReader(data))
+	return c.StaticManifestsDir, err
+}
+
+// TakeMutating has the mutating policies of files asked instead of those of files before.
+func (p *Policies) TakeMutating(_ context.Context, files []reload.File, _ string) error {
+	policies, bindings, err := manifest.MutatingPolicies(files)
+	if err == nil {
+		take(&p.mutating, policies, bindings, mutatingPolicy, mutatingBinding)
+	}
+	return err
+}
+
+// TakeValidating has the validating policies of files asked instead of those of files before.
+func (p *Policies) TakeValidating(_ context.Context, files []reload.File, _ string) error {
+	policies, bindings, err := manifest.ValidatingPolicies(files)
+	if err == nil {
+		take(&p.validating, policies, bindings, validatingPolicy, validatingBinding)
+	}
+	return err
+}
+
+func take[P, B builtin.Object, E any](into *set[E], policies []P, bindings []B, ofPolicy func(P) policy[E], ofBinding func(B) *binding) {
+	known := map[string]policy[E]{}
+	for _, obj := range policies {
+		known[obj.GetName()] = ofPolicy(obj)
+	}
+	into.static.Store(together(known, byPolicy(bindings, ofBinding)))
+}

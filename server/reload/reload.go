@@ -1,0 +1,170 @@
+package reload
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/kx-apiserver/kx/server/health"
+)
+
+// every is how often files are read again. A file that is replaced as those of a volume are has no other sign that all systems have in
+// common.
+const every = 2 * time.Second
+
+// ErrLater is what Take returns while what it waits for has not happened. That is no failure.
+var ErrLater = errors.New("it is not time yet")
+
+// Config says what is kept.
+type Config struct {
+	Source Source
+	// What is kept, in the plural, as sentences begin: "the authorizers".
+	What string
+	// Take takes over what the files say. An error, which names file and field, leaves all as it was.
+	Take func(ctx context.Context, files []File, hash string) error
+
+	// Metrics is what the names of the metrics begin with, such as "apiserver_authorization_config_controller", and Flag is what
+	// their help calls the files. Process distinguishes this process in them, and so do Labels.
+	Metrics, Flag, Process string
+	Labels                 prometheus.Labels
+
+	Registry prometheus.Registerer
+	Log      *slog.Logger
+}
+
+// Keeper keeps one thing as its files say.
+type Keeper struct {
+	config  Config
+	metrics *counts
+	// taken is the hash of what was taken over last. Only Run uses it.
+	taken string
+
+	mu     sync.Mutex
+	failed error
+}
+
+// New makes a keeper of what was taken over already, of this hash.
+func New(c Config, hash string) *Keeper {
+	k := &Keeper{config: c, metrics: newCounts(&c), taken: hash}
+	k.metrics.now(hash)
+	return k
+}
+
+// Run looks at the files until ctx ends. A nil Keeper has none.
+func (k *Keeper) Run(ctx context.Context) {
+	if k == nil {
+		return
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			k.Look(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Look reads the files, and has them taken over unless they are as they were. Run calls it; whoever calls it otherwise does not Run.
+func (k *Keeper) Look(ctx context.Context) {
+	files, hash, err := k.config.Source.Read()
+	if err == nil && hash == k.taken {
+		return
+	}
+	k.taken = "" // what was taken over before counts as changed, too, if it is back
+	if err == nil {
+		err = k.config.Take(ctx, files, hash)
+	}
+	switch {
+	case errors.Is(err, ErrLater), ctx.Err() != nil:
+	case err == nil:
+		k.taking(hash)
+	default:
+		k.failing(err)
+	}
+}
+
+func (k *Keeper) taking(hash string) {
+	k.taken = hash
+	k.fail(nil)
+	k.metrics.count("success")
+	k.metrics.now(hash)
+	k.config.Log.Info(fmt.Sprintf("%s are as their %s says now", k.config.What, k.config.Source.noun()), k.config.Source.noun(), k.config.Source.Path)
+}
+
+func (k *Keeper) failing(err error) {
+	if before := k.fail(err); before != nil && before.Error() == err.Error() {
+		return
+	}
+	k.metrics.count("failure")
+	noun := k.config.Source.noun()
+	k.config.Log.Error(fmt.Sprintf("%s stay as they were, since their %s is of no use", k.config.What, noun), noun, k.config.Source.Path, "error", err)
+}
+
+// fail sets why the files were not taken over, and returns why they were not before.
+func (k *Keeper) fail(err error) (before error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before, k.failed = k.failed, err
+	return before
+}
+
+// Ready says that the files were not taken over.
+func (k *Keeper) Ready(context.Context) error {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.failed == nil {
+		return nil
+	}
+	return errors.Join(health.Reason(fmt.Sprintf("%s are not as their %s says: see the log", k.config.What, k.config.Source.noun())), k.failed)
+}
+
+// counts are named as those of the Kubernetes API server.
+type counts struct {
+	reloads          *prometheus.CounterVec
+	reloadedAt, info *prometheus.GaugeVec
+}
+
+func newCounts(c *Config) *counts {
+	labels := prometheus.Labels{"apiserver_id_hash": fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(c.Process)))}
+	maps.Copy(labels, c.Labels)
+	f := promauto.With(c.Registry)
+	return &counts{
+		reloads: f.NewCounterVec(prometheus.CounterOpts{
+			Name: c.Metrics + "_automatic_reloads_total", ConstLabels: labels,
+			Help: "How often what " + c.Flag + " names had changed, by whether it was of use.",
+		}, []string{"status"}),
+		reloadedAt: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: c.Metrics + "_automatic_reload_last_timestamp_seconds", ConstLabels: labels,
+			Help: "When what " + c.Flag + " names had last changed, by whether it was of use.",
+		}, []string{"status"}),
+		info: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: c.Metrics + "_last_config_info", ConstLabels: labels,
+			Help: "The hash of what " + c.Flag + " names, as far as it counts.",
+		}, []string{"hash"}),
+	}
+}
+
+func (c *counts) count(status string) {
+	c.reloads.WithLabelValues(status).Inc()
+	c.reloadedAt.WithLabelValues(status).SetToCurrentTime()
+}
+
+// now is the hash of what counts from now on.
+func (c *counts) now(hash string) {
+	c.info.Reset()
+	c.info.WithLabelValues(hash).Set(1)
+}

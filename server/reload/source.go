@@ -1,0 +1,86 @@
+package reload
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// File is a file as it was read.
+type File struct {
+	Path string
+	Data []byte
+}
+
+// Source is a file, or the files of a directory.
+type Source struct {
+	// Path is that of the file or the directory.
+	Path string
+
+	directory bool
+}
+
+// OneFile is the file at path.
+func OneFile(path string) Source { return Source{Path: path} }
+
+// Directory has those files of the directory at path whose names end as those of YAML or JSON do. What is in directories below it
+// does not count.
+func Directory(path string) Source { return Source{Path: path, directory: true} }
+
+// noun is what sentences call it.
+func (s Source) noun() string {
+	if s.directory {
+		return "directory"
+	}
+	return "file"
+}
+
+// mostBytes is how long all files of a directory may be together: etcd would hold no larger object, and many of these are a mistake.
+const mostBytes = 32 << 20
+
+// Read reads the files, in the order of their names, and their hash. That of one file is the one that sha256sum has for it.
+func (s Source) Read() (files []File, hash string, err error) {
+	if !s.directory {
+		data, err := os.ReadFile(s.Path)
+		if err != nil {
+			return nil, "", err
+		}
+		return []File{{s.Path, data}}, fmt.Sprintf("sha256:%x", sha256.Sum256(data)), nil
+	}
+	entries, err := os.ReadDir(s.Path) // sorted by name
+	if err != nil {
+		return nil, "", err
+	}
+	all, left := sha256.New(), int64(mostBytes)
+	for _, entry := range entries {
+		if entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(entry.Name()))) {
+			continue
+		}
+		f := File{Path: filepath.Join(s.Path, entry.Name())}
+		if f.Data, err = readAtMost(f.Path, left); err != nil {
+			return nil, "", err
+		}
+		left -= int64(len(f.Data))
+		if left < 0 {
+			return nil, "", fmt.Errorf("%s: the files have more than %d bytes", s.Path, mostBytes)
+		}
+		all.Write(f.Data)
+		all.Write([]byte{0}) // moving bytes from one file to the next is a change
+		files = append(files, f)
+	}
+	return files, fmt.Sprintf("sha256:%x", all.Sum(nil)), nil
+}
+
+// readAtMost reads a file, or the first bytes of it and one more.
+func readAtMost(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, most+1))
+}

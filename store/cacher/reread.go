@@ -1,0 +1,32 @@
+package cacher
+
+import "errors"
+
+// errOtherKeys says that there are other keys than when the cache was filled.
+var errOtherKeys = errors.New("values that could not be decrypted may be readable by now")
+
+// Reread has those caches filled again that have objects which could not be decrypted. Until then, all that needs one is read from etcd.
+// It is called when there are other keys.
+func (s *Caches) Reread() {
+	s.mu.Lock()
+	var all []*Cacher
+	for _, cachers := range s.running {
+		all = append(all, cachers...)
+	}
+	s.mu.Unlock()
+	for _, c := range all {
+		if leave := c.leave.Load(); leave != nil && c.unreadable() {
+			(*leave)(errOtherKeys)
+		}
+	}
+}
+
+// unreadable says whether there is an object that could not be decrypted.
+func (c *Cacher) unreadable() (found bool) {
+	state, _ := c.watchCache.snapshot()
+	state.Ascend(func(i item) bool {
+		found = i.obj.Err() != nil
+		return !found
+	})
+	return found
+}
