@@ -24,9 +24,9 @@ type Config struct {
 	Logger   *slog.Logger
 }
 
-// flushWait is how long a server that stops sends the events that wait in queues. Kubernetes kills a pod 30 seconds after it has
-// told it to stop, and the rest of the stop needs time too.
-const flushWait = 10 * time.Second
+// flushWait is how long a server that stops sends the events that wait in queues. One that has failed has a few seconds more than
+// that for all of its stop.
+const flushWait = 5 * time.Second
 
 // Log is an audit log. A nil Log records nothing.
 type Log struct {

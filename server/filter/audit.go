@@ -57,7 +57,8 @@ func WithAudit(next http.Handler, c *Config) http.Handler {
 		ac := audit.AuditContextFrom(ctx)
 		info, _ := request.RequestInfoFrom(ctx)
 		longRunning := c.LongRunning(r, info)
-		if res := responseOf(w); res != nil {
+		res := responseOf(w)
+		if res != nil {
 			res.onHeader = func(code int) {
 				ac.SetEventResponseStatusCode(int32(code))
 				if longRunning {
@@ -73,6 +74,9 @@ func WithAudit(next http.Handler, c *Config) http.Handler {
 					Reason: metav1.StatusReasonInternalError, Message: fmt.Sprintf("APIServer panic'd: %v", p),
 				})
 				ac.ProcessEventStage(ctx, auditinternal.StagePanic)
+				if res != nil {
+					res.onHeader = nil // of the answer to a panic there is no event
+				}
 				panic(p)
 			}
 			if ac.GetEventResponseStatus() == nil {

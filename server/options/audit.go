@@ -47,7 +47,7 @@ func (a *Audit) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&l.Format, "audit-log-format", l.Format, "what an event is in the file: json, or legacy for one line of text with the most important of it")
 	addDeliveryFlags(fs, &l.Delivery, "audit-log", "the file")
 	fs.StringVar(&w.File, "audit-webhook-config-file", w.File, "kubeconfig of a server that events are sent to")
-	fs.DurationVar(&w.InitialBackoff, "audit-webhook-initial-backoff", w.InitialBackoff, "how long after a failure events are sent again; each of four attempts waits half as long again")
+	fs.DurationVar(&w.InitialBackoff, "audit-webhook-initial-backoff", w.InitialBackoff, "how long after a failure events are sent again; each of three more attempts waits half as long again")
 	fs.DurationVar(&w.InitialBackoff, "audit-webhook-batch-initial-backoff", w.InitialBackoff, "the same")
 	_ = fs.MarkDeprecated("audit-webhook-batch-initial-backoff", "use --audit-webhook-initial-backoff") // it is there
 	addDeliveryFlags(fs, &w.Delivery, "audit-webhook", "the webhook")
@@ -61,7 +61,7 @@ func addDeliveryFlags(fs *pflag.FlagSet, d *audit.Delivery, prefix, to string) {
 	fs.IntVar(&d.BatchMaxSize, prefix+"-batch-max-size", d.BatchMaxSize, "how many events "+to+" gets at once, in mode batch")
 	fs.DurationVar(&d.BatchMaxWait, prefix+"-batch-max-wait", d.BatchMaxWait, "how long the first event of a batch waits for the others, in mode batch")
 	fs.BoolVar(&d.Throttle, prefix+"-batch-throttle-enable", d.Throttle, "bound how many batches a second "+to+" gets, in mode batch")
-	fs.Float32Var(&d.ThrottleQPS, prefix+"-batch-throttle-qps", d.ThrottleQPS, "how many batches a second that are")
+	fs.Float32Var(&d.ThrottleQPS, prefix+"-batch-throttle-qps", d.ThrottleQPS, "how many batches a second "+to+" gets on average")
 	fs.IntVar(&d.ThrottleBurst, prefix+"-batch-throttle-burst", d.ThrottleBurst, "how many batches "+to+" may get at once after a quiet time")
 	fs.BoolVar(&d.Truncate, prefix+"-truncate-enabled", d.Truncate, "remove the bodies of events that are too large, and events that are too large without")
 	fs.Int64Var(&d.MaxEventBytes, prefix+"-truncate-max-event-size", d.MaxEventBytes, "bytes that an event may have")
