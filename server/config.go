@@ -191,9 +191,9 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 			return
 		},
 		func() (err error) {
-			if o.Audit.LogPath != "" {
-				c.AuditLog, err = audit.Open(o.Audit.LogPath, o.Audit.PolicyFile)
-			}
+			c.AuditLog, err = audit.Open(audit.Config{
+				PolicyFile: o.Audit.PolicyFile, Log: o.Audit.Log, Webhook: o.Audit.Webhook, Registry: c.Metrics.Registry, Logger: c.Logger,
+			})
 			return
 		},
 	}

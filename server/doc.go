@@ -15,7 +15,8 @@
 //  1. /readyz fails, so that load balancers send no more requests.
 //  2. New requests are refused, and watches end.
 //  3. Requests in flight finish or time out.
-//  4. The listener closes, then the controllers, the storages, etcd, and the data directory's lock.
+//  4. The listener closes, then the controllers, the storages, the audit log, etcd, and the data
+//     directory's lock.
 //
 // Less formally: nothing is closed that a layer above still uses.
 //
@@ -28,7 +29,8 @@
 // Libraries have globals of their own, which servers share:
 //
 //   - Prometheus' default registry, with the metrics of the Go runtime, the process and the embedded etcd; and the registry
-//     of component-base, with those of client-go, authentication and webhooks. /metrics has both beside the server's own.
+//     of component-base, with those of client-go, authentication, webhooks and audit events. /metrics has both beside the
+//     server's own.
 //   - The default loggers of slog and klog, to which libraries log, and which commands set.
 //   - The feature gates of k8s.io/apiserver and client-go, which nothing here changes.
 package server

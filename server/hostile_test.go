@@ -108,7 +108,7 @@ func clean(t *testing.T, what string, document []byte, seen string) {
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	auditLog := filepath.Join(t.TempDir(), "audit.log")
-	r, logged := launchLogged(t, tokens(t, "somebody,ann,1\n"), func(o *options.Options) { o.Audit.LogPath = auditLog })
+	r, logged := launchLogged(t, tokens(t, "somebody,ann,1\n"), func(o *options.Options) { o.Audit.Log.Path = auditLog })
 	admin := r.httpClient(t)
 
 	var all strings.Builder

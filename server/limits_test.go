@@ -234,7 +234,7 @@ func TestAuditLog(t *testing.T) {
 		"- {level: Metadata, resources: [{group: '', resources: [secrets]}]}\n- {level: None}\n"), 0o600))
 	for name, policyFile := range map[string]string{"default": "", "policy": policy} {
 		file := filepath.Join(dir, name+".log")
-		r, stop, err := launch(tokens(t, "somebody,ann,1\n"), func(o *options.Options) { o.Audit.LogPath, o.Audit.PolicyFile = file, policyFile })
+		r, stop, err := launch(tokens(t, "somebody,ann,1\n"), func(o *options.Options) { o.Audit.Log.Path, o.Audit.PolicyFile = file, policyFile })
 		must(t, err)
 		ctx, c := within(t), r.admin(t).CoreV1()
 		_, err = c.ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: named("c"), Data: map[string]string{"k": "shown"}}, metav1.CreateOptions{})

@@ -1,12 +1,9 @@
 package audit
 
 import (
-	"io"
-
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/audit"
 
-	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/mask"
 )
 
@@ -29,16 +26,6 @@ func maskEvent(e *auditinternal.Event) *auditinternal.Event {
 		out.ResponseStatus = mask.Status(e.ResponseStatus)
 	}
 	return &out
-}
-
-// visible escapes events so that nothing in the log acts on a reader's terminal. Each write is a whole event.
-type visible struct{ out io.Writer }
-
-func (v visible) Write(event []byte) (int, error) {
-	if _, err := v.out.Write(escape.JSON(event)); err != nil {
-		return 0, err
-	}
-	return len(event), nil
 }
 
 func confidential(of *auditinternal.ObjectReference) bool {

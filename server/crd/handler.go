@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/crd/definition"
@@ -112,9 +111,7 @@ func (h *crdHandler) serve(ctx context.Context, info *request.RequestInfo, crd *
 		h.config.Delegate.ServeHTTP(w, req)
 		return nil
 	}
-	if v.warning != "" {
-		warning.AddWarning(ctx, "", v.warning)
-	}
+	v.deprecation.Tell(ctx)
 	switch {
 	case info.Subresource == "":
 		return h.serveResource(ctx, info, v, terminating(crd), w, req)

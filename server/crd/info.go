@@ -16,6 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/server/crd/controller/work"
 	"github.com/kx-apiserver/kx/server/crd/customresource"
 	"github.com/kx-apiserver/kx/server/crd/lister"
+	"github.com/kx-apiserver/kx/server/handler"
 )
 
 // crdInfo serves one state of a definition.
@@ -46,7 +47,7 @@ type version struct {
 	resource, status, scale map[string]http.HandlerFunc
 	// terminating has the handlers that differ while the definition is being deleted.
 	terminating map[string]http.HandlerFunc
-	warning     string
+	deprecation handler.Deprecation
 }
 
 type building struct {

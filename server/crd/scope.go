@@ -151,7 +151,7 @@ func (s *scopes) ofScale(v *customresource.Version) *handler.RequestScope {
 func newVersion(c Config, info *crdInfo, s *scopes, v *customresource.Version) *version {
 	note := trace.Note(info.notes, trace.InstallServed, v.Kind.Version)
 	defer note.End(nil)
-	out := &version{warning: v.DeprecationWarning}
+	out := &version{deprecation: handler.Deprecation{Warning: v.DeprecationWarning}}
 	storage := v.Storage.CustomResource
 	scope := s.ofResource(v)
 	watcher := endingWatcher{storage, info.life}

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/deprecation"
-	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -287,28 +286,28 @@ func (a *APIInstaller) storedAs(storage rest.Storage) (schema.GroupVersionKind, 
 	return kind, nil
 }
 
-// deprecation returns the warning for clients that use kind, "" if it is not deprecated.
-func (a *APIInstaller) deprecation(kind schema.GroupVersionKind) (string, error) {
+// deprecation returns what clients that use kind are told.
+func (a *APIInstaller) deprecation(kind schema.GroupVersionKind) (handler.Deprecation, error) {
 	obj, err := a.group.Creater.New(kind)
 	if err != nil {
-		return "", err
+		return handler.Deprecation{}, err
 	}
 	obj.GetObjectKind().SetGroupVersionKind(kind)
 	if !deprecation.IsDeprecated(obj, currentMajor, currentMinor) {
-		return "", nil
+		return handler.Deprecation{}, nil
 	}
-	return deprecation.WarningMessage(obj), nil
+	return handler.Deprecation{Warning: deprecation.WarningMessage(obj), RemovedRelease: deprecation.RemovedRelease(obj)}, nil
 }
 
 // Deprecations are those of this Kubernetes version, the libraries' own.
 const currentMajor, currentMinor = 1, 37
 
-func withWarning(next http.HandlerFunc, text string) http.HandlerFunc {
-	if text == "" {
+func withWarning(next http.HandlerFunc, deprecated handler.Deprecation) http.HandlerFunc {
+	if deprecated.Warning == "" {
 		return next
 	}
 	return func(w http.ResponseWriter, req *http.Request) {
-		warning.AddWarning(req.Context(), "", text)
+		deprecated.Tell(req.Context())
 		next(w, req)
 	}
 }

@@ -46,7 +46,7 @@ func WithAudit(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		level, err := beginAudit(r, c)
 		if err != nil {
-			c.failUnaudited(w, r, err)
+			c.fail(w, r, apierrors.NewInternalError(err))
 			return
 		}
 		if level == auditinternal.LevelNone {
@@ -56,8 +56,9 @@ func WithAudit(next http.Handler, c *Config) http.Handler {
 		ctx := r.Context()
 		ac := audit.AuditContextFrom(ctx)
 		info, _ := request.RequestInfoFrom(ctx)
-		if res := responseOf(w); res != nil {
-			longRunning := c.LongRunning(r, info)
+		longRunning := c.LongRunning(r, info)
+		res := responseOf(w)
+		if res != nil {
 			res.onHeader = func(code int) {
 				ac.SetEventResponseStatusCode(int32(code))
 				if longRunning {
@@ -73,11 +74,18 @@ func WithAudit(next http.Handler, c *Config) http.Handler {
 					Reason: metav1.StatusReasonInternalError, Message: fmt.Sprintf("APIServer panic'd: %v", p),
 				})
 				ac.ProcessEventStage(ctx, auditinternal.StagePanic)
+				if res != nil {
+					res.onHeader = nil // of the answer to a panic there is no event
+				}
 				panic(p)
 			}
 			if ac.GetEventResponseStatus() == nil {
 				ac.SetEventResponseStatus(&metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"})
+				if longRunning {
+					ac.ProcessEventStage(ctx, auditinternal.StageResponseStarted) // no header has done it
+				}
 			}
+			annotateLatency(ctx)
 			ac.ProcessEventStage(ctx, auditinternal.StageResponseComplete)
 			if p != nil {
 				panic(p)
@@ -92,11 +100,11 @@ func clientLeft(ctx context.Context, panicked any) bool {
 	return panicked == http.ErrAbortHandler && errors.Is(ctx.Err(), context.Canceled)
 }
 
-// failUnaudited refuses a request that could not be audited.
-func (c *Config) failUnaudited(w http.ResponseWriter, r *http.Request, err error) {
-	c.Logger.Error("a request could not be audited, so it was refused", "path", escape.Line(r.URL.Path), "error", err)
-	c.fail(w, r, apierrors.NewInternalError(errors.New("failed to store audit event")))
-}
+// What a client is told whose request can't be audited.
+var (
+	errNoEvent   = errors.New("failed to create audit event")
+	errNotStored = errors.New("failed to store audit event")
+)
 
 // beginAudit asks the policy, and logs that the request was received. It returns the policy's level.
 func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err error) {
@@ -112,7 +120,8 @@ func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err erro
 	}
 	step.Text("level", string(level))
 	if level != auditinternal.LevelNone && !audit.AuditContextFrom(ctx).ProcessEventStage(ctx, auditinternal.StageRequestReceived) {
-		return "", errors.New("the audit log did not take the event")
+		audit.ApiserverAuditDroppedCounter.WithContext(ctx).Inc()
+		return "", errNotStored // the log of the server says why
 	}
 	return level, nil
 }
@@ -124,11 +133,12 @@ func openAuditEvent(ctx context.Context, r *http.Request, c *Config) (auditinter
 	}
 	attributes, err := authorizerAttributes(ctx)
 	if err != nil {
-		return "", err
+		return "", c.noEvent(r, err)
 	}
 	rule := c.AuditPolicy.EvaluatePolicyRule(attributes)
+	audit.ObservePolicyLevel(ctx, rule.Level)
 	if err := audit.AuditContextFrom(ctx).Init(rule, c.AuditSink); err != nil {
-		return "", err
+		return "", c.noEvent(r, err)
 	}
 	if rule.Level != auditinternal.LevelNone {
 		received, _ := request.ReceivedTimestampFrom(ctx)
@@ -137,22 +147,35 @@ func openAuditEvent(ctx context.Context, r *http.Request, c *Config) (auditinter
 	return rule.Level, nil
 }
 
+// noEvent logs why there is no event, and returns what the client is told.
+func (c *Config) noEvent(r *http.Request, err error) error {
+	c.Logger.Error("a request could not be audited, so it was refused", "path", escape.Line(r.URL.Path), "error", err)
+	return errNoEvent
+}
+
 // auditStranger logs a request that fails authentication once it is answered. Such a request never reaches WithAudit.
 func auditStranger(w http.ResponseWriter, r *http.Request, c *Config) error {
+	return auditRefused(w, r, c, &metav1.Status{
+		Status: metav1.StatusFailure, Reason: metav1.StatusReasonUnauthorized,
+		Message: "Authentication failed, " + credentialsOf(r), // the client is told less
+	})
+}
+
+// auditRefused logs a request that a filter before WithAudit refuses, once it is answered: with the status that is given, or else
+// with the one that the client gets.
+func auditRefused(w http.ResponseWriter, r *http.Request, c *Config, status *metav1.Status) error {
 	ctx := r.Context()
 	level, err := openAuditEvent(ctx, r, c)
 	if err != nil || level == auditinternal.LevelNone {
 		return err
 	}
 	ac := audit.AuditContextFrom(ctx)
-	status := &metav1.Status{
-		Status: metav1.StatusFailure, Reason: metav1.StatusReasonUnauthorized,
-		Message: "Authentication failed, " + credentialsOf(r), // the client is told less
-	}
 	if res := responseOf(w); res != nil {
 		res.onHeader = func(code int) {
-			status.Code = int32(code)
-			ac.SetEventResponseStatus(status)
+			if status != nil {
+				ac.SetEventResponseStatus(status)
+			}
+			ac.SetEventResponseStatusCode(int32(code))
 			ac.ProcessEventStage(ctx, auditinternal.StageResponseStarted)
 		}
 	}

@@ -27,7 +27,7 @@ func WithAuthentication(next http.Handler, c *Config) http.Handler {
 			c.Logger.Info("a request was turned away: nobody knows who asks", append([]any{"method", r.Method, "path", escape.Line(r.URL.Path), "error", err}, why...)...)
 			closeConnectionOfStranger(w, r)
 			if err := auditStranger(w, r, c); err != nil {
-				c.failUnaudited(w, r, err)
+				c.fail(w, r, apierrors.NewInternalError(err))
 				return
 			}
 			c.fail(w, r, apierrors.NewUnauthorized("Unauthorized"))

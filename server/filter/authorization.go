@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -15,6 +16,12 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/handler/responsewriters"
+)
+
+// The annotations of audit events that say whether a request was allowed, and why.
+const (
+	auditDecision = "authorization.k8s.io/decision"
+	auditReason   = "authorization.k8s.io/reason"
 )
 
 // WithAuthorization checks that the user may do what they ask for, or answers 403.
@@ -31,6 +38,7 @@ func WithAuthorization(next http.Handler, c *Config) http.Handler {
 		if step != nil && verdict.Err == nil {
 			step.WhyText(verdict.Why())
 		}
+		c.auditVerdict(ctx, &verdict)
 		if verdict.Decision == authorizer.DecisionAllow {
 			step.End(nil)
 			next.ServeHTTP(w, r)
@@ -40,6 +48,21 @@ func WithAuthorization(next http.Handler, c *Config) http.Handler {
 		step.End(&refusal)
 		c.fail(w, r, refusal)
 	})
+}
+
+// auditVerdict tells the audit log of the verdict, if the request has an event there.
+func (c *Config) auditVerdict(ctx context.Context, v *authz.Verdict) {
+	if c.AuditSink == nil || !audit.AuditContextFrom(ctx).Enabled() {
+		return
+	}
+	switch {
+	case v.Decision == authorizer.DecisionAllow:
+		audit.AddAuditAnnotations(ctx, auditDecision, "allow", auditReason, v.Reason())
+	case v.Err != nil:
+		audit.AddAuditAnnotation(ctx, auditReason, "internal error") // there is no decision
+	default:
+		audit.AddAuditAnnotations(ctx, auditDecision, "forbid", auditReason, v.Reason())
+	}
 }
 
 // refusal answers whoever may not do what they ask for, or of whom that is not known.

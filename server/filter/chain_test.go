@@ -490,7 +490,7 @@ func TestCORS(t *testing.T) {
 
 func TestAuditLog(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.log")
-	log, err := audit.Open(file, "")
+	log, err := audit.Open(audit.Config{Log: audit.LogFile{Path: file}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

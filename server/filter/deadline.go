@@ -29,7 +29,7 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 		timeout, err := timeoutOf(r, c.RequestTimeout)
 		if err != nil {
 			step.End(&err)
-			c.fail(w, r, err)
+			c.refuse(w, r, err)
 			return
 		}
 		step.Text("timeout", timeout.String())
@@ -39,11 +39,19 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 		defer deadline.stop()
 		trace.OnHold(ctx, deadline)
 		if deadline.Err() != nil {
-			c.fail(w, r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
+			c.refuse(w, r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(deadline))
 	})
+}
+
+// refuse answers with an error, and has the audit log say so: the request gets no further.
+func (c *Config) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if auditErr := auditRefused(w, r, c, nil); auditErr != nil {
+		err = apierrors.NewInternalError(auditErr)
+	}
+	c.fail(w, r, err)
 }
 
 // timeoutOf returns how long the request may take. A client's 0 means no wish.

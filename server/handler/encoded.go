@@ -2,7 +2,10 @@ package handler
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/object"
@@ -25,14 +28,30 @@ func describeEncoded(step *trace.Step, obj runtime.Object, encoder runtime.Encod
 
 // auditable returns the object that the audit log gets of a response: a copy, since the log removes parts of it.
 func auditable(ctx context.Context, obj runtime.Object) runtime.Object {
-	encoded, ok := obj.(runtime.CacheableObject)
-	if !ok {
-		return obj
-	}
 	if !auditsAnswers(ctx) {
 		return obj
 	}
-	return encoded.GetObject()
+	switch obj := obj.(type) {
+	case runtime.CacheableObject:
+		return obj.GetObject()
+	case *metav1.Table:
+		return auditableTable(obj)
+	}
+	return obj
+}
+
+// auditableTable returns a table with objects in its rows, of which the log can remove parts, instead of their bytes.
+func auditableTable(table *metav1.Table) *metav1.Table {
+	out := *table
+	out.Rows = slices.Clone(table.Rows)
+	for i := range out.Rows {
+		row := &out.Rows[i].Object
+		partial := &metav1.PartialObjectMetadata{}
+		if row.Raw != nil && json.Unmarshal(row.Raw, partial) == nil {
+			*row = runtime.RawExtension{Object: partial}
+		}
+	}
+	return &out
 }
 
 // decoded returns the object behind obj, whose type tells what it is.

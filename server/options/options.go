@@ -107,11 +107,6 @@ type Limits struct {
 	MaxValidationSteps int64
 }
 
-// Audit says what is logged about requests.
-type Audit struct {
-	PolicyFile, LogPath string
-}
-
 // Kubelet says how nodes are reached.
 type Kubelet struct {
 	ClientCertificate, ClientKey string
@@ -199,6 +194,7 @@ func New() *Options {
 		EventTTL:   time.Hour,
 		Profiling:  true,
 
+		Audit:         defaultAudit(),
 		Authorization: defaultAuthorization(),
 
 		Controllers:            controller.Selection{"*"},
@@ -249,8 +245,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Limits.MaxObjectFields, "max-object-fields", o.Limits.MaxObjectFields, "how many fields and list items an object that is written may have, at any depth; more is answered 413")
 	fs.Int64Var(&o.Limits.MaxDefaultBytes, "max-default-bytes", o.Limits.MaxDefaultBytes, "how many bytes the defaults of its schema may add to a custom resource; more is answered 413")
 	fs.Int64Var(&o.Limits.MaxValidationSteps, "max-validation-steps", o.Limits.MaxValidationSteps, "how many steps the validation of a custom resource by its schema may take, about one for each value and schema it is held against; more is answered 422")
-	fs.StringVar(&o.Audit.PolicyFile, "audit-policy-file", o.Audit.PolicyFile, "which requests the audit log records, and how much of them (default: the metadata of every write)")
-	fs.StringVar(&o.Audit.LogPath, "audit-log-path", o.Audit.LogPath, "file to write the audit log to; - for standard output")
+	o.Audit.addFlags(fs)
 	fs.BoolVar(&o.WatchCache.Enabled, "watch-cache", o.WatchCache.Enabled, "keep what is in etcd in memory for reads and watches; etcd is only asked for its revision")
 	fs.BoolVar(&o.WatchCache.Prefill, "watch-cache-prefill", o.WatchCache.Prefill, "fill all watch caches at the start, and be ready when they are filled; otherwise each is filled when its resource is first read")
 	fs.IntVar(&o.WatchCache.DefaultSize, "default-watch-cache-size", o.WatchCache.DefaultSize, "0 turns the watch cache off; others say nothing, for it sizes itself")
@@ -344,9 +339,6 @@ func (o *Options) Validate() error {
 	if o.Limits.MaxObjectFields <= 0 || o.Limits.MaxDefaultBytes <= 0 || o.Limits.MaxValidationSteps <= 0 {
 		bad("--max-object-fields, --max-default-bytes and --max-validation-steps must be more than 0")
 	}
-	if o.Audit.PolicyFile != "" && o.Audit.LogPath == "" {
-		bad("--audit-policy-file says what to log, but --audit-log-path does not say where")
-	}
 	if o.EventTTL < time.Second {
 		bad("--event-ttl: %v is too short: give a second or more", o.EventTTL)
 	}
@@ -364,7 +356,7 @@ func (o *Options) Validate() error {
 	if err := o.Controllers.Validate(); err != nil {
 		bad("--controllers: %w", err)
 	}
-	errs = append(errs, o.Tokens.validate(), o.Issuers.validate(), o.Access.RequestHeader.validate(), o.Etcd.validate(), o.Admission.Check(), webhook.Services(o.Admission.Services).Check())
+	errs = append(errs, o.Audit.validate(), o.Tokens.validate(), o.Issuers.validate(), o.Access.RequestHeader.validate(), o.Etcd.validate(), o.Admission.Check(), webhook.Services(o.Admission.Services).Check())
 	return errors.Join(errs...)
 }
 

@@ -1,6 +1,7 @@
 package options
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +26,25 @@ func TestFlags(t *testing.T) {
 		{"--storage-media-type=text/html", "--storage-media-type"},
 		{"--etcd-compaction-interval=-1s", "can't be negative"},
 		{"--request-timeout=0", "--request-timeout"},
-		{"--audit-policy-file=p", "--audit-log-path"},
+		{"--audit-policy-file=p", "neither --audit-log-path nor --audit-webhook-config-file says where"},
+		{"--audit-policy-file=p --audit-webhook-config-file=w --audit-webhook-batch-initial-backoff=1s", ""},
+		{"--audit-log-mode=later", `--audit-log-mode: "later" is none of batch, blocking, blocking-strict`},
+		{"--audit-webhook-mode=", `--audit-webhook-mode: "" is none of`},
+		{"--audit-log-format=xml", `--audit-log-format: "xml" is none of legacy, json`},
+		{"--audit-log-version=audit.k8s.io/v1beta1", `--audit-log-version: "audit.k8s.io/v1beta1" must be audit.k8s.io/v1`},
+		{"--audit-webhook-version=v1", `--audit-webhook-version: "v1" must be`},
+		{"--audit-log-maxage=-1", "can't be negative"},
+		{"--audit-log-maxsize=0 --audit-log-maxbackup=0 --audit-log-maxage=0", ""},
+		{"--audit-webhook-initial-backoff=-1s", "can't be negative"},
+		{"--audit-webhook-batch-buffer-size=0", "must be from 1 to"},
+		{"--audit-webhook-batch-buffer-size=100000000", "must be from 1 to"},
+		{"--audit-webhook-mode=blocking --audit-webhook-batch-buffer-size=0", ""},
+		{"--audit-webhook-batch-max-size=-1", "must be more than 0"},
+		{"--audit-webhook-batch-max-wait=-1s", "can't be negative"},
+		{"--audit-webhook-batch-throttle-qps=0", "or give --audit-webhook-batch-throttle-enable=false"},
+		{"--audit-webhook-batch-throttle-qps=0 --audit-webhook-batch-throttle-enable=false", ""},
+		{"--audit-log-truncate-max-event-size=0", "--audit-log-truncate-max-event-size must be more than 0"},
+		{"--audit-webhook-truncate-max-batch-size=1", "no less than that"},
 		{"--event-ttl=1ms", "--event-ttl"},
 		{"--service-account-issuer=a --service-account-issuer=https://b --api-audiences=c,d", ""},
 		{"--service-account-issuer=", "an issuer can't be empty"},
@@ -94,5 +113,30 @@ func TestAudiences(t *testing.T) {
 	}
 	if got := o.Tokens.Audiences(); !slices.Equal(got, []string{"c"}) {
 		t.Errorf("given %q", got)
+	}
+}
+
+// TestAuditDefaults has the defaults of the Kubernetes API server's flags, which must not change by themselves.
+func TestAuditDefaults(t *testing.T) {
+	want := map[string]string{
+		"policy-file": "", "log-path": "", "log-maxsize": "100", "log-maxbackup": "100", "log-maxage": "366", "log-compress": "false",
+		"log-format": "json", "log-version": "audit.k8s.io/v1", "log-mode": "blocking", "log-batch-buffer-size": "10000",
+		"log-batch-max-size": "1", "log-batch-max-wait": "0s", "log-batch-throttle-enable": "false", "log-batch-throttle-qps": "0",
+		"log-batch-throttle-burst": "0", "log-truncate-enabled": "false", "log-truncate-max-event-size": "102400",
+		"log-truncate-max-batch-size": "10485760",
+		"webhook-config-file":         "", "webhook-initial-backoff": "10s", "webhook-batch-initial-backoff": "10s",
+		"webhook-version": "audit.k8s.io/v1", "webhook-mode": "batch", "webhook-batch-buffer-size": "10000",
+		"webhook-batch-max-size": "400", "webhook-batch-max-wait": "30s", "webhook-batch-throttle-enable": "true",
+		"webhook-batch-throttle-qps": "10", "webhook-batch-throttle-burst": "15", "webhook-truncate-enabled": "false",
+		"webhook-truncate-max-event-size": "102400", "webhook-truncate-max-batch-size": "10485760",
+	}
+	got := map[string]string{}
+	for name, value := range New().Flags() {
+		if name, ok := strings.CutPrefix(name, "audit-"); ok {
+			got[name] = value
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("the defaults are %v, not %v", got, want)
 	}
 }

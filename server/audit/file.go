@@ -1,0 +1,96 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/audit"
+
+	"github.com/kx-apiserver/kx/core/escape"
+	"github.com/kx-apiserver/kx/server/audit/logfile"
+)
+
+// The formats of a LogFile.
+const (
+	// FormatJSON is an event a line, in JSON.
+	FormatJSON = "json"
+	// FormatLegacy is an event a line, the most important of it as text.
+	FormatLegacy = "legacy"
+)
+
+// Formats are all that there are.
+var Formats = []string{FormatLegacy, FormatJSON}
+
+// Version is the one version that events are written in.
+var Version = auditv1.SchemeGroupVersion.String()
+
+// encoder encodes events in that version.
+var encoder = audit.Codecs.LegacyCodec(auditv1.SchemeGroupVersion)
+
+// LogFile says where the log is. A bound of 0 is no bound.
+type LogFile struct {
+	// Path is "-" for standard output, and empty for no file.
+	Path string
+	// MaxAge are days, and MaxSize are megabytes.
+	MaxAge, MaxBackups, MaxSize int
+	Compress                    bool
+	Format                      string
+	Delivery
+}
+
+// lines writes events as lines.
+type lines struct {
+	out    io.Writer
+	legacy bool
+	close  func() error
+}
+
+func openFile(c LogFile, failures *failures) (*lines, error) {
+	l := &lines{out: os.Stdout, legacy: c.Format == FormatLegacy, close: func() error { return nil }}
+	if c.Path == "-" {
+		return l, nil
+	}
+	file, err := logfile.Open(logfile.Config{
+		Path: c.Path, MaxBytes: int64(c.MaxSize) << 20, MaxAge: time.Duration(c.MaxAge) * 24 * time.Hour,
+		MaxBackups: c.MaxBackups, Compress: c.Compress, Failed: failures.besides(logPlugin),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open --audit-log-path: %w", err)
+	}
+	l.out, l.close = file, file.Close
+	return l, nil
+}
+
+// Close closes the file.
+func (l *lines) Close() error { return l.close() }
+
+func (l *lines) send(_ context.Context, events []*auditinternal.Event) (lost int, err error) {
+	var errs []error
+	for _, e := range events {
+		if err := l.write(e); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return len(errs), errors.Join(errs...)
+}
+
+// write writes an event so that nothing of it acts on a reader's terminal.
+func (l *lines) write(e *auditinternal.Event) error {
+	if l.legacy {
+		_, err := io.WriteString(l.out, escape.Line(audit.EventString(e))+"\n")
+		return err
+	}
+	var line bytes.Buffer
+	if err := encoder.Encode(e, &line); err != nil {
+		return err
+	}
+	_, err := l.out.Write(escape.JSON(line.Bytes()))
+	return err
+}

@@ -1,0 +1,169 @@
+package logfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config says where the log is and when its file is full. The zero value of a bound is no bound.
+type Config struct {
+	Path string
+	// MaxBytes is how long the file may be.
+	MaxBytes int64
+	// MaxAge and MaxBackups are how old backups may be, and how many there may be.
+	MaxAge     time.Duration
+	MaxBackups int
+	// Compress has backups compressed with gzip.
+	Compress bool
+	// Failed is told of rotations, compressions and removals that failed.
+	Failed func(error)
+}
+
+// File is an open log. Several goroutines may write at once.
+type File struct {
+	config Config
+	now    func() time.Time
+
+	mu      sync.Mutex
+	file    *os.File
+	size    int64
+	rotates bool
+
+	// tidy has a message when backups may be too many, or are not compressed yet. It is closed at the end.
+	tidy  chan struct{}
+	ended chan struct{} // closed when nobody tidies any more
+	stop  chan struct{} // closed to break a compression off
+}
+
+// Open opens the log, and makes it and its directory if they are missing.
+func Open(c Config) (*File, error) { return open(c, time.Now) }
+
+func open(c Config, now func() time.Time) (*File, error) {
+	if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
+		return nil, err
+	}
+	f := &File{config: c, now: now, tidy: make(chan struct{}, 1), ended: make(chan struct{}), stop: make(chan struct{})}
+	if err := f.begin(0o600); err != nil {
+		return nil, err
+	}
+	info, err := f.file.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.file.Close())
+	}
+	f.size = info.Size()
+	f.rotates = c.MaxBytes > 0 && info.Mode().IsRegular() // a pipe or a device has no backups
+	if !f.rotates {
+		close(f.ended)
+		return f, nil
+	}
+	f.tidy <- struct{}{} // backups have grown older since the last start
+	go f.keepTidy()
+	return f, nil
+}
+
+// begin opens the file, with mode if it is new.
+func (f *File) begin(mode fs.FileMode) error {
+	file, err := os.OpenFile(f.config.Path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	f.file = file
+	return nil
+}
+
+// Write writes one line, to a new file if the present one would get too long.
+func (f *File) Write(line []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.rotates && f.size > 0 && f.size+int64(len(line)) > f.config.MaxBytes {
+		if err := f.rotate(); err != nil {
+			f.config.Failed(fmt.Errorf("rotate %s, which keeps growing: %w", f.config.Path, err))
+		}
+	}
+	n, err := f.file.Write(line)
+	f.size += int64(n)
+	return n, err
+}
+
+// rotate renames the file and begins a new one. If that fails, the old file stays open. The caller holds mu.
+func (f *File) rotate() error {
+	info, err := f.file.Stat()
+	if err != nil {
+		return err
+	}
+	// Somebody else may have moved the file away: then there is nothing to rename.
+	if at, err := os.Stat(f.config.Path); err == nil && os.SameFile(info, at) {
+		to, err := f.freeName()
+		if err != nil {
+			return err
+		}
+		if err := os.Rename(f.config.Path, to); err != nil {
+			return err
+		}
+	}
+	full := f.file
+	if err := f.begin(info.Mode().Perm()); err != nil {
+		return err
+	}
+	_ = full.Close() // all of it is written
+	f.size = 0
+	if now, err := f.file.Stat(); err == nil {
+		f.size = now.Size() // somebody else may have made it
+	}
+	if err := f.file.Chmod(info.Mode().Perm()); err != nil {
+		return err // the process's umask may have taken permissions away
+	}
+	select {
+	case f.tidy <- struct{}{}:
+	default: // whoever tidies has a message already
+	}
+	return nil
+}
+
+// timeFormat is how the time of a rotation is written into the name of its backup.
+const timeFormat = "2006-01-02T15-04-05.000"
+
+// zipped is what compressed backups end with.
+const zipped = ".gz"
+
+// freeName returns a name that no backup has. Two rotations in one millisecond get two names.
+func (f *File) freeName() (string, error) {
+	before, after := f.affixes()
+	for at := f.now().UTC(); ; at = at.Add(time.Millisecond) {
+		name := filepath.Join(filepath.Dir(f.config.Path), before+at.Format(timeFormat)+after)
+		taken := false
+		for _, path := range []string{name, name + zipped} {
+			_, err := os.Lstat(path)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return "", err
+			}
+			taken = taken || err == nil
+		}
+		if !taken {
+			return name, nil
+		}
+	}
+}
+
+// affixes are what the names of backups have before and behind the time.
+func (f *File) affixes() (before, after string) {
+	base := filepath.Base(f.config.Path)
+	after = filepath.Ext(base)
+	return strings.TrimSuffix(base, after) + "-", after
+}
+
+// Close closes the log. Nothing may be written afterwards.
+func (f *File) Close() error {
+	close(f.stop)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(f.tidy)
+	<-f.ended
+	return f.file.Close()
+}

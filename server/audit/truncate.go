@@ -1,0 +1,67 @@
+package audit
+
+import (
+	"errors"
+	"maps"
+
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit"
+)
+
+// truncatedAnnotation says of an event that it has lost its bodies.
+const truncatedAnnotation = "audit.k8s.io/truncated"
+
+// truncating is a sink that removes the bodies of events that are too large, and events that are too large without them.
+type truncating struct {
+	next   audit.Sink
+	most   int64 // bytes of an event in JSON
+	failed func(error, int)
+}
+
+var errTooLarge = errors.New("an event is too large even without its bodies")
+
+func (t *truncating) ProcessEvents(events ...*auditinternal.Event) bool {
+	ok := true
+	for _, e := range events {
+		size, err := encodedSize(e)
+		if err == nil && size > t.most && e.Level.GreaterOrEqual(auditinternal.LevelRequest) {
+			e = withoutBodies(e)
+			size, err = encodedSize(e)
+		}
+		if err == nil && size > t.most {
+			err = errTooLarge
+		}
+		if err != nil {
+			t.failed(err, 1) // which is no failure of the request, as upstream
+			continue
+		}
+		ok = t.next.ProcessEvents(e) && ok
+	}
+	return ok
+}
+
+// withoutBodies returns a copy of an event. The annotations of the original go on to the other sinks.
+func withoutBodies(e *auditinternal.Event) *auditinternal.Event {
+	out := *e
+	out.RequestObject, out.ResponseObject = nil, nil
+	out.Annotations = maps.Clone(e.Annotations)
+	if out.Annotations == nil {
+		out.Annotations = map[string]string{}
+	}
+	out.Annotations[truncatedAnnotation] = "true"
+	return &out
+}
+
+func encodedSize(e *auditinternal.Event) (int64, error) {
+	var size counter
+	err := encoder.Encode(e, &size)
+	return int64(size), err
+}
+
+// counter counts the bytes that are written to it.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
