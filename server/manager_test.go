@@ -33,7 +33,9 @@ func TestBesideAManager(t *testing.T) {
 			},
 		}, metav1.CreateOptions{})
 		must(t, err)
-		until(t, "it warns", func() bool { return strings.Contains(logged.String(), words) && strings.Contains(logged.String(), "manager-1") })
+		until(t, "it warns", func() bool {
+			return strings.Contains(logged.String(), words) && strings.Contains(logged.String(), "manager-1")
+		})
 	})
 	t.Run("leaves the work to it", func(t *testing.T) {
 		r, logged := launchLogged(t, withObjects("192.0.2.1"), in("-*"))

@@ -223,7 +223,7 @@ func TestManifestsReload(t *testing.T) {
 	must(t, err)
 	defer func() { must(t, stop()) }()
 	client := r.admin(t)
-	says := func() string { return refusal(t, client) }
+	says := func() string { return whyRefused(t, client) }
 	if got := says(); !strings.Contains(got, "the first") {
 		t.Fatalf("at the start: %s", got)
 	}
@@ -264,8 +264,8 @@ func TestManifestsReload(t *testing.T) {
 	must(t, err)
 }
 
-// refusal is why no config map can be made, empty if one can.
-func refusal(t *testing.T, client *kubernetes.Clientset) string {
+// whyRefused is why no config map can be made, empty if one can.
+func whyRefused(t *testing.T, client *kubernetes.Clientset) string {
 	t.Helper()
 	_, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: named("try")}, metav1.CreateOptions{DryRun: []string{"All"}})
 	if err == nil {
