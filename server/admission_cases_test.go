@@ -159,7 +159,7 @@ func TestDearMutation(t *testing.T) {
 func TestAuditAnnotations(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "audit.log")
-	r, stop, err := launch(func(o *options.Options) { o.Audit.LogPath = file })
+	r, stop, err := launch(func(o *options.Options) { o.Audit.Log.Path = file })
 	must(t, err)
 	r.ready(t)
 	c, w := r.client(t), hooktest.New(t)
