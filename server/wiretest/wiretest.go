@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -150,12 +151,39 @@ func show(res *http.Response, body []byte) string {
 	}
 	var compact bytes.Buffer
 	if json.Compact(&compact, body) == nil {
-		body = compact.Bytes()
+		body = inOrder(compact.Bytes())
 	}
 	if text := strings.TrimSpace(string(body)); text != "" {
 		fmt.Fprintf(&out, "\n%s\n", text)
 	}
 	return hide(out.String())
+}
+
+// inOrder sorts the rules of a review: a kube-apiserver has them in the order in which a map has their bindings.
+func inOrder(review []byte) []byte {
+	var out struct {
+		Kind       string          `json:"kind"`
+		APIVersion string          `json:"apiVersion"`
+		Metadata   json.RawMessage `json:"metadata"`
+		Spec       json.RawMessage `json:"spec"`
+		Status     *struct {
+			Resources  []json.RawMessage `json:"resourceRules"`
+			Paths      []json.RawMessage `json:"nonResourceRules"`
+			Incomplete bool              `json:"incomplete"`
+			Error      string            `json:"evaluationError,omitempty"`
+		} `json:"status"`
+	}
+	if json.Unmarshal(review, &out) != nil || out.Kind != "SelfSubjectRulesReview" || out.Status == nil {
+		return review
+	}
+	for _, rules := range [][]json.RawMessage{out.Status.Resources, out.Status.Paths} {
+		slices.SortFunc(rules, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
+	}
+	sorted, err := json.Marshal(out)
+	if err != nil {
+		return review
+	}
+	return sorted
 }
 
 // masks give a name to what differs between any two runs.
