@@ -69,6 +69,7 @@ require k8s.io/pod-security-admission v0.37.2
 
 require (
 	github.com/coreos/go-oidc v2.5.0+incompatible // indirect
+	github.com/fsnotify/fsnotify v1.9.0 // indirect
 	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/pquerna/cachecontrol v0.1.0 // indirect
 	gopkg.in/go-jose/go-jose.v2 v2.6.3 // indirect

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -239,6 +240,12 @@ func (c *Chain) kinds() func(schema.GroupVersionKind) (policy.Params, bool) {
 		}
 		return params, found
 	}
+}
+
+// mapper finds kinds and resources, also those of custom resources that have just been defined.
+func (c *Chain) mapper(ctx context.Context) meta.RESTMapper {
+	c.CustomResources.UpdateDiscovery(ctx)
+	return c.Kube.Discovery.Mapper()
 }
 
 // Destroy releases the storages' resources.

@@ -258,7 +258,7 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	kit := work.Kit{
 		Storages: chain.Storages, Scope: chain.Scope, Etcd: c.Etcd.Live, Decoder: c.Etcd.Decoder, Journeys: c.Journeys,
 		Metrics: c.Writes, Log: s.log, SignClient: c.signClient, SigningDuration: c.Options.ClusterSigningDuration,
-		SecretTokens: c.secretTokens, ServerCA: c.serverCA, Shared: len(c.Options.Etcd.Servers)+len(c.Options.Etcd.EmbeddedListen) > 0,
+		SecretTokens: c.secretTokens, ServerCA: c.serverCA, Mapper: chain.mapper, Schema: c.OpenAPI.Schema, Shared: len(c.Options.Etcd.Servers)+len(c.Options.Etcd.EmbeddedListen) > 0,
 	}
 	if err := s.flow(c, &kit); err != nil {
 		return nil, err

@@ -40,7 +40,9 @@ type Journey struct {
 	objects    []seen
 	pinned     bool
 	finished   bool
-	gone       bool // nothing is recorded any more
+	ending     bool     // the response is there, and what was left for later is done
+	later      []func() // what Step.Later leaves
+	gone       bool     // nothing is recorded any more
 	touched    Touched
 
 	// alone says that only the request's own goroutine writes, so it needs no lock: see log. Only that goroutine changes it. Others
@@ -128,19 +130,38 @@ func (j *Journey) Pin(pinned bool) {
 	j.mu.Unlock()
 }
 
-// Finish ends the journey. Only the request's own goroutine may call it.
+// Finish ends the journey. Only the request's own goroutine may call it. What was left for later is done first, without the caller.
 func (j *Journey) Finish(response Response) {
+	took := max(time.Since(j.started), 1)
 	j.mu.Lock()
-	if j.finished {
+	if j.finished || j.ending {
 		j.mu.Unlock()
 		return
 	}
 	j.response = response
-	j.took = max(time.Since(j.started), 1)
-	j.finished = true
+	j.ending = true
 	if j.alone { // as in Fork
 		j.alone = false
 	}
+	later := j.later
+	j.later = nil
+	j.mu.Unlock()
+	if len(later) == 0 {
+		j.finish(took)
+		return
+	}
+	go func() {
+		for _, do := range later {
+			do()
+		}
+		j.finish(took)
+	}()
+}
+
+func (j *Journey) finish(took time.Duration) {
+	j.mu.Lock()
+	j.took = took
+	j.finished = true
 	j.end, j.free, j.stepping = nil, nil, nil // they hold on to the request and to its steps
 	j.rec.running.Add(-int64(j.reserved))
 	if j.done != nil {

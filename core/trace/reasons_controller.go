@@ -20,6 +20,7 @@ var (
 
 	JobOutlived       = because("job-outlived", "the job has been finished for the {seconds} seconds that it was to stay")
 	RulesAggregated   = because("rules-aggregated", "the {roles} cluster roles that it selects have {rules} rules")
+	TypesChecked      = because("types-checked", "its status does not say what it is now: expressions with wrong types: {warnings}; kinds of objects that they were checked for: {kinds}")
 	ProtectionMissing = because("protection-missing", "nothing keeps it from being deleted while it is used")
 	NotInUse          = because("not-in-use", "it is being deleted, and is not in use")
 	UseChanged        = because("use-changed", "whether a pod refers to the claim has changed")

@@ -291,6 +291,16 @@ func (s *Step) After(obj apiruntime.Object) {
 	}
 }
 
+// Later has f called when the response is there, if objects are recorded: by a goroutine, one after the other, before the journey counts as
+// ended. It is for what costs more than a request should wait for. f may record texts of the step and must be bounded; it must not panic.
+func (s *Step) Later(f func()) {
+	if s.Objects() {
+		s.j.mu.Lock() // also of a journey that is alone
+		s.j.later = append(s.j.later, f)
+		s.j.mu.Unlock()
+	}
+}
+
 // seen is a recorded object, before or after a step's work.
 type seen struct {
 	step  int32

@@ -19,6 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/lease"
 	"github.com/kx-apiserver/kx/server/controller/legacytoken"
 	"github.com/kx-apiserver/kx/server/controller/namespace"
+	"github.com/kx-apiserver/kx/server/controller/policystatus"
 	"github.com/kx-apiserver/kx/server/controller/protection"
 	"github.com/kx-apiserver/kx/server/controller/repair"
 	"github.com/kx-apiserver/kx/server/controller/resourcequota"
@@ -121,6 +122,11 @@ var known = []info{
 	{name: legacytoken.Name, short: "legacy-service-account-token-cleaner", does: "retire tokens of service accounts that nobody uses", make: func(kit *work.Kit, from *feed.Feed) Controller {
 		c := legacytoken.NewCleaner(kit)
 		from.Follow(c, legacytoken.Resource.GroupResource())
+		return c
+	}},
+	{name: policystatus.Name, does: "check the types of policies' expressions", make: func(kit *work.Kit, from *feed.Feed) Controller {
+		c := policystatus.New(kit)
+		from.Follow(c, policystatus.Resource.GroupResource())
 		return c
 	}},
 }

@@ -11,6 +11,7 @@
 //	fixture       the objects that every namespace has
 //	tokensecret   secrets with tokens of service accounts
 //	legacytoken   when these tokens were used last, and the end of those that nobody uses
+//	policystatus  what is wrong with the types in policies' expressions
 //	repair        who has which cluster IP and which node port, put right
 //	flowcontrol   the flow schemas and priority levels that every server has
 //	apiservice    an APIService for each version of a group

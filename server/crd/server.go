@@ -102,6 +102,9 @@ func (s *Server) WithDiscovery(next http.Handler) http.Handler {
 	return s.controllers.WithDiscovery(next)
 }
 
+// UpdateDiscovery brings them up to date for somebody who asks without a request.
+func (s *Server) UpdateDiscovery(ctx context.Context) { s.controllers.UpdateDiscovery(ctx) }
+
 // longestWait bounds how long a document waits for definitions that are about to be established.
 const longestWait = time.Second
 

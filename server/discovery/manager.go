@@ -12,6 +12,7 @@ import (
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -94,6 +95,9 @@ func (m *Manager) RemoveRemote(gv schema.GroupVersion) {
 	delete(remotes, gv)
 	m.current.Store(newSnapshot(m.serverAddress, before.installed, remotes))
 }
+
+// Mapper finds kinds and resources among those that the server publishes now, as clients do who have read its documents.
+func (m *Manager) Mapper() meta.RESTMapper { return m.current.Load().mapper() }
 
 // WithDelegate answers discovery's paths, and leaves all others to delegate.
 func (m *Manager) WithDelegate(delegate http.Handler) http.Handler {

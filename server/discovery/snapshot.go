@@ -9,10 +9,12 @@ import (
 	"sync"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/restmapper"
 )
 
 // snapshot has all resources at some moment.
@@ -126,6 +128,37 @@ func describeGroup(gvs []schema.GroupVersion) metav1.APIGroup {
 	}
 	group.PreferredVersion = group.Versions[0]
 	return group
+}
+
+// mapper is made anew: it is rarely wanted.
+func (s *snapshot) mapper() meta.RESTMapper {
+	var groups []*restmapper.APIGroupResources
+	for _, gvs := range s.groups() {
+		group := &restmapper.APIGroupResources{Group: describeGroup(gvs), VersionedResources: map[string][]metav1.APIResource{}}
+		for _, gv := range gvs {
+			group.VersionedResources[gv.Version] = s.installed[gv]
+			if remote, ok := s.remotes[gv]; ok {
+				group.VersionedResources[gv.Version] = resourcesOf(&remote)
+			}
+		}
+		groups = append(groups, group)
+	}
+	return restmapper.NewDiscoveryRESTMapper(groups)
+}
+
+// resourcesOf returns what is known of the resources of another server, without their subresources.
+func resourcesOf(r *Remote) (all []metav1.APIResource) {
+	for i := range r.Resources {
+		one := &r.Resources[i]
+		resource := metav1.APIResource{
+			Name: one.Resource, SingularName: one.SingularResource, Namespaced: one.Scope == apidiscoveryv2.ScopeNamespace, Verbs: one.Verbs,
+		}
+		if one.ResponseKind != nil {
+			resource.Kind = one.ResponseKind.Kind
+		}
+		all = append(all, resource)
+	}
+	return all
 }
 
 func newAggregated() *apidiscoveryv2.APIGroupDiscoveryList {

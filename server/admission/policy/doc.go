@@ -5,7 +5,8 @@
 //
 // policies.go keeps the policies, static.go those of files, selection.go decides whether one is about a write, params.go reads what bindings name as params, and
 // mutate.go and validate.go evaluate what compiled.go compiled. What expressions may say, what they cost, and how a patch is applied, is
-// the library's; record.go has the journey see each expression.
+// the library's; record.go has the journey see each expression, and parts.go what its parts come to. trial.go evaluates policies that nobody
+// has installed.
 //
 // # Invariants
 //
@@ -20,4 +21,6 @@
 //     client is told what the first one says.
 //  7. All mutating policies that are about a write are found before the first of them changes its object. Each sees what those before it
 //     changed. If one changed something, those with the reinvocationPolicy IfNeeded are evaluated once more, after all other plugins.
+//  8. What parts of expressions come to is found out when the response is there, by evaluating these once more with what they were evaluated
+//     with: it decides nothing, its cost is bounded, and it is masked as outcomes are.
 package policy

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -67,6 +68,7 @@ type mutation struct {
 	cel.MutatingEvaluator
 	compiler   *cel.CompositedCompiler
 	expression cel.ExpressionAccessor
+	repeated   func() *repeated
 }
 
 func (c compiler) mutation(e cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations) cel.MutatingEvaluator {
@@ -74,7 +76,8 @@ func (c compiler) mutation(e cel.ExpressionAccessor, vars cel.OptionalVariableDe
 	if result.Program != nil {
 		result.Program = program{result.Program, 0}
 	}
-	return &mutation{cel.NewMutatingEvaluator(result), c.CompositedCompiler, e}
+	again := sync.OnceValue(func() *repeated { return c.repeat(e.GetExpression(), vars) })
+	return &mutation{cel.NewMutatingEvaluator(result), c.CompositedCompiler, e, again}
 }
 
 // ForInput evaluates the expression as the library does, and shows it.
@@ -88,6 +91,9 @@ func (m *mutation) ForInput(ctx context.Context, a *admission.VersionedAttribute
 			problem = result.Error
 		}
 		r.line("mutation", m.expression, result.EvalResult, problem, counted.outcomes[0].cost)
+		if r.step.Objects() {
+			r.showParts([]evaluation{{counted.outcomes[0], m.repeated}})
+		}
 	}
 	return result, left, err
 }
@@ -131,8 +137,13 @@ func (p *Policies) mutate(ctx context.Context, w plugin.Write) error {
 	if err != nil {
 		return err
 	}
+	_, err = p.mutateBy(ctx, w, all)
+	return err
+}
+
+// mutateBy evaluates policies.
+func (p *Policies) mutateBy(ctx context.Context, w plugin.Write, all []*policy[*mutator]) (asked int, err error) {
 	m := &mutations{visit: p.visit(w), again: match.RepeatedOf(w, "MutatingAdmissionPolicy")}
-	var asked int64
 	var invocations []*invocation
 	for _, one := range all {
 		about, as, err := p.matches(one.about, &w)
@@ -142,24 +153,24 @@ func (p *Policies) mutate(ctx context.Context, w plugin.Write) error {
 		asked++
 		found, err := m.invocations(ctx, one, as, err)
 		if err != nil {
-			return err
+			return asked, err
 		}
 		invocations = append(invocations, found...)
 	}
-	w.Step.Why(trace.PoliciesAsked, asked, int64(len(all)))
+	w.Step.Why(trace.PoliciesAsked, int64(asked), int64(len(all)))
 	for _, one := range invocations {
 		if !m.again.Wanted(one.key()) {
 			continue
 		}
 		if err := m.invoke(ctx, one); err != nil {
-			return err
+			return asked, err
 		}
 	}
 	if err := m.settle(); err != nil {
-		return err
+		return asked, err
 	}
 	m.again.Leave(w.GetObject())
-	return m.refusal()
+	return asked, m.refusal()
 }
 
 // invocations finds the bindings of a policy that are about the write, with their params. unmatched (optional) is why its rules could not be

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -32,6 +33,9 @@ type record struct {
 	// condition is the first match condition that is false, or cannot be evaluated.
 	condition       string
 	conditionFailed bool
+	// repeatable is how much evaluations may cost that are repeated to show parts, and parts are those that are shown.
+	repeatable int64
+	parts      map[string]bool
 }
 
 type recordKey struct{}
@@ -41,7 +45,7 @@ func withRecord(ctx context.Context, step *trace.Step, masked bool) (context.Con
 	if !step.Recording() {
 		return ctx, nil
 	}
-	r := &record{step: step, masked: masked || step.Confidential()}
+	r := &record{step: step, masked: masked || step.Confidential(), repeatable: mostRepeatedCost, parts: map[string]bool{}}
 	return context.WithValue(ctx, recordKey{}, r), r
 }
 
@@ -101,11 +105,13 @@ type evaluator struct {
 	compiler *cel.CompositedCompiler
 	what     string
 	all      []cel.ExpressionAccessor
+	// repeated are for the parts of expressions.
+	repeated []func() *repeated
 }
 
 // conditions compiles expressions. There may be nils among them.
 func (c compiler) conditions(what string, all []cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
-	results := make([]cel.CompilationResult, len(all))
+	results, again := make([]cel.CompilationResult, len(all)), make([]func() *repeated, len(all))
 	for i, one := range all {
 		if one == nil {
 			continue
@@ -113,9 +119,10 @@ func (c compiler) conditions(what string, all []cel.ExpressionAccessor, vars cel
 		results[i] = c.Compiler.CompileCELExpression(one, vars, environment.StoredExpressions)
 		if results[i].Program != nil {
 			results[i].Program = program{results[i].Program, i}
+			again[i] = sync.OnceValue(func() *repeated { return c.repeat(one.GetExpression(), vars) })
 		}
 	}
-	return &evaluator{cel.NewCondition(results), c.CompositedCompiler, what, all}
+	return &evaluator{cel.NewCondition(results), c.CompositedCompiler, what, all, again}
 }
 
 // ForInput evaluates the expressions.
@@ -127,6 +134,13 @@ func (e *evaluator) ForInput(ctx context.Context, a *admission.VersionedAttribut
 	}
 	counted := &counter{CompositionContext: composed, outcomes: make([]outcome, len(e.all))}
 	results, left, err := e.ConditionEvaluator.ForInput(counted, a, request, vars, namespace, budget)
+	if r.step.Objects() {
+		again := make([]evaluation, len(e.all))
+		for i := range again {
+			again[i] = evaluation{counted.outcomes[i], e.repeated[i]}
+		}
+		r.showParts(again)
+	}
 	for i, one := range e.all {
 		if one == nil {
 			continue
@@ -149,6 +163,8 @@ type outcome struct {
 	value ref.Val
 	err   error
 	cost  int64
+	// input is what it was evaluated with.
+	input any
 }
 
 // counter counts what each expression costs. That of variables comes with the first expression that needs them.
@@ -179,7 +195,7 @@ func (p program) ContextEval(ctx context.Context, input any) (ref.Val, *celgo.Ev
 	v, details, err := p.Program.ContextEval(ctx, input)
 	if ok {
 		o := &counted.outcomes[p.index]
-		o.value, o.err = v, err
+		o.value, o.err, o.input = v, err, input
 		if cost := details.ActualCost(); cost != nil {
 			o.cost += int64(*cost)
 		}

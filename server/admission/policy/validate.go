@@ -43,6 +43,8 @@ type validation struct {
 	refused error
 	// failures are for the audit log.
 	failures []failed
+	// tell (optional) is told of each validation that does not hold.
+	tell func(*failed)
 }
 
 // validate evaluates the validating policies, one after the other. The answer is the refusal of the first one in their order.
@@ -51,8 +53,13 @@ func (p *Policies) validate(ctx context.Context, w plugin.Write) error {
 	if err != nil {
 		return err
 	}
-	v := &validation{visit: p.visit(w)}
-	var asked int64
+	_, err = p.validateBy(ctx, w, all, nil)
+	return err
+}
+
+// validateBy evaluates policies. tell (optional) is told of each validation that does not hold.
+func (p *Policies) validateBy(ctx context.Context, w plugin.Write, all []*policy[*validator], tell func(*failed)) (asked int, err error) {
+	v := &validation{visit: p.visit(w), tell: tell}
 	for _, one := range all {
 		about, as, err := p.matches(one.about, &w)
 		if !about && err == nil {
@@ -60,12 +67,12 @@ func (p *Policies) validate(ctx context.Context, w plugin.Write) error {
 		}
 		asked++
 		if err := v.policy(ctx, one, as, err); err != nil {
-			return err
+			return asked, err
 		}
 	}
-	w.Step.Why(trace.PoliciesAsked, asked, int64(len(all)))
+	w.Step.Why(trace.PoliciesAsked, int64(asked), int64(len(all)))
 	v.noteFailures()
-	return v.refused
+	return asked, v.refused
 }
 
 // policy evaluates a policy for each of its bindings. problem (optional) is why its rules could not be matched. The error ends the request
@@ -248,15 +255,17 @@ func (v *validation) act(ctx context.Context, policy string, b *binding, index i
 	if !d.fails {
 		return nil
 	}
+	told := failed{ExpressionIndex: index, Message: d.message, ValidationActions: b.actions, Binding: b.name, Policy: policy}
+	if v.tell != nil {
+		v.tell(&told)
+	}
 	for _, action := range b.actions {
 		switch action {
 		case registrationv1.Deny:
 			denied = v.deny(policy, b.name, d.message, d.reason)
 			celmetrics.Metrics.ObserveRejection(ctx, d.elapsed, policy, b.name, d.kind())
 		case registrationv1.Audit:
-			v.failures = append(v.failures, failed{
-				ExpressionIndex: index, Message: d.message, ValidationActions: b.actions, Binding: b.name, Policy: policy,
-			})
+			v.failures = append(v.failures, told)
 			celmetrics.Metrics.ObserveAudit(ctx, d.elapsed, policy, b.name, d.kind())
 		case registrationv1.Warn:
 			warning.AddWarning(ctx, "", fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s", policy, b.name, d.message))

@@ -2,13 +2,17 @@ package work
 
 import (
 	"bytes"
+	"context"
 	"crypto/x509"
 	"errors"
 	"log/slog"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/serviceaccount"
@@ -34,6 +38,9 @@ type Kit struct {
 	SecretTokens *serviceaccount.Signer
 	// ServerCA returns the certificates, in PEM, by which clients verify this server. renewed is closed when they are others.
 	ServerCA func() (pem []byte, renewed <-chan struct{})
+	// Mapper finds the kinds of resources that are served now, and Schema is what the server tells its clients of a kind.
+	Mapper func(context.Context) meta.RESTMapper
+	Schema func(schema.GroupVersionKind) (*spec.Schema, error)
 	// Shared says that other processes may run on the same etcd.
 	Shared bool
 }

@@ -71,3 +71,6 @@ func (c *Controllers) Run(ctx context.Context) {
 func (c *Controllers) WithDiscovery(next http.Handler) http.Handler {
 	return c.discovery.WithDiscovery(next)
 }
+
+// UpdateDiscovery brings them up to date for somebody who asks without a request.
+func (c *Controllers) UpdateDiscovery(ctx context.Context) { c.discovery.Update(ctx) }

@@ -1,0 +1,248 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	celgo "github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	apiservercel "k8s.io/apiserver/pkg/cel"
+	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/apiserver/pkg/cel/library"
+	patchtypes "k8s.io/apiserver/pkg/cel/mutation"
+)
+
+// What is evaluated once more is bounded: the cost for a step, the parts of an expression, those of a step, the text of a part, and the time.
+const (
+	mostRepeatedCost = 100_000
+	mostParts        = 16
+	mostPartLines    = 64
+	mostPartText     = 200
+	repeatWait       = time.Second
+)
+
+// repeated is an expression compiled so that it tells what its parts come to. It is made when somebody first wants to know.
+type repeated struct {
+	program celgo.Program
+	parts   []part
+}
+
+// part is a part of an expression.
+type part struct {
+	id   int64
+	text string
+}
+
+// repeat compiles an expression once more. It returns nil if that fails, which the expression itself does then.
+func (c compiler) repeat(text string, vars cel.OptionalVariableDeclarations) *repeated {
+	env, err := c.environment(vars)
+	if err != nil {
+		return nil
+	}
+	compiled, issues := env.Compile(text)
+	if issues != nil {
+		return nil
+	}
+	program, err := env.Program(compiled,
+		celgo.EvalOptions(celgo.OptTrackState, celgo.OptTrackCost), celgo.CostLimit(mostRepeatedCost),
+		celgo.CostTracking(&library.CostEstimator{}), celgo.InterruptCheckFrequency(celconfig.CheckFrequency))
+	if err != nil {
+		return nil
+	}
+	return &repeated{program, partsOf(compiled.NativeRep())}
+}
+
+// environment is the one in which the library's compiler compiles, which keeps it to itself.
+func (c compiler) environment(vars cel.OptionalVariableDeclarations) (*celgo.Env, error) {
+	env, err := c.Env(environment.StoredExpressions)
+	if err != nil {
+		return nil, err
+	}
+	request, namespace := cel.BuildRequestType(), cel.BuildNamespaceType()
+	options, err := apiservercel.NewDeclTypeProvider(request, namespace).EnvOptions(env.CELTypeProvider())
+	if err != nil {
+		return nil, err
+	}
+	options = append(options, celgo.EnableMacroCallTracking(), // all(…) is shown as it was written
+		celgo.Variable(cel.ObjectVarName, celgo.DynType), celgo.Variable(cel.OldObjectVarName, celgo.DynType),
+		celgo.Variable(cel.NamespaceVarName, namespace.CelType()), celgo.Variable(cel.RequestVarName, request.CelType()))
+	if vars.HasParams {
+		options = append(options, celgo.Variable(cel.ParamsVarName, celgo.DynType))
+	}
+	if vars.HasAuthorizer {
+		options = append(options, celgo.Variable(cel.AuthorizerVarName, library.AuthorizerType),
+			celgo.Variable(cel.RequestResourceAuthorizerVarName, library.ResourceCheckType))
+	}
+	if env, err = env.Extend(options...); err != nil || !vars.HasPatchTypes {
+		return env, err
+	}
+	return env.Extend(common.ResolverEnvOption(&patchtypes.DynamicTypeResolver{}), environment.UnversionedLib(library.JSONPatch))
+}
+
+// partsOf are the parts of an expression of which a reader wants the values: comparisons, calls, and fields at the end of their path.
+func partsOf(whole *ast.AST) []part {
+	v := &partVisitor{info: whole.SourceInfo(), seen: map[string]bool{}}
+	v.within(whole.Expr())
+	return v.parts
+}
+
+type partVisitor struct {
+	info  *ast.SourceInfo
+	parts []part
+	seen  map[string]bool
+}
+
+// visit adds an expression, and what is within it.
+func (v *partVisitor) visit(e ast.Expr) {
+	switch e.Kind() {
+	case ast.SelectKind, ast.CallKind, ast.ComprehensionKind:
+		if text, err := celgo.ExprToString(e, v.info); err == nil && !v.seen[text] && len(v.parts) < mostParts {
+			v.seen[text] = true
+			v.parts = append(v.parts, part{e.ID(), text})
+		}
+	}
+	v.within(e)
+}
+
+// within adds what is within an expression. What a loop comes to for each item is left out: it has many values.
+func (v *partVisitor) within(e ast.Expr) {
+	switch e.Kind() {
+	case ast.SelectKind:
+		v.path(e.AsSelect().Operand())
+	case ast.CallKind:
+		call := e.AsCall()
+		args := call.Args()
+		if call.FunctionName() == operators.Index && len(args) == 2 {
+			v.path(args[0])
+			v.visit(args[1])
+			return
+		}
+		if call.IsMemberFunction() {
+			v.visit(call.Target())
+		}
+		for _, arg := range args {
+			v.visit(arg)
+		}
+	case ast.ComprehensionKind:
+		v.visit(e.AsComprehension().IterRange())
+	case ast.ListKind:
+		for _, one := range e.AsList().Elements() {
+			v.visit(one)
+		}
+	case ast.MapKind:
+		for _, entry := range e.AsMap().Entries() {
+			v.visit(entry.AsMapEntry().Value())
+		}
+	case ast.StructKind:
+		for _, f := range e.AsStruct().Fields() {
+			v.visit(f.AsStructField().Value())
+		}
+	}
+}
+
+// path goes along the path to a field: the objects on it are not shown, what they are found with is.
+func (v *partVisitor) path(e ast.Expr) {
+	switch {
+	case e.Kind() == ast.SelectKind, e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.Index:
+		v.within(e)
+	case e.Kind() == ast.CallKind:
+		v.visit(e)
+	}
+}
+
+// evaluation is one of an expression, to be repeated for its parts.
+type evaluation struct {
+	outcome
+	repeated func() *repeated
+}
+
+// showParts has the step show, when the request is over, what the parts of its expressions come to.
+func (r *record) showParts(all []evaluation) {
+	all = affordable(all, &r.repeatable)
+	if len(all) == 0 {
+		return
+	}
+	r.step.Later(func() {
+		for i := range all {
+			_ = r.repeat(&all[i])
+		}
+	})
+}
+
+// affordable are the evaluations for whose cost there is room.
+func affordable(all []evaluation, left *int64) (some []evaluation) {
+	for _, one := range all {
+		if one.input != nil && one.value != nil && one.cost <= *left {
+			*left -= one.cost
+			some = append(some, one)
+		}
+	}
+	return some
+}
+
+// repeat evaluates an expression once more, and shows its parts. It returns the outcome, nil if there is none.
+func (r *record) repeat(e *evaluation) (again ref.Val) {
+	defer func() { _ = recover() }() // nobody waits for this: an expression that breaks the library shows no parts
+	tracked := e.repeated()
+	if tracked == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), repeatWait)
+	defer cancel()
+	v, details, err := tracked.program.ContextEval(ctx, e.input)
+	if err != nil || details == nil || details.State() == nil {
+		return nil
+	}
+	for _, p := range tracked.parts {
+		value, known := details.State().Value(p.id)
+		if !known || len(r.parts) == mostPartLines {
+			continue
+		}
+		text := p.text
+		if len(text) > mostPartText {
+			text = text[:mostPartText] + "…"
+		}
+		text += " = " + r.part(value)
+		if !r.parts[text] {
+			r.parts[text] = true
+			r.step.Text("part", text)
+		}
+	}
+	return v
+}
+
+// part is the value of a part.
+func (r *record) part(v ref.Val) string {
+	text := ""
+	switch v := v.(type) {
+	case types.Null:
+		return "null"
+	case types.Int, types.Uint, types.Double:
+		text = fmt.Sprint(v.Value())
+	case types.Duration, types.Timestamp:
+		text = fmt.Sprint(v.ConvertToType(types.StringType).Value())
+	case traits.Lister:
+		return "list of " + fmt.Sprint(v.Size().Value())
+	case traits.Mapper:
+		return "map of " + fmt.Sprint(v.Size().Value())
+	case types.String:
+		text = strconv.Quote(string(v))
+		if len(text) > mostPartText {
+			text = text[:mostPartText] + "…"
+		}
+	case *types.Err:
+		return "error: " + r.shown(v.Error())
+	default:
+		return r.value(v)
+	}
+	return r.shown(text)
+}

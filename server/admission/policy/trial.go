@@ -1,0 +1,145 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	registrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/kx-apiserver/kx/server/admission/plugin"
+)
+
+// Trial evaluates policies that nobody has installed, for writes that nobody makes.
+type Trial struct {
+	policies   *Policies
+	mutating   []*policy[*mutator]
+	validating []*policy[*validator]
+}
+
+// NewTrial makes a trial of policies and bindings, which must be valid. A policy without a binding is evaluated as if one bound it to
+// everything, and denied what does not hold. ofKind finds params.
+func NewTrial(c Config, ofKind func(schema.GroupVersionKind) (Params, bool), objects []runtime.Object) *Trial {
+	t := &Trial{policies: New(c)}
+	t.policies.Initialize(ofKind)
+	var mutating, validating []*binding
+	for _, obj := range objects {
+		switch obj := obj.(type) {
+		case *registrationv1.MutatingAdmissionPolicy:
+			t.mutating = append(t.mutating, new(mutatingPolicy(obj)))
+		case *registrationv1.ValidatingAdmissionPolicy:
+			t.validating = append(t.validating, new(validatingPolicy(obj)))
+		case *registrationv1.MutatingAdmissionPolicyBinding:
+			mutating = append(mutating, mutatingBinding(obj))
+		case *registrationv1.ValidatingAdmissionPolicyBinding:
+			validating = append(validating, validatingBinding(obj))
+		}
+	}
+	bind(t.mutating, mutating)
+	bind(t.validating, validating)
+	return t
+}
+
+// bind gives policies their bindings, in the order in which a server evaluates them.
+func bind[E any](policies []*policy[E], bindings []*binding) {
+	slices.SortFunc(bindings, func(a, b *binding) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(policies, func(a, b *policy[E]) int { return strings.Compare(a.name, b.name) })
+	for _, p := range policies {
+		for _, b := range bindings {
+			if b.policy == p.name {
+				p.bindings = append(p.bindings, b)
+			}
+		}
+		if len(p.bindings) == 0 {
+			p.bindings = []*binding{{name: p.name, policy: p.name, actions: []registrationv1.ValidationAction{registrationv1.Deny}}}
+		}
+	}
+}
+
+// Outcome is what would come of a write.
+type Outcome struct {
+	// Asked is how many policies are about the write.
+	Asked int
+	// Failures are the validations that do not hold, and for which a binding wants something done.
+	Failures []Failure
+	// Warnings are what the client would be shown, also those that are no failures' of this trial.
+	Warnings []string
+	// Annotations are what the audit log would be told.
+	Annotations map[string]string
+	// Refusal is the error that the client would get.
+	Refusal error
+}
+
+// Failure is a validation that does not hold.
+type Failure struct {
+	Policy  string                            `json:"policy"`
+	Binding string                            `json:"binding"`
+	Field   string                            `json:"field"`
+	Actions []registrationv1.ValidationAction `json:"actions"`
+	Message string                            `json:"message"`
+}
+
+// Mutate has the mutating policies change the object of a write, as far as they are about it.
+func (t *Trial) Mutate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) (out Outcome) {
+	if exempt(a) {
+		return out
+	}
+	said := &said{}
+	ctx = warning.WithWarningRecorder(ctx, said)
+	asked, err := t.policies.mutateBy(ctx, plugin.Write{Attributes: a, Objects: o}, t.mutating)
+	return Outcome{Asked: asked, Warnings: said.warnings, Refusal: err}
+}
+
+// Validate has the validating policies say what they think of a write.
+func (t *Trial) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) (out Outcome) {
+	if exempt(a) {
+		return out
+	}
+	said, noted := &said{}, &annotated{Attributes: a, all: map[string]string{}}
+	ctx = warning.WithWarningRecorder(ctx, said)
+	tell := func(f *failed) {
+		out.Failures = append(out.Failures, Failure{
+			Policy: f.Policy, Binding: f.Binding, Field: fmt.Sprintf("spec.validations[%d]", f.ExpressionIndex), Actions: f.ValidationActions, Message: f.Message,
+		})
+	}
+	out.Asked, out.Refusal = t.policies.validateBy(ctx, plugin.Write{Attributes: noted, Objects: o}, t.validating, tell)
+	out.Warnings, out.Annotations = said.warnings, noted.all
+	return out
+}
+
+// About says whether any policy of the trial is about writes of this operation.
+func (t *Trial) About(operation admission.Operation) bool {
+	return slices.ContainsFunc(t.mutating, func(p *policy[*mutator]) bool { return p.about.names(operation) }) ||
+		slices.ContainsFunc(t.validating, func(p *policy[*validator]) bool { return p.about.names(operation) })
+}
+
+// names says whether a rule names an operation.
+func (s *selection) names(operation admission.Operation) bool {
+	return slices.ContainsFunc(s.resources.ResourceRules, func(r registrationv1.NamedRuleWithOperations) bool {
+		return slices.Contains(r.Operations, registrationv1.OperationAll) || slices.Contains(r.Operations, registrationv1.OperationType(operation))
+	})
+}
+
+// said keeps warnings.
+type said struct{ warnings []string }
+
+func (s *said) AddWarning(_, text string) { s.warnings = append(s.warnings, text) }
+
+// annotated keeps annotations that would go to the audit log.
+type annotated struct {
+	admission.Attributes
+	all map[string]string
+}
+
+func (a *annotated) AddAnnotation(key, value string) error {
+	if _, taken := a.all[key]; taken {
+		return fmt.Errorf("the annotation %q is taken", key)
+	}
+	a.all[key] = value
+	return nil
+}
