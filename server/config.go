@@ -45,6 +45,7 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/server/options"
 	tokens "github.com/kx-apiserver/kx/server/serviceaccount"
+	"github.com/kx-apiserver/kx/server/tracing"
 	"github.com/kx-apiserver/kx/server/version"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/backend"
@@ -83,7 +84,9 @@ type Config struct {
 	Tokens    serviceaccount.Tokens
 
 	Journeys *trace.Recorder
-	Metrics  *metrics.Metrics
+	// Tracing exports journeys; nil for none.
+	Tracing *tracing.Tracer
+	Metrics *metrics.Metrics
 	// Writes counts those of controllers.
 	Writes *work.Metrics
 	// Controllers are nil until they are started.
@@ -190,6 +193,18 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 				c.AuditLog, err = audit.Open(o.Audit.LogPath, o.Audit.PolicyFile)
 			}
 			return
+		},
+		func() (err error) {
+			if o.TracingConfigFile == "" {
+				return nil
+			}
+			c.Tracing, err = tracing.New(ctx, tracing.Config{
+				File: o.TracingConfigFile, Process: c.Journeys.Process(), Registry: c.Metrics.Registry, Log: c.Logger,
+			})
+			if err != nil {
+				return fmt.Errorf("--tracing-config-file: %w", err)
+			}
+			return nil
 		},
 	}
 	for _, step := range steps {
@@ -308,6 +323,7 @@ func (c *Config) filters(chain *Chain) (*filter.Config, error) {
 		Authorizer:                  c.Authorizer,
 		Serializer:                  scheme.Codecs,
 		Journeys:                    c.Journeys,
+		Tracing:                     c.Tracing,
 		Metrics:                     c.Metrics,
 		Drain:                       c.Drain,
 		Logger:                      c.Logger,

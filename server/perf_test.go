@@ -30,11 +30,14 @@ type bench struct {
 	http   *http.Client
 }
 
-func newBench(b *testing.B) *bench {
+func newBench(b *testing.B, edit ...func(*options.Options)) *bench {
 	b.Helper()
 	o := options.New()
 	o.InitialObjects, o.Controllers = false, controller.Selection{"*", "-" + controller.ServiceAccounts, "-" + controller.RootCA}
 	o.DataDir, o.Listen = b.TempDir(), "127.0.0.1:0"
+	for _, e := range edit {
+		e(o)
+	}
 	s, err := server.Start(context.Background(), o, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)

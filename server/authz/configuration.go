@@ -19,6 +19,8 @@ import (
 	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/apiserver/plugin/pkg/authorizer/webhook"
 	webhookmetrics "k8s.io/apiserver/plugin/pkg/authorizer/webhook/metrics"
+
+	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
 
 // The modes, which are also the types of authorizers in a file.
@@ -159,6 +161,7 @@ func newWebhook(one *apiserver.AuthorizerConfiguration) (authorizer.Authorizer, 
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	client.Timeout = c.Timeout.Duration
+	client = kxwebhook.Traced(client)
 	onError := authorizer.DecisionNoOpinion
 	if c.FailurePolicy == apiserver.FailurePolicyDeny {
 		onError = authorizer.DecisionDeny
