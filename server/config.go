@@ -46,6 +46,7 @@ import (
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/server/reload"
 	tokens "github.com/kx-apiserver/kx/server/serviceaccount"
+	"github.com/kx-apiserver/kx/server/tracing"
 	"github.com/kx-apiserver/kx/server/version"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/backend"
@@ -85,7 +86,9 @@ type Config struct {
 	Tokens    serviceaccount.Tokens
 
 	Journeys *trace.Recorder
-	Metrics  *metrics.Metrics
+	// Tracing exports journeys; nil for none.
+	Tracing *tracing.Tracer
+	Metrics *metrics.Metrics
 	// Writes counts those of controllers.
 	Writes *work.Metrics
 	// Controllers are nil until they are started.
@@ -195,6 +198,18 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 				PolicyFile: o.Audit.PolicyFile, Log: o.Audit.Log, Webhook: o.Audit.Webhook, Registry: c.Metrics.Registry, Logger: c.Logger,
 			})
 			return
+		},
+		func() (err error) {
+			if o.TracingConfigFile == "" {
+				return nil
+			}
+			c.Tracing, err = tracing.New(ctx, tracing.Config{
+				File: o.TracingConfigFile, Process: c.Journeys.Process(), Registry: c.Metrics.Registry, Log: c.Logger,
+			})
+			if err != nil {
+				return fmt.Errorf("--tracing-config-file: %w", err)
+			}
+			return nil
 		},
 	}
 	for _, step := range steps {
@@ -333,6 +348,7 @@ func (c *Config) filters(chain *Chain) (*filter.Config, error) {
 		Authorizer:                  c.Authorizer,
 		Serializer:                  scheme.Codecs,
 		Journeys:                    c.Journeys,
+		Tracing:                     c.Tracing,
 		Metrics:                     c.Metrics,
 		Drain:                       c.Drain,
 		Logger:                      c.Logger,

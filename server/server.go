@@ -224,6 +224,7 @@ func (s *Server) chain(o *options.Options, tls *identity.TLS, proxy *identity.Fr
 		return nil, nil, err
 	}
 	s.onClose(c.AuditLog.Close)
+	s.onClose(c.Tracing.Close)
 	s.onClose(c.Etcd.Decoder.Encryption.Close)
 	s.onClose(func() error { c.Kubelets.Close(); return nil })
 	s.Journeys, s.drain = c.Journeys, c.Drain
@@ -245,6 +246,9 @@ func (s *Server) handler(ctx context.Context, c *Config, chain *Chain) (http.Han
 	hooks := newHooks(c.Options.InitialObjects)
 	hooks.finish(definitions, definitionControllers, definitionsKnown)
 	fill := s.fill(c, chain)
+	if c.Tracing != nil {
+		s.inBackground(c.Tracing.Run)
+	}
 	s.inBackground(c.Moments.Run)
 	s.inBackground(c.RoleKeeper.Run)
 	s.inBackground(c.AdmissionKeeper.Run)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/tracing/collectortest"
 )
 
 // ways are the ways in which requests are recorded, compared by the benchmarks below.
@@ -75,6 +76,51 @@ func compareWays(b *testing.B, send func(s *bench, objects bool, n int)) {
 		b.ReportMetric(median(took[i])/1000, way.name+"-µs")
 	}
 	b.ReportMetric(0, "ns/op") // of all ways together: it says nothing
+}
+
+// BenchmarkExported reports the median of whole requests, to a server without --tracing-config-file, to one that samples nothing, and
+// to one that exports all.
+func BenchmarkExported(b *testing.B) {
+	collector := collectortest.New(b)
+	servers := []struct {
+		name string
+		*bench
+	}{
+		{"without", newBench(b)}, {"none", newBench(b, exporting(b, collector, 0))}, {"all", newBench(b, exporting(b, collector, 1_000_000))},
+	}
+	for _, s := range servers {
+		s.fill(b, 100)
+	}
+	n := 0
+	for _, request := range []struct {
+		name string
+		send func(s *bench)
+	}{
+		{"get", func(s *bench) { s.traced(b, false, "GET", fmt.Sprint(configMaps, "/o-", n%100), nil, 200) }},
+		{"cached-get", func(s *bench) {
+			s.traced(b, false, "GET", fmt.Sprint(configMaps, "/o-", n%100, "?resourceVersion=0"), nil, 200)
+		}},
+		{"create", func(s *bench) { s.traced(b, false, "POST", configMaps, object(fmt.Sprint("c-", n)), 201) }},
+	} {
+		b.Run(request.name, func(b *testing.B) {
+			took := make([][]time.Duration, len(servers))
+			for first := 0; b.Loop(); first++ {
+				for k := range servers {
+					i := (first + k) % len(servers)
+					for range turn {
+						n++
+						begin := time.Now()
+						request.send(servers[i].bench)
+						took[i] = append(took[i], time.Since(begin))
+					}
+				}
+			}
+			for i, s := range servers {
+				b.ReportMetric(median(took[i])/1000, s.name+"-µs")
+			}
+			b.ReportMetric(0, "ns/op") // of all servers together: it says nothing
+		})
+	}
 }
 
 // median is in ns. What keeps a few requests from the processor does not touch it.

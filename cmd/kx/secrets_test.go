@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/server/tracing/collectortest"
 )
 
 const kxRoot = "/apis/kx.dev/v1alpha1/"
@@ -74,7 +75,8 @@ func TestSecretsStaySecret(t *testing.T) {
 		return path
 	}
 	auditLog := filepath.Join(dir, "audit.log")
-	p := serve(t, "--ephemeral", "--allow-breakpoints", "--audit-log-path="+auditLog, "--audit-policy-file="+file("policy.yaml", auditPolicy),
+	collector := collectortest.New(t)
+	p := serve(t, "--ephemeral", "--allow-breakpoints", "--tracing-config-file="+collector.File(t, 1_000_000), "--audit-log-path="+auditLog, "--audit-policy-file="+file("policy.yaml", auditPolicy),
 		"--token-auth-file="+file("tokens.csv", tokenMarker+"known,ann,1\n"))
 	c := p.corpusClient(t)
 	tap := p.tap(t)
@@ -99,6 +101,11 @@ func TestSecretsStaySecret(t *testing.T) {
 	seen["a tap"] = tap.stop()
 	seen["the audit log at level Metadata"], seen["the audit log at level Request and above"] = auditEvents(t, auditLog, namespaces[1:])
 	seen["a screen"] = p.screens(t)
+	c.do("GET", "/last", "", nil)
+	collector.Wait(t, "the last request", func(all []collectortest.Span) bool {
+		return slices.ContainsFunc(all, func(s collectortest.Span) bool { return s.Attributes["url.path"] == "/last" })
+	})
+	seen["exported traces"] = collector.Text()
 	check(t, seen)
 	for place, text := range seen {
 		for _, part := range made {
@@ -114,6 +121,7 @@ func check(t *testing.T, seen map[string]string) {
 	t.Helper()
 	controls := []string{
 		"journeys", "a capture", "a capture shown", "an export as md", "an export as html", "an export as svg", "a cached object", "keys", "a tap", "a screen",
+		"exported traces",
 		"the audit log at level Metadata", "the audit log at level Request and above",
 	}
 	for place, text := range seen {

@@ -64,6 +64,7 @@ var fields = []Field{
 	{Name: "after", Kind: Request, Help: "began after the request with this ID", Example: "after:3f2a1c-17", named: true},
 	{Name: "cause", Kind: Word, Help: "the journey whose write made the server do it", Example: "cause:*-17"},
 	{Name: "audit", Kind: Word, Help: "the request's audit ID", Example: "audit:6f1c*"},
+	{Name: "trace", Kind: Word, Help: "the ID of the trace of OpenTelemetry in which it is exported", Example: "trace:4bf9*"},
 	{Name: "phase", Kind: Word, Help: "running, held or done", Example: "phase:running",
 		Values: []string{"running", "held", "done"}},
 	{Name: "code", Aliases: []string{"status"}, Kind: Number, Help: "the HTTP status of the answer", Example: "code>=500"},

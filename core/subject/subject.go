@@ -65,6 +65,8 @@ func ofRequest(q *v1alpha1.JourneySpec, name string) (text string, ok bool) {
 		return q.SourceIP, true
 	case "audit":
 		return q.AuditID, true
+	case "trace":
+		return q.TraceID, true
 	}
 	return "", false
 }

@@ -20,7 +20,7 @@ func journey() *v1alpha1.Journey {
 		Spec: v1alpha1.JourneySpec{
 			Method: "PUT", URI: "/apis/apps/v1/namespaces/n/deployments/d/scale?dryRun=All", Verb: "update", Group: "apps", Version: "v1",
 			Resource: "deployments", Subresource: "scale", Namespace: "n", Name: "d", ContentType: "application/json",
-			User: "alice", UserAgent: "kubectl/v1", SourceIP: "127.0.0.1", AuditID: "a-1",
+			User: "alice", UserAgent: "kubectl/v1", SourceIP: "127.0.0.1", AuditID: "a-1", TraceID: "4bf9",
 		},
 		Status: v1alpha1.JourneyStatus{
 			Phase: v1alpha1.JourneyComplete, TookMicros: 5500, Code: 409, Bytes: 10,

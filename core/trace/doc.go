@@ -21,6 +21,9 @@
 //
 // What the server does because of a revision that it saw says so by [Journey.CausedBy], and is joined to the journey that wrote it.
 //
+// A journey may be a part of a distributed trace ([Span]). [Propagate] tells whomever the server asks which step asks. Who exports
+// a journey after its end keeps it until then ([Journey.Keep]).
+//
 // Work that no request asked for writes [Notes] by [Note]. A [Way] makes a journey of them when somebody asks.
 //
 // # Invariants

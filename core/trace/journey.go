@@ -24,6 +24,8 @@ type Journey struct {
 	at           int           // where it is in the recorder's kept, -1 if it is not; guarded by the recorder's mu
 	done         chan struct{} // made when somebody waits; closed at the end
 
+	span atomic.Pointer[Span] // nil outside of any trace
+
 	// untouchable exempts the journey from rules.
 	untouchable atomic.Bool
 	heldFor     atomic.Int64 // ns that it was held and goes on
@@ -43,6 +45,8 @@ type Journey struct {
 	ending     bool     // the response is there, and what was left for later is done
 	later      []func() // what Step.Later leaves
 	gone       bool     // nothing is recorded any more
+	keepers    int      // how many still read what was recorded; it is freed when the last one has
+	forgotten  bool     // by the recorder, but not by keepers
 	touched    Touched
 
 	// alone says that only the request's own goroutine writes, so it needs no lock: see log. Only that goroutine changes it. Others
@@ -198,6 +202,36 @@ func (j *Journey) Wait(ctx context.Context) bool {
 func (j *Journey) drop() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.keepers > 0 {
+		j.forgotten = true
+		return
+	}
+	j.empty()
+}
+
+// Keep keeps what an ended journey recorded until Release, even if the recorder forgets the journey. It returns how many bytes those
+// are, or false if there is nothing any more.
+func (j *Journey) Keep() (bytes int, ok bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.gone {
+		return 0, false
+	}
+	j.keepers++
+	return j.bytes, true
+}
+
+// Release ends what Keep began.
+func (j *Journey) Release() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.keepers--; j.keepers == 0 && j.forgotten {
+		j.empty()
+	}
+}
+
+// empty frees what the journey recorded. The caller holds mu.
+func (j *Journey) empty() {
 	j.gone = true
 	j.log.forget()
 	j.objects, j.deliveries, j.marks, j.interventions, j.effects = nil, nil, nil, nil, nil
@@ -241,6 +275,8 @@ type Record struct {
 	Cause Cause
 	// WatchError is the code of the ERROR event that ended its watch, or of the error that cut its list off, or 0.
 	WatchError int
+	// Span is its place in a distributed trace, or nil.
+	Span *Span
 }
 
 // StepRecord is a copy of a step.
@@ -273,7 +309,7 @@ func (j *Journey) summary() Record {
 		Level: Level(j.level.Load()), Request: j.request, Response: j.response, Cut: int(j.cut.Load()),
 		Held: j.heldSteps(), HeldFor: time.Duration(j.heldFor.Load()), Touched: j.touched,
 		StepCount: j.log.stepCount(), Tries: int(j.tries.Load()), Revision: j.revision,
-		WatchError: j.watchError, Cause: j.cause,
+		WatchError: j.watchError, Cause: j.cause, Span: j.span.Load(),
 	}
 }
 

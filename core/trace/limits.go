@@ -17,6 +17,7 @@ const (
 	numberBytes  = entryBytes
 	textBytes    = 2 * entryBytes
 	entryBytes   = 32 // of a log
+	spanBytes    = 96
 )
 
 // clip bounds a text. It copies, so that the rest can be freed.

@@ -233,6 +233,8 @@ func (v *subject) text(name string) string {
 		return q.SourceIP
 	case "audit":
 		return q.AuditID
+	case "trace":
+		return v.j.span.Load().TraceID()
 	}
 	return ""
 }

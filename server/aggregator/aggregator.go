@@ -139,6 +139,12 @@ func (r *remote) answer(w http.ResponseWriter, req *http.Request, host string, w
 	to := &url.URL{Scheme: "https", Host: host, Path: req.URL.Path, RawQuery: req.URL.Query().Encode()}
 	out := req.Clone(req.Context())
 	out.URL, out.Host = to, host
+	trace.Propagate(req.Context(), func(name, value string) {
+		if name == trace.ParentHeader {
+			out.Header.Del(trace.StateHeader) // the client's, who may begin a trace that is not continued
+		}
+		out.Header.Set(name, value)
+	})
 	over := transport.NewAuthProxyRoundTripper(who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra(), r.transport)
 	upgrade := httpstream.IsUpgradeRequest(req)
 	if upgrade {

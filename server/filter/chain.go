@@ -16,6 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/server/authz"
 	"github.com/kx-apiserver/kx/server/flow"
 	"github.com/kx-apiserver/kx/server/metrics"
+	"github.com/kx-apiserver/kx/server/tracing"
 )
 
 // Config has what the filters need.
@@ -38,9 +39,11 @@ type Config struct {
 	Serializer runtime.NegotiatedSerializer
 
 	Journeys *trace.Recorder
-	Metrics  *metrics.Metrics
-	Drain    *Drain
-	Logger   *slog.Logger
+	// Tracing exports journeys; it may be nil.
+	Tracing *tracing.Tracer
+	Metrics *metrics.Metrics
+	Drain   *Drain
+	Logger  *slog.Logger
 
 	RequestTimeout time.Duration
 	// Flow lets requests in by priority and fairness. Without it, MaxRequestsInFlight and MaxMutatingRequestsInFlight bound them.

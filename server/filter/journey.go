@@ -47,7 +47,10 @@ func withJourney(next http.Handler, c *Config) http.Handler {
 			return
 		}
 		w.Header().Set(JourneyHeader, journey.ID())
-		defer func() { journey.Finish(trace.Response{Code: res.code, Bytes: res.bytes}) }()
+		defer func() {
+			journey.Finish(trace.Response{Code: res.code, Bytes: res.bytes})
+			c.Tracing.Ended(journey)
+		}()
 		next.ServeHTTP(res, r.WithContext(ctx))
 	})
 }
@@ -71,7 +74,7 @@ func sourceIP(r *http.Request) string {
 	return host
 }
 
-// WithTracing decides how much of the journey is recorded, now that user and request are known. It records objects for those who
+// WithTracing decides how much of the journey is recorded, and to which trace of OpenTelemetry it belongs, now that user and request are known. It records objects for those who
 // ask for them and may read journeys, where they will find them.
 func WithTracing(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -94,6 +97,7 @@ func (c *Config) decideLevel(journey *trace.Journey, w http.ResponseWriter, r *h
 	if u != nil {
 		journey.UpdateRequest(func(q *trace.Request) { q.User = u.GetName() })
 	}
+	c.Tracing.Begin(journey, r.Header, u, asked != "off")
 	if r.Header.Get(HoldHeader) == "off" && c.may(ctx, u, "create", "step") {
 		journey.LeaveAlone()
 	}

@@ -39,6 +39,7 @@ func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 			Group: r.Request.Group, Version: r.Request.Version, Resource: r.Request.Resource, Subresource: r.Request.Subresource,
 			Namespace: r.Request.Namespace, Name: r.Request.Name, ContentType: r.Request.ContentType,
 			User: r.Request.User, ImpersonatedUser: r.Request.ImpersonatedUser, UserAgent: r.Request.UserAgent, SourceIP: r.Request.SourceIP, AuditID: r.Request.AuditID,
+			TraceID: r.Span.TraceID(),
 		},
 		Status: v1alpha1.JourneyStatus{
 			Phase: v1alpha1.JourneyComplete, Started: metav1.NewMicroTime(r.Started), TookMicros: r.Took.Microseconds(),

@@ -55,6 +55,8 @@ type Options struct {
 	InitialObjects     bool
 	AdvertiseAddress   net.IP
 	EndpointReconciler string
+	// TracingConfigFile is a TracingConfiguration; empty to export no traces.
+	TracingConfigFile string
 	// Profiling lets administrators profile the server over HTTP.
 	Profiling bool
 }
@@ -225,6 +227,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.InitialObjects, "initial-objects", o.InitialObjects, "make the objects that every cluster has: the default roles and their bindings, the service kubernetes and its endpoints, the default ServiceCIDR, the system's priority classes, extension-apiserver-authentication, flow schemas and priority levels, APIServices")
 	fs.IPVar(&o.AdvertiseAddress, "advertise-address", o.AdvertiseAddress, "where clients in the cluster reach this server (default: the address that it listens on, or this machine's if it listens on all; none on loopback)")
 	fs.StringVar(&o.EndpointReconciler, "endpoint-reconciler-type", o.EndpointReconciler, "whether this server is an endpoint of the service kubernetes: lease, or none")
+	fs.StringVar(&o.TracingConfigFile, "tracing-config-file", o.TracingConfigFile, "file with a TracingConfiguration: to which collector of OpenTelemetry requests are exported as traces, and how many of them")
 	fs.BoolVar(&o.Profiling, "profiling", o.Profiling, "let administrators profile the server at /debug/pprof/")
 	o.Etcd.addFlags(fs)
 	o.addAccessFlags(fs)

@@ -11,6 +11,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 // Limit says how many bytes an answer may have, by those of the request, of which -1 says that nobody knows.
@@ -89,7 +91,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	e.Attempts++
 	e.Sent, e.Received, e.Code = max(req.ContentLength, 0), 0, 0
-	resp, err := t.next.RoundTrip(req)
+	resp, err := t.next.RoundTrip(traced(req))
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +114,36 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Header.Set("Content-Type", "text/plain")
 	}
 	return resp, nil
+}
+
+// traced is a request that continues the trace of the request for which it is sent.
+func traced(req *http.Request) *http.Request {
+	out := req
+	trace.Propagate(req.Context(), func(name, value string) {
+		if out == req { // which belongs to its sender
+			out = req.Clone(req.Context())
+		}
+		out.Header.Set(name, value)
+	})
+	return out
+}
+
+// Traced gives a client of the library a transport that continues the trace of the request for which it asks.
+func Traced(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return tracing{next} })
+	return config
+}
+
+type tracing struct{ next http.RoundTripper }
+
+var _ utilnet.RoundTripperWrapper = tracing{}
+
+// WrappedRoundTripper lets the client cancel slow requests.
+func (t tracing) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+func (t tracing) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.next.RoundTrip(traced(req))
 }
 
 // answer is a body that fails when it is too long.

@@ -10,7 +10,7 @@ func (j *Journey) Texts(change func(string) string) {
 	}
 	s := &j.Spec
 	all(&j.Name, &s.Method, &s.URI, &s.Verb, &s.Group, &s.Version, &s.Resource, &s.Subresource, &s.Namespace, &s.Name,
-		&s.ContentType, &s.User, &s.ImpersonatedUser, &s.UserAgent, &s.SourceIP, &s.AuditID, &j.Status.Level)
+		&s.ContentType, &s.User, &s.ImpersonatedUser, &s.UserAgent, &s.SourceIP, &s.AuditID, &s.TraceID, &j.Status.Level)
 	for i := range j.Status.Steps {
 		step := &j.Status.Steps[i]
 		all(&step.ID, &step.Layer, &step.Title, &step.Function, &step.File, &step.Upstream, &step.UpstreamFile, &step.UpstreamRelease,

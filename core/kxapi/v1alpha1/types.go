@@ -65,6 +65,9 @@ type JourneySpec struct {
 	// The ID of the request in the audit log.
 	// +optional
 	AuditID string `json:"auditID,omitempty"`
+	// The trace of OpenTelemetry in which the request is exported.
+	// +optional
+	TraceID string `json:"traceID,omitempty"`
 }
 
 // JourneyPhase says whether a journey has ended.

@@ -14,7 +14,10 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/kx-apiserver/kx/core/trace"
 )
 
 const (
@@ -40,7 +43,8 @@ func dial(c TransportConfig) (*clientv3.Client, error) {
 		DialKeepAliveTimeout: keepaliveTimeout,
 		MaxCallSendMsgSize:   maxSendBytes,
 		// Failures are the errors of requests.
-		Logger: zap.NewNop(),
+		Logger:      zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(traced)},
 	}
 	var err error
 	if config.TLS, err = clientTLS(c); err != nil {
@@ -56,6 +60,16 @@ func dial(c TransportConfig) (*clientv3.Client, error) {
 		return nil, fmt.Errorf("%s cannot be reached: check that it runs, the URLs and the TLS files: %w", describe(c), err)
 	}
 	return client, nil
+}
+
+// traced has a call continue the trace of the request for which it is made. Streams belong to many requests.
+func traced(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	var headers []string
+	trace.Propagate(ctx, func(name, value string) { headers = append(headers, name, value) })
+	if headers != nil {
+		ctx = metadata.AppendToOutgoingContext(ctx, headers...)
+	}
+	return call(ctx, method, req, reply, conn, options...)
 }
 
 // clientTLS returns nil without files: then the system's CAs verify an https URL.

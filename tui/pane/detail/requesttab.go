@@ -43,6 +43,7 @@ func (b *builder) whole(j *v1alpha1.Journey, sameAs string) {
 	b.fact("journey", plain, j.Name)
 	b.causes(st)
 	b.fact("audit ID", plain, s.AuditID)
+	b.fact("trace ID", plain, s.TraceID)
 	recorded := b.words.Phrase("%d steps", len(st.Steps))
 	if st.Level == "Objects" {
 		recorded += b.words.Phrase(", with objects")

@@ -1,0 +1,206 @@
+package tracing
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/kx-apiserver/kx/core/trace"
+)
+
+const (
+	// How many journeys may wait for export, and how many bytes they may have.
+	journeysMost = 512
+	bytesMost    = 16 << 20
+	// exportDelay is how long a journey waits for others, and for its marks.
+	exportDelay = time.Second
+	// How many spans one message may have, and how many bytes. Collectors take 4 MiB.
+	batchMost      = 512
+	batchBytesMost = 1 << 20
+	// FlushWait is how long the end of a server waits for its collector.
+	FlushWait = 2 * time.Second
+)
+
+// retries end before what waits is dropped because of one message.
+var retries = otlptracegrpc.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: 5 * time.Second, MaxElapsedTime: 10 * time.Second}
+
+// exporter exports journeys that have ended.
+//
+// Requests add to pending under mu, and one goroutine takes all of it. A journey is kept when it is added, and released when its
+// spans are made: until then it counts as one that waits.
+type exporter struct {
+	client   otlptrace.Client
+	endpoint string
+	log      *slog.Logger
+	spans    *converter
+
+	exported, failed, dropped prometheus.Counter
+	// failing says that the last message was not taken. Only the goroutine of Run has it.
+	failing bool
+
+	mu      sync.Mutex
+	pending []kept
+	waiting int // how many wait, those that were taken too
+	bytes   int // of them
+	// began has one element if something waits, and full if that is half of what may wait.
+	began, full chan struct{}
+}
+
+// kept is a journey that waits.
+type kept struct {
+	journey *trace.Journey
+	bytes   int
+}
+
+func newExporter(c Config, client otlptrace.Client, endpoint string) *exporter {
+	f := promauto.With(c.Registry)
+	spans := f.NewCounterVec(prometheus.CounterOpts{
+		Name: "kx_tracing_spans_total",
+		Help: "Spans that were sent to the collector, by whether it took their message.",
+	}, []string{"result"})
+	return &exporter{
+		client: client, endpoint: endpoint, log: c.Log, spans: newConverter(c.Process),
+		exported: spans.WithLabelValues("exported"), failed: spans.WithLabelValues("failed"),
+		dropped: f.NewCounter(prometheus.CounterOpts{
+			Name: "kx_tracing_dropped_journeys_total",
+			Help: "Sampled journeys that were not exported, since too many others waited for the collector.",
+		}),
+		began: make(chan struct{}, 1), full: make(chan struct{}, 1),
+	}
+}
+
+// Ended exports a journey that has ended, if it is sampled.
+func (t *Tracer) Ended(j *trace.Journey) {
+	if t == nil {
+		return
+	}
+	if span := j.Span(); span != nil && span.Sampled && !span.Through {
+		t.add(j)
+	}
+}
+
+func (e *exporter) add(j *trace.Journey) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	bytes, ok := 0, false
+	if e.waiting < journeysMost && e.bytes < bytesMost {
+		bytes, ok = j.Keep()
+	}
+	if !ok {
+		e.dropped.Inc()
+		return
+	}
+	e.pending = append(e.pending, kept{j, bytes})
+	e.waiting++
+	e.bytes += bytes
+	signal(e.began)
+	if e.waiting >= journeysMost/2 || e.bytes >= bytesMost/2 {
+		signal(e.full)
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// take takes all that waits.
+func (e *exporter) take() []kept {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := e.pending
+	e.pending = nil
+	return all
+}
+
+// release ends the wait of a journey, and returns a copy of it.
+func (e *exporter) release(k kept) trace.Record {
+	defer k.journey.Release()
+	e.mu.Lock()
+	e.waiting--
+	e.bytes -= k.bytes
+	e.mu.Unlock()
+	return k.journey.Record()
+}
+
+// Run exports until ctx ends, and then what waits.
+func (e *exporter) Run(ctx context.Context) {
+	sending, end := context.WithCancel(context.Background())
+	defer end()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(FlushWait, end) })
+	defer stop()
+	for ctx.Err() == nil {
+		select {
+		case <-e.began:
+			e.wait(ctx)
+		case <-ctx.Done():
+		}
+		e.export(sending)
+	}
+}
+
+// Close ends the connection to the collector. It is called when Run has ended.
+func (t *Tracer) Close() error {
+	if t == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), FlushWait)
+	defer cancel()
+	return t.client.Stop(ctx)
+}
+
+// wait waits for more to export at once.
+func (e *exporter) wait(ctx context.Context) {
+	timer := time.NewTimer(exportDelay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-e.full:
+	case <-ctx.Done():
+	}
+}
+
+func (e *exporter) export(ctx context.Context) {
+	var batch []*tracepb.Span
+	size := 0
+	for _, k := range e.take() {
+		r := e.release(k)
+		for span := range e.spans.of(&r) {
+			batch = append(batch, span)
+			if size += proto.Size(span); len(batch) == batchMost || size >= batchBytesMost {
+				e.send(ctx, batch)
+				batch, size = nil, 0
+			}
+		}
+	}
+	if len(batch) > 0 {
+		e.send(ctx, batch)
+	}
+}
+
+// send sends one message. The log has the first failure, and the end of failures.
+func (e *exporter) send(ctx context.Context, batch []*tracepb.Span) {
+	if err := e.client.UploadTraces(ctx, e.spans.resource(batch)); err != nil {
+		e.failed.Add(float64(len(batch)))
+		if !e.failing {
+			e.log.Warn("spans are lost, since the collector of --tracing-config-file does not take them", "endpoint", e.endpoint, "reason", err)
+		}
+		e.failing = true
+		return
+	}
+	e.exported.Add(float64(len(batch)))
+	if e.failing {
+		e.log.Info("the collector takes spans again", "endpoint", e.endpoint)
+	}
+	e.failing = false
+}

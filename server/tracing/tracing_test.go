@@ -1,0 +1,114 @@
+package tracing
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/tracing/collectortest"
+)
+
+// TestBounded: what waits for a collector that hangs is bounded, also while it is sent, and is exported when the collector goes on.
+func TestBounded(t *testing.T) {
+	collector := collectortest.New(t)
+	hangs, goOn := make(chan struct{}, 1), make(chan struct{})
+	collector.Answer(func(context.Context) error {
+		signal(hangs)
+		<-goOn
+		return nil
+	})
+	registry := prometheus.NewRegistry()
+	tracer, err := New(t.Context(), Config{File: collector.File(t, 1_000_000), Process: "p", Registry: registry, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { tracer.Run(ctx) })
+	recorder := trace.NewRecorder("p", trace.Limits{Journeys: 10, Bytes: 1 << 20, JourneyBytes: 1 << 20, Changes: 10})
+	end := func() {
+		ctx, j := recorder.Begin(t.Context(), trace.Request{Method: "GET"})
+		tracer.Begin(j, http.Header{}, nil, true)
+		_, step := trace.Start(ctx, trace.HandlerGet, "")
+		step.End(nil)
+		j.Finish(trace.Response{Code: 200})
+		tracer.Ended(j)
+	}
+	end()
+	<-hangs
+	const ended = 3 * journeysMost
+	for range ended {
+		end()
+	}
+	if dropped := counted(t, registry, "kx_tracing_dropped_journeys_total"); dropped != ended-journeysMost {
+		t.Errorf("%v of %d were dropped", dropped, ended)
+	}
+	close(goOn)
+	collector.Wait(t, "all that waited", func(all []collectortest.Span) bool { return len(all) == 2*(journeysMost+1) })
+	stop()
+	running.Wait()
+	if err := tracer.Close(); err != nil {
+		t.Error(err)
+	}
+	if spans := counted(t, registry, "kx_tracing_spans_total"); tracer.waiting != 0 || tracer.bytes != 0 || spans != 2*(journeysMost+1) {
+		t.Errorf("%d journeys of %d bytes wait, %v spans were sent", tracer.waiting, tracer.bytes, spans)
+	}
+}
+
+// counted is the sum of a counter.
+func counted(t *testing.T, registry *prometheus.Registry, name string) (sum float64) {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == name {
+				sum += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
+}
+
+// endless are the limits of a journey that is given its place in a trace again and again.
+var endless = trace.Limits{Journeys: 1, Bytes: 1 << 50, JourneyBytes: 1 << 48, Changes: 1}
+
+// BenchmarkDecision is what a request pays before it is known whether it is exported, beside its journey.
+func BenchmarkDecision(b *testing.B) {
+	collector := collectortest.New(b)
+	make := func(perMillion int) *Tracer {
+		t, err := New(b.Context(), Config{File: collector.File(b, perMillion), Process: "b", Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { _ = t.Close() })
+		return t
+	}
+	header := http.Header{"Accept": {"application/json"}, "User-Agent": {"bench"}, "Content-Type": {"application/json"}}
+	within := header.Clone()
+	within.Set("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
+	who := &user.DefaultInfo{Name: "kubernetes-admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
+	for _, way := range []struct {
+		name   string
+		tracer *Tracer
+		header http.Header
+	}{
+		{"without-the-flag", nil, header}, {"none", make(0), header}, {"one-of-a-hundred", make(10_000), header}, {"in-a-trace", make(0), within},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			_, j := trace.NewRecorder("b", endless).Begin(b.Context(), trace.Request{})
+			b.ReportAllocs()
+			for b.Loop() {
+				way.tracer.Begin(j, way.header, who, true)
+			}
+		})
+	}
+}
