@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/warning"
 
+	"github.com/kx-apiserver/kx/server/admission/match"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 )
 
@@ -86,7 +87,7 @@ type Failure struct {
 
 // Mutate has the mutating policies change the object of a write, as far as they are about it.
 func (t *Trial) Mutate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) (out Outcome) {
-	if exempt(a) {
+	if match.Exempt(a) || configures(a) {
 		return out
 	}
 	said := &said{}
@@ -97,7 +98,7 @@ func (t *Trial) Mutate(ctx context.Context, a admission.Attributes, o admission.
 
 // Validate has the validating policies say what they think of a write.
 func (t *Trial) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) (out Outcome) {
-	if exempt(a) {
+	if match.Exempt(a) || configures(a) {
 		return out
 	}
 	said, noted := &said{}, &annotated{Attributes: a, all: map[string]string{}}
