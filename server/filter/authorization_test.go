@@ -45,6 +45,15 @@ func TestBeforeRoles(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", path, got.StatusCode, body, want)
 		}
 	}
+	// A request whose time was up takes nothing from those that follow it.
+	for range 20 {
+		if got, body := d.ask(t, d.stranger, http.MethodGet, "/api/v1/pods/a?timeout=1ms", alice...); got.StatusCode != http.StatusGatewayTimeout || !got.Close {
+			t.Errorf("%d %s, closes: %v", got.StatusCode, body, got.Close)
+		}
+		if got, body := d.ask(t, d.stranger, http.MethodGet, "/readyz", alice...); got.StatusCode != http.StatusOK {
+			t.Errorf("/readyz after it: %d %s", got.StatusCode, body)
+		}
+	}
 	if got, body := d.ask(t, d.admin, http.MethodGet, "/api/v1/pods/a"); got.StatusCode != http.StatusOK {
 		t.Errorf("an administrator: %d %s", got.StatusCode, body)
 	}

@@ -35,7 +35,7 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 		step.Text("timeout", timeout.String())
 		step.End(nil)
 		received, _ := request.ReceivedTimestampFrom(ctx)
-		deadline := newDeadline(ctx, received.Add(timeout+trace.HeldFor(ctx)), func() { giveUpOnClient(w, patience) })
+		deadline := newDeadline(ctx, received.Add(timeout+trace.HeldFor(ctx)), func() { giveUpOnClient(w, r, patience) })
 		defer deadline.stop()
 		trace.OnHold(ctx, deadline)
 		if deadline.Err() != nil {

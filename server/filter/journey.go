@@ -28,7 +28,7 @@ const (
 // withJourney begins and ends the request's journey, and wraps the server's response writer in the chain's.
 func withJourney(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		res := &response{ResponseWriter: w}
+		res := &response{ResponseWriter: w, last: r.ProtoMajor == 1}
 		// Answers of an API depend on the user and the time. A handler whose answer is for everybody overwrites this.
 		w.Header().Set("Cache-Control", "no-cache, private")
 		if c.Journeys == nil || unrecordedPath(r.URL.Path) {

@@ -13,6 +13,9 @@ type response struct {
 	code     int // 0 until something was answered
 	bytes    int64
 	hijacked bool
+	// last says that the connection ends with an answer that the time is up: what ended the wait for the client has ended the reads of its
+	// connection, which would fail its next request too. HTTP/2 has deadlines for each request.
+	last bool
 	// onHeader runs once, before the header is sent.
 	onHeader func(code int)
 }
@@ -26,6 +29,9 @@ func responseOf(w http.ResponseWriter) *response {
 func (r *response) WriteHeader(code int) {
 	if r.code == 0 && code >= http.StatusOK {
 		r.code = code
+		if r.last && code == http.StatusGatewayTimeout {
+			r.Header().Set("Connection", "close")
+		}
 		if r.onHeader != nil {
 			r.onHeader(code)
 		}

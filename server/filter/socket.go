@@ -30,10 +30,12 @@ func withSocketLimits(next http.Handler, wait time.Duration) http.Handler {
 	})
 }
 
-// giveUpOnClient ends reads of the body at once, and writes a little later, so that a timeout can still be answered.
-func giveUpOnClient(w http.ResponseWriter, wait time.Duration) {
+// giveUpOnClient ends reads of the body at once, if there is one, and writes a little later, so that a timeout can still be answered.
+func giveUpOnClient(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	// A writer without deadlines has no socket to wait for.
 	socket := http.NewResponseController(w)
-	_ = socket.SetReadDeadline(time.Now())
+	if r.ContentLength != 0 {
+		_ = socket.SetReadDeadline(time.Now())
+	}
 	_ = socket.SetWriteDeadline(time.Now().Add(wait))
 }

@@ -43,7 +43,7 @@ func answer(t *testing.T, conn net.Conn) *http.Response {
 
 func TestDeadlineEndsTheReadOfABody(t *testing.T) {
 	conn := dial(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d := newDeadline(r.Context(), time.Now().Add(time.Millisecond), func() { giveUpOnClient(w, patience) })
+		d := newDeadline(r.Context(), time.Now().Add(time.Millisecond), func() { giveUpOnClient(w, r, patience) })
 		defer d.stop()
 		if _, err := io.ReadAll(r.Body); !errors.Is(err, os.ErrDeadlineExceeded) || !errors.Is(d.Err(), context.DeadlineExceeded) {
 			t.Errorf("a body that never comes: %v, %v", err, d.Err())
@@ -66,8 +66,8 @@ func TestRestOfABodyIsNotWaitedForForEver(t *testing.T) {
 
 func TestDeadlineEndsWrites(t *testing.T) {
 	done := make(chan error, 1)
-	dial(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		giveUpOnClient(w, time.Millisecond)
+	dial(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		giveUpOnClient(w, r, time.Millisecond)
 		var err error
 		for err == nil { // until all buffers are full
 			_, err = w.Write(make([]byte, 1<<20))

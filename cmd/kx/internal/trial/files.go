@@ -107,26 +107,23 @@ func (s *Set) add(document []byte) error {
 	}
 	switch obj := obj.(type) {
 	case *registrationv1.MutatingAdmissionPolicy:
-		s.Policies, err = append(s.Policies, obj), valid(&mutatingadmissionpolicy.Resource, obj)
+		s.Policies, err = append(s.Policies, obj), valid(obj, mutatingadmissionpolicy.Resource.Default, mutatingadmissionpolicy.Resource.Validate)
 	case *registrationv1.ValidatingAdmissionPolicy:
-		s.Policies, err = append(s.Policies, obj), valid(&validatingadmissionpolicy.Resource, obj)
+		s.Policies, err = append(s.Policies, obj), valid(obj, validatingadmissionpolicy.Resource.Default, validatingadmissionpolicy.Resource.Validate)
 	case *registrationv1.MutatingAdmissionPolicyBinding:
-		s.Bindings, err = append(s.Bindings, obj), valid(&mutatingadmissionpolicybinding.Resource, obj)
+		s.Bindings, err = append(s.Bindings, obj), valid(obj, mutatingadmissionpolicybinding.Resource.Default, mutatingadmissionpolicybinding.Resource.Validate)
 	case *registrationv1.ValidatingAdmissionPolicyBinding:
-		s.Bindings, err = append(s.Bindings, obj), valid(&validatingadmissionpolicybinding.Resource, obj)
+		s.Bindings, err = append(s.Bindings, obj), valid(obj, validatingadmissionpolicybinding.Resource.Default, validatingadmissionpolicybinding.Resource.Validate)
 	}
 	return err
 }
 
 // valid says what an API server would say of a new object.
-func valid[T builtin.Object](r *builtin.Resource[T], obj T) error {
-	if r.Default != nil {
-		r.Default(obj)
+func valid[T builtin.Object](obj T, setDefaults func(T), validate func(T) field.ErrorList) error {
+	if setDefaults != nil {
+		setDefaults(obj)
 	}
-	var errs field.ErrorList
-	if r.Validate != nil {
-		errs = r.Validate(obj)
-	}
+	errs := validate(obj)
 	if len(errs) == 0 {
 		return nil
 	}
