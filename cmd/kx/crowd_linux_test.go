@@ -174,7 +174,7 @@ func TestSlowSenders(t *testing.T) {
 					return served+int(answered.Load()) >= *crowdSize && served <= test.served
 				})
 				c.othersAreServed(t, "meanwhile")
-				c.costs(t, "slow senders", int64(*crowdSize)*256*kib+2*int64(test.served*test.sent)+test.arrived)
+				c.costs(t, "slow senders", int64(*crowdSize)*288*kib+2*int64(test.served*test.sent)+test.arrived)
 			})
 		}
 	}

@@ -118,7 +118,7 @@ func TestDeafTunnels(t *testing.T) {
 	}{{"clients", true}, {"nodes", false}} {
 		t.Run(test.name, func(t *testing.T) {
 			k := startDeafKubelet(t, test.writes)
-			c := newCrowd(t)
+			c := newCrowd(t, "--disable-admission-plugins=ServiceAccount") // nobody makes the pod's account
 			k.node(t, c)
 			c.before = anonymous(t, c.Process.Pid)
 			full, ended := &k.full, &k.ended

@@ -33,7 +33,7 @@ import (
 
 // MutatingWebhooks reads configurations of mutating webhooks.
 func MutatingWebhooks(files []reload.File) ([]*registrationv1.MutatingWebhookConfiguration, error) {
-	of := kindOf(&mutatingwebhookconfiguration.Resource, func(c *registrationv1.MutatingWebhookConfiguration) field.ErrorList {
+	of := kindOf(mutatingwebhookconfiguration.Resource.Default, mutatingwebhookconfiguration.Resource.Validate, func(c *registrationv1.MutatingWebhookConfiguration) field.ErrorList {
 		return eachClient(len(c.Webhooks), func(i int) *registrationv1.WebhookClientConfig { return &c.Webhooks[i].ClientConfig })
 	})
 	err := read(files, of)
@@ -42,7 +42,7 @@ func MutatingWebhooks(files []reload.File) ([]*registrationv1.MutatingWebhookCon
 
 // ValidatingWebhooks reads configurations of validating webhooks.
 func ValidatingWebhooks(files []reload.File) ([]*registrationv1.ValidatingWebhookConfiguration, error) {
-	of := kindOf(&validatingwebhookconfiguration.Resource, func(c *registrationv1.ValidatingWebhookConfiguration) field.ErrorList {
+	of := kindOf(validatingwebhookconfiguration.Resource.Default, validatingwebhookconfiguration.Resource.Validate, func(c *registrationv1.ValidatingWebhookConfiguration) field.ErrorList {
 		return eachClient(len(c.Webhooks), func(i int) *registrationv1.WebhookClientConfig { return &c.Webhooks[i].ClientConfig })
 	})
 	err := read(files, of)
@@ -51,10 +51,10 @@ func ValidatingWebhooks(files []reload.File) ([]*registrationv1.ValidatingWebhoo
 
 // MutatingPolicies reads mutating policies and their bindings.
 func MutatingPolicies(files []reload.File) ([]*registrationv1.MutatingAdmissionPolicy, []*registrationv1.MutatingAdmissionPolicyBinding, error) {
-	policies := kindOf(&mutatingadmissionpolicy.Resource, func(p *registrationv1.MutatingAdmissionPolicy) field.ErrorList {
+	policies := kindOf(mutatingadmissionpolicy.Resource.Default, mutatingadmissionpolicy.Resource.Validate, func(p *registrationv1.MutatingAdmissionPolicy) field.ErrorList {
 		return withoutParams(p.Spec.ParamKind)
 	})
-	bindings := kindOf(&mutatingadmissionpolicybinding.Resource, func(b *registrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
+	bindings := kindOf(mutatingadmissionpolicybinding.Resource.Default, mutatingadmissionpolicybinding.Resource.Validate, func(b *registrationv1.MutatingAdmissionPolicyBinding) field.ErrorList {
 		return bound(b.Spec.PolicyName, b.Spec.ParamRef)
 	})
 	err := read(files, policies, bindings)
@@ -66,10 +66,10 @@ func MutatingPolicies(files []reload.File) ([]*registrationv1.MutatingAdmissionP
 
 // ValidatingPolicies reads validating policies and their bindings.
 func ValidatingPolicies(files []reload.File) ([]*registrationv1.ValidatingAdmissionPolicy, []*registrationv1.ValidatingAdmissionPolicyBinding, error) {
-	policies := kindOf(&validatingadmissionpolicy.Resource, func(p *registrationv1.ValidatingAdmissionPolicy) field.ErrorList {
+	policies := kindOf(validatingadmissionpolicy.Resource.Default, validatingadmissionpolicy.Resource.Validate, func(p *registrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 		return withoutParams(p.Spec.ParamKind)
 	})
-	bindings := kindOf(&validatingadmissionpolicybinding.Resource, func(b *registrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
+	bindings := kindOf(validatingadmissionpolicybinding.Resource.Default, validatingadmissionpolicybinding.Resource.Validate, func(b *registrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
 		return bound(b.Spec.PolicyName, b.Spec.ParamRef)
 	})
 	err := read(files, policies, bindings)
@@ -112,7 +112,8 @@ func bound(policy string, params *registrationv1.ParamRef) (errs field.ErrorList
 
 // kind takes the objects of one kind.
 type kind[T builtin.Object] struct {
-	resource *builtin.Resource[T]
+	setDefaults func(T)
+	validate    func(T) field.ErrorList
 	// check finds what the API would accept and a file may not have.
 	check func(T) field.ErrorList
 	all   []T
@@ -120,8 +121,8 @@ type kind[T builtin.Object] struct {
 	files map[string]string
 }
 
-func kindOf[T builtin.Object](resource *builtin.Resource[T], check func(T) field.ErrorList) *kind[T] {
-	return &kind[T]{resource: resource, check: check, files: map[string]string{}}
+func kindOf[T builtin.Object](setDefaults func(T), validate, check func(T) field.ErrorList) *kind[T] {
+	return &kind[T]{setDefaults: setDefaults, validate: validate, check: check, files: map[string]string{}}
 }
 
 // take takes an object, with its defaults. It says whether it is of the kind.
@@ -131,8 +132,8 @@ func (k *kind[T]) take(file string, obj runtime.Object) (bool, error) {
 		return false, nil
 	}
 	name := one.GetName()
-	k.resource.Default(one)
-	errs := admissionregistration.ValidateManifest(name, k.resource.Validate(one))
+	k.setDefaults(one)
+	errs := admissionregistration.ValidateManifest(name, k.validate(one))
 	if len(errs) == 0 {
 		errs = k.check(one)
 	}
