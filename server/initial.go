@@ -27,7 +27,7 @@ func (s *Server) bootstrap(c *Config, chain *Chain, hooks *hooks) error {
 		return nil
 	}
 	config := bootstrap.Config{
-		Handler: chain.Kube.Router, ClientCAs: c.clientCAs, Log: s.log,
+		Handler: chain.Kube.Router, ClientCAs: c.clientCAs, Log: s.log, RolesKnown: c.RoleKeeper.Await,
 		Serves: func(resource schema.GroupVersionResource) bool { return chain.Kube.Storages()[resource] != nil },
 	}
 	if h := &c.Options.Access.RequestHeader; h.ClientCAFile != "" {

@@ -91,25 +91,21 @@ var (
 	}
 )
 
-// plugin leaves out updates: their objects exist, so their namespace did. Of deletions it is about those of namespaces.
+// plugin leaves out updates: their objects exist, so their namespace did.
 func (l *NamespaceLifecycle) plugin() plugin.Plugin {
-	return plugin.Plugin{
-		Operations: []admission.Operation{admission.Create, admission.Delete},
-		When: func(a admission.Attributes) bool {
-			return a.GetOperation() == admission.Create || a.GetKind().GroupKind() == namespaceKind
-		},
-		Admit: l.admit,
-	}
+	return plugin.Plugin{Operations: []admission.Operation{admission.Create, admission.Delete}, Admit: l.admit}
 }
 
 // admit changes nothing. It refuses early, before other plugins do their work.
 func (l *NamespaceLifecycle) admit(ctx context.Context, a plugin.Write) error {
 	isNamespace := a.GetKind().GroupKind() == namespaceKind
 	if a.GetOperation() == admission.Delete {
-		if immortal[a.GetName()] {
+		if isNamespace && immortal[a.GetName()] {
 			return apierrors.NewForbidden(a.GetResource().GroupResource(), a.GetName(), errors.New("this namespace may not be deleted"))
 		}
-		l.lastDeletion.Store(time.Now().Unix())
+		if isNamespace {
+			l.lastDeletion.Store(time.Now().Unix())
+		}
 		return nil
 	}
 	if isNamespace || a.GetNamespace() == "" || accessReviews[a.GetResource().GroupResource()] || l.namespaces == nil {

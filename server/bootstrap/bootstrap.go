@@ -27,6 +27,8 @@ type Config struct {
 	Leases store.Interface
 	// ClientCAs returns the authorities whose client certificates are accepted, in PEM.
 	ClientCAs func() []byte
+	// RolesKnown (optional) waits until the authorizer knows the roles that were made.
+	RolesKnown func(context.Context) error
 	// Proxy (optional) says in headers who asks, which extension API servers must know, too.
 	Proxy *Proxy
 	Log   *slog.Logger

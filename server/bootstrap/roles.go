@@ -77,6 +77,9 @@ func (t *Tasks) roles(ctx context.Context) error {
 		}
 		err = errors.Join(err, clusterRoles.reconcile(reconciliation.ClusterRoleRuleOwner{ClusterRole: r}, reconcileRole)())
 	}
+	if err == nil && t.config.RolesKnown != nil {
+		err = t.config.RolesKnown(ctx) // whoever waits for this asks something next
+	}
 	return err
 }
 

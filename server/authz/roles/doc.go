@@ -6,5 +6,6 @@
 //
 //  1. The authorizer is told nothing before all four resources have been looked at once, and then everything at once.
 //  2. Afterwards no change is held back: those that come while the authorizer makes an index are told together, in the next one.
-//  3. What can't be read is told as damaged and logged. It allows nothing until it can be read or is gone.
+//  3. [Keeper.Await] returns when all has been told that etcd had when it was called.
+//  4. What can't be read is told as damaged and logged. It allows nothing until it can be read or is gone.
 package roles

@@ -21,7 +21,7 @@ func TestLook(t *testing.T) {
 	}
 	followers := map[rbac.Kind]*follower{}
 	for kind := rbac.ClusterRole; kind <= rbac.RoleBinding; kind++ {
-		if followers[kind], err = k.follower(kind); err != nil {
+		if followers[kind], err = k.follower("role", kind); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"strings"
 	"sync"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,6 +23,7 @@ import (
 // Keeper tells an authorizer of roles and bindings.
 type Keeper struct {
 	to      *rbac.Authorizer
+	etcd    *admin.Live
 	decoder *admin.Decoder
 	log     *slog.Logger
 	feeds   []*feed.Feed
@@ -33,6 +37,10 @@ type Keeper struct {
 	mu      sync.Mutex
 	changes []rbac.Change
 	missing int // resources that have not been looked at
+	// seen and known have, by the part of resources, up to which revision there are changes to tell and up to which they have been told.
+	// progress is closed when more has been told.
+	seen, known map[string]int64
+	progress    chan struct{}
 }
 
 // resources are followed, by how their keys begin: cluster roles with their bindings, and roles with theirs.
@@ -47,11 +55,14 @@ func resourceOf(kind rbac.Kind) schema.GroupResource {
 
 // New makes a keeper, which does nothing until it runs.
 func New(to *rbac.Authorizer, etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) (*Keeper, error) {
-	k := &Keeper{to: to, decoder: decoder, log: log, wake: make(chan struct{}, 1)}
+	k := &Keeper{
+		to: to, etcd: etcd, decoder: decoder, log: log, wake: make(chan struct{}, 1),
+		seen: map[string]int64{}, known: map[string]int64{}, progress: make(chan struct{}),
+	}
 	for part, kinds := range resources {
 		from := feed.New(etcd, decoder, log).Only(part)
 		for _, kind := range kinds {
-			f, err := k.follower(kind)
+			f, err := k.follower(part, kind)
 			if err != nil {
 				return nil, err
 			}
@@ -83,26 +94,68 @@ func (k *Keeper) Run(ctx context.Context) {
 // tell tells all that is to be told.
 func (k *Keeper) tell() {
 	k.mu.Lock()
-	changes := k.changes
+	changes, seen := k.changes, maps.Clone(k.seen)
 	if k.missing == 0 {
 		k.changes = nil
 	}
 	early := k.missing > 0
 	k.mu.Unlock()
 	switch {
-	case early, k.told && len(changes) == 0:
+	case early:
+		return
+	case k.told && len(changes) == 0:
 	case k.told:
 		k.to.Apply(changes)
 	default:
 		k.to.Replace(changes)
 		k.told = true
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.known = seen
+	close(k.progress)
+	k.progress = make(chan struct{})
 }
 
-// add has changes told, and with looked that they are the last ones of the first look at a resource.
-func (k *Keeper) add(looked bool, changes ...rbac.Change) {
+// Await waits until the authorizer has been told of all roles and bindings that etcd has by now.
+func (k *Keeper) Await(ctx context.Context) error {
+	for part := range resources {
+		prefix := strings.TrimSuffix(k.decoder.Prefix, "/") + "/" + part
+		newest, err := k.etcd.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(1),
+			clientv3.WithSort(clientv3.SortByModRevision, clientv3.SortDescend))
+		if err != nil {
+			return fmt.Errorf("ask etcd for the newest role: %w", err)
+		}
+		for _, kv := range newest.Kvs {
+			if err := k.await(ctx, part, kv.ModRevision); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (k *Keeper) await(ctx context.Context, part string, revision int64) error {
+	for {
+		k.mu.Lock()
+		known, progress := k.known[part], k.progress
+		k.mu.Unlock()
+		if known >= revision {
+			return nil
+		}
+		select {
+		case <-progress:
+		case <-ctx.Done():
+			return fmt.Errorf("wait until roles and bindings are known: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// add has changes told, up to a revision of a part, and with looked that they are the last ones of the first look at a resource.
+func (k *Keeper) add(part string, revision int64, looked bool, changes ...rbac.Change) {
 	k.mu.Lock()
 	k.changes = append(k.changes, changes...)
+	k.seen[part] = max(k.seen[part], revision)
 	if looked {
 		k.missing--
 	}
@@ -118,6 +171,7 @@ type name struct{ namespace, name string }
 // follower follows one resource.
 type follower struct {
 	keeper *Keeper
+	part   string
 	kind   rbac.Kind
 	codec  runtime.Codec
 	// names are the objects that there are, with false for those that a look has not come to again. Only the feed's goroutine uses it.
@@ -125,9 +179,9 @@ type follower struct {
 	looked bool
 }
 
-func (k *Keeper) follower(kind rbac.Kind) (*follower, error) {
+func (k *Keeper) follower(part string, kind rbac.Kind) (*follower, error) {
 	codec, err := scheme.StorageCodec(resourceOf(kind), runtime.ContentTypeProtobuf)
-	return &follower{keeper: k, kind: kind, codec: codec, names: map[name]bool{}}, err
+	return &follower{keeper: k, part: part, kind: kind, codec: codec, names: map[name]bool{}}, err
 }
 
 // Begin begins a look.
@@ -152,11 +206,16 @@ func (f *follower) Put(p feed.Pair) {
 				"key", escape.Line(p.Key), "error", escape.Line(err.Error()))
 		}
 	}
-	f.keeper.add(false, c)
+	// A look has its revision only when it is over: what it comes to later may be as new.
+	revision := int64(0)
+	if p.Changed {
+		revision = p.Revision
+	}
+	f.keeper.add(f.part, revision, false, c)
 }
 
 // End tells which objects are gone since the look before.
-func (f *follower) End(int64) {
+func (f *follower) End(revision int64) {
 	var gone []rbac.Change
 	for n, there := range f.names {
 		if !there {
@@ -164,7 +223,7 @@ func (f *follower) End(int64) {
 			gone = append(gone, rbac.Change{Kind: f.kind, Namespace: n.namespace, Name: n.name, Gone: true})
 		}
 	}
-	f.keeper.add(!f.looked, gone...)
+	f.keeper.add(f.part, revision, !f.looked, gone...)
 	f.looked = true
 }
 

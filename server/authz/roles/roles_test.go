@@ -53,6 +53,7 @@ type cluster struct {
 	client *clientv3.Client
 	prefix string
 	a      *rbac.Authorizer
+	keeper *roles.Keeper
 	logs   *logs
 }
 
@@ -69,6 +70,7 @@ func (c *cluster) keep() (stop func()) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	c.keeper = keeper
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { keeper.Run(ctx) })
@@ -78,6 +80,23 @@ func (c *cluster) keep() (stop func()) {
 	}
 	c.t.Cleanup(stop)
 	return stop
+}
+
+// TestAwait asks right after what was written is known.
+func TestAwait(t *testing.T) {
+	c := newCluster(t)
+	c.keep()
+	c.put("clusterroles/r", `{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","rules":[{"verbs":["get"],"nonResourceURLs":["/a"]}]}`)
+	for i := range 50 {
+		c.put(fmt.Sprint("clusterrolebindings/b", i), fmt.Sprintf(`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","roleRef":{"kind":"ClusterRole","name":"r"},"subjects":[{"kind":"User","name":"u%d"}]}`, i))
+		if err := c.keeper.Await(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		rules, err := c.a.Rules(t.Context(), &user.DefaultInfo{Name: fmt.Sprint("u", i)}, "")
+		if err != nil || len(rules) != 1 {
+			t.Fatalf("binding %d is not known: %v, %v", i, rules, err)
+		}
+	}
 }
 
 func (c *cluster) put(key, value string) {
