@@ -70,3 +70,20 @@ func TestProgressBesideRules(t *testing.T) {
 		}
 	}
 }
+
+// TestSuggestionOfAnEmptyCache: the step of a write says in words why the cache proposes nothing.
+func TestSuggestionOfAnEmptyCache(t *testing.T) {
+	c := &Cacher{}
+	c.state.init()
+	ctx, j := trace.NewRecorder("p", trace.DefaultLimits).Begin(t.Context(), trace.Request{})
+	_, step := trace.Start(ctx, trace.CacherUpdate, "/pandas/a")
+	if obj := c.suggestion(step, "/pandas/a"); obj != nil {
+		t.Errorf("it proposes %v", obj)
+	}
+	step.End(nil)
+	j.Finish(trace.Response{Code: 200})
+	j.Wait(t.Context())
+	if why := j.Record().Steps[0].Why; why != "the cache is uninitialized: the storage reads the object" {
+		t.Errorf("%q", why)
+	}
+}

@@ -27,7 +27,7 @@ func (c *Cacher) WatchEncoded(ctx context.Context, key string, opts store.ListOp
 		return nil, err
 	}
 	if !c.readyToWatch(ctx) {
-		step.WhyText(trace.WatchUncached, string(c.state.get().State))
+		step.WhyText(trace.WatchUncached, c.state.get().State.String())
 		c.counts.fallbacks.Add(1)
 		return c.config.Storage.WatchEncoded(ctx, key, opts)
 	}

@@ -61,7 +61,7 @@ func (c *Cacher) suggestion(step *trace.Step, key string) *object.Encoded {
 	c.sayLate(step)
 	state := c.state.get().State
 	if state == Uninitialized {
-		step.WhyText(trace.SuggestionUnready, string(state))
+		step.WhyText(trace.SuggestionUnready, state.String())
 		return nil
 	}
 	obj := c.latest(key)
