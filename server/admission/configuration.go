@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -50,6 +51,8 @@ func readConfiguration(file string) (map[string]document, error) {
 			return bad(fmt.Errorf("%s.name: there is no plugin %q", field, one.Name))
 		case twice:
 			return bad(fmt.Errorf("%s.name: %s is there already", field, one.Name))
+		case (one.Configuration != nil || one.Path != "") && !slices.Contains(Configurable(), one.Name):
+			return bad(fmt.Errorf("%s: kx does not configure %s, and would do without what it says: leave it out; kx configures %s", field, one.Name, strings.Join(Configurable(), ", ")))
 		case one.Configuration != nil:
 			documents[one.Name] = document{field + ".configuration", one.Configuration.Raw}
 		case one.Path != "":

@@ -29,6 +29,8 @@ func TestConfiguration(t *testing.T) {
 			"admission.yaml: plugins[0].configuration: defaults.enforce: Invalid value: \"hard\""},
 		{head + "- name: Unknown\n", "admission.yaml: plugins[0].name: there is no plugin \"Unknown\""},
 		{head + "- name: PodSecurity\n  path: good.yaml\n- name: PodSecurity\n", "admission.yaml: plugins[1].name: PodSecurity is there already"},
+		{head + "- name: ResourceQuota\n", ""},
+		{head + "- name: ResourceQuota\n  path: good.yaml\n", "admission.yaml: plugins[0]: kx does not configure ResourceQuota"},
 		{head + "- title: PodSecurity\n", "admission.yaml: strict decoding error: unknown field \"plugins[0].title\""},
 		{"kind: AdmissionConfiguration\n", "admission.yaml: "},
 	} {
