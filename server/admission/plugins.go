@@ -63,7 +63,7 @@ func New(c Config) (_ *Plugins, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugins{kit: &plugin.Kit{Authorizer: c.Authorizer}, lifecycle: &NamespaceLifecycle{}}
+	p := &Plugins{kit: &plugin.Kit{Authorizer: plugin.UnlessTrusted(c.Authorizer)}, lifecycle: &NamespaceLifecycle{}}
 	if p.webhooks, err = webhook.New(webhook.Config{Namespace: p.Namespace, Authorizer: c.Authorizer, Services: c.Services}); err != nil {
 		return nil, err
 	}

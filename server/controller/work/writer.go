@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/admission/plugin"
 	"github.com/kx-apiserver/kx/store"
 )
 
@@ -77,7 +78,7 @@ func (w *Writer) Begin(ctx context.Context, one Write) (_ context.Context, end f
 		one.Why(step)
 		step.End(nil)
 	}
-	return store.Aside(As(ctx, w.User, info)), func(err *error) {
+	return plugin.Trusted(store.Aside(As(ctx, w.User, info))), func(err *error) {
 		if one.Void != nil && *one.Void {
 			w.causes.back(one.Cause)
 			if j != nil {
