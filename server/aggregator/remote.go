@@ -33,7 +33,7 @@ type remote struct {
 	broken error
 	// away is why requests are not passed on; nil if they are.
 	away atomic.Pointer[string]
-	// resources are those that the server last said it has; nil if it has not said so.
+	// resources is the server's latest list of its resources; nil if it has sent none.
 	resources atomic.Pointer[[]apidiscoveryv2.APIResourceDiscovery]
 	// described is what the server has told of itself, and its description was made of.
 	described string

@@ -117,7 +117,7 @@ type kind[T builtin.Object] struct {
 	// check finds what the API would accept and a file may not have.
 	check func(T) field.ErrorList
 	all   []T
-	// files has those that objects are in, by their names.
+	// files has the file of each object, by the object's name.
 	files map[string]string
 }
 

@@ -33,7 +33,7 @@ type record struct {
 	// condition is the first match condition that is false, or cannot be evaluated.
 	condition       string
 	conditionFailed bool
-	// repeatable is how much evaluations may cost that are repeated to show parts, and parts are those that are shown.
+	// repeatable is what may still be spent on repeated evaluations. parts has the sub-expressions that are shown.
 	repeatable int64
 	parts      map[string]bool
 }
@@ -163,7 +163,7 @@ type outcome struct {
 	value ref.Val
 	err   error
 	cost  int64
-	// input is what it was evaluated with.
+	// input has the variables of the evaluation.
 	input any
 }
 

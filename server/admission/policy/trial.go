@@ -68,7 +68,7 @@ type Outcome struct {
 	Asked int
 	// Failures are the validations that do not hold, and for which a binding wants something done.
 	Failures []Failure
-	// Warnings are what the client would be shown, also those that are no failures' of this trial.
+	// Warnings are all that the client would be shown, not only those of failures.
 	Warnings []string
 	// Annotations are what the audit log would be told.
 	Annotations map[string]string

@@ -10,7 +10,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// parts are the fields of a review, or of what it holds. All versions have the same.
+// parts has the fields of a review or of an object in it. All versions of reviews have the same fields.
 type parts map[string]json.RawMessage
 
 // partOf is the request or the response of a review, nil if it has none.
@@ -26,8 +26,8 @@ func partOf(review runtime.Object, name string) (part parts) {
 	return part
 }
 
-// showReview has the step show what the webhook is asked, where objects are recorded. The object is what the step had before it, and the
-// old one stands by itself: a text is cut where it becomes long.
+// showReview shows in the step what the webhook is asked, where objects are recorded. The object is the step's Before. The old object
+// is a text of its own, since long texts are cut.
 func showReview(step *trace.Step, review runtime.Object) {
 	if !step.Objects() {
 		return

@@ -49,7 +49,7 @@ func (f *File) tidyUp() error {
 	return errors.Join(errs...)
 }
 
-// backups returns those that there are, the latest first. Other files of the directory are left alone.
+// backups lists the renamed files of the log, the latest first. It ignores other files of the directory.
 func (f *File) backups() ([]backup, error) {
 	dir := filepath.Dir(f.config.Path)
 	entries, err := os.ReadDir(dir)

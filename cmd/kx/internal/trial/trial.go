@@ -27,14 +27,14 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/policy"
 )
 
-// Object is what the policies would do to a stored object.
+// Object is a stored object, with the effects of the policies on it.
 type Object struct {
 	Resource  string `json:"resource"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	// Operation is the write that was tried, empty if no policy is about one.
 	Operation admission.Operation `json:"operation,omitempty"`
-	// Refusal is what the client would be told.
+	// Refusal is the error that the client would get.
 	Refusal string `json:"refusal,omitempty"`
 	// Failures are validations that do not hold.
 	Failures []policy.Failure `json:"failures,omitempty"`
@@ -59,7 +59,7 @@ func (o *Object) acts(action registrationv1.ValidationAction) bool {
 // Summary counts objects.
 type Summary struct {
 	Objects int64 `json:"objects"`
-	// Matched are those that a policy is about. The others are those of which something would come.
+	// Matched counts the objects that a policy is about. The others count effects on them.
 	Matched int64 `json:"matched"`
 	Refused int64 `json:"refused"`
 	Warned  int64 `json:"warned"`

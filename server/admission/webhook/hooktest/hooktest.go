@@ -34,7 +34,7 @@ type Webhook struct {
 	// calls counts how often each path was asked, and last is the latest review, as it came.
 	calls map[string]int
 	last  []byte
-	// shown is what the latest review of each path was authorized by.
+	// shown has the Authorization header of the latest review, by path.
 	shown map[string]string
 	// connections are the addresses from which it was asked.
 	connections map[string]bool
