@@ -36,27 +36,35 @@ func TestRecorded(t *testing.T) {
 	r.custom()
 	r.touched()
 	r.defaulted()
+	r.compare("rec", recordedFile, func(data []byte) []byte { return data })
+}
+
+// compare holds what is recorded in a file against the journeys that were kept. -rewrite records these, with names that begin so and
+// without what only this run has.
+func (r *recorder) compare(prefix, file string, lasting func([]byte) []byte) {
+	t := r.t
+	t.Helper()
 	if rewrite := flag.Lookup("rewrite"); rewrite != nil && rewrite.Value.String() == "true" {
 		list := v1alpha1.JourneyList{}
 		for i, j := range r.journeys {
 			j = j.DeepCopy()
-			j.Name, j.UID = fmt.Sprintf("rec-%d", i+1), ""
+			j.Name, j.UID = fmt.Sprintf("%s-%d", prefix, i+1), ""
 			list.Items = append(list.Items, *j)
 		}
 		data, err := json.MarshalIndent(&list, "", " ")
 		must(t, err)
-		must(t, os.WriteFile(recordedFile, append(data, '\n'), 0o644))
+		must(t, os.WriteFile(file, append(lasting(data), '\n'), 0o644))
 	}
-	data, err := os.ReadFile(recordedFile)
+	data, err := os.ReadFile(file)
 	must(t, err)
 	var list v1alpha1.JourneyList
 	must(t, json.Unmarshal(data, &list))
 	if len(list.Items) != len(r.journeys) {
-		t.Fatalf("%d journeys are recorded, want %d: go test ./server -run TestRecorded -rewrite", len(list.Items), len(r.journeys))
+		t.Fatalf("%d journeys are recorded, want %d: go test ./server -run %s -rewrite", len(list.Items), len(r.journeys), t.Name())
 	}
 	for i, j := range r.journeys {
 		if was, is := shapeOf(&list.Items[i]), shapeOf(j); was != is {
-			t.Errorf("%s %s: what is recorded\n%s\nis not what happens:\n%s\ngo test ./server -run TestRecorded -rewrite", j.Spec.Method, j.Spec.URI, was, is)
+			t.Errorf("%s %s: what is recorded\n%s\nis not what happens:\n%s\ngo test ./server -run %s -rewrite", j.Spec.Method, j.Spec.URI, was, is, t.Name())
 		}
 	}
 }

@@ -264,12 +264,7 @@ func (r *remote) ask(ctx context.Context, host, path, accept string) (*http.Resp
 	}
 	req.Header.Set("Accept", accept)
 	transport.SetAuthProxyHeaders(req, asking.GetName(), "", asking.GetGroups(), nil)
-	client := http.Client{
-		Timeout:       answerWait,
-		Transport:     webhook.Documents(r.transport, answerMost),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	answer, err := client.Do(req)
+	answer, err := r.client(answerWait).Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("failing or missing response from %s: %w", address, err)
 	}
@@ -278,6 +273,15 @@ func (r *remote) ask(ctx context.Context, host, path, accept string) (*http.Resp
 		return nil, fmt.Errorf("failing or missing response from %s: bad status from %s: %d", address, address, answer.StatusCode)
 	}
 	return answer, nil
+}
+
+// client bounds answers and follows no redirect. A timeout of 0 leaves the time to the context of the request.
+func (r *remote) client(timeout time.Duration) *http.Client {
+	return &http.Client{
+		Timeout:       timeout,
+		Transport:     webhook.Documents(r.transport, answerMost),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // read is ask for what is read whole.

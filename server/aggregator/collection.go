@@ -22,7 +22,6 @@ import (
 	"k8s.io/client-go/transport"
 
 	"github.com/kx-apiserver/kx/core/rest"
-	"github.com/kx-apiserver/kx/server/webhook"
 )
 
 const (
@@ -120,12 +119,15 @@ func (c *collection) DeleteCollection(ctx context.Context, validate rest.Validat
 		return nil, err
 	}
 	items := found.(*metav1.PartialObjectMetadataList).Items
+	if c.whole && len(items) > 0 {
+		if err := validate(ctx, &items[0]); err != nil { // all are of one namespace
+			return nil, err
+		}
+		return found, c.ask(ctx, http.MethodDelete, c.path(request.NamespaceValue(ctx)), options, nil)
+	}
 	for i := range items {
 		if err := validate(ctx, &items[i]); err != nil {
 			return nil, err
-		}
-		if c.whole {
-			return found, c.ask(ctx, http.MethodDelete, c.path(request.NamespaceValue(ctx)), options, nil)
 		}
 		exactly := options.DeepCopy()
 		exactly.Preconditions = &metav1.Preconditions{UID: &items[i].UID}
@@ -165,11 +167,7 @@ func (c *collection) ask(ctx context.Context, method, path string, body, into an
 	req.Header.Set("Accept", ofMetadata)
 	req.Header.Set("Content-Type", runtime.ContentTypeJSON)
 	transport.SetAuthProxyHeaders(req, who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra())
-	client := http.Client{
-		Transport:     webhook.Documents(c.remote.transport, answerMost),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	answer, err := client.Do(req)
+	answer, err := c.remote.client(0).Do(req)
 	if err != nil {
 		return fmt.Errorf("%s %s of the service %s: %w", method, path, c.remote.service(), err)
 	}

@@ -35,11 +35,11 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 			kind = metrics.Mutating
 		}
 		who, _ := request.UserFrom(ctx)
-		holds := holdsOf(step)
+		var named string // the flow, as the step has it
 		c.Flow.Serve(flow.Request{HTTP: r, Info: info, User: who}, func(e *flow.Entry, admitted bool) {
 			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedFlowSchemaUID, string(e.Schema.UID))
 			w.Header().Set(flowcontrolv1.ResponseHeaderMatchedPriorityLevelConfigurationUID, string(e.Level.UID))
-			holds.judged(judged(step, e, admitted))
+			named = judged(step, e, admitted)
 			if admitted {
 				step.End(nil)
 				return
@@ -57,7 +57,7 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 					trace.OnHold(ctx, seat)
 					r = r.WithContext(rest.WithInitialized(ctx, seat.Pause))
 				} else {
-					trace.OnHold(ctx, holds.of(seat))
+					trace.OnHold(ctx, holds{seat, step, named})
 				}
 			}
 			if !watches {
@@ -98,38 +98,15 @@ func judged(step *trace.Step, e *flow.Entry, admitted bool) (text string) {
 	return text
 }
 
-// holds has the step of a recorded request say that it goes on without a seat after it was held. A watch goes on without one anyway.
+// holds has the step say that a request goes on without a seat after it was held. A watch goes on without one anyway.
 type holds struct {
 	*flow.Seat
 	step *trace.Step
 	flow string
 }
 
-// holdsOf is nil for a request that is not recorded.
-func holdsOf(step *trace.Step) *holds {
-	if step == nil {
-		return nil
-	}
-	return &holds{step: step}
-}
-
-func (h *holds) judged(flow string) {
-	if h != nil {
-		h.flow = flow
-	}
-}
-
-// of is what pauses while the request is held.
-func (h *holds) of(seat *flow.Seat) trace.Pauser {
-	if h == nil {
-		return seat
-	}
-	h.Seat = seat
-	return h
-}
-
 // Resume tells the step, which has ended, of what came after it.
-func (h *holds) Resume() {
+func (h holds) Resume() {
 	h.Seat.Resume()
 	h.step.WhyText(trace.SeatGivenUp, h.flow)
 }

@@ -74,8 +74,8 @@ func sourceIP(r *http.Request) string {
 	return host
 }
 
-// WithTracing decides how much of the journey is recorded, and to which trace of OpenTelemetry it belongs, now that user and request are known. It records objects for those who
-// ask for them and may read journeys, where they will find them.
+// WithTracing decides how much of the journey is recorded, and to which trace of OpenTelemetry it belongs, now that user and request are
+// known. It records objects for those who ask for them and may read journeys, where they will find them.
 func WithTracing(next http.Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if journey := trace.FromContext(r.Context()); journey != nil {
