@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
@@ -114,19 +113,10 @@ func reload(t *testing.T, text string, servers ...*reloading) {
 	}
 	hash := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text)))
 	for _, s := range servers {
-		await(t, "the server works by the file", func() bool {
+		until(t, "the server works by the file", func() bool {
 			_, body := s.read(t, "/metrics")
 			return strings.Contains(body, `apiserver_encryption_config_controller_last_config_info{apiserver_id_hash="sha256:`) && strings.Contains(body, `hash="`+hash+`"} 1`)
 		})
-	}
-}
-
-func await(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it never came to be that %s", what)
-		}
 	}
 }
 
@@ -280,7 +270,7 @@ func TestEncryptionReloadBroken(t *testing.T) {
 		strings.Replace(good, secretOf("key1"), "c2hvcnQ=", 1), strings.Replace(good, "kind: EncryptionConfiguration\n", "", 1), good[:len(good)-8], "",
 	} {
 		must(t, os.WriteFile(s.file, []byte(broken), 0o600))
-		await(t, "the server says so", func() bool {
+		until(t, "the server says so", func() bool {
 			code, body := s.read(t, "/readyz/encryption")
 			return code == http.StatusInternalServerError && strings.Contains(body, "the keys of stored objects are not as their file says: see the log")
 		})
@@ -294,7 +284,7 @@ func TestEncryptionReloadBroken(t *testing.T) {
 		_, err := secrets.Create(ctx, &corev1.Secret{ObjectMeta: named(fmt.Sprint("s-", failures))}, metav1.CreateOptions{})
 		must(t, err)
 		must(t, os.WriteFile(s.file, []byte(good), 0o600))
-		await(t, "all is well", func() bool { code, _ := s.read(t, "/readyz"); return code == http.StatusOK })
+		until(t, "all is well", func() bool { code, _ := s.read(t, "/readyz"); return code == http.StatusOK })
 	}
 	if got := s.underKeys(t, "/registry/secrets/default/s-"); got["key1"] != failures {
 		t.Errorf("secrets have the keys %v", got)
@@ -332,7 +322,7 @@ func TestEncryptionReloadHeals(t *testing.T) {
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "ann"}},
 	}, metav1.CreateOptions{})
 	must(t, err)
-	await(t, "the late server has met what it can't read", func() bool {
+	until(t, "the late server has met what it can't read", func() bool {
 		return strings.Contains(late.log.String(), "clusterrolebindings/reader")
 	})
 	if _, err := maps.Get(ctx, "c", metav1.GetOptions{}); err == nil {
@@ -343,11 +333,11 @@ func TestEncryptionReloadHeals(t *testing.T) {
 	config.BearerToken = "token-of-ann"
 	ann, err := kubernetes.NewForConfig(config)
 	must(t, err)
-	await(t, "the role counts", func() bool {
+	until(t, "the role counts", func() bool {
 		_, err := ann.CoreV1().ConfigMaps("default").Get(ctx, "c", metav1.GetOptions{})
 		return err == nil
 	})
-	await(t, "a watch from the cache has the object", func() bool {
+	until(t, "a watch from the cache has the object", func() bool {
 		w, err := maps.Watch(ctx, metav1.ListOptions{ResourceVersion: "0", FieldSelector: "metadata.name=c"})
 		must(t, err)
 		defer w.Stop()
@@ -382,13 +372,13 @@ func TestEncryptionReloadPlugin(t *testing.T) {
 	second.Say("dizzy", "v2")
 	both := everything(provider("second", second) + provider("first", first))
 	must(t, os.WriteFile(s.file, []byte(both), 0o600))
-	await(t, "the server says that the plugin is not well", func() bool {
+	until(t, "the server says that the plugin is not well", func() bool {
 		code, _ := s.read(t, "/readyz/encryption")
 		return code == http.StatusInternalServerError && strings.Contains(s.log.String(), "dizzy")
 	})
 	create("b", "first")
 	second.Say("ok", "v2") // the file stays as it is
-	await(t, "the file counts", func() bool { code, _ := s.read(t, "/readyz/encryption"); return code == http.StatusOK })
+	until(t, "the file counts", func() bool { code, _ := s.read(t, "/readyz/encryption"); return code == http.StatusOK })
 	create("c", "second")
 	for _, name := range []string{"a", "b"} {
 		_, err := secrets.Patch(ctx, name, "application/merge-patch+json", []byte(`{}`), metav1.PatchOptions{})

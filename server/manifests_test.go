@@ -228,7 +228,7 @@ func TestManifestsReload(t *testing.T) {
 		t.Fatalf("at the start: %s", got)
 	}
 	m.write(t, plugin, "a.yaml", second)
-	await(t, "the second policy counts", func() bool { return strings.Contains(says(), "the second") })
+	until(t, "the second policy counts", func() bool { return strings.Contains(says(), "the second") })
 	failures := 0
 	for _, broken := range []struct{ text, want string }{
 		{strings.Replace(second, `"false"`, `"fals"`, 1), "spec.validations[0].expression"},
@@ -241,7 +241,7 @@ func TestManifestsReload(t *testing.T) {
 		{"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x.static.k8s.io}\n", "no kind"},
 	} {
 		m.write(t, plugin, "a.yaml", broken.text)
-		await(t, "the server says so", func() bool {
+		until(t, "the server says so", func() bool {
 			code, body := readBody(t, r, "/readyz/admission")
 			return code == http.StatusInternalServerError && strings.Contains(body, "the manifests of ValidatingAdmissionPolicy are not as their directory says: see the log")
 		})
@@ -252,14 +252,14 @@ func TestManifestsReload(t *testing.T) {
 			t.Errorf("with a directory of no use: %s", got)
 		}
 		m.write(t, plugin, "a.yaml", second)
-		await(t, "all is well", func() bool { code, _ := readBody(t, r, "/readyz"); return code == http.StatusOK })
+		until(t, "all is well", func() bool { code, _ := readBody(t, r, "/readyz"); return code == http.StatusOK })
 	}
 	if _, body := readBody(t, r, "/metrics"); !strings.Contains(body, fmt.Sprintf(`plugin="ValidatingAdmissionPolicy",status="failure"} %d`, failures)) ||
 		!strings.Contains(body, `apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:`) {
 		t.Error("what was of no use is not counted")
 	}
 	must(t, os.Remove(file))
-	await(t, "no policy counts", func() bool { return says() == "" })
+	until(t, "no policy counts", func() bool { return says() == "" })
 	_, err = client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: named("c")}, metav1.CreateOptions{})
 	must(t, err)
 }

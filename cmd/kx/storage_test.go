@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -266,18 +265,13 @@ func TestStorageReload(t *testing.T) {
 		t.Helper()
 		hash := fmt.Sprintf(`hash="sha256:%x"} 1`, sha256.Sum256(write(names...)))
 		for _, s := range servers {
-			for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			until(t, fmt.Sprintf("the keys %v count", names), func() bool {
 				text, err := s.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
-				if strings.Contains(string(text), "apiserver_encryption_config_controller_last_config_info") && strings.Contains(string(text), hash) {
-					break
-				}
-				if time.Now().After(deadline) {
-					t.Fatalf("the keys %v never count", names)
-				}
-			}
+				return strings.Contains(string(text), "apiserver_encryption_config_controller_last_config_info") && strings.Contains(string(text), hash)
+			})
 		}
 	}
 	for i := range 4 {
