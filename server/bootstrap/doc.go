@@ -14,6 +14,8 @@
 //     Roles and bindings only gain what they lack; with the annotation rbac.authorization.kubernetes.io/autoupdate=false they
 //     stay as they are. A binding to another role is replaced.
 //  4. Reads of this package do not start the filling of a watch cache.
+//  5. Each object is written by a request of its own. One transaction for many would give them one resourceVersion, and a watch
+//     that ends between them and goes on from there would never see the others.
 //
 // # Several servers on one etcd
 //
