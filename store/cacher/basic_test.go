@@ -1,6 +1,7 @@
 package cacher_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -55,6 +56,44 @@ func TestWatchGetsEvents(t *testing.T) {
 		}
 		if e.Type == watch.Deleted && e.Object.(*unstructured.Unstructured).GetResourceVersion() != deleted.GetResourceVersion() {
 			t.Errorf("deleted at %s, want %s", e.Object.(*unstructured.Unstructured).GetResourceVersion(), deleted.GetResourceVersion())
+		}
+	}
+}
+
+// TestListBesideNeighbours lists namespaces whose keys are next to each other, whole and page by page, with what remains of each.
+func TestListBesideNeighbours(t *testing.T) {
+	r := shared(t, nil)
+	namespaces := []string{"n", "n-a", "n.a", "n0", "na", "o"}
+	for _, ns := range namespaces {
+		for _, name := range []string{"a", "b", "c"} {
+			r.create(t, ns, name, "red")
+		}
+	}
+	for _, ns := range namespaces {
+		opts := everything
+		var names, left []string
+		for {
+			out := &unstructured.UnstructuredList{}
+			if err := r.cached.GetList(t.Context(), "/pandas/"+ns+"/", opts, out); err != nil {
+				t.Fatal(err)
+			}
+			for _, obj := range out.Items {
+				names = append(names, obj.GetNamespace()+"/"+obj.GetName())
+			}
+			if n := out.GetRemainingItemCount(); n != nil {
+				left = append(left, fmt.Sprint(*n))
+			}
+			if len(out.Items) == 3 { // the whole list: now page by page
+				opts.Predicate.Limit = 1
+				continue
+			}
+			if opts.Predicate.Continue = out.GetContinue(); opts.Predicate.Continue == "" {
+				break
+			}
+		}
+		want := fmt.Sprintf("[%[1]s/a %[1]s/b %[1]s/c %[1]s/a %[1]s/b %[1]s/c]", ns)
+		if got := fmt.Sprint(names); got != want || fmt.Sprint(left) != "[2 1]" {
+			t.Errorf("namespace %s: %s, want %s; left %v, want [2 1]", ns, got, want, left)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -363,9 +362,19 @@ func (w *watchCache) waitUntilFresh(ctx context.Context, revision int64) (err er
 
 // ascend calls visit with all items at prefix, in the order of their keys, from the key "from" on, until it says no.
 func ascend(t *tree, prefix, from string, visit func(item) bool) {
-	t.AscendGreaterOrEqual(item{key: max(prefix, from)}, func(i item) bool {
-		return strings.HasPrefix(i.key, prefix) && visit(i)
+	// What comes after the prefix is looked for once: to compare each key with the prefix costs more than all the rest of a walk.
+	var after *object.Encoded
+	t.AscendGreaterOrEqual(item{key: pastAll(prefix)}, func(i item) bool {
+		after = i.obj
+		return false
 	})
+	t.AscendGreaterOrEqual(item{key: max(prefix, from)}, func(i item) bool { return i.obj != after && visit(i) })
+}
+
+// pastAll is the smallest key that is larger than all that begin with prefix, which ends in a slash.
+func pastAll(prefix string) string {
+	last := len(prefix) - 1
+	return prefix[:last] + string(prefix[last]+1)
 }
 
 // readHistory copies the events from seq on into buf. Not ok says that the first of them is forgotten.
