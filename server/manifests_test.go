@@ -281,10 +281,10 @@ func TestManifestsOfNoUse(t *testing.T) {
 		return fmt.Sprintf("apiVersion: admissionregistration.k8s.io/v1\nkind: %s\nmetadata: {name: h.static.k8s.io}\nwebhooks: [{name: h.example.com, admissionReviewVersions: [v1], sideEffects: None, clientConfig: %s}]\n", kind, config)
 	}
 	for _, c := range []struct{ plugin, text, want string }{
-		{"ValidatingAdmissionPolicy", policyOf("a", ofMaps, "size(", "x"), `a.yaml: document 1: ValidatingAdmissionPolicy "a.static.k8s.io": spec.validations[0].expression: Invalid value`},
-		{"ValidatingAdmissionPolicy", strings.Replace(policyOf("a", ofMaps, "true", "x"), "policyName: a.static.k8s.io", "policyName: a", 1), `document 2: ValidatingAdmissionPolicyBinding "a.static.k8s.io": spec.policyName: Invalid value: "a": spec.policyName must end with ".static.k8s.io"`},
+		{"ValidatingAdmissionPolicy", policyOf("a", ofMaps, "size(", "x"), `a.yaml: document 1: ValidatingAdmissionPolicy "a.static.k8s.io": line 6: spec.validations[0].expression: Invalid value`},
+		{"ValidatingAdmissionPolicy", strings.Replace(policyOf("a", ofMaps, "true", "x"), "policyName: a.static.k8s.io", "policyName: a", 1), `document 2: ValidatingAdmissionPolicyBinding "a.static.k8s.io": line 11: spec.policyName: Invalid value: "a": spec.policyName must end with ".static.k8s.io"`},
 		{"MutatingAdmissionPolicy", policyOf("a", ofMaps, "true", "x"), "kind: a ValidatingAdmissionPolicy does not belong into this directory"},
-		{"MutatingAdmissionPolicy", strings.Replace(labelsMaps, "reinvocationPolicy: Never", "reinvocationPolicy: Sometimes", 1), `a.yaml: document 1: items[0]: MutatingAdmissionPolicy "label.static.k8s.io": spec.reinvocationPolicy`},
+		{"MutatingAdmissionPolicy", strings.Replace(labelsMaps, "reinvocationPolicy: Never", "reinvocationPolicy: Sometimes", 1), `a.yaml: document 1: items[0]: MutatingAdmissionPolicy "label.static.k8s.io": line 9: spec.reinvocationPolicy`},
 		{"MutatingAdmissionWebhook", hooks("MutatingWebhookConfiguration", "{service: {name: s, namespace: d}}"), "webhooks[0].clientConfig.service: Forbidden: clientConfig.service is not supported for static manifests; use clientConfig.url instead"},
 		{"ValidatingAdmissionWebhook", hooks("ValidatingWebhookConfiguration", `{url: "http://x.example"}`), "webhooks[0].clientConfig.url: Invalid value"},
 		{"ValidatingAdmissionWebhook", hooks("MutatingWebhookConfiguration", `{url: "https://x.example"}`), "kind: a MutatingWebhookConfiguration does not belong into this directory"},

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/apis/apiserver/install"
+
+	"github.com/kx-apiserver/kx/core/lines"
 )
 
 // document is what a plugin is configured with.
@@ -18,6 +20,7 @@ type document struct {
 	// source is where it stands, for errors.
 	source string
 	data   []byte
+	lines  lines.Document
 }
 
 // readConfiguration returns the documents of plugins by their names. It is nil without a file.
@@ -34,27 +37,29 @@ func readConfiguration(file string) (map[string]document, error) {
 	}
 	scheme := runtime.NewScheme()
 	install.Install(scheme)
+	at := lines.Of(data)
+	wrong := func(err error) (map[string]document, error) { return bad(fmt.Errorf("%s: %w", file, at.Error(err))) }
 	decoded, err := runtime.Decode(serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDecoder(), data)
 	if err != nil {
-		return bad(fmt.Errorf("%s: %w", file, err))
+		return wrong(err)
 	}
 	config, ok := decoded.(*apiserver.AdmissionConfiguration)
 	if !ok {
-		return bad(fmt.Errorf("%s: kind: this is a %T; it must be an AdmissionConfiguration", file, decoded))
+		return wrong(fmt.Errorf("kind: this is a %T; it must be an AdmissionConfiguration", decoded))
 	}
 	documents := map[string]document{}
 	for i, one := range config.Plugins {
-		field := fmt.Sprintf("%s: plugins[%d]", file, i)
+		field := fmt.Sprintf("plugins[%d]", i)
 		_, twice := documents[one.Name]
 		switch {
 		case !slices.Contains(Names(), one.Name) && !slices.Contains(missing, one.Name):
-			return bad(fmt.Errorf("%s.name: there is no plugin %q", field, one.Name))
+			return wrong(fmt.Errorf("%s.name: there is no plugin %q", field, one.Name))
 		case twice:
-			return bad(fmt.Errorf("%s.name: %s is there already", field, one.Name))
+			return wrong(fmt.Errorf("%s.name: %s is there already", field, one.Name))
 		case (one.Configuration != nil || one.Path != "") && !slices.Contains(Configurable(), one.Name):
-			return bad(fmt.Errorf("%s: kx does not configure %s, and would do without what it says: leave it out; kx configures %s", field, one.Name, strings.Join(Configurable(), ", ")))
+			return wrong(fmt.Errorf("%s: kx does not configure %s, and would do without what it says: leave it out; kx configures %s", field, one.Name, strings.Join(Configurable(), ", ")))
 		case one.Configuration != nil:
-			documents[one.Name] = document{field + ".configuration", one.Configuration.Raw}
+			documents[one.Name] = document{file + ": " + field + ".configuration", one.Configuration.Raw, at.In(field + ".configuration")}
 		case one.Path != "":
 			path := one.Path
 			if !filepath.IsAbs(path) {
@@ -62,9 +67,9 @@ func readConfiguration(file string) (map[string]document, error) {
 			}
 			data, err := os.ReadFile(path)
 			if err != nil {
-				return bad(fmt.Errorf("%s.path: %w", field, err))
+				return wrong(fmt.Errorf("%s.path: %w", field, err))
 			}
-			documents[one.Name] = document{path, data}
+			documents[one.Name] = document{path, data, lines.Of(data)}
 		}
 	}
 	return documents, nil

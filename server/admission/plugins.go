@@ -93,7 +93,7 @@ func (known *entry) of(p *Plugins, c *Config, documents map[string]document) (pl
 	doc := documents[known.name]
 	made, err := known.configure(p, c, doc.data)
 	if err != nil {
-		err = fmt.Errorf("--admission-control-config-file: %s: %w", doc.source, err)
+		err = fmt.Errorf("--admission-control-config-file: %s: %w", doc.source, doc.lines.Error(err))
 	}
 	return made, err
 }

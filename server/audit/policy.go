@@ -5,19 +5,15 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"regexp"
-	"strconv"
-	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/apis/audit/validation"
 	"k8s.io/apiserver/pkg/audit"
 
 	"github.com/kx-apiserver/kx/core/escape"
+	fieldlines "github.com/kx-apiserver/kx/core/lines"
 )
 
 // writesOnly is the default policy: the metadata of every write.
@@ -53,8 +49,8 @@ func loadPolicy(path string, log *slog.Logger) (*auditinternal.Policy, error) {
 
 // parsePolicy reads a policy. Warnings are about what it ignores.
 func parsePolicy(data []byte) (p *auditinternal.Policy, warnings []error, err error) {
-	at := linesOf(data)
-	if err := at.checkKind(); err != nil {
+	at := fieldlines.Of(data)
+	if err := checkKind(at); err != nil {
 		return nil, nil, err
 	}
 	p = &auditinternal.Policy{}
@@ -62,118 +58,38 @@ func parsePolicy(data []byte) (p *auditinternal.Policy, warnings []error, err er
 	_, _, err = strict.Decode(data, nil, p)
 	if ignored, ok := runtime.AsStrictDecodingError(err); ok {
 		for _, one := range ignored.Errors() {
-			warnings = append(warnings, at.named(one.Error(), fieldOfWarning))
+			warnings = append(warnings, at.Error(one))
 		}
 		p = &auditinternal.Policy{}
 		_, _, err = audit.Codecs.UniversalDecoder().Decode(data, nil, p)
 	}
 	if err != nil {
-		return nil, nil, at.named(err.Error(), fieldOfType)
+		return nil, nil, at.Error(err)
 	}
 	var errs []error
 	for _, one := range validation.ValidatePolicy(p) {
-		errs = append(errs, at.of(one))
+		errs = append(errs, one)
 	}
 	if len(p.Rules) == 0 {
-		errs = append(errs, fmt.Errorf("%srules: there is none: write at least one, such as \"- level: Metadata\"", at.line("rules")))
+		errs = append(errs, fmt.Errorf("%srules: there is none: write at least one, such as \"- level: Metadata\"", at.At("rules")))
 	}
 	if len(errs) > 0 {
-		return nil, nil, joined(errs)
+		return nil, nil, at.Error(errors.Join(errs...))
 	}
 	return p, warnings, nil
 }
 
-// joined makes one sentence of several errors.
-func joined(errs []error) error {
-	texts := make([]string, len(errs))
-	for i, err := range errs {
-		texts[i] = err.Error()
-	}
-	return errors.New(strings.Join(texts, "; "))
-}
-
-// document is a YAML document, of which one wants to know in which line a field is. It may be nil.
-type document struct{ root *yaml.Node }
-
-func linesOf(data []byte) document {
-	var file yaml.Node
-	switch {
-	case yaml.Unmarshal(data, &file) != nil:
-		return document{} // the decoder says why
-	case len(file.Content) == 0:
-		return document{&yaml.Node{Kind: yaml.MappingNode, Line: 1}}
-	}
-	return document{file.Content[0]}
-}
-
 // checkKind says whether the document is something else than a policy.
-func (d document) checkKind() error {
-	if d.root == nil {
+func checkKind(at fieldlines.Document) error {
+	if !at.Readable() {
 		return nil
 	}
 	for _, must := range []struct{ field, be string }{{"apiVersion", Version}, {"kind", "Policy"}} {
-		node := child(d.root, must.field)
-		switch {
-		case node == nil:
+		switch is, there := at.Value(must.field); {
+		case !there:
 			return fmt.Errorf("%s: it is missing: write %s: %s", must.field, must.field, must.be)
-		case node.Value != must.be:
-			return fmt.Errorf("%s%s: %q must be %q", d.line(must.field), must.field, node.Value, must.be)
-		}
-	}
-	return nil
-}
-
-// fieldOfWarning and fieldOfType find the field in messages of decoders.
-var (
-	fieldOfWarning = regexp.MustCompile(`field "([^"]+)"`)
-	fieldOfType    = regexp.MustCompile(`into Go struct field [^.\s]+\.(\S+) of type`)
-)
-
-// named adds the line of the field that a message names.
-func (d document) named(message string, by *regexp.Regexp) error {
-	message = strings.Join(strings.Fields(message), " ")
-	if found := by.FindStringSubmatch(message); found != nil {
-		return fmt.Errorf("%s%s: %s", d.line(found[1]), found[1], message)
-	}
-	return errors.New(message)
-}
-
-// of adds the line to an error of a field.
-func (d document) of(err *field.Error) error {
-	return fmt.Errorf("%s%w", d.line(err.Field), err)
-}
-
-// line returns the line of a field for a message, such as "line 7: ". Of a field that is missing it is the one of what it is missing in.
-func (d document) line(path string) string {
-	if d.root == nil {
-		return ""
-	}
-	at := d.root
-	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		next := child(at, part)
-		if next == nil {
-			break
-		}
-		at = next
-	}
-	return fmt.Sprintf("line %d: ", at.Line)
-}
-
-// child returns the field or the item of a node, nil if there is none.
-func child(of *yaml.Node, name string) *yaml.Node {
-	if of.Kind == yaml.AliasNode {
-		of = of.Alias
-	}
-	switch of.Kind {
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(of.Content); i += 2 {
-			if of.Content[i].Value == name {
-				return of.Content[i+1]
-			}
-		}
-	case yaml.SequenceNode:
-		if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(of.Content) {
-			return of.Content[i]
+		case is != must.be:
+			return fmt.Errorf("%s%s: %q must be %q", at.At(must.field), must.field, is, must.be)
 		}
 	}
 	return nil

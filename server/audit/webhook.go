@@ -41,9 +41,9 @@ type webhook struct {
 
 func newWebhook(c Webhook) (*webhook, error) {
 	bad := func(err error) error { return fmt.Errorf("--audit-webhook-config-file: %s: %w", c.File, err) }
-	client, err := webhookutil.LoadKubeconfig(c.File, nil)
+	client, err := kxwebhook.Kubeconfig(c.File)
 	if err != nil {
-		return nil, bad(err)
+		return nil, fmt.Errorf("--audit-webhook-config-file: %w", err)
 	}
 	client = kxwebhook.Bound(client, func(int64) int64 { return mostAnswerBytes })
 	w := &webhook{backoff: webhookutil.DefaultRetryBackoffWithInitialDelay(c.InitialBackoff)}

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/token/cache"
 	"k8s.io/apiserver/pkg/authentication/user"
-	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/apiserver/plugin/pkg/authenticator/token/webhook"
 
 	"github.com/kx-apiserver/kx/core/trace"
@@ -40,9 +39,9 @@ var retries = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter
 
 // newWebhook makes the authenticator that asks it. Errors name it, and so do the doubts.
 func newWebhook(c Webhook, audiences authenticator.Audiences) (authenticator.Token, error) {
-	client, err := webhookutil.LoadKubeconfig(c.File, nil)
+	client, err := kxwebhook.Kubeconfig(c.File)
 	if err != nil {
-		return nil, fmt.Errorf("--authentication-token-webhook-config-file: %s: %w", c.File, err)
+		return nil, fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
 	}
 	client.Timeout = webhookTimeout
 	client = kxwebhook.Bound(client, func(int64) int64 { return mostReviewBytes })

@@ -15,10 +15,10 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	authorizationcel "k8s.io/apiserver/pkg/authorization/cel"
-	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/apiserver/plugin/pkg/authorizer/webhook"
 	webhookmetrics "k8s.io/apiserver/plugin/pkg/authorizer/webhook/metrics"
 
+	"github.com/kx-apiserver/kx/core/lines"
 	"github.com/kx-apiserver/kx/server/reload"
 	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
@@ -76,8 +76,9 @@ func (a *Authorizer) configuration() (_ *apiserver.AuthorizationConfiguration, h
 	return configuration, hash, nil
 }
 
-// parse reads a file. Errors name the field.
-func parse(data []byte) (*apiserver.AuthorizationConfiguration, error) {
+// parse reads a file. Errors name the line and the field.
+func parse(data []byte) (_ *apiserver.AuthorizationConfiguration, err error) {
+	defer func() { err = lines.Of(data).Error(err) }()
 	configuration, err := load.LoadFromData(data)
 	if err != nil {
 		return nil, err
@@ -158,9 +159,9 @@ func newWebhook(one *apiserver.AuthorizerConfiguration) (authorizer.Authorizer, 
 	if c.ConnectionInfo.KubeConfigFile != nil {
 		file = *c.ConnectionInfo.KubeConfigFile // else the configuration of a pod
 	}
-	client, err := webhookutil.LoadKubeconfig(file, nil)
+	client, err := kxwebhook.Kubeconfig(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, err
 	}
 	client.Timeout = c.Timeout.Duration
 	client = kxwebhook.Bound(client, func(int64) int64 { return mostAnswerBytes })

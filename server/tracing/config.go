@@ -10,9 +10,11 @@ import (
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/apis/apiserver/install"
 	tracingapi "k8s.io/component-base/tracing/api/v1"
+
+	"github.com/kx-apiserver/kx/core/lines"
 )
 
-// load reads the file. Errors name the field, or the line where it is no YAML.
+// load reads the file. Errors name the line and the field.
 func load(file string) (*tracingapi.TracingConfiguration, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -25,7 +27,8 @@ func load(file string) (*tracingapi.TracingConfiguration, error) {
 	return configuration, nil
 }
 
-func parse(data []byte) (*tracingapi.TracingConfiguration, error) {
+func parse(data []byte) (_ *tracingapi.TracingConfiguration, err error) {
+	defer func() { err = lines.Of(data).Error(err) }()
 	if len(data) == 0 {
 		return nil, errors.New("it is empty: it must have a TracingConfiguration of apiserver.config.k8s.io")
 	}

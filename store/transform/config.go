@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	apiserverv1 "k8s.io/apiserver/pkg/apis/apiserver/v1"
 
+	"github.com/kx-apiserver/kx/core/lines"
 	"github.com/kx-apiserver/kx/store/transform/kms"
 )
 
@@ -39,7 +40,8 @@ func ParseConfig(data []byte) (*Resources, error) {
 	return newResources(first), nil
 }
 
-func parse(data []byte) (*configuration, error) {
+func parse(data []byte) (_ *configuration, err error) {
+	defer func() { err = lines.Of(data).Error(err) }()
 	if len(data) == 0 {
 		return nil, errors.New("the file is empty")
 	}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/kx-apiserver/kx/core/lines"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/admissionregistration"
 	"github.com/kx-apiserver/kx/server/builtin/admissionregistration/mutatingadmissionpolicy"
@@ -126,7 +127,7 @@ func kindOf[T builtin.Object](setDefaults func(T), validate, check func(T) field
 }
 
 // take takes an object, with its defaults. It says whether it is of the kind.
-func (k *kind[T]) take(file string, obj runtime.Object) (bool, error) {
+func (k *kind[T]) take(file string, obj runtime.Object, at lines.Document) (bool, error) {
 	one, ok := obj.(T)
 	if !ok {
 		return false, nil
@@ -141,7 +142,7 @@ func (k *kind[T]) take(file string, obj runtime.Object) (bool, error) {
 		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), name, "it is in "+before+" already"))
 	}
 	if len(errs) > 0 {
-		return true, fmt.Errorf("%s %q: %w", reflect.TypeFor[T]().Elem().Name(), name, errs.ToAggregate())
+		return true, fmt.Errorf("%s %q: %w", reflect.TypeFor[T]().Elem().Name(), name, at.Error(errs.ToAggregate()))
 	}
 	k.files[name] = file
 	k.all = append(k.all, one)
@@ -165,7 +166,7 @@ func (k *kind[T]) refer(policies map[string]string, policy func(T) string) error
 
 // taker takes objects of a kind.
 type taker interface {
-	take(file string, obj runtime.Object) (bool, error)
+	take(file string, obj runtime.Object, at lines.Document) (bool, error)
 }
 
 // read has the objects of files taken, each by the kind that it is of.
@@ -176,14 +177,18 @@ func read(files []reload.File, kinds ...taker) error {
 	}
 	r := &reader{decoder, kinds}
 	for _, f := range files {
-		documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(f.Data)))
+		rest, above := bytes.ReplaceAll(f.Data, []byte("\r\n"), []byte("\n")), 0
+		documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(rest)))
 		for n := 1; ; n++ {
 			document, err := documents.Read()
 			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err == nil && len(bytes.TrimSpace(document)) > 0 {
-				err = r.document(f.Path, document)
+				at := max(0, bytes.Index(rest, bytes.TrimRight(document, "\n")))
+				above += bytes.Count(rest[:at], []byte("\n"))
+				rest = rest[at:]
+				err = r.document(f.Path, document, lines.Of(document).Below(above))
 			}
 			if err != nil {
 				return fmt.Errorf("%s: document %d: %w", f.Path, n, err)
@@ -208,22 +213,29 @@ func newDecoder() (runtime.Decoder, error) {
 }
 
 // document takes the object of a document, or those of a list.
-func (r *reader) document(file string, document []byte) error {
+func (r *reader) document(file string, document []byte, at lines.Document) error {
 	obj, _, err := r.Decode(document, nil, nil)
 	if err != nil {
-		return err
+		return at.Error(err)
 	}
 	list, ok := obj.(*metav1.List)
+	itemAt := func(i int) lines.Document { return at.In(fmt.Sprintf("items[%d]", i)) }
 	if !ok && meta.IsListType(obj) {
-		return meta.EachListItem(obj, func(item runtime.Object) error { return r.object(file, item) })
+		i := -1
+		return meta.EachListItem(obj, func(item runtime.Object) error {
+			i++
+			return r.object(file, item, itemAt(i))
+		})
 	}
 	if !ok {
-		return r.object(file, obj)
+		return r.object(file, obj, at)
 	}
 	for i := range list.Items {
 		item, _, err := r.Decode(list.Items[i].Raw, nil, nil)
 		if err == nil {
-			err = r.object(file, item)
+			err = r.object(file, item, itemAt(i))
+		} else {
+			err = itemAt(i).Error(err)
 		}
 		if err != nil {
 			return fmt.Errorf("items[%d]: %w", i, err)
@@ -232,11 +244,11 @@ func (r *reader) document(file string, document []byte) error {
 	return nil
 }
 
-func (r *reader) object(file string, obj runtime.Object) error {
+func (r *reader) object(file string, obj runtime.Object, at lines.Document) error {
 	for _, k := range r.kinds {
-		if taken, err := k.take(file, obj); taken {
+		if taken, err := k.take(file, obj, at); taken {
 			return err
 		}
 	}
-	return fmt.Errorf("kind: a %s does not belong into this directory", reflect.TypeOf(obj).Elem().Name())
+	return fmt.Errorf("%skind: a %s does not belong into this directory", at.At("kind"), reflect.TypeOf(obj).Elem().Name())
 }

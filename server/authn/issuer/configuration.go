@@ -13,6 +13,8 @@ import (
 	"k8s.io/apiserver/pkg/apis/apiserver/install"
 	"k8s.io/apiserver/pkg/apis/apiserver/validation"
 	authenticationcel "k8s.io/apiserver/pkg/authentication/cel"
+
+	"github.com/kx-apiserver/kx/core/lines"
 )
 
 // Flags are those of --oidc-*: one issuer.
@@ -56,8 +58,9 @@ func (f *Flags) configuration() (*apiserver.AuthenticationConfiguration, error) 
 	return &apiserver.AuthenticationConfiguration{JWT: []apiserver.JWTAuthenticator{one}}, nil
 }
 
-// parse reads a file.
-func parse(data []byte) (*apiserver.AuthenticationConfiguration, error) {
+// parse reads a file. Errors name the line and the field.
+func parse(data []byte) (_ *apiserver.AuthenticationConfiguration, err error) {
+	defer func() { err = lines.Of(data).Error(err) }()
 	if len(data) == 0 {
 		return nil, errors.New("it is empty: it must have an AuthenticationConfiguration of apiserver.config.k8s.io")
 	}

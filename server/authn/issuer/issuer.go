@@ -15,6 +15,7 @@ import (
 	authenticationcel "k8s.io/apiserver/pkg/authentication/cel"
 	"k8s.io/apiserver/plugin/pkg/authenticator/token/oidc"
 
+	"github.com/kx-apiserver/kx/core/lines"
 	"github.com/kx-apiserver/kx/server/reload"
 )
 
@@ -77,7 +78,7 @@ func New(ctx context.Context, c Config) (*Issuers, error) {
 	}
 	first, err := i.generation(configuration, oidc.AllValidSigningAlgorithms())
 	if err != nil {
-		return nil, fmt.Errorf("--authentication-config: %s: %w", c.File, err)
+		return nil, fmt.Errorf("--authentication-config: %s: %w", c.File, lines.Of(files[0].Data).Error(err))
 	}
 	i.anonymous = configuration.Anonymous
 	i.reload = reload.New(reload.Config{
@@ -160,7 +161,8 @@ func (i *Issuers) take(_ context.Context, files []reload.File, hash string) erro
 }
 
 // want makes the authenticators of a new file, which are not asked yet.
-func (i *Issuers) want(data []byte, hash string) error {
+func (i *Issuers) want(data []byte, hash string) (err error) {
+	defer func() { err = lines.Of(data).Error(err) }()
 	if i.next.generation != nil {
 		i.next.cancel()
 		i.next = wanted{}

@@ -1,0 +1,23 @@
+package webhook
+
+import (
+	"fmt"
+	"os"
+
+	"k8s.io/apiserver/pkg/util/webhook"
+	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/core/lines"
+)
+
+// Kubeconfig reads how a webhook is reached from a file, or without one from where a pod has it. Errors name the file and the line.
+func Kubeconfig(file string) (*rest.Config, error) {
+	client, err := webhook.LoadKubeconfig(file, nil)
+	if err == nil {
+		return client, nil
+	}
+	if data, failed := os.ReadFile(file); failed == nil {
+		err = lines.Of(data).Error(err)
+	}
+	return nil, fmt.Errorf("%s: %w", file, err)
+}
