@@ -34,7 +34,7 @@ type Journey struct {
 	mu         sync.Mutex
 	request    Request
 	response   Response
-	took       time.Duration // 0 while it runs
+	took       time.Duration // 0 until the request has ended
 	deliveries []Delivery
 	cause      Cause
 	effects    []*Journey
@@ -142,7 +142,7 @@ func (j *Journey) Finish(response Response) {
 		j.mu.Unlock()
 		return
 	}
-	j.response = response
+	j.response, j.took = response, took
 	j.ending = true
 	if j.alone { // as in Fork
 		j.alone = false
@@ -151,20 +151,19 @@ func (j *Journey) Finish(response Response) {
 	j.later = nil
 	j.mu.Unlock()
 	if len(later) == 0 {
-		j.finish(took)
+		j.finish()
 		return
 	}
 	go func() {
 		for _, do := range later {
 			do()
 		}
-		j.finish(took)
+		j.finish()
 	}()
 }
 
-func (j *Journey) finish(took time.Duration) {
+func (j *Journey) finish() {
 	j.mu.Lock()
-	j.took = took
 	j.finished = true
 	j.end, j.free, j.stepping = nil, nil, nil // they hold on to the request and to its steps
 	j.rec.running.Add(-int64(j.reserved))
@@ -247,7 +246,7 @@ func (j *Journey) isPinned() bool {
 type Record struct {
 	ID         string
 	Started    time.Time
-	Took       time.Duration // 0 while it runs
+	Took       time.Duration // 0 until the request has ended
 	Running    bool
 	Pinned     bool
 	Level      Level

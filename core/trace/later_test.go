@@ -25,13 +25,17 @@ func TestLater(t *testing.T) {
 		if ended := j.Wait(over); ended != (level == trace.Steps) {
 			t.Errorf("level %d: it has ended: %v", level, ended)
 		}
+		took := j.Summary().Took
+		if took == 0 {
+			t.Errorf("level %d: the request has ended, and nobody knows after how long", level)
+		}
 		j.Finish(trace.Response{Code: 500}) // which it has not
 		close(goOn)
 		if !j.Wait(t.Context()) {
 			t.Fatal("it does not end")
 		}
 		r := j.Record()
-		if has := len(r.Steps[0].Attrs) == 1; has != (level == trace.Objects) || r.Response.Code != 200 || r.Took == 0 || r.Running {
+		if has := len(r.Steps[0].Attrs) == 1; has != (level == trace.Objects) || r.Response.Code != 200 || r.Took != took || r.Running {
 			t.Errorf("level %d: %+v", level, r)
 		}
 	}

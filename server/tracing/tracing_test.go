@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -58,6 +59,43 @@ func TestBounded(t *testing.T) {
 	}
 	if spans := counted(t, registry, "kx_tracing_spans_total"); tracer.waiting != 0 || tracer.bytes != 0 || spans != 2*(journeysMost+1) {
 		t.Errorf("%d journeys of %d bytes wait, %v spans were sent", tracer.waiting, tracer.bytes, spans)
+	}
+}
+
+// TestLateParts: a request whose journey records more after the response is exported with its own end, whenever that is done.
+func TestLateParts(t *testing.T) {
+	collector := collectortest.New(t)
+	tracer, err := New(t.Context(), Config{File: collector.File(t, 1_000_000), Process: "p", Registry: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { tracer.Run(ctx) })
+	of, j := trace.NewRecorder("p", trace.DefaultLimits).Begin(t.Context(), trace.Request{Method: "POST"})
+	j.SetLevel(trace.Objects)
+	tracer.Begin(j, http.Header{}, nil, true)
+	_, step := trace.Start(of, trace.HandlerPolicy, "late")
+	goOn := make(chan struct{})
+	step.Later(func() { <-goOn })
+	step.End(nil)
+	j.Finish(trace.Response{Code: 201})
+	tracer.Ended(j)
+	collector.Wait(t, "both spans", func(all []collectortest.Span) bool { return len(all) == 2 })
+	took := j.Summary().Took
+	for _, span := range collector.Spans() {
+		if lasts := time.Duration(span.EndTimeUnixNano - span.StartTimeUnixNano); lasts <= 0 || lasts > took {
+			t.Errorf("the span %s lasts %s, and the request %s", span.Name, lasts, took)
+		}
+	}
+	close(goOn)
+	if !j.Wait(t.Context()) {
+		t.Error("it does not end")
+	}
+	stop()
+	running.Wait()
+	if err := tracer.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

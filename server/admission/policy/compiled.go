@@ -85,10 +85,13 @@ func newCompiler(variables []registrationv1.Variable, vars cel.OptionalVariableD
 	if err != nil {
 		return compiler{}, err
 	}
+	plain := composed.Compiler
+	composed.Compiler = shownVariables{plain}
 	for _, v := range variables {
 		one := &expression{text: v.Expression, types: []*celgo.Type{celgo.AnyType, celgo.DynType}, name: v.Name}
 		composed.CompileAndStoreVariable(one, vars, environment.StoredExpressions)
 	}
+	composed.Compiler = plain
 	return compiler{composed}, nil
 }
 

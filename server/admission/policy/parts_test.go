@@ -187,7 +187,7 @@ func (onlyPods) Authorize(_ context.Context, a authorizer.Attributes) (authorize
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// TestParts has an expression's parts: what a step shows of them, also where nothing may be shown.
+// TestParts has an expression's variables and parts: what a step shows of them, also where nothing may be shown.
 func TestParts(t *testing.T) {
 	vars := cel.OptionalVariableDeclarations{}
 	for _, tt := range []struct {
@@ -206,7 +206,20 @@ func TestParts(t *testing.T) {
 		{"object.spec.replicas > 5 || object.metadata.name == 'web'", true, []string{
 			"object.spec.replicas > 5 = false", "object.spec.replicas = (masked)", `object.metadata.name == "web" = true`, "object.metadata.name = (masked)",
 		}},
-		{"variables.count == 3 && oldObject == null", false, []string{"variables.count == 3 = true", "variables.count = 3", "oldObject == null = true"}},
+		{"variables.count == 3 && oldObject == null", false, []string{
+			"variable count: object.spec.replicas → 3 (cost 3)", "variables.count == 3 = true", "variables.count = 3", "oldObject == null = true",
+		}},
+		{"variables.count + variables.count > 5 || variables.names == []", true, []string{
+			"variable count: object.spec.replicas → (masked) (cost 3)", "variables.count + variables.count > 5 = true",
+			"variables.count + variables.count = (masked)", "variables.count = (masked)",
+		}},
+		{"variables.broken == 1 || variables.names.size() == 1", false, []string{
+			"variable broken: object.spec.nowhere.x → error: no such key: nowhere (cost 3)",
+			"variable names: object.spec.template.spec.containers.map(c, c.name) → list of 1 (cost 20)",
+			`variables.broken == 1 = error: composited variable "broken" fails to evaluate: no such key: nowhere`,
+			`variables.broken = error: composited variable "broken" fails to evaluate: no such key: nowhere`,
+			"variables.names.size() == 1 = true", "variables.names.size() = 1", "variables.names = list of 1",
+		}},
 	} {
 		c, err := newCompiler(asked, vars)
 		if err != nil {
@@ -228,8 +241,11 @@ func TestParts(t *testing.T) {
 		}
 		var got []string
 		for _, attr := range j.Record().Steps[0].Attrs {
-			if attr.Name == "part" {
+			switch attr.Name {
+			case "part":
 				got = append(got, attr.Text)
+			case "variable":
+				got = append(got, "variable "+attr.Text)
 			}
 		}
 		if !slices.Equal(got, tt.want) {

@@ -30,6 +30,8 @@ type record struct {
 	masked bool
 	lines  int
 	cost   int64
+	// variables are the lines of variables: each list of expressions evaluates those that it needs anew.
+	variables map[string]bool
 	// condition is the first match condition that is false, or cannot be evaluated.
 	condition       string
 	conditionFailed bool
@@ -45,7 +47,7 @@ func withRecord(ctx context.Context, step *trace.Step, masked bool) (context.Con
 	if !step.Recording() {
 		return ctx, nil
 	}
-	r := &record{step: step, masked: masked || step.Confidential(), repeatable: mostRepeatedCost, parts: map[string]bool{}}
+	r := &record{step: step, masked: masked || step.Confidential(), repeatable: mostRepeatedCost, variables: map[string]bool{}, parts: map[string]bool{}}
 	return context.WithValue(ctx, recordKey{}, r), r
 }
 
@@ -78,6 +80,26 @@ func (r *record) line(what string, e cel.ExpressionAccessor, v ref.Val, err erro
 		outcome = r.value(v)
 	}
 	r.step.Text(what, fmt.Sprintf("%s → %s (cost %d)", strings.Join(strings.Fields(text), " "), outcome, cost))
+}
+
+// variable shows what a variable comes to, when an expression needs it first. Its cost is part of that expression's.
+func (r *record) variable(e cel.ExpressionAccessor, v ref.Val, err error, cost int64) {
+	text := e.GetExpression()
+	if named, ok := e.(cel.NamedExpressionAccessor); ok {
+		text = named.GetName() + ": " + text
+	}
+	outcome := ""
+	if err != nil {
+		outcome = "error: " + r.shown(err.Error())
+	} else {
+		outcome = r.part(v)
+	}
+	line := fmt.Sprintf("%s → %s (cost %d)", strings.Join(strings.Fields(text), " "), outcome, cost)
+	if r.variables[line] || len(r.variables) == mostLines {
+		return
+	}
+	r.variables[line] = true
+	r.step.Text("variable", line)
 }
 
 // first is the first match condition that is false, or cannot be evaluated, as far as that is recorded.
@@ -156,6 +178,35 @@ func (e *evaluator) ForInput(ctx context.Context, a *admission.VersionedAttribut
 		}
 	}
 	return results, left, err
+}
+
+// shownVariables compiles variables so that their values are shown.
+type shownVariables struct{ cel.Compiler }
+
+func (c shownVariables) CompileCELExpression(e cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations, mode environment.Type) cel.CompilationResult {
+	result := c.Compiler.CompileCELExpression(e, vars, mode)
+	if result.Program != nil {
+		result.Program = variable{result.Program, e}
+	}
+	return result
+}
+
+// variable is a compiled variable. The library evaluates it when an expression first needs it.
+type variable struct {
+	celgo.Program
+	expression cel.ExpressionAccessor
+}
+
+func (v variable) ContextEval(ctx context.Context, input any) (ref.Val, *celgo.EvalDetails, error) {
+	value, details, err := v.Program.ContextEval(ctx, input)
+	if r, ok := ctx.Value(recordKey{}).(*record); ok {
+		var cost int64
+		if spent := details.ActualCost(); spent != nil {
+			cost = int64(*spent)
+		}
+		r.variable(v.expression, value, err, cost)
+	}
+	return value, details, err
 }
 
 // outcome is what came of one expression.
