@@ -29,6 +29,13 @@ const stopLimit = time.Minute
 // TestMain stops the server that tests share, and looks for what any server left behind. Of what libraries log only warnings and errors
 // are shown, as kx serve has it: lines about the beginnings and ends of a hundred servers would hide a failure.
 func TestMain(m *testing.M) {
+	if collector := os.Getenv(tracedCollector); collector != "" {
+		if err := beTracedEtcd(collector); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	klog.SetSlogLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	code := m.Run()
 	if stopShared != nil {

@@ -1,12 +1,17 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,24 +29,57 @@ import (
 	"github.com/kx-apiserver/kx/server/tracing/collectortest"
 )
 
-// tracedEtcd starts an etcd that exports its own spans of requests that are sampled.
+// tracedCollector is in the environment of the process that is a traced etcd: where its spans go.
+const tracedCollector = "KX_TEST_TRACED_ETCD"
+
+// tracedEtcd starts an etcd that exports its own spans of requests that are sampled. It is a process of its own: such an etcd sets a
+// variable of its library that each etcd of the process reads.
 func tracedEtcd(t *testing.T, to *collectortest.Collector) (endpoint string) {
 	t.Helper()
+	child := exec.Command(os.Args[0])
+	child.Env, child.Stderr = append(os.Environ(), tracedCollector+"="+to.Address), os.Stderr
+	in, err := child.StdinPipe()
+	must(t, err)
+	out, err := child.StdoutPipe()
+	must(t, err)
+	must(t, child.Start())
+	t.Cleanup(func() {
+		must(t, in.Close())
+		if err := child.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	endpoint, err = bufio.NewReader(out).ReadString('\n')
+	must(t, err)
+	return strings.TrimSpace(endpoint)
+}
+
+// beTracedEtcd prints where it listens, and ends with its standard input.
+func beTracedEtcd(collector string) error {
+	dir, err := os.MkdirTemp("", "kx-traced-etcd")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
 	c := embed.NewConfig()
-	c.Dir, c.UnsafeNoFsync = filepath.Join(t.TempDir(), "etcd"), true
+	c.Dir, c.UnsafeNoFsync = dir, true
 	c.ListenPeerUrls, c.ListenClientUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}, []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 	c.TickMs, c.ElectionMs = 10, 100
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
-	c.EnableDistributedTracing, c.DistributedTracingAddress, c.DistributedTracingServiceName = true, to.Address, "etcd"
+	c.EnableDistributedTracing, c.DistributedTracingAddress, c.DistributedTracingServiceName = true, collector, "etcd"
 	e, err := embed.StartEtcd(c)
-	must(t, err)
-	t.Cleanup(e.Close)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
 	select {
 	case <-e.Server.ReadyNotify():
-	case <-within(t).Done():
-		t.Fatal("etcd is not ready")
+	case <-time.After(stopLimit):
+		return errors.New("etcd is not ready")
 	}
-	return "http://" + e.Clients[0].Addr().String()
+	fmt.Println("http://" + e.Clients[0].Addr().String())
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
 // TestTracingStop has what waits be exported before the server has stopped, and a watch when it ends.

@@ -422,7 +422,7 @@ const convertedTabs = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomRes
 
 // TestTracingOnward: whoever the server asks gets the trace, below the step that asks.
 func TestTracingOnward(t *testing.T) {
-	// Not beside others: an etcd that traces sets a variable of its library that other etcds of the process read.
+	t.Parallel()
 	collector, v := collectortest.New(t), newReviewer(t)
 	etcd := tracedEtcd(t, collector)
 	edits := []func(*options.Options){tokens(t, "ann,ann,1\n"), func(o *options.Options) {
