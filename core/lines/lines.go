@@ -32,6 +32,14 @@ func Of(data []byte) Document {
 	return Document{root: file.Content[0]}
 }
 
+// Error returns err, which is about this data, with the line of each field that it names.
+func Error(data []byte, err error) error {
+	if err == nil {
+		return nil
+	}
+	return Of(data).Error(err)
+}
+
 // Below returns the same document in a file in which so many lines are before it.
 func (d Document) Below(lines int) Document {
 	d.above += lines
@@ -110,12 +118,12 @@ var (
 // one is the text of an error that names at most one field.
 func (d Document) one(err error) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	if hasLine.MatchString(text) {
-		return text
-	}
 	var bad *field.Error
 	if errors.As(err, &bad) {
 		return d.At(bad.Field) + text
+	}
+	if hasLine.MatchString(text) {
+		return text
 	}
 	for _, by := range []*regexp.Regexp{unknown, mistyped} {
 		if found := by.FindStringSubmatch(text); found != nil {
@@ -134,7 +142,7 @@ func (d Document) knows(path string) bool {
 	return first == "kind" || first == "apiVersion" || child(d.root, first) != nil
 }
 
-// find returns the node of a field, or of what it is missing in.
+// find returns the node of a field, or that of the object or list that lacks it.
 func find(at *yaml.Node, path string) *yaml.Node {
 	for _, part := range split(path) {
 		next := child(at, part)

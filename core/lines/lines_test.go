@@ -71,6 +71,7 @@ func TestErrors(t *testing.T) {
 		{runtime.NewStrictDecodingError([]error{errors.New(`unknown field "jwt[1].issuer.yrl"`)}), `line 7: jwt[1].issuer.yrl: unknown field "jwt[1].issuer.yrl"`},
 		{errors.New("json: cannot unmarshal string into Go struct field Config.labels.again of type int"),
 			"line 12: labels.again: json: cannot unmarshal string into Go struct field Config.labels.again of type int"},
+		{field.Invalid(field.NewPath("kind"), "line 9", "no"), `line 2: kind: Invalid value: "line 9": no`},
 		{errors.New("yaml: line 3: no"), "yaml: line 3: no"},
 		{errors.New("open: no such file"), "open: no such file"},
 		{errors.New("two\nlines"), "two lines"},
@@ -79,8 +80,13 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%v\nis   %v\nnot  %s", tc.err, got, tc.want)
 		}
 	}
-	if err := d.Error(nil); err != nil {
+	if err := lines.Error([]byte(text), url); err.Error() != d.Error(url).Error() {
 		t.Error(err)
+	}
+	for _, err := range []error{d.Error(nil), lines.Error([]byte(text), nil)} {
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }
 

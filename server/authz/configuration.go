@@ -78,7 +78,7 @@ func (a *Authorizer) configuration() (_ *apiserver.AuthorizationConfiguration, h
 
 // parse reads a file. Errors name the line and the field.
 func parse(data []byte) (_ *apiserver.AuthorizationConfiguration, err error) {
-	defer func() { err = lines.Of(data).Error(err) }()
+	defer func() { err = lines.Error(data, err) }()
 	configuration, err := load.LoadFromData(data)
 	if err != nil {
 		return nil, err

@@ -49,7 +49,8 @@ func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 		},
 	}
 	if r.Running {
-		j.Status.Phase = v1alpha1.JourneyRunning
+		// One whose request has ended may still record what parts of its expressions came to.
+		j.Status.Phase, j.Status.TookMicros = v1alpha1.JourneyRunning, 0
 	}
 	if len(r.Held) > 0 {
 		j.Status.Phase = v1alpha1.JourneyHeld

@@ -28,7 +28,7 @@ func load(file string) (*tracingapi.TracingConfiguration, error) {
 }
 
 func parse(data []byte) (_ *tracingapi.TracingConfiguration, err error) {
-	defer func() { err = lines.Of(data).Error(err) }()
+	defer func() { err = lines.Error(data, err) }()
 	if len(data) == 0 {
 		return nil, errors.New("it is empty: it must have a TracingConfiguration of apiserver.config.k8s.io")
 	}

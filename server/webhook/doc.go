@@ -1,6 +1,7 @@
 // Package webhook calls webhooks: servers of other people that kx asks about objects.
 //
-// In come the REST clients of the library, by [Distrust], [Bound] or [Traced], other clients of documents, by [Documents], and the flag --webhook-service-resolver, as [Services], and their files, by [Kubeconfig]. Out go answers that
+// In come the REST clients of the library, by [Distrust], [Bound] or [Traced], other clients of documents, by [Documents], kubeconfigs, by [Kubeconfig], and the flag
+// --webhook-service-resolver, as [Services]. Out go answers that
 // are bounded, and what a call cost, as an [Exchange].
 //
 // A call continues the trace of OpenTelemetry of the request for which it is made.

@@ -17,7 +17,7 @@ func Kubeconfig(file string) (*rest.Config, error) {
 		return client, nil
 	}
 	if data, failed := os.ReadFile(file); failed == nil {
-		err = lines.Of(data).Error(err)
+		err = lines.Error(data, err)
 	}
 	return nil, fmt.Errorf("%s: %w", file, err)
 }

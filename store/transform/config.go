@@ -41,7 +41,7 @@ func ParseConfig(data []byte) (*Resources, error) {
 }
 
 func parse(data []byte) (_ *configuration, err error) {
-	defer func() { err = lines.Of(data).Error(err) }()
+	defer func() { err = lines.Error(data, err) }()
 	if len(data) == 0 {
 		return nil, errors.New("the file is empty")
 	}

@@ -30,7 +30,7 @@ type record struct {
 	masked bool
 	lines  int
 	cost   int64
-	// variables are the lines of variables: each list of expressions evaluates those that it needs anew.
+	// variables has the lines of variables that are shown: validations, messages and annotations each evaluate them anew.
 	variables map[string]bool
 	// condition is the first match condition that is false, or cannot be evaluated.
 	condition       string
@@ -79,7 +79,7 @@ func (r *record) line(what string, e cel.ExpressionAccessor, v ref.Val, err erro
 	case v != nil:
 		outcome = r.value(v)
 	}
-	r.step.Text(what, fmt.Sprintf("%s → %s (cost %d)", strings.Join(strings.Fields(text), " "), outcome, cost))
+	r.step.Text(what, lineOf(text, outcome, cost))
 }
 
 // variable shows what a variable comes to, when an expression needs it first. Its cost is part of that expression's.
@@ -94,12 +94,16 @@ func (r *record) variable(e cel.ExpressionAccessor, v ref.Val, err error, cost i
 	} else {
 		outcome = r.part(v)
 	}
-	line := fmt.Sprintf("%s → %s (cost %d)", strings.Join(strings.Fields(text), " "), outcome, cost)
+	line := lineOf(text, outcome, cost)
 	if r.variables[line] || len(r.variables) == mostLines {
 		return
 	}
 	r.variables[line] = true
 	r.step.Text("variable", line)
+}
+
+func lineOf(expression, outcome string, cost int64) string {
+	return fmt.Sprintf("%s → %s (cost %d)", strings.Join(strings.Fields(expression), " "), outcome, cost)
 }
 
 // first is the first match condition that is false, or cannot be evaluated, as far as that is recorded.
@@ -200,11 +204,7 @@ type variable struct {
 func (v variable) ContextEval(ctx context.Context, input any) (ref.Val, *celgo.EvalDetails, error) {
 	value, details, err := v.Program.ContextEval(ctx, input)
 	if r, ok := ctx.Value(recordKey{}).(*record); ok {
-		var cost int64
-		if spent := details.ActualCost(); spent != nil {
-			cost = int64(*spent)
-		}
-		r.variable(v.expression, value, err, cost)
+		r.variable(v.expression, value, err, costOf(details))
 	}
 	return value, details, err
 }
@@ -247,9 +247,15 @@ func (p program) ContextEval(ctx context.Context, input any) (ref.Val, *celgo.Ev
 	if ok {
 		o := &counted.outcomes[p.index]
 		o.value, o.err, o.input = v, err, input
-		if cost := details.ActualCost(); cost != nil {
-			o.cost += int64(*cost)
-		}
+		o.cost += costOf(details)
 	}
 	return v, details, err
+}
+
+// costOf is what an evaluation cost, 0 if that is not known.
+func costOf(details *celgo.EvalDetails) int64 {
+	if cost := details.ActualCost(); cost != nil {
+		return int64(*cost)
+	}
+	return 0
 }

@@ -60,7 +60,7 @@ func (f *Flags) configuration() (*apiserver.AuthenticationConfiguration, error) 
 
 // parse reads a file. Errors name the line and the field.
 func parse(data []byte) (_ *apiserver.AuthenticationConfiguration, err error) {
-	defer func() { err = lines.Of(data).Error(err) }()
+	defer func() { err = lines.Error(data, err) }()
 	if len(data) == 0 {
 		return nil, errors.New("it is empty: it must have an AuthenticationConfiguration of apiserver.config.k8s.io")
 	}

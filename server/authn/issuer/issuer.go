@@ -78,7 +78,7 @@ func New(ctx context.Context, c Config) (*Issuers, error) {
 	}
 	first, err := i.generation(configuration, oidc.AllValidSigningAlgorithms())
 	if err != nil {
-		return nil, fmt.Errorf("--authentication-config: %s: %w", c.File, lines.Of(files[0].Data).Error(err))
+		return nil, fmt.Errorf("--authentication-config: %s: %w", c.File, lines.Error(files[0].Data, err))
 	}
 	i.anonymous = configuration.Anonymous
 	i.reload = reload.New(reload.Config{
@@ -161,8 +161,7 @@ func (i *Issuers) take(_ context.Context, files []reload.File, hash string) erro
 }
 
 // want makes the authenticators of a new file, which are not asked yet.
-func (i *Issuers) want(data []byte, hash string) (err error) {
-	defer func() { err = lines.Of(data).Error(err) }()
+func (i *Issuers) want(data []byte, hash string) error {
 	if i.next.generation != nil {
 		i.next.cancel()
 		i.next = wanted{}
@@ -172,11 +171,11 @@ func (i *Issuers) want(data []byte, hash string) (err error) {
 		return err
 	}
 	if !reflect.DeepEqual(configuration.Anonymous, i.anonymous) {
-		return errors.New("anonymous: it has changed, which needs another start of the server")
+		return lines.Error(data, errors.New("anonymous: it has changed, which needs another start of the server"))
 	}
 	next, err := i.generation(configuration, oidc.AllValidSigningAlgorithms())
 	if err != nil {
-		return err
+		return lines.Error(data, err)
 	}
 	i.next = wanted{next, hash, time.Now()}
 	return nil
