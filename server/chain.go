@@ -27,7 +27,6 @@ import (
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/handler"
 	"github.com/kx-apiserver/kx/server/kxapi"
-	"github.com/kx-apiserver/kx/server/webhook"
 )
 
 // Chain has the servers in the order in which a request passes them. Each one delegates to the next.
@@ -59,9 +58,10 @@ func CreateServerChain(c *Config) (*Chain, error) {
 	chain.Kube, chain.APIExtensions, chain.CustomResources = kube, apiExtensions, customResources
 	kit := &work.Kit{Storages: chain.Storages, Journeys: c.Journeys, Metrics: c.Writes, Log: c.Logger}
 	chain.Aggregator = aggregator.New(aggregator.Config{
-		Delegate: kube.Router, Kit: kit, Addresses: webhook.Services(c.Options.Admission.Services), Endpoints: c.Options.Aggregator.Endpoints,
+		Delegate: kube.Router, Kit: kit, Services: c.Services,
 		Certificate: c.proxyCertificate, Discovery: c.Discovery, OpenAPI: c.OpenAPI,
 	})
+	c.Services.Initialize(kit)
 	c.Admission.Initialize(kube.Storage, chain.kinds(), chain.Storages)
 	c.Authenticator.Initialize(chain.Storages(), legacytoken.NewMarker(kit).Mark)
 	return chain, nil
@@ -83,7 +83,7 @@ func createAPIExtensionsServer(c *Config, delegate http.Handler) (*endpoint.Gene
 		MinRequestTimeout:   c.MinRequestTimeout,
 		MaxRequestBodyBytes: maxRequestBodyBytes,
 		MaxObjectFields:     c.Options.Limits.MaxObjectFields,
-		Services:            c.Options.Admission.Services,
+		Services:            c.Services,
 		Limits: crdschema.Limits{
 			Bytes: c.Options.Limits.MaxDefaultBytes, Steps: c.Options.Limits.MaxValidationSteps,
 		},

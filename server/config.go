@@ -45,6 +45,7 @@ import (
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/server/options"
 	"github.com/kx-apiserver/kx/server/reload"
+	"github.com/kx-apiserver/kx/server/service"
 	tokens "github.com/kx-apiserver/kx/server/serviceaccount"
 	"github.com/kx-apiserver/kx/server/tracing"
 	"github.com/kx-apiserver/kx/server/version"
@@ -76,6 +77,8 @@ type Config struct {
 	Roles      *rbac.Authorizer
 	RoleKeeper *roles.Keeper
 	Admission  *admission.Plugins
+	// Services finds services, for webhooks and APIServices.
+	Services *service.Finder
 	// AdmissionKeeper follows the objects that configure admission.
 	AdmissionKeeper *kept.Keeper
 	AuditLog        *audit.Log
@@ -147,6 +150,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		signClient:        tls.SignClient,
 		serverCA:          tls.ServerCAPEM,
 		TokenKeys:         keys,
+		Services:          &service.Finder{Addresses: o.Admission.Services, Endpoints: o.Aggregator.Endpoints, Self: address},
 	}
 	steps := []func() error{
 		func() error { return c.storage(ctx, o, etcd) },
@@ -181,7 +185,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 			c.AdmissionKeeper = kept.New(c.Etcd.Live, c.Etcd.Decoder, c.Logger)
 			c.Admission, err = admission.New(admission.Config{
 				Selection: o.Admission.Selection, Tolerations: o.Admission.Tolerations, Authorizer: c.Authorizer,
-				Services: o.Admission.Services, Kept: c.AdmissionKeeper, File: o.Admission.File,
+				Services: c.Services, Kept: c.AdmissionKeeper, File: o.Admission.File,
 				Process: c.Journeys.Process(), Registry: c.Metrics.Registry, Log: c.Logger,
 			})
 			return

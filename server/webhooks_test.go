@@ -3,9 +3,13 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,9 +18,11 @@ import (
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/transport"
+	"k8s.io/utils/ptr"
 
 	"github.com/kx-apiserver/kx/core/blame"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -109,27 +115,147 @@ func TestWebhookConnections(t *testing.T) {
 	}
 }
 
-// TestWebhookOfAService has the flag say where a service is.
+// TestWebhookOfAService finds a service as a cluster does, or where the flag says that it is.
 func TestWebhookOfAService(t *testing.T) {
 	t.Parallel()
 	w := hooktest.New(t)
-	r := start(t, func(o *options.Options) {
-		o.Admission.Services = map[string]string{"default/hook": w.Server.Listener.Addr().String()}
-	})
-	_, validating := w.Configurations("deny")
-	path := "/deny"
-	for i := range validating.Webhooks {
-		config := &validating.Webhooks[i].ClientConfig
-		config.URL, config.Service = nil, &registrationv1.ServiceReference{Namespace: "default", Name: "hook", Path: &path}
-	}
-	_, err := r.admin(t).AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), validating, metav1.CreateOptions{})
+	host, text, err := net.SplitHostPort(w.Server.Listener.Addr().String())
 	must(t, err)
-	until(t, "the webhook refuses", func() bool {
-		_, err := r.admin(t).CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
+	number, err := strconv.ParseInt(text, 10, 32)
+	must(t, err)
+	port := int32(number)
+	service := func(spec corev1.ServiceSpec) *corev1.Service {
+		return &corev1.Service{ObjectMeta: named("hook"), Spec: spec}
+	}
+	const refused, unreachable = "not in this house", `failed calling webhook "deny.deny.example.com": failed to call webhook: `
+	outward := outwardAddress(t, port)
+	routed := func(o *options.Options) { o.Aggregator.Endpoints = true }
+	for _, c := range []struct {
+		name    string
+		mod     func(*options.Options)
+		service *corev1.Service
+		ready   string // the address of an endpoint beside one that is not
+		want    string
+	}{
+		{name: "the flag says where", mod: func(o *options.Options) {
+			o.Admission.Services = map[string]string{"default/hook": net.JoinHostPort(host, text)}
+		}, want: refused},
+		{name: "an external name", service: service(corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: host}), want: refused},
+		{name: "endpoints", mod: routed, service: service(corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "tls", Port: port}}}), ready: outward, want: refused},
+		{name: "no endpoint that is ready", mod: routed, service: service(corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "tls", Port: port}}}),
+			want: unreachable + "Post \"https://hook.default.svc:" + text + "/deny?timeout=20s\": no endpoints available for service \"hook\""},
+		{name: "another port", service: service(corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}),
+			want: unreachable + "Post \"https://hook.default.svc:" + text + "/deny?timeout=20s\": no service port " + text + " found for service \"hook\""},
+		{name: "no service", want: unreachable + "Post \"https://hook.default.svc:" + text + "/deny?timeout=20s\": service \"hook\" not found"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.name == "endpoints" && c.ready == "" {
+				t.Skip("this machine has no address but that of itself, which no endpoint may have")
+			}
+			r := start(t, func(o *options.Options) {
+				if c.mod != nil {
+					c.mod(o)
+				}
+			})
+			admin := r.admin(t)
+			if c.service != nil {
+				_, err := admin.CoreV1().Services("default").Create(within(t), c.service.DeepCopy(), metav1.CreateOptions{})
+				must(t, err)
+				slice := &discoveryv1.EndpointSlice{
+					ObjectMeta:  metav1.ObjectMeta{Name: "hook", Labels: map[string]string{discoveryv1.LabelServiceName: "hook"}},
+					AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: ptr.To("tls"), Port: &port}},
+					Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(false)}}},
+				}
+				if c.ready != "" {
+					slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{c.ready}})
+				}
+				_, err = admin.DiscoveryV1().EndpointSlices("default").Create(within(t), slice, metav1.CreateOptions{})
+				must(t, err)
+			}
+			_, validating := w.Configurations("deny")
+			for i := range validating.Webhooks {
+				config := &validating.Webhooks[i].ClientConfig
+				config.URL, config.Service = nil, &registrationv1.ServiceReference{Namespace: "default", Name: "hook", Path: ptr.To("/deny"), Port: &port}
+			}
+			_, err := admin.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(within(t), validating, metav1.CreateOptions{})
+			must(t, err)
+			var last error
+			defer func() {
+				if t.Failed() {
+					t.Log(last)
+				}
+			}()
+			until(t, "the webhook is asked", func() bool {
+				_, last = admin.CoreV1().ConfigMaps("default").Create(within(t), &corev1.ConfigMap{
+					ObjectMeta: metav1.ObjectMeta{GenerateName: "a-", Labels: map[string]string{"scene": "deny"}},
+				}, metav1.CreateOptions{})
+				return last != nil && strings.Contains(last.Error(), c.want)
+			})
+		})
+	}
+}
+
+// TestWebhookOfItself: the service kubernetes is the server, which knows nobody who shows it nothing.
+func TestWebhookOfItself(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	w, path := hooktest.New(t), "/apis/admission.example.com/v1/reviews"
+	_, validating := w.Configurations("deny")
+	for i := range validating.Webhooks {
+		validating.Webhooks[i].ClientConfig = registrationv1.WebhookClientConfig{
+			CABundle: r.config.CAData, Service: &registrationv1.ServiceReference{Namespace: "default", Name: "kubernetes", Path: &path},
+		}
+	}
+	_, err := r.admin(t).AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(within(t), validating, metav1.CreateOptions{})
+	must(t, err)
+	until(t, "the server asks itself", func() bool {
+		_, err := r.admin(t).CoreV1().ConfigMaps("default").Create(within(t), &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "a-", Labels: map[string]string{"scene": "deny"}},
 		}, metav1.CreateOptions{})
-		return err != nil && strings.Contains(err.Error(), "not in this house")
+		return err != nil && strings.Contains(err.Error(), "failed to call webhook") && len(r.journeysOf(t, "?filter="+url.QueryEscape("uri:"+path))) > 0
 	})
+}
+
+// outwardAddress is one of this machine that endpoints may have, with a port where connections lead to the same port of 127.0.0.1. It is
+// empty if there is none.
+func outwardAddress(t *testing.T, port int32) string {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	must(t, err)
+	for _, one := range all {
+		address, ok := one.(*net.IPNet)
+		if !ok || !address.IP.IsGlobalUnicast() || address.IP.To4() == nil {
+			continue
+		}
+		text := strconv.Itoa(int(port))
+		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(address.IP.String(), text))
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() { _ = listener.Close() })
+		go func() {
+			for {
+				in, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				out, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", text))
+				if err != nil {
+					_ = in.Close()
+					continue
+				}
+				for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+					go func() {
+						_, _ = io.Copy(way[0], way[1]) // until one of them ends
+						_, _ = in.Close(), out.Close()
+					}()
+				}
+			}
+		}()
+		return address.IP.String()
+	}
+	return ""
 }
 
 // TestWebhookThatLocksAll is asked about everything, and can't be reached. Whoever may do so can take it away, and look for the reason.

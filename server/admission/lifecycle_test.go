@@ -29,6 +29,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/core/namespace"
 	"github.com/kx-apiserver/kx/server/controller"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/server/service"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
 )
@@ -203,6 +204,7 @@ func withoutWebhooks(file string) admission.Config {
 	return admission.Config{
 		Selection: admission.Selection{Disabled: []string{"MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook"}},
 		Kept:      kept.New(&admin.Live{}, &admin.Decoder{}, slog.New(slog.DiscardHandler)),
+		Services:  &service.Finder{},
 		File:      file,
 	}
 }

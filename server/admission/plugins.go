@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -21,7 +22,6 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/policy"
 	"github.com/kx-apiserver/kx/server/admission/webhook"
 	"github.com/kx-apiserver/kx/server/reload"
-	kxwebhook "github.com/kx-apiserver/kx/server/webhook"
 )
 
 // Config says which plugins there are, and what they need.
@@ -29,8 +29,8 @@ type Config struct {
 	Selection
 	Authorizer authorizer.Authorizer
 	Tolerations
-	// Services says where the services of webhooks are.
-	Services kxwebhook.Services
+	// Services finds the services of webhooks.
+	Services webhookutil.ServiceResolver
 	// Kept follows the objects that configure admission.
 	Kept *kept.Keeper
 	// File has what plugins are configured with.

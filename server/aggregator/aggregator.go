@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/proxy"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -26,6 +24,7 @@ import (
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/handler"
 	"github.com/kx-apiserver/kx/server/openapi"
+	"github.com/kx-apiserver/kx/server/service"
 )
 
 // Config is what a Server is made of.
@@ -33,27 +32,18 @@ type Config struct {
 	// Delegate serves all other requests.
 	Delegate http.Handler
 	Kit      *work.Kit
-	// Addresses are where services are that this server can't reach as a cluster does, as namespace/name or namespace/name:port.
-	Addresses Addresses
-	// Endpoints has requests go to the endpoints of services, not to their cluster IPs.
-	Endpoints bool
+	// Services finds the servers.
+	Services *service.Finder
 	// Certificate returns the client certificate of a front proxy. It is asked when the first APIService names a service.
 	Certificate func() (*tls.Certificate, error)
 	Discovery   *discovery.Manager
 	OpenAPI     *openapi.Service
 }
 
-// Addresses finds the address of a service by the configuration.
-type Addresses interface {
-	Address(namespace, name string, port int32) (address string, found bool)
-}
-
 // Server leaves requests for some versions to other servers, and all else to its delegate.
 type Server struct {
 	config     Config
 	registered *work.Objects[*apiregistrationv1.APIService]
-	services   *work.Objects[*corev1.Service]
-	endpoints  *work.Objects[*discoveryv1.EndpointSlice]
 
 	// remotes are those that are known at present. A map is replaced, never changed.
 	remotes atomic.Pointer[map[schema.GroupVersion]*remote]
@@ -61,13 +51,7 @@ type Server struct {
 
 // New makes a server that passes nothing on before it runs.
 func New(c Config) *Server {
-	writer := c.Kit.Self(controllerName)
-	s := &Server{
-		config:     c,
-		registered: work.ObjectsOf[*apiregistrationv1.APIService](c.Kit, writer, Resource),
-		services:   work.ObjectsOf[*corev1.Service](c.Kit, writer, corev1.SchemeGroupVersion.WithResource("services")),
-		endpoints:  work.ObjectsOf[*discoveryv1.EndpointSlice](c.Kit, writer, discoveryv1.SchemeGroupVersion.WithResource("endpointslices")),
-	}
+	s := &Server{config: c, registered: work.ObjectsOf[*apiregistrationv1.APIService](c.Kit, c.Kit.Self(controllerName), Resource)}
 	s.remotes.Store(&map[schema.GroupVersion]*remote{})
 	return s
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/server/service"
 	"github.com/kx-apiserver/kx/server/webhook"
 )
 
@@ -181,7 +182,7 @@ func condition(status apiregistrationv1.ConditionStatus, reason, format string, 
 
 // judge finds out whether a server is there, in upstream's words. Of one whose address the configuration has, there need be no service.
 func (s *Server) judge(ctx context.Context, r *remote) *apiregistrationv1.APIServiceCondition {
-	if _, told := s.config.Addresses.Address(r.ref.Namespace, r.ref.Name, portOf(r.ref)); !told {
+	if _, told := s.config.Services.Addresses.Address(r.ref.Namespace, r.ref.Name, portOf(r.ref)); !told {
 		if missing := s.judgeService(ctx, r.ref); missing != nil {
 			return missing
 		}
@@ -197,7 +198,7 @@ func (s *Server) judge(ctx context.Context, r *remote) *apiregistrationv1.APISer
 
 // judgeService returns why a service can't be asked, if it can't.
 func (s *Server) judgeService(ctx context.Context, ref apiregistrationv1.ServiceReference) *apiregistrationv1.APIServiceCondition {
-	svc, found, err := s.services.Get(ctx, ref.Namespace, ref.Name)
+	svc, found, err := s.config.Services.Get(ctx, ref.Namespace, ref.Name)
 	switch {
 	case err != nil:
 		return condition(unknown, "ServiceAccessError", "service/%s in %q cannot be checked due to: %v", ref.Name, ref.Namespace, err)
@@ -211,13 +212,13 @@ func (s *Server) judgeService(ctx context.Context, ref apiregistrationv1.Service
 		return condition(no, "ServicePortError", "service/%s in %q is not listening on port %d", ref.Name, ref.Namespace, portOf(ref))
 	}
 	port := svc.Spec.Ports[i].Name
-	endpoints, err := s.slicesOf(ctx, ref.Namespace, ref.Name)
+	endpoints, err := s.config.Services.Slices(ctx, ref.Namespace, ref.Name)
 	switch {
 	case err != nil:
 		return condition(unknown, "EndpointsAccessError", "service/%s in %q cannot be checked due to: %v", ref.Name, ref.Namespace, err)
 	case len(endpoints) == 0:
 		return condition(no, "EndpointsNotFound", "cannot find endpointslices for service/%s in %q", ref.Name, ref.Namespace)
-	case !slices.ContainsFunc(endpoints, func(e *discoveryv1.EndpointSlice) bool { return listens(e, port) }):
+	case !slices.ContainsFunc(endpoints, func(e *discoveryv1.EndpointSlice) bool { return service.Listens(e, port) }):
 		return condition(no, "MissingEndpoints", "endpointslices for service/%s in %q have no addresses with port name %q", ref.Name, ref.Namespace, port)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -29,7 +30,6 @@ import (
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
-	"github.com/kx-apiserver/kx/server/webhook"
 	"github.com/kx-apiserver/kx/store/backend"
 )
 
@@ -51,8 +51,8 @@ type Config struct {
 	MinRequestTimeout   time.Duration
 	MaxRequestBodyBytes int64
 	MaxObjectFields     int
-	// Services says where the services of conversion webhooks are.
-	Services webhook.Services
+	// Services (optional) finds the services of conversion webhooks.
+	Services webhook.ServiceResolver
 	// Limits bounds the cost of one custom resource.
 	Limits crdschema.Limits
 

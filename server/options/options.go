@@ -17,7 +17,7 @@ import (
 
 	"github.com/kx-apiserver/kx/server/admission"
 	"github.com/kx-apiserver/kx/server/controller"
-	"github.com/kx-apiserver/kx/server/webhook"
+	"github.com/kx-apiserver/kx/server/service"
 )
 
 // Options has the settings of kx serve.
@@ -130,7 +130,7 @@ func (a *Aggregator) Own(h *RequestHeader) bool { return a.CertFile == "" && h.C
 func (a *Aggregator) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&a.CertFile, "proxy-client-cert-file", a.CertFile, "client certificate by which the servers of APIServices believe this one when it says who asks (default: one made from an authority in the data directory, unless --requestheader-client-ca-file names another)")
 	fs.StringVar(&a.KeyFile, "proxy-client-key-file", a.KeyFile, "key of that certificate")
-	fs.BoolVar(&a.Endpoints, "enable-aggregator-routing", a.Endpoints, "send requests for the versions of APIServices to the endpoints of their services, not to cluster IPs")
+	fs.BoolVar(&a.Endpoints, "enable-aggregator-routing", a.Endpoints, "send requests to the endpoints of services, not to cluster IPs: those for the versions of APIServices, and those to webhooks")
 }
 
 // WatchCache says how much of etcd is kept in memory.
@@ -258,7 +258,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 func (a *Admission) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&a.Enabled, "enable-admission-plugins", a.Enabled, "admission plugins to run beside those that are on by default; kx has "+strings.Join(admission.Names(), ", ")+"; off by default: "+strings.Join(admission.Off(), ", "))
 	fs.StringSliceVar(&a.Disabled, "disable-admission-plugins", a.Disabled, "admission plugins to leave out")
-	fs.StringToStringVar(&a.Services, "webhook-service-resolver", a.Services, "where services of webhooks and of APIServices are, as namespace/name=host:port or namespace/name:port=host:port; others are reached by the name that a cluster's DNS has for them")
+	fs.StringToStringVar(&a.Services, "webhook-service-resolver", a.Services, "where services of webhooks and of APIServices are, as namespace/name=host:port or namespace/name:port=host:port; others are reached at the cluster IPs or the external names that Services have, or at their endpoints with --enable-aggregator-routing")
 	fs.StringVar(&a.File, "admission-control-config-file", a.File, "file with an AdmissionConfiguration, which has or names the configuration of plugins: "+strings.Join(admission.Configurable(), ", "))
 	fs.Int64Var(&a.NotReadySeconds, "default-not-ready-toleration-seconds", a.NotReadySeconds, "how long pods stay on a node that is not ready, if they don't say")
 	fs.Int64Var(&a.UnreachableSeconds, "default-unreachable-toleration-seconds", a.UnreachableSeconds, "how long pods stay on a node that can't be reached, if they don't say")
@@ -359,7 +359,7 @@ func (o *Options) Validate() error {
 	if err := o.Controllers.Validate(); err != nil {
 		bad("--controllers: %w", err)
 	}
-	errs = append(errs, o.Audit.validate(), o.Tokens.validate(), o.Issuers.validate(), o.Access.RequestHeader.validate(), o.Etcd.validate(), o.Admission.Check(), webhook.Services(o.Admission.Services).Check())
+	errs = append(errs, o.Audit.validate(), o.Tokens.validate(), o.Issuers.validate(), o.Access.RequestHeader.validate(), o.Etcd.validate(), o.Admission.Check(), service.Addresses(o.Admission.Services).Check())
 	return errors.Join(errs...)
 }
 

@@ -1,8 +1,7 @@
 // Package webhook calls webhooks: servers of other people that kx asks about objects.
 //
-// In come the REST clients of the library, by [Distrust], [Bound] or [Traced], other clients of documents, by [Documents], kubeconfigs, by [Kubeconfig], and the flag
-// --webhook-service-resolver, as [Services]. Out go answers that
-// are bounded, and what a call cost, as an [Exchange].
+// In come the REST clients of the library, by [Distrust], [Bound] or [Traced], other clients of documents, by [Documents], and kubeconfigs,
+// by [Kubeconfig]. Out go answers that are bounded, and what a call cost, as an [Exchange].
 //
 // A call continues the trace of OpenTelemetry of the request for which it is made.
 //

@@ -35,8 +35,8 @@ type Config struct {
 	// Namespace reads a namespace, no older than the request.
 	Namespace  func(ctx context.Context, name string) (*corev1.Namespace, error)
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Services says where services are.
-	Services kxwebhook.Services
+	// Services finds services.
+	Services webhookutil.ServiceResolver
 }
 
 // Webhooks are those of all configurations.
