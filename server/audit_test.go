@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/server/audit"
 	"github.com/kx-apiserver/kx/server/options"
 )
@@ -468,7 +470,7 @@ func TestAuditModes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{audit.ModeBlocking, audit.ModeBlockingStrict} {
 		c := collect(t)
-		r := start(t, sending(t, c, func(o *options.Options) { o.Audit.Webhook.Mode = mode }))
+		r := start(t, sending(t, c, func(o *options.Options) { o.Audit.Webhook.Mode, o.Limits.RequestTimeout = mode, 6*time.Second }))
 		rejected := r.figure(t, "apiserver_audit_requests_rejected_total")
 		if code := r.getConfigMap(t, "a"); code != 404 || len(c.names()) != 2 {
 			t.Errorf("%s: %d, and the webhook has %v when the request is answered", mode, code, c.names())
@@ -479,11 +481,40 @@ func TestAuditModes(t *testing.T) {
 		if strict != (res.StatusCode == 500) || strict != strings.Contains(string(body), "failed to store audit event") {
 			t.Errorf("%s: %s %s", mode, res.Status, body)
 		}
+		const failed = "failed to store audit event: audit webhook: "
+		if step := r.failedStep(t, "name:b", "filter.audit"); strict != strings.HasPrefix(step, failed) {
+			t.Errorf("%s: the step says %q", mode, step)
+		}
+		// One that does not answer is waited for by a request as long as that has time.
+		c.misbehave(func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true })
+		res, body = ask(t, r.httpClient(t), "GET", r.URL+"/api/v1/namespaces/default/configmaps/c", nil)
+		if want := map[bool]int{true: 500, false: 404}[strict]; res.StatusCode != want {
+			t.Errorf("%s: a webhook that does not answer: %s %s", mode, res.Status, body)
+		}
+		if step := r.failedStep(t, "name:c", "filter.audit"); strict != (strings.HasPrefix(step, failed) && strings.Contains(step, "deadline exceeded")) {
+			t.Errorf("%s: the step says %q", mode, step)
+		}
 		// The counter is the library's, and so the process's: servers of other tests don't reject anything.
-		if n := r.figure(t, "apiserver_audit_requests_rejected_total") - rejected; strict != (n == 1) {
+		if n := r.figure(t, "apiserver_audit_requests_rejected_total") - rejected; strict != (n == 2) {
 			t.Errorf("%s: %v requests are counted as rejected", mode, n)
 		}
 	}
+}
+
+// failedStep is the error of a step of the newest journey that the filter selects; empty if it has none.
+func (r *running) failedStep(t testing.TB, filter, step string) string {
+	t.Helper()
+	all := r.journeysOf(t, "?filter="+url.QueryEscape(filter))
+	if len(all) == 0 {
+		t.Fatalf("no journey has %s", filter)
+	}
+	var j v1alpha1.Journey
+	r.kx(t, "GET", "journeys/"+all[len(all)-1].Name, nil, 200, &j)
+	for _, one := range stepsOf(&j, step) {
+		return one.Error
+	}
+	t.Fatalf("no step %s", step)
+	return ""
 }
 
 // TestAuditRotation fills several files through the server. Nothing is lost between them, and they are the owner's alone.

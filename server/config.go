@@ -199,7 +199,7 @@ func newConfig(ctx context.Context, o *options.Options, log *slog.Logger, addres
 		},
 		func() (err error) {
 			c.AuditLog, err = audit.Open(audit.Config{
-				PolicyFile: o.Audit.PolicyFile, Log: o.Audit.Log, Webhook: o.Audit.Webhook, Registry: c.Metrics.Registry, Logger: c.Logger,
+				PolicyFile: o.Audit.PolicyFile, Log: o.Audit.Log, Webhook: o.Audit.Webhook, RequestTimeout: o.Limits.RequestTimeout, Registry: c.Metrics.Registry, Logger: c.Logger,
 			})
 			return
 		},
@@ -362,7 +362,7 @@ func (c *Config) filters(chain *Chain) (*filter.Config, error) {
 		MaxMutatingRequestsInFlight: c.Options.Limits.MaxMutatingRequestsInFlight,
 	}
 	if c.AuditLog != nil {
-		f.AuditSink, f.AuditPolicy = c.AuditLog.Sink, c.AuditLog.Policy
+		f.AuditSink, f.AuditPolicy = c.AuditLog, c.AuditLog.Policy
 	}
 	for _, pattern := range c.Options.Access.CORSAllowedOrigins {
 		re, err := regexp.Compile(pattern)

@@ -19,6 +19,8 @@ type Config struct {
 	PolicyFile string
 	Log        LogFile
 	Webhook    Webhook
+	// RequestTimeout is how long a request may take, which may have to wait for its events.
+	RequestTimeout time.Duration
 
 	Registry prometheus.Registerer
 	Logger   *slog.Logger
@@ -28,11 +30,13 @@ type Config struct {
 // that for all of its stop.
 const flushWait = 5 * time.Second
 
-// Log is an audit log. A nil Log records nothing.
+// Log is an audit log, and the sink of events. A nil Log records nothing.
 type Log struct {
-	Sink   audit.Sink
 	Policy audit.PolicyRuleEvaluator
 
+	sinks []sink
+	// strict says that a failure may refuse a request.
+	strict   bool
 	failures *failures
 	// queues flush until their context ends.
 	queues []func(context.Context) error
@@ -53,14 +57,13 @@ func Open(c Config) (*Log, error) {
 	}
 	life, end := context.WithCancel(context.Background())
 	l := &Log{Policy: policy.NewPolicyRuleEvaluator(rules), failures: newFailures(c.Registry, c.Logger), end: end}
-	var sinks union
 	if c.Log.Path != "" {
 		w, err := openFile(c.Log, l.failures)
 		if err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
 		l.closers = append(l.closers, w.Close)
-		sinks = append(sinks, l.deliver(life, logPlugin, c.Log.Delivery, 1, w.send))
+		l.deliver(life, &c, logPlugin, c.Log.Delivery, 1, w.send)
 	}
 	if c.Webhook.File != "" {
 		w, err := newWebhook(c.Webhook)
@@ -68,9 +71,8 @@ func Open(c Config) (*Log, error) {
 			return nil, errors.Join(err, l.Close())
 		}
 		l.closers = append(l.closers, w.Close)
-		sinks = append(sinks, l.deliver(life, webhookPlugin, c.Webhook.Delivery, webhookSenders, w.send))
+		l.deliver(life, &c, webhookPlugin, c.Webhook.Delivery, webhookSenders, w.send)
 	}
-	l.Sink = quiet{sinks}
 	return l, nil
 }
 
@@ -99,13 +101,41 @@ func (l *Log) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// union gives each event to all sinks.
-type union []audit.Sink
+// sink takes events. An error refuses the request of an event, if that is its first one.
+type sink interface {
+	take(e *auditinternal.Event) error
+}
 
-func (u union) ProcessEvents(events ...*auditinternal.Event) bool {
-	ok := true
-	for _, sink := range u {
-		ok = sink.ProcessEvents(events...) && ok
+var _ audit.Sink = &Log{}
+
+// ProcessEvents writes events down, and says whether their requests may go on.
+func (l *Log) ProcessEvents(events ...*auditinternal.Event) bool { return l.write(events) == nil }
+
+func (l *Log) write(events []*auditinternal.Event) error {
+	var errs []error
+	for _, e := range events {
+		masked := maskEvent(e)
+		for _, to := range l.sinks {
+			errs = append(errs, to.take(masked))
+		}
 	}
-	return ok
+	return errors.Join(errs...)
+}
+
+// Telling is the log for one request, and puts into why what refused it.
+func (l *Log) Telling(why *error) audit.Sink {
+	if !l.strict {
+		return l // it refuses none
+	}
+	return telling{l, why}
+}
+
+type telling struct {
+	*Log
+	why *error
+}
+
+func (t telling) ProcessEvents(events ...*auditinternal.Event) bool {
+	*t.why = t.write(events)
+	return *t.why == nil
 }

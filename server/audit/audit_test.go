@@ -36,12 +36,12 @@ func TestFormats(t *testing.T) {
 	for _, format := range Formats {
 		for _, mode := range Modes {
 			file := filepath.Join(t.TempDir(), "audit.log")
-			l, err := Open(Config{Log: LogFile{Path: file, Format: format, Delivery: Delivery{Mode: mode, BufferSize: 10, BatchMaxSize: 1}}, Logger: slog.New(slog.DiscardHandler)})
+			l, err := Open(Config{Log: LogFile{Path: file, Format: format, Delivery: Delivery{Mode: mode, BufferSize: 10, BatchMaxSize: 1}}, RequestTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range 3 {
-				if !l.Sink.ProcessEvents(event(fmt.Sprint("id-", i), auditinternal.LevelMetadata, 0)) {
+				if !l.ProcessEvents(event(fmt.Sprint("id-", i), auditinternal.LevelMetadata, 0)) {
 					t.Errorf("%s, %s: an event was not taken", format, mode)
 				}
 			}
@@ -69,9 +69,9 @@ func TestFormats(t *testing.T) {
 // kept is a sink that keeps events.
 type kept struct{ events []*auditinternal.Event }
 
-func (k *kept) ProcessEvents(events ...*auditinternal.Event) bool {
-	k.events = append(k.events, events...)
-	return true
+func (k *kept) take(e *auditinternal.Event) error {
+	k.events = append(k.events, e)
+	return nil
 }
 
 // TestTruncating: an event that is too large loses its bodies, a copy of it does, and one that is too large without goes.
@@ -89,8 +89,10 @@ func TestTruncating(t *testing.T) {
 	wordy.Annotations["long"] = strings.Repeat("x", 3000)
 	metadata := event("metadata", auditinternal.LevelMetadata, 0)
 	metadata.UserAgent = strings.Repeat("x", 3000)
-	if !s.ProcessEvents(event("small", auditinternal.LevelRequest, 100), large, wordy, metadata) {
-		t.Error("an event that is too large is no failure of its request")
+	for _, e := range []*auditinternal.Event{event("small", auditinternal.LevelRequest, 100), large, wordy, metadata} {
+		if err := s.take(e); err != nil {
+			t.Errorf("an event that is too large is no failure of its request: %v", err)
+		}
 	}
 	if len(to.events) != 2 || lost != 2 {
 		t.Fatalf("%d events came, and %d were lost", len(to.events), lost)
@@ -111,11 +113,11 @@ func TestTruncatesToFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.log")
 	l, err := Open(Config{Log: LogFile{Path: file, Format: FormatJSON, Delivery: Delivery{
 		Mode: ModeBlockingStrict, Truncate: true, MaxEventBytes: 1000, MaxBatchBytes: 1000,
-	}}, Logger: slog.New(slog.DiscardHandler)})
+	}}, RequestTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Sink.ProcessEvents(event("a", auditinternal.LevelRequest, 3000))
+	l.ProcessEvents(event("a", auditinternal.LevelRequest, 3000))
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
@@ -174,11 +176,11 @@ func TestFullDisk(t *testing.T) {
 	for _, mode := range Modes {
 		registry := prometheus.NewRegistry()
 		l, err := Open(Config{Log: LogFile{Path: "/dev/full", MaxSize: 1, Format: FormatJSON, Delivery: Delivery{Mode: mode, BufferSize: 1, BatchMaxSize: 1}},
-			Registry: registry, Logger: slog.New(slog.DiscardHandler)})
+			Registry: registry, RequestTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if took := l.Sink.ProcessEvents(event("a", auditinternal.LevelMetadata, 0)); took == (mode == ModeBlockingStrict) {
+		if took := l.ProcessEvents(event("a", auditinternal.LevelMetadata, 0)); took == (mode == ModeBlockingStrict) {
 			t.Errorf("%s: the event was taken: %v", mode, took)
 		}
 		if err := l.Close(); err != nil {

@@ -2,10 +2,10 @@ package audit
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
-	"k8s.io/apiserver/pkg/audit"
 
 	"github.com/kx-apiserver/kx/server/audit/queue"
 )
@@ -46,9 +46,9 @@ const waitingBytes = 128 << 20
 // send sends events, and returns how many of them it could not send. It should return soon when ctx ends.
 type send func(ctx context.Context, events []*auditinternal.Event) (lost int, err error)
 
-// deliver makes the sink that sends events by send, of which as many as senders run at once.
-func (l *Log) deliver(life context.Context, plugin string, d Delivery, senders int, by send) audit.Sink {
-	var sink audit.Sink
+// deliver has events sent by send, of which as many as senders run at once.
+func (l *Log) deliver(life context.Context, config *Config, plugin string, d Delivery, senders int, by send) {
+	var to sink
 	failed := l.failures.of(plugin)
 	if d.Mode == ModeBatch {
 		c := queue.Config{
@@ -68,40 +68,48 @@ func (l *Log) deliver(life context.Context, plugin string, d Delivery, senders i
 		}
 		q := queue.New(c)
 		l.queues = append(l.queues, q.Close)
-		sink = queued{q}
+		to = queued{q}
 	} else {
-		sink = &direct{life: life, send: by, failed: failed, strict: d.Mode == ModeBlockingStrict}
+		// A request has two events that it waits for. The last third of its time is for what it is about.
+		to = &direct{life: life, most: config.RequestTimeout / 3, send: by, plugin: plugin, failed: failed, strict: d.Mode == ModeBlockingStrict}
+		l.strict = l.strict || d.Mode == ModeBlockingStrict
 	}
 	if d.Truncate {
-		sink = &truncating{next: sink, most: d.MaxEventBytes, failed: l.failures.of(truncatePlugin)}
+		to = &truncating{next: to, most: d.MaxEventBytes, failed: l.failures.of(truncatePlugin)}
 	}
-	return sink
+	l.sinks = append(l.sinks, to)
 }
 
 // queued is a sink that no request waits for.
 type queued struct{ *queue.Queue }
 
-func (q queued) ProcessEvents(events ...*auditinternal.Event) bool {
-	for _, e := range events {
-		q.Put(e)
-	}
-	return true
+func (q queued) take(e *auditinternal.Event) error {
+	q.Put(e)
+	return nil
 }
 
-// direct is a sink that requests wait for.
+// direct is a sink that requests wait for. A client that leaves, or that has little time, does not keep its events from being written.
 type direct struct {
-	life   context.Context
+	life context.Context
+	// most is how long one event may take.
+	most   time.Duration
 	send   send
+	plugin string
 	failed func(error, int)
 	// strict has it say so when it fails.
 	strict bool
 }
 
-func (d *direct) ProcessEvents(events ...*auditinternal.Event) bool {
-	lost, err := d.send(d.life, events)
+func (d *direct) take(e *auditinternal.Event) error {
+	ctx, cancel := context.WithTimeout(d.life, d.most)
+	defer cancel()
+	lost, err := d.send(ctx, []*auditinternal.Event{e})
 	if err == nil {
-		return true
+		return nil
 	}
 	d.failed(err, lost)
-	return !d.strict
+	if !d.strict {
+		return nil
+	}
+	return fmt.Errorf("audit %s: %w", d.plugin, err)
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
-	"k8s.io/apiserver/pkg/audit"
 )
 
 // truncatedAnnotation says of an event that it has lost its bodies.
@@ -13,31 +12,27 @@ const truncatedAnnotation = "audit.k8s.io/truncated"
 
 // truncating is a sink that removes the bodies of events that are too large, and events that are too large without them.
 type truncating struct {
-	next   audit.Sink
+	next   sink
 	most   int64 // bytes of an event in JSON
 	failed func(error, int)
 }
 
 var errTooLarge = errors.New("an event is too large even without its bodies")
 
-func (t *truncating) ProcessEvents(events ...*auditinternal.Event) bool {
-	ok := true
-	for _, e := range events {
-		size, err := encodedSize(e)
-		if err == nil && size > t.most && e.Level.GreaterOrEqual(auditinternal.LevelRequest) {
-			e = withoutBodies(e)
-			size, err = encodedSize(e)
-		}
-		if err == nil && size > t.most {
-			err = errTooLarge
-		}
-		if err != nil {
-			t.failed(err, 1) // which is no failure of the request, as upstream
-			continue
-		}
-		ok = t.next.ProcessEvents(e) && ok
+func (t *truncating) take(e *auditinternal.Event) error {
+	size, err := encodedSize(e)
+	if err == nil && size > t.most && e.Level.GreaterOrEqual(auditinternal.LevelRequest) {
+		e = withoutBodies(e)
+		size, err = encodedSize(e)
 	}
-	return ok
+	if err == nil && size > t.most {
+		err = errTooLarge
+	}
+	if err != nil {
+		t.failed(err, 1)
+		return nil // it is no failure of the request, as upstream
+	}
+	return t.next.take(e)
 }
 
 // withoutBodies returns a copy of an event. The annotations of the original go on to the other sinks.

@@ -109,8 +109,16 @@ var (
 // beginAudit asks the policy, and logs that the request was received. It returns the policy's level.
 func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err error) {
 	ctx, step := trace.Start(r.Context(), trace.FilterAudit, "")
-	defer step.End(&err)
-	level, err = openAuditEvent(ctx, r, c)
+	var why error // what only the step says
+	defer func() {
+		if why != nil {
+			err := fmt.Errorf("%w: %w", err, why)
+			step.End(&err)
+			return
+		}
+		step.End(&err)
+	}()
+	level, err = openAuditEvent(ctx, r, c, &why)
 	switch {
 	case err != nil:
 		return "", err
@@ -121,23 +129,34 @@ func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err erro
 	step.Text("level", string(level))
 	if level != auditinternal.LevelNone && !audit.AuditContextFrom(ctx).ProcessEventStage(ctx, auditinternal.StageRequestReceived) {
 		audit.ApiserverAuditDroppedCounter.WithContext(ctx).Inc()
-		return "", errNotStored // the log of the server says why
+		return "", errNotStored
 	}
 	return level, nil
 }
 
-// openAuditEvent makes the request's event if the policy wants one.
-func openAuditEvent(ctx context.Context, r *http.Request, c *Config) (auditinternal.Level, error) {
+// telling is a log that says why it refuses a request.
+type telling interface {
+	Telling(why *error) audit.Sink
+}
+
+// openAuditEvent makes the request's event if the policy wants one. why says later what the log could not do.
+func openAuditEvent(ctx context.Context, r *http.Request, c *Config, why *error) (auditinternal.Level, error) {
 	if c.AuditSink == nil || c.AuditPolicy == nil {
 		return auditinternal.LevelNone, nil
 	}
 	attributes, err := authorizerAttributes(ctx)
 	if err != nil {
+		*why = err
 		return "", c.noEvent(r, err)
 	}
 	rule := c.AuditPolicy.EvaluatePolicyRule(attributes)
 	audit.ObservePolicyLevel(ctx, rule.Level)
-	if err := audit.AuditContextFrom(ctx).Init(rule, c.AuditSink); err != nil {
+	sink := c.AuditSink
+	if log, ok := sink.(telling); ok {
+		sink = log.Telling(why)
+	}
+	if err := audit.AuditContextFrom(ctx).Init(rule, sink); err != nil {
+		*why = err
 		return "", c.noEvent(r, err)
 	}
 	if rule.Level != auditinternal.LevelNone {
@@ -165,7 +184,7 @@ func auditStranger(w http.ResponseWriter, r *http.Request, c *Config) error {
 // with the one that the client gets.
 func auditRefused(w http.ResponseWriter, r *http.Request, c *Config, status *metav1.Status) error {
 	ctx := r.Context()
-	level, err := openAuditEvent(ctx, r, c)
+	level, err := openAuditEvent(ctx, r, c, new(error))
 	if err != nil || level == auditinternal.LevelNone {
 		return err
 	}

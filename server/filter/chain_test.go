@@ -500,7 +500,7 @@ func TestAuditLog(t *testing.T) {
 			panic("no")
 		}
 		w.WriteHeader(http.StatusCreated)
-	}, func(c *Config) { c.AuditSink, c.AuditPolicy = log.Sink, log.Policy })
+	}, func(c *Config) { c.AuditSink, c.AuditPolicy = log, log.Policy })
 	d.ask(t, d.admin, "GET", "/api/v1/namespaces/x/pods/read")
 	d.ask(t, d.admin, "POST", "/api/v1/namespaces/x/pods", "Audit-ID", "mine")
 	d.ask(t, d.admin, "DELETE", "/api/v1/namespaces/x/pods/y")
